@@ -77,6 +77,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   reconcile: [
     "sluice reconcile --provider openai --days 7 --fail-above 1%",
     "sluice reconcile --provider vertex --bill billing-export.jsonl",
+    "sluice reconcile --provider openai --project proj_a=team-a --project proj_b=team-b",
   ],
   status: ["sluice status", "sluice status --url https://gateway.example"],
   top: ["sluice top"],

@@ -122,7 +122,7 @@ export function addReconcile(program: Command, session: Session): void {
     )
     .option(
       "--project <id>",
-      "only this project or workspace of the bill; may be repeated",
+      "only this project or workspace of the bill, compared with <id>=<provider key>; may be repeated",
       several,
       [],
     )
@@ -149,26 +149,38 @@ interface Checked {
   readonly notes: readonly string[];
   /** In hundredths of a percent; null without a limit. */
   readonly failAbove: number | null;
+  /** Of the bill; empty: all. */
+  readonly projects: readonly string[];
+  /** The provider keys that count, and the project that each is paired with; empty: all. */
+  readonly keys: ReadonlyMap<string, string | null>;
+  /** The provider keys of each project, if projects are paired. */
+  readonly pairs: ReadonlyMap<string, readonly string[]>;
 }
 
 async function reconcileCommand(session: Session, flags: ReconcileFlags): Promise<void> {
-  const { providers, window, notes, failAbove } = checkFlags(flags, session.nowMs());
+  const checked = checkFlags(flags, session.nowMs());
+  const { providers, window, notes, failAbove, projects, keys, pairs } = checked;
   const { terminal } = session;
-  const query: BillQuery = { ...window, projects: flags.project };
+  const query: BillQuery = { ...window, projects };
   const known = flags.records.length > 0 ? null : await configuredProviders(session, flags);
   const { bill, source } = await readBill(session, flags, { query, known, providers });
   const days = daysBetween(window.startDate, window.endDate);
-  const sums = new UsageSums(providers, { days, keys: flags.providerKey });
+  const sums = new UsageSums(providers, { days, keys });
   const isOfOneHost = await addRecords(session, flags, { window, sums });
   if (sums.records === 0) requireConfigured(providers, known);
-  const result = reconcile(sums.rows(), bill);
+  const result = reconcile(sums.rows(), bill, { byProject: pairs.size > 0 });
+  const unseen = [...keys.keys()].filter((name) => !sums.seenKeys.has(name));
   const head = {
     provider: flags.provider,
     source,
     ...window,
+    pairs,
     prices: priceLines(providers[0]!, result),
     notes: [
       ...notes,
+      ...(unseen.length === 0
+        ? []
+        : [`there are no records of the provider key ${unseen.join(", ")} on these days`]),
       ...bill.notes,
       ...notesOn(bill, days),
       ...(isOfOneHost
@@ -401,6 +413,7 @@ function checkFlags(flags: ReconcileFlags, nowMs: number): Checked {
     });
   if (flags.bill !== undefined && flags.source !== undefined)
     problems.push({ message: "--source can't be combined with --bill", param: "--source" });
+  const pairing = pairingOf(flags, problems);
   if (!window.ok || percent === null || problems.length > 0) throw usageFailure(problems);
   const { startDate, endDate } = window.value;
   const isPartial = endDate >= today;
@@ -411,7 +424,33 @@ function checkFlags(flags: ReconcileFlags, nowMs: number): Checked {
       ? [`${today} isn't over, so no bill has all of it: the comparison ends with ${yesterday}`]
       : [],
     failAbove: flags.failAbove === undefined ? null : Math.round(Number(percent[1]) * 100),
+    ...pairing,
   };
+}
+
+/** What `--project` and `--provider-key` choose. Adds to `problems`. */
+function pairingOf(
+  { project, providerKey }: ReconcileFlags,
+  problems: ArgumentProblem[],
+): Pick<Checked, "projects" | "keys" | "pairs"> {
+  const pairs = new Map<string, string[]>();
+  const keys = new Map<string, string | null>(providerKey.map((name) => [name, null]));
+  const typed = project.filter((value) => value.includes("="));
+  const fail = (message: string): void => void problems.push({ message, param: "--project" });
+  if (typed.length > 0 && (typed.length < project.length || providerKey.length > 0))
+    fail("--project: name a provider key for every project, and give no --provider-key");
+  for (const value of typed) {
+    const at = value.indexOf("=");
+    const [id, name] = [value.slice(0, at).trim(), value.slice(at + 1).trim()];
+    if (id === "" || name === "")
+      fail(`--project must be <id> or <id>=<provider key>, not ${JSON.stringify(value)}`);
+    const other = keys.get(name);
+    if (typeof other === "string" && other !== id)
+      fail(`--project: the provider key ${name} has two projects, ${other} and ${id}`);
+    keys.set(name, id);
+    pairs.set(id, [...(pairs.get(id) ?? []), name]);
+  }
+  return { projects: typed.length === 0 ? project : [...pairs.keys()], keys, pairs };
 }
 
 /** The flags of the window alone. */

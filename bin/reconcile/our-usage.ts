@@ -1,4 +1,4 @@
-/** Adds up usage records by UTC day, model, tier and region, for the comparison. Pure. */
+/** Adds up usage records by UTC day, project, model, tier and region, for the comparison. Pure. */
 import { isAbsent } from "../../shared/checked.js";
 import type { ExportedRecord } from "../../shared/export/exported-record.js";
 import { amountOf, type Pico } from "./amount.js";
@@ -6,6 +6,8 @@ import { type Group, groups, type Kind, kindNames, regionOf, tierOf } from "./bi
 
 export interface UsageRow {
   readonly day: string;
+  /** The bill's project that the provider key is paired with; null without pairs. */
+  readonly project: string | null;
   readonly model: string;
   readonly tier: string;
   readonly region: string;
@@ -38,29 +40,44 @@ export class UsageSums {
   readonly #sums = new Map<string, Sum>();
   readonly #providers: ReadonlySet<string>;
   readonly #days: ReadonlySet<string>;
-  readonly #keys: ReadonlySet<string>;
+  readonly #keys: ReadonlyMap<string, string | null>;
   /** The records that counted. */
   records = 0;
+  /** The keys of `keys` that had records. */
+  readonly seenKeys = new Set<string>();
 
-  /** @param keys names of the providers' keys; empty: all */
+  /** @param keys by name of the provider's key, the project it is paired with; empty: all keys */
   constructor(
     providers: readonly string[],
-    { days, keys }: { readonly days: readonly string[]; readonly keys: readonly string[] },
+    {
+      days,
+      keys,
+    }: { readonly days: readonly string[]; readonly keys: ReadonlyMap<string, string | null> },
   ) {
     this.#providers = new Set(providers);
     this.#days = new Set(days);
-    this.#keys = new Set(keys);
+    this.#keys = keys;
   }
 
   add(record: ExportedRecord): void {
     const day = String(record["time"]).slice(0, 10);
     if (!this.#providers.has(String(record["provider"])) || !this.#days.has(day)) return;
-    if (this.#keys.size > 0 && !this.#keys.has(String(record["provider_key"] ?? ""))) return;
+    // A provider's only key may have no name: then the provider's names it.
+    const name = String(record["provider_key"] ?? record["provider"]);
+    const project = this.#keys.get(name);
+    if (this.#keys.size > 0 && project === undefined) return;
     // The response cache answered: the provider bills nothing.
     if (record["cache_hit"] === true) return;
     this.records++;
+    this.seenKeys.add(name);
     const { model, service_tier: tier, region } = record;
-    const key = JSON.stringify([day, model ?? "(none)", tierOf(tier), regionOf(region)]);
+    const key = JSON.stringify([
+      day,
+      project ?? null,
+      model ?? "(none)",
+      tierOf(tier),
+      regionOf(region),
+    ]);
     const sum = this.#sums.get(key) ?? emptySum();
     this.#sums.set(key, sum);
     addRecord(sum, record);
@@ -68,8 +85,14 @@ export class UsageSums {
 
   rows(): readonly UsageRow[] {
     return [...this.#sums].map(([key, sum]) => {
-      const [day, model, tier, region] = JSON.parse(key) as [string, string, string, string];
-      return { day, model, tier, region, ...sum };
+      const [day, project, model, tier, region] = JSON.parse(key) as [
+        string,
+        string | null,
+        string,
+        string,
+        string,
+      ];
+      return { day, project, model, tier, region, ...sum };
     });
   }
 }

@@ -1,5 +1,6 @@
 /**
- * Compares our usage with a bill: by UTC day and model, within it by service tier and region.
+ * Compares our usage with a bill: by UTC day, project and model, within it by service tier and
+ * region.
  * Quantities come first, then the rate that the bill implies, then the cause of each difference.
  * Pure.
  *
@@ -41,6 +42,8 @@ type Amounts = Readonly<Partial<Record<Cause, Pico>>>;
 /** A day's comparison of a model; what the bill has without a model is under `(none)`. */
 export interface Cell {
   readonly day: string;
+  /** Null if all projects are compared as one. */
+  readonly project: string | null;
   readonly model: string;
   readonly recorded: Pico;
   readonly billed: Pico;
@@ -53,7 +56,7 @@ export interface Reconciliation {
   readonly recorded: Pico;
   readonly billed: Pico;
   readonly causes: Readonly<Record<Cause, Pico>>;
-  /** The sum over models of how far they are off, without credits and rounding. */
+  /** The sum over projects and models of how far they are off, without credits and rounding. */
   readonly gap: Pico;
   /** The rates that the bill implies over all days, by model, for the standard tier. */
   readonly rates: ReadonlyMap<string, ReadonlyMap<Kind, Rate>>;
@@ -64,18 +67,23 @@ export interface Reconciliation {
 }
 
 export const noModel = "(none)";
+const noProject = "(none)";
 
+/** The projects of the bill are compared as one unless the usage has projects, too. */
 export function reconcile(
   usage: readonly UsageRow[],
   bill: Pick<Bill, "rows" | "separates" | "decimals">,
+  { byProject = false }: { readonly byProject?: boolean } = {},
 ): Reconciliation {
-  const context = contextOf(usage, bill);
-  const cells = [...context.cells.entries()]
-    .map(([key, sides]) => {
-      const [day = "", model = ""] = JSON.parse(key) as string[];
-      return compare(day, model, sides, context);
-    })
-    .sort((a, b) => (a.day < b.day ? -1 : a.day > b.day ? 1 : a.model < b.model ? -1 : 1));
+  const context = contextOf(usage, bill, byProject);
+  const cells = [...context.cells.values()]
+    .map((sides) => compare(sides, context))
+    .sort(
+      (a, b) =>
+        inOrder(a.day, b.day) ||
+        inOrder(a.project ?? "", b.project ?? "") ||
+        inOrder(a.model, b.model),
+    );
   const sums = emptyCauses();
   for (const cell of cells) for (const cause of causeNames) sums[cause] += cell.causes[cause] ?? 0n;
   return {
@@ -90,12 +98,18 @@ export function reconcile(
   };
 }
 
-function gapOf(cells: readonly Cell[]): Pico {
+function inOrder(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+export function gapOf(cells: readonly Cell[]): Pico {
   const byModel = new Map<string, Pico>();
-  for (const { model, causes } of cells)
+  for (const { project, model, causes } of cells) {
+    const key = JSON.stringify([project, model]);
     for (const cause of causeNames)
       if (cause !== "credits" && cause !== "rounding")
-        byModel.set(model, (byModel.get(model) ?? 0n) + (causes[cause] ?? 0n));
+        byModel.set(key, (byModel.get(key) ?? 0n) + (causes[cause] ?? 0n));
+  }
   return [...byModel.values()].reduce((sum, off) => sum + absolute(off), 0n);
 }
 
@@ -120,7 +134,8 @@ interface Part {
   lines: number;
 }
 
-interface Sides {
+/** Both sides of a cell. */
+interface Sides extends Pick<Cell, "day" | "project" | "model"> {
   readonly parts: Map<string, Part>;
   hasUsage: boolean;
   hasBill: boolean;
@@ -140,13 +155,18 @@ interface Context {
 function contextOf(
   usage: readonly UsageRow[],
   { rows, separates, decimals }: Pick<Bill, "rows" | "separates" | "decimals">,
+  byProject: boolean,
 ): Context {
   const cells = new Map<string, Sides>();
-  const sidesOf = (day: string, model: string): Sides => {
-    const key = JSON.stringify([day, model]);
+  const sidesOf: Adding["sidesOf"] = ({ day, project: named }, model) => {
+    const project = byProject ? (named ?? noProject) : null;
+    const key = JSON.stringify([day, project, model]);
     const known = cells.get(key);
     if (known !== undefined) return known;
     const made = {
+      day,
+      project,
+      model,
       parts: new Map(),
       hasUsage: false,
       hasBill: false,
@@ -167,10 +187,10 @@ function contextOf(
   addBill(usage, rows, { sidesOf, separates, withoutModel });
   // Half of the last decimal; beyond the twelfth a reader's own rounding counts.
   const lineTolerance = decimals >= 12 ? 1n : 5n * 10n ** BigInt(11 - decimals);
-  for (const [key, { parts }] of cells)
+  for (const { model, parts } of cells.values())
     for (const part of parts.values())
       if (part.total !== 0n && part.billed.size > 0) {
-        shareTotal(part, (JSON.parse(key) as string[])[1]!, usage);
+        shareTotal(part, model, usage);
         // The total contains them, and the bill doesn't say how much they were.
         part.costs.input += part.costs.units + part.costs.tools;
         part.costs.units = 0n;
@@ -180,21 +200,21 @@ function contextOf(
 }
 
 interface Adding {
-  readonly sidesOf: (day: string, model: string) => Sides;
+  readonly sidesOf: (row: Pick<UsageRow, "day" | "project">, model: string) => Sides;
   readonly separates: ReadonlySet<Kind>;
   readonly withoutModel: ReadonlySet<string>;
 }
 
 function addUsage(usage: readonly UsageRow[], { sidesOf, separates, withoutModel }: Adding): void {
   for (const row of usage) {
-    const sides = sidesOf(row.day, row.model);
+    const sides = sidesOf(row, row.model);
     const part = partOf(sides, row.tier, row.region);
     sides.hasUsage = true;
     part.requests += row.requests;
     part.lostRequests += row.lostRequests;
     part.estimateRoom += BigInt(Math.round(row.estimateRoom));
     const hasTools = withoutModel.size > 0;
-    const tools = hasTools ? sidesOf(row.day, noModel) : sides;
+    const tools = hasTools ? sidesOf(row, noModel) : sides;
     const toolPart = hasTools ? partOf(tools, "standard", "") : part;
     for (const group of groups) {
       const to = group === "tools" ? toolPart : part;
@@ -234,7 +254,7 @@ function addBill(
       row.model === null || (isTool && withoutModel.size > 0)
         ? noModel
         : (names.get(row.model) ?? row.model);
-    const sides = sidesOf(row.day, model);
+    const sides = sidesOf(row, model);
     sides.hasBill = true;
     if (item === "credit" || item === "tool" || item === "other") {
       sides[item] += amount ?? 0n;
@@ -323,8 +343,7 @@ function ratesOf(cells: ReadonlyMap<string, Sides>): ReadonlyMap<string, Rate> {
     const known = rates.get(key) ?? { amount: 0n, quantity: 0n };
     rates.set(key, { amount: known.amount + amount, quantity: known.quantity + quantity });
   };
-  for (const [key, { parts }] of cells) {
-    const model = (JSON.parse(key) as string[])[1]!;
+  for (const { model, parts } of cells.values()) {
     for (const part of parts.values())
       for (const [kind, amount] of part.amounts) {
         const quantity = part.billed.get(kind) ?? 0n;
@@ -338,8 +357,7 @@ function ratesOf(cells: ReadonlyMap<string, Sides>): ReadonlyMap<string, Rate> {
 
 function impliedRates({ rates, cells }: Context): Reconciliation["rates"] {
   const found = new Map<string, Map<Kind, Rate>>();
-  for (const [key, { parts }] of cells) {
-    const model = (JSON.parse(key) as string[])[1]!;
+  for (const { model, parts } of cells.values()) {
     if ([...parts.values()].some(({ isShared }) => isShared)) continue;
     for (const kind of kindNames) {
       const rate = rates.get(`${model}|standard||${kind}`);
@@ -350,7 +368,8 @@ function impliedRates({ rates, cells }: Context): Reconciliation["rates"] {
   return found;
 }
 
-function compare(day: string, model: string, sides: Sides, context: Context): Cell {
+function compare(sides: Sides, context: Context): Cell {
+  const { day, project, model } = sides;
   const parts = [...sides.parts.values()];
   const sums = emptyCauses();
   for (const group of groups) explainGroup({ group, model, sides, parts, context, sums });
@@ -373,7 +392,7 @@ function compare(day: string, model: string, sides: Sides, context: Context): Ce
   const billed = amounts + rest + sides.credit + sides.tool + sides.other;
   const found: Partial<Record<Cause, Pico>> = {};
   for (const cause of causeNames) if (sums[cause] !== 0n) found[cause] = sums[cause];
-  return { day, model, recorded, billed, counts: parts.flatMap(countsOf), causes: found };
+  return { day, project, model, recorded, billed, counts: parts.flatMap(countsOf), causes: found };
 }
 
 function onlyUnpriced(parts: readonly Part[]): boolean {

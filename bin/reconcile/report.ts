@@ -13,7 +13,7 @@ import {
 } from "./amount.js";
 import { isTokens, type Kind } from "./bill.js";
 import { type Cause, causeNames, causes } from "./causes.js";
-import type { Cell, Count, Reconciliation } from "./reconcile.js";
+import { type Cell, type Count, gapOf, type Reconciliation } from "./reconcile.js";
 
 interface ReportHead {
   readonly provider: string;
@@ -23,10 +23,14 @@ interface ReportHead {
   readonly endDate: string;
   readonly notes: readonly string[];
   readonly prices: readonly string[];
+  /** The names of the provider keys by the project that they are paired with; empty: none are. */
+  readonly pairs: ReadonlyMap<string, readonly string[]>;
 }
 
+type Sums = Pick<Reconciliation, "recorded" | "billed" | "gap">;
+
 /** Percent of what was billed, with two places, rounded up: a gap is never shown as none. */
-export function gapPercent({ gap, billed, recorded }: Reconciliation): number {
+export function gapPercent({ gap, billed, recorded }: Sums): number {
   const of = billed > 0n ? billed : recorded;
   if (gap === 0n) return 0;
   return of <= 0n ? 100 : Number((gap * 10_000n + of - 1n) / of) / 100;
@@ -39,14 +43,16 @@ export function reportJson(head: ReportHead, result: Reconciliation): object {
     source: head.source,
     start_date: head.startDate,
     end_date: head.endDate,
-    recorded_usd: exactUsd(result.recorded),
-    billed_usd: exactUsd(result.billed),
-    difference_usd: exactUsd(result.billed - result.recorded),
-    gap_usd: exactUsd(result.gap),
-    gap_percent: gapPercent(result),
+    ...sumsJson(result),
     causes: amountsJson(result.causes),
+    projects: projectsOf(head, result).map(({ project, keys, ...sums }) => ({
+      project,
+      provider_keys: keys,
+      ...sumsJson(sums),
+    })),
     days: result.cells.map((cell) => ({
       date: cell.day,
+      project: cell.project,
       model: cell.model,
       recorded_usd: exactUsd(cell.recorded),
       billed_usd: exactUsd(cell.billed),
@@ -68,6 +74,36 @@ export function reportJson(head: ReportHead, result: Reconciliation): object {
     prices: head.prices,
     notes: head.notes,
   };
+}
+
+function sumsJson(sums: Sums): object {
+  return {
+    recorded_usd: exactUsd(sums.recorded),
+    billed_usd: exactUsd(sums.billed),
+    difference_usd: exactUsd(sums.billed - sums.recorded),
+    gap_usd: exactUsd(sums.gap),
+    gap_percent: gapPercent(sums),
+  };
+}
+
+interface ProjectSums extends Sums {
+  readonly project: string;
+  readonly keys: readonly string[];
+  readonly cells: readonly Cell[];
+}
+
+function projectsOf({ pairs }: ReportHead, { cells }: Reconciliation): readonly ProjectSums[] {
+  return [...pairs].map(([project, keys]) => {
+    const own = cells.filter((cell) => cell.project === project);
+    return {
+      project,
+      keys,
+      cells: own,
+      recorded: own.reduce((sum, { recorded }) => sum + recorded, 0n),
+      billed: own.reduce((sum, { billed }) => sum + billed, 0n),
+      gap: gapOf(own),
+    };
+  });
 }
 
 function amountsJson(of: Readonly<Partial<Record<Cause, Pico>>>): object {
@@ -96,6 +132,8 @@ export function reportText(
   { columns, isAll }: { readonly columns: number; readonly isAll: boolean },
 ): string {
   const { recorded, billed, cells } = result;
+  const projects = projectsOf(head, result);
+  const counts = { isAll, modelWidth: Math.max(12, Math.min(modelColumns, columns - 62)) };
   const heading = `${head.provider}, ${head.startDate} to ${head.endDate} (UTC), by its ${head.source} bill`;
   if (cells.length === 0) return `${heading}: nothing recorded, nothing billed`;
   const decimals = decimalsFor([recorded, billed]);
@@ -109,7 +147,13 @@ export function reportText(
   const parts = [
     `${heading}\n${renderFields(totals.map(([name, value]) => [name, value.padStart(widest)]))}`,
     renderCauses(result),
-    renderCounts(cells, { isAll, modelWidth: Math.max(12, Math.min(modelColumns, columns - 62)) }),
+    renderProjects(projects, { decimals, width: Math.max(24, columns - 45) }),
+    ...(projects.length === 0
+      ? [renderCounts(cells, counts)]
+      : projects.map(({ project, cells: own }) => {
+          const table = renderCounts(own, counts);
+          return table === "" ? "" : `${project}:\n${table}`;
+        })),
     ...(result.unknownLines.length === 0
       ? []
       : [
@@ -141,6 +185,33 @@ function renderCauses({ causes: sums, cells }: Reconciliation): string {
       { title: "MEANING", align: "left", text: ({ cause }) => causes[cause] },
     ],
     rows,
+  );
+}
+
+/** `width`: of the first two columns together. */
+function renderProjects(
+  projects: readonly ProjectSums[],
+  { decimals, width }: { readonly decimals: number; readonly width: number },
+): string {
+  if (projects.length === 0) return "";
+  const keysWidth = Math.floor(width / 2.5);
+  return renderTable(
+    [
+      {
+        title: "PROJECT",
+        align: "left",
+        text: ({ project }) => clipped(project, width - keysWidth),
+      },
+      {
+        title: "PROVIDER KEYS",
+        align: "left",
+        text: ({ keys }) => clipped(keys.join(", "), keysWidth),
+      },
+      { title: "RECORDED", align: "right", text: (sums) => shownUsd(sums.recorded, decimals) },
+      { title: "BILLED", align: "right", text: (sums) => shownUsd(sums.billed, decimals) },
+      { title: "GAP", align: "right", text: (sums) => `${gapPercent(sums).toFixed(2)} %` },
+    ],
+    projects,
   );
 }
 

@@ -38,6 +38,7 @@ export function billFromFile(text: string, query: BillQuery): Bill {
 }
 
 function linesOf(text: string): readonly Line[] {
+  if (text.includes("\u0000")) throw new BillError("the bill must be UTF-8");
   const content = text.replace(/^\uFEFF/, "");
   if (!/^\s*[{[]/.test(content)) return csvLines(content);
   const whole = parseJson(content);
@@ -52,15 +53,18 @@ function lineOf(fields: unknown, where: string): Line {
   return { where, fields };
 }
 
-/** RFC 4180. */
+/** RFC 4180, whose comma may be a semicolon or a tab. */
 function csvLines(text: string): readonly Line[] {
-  const [header, ...rows] = csvRows(text);
+  const separator = separatorOf(text);
+  const [header, ...rows] = csvRows(text, separator);
   if (header === undefined) return [];
   const names = header.cells.map((name) => name.trim().toLowerCase());
+  const twice = names.find((name, at) => name !== "" && names.indexOf(name) !== at);
+  if (twice !== undefined) throw new BillError(`the bill has two columns ${twice}`);
   return rows.map(({ cells, line }) => {
     if (cells.length !== names.length)
       throw new BillError(
-        `line ${line} of the bill has ${cells.length} columns, and the header ${names.length}`,
+        `line ${line} of the bill has ${cells.length} columns, and the header ${names.length}: a cell that contains ${JSON.stringify(separator)} needs quotes`,
       );
     return {
       where: `line ${line}`,
@@ -69,8 +73,17 @@ function csvLines(text: string): readonly Line[] {
   });
 }
 
+/** The one that the header has most of. */
+function separatorOf(text: string): string {
+  const header = /^[^\r\n]*/.exec(text)![0];
+  const count = (separator: string): number => header.split(separator).length;
+  return [",", ";", "\t"].reduce((most, one) => (count(one) > count(most) ? one : most));
+}
+
+/** Rows without any content are left out; a line break within quotes becomes a space. */
 function csvRows(
   text: string,
+  separator: string,
 ): readonly { readonly cells: readonly string[]; readonly line: number }[] {
   const rows: { readonly cells: readonly string[]; readonly line: number }[] = [];
   let cells: string[] = [];
@@ -78,11 +91,16 @@ function csvRows(
   let isQuoted = false;
   let line = 1;
   let began = 1;
-  const endRow = (): void => {
-    cells.push(cell);
-    if (cells.length > 1 || cell !== "") rows.push({ cells, line: began });
-    cells = [];
+  let wasQuoted = false;
+  const endCell = (): void => {
+    cells.push(cell.replaceAll(/\s*[\r\n]\s*/g, " "));
     cell = "";
+    wasQuoted = false;
+  };
+  const endRow = (): void => {
+    endCell();
+    if (cells.some((content) => content.trim() !== "")) rows.push({ cells, line: began });
+    cells = [];
     began = line;
   };
   for (let at = 0; at < text.length; at++) {
@@ -91,13 +109,17 @@ function csvRows(
     if (isQuoted) {
       if (char !== '"') cell += char;
       else if (text[at + 1] === '"') cell += text[++at]!;
-      else isQuoted = false;
-    } else if (char === '"' && cell === "") isQuoted = true;
-    else if (char === ",") {
-      cells.push(cell);
-      cell = "";
-    } else if (char === "\n") endRow();
-    else if (char !== "\r") cell += char;
+      else {
+        isQuoted = false;
+        wasQuoted = true;
+      }
+    } else if (char === separator) endCell();
+    else if (char === "\n") endRow();
+    else if (char === "\r") continue;
+    else if (wasQuoted)
+      throw new BillError(`line ${line} of the bill has text behind a closing quote`);
+    else if (char === '"' && cell === "") isQuoted = true;
+    else cell += char;
   }
   if (isQuoted) throw new BillError(`line ${began} of the bill has a quote that isn't closed`);
   endRow();
@@ -308,7 +330,7 @@ function amountIn(value: unknown, where: string): NonNullable<ReturnType<typeof 
   const amount = amountOf(value);
   if (amount === null)
     throw new BillError(
-      `${where} of the bill, must be a decimal such as 1.25, not ${JSON.stringify(value)}`,
+      `${where} of the bill, must be a decimal such as 1.25, not ${shownNumber(value)}`,
     );
   return amount;
 }
@@ -316,10 +338,16 @@ function amountIn(value: unknown, where: string): NonNullable<ReturnType<typeof 
 function countIn(value: unknown, where: string): number {
   const number = Number(value);
   if (!isQuantity(number))
-    throw new BillError(
-      `${where} of the bill, must be a number from 0, not ${JSON.stringify(value)}`,
-    );
+    throw new BillError(`${where} of the bill, must be a number from 0, not ${shownNumber(value)}`);
   return number;
+}
+
+/** A comma may mean decimals or thousands. */
+function shownNumber(value: unknown): string {
+  const text = JSON.stringify(value);
+  return typeof value === "string" && value.includes(",")
+    ? `${text}: write decimals behind a point, and thousands without a separator`
+    : text;
 }
 
 function isQuantity(number: number): boolean {

@@ -142,8 +142,8 @@ export async function openaiBill(api: BillingApi, query: BillQuery): Promise<Bil
   return { rows, separates, decimals, notes };
 }
 
-function keyOf({ day, model, tier, item }: BillRow): string {
-  return JSON.stringify([day, model, tier, item]);
+function keyOf({ day, project, model, tier, item }: BillRow): string {
+  return JSON.stringify([day, project, model, tier, item]);
 }
 
 function usageRows(day: string, result: Fields, { quantities }: UsageEndpoint): readonly BillRow[] {

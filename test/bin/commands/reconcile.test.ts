@@ -218,7 +218,31 @@ t.test("Anthropic's reports, in cents and by workspace", async (t) => {
   });
   t.equal(exitCode, 0);
   const { days, ...report } = JSON.parse(out) as Record<string, unknown>;
-  t.equal((days as readonly unknown[]).length, 1);
+  const quantity = (kind: string, recorded: number, usd: string, rate: string): object => ({
+    tier: "standard",
+    region: null,
+    kind,
+    recorded,
+    billed: recorded,
+    billed_usd: usd,
+    billed_rate: rate,
+  });
+  t.same(days, [
+    {
+      date: day,
+      project: null,
+      model: "claude-sonnet-5",
+      recorded_usd: "0.00375",
+      billed_usd: "0.00425",
+      causes: { stale_price: "0.0005" },
+      quantities: [
+        { ...quantity("requests", 1, "", ""), billed: null, billed_usd: null, billed_rate: null },
+        quantity("input", 400, "0.001", "2.5"),
+        quantity("cached_input", 600, "0.00075", "1.25"),
+        quantity("output", 200, "0.0025", "12.5"),
+      ],
+    },
+  ]);
   t.same(report, {
     provider: "anthropic",
     source: "anthropic",
@@ -230,6 +254,7 @@ t.test("Anthropic's reports, in cents and by workspace", async (t) => {
     gap_usd: "0.0005",
     gap_percent: 11.77,
     causes: { stale_price: "0.0005" },
+    projects: [],
     unknown_lines: [],
     prices: [
       "prices:",
@@ -401,6 +426,24 @@ t.test("bills in files", async (t) => {
     });
   });
 
+  await t.test("a CSV as spreadsheets write it", async (t) => {
+    const quantities = "requests;input_tokens;cached_input_tokens;output_tokens";
+    const lines = [
+      `\uFEFF"date";"model";"amount";${quantities};note`,
+      `${day};"gpt-4o";"0.00375";1;1000;600;200;"two\r\nlines; ""quoted"""`,
+      ";;;;;;;",
+    ];
+    t.same(await causesIn(lines.join("\r\n")), {});
+    t.same(await causesIn(lines.join("\r\n").replaceAll(";", "\t")), {});
+    const broken = `date,model,amount\n${day},"a\nb",0.00375\n`;
+    const { out } = await ofFile(broken);
+    const { days } = JSON.parse(out) as { days: readonly { readonly model: string }[] };
+    t.ok(
+      days.some(({ model }) => model === "a b"),
+      "a line break within a cell is a space",
+    );
+  });
+
   await t.test("a CSV with a line for each kind", async (t) => {
     const lines = [
       "date,model,kind,quantity,amount,currency",
@@ -419,8 +462,22 @@ t.test("bills in files", async (t) => {
         /the bill has no column model: a CSV needs date, model, amount/,
       ],
       [
-        `date,model,amount\n${day},gpt-4o,1\\,5\n`,
-        /line 2 of the bill has 4 columns, and the header 3/,
+        `date,model,amount\n${day},gpt-4o,1,5\n`,
+        /line 2 of the bill has 4 columns, and the header 3: a cell that contains \\",\\" needs quotes/,
+      ],
+      [
+        `date;model;amount\n${day};gpt-4o;1,5\n`,
+        /amount, line 2 of the bill, must be a decimal such as 1\.25, not \\"1,5\\": write decimals behind a point/,
+      ],
+      [
+        `date;model;amount;input_tokens\n${day};gpt-4o;1;1,000\n`,
+        /input_tokens, line 2 of the bill, must be a number from 0, not \\"1,000\\": write decimals behind a point, and thousands without/,
+      ],
+      [`date,model,amount\n${day},"gpt"-4o,1\n`, /line 2 of the bill has text behind a closing/],
+      [`date,model,amount,Amount\n${day},gpt-4o,1,2\n`, /the bill has two columns amount/],
+      [
+        Buffer.from(`date,model,amount\n${day},gpt-4o,1\n`, "utf16le").toString(),
+        /the bill must be UTF-8/,
       ],
       [`date,model,amount\n${day},gpt-4o,one\n`, /amount, line 2 of the bill, must be a decimal/],
       ["date,model,amount\n26.11.2026,gpt-4o,1\n", /date, line 2 of the bill, must be a date/],
@@ -524,6 +581,78 @@ t.test("the records of one of the provider's keys", async (t) => {
   t.equal(await recordedUsd([]), "0.01125");
   t.equal(await recordedUsd(["--provider-key", "a"]), "0.00375");
   t.equal(await recordedUsd(["--provider-key", "a", "--provider-key", "b"]), "0.0075");
+});
+
+t.test("each project is compared with the provider keys that belong to it", async (t) => {
+  const records = ["a", "b", "other"].map((key) => ({ ...recorded, provider_key: key }));
+  const ofProject = (project: string, count: number): readonly OpenaiCost[] =>
+    [
+      openaiCost("gpt-4o-2024-08-06, input", 0.001 * count),
+      openaiCost("gpt-4o-2024-08-06, cached input", 0.00075 * count),
+      openaiCost("gpt-4o-2024-08-06, output", 0.002 * count),
+    ].map((cost) => ({ ...cost, project_id: project }));
+  const usageIn = (project: string, count: number): OpenaiUsage =>
+    openaiUsage({
+      input_tokens: 1000 * count,
+      input_cached_tokens: 600 * count,
+      output_tokens: 200 * count,
+      num_model_requests: count,
+      project_id: project,
+    });
+  const results = {
+    "/organization/usage/completions": { [day]: [usageIn("proj_1", 2), usageIn("proj_2", 1)] },
+    "/organization/costs": { [day]: [...ofProject("proj_1", 2), ...ofProject("proj_2", 1)] },
+  };
+  const scene = { records, standIn: { results } };
+  const pairs = (...values: readonly string[]): readonly string[] =>
+    values.flatMap((value) => ["--project", value]);
+  const crossed = await compare(t, {
+    ...scene,
+    argv: [...pairs("proj_1=a", "proj_2=b", "proj_2=none"), "--json"],
+  });
+  const report = JSON.parse(crossed.out) as Readonly<Record<string, unknown>>;
+  t.same(report["projects"], [
+    {
+      project: "proj_1",
+      provider_keys: ["a"],
+      recorded_usd: "0.00375",
+      billed_usd: "0.0075",
+      difference_usd: "0.00375",
+      gap_usd: "0.00375",
+      gap_percent: 50,
+    },
+    {
+      project: "proj_2",
+      provider_keys: ["b", "none"],
+      recorded_usd: "0.00375",
+      billed_usd: "0.00375",
+      difference_usd: "0",
+      gap_usd: "0",
+      gap_percent: 0,
+    },
+  ]);
+  t.same(
+    (report["days"] as readonly { readonly project: string }[]).map(({ project }) => project),
+    ["proj_1", "proj_2"],
+  );
+  t.same(report["causes"], { past_sluice: "0.00375" });
+  t.same(report["notes"], ["there are no records of the provider key none on these days"]);
+  const shown = await compare(t, {
+    ...scene,
+    columns: 80,
+    argv: pairs("proj_1=a", "proj_1=other", "proj_2=b"),
+  });
+  t.match(
+    shown.out,
+    /no difference\n\nPROJECT +PROVIDER KEYS +RECORDED +BILLED +GAP\nproj_1 +a, other +\$0\.0075 +\$0\.0075 +0\.00 %\nproj_2 +b +/,
+  );
+  for (const line of shown.out.split("\n")) t.ok([...line].length <= 80, line);
+  const wrong = async (argv: readonly string[]): Promise<string> =>
+    (await compare(t, { ...scene, argv })).err;
+  t.match(await wrong(pairs("p=a", "q=a")), /the provider key a has two projects, p and q/);
+  t.match(await wrong(pairs("p=a", "q")), /name a provider key for every project/);
+  t.match(await wrong([...pairs("p=a"), "--provider-key", "b"]), /give no --provider-key/);
+  t.match(await wrong(pairs("p=")), /--project must be <id> or <id>=<provider key>, not "p="/);
 });
 
 t.test("a record that was repriced, and the one that books the difference", async (t) => {

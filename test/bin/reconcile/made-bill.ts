@@ -18,6 +18,7 @@ export function usd(text: string): Pico {
 
 interface MadeUsage {
   readonly day?: string;
+  readonly project?: string;
   readonly model?: string;
   readonly tier?: string;
   readonly region?: string;
@@ -35,6 +36,7 @@ export function usageOf(made: MadeUsage): UsageRow {
   const { costs = {} } = made;
   return {
     day: made.day ?? day,
+    project: made.project ?? null,
     model: made.model ?? "model",
     tier: made.tier ?? "standard",
     region: made.region ?? "",
