@@ -16,8 +16,8 @@ function pathsOf(caps: readonly NamedCap[], extra: Extra): object {
     unit === "slots"
       ? { period: "concurrent", max_requests: amount }
       : unit === "tokens"
-        ? { period: "hour", max_tokens: amount, ...extra.rule }
-        : { period: "hour", max_requests: amount };
+        ? { period: "day", max_tokens: amount, ...extra.rule }
+        : { period: "day", max_requests: amount };
   return {
     rate_limits: {
       user_paths: rules.map((named) => ({ path: `/${named.name}`, limits: [limitOf(named)] })),
