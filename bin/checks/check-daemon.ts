@@ -98,13 +98,13 @@ export function checkConfiguredPrices(
   ];
 }
 
-/** `unpriced`: the models without a price that only managed keys name. */
-export function checkKeyPrices(
+/** `unpriced`: the models without a price that only managed keys, rules and budgets name. */
+export function checkNamedPrices(
   unpriced: readonly string[],
   hasBudgets: boolean,
 ): readonly Finding[] {
   if (unpriced.length === 0) return [];
-  const text = `managed keys name models without one: ${namesOf(unpriced)}`;
+  const text = `managed keys, rules or budgets name models without one: ${namesOf(unpriced)}`;
   return [hasBudgets ? warning("prices", `${text}; no budget counts them`) : ok("prices", text)];
 }
 

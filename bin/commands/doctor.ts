@@ -18,7 +18,7 @@ import {
   checkClock,
   checkConfiguredPrices,
   checkDaemon,
-  checkKeyPrices,
+  checkNamedPrices,
   checkPrices,
   checkProxy,
 } from "../checks/check-daemon.js";
@@ -31,6 +31,7 @@ import { likelyMistakes } from "../checks/likely-mistakes.js";
 import { judgeProvider } from "../checks/provider-check.js";
 import { secretFilesOf } from "../checks/secret-files-of.js";
 import { listKeys } from "../keys/list-keys.js";
+import { type Listed, type ListOf, listLimits } from "../limits/list-limits.js";
 import { CommandFailure } from "../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../session/command-flags.js";
 import { readConfiguration } from "../session/configuration.js";
@@ -119,21 +120,30 @@ async function checkListedPrices(config: Config, nowMs: () => number): Promise<r
   }
 }
 
-/** The models that managed keys name and the configuration doesn't. */
-async function checkPricesOfKeys(
+/** The models that managed keys, rules and budgets name and the configuration's routes don't. */
+async function checkPricesOfNames(
   config: Config,
   client: AdminClient,
   nowMs: () => number,
 ): Promise<readonly Finding[]> {
-  const names = (await listKeys(client)).flatMap(({ models }) =>
-    Array.isArray(models) ? models.map(String) : [],
-  );
+  const listed = async (of: ListOf): Promise<readonly Listed[]> =>
+    // Limits may be switched off.
+    (await listLimits(client, of).catch(() => null))?.items ?? [];
+  const rules = await listed({ list: "rate-limits.list", items: "rate_limits" });
+  const budgets = await listed({ list: "budgets.list", items: "budgets" });
+  const names = [...(await listKeys(client)), ...rules, ...budgets]
+    .flatMap(({ models, scope, subject }) => [
+      ...(Array.isArray(models) ? models.map(String) : []),
+      ...(scope === "model" ? [String(subject)] : []),
+    ])
+    // Patterns that leave models out, and those of tools.
+    .filter((name) => !/^(?:!|tool:)/.test(name));
   // A list that can't be read is reported already.
   const prices = await loadPrices(config, nowMs).catch(() => null);
   if (prices === null) return [];
   const configured = new Set(unpricedModels(config, prices));
   const unpriced = unpricedModels(config, prices, names).filter((name) => !configured.has(name));
-  return checkKeyPrices(unpriced, config.budgets.budgets.length > 0);
+  return checkNamedPrices(unpriced, config.budgets.budgets.length + budgets.length > 0);
 }
 
 async function checkServices(
@@ -161,7 +171,7 @@ async function checkServices(
       });
       if (summary.ok && isObject(summary.body))
         append(findings, checkPrices(summary.body["groups"]));
-      if (config !== null) append(findings, await checkPricesOfKeys(config, client, session.nowMs));
+      if (config !== null) append(findings, await checkPricesOfNames(config, client, session.nowMs));
     });
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;

@@ -4,19 +4,21 @@
  */
 import { pricedTargetsMax } from "../../shared/bounds.js";
 import type { Config } from "../../shared/config/config.js";
+import { simulatorModels } from "../../shared/config/settings/provider-settings.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Log } from "../../shared/log.js";
 import type { PriceTable } from "./price-table.js";
 
 /**
  * The models that the configuration names and that have no price, by their qualified ids: in model
- * lists, aliases and targets of virtual models; and those of `qualified`, names with a provider's,
- * such as the models of managed keys. Models of a simulator cost nothing.
+ * lists, aliases and targets of virtual models; and those of `further`, such as the models of
+ * managed keys and limits. Such a name may be without a provider: then it has no price if it has
+ * none at any provider. Models of a simulator cost nothing.
  */
 export function unpricedModels(
   { providers, aliases, virtualModels }: Pick<Config, "providers" | "aliases" | "virtualModels">,
   { priceOf }: Pick<PriceTable, "priceOf">,
-  qualified: readonly string[] = [],
+  further: readonly string[] = [],
 ): readonly string[] {
   const billing = providers.filter(({ type }) => type !== "simulator");
   const listed = billing.flatMap(({ name, models }) =>
@@ -25,19 +27,41 @@ export function unpricedModels(
   const aliased = aliases.flatMap(({ to }) =>
     to.kind === "target" && to.model !== null ? [{ provider: to.provider, model: to.model }] : [],
   );
-  const further = qualified.flatMap((text): Target[] => {
+  const qualified: Target[] = [];
+  const bare: string[] = [];
+  for (const text of further) {
     const slash = text.indexOf("/");
-    const found = billing.find(({ name }) => name.toLowerCase() === text.slice(0, slash));
-    return found === undefined ? [] : [{ provider: found.name, model: text.slice(slash + 1) }];
-  });
+    const found = providers.find(({ name }) => name.toLowerCase() === text.slice(0, slash));
+    if (found === undefined) bare.push(text);
+    else qualified.push({ provider: found.name, model: text.slice(slash + 1) });
+  }
   const ofVirtual = virtualModels.flatMap(({ targets }) => targets);
-  const named = [...listed, ...aliased, ...ofVirtual, ...further];
+  const named = [...listed, ...aliased, ...ofVirtual, ...qualified];
   const names = new Set(billing.map(({ name }) => name));
   const unpriced = named.filter(
     (target) =>
       names.has(target.provider) && !target.model.includes("*") && priceOf(target) === null,
   );
-  return [...new Set(unpriced.map(targetName))];
+  const free = providers.filter(({ type }) => type === "simulator");
+  const others = [
+    ...aliases.map(({ name }) => name),
+    ...virtualModels.map(({ source }) => source),
+    ...free.flatMap(({ models }) => models ?? simulatorModels),
+  ];
+  const isOther = (name: string): boolean =>
+    others.some((other) =>
+      other.endsWith("*")
+        ? name.toLowerCase().startsWith(other.slice(0, -1).toLowerCase())
+        : name.toLowerCase() === other.toLowerCase(),
+    );
+  const unpricedBare = bare.filter(
+    (model) =>
+      billing.length > 0 &&
+      !model.includes("*") &&
+      !isOther(model) &&
+      billing.every(({ name }) => priceOf({ provider: name, model }) === null),
+  );
+  return [...new Set([...unpriced.map(targetName), ...unpricedBare])];
 }
 
 /** The models of a simulator cost nothing: they are never named. */

@@ -5,7 +5,7 @@ import {
   checkClock,
   checkConfiguredPrices,
   checkDaemon,
-  checkKeyPrices,
+  checkNamedPrices,
   checkPrices,
   checkProxy,
 } from "../../../bin/checks/check-daemon.js";
@@ -130,9 +130,9 @@ t.test("what daemon and proxy say of themselves is judged", async (t) => {
   t.same(checkConfiguredPrices([], true), []);
   t.match(checkConfiguredPrices(["a/m"], true), exactly([{ state: "warning", text: /a\/m/ }]));
   t.match(checkConfiguredPrices(["a/m"], false), exactly([{ state: "ok", text: /a\/m/ }]));
-  t.same(checkKeyPrices([], true), []);
-  t.match(checkKeyPrices(["a/m"], true), exactly([{ state: "warning", text: /keys.*a\/m/ }]));
-  t.match(checkKeyPrices(["a/m"], false), exactly([{ state: "ok", text: /a\/m/ }]));
+  t.same(checkNamedPrices([], true), []);
+  t.match(checkNamedPrices(["a/m"], true), exactly([{ state: "warning", text: /keys.*a\/m/ }]));
+  t.match(checkNamedPrices(["a/m"], false), exactly([{ state: "ok", text: /a\/m/ }]));
   t.match(checkClock([100, 90_000, 91_000]), exactly([{ state: "warning", text: /^90 s ahead/ }]));
   t.match(checkClock([-200, 300]), exactly([{ state: "ok" }]));
   t.same(checkClock([]), []);

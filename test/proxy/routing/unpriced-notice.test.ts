@@ -32,6 +32,14 @@ virtual_models:
     "local/aliased",
     "local/target",
   ]);
-  const ofKeys = ["local/keyed", "local/priced", "local/family-*", "demo/new", "keyed", "x/keyed"];
+  const ofKeys = ["local/keyed", "local/priced", "local/family-*", "demo/new"];
   t.equal(unpricedModels(config, prices, ofKeys).at(-1), "local/keyed", "and those of keys");
+  const bare = ["keyed", "priced", "family-*", "SMART", "short", "all-of-it", "new", "meta/llama"];
+  t.same(
+    unpricedModels(config, prices, bare).slice(4),
+    ["keyed", "meta/llama"],
+    "a name without a provider has no price at any of them",
+  );
+  const free = { ...config, providers: config.providers.slice(0, 1) };
+  t.same(unpricedModels(free, prices, ["keyed"]), [], "a simulator costs nothing");
 });
