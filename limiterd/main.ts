@@ -10,6 +10,7 @@ import type { Config } from "../shared/config/config.js";
 import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
 import { namingsOf } from "../shared/config/model-name.js";
 import { settingText } from "../shared/config/setting-text.js";
+import { type MoneySum, sumUsd } from "../shared/domain/money.js";
 import { capFields } from "../shared/domain/rule.js";
 import type { LimitCounts } from "../shared/limit-files/limits-plan.js";
 import { createThrottledCount, type Log } from "../shared/log.js";
@@ -252,6 +253,11 @@ async function openState(
         raiseTexts[event],
       ),
     onLimitsApplied: (counts: LimitCounts) => log.info({ ...counts }, "a limits file was applied"),
+    onUnsureSpend: (budgetId: string, cost: MoneySum) =>
+      log.warn(
+        { budget: budgetId.replaceAll("\n", " "), cost: sumUsd(cost) },
+        "earlier usage is recorded without its model: a new budget for some models doesn't count it",
+      ),
     measures: {
       monoMs: () => performance.now(),
       readProcess: createProcessReading(limiterMetrics.loopLag.quantiles),

@@ -156,6 +156,8 @@ export interface DaemonState {
   readonly onUnsupportedVersion: (hello: UnsupportedHello) => void;
   /** Called when a file of limits has changed something, for the log. */
   readonly onLimitsApplied: (counts: LimitCounts) => void;
+  /** As in the ports of a backfill. */
+  readonly onUnsureSpend: (budgetId: string, cost: MoneySum) => void;
   /** Called when a limit is raised, and when a raise ends, for the log. */
   readonly onRaise: (note: RaiseNote) => void;
   readonly counts: DaemonCounts;

@@ -171,7 +171,8 @@ async function checkServices(
       });
       if (summary.ok && isObject(summary.body))
         append(findings, checkPrices(summary.body["groups"]));
-      if (config !== null) append(findings, await checkPricesOfNames(config, client, session.nowMs));
+      if (config !== null)
+        append(findings, await checkPricesOfNames(config, client, session.nowMs));
     });
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;

@@ -6,7 +6,8 @@
 
 import { windowsPerSlice } from "../../shared/bounds.js";
 import { budgetPath, budgetTargets } from "../../shared/domain/budget.js";
-import { addCost, emptySum } from "../../shared/domain/money.js";
+import { addCost, addSum, emptySum, type MoneySum, sumUsd } from "../../shared/domain/money.js";
+import { type Target, unknownModelName } from "../../shared/domain/target-name.js";
 import { childPath } from "../../shared/domain/user-path.js";
 import { dayMs, dayOf } from "../../shared/time.js";
 import { type Change, StoreUnreadableError } from "../store/store.js";
@@ -28,6 +29,11 @@ interface BackfillPorts extends UsageReader {
   readonly settings: { readonly usageEnabled: boolean };
   readonly budgets: BudgetBook;
   readonly writer: Writer;
+  /**
+   * Called when the records don't say whether a part of the spend is of the budget's models, so
+   * that it isn't counted, for the log.
+   */
+  readonly onUnsureSpend: (budgetId: string, cost: MoneySum) => void;
   /** The labels of a managed key; none for the empty id. */
   labelsOf(keyId: string): readonly string[];
 }
@@ -150,6 +156,14 @@ async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before)
   const untilMs = midnightFrom(fromMs);
   const span = { fromMs: untilMs, toMs: nowMs };
   const filter = ports.budgets.filterOf(budget);
+  const unsure = emptySum();
+  const isOfBudget = (target: Target, cost: MoneySum): boolean => {
+    if (filter === null) return true;
+    if (target.model !== unknownModelName) return filter.covers(target);
+    const covers = filter.coversProvider(target.provider);
+    if (covers === null) addSum(unsure, cost);
+    return covers === true;
+  };
   if (filter !== null) {
     for (const child of budget.own === null ? await childrenOn(ports, view, subject, span) : [""])
       await readModelDays(
@@ -157,7 +171,7 @@ async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before)
         view,
         { path: childPath(subject, child), span },
         (target, sum, day) => {
-          if (filter.covers(target)) add(child, ofSum(sum), endOf(day));
+          if (isOfBudget(target, sum.totalCost)) add(child, ofSum(sum), endOf(day));
         },
       );
   } else if (budget.own === null)
@@ -168,15 +182,16 @@ async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before)
     const prefix = scope === "label" ? labelPrefix(subject) : totalPrefix(subject);
     await readDays(ports, view, { prefix, span }, (sum, day) => add("", ofSum(sum), endOf(day)));
   }
-  if (untilMs === fromMs || isOver(ports, gap)) return;
-  await readRecords(ports, { fromMs, lastKey }, (record) => {
-    if (record.cacheHit || record.atMs >= untilMs) return;
-    const child = childIn(budget, record.userPath, ports.labelsOf(record.keyId));
-    if (child === null || filter?.covers(record) === false) return;
-    const spent = emptySum();
-    if (record.totalCost !== null) addCost(spent, record.totalCost);
-    add(child, { spent, requests: 1 }, record.atMs);
-  });
+  if (untilMs !== fromMs && !isOver(ports, gap))
+    await readRecords(ports, { fromMs, lastKey }, (record) => {
+      if (record.cacheHit || record.atMs >= untilMs) return;
+      const child = childIn(budget, record.userPath, ports.labelsOf(record.keyId));
+      if (child === null) return;
+      const spent = emptySum();
+      if (record.totalCost !== null) addCost(spent, record.totalCost);
+      if (isOfBudget(record, spent)) add(child, { spent, requests: 1 }, record.atMs);
+    });
+  if (!isOver(ports, gap) && sumUsd(unsure) !== 0) ports.onUnsureSpend(budget.id, unsure);
 }
 
 /** The direct children of a path that have usage on these days. */

@@ -60,7 +60,7 @@ import { restore } from "./restore.js";
 /** The callbacks that the state calls later. */
 type LaterPorts = Pick<
   DaemonState,
-  "onDroppedRecord" | "onUnsupportedVersion" | "onLimitsApplied"
+  "onDroppedRecord" | "onUnsupportedVersion" | "onLimitsApplied" | "onUnsureSpend"
 > &
   Pick<DaemonState, "onUnreadable" | "yieldToEventLoop" | "wallMs">;
 
@@ -134,6 +134,7 @@ export async function startState(
     onDroppedRecord,
     onUnsupportedVersion,
     onLimitsApplied,
+    onUnsureSpend,
     onRaise,
     measures: measurePorts,
     yieldToEventLoop,
@@ -259,6 +260,7 @@ export async function startState(
     onDroppedRecord,
     onUnsupportedVersion,
     onLimitsApplied,
+    onUnsureSpend,
     onRaise,
     counts: newCounts(),
     measures,

@@ -102,6 +102,18 @@ export class ModelFilter {
     const bare = namesProvider(model, this.#providers) ? null : model;
     return hasName(this.#included, qualified, bare) && !hasName(this.#excluded, qualified, bare);
   }
+
+  /** Whether it covers all models of a provider, or none; null: it depends on the model. */
+  coversProvider(provider: string): boolean | null {
+    const own = `${provider.toLowerCase()}/`;
+    const mayName = (pattern: string): boolean =>
+      pattern.startsWith(own) || !namesProvider(pattern, this.#providers);
+    const mayHave = ({ whole, beginnings }: Names): boolean =>
+      [...whole, ...beginnings].some(mayName);
+    if (!mayHave(this.#included)) return false;
+    const hasAll = this.#included.beginnings.some((beginning) => own.startsWith(beginning));
+    return hasAll && !mayHave(this.#excluded) ? true : null;
+  }
 }
 
 function namesOf(patterns: readonly string[], providers: ModelNamings): Names {

@@ -51,6 +51,7 @@ import { createInertReason } from "../../shared/config/inert-rule.js";
 import type { EnqueuedCap } from "../../shared/config/kinds/list-kinds.js";
 import { namingsOf } from "../../shared/config/model-name.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
+import { sumUsd } from "../../shared/domain/money.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { TokenWeights } from "../../shared/domain/token-weights.js";
@@ -96,6 +97,7 @@ export interface TestDaemon {
   readonly appliedLimits: readonly LimitCounts[];
   /** What has happened to raises, as it was reported for the log. */
   readonly raiseNotes: readonly RaiseNote[];
+  readonly unsureSpends: readonly string[];
   /** By the socket for administration, unless it is told otherwise. */
   connect(mayAdminister?: boolean): TestPeer;
   /** A proxy that has said hello, holding `leases`. */
@@ -148,6 +150,7 @@ export function startDaemon(
   const foreignVersions: string[] = [];
   const appliedLimits: LimitCounts[] = [];
   const raiseNotes: RaiseNote[] = [];
+  const unsureSpends: string[] = [];
   const inertReason = createInertReason({ usageEnabled, providers, virtualModels: [] });
   const restored = restore(store, rateLimitsEnabled ? rules : null, {
     digest: configuredText(rules),
@@ -277,6 +280,8 @@ export function startDaemon(
     onDroppedRecord: (proxyId, field, { requestId }) =>
       void droppedRecords.push(`${proxyId} ${requestId} ${field}`),
     onLimitsApplied: (counts) => void appliedLimits.push(counts),
+    onUnsureSpend: (id, cost) =>
+      void unsureSpends.push(`${id.replaceAll("\n", " ")}: ${sumUsd(cost)}`),
     onRaise: (note) => void raiseNotes.push(note),
     onUnsupportedVersion: ({ wireVersion: theirs, role }) =>
       void foreignVersions.push(`${role ?? "nobody"} ${theirs}`),
@@ -326,6 +331,7 @@ export function startDaemon(
     foreignVersions,
     appliedLimits,
     raiseNotes,
+    unsureSpends,
     connect(mayAdminister = true) {
       const received: FromDaemon[] = [];
       const peer: PeerState = {

@@ -4,6 +4,7 @@ import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { type Target, unknownModelName } from "../../../shared/domain/target-name.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { exactly } from "../../support/patterns/exactly.js";
+import { providerConfig } from "../../support/provider-config.js";
 import {
   ask,
   executed,
@@ -175,6 +176,34 @@ t.test("one that is made later begins with what its models have cost", async (t)
   const weekly = { subject: "/team", period: "weekly", models: "*,!gpt-image-1" };
   const { children } = await ask(daemon, "budgets.children", weekly);
   t.match(children, exactly([{ subject: "/team/ann", spent: 4 }]));
+});
+
+t.test("what is recorded without a model counts if it is the budget's for sure", async (t) => {
+  const providers = ["openai", "azure"].map((name) => providerConfig({ name }));
+  const daemon = startDaemon([], { nowMs: noon, budgets: [], providers });
+  const peer = daemon.proxy("p");
+  spend(peer, image, 1);
+  spend(peer, chat, 2, { recorded: { ...chat, model: unknownModelName } });
+  await daemon.flush();
+  // Since midnight from sums of days, and since the hour from records.
+  for (const period of ["daily", "hourly"])
+    for (const models of [["gpt-*"], ["openai/*"], ["azure/*"], ["*", "!gpt-4o"], ["o3", "*"]])
+      await ask(daemon, "budgets.put", {
+        user_path: "/team",
+        ...{ models, amount: 9 },
+        budget_key: { period },
+      });
+  await daemon.commit();
+  const counted = { "/team gpt-*": 1, "/team openai/*": 3, "/team azure/*": 0 };
+  t.same(await spent(daemon), { ...counted, "/team * !gpt-4o": 1, "/team * o3": 3 });
+  t.same(
+    daemon.unsureSpends,
+    [86_400, 3600].flatMap((seconds) => [
+      `user_path /team ${seconds} gpt-*: 2`,
+      `user_path /team ${seconds} * !gpt-4o: 2`,
+    ]),
+    "the log says what isn't counted",
+  );
 });
 
 t.test(

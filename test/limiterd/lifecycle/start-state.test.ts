@@ -94,6 +94,7 @@ async function start(
       onDroppedRecord: () => {},
       onUnsupportedVersion: () => {},
       onLimitsApplied: () => {},
+      onUnsureSpend: () => {},
       onRaise: () => {},
       beginCopy,
       yieldToEventLoop,

@@ -424,6 +424,7 @@ t.test("inert rules are reported once all rules are loaded", async (t) => {
       onDroppedRecord: () => {},
       onUnsupportedVersion: () => {},
       onLimitsApplied: () => {},
+      onUnsureSpend: () => {},
       onRaise: () => {},
       beginCopy: noCopies,
       yieldToEventLoop: () => Promise.resolve(),

@@ -178,6 +178,7 @@ t.test(
       onDroppedRecord: () => {},
       onUnsupportedVersion: () => {},
       onLimitsApplied: () => {},
+      onUnsureSpend: () => {},
       onRaise: () => {},
       beginCopy: noCopies,
       yieldToEventLoop: () => Promise.resolve(),

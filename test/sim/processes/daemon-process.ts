@@ -189,6 +189,7 @@ export class DaemonProcess {
         onDroppedRecord: (proxyId, field) =>
           world.fail(`the record of ${proxyId} is invalid: ${field}`),
         onLimitsApplied: () => {},
+        onUnsureSpend: () => {},
         onRaise: ({ event }) => world.count(`raise ${event}`),
         onUnsupportedVersion: ({ wireVersion }) =>
           world.count(`hello of version ${wireVersion} refused`),
