@@ -95,6 +95,9 @@ export class EventReader {
   beginsWithError = false;
   /** A reason was seen why the answer ended. */
   finished = false;
+  /** A reason was seen, and one with more text after it: some hosts send one in each event. */
+  #hasReason = false;
+  #repeatsReason = false;
   /** A reason was seen why the answer failed. */
   #hasFailed = false;
   /** Reasoning was seen in the field of hosts that show all of it. */
@@ -150,6 +153,11 @@ export class EventReader {
     return this.finished || this.#ended || (this.#hasOther && !this.#hasBegun);
   }
 
+  /** Whether the answer is over, even if the stream breaks off after this event. */
+  get isOver(): boolean {
+    return this.finished && (!this.#repeatsReason || this.#ended);
+  }
+
   get #hasBegun(): boolean {
     return this.#begun || this.contentChars > 0 || this.#usage !== null;
   }
@@ -187,12 +195,14 @@ export class EventReader {
     const charsBefore = this.contentChars;
     const finishedBefore = this.finished;
     this.finished = false;
+    let hasReason = false;
     const places = this.#places;
     places.lastIndex = 0;
     for (let place = places.exec(data); place !== null; place = places.exec(data)) {
       const letter = data[place.index + 1];
       if (letter === "f" || letter === "s" || letter === "b") {
         this.finished = true;
+        hasReason ||= !place[0].endsWith("{");
         if (letter === "f") this.#readReason(data, place[0]);
       } else if (letter === "i") this.#hasPart = true;
       else if (letter === "t" && data[place.index + 2] === "y") {
@@ -214,6 +224,10 @@ export class EventReader {
         this.contentChars += end - 1 - start;
         places.lastIndex = end;
       }
+    }
+    if (hasReason) {
+      this.#repeatsReason ||= this.#hasReason && this.contentChars > charsBefore;
+      this.#hasReason = true;
     }
     // After the end of one choice, the text of another one begins or continues.
     if (finishedBefore && this.contentChars === charsBefore) this.finished = true;

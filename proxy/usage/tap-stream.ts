@@ -158,7 +158,7 @@ class Tap implements StreamTap {
   }
 
   get finished(): boolean {
-    return this.#reader.finished;
+    return this.#reader.isOver;
   }
 
   get reasoningSeen(): boolean {

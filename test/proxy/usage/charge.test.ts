@@ -79,6 +79,13 @@ function charged(end: CallEnd, call: Call) {
   return [usage?.totalTokens ?? null, estimated, atMost?.totalTokens ?? null];
 }
 
+const google = "stream_generate_content";
+/** An event of a host that gives a reason and the usage so far in each. */
+const eager = (text: string, output: number): string =>
+  `data: ${JSON.stringify({
+    candidates: [{ content: { parts: [{ text }] }, finishReason: "STOP" }],
+    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: output },
+  })}\n\n`;
 const nothing = [null, false, null];
 const onlyBounded = [null, false, request];
 
@@ -134,6 +141,9 @@ t.test("what a call is charged, by how it ended", async (t) => {
       [14, true, request],
     ],
     ["untranslatable", { translation: { usage: usage(0) } }, [0, false, request]],
+    ["cut", { events: eager("a", 3), operation: google }, [13, false, null]],
+    ["cut", { events: eager("a", 3) + eager("b", 5), operation: google }, [15, true, request]],
+    ["complete", { events: eager("a", 3) + eager("b", 5), operation: google }, [15, false, null]],
     ["capped", { events: delta("x".repeat(40)) }, [20, true, request]],
     ["capped", { events: running + delta("x".repeat(40)) }, [33, true, request]],
     ["capped", { events: delta("x".repeat(40)), seconds: 1 }, [60, true, request]],

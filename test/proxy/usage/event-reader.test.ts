@@ -274,3 +274,27 @@ t.test("an answer isn't complete while a choice goes on after another one has en
     t.equal(finished, isComplete, JSON.stringify(events));
   }
 });
+
+t.test("a reason in each event doesn't say that the answer is over", async (t) => {
+  const google = (text: string, finishReason?: string): object => ({
+    candidates: [{ content: { parts: [{ text }] }, finishReason }],
+  });
+  const chat = (content: string): object => ({
+    choices: [{ index: 0, delta: { content }, finish_reason: "stop" }],
+  });
+  const call = { candidates: [{ content: { parts: [{ functionCall: { name: "a" } }] } }] };
+  for (const [operation, events, isOver] of [
+    ["stream_generate_content", [google("a"), google("b", "STOP")], true],
+    ["stream_generate_content", [google("a", "STOP"), google("b", "STOP")], false],
+    ["stream_generate_content", [call, google("b", "STOP")], true],
+    ["chat_completions", [chat("a"), chat("b")], false],
+    ["chat_completions", [chat("a"), chat("")], true],
+  ] as const) {
+    const reader = read(operation, ...events);
+    t.equal(reader.isOver, isOver, JSON.stringify(events));
+    t.equal(reader.isComplete, true, "if its stream ends here");
+  }
+  const ended = read("chat_completions", chat("a"), chat("b"));
+  ended.read("data: [DONE]\n", 1);
+  t.equal(ended.isOver, true);
+});
