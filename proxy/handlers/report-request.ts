@@ -283,11 +283,11 @@ function detailsOf(
     status: record.status,
     outcome: record.outcome,
     method: exchange.method.slice(0, textCharsMax),
-    path: redactKeys(exchange.path).slice(0, textCharsMax),
+    path: cut(exchange.path) ?? "",
     user_path: cut(record.userPath),
     key_id: cut(record.keyId),
     client: cut(record.clientAddress),
-    agent: agent === undefined ? undefined : cut(redactKeys(agent)),
+    agent: cut(agent ?? null),
     model: cut(record.model),
     target: target === null ? undefined : cut(targetName(target)),
     stream: record.stream ?? undefined,
@@ -300,7 +300,7 @@ function detailsOf(
     error_message: cut(error?.message ?? null, messageCharsMax),
     rule: breach === null ? undefined : cut(ruleText(breach)),
     note: cut(note, messageCharsMax),
-    dropped: record.dropped?.slice(0, droppedMax).map((field) => field.slice(0, textCharsMax)),
+    dropped: record.dropped?.slice(0, droppedMax).map((field) => cut(field) ?? ""),
   });
 }
 
@@ -314,7 +314,7 @@ function attemptOf({
   const isAnswered = outcome === "complete" && status < 400;
   const given = error == null ? status : error.status;
   return withoutAbsent({
-    target: targetName(target).slice(0, textCharsMax),
+    target: cut(targetName(target))!,
     status: given === 0 ? undefined : given,
     duration_ms: wholeMs(ms),
     retry: retry === 0 ? undefined : retry,
@@ -330,9 +330,9 @@ function withoutAbsent<T extends object>(report: T): T {
   return Object.fromEntries(Object.entries(report).filter(([, value]) => value !== undefined)) as T;
 }
 
-/** Undefined, so that it takes no space, for an empty text. */
+/** For the store, without keys. Undefined, so that it takes no space, for an empty text. */
 function cut(text: string | null, max = textCharsMax): string | undefined {
-  return text === null || text === "" ? undefined : text.slice(0, max);
+  return text === null || text === "" ? undefined : redactKeys(text).slice(0, max);
 }
 
 function wholeMs(ms: number): number {

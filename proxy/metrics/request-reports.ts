@@ -9,6 +9,7 @@ import {
   type RequestKind,
   requestKinds,
 } from "../../shared/api/request-item.js";
+import { redactKeys } from "../../shared/domain/managed-key.js";
 import { costUsd } from "../../shared/domain/money.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import {
@@ -259,5 +260,5 @@ export function failureKindOf({
 function errorText({ status, error }: FailedAttempt, kind: FailureKind): string {
   if (error == null) return `${kind} ${status}`;
   const { status: given, message } = error;
-  return `${given === 0 ? "" : `${given} `}${message}`.slice(0, messageCharsMax);
+  return redactKeys(`${given === 0 ? "" : `${given} `}${message}`).slice(0, messageCharsMax);
 }

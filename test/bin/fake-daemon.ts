@@ -289,6 +289,11 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
       const page = op === "usage.export" ? options.usagePage : options.followedPage;
       return { kind: "answer", body: page?.(body as Readonly<Record<string, unknown>>) ?? null };
     }
+    case "queues.list":
+      return {
+        kind: "answer",
+        body: { queues: [], waiting: 0, server_time: "2026-01-01T00:00:00.000Z" },
+      };
     case "keys.list":
       return { kind: "answer", body: options.explanation ?? { keys: [], next: null } };
     case "keys.issue":
@@ -300,11 +305,6 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "jwts.allow":
     case "rate-limits.children":
     case "budgets.children":
-    case "queues.list":
-      return {
-        kind: "answer",
-        body: { queues: [], waiting: 0, server_time: "2026-01-01T00:00:00.000Z" },
-      };
     case "leases.list":
     case "refusals.list":
     case "explain":
