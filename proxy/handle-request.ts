@@ -11,6 +11,7 @@ import { serveDashboard } from "./dashboard/serve-dashboard.js";
 import type { Gateway } from "./gateway.js";
 import { serveAdmin } from "./handlers/admin/serve-admin.js";
 import { replyUsage } from "./handlers/admin/usage-api.js";
+import { refuseUnadmitted } from "./handlers/admit-and-settle.js";
 import { countTokens } from "./handlers/count-tokens.js";
 import { streamLive } from "./handlers/dashboard/live-stream.js";
 import { serveSession } from "./handlers/dashboard/sign-in.js";
@@ -50,6 +51,7 @@ import {
   type PublicEndpoint,
   type RouteMatch,
 } from "./http/match-route.js";
+import { unknownOwnHeader } from "./http/own-headers.js";
 import { replyFailure, speaksMessages } from "./http/respond.js";
 import { parseTraceparent } from "./http/trace-context.js";
 import { withProtocolKey } from "./http/web-socket-handshake.js";
@@ -157,6 +159,10 @@ function answerCaller(
   const page = caller.credential === "none" ? pageProblem(gateway, exchange) : null;
   if (page !== null) return refuseCaller(received, area, { ok: false, failure: page });
   const context = { gateway, exchange, caller, record };
+  if (area === "model") {
+    const problem = unknownOwnHeader(exchange, gateway.credentials.userPathHeader);
+    if (problem !== null) return refuseUnadmitted(context, problem);
+  }
   // The admission of a limited request also checks its caller, in one round trip to the daemon.
   return meetsLimits(endpoint) && !mustAuthorizeFirst(gateway, caller, exchange)
     ? serve(context, endpoint)

@@ -15,6 +15,7 @@ import { remembered } from "../../shared/text/remembered.js";
 import { isGiven, keyHeaders } from "../http/copy-headers.js";
 import type { Exchange, RequestHeaders } from "../http/exchange.js";
 import type { Area, Served } from "../http/match-route.js";
+import { displayName } from "../http/own-headers.js";
 import {
   type Authentication,
   authenticatedCaller,
@@ -206,14 +207,6 @@ function asUtf8(latin1: string): string {
   if (/^[\u0000-\u007f]*$/.test(latin1)) return latin1;
   const text = Buffer.from(latin1, "latin1").toString("utf8");
   return text.includes("\ufffd") ? latin1 : text;
-}
-
-/** `x-sluice-user-path` as people write it: `X-Sluice-User-Path`. */
-function displayName(header: string): string {
-  return header.replace(
-    /(^|-)([a-z])/g,
-    (_, dash: string, letter: string) => dash + letter.toUpperCase(),
-  );
 }
 
 /**

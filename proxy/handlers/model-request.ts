@@ -23,6 +23,7 @@ import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/cop
 import type { Exchange } from "../http/exchange.js";
 import { keptAliveExchange } from "../http/exchanges/kept-alive-exchange.js";
 import type { ModelOperation } from "../http/match-route.js";
+import { fallbackHeader } from "../http/own-headers.js";
 import { droppedHeaders, targetHeader } from "../http/respond.js";
 import type { AttemptTrace } from "../metrics/spans/request-trace.js";
 import { modelIn, watchedUpstream } from "../objects/answer-watch.js";
@@ -251,7 +252,7 @@ async function admitElsewhere(
   { call, tools, asked: first, exhausted: refusing, ...original }: ExhaustedCall,
 ): Promise<AdmittedCall | null> {
   const { exchange, record } = context;
-  const isForbidden = exchange.header("x-sluice-fallback")?.trim().toLowerCase() === "none";
+  const isForbidden = exchange.header(fallbackHeader)?.trim().toLowerCase() === "none";
   let served = original;
   let asked = first;
   let { use, breach } = refusing;

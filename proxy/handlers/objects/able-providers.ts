@@ -2,13 +2,11 @@
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import { isObjectId } from "../../../shared/wire/stored-object.js";
 import type { Provider } from "../../gateway.js";
+import { providerHeader } from "../../http/own-headers.js";
 import { noSuchObject, ownersOf } from "../../objects/object-access.js";
 import type { RequestContext } from "../../request-context.js";
 import { clientPath } from "../../upstream/upstream-path.js";
 import type { StoredOperation } from "./send-object-request.js";
-
-/** The header in which a caller names the provider instance. */
-const providerHeader = "x-sluice-provider";
 
 type AbleProviders =
   | { readonly ok: true; readonly providers: readonly Provider[] }

@@ -129,11 +129,16 @@ interface Answer {
 
 async function ask(
   path: string,
-  { method = "POST", type = json, body }: { method?: string; type?: string; body?: string } = {},
+  {
+    method = "POST",
+    type = json,
+    body,
+    headers = {},
+  }: { method?: string; type?: string; body?: string; headers?: Record<string, string> } = {},
 ): Promise<Answer> {
   const response = await fetch(`${proxy.ready}${path}`, {
     method,
-    headers: { "content-type": type },
+    headers: { "content-type": type, ...headers },
     ...(body === undefined ? {} : { body }),
   });
   const text = await response.text();
@@ -283,6 +288,8 @@ for (const { path, type, body, subject, named } of endpoints) {
           "model",
           /^model must be a string, not a number$/,
         );
+      const misspelt = await ask(path, { type, body, headers: { "X-Sluice-User-Paht": "/team" } });
+      t.match([misspelt.status, misspelt.error?.message], [400, /mean X-Sluice-User-Path\?$/]);
       t.equal(api.calls.length, before);
       t.equal(await counted(), requests);
     },

@@ -195,7 +195,7 @@ t.test("every endpoint waits for a slot, and says how long", async (t) => {
 
 t.test("a batch waits for a window", async (t) => {
   const body = { input_file_id: "file-1", endpoint: "/v1/embeddings", completion_window: "24h" };
-  const headers = { ...prefer, "x-sluice-target": "stub" };
+  const headers = { ...prefer, "x-sluice-provider": "stub" };
   for (let at = 0; at < 2; at++) {
     const { status } = await ask("/batch", ["/v1/batches", body], headers);
     t.not(status, 429);
