@@ -48,6 +48,8 @@ export interface Failure {
   readonly code: string | null;
   readonly param: string | null;
   readonly provider: string | null;
+  /** Anthropic's, which its SDKs act upon. */
+  readonly details?: Readonly<Record<string, unknown>>;
 }
 
 /** The status, type and meaning of each code, as `docs/reference/http-api.md` lists them. */

@@ -31,6 +31,7 @@ import { unfinishedId } from "../objects/background-responses.js";
 import {
   foreignInCall,
   hasSeveralProviders,
+  hasThread,
   makerOnly,
   mayContinue,
   rememberOwner,
@@ -548,8 +549,9 @@ interface Call extends NamedValues {
   readonly operation: Operation;
 }
 
-/** Whether the provider stores the answer, as OpenAI and Google do by default. */
+/** Whether the provider stores the answer: OpenAI and Google by default, Anthropic in a thread. */
 function isStoredCall(call: Call): boolean {
+  if (call.operation === "messages") return hasThread(call);
   if (!isStoring(call)) return false;
   // A repeated field may be read either way; an owner too many does no harm.
   const stores = call.valuesOf("store");

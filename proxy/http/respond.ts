@@ -103,10 +103,14 @@ export function replyInternalError(
 function envelopeFor(exchange: Exchange, what: Failure): object {
   if (speaksMcp(exchange)) return rpcError(exchange, what);
   if (speaksGoogle(exchange)) return googleEnvelope(what.status, messageForGoogle(what));
-  return speaksMessages(exchange)
-    ? { type: "error", error: { type: messagesErrorType(what), message: messageForMessages(what) } }
-    : envelope(what);
+  if (!speaksMessages(exchange)) return envelope(what);
+  const error = { type: messagesErrorType(what), message: messageForMessages(what) };
+  const details = what.details ?? (what.param === "thread" ? unsupportedThread : undefined);
+  return { type: "error", error: details === undefined ? error : { ...error, details } };
 }
+
+/** Anthropic's SDKs may then send the whole conversation instead. */
+const unsupportedThread = { error_code: "thread_unsupported_request", unsupported: ["model"] };
 
 /**
  * Whether a client speaks Anthropic's dialect: by the path or, where both dialects have the path or

@@ -18,6 +18,7 @@ import {
   objectsPerCall,
   readObjectOwners,
   responseDays,
+  threadDays,
 } from "../../shared/wire/stored-object.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import type { Caller } from "../auth/caller.js";
@@ -85,14 +86,19 @@ export async function rememberOwner(
 
 function keptDays(operation: Operation): number {
   if (operation === "responses") return responseDays;
+  if (operation === "messages") return threadDays;
   return operation === "interactions" ? interactionDays : objectDays;
 }
 
 /** The answer for an id that isn't the caller's, whether it exists or not. */
 export function noSuchObject(id: string, field: string | null = null): Failure {
   const message = `there is no ${id} of this user path`;
-  return { ...plainFailure(404, "not_found_error", message), param: field };
+  const missing = { ...plainFailure(404, "not_found_error", message), param: field };
+  return field === "previous_message_id" ? { ...missing, details: lostThread } : missing;
 }
+
+/** Anthropic's SDKs then begin a new thread with the whole conversation. */
+const lostThread = { error_code: "thread_not_found" };
 
 function tooMany(): Failure {
   return invalid(`the body names more than ${namedMax} stored objects`, "body");
@@ -157,14 +163,25 @@ export function hasSeveralProviders(targets: readonly Target[]): boolean {
   return targets.some(({ provider }) => provider !== targets[0]!.provider);
 }
 
-/** Whether requests of this operation may continue stored objects. */
-export function mayContinue({ operation }: { readonly operation: Operation }): boolean {
+/** Whether a request may continue what a provider has stored. */
+export function mayContinue(
+  call: NamedValues & {
+    readonly operation: Operation;
+  },
+): boolean {
+  const { operation } = call;
   return (
     operation === "responses" ||
     operation === "compact" ||
     operation === "input_tokens" ||
-    operation === "interactions"
+    operation === "interactions" ||
+    (operation === "messages" && hasThread(call))
   );
+}
+
+/** Whether a request of the Messages API begins or continues a thread at its provider. */
+export function hasThread(call: NamedValues): boolean {
+  return call.valuesOf("thread").some((value) => value !== "null");
 }
 
 /** The part of the gateway that knows the accounts of providers. */
@@ -196,13 +213,14 @@ export async function makerOnly(
   return own.length === 0 ? targets : own;
 }
 
-/** The fields at the top of a body of the Responses API or of an interaction. */
+/** What the fields at the top of a body of any such API name. */
 function continuedIds(call: NamedValues): readonly string[] {
-  return ["previous_response_id", "previous_interaction_id", "conversation"].flatMap(
+  return ["previous_response_id", "previous_interaction_id", "conversation", "thread"].flatMap(
     (name): readonly string[] => {
       const json = call.valuesOf(name).at(-1);
       const value = json === undefined ? null : parseJson(json);
-      const id: unknown = isObject(value) ? value["id"] : value;
+      const inner = name === "thread" ? "previous_message_id" : "id";
+      const id: unknown = isObject(value) ? value[inner] : value;
       return isObjectId(id) ? [id] : [];
     },
   );

@@ -12,7 +12,9 @@ import { isObjectId } from "../../shared/wire/stored-object.js";
  */
 export function madeIds(operation: Operation, answer: unknown): readonly string[] {
   if (!isObject(answer)) return [];
-  const { id, file, output_file_id: output, error_file_id: errors } = answer;
+  const { id, file, message, output_file_id: output, error_file_id: errors } = answer;
+  // Of a stream, its first event.
+  if (operation === "messages" && isObject(message)) return madeIds(operation, message);
   const made: unknown[] = [id];
   if (operation === "batches") made.push(output, errors);
   if (operation === "uploads" && isObject(file)) made.push(file["id"]);
@@ -26,6 +28,7 @@ export const naming: ReadonlySet<string> = new Set([
   "input_file_id",
   "previous_response_id",
   "previous_interaction_id",
+  "previous_message_id",
   "response_id",
   "conversation",
   "conversation_id",

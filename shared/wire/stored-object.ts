@@ -32,6 +32,8 @@ export const objectsMax = 2_000_000;
 export const responseDays = 30;
 /** Google deletes interactions after 55 days, and earlier on its free tier. */
 export const interactionDays = 55;
+/** Anthropic deletes a thread of messages at most an hour after its last use. */
+export const threadDays = 1;
 export const objectDays = 365;
 
 /** The characters of providers' ids, which Sluice's paths accept. */

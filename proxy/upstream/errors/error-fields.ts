@@ -16,9 +16,11 @@ interface ErrorFields {
   readonly param: string | null;
   /** The HTTP status that the error names. */
   readonly status: number | null;
+  /** Anthropic's. */
+  readonly details: Fields | null;
 }
 
-const none: ErrorFields = { message: null, code: null, param: null, status: null };
+const none: ErrorFields = { message: null, code: null, param: null, status: null, details: null };
 
 /** The fields of the error; each is null if it can't be read. */
 export function readErrorFields(text: string): ErrorFields {
@@ -45,7 +47,7 @@ function filteredAnswer({ choices }: Fields): Fields | null {
 }
 
 function fromObject(fields: Fields): ErrorFields {
-  const { message, code, param, status } = fields;
+  const { message, code, param, status, details } = fields;
   const detail =
     readDetail(fields["detail"]) ?? readDetail(isObject(message) ? message["detail"] : null);
   return {
@@ -53,6 +55,7 @@ function fromObject(fields: Fields): ErrorFields {
     code: typeof code === "number" ? String(code) : asMessage(code),
     param: asMessage(param) ?? asMessage(detail?.path),
     status: isErrorStatus(code) ? code : isErrorStatus(status) ? status : null,
+    details: isObject(details) && JSON.stringify(details).length <= textBytesMax ? details : null,
   };
 }
 

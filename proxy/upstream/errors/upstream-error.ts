@@ -41,6 +41,7 @@ export function mapUpstreamError(provider: string, status: number, body: Buffer)
     code: isFull ? contextFullCode : fields.code,
     param: fields.param,
     provider,
+    ...(fields.details === null ? {} : { details: fields.details }),
   };
 }
 

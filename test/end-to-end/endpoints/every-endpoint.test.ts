@@ -289,7 +289,7 @@ for (const { path, type, body, subject, named } of endpoints) {
           /^model must be a string, not a number$/,
         );
       const misspelt = await ask(path, { type, body, headers: { "X-Sluice-User-Paht": "/team" } });
-      t.match([misspelt.status, misspelt.error?.message], [400, /mean X-Sluice-User-Path\?$/]);
+      t.match(misspelt, { status: 400, error: { message: /mean X-Sluice-User-Path\?$/ } });
       t.equal(api.calls.length, before);
       t.equal(await counted(), requests);
     },

@@ -17,7 +17,7 @@ t.test("a body that names too many objects to ask for is refused, and says so", 
 });
 
 t.test(
-  "responses are remembered for as long as OpenAI keeps them, other objects for a year",
+  "responses and threads are remembered for as long as providers keep them, others for a year",
   async (t) => {
     const days: unknown[] = [];
     const call = (_op: string, body: unknown) => {
@@ -25,13 +25,13 @@ t.test(
       return Promise.resolve({ ok: true, value: {} } as never);
     };
     const made = { provider: "openai", userPath: "/team", ids: ["x"] };
-    for (const operation of ["responses", "files"] as const)
+    for (const operation of ["responses", "files", "messages"] as const)
       await rememberOwner({ limiter: { call }, log: { warn: () => {} } }, { ...made, operation });
     await rememberOwner(
       { limiter: { call }, log: { warn: () => {} } },
       { ...made, operation: "files", ids: [] },
     );
-    t.same(days, [30, 365]);
+    t.same(days, [30, 365, 1]);
   },
 );
 
@@ -61,6 +61,8 @@ t.test("what continues a response goes to the provider that made it", async (t) 
     ['{"previous_response_id":"resp_2","previous_response_id":"resp_1"}', [b, other]],
     ['{"conversation":"conv_1"}', [a]],
     ['{"conversation":{"id":"conv_1"}}', [a]],
+    ['{"thread":{"type":"continue","previous_message_id":"conv_1"}}', [a]],
+    ['{"thread":{"type":"create"}}', [a, b, other]],
     ['{"previous_response_id":null}', [a, b, other]],
     ['{"previous_response_id":"resp_unknown"}', [a, b, other]],
     ['{"previous_response_id":"resp_gone"}', [a, b, other]],

@@ -19,6 +19,8 @@ t.test("an answer tells what was made", async (t) => {
   t.same(madeIds("files", { id: "f", output_file_id: "x" }), ["f"]);
   t.same(madeIds("responses", { id: "resp_1", output: [{ id: "msg_1" }] }), ["resp_1"]);
   t.same(madeIds("batches", { id: "b", output_file_id: "o", error_file_id: null }), ["b", "o"]);
+  t.same(madeIds("messages", { id: "msg_1", type: "message" }), ["msg_1"]);
+  t.same(madeIds("messages", { type: "message_start", message: { id: "msg_1" } }), ["msg_1"]);
   t.same(madeIds("uploads", { id: "u", file: { id: "f" } }), ["u", "f"]);
   for (const answer of [null, [], "id", {}, { id: 7 }, { id: "../x" }, { id: "a b" }, { id: "" }])
     t.same(madeIds("files", answer), [], JSON.stringify(answer));
@@ -30,6 +32,7 @@ t.test(
     const table: readonly (readonly [body: string, ids: readonly string[]])[] = [
       ['{"previous_response_id":"resp_1"}', ["resp_1"]],
       ['{"conversation":"conv_1"}', ["conv_1"]],
+      ['{"thread":{"type":"continue","previous_message_id":"msg_1"}}', ["msg_1"]],
       ['{"conversation":{"id":"conv_1"}}', ["conv_1"]],
       ['{"input":[{"content":[{"type":"input_file","file_id":"file-1"}]}]}', ["file-1"]],
       ['{"tools":[{"container":{"type":"auto","file_ids":["a","b"]}}]}', ["a", "b"]],
