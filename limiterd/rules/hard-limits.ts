@@ -29,7 +29,8 @@ const usefulOutput = 64;
 const usefulParts = 128;
 /** The output that a stream may use at first, and what one draw adds: between these. */
 const firstOutput = 256;
-const chunkMin = 64;
+/** Small, because what streams hold when they are refused more is left unused. */
+const chunkMin = 8;
 const chunkMax = 4096;
 /** And no larger part of what is left. */
 const chunkParts = 50;

@@ -1,7 +1,8 @@
 /**
  * How much output a stream may still give under hard limits. The daemon grants output in chunks,
  * and the proxy asks for the next chunk when half of the last one is used, so that a stream waits
- * only if the answer is late. When the daemon grants no more, the stream ends.
+ * only if the answer is late. When the daemon grants no more, the stream uses what it has, and asks
+ * once more before it ends: other requests may have given back what they held.
  *
  * Not here: counting the output (`response-meter.ts`), and ending a stream (`length-stop.ts`).
  */
@@ -14,7 +15,7 @@ export interface DrawnOutput {
   granted: number;
   /** What earlier attempts have put out. */
   spent: number;
-  /** Words for the limit that grants no more; null as long as more may come. */
+  /** Words for the limit that granted no more when last asked; null if it granted something. */
   cap: string | null;
   /** At least the tokens of the prompt, until the provider has counted them. */
   promptTokens: number;
@@ -29,7 +30,7 @@ export interface StreamCap {
   readonly allowance: OutputAllowance;
   /** Null if the dialect has no end for this; then the connection is cut. */
   readonly stop: LengthStop | null;
-  /** How many bytes of text count as a token until the provider reports its count. */
+  /** How many bytes of text count as a token unless the provider reports its count. */
   readonly bytesPerToken: number;
   /** Called with the text and the reported output of a complete stream. */
   readonly learn: (textBytes: number, outputTokens: number) => void;
@@ -39,7 +40,11 @@ export class OutputAllowance {
   readonly #drawn: DrawnOutput;
   readonly #draw: Draw;
   #chunk = outputChunkTokensMin;
+  /** The last grant, if it was less than was asked for, as near the cap. */
+  #smallGrant = Number.POSITIVE_INFINITY;
   #used: number;
+  /** The daemon granted nothing after all was used. */
+  #isOver = false;
   #isAsking = false;
   #onGranted: (() => void) | null = null;
 
@@ -51,7 +56,7 @@ export class OutputAllowance {
 
   /** Words for the limit that ends the stream; null if it may go on, or must wait. */
   get cap(): string | null {
-    return this.#used < this.#drawn.granted ? null : this.#drawn.cap;
+    return this.#isOver ? this.#drawn.cap : null;
   }
 
   /**
@@ -61,11 +66,11 @@ export class OutputAllowance {
   use(tokens: number, onGranted: () => void): boolean {
     const { granted, spent, cap } = this.#drawn;
     this.#used = spent + tokens;
-    const flows = this.#used < granted;
-    if (cap === null && !this.#isAsking && this.#used + this.#chunk / 2 >= granted) this.#ask();
-    if (flows || this.cap !== null) return flows;
+    const ahead = cap === null ? Math.min(this.#chunk, this.#smallGrant) / 2 : 0;
+    if (!this.#isOver && !this.#isAsking && this.#used + ahead >= granted) this.#ask();
     // A daemon in this process may have answered already.
     if (this.#used < this.#drawn.granted) return true;
+    if (this.#isOver) return false;
     this.#chunk = Math.min(this.#chunk * 2, outputChunkTokensMax);
     this.#onGranted = onGranted;
     return false;
@@ -74,10 +79,16 @@ export class OutputAllowance {
   #ask(): void {
     this.#isAsking = true;
     const { granted } = this.#drawn;
-    this.#draw(Math.max(this.#used, granted) + this.#chunk, () => {
+    const isUsedUp = this.#used >= granted;
+    const total = Math.max(this.#used, granted) + this.#chunk;
+    this.#draw(total, () => {
       this.#isAsking = false;
-      // Not to ask for ever.
-      if (this.#drawn.granted <= granted) this.#drawn.cap ??= "a hard limit";
+      const added = this.#drawn.granted - granted;
+      this.#smallGrant = this.#drawn.granted < total ? added : Number.POSITIVE_INFINITY;
+      if (added <= 0) {
+        this.#drawn.cap ??= "a hard limit";
+        this.#isOver = isUsedUp;
+      }
       const run = this.#onGranted;
       this.#onGranted = null;
       run?.();

@@ -1,40 +1,47 @@
 /**
- * How many bytes of text a token of each target has, learned from streams whose usage was reported:
- * a count of tokens while they flow, which must not be too low. What a model reasons without
- * showing it makes its text count more.
+ * How many bytes of text a token of each target has, learned from the answers whose usage was
+ * reported: the mean of the last few thousand tokens. It counts tokens while they flow, and those
+ * of a stream that is cut. What a model reasons without showing it makes its text count more.
  */
 import { learnedRatiosMax } from "../../shared/bounds.js";
+import { charsPerToken } from "../usage/count-usage.js";
 
-/** Of English prose; code, and most other languages, have fewer. */
-const usualRatio = 4;
 const ratioMax = 5;
 /** A token is at least one byte. */
 const ratioMin = 1;
-/** A token counts as shorter than it is, since answers differ; more so if nothing is known. */
-const margin = 0.9;
-const usualMargin = 0.8;
-/** The weight of the newest stream: soon down, slowly up. */
-const weightDown = 0.5;
-const weightUp = 0.1;
-/** A shorter text says little. */
-const tokensMin = 32;
+/** What is usual counts as an answer of so many tokens. */
+const usualTokens = 64;
+/** The tokens of which the mean is taken, and the part of it that one answer may be. */
+const tokensMax = 4096;
+const answerTokensMax = tokensMax / 4;
+
+/** The text that was seen, and its tokens. */
+interface Seen {
+  readonly bytes: number;
+  readonly tokens: number;
+}
+
+const usual: Seen = { bytes: charsPerToken * usualTokens, tokens: usualTokens };
 
 export class OutputRatios {
-  readonly #learned = new Map<string, number>();
+  readonly #learned = new Map<string, Seen>();
 
-  /** Bytes per token, rather too few than too many. */
+  /** Bytes per token. */
   of(target: string): number {
-    const learned = this.#learned.get(target);
-    const ratio = learned === undefined ? usualRatio * usualMargin : learned * margin;
-    return Math.max(ratioMin, ratio);
+    const { bytes, tokens } = this.#learned.get(target) ?? usual;
+    return bytes / tokens;
   }
 
   learn(target: string, textBytes: number, outputTokens: number): void {
-    if (outputTokens < tokensMin) return;
-    const seen = Math.min(ratioMax, Math.max(ratioMin, textBytes / outputTokens));
-    const known = this.#learned.get(target) ?? usualRatio;
+    if (outputTokens === 0) return;
     if (!this.#learned.has(target) && this.#learned.size >= learnedRatiosMax) return;
-    const weight = seen < known ? weightDown : weightUp;
-    this.#learned.set(target, known + weight * (seen - known));
+    const known = this.#learned.get(target) ?? usual;
+    const ratio = Math.min(ratioMax, Math.max(ratioMin, textBytes / outputTokens));
+    const added = Math.min(outputTokens, answerTokensMax);
+    const kept = Math.min(1, (tokensMax - added) / known.tokens);
+    this.#learned.set(target, {
+      bytes: kept * known.bytes + ratio * added,
+      tokens: kept * known.tokens + added,
+    });
   }
 }

@@ -246,7 +246,7 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
 
   #flowOrEnd(cap: StreamCap): void {
     const { meter } = this;
-    const tokens = meter.outputSeen(cap.bytesPerToken);
+    const tokens = meter.outputSeen();
     if (meter.inputSeen > 0) cap.allowance.promptCounted(meter.inputSeen);
     const flows = cap.allowance.use(tokens, () => {
       this.#waitsForGrant = false;

@@ -83,7 +83,7 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
     for (const own of [requestIdHeaders(this.exchange), this.what.headers]) append(headers, own);
     this.#headers = headers;
     if (status < 300 && contentType.startsWith("text/event-stream")) {
-      this.meter.beginStream(hideUsageChunk, this.what.cap != null);
+      this.meter.beginStream(hideUsageChunk, this.what.cap);
       if (holdsHead) this.#head = new StreamHead();
       else this.#begin();
       return;

@@ -202,7 +202,7 @@ export function joinedNotes(first: string | null, second: string | null): string
  * The rule of thumb for English. Other languages and code use more tokens per character, and JSON's
  * punctuation uses fewer.
  */
-const charsPerToken = 4;
+export const charsPerToken = 4;
 
 /**
  * Estimates the input from the bytes of the request's body, including its JSON syntax, and the

@@ -14,6 +14,7 @@ import type { AnswerMemory } from "../capacity/memory-ledger.js";
 import type { RequestBody } from "../upstream/upstream.js";
 import { toolCallsIn, withCountedCalls } from "./answered-tools.js";
 import {
+  charsPerToken,
   countUsage,
   joinedNotes,
   type MeteredUsage,
@@ -79,6 +80,8 @@ export class ResponseMeter {
   #unreadable: string | null = null;
   /** Set for an event stream. */
   #tap: StreamTap | null = null;
+  /** How many bytes of a stream's text count as a token. */
+  #bytesPerToken = charsPerToken;
   /** The held pieces; null if nothing is held. */
   #kept: Buffer[] | null = null;
   #keptBytes = 0;
@@ -107,12 +110,19 @@ export class ResponseMeter {
     this.#memory = memory;
   }
 
-  /** Starts metering a stream of events. `wholeEvents`: as in `createStreamTap`. */
-  beginStream(hideUsageChunk: boolean, wholeEvents = false): void {
+  /**
+   * Starts metering a stream of events. `capped`: it may be cut after any of them, and counts with
+   * so many bytes a token until its usage is reported; null if it can't be cut.
+   */
+  beginStream(
+    hideUsageChunk: boolean,
+    capped: { readonly bytesPerToken: number } | null = null,
+  ): void {
+    if (capped !== null) this.#bytesPerToken = capped.bytesPerToken;
     this.#tap = createStreamTap({
       operation: this.#request.operation ?? "chat_completions",
       hideUsageChunk,
-      wholeEvents,
+      wholeEvents: capped !== null,
     });
   }
 
@@ -182,10 +192,10 @@ export class ResponseMeter {
   }
 
   /**
-   * The output of a stream so far: the tokens that the provider has reported, and the text since
-   * then at so many bytes a token.
+   * The output of a stream so far: the tokens that the provider has reported, and an estimate of
+   * the text since then.
    */
-  outputSeen(bytesPerToken: number): number {
+  outputSeen(): number {
     const tap = this.#tap!;
     const chars = tap.contentChars;
     const usage = this.#translation === null ? tap.reported : this.#translation.usage;
@@ -198,7 +208,7 @@ export class ResponseMeter {
         ? { usage, tokens: reading.outputTokens, chars }
         : { usage, tokens, chars: earlier };
     }
-    return this.#counted.tokens + Math.ceil((chars - this.#counted.chars) / bytesPerToken);
+    return this.#counted.tokens + Math.ceil((chars - this.#counted.chars) / this.#bytesPerToken);
   }
 
   /** The input that the provider had reported when `outputSeen` was last called; 0 before. */
@@ -343,10 +353,11 @@ export class ResponseMeter {
   }
 
   #countCut(tap: StreamTap): MeteredUsage {
-    const contentChars = tap.contentChars + (this.#translation?.untranslatedBytes ?? 0);
+    const scale = charsPerToken / this.#bytesPerToken;
+    const contentChars = scale * (tap.contentChars + (this.#translation?.untranslatedBytes ?? 0));
     return this.#count(
       this.#translation === null
-        ? whenCut(tap.usage, tap.contentCharsSinceUsage)
+        ? whenCut(tap.usage, scale * tap.contentCharsSinceUsage)
         : whenTranslationCut(readUsage(this.#translation.usage), contentChars),
       contentChars,
     );

@@ -66,10 +66,11 @@ export class PendingDraws {
     const metering = this.#context.held.get(lease)?.metering;
     if (metering === undefined) return;
     const grantsMore = total > metering.granted;
-    if (grantsMore) metering.granted = total;
-    if (cap !== undefined) metering.cap = cap;
     // Otherwise it is the late answer to an earlier question.
-    if (grantsMore || cap !== undefined) this.#waiting.take(lease)?.then();
+    if (!grantsMore && cap === undefined) return;
+    if (grantsMore) metering.granted = total;
+    metering.cap = cap ?? null;
+    this.#waiting.take(lease)?.then();
   }
 
   /** The questions for a daemon that has just welcomed this proxy. */
@@ -101,8 +102,10 @@ export class PendingDraws {
   }
 
   #withoutAnswer(metering: Metering, total: number): void {
-    if (this.#context.failureMode === "open") metering.granted = Math.max(metering.granted, total);
-    else metering.cap = "the limiter daemon does not answer";
+    if (this.#context.failureMode === "open") {
+      metering.granted = Math.max(metering.granted, total);
+      metering.cap = null;
+    } else metering.cap = "the limiter daemon does not answer";
   }
 }
 

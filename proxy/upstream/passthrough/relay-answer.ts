@@ -112,7 +112,7 @@ class Relaying extends AnswerRelay<RelayRequest> {
     const isNew = what.request.method === "POST" && what.onAnswer === undefined;
     const mayReportUsage = status < 300 && isNew;
     if (mayReportUsage && isReadable && isStream) {
-      this.meter.beginStream(false, what.cap != null);
+      this.meter.beginStream(false, what.cap);
       return this.#begin();
     }
     this.#mayHaveLinks =

@@ -193,7 +193,7 @@ t.test(
     const peer = daemon.proxy("p1");
     const first = running(peer, 2, stream(400));
     let cap: string | undefined;
-    for (let i = 0; i < 50 && cap === undefined; i++) cap = draw(first, first.allowance + 1000);
+    for (let i = 0; i < 500 && cap === undefined; i++) cap = draw(first, first.allowance + 1000);
     t.equal(cap, "the daily budget of /team");
     t.ok(first.allowance > 400, `${first.allowance}`);
     t.equal(begin(peer, 3, stream(100)), "budget 1", "what runs may give it back");
@@ -206,7 +206,7 @@ t.test("a lone request is refused by no reserve that it doesn't need", async (t)
   const daemon = startDaemon([tokens(10_000)]);
   const peer = daemon.proxy("p1");
   const large = running(peer, 2, stream(19_000));
-  t.ok(large.allowance >= 64);
+  t.ok(large.allowance >= 8);
   t.equal(begin(peer, 3, stream(10)), "tokens 1");
   settle(large, 4800, 64);
   t.equal(begin(peer, 4, stream(19_000)), "tokens 115");
@@ -248,11 +248,11 @@ t.test("the smallest of several caps decides, and a child holds of its template"
   const template = { ...tokens(2000), subject: "/", perChild: true };
   const daemon = startDaemon([tokens(1_000_000), template, hard({ maxTokens: 500 }, "/team/a")]);
   const peer = daemon.proxy("p1");
-  t.equal(running(peer, 2, stream(100), "/team/b").allowance, 64);
+  t.equal(running(peer, 2, stream(100), "/team/b").allowance, 39);
   const held = () => daemon.state.book.find(template)!.held!.of("team");
-  t.equal(held(), 164);
+  t.equal(held(), 139);
   t.equal(begin(peer, 3, stream(1200), "/team/a"), "tokens 60");
-  t.equal(held(), 164, "all or none");
+  t.equal(held(), 139, "all or none");
   peer.close();
   sweepOrphans(daemon.state, daemon.nowMs + orphansKeptMs);
   t.equal(held(), 0);

@@ -47,9 +47,9 @@ t.test("a stream draws for its lease, and teaches the bytes of a token", async (
   const uncounted = requestWith(undefined).context;
   t.equal(streamCap(uncounted, target, { ...how, bounds: bounds(true) }), null);
   const cap = streamCap(context, target, { ...how, bounds: bounds(true) })!;
-  t.equal(cap.bytesPerToken, 3.2);
+  t.equal(cap.bytesPerToken, 4);
   t.ok(cap.allowance.use(29, () => {}));
   t.same(draws, [100 + outputChunkTokensMin]);
   cap.learn(100, 100);
-  t.ok(outputRatios.of("a/m") < 3.2);
+  t.ok(outputRatios.of("a/m") < 4);
 });

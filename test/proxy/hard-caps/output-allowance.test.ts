@@ -65,16 +65,37 @@ t.test("a stream waits for a late answer, and asks for more from then on", async
   t.equal(daemon.asked.at(-1)! - daemon.asked.at(-2)!, outputChunkTokensMax, "within a bound");
 });
 
-t.test("a stream ends once what was granted is used and no more comes", async (t) => {
+t.test("a stream that gets no more uses what it has, and asks once more at its end", async (t) => {
+  const cap = "max_tokens 1000 of /a";
   const daemon = new Daemon(chunk);
   const allowance = new OutputAllowance(daemon.drawn, daemon.draw);
-  allowance.use(chunk - 1, fails);
-  daemon.grant(chunk + 10, "max_tokens 1000 of /a");
-  t.ok(allowance.use(chunk + 9, fails), "the last grant may be used");
-  t.equal(allowance.cap, null);
+  allowance.use(chunk - 9, fails);
+  daemon.grant(chunk, cap);
+  t.ok(allowance.use(chunk - 1, fails), "what was granted may be used");
+  t.equal(daemon.asked.length, 1, "nothing more is asked for until then");
+  let answers = 0;
+  t.notOk(allowance.use(chunk, () => answers++));
+  t.equal(allowance.cap, null, "another request may have given something back");
+  daemon.grant(chunk + 10);
+  t.equal(answers, 1);
+  t.ok(allowance.use(chunk + 1, fails));
+  t.notOk(allowance.use(chunk + 10, () => answers++));
+  daemon.grant(chunk + 10, cap);
+  t.equal(answers, 2);
   t.notOk(allowance.use(chunk + 10, fails));
-  t.equal(allowance.cap, "max_tokens 1000 of /a");
-  t.equal(daemon.asked.length, 1, "nothing more is asked for");
+  t.equal(allowance.cap, cap);
+  t.equal(daemon.asked.length, 3);
+});
+
+t.test("a small grant near the cap is half used before the next question", async (t) => {
+  const daemon = new Daemon(chunk);
+  const allowance = new OutputAllowance(daemon.drawn, daemon.draw);
+  allowance.use(chunk / 2, fails);
+  daemon.grant(chunk + 8);
+  t.ok(allowance.use(chunk + 3, fails));
+  t.equal(daemon.asked.length, 1, "a stream doesn't hold what it needs later");
+  t.ok(allowance.use(chunk + 4, fails));
+  t.equal(daemon.asked.length, 2);
 });
 
 t.test("an answer that grants nothing and names no limit ends the stream, too", async (t) => {

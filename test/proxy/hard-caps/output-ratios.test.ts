@@ -2,35 +2,40 @@ import t from "tap";
 import { OutputRatios } from "../../../proxy/hard-caps/output-ratios.js";
 import { learnedRatiosMax } from "../../../shared/bounds.js";
 
-/** Bytes per token after streams of 100 tokens with so many bytes. */
-function after(...textBytes: readonly number[]): number {
+/** Bytes per token after streams of so many bytes and tokens. */
+function after(...streams: readonly (readonly [bytes: number, tokens: number])[]): number {
   const ratios = new OutputRatios();
-  for (const bytes of textBytes) ratios.learn("a/m", bytes, 100);
+  for (const [bytes, tokens] of streams) ratios.learn("a/m", bytes, tokens);
   return Math.round(ratios.of("a/m") * 1000) / 1000;
 }
 
-t.test("a target counts as English until its streams say otherwise, with a margin", async (t) => {
-  t.equal(after(), 3.2);
-  t.equal(after(400), 3.6);
-  t.equal(after(200), 2.7, "half the way down");
-  t.equal(after(200, 200), 2.25);
-  t.equal(after(200, 400), 2.79, "a tenth of the way up");
+t.test("a target counts as English until its streams say otherwise", async (t) => {
+  t.equal(after(), 4);
+  t.equal(after([128, 64]), 3);
+  t.equal(after([128, 64], [640, 128]), 4, "by the tokens of the answers");
+  t.equal(after([20, 10]), Math.round((276 / 74) * 1000) / 1000, "a short answer says little");
   const ratios = new OutputRatios();
   ratios.learn("a/m", 200, 100);
-  t.equal(ratios.of("a/other"), 3.2);
+  t.equal(ratios.of("a/other"), 4);
+});
+
+t.test("the last answers count, and none alone", async (t) => {
+  const dense = Array.from({ length: 20 }, () => [2000, 1000] as const);
+  t.ok(after(...dense) < 2.01);
+  t.equal(after(...dense, [4_000_000, 1_000_000]), 2.5, "a long answer is a quarter");
+  t.equal(after([0, 0]), 4);
 });
 
 t.test("a token is at least one byte, and hardly more than in English", async (t) => {
-  t.equal(after(...Array.from({ length: 20 }, () => 10)), 1, "hidden reasoning");
-  t.equal(after(...Array.from({ length: 100 }, () => 100_000)), 4.5);
+  t.ok(after(...Array.from({ length: 100 }, () => [10, 1000] as const)) < 1.01, "reasoning");
+  t.ok(after(...Array.from({ length: 100 }, () => [100_000, 1000] as const)) <= 5);
 });
 
-t.test("a short answer teaches nothing, and the targets are bounded", async (t) => {
+t.test("the targets are bounded", async (t) => {
   const ratios = new OutputRatios();
-  ratios.learn("a/m", 20, 20);
-  t.equal(ratios.of("a/m"), 3.2);
-  for (let i = 0; i < learnedRatiosMax; i++) ratios.learn(`a/${i}`, 200, 100);
-  ratios.learn("one/more", 200, 100);
-  t.equal(ratios.of("one/more"), 3.2);
-  t.equal(ratios.of("a/0"), 2.7);
+  for (let i = 0; i < learnedRatiosMax; i++) ratios.learn(`a/${i}`, 128, 64);
+  ratios.learn("one/more", 128, 64);
+  t.equal(ratios.of("one/more"), 4);
+  ratios.learn("a/0", 128, 64);
+  t.ok(ratios.of("a/0") < 3, "a known one goes on learning");
 });

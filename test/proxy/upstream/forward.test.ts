@@ -1449,13 +1449,15 @@ t.test(
         forwarding.data(`${chunk(twenty).slice(40)}${chunk("y").slice(0, 30)}`);
         t.notOk(await forwarding.isOver());
         forwarding.data(`${chunk("y").slice(30)}${chunk(twenty)}${chunk("z").slice(0, 10)}`);
+        t.ok(forwarding.paused, "more may have been given back");
+        answer(45, words);
         t.ok(forwarding.aborted, "the call is cancelled");
         const forwarded = await forwarding.finished();
         t.match(forwarded, {
           status: 200,
           outcome: "complete",
           estimated: true,
-          usage: { totalTokens: estimate(61) },
+          usage: { totalTokens: estimate(4 * 61) },
           note: `cut at a hard cap: ${words}`,
           failed: null,
         });

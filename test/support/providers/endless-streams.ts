@@ -20,6 +20,10 @@ export interface EndlessStreams {
   readonly calls: EndlessCall[];
   /** What the answers hold. */
   kind: "text" | "thinking" | "call";
+  /** The text of a token. */
+  token: string;
+  /** When the streams of chat completions report their tokens. */
+  reports: "never" | "at the end" | "as they flow";
   /** How many tokens are written at a time, in a millisecond. */
   atOnce: number;
   /** The most tokens of one answer, so that a test ends. */
@@ -33,19 +37,26 @@ interface Form {
   readonly begin: readonly string[];
   readonly one: string;
   readonly end: readonly string[];
+  /** Reports so many tokens. */
+  readonly usage?: (tokens: number) => string;
 }
 
 const eventOf = (type: string, fields: object): string => namedEvent({ type, ...fields });
 const data = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
 
-function chatForm(kind: EndlessStreams["kind"], model: unknown): Form {
+function chatForm(
+  { kind, token, reports }: Pick<EndlessStreams, "kind" | "token" | "reports">,
+  model: unknown,
+): Form {
+  const head = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model };
+  const choice = { index: 0, delta: {}, logprobs: null, finish_reason: null };
   const chunk = (delta: object, finish: string | null = null): string =>
+    data({ ...head, choices: [{ ...choice, delta, finish_reason: finish }] });
+  const usage = (tokens: number): string =>
     data({
-      id: "chatcmpl-1",
-      object: "chat.completion.chunk",
-      created: 1,
-      model,
-      choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+      ...head,
+      choices: reports === "as they flow" ? [choice] : [],
+      usage: { prompt_tokens: 10, completion_tokens: tokens, total_tokens: tokens + 10 },
     });
   const call = (fields: object): object => ({ tool_calls: [{ index: 0, ...fields }] });
   const begun = {
@@ -63,6 +74,7 @@ function chatForm(kind: EndlessStreams["kind"], model: unknown): Form {
         ? chunk(call({ function: { arguments: token } }))
         : chunk(kind === "thinking" ? { reasoning_content: token } : { content: token }),
     end: [chunk({}, "stop"), "data: [DONE]\n\n"],
+    usage,
   };
 }
 
@@ -172,8 +184,9 @@ function googleForm(): Form {
   return { begin: [], one: chunk(token), end: [chunk("", { finishReason: "STOP" })] };
 }
 
-function formOf(path: string, kind: EndlessStreams["kind"], model: unknown): Form {
-  if (path.endsWith("/chat/completions")) return chatForm(kind, model);
+function formOf(path: string, provider: EndlessStreams, model: unknown): Form {
+  const { kind } = provider;
+  if (path.endsWith("/chat/completions")) return chatForm(provider, model);
   if (path.endsWith("/completions")) return completionsForm(model);
   if (path.endsWith("/messages")) return messagesForm(kind, model);
   return path.endsWith("/responses") ? responsesForm(kind, model) : googleForm();
@@ -242,20 +255,27 @@ function stream(
   response: ServerResponse,
   call: EndlessCall,
   form: Form,
-  provider: Pick<EndlessStreams, "atOnce" | "tokensMax">,
+  provider: Pick<EndlessStreams, "atOnce" | "tokensMax" | "reports">,
 ): void {
   response.writeHead(200, { "content-type": "text/event-stream" });
   response.write(form.begin.join(""));
   const most = maximumIn(call.body, provider);
+  const { atOnce, reports } = provider;
+  const report = (): string => form.usage?.(call.tokens) ?? "";
   response.on("close", () => {
     call.isLeft = true;
   });
   const next = (): void => {
     if (call.isLeft) return;
-    if (call.tokens >= most) return void response.end(form.end.join(""));
-    const count = Math.min(provider.atOnce, most - call.tokens);
+    if (call.tokens >= most) {
+      const last = reports === "never" ? "" : report();
+      return void response.end([...form.end.slice(0, -1), last, form.end.at(-1)].join(""));
+    }
+    const count = Math.min(atOnce, most - call.tokens);
     call.tokens += count;
-    const flows = response.write(form.one.repeat(count));
+    const flows = response.write(
+      form.one.repeat(count) + (reports === "as they flow" ? report() : ""),
+    );
     if (flows) setTimeout(next, 1);
     else response.once("drain", next);
   };
@@ -275,7 +295,7 @@ export async function startEndlessStreams(): Promise<EndlessStreams> {
       const { pathname } = new URL(path, "http://x");
       const isStream = body["stream"] === true || pathname.endsWith(":streamGenerateContent");
       if (isStream)
-        return stream(response, call, formOf(pathname, provider.kind, body["model"]), provider);
+        return stream(response, call, formOf(pathname, provider, body["model"]), provider);
       call.tokens = maximumIn(body, provider);
       response
         .writeHead(200, { "content-type": "application/json" })
@@ -287,6 +307,8 @@ export async function startEndlessStreams(): Promise<EndlessStreams> {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     calls: [],
     kind: "text",
+    token,
+    reports: "never",
     atOnce: 4,
     tokensMax: 50_000,
     close: () =>

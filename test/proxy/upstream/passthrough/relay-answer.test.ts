@@ -484,6 +484,8 @@ t.test(
     t.ok(relaying.paused);
     Object.assign(drawn, { granted: 13, cap: "budget of /a" });
     then();
+    t.notOk(relaying.aborted, "more may have been given back");
+    then();
     t.ok(relaying.aborted);
     t.match(await relaying.finished(), {
       outcome: "complete",
