@@ -198,6 +198,7 @@ interface OpenMessage {
 }
 
 const textDelta = "event: response.output_text.delta\n";
+const deltaMember = '"delta":"';
 
 class ResponsesStop implements LengthStop {
   #first: Buffer | null = null;
@@ -207,6 +208,8 @@ class ResponsesStop implements LengthStop {
   /** The text of the open part, as in JSON. */
   readonly #text = new ByteBuffer();
   #isWhole = true;
+  /** Where the last event had its delta: most have it at the same place. */
+  #deltaAt = 0;
 
   see(events: Buffer): void {
     this.#first ??= copyOf(events);
@@ -214,7 +217,8 @@ class ResponsesStop implements LengthStop {
     const latin1 = events.toString("latin1");
     // Most events: one delta in a chunk.
     const isOneDelta = latin1.startsWith(textDelta) && latin1.indexOf("\n\n") === latin1.length - 2;
-    if (!isOneDelta && (latin1.includes("output_item.") || latin1.includes("content_part.")))
+    if (isOneDelta) this.#addDelta(events, latin1);
+    else if (latin1.includes("output_item.") || latin1.includes("content_part."))
       for (const value of objectsIn(events)) this.#read(value);
     else if (this.#message !== null) this.#addDeltas(events, latin1);
   }
@@ -245,6 +249,19 @@ class ResponsesStop implements LengthStop {
         if (this.#message?.index === index && typeof delta === "string")
           this.#add(Buffer.from(JSON.stringify(delta).slice(1, -1)));
     }
+  }
+
+  /** As `#addDeltas`, of one event. */
+  #addDelta(events: Buffer, latin1: string): void {
+    if (this.#message === null) return;
+    if (!latin1.startsWith(deltaMember, this.#deltaAt)) {
+      const at = latin1.indexOf(deltaMember);
+      if (at === -1) return this.#addDeltas(events, latin1);
+      this.#deltaAt = at;
+    }
+    const start = this.#deltaAt + deltaMember.length;
+    const end = stringEnd(latin1, start - 1);
+    if (end !== -1) this.#add(events, start, end - 1);
   }
 
   /** Of events that are nothing but deltas: those of an open message are of its text. */
@@ -279,7 +296,11 @@ class ResponsesStop implements LengthStop {
       response: {
         ...(isObject(created) ? created : { object: "response" }),
         status: "incomplete",
-        incomplete_details: { reason: "max_output_tokens" },
+        // A WebSocket has no comments.
+        incomplete_details: {
+          reason: "max_output_tokens",
+          message: `cut at a hard cap: ${cap}`,
+        },
         output,
         usage: {
           input_tokens: inputTokens,

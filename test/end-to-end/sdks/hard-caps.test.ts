@@ -150,14 +150,17 @@ t.test("a response stops as incomplete, over HTTP and over a WebSocket", async (
   }
   const headers = await cappedPath();
   const socket = new ResponsesWS(openaiAt(headers), { headers });
-  const ended = new Promise<string>((resolve, reject) => {
-    socket.on("event", ({ type }) => {
-      if (type === "response.incomplete" || type === "error") resolve(type);
+  const ended = new Promise<unknown>((resolve, reject) => {
+    socket.on("event", (event) => {
+      if (event.type === "response.incomplete" || event.type === "error") resolve(event);
     });
     socket.on("error", reject);
   });
   socket.send({ type: "response.create", model: "gpt-test", input: "hi" });
-  t.equal(await ended, "response.incomplete");
+  t.match(await ended, {
+    type: "response.incomplete",
+    response: { incomplete_details: { message: /cut at a hard cap: .*token limit/ } },
+  });
   socket.close();
   await nearCap(t, headers);
 });

@@ -184,7 +184,10 @@ t.test("a response ends as incomplete, with the items so far", async (t) => {
     response: {
       ...created.response,
       status: "incomplete",
-      incomplete_details: { reason: "max_output_tokens" },
+      incomplete_details: {
+        reason: "max_output_tokens",
+        message: `cut at a hard cap: ${cap}`,
+      },
       output,
       usage: counts,
     },
@@ -214,6 +217,33 @@ t.test("a response ends as incomplete, with the items so far", async (t) => {
   ];
   for (const end of ends("responses", calling))
     t.same(end, [incomplete([], 4)], "a call that isn't complete is left out");
+});
+
+t.test("the text of a response is whole, wherever its events have their deltas", async (t) => {
+  const stop = lengthStop("responses", one) as LengthStop;
+  const item = { type: "message", content: [] };
+  stop.see(
+    bytes([
+      { type: "response.output_item.added", output_index: 0, item },
+      { type: "response.content_part.added", output_index: 0, content_index: 0, part: {} },
+    ]),
+  );
+  for (const [sequence, delta, space] of [
+    [8, "a", ""],
+    [9, '"delta":"', ""],
+    [10, "b", ""],
+    [100_000, "c", ""],
+    [100_001, "d", " "],
+    [3, "e", ""],
+    [4, "", ""],
+  ] as const)
+    stop.see(
+      Buffer.from(
+        `event: response.output_text.delta\ndata: {"sequence_number":${sequence},"output_index":0,"content_index":0,"delta":${space}${JSON.stringify(delta)},"type":"response.output_text.delta"}\n\n`,
+      ),
+    );
+  const [done] = new EventSplitter().push(stop.end(usage, cap));
+  t.equal((JSON.parse(done!.data) as Json)["text"], 'a"delta":"bcde');
 });
 
 t.test("an answer of Gemini ends with MAX_TOKENS, the usage and the cap", async (t) => {
