@@ -14,6 +14,7 @@ import { addJwts } from "./commands/keys/jwts.js";
 import { addKeys } from "./commands/keys/keys.js";
 import { addBudgets } from "./commands/limits/budgets.js";
 import { addLimits } from "./commands/limits/limits.js";
+import { addAudit } from "./commands/live/audit.js";
 import { addInFlight } from "./commands/live/in-flight.js";
 import { addQueues } from "./commands/live/queues.js";
 import { addRequests } from "./commands/live/requests.js";
@@ -100,6 +101,7 @@ export function createProgram(session: Session): Command {
   addInFlight(program, session);
   addQueues(program, session);
   addRequests(program, session);
+  addAudit(program, session);
   addTail(program, session);
   addProviders(program, session);
   addAlerts(program, session);

@@ -5,6 +5,7 @@
 
 import { hash, randomInt, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
+import type { AuditEntry } from "../shared/api/audit-entry.js";
 import { usageFlushMs as usageFlushMsDefault } from "../shared/bounds.js";
 import type { Config } from "../shared/config/config.js";
 import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
@@ -117,6 +118,7 @@ export async function startLimiterd({
     {
       flushIntervalMs: config.rateLimits.flushIntervalMs,
       usageRetentionDays: config.usageRetentionDays,
+      auditRetentionDays: config.auditRetentionDays,
       storeBytesMax: config.storeBytesMax,
       usageFlushMs,
     },
@@ -252,6 +254,8 @@ async function openState(
         },
         raiseTexts[event],
       ),
+    onAudited: ({ operation, time: _time, ...entry }: AuditEntry) =>
+      log.info({ ...entry, operation }, `audit: ${operation}`),
     onLimitsApplied: (counts: LimitCounts) => log.info({ ...counts }, "a limits file was applied"),
     onUnsureSpend: (budgetId: string, cost: MoneySum) =>
       log.warn(

@@ -19,6 +19,7 @@ import type { Execution } from "../shared/wire/execution.js";
 import type { SettledPart, UnsupportedHello } from "../shared/wire/message-to-daemon.js";
 import type { WireVersions } from "../shared/wire/wire-versions.js";
 import type { AlertBook, AlertDestination } from "./alerts/alert-book.js";
+import type { AuditLog } from "./audit/audit-log.js";
 import type { BudgetBook } from "./budgets/budget-book.js";
 import type { SpendLog } from "./budgets/spend-log.js";
 import type { SharedDefinitions } from "./cluster/definitions/shared-definitions.js";
@@ -119,6 +120,7 @@ export interface DaemonState {
   readonly alerts: AlertBook;
   readonly requests: RequestBook;
   readonly traffic: TrafficBook;
+  readonly audit: AuditLog;
   /**
    * Resolves after everything that waits for the event loop has run: called between the slices of
    * long reads.

@@ -295,6 +295,12 @@ export const heldUploadBytesMax = 256 * 1024;
 export const jsonDepthMax = 500;
 /** A body at least this large is sent in pieces, and released once its answer begins. */
 export const largeBodyBytes = 64 * 1024;
+/** Entries of the audit log that one change of many subjects makes; the last counts the others. */
+export const auditedPerChangeMax = 1_000;
+/** The audit log in the store: beyond it, the oldest entries are removed. */
+export const auditBytesMax = 256 * 1024 * 1024;
+/** Characters of a name or an address in the audit log. */
+export const auditTextCharsMax = 256;
 /** Characters of X-Request-ID from a caller: the log contains it. */
 export const requestIdCharsMax = 128;
 /** A larger body isn't looked up in the response cache: its digest takes about 2 ms per MiB. */

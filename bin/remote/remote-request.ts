@@ -58,6 +58,7 @@ const routes: { readonly [Op in AdminOp]?: readonly [RemoteRequest["method"], st
   "requests.list": ["GET", "/admin/requests"],
   "requests.sessions": ["GET", "/admin/sessions"],
   "traffic.summary": ["GET", "/admin/traffic"],
+  "audit.list": ["GET", "/admin/audit"],
 };
 
 /** The request for an operation, or why there is none. `nowMs`: this machine's clock. */

@@ -142,9 +142,9 @@ function runAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: nu
     peer.send({ kind: "failed", id: message.id, failure: notForAdministration });
     return true;
   }
-  const { op, body } = message;
+  const { op, body, by } = message;
   if (op === "backup" || isRead(op)) return queueRead(state, peer, message, nowMs);
-  handleAdmin(state, { op, body }, nowMs, {
+  handleAdmin(state, { op, body, by }, nowMs, {
     answer: (body) => peer.send({ kind: "answer", id: message.id, body }),
     fail: (failure) => peer.send({ kind: "failed", id: message.id, failure }),
     targetsReported: targetsReported(peer),

@@ -1,6 +1,7 @@
 /** Makes the daemon's state: restores it from the store and writes the new epoch. */
 
-import { windowsPerSlice } from "../../shared/bounds.js";
+import type { AuditEntry } from "../../shared/api/audit-entry.js";
+import { auditTextCharsMax, windowsPerSlice } from "../../shared/bounds.js";
 import type { Inert } from "../../shared/config/inert-rule.js";
 import type { ModelNamings } from "../../shared/config/model-name.js";
 import { type BudgetDefinition, budgetId, budgetName } from "../../shared/domain/budget.js";
@@ -14,6 +15,8 @@ import {
 import { Turns } from "../../shared/long-lists.js";
 import { AlertBook } from "../alerts/alert-book.js";
 import { noteCharged } from "../alerts/watch-budgets.js";
+import { AuditLog } from "../audit/audit-log.js";
+import { describeConfigured } from "../audit/describe-change.js";
 import { beginBackfill, createSpentOnDays } from "../budgets/backfill-budget.js";
 import { removeSpends } from "../budgets/remove-spends.js";
 import { restoreBudgets } from "../budgets/restore-budgets.js";
@@ -81,6 +84,8 @@ interface StartPorts extends LaterPorts {
   onInert(inert: Inert): void;
   /** Called when a limit is raised, and when a raise ends, for the log. */
   onRaise(note: RaiseNote): void;
+  /** Called with each entry of the audit log, for the log. */
+  onAudited?(entry: AuditEntry): void;
   /** Called with the stored templates if the entitlement for them is missing. */
   onUnentitled(templates: readonly string[]): void;
   /** Called when the store can't be read: the daemon must exit immediately. */
@@ -136,6 +141,7 @@ export async function startState(
     onLimitsApplied,
     onUnsureSpend,
     onRaise,
+    onAudited,
     measures: measurePorts,
     yieldToEventLoop,
     wallMs,
@@ -184,6 +190,22 @@ export async function startState(
   const repricing = new Repricing(store);
   const requests = new RequestBook(settings.requestDetailsMax);
   const requestChanges = requests.restore(store);
+  const audit = new AuditLog(store, onAudited);
+  const auditChanges = audit.record(
+    [
+      { subject: "daemon", before: null, after: { started: settings.version } },
+      ...describeConfigured(store, [...restored.changes, ...budgetChanges]),
+    ],
+    {
+      op: "configuration.apply",
+      by: {
+        who: "configuration",
+        from: (settings.configFile ?? "environment").slice(-auditTextCharsMax),
+        requestId: "",
+      },
+    },
+    nowMs,
+  );
   const spendLog = createSpendLog(budgets, usage, logged);
   const identity = identify(store, options.newStoreId);
   const noted = storedLastBackup(store, nowMs);
@@ -201,7 +223,7 @@ export async function startState(
       journaled: restored.journaled,
       retryMs,
       contributors: [
-        ...[usage, spendLog, restored.proxies, pending, repricing, alerts],
+        ...[usage, spendLog, restored.proxies, pending, repricing, alerts, audit],
         shadowNotes(restored.book),
       ],
     },
@@ -246,6 +268,7 @@ export async function startState(
     alerts,
     requests,
     traffic: new TrafficBook(),
+    audit,
     yieldToEventLoop,
     wallMs,
     refusals: createRecentRefusals(),
@@ -279,6 +302,7 @@ export async function startState(
     ...raiseChanges,
     ...alertChanges,
     ...requestChanges,
+    ...auditChanges,
     ...incomplete.map(budgetChange),
   ]);
   loadAccounts(state)

@@ -67,6 +67,7 @@ interface TimerSettings {
   /** 0: no periodic snapshots, only the last one and those that the journal's size forces. */
   readonly flushIntervalMs: number;
   readonly usageRetentionDays: number;
+  readonly auditRetentionDays: number;
   /** The cap of the store in bytes; null: none. */
   readonly storeBytesMax: number | null;
   /** Maximum interval at which sums and accounts are written, in ms. */
@@ -81,6 +82,7 @@ export function startTimers(
   {
     flushIntervalMs,
     usageRetentionDays,
+    auditRetentionDays,
     storeBytesMax,
     usageFlushMs,
     loadedPerSlice = windowsPerSlice,
@@ -126,6 +128,8 @@ export function startTimers(
     // A failing store must not get more waiting changes.
     if (state.writer.failing !== null) return;
     void writeSlices(state.writer, trimmer.next(nowMs, state.usage.rolledUpKey, isFull()));
+    const oldEntries = state.audit.trim(nowMs, auditRetentionDays);
+    if (oldEntries.length > 0) void writeSlices(state.writer, oldEntries);
   };
   let trafficAtMs = ports.nowMs();
   const writeTraffic = (nowMs: number, everyMs: number): void => {

@@ -27,6 +27,7 @@ export const tables = [
   "alerts",
   "requests",
   "traffic",
+  "audit",
 ] as const;
 export type Table = (typeof tables)[number];
 

@@ -12,6 +12,8 @@ import type { Claimed } from "../../shared/wire/message-to-daemon.js";
 export interface Caller extends Claimed {
   /** Whether it has the master key, or the gateway is open. */
   readonly isOperator: boolean;
+  /** True: a session of the dashboard. */
+  readonly isSession?: true;
   /** The id of the managed key; empty until the daemon has identified it, and without one. */
   readonly keyId: string;
   /**

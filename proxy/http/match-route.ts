@@ -361,6 +361,7 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   request: daemonCallsMax,
   sessions: daemonCallsMax,
   traffic: daemonCallsMax,
+  audit: daemonCallsMax,
   metrics: scrapesMax,
   "metrics-limiter": scrapesMax,
 };

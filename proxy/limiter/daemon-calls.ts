@@ -6,7 +6,7 @@ import { admissionsWaitingMax } from "../../shared/bounds.js";
 import { type Failure, failure } from "../../shared/error-code.js";
 import { type AdminOp, isChange, isRepeatable } from "../../shared/wire/admin-op.js";
 import type { Answer, Authorized, Denied, Failed } from "../../shared/wire/message-from-daemon.js";
-import type { Admin, Authorize, ToDaemon } from "../../shared/wire/message-to-daemon.js";
+import type { Admin, AskedBy, Authorize, ToDaemon } from "../../shared/wire/message-to-daemon.js";
 import type { DaemonConnection } from "./daemon-connection.js";
 import type { AuthorizeOutcome, CallOutcome } from "./limiter.js";
 
@@ -61,10 +61,10 @@ export class DaemonCalls {
    * While the daemon is unreachable, the operation waits as long as an admission; while it is
    * silent, the operation fails immediately.
    */
-  async operate(op: AdminOp, body: unknown): Promise<CallOutcome> {
+  async operate(op: AdminOp, body: unknown, by?: AskedBy): Promise<CallOutcome> {
     if (this.#refuses()) return { ok: false, failure: limiterUnavailable() };
     const id = this.#connection.nextId();
-    const reply = await this.#send({ kind: "admin", id, op, body }, operationDeadlineMs);
+    const reply = await this.#send({ kind: "admin", id, op, body, by }, operationDeadlineMs);
     switch (reply.kind) {
       case "answer":
         return { ok: true, body: reply.body };

@@ -11,6 +11,7 @@ import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { EndedKey, KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import type {
+  AskedBy,
   Claimed,
   Metered,
   Rates,
@@ -257,8 +258,8 @@ export interface Limiter {
   noteRefusal(id: number, requestId: string, model: string): void;
   /** Reports what an answer says of its provider's limits. Dropped while the daemon is away. */
   report(report: LimitReport): void;
-  /** Calls an admin operation; resolves within the deadline. */
-  call(op: AdminOp, body: unknown): Promise<CallOutcome>;
+  /** Calls an admin operation, `by` for audited ones; resolves within the deadline. */
+  call(op: AdminOp, body: unknown, by?: AskedBy): Promise<CallOutcome>;
   /** Resolves once every settle is acknowledged, or after `ms`. */
   drained(ms: number): Promise<void>;
 }

@@ -270,6 +270,8 @@ export interface Config extends TelemetryConfig, WithCluster {
   readonly usageRetentionDays: number;
   /** Requests whose details the daemon keeps; 0: none. */
   readonly requestDetailsMax: number;
+  /** Days. */
+  readonly auditRetentionDays: number;
   readonly background: BackgroundConfig;
   /** The maximum size of the daemon's store; null for no limit. */
   readonly storeBytesMax: number | null;

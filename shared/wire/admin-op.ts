@@ -43,6 +43,7 @@ export const adminOps = [
   "sessions.open-admin",
   "sessions.check",
   "sessions.close",
+  "sessions.failed",
   "objects.own",
   "objects.owners",
   "responses.pending",
@@ -71,6 +72,7 @@ export const adminOps = [
   "requests.sessions",
   "traffic.summary",
   "upstream-limits.list",
+  "audit.list",
 ] as const;
 export type AdminOp = (typeof adminOps)[number];
 
@@ -122,6 +124,7 @@ const readOps: ReadonlySet<AdminOp> = new Set([
   "requests.sessions",
   "traffic.summary",
   "upstream-limits.list",
+  "audit.list",
 ]);
 
 /** Answered from memory only, immediately, whatever the state of the store and of long reads. */
@@ -182,6 +185,7 @@ const callerOps: ReadonlySet<AdminOp> = new Set([
   "sessions.open",
   "sessions.check",
   "sessions.close",
+  "sessions.failed",
   "targets.report",
   "alerts.due",
   "alerts.report",
@@ -191,6 +195,18 @@ const callerOps: ReadonlySet<AdminOp> = new Set([
 /** Whether an operation needs a connection to the socket for administration. */
 export function isAdministration(op: AdminOp): boolean {
   return !callerOps.has(op);
+}
+
+const signInOps: ReadonlySet<AdminOp> = new Set([
+  "sessions.open",
+  "sessions.open-admin",
+  "sessions.close",
+  "sessions.failed",
+]);
+
+/** Whether the audit log has an entry for each change that the operation makes. */
+export function isAudited(op: AdminOp): boolean {
+  return (isChange(op) && isAdministration(op)) || signInOps.has(op);
 }
 
 /** For `targets.report`: the number of targets, and the length of each sentence. */

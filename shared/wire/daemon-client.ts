@@ -4,18 +4,19 @@
  * which reconnects and holds leases.
  */
 import { randomUUID } from "node:crypto";
-import { frameBytesMaxFromDaemon } from "../bounds.js";
+import { userInfo } from "node:os";
+import { auditTextCharsMax, frameBytesMaxFromDaemon } from "../bounds.js";
 import type { Failure } from "../error-code.js";
 import { dial } from "../socket/ipc.js";
 import type { Peer } from "../socket/socket-peer.js";
 import { adminSocketBeside } from "../socket/socket-place.js";
 import { version } from "../version.js";
-import { type AdminOp, isChange } from "./admin-op.js";
+import { type AdminOp, isAudited, isChange } from "./admin-op.js";
 import { createFrameReader, encodeFrame } from "./codec.js";
 import { connectError, DaemonError } from "./daemon-error.js";
 import type { FromDaemon } from "./message-from-daemon.js";
 import { parseFromDaemon } from "./message-from-daemon.js";
-import type { ToDaemon } from "./message-to-daemon.js";
+import type { AskedBy, ToDaemon } from "./message-to-daemon.js";
 import { writeToDaemon } from "./message-to-daemon.js";
 import { describeVersions, type WireVersions, wireVersions } from "./wire-versions.js";
 
@@ -69,6 +70,21 @@ export async function connectDaemon(options: {
   }
 }
 
+/** The daemon can't see the user of its peer; only its own user and root can open this socket. */
+function askedBy(op: AdminOp): AskedBy | undefined {
+  if (!isAudited(op)) return undefined;
+  return { who: `os user ${osUser()}`.slice(0, auditTextCharsMax), from: "socket", requestId: "" };
+}
+
+function osUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run as a user without a name.
+    return String(process.getuid?.() ?? "unknown");
+  }
+}
+
 interface Waiting {
   resolve(message: FromDaemon): void;
   reject(error: DaemonError): void;
@@ -119,17 +135,21 @@ class Conversation implements DaemonClient {
   }
 
   async call(op: AdminOp, body: unknown): Promise<DaemonAnswer> {
-    const reply = await this.#exchange((id) => ({ kind: "admin", id, op, body })).catch(
-      (error: unknown) => {
-        throw error instanceof DaemonError && isChange(op)
-          ? new DaemonError(
-              error.trouble,
-              `${error.message}; the change may have been made, or may still be`,
-              error,
-            )
-          : error;
-      },
-    );
+    const reply = await this.#exchange((id) => ({
+      kind: "admin",
+      id,
+      op,
+      body,
+      by: askedBy(op),
+    })).catch((error: unknown) => {
+      throw error instanceof DaemonError && isChange(op)
+        ? new DaemonError(
+            error.trouble,
+            `${error.message}; the change may have been made, or may still be`,
+            error,
+          )
+        : error;
+    });
     if (reply.kind === "answer") return { ok: true, body: reply.body };
     if (reply.kind === "failed" && reply.failure.code === "operation_unknown")
       throw this.#older(`doesn't know ${op}`);

@@ -27,6 +27,7 @@
  */
 import { modelNamesMax } from "../access/allowed-models.js";
 import {
+  auditTextCharsMax,
   candidatesMax,
   connectionsNamedMax,
   leasesPerHello,
@@ -419,12 +420,28 @@ const reported = message("reported", {
 });
 export type Reported = ValueOf<typeof reported>;
 
+const auditText = kindOf(
+  (value): value is string => typeof value === "string" && value.length <= auditTextCharsMax,
+);
+/** Who asks for a change, for the audit log. */
+const askedBy = structure({
+  /** As in `AuditEntry`. Empty: the daemon knows it, such as the key that signs in. */
+  who: auditText,
+  /** The address of the client, or `socket`. */
+  from: auditText,
+  /** Empty without one. */
+  requestId: auditText,
+});
+export type AskedBy = ValueOf<typeof askedBy>;
+
 /** Answered with `answer` or `failed`. */
 const admin = message("admin", {
   id: count(),
   op: oneOf(adminOps) satisfies Kind<AdminOp>,
   /** The body of the HTTP API. */
   body: anything,
+  /** Absent for operations without an entry in the audit log. */
+  by: optional(askedBy),
 });
 export type Admin = ValueOf<typeof admin>;
 

@@ -27,6 +27,7 @@ const sections = {
     "request",
     "requests",
     "sessions",
+    "audit",
     "tail",
     "providers",
     "alerts",

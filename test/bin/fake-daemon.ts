@@ -220,12 +220,14 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "requests.show":
     case "requests.sessions":
     case "traffic.summary":
+    case "audit.list":
     case "targets.report":
     case "upstream-limits.list":
     case "sessions.open":
     case "sessions.open-admin":
     case "sessions.check":
     case "sessions.close":
+    case "sessions.failed":
       return { kind: "failed", failure: failure("feature_unavailable", "not of a command line") };
     case "rate-limits.list":
       return { kind: "answer", body: page(daemon, options, body) };

@@ -36,7 +36,13 @@ export function wind(
         return Promise.resolve();
       },
     },
-    { flushIntervalMs, usageRetentionDays: 400, storeBytesMax, usageFlushMs: 10_000 },
+    {
+      flushIntervalMs,
+      usageRetentionDays: 400,
+      auditRetentionDays: 365,
+      storeBytesMax,
+      usageFlushMs: 10_000,
+    },
   );
   return {
     timers,

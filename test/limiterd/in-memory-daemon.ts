@@ -5,6 +5,7 @@
 
 import { AlertBook, type AlertDestination } from "../../limiterd/alerts/alert-book.js";
 import { noteCharged } from "../../limiterd/alerts/watch-budgets.js";
+import { AuditLog } from "../../limiterd/audit/audit-log.js";
 import { beginBackfill, createSpentOnDays } from "../../limiterd/budgets/backfill-budget.js";
 import { removeSpends } from "../../limiterd/budgets/remove-spends.js";
 import { restoreBudgets } from "../../limiterd/budgets/restore-budgets.js";
@@ -64,6 +65,7 @@ import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { Admitted, FromDaemon } from "../../shared/wire/message-from-daemon.js";
 import {
+  type AskedBy,
   type Lease,
   type Settle,
   type ToDaemon,
@@ -185,6 +187,7 @@ export function startDaemon(
   const repricing = new Repricing(store);
   const requests = new RequestBook(100);
   requests.restore(store);
+  const audit = new AuditLog(store);
   const alerts = new AlertBook(destinations);
   const alertChanges = alerts.restore(store);
   budgets.recent.begin(nowMs);
@@ -202,7 +205,7 @@ export function startDaemon(
       journaled: restored.journaled,
       retryMs: 1000,
       contributors: [
-        ...[usage, spendLog, restored.proxies, pending, repricing, alerts],
+        ...[usage, spendLog, restored.proxies, pending, repricing, alerts, audit],
         shadowNotes(restored.book),
       ],
     },
@@ -235,6 +238,7 @@ export function startDaemon(
     alerts,
     requests,
     traffic: new TrafficBook(),
+    audit,
     labelsOf,
     book: restored.book,
     shares: null,
@@ -533,6 +537,7 @@ export async function ask(
   daemon: TestDaemon,
   op: AdminOp,
   body: unknown,
+  by?: AskedBy,
 ): Promise<Record<string, unknown>> {
   const peer = daemon.connect();
   peer.send({
@@ -544,7 +549,7 @@ export async function ask(
     leases: [],
     more: false,
   });
-  peer.send({ kind: "admin", id: 2, op, body });
+  peer.send({ kind: "admin", id: 2, op, body, by });
   for (;;) {
     const answer = peer.received.at(-1);
     if (answer?.kind === "answer") return answer.body as Record<string, unknown>;

@@ -276,6 +276,7 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   request: ["GET", "/admin/requests/req_1"],
   sessions: ["GET", "/admin/sessions"],
   traffic: ["GET", "/admin/traffic"],
+  audit: ["GET", "/admin/audit"],
   metrics: ["GET", "/metrics"],
   "metrics-limiter": ["GET", "/metrics/limiter"],
 };

@@ -9,7 +9,7 @@ export function daemonNeedsRestart(before: Config, after: Config): boolean {
 function daemonPart(config: Config): object {
   const { limiter, cluster, rateLimits, budgets, providers, virtualModels, aliases } = config;
   const { usageEnabled, usageRetentionDays, requestDetailsMax, storeBytesMax, background } = config;
-  const { quotaTemplatesEntitled, logLevel, alerts, mcpServers } = config;
+  const { quotaTemplatesEntitled, logLevel, alerts, mcpServers, auditRetentionDays } = config;
   return {
     limiter,
     cluster,
@@ -18,6 +18,7 @@ function daemonPart(config: Config): object {
     usageEnabled,
     usageRetentionDays,
     requestDetailsMax,
+    auditRetentionDays,
     storeBytesMax,
     background,
     quotaTemplatesEntitled,

@@ -45,3 +45,9 @@ export interface Proposal {
   /** The operation's answer, once the definitions are applied. */
   answer(): unknown;
 }
+
+/** A proposal with its entries in the audit log. */
+export interface Proposed extends Proposal {
+  /** Call it right before the definitions are applied; their commit has these changes too. */
+  audit(): readonly Change[];
+}

@@ -8,7 +8,7 @@
 
 import type { Change } from "../../store/store.js";
 import { EngineAwayError, EngineRefusedError } from "../engine/engine.js";
-import { allRules, type Definition, type Proposal } from "./definition.js";
+import { allRules, type Definition, type Proposed } from "./definition.js";
 import type { DefinitionCopy } from "./definition-copy.js";
 import {
   type DefinitionEngine,
@@ -62,7 +62,7 @@ export interface DefinitionsLog {
 export type Decided =
   /** `propose` returned null. */
   | { readonly kind: "withdrawn" }
-  | { readonly kind: "applied"; readonly proposal: Proposal; readonly applied: AppliedHere }
+  | { readonly kind: "applied"; readonly proposal: Proposed; readonly applied: AppliedHere }
   /** `mayHold`: the engine may have applied the change although its answer was lost. */
   | { readonly kind: "away"; readonly reason: string; readonly mayHold: boolean }
   /** Other hosts have changed the same definitions in every attempt. */
@@ -103,7 +103,7 @@ export class SharedDefinitions {
    * Makes a change. `propose` checks the current definitions and is called again if they have
    * changed. It returns null to withdraw.
    */
-  change(propose: () => Proposal | null): Promise<Decided> {
+  change(propose: () => Proposed | null): Promise<Decided> {
     return this.#exclusively(async () => {
       let isAsked = false;
       try {
@@ -113,7 +113,7 @@ export class SharedDefinitions {
           const proposal = propose();
           if (proposal === null) return { kind: "withdrawn" };
           isAsked = this.#ports.isReached();
-          const applied = await this.#write(proposal.definitions);
+          const applied = await this.#write(proposal);
           if (applied !== null) return { kind: "applied", proposal, applied };
           isAsked = false;
         }
@@ -161,7 +161,7 @@ export class SharedDefinitions {
   }
 
   /** Null: the change must be proposed again. */
-  async #write(definitions: readonly Definition[]): Promise<AppliedHere | null> {
+  async #write({ definitions, audit }: Proposed): Promise<AppliedHere | null> {
     const { engine, copy } = this.#ports;
     if (definitions.length === 0) return this.#apply([], { state: copy.state });
     const answer = await engine.write(copy.state.order, definitions);
@@ -174,7 +174,7 @@ export class SharedDefinitions {
     // this change again, which is known then.
     const state = { order: before === order ? stamp : order, clusterId, trimmed };
     const stamped = definitions.map((one) => ({ ...one, stamp }));
-    return this.#apply(stamped, { state });
+    return this.#apply(stamped, { state }, audit());
   }
 
   async #read(): Promise<void> {
@@ -240,9 +240,13 @@ export class SharedDefinitions {
     return this.#ports.own().filter((one) => this.#ports.copy.get(one) === null);
   }
 
-  #apply(definitions: readonly Stamped[], { state, forgotten = [] }: Reading): AppliedHere {
+  #apply(
+    definitions: readonly Stamped[],
+    { state, forgotten = [] }: Reading,
+    audit: readonly Change[] = [],
+  ): AppliedHere {
     const taken = this.#ports.copy.take(definitions, state, forgotten);
-    const applied = this.#ports.apply([...definitions, ...forgotten], taken.changes);
+    const applied = this.#ports.apply([...definitions, ...forgotten], [...taken.changes, ...audit]);
     return {
       written: applied.written.then((failing) => {
         if (failing === null) taken.committed();

@@ -3,8 +3,9 @@
  * which is one commit.
  */
 import { recordsPerTurn } from "../../../shared/bounds.js";
-import { addCost } from "../../../shared/domain/money.js";
+import { addCost, emptySum, type MoneySum, sumUsd } from "../../../shared/domain/money.js";
 import { formatMillis } from "../../../shared/time.js";
+import type { Asked } from "../../audit/audit-log.js";
 import type { DaemonState } from "../../state.js";
 import { estimateMark } from "../../usage/pending-responses.js";
 import { type Adjustment, isAdjustable, reprice } from "../../usage/repricing.js";
@@ -26,6 +27,7 @@ interface Adjusted {
 export function adjustUsage(
   state: DaemonState,
   adjustments: readonly Adjustment[],
+  asked: Asked,
   nowMs: number,
 ): Promise<Adjusted> {
   return state.repricing.inTurn(async () => {
@@ -40,6 +42,7 @@ export function adjustUsage(
     while (keys.length > 0) {
       // What is read below is in the store.
       await recordsWritten(state);
+      const slice = { records: 0, added: emptySum(), takenBack: emptySum() };
       const open = state.pending.openEstimates(nowMs);
       for (let read = 0; keys.length > 0 && read < recordsPerTurn; ) {
         const key = keys.shift()!;
@@ -47,7 +50,16 @@ export function adjustUsage(
         // Removed meanwhile, or not written yet.
         if (batch === undefined) continue;
         read += batch.records.length;
-        adjusted += adjustBatch(state, { key, open, nowMs }, [...batch.records], byKey.get(key)!);
+        adjustBatch(state, { key, open, slice, nowMs }, [...batch.records], byKey.get(key)!);
+      }
+      adjusted += slice.records;
+      if (slice.records > 0) {
+        const after = {
+          records: slice.records,
+          added_usd: sumUsd(slice.added),
+          taken_back_usd: sumUsd(slice.takenBack),
+        };
+        state.audit.contribute([{ subject: "usage records", before: null, after }], asked, nowMs);
       }
       state.writer.closeContributed();
     }
@@ -60,16 +72,18 @@ interface Adjusting {
   readonly key: number;
   /** The marks of estimates that are replaced by their usage. */
   readonly open: ReadonlySet<string>;
+  /** The records that have another cost now, and the sums of the differences. */
+  readonly slice: { records: number; added: MoneySum; takenBack: MoneySum };
   readonly nowMs: number;
 }
 
-/** The records of one entry. Returns how many have another cost now. */
+/** The records of one entry. */
 function adjustBatch(
   state: DaemonState,
-  { key, open, nowMs }: Adjusting,
+  { key, open, slice, nowMs }: Adjusting,
   records: UsageRecord[],
   adjustments: readonly Adjustment[],
-): number {
+): void {
   let adjusted = 0;
   for (const adjustment of adjustments) {
     const record = records[adjustment.index];
@@ -78,10 +92,11 @@ function adjustBatch(
     const { repriced, difference } = reprice(record, adjustment, nowMs);
     records[adjustment.index] = repriced;
     addRecord(state, difference, nowMs);
-    if (difference.totalCost !== null && difference.totalCost > 0)
-      addCost(state.counts.cost, difference.totalCost);
+    const cost = difference.totalCost ?? 0;
+    if (cost > 0) addCost(state.counts.cost, cost);
+    addCost(cost > 0 ? slice.added : slice.takenBack, Math.abs(cost));
     adjusted++;
   }
   if (adjusted > 0) state.repricing.replace(key, records);
-  return adjusted;
+  slice.records += adjusted;
 }

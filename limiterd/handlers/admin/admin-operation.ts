@@ -5,7 +5,10 @@
 import type { Checked } from "../../../shared/checked.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
-import type { Proposal } from "../../cluster/definitions/definition.js";
+import type { AskedBy } from "../../../shared/wire/message-to-daemon.js";
+import type { Asked } from "../../audit/audit-log.js";
+import { describeDefinitions } from "../../audit/describe-change.js";
+import type { Proposal, Proposed } from "../../cluster/definitions/definition.js";
 import type { AppliedHere, Decided } from "../../cluster/definitions/shared-definitions.js";
 import type { ClusterMember } from "../../cluster/hosts/cluster-member.js";
 import type { DaemonState } from "../../state.js";
@@ -17,6 +20,8 @@ import { endedBy } from "../definitions/apply-raises.js";
 export interface AdminRequest<Op extends AdminOp> {
   readonly op: Op;
   readonly body: unknown;
+  /** Who asks, for the audit log. */
+  readonly by?: AskedBy | undefined;
 }
 
 /** All operations except `backup`, which is bound to a connection (`handlers/back-up.ts`). */
@@ -28,10 +33,18 @@ export interface AnswerPorts {
   fail(failure: Failure): void;
 }
 
-export interface AdminPorts extends AnswerPorts {
+/** The answer to a change, and who asked for it. */
+export interface ChangePorts extends AnswerPorts {
+  readonly asked: Asked;
+}
+
+/** The ports of `handleAdmin`. */
+export interface PeerPorts extends AnswerPorts {
   /** Called with the targets whose circuits are open at the asking proxy. */
   targetsReported(targets: readonly string[]): void;
 }
+
+export interface AdminPorts extends PeerPorts, ChangePorts {}
 
 /** The checked value; null after the operation has failed with the check's finding. */
 export function checkedValue<T>(checked: Checked<T>, ports: Pick<AnswerPorts, "fail">): T | null {
@@ -47,22 +60,23 @@ export function failed(ports: Pick<AnswerPorts, "fail">, failure: Failure): null
 }
 
 /**
- * Makes a change: applies what `propose` returns, then answers. `propose` checks the current state,
- * and returns null after it has failed the operation.
+ * Makes a change: applies what `propose` returns with its entries in the audit log, then answers.
+ * `propose` checks the current state, and returns null after it has failed the operation.
  */
 export function makeChange(
   state: DaemonState,
   nowMs: number,
-  ports: AnswerPorts,
+  ports: ChangePorts,
   propose: () => Proposal | null,
 ): void {
   const { sharedDefinitions } = state;
-  const proposed = (): Proposal | null => {
+  const proposed = (): Proposed | null => {
     const proposal = propose();
-    const ended = proposal === null ? [] : endedBy(state, proposal.definitions);
-    return proposal === null || ended.length === 0
-      ? proposal
-      : { ...proposal, definitions: [...proposal.definitions, ...ended] };
+    if (proposal === null) return null;
+    const definitions = [...proposal.definitions, ...endedBy(state, proposal.definitions)];
+    const audit = (): Change[] =>
+      state.audit.record(describeDefinitions(state, definitions), ports.asked, nowMs);
+    return { ...proposal, definitions, audit };
   };
   if (sharedDefinitions !== null)
     return void sharedDefinitions.change(proposed).then((decided) => {
@@ -71,7 +85,8 @@ export function makeChange(
     });
   const proposal = proposed();
   if (proposal === null) return;
-  answerApplied({ proposal, applied: applyDefinitions(state, proposal.definitions, nowMs) }, ports);
+  const applied = applyDefinitions(state, proposal.definitions, nowMs, proposal.audit());
+  answerApplied({ proposal, applied }, ports);
 }
 
 function answerApplied(

@@ -16,6 +16,7 @@ import {
   parseObjectIds,
   parseObjectName,
 } from "../../../shared/wire/stored-object.js";
+import { parseAuditQuery } from "../../audit/audit-log.js";
 import { askOwners, tellMade } from "../../cluster/remembered/shared-owners.js";
 import { listLeases } from "../../lists/list-leases.js";
 import { parseListQuery } from "../../lists/list-query.js";
@@ -29,6 +30,7 @@ import {
   type AdminRequest,
   askHosts,
   checkedValue,
+  type PeerPorts,
   type PlainOp,
   writeChange,
 } from "./admin-operation.js";
@@ -47,10 +49,11 @@ import { enqueueBatch, parseEndedBatch, parseEnqueued, settleBatch } from "./set
 
 export function handleAdmin(
   state: DaemonState,
-  { op, body }: AdminRequest<PlainOp>,
+  { op, body, by }: AdminRequest<PlainOp>,
   nowMs: number,
-  ports: AdminPorts,
+  peer: PeerPorts,
 ): void {
+  const ports: AdminPorts = { ...peer, asked: { op, by } };
   const { isFull, failing } = state.writer;
   if (isFull && isChange(op)) return ports.fail(tooManyWaiting(failing));
   switch (op) {
@@ -67,6 +70,10 @@ export function handleAdmin(
       if (targets === null) return;
       ports.targetsReported(targets);
       return ports.answer({ status: "ok" });
+    }
+    case "audit.list": {
+      const query = checkedValue(parseAuditQuery(body), ports);
+      return query === null ? undefined : ports.answer(state.audit.list(query, nowMs));
     }
     case "upstream-limits.list":
       return ports.answer(state.upstream.list(nowMs));
@@ -164,6 +171,7 @@ export function handleAdmin(
     case "sessions.open-admin":
     case "sessions.check":
     case "sessions.close":
+    case "sessions.failed":
       return handleSessions(state, { op, body }, nowMs, ports);
     case "usage.status":
     case "usage.summary":
@@ -171,7 +179,7 @@ export function handleAdmin(
     case "usage.export":
     case "usage.follow":
     case "usage.adjust":
-      return handleUsage(state, { op, body }, nowMs, ports);
+      return handleUsage(state, { op, body, by }, nowMs, ports);
     case "budgets.list":
     case "budgets.children":
     case "budgets.put":

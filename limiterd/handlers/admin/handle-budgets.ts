@@ -201,13 +201,15 @@ async function resetInSlices(
   ids: readonly string[],
   ports: AdminPorts,
 ): Promise<void> {
+  const all = [{ subject: "all budgets", before: null, after: null }];
   let written = Promise.resolve<Error | null>(null);
   for (let i = 0; i < ids.length; i += limitsPerTurn) {
     if (i > 0) await state.yieldToEventLoop();
     if (state.stopping) return;
     const nowMs = state.wallMs();
     const resets = ids.slice(i, i + limitsPerTurn).map((id) => budgetReset(id, nowMs));
-    ({ written } = applyDefinitions(state, resets, nowMs));
+    const audit = i === 0 ? state.audit.record(all, ports.asked, nowMs) : [];
+    ({ written } = applyDefinitions(state, resets, nowMs, audit));
   }
   // Commits are in order, so the last one is enough.
   answerWritten(written, ports, () => ports.answer({}));

@@ -3,6 +3,7 @@
  * opened it in the same way as a request, so that a session ends with its key on every proxy.
  * Sessions aren't stored; hosts that share limits share them.
  */
+import { auditTextCharsMax } from "../../../shared/bounds.js";
 import type { Checked } from "../../../shared/checked.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import {
@@ -16,7 +17,8 @@ import { askSession, endSession, tellSession } from "../../cluster/remembered/sh
 import { identifyCaller } from "../../keys/identify-caller.js";
 import { newSession, type Session } from "../../keys/session-table.js";
 import type { DaemonState } from "../../state.js";
-import { type AdminRequest, type AnswerPorts, askHosts, checkedValue } from "./admin-operation.js";
+import type { Change } from "../../store/store.js";
+import { type AdminRequest, askHosts, type ChangePorts, checkedValue } from "./admin-operation.js";
 
 type SessionOp = Extract<AdminOp, `sessions.${string}`>;
 
@@ -24,7 +26,7 @@ export function handleSessions(
   state: DaemonState,
   { op, body }: AdminRequest<SessionOp>,
   nowMs: number,
-  ports: AnswerPorts,
+  ports: ChangePorts,
 ): void {
   switch (op) {
     case "sessions.open":
@@ -36,9 +38,16 @@ export function handleSessions(
       if (hash === null) return;
       return learnt(state, hash, nowMs, () => ports.answer(check(state, hash, nowMs)));
     }
+    case "sessions.failed":
+      record(state, state.audit.failedSignIn(ports.asked, nowMs));
+      return ports.answer({ status: "ok" });
     case "sessions.close": {
       const hash = checkedValue(parseSessionHash(body), ports);
       if (hash === null) return;
+      const session = state.sessions.find(hash);
+      // A session that ends because its credential is gone isn't signed out by anyone.
+      if (session !== undefined && ports.asked.by !== undefined)
+        auditSession(state, judged(state, session, nowMs), nowMs, ports);
       state.sessions.close(hash);
       return askHosts(
         state.cluster,
@@ -53,7 +62,7 @@ function open(
   state: DaemonState,
   opening: Checked<SessionOpening>,
   nowMs: number,
-  ports: AnswerPorts,
+  ports: ChangePorts,
 ): void {
   const checked = checkedValue(opening, ports);
   if (checked === null) return;
@@ -64,6 +73,7 @@ function open(
     return ports.answer(answer);
   }
   state.sessions.add(session);
+  auditSession(state, answer, nowMs, ports);
   const opened = { opening: checked, openedAtMs: nowMs };
   askHosts(
     state.cluster,
@@ -73,6 +83,38 @@ function open(
     },
     () => ports.answer(answer),
   );
+}
+
+/** Records who signs in or out. */
+function auditSession(
+  state: DaemonState,
+  answer: SessionAnswer,
+  nowMs: number,
+  { asked: { op, by } }: Pick<ChangePorts, "asked">,
+): void {
+  const { who: named = "", from = "socket", requestId = "" } = by ?? {};
+  const who = answer.kind === "jwt" && named !== "" ? named : holderName(answer);
+  const asked = { op, by: { who, from, requestId } };
+  const signedIn = { subject: "dashboard", before: null, after: null };
+  record(state, state.audit.record([signedIn], asked, nowMs));
+}
+
+function holderName(answer: SessionAnswer): string {
+  switch (answer.kind) {
+    case "admin":
+      return "master key";
+    case "key":
+      return `key ${answer.keyId}`;
+    case "jwt":
+      return `JWT of ${answer.userPath}`.slice(0, auditTextCharsMax);
+    default:
+      return "unknown";
+  }
+}
+
+/** A failing store must not get more waiting changes. */
+function record({ writer }: DaemonState, changes: readonly Change[]): void {
+  if (!writer.isFull && changes.length > 0) void writer.tryWrite(changes);
 }
 
 /**

@@ -28,11 +28,11 @@ type UsageOp = Extract<AdminOp, `usage.${string}`>;
 
 export function handleUsage(
   state: DaemonState,
-  { op, body }: AdminRequest<UsageOp>,
+  request: AdminRequest<UsageOp>,
   nowMs: number,
   ports: AnswerPorts,
 ): void {
-  answerRead(state, answerOf(state, op, body, nowMs), ports);
+  answerRead(state, answerOf(state, request, nowMs), ports);
 }
 
 /** Answers with the result of a read, or with the reason why it failed. */
@@ -55,8 +55,7 @@ export function answerRead(
 
 function answerOf(
   state: DaemonState,
-  op: UsageOp,
-  body: unknown,
+  { op, body, by: asker }: AdminRequest<UsageOp>,
   nowMs: number,
 ): Checked<Promise<unknown>> {
   if (op === "usage.export") {
@@ -78,7 +77,7 @@ function answerOf(
     if (!state.settings.usageEnabled) return usageIsOff(state);
     const adjustments = parseAdjustments(body);
     return adjustments.ok
-      ? { ok: true, value: adjustUsage(state, adjustments.value, nowMs) }
+      ? { ok: true, value: adjustUsage(state, adjustments.value, { op, by: asker }, nowMs) }
       : adjustments;
   }
   const window = parseUsageWindow(body);

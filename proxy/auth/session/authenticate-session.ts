@@ -4,6 +4,7 @@
  * with it.
  */
 
+import { auditTextCharsMax } from "../../../shared/bounds.js";
 import type { JwtIssuerConfig } from "../../../shared/config/config.js";
 import type { Network } from "../../../shared/config/ip-network.js";
 import { namesOfToken } from "../../../shared/domain/jwt-denial.js";
@@ -11,6 +12,7 @@ import { couldBeImportedKey, looksLikeManagedKey } from "../../../shared/domain/
 import { type Failure, plainFailure } from "../../../shared/error-code.js";
 import { lastMs } from "../../../shared/time.js";
 import { nameCharsMax, type SessionAnswer } from "../../../shared/wire/dashboard-session.js";
+import type { AskedBy } from "../../../shared/wire/message-to-daemon.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { Area } from "../../http/match-route.js";
 import type { CallOutcome, Limiter } from "../../limiter/limiter.js";
@@ -74,6 +76,7 @@ function callerOf(session: OpenSession, userPath: string): Caller {
   return {
     userPath,
     credential: "authenticated",
+    isSession: true,
     isOperator: session.kind === "admin",
     keyId: session.kind === "key" ? session.keyId : "",
     // Sessions can't call models.
@@ -152,11 +155,12 @@ type OpenedSession = { readonly ok: true; readonly session: OpenSession } | Refu
 
 const wrongKey: RefusedCaller = { ok: false, failure: wrongToken };
 
-/** The new session, or the one refusal of every wrong key. */
+/** The new session, or the one refusal of every wrong key. `by`: for the audit log. */
 export async function openSession(
   gateway: OpeningGateway,
   key: string,
   token: string,
+  by: AskedBy,
 ): Promise<OpenedSession> {
   const { limiter, credentials, sessionKeeping } = gateway;
   const { masterKey, jwt } = credentials;
@@ -164,28 +168,28 @@ export async function openSession(
   const keyHash = credentials.hashKey(key);
   if (masterKey !== null && credentials.isHashOf(keyHash, masterKey)) {
     const mark = markOf(gateway, token, { kind: "admin" });
-    return opened(await limiter.call("sessions.open-admin", { ...hash, mark }));
+    return opened(await limiter.call("sessions.open-admin", { ...hash, mark }, by));
   }
   if (looksLikeManagedKey(key) || (credentials.importedKeysMayExist() && couldBeImportedKey(key))) {
     const opening = { ...hash, key_hash: keyHash };
-    return opened(await limiter.call("sessions.open", opening));
+    return opened(await limiter.call("sessions.open", opening, by));
   }
   if (jwt === null || !looksLikeJwt(key)) return wrongKey;
   const verified = await jwt.verify(key);
   if (!verified.ok) return verified;
   const { caller, claims, expiresAtMs } = verified;
   const issuer = String(claims["iss"]);
-  return opened(
-    await limiter.call("sessions.open", {
-      ...hash,
-      mark: markOf(gateway, token, { kind: "jwt", issuer }),
-      issuer,
-      user_path: caller.userPath,
-      // Denials have no longer names.
-      names: namesOfToken(claims).filter(({ length }) => length <= nameCharsMax),
-      expires_at_ms: Math.min(Math.floor(expiresAtMs), lastMs),
-    }),
-  );
+  const who = `JWT ${String(claims["sub"] ?? caller.userPath)}`.slice(0, auditTextCharsMax);
+  const opening = {
+    ...hash,
+    mark: markOf(gateway, token, { kind: "jwt", issuer }),
+    issuer,
+    user_path: caller.userPath,
+    // Denials have no longer names.
+    names: namesOfToken(claims).filter(({ length }) => length <= nameCharsMax),
+    expires_at_ms: Math.min(Math.floor(expiresAtMs), lastMs),
+  };
+  return opened(await limiter.call("sessions.open", opening, { ...by, who }));
 }
 
 function opened(outcome: CallOutcome): OpenedSession {

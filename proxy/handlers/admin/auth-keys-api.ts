@@ -11,8 +11,10 @@ import { type AdminEndpoint, keyInPath } from "../../http/paths/admin-routes.js"
 import { replyJson, replyNothing } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin, readJson } from "./admin-json.js";
+import { askedBy } from "./asked-by.js";
 import { type ListOf, replyList } from "./reply-list.js";
 
+type KeyNeeds = "credentials" | "limiter" | "newKey" | "isUtf8" | "sessionKeeping";
 type KeyEndpoint = Extract<AdminEndpoint, `auth-keys${string}`>;
 
 /** These answers contain keys or their names: no cache may store them. */
@@ -27,7 +29,7 @@ const keyList: ListOf = {
 };
 
 export async function handleAuthKeys(
-  context: RequestContext<"credentials" | "limiter" | "newKey" | "isUtf8">,
+  context: RequestContext<KeyNeeds>,
   endpoint: KeyEndpoint,
 ): Promise<void> {
   if (endpoint === "auth-keys-rotate") return rotate(context);
@@ -37,9 +39,7 @@ export async function handleAuthKeys(
   return replyList(context, keyList, context.exchange.query);
 }
 
-async function issue(
-  context: RequestContext<"credentials" | "limiter" | "newKey" | "isUtf8">,
-): Promise<void> {
+async function issue(context: RequestContext<KeyNeeds>): Promise<void> {
   const { gateway, exchange, record } = context;
   const body = await readJson(context);
   if (!body.ok) return failAdmin(context, body.failure);
@@ -51,11 +51,15 @@ async function issue(
     return failAdmin(context, invalid("hash must not be that of the master key", "hash"));
   const made = imported === null ? gateway.newKey() : null;
   const { hash, redacted } = imported ?? made!;
-  const issued = await gateway.limiter.call("keys.issue", {
-    key_hash: hash,
-    redacted_value: redacted,
-    key: taken.value.key,
-  });
+  const issued = await gateway.limiter.call(
+    "keys.issue",
+    {
+      key_hash: hash,
+      redacted_value: redacted,
+      key: taken.value.key,
+    },
+    askedBy(context),
+  );
   if (!issued.ok) return failAdmin(context, issued.failure);
   const key = issued.body as KeyItem;
   record.note = `${made === null ? "imported" : "issued"} ${key.id}`;
@@ -70,17 +74,21 @@ async function issue(
   replyJson(exchange, 201, answer, noStore);
 }
 
-async function rotate(context: RequestContext<"limiter" | "newKey" | "isUtf8">): Promise<void> {
+async function rotate(context: RequestContext<KeyNeeds>): Promise<void> {
   const { gateway, exchange, record } = context;
   const body = await readJson(context);
   if (!body.ok) return failAdmin(context, body.failure);
   const { value, hash, redacted } = gateway.newKey();
-  const rotated = await gateway.limiter.call("keys.rotate", {
-    id: keyInPath(exchange.path),
-    new_hash: hash,
-    redacted_value: redacted,
-    rotation: body.value,
-  });
+  const rotated = await gateway.limiter.call(
+    "keys.rotate",
+    {
+      id: keyInPath(exchange.path),
+      new_hash: hash,
+      redacted_value: redacted,
+      rotation: body.value,
+    },
+    askedBy(context),
+  );
   if (!rotated.ok) return failAdmin(context, rotated.failure);
   const key = rotated.body as KeyItem;
   record.note = `rotated ${key.id}`;
@@ -90,11 +98,11 @@ async function rotate(context: RequestContext<"limiter" | "newKey" | "isUtf8">):
 }
 
 async function changeKey(
-  context: RequestContext<"limiter">,
+  context: RequestContext<KeyNeeds>,
   op: "keys.deactivate" | "keys.delete",
 ): Promise<void> {
   const { gateway, exchange, record } = context;
-  const done = await gateway.limiter.call(op, { id: keyInPath(exchange.path) });
+  const done = await gateway.limiter.call(op, { id: keyInPath(exchange.path) }, askedBy(context));
   if (!done.ok) return failAdmin(context, done.failure);
   record.end(204, "answered");
   replyNothing(exchange);

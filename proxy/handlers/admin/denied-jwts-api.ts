@@ -7,9 +7,10 @@ import { append } from "../../../shared/long-lists.js";
 import { replyJson, replyNothing } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin, readJson } from "./admin-json.js";
+import { askedBy } from "./asked-by.js";
 
 export async function handleDeniedJwts(
-  context: RequestContext<"limiter" | "isUtf8">,
+  context: RequestContext<"limiter" | "isUtf8" | "sessionKeeping">,
 ): Promise<void> {
   const { gateway, exchange, record } = context;
   if (exchange.method === "GET") return list(context);
@@ -17,8 +18,8 @@ export async function handleDeniedJwts(
   if (!body.ok) return failAdmin(context, body.failure);
   const isPut = exchange.method === "PUT";
   const done = await (isPut
-    ? gateway.limiter.call("jwts.deny", { jwt: body.value })
-    : gateway.limiter.call("jwts.allow", body.value));
+    ? gateway.limiter.call("jwts.deny", { jwt: body.value }, askedBy(context))
+    : gateway.limiter.call("jwts.allow", body.value, askedBy(context)));
   if (!done.ok) return failAdmin(context, done.failure);
   record.end(isPut ? 200 : 204, "answered");
   return isPut ? replyJson(exchange, 200, done.body) : replyNothing(exchange);

@@ -9,6 +9,7 @@ import type { AdminEndpoint } from "../../http/paths/admin-routes.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin, type JsonBody, readJson } from "./admin-json.js";
+import { askedBy } from "./asked-by.js";
 import { type ListOf, replyList } from "./reply-list.js";
 
 type LimitsEndpoint = Exclude<
@@ -17,7 +18,7 @@ type LimitsEndpoint = Exclude<
 >;
 
 export async function handleLimits(
-  context: RequestContext<"limiter" | "isUtf8">,
+  context: RequestContext<"limiter" | "isUtf8" | "sessionKeeping">,
   endpoint: LimitsEndpoint,
 ): Promise<void> {
   const { gateway, exchange, record } = context;
@@ -27,7 +28,7 @@ export async function handleLimits(
     const body: JsonBody =
       exchange.method === "GET" ? { ok: true, value: null } : await readJson(context);
     if (!body.ok) return failAdmin(context, body.failure);
-    const done = await gateway.limiter.call(op, body.value);
+    const done = await gateway.limiter.call(op, body.value, askedBy(context));
     if (!done.ok) return failAdmin(context, done.failure);
     const isReset = endpoint === "rate-limits-reset" || endpoint === "budgets-reset";
     if (isReset || endpoint === "rate-limits-test" || endpoint === "budgets-settings") {

@@ -16,9 +16,10 @@ import type { Exchange } from "../../http/exchange.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin, readJson } from "./admin-json.js";
+import { askedBy } from "./asked-by.js";
 import { listParameters, writerTo } from "./reply-list.js";
 
-type LimitsContext = RequestContext<"limiter" | "isUtf8" | "newId">;
+type LimitsContext = RequestContext<"limiter" | "isUtf8" | "newId" | "sessionKeeping">;
 
 /** Fits the maximum of rules and budgets, on paths of usual length. */
 const fileBodyBytesMax = 4 * 1024 * 1024;
@@ -34,7 +35,7 @@ async function apply(context: LimitsContext): Promise<void> {
   const body = await readJson(context, { bytesMax: fileBodyBytesMax, depthMax: fileBodyDepthMax });
   if (!body.ok) return failAdmin(context, body.failure);
   const done = await applyLimits(body.value, {
-    call: (op, asked) => gateway.limiter.call(op, asked),
+    call: (op, asked) => gateway.limiter.call(op, asked, askedBy(context)),
     newId: gateway.newId,
   });
   if (!done.ok) return failAdmin(context, done.failure);

@@ -1,6 +1,6 @@
 /**
- * GET /admin/usage/records (docs/reference/admin-api.md): usage records, newest first, as a page or
- * as a file. The daemon validates the filters.
+ * GET /admin/usage/records and GET /admin/audit (docs/reference/admin-api.md): usage records and
+ * entries of the audit log, newest first, as a page or as a file. The daemon validates the filters.
  */
 import type { RecordItem } from "../../../shared/api/record-item.js";
 import { itemsPerPage } from "../../../shared/bounds.js";
@@ -30,22 +30,51 @@ const list: ListOf = {
   questionsMax: 20,
 };
 
-export async function replyRecords(context: RequestContext<"limiter" | "nowMs">): Promise<void> {
+const auditList: ListOf = {
+  op: "audit.list",
+  items: "entries",
+  pageItems: "entries",
+  whole: "never",
+  headers: ["cache-control", "no-store"],
+  questionsMax: 20,
+};
+
+type RecordsContext = RequestContext<"limiter" | "nowMs">;
+
+export function replyRecords(context: RecordsContext): Promise<void> {
+  return reply(context, list, { formats: ["json", "csv", "ndjson"], file: "sluice-records" });
+}
+
+export function replyAudit(context: RecordsContext): Promise<void> {
+  return reply(context, auditList, { formats: ["json", "ndjson"], file: "sluice-audit" });
+}
+
+interface Files {
+  readonly formats: readonly ["json", ...FileFormat[]];
+  /** The start of the file's name. */
+  readonly file: string;
+}
+
+async function reply(context: RecordsContext, of: ListOf, { formats, file }: Files): Promise<void> {
   const parameters = listParameters(context.exchange.query);
   if (!parameters.ok) return failAdmin(context, parameters.failure);
   const { format: written, ...query } = parameters.value;
-  const format = formatOf(written, ["json", "csv", "ndjson"]);
+  const format = formatOf(written, formats);
   if (!format.ok) return failAdmin(context, format.failure);
-  return format.value === "json"
-    ? replyPage(context, list, { limit: itemsPerPage, ...query })
-    : replyFile(context, format.value, query);
+  if (format.value === "json") return replyPage(context, of, { limit: itemsPerPage, ...query });
+  return replyFile(context, of, { format: format.value, file, query });
 }
 
-/** All records, page by page; only one page is in memory. */
+interface AskedFile extends Pick<Files, "file"> {
+  readonly format: FileFormat;
+  readonly query: Parameters;
+}
+
+/** All items, page by page; only one page is in memory. */
 async function replyFile(
-  context: RequestContext<"limiter" | "nowMs">,
-  format: FileFormat,
-  query: Parameters,
+  context: RecordsContext,
+  of: ListOf,
+  { format, file, query }: AskedFile,
 ): Promise<void> {
   const { exchange, gateway, record } = context;
   const ofPages = ["limit", "after"].find((name) => query[name] !== undefined);
@@ -54,25 +83,24 @@ async function replyFile(
       context,
       invalid(`${ofPages} is for pages: a file holds all records`, ofPages),
     );
-  let page = await askPage(context, list, query);
+  let page = await askPage(context, of, query);
   if (!page.ok) return failAdmin(context, page.failure);
   record.end(200, "answered");
-  const name = `sluice-records-${dayOf(gateway.nowMs())}`;
-  exchange.begin(200, fileHeaders(exchange, format, name));
+  exchange.begin(200, fileHeaders(exchange, format, `${file}-${dayOf(gateway.nowMs())}`));
   const write = writerTo(exchange);
   if (format === "csv") await write(csvHeader);
   for (;;) {
-    const text = (page.items as readonly RecordItem[]).map(lineIn[format]).join("");
+    const text = page.items.map(lineIn[format]).join("");
     if (text !== "") await write(text);
     if (page.next === null || exchange.gone) break;
-    page = await askPage(context, list, { ...query, after: page.next });
+    page = await askPage(context, of, { ...query, after: page.next });
     // A file that ends early must not look complete.
     if (!page.ok) return exchange.cut();
   }
   if (!exchange.gone) exchange.end();
 }
 
-const lineIn: Readonly<Record<FileFormat, (record: RecordItem) => string>> = {
-  csv: csvLine,
-  ndjson: (record) => `${JSON.stringify(record)}\n`,
+const lineIn: Readonly<Record<FileFormat, (item: unknown) => string>> = {
+  csv: (record) => csvLine(record as RecordItem),
+  ndjson: (item) => `${JSON.stringify(item)}\n`,
 };

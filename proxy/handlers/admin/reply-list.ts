@@ -3,6 +3,7 @@
  * page with `limit` or `after`. The daemon validates the parameters, also for the command line.
  */
 
+import type { AuditPage } from "../../../shared/api/audit-entry.js";
 import type { BudgetList } from "../../../shared/api/budget-item.js";
 import type { KeyPage, ListedKeys } from "../../../shared/api/key-item.js";
 import type { LeasePage } from "../../../shared/api/lease-item.js";
@@ -31,7 +32,8 @@ type ItemsField = Exclude<
   | keyof LeasePage
   | keyof RefusalPage
   | keyof RecordPage
-  | keyof RequestPage,
+  | keyof RequestPage
+  | keyof AuditPage,
   keyof ListPage | "issued" | "looked_back_to"
 >;
 

@@ -10,7 +10,7 @@ import { handleLimits } from "./limits-api.js";
 import { handleLimitsFile } from "./limits-file-api.js";
 import { observe } from "./observe-api.js";
 import { replyConfig, replyProviders } from "./providers-api.js";
-import { replyRecords } from "./records-api.js";
+import { replyAudit, replyRecords } from "./records-api.js";
 import { replyReprice } from "./reprice-api.js";
 import { replyTargets } from "./targets-api.js";
 
@@ -65,6 +65,8 @@ export function serveAdmin(
       return replyConfig(context);
     case "usage-records":
       return replyRecords(context);
+    case "audit":
+      return replyAudit(context);
     case "usage-reprice":
       return replyReprice(context);
     case "alerts":

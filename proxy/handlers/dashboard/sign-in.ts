@@ -24,6 +24,7 @@ import { replyFailure, replyJson } from "../../http/respond.js";
 import { limiterUnavailable } from "../../limiter/daemon-calls.js";
 import type { RequestContext } from "../../request-context.js";
 import { readJson } from "../admin/admin-json.js";
+import { sentBy } from "../admin/asked-by.js";
 import { refuseCaller } from "../refuse-request.js";
 
 type SessionContext = Pick<
@@ -105,9 +106,11 @@ async function signIn(context: SessionContext): Promise<void> {
     return refuse(context, failure, ["retry-after", String(waitSeconds)]);
   }
   const token = gateway.sessionKeeping.newToken();
-  const opened = await openSession(gateway, key, token);
+  const opened = await openSession(gateway, key, token, sentBy(context, ""));
   // An attempt that the daemon or an issuer couldn't judge doesn't count.
   if (opened.ok || opened.failure.status !== 401) attempts.takeBack(client, beganMonoMs);
+  if (!opened.ok && opened.failure.status === 401)
+    await gateway.limiter.call("sessions.failed", {}, sentBy(context, "unknown"));
   if (!opened.ok) return refuseCaller({ exchange, record }, "dashboard", opened, headersOfAll);
   await endFormer(context);
   record.note = `signed in: ${whose(opened.session)}`;
@@ -132,7 +135,8 @@ async function signOut(context: SessionContext): Promise<void> {
   const cookie = cookieOf(gateway, exchange);
   if (cookie !== null) {
     const hash = gateway.sessionKeeping.hashOf(cookie.token);
-    const closed = await gateway.limiter.call("sessions.close", { session_hash: hash });
+    const body = { session_hash: hash };
+    const closed = await gateway.limiter.call("sessions.close", body, sentBy(context, ""));
     if (!closed.ok) return refuse(context, closed.failure, ["retry-after", "1"]);
   }
   record.note = "signed out";

@@ -41,7 +41,8 @@ export type AdminEndpoint =
   | "requests"
   | "request"
   | "sessions"
-  | "traffic";
+  | "traffic"
+  | "audit";
 
 type Methods = Readonly<Record<string, AdminEndpoint>>;
 
@@ -81,6 +82,7 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
   ["/admin/requests", { GET: "requests" }],
   ["/admin/sessions", { GET: "sessions" }],
   ["/admin/traffic", { GET: "traffic" }],
+  ["/admin/audit", { GET: "audit" }],
 ];
 
 /** Endpoints with the id of a key or a request in the path. */

@@ -16,7 +16,7 @@ import type {
   UnknownEvent,
   Welcome,
 } from "../../../shared/wire/message-from-daemon.js";
-import type { Claimed, Metered } from "../../../shared/wire/message-to-daemon.js";
+import type { AskedBy, Claimed, Metered } from "../../../shared/wire/message-to-daemon.js";
 import { assertLimiter, assertRuns } from "../broken-limiter-state.js";
 import { DaemonCalls } from "../daemon-calls.js";
 import { DaemonConnection } from "../daemon-connection.js";
@@ -222,8 +222,8 @@ export class LimiterClient implements Limiter, LimiterLink {
     if (this.#connection.linked) this.#connection.send({ kind: "reported", ...report });
   }
 
-  call(op: AdminOp, body: unknown): Promise<CallOutcome> {
-    return this.#inTime(this.#calls.operate(op, body));
+  call(op: AdminOp, body: unknown, by?: AskedBy): Promise<CallOutcome> {
+    return this.#inTime(this.#calls.operate(op, body, by));
   }
 
   drained(ms: number): Promise<void> {

@@ -41,6 +41,7 @@ export const sectionMeanings = {
   server: "The proxy's HTTP server.",
   limiter: "The limiter daemon, and how proxies reach it.",
   usage: "Tracking of usage.",
+  audit: "The audit log.",
   cache: "The response cache.",
   metrics: "What Prometheus reads.",
   tracing: "Traces of requests.",
@@ -374,6 +375,13 @@ const usageSettings = {
     defaultValue: 10_000,
     meaning:
       "Requests whose details the daemon keeps, the latest that failed, were refused or took several attempts; 0: none.",
+  }),
+  auditRetentionDays: setting({
+    path: "audit.retention_days",
+    env: "AUDIT_RETENTION_DAYS",
+    kind: integer({ min: 1, max: 36_500 }, "days"),
+    defaultValue: 365,
+    meaning: "Retention of the audit log.",
   }),
   backgroundLookMs: setting({
     path: "usage.background_lookup_seconds",

@@ -258,6 +258,7 @@ const withJson: Readonly<Record<string, readonly string[]>> = {
   request: ["req_unknown"],
   requests: [],
   sessions: [],
+  audit: ["--since", "1h"],
   "alerts test": [],
   tail: [],
   "providers list": [],

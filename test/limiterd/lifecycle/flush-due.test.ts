@@ -97,6 +97,7 @@ t.test(
     const timers = startTimers(daemon.state, ports, {
       flushIntervalMs: 0,
       usageRetentionDays: 400,
+      auditRetentionDays: 365,
       storeBytesMax: null,
       usageFlushMs: 5000,
     });

@@ -236,6 +236,7 @@ export class DaemonProcess {
       {
         flushIntervalMs,
         usageRetentionDays: 400,
+        auditRetentionDays: 365,
         storeBytesMax: null,
         usageFlushMs,
         loadedPerSlice: Math.floor(world.random.between(1, 8)),

@@ -1,0 +1,106 @@
+/** `sluice audit`: which changes were made, when, by whom and from where. */
+import type { Command } from "commander";
+import type { AuditEntry } from "../../../shared/api/audit-entry.js";
+import { isObject } from "../../../shared/checked.js";
+import { formatMillis } from "../../../shared/time.js";
+import { readPages } from "../../live/read-pages.js";
+import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
+import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
+import type { Session } from "../../session/terminal.js";
+import { withDaemon } from "../../session/with-daemon.js";
+import { readDuration } from "../../text/duration.js";
+import { type Column, renderTable } from "../../text/table.js";
+
+interface AuditFlags extends CommandFlags {
+  readonly since?: string;
+  readonly who?: string;
+  readonly subject?: string;
+  readonly operation?: string;
+  readonly limit?: string;
+}
+
+const limitMax = 100_000;
+
+/** Adds `audit` to the program. */
+export function addAudit(program: Command, session: Session): void {
+  program
+    .command("audit")
+    .description("list the changes that were made: when, by whom, from where, before and after")
+    .option("--since <time>", "those of this time (default: 24h)")
+    .option("--who <text>", "only those by someone whose name contains this, such as key_7")
+    .option("--subject <text>", "only those of subjects that contain this, such as /team")
+    .option("--operation <text>", "only those of operations that contain this, such as budgets.")
+    .option("--limit <n>", `at most this many, up to ${limitMax} (default: 100)`)
+    .addOption(jsonOption("print them as GET /admin/audit lists them"))
+    .action((_options, command: Command) =>
+      listEntries(session, command.optsWithGlobals<AuditFlags>()),
+    );
+}
+
+async function listEntries(session: Session, flags: AuditFlags): Promise<void> {
+  const { who, subject, operation } = flags;
+  const limit = flags.limit === undefined ? 100 : Number(flags.limit);
+  const seconds = flags.since === undefined ? 86_400 : readDuration(flags.since);
+  const problems: ArgumentProblem[] = [];
+  if (seconds === null)
+    problems.push({
+      message: `--since must be a length of time such as 2h (s, m, h, d or w), not ${JSON.stringify(flags.since)}`,
+      param: "--since",
+    });
+  if (!Number.isInteger(limit) || limit < 1 || limit > limitMax)
+    problems.push({
+      message: `--limit must be a number from 1 to ${limitMax}, not ${JSON.stringify(flags.limit)}`,
+      param: "--limit",
+    });
+  if (seconds === null || problems.length > 0) throw usageFailure(problems);
+  const { items } = await withDaemon(session, flags, (client) => {
+    let left = limit;
+    return readPages(client, {
+      op: "audit.list",
+      items: "entries",
+      body: {
+        from: formatMillis(Math.max(0, session.nowMs() - seconds * 1000)),
+        ...{ who, subject, operation },
+        limit: Math.min(200, limit),
+      },
+      pagesMax: Number.POSITIVE_INFINITY,
+      needsNext: (page) => {
+        left -= page.length;
+        return left > 0;
+      },
+    });
+  });
+  const entries = (items as readonly AuditEntry[]).slice(0, limit);
+  const { terminal } = session;
+  if (flags.json === true) return terminal.out(JSON.stringify({ entries }));
+  terminal.out(entries.length === 0 ? "no changes" : renderTable(columns, entries));
+}
+
+const columns: readonly Column<AuditEntry>[] = [
+  { title: "TIME", align: "left", text: ({ time }) => time },
+  { title: "WHO", align: "left", text: ({ who }) => who },
+  { title: "FROM", align: "left", text: ({ from }) => from },
+  { title: "OPERATION", align: "left", text: ({ operation }) => operation },
+  { title: "SUBJECT", align: "left", text: ({ subject }) => subject },
+  { title: "CHANGE", align: "left", text: changeOf },
+];
+
+const changeCharsMax = 120;
+
+/** The fields that differ. */
+function changeOf({ before, after }: AuditEntry): string {
+  if (!isObject(before) || !isObject(after)) {
+    const both = [before, after].map((value) => (value === null ? "-" : JSON.stringify(value)));
+    return before === null && after === null ? "-" : shorten(both.join(" → "));
+  }
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const changed = names.flatMap((name) => {
+    const [was, is] = [JSON.stringify(before[name]), JSON.stringify(after[name])];
+    return was === is ? [] : [`${name}: ${was ?? "-"} → ${is ?? "-"}`];
+  });
+  return changed.length === 0 ? "unchanged" : shorten(changed.join(", "));
+}
+
+function shorten(text: string): string {
+  return text.length > changeCharsMax ? `${text.slice(0, changeCharsMax - 1)}…` : text;
+}

@@ -1,0 +1,206 @@
+/**
+ * The audit log: each change that was made on this host. An entry is written in the commit of its
+ * change, and is removed by age, or the oldest first beyond `auditBytesMax`. Not here: what an
+ * entry says of a change (`describe-change.ts`).
+ *
+ * `audit`: a number that grows with the time → [time in ms, who, from, operation, subject, before,
+ * after, request id], with before and after as JSON.
+ */
+import type { AuditEntry, AuditPage } from "../../shared/api/audit-entry.js";
+import { auditBytesMax, auditedPerChangeMax, itemsPerPage } from "../../shared/bounds.js";
+import { asQuery, bad, type Checked, good, isAbsent, isCount, show } from "../../shared/checked.js";
+import { dayMs, formatMillis, isMoment, parseTimestamp } from "../../shared/time.js";
+import type { AskedBy } from "../../shared/wire/message-to-daemon.js";
+import { type Change, type Store, throwMalformed } from "../store/store.js";
+import type { Contributor } from "../store/writer.js";
+
+/** What changed on one subject. */
+export interface Audited {
+  readonly subject: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** Who asked for which operation. */
+export interface Asked {
+  readonly op: string;
+  readonly by: AskedBy | undefined;
+}
+
+const unknownAsker: AskedBy = { who: "unknown", from: "socket", requestId: "" };
+/** Keys are microseconds, so that changes of one millisecond have several. */
+const keysPerMs = 1000;
+const lastKey = Number.MAX_SAFE_INTEGER;
+/** Entries that a page examines. */
+const examinedMax = 2_000;
+/** Removals at a time. */
+const removalsMax = 1_000;
+const filterCharsMax = 200;
+/** Failed sign-ins that are recorded in a minute; the next entry counts those left out. */
+const failedPerMinute = 20;
+
+export class AuditLog implements Contributor {
+  readonly #store: Store;
+  readonly #onEntry: (entry: AuditEntry) => void;
+  #lastKey: number;
+  #contributed: Change[] = [];
+  #failed = { minute: 0, count: 0, leftOut: 0 };
+
+  constructor(store: Store, onEntry: (entry: AuditEntry) => void = () => {}) {
+    this.#store = store;
+    this.#onEntry = onEntry;
+    this.#lastKey = Number(store.lastKeys("audit", { from: 0, before: lastKey, limit: 1 })[0] ?? 0);
+  }
+
+  /** The changes that write the entries, to be committed with what they are about. */
+  record(audited: readonly Audited[], { op, by = unknownAsker }: Asked, nowMs: number): Change[] {
+    const left = audited.length - auditedPerChangeMax;
+    const kept =
+      left <= 0
+        ? audited
+        : [
+            ...audited.slice(0, auditedPerChangeMax),
+            { subject: `${left} more`, before: null, after: null },
+          ];
+    return kept.map(({ subject, before, after }) => {
+      const key = Math.max(this.#lastKey + 1, nowMs * keysPerMs);
+      this.#lastKey = key;
+      const texts = [JSON.stringify(before ?? null), JSON.stringify(after ?? null)];
+      const value = [nowMs, by.who, by.from, op, subject, ...texts, by.requestId];
+      this.#onEntry(entryOf(key, value)!);
+      return { table: "audit", key, value };
+    });
+  }
+
+  /** As `record`, for a change that is written with the open batch. */
+  contribute(audited: readonly Audited[], asked: Asked, nowMs: number): void {
+    this.#contributed.push(...this.record(audited, asked, nowMs));
+  }
+
+  changes(): Change[] {
+    const contributed = this.#contributed;
+    this.#contributed = [];
+    return contributed;
+  }
+
+  committed(): void {}
+
+  /** A failed sign-in. Strangers can't fill the log: beyond a rate, failures are only counted. */
+  failedSignIn(asked: Asked, nowMs: number): Change[] {
+    const minute = Math.floor(nowMs / 60_000);
+    if (minute !== this.#failed.minute) this.#failed = { ...this.#failed, minute, count: 0 };
+    if (this.#failed.count >= failedPerMinute) {
+      this.#failed.leftOut++;
+      return [];
+    }
+    const { leftOut } = this.#failed;
+    this.#failed.count++;
+    this.#failed.leftOut = 0;
+    const after = leftOut === 0 ? null : { failures_left_out: leftOut };
+    return this.record([{ subject: "dashboard", before: null, after }], asked, nowMs);
+  }
+
+  /** The next removals of entries that are too old or too many. */
+  trim(nowMs: number, retentionDays: number): Change[] {
+    const isFull = (this.#store.usedBytes("audit") ?? 0) > auditBytesMax;
+    const old = Math.max(0, nowMs - retentionDays * dayMs) * keysPerMs;
+    const range = { from: 0, before: isFull ? lastKey : old, limit: removalsMax };
+    return this.#store
+      .keys("audit", range)
+      .map((key) => ({ table: "audit", key, value: undefined }));
+  }
+
+  /** A page of entries, newest first; it may be short, and even empty, before the last. */
+  list(query: AuditQuery, nowMs: number): AuditPage {
+    const { fromMs, beforeMs, after, limit } = query;
+    const before = Math.min(after ?? lastKey, (beforeMs ?? lastKey) * keysPerMs);
+    const range = { from: fromMs * keysPerMs, before, limit: examinedMax };
+    const keys = before <= range.from ? [] : this.#store.lastKeys("audit", range);
+    const entries: AuditEntry[] = [];
+    for (const key of keys) {
+      const value = this.#store.get("audit", key);
+      if (value === undefined) continue;
+      const entry = entryOf(key, value) ?? throwMalformed(this.#store, "audit", key);
+      if (!isListed(entry, query)) continue;
+      entries.push(entry);
+      if (entries.length === limit) break;
+    }
+    const last = entries.length === limit ? entries.at(-1)!.id : keys.at(-1);
+    const isLast = entries.length < limit && keys.length < examinedMax;
+    return {
+      entries,
+      server_time: formatMillis(nowMs),
+      next: isLast || last === undefined ? null : String(last),
+    };
+  }
+}
+
+/** Null for what `record` never wrote. */
+function entryOf(key: string | number, value: readonly unknown[]): AuditEntry | null {
+  const [atMs, who, from, operation, subject, before, after, requestId] = value;
+  if (!isMoment(atMs) || typeof before !== "string" || typeof after !== "string") return null;
+  return {
+    id: String(key),
+    time: formatMillis(atMs),
+    who: String(who),
+    from: String(from),
+    operation: String(operation),
+    subject: String(subject),
+    before: JSON.parse(before) as unknown,
+    after: JSON.parse(after) as unknown,
+    request_id: requestId === "" ? null : String(requestId),
+  };
+}
+
+/** The filters are parts of the texts, in lower case. */
+interface AuditQuery {
+  readonly fromMs: number;
+  readonly beforeMs: number | null;
+  readonly after: number | null;
+  readonly limit: number;
+  readonly texts: ReadonlyMap<"who" | "subject" | "operation", string>;
+}
+
+function isListed(entry: AuditEntry, { texts }: AuditQuery): boolean {
+  for (const [field, text] of texts) if (!entry[field].toLowerCase().includes(text)) return false;
+  return true;
+}
+
+/** The body: {from?, to?, who?, subject?, operation?, limit?, after?}. */
+export function parseAuditQuery(body: unknown): Checked<AuditQuery> {
+  const fields = asQuery(body, ["from", "to", "who", "subject", "operation", "limit", "after"]);
+  if (!fields.ok) return fields;
+  const { limit, after } = fields.value;
+  const from = momentOf(fields.value["from"], "from");
+  if (!from.ok) return from;
+  const to = momentOf(fields.value["to"], "to");
+  if (!to.ok) return to;
+  if (!isAbsent(limit) && (!isCount(limit, 1) || limit > itemsPerPage))
+    return bad(`limit must be an integer from 1 to ${itemsPerPage}, not ${show(limit)}`, "limit");
+  const position = isAbsent(after) ? null : Number(after);
+  if (position !== null && !isCount(position))
+    return bad("after must be the next of the previous page", "after");
+  const texts = new Map<"who" | "subject" | "operation", string>();
+  for (const field of ["who", "subject", "operation"] as const) {
+    const text = fields.value[field];
+    if (isAbsent(text)) continue;
+    if (typeof text !== "string" || text.length > filterCharsMax)
+      return bad(`${field} must be a text of up to ${filterCharsMax} characters`, field);
+    texts.set(field, text.toLowerCase());
+  }
+  return good({
+    fromMs: from.value ?? 0,
+    beforeMs: to.value,
+    after: position,
+    limit: isAbsent(limit) ? itemsPerPage : limit,
+    texts,
+  });
+}
+
+function momentOf(value: unknown, field: string): Checked<number | null> {
+  if (isAbsent(value)) return good(null);
+  const ms = typeof value === "string" ? parseTimestamp(value) : null;
+  return ms === null
+    ? bad(`${field} must be a time such as 2026-02-01T12:00:00Z, not ${show(value)}`, field)
+    : good(ms);
+}

@@ -1,0 +1,194 @@
+/**
+ * What the audit log says of definitions that are about to be applied: the subject, what it was and
+ * what it will be, as bodies of the admin API have it. No entry has a secret or its hash.
+ */
+
+import { type Raise, raisesFromStored } from "../../shared/domain/raise.js";
+import { anchorsFromStored } from "../../shared/domain/reset-anchors.js";
+import { capFields } from "../../shared/domain/rule.js";
+import { budgetEntry, ruleEntry } from "../../shared/limit-files/limit-entry.js";
+import { formatMillis } from "../../shared/time.js";
+import { budgetFromStored } from "../budgets/stored-budget.js";
+import { allRules, type Definition } from "../cluster/definitions/definition.js";
+import { denialFromStored, type StoredDenial } from "../keys/jwt-denials.js";
+import type { KeyFields } from "../keys/key-ring.js";
+import { keyFromStored } from "../keys/stored-key.js";
+import { nameOfBudget } from "../lists/list-budget-children.js";
+import { nameOfRule } from "../lists/list-children.js";
+import { ruleFromStored } from "../rules/stored-rule.js";
+import type { DaemonState } from "../state.js";
+import type { Change, Store } from "../store/store.js";
+import type { Audited } from "./audit-log.js";
+
+type Books = Pick<DaemonState, "book" | "budgets" | "keys" | "denials" | "declared">;
+/** Null: nothing to record. */
+type Describe = (state: Books, definition: Pick<Definition, "key" | "value">) => Audited | null;
+
+const describers: Readonly<Record<Definition["kind"], Describe>> = {
+  rules(state, { key, value }) {
+    const known = state.book.ruleSet.get(key)?.definition;
+    const stored = value === null ? null : ruleFromStored(value);
+    // A reversion puts back the configuration's definition, not the one that it carries.
+    const next =
+      stored?.source === "config" ? state.declared.rules.find(key)?.definition : stored?.definition;
+    const either = next ?? known;
+    return either === undefined
+      ? null
+      : {
+          subject: nameOfRule(either),
+          before: known === undefined ? null : ruleEntry(known),
+          after: next === undefined ? null : ruleEntry(next),
+        };
+  },
+  budgets(state, { key, value }) {
+    const known = state.budgets.budgets.get(key)?.definition;
+    const stored = value === null ? null : budgetFromStored(value);
+    const next =
+      stored?.source === "config"
+        ? state.declared.budgets.find(key)?.definition
+        : stored?.definition;
+    const either = next ?? known;
+    return either === undefined
+      ? null
+      : {
+          subject: nameOfBudget(either),
+          before: known === undefined ? null : budgetEntry(known),
+          after: next === undefined ? null : budgetEntry(next),
+        };
+  },
+  rule_resets({ book }, { key, value }) {
+    const known = book.ruleSet.get(key);
+    const subject = key === allRules ? "all rules" : known && nameOfRule(known.definition);
+    return value === null || subject === undefined ? null : { subject, before: null, after: null };
+  },
+  budget_resets({ budgets }, { key, value }) {
+    const known = budgets.budgets.get(key);
+    return value === null || known === undefined
+      ? null
+      : { subject: nameOfBudget(known.definition), before: null, after: null };
+  },
+  rule_raises({ book }, { key, value }) {
+    const known = book.ruleSet.get(key);
+    return known === undefined
+      ? null
+      : { subject: nameOfRule(known.definition), ...raisesOf(known.raises, value) };
+  },
+  budget_raises({ budgets }, { key, value }) {
+    const known = budgets.budgets.get(key);
+    return known === undefined
+      ? null
+      : { subject: nameOfBudget(known.definition), ...raisesOf(known.raises, value) };
+  },
+  settings({ budgets }, { value }) {
+    const after = value === null ? null : anchorsFromStored(value);
+    return { subject: "starts of budget periods", before: budgets.anchors, after };
+  },
+  keys({ keys }, { key, value }) {
+    const known = keys.byNumber(Number(key));
+    const next = value === null ? null : keyFromStored(Number(key), value);
+    return {
+      subject: `key key_${key}`,
+      before: known === undefined ? null : keyShown(known),
+      after: next === null || next.deletedAtMs !== null ? null : keyShown(next),
+    };
+  },
+  denials({ denials }, { key, value }) {
+    const known = denials.get(key);
+    const next = value === null ? null : denialFromStored(value);
+    const either = next ?? known;
+    return either === undefined
+      ? null
+      : {
+          subject: `JWT ${either.claim} ${either.value}`,
+          before: known === undefined ? null : denialShown(known),
+          after: next === null ? null : denialShown(next),
+        };
+  },
+};
+
+/** One entry for each definition; the reset that comes with a new rule has none. */
+export function describeDefinitions(
+  state: Books,
+  definitions: readonly Definition[],
+): readonly Audited[] {
+  const rules = new Set(definitions.flatMap(({ kind, key }) => (kind === "rules" ? [key] : [])));
+  return definitions.flatMap((definition) => {
+    const { kind, key } = definition;
+    if (kind === "rule_resets" && rules.has(key)) return [];
+    return describers[kind](state, definition) ?? [];
+  });
+}
+
+/** The rules and budgets of the configuration that a start changes in the store. */
+export function describeConfigured(store: Store, changes: readonly Change[]): readonly Audited[] {
+  return changes.flatMap(({ table, key, value }) => {
+    if (table !== "rules" && table !== "budgets") return [];
+    const show = table === "rules" ? ruleShown : budgetShown;
+    const before = show(store.get(table, key));
+    const after = show(value);
+    const either = after ?? before;
+    if (either === null || JSON.stringify(before) === JSON.stringify(after)) return [];
+    return { subject: either.name, before: before?.entry, after: after?.entry };
+  });
+}
+
+interface Shown {
+  readonly name: string;
+  readonly entry: unknown;
+}
+
+function ruleShown(value: readonly unknown[] | undefined): Shown | null {
+  const definition = value === undefined ? undefined : ruleFromStored(value)?.definition;
+  return definition === undefined
+    ? null
+    : { name: nameOfRule(definition), entry: ruleEntry(definition) };
+}
+
+function budgetShown(value: readonly unknown[] | undefined): Shown | null {
+  const definition = value === undefined ? undefined : budgetFromStored(value)?.definition;
+  return definition === undefined
+    ? null
+    : { name: nameOfBudget(definition), entry: budgetEntry(definition) };
+}
+
+function raisesOf(
+  before: readonly Raise[] | null,
+  value: Definition["value"],
+): Pick<Audited, "before" | "after"> {
+  return {
+    before: before?.map(raiseShown) ?? null,
+    after: value === null ? null : (raisesFromStored(value)?.map(raiseShown) ?? null),
+  };
+}
+
+function raiseShown({ child, amountUsd, untilMs, by, reason, ...caps }: Raise): unknown {
+  return {
+    ...(child === "" ? {} : { child }),
+    ...capFields(caps),
+    ...(amountUsd === null ? {} : { amount: amountUsd }),
+    until: formatMillis(untilMs),
+    by,
+    reason,
+  };
+}
+
+function keyShown({ name, userPath, labels, models, redacted, ...times }: KeyFields): unknown {
+  const { expiresAtMs, deactivatedAtMs, oldSecrets } = times;
+  return {
+    name,
+    user_path: userPath,
+    labels,
+    models,
+    redacted_value: redacted,
+    old_secrets: oldSecrets.map((old) => ({
+      redacted_value: old.redacted,
+      expires_at: formatMillis(old.untilMs),
+    })),
+    expires_at: expiresAtMs === null ? null : formatMillis(expiresAtMs),
+    deactivated_at: deactivatedAtMs === null ? null : formatMillis(deactivatedAtMs),
+  };
+}
+
+function denialShown({ issuer, expiresAtMs }: StoredDenial): unknown {
+  return { issuer, expires_at: expiresAtMs === null ? null : formatMillis(expiresAtMs) };
+}
