@@ -87,7 +87,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   queues: ["sluice queues"],
   request: ["sluice request req_w1nNqJv0c3bYxT8u00000t"],
   requests: ["sluice requests --kind failed", "sluice requests --search /team --limit 100"],
-  audit: ["sluice audit --since 7d", "sluice audit --subject /team --who key_7 --json"],
+  audit: ["sluice audit --since 7d", "sluice audit --subject /team --who key_1 --json"],
   sessions: ["sluice sessions --path /team --since 7d"],
   reload: ["sluice reload"],
   backup: [

@@ -86,7 +86,7 @@ export class AuditLog implements Contributor {
   committed(): void {}
 
   /** A failed sign-in. Strangers can't fill the log: beyond a rate, failures are only counted. */
-  failedSignIn(asked: Asked, nowMs: number): Change[] {
+  failedSignIn(reason: string, asked: Asked, nowMs: number): Change[] {
     const minute = Math.floor(nowMs / 60_000);
     if (minute !== this.#failed.minute) this.#failed = { ...this.#failed, minute, count: 0 };
     if (this.#failed.count >= failedPerMinute) {
@@ -96,7 +96,7 @@ export class AuditLog implements Contributor {
     const { leftOut } = this.#failed;
     this.#failed.count++;
     this.#failed.leftOut = 0;
-    const after = leftOut === 0 ? null : { failures_left_out: leftOut };
+    const after = { reason, ...(leftOut === 0 ? {} : { failures_left_out: leftOut }) };
     return this.record([{ subject: "dashboard", before: null, after }], asked, nowMs);
   }
 

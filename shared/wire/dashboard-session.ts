@@ -3,6 +3,7 @@
  * proxy and daemon, and the bounds. The daemon identifies a session by the SHA-256 of its token,
  * which only the browser has.
  */
+import { auditTextCharsMax } from "../bounds.js";
 import { bad, type Checked, good, isObject, show } from "../checked.js";
 import { isKeyHash } from "../domain/managed-key.js";
 import { isNormalUserPath } from "../domain/user-path.js";
@@ -80,6 +81,14 @@ interface SessionTimes {
 export const nameCharsMax = 2_048;
 /** Names by `jti` and by `sub`, with and without the issuer. */
 const namesMax = 4;
+
+/** The body of `sessions.failed`: `{reason}`. */
+export function parseFailedSignIn(body: unknown): Checked<string> {
+  const reason = isObject(body) ? body["reason"] : undefined;
+  return typeof reason === "string" && reason.length <= auditTextCharsMax
+    ? good(reason)
+    : bad(`reason must be a text of up to ${auditTextCharsMax} characters`, "reason");
+}
 
 /** The body of `sessions.open`, for all credentials but the master key. */
 export function parseSessionOpening(body: unknown): Checked<SessionOpening> {

@@ -18,5 +18,7 @@ export const dashboardPages: readonly string[] = [
   "requests?tab=sessions",
   "keys",
   "providers",
+  "audit",
+  "audit?who=master",
   "system",
 ];

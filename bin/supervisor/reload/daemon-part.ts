@@ -7,14 +7,16 @@ export function daemonNeedsRestart(before: Config, after: Config): boolean {
 }
 
 function daemonPart(config: Config): object {
-  const { limiter, cluster, rateLimits, budgets, providers, virtualModels, aliases } = config;
+  const { limiter, cluster, rateLimits, budgets, waiting, providers, virtualModels } = config;
   const { usageEnabled, usageRetentionDays, requestDetailsMax, storeBytesMax, background } = config;
   const { quotaTemplatesEntitled, logLevel, alerts, mcpServers, auditRetentionDays } = config;
+  const { aliases } = config;
   return {
     limiter,
     cluster,
     rateLimits,
     budgets,
+    waiting,
     usageEnabled,
     usageRetentionDays,
     requestDetailsMax,

@@ -8,6 +8,7 @@ import type { Checked } from "../../../shared/checked.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import {
   parseAdminOpening,
+  parseFailedSignIn,
   parseSessionHash,
   parseSessionOpening,
   type SessionAnswer,
@@ -38,9 +39,12 @@ export function handleSessions(
       if (hash === null) return;
       return learnt(state, hash, nowMs, () => ports.answer(check(state, hash, nowMs)));
     }
-    case "sessions.failed":
-      record(state, state.audit.failedSignIn(ports.asked, nowMs));
+    case "sessions.failed": {
+      const reason = checkedValue(parseFailedSignIn(body), ports);
+      if (reason === null) return;
+      record(state, state.audit.failedSignIn(reason, ports.asked, nowMs));
       return ports.answer({ status: "ok" });
+    }
     case "sessions.close": {
       const hash = checkedValue(parseSessionHash(body), ports);
       if (hash === null) return;

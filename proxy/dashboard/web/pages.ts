@@ -108,6 +108,15 @@ const pages: readonly PageEntry[] = [
     load: () => import("./pages/providers/providers-page.js").then((page) => page.ProvidersPage),
   },
   {
+    name: "audit",
+    path: "audit",
+    group: "setup",
+    icon: "table",
+    key: "a",
+    of: "admin",
+    load: () => import("./pages/audit/audit-page.js").then((page) => page.AuditPage),
+  },
+  {
     name: "system",
     path: "system",
     group: "setup",

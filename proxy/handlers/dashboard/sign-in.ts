@@ -4,7 +4,7 @@
  * a cookie that no script can read.
  */
 import type { SessionStatus, SignedIn } from "../../../shared/api/session-status.js";
-import { unauthenticatedBodyMs } from "../../../shared/bounds.js";
+import { auditTextCharsMax, unauthenticatedBodyMs } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
 import { type Failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
@@ -109,8 +109,10 @@ async function signIn(context: SessionContext): Promise<void> {
   const opened = await openSession(gateway, key, token, sentBy(context, ""));
   // An attempt that the daemon or an issuer couldn't judge doesn't count.
   if (opened.ok || opened.failure.status !== 401) attempts.takeBack(client, beganMonoMs);
-  if (!opened.ok && opened.failure.status === 401)
-    await gateway.limiter.call("sessions.failed", {}, sentBy(context, "unknown"));
+  if (!opened.ok && opened.failure.status === 401) {
+    const reason = (opened.note ?? opened.failure.message).slice(0, auditTextCharsMax);
+    await gateway.limiter.call("sessions.failed", { reason }, sentBy(context, "unknown"));
+  }
   if (!opened.ok) return refuseCaller({ exchange, record }, "dashboard", opened, headersOfAll);
   await endFormer(context);
   record.note = `signed in: ${whose(opened.session)}`;

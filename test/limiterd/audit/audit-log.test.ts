@@ -140,7 +140,10 @@ const samples: Readonly<Record<string, Sample>> = {
     body: { session_hash: session.session_hash },
     entry: { who: "master key", subject: "dashboard" },
   },
-  "sessions.failed": { body: {}, entry: { who: "bob", subject: "dashboard" } },
+  "sessions.failed": {
+    body: { reason: "wrong key" },
+    entry: { who: "bob", subject: "dashboard", after: { reason: "wrong key" } },
+  },
 };
 
 const by = { who: "bob", from: "192.0.2.7", requestId: "req_1" };
@@ -256,7 +259,10 @@ t.test("the entries of one change and failed sign-ins are bounded", async (t) =>
   t.equal(changes.length, auditedPerChangeMax + 1);
   t.equal(changes.at(-1)!.value![4], "5 more");
   const failed: Change[] = [];
-  for (let i = 0; i < 100; i++) failed.push(...log.failedSignIn(asked, 60_000));
+  for (let i = 0; i < 100; i++) failed.push(...log.failedSignIn("wrong key", asked, 60_000));
   t.equal(failed.length, 20);
-  t.match(String(log.failedSignIn(asked, 120_000)[0]!.value![6]), /"failures_left_out":80/);
+  t.match(
+    String(log.failedSignIn("wrong key", asked, 120_000)[0]!.value![6]),
+    /"failures_left_out":80/,
+  );
 });

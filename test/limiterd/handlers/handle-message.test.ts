@@ -32,6 +32,7 @@ const ofCallers: readonly string[] = [
   "sessions.open",
   "sessions.check",
   "sessions.close",
+  "sessions.failed",
   "targets.report",
   "alerts.due",
   "alerts.report",

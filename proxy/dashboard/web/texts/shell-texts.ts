@@ -18,6 +18,7 @@ export const shellTexts = {
     requests: "Requests",
     keys: "Keys",
     providers: "Providers",
+    audit: "Audit",
     system: "System",
     self: "My usage",
   },

@@ -1,0 +1,97 @@
+/** The audit log: which changes were made, when, by whom, from where, before and after. */
+import type { AuditEntry, AuditPage as Entries } from "../../../../../shared/api/audit-entry.js";
+import { hrefOf } from "../../data/router.js";
+import { listPath } from "../../logic/list-page.js";
+import { formatMoment, formatTime } from "../../logic/numbers.js";
+import { useApp } from "../../parts/app.js";
+import { Icon } from "../../parts/icon.js";
+import { TextFilter } from "../../parts/lists/filters.js";
+import { ListCard } from "../../parts/lists/list-card.js";
+import { PageHead } from "../../parts/page.js";
+import type { Column } from "../../parts/table.js";
+import { useListPoll } from "../../parts/use-poll.js";
+import { auditTexts as texts } from "../../texts/audit-texts.js";
+import { shellTexts } from "../../texts/shell-texts.js";
+
+const address = "/admin/audit";
+const filters = ["who", "subject", "operation"] as const;
+/** A link may name a time range too. */
+const names = [...filters, "from", "to"];
+
+export function AuditPage() {
+  const { query } = useApp().router.place.value;
+  const list = useListPoll<Entries>(listPath(address, query, names));
+  const file = new URLSearchParams({ format: "ndjson" });
+  for (const name of names) if (query.has(name)) file.set(name, query.get(name) ?? "");
+  return (
+    <>
+      <PageHead title={shellTexts.pages.audit}>{texts.about}</PageHead>
+      <div class="stack">
+        <div class="filters">
+          {filters.map((name) => (
+            <TextFilter key={name} name={name} label={texts.columns[name]} />
+          ))}
+          <a class="button" href={`${address}?${file}`} download>
+            <Icon name="download" />
+            {texts.file}
+          </a>
+        </div>
+        <ListCard
+          list={list}
+          rowsOf={(page) => page.entries}
+          caption={texts.caption}
+          columns={columns}
+          keyOf={({ id }) => id}
+          icon="table"
+          none={names.some((name) => query.has(name)) ? texts.unmatched : texts.none}
+        />
+      </div>
+    </>
+  );
+}
+
+const columns: readonly Column<AuditEntry>[] = [
+  {
+    key: "subject",
+    head: texts.columns.subject,
+    kind: "lead",
+    cell: ({ subject, operation }) => (
+      <span class="two-lines">
+        <span class="wrap">{subject}</span>
+        <code class="small">{operation}</code>
+      </span>
+    ),
+  },
+  {
+    key: "who",
+    head: texts.columns.who,
+    cell: ({ who, from }) => (
+      <span class="two-lines">
+        <span class="wrap">{who}</span>
+        <span class="soft small wrap">{from}</span>
+      </span>
+    ),
+  },
+  { key: "before", head: texts.columns.before, cell: ({ before }) => valueShown(before) },
+  { key: "after", head: texts.columns.after, cell: ({ after }) => valueShown(after) },
+  {
+    key: "time",
+    head: texts.columns.time,
+    cell: ({ time, request_id }) => (
+      <span class="two-lines">
+        <time class="nowrap" dateTime={time} title={formatMoment(time)}>
+          {formatTime(time)}
+        </time>
+        {request_id !== null && (
+          <a class="small nowrap" href={hrefOf("requests", { id: request_id })}>
+            {texts.request}
+          </a>
+        )}
+      </span>
+    ),
+  },
+];
+
+function valueShown(value: unknown) {
+  return value === null ? null : <code class="small wrap">{JSON.stringify(value)}</code>;
+}
