@@ -9,6 +9,7 @@
 import type { AuditEntry, AuditPage } from "../../shared/api/audit-entry.js";
 import { auditBytesMax, auditedPerChangeMax, itemsPerPage } from "../../shared/bounds.js";
 import { asQuery, bad, type Checked, good, isAbsent, isCount, show } from "../../shared/checked.js";
+import { append } from "../../shared/long-lists.js";
 import { dayMs, formatMillis, isMoment, parseTimestamp } from "../../shared/time.js";
 import type { AskedBy } from "../../shared/wire/message-to-daemon.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
@@ -74,7 +75,7 @@ export class AuditLog implements Contributor {
 
   /** As `record`, for a change that is written with the open batch. */
   contribute(audited: readonly Audited[], asked: Asked, nowMs: number): void {
-    this.#contributed.push(...this.record(audited, asked, nowMs));
+    append(this.#contributed, this.record(audited, asked, nowMs));
   }
 
   changes(): Change[] {

@@ -198,7 +198,7 @@ t.test("an operation that fails has no entry", async (t) => {
   const daemon = startDaemon([]);
   await ask(daemon, "rate-limits.delete", rule).catch(() => {});
   await ask(daemon, "keys.deactivate", { id: "key_7" }).catch(() => {});
-  t.match(await ask(daemon, "audit.list", null), { entries: [] });
+  t.same((await ask(daemon, "audit.list", null))["entries"], []);
 });
 
 const asked = { op: "rate-limits.put", by };
