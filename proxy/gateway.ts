@@ -2,6 +2,7 @@
  * What the request handlers share; `create-gateway.ts` makes it once. The state of one request is
  * in `request-context.ts` and `request-record.ts`.
  */
+
 import { assert } from "../shared/assert.js";
 import type { Config, ProviderConfig } from "../shared/config/config.js";
 import type { NewKey } from "../shared/domain/key-secret.js";
@@ -60,6 +61,9 @@ export interface Capacity {
   readonly unauthenticated: Pick<MemoryLedger, "take" | "give">;
 }
 
+/** How a look at a batch ended. `unread`: its usage isn't recorded, and may be in results. */
+export type BatchLook = "running" | "settled" | "unread";
+
 export interface Gateway {
   readonly config: Config;
   readonly log: Log;
@@ -90,7 +94,7 @@ export interface Gateway {
   readonly recordedModels: RecordedModels;
   readonly outputRatios: OutputRatios;
   /** The running reads of batches and their results, by provider and id. */
-  readonly batchReads: Map<string, Promise<void>>;
+  readonly batchReads: Map<string, Promise<BatchLook>>;
   readonly metrics: Metrics;
   /** Null when tracing is off. */
   readonly tracing: Tracing | null;

@@ -151,6 +151,16 @@ export class PendingResponses implements Contributor {
     return this.#pending.get(nameOf(provider, id));
   }
 
+  /** Up to `max` batches at a provider, the oldest first. */
+  batchesAt(provider: string, max: number): readonly PendingResponse[] {
+    const found: PendingResponse[] = [];
+    for (const pending of this.#pending.values()) {
+      if (found.length === max) break;
+      if (pending.batchTokens !== null && pending.record.provider === provider) found.push(pending);
+    }
+    return found;
+  }
+
   /**
    * The marks of estimates that are to be replaced, and of those replaced in the last minutes: a
    * client that read one of these may not have seen the record that cancels it.

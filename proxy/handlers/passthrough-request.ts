@@ -90,10 +90,13 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     return refuseAdmitted(context, admitted, notCounted());
   const response = responseAt(exchange.method, route.path);
   const batch = batchReadAt(exchange.method, route.path);
-  for (const one of [response, batch]) {
-    if (!one?.isDeleted) continue;
-    const deletion = { provider: target.provider, id: one.id, isOfBatch: one === batch };
-    const early = await settleBeforeDeletion(gateway, deletion);
+  for (const [kind, id] of [
+    ["response", response?.isDeleted === true ? response.id : null],
+    ["batch", batch?.isDeleted === true ? batch.id : null],
+    ["file", deletedFile(exchange.method, route.path)],
+  ] as const) {
+    if (id === null) continue;
+    const early = await settleBeforeDeletion(gateway, { provider: target.provider, id, kind });
     if (early !== null) return refuseAdmitted(context, admitted, early);
   }
   const startedMonoMs = gateway.monoMs();
@@ -235,6 +238,13 @@ function responseAt(method: string, path: string): StoredResponse | null {
   return isDeleted || method === (cancels === undefined ? "GET" : "POST")
     ? { id, isDeleted }
     : null;
+}
+
+/** The id of the file that a request deletes; null if none. */
+function deletedFile(method: string, path: string): string | null {
+  if (method !== "DELETE") return null;
+  const [, id] = /\/files\/([^/?:]+)$/.exec(plainPath(path)) ?? [];
+  return isObjectId(id) ? id : null;
 }
 
 /**

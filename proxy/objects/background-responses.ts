@@ -22,7 +22,7 @@ import { findUsage } from "../usage/find-usage.js";
 import { readUsage } from "../usage/read-usage.js";
 import type { Usage } from "../usage/usage.js";
 import { usageRecord } from "../usage/usage-record.js";
-import { type BatchParts, lookAtBatch, lookBeforeDeletion } from "./batches.js";
+import { type BatchParts, isBatchOutput, lookAtBatch, lookBeforeDeletion } from "./batches.js";
 import { fetchAnswer } from "./fetch-answer.js";
 
 /** The timeout of a poll. */
@@ -124,18 +124,22 @@ export async function settleTracked(gateway: Looking, provider: string, id: stri
 interface Deletion {
   readonly provider: string;
   readonly id: string;
-  /** Whether the path is that of a batch. */
-  readonly isOfBatch: boolean;
+  /** By the path. */
+  readonly kind: "response" | "batch" | "file";
 }
 
 /**
- * Settles a tracked response or batch before its deletion. Why a batch can't be deleted yet: its
- * usage would be lost; null if it can. Never rejects.
+ * Settles a tracked response or batch before its deletion, or before that of the file with its
+ * results. Why a batch or a file can't be deleted yet: usage would be lost; null if it can. Never
+ * rejects.
  */
 export async function settleBeforeDeletion(
   gateway: Looking,
-  { provider, id, isOfBatch }: Deletion,
+  deletion: Deletion,
 ): Promise<Failure | null> {
+  if (deletion.kind === "file") return settleBeforeFileDeletion(gateway, deletion);
+  const { provider, id, kind } = deletion;
+  const isOfBatch = kind === "batch";
   const asked = await gateway.limiter.call("responses.pending", { provider, id });
   if (!asked.ok)
     return isOfBatch && asked.failure.code === "limiter_unavailable" ? asked.failure : null;
@@ -157,8 +161,30 @@ export async function settleBeforeDeletion(
       );
 }
 
+/** A file's object says whether it has results, and not of which batch. */
+async function settleBeforeFileDeletion(
+  gateway: Looking,
+  { provider: name, id }: Omit<Deletion, "kind">,
+): Promise<Failure | null> {
+  const asked = await gateway.limiter.call("responses.pending", { provider: name, batches: true });
+  const pending = asked.ok ? readPendingResponses(asked.body) : [];
+  const isAway = !asked.ok && asked.failure.code === "limiter_unavailable";
+  const provider = gateway.providers.get(name);
+  if (provider === undefined || (pending.length === 0 && !isAway)) return null;
+  if (!(await isBatchOutput(gateway, provider, id))) return null;
+  if (!asked.ok) return asked.failure;
+  for (const batch of pending)
+    if ((await lookBeforeDeletion(gateway, batch)) === "unread")
+      return plainFailure(
+        409,
+        "invalid_request_error",
+        `file ${id} has results of a batch, and the usage of batch ${batch.id} isn't recorded yet: retry`,
+      );
+  return null;
+}
+
 async function lookAt(gateway: Looking, pending: PendingResponseName): Promise<void> {
-  if (pending.isBatch) return lookAtBatch(gateway, pending);
+  if (pending.isBatch) return void (await lookAtBatch(gateway, pending));
   const provider = gateway.providers.get(pending.provider);
   // A reload may add the provider again.
   if (provider === undefined) return;

@@ -12,7 +12,7 @@ import { recordKind } from "../../shared/wire/execution.js";
 import { isObjectId, type PendingResponseName } from "../../shared/wire/stored-object.js";
 import { JsonPicker } from "../body/json-picker.js";
 import { plainPath } from "../body/passed/passthrough-model.js";
-import type { Gateway, Provider } from "../gateway.js";
+import type { BatchLook, Gateway, Provider } from "../gateway.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
 import { BatchSums, resultPicks } from "../usage/batch-sums.js";
 import { fetchAnswer } from "./fetch-answer.js";
@@ -125,15 +125,16 @@ export type BatchParts = Pick<
 export async function lookAtBatch(
   gateway: BatchParts,
   pending: PendingResponseName,
-): Promise<void> {
+): Promise<BatchLook> {
   const provider = gateway.providers.get(pending.provider);
   const name = nameOf(pending);
   const { batchReads } = gateway;
   // A provider without an entry may come back into the configuration.
-  if (provider === undefined || batchReads.has(name) || batchReads.size >= batchReadsMax) return;
+  if (provider === undefined || batchReads.has(name) || batchReads.size >= batchReadsMax)
+    return "unread";
   const read = settleEnded(gateway, provider, pending).finally(() => batchReads.delete(name));
   batchReads.set(name, read);
-  await read;
+  return read;
 }
 
 function nameOf({ provider, id }: Pick<PendingResponseName, "provider" | "id">): string {
@@ -144,22 +145,44 @@ function nameOf({ provider, id }: Pick<PendingResponseName, "provider" | "id">):
 export function lookBeforeDeletion(
   gateway: BatchParts,
   pending: PendingResponseName,
-): Promise<void> {
+): Promise<BatchLook> {
   const read = gateway.batchReads.get(nameOf(pending)) ?? lookAtBatch(gateway, pending);
   return new Promise((resolve) => {
-    const cancel = gateway.setTimer(lookMs, resolve);
-    void read.finally(() => {
+    const cancel = gateway.setTimer(lookMs, () => resolve("unread"));
+    void read.then((look) => {
       cancel();
-      resolve();
+      resolve(look);
     });
   });
+}
+
+/** Whether a file has the results of a batch. Never rejects. */
+export async function isBatchOutput(
+  gateway: Pick<BatchParts, "setTimer">,
+  { config, upstream }: Provider,
+  id: string,
+): Promise<boolean> {
+  if (config.type === "gemini") return id.startsWith("batch-");
+  let cancel = (): void => {};
+  const answer = await fetchAnswer(upstream, {
+    path: below(config, "files", `/${id}`),
+    headers: [],
+    bytesMax: readableResponseBytesMax,
+    onCall: (abort) => {
+      cancel = gateway.setTimer(lookMs, abort);
+    },
+  });
+  cancel();
+  if (answer.kind === "failed" || answer.status >= 300) return false;
+  const file = parseJson(answer.body.toString("utf8"));
+  return isObject(file) && /batch.?(?:output|result)/i.test(String(file["purpose"]));
 }
 
 async function settleEnded(
   gateway: BatchParts,
   provider: Provider,
   { provider: name, id, model }: PendingResponseName,
-): Promise<void> {
+): Promise<BatchLook> {
   const { config, upstream } = provider;
   let cancel = (): void => {};
   const answer = await fetchAnswer(upstream, {
@@ -173,7 +196,7 @@ async function settleEnded(
   cancel();
   const sums = new BatchSums({ provider: name, providerType: config.type, model }, gateway.prices);
   if (answer.kind === "failed") {
-    if (!answer.isTooLarge) return;
+    if (!answer.isTooLarge) return "unread";
     gateway.log.warn(
       { provider: name, batch: id },
       "a batch has more than 32 MiB of results in its answer, which Sluice doesn't read: it is recorded without a price",
@@ -181,16 +204,19 @@ async function settleEnded(
     sums.add({});
     return settle(gateway, { provider: name, id, sums });
   }
-  if (answer.status === 404)
-    return void (await gateway.limiter.call("responses.forget", { provider: name, id }));
-  const end = answer.status < 300 ? batchEndIn(parseJson(answer.body.toString("utf8"))) : null;
-  if (end === null) return;
+  if (answer.status === 404) {
+    const forgotten = await gateway.limiter.call("responses.forget", { provider: name, id });
+    return forgotten.ok ? "settled" : "unread";
+  }
+  if (answer.status >= 300) return "unread";
+  const end = batchEndIn(parseJson(answer.body.toString("utf8")));
+  if (end === null) return "running";
   for (const line of end.inline) sums.addLine(line);
   const place = resultsPlace(config, id, end);
   const read = place === null ? "none" : await readResults(gateway, provider, place, sums);
-  if (read === "failed") return;
+  if (read === "failed") return "unread";
   if (read === "gone" && isObject(end.sum["usage"])) sums.add(end.sum);
-  await settle(gateway, { provider: name, id, sums });
+  return settle(gateway, { provider: name, id, sums });
 }
 
 interface Settling {
@@ -199,14 +225,15 @@ interface Settling {
   readonly sums: BatchSums;
 }
 
-async function settle(gateway: BatchParts, { provider, id, sums }: Settling): Promise<void> {
+async function settle(gateway: BatchParts, { provider, id, sums }: Settling): Promise<BatchLook> {
   const records = sums.records().map((record) => recordKind.write!(record));
   const settled = await gateway.limiter.call("batches.settle", { provider, id, records });
-  if (!settled.ok)
-    gateway.log.warn(
-      { provider, batch: id, reason: settled.failure.message },
-      "the usage of a batch isn't recorded yet: Sluice reads its results again",
-    );
+  if (settled.ok) return "settled";
+  gateway.log.warn(
+    { provider, batch: id, reason: settled.failure.message },
+    "the usage of a batch isn't recorded yet: Sluice reads its results again",
+  );
+  return "unread";
 }
 
 interface Place {

@@ -95,6 +95,13 @@ export function parseObjectName(body: unknown): Checked<ObjectName> {
     : bad("the body must name a provider and an id", "id");
 }
 
+/** The provider in a body of `responses.pending` that asks for all of its batches; else null. */
+export function providerOfBatches(body: unknown): string | null {
+  return isObject(body) && body["batches"] === true && typeof body["provider"] === "string"
+    ? body["provider"]
+    : null;
+}
+
 /** Reads the answer to `responses.pending` and `responses.due`. */
 export function readPendingResponses(body: unknown): readonly PendingResponseName[] {
   const responses = isObject(body) ? body["responses"] : undefined;

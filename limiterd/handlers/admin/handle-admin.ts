@@ -15,6 +15,7 @@ import {
   parseMadeObjects,
   parseObjectIds,
   parseObjectName,
+  providerOfBatches,
 } from "../../../shared/wire/stored-object.js";
 import { parseAuditQuery } from "../../audit/audit-log.js";
 import { askOwners, tellMade } from "../../cluster/remembered/shared-owners.js";
@@ -105,6 +106,11 @@ export function handleAdmin(
       );
     }
     case "responses.pending": {
+      const provider = providerOfBatches(body);
+      if (provider !== null) {
+        const batches = state.pending.batchesAt(provider, dueResponsesMax);
+        return ports.answer({ responses: batches.map(pendingItem) });
+      }
       const name = checkedValue(parseObjectName(body), ports);
       if (name === null) return;
       const found = state.pending.find(name.provider, name.id);

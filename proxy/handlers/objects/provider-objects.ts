@@ -85,14 +85,14 @@ async function earlyDeletion(
 ): Promise<Failure | null> {
   const isOfBatch = operation === "batches" || operation === "message_batches";
   const isOfResponse = operation === "responses" || operation === "interactions";
+  if (!isOfBatch && !isOfResponse && operation !== "files") return null;
   const id = isOfBatch
     ? batchReadAt(exchange.method, exchange.path)?.id
-    : isOfResponse
-      ? idInPath(exchange.path, operation)
-      : null;
+    : idInPath(exchange.path, operation);
   if (id === null || id === undefined) return null;
+  const kind = isOfBatch ? "batch" : isOfResponse ? "response" : "file";
   for (const { config } of providers) {
-    const deletion = { provider: config.name, id, isOfBatch };
+    const deletion = { provider: config.name, id, kind } as const;
     const failure = await settleBeforeDeletion(gateway, deletion);
     if (failure !== null) return failure;
   }

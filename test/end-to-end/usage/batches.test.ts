@@ -70,6 +70,12 @@ function answer(
     batches.set(id, batch);
     return send(200, batch);
   }
+  const [, objectId] = /\/files\/([\w-]+)$/.exec(url) ?? [];
+  if (objectId !== undefined) {
+    if (method === "DELETE") files.delete(objectId);
+    const purpose = objectId.startsWith("file-out-") ? "batch_output" : "batch";
+    return send(200, { id: objectId, object: "file", purpose });
+  }
   const [, id] = /\/batches\/([\w-]+)/.exec(url) ?? [];
   const found = id === undefined ? undefined : batches.get(id);
   if (found === undefined) return send(404, { error: { message: "no such batch" } });
@@ -493,6 +499,39 @@ t.test("by passthrough, too; and results that are too large are unpriced", async
     { key_id: gil.id, model: "gemini-b", total_tokens: 0, total_cost: null },
   );
   await proxy.printed(/more than 32 MiB of results/);
+});
+
+t.test("a file with results is deleted only when their usage is recorded", async (t) => {
+  for (const [i, prefix] of ["", "/p/openai"].entries()) {
+    const userPath = `/hal${i}`;
+    const hal = await issue(userPath);
+    const id = await submit(hal, proxy.ready, prefix);
+    const running = await submit(hal, proxy.ready, prefix);
+    // Submissions are settled behind their answers.
+    await until(
+      () => admin(proxy.ready, `GET /usage/records?user_path=${userPath}`, undefined, byMaster),
+      ({ body }) =>
+        ((body["records"] ?? []) as Json[]).filter(({ endpoint }) =>
+          String(endpoint).endsWith("/batches"),
+        ).length === 2,
+    );
+    const file = end(id, lineOf("gpt-b", 10, 5));
+    cuts.set(file, 1);
+    const path = `${prefix}/v1/files/${file}`;
+    t.match(await remove(path, byMaster), { status: 409, wait: "10", text: /isn't recorded yet/ });
+    t.ok(files.has(file));
+    t.equal((await remove(path, byMaster)).status, 200);
+    t.notOk(files.has(file));
+    await settled(userPath, 15);
+    const before = calls.length;
+    t.equal((await remove(`${prefix}/v1/files/file-in`, byMaster)).status, 200);
+    t.notOk(
+      calls.slice(before).some((call) => call.includes("/batches/")),
+      "a file of another purpose has no results",
+    );
+    end(running, null, "failed");
+    await get(`/v1/batches/${running}`, byMaster);
+  }
 });
 
 t.test("what no client reads is looked up", async (t) => {

@@ -26,9 +26,9 @@ t.test("the end of a response has its usage, with the calls of tools", (t) => {
 });
 
 t.test("while the daemon is away, responses can be deleted, and batches can't", async (t) => {
-  const deletion = { provider: "a", id: "b", isOfBatch: true };
+  const deletion = { provider: "a", id: "b", kind: "batch" } as const;
   const away = without("limiter_unavailable");
   t.match(await settleBeforeDeletion(away, deletion), { status: 503 });
-  t.equal(await settleBeforeDeletion(away, { ...deletion, isOfBatch: false }), null);
+  t.equal(await settleBeforeDeletion(away, { ...deletion, kind: "response" }), null);
   t.equal(await settleBeforeDeletion(without("feature_unavailable"), deletion), null, "no daemon");
 });
