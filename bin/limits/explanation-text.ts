@@ -134,7 +134,8 @@ function renderVerdict(verdict: Fields): string {
 function queueText(queue: unknown): string {
   if (!isObject(queue)) return "";
   const { position, expected_seconds: seconds } = queue;
-  return `; waiting, it would be number ${String(position)}, about ${duration(seconds)}`;
+  const about = seconds === null ? "" : `, about ${duration(seconds)}`;
+  return `; waiting, it would be number ${String(position)}${about}`;
 }
 
 function renderTarget(target: Fields): string {

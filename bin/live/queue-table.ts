@@ -7,7 +7,11 @@ const columns: readonly Column<QueueItem>[] = [
   { title: "LIMIT", align: "left", text: ({ limit }) => limit },
   { title: "WAITING", align: "right", text: ({ waiting }) => String(waiting) },
   { title: "LONGEST", align: "right", text: (queue) => formatDuration(queue.oldest_seconds) },
-  { title: "EXPECTED", align: "right", text: (queue) => formatDuration(queue.expected_seconds) },
+  {
+    title: "EXPECTED",
+    align: "right",
+    text: ({ expected_seconds: seconds }) => (seconds === null ? "-" : formatDuration(seconds)),
+  },
   {
     title: "CLASSES",
     align: "left",

@@ -259,7 +259,7 @@ export interface WaitersAhead {
   /** The expected wait behind them, in ms; 0: there are none. */
   behindMs(counter: Counter): number;
   /** The turn and the expected wait of one that comes now; null if none wait. */
-  atEnd(counter: Counter): { readonly position: number; readonly expectedMs: number } | null;
+  atEnd(counter: Counter): { readonly position: number; readonly expectedMs: number | null } | null;
 }
 
 /**

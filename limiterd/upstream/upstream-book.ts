@@ -80,6 +80,8 @@ export class UpstreamTarget {
   #newestMs = -Infinity;
   /** A count that was wrong isn't heeded until a 429 shows that there is a limit. */
   #isDoubted = false;
+  /** How often in a row a report has saturated it with the first answer after a reset. */
+  #saturatedAgain = 0;
   #saidAtMs = 0;
   refusals = 0;
 
@@ -157,6 +159,7 @@ export class UpstreamTarget {
     this.#saturation = null;
     if (status === 429) {
       this.#isDoubted = false;
+      this.#saturatedAgain = 0;
       const exhausted = longest(limits.filter(({ remaining }) => remaining === 0));
       this.#saturate({ limit: exhausted, status, waitMs: waitMs ?? exhausted?.resetMs ?? 0 }, atMs);
     } else if (this.policy.trustsLimits) this.#heed(limits, tried, atMs);
@@ -169,10 +172,15 @@ export class UpstreamTarget {
     const exhausted = longest(
       limits.filter(({ name, remaining }) => remaining === 0 && !isAdvisory(name)),
     );
-    if (exhausted === null) return;
-    // The first request after a reset can't use up a limit of many.
-    const isAgain = tried !== null && tried.status < 300 && tried.limit?.name === exhausted.name;
-    if (isAgain && (exhausted.limit ?? 2) > 1) this.#isDoubted = true;
+    if (exhausted === null) {
+      this.#saturatedAgain = 0;
+      return;
+    }
+    // The first request after a reset can't use up a limit of many, and hardly another one.
+    const isAgain = tried !== null && tried.status < 300 && (exhausted.limit ?? 2) > 1;
+    if (isAgain) this.#saturatedAgain++;
+    if (isAgain && (tried.limit?.name === exhausted.name || this.#saturatedAgain > 1))
+      this.#isDoubted = true;
     if (!this.#isDoubted)
       this.#saturate({ limit: exhausted, status: 200, waitMs: exhausted.resetMs ?? 0 }, atMs);
   }

@@ -91,7 +91,8 @@ export interface QueueView<W> {
   /** The one that has waited longest. */
   readonly oldest: W;
   /** The expected time until a request that comes now is admitted. */
-  readonly expectedMs: number;
+  /** Null if it isn't known. */
+  readonly expectedMs: number | null;
 }
 
 export class WaitQueues<W extends Waiting> {
@@ -170,7 +171,7 @@ export class WaitQueues<W extends Waiting> {
     if (queue === undefined) return 0;
     const looking = this.#looking;
     if (looking === null && queue.order.passes?.(classOf()) === true) return 0;
-    if (looking === null) return Math.max(1, expectedMs(queue, queue.size + 1, nowMs));
+    if (looking === null) return Math.max(1, expectedMs(queue, queue.size + 1, nowMs) ?? 1);
     if (queue === looking.queue || queue.isAsking || queue.refusedIn === this.#turn) return 0;
     if (this.#held.has(queue)) return 0;
     const first = firstOf(queue, nowMs);
@@ -284,7 +285,7 @@ export class WaitQueues<W extends Waiting> {
   }
 
   /** The turn and the expected wait of a request that comes now; null if none wait. */
-  atEnd(key: string, nowMs: number): { position: number; expectedMs: number } | null {
+  atEnd(key: string, nowMs: number): { position: number; expectedMs: number | null } | null {
     const queue = this.#queues.get(key);
     if (queue === undefined) return null;
     const position = queue.size + 1;
@@ -303,7 +304,7 @@ export class WaitQueues<W extends Waiting> {
   }
 
   /** The expected time until a request is admitted. */
-  expectedMs(waiting: W, nowMs: number): number {
+  expectedMs(waiting: W, nowMs: number): number | null {
     const entry = this.#entries.get(waiting);
     return entry === undefined ? 0 : expectedMs(entry.queue, this.position(waiting), nowMs);
   }
@@ -422,7 +423,11 @@ function observePace<W>(queue: Queue<W>, nowMs: number): void {
   queue.paceMs = paceMs === null ? interval : paceMs + (interval - paceMs) / 8;
 }
 
-function expectedMs<W>(queue: Queue<W>, position: number, nowMs: number): number {
-  const untilRoom = Math.max(0, queue.notBeforeMs - nowMs);
-  return Math.round(untilRoom + (position - 1) * (queue.paceMs ?? 0));
+/** Null for slots until two requests were admitted: it isn't known when one becomes free. */
+function expectedMs<W>(queue: Queue<W>, position: number, nowMs: number): number | null {
+  const { notBeforeMs, paceMs, admittedMs } = queue;
+  if (notBeforeMs > nowMs) return Math.round(notBeforeMs - nowMs + (position - 1) * (paceMs ?? 0));
+  if (paceMs === null) return null;
+  const sinceLast = admittedMs === null ? paceMs : nowMs - admittedMs;
+  return Math.round(Math.max(0, position * paceMs - sinceLast));
 }

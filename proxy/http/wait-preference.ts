@@ -34,9 +34,9 @@ export function waitOf(
 
 /** The first `wait` of a `Prefer` header counts. */
 function preferredMs(prefer: string | undefined): number | null {
-  for (const piece of prefer?.split(",") ?? []) {
-    const [preference = ""] = piece.split(";");
-    const [, seconds] = /^\s*wait\s*=\s*"?(\d{1,9})"?\s*$/i.exec(preference) ?? [];
+  // A quoted value may hold commas and semicolons.
+  for (const [preference] of prefer?.matchAll(/(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g) ?? []) {
+    const [, seconds] = /^\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:;|$)/i.exec(preference) ?? [];
     if (seconds !== undefined) return Number(seconds) * 1000;
   }
   return null;

@@ -85,7 +85,7 @@ export type ExplainedVerdict =
       /** Whether `admitted_at` requires that a request in flight has ended by then. */
       readonly needs_slot: boolean;
       /** Where it would wait for room; present only if other requests wait for the same limit. */
-      readonly queue?: { readonly position: number; readonly expected_seconds: number };
+      readonly queue?: { readonly position: number; readonly expected_seconds: number | null };
     });
 
 /** The verdict that the rules give on the request now. */

@@ -16,8 +16,8 @@ export interface QueueItem {
   /** The classes that take turns, those with the most requests first; at most 20. */
   readonly classes: readonly QueueClass[];
   readonly oldest_seconds: number;
-  /** About how long a request waits that comes now. */
-  readonly expected_seconds: number;
+  /** About how long a request waits that comes now; null while it isn't known. */
+  readonly expected_seconds: number | null;
 }
 
 interface QueueClass {

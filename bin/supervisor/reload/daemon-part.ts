@@ -26,6 +26,7 @@ function daemonPart(config: Config): object {
     quotaTemplatesEntitled,
     logLevel,
     alerts,
+    upstreamLimits: providers.map(({ name, upstreamLimits }) => [name, upstreamLimits]),
     // To know which rules are inert.
     providers: [...providers, ...mcpServers].map(({ name, type, models }) => ({
       name,

@@ -5,7 +5,7 @@
 
 import type { RulePage } from "../../../shared/api/rule-item.js";
 import { unreachable } from "../../../shared/assert.js";
-import { isObject, parseConfirmation } from "../../../shared/checked.js";
+import { bad, type Checked, good, isObject, parseConfirmation } from "../../../shared/checked.js";
 import type { Shareable } from "../../../shared/domain/child-shares.js";
 import type { Holdable } from "../../../shared/domain/hold.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
@@ -215,7 +215,9 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
       );
     const inert = settings.inertReason(definition);
     const edited = moved === null || isEnforced ? known : book.find(moved);
-    const written = { ...keptOf(move.body, edited, definition), ...definition };
+    const kept = keptOf(move.body, edited, definition);
+    if (!kept.ok) return failed(ports, kept.failure);
+    const written = { ...kept.value, ...definition };
     if (isEnforced)
       return {
         definitions: ruleEnforcement(moved, written, known, nowMs),
@@ -238,28 +240,38 @@ function isOtherMode(a: RuleKey, b: RuleKey): boolean {
 
 /**
  * What an edited rule does when it is exhausted, whether it is hard, and its shares, unless the
- * body says it or the new caps can't have it.
+ * body says it. Fails if the two can't be combined.
  */
 function keptOf(
   body: unknown,
   edited: Rule | null,
   written: RuleDefinition,
-): Exhaustible & Holdable & Shareable {
-  if (edited === null || !isObject(body)) return {};
-  if (written.maxRequests === 0 || written.mode !== undefined) return {};
+): Checked<Exhaustible & Holdable & Shareable> {
+  if (edited === null || !isObject(body)) return good({});
+  if (written.maxRequests === 0 || written.mode !== undefined) return good({});
   const isLeftOut = (field: string): boolean => !Object.hasOwn(body, field);
   const { onExhausted, hold, childShares } = edited.definition;
   const keepsExhausted = onExhausted !== undefined && isLeftOut("on_exhausted");
+  const keepsHold = hold !== undefined && isLeftOut("hold");
+  const isHard = (keepsHold ? hold : written.hold) !== undefined;
   const exhausted = keepsExhausted ? onExhausted : written.onExhausted;
-  const keepsHold =
-    hold !== undefined && isLeftOut("hold") && exhausted !== "warn" && hasHeldCap(written);
-  return {
-    ...(keepsExhausted && !(onExhausted === "warn" && written.hold !== undefined)
-      ? { onExhausted }
-      : {}),
+  if (isHard && exhausted === "warn")
+    return keepsHold
+      ? bad("the rule has hold hard, which on_exhausted warn can't have: send hold soft", "hold")
+      : bad(
+          "the rule has on_exhausted warn, which hold hard can't have: send on_exhausted refuse",
+          "on_exhausted",
+        );
+  if (keepsHold && !hasHeldCap(written))
+    return bad(
+      "the rule has hold hard, which needs a cap on tokens or cost: send it, or hold soft",
+      "hold",
+    );
+  return good({
+    ...(keepsExhausted ? { onExhausted } : {}),
     ...(keepsHold ? { hold } : {}),
     ...(childShares !== undefined && isLeftOut("shares") ? { childShares } : {}),
-  };
+  });
 }
 
 function remove(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

@@ -167,6 +167,19 @@ t.test("a provider that always reports an exhausted limit costs one reset", asyn
   t.equal(wait(), 30, "and shows that there is a limit");
 });
 
+t.test("limits that take turns at being exhausted cost two resets", async (t) => {
+  const { report, wait, begin, end, clock } = bookOf();
+  const waits: number[] = [];
+  for (const name of ["requests", "tokens", "requests", "tokens", "requests"]) {
+    begin();
+    report({ limits: [limit(name, 0, 2000)] });
+    end();
+    waits.push(wait());
+    clock.nowMs += 2000;
+  }
+  t.same(waits, [2, 2, 0, 0, 0]);
+});
+
 t.test("a limit of one request is exhausted by each, which is no lie", async (t) => {
   const { report, wait, begin, end, clock } = bookOf();
   const honest = { limits: [limit("requests", 0, 2000, 1)] };

@@ -20,9 +20,11 @@ t.test("what a Prefer header asks for, up to what the operator allows", async (t
       ["wait=1.5", 0],
       ["wait=-1", 0],
       ["await=10", 0],
+      ['return="a,wait=7"', 0],
+      ['return="a,\\"wait=7", wait=8', 8000],
       ["", 0],
     ].map(([prefer]) => asked(String(prefer))),
-    [10_000, 10_000, 10_000, 10_000, 30_000, 0, 0, 0, 0, 0, 0],
+    [10_000, 10_000, 10_000, 10_000, 30_000, 0, 0, 0, 0, 0, 0, 8000, 0],
   );
 });
 

@@ -31,6 +31,11 @@ t.test("the daemon is started again for what it uses, and for nothing else", asy
   ] as const;
   for (const [env, needed] of table)
     t.equal(daemonNeedsRestart(before, configOf(env)), needed, JSON.stringify(env));
+  const providers = before.providers.map((provider) => ({
+    ...provider,
+    upstreamLimits: { ...provider.upstreamLimits, changed: true },
+  }));
+  t.ok(daemonNeedsRestart(before, { ...before, providers }), "limits of providers");
   const background = { ...before.background, max: 7 };
   t.ok(daemonNeedsRestart(before, { ...before, background }));
 });
