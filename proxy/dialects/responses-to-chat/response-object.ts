@@ -98,6 +98,7 @@ export function responseObject(context: AnswerContext, state: ResponseState): Js
     object: "response",
     created_at: context.nowSeconds,
     status: progress.status,
+    access_programs: null,
     background: false,
     error: progress.status === "failed" ? progress.error : null,
     incomplete_details: progress.status === "incomplete" ? { reason: progress.reason } : null,

@@ -56,6 +56,11 @@ function refused(why: string): FieldRule {
   return (_value, _chat, check, field) => void check.refuse(field, `can't be passed on: ${why}`);
 }
 
+/** A feature that the provider lacks, without which the answer is still valid. */
+function dropped(why: string): FieldRule {
+  return (_value, _chat, check, field) => void check.drop(field, `can't be passed on: ${why}`);
+}
+
 /**
  * Accepts a value that has no effect. Any other value requests a feature that the provider lacks.
  */
@@ -122,11 +127,10 @@ const fields: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ],
   ["conversation", refused("conversations aren't stored; send the complete conversation as input")],
   ["prompt", refused("the template isn't stored; send its text as instructions and input")],
-  [
-    "context_management",
-    (_value, _chat, check, field) =>
-      check.drop(field, "can't be passed on: chat completions don't compact the input"),
-  ],
+  ["context_management", dropped("chat completions don't compact the input")],
+  ["access_programs", dropped("chat completions have no access programs")],
+  ["background_options", dropped("chat completions don't run in the background")],
+  ["image", dropped("chat completions don't compress images")],
   ["moderation", refused("it isn't translated")],
 ]);
 

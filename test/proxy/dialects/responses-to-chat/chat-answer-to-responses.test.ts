@@ -20,7 +20,8 @@ const context: AnswerContext = {
  * The SDK's own type without what the SDK adds or the API leaves null, and with what the API
  * answers beside it.
  */
-type ApiResponse = Omit<Response, "output_text" | "usage" | "user"> & {
+type ApiResponse = Omit<Response, "access_programs" | "output_text" | "usage" | "user"> & {
+  access_programs: null;
   store: boolean;
   max_tool_calls: number | null;
   usage: Response["usage"] | null;
@@ -80,6 +81,7 @@ t.test("an answer is a complete response with the API's defaults", async (t) => 
     object: "response",
     created_at: 1_700_000_000,
     status: "completed",
+    access_programs: null,
     background: false,
     error: null,
     incomplete_details: null,

@@ -256,8 +256,9 @@ t.test("reasoning, then calls", async (t) => {
       sequence_number: 12,
       ...call,
       arguments: '{"city":"Lyon"}',
+      // Of older SDKs.
       name: "weather",
-    },
+    } as never,
     {
       type: "response.output_item.done",
       sequence_number: 13,

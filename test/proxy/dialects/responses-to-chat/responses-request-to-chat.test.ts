@@ -353,6 +353,15 @@ t.test("unsupported and invalid fields are a 400 that names the field", async (t
       "context_management can't be passed on: chat completions don't compact the input",
     ],
     [{ moderation: { model: "omni" } }, "moderation can't be passed on: it isn't translated"],
+    [
+      { access_programs: { cyber: "daybreak_blue" } },
+      "access_programs can't be passed on: chat completions have no access programs",
+    ],
+    [
+      { background_options: { completion_window: "2h" } },
+      "background_options can't be passed on: chat completions don't run in the background",
+    ],
+    [{ image: {} }, "image can't be passed on: chat completions don't compress images"],
     [{ metadata: "x" }, "metadata must be an object, not a string"],
     [{ max_tool_calls: "3" }, "max_tool_calls must be an integer greater than 0, not a string"],
     [{ include: ["everything"] }, 'include[0] is not known: "everything"'],
@@ -381,15 +390,22 @@ t.test("unsupported and invalid fields are a 400 that names the field", async (t
   for (const [fields, expected] of cases) t.equal(refusalWith(fields), expected);
 });
 
+/** Since version 7 of the SDK. */
+type NewField = "access_programs" | "background_options" | "image" | "max_tool_calls";
+
 /** Each field that the SDK knows; a new one in a newer SDK stops the compiler here. */
-const sdkFields: Readonly<Record<keyof ResponseCreateParams, true>> = {
+const sdkFields: Readonly<Record<keyof ResponseCreateParams | NewField, true>> = {
+  access_programs: true,
   background: true,
+  background_options: true,
   context_management: true,
   conversation: true,
+  image: true,
   include: true,
   input: true,
   instructions: true,
   max_output_tokens: true,
+  max_tool_calls: true,
   metadata: true,
   model: true,
   moderation: true,
