@@ -2,7 +2,7 @@
  * Counting tokens at the providers that do. What they refuse is what isn't a part of the request to
  * count.
  *
- * Sources: MessageCountTokensParams of `@anthropic-ai/sdk` 1.12, InputTokenCountParams of `openai`
+ * Sources: MessageCountTokensParams of `@anthropic-ai/sdk` 1.14, InputTokenCountParams of `openai`
  * 7, ai.google.dev/api/tokens.
  */
 import { isJson } from "./providers/shape.js";

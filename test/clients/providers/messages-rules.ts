@@ -1,7 +1,7 @@
 /**
  * What Anthropic's Messages API holds requests to.
  *
- * Sources: the types of `@anthropic-ai/sdk` 1.12 for fields, platform.claude.com/docs for what goes
+ * Sources: the types of `@anthropic-ai/sdk` 1.14 for fields, platform.claude.com/docs for what goes
  * with what; each rule names its own.
  */
 import { publishedForm } from "../../outside/described.js";
