@@ -34,8 +34,8 @@ const { ready: url } = await site.startProxy();
 const bearer = { authorization: `Bearer ${masterKey}` };
 
 const maxTokens = 1000;
-/** What the end of a small cap may be passed by: a chunk, and what is on its way. */
-const overshoot = 100;
+/** What the end of a small cap may be passed by: a chunk, and what is read at a time. */
+const overshoot = 1000;
 let paths = 0;
 
 /** A path of its own with a hard cap. */
