@@ -245,6 +245,7 @@ const adminRequests: readonly (readonly [method: string, path: string, body?: un
   ["GET", "/admin/requests/req_1"],
   ["GET", "/admin/sessions"],
   ["GET", "/admin/traffic"],
+  ["GET", "/admin/audit"],
   ["GET", "/admin/queues"],
 ];
 

@@ -22,8 +22,8 @@ export const counterEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/budgets/backfill-budget.ts",
-    line: "if (untilMs === fromMs || isOver(ports, gap))",
-    what: "|| becomes &&",
+    line: "if (untilMs !== fromMs && !isOver(ports, gap))",
+    what: "&& becomes ||",
     why: "records are read of which none is in the time, or that nothing takes any more",
   },
   {
