@@ -51,13 +51,15 @@ interface ObjectForm {
   readonly at?: string;
   /** The fields that may be null. */
   readonly nullable?: readonly string[];
+  /** What the names are; by default fields. */
+  readonly word?: "field" | "parameter";
 }
 
 /** Checks that a body, or an object in it, has known fields only. */
 export function asObject(
   body: unknown,
   known: readonly string[],
-  { at = "", nullable = [] }: ObjectForm = {},
+  { at = "", nullable = [], word = "field" }: ObjectForm = {},
 ): Checked<Readonly<Record<string, unknown>>> {
   if (!isObject(body))
     return bad(
@@ -72,8 +74,8 @@ export function asObject(
       const hint =
         key !== undefined && isPeriod
           ? `write "${key}": {"${name}": …}`
-          : `expected ${known.map((each) => at + each).join(", ")}`;
-      return bad(`unknown field ${field}: ${hint}`, field);
+          : `expected ${known.length === 0 ? "none" : known.map((each) => at + each).join(", ")}`;
+      return bad(`unknown ${word} ${field}: ${hint}`, field);
     }
     // Null must not count as absent: the field may be the one that guards a change.
     if (value === null && !nullable.includes(name))
@@ -91,6 +93,7 @@ export function asQuery(
   return asObject(
     Object.fromEntries(Object.entries(body ?? {}).filter(([, value]) => value !== null)),
     known,
+    { word: "parameter" },
   );
 }
 

@@ -58,8 +58,8 @@ export interface Timers {
 const tickMs = 1000;
 /** Marks of alerts that are examined in a tick. */
 const alertMarksPerSweep = 2_000;
-/** Interval at which the history of requests is written, in ms. */
-const trafficWriteMs = 60_000;
+/** Interval at which what has changed in the history of requests is written, in ms. */
+const trafficWriteMs = 1_000;
 /** How long a stopping daemon tries to write to its store, in ms. */
 const stopWriteMs = 5_000;
 

@@ -4,7 +4,12 @@
  *
  * `requests`: [when it ended, report] by an ascending number.
  */
-import type { AttemptItem, RequestItem, RequestPage } from "../../shared/api/request-item.js";
+import type {
+  AttemptItem,
+  RequestItem,
+  RequestKind,
+  RequestPage,
+} from "../../shared/api/request-item.js";
 import { append } from "../../shared/long-lists.js";
 import { formatMillis, isMoment } from "../../shared/time.js";
 import { isRequestReport, type RequestReport } from "../../shared/wire/request-report.js";
@@ -12,24 +17,97 @@ import { itemsExaminedMax, type ListQuery, matches } from "../lists/list-query.j
 import type { Change, Store } from "../store/store.js";
 
 interface KeptRequest {
+  readonly key: number;
   readonly atMs: number;
   readonly report: RequestReport;
 }
 
+/** A place in the list: a request's time and number. */
+type Place = Pick<KeptRequest, "atMs" | "key">;
+
+const atTheEnd: Place = { atMs: Number.POSITIVE_INFINITY, key: 0 };
+
 /** Agents of sessions that are remembered. */
 const agentsMax = 10_000;
+/** Requests that are gone through between two turns of the event loop. */
+const batchSize = 1_000;
+
+/** The last requests of some kinds by their time. */
+class Ring {
+  readonly #max: number;
+  /** The oldest first. Those before `#begin` are removed. */
+  #kept: KeptRequest[] = [];
+  #begin = 0;
+  readonly #byId = new Map<string, KeptRequest>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get size(): number {
+    return this.#kept.length - this.#begin;
+  }
+
+  /** Returns what it removes. Proxies report at different moments, so it may not be the latest. */
+  add(request: KeptRequest): KeptRequest[] {
+    const at = this.#indexOf(request);
+    if (at === this.#kept.length) this.#kept.push(request);
+    else this.#kept.splice(at, 0, request);
+    this.#byId.set(request.report.request_id, request);
+    const removed: KeptRequest[] = [];
+    while (this.size > this.#max) removed.push(this.#kept[this.#begin++]!);
+    for (const oldest of removed) {
+      const id = oldest.report.request_id;
+      if (this.#byId.get(id) === oldest) this.#byId.delete(id);
+    }
+    if (this.#begin > 1_000 && this.#begin > this.#kept.length / 2) {
+      this.#kept = this.#kept.slice(this.#begin);
+      this.#begin = 0;
+    }
+    return removed;
+  }
+
+  find(requestId: string): KeptRequest | undefined {
+    return this.#byId.get(requestId);
+  }
+
+  /** Only until the next `add`. */
+  *newestFirst(before: Place): Generator<KeptRequest> {
+    for (let at = this.#indexOf(before) - 1; at >= this.#begin; at--) yield this.#kept[at]!;
+  }
+
+  /** The index of the first one that isn't before a place. */
+  #indexOf(place: Place): number {
+    let from = this.#begin;
+    let to = this.#kept.length;
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if (isBefore(this.#kept[middle]!, place)) from = middle + 1;
+      else to = middle;
+    }
+    return from;
+  }
+}
+
+function isBefore(one: Place, other: Place): boolean {
+  return one.atMs === other.atMs ? one.key < other.key : one.atMs < other.atMs;
+}
 
 export class RequestBook {
   readonly #max: number;
-  /** By number, ascending. Denied callers have room of their own: anyone can send such requests. */
-  readonly #denied = new Map<number, KeptRequest>();
-  readonly #others = new Map<number, KeptRequest>();
-  readonly #byId = new Map<string, number>();
+  /** Neither refusals, which a client may send by the thousand, nor traces displace failures. */
+  readonly #failed: Ring;
+  /** Anyone can send requests that are denied. */
+  readonly #denied: Ring;
+  readonly #others: Ring;
   readonly #agents = new Map<string, string>();
   #last = 0;
 
   constructor(max: number) {
     this.#max = max;
+    this.#failed = new Ring(max);
+    this.#others = new Ring(max);
+    this.#denied = new Ring(Math.ceil(max / 4));
   }
 
   get max(): number {
@@ -37,7 +115,7 @@ export class RequestBook {
   }
 
   get size(): number {
-    return this.#denied.size + this.#others.size;
+    return this.#failed.size + this.#others.size + this.#denied.size;
   }
 
   /** Reads what the store has, and returns the removal of what is too much or malformed. */
@@ -47,7 +125,7 @@ export class RequestBook {
       const [atMs, report] = value;
       if (typeof key === "number" && isMoment(atMs) && isRequestReport(report)) {
         this.#last = Math.max(this.#last, key);
-        append(changes, this.#keep(key, { atMs, report }));
+        append(changes, this.#keep({ key, atMs, report }));
       } else changes.push({ table: "requests", key, value: undefined });
     }
     return changes;
@@ -58,31 +136,29 @@ export class RequestBook {
     if (this.#max === 0) return [];
     const key = ++this.#last;
     const added: Change = { table: "requests", key, value: [atMs, report] };
-    return [added, ...this.#keep(key, { atMs, report })];
+    return [added, ...this.#keep({ key, atMs, report })];
   }
 
-  #keep(key: number, kept: KeptRequest): Change[] {
-    const isDenied = kept.report.kind === "denied";
-    const ring = isDenied ? this.#denied : this.#others;
-    ring.set(key, kept);
-    this.#byId.set(kept.report.request_id, key);
-    const max = isDenied ? Math.ceil(this.#max / 4) : this.#max;
-    const removed: Change[] = [];
-    for (const [oldest, { report }] of ring) {
-      if (ring.size <= max) break;
-      ring.delete(oldest);
-      if (this.#byId.get(report.request_id) === oldest) this.#byId.delete(report.request_id);
-      removed.push({ table: "requests", key: oldest, value: undefined });
-    }
-    return removed;
+  #keep(request: KeptRequest): Change[] {
+    const removed = this.#ringOf(request.report.kind).add(request);
+    return removed.map(({ key }) => ({ table: "requests", key, value: undefined }));
   }
 
-  /** The latest request with this id: callers may choose their ids. */
+  #ringOf(kind: RequestKind): Ring {
+    if (kind === "failed") return this.#failed;
+    return kind === "denied" ? this.#denied : this.#others;
+  }
+
+  /**
+   * The latest request with this id: callers may choose their ids. A denied one, which anyone may
+   * send, hides no other.
+   */
   find(requestId: string): RequestItem | null {
-    const key = this.#byId.get(requestId);
-    if (key === undefined) return null;
-    const kept = this.#others.get(key) ?? this.#denied.get(key);
-    return kept === undefined ? null : requestItem(kept);
+    const failed = this.#failed.find(requestId);
+    const other = this.#others.find(requestId);
+    const isFailed = failed !== undefined && (other === undefined || isBefore(other, failed));
+    const found = (isFailed ? failed : other) ?? this.#denied.find(requestId);
+    return found === undefined ? null : requestItem(found);
   }
 
   noteAgent(session: string, agent: string): void {
@@ -96,26 +172,36 @@ export class RequestBook {
     return this.#agents.get(session) ?? null;
   }
 
-  /** Those of the time since `fromMs`, newest first. */
-  *since(fromMs: number): Generator<KeptRequest> {
-    for (const [, kept] of this.#newestFirst(Number.POSITIVE_INFINITY))
-      if (kept.atMs >= fromMs) yield kept;
+  /** Those of the time since `fromMs` in batches, newest first. Others may be added in between. */
+  *since(fromMs: number): Generator<readonly KeptRequest[]> {
+    let before = atTheEnd;
+    for (;;) {
+      const batch: KeptRequest[] = [];
+      for (const request of this.#newestFirst(before)) {
+        if (request.atMs < fromMs || batch.length === batchSize) break;
+        batch.push(request);
+      }
+      if (batch.length === 0) return;
+      yield batch;
+      before = batch.at(-1)!;
+    }
   }
 
-  /** One page, newest first. `after` is the number of the last examined request. */
-  list(query: ListQuery, nowMs: number): RequestPage {
+  /** One page, newest first. `after` is the place of the last examined request; null if invalid. */
+  list(query: ListQuery, nowMs: number): RequestPage | null {
+    const before = query.after === null ? atTheEnd : placeOf(query.after);
+    if (before === null) return null;
     const { kind } = query.chosen;
     const requests: RequestItem[] = [];
     let examined = 0;
-    let last = 0;
+    let last: Place = atTheEnd;
     let next: string | null = null;
-    const below = query.after === null ? Number.POSITIVE_INFINITY : Number(query.after);
-    for (const [key, kept] of this.#newestFirst(below)) {
+    for (const kept of this.#newestFirst(before)) {
       if (requests.length === query.limit || examined++ === itemsExaminedMax) {
-        next = String(last);
+        next = `${last.atMs}-${last.key}`;
         break;
       }
-      last = key;
+      last = kept;
       const { report } = kept;
       if ((kind === undefined || report.kind === kind) && isFound(report, query))
         requests.push(requestItem(kept));
@@ -123,15 +209,28 @@ export class RequestBook {
     return { requests, server_time: formatMillis(nowMs), next };
   }
 
-  *#newestFirst(below: number): Generator<readonly [number, KeptRequest]> {
-    // At most a few ten thousand numbers.
-    const keys = [...this.#others.keys(), ...this.#denied.keys()];
-    keys.sort((a, b) => b - a);
-    for (const key of keys) {
-      const kept = key < below ? (this.#others.get(key) ?? this.#denied.get(key)) : undefined;
-      if (kept !== undefined) yield [key, kept];
+  /** Merges the rings. */
+  *#newestFirst(before: Place): Generator<KeptRequest> {
+    const rings = [this.#failed, this.#others, this.#denied].map((ring) => {
+      const iterator = ring.newestFirst(before);
+      return { iterator, next: iterator.next() };
+    });
+    for (;;) {
+      let latest: (typeof rings)[number] | null = null;
+      for (const ring of rings) {
+        if (ring.next.done === true) continue;
+        if (latest === null || isBefore(latest.next.value!, ring.next.value)) latest = ring;
+      }
+      if (latest === null) return;
+      yield latest.next.value!;
+      latest.next = latest.iterator.next();
     }
   }
+}
+
+function placeOf(after: string): Place | null {
+  const found = /^(\d{1,16})-(\d{1,16})$/.exec(after);
+  return found === null ? null : { atMs: Number(found[1]), key: Number(found[2]) };
 }
 
 function isFound(report: RequestReport, query: ListQuery): boolean {

@@ -103,7 +103,7 @@ class TargetCell {
     addSparse(this.whole, report.whole);
     this.tokens += report.tokens;
     this.tokenMs += report.token_ms;
-    const errorMs = report.last_error_ms ?? atMs;
+    const errorMs = report.last_error_ms ?? Math.max(0, atMs - (report.last_error_ago_ms ?? 0));
     if (report.last_error !== undefined && errorMs >= (this.lastError?.atMs ?? 0))
       this.lastError = { atMs: errorMs, message: report.last_error };
   }

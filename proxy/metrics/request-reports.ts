@@ -114,7 +114,7 @@ export class RequestReports {
     const targets: TargetReport[] = [];
     for (const ofProvider of this.#targets.values())
       for (const traffic of ofProvider.values())
-        if (traffic.attempts > 0) targets.push(traffic.take());
+        if (traffic.attempts > 0) targets.push(traffic.take(nowMonoMs));
     const body = {
       requests: this.#waiting.map(({ endedMonoMs, report }) => [
         Math.max(0, Math.round(nowMonoMs - endedMonoMs)),
@@ -178,7 +178,7 @@ class TargetTraffic {
   readonly #whole = new Uint32Array(bucketsMax);
   #tokens = 0;
   #tokenMs = 0;
-  #lastError: string | undefined;
+  #lastError: { readonly text: string; readonly monoMs: number } | null = null;
 
   constructor(provider: string, model: string) {
     this.#provider = provider;
@@ -191,7 +191,7 @@ class TargetTraffic {
     const kind = failureKindOf(forwarded);
     if (kind !== null) {
       this.#failures[failureKinds.indexOf(kind)]!++;
-      this.#lastError = errorText(forwarded, kind);
+      this.#lastError = { text: errorText(forwarded, kind), monoMs: endedMonoMs };
       return;
     }
     this.#whole[bucketOf(endedMonoMs - startedMonoMs)]!++;
@@ -203,7 +203,8 @@ class TargetTraffic {
     this.#tokenMs += streamedMs;
   }
 
-  take(): TargetReport {
+  take(nowMonoMs: number): TargetReport {
+    const error = this.#lastError;
     const report: TargetReport = {
       provider: this.#provider,
       model: this.#model,
@@ -213,7 +214,12 @@ class TargetTraffic {
       whole: sparse(this.#whole),
       tokens: this.#tokens,
       token_ms: this.#tokenMs,
-      ...(this.#lastError === undefined ? {} : { last_error: this.#lastError }),
+      ...(error === null
+        ? {}
+        : {
+            last_error: error.text,
+            last_error_ago_ms: Math.max(0, Math.round(nowMonoMs - error.monoMs)),
+          }),
     };
     this.attempts = 0;
     this.#failures = failureKinds.map(() => 0);
@@ -221,7 +227,7 @@ class TargetTraffic {
     this.#whole.fill(0);
     this.#tokens = 0;
     this.#tokenMs = 0;
-    this.#lastError = undefined;
+    this.#lastError = null;
     return report;
   }
 }

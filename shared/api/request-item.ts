@@ -147,6 +147,7 @@ export interface SessionItem {
   readonly key_name: string | null;
   /** The client's user agent; null if unknown. */
   readonly agent: string | null;
+  /** As `provider/model`, the first ten. */
   readonly models: readonly string[];
   readonly started_at: string;
   readonly ended_at: string;
@@ -159,7 +160,10 @@ export interface SessionItem {
   /** Requests without a price. */
   readonly unpriced: number;
   readonly failures: number;
+  /** Requests that went to several targets. */
   readonly failovers: number;
+  /** Requests that were sent to a target more than once. */
+  readonly retried: number;
   readonly last_error: string | null;
 }
 

@@ -55,7 +55,11 @@ interface Room {
 export class SeriesTable {
   readonly #families = new Map<
     Metric,
-    { readonly series: Series[]; readonly room: Room; other: Series | null }
+    {
+      readonly series: Series[];
+      readonly byLabels: Map<string, Series>;
+      readonly room: Room;
+    }
   >();
   #leftOut = 0;
 
@@ -68,7 +72,8 @@ export class SeriesTable {
       const room = metric.share === 0 ? common : { max, left: max };
       forAll -= max;
       const bare = metric.labels.length === 0;
-      this.#families.set(metric, { series: bare ? [newSeries(metric)] : [], room, other: null });
+      const series = bare ? [newSeries(metric)] : [];
+      this.#families.set(metric, { series, byLabels: new Map(), room });
       room.left -= linesOf(metric);
     }
     common.max = forAll;
@@ -98,24 +103,23 @@ export class SeriesTable {
     return this.#families.get(metric)!.series[0]!;
   }
 
-  /** A new series for labels that have none yet, or the series `other` if there is no room. */
+  /**
+   * The series of these labels, which is new if they have none yet, or the series `other` if there
+   * is no room. Two targets may have equal labels: two providers of one type share a model's name.
+   */
   add(metric: Metric, labels: readonly string[]): Series {
-    const family = this.#families.get(metric)!;
+    const { series, byLabels, room } = this.#families.get(metric)!;
+    const known = byLabels.get(JSON.stringify(labels));
+    if (known !== undefined) return known;
     const lines = linesOf(metric);
-    if (family.room.left >= lines) {
-      family.room.left -= lines;
-      const series = newSeries(metric, labels);
-      family.series.push(series);
-      return series;
-    }
-    this.#leftOut++;
-    if (family.other === null) {
-      family.other = newSeries(
-        metric,
-        metric.labels.map(() => "other"),
-      );
-      family.series.push(family.other);
-    }
-    return family.other;
+    const hasRoom = room.left >= lines;
+    if (hasRoom) room.left -= lines;
+    else this.#leftOut++;
+    const kept = hasRoom ? labels : metric.labels.map(() => "other");
+    const name = JSON.stringify(kept);
+    const added = byLabels.get(name) ?? newSeries(metric, kept);
+    if (!byLabels.has(name)) series.push(added);
+    byLabels.set(name, added);
+    return added;
   }
 }

@@ -65,6 +65,8 @@ export interface TargetReport {
   readonly tokens: number;
   readonly token_ms: number;
   readonly last_error?: string | undefined;
+  /** Milliseconds since that error. */
+  readonly last_error_ago_ms?: number | undefined;
 }
 
 export interface TrafficReportBody {
@@ -215,6 +217,7 @@ export function isTargetReport(value: unknown): value is TargetReport {
     isSparse(value["whole"]) &&
     isCount(value["tokens"]) &&
     isCount(value["token_ms"]) &&
-    isTextOrAbsent(value["last_error"], messageCharsMax)
+    isTextOrAbsent(value["last_error"], messageCharsMax) &&
+    isCountOrAbsent(value["last_error_ago_ms"])
   );
 }

@@ -184,6 +184,7 @@ const sessionColumns: readonly Column<SessionItem>[] = [
     text: (item) => plainUsd(Math.round(item.total_cost * 1e6) / 1e6),
   },
   { title: "FAILOVERS", align: "right", text: (item) => formatCount(item.failovers) },
+  { title: "RETRIED", align: "right", text: (item) => formatCount(item.retried) },
   { title: "FAILURES", align: "right", text: (item) => formatCount(item.failures) },
   {
     title: "LAST ERROR",

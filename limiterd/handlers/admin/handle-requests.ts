@@ -22,7 +22,7 @@ import {
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import { keyNumber } from "../../../shared/domain/managed-key.js";
 import { costUsd } from "../../../shared/domain/money.js";
-import type { Target } from "../../../shared/domain/target-name.js";
+import { type Target, targetName } from "../../../shared/domain/target-name.js";
 import { type Failure, plainFailure } from "../../../shared/error-code.js";
 import { append, Turns } from "../../../shared/long-lists.js";
 import { dayMs, dayOf, formatMillis, parseTimestamp } from "../../../shared/time.js";
@@ -65,7 +65,10 @@ export function handleRequests(
     }
     case "requests.list": {
       const query = checkedValue(parseListQuery(body, { kind: requestKinds }), ports);
-      return query === null ? undefined : ports.answer(state.requests.list(query, nowMs));
+      if (query === null) return;
+      const page = state.requests.list(query, nowMs);
+      const wrong = bad("after must be the next of the previous page", "after");
+      return page === null ? void checkedValue(wrong, ports) : ports.answer(page);
     }
     case "requests.show":
       return answerRead(state, detailOf(state, body, nowMs), {
@@ -173,7 +176,7 @@ function unknownRequest({ request_id: id }: RequestDetail, kept: number): Failur
   return plainFailure(
     404,
     "not_found_error",
-    `no request ${show(id)} is known: the daemon has usage records of answered requests, and the details of the last ${kept} others (usage.request_details)`,
+    `no request ${show(id)} is known: the daemon has the usage records of requests that were sent to a provider, and the details of the last ${kept} that failed and the last ${kept} that were refused, invalid, canceled or took several attempts (usage.request_details)`,
   );
 }
 
@@ -235,7 +238,7 @@ async function readSessions(
       item.output_tokens += record.outputTokens;
       if (record.totalCost === null) item.unpriced++;
       else item.cost += record.totalCost;
-      const model = record.requestedModel || record.model;
+      const model = targetName(record);
       if (item.models.length < 10 && !item.models.includes(model))
         item.models = [...item.models, model];
     }
@@ -244,16 +247,21 @@ async function readSessions(
     if (examined >= sessionRecordsMax) break;
     if (turns.isOver(records.length + 4)) await state.yieldToEventLoop();
   }
-  for (const { report } of state.requests.since(fromMs)) {
-    const item = found.get(`${report.user_path ?? ""}\n${report.session ?? ""}`);
-    if (item === undefined) continue;
-    const targets = new Set((report.attempts ?? []).map(({ target }) => target));
-    if (targets.size > 1) item.failovers++;
-    if (report.kind === "failed" || report.kind === "refused") {
-      item.failures++;
-      item.last_error ??= report.error_message ?? report.outcome;
+  for (const batch of state.requests.since(fromMs)) {
+    for (const { report } of batch) {
+      const item = found.get(`${report.user_path ?? ""}\n${report.session ?? ""}`);
+      if (item === undefined) continue;
+      const { attempts = [] } = report;
+      const targets = new Set(attempts.map(({ target }) => target));
+      if (targets.size > 1) item.failovers++;
+      if (attempts.length > targets.size) item.retried++;
+      if (report.kind === "failed" || report.kind === "refused") {
+        item.failures++;
+        item.last_error ??= report.error_message ?? report.outcome;
+      }
+      item.agent ??= report.agent ?? null;
     }
-    item.agent ??= report.agent ?? null;
+    await state.yieldToEventLoop();
   }
   const all = [...found.values()].sort((a, b) => (a.ended_at < b.ended_at ? 1 : -1));
   return {
@@ -290,6 +298,7 @@ function newSession(state: DaemonState, { session, userPath, keyId, atMs }: Usag
     unpriced: 0,
     failures: 0,
     failovers: 0,
+    retried: 0,
     last_error: null,
     cost: 0,
   };
@@ -309,6 +318,8 @@ function summary(
   if (!before.ok) return before;
   const seconds = Number(fields.value["seconds"] ?? defaultSeconds);
   if (!isCount(seconds, 1)) return bad("seconds must be a number from 1", "seconds");
+  if (!isAbsent(fields.value["seconds"]) && !isAbsent(fields.value["start"]))
+    return bad("seconds and start exclude each other: both say where the range begins", "seconds");
   const from = momentOf(fields.value["start"], "start", before.value - seconds * 1000);
   if (!from.ok) return from;
   if (from.value >= before.value) return bad("start must be before end", "start");

@@ -1,6 +1,8 @@
 /** The JSON body of a request to /admin, and a failure in the shape of /admin. */
+import { shortName } from "../../../shared/checked.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import { unreadBody } from "../../http/body-spool.js";
+import { queryParameters } from "../../http/query-parameters.js";
 import { replyFailure } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 
@@ -24,6 +26,15 @@ export function failAdmin(
 ): void {
   record.end(failure.status, "refused");
   replyFailure(exchange, "admin", failure);
+}
+
+/** For endpoints without parameters: whether it has refused the request because of one. */
+export function refusesParameters(context: Pick<RequestContext, "exchange" | "record">): boolean {
+  const [name] = queryParameters(context.exchange.query).keys();
+  if (name === undefined) return false;
+  const shown = shortName(name);
+  failAdmin(context, invalid(`unknown parameter ${shown}: there is none`, shown));
+  return true;
 }
 
 export type JsonBody =

@@ -8,14 +8,12 @@ import { shortName } from "../../../shared/checked.js";
 import type { AliasConfig, ProviderConfig } from "../../../shared/config/config.js";
 import type { Price } from "../../../shared/domain/price.js";
 import { targetName } from "../../../shared/domain/target-name.js";
-import { invalid } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
 import { version } from "../../../shared/version.js";
 import type { Gateway } from "../../gateway.js";
-import { queryParameters } from "../../http/query-parameters.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
-import { failAdmin } from "./admin-json.js";
+import { refusesParameters } from "./admin-json.js";
 import { failingTargets } from "./targets-api.js";
 
 /** Models shown per provider: an aggregator has thousands. */
@@ -61,15 +59,6 @@ export async function replyConfig(context: RequestContext<"config" | "capacity">
   const list: SettingsList = { version, file, settings: inForce };
   record.end(200, "answered");
   replyJson(exchange, 200, list);
-}
-
-/** Neither endpoint has parameters. */
-function refusesParameters(context: Pick<RequestContext, "exchange" | "record">): boolean {
-  const [name] = queryParameters(context.exchange.query).keys();
-  if (name === undefined) return false;
-  const shown = shortName(name);
-  failAdmin(context, invalid(`unknown parameter ${shown}: there is none`, shown));
-  return true;
 }
 
 function providerItem(

@@ -64,7 +64,7 @@ const numbers: ReadonlySet<string> = new Set(["limit", "period_seconds"]);
 export function listParameters(query: string): Checked<Parameters> {
   const parameters: Record<string, unknown> = {};
   for (const [name, text] of queryParameters(query)) {
-    if (name === "__proto__") return bad(`unknown field ${name}`, name);
+    if (name === "__proto__") return bad(`unknown parameter ${name}`, name);
     if (Object.hasOwn(parameters, name)) return bad(`${name} is given more than once`, name);
     parameters[name] = numbers.has(name) && /^\d{1,9}$/.test(text) ? Number(text) : text;
   }

@@ -2,6 +2,7 @@
 import { unreachable } from "../../../shared/assert.js";
 import type { AdminEndpoint } from "../../http/paths/admin-routes.js";
 import type { RequestContext } from "../../request-context.js";
+import { refusesParameters } from "./admin-json.js";
 import { replyAlerts, testAlerts } from "./alerts-api.js";
 import { handleAuthKeys } from "./auth-keys-api.js";
 import { handleDeniedJwts } from "./denied-jwts-api.js";
@@ -14,10 +15,20 @@ import { replyAudit, replyRecords } from "./records-api.js";
 import { replyReprice } from "./reprice-api.js";
 import { replyTargets } from "./targets-api.js";
 
-export function serveAdmin(
+const withoutParameters: ReadonlySet<AdminEndpoint> = new Set<AdminEndpoint>([
+  "alerts",
+  "queues",
+  "request",
+  "status",
+  "targets",
+  "upstream-limits",
+]);
+
+export async function serveAdmin(
   context: RequestContext,
   endpoint: Exclude<AdminEndpoint, "live">,
 ): Promise<void> {
+  if (withoutParameters.has(endpoint) && refusesParameters(context)) return;
   switch (endpoint) {
     case "rate-limits-children":
     case "budgets-children":

@@ -374,7 +374,7 @@ const usageSettings = {
     kind: integer({ min: 0, max: 1_000_000 }),
     defaultValue: 10_000,
     meaning:
-      "Requests whose details the daemon keeps, the latest that failed, were refused or took several attempts; 0: none.",
+      "The latest failed requests whose details the daemon keeps, and as many that were refused or took several attempts; 0: none.",
   }),
   auditRetentionDays: setting({
     path: "audit.retention_days",

@@ -140,7 +140,7 @@ t.test("a file holds all of them, and no text in it is a formula", async (t) => 
 
 t.test("what isn't a parameter, or isn't right, is a 400 that names it", async (t) => {
   for (const [query, param, message] of [
-    ["path=/team", "path", /^unknown field path: expected after, limit, user_path/],
+    ["path=/team", "path", /^unknown parameter path: expected after, limit, user_path/],
     ["limit=0", "limit", /^limit must be an integer from 1 to 200, not 0$/],
     ["limit=1&limit=2", "limit", /more than once/],
     ["after=x", "after", /next of the previous page/],

@@ -188,7 +188,9 @@ t.test("lists, sessions and the history of targets know them, also after a resta
         user_path: "/team",
         agent: "pi/1",
         requests: 1,
+        models: ["simulator/sim-fast"],
         failovers: 1,
+        retried: 1,
         running: true,
       },
     ]),
@@ -215,6 +217,26 @@ t.test("lists, sessions and the history of targets know them, also after a resta
   const after = await until(traffic, ({ targets }) => targets !== undefined);
   t.match(busyOf(after["targets"]), { attempts: 4, failures: { server_error: 4 } });
   t.match(await list("?search=s1"), exactly([{ request_id: failedOver }]));
+});
+
+t.test("what isn't a parameter, or isn't right, is a 400 that names it", async (t) => {
+  const names = "status queues targets alerts upstream-limits requests traffic sessions in-flight";
+  const odd = [
+    ...names.split(" "),
+    "refusals",
+    `requests/${failedOver}`,
+    "config",
+    "providers",
+  ].map((name) => [`${name}?zzz=1`, "zzz", /^unknown parameter zzz/] as const);
+  for (const [path, param, message] of [
+    ...odd,
+    ["requests?after=zzz", "after", /^after must be the next of the previous page/],
+    ["traffic?seconds=60&start=2026-01-01T00:00:00Z", "seconds", /seconds and start/],
+  ] as const) {
+    const { status, body } = await admin(proxy.ready, `GET /${path}`);
+    t.equal(status, 400, path);
+    t.match(body, { param, message }, path);
+  }
 });
 
 t.test("the command line answers the same", async (t) => {

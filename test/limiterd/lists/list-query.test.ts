@@ -78,7 +78,7 @@ t.test("a field that makes no sense is named, with what was expected", (t) => {
     [{ search: 1 }, "search", /a text/],
     [{ scope: "team" }, "scope", /one of model, user_path, not "team"/],
     [{ scope: ["model"] }, "scope", /one of model, user_path/],
-    [{ color: "red" }, "color", /unknown field color: expected after, limit, search, scope/],
+    [{ color: "red" }, "color", /unknown parameter color: expected after, limit, search, scope/],
   ];
   for (const [body, param, message] of table)
     t.match(parseListQuery(body, choices), { ok: false, failure: { param, message } }, param);

@@ -139,7 +139,7 @@ t.test("what isn't a filter is refused by its name, and no key is repeated", asy
   const daemon = await startDaemon([]);
   const secret = `sk-sluice-${"a".repeat(43)}`;
   const table: readonly (readonly [Record<string, unknown>, string, RegExp])[] = [
-    [{ paths: "/" }, "paths", /^unknown field paths: expected after, limit, user_path/],
+    [{ paths: "/" }, "paths", /^unknown parameter paths: expected after, limit, user_path/],
     [{ limit: 201 }, "limit", /^limit must be an integer from 1 to 200, not 201$/],
     [{ limit: "x" }, "limit", /not "x"$/],
     [{ after: "7" }, "after", /^after must be the next of the previous page$/],

@@ -2,6 +2,7 @@ import t from "tap";
 import type { ListQuery } from "../../../limiterd/lists/list-query.js";
 import type { Change } from "../../../limiterd/store/store.js";
 import { RequestBook } from "../../../limiterd/usage/request-book.js";
+import type { RequestPage } from "../../../shared/api/request-item.js";
 import type { RequestReport } from "../../../shared/wire/request-report.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
@@ -71,15 +72,76 @@ t.test("a list has pages, newest first, of one kind or with a text", async (t) =
   for (let i = 0; i < 5; i++) book.add(report(`r${i}`, { user_path: `/team/${i}` }), i);
   book.add(report("d", { kind: "denied" }), 9);
   const ids = (some: ListQuery): string[] =>
-    book.list(some, 0).requests.map(({ request_id }) => request_id);
+    book.list(some, 0)!.requests.map(({ request_id }) => request_id);
   t.same(ids(query()), ["d", "r4", "r3", "r2", "r1", "r0"]);
   t.same(ids(query({ kind: "denied" })), ["d"]);
   t.same(ids(query({}, { search: "team/3" })), ["r3"]);
-  const page = book.list(query({}, { limit: 4 }), 0);
+  const page = book.list(query({}, { limit: 4 }), 0)!;
   t.not(page.next, null);
   t.same(ids(query({}, { limit: 4, after: page.next })), ["r1", "r0"]);
 });
 
 t.test("with 0 nothing is kept", async (t) => {
   t.same(new RequestBook(0).add(report("a"), 1), []);
+});
+
+t.test("neither refusals nor traced successes displace failures", async (t) => {
+  const book = new RequestBook(4);
+  const changes = [...book.add(report("failed"), 0)];
+  for (const [i, kind] of (["refused", "answered", "invalid", "canceled"] as const).entries())
+    for (let j = 0; j < 10; j++) changes.push(...book.add(report(`${kind}_${j}`, { kind }), i + 1));
+  t.match(book.find("failed"), { kind: "failed" });
+  t.equal(applied(changes).size, 5);
+});
+
+t.test("a denied request hides no other that has its id", async (t) => {
+  const book = new RequestBook(4);
+  book.add(report("same"), 1);
+  book.add(report("same", { kind: "denied" }), 2);
+  t.match(book.find("same"), { kind: "failed" });
+  book.add(report("same", { kind: "refused" }), 3);
+  t.match(book.find("same"), { kind: "refused" });
+});
+
+t.test("the order is that of the times, however late a proxy reports", async (t) => {
+  const book = new RequestBook(4);
+  const times = [50, 10, 40, 20, 30, 5];
+  const changes = times.flatMap((at) => book.add(report(`at_${at}`), at));
+  book.add(report("denied", { kind: "denied" }), 35);
+  const newestFirst = ["at_50", "at_40", "denied", "at_30", "at_20"];
+  t.same(
+    book.list(query(), 0)?.requests.map(({ request_id }) => request_id),
+    newestFirst,
+  );
+  t.equal(applied(changes).size, 4, "the oldest are removed, not the first that were reported");
+  const paged: string[] = [];
+  let after: string | null = null;
+  do {
+    const page: RequestPage = book.list(query({}, { limit: 1, after }), 0)!;
+    paged.push(...page.requests.map(({ request_id }) => request_id));
+    after = page.next;
+  } while (after !== null);
+  t.same(paged, newestFirst);
+  t.same(
+    [...book.since(30)].flat().map(({ atMs }) => atMs),
+    [50, 40, 35, 30],
+  );
+});
+
+t.test("a place that no page gave isn't one", async (t) => {
+  const book = new RequestBook(4);
+  for (const after of ["zzz", "", "1", "1-", "-1-2", "1-2-3", "1e9-1"])
+    t.equal(book.list(query({}, { after }), 0), null, after);
+});
+
+t.test("a page of many requests examines only its own", async (t) => {
+  const book = new RequestBook(3_000);
+  for (let i = 0; i < 10_000; i++) book.add(report(`r${i}`), i);
+  t.equal(book.size, 3_000);
+  t.same(
+    [...book.since(0)].map((batch) => batch.length),
+    [1000, 1000, 1000],
+  );
+  t.equal(book.find("r6999"), null);
+  t.match(book.find("r7000"), { request_id: "r7000" });
 });

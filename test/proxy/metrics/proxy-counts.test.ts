@@ -136,6 +136,25 @@ t.test("an attempt is counted by the conventions, a failed one by its kind of er
   ]);
 });
 
+t.test("two providers of one type with the same model have one series", async (t) => {
+  const { counts, samples } = fakeMetrics();
+  // Unknown providers have the same, empty type.
+  for (const provider of ["one", "two", "two"])
+    counts.attemptEnded({ ...attempt, target: { provider, model: "m" } });
+  for (const name of [
+    "gen_ai_client_operation_duration_seconds_count",
+    "gen_ai_client_operation_time_to_first_chunk_seconds_count",
+    "gen_ai_client_token_usage_count",
+  ]) {
+    const lines = samples(name);
+    t.equal(new Set(lines.map((line) => line.replace(/ \d+$/, ""))).size, lines.length);
+    t.ok(
+      lines.every((line) => line.endsWith(" 3")),
+      lines.join("\n"),
+    );
+  }
+});
+
 t.test("what else happens is counted", async (t) => {
   const { counts, samples } = fakeMetrics();
   counts.refused({ reason: "rate_limit", scope: "user_path", dimension: "tokens" });

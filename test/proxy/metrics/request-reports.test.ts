@@ -85,7 +85,13 @@ t.test("counts, targets and details go in one report, and begin again", async (t
       counts: [1, 0, 0, 0, 0, 0],
       requests: [[500, { request_id: "r" }]],
       targets: [
-        { provider: "p", attempts: 2, failures: [0, 1, 0, 0, 0, 0, 0], last_error: "529 busy" },
+        {
+          provider: "p",
+          attempts: 2,
+          failures: [0, 1, 0, 0, 0, 0, 0],
+          last_error: "529 busy",
+          last_error_ago_ms: 900,
+        },
       ],
     }),
   );
