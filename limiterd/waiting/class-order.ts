@@ -17,8 +17,6 @@ export interface ClassOrder {
    * class is one of all.
    */
   readonly perClass?: boolean;
-  /** Whether a new request of the class needn't wait behind the others. */
-  passes?(name: string): boolean;
 }
 
 /** The order of the classes that wait for a counter; null: for a budget. */

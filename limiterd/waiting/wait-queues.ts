@@ -170,7 +170,6 @@ export class WaitQueues<W extends Waiting> {
     const queue = this.#queues.get(key);
     if (queue === undefined) return 0;
     const looking = this.#looking;
-    if (looking === null && queue.order.passes?.(classOf()) === true) return 0;
     if (looking === null) return Math.max(1, expectedMs(queue, queue.size + 1, nowMs) ?? 1);
     if (queue === looking.queue || queue.isAsking || queue.refusedIn === this.#turn) return 0;
     if (this.#held.has(queue)) return 0;

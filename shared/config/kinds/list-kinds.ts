@@ -206,8 +206,8 @@ export const waitSecondsMax = 3600;
  * User paths with the longest wait in seconds, and that of clients that don't say: `/team=60`, or
  * `/team=60:20`.
  */
-export const waitsOfPaths: ValueKind<readonly WaitOfPath[]> = listOf(
-  "must be a list of user paths with seconds, such as /team=60, or with the default too, such as /team=60:20",
+const waitsOfAnyPaths: ValueKind<readonly WaitOfPath[]> = listOf(
+  "must be a list of different user paths with seconds, such as /team=60, or with the default too, such as /team=60:20",
   (raw) => {
     const [, written, max, byDefault = "0"] =
       /^(\/.*)=(\d{1,4})(?::(\d{1,4}))?$/.exec(textOf(raw) ?? "") ?? [];
@@ -219,3 +219,12 @@ export const waitsOfPaths: ValueKind<readonly WaitOfPath[]> = listOf(
   },
   { itemsMin: 0 },
 );
+
+export const waitsOfPaths: ValueKind<readonly WaitOfPath[]> = {
+  ...waitsOfAnyPaths,
+  parse: (raw) => {
+    const waits = waitsOfAnyPaths.parse(raw);
+    const paths = new Set(waits?.map(({ path }) => path));
+    return paths.size === waits?.length ? waits : undefined;
+  },
+};
