@@ -284,7 +284,10 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
   /** A stream that hard limits count has ended. */
   #endCap(cap: StreamCap, { usage, estimated }: MeteredUsage): void {
     cap.allowance.end();
-    if (usage !== null && !estimated) cap.learn(this.meter.textBytes, usage.outputTokens);
+    const { textBytes, hasOtherText } = this.meter;
+    // An answer whose text wasn't all counted says nothing about the bytes of a token.
+    if (usage !== null && !estimated && textBytes > 0 && !hasOtherText)
+      cap.learn(textBytes, usage.outputTokens);
   }
 
   /** The client disconnected or was cut off. Not called after `end`. */

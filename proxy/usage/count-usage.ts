@@ -161,6 +161,16 @@ export function countsNothing(usage: Usage | null, operation: Operation | null):
   return operation !== null && withText.has(operation) && countsIn(usage.details) === null;
 }
 
+/** Whether a usage reports no output although text of the answer was seen. */
+export function leavesOutText(
+  reading: UsageReading,
+  contentChars: number,
+  operation: Operation | null,
+): reading is UsageReading & { readonly kind: "usage" } {
+  if (reading.kind !== "usage" || reading.outputTokens > 0 || contentChars === 0) return false;
+  return operation !== null && withText.has(operation);
+}
+
 function estimate({ operation, promptBytes, contentChars }: Seen): Usage | null {
   return operation === null
     ? null

@@ -10,6 +10,7 @@ import type { JsonPicker } from "../body/json-picker.js";
 import { stringEnd } from "../body/scan-json.js";
 import { blockPlace, itemPlace, partPlace, toolCallsInEvent } from "./answered-tools.js";
 import { findUsage, hasEscapedName, mergeUsage, modelNamedIn } from "./find-usage.js";
+import { otherTextIn, placeOfAnswer } from "./other-text.js";
 import { readUsage, type UsageReading } from "./read-usage.js";
 
 /**
@@ -90,6 +91,8 @@ function placesOf(operation: Operation): Places {
 /** Reads complete events and keeps what it finds in them. */
 export class EventReader {
   contentChars = 0;
+  /** The part of `contentChars` in fields that aren't known as text. */
+  otherChars = 0;
   errorSeen = false;
   /** An error came before any usage or part of an answer. */
   beginsWithError = false;
@@ -98,6 +101,8 @@ export class EventReader {
   /** A reason was seen, and one with more text after it: some hosts send one in each event. */
   #hasReason = false;
   #repeatsReason = false;
+  /** More than text came after a reason or a call of Gemini's, and no reason since. */
+  #goesOn = false;
   /** A reason was seen why the answer failed. */
   #hasFailed = false;
   /** Reasoning was seen in the field of hosts that show all of it. */
@@ -113,6 +118,8 @@ export class EventReader {
   /** The names of members that hold text of the answer. */
   readonly texts: ReadonlySet<string>;
   readonly #places: RegExp;
+  readonly #operation: Operation;
+  readonly #answerPlace: RegExp;
   /** The usage as it came. The getter `usage` reads it, and is called once. */
   #usage: unknown = null;
   #charsAtUsage = 0;
@@ -128,6 +135,8 @@ export class EventReader {
     const { all, texts } = placesOf(operation);
     this.#ended = !endsNamed.has(operation);
     this.#places = all;
+    this.#operation = operation;
+    this.#answerPlace = placeOfAnswer(operation);
     this.texts = texts;
   }
 
@@ -155,11 +164,12 @@ export class EventReader {
 
   /** Whether the answer is over, even if the stream breaks off after this event. */
   get isOver(): boolean {
-    return this.finished && (!this.#repeatsReason || this.#ended);
+    if (!this.finished || this.#ended) return this.finished;
+    return !this.#repeatsReason && !this.#goesOn;
   }
 
   get #hasBegun(): boolean {
-    return this.#begun || this.contentChars > 0 || this.#usage !== null;
+    return this.#begun || this.contentChars > this.otherChars || this.#usage !== null;
   }
 
   /** Whether the answer ended with a failure of the model, and holds nothing else. */
@@ -196,16 +206,21 @@ export class EventReader {
     const finishedBefore = this.finished;
     this.finished = false;
     let hasReason = false;
+    // A part of Gemini's that may come beside a text.
+    let hasOtherPart = false;
     const places = this.#places;
     places.lastIndex = 0;
     for (let place = places.exec(data); place !== null; place = places.exec(data)) {
       const letter = data[place.index + 1];
       if (letter === "f" || letter === "s" || letter === "b") {
         this.finished = true;
-        hasReason ||= !place[0].endsWith("{");
+        if (place[0].endsWith("{")) hasOtherPart = true;
+        else hasReason = true;
         if (letter === "f") this.#readReason(data, place[0]);
-      } else if (letter === "i") this.#hasPart = true;
-      else if (letter === "t" && data[place.index + 2] === "y") {
+      } else if (letter === "i") {
+        this.#hasPart = true;
+        hasOtherPart = true;
+      } else if (letter === "t" && data[place.index + 2] === "y") {
         const isResponse = place[0].includes("response.");
         this.#begun ||= isResponse;
         if (place[0].endsWith(".")) continue;
@@ -225,14 +240,24 @@ export class EventReader {
         places.lastIndex = end;
       }
     }
+    // After the end of one choice, the text of another one begins or continues.
+    const textChars = this.contentChars - charsBefore;
+    if (finishedBefore && textChars === 0) this.finished = true;
+    let value: unknown;
+    if ((textChars === 0 || hasOtherPart) && this.#answerPlace.test(data)) {
+      value = parseJson(data);
+      const other = Math.max(0, otherTextIn(value, this.#operation) - textChars);
+      this.otherChars += other;
+      this.contentChars += other;
+      this.#goesOn ||= finishedBefore && other > 0;
+    }
     if (hasReason) {
       this.#repeatsReason ||= this.#hasReason && this.contentChars > charsBefore;
       this.#hasReason = true;
+      this.#goesOn = false;
     }
-    // After the end of one choice, the text of another one begins or continues.
-    if (finishedBefore && this.contentChars === charsBefore) this.finished = true;
     // An event that isn't JSON passes; the client has to handle it.
-    return (matters || hasEscapedName(data)) && this.#readValue(parseJson(data));
+    return (matters || hasEscapedName(data)) && this.#readValue(value ?? parseJson(data));
   }
 
   /** `place`: the name of a call, or of a reason with the quote that begins it. */

@@ -17,6 +17,7 @@ import {
   charsPerToken,
   countUsage,
   joinedNotes,
+  leavesOutText,
   type MeteredUsage,
   unmetered,
   whenCut,
@@ -82,6 +83,8 @@ export class ResponseMeter {
   #tap: StreamTap | null = null;
   /** How many bytes of a stream's text count as a token. */
   #bytesPerToken = charsPerToken;
+  /** Whether hard limits count the stream. */
+  #isCapped = false;
   /** The held pieces; null if nothing is held. */
   #kept: Buffer[] | null = null;
   #keptBytes = 0;
@@ -118,7 +121,10 @@ export class ResponseMeter {
     hideUsageChunk: boolean,
     capped: { readonly bytesPerToken: number } | null = null,
   ): void {
-    if (capped !== null) this.#bytesPerToken = capped.bytesPerToken;
+    if (capped !== null) {
+      this.#bytesPerToken = capped.bytesPerToken;
+      this.#isCapped = true;
+    }
     this.#tap = createStreamTap({
       operation: this.#request.operation ?? "chat_completions",
       hideUsageChunk,
@@ -189,6 +195,11 @@ export class ResponseMeter {
   /** How much text the stream has had. */
   get textBytes(): number {
     return this.#tap?.contentChars ?? 0;
+  }
+
+  /** Whether a part of `textBytes` is only an upper bound. */
+  get hasOtherText(): boolean {
+    return this.#tap !== null && this.#tap.otherChars > 0;
   }
 
   /**
@@ -308,8 +319,7 @@ export class ResponseMeter {
 
   /** The reported usage, whatever came with it; without one, an estimate. */
   usageReported(answer?: unknown): MeteredUsage {
-    if (this.#tap !== null)
-      return this.#count(this.#reading(this.#tap.usage), this.#tap.contentChars);
+    if (this.#tap !== null) return this.#countStream(this.#tap);
     const translation = this.#translation;
     const usage = translation === null ? findUsage(answer) : translation.usage;
     this.#toolCalls = toolCallsIn(answer);
@@ -352,15 +362,49 @@ export class ResponseMeter {
     return { usage, estimated, note: joinedNotes(why, note) };
   }
 
+  #countStream({ usage, contentChars }: StreamTap): MeteredUsage {
+    const reading = this.#reading(usage);
+    const seen = this.#withText(reading, contentChars);
+    const counted = this.#count(seen, contentChars);
+    if (seen === reading) return counted;
+    const why = "its usage reports no output, but the answer has text";
+    return {
+      usage: counted.usage,
+      estimated: counted.usage !== null,
+      note: joinedNotes(why, counted.note),
+    };
+  }
+
+  /** The reading, with an estimate of the text if it reports no output. */
+  #withText(reading: UsageReading, contentChars: number): UsageReading {
+    if (!this.#leavesOutText(reading, contentChars)) return reading;
+    return reading.totalTokens === 0 && reading.reportedCost === null
+      ? absentUsage
+      : whenCut(reading, contentChars);
+  }
+
+  /** A usage with an input is believed unless a hard limit has counted more. */
+  #leavesOutText(
+    reading: UsageReading,
+    contentChars: number,
+  ): reading is UsageReading & { readonly kind: "usage" } {
+    return (
+      leavesOutText(reading, contentChars, this.#request.operation) &&
+      (this.#isCapped || reading.totalTokens === 0)
+    );
+  }
+
   #countCut(tap: StreamTap): MeteredUsage {
     const scale = charsPerToken / this.#bytesPerToken;
     const contentChars = scale * (tap.contentChars + (this.#translation?.untranslatedBytes ?? 0));
-    return this.#count(
-      this.#translation === null
-        ? whenCut(tap.usage, scale * tap.contentCharsSinceUsage)
-        : whenTranslationCut(readUsage(this.#translation.usage), contentChars),
-      contentChars,
-    );
+    if (this.#translation !== null) {
+      const reading = this.#withText(readUsage(this.#translation.usage), contentChars);
+      return this.#count(whenTranslationCut(reading, contentChars), contentChars);
+    }
+    const reading = this.#withText(tap.usage, contentChars);
+    const isWhole = this.#leavesOutText(tap.usage, contentChars);
+    const charsSince = isWhole ? 0 : scale * tap.contentCharsSinceUsage;
+    return this.#count(whenCut(reading, charsSince), contentChars);
   }
 
   /**

@@ -38,6 +38,8 @@ export interface StreamTap {
    * 3.
    */
   readonly contentChars: number;
+  /** As in `EventReader`. */
+  readonly otherChars: number;
   /** The text after the last usage. */
   readonly contentCharsSinceUsage: number;
   /** The last usage as it was reported; another object after each report. */
@@ -131,6 +133,10 @@ class Tap implements StreamTap {
 
   get contentChars(): number {
     return this.#reader.contentChars + this.#largeChars;
+  }
+
+  get otherChars(): number {
+    return this.#reader.otherChars;
   }
 
   get contentCharsSinceUsage(): number {

@@ -36,6 +36,7 @@ interface Call {
   readonly seconds?: number;
   readonly showsReasoning?: boolean;
   readonly translation?: Partial<TranslationReport>;
+  readonly isCapped?: boolean;
 }
 
 /** The tokens charged, whether they are an estimate, and the tokens of the upper bound. */
@@ -60,7 +61,7 @@ function charged(end: CallEnd, call: Call) {
     memory,
   );
   if (events !== undefined) {
-    meter.beginStream(false);
+    meter.beginStream(false, call.isCapped === true ? { bytesPerToken: 4 } : null);
     meter.push(Buffer.from(events));
   } else if (status !== 0) {
     meter.beginBody(status < 300 ? "json" : "unmetered", true);
@@ -181,4 +182,19 @@ t.test("what a call is charged, by how it ended", async (t) => {
   ];
   for (const [end, call, expected] of rows)
     t.same(charged(end, call), expected, `${end} ${JSON.stringify(call)}`);
+});
+
+t.test("a stream whose usage reports no output is charged its text", async (t) => {
+  const end = finish.replace(/"usage":.*\}/, '"usage":null}');
+  const events = (tokens: number): string =>
+    `${delta("x".repeat(40))}${end}data: ${reports(tokens)}\n\n`;
+  for (const how of ["complete", "cut", "capped"] as const) {
+    const capped = charged(how, { events: events(7), isCapped: true });
+    t.same(capped, [17, true, request], `${how}, with input`);
+    t.same(charged(how, { events: events(0) }), [20, true, request], `${how}, zeros`);
+  }
+  const vectors = charged("complete", { events: events(7), operation: "embeddings" });
+  t.same(vectors, [7, false, null]);
+  const whole = { events: events(0), translation: { usage: usage(0) } };
+  t.same(charged("complete", whole), [20, true, request], "translated");
 });

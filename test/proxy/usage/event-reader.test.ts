@@ -298,3 +298,71 @@ t.test("a reason in each event doesn't say that the answer is over", async (t) =
   ended.read("data: [DONE]\n", 1);
   t.equal(ended.isOver, true);
 });
+
+t.test("what isn't known as text counts all the same, in every dialect", async (t) => {
+  const text = "1234567890".repeat(4);
+  const chat = (delta: object): object => ({ choices: [{ index: 0, delta }] });
+  const block = (delta: object): object => ({ type: "content_block_delta", index: 0, delta });
+  const start = (content_block: object): object => ({ type: "content_block_start", content_block });
+  const part = (...parts: readonly object[]): object => ({ candidates: [{ content: { parts } }] });
+  const cases: readonly (readonly [Operation, object, number])[] = [
+    ["chat_completions", chat({ content: [{ type: "text", text }] }), 40],
+    ["chat_completions", chat({ content: [{ type: "thinking", thinking: [{ text }] }] }), 40],
+    ["chat_completions", chat({ tool_calls: [{ custom: { name: "f", input: text } }] }), 40],
+    ["chat_completions", chat({ tool_calls: [{ function: { arguments: { a: text } } }] }), 48],
+    ["chat_completions", chat({ audio: { id: "a", data: text } }), 3],
+    ["chat_completions", chat({ audio: { transcript: text } }), 40],
+    ["chat_completions", chat({ content: null, reasoning_details: [{ type: "x", text }] }), 40],
+    ["chat_completions", chat({ reasoning_details: [{ data: text }] }), 40],
+    ["chat_completions", chat({ thinking_blocks: [{ type: "thinking", signature: text }] }), 40],
+    ["chat_completions", chat({ invented: text }), 40],
+    ["chat_completions", { choices: [{ message: { invented: text } }] }, 40],
+    ["chat_completions", chat({ role: "assistant", content: "" }), 0],
+    ["chat_completions", chat({ tool_calls: [{ id: "c", function: { arguments: "" } }] }), 0],
+    ["completions", { choices: [{ text: [text] }] }, 40],
+    ["messages", start({ type: "redacted_thinking", data: text }), 40],
+    ["messages", start({ type: "tool_use", id: "t", name: "f", input: {} }), 0],
+    ["messages", start({ type: "web_search_tool_result", content: [{ title: text }] }), 0],
+    ["messages", block({ type: "citations_delta", citation: { cited_text: text } }), 40],
+    ["messages", block({ type: "signature_delta", signature: text }), 40],
+    ["messages", block({ type: "compaction_delta", content: text }), 40],
+    ["messages", { type: "message_delta", delta: { stop_reason: "end_turn" } }, 0],
+    ["responses", { type: "response.invented.delta", delta: { invented: text } }, 40],
+    ["responses", { type: "response.invented.done", invented: text }, 0],
+    ["interactions", { event_type: "content.delta", delta: { type: "x", invented: text } }, 40],
+    ["stream_generate_content", part({ functionCall: { name: "f", args: { a: text } } }), 48],
+    ["stream_generate_content", part({ text: "ab" }, { functionCall: { args: { a: text } } }), 50],
+    ["stream_generate_content", part({ executableCode: { language: "X", code: text } }), 40],
+    ["stream_generate_content", part({ codeExecutionResult: { output: text } }), 40],
+    ["stream_generate_content", part({ inlineData: { mimeType: "image/png", data: text } }), 3],
+    ["stream_generate_content", part({ text: "", thoughtSignature: text }), 40],
+  ];
+  for (const [operation, event, chars] of cases) {
+    const { contentChars, otherChars } = read(operation, event);
+    t.equal(contentChars, chars, JSON.stringify(event));
+    t.equal(otherChars > 0, chars > 0, "it is an upper bound");
+  }
+  t.equal(read("chat_completions", chat({ content: "1234", invented: text })).contentChars, 4);
+});
+
+t.test("an answer whose other text goes on after its end isn't over", async (t) => {
+  const end = { choices: [{ delta: {}, finish_reason: "stop" }] };
+  const more = { choices: [{ delta: { invented: "abcd" } }] };
+  const call = {
+    candidates: [{ content: { parts: [{ functionCall: { name: "f", args: { a: "abcd" } } }] } }],
+  };
+  const last = { candidates: [{ finishReason: "STOP" }] };
+  const google = "stream_generate_content";
+  for (const [operation, events, isOver] of [
+    ["chat_completions", [end], true],
+    ["chat_completions", [end, more], false],
+    ["chat_completions", [end, more, end], true],
+    [google, [call], true],
+    [google, [call, call], false],
+    [google, [call, call, last], true],
+  ] as const) {
+    const reader = read(operation, ...events);
+    t.equal(reader.isOver, isOver, JSON.stringify(events));
+    t.ok(reader.isComplete, "it may end here all the same");
+  }
+});

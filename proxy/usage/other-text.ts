@@ -1,0 +1,70 @@
+/**
+ * How much an event of a stream adds to the answer in fields that aren't known as text: an upper
+ * bound, so that limits hold for forms that providers invent. `event-reader.ts` calls it for events
+ * without known text, which are few.
+ */
+import { isObject } from "../../shared/checked.js";
+import type { Operation } from "../../shared/operation.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const inChoices = /"(?:delta|message)"\s*:\s*\{\s*"|"text"\s*:\s*[[{]/;
+const inBlocks = /"(?:delta|content_block)"\s*:\s*\{\s*"/;
+const inParts = /"parts"\s*:\s*\[/;
+const inDeltas = /"delta"\s*:\s*[[{]/;
+
+/** Matches the events of an operation that may add to the answer. */
+export function placeOfAnswer(operation: Operation): RegExp {
+  if (operation === "chat_completions" || operation === "completions") return inChoices;
+  if (operation === "stream_generate_content") return inParts;
+  return operation === "messages" ? inBlocks : inDeltas;
+}
+
+/** The bytes of text that an event adds to the answer. Encoded media count as fewer. */
+export function otherTextIn(event: unknown, operation: Operation): number {
+  return isObject(event) ? sizeOf(answerIn(event, operation), "") : 0;
+}
+
+function answerIn(event: Fields, operation: Operation): unknown {
+  const { choices, candidates, delta, content_block: block, type } = event;
+  if (operation === "chat_completions" || operation === "completions")
+    return objects(choices).map((choice) => choice["delta"] ?? choice["message"] ?? choice["text"]);
+  if (operation === "stream_generate_content")
+    return objects(candidates).map(({ content }) => (isObject(content) ? content["parts"] : null));
+  // Why the answer ended.
+  if (type === "message_delta") return null;
+  return delta ?? (isObject(block) && !isResult(block) ? block : null);
+}
+
+/** The model reads what a tool of the provider has found: it is input. */
+function isResult({ type }: Fields): boolean {
+  return typeof type === "string" && type.endsWith("_tool_result");
+}
+
+function objects(list: unknown): readonly Fields[] {
+  return Array.isArray(list) ? (list as unknown[]).filter(isObject) : [];
+}
+
+/** Names of members that say what a part is. */
+const labels = /^(?:role|type|name|object|status|format|language|outcome|mime_?type|(?:.*_)?id)$/i;
+/** Names of members whose object the model has written, with its punctuation. */
+const written = /^(?:args|arguments|input)$/;
+/** A token of sound or of a picture has hundreds of bytes: this many bytes count as one of text. */
+const mediaFactor = 16;
+const media = /^(?:audio|inlineData|inline_data|image_url|image|video)$/;
+
+/** `name`: that of the member whose value this is. */
+function sizeOf(value: unknown, name: string): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 0;
+  if (Array.isArray(value))
+    return (value as unknown[]).reduce<number>((sum, item) => sum + sizeOf(item, name), 0);
+  const members = Object.entries(value);
+  if (members.length > 0 && written.test(name)) return JSON.stringify(value).length;
+  return members.reduce((sum, [member, inner]) => {
+    if (labels.test(member) && typeof inner === "string") return sum;
+    const isMedia = media.test(name) && /^(?:data|url|uri)$/.test(member);
+    const size = sizeOf(inner, member);
+    return sum + (isMedia ? Math.ceil(size / mediaFactor) : size);
+  }, 0);
+}
