@@ -255,7 +255,7 @@ function createMetrics(
       monoMs,
       schedule: (ms, run) => void setTimeout(run, ms).unref(),
     },
-    { details: config.requestDetailsMax > 0 },
+    { details: config.requestDetailsMax > 0, texts: config.keepsErrorTexts },
   );
   return {
     counts,

@@ -38,6 +38,7 @@ interface Attempt {
   readonly retry: number;
   readonly forwarded: Pick<Forwarded, "status" | "outcome" | "failed" | "providerRequestId"> & {
     readonly error?: ProviderError | null;
+    readonly finish?: () => void;
   };
 }
 
@@ -63,6 +64,8 @@ export class RequestRecord {
   tried: Tried[] | null = null;
   /** The attempts from the first that wasn't answered on; null if the first one was. */
   attempts: Attempt[] | null = null;
+  /** The end of the attempt whose answer or error the client got. */
+  given: (() => void) | null = null;
   /** Fields that the translation for the last target left out; null if none. */
   dropped: readonly string[] | null = null;
   /** The provider's request id of the last attempt; empty if it gave none. */
@@ -169,6 +172,7 @@ export class RequestRecord {
   forwarded(forwarded: Forwarded): void {
     const { status, outcome, usage, estimated, firstByteMonoMs, note, bug } = forwarded;
     this.end(status, outcome);
+    this.given = forwarded.finish;
     this.timedOut = forwarded.timedOut === true;
     this.providerRequestId = forwarded.providerRequestId ?? "";
     this.bug = bug;

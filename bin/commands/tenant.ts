@@ -72,6 +72,7 @@ interface Tenant {
   readonly budgets: readonly Listed[];
   readonly keys: readonly ListedKey[];
   readonly refusals: readonly Listed[];
+  /** Usage records of failures; `error`: why, if the request's details are kept. */
   readonly failures: readonly Listed[];
   /** Null if neither rules nor budgets are on. */
   readonly server_time: string | null;
@@ -93,6 +94,13 @@ async function readTenant(
     const query = { user_path: path, status, limit: eventsMax };
     append(failures, itemsOf(await client.call("usage.records", query), "records"));
   }
+  const kept = itemsOf(
+    await client.call("requests.list", { search: path, kind: "failed" }),
+    "requests",
+  );
+  const errors = new Map(
+    kept.map((item) => [item["request_id"], item["error_message"] ?? item["error_code"]]),
+  );
   return {
     usage,
     rate_limits: rules?.items ?? [],
@@ -101,7 +109,8 @@ async function readTenant(
     refusals: refusals.filter(isOf).slice(0, eventsMax),
     failures: failures
       .sort((a, b) => (String(a["time"]) < String(b["time"]) ? 1 : -1))
-      .slice(0, eventsMax),
+      .slice(0, eventsMax)
+      .map((failure) => ({ ...failure, error: errors.get(failure["request_id"]) ?? null })),
     server_time: rules?.serverTime ?? budgets?.serverTime ?? null,
   };
 }
@@ -141,12 +150,24 @@ function render(tenant: Tenant, { path, startDate, endDate }: Asked): string {
           `${path}, ${startDate} to ${endDate} (UTC): ${formatCount(summary.usage.total_requests)} requests, ${formatCount(summary.usage.total_tokens)} tokens, ${formatUsd(summary.usage.total_cost, 2)}`,
           summary.groups.length === 0 ? "no requests" : renderGroups(summary.groups, "model", path),
         ),
+    ...(isUnknown(tenant, path) ? [`no request, key, rule or budget names ${path}`] : []),
     part("BUDGETS", renderBudgets({ items: budgets, serverTime })),
     part("LIMITS", renderRules({ items: rate_limits, serverTime })),
     part("KEYS", renderKeys(keys)),
     part("LAST REFUSALS", eventTable(refusals, refusalColumns)),
     part("LAST FAILURES", eventTable(failures, failureColumns)),
   ].join("\n\n");
+}
+
+/** Whether nothing has this path, as after a slip of the pen. */
+function isUnknown({ usage, rate_limits, budgets, keys, refusals }: Tenant, path: string): boolean {
+  const isNamed = ({ user_path, subject }: Listed): boolean => (user_path ?? subject) === path;
+  return (
+    (usage === null || readSummary(usage).usage.total_requests === 0) &&
+    keys.length === 0 &&
+    refusals.length === 0 &&
+    ![...rate_limits, ...budgets].some(isNamed)
+  );
 }
 
 function eventTable(events: readonly Listed[], columns: readonly Column<Listed>[]): string {
@@ -174,4 +195,5 @@ const failureColumns: readonly Column<Listed>[] = [
   column("PROVIDER", "provider"),
   column("MODEL", "model"),
   column("REQUEST", "request_id"),
+  column("WHY", "error"),
 ];

@@ -11,7 +11,10 @@ export function renderRequest(detail: RequestDetail): string {
   const { request_id: id, request, records, refusal } = detail;
   const last = records.find(({ status }) => status !== 102) ?? records[0];
   const status = request?.status ?? last?.status;
-  const how = request === null ? (refusal === null ? "answered" : "refused") : request.kind;
+  const ended = (status ?? 200) < 400 ? "answered" : status === 499 ? "canceled" : "failed";
+  const how = request?.kind ?? (refusal === null ? ended : "refused");
+  const error = errorOf(request?.error_code, request?.error_message);
+  const refusedBy = refusal === null ? (request?.rule ?? "") : withCurrency(refusal.message);
   const fields: Field[] = [];
   const add = (name: string, value: string | null | undefined): void => {
     if (value !== null && value !== undefined && value !== "") fields.push([name, value]);
@@ -26,14 +29,17 @@ export function renderRequest(detail: RequestDetail): string {
   add("trace id", request?.trace_id);
   add("model asked", request?.model ?? last?.requested_model ?? refusal?.model);
   add("target", request?.target ?? (last === undefined ? null : targetOf(last)));
-  add("error", errorOf(request?.error_code, request?.error_message));
-  add("refused by", refusal === null ? request?.rule : withCurrency(refusal.message));
-  add("note", request?.note);
+  add("error", error);
+  // A sentence once.
+  if (!error.includes(refusedBy)) add("refused by", refusedBy);
+  if (!error.includes(request?.note ?? "")) add("note", request?.note);
   add("dropped", request?.dropped.join(", "));
   add("took", milliseconds(request?.duration_ms ?? last?.latency_ms));
   add("first byte", milliseconds(request?.first_byte_ms ?? last?.first_byte_ms));
   for (const record of records) {
-    const name = record === last ? "" : record.status === 102 ? "part: " : `${record.status}: `;
+    const isPart = record.status === 102;
+    const name =
+      record === last ? "" : isPart ? "charged earlier: " : `attempt with ${record.status}: `;
     add(`${name}tokens`, tokensOf(record));
     add(`${name}cost`, costOf(record));
     add(`${name}provider's id`, record.provider_request_id);
@@ -89,6 +95,7 @@ export const attemptColumns: readonly Column<AttemptItem>[] = [
   },
   { title: "TOOK", align: "right", text: ({ duration_ms }) => `${formatCount(duration_ms)} ms` },
   { title: "RETRY", align: "right", text: ({ retry }) => String(retry) },
+  { title: "GIVEN", align: "left", text: ({ given }) => (given ? "yes" : "no") },
   { title: "PROVIDER'S ID", align: "left", text: (attempt) => attempt.provider_request_id ?? "-" },
   {
     title: "WHY",

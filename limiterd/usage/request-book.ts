@@ -269,6 +269,7 @@ function requestItem({ atMs, report }: KeptRequest): RequestItem {
         provider_request_id: attempt.provider_request_id ?? null,
         error_code: attempt.error_code ?? null,
         error_message: attempt.error_message ?? null,
+        given: attempt.given ?? false,
       }),
     ),
     error_code: report.error_code ?? null,

@@ -26,6 +26,7 @@ import type { Gateway } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
 import { parseTraceparent } from "../http/trace-context.js";
 import type { Refused } from "../metrics/proxy-counts.js";
+import { failureKindOf, inWords } from "../metrics/request-reports.js";
 import type { SpanAttributes } from "../metrics/spans/spans.js";
 import type { RequestRecord } from "../request-record.js";
 
@@ -242,7 +243,7 @@ export function reportDetails(
     reports.agent(record.session, redactKeys(agent), endedMonoMs);
   const isPlain = kind === "answered" && !hasDetails(record);
   if (!isPlain && reports.hasRoom(kind !== "failed"))
-    reports.add(detailsOf(ended, kind), endedMonoMs);
+    reports.add(detailsOf(ended, kind, reports.texts), endedMonoMs);
 }
 
 function kindOf({ status, outcome, breach }: RequestRecord): RequestKind {
@@ -272,10 +273,15 @@ function hasDetails({ attempts, dropped, note, traceId }: RequestRecord): boolea
 function detailsOf(
   { exchange, record, endedMonoMs }: EndedRequest,
   kind: RequestKind,
+  texts: boolean,
 ): RequestReport {
   const { startedMonoMs, firstByteMonoMs, target, attempts, breach, bug } = record;
   const agent = exchange.header("user-agent");
-  const error = exchange.failure ?? attempts?.at(-1)?.forwarded.error ?? null;
+  const given = attempts?.find((attempt) => isGiven(attempt, record)) ?? attempts?.at(-1);
+  const error = exchange.failure ?? given?.forwarded.error ?? null;
+  // Sluice's own words quote no prompt, unless they say what is wrong with a request.
+  const isOwn = attempts === null && (kind === "refused" || kind === "denied");
+  const hasTexts = texts || isOwn;
   const note = record.note ?? (bug === null ? "" : "a bug in Sluice ended it: see the log");
   return withoutAbsent({
     request_id: exchange.id,
@@ -295,33 +301,42 @@ function detailsOf(
     trace_id: cut(record.traceId),
     duration_ms: wholeMs(endedMonoMs - startedMonoMs),
     first_byte_ms: firstByteMonoMs === null ? undefined : wholeMs(firstByteMonoMs - startedMonoMs),
-    attempts: attempts?.slice(0, attemptsMax).map(attemptOf),
+    attempts: attempts?.slice(0, attemptsMax).map((attempt) => attemptOf(attempt, record, texts)),
     error_code: cut(error?.code ?? null),
-    error_message: cut(error?.message ?? null, messageCharsMax),
+    error_message: hasTexts ? messageOf(error) : undefined,
     rule: breach === null ? undefined : cut(ruleText(breach)),
-    note: cut(note, messageCharsMax),
+    note: hasTexts ? cut(inWords(note), messageCharsMax) : undefined,
     dropped: record.dropped?.slice(0, droppedMax).map((field) => cut(field) ?? ""),
   });
 }
 
-function attemptOf({
-  target,
-  ms,
-  retry,
-  forwarded,
-}: NonNullable<RequestRecord["attempts"]>[number]): AttemptReport {
+type Attempt = NonNullable<RequestRecord["attempts"]>[number];
+
+/** Whether the client got the answer or the error of this attempt. */
+function isGiven({ forwarded }: Attempt, { given }: RequestRecord): boolean {
+  return forwarded.finish === given;
+}
+
+function messageOf(error: { readonly message: string } | null | undefined): string | undefined {
+  return error == null ? undefined : cut(inWords(error.message), messageCharsMax);
+}
+
+function attemptOf(attempt: Attempt, record: RequestRecord, texts: boolean): AttemptReport {
+  const { target, ms, retry, forwarded } = attempt;
   const { status, outcome, failed, error, providerRequestId = "" } = forwarded;
   const isAnswered = outcome === "complete" && status < 400;
   const given = error == null ? status : error.status;
+  const why = texts ? inWords(failed?.why ?? outcome) : (failureKindOf(forwarded) ?? outcome);
   return withoutAbsent({
     target: cut(targetName(target))!,
     status: given === 0 ? undefined : given,
     duration_ms: wholeMs(ms),
     retry: retry === 0 ? undefined : retry,
-    reason: isAnswered ? undefined : cut(failed?.why ?? outcome),
+    reason: isAnswered ? undefined : cut(why),
     provider_request_id: cut(providerRequestId),
     error_code: cut(error?.code ?? null),
-    error_message: cut(error?.message ?? null, messageCharsMax),
+    error_message: texts ? messageOf(error) : undefined,
+    given: isGiven(attempt, record) ? true : undefined,
   });
 }
 

@@ -51,6 +51,7 @@ export class RequestReports {
   readonly #ports: ReportPorts;
   /** Whether details are kept. */
   readonly #details: boolean;
+  readonly texts: boolean;
   #waiting: Detail[] = [];
   #counts = requestKinds.map(() => 0);
   #tokens = 0;
@@ -62,14 +63,19 @@ export class RequestReports {
   #isScheduled = false;
   #isEmpty = true;
 
-  constructor(ports: ReportPorts, { details }: { readonly details: boolean }) {
+  /** `texts`: whether details have the messages of errors, which may quote a prompt. */
+  constructor(
+    ports: ReportPorts,
+    { details, texts }: { readonly details: boolean; readonly texts: boolean },
+  ) {
     this.#ports = ports;
     this.#details = details;
+    this.texts = texts;
   }
 
   /** Counts an attempt at a target. */
   attempt(attempt: EndedAttempt): void {
-    this.#of(attempt.target).add(attempt);
+    this.#of(attempt.target).add(attempt, this.texts);
     this.#schedule();
   }
 
@@ -185,13 +191,13 @@ class TargetTraffic {
     this.#model = model;
   }
 
-  add({ startedMonoMs, endedMonoMs, stream, forwarded }: EndedAttempt): void {
+  add({ startedMonoMs, endedMonoMs, stream, forwarded }: EndedAttempt, texts: boolean): void {
     const { usage, estimated, firstByteMonoMs } = forwarded;
     this.attempts++;
     const kind = failureKindOf(forwarded);
     if (kind !== null) {
       this.#failures[failureKinds.indexOf(kind)]!++;
-      this.#lastError = { text: errorText(forwarded, kind), monoMs: endedMonoMs };
+      this.#lastError = { text: errorText(forwarded, kind, texts), monoMs: endedMonoMs };
       return;
     }
     this.#whole[bucketOf(endedMonoMs - startedMonoMs)]!++;
@@ -263,8 +269,24 @@ export function failureKindOf({
   return given >= 400 && given < 500 ? "invalid_request" : "server_error";
 }
 
-function errorText({ status, error }: FailedAttempt, kind: FailureKind): string {
+function errorText({ status, error }: FailedAttempt, kind: FailureKind, texts: boolean): string {
   if (error == null) return `${kind} ${status}`;
-  const { status: given, message } = error;
-  return redactKeys(`${given === 0 ? "" : `${given} `}${message}`).slice(0, messageCharsMax);
+  const { status: given, code, message } = error;
+  const text = texts ? inWords(message) : (code ?? kind);
+  return redactKeys(`${given === 0 ? "" : `${given} `}${text}`).slice(0, messageCharsMax);
+}
+
+const words: Readonly<Record<string, string>> = {
+  UND_ERR_SOCKET: "the provider closed the connection",
+  ECONNRESET: "the provider reset the connection",
+  ECONNREFUSED: "the provider refuses connections",
+  EPIPE: "the provider closed the connection",
+  ENOTFOUND: "the provider's host name is unknown",
+  UND_ERR_CONNECT_TIMEOUT: "the connection wasn't made in time",
+  ETIMEDOUT: "the provider didn't answer in time",
+};
+
+/** A message with words for the codes of Node and undici. */
+export function inWords(message: string): string {
+  return message.replace(/\b(?:UND_ERR_[A-Z_]+|E[A-Z]{4,})\b/g, (code) => words[code] ?? code);
 }

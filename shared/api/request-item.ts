@@ -47,6 +47,8 @@ export interface AttemptItem {
   /** The provider's code and message, shortened. */
   readonly error_code: string | null;
   readonly error_message: string | null;
+  /** Whether the client got its answer or error. */
+  readonly given: boolean;
 }
 
 /** A request that failed, was refused, or has something that its usage record lacks. */

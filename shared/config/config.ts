@@ -270,6 +270,8 @@ export interface Config extends TelemetryConfig, WithCluster {
   readonly usageRetentionDays: number;
   /** Requests whose details the daemon keeps; 0: none. */
   readonly requestDetailsMax: number;
+  /** Whether these details have the messages of errors, which may quote a prompt. */
+  readonly keepsErrorTexts: boolean;
   /** Days. */
   readonly auditRetentionDays: number;
   readonly background: BackgroundConfig;

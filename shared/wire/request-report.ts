@@ -1,7 +1,7 @@
 /**
  * What a proxy reports of its requests beyond their settles, once a second (`requests.report`):
  * details of requests that failed, were refused or took several attempts, counts of requests, and
- * the traffic of each target. Never prompts or answers.
+ * the traffic of each target. Never prompts or answers, except what a provider's error quotes.
  */
 import { failureKinds, type RequestKind, requestKinds } from "../api/request-item.js";
 import { bad, type Checked, good, isCount, isObject } from "../checked.js";
@@ -16,6 +16,8 @@ export interface AttemptReport {
   readonly provider_request_id?: string | undefined;
   readonly error_code?: string | undefined;
   readonly error_message?: string | undefined;
+  /** Whether the client got its answer or error. */
+  readonly given?: boolean | undefined;
 }
 
 /** A request's details as they are sent and stored; fields without a value are absent. */
@@ -201,7 +203,8 @@ function isAttempt(value: unknown): value is AttemptReport {
     isTextOrAbsent(value["reason"]) &&
     isTextOrAbsent(value["provider_request_id"]) &&
     isTextOrAbsent(value["error_code"]) &&
-    isTextOrAbsent(value["error_message"], messageCharsMax)
+    isTextOrAbsent(value["error_message"], messageCharsMax) &&
+    (value["given"] === undefined || typeof value["given"] === "boolean")
   );
 }
 

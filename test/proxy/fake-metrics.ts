@@ -34,7 +34,7 @@ export function fakeMetrics(
       monoMs: () => 0,
       schedule() {},
     },
-    { details: true },
+    { details: true, texts: true },
   );
   return {
     counts,

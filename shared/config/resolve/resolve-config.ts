@@ -161,6 +161,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
     usageEnabled: values.usageEnabled,
     usageRetentionDays: values.usageRetentionDays,
     requestDetailsMax: values.requestDetailsMax,
+    keepsErrorTexts: values.keepsErrorTexts,
     auditRetentionDays: values.auditRetentionDays,
     background: {
       lookMs: values.backgroundLookMs,

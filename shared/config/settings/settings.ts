@@ -376,6 +376,13 @@ const usageSettings = {
     meaning:
       "The latest failed requests whose details the daemon keeps, and as many that were refused or took several attempts; 0: none.",
   }),
+  keepsErrorTexts: setting({
+    path: "usage.request_messages",
+    kind: boolean,
+    defaultValue: true,
+    meaning:
+      "Keeps the messages of errors in these details; a provider's may quote the prompt. false: codes only.",
+  }),
   auditRetentionDays: setting({
     path: "audit.retention_days",
     env: "AUDIT_RETENTION_DAYS",

@@ -15,6 +15,7 @@ import { makeSite } from "../../support/processes/processes.js";
 const provider = createServer((request, response) => {
   request.resume();
   request.on("end", () => {
+    if (request.url?.startsWith("/gone/") === true) return void request.socket.destroy();
     const isBusy = request.url?.startsWith("/busy/") === true;
     response.writeHead(isBusy ? 529 : 400, {
       "content-type": "application/json",
@@ -43,7 +44,12 @@ providers:
   simulator: { type: simulator }
   busy: { type: openai, base_url: "http://127.0.0.1:${port}/busy", api_key: key-of-provider, models: [m] }
   strict: { type: openai, base_url: "http://127.0.0.1:${port}/strict", api_key: key-of-provider, models: [m] }
+  crowded: { type: openai, base_url: "http://127.0.0.1:${port}/busy", api_key: key-of-provider, models: [m] }
+  gone: { type: openai, base_url: "http://127.0.0.1:${port}/gone", api_key: key-of-provider, models: [m] }
 virtual_models:
+  neither:
+    strategy: failover
+    targets: [{ model: crowded/m }, { model: gone/m }]
   both:
     strategy: failover
     targets: [{ model: busy/m }, { model: simulator/sim-fast }]
@@ -113,8 +119,14 @@ t.test("a failover shows each attempt, and its usage", async (t) => {
             error_message: "the engine is overloaded",
             provider_request_id: "req_of_provider",
           },
-          { target: "busy/m", status: 529, retry: 1 },
-          { target: "simulator/sim-fast", status: 200, reason: null, error_message: null },
+          { target: "busy/m", status: 529, retry: 1, given: false },
+          {
+            target: "simulator/sim-fast",
+            status: 200,
+            reason: null,
+            error_message: null,
+            given: true,
+          },
         ],
       },
       records: [{ request_id: failedOver, total_tokens: Number, status: 200 }],
@@ -122,6 +134,15 @@ t.test("a failover shows each attempt, and its usage", async (t) => {
     }),
   );
   t.equal(detail.request?.attempts.length, 3);
+});
+
+t.test("a failure of all targets shows the one that the client got", async (t) => {
+  const id = await ask({ model: "neither" });
+  const { request } = await detailOf(id);
+  const given = request?.attempts.filter((attempt) => attempt.given) ?? [];
+  t.match(given, exactly([{ target: request?.target, error_message: request?.error_message }]));
+  t.equal(request?.attempts.at(-1)?.given, false, "it isn't the last");
+  t.notMatch(JSON.stringify(request), /ECONNRESET|UND_ERR_SOCKET/);
 });
 
 t.test("a failure shows the provider's code and message", async (t) => {
@@ -249,6 +270,12 @@ t.test("the command line answers the same", async (t) => {
   t.match(await run(["requests", "--kind", "odd", ...here]), {
     exitCode: 2,
     err: /--kind must be/,
+  });
+  t.match(await run(["tenant", "/team", ...here]), {
+    out: /LAST FAILURES\n.* WHY[\s\S]*the engine is overloaded/,
+  });
+  t.match(await run(["tenant", "/nope", ...here]), {
+    out: /no request, key, rule or budget names \/nope/,
   });
   t.match(await run(["sessions", ...here]), { out: /s1 .*\/team/ });
   t.match(await run(["providers", "traffic", ...here]), { out: /busy\/m .* 100.0 %/ });

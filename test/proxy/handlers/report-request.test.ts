@@ -1,11 +1,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { logRequest, requestAttributes } from "../../../proxy/handlers/report-request.js";
+import {
+  logRequest,
+  reportDetails,
+  requestAttributes,
+} from "../../../proxy/handlers/report-request.js";
 import type { Admission } from "../../../proxy/limiter/limiter.js";
 import { RequestRecord } from "../../../proxy/request-record.js";
 import type { Log } from "../../../shared/log.js";
 import { requestFields } from "../../../shared/logging/log-fields.js";
+import type { RequestReport } from "../../../shared/wire/request-report.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { root } from "../../tidy/source-tree.js";
 import { FakeExchange } from "../fake-exchange.js";
@@ -329,4 +334,57 @@ t.test("a key in a path is cut out", async (t) => {
     recordOf((r) => r.end(404, "refused")),
   );
   t.notMatch(String(attributes["url.path"]), /b{5}/);
+});
+
+t.test("details have the texts of errors if the operator wants them", async (t) => {
+  const finish = (): void => {};
+  const error = { status: 400, code: "context_window", message: "a secret of the prompt" };
+  const why = "400 a secret of the prompt";
+  const failed = {
+    why,
+    status: 400,
+    credentials: false,
+    answered: true,
+    retryAfterMs: null,
+    worthRetrying: false,
+  };
+  const detailOf = (texts: boolean): RequestReport => {
+    const record = new RequestRecord(0);
+    record.endpoint = "chat_completions";
+    const target = { provider: "one", model: "m" };
+    const forwarded = { status: 400, outcome: "upstream_error" as const, failed, error, finish };
+    record.attempted({ target, ms: 1, retry: 0, forwarded });
+    record.end(400, "upstream_error");
+    record.given = finish;
+    record.note = why;
+    const added: RequestReport[] = [];
+    const reports = {
+      texts,
+      ended: () => {},
+      hasRoom: () => true,
+      add: (report: RequestReport) => added.push(report),
+    };
+    const exchange = {
+      id: "r",
+      method: "POST",
+      path: "/",
+      failure: error,
+      header: (): undefined => undefined,
+    };
+    reportDetails(
+      { metrics: { reports } } as unknown as Parameters<typeof reportDetails>[0],
+      { exchange, record, endedMonoMs: 1 } as unknown as Parameters<typeof reportDetails>[1],
+    );
+    return added[0]!;
+  };
+  t.match(detailOf(true), exactly({ error_message: error.message, attempts: [{ given: true }] }));
+  const codes = detailOf(false);
+  t.match(
+    codes,
+    exactly({
+      error_code: "context_window",
+      attempts: [{ reason: "invalid_request", error_code: "context_window" }],
+    }),
+  );
+  t.notMatch(JSON.stringify(codes), /secret/);
 });

@@ -34,7 +34,7 @@ const attempt: EndedAttempt = {
   },
 };
 
-function collecting(details = true) {
+function collecting(details = true, texts = true) {
   const sent: TrafficReportBody[] = [];
   let due = (): void => {};
   const link = { reachable: true };
@@ -57,7 +57,7 @@ function collecting(details = true) {
         due = run;
       },
     },
-    { details },
+    { details, texts },
   );
   return { reports, sent, link, tick: () => due() };
 }
@@ -132,6 +132,15 @@ t.test("details, targets and agents are bounded", async (t) => {
   t.match(sent[0]?.targets.at(-1), { provider: "other", model: "other", attempts: 800 });
   t.equal(sent[0]?.agents.length, 200);
   t.equal(collecting(false).reports.hasRoom(false), false, "none are kept");
+});
+
+t.test("an operator may keep the codes of errors alone", async (t) => {
+  const { reports, sent, tick } = collecting(true, false);
+  const error = { status: 400, code: "context_window", message: "a secret of the prompt" };
+  const failed = { ...attempt.forwarded, status: 400, outcome: "upstream_error" as const };
+  reports.attempt({ ...attempt, forwarded: { ...failed, error } });
+  tick();
+  t.match(sent[0], exactly({ targets: [{ last_error: "400 context_window" }] }));
 });
 
 t.test("a failure has a kind", async (t) => {

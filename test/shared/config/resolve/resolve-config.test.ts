@@ -93,6 +93,7 @@ const builtIn: Config = {
   usageEnabled: true,
   usageRetentionDays: 400,
   requestDetailsMax: 10_000,
+  keepsErrorTexts: true,
   auditRetentionDays: 365,
   background: { lookMs: 60_000, waitMs: 86_400_000, max: 10_000 },
   storeBytesMax: null,

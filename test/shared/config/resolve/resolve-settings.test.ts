@@ -111,6 +111,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     usageEnabled: ["off", true, false],
     usageRetentionDays: ["30", 90, 30],
     requestDetailsMax: ["30", 90, 30],
+    keepsErrorTexts: ["", false, false],
     auditRetentionDays: ["30", 90, 30],
     backgroundLookMs: ["", 5, 5000],
     backgroundWaitMs: ["", 5, 5000],
