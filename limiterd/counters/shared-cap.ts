@@ -7,6 +7,7 @@
 import {
   type ChildShare,
   type ChildShares,
+  isSameShares,
   minShareDefault,
   shareOfChild,
 } from "../../shared/domain/child-shares.js";
@@ -29,7 +30,6 @@ interface Sharer {
   askedMs: number;
   /** When the cap, or what others may claim of it, last refused a request of the child. */
   shortMs: number;
-  isWaiting: boolean;
   /** Tokens, pico-dollars or requests, divided by its weight. */
   service: number;
   /** The moving average of what its requests cost; null before the first. */
@@ -67,6 +67,9 @@ interface Division {
 export class SharedCap {
   readonly #ports: SharedCapPorts;
   readonly #sharers = new Map<string, Sharer>();
+  readonly #waiting = new Set<Sharer>();
+  /** The most service of any child. */
+  #most = 0;
   /** The last refusal of any child. */
   #shortMs = Number.NEGATIVE_INFINITY;
   /** Whether the last refusal was for what others may claim, so that these may be admitted. */
@@ -101,13 +104,15 @@ export class SharedCap {
   }
 
   /**
-   * Call before a child asks: one that comes back from idle starts at the least service of the
-   * active ones, with neither credit for its absence nor a debt.
+   * Call before a child asks: one of which no request waits starts at the least service of those
+   * that wait, with no credit for its absence; if none wait, at the most of all, so that none has a
+   * debt.
    */
   returns(name: string, nowMs: number): void {
     const sharer = this.#sharer(name, nowMs);
-    if (sharer === undefined || this.#isActive(sharer)) return;
-    sharer.service = Math.max(sharer.service, this.#leastActive() ?? sharer.service);
+    this.#currentShares();
+    if (sharer === undefined || this.#waiting.has(sharer)) return;
+    sharer.service += Math.max(0, this.#level() - this.#serviceOf(sharer));
   }
 
   /** Adds what a request of the child has used; until it ends, its probable cost is reserved. */
@@ -115,6 +120,7 @@ export class SharedCap {
     const sharer = this.#sharers.get(name);
     if (sharer === undefined) return;
     sharer.service += amount / this.#shareOf(name).weight;
+    this.#most = Math.max(this.#most, sharer.service);
     const { meanCost } = sharer;
     sharer.meanCost = meanCost === null ? amount : 0.8 * meanCost + 0.2 * amount;
   }
@@ -134,9 +140,9 @@ export class SharedCap {
     { cap, waits }: { readonly cap: number; readonly waits: boolean },
     nowMs: number,
   ): Division | null {
-    const shares = this.#ports.shares();
+    const shares = this.#currentShares();
     const isContended = this.#isRecent(this.#shortMs, nowMs);
-    if (!isContended && !this.#hasFloors(shares)) return null;
+    if (!isContended && !this.#floorsExist) return null;
     const byWeight = isContended && !waits;
     const sharers: Contender[] = [{ name, ...this.#shareOf(name), isShort: true }];
     for (const sharer of this.#sharers.values()) {
@@ -180,13 +186,13 @@ export class SharedCap {
   /** The child has a first waiter. */
   joins(name: string): void {
     const sharer = this.#sharer(name);
-    if (sharer !== undefined) sharer.isWaiting = true;
+    if (sharer !== undefined) this.#waiting.add(sharer);
   }
 
   /** The child has no waiter left. */
   leaves(name: string): void {
     const sharer = this.#sharers.get(name);
-    if (sharer !== undefined) sharer.isWaiting = false;
+    if (sharer !== undefined) this.#waiting.delete(sharer);
   }
 
   /**
@@ -194,7 +200,7 @@ export class SharedCap {
    * before them the others once they have been passed over for their minimum.
    */
   inOrder(): string[] {
-    const waiting = this.#waiting();
+    const waiting = this.#viewsOfWaiting();
     const top = highest(waiting);
     const isLowerFirst = waiting.some(
       ({ priority, cost }) => priority < top && this.#owedToLower >= cost,
@@ -214,7 +220,7 @@ export class SharedCap {
   /** A waiter of the child is admitted: call it before its slot is taken. */
   admitted(name: string): void {
     const sharer = this.#sharers.get(name);
-    const waiting = this.#waiting();
+    const waiting = this.#viewsOfWaiting();
     const top = highest(waiting);
     const hasLower = waiting.some(({ priority }) => priority < top);
     if (sharer === undefined || !hasLower) {
@@ -229,29 +235,32 @@ export class SharedCap {
 
   /** Whether a child that doesn't wait has this much left of its floor. */
   isBelowFloor(name: string, used: number, cap: number): boolean {
+    const sharer = this.#sharers.get(name);
     return (
-      this.#sharers.get(name)?.isWaiting !== true &&
+      (sharer === undefined || !this.#waiting.has(sharer)) &&
       used + 1 <= whole(this.#shareOf(name).floor * cap)
     );
   }
 
-  #hasFloors(shares: ChildShares): boolean {
-    if (shares !== this.#readShares) {
-      this.#readShares = shares;
-      this.#floorsExist = hasFloors(shares);
-    }
-    return this.#floorsExist;
+  /** Other shares than before: all children start at one service, with no debt for the old ones. */
+  #currentShares(): ChildShares {
+    const shares = this.#ports.shares();
+    const before = this.#readShares;
+    if (shares === before) return shares;
+    this.#readShares = shares;
+    this.#floorsExist = hasFloors(shares);
+    if (before !== null && !isSameShares({ childShares: before }, { childShares: shares }))
+      for (const sharer of this.#sharers.values()) sharer.service = this.#most;
+    return shares;
   }
 
-  #waiting(): readonly WaitingSharer[] {
-    return [...this.#sharers.values()]
-      .filter(({ isWaiting }) => isWaiting)
-      .map((sharer) => ({
-        name: sharer.name,
-        priority: this.#shareOf(sharer.name).priority,
-        service: this.#serviceOf(sharer),
-        cost: sharer.meanCost ?? firstCost,
-      }));
+  #viewsOfWaiting(): readonly WaitingSharer[] {
+    return [...this.#waiting].map((sharer) => ({
+      name: sharer.name,
+      priority: this.#shareOf(sharer.name).priority,
+      service: this.#serviceOf(sharer),
+      cost: sharer.meanCost ?? firstCost,
+    }));
   }
 
   #serviceOf({ name, service, meanCost }: Sharer): number {
@@ -260,22 +269,20 @@ export class SharedCap {
     return service + reserved / this.#shareOf(name).weight;
   }
 
-  #leastActive(): number | null {
-    let least: number | null = null;
-    for (const sharer of this.#sharers.values()) {
-      if (!this.#isActive(sharer)) continue;
-      const service = this.#serviceOf(sharer);
-      if (least === null || service < least) least = service;
-    }
+  /** The service at which a child starts. */
+  #level(): number {
+    if (this.#waiting.size === 0) return this.#most;
+    let least = Number.POSITIVE_INFINITY;
+    for (const sharer of this.#waiting) least = Math.min(least, this.#serviceOf(sharer));
     return least;
   }
 
-  #isActive({ name, isWaiting }: Sharer): boolean {
-    return isWaiting || this.#ports.running(name) > 0;
+  #isActive(sharer: Sharer): boolean {
+    return this.#waiting.has(sharer) || this.#ports.running(sharer.name) > 0;
   }
 
   #wants(sharer: Sharer, nowMs: number): boolean {
-    return sharer.isWaiting || this.#isRecent(sharer.askedMs, nowMs);
+    return this.#waiting.has(sharer) || this.#isRecent(sharer.askedMs, nowMs);
   }
 
   /** Either way, because the clock may have been set back. */
@@ -297,8 +304,7 @@ export class SharedCap {
       name,
       askedMs: Number.NEGATIVE_INFINITY,
       shortMs: Number.NEGATIVE_INFINITY,
-      isWaiting: false,
-      service: this.#leastActive() ?? 0,
+      service: this.#level(),
       meanCost: null,
     };
     this.#sharers.set(name, sharer);

@@ -68,7 +68,7 @@ export function disconnect(state: DaemonState, peer: PeerState, nowMs: number): 
   state.backups.ended(peer);
   state.waiters.disconnected(peer);
   releaseAllLeases(peer);
-  state.waiters.afterMessage(state.book.version, nowMs);
+  state.waiters.afterMessage(state.book.revision, nowMs);
   state.book.reclaim();
   if (peer.proxy !== null) {
     if (peer.proxy.peer === peer) peer.proxy.peer = null;

@@ -42,7 +42,7 @@ export function handleFrame(
   if (message === null) return false;
   state.shares?.enter();
   const valid = handleMessage(state, peer, message, nowMs);
-  state.waiters.afterMessage(state.book.version, nowMs);
+  state.waiters.afterMessage(state.book.revision, nowMs);
   state.book.reclaim();
   return valid;
 }

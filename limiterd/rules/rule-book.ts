@@ -76,6 +76,7 @@ export class RuleBook {
   /** The rules and parts whose caps are shared. */
   readonly shared = new Set<Rule>();
   #version = 0;
+  #edits = 0;
   /** The shadow rules whose notes the store lacks. */
   readonly #refused = new Set<Rule>();
   /** How often all rules were reset, and the lsn of the last time. */
@@ -125,6 +126,11 @@ export class RuleBook {
     return this.#version;
   }
 
+  /** Changes with the version and with each edit: a rule may have room that it hadn't. */
+  get revision(): number {
+    return this.#version + this.#edits;
+  }
+
   /** No rule is older than this moment; infinite without rules. */
   get sinceMs(): number {
     return this.ruleSet.sinceMs;
@@ -146,6 +152,7 @@ export class RuleBook {
       this.#editTenants(known, nowMs, lsn);
       if (isElsewhere) this.shareAnew(known);
       this.#editParts(known, { nowMs, lsn, isElsewhere });
+      this.#edits++;
       return known;
     }
     this.#remove(known);

@@ -45,8 +45,8 @@ export class Waiters implements WaitersAhead {
   readonly #onFreed = (counter: Counter): void => this.queues.wake(keyOf(counter));
   #isScheduled = false;
   #judgedPath = "/";
-  /** The version of the rules at the last turn. */
-  #bookVersion = 0;
+  /** The revision of the rules at the last turn. */
+  #bookRevision = 0;
   /** Requests that have waited, since the start. */
   waited = 0;
 
@@ -116,10 +116,10 @@ export class Waiters implements WaitersAhead {
   }
 
   /** Call at the end of each message: looks at queues that it has woken. */
-  afterMessage(bookVersion: number, nowMs: number): void {
+  afterMessage(bookRevision: number, nowMs: number): void {
     if (this.size === 0) return;
-    if (this.#bookVersion !== bookVersion) this.queues.wakeAll();
-    this.#bookVersion = bookVersion;
+    if (this.#bookRevision !== bookRevision) this.queues.wakeAll();
+    this.#bookRevision = bookRevision;
     if (this.queues.isWoken) this.#turn(nowMs);
   }
 

@@ -8,6 +8,7 @@ import { simulateCaps } from "./caps/simulate-caps.js";
 import { simulateHosts } from "./hosts/simulate-hosts.js";
 import { mutants } from "./mutants/mutants.js";
 import { runMutant } from "./mutants/run-mutant.js";
+import { simulateShares } from "./shares/simulate-shares.js";
 import { type SimulationResult, simulate } from "./simulate.js";
 
 const { values: flags } = parseArgs({
@@ -18,6 +19,7 @@ const { values: flags } = parseArgs({
     minutes: { type: "string" },
     hosts: { type: "boolean" },
     caps: { type: "boolean" },
+    shares: { type: "boolean" },
     mutant: { type: "string" },
     mutants: { type: "boolean" },
     "until-caught": { type: "boolean" },
@@ -25,7 +27,9 @@ const { values: flags } = parseArgs({
   },
 });
 
-const simulateSeed = flags.hosts ? simulateHosts : flags.caps ? simulateCaps : simulate;
+const variants = { hosts: simulateHosts, caps: simulateCaps, shares: simulateShares };
+const variant = (["hosts", "caps", "shares"] as const).find((name) => flags[name]);
+const simulateSeed = variant === undefined ? simulate : variants[variant];
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
@@ -37,7 +41,7 @@ function hex(seed: number): string {
 
 function printViolation({ seed, violation, lines }: SimulationResult): void {
   print(
-    `\nseed ${hex(seed)}: ${violation}\n\nthe end of its trace:\n${lines.join("\n")}\n\nreplay it with: npm run heavy -- sim ${flags.hosts ? "--hosts " : flags.caps ? "--caps " : ""}--seed ${hex(seed)}\n`,
+    `\nseed ${hex(seed)}: ${violation}\n\nthe end of its trace:\n${lines.join("\n")}\n\nreplay it with: npm run heavy -- sim ${variant === undefined ? "" : `--${variant} `}--seed ${hex(seed)}\n`,
   );
 }
 

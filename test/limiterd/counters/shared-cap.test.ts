@@ -149,6 +149,49 @@ t.test("a child that comes back from idle has neither credit nor debt", async (t
   t.ok(gained >= 90 && gained <= 110, `${gained} of 200`);
 });
 
+t.test("a child that was served while none waited has no debt", async (t) => {
+  const tenants = ["alone", "back"].map((name) => ({ name, weight: 1, costMax: 10 }));
+  const all = new Slots(tenants, {});
+  all.joins("back");
+  all.cap.leaves("back");
+  all.joins("alone");
+  for (let i = 0; i < 100; i++) {
+    all.start("alone", 10);
+    all.end(0);
+  }
+  all.cap.leaves("alone");
+  all.joins("back");
+  all.joins("alone");
+  const before = all.served.get("alone")!;
+  for (let i = 0; i < 20; i++) {
+    all.start(all.cap.inOrder()[0]!, 10);
+    all.end(0);
+  }
+  const gained = all.served.get("alone")! - before;
+  t.ok(gained >= 90 && gained <= 110, `${gained} of 200`);
+});
+
+t.test("a child that always has a request running, and none waiting, gets no credit", async (t) => {
+  const tenants = ["busy", "steady"].map((name) => ({ name, weight: 1, costMax: 10 }));
+  const all = new Slots(tenants, {});
+  all.joins("steady");
+  all.cap.leaves("steady");
+  all.start("steady", 10);
+  all.joins("busy");
+  for (let i = 0; i < 100; i++) {
+    all.start("busy", 10);
+    all.end(1);
+  }
+  all.joins("steady");
+  const before = all.served.get("steady")!;
+  for (let i = 0; i < 20; i++) {
+    all.start(all.cap.inOrder()[0]!, 10);
+    all.end(0);
+  }
+  const gained = all.served.get("steady")! - before;
+  t.ok(gained >= 90 && gained <= 120, `${gained} of 200`);
+});
+
 t.test("a higher priority comes first, and the lower ones get their minimum", async (t) => {
   const tenants = ["a", "b", "c"].map((name) => ({ name, weight: 1, costMax: 10 }));
   const children = { a: { priority: 2 }, b: { priority: 1 } };

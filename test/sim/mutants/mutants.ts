@@ -5,6 +5,7 @@ import { durabilityMutants } from "./durability-mutants.js";
 import { hostsMutants } from "./hosts-mutants.js";
 import { ledgerMutants } from "./ledger-mutants.js";
 import type { Mutant } from "./mutant.js";
+import { sharesMutants } from "./shares-mutants.js";
 import { verdictMutants } from "./verdict-mutants.js";
 
 export const mutants: readonly Mutant[] = [
@@ -13,5 +14,6 @@ export const mutants: readonly Mutant[] = [
   ...verdictMutants,
   ...hostsMutants,
   ...capsMutants,
+  ...sharesMutants,
   ...ledgerMutants,
 ];

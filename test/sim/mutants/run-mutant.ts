@@ -80,7 +80,7 @@ export async function runMutant(
       "--seeds",
       String(seeds),
       "--json",
-      ...(simulation === "hosts" || simulation === "caps" ? [`--${simulation}`] : []),
+      ...(simulation === undefined || simulation === "ledger" ? [] : [`--${simulation}`]),
       ...(untilCaught ? ["--until-caught"] : []),
     ];
     return JSON.parse(await output(args)) as MutantRun;

@@ -1,0 +1,80 @@
+/** Bugs in how children share a cap and wait for it, which the simulation of shares finds. */
+import type { Mutant } from "./mutant.js";
+
+const cap = "limiterd/counters/shared-cap.js";
+const queues = "limiterd/waiting/wait-queues.js";
+
+export const sharesMutants: readonly Mutant[] = (
+  [
+    {
+      name: "a new request overtakes those that wait for a shared cap",
+      file: queues,
+      find: "if (looking === null) return Math.max(1, expectedMs(queue, queue.size + 1, nowMs) ?? 1);",
+      put: "if (looking === null) return 0;",
+    },
+    {
+      name: "the next child isn't that with the least service",
+      file: cap,
+      find: "a.service - b.service || (a.name < b.name ? -1 : 1)",
+      put: "(a.name < b.name ? -1 : 1)",
+    },
+    {
+      name: "weights don't count for those that wait",
+      file: cap,
+      find: "sharer.service += amount / this.#shareOf(name).weight;",
+      put: "sharer.service += amount;",
+    },
+    {
+      name: "a floor isn't given back",
+      file: cap,
+      find: "return this.#waiting.has(sharer) || this.#isRecent(sharer.askedMs, nowMs);",
+      put: "return true;",
+      often: false,
+    },
+    {
+      name: "others may use a floor that its owner wants",
+      file: cap,
+      find: "const claimed = isShort ? parts[i] : floor * cap;",
+      put: "const claimed = isShort ? parts[i] : 0;",
+    },
+    {
+      name: "a deleted share is kept",
+      file: "limiterd/rules/rule-book.js",
+      find: "shares: () => rule.definition.childShares ?? {},",
+      put: "shares: ((kept) => () => kept)(rule.definition.childShares ?? {}),",
+    },
+    {
+      name: "an idle child gets credit",
+      file: cap,
+      find: "sharer.service += Math.max(0, this.#level() - this.#serviceOf(sharer));",
+      put: "",
+    },
+    {
+      name: "a child that was alone has a debt",
+      file: cap,
+      find: "if (this.#waiting.size === 0) return this.#most;",
+      put: "if (this.#waiting.size === 0) return 0;",
+      often: false,
+    },
+    {
+      name: "a slot that becomes free wakes none",
+      file: "limiterd/rules/charge.js",
+      find: "counter.rule.onFreed?.(counter);",
+      put: "",
+    },
+    {
+      name: "a floor that refuses one child stops all",
+      file: queues,
+      find: "else if (queue.order.perClass === true) {",
+      put: "else if (false) {",
+      often: false,
+    },
+    {
+      name: "changed shares wake none",
+      file: queues,
+      find: "for (const key of this.#queues.keys()) this.wake(key);",
+      put: "",
+      often: false,
+    },
+  ] as const
+).map((mutant) => ({ often: true, ...mutant, simulation: "shares" as const }));
