@@ -20,6 +20,7 @@ export const sharesMutants: readonly Mutant[] = (
     },
     {
       name: "weights don't count for those that wait",
+      often: false,
       file: cap,
       find: "sharer.service += amount / this.#shareOf(name).weight;",
       put: "sharer.service += amount;",
@@ -33,6 +34,7 @@ export const sharesMutants: readonly Mutant[] = (
     },
     {
       name: "others may use a floor that its owner wants",
+      often: false,
       file: cap,
       find: "const claimed = isShort ? parts[i] : floor * cap;",
       put: "const claimed = isShort ? parts[i] : 0;",
