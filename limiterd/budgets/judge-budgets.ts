@@ -186,7 +186,7 @@ export function hardBudgets(
     if (weights.prompt === 0 && weights.output === 0) return [];
     const cap = picoOf(amountOf(book, account, nowMs));
     const left = leftOf(book, account, nowMs);
-    return { held: heldOf(budget), child, weights, cap, left, of: account };
+    return { held: heldOf(budget), child, weights, cap, left, claimed: left, of: account };
   });
 }
 

@@ -26,6 +26,10 @@ export interface CounterShare {
   waitOfRequests(own: Window, cap: number, nowMs: number): number;
   /** As `waitOfRequests`, for tokens. */
   waitOfTokens(own: Window, cap: number, nowMs: number): number;
+  /** The wait until so much of a hard cap is claimed for this host; 0 if it is. */
+  waitOfClaim(own: Window, needs: ClaimNeeds, nowMs: number): number;
+  /** What this host may still use of a hard cap, including what its requests hold. */
+  leftOfClaim(own: Window, nowMs: number): number;
   /** Whether a gauge with this many requests of this host in flight is full. */
   isFull(inFlight: number, cap: number): boolean;
   /** The engine's time; `ownNowMs` while it isn't known. */
@@ -42,6 +46,13 @@ export interface CounterShare {
   look(): void;
   /** The counts of all hosts, by the engine's clock. */
   view(own: Window, inFlight: number, nowMs: number): SharedView;
+}
+
+/** What a request needs of a hard cap at least, and wants, beside what running requests hold. */
+export interface ClaimNeeds {
+  readonly held: number;
+  readonly need: number;
+  readonly want: number;
 }
 
 /** The shares of one rule, by child; empty for its own counter. */

@@ -141,7 +141,7 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Sta
     waitForHosts(state, peer, id, answerAgain(state, asked));
     return answered;
   }
-  turn?.end();
+  if (verdict.kind !== "admitted" || targets.length === 0) turn?.end();
   if (verdict.kind === "admitted" && targets.length === 0) {
     sendAuthorized(peer, id, caller);
     return answered;
@@ -160,6 +160,7 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Sta
             { demand: demandAt(metered, target), keyId: key?.keyId ?? "", uses: message.uses },
             nowMs,
           );
+    turn?.end();
     peer.leases.set(id, lease);
     const { userPath, lsn, refusedBy } = lease;
     const counted = { userPath, atPath: true, target: lease.target, lsn, atMs: nowMs, refusedBy };

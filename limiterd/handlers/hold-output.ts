@@ -9,7 +9,7 @@ import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import type { Admit, Draw, Lease, Metered } from "../../shared/wire/message-to-daemon.js";
 import { breachOfAccount, hardBudgets, judgeBudgets } from "../budgets/judge-budgets.js";
-import { Counter } from "../counters/counter.js";
+import { Counter, shareOf } from "../counters/counter.js";
 import { rollWindow } from "../counters/window.js";
 import type { HeldLease, PeerState } from "../peer.js";
 import { stillMet } from "../rules/charge.js";
@@ -23,11 +23,14 @@ import {
   isHard,
   type LeaseHold,
   nothingCharged,
+  outputAmount,
+  unclaimed,
   wantedAtFirst,
 } from "../rules/hard-limits.js";
 import { reportBreach, waitOfTokens } from "../rules/judge.js";
 import { matchAll } from "../rules/rule-book.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
+import { beginTurn } from "./wait-for-hosts.js";
 
 /** What a request says of itself for hard caps. */
 export type Asked = Pick<LeaseHold, "demand" | "keyId" | "uses">;
@@ -84,30 +87,72 @@ export function holdFirst(
 export function drawMore(
   state: DaemonState,
   peer: PeerState,
-  { id, total, promptTokens }: Draw,
+  message: Draw,
   nowMs: number,
 ): boolean {
   const { proxy } = peer;
   if (peer.role !== "proxy" || !peer.welcomed || proxy === null) return false;
+  answerDraw(state, peer, message, { nowMs, final: false });
+  return true;
+}
+
+/** `final`: it has waited for other hosts and can't wait for them again. */
+function answerDraw(
+  state: DaemonState,
+  peer: PeerState,
+  draw: Draw,
+  { nowMs, final }: { readonly nowMs: number; readonly final: boolean },
+): void {
+  const { id, total, promptTokens } = draw;
   // The proxy has a newer connection, on which it repeats the draw.
-  if (proxy.peer !== peer) return true;
+  if (peer.proxy?.peer !== peer) return;
   const held = peer.leases.get(id);
   const hold = held?.hold ?? null;
   if (held === undefined || hold === null) {
     peer.send({ kind: "drawn", id, total });
-    return true;
+    return;
   }
   giveBack(hold);
+  const turn = state.shares === null ? null : beginTurn(state.shares, final);
   const demand = promptTokens === undefined ? hold.demand : { ...hold.demand, promptTokens };
   const { book } = state;
   const counters = stillMet(held, book) ?? matchAll(book, held, nowMs);
   const limits = hardLimitsOf(state, { ...held, counters }, { ...hold, demand }, nowMs);
   // The proxy counts more tokens than there are until the provider reports them: what it has
   // counted may exceed the request's own maximum, which the provider keeps to.
-  const { output, cap } = allow(limits, { ...hold, demand: { ...demand, outputMax: null } }, total);
+  const before = { ...hold, demand: { ...demand, outputMax: null } };
+  const { output, cap } = allow(limits, before, total);
   peer.leases.set(id, { ...held, hold: holdOn(limits, { ...hold, demand, output }) });
+  const mayClaim = turn !== null && cap !== null && wantMore(limits, before, total, nowMs);
+  const waits = mayClaim && turn.isUnsure && !turn.willTimeOut;
+  turn?.end();
+  const isParked =
+    waits &&
+    state.shares!.park((last) => {
+      if (state.stopping || !state.peers.has(peer)) return;
+      answerDraw(state, peer, draw, { nowMs: state.shares!.nowMs(), final: last });
+      state.book.reclaim();
+    });
+  if (isParked) return;
   const words = cap === null ? undefined : limitInWords(breachOf(state, cap, nowMs));
   peer.send({ kind: "drawn", id, total: output, cap: words });
+}
+
+/** Wants a larger claim to caps that hosts share. False: they leave no more. */
+function wantMore(
+  limits: readonly HardLimit[],
+  before: Pick<LeaseHold, "demand" | "charged" | "output">,
+  total: number,
+  nowMs: number,
+): boolean {
+  const { output } = allow(unclaimed(limits), before, total);
+  if (output <= before.output) return false;
+  for (const limit of limits) {
+    if (!(limit.of instanceof Counter)) continue;
+    const want = Math.max(1, outputAmount(limit, output - before.output));
+    const held = limit.held.of(limit.child);
+    shareOf(limit.of)?.waitOfClaim(limit.of.window, { held, need: want, want }, nowMs);
+  }
   return true;
 }
 

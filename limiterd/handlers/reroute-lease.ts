@@ -49,6 +49,8 @@ interface AskedReroute {
   readonly metered: Metered | undefined;
 }
 
+const unsure = { kind: "unsure" } as const;
+
 /** `final`: the reroute has waited for other hosts' counts and can't wait again. */
 function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final: boolean): void {
   const { peer, proxy, id, lease, onPath, uses } = asked;
@@ -59,7 +61,7 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
   const metered = meteredAt(asked, targets);
   const request = { userPath: onPath.userPath, targets, metered };
   const verdict =
-    breach ??
+    (turn?.isUnsure === true ? unsure : breach) ??
     readmit(settings.rateLimitsEnabled ? book : noRules, request, {
       nowMs,
       tokensEnforced: settings.usageEnabled,
@@ -75,7 +77,7 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
       if (proxy.peer === peer && peer.leases.get(lease) === onPath)
         moveLease(state, asked, laterMs, final);
     });
-  turn?.end();
+  if (verdict.kind !== "admitted") turn?.end();
   if (verdict.kind === "refused")
     return peer.send({ kind: "refused", id, ...verdict.breach, key: null });
   if (verdict.kind === "exceeded")
@@ -107,6 +109,7 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
     atTarget === null
       ? { lease: moved, allowance: undefined }
       : holdFirst(state, moved, atTarget, nowMs);
+  turn?.end();
   peer.leases.set(lease, holding);
   const index = asked.targets.indexOf(chosen);
   peer.send({

@@ -9,9 +9,9 @@ import { isLenient } from "../../shared/domain/on-exhausted.js";
 import type { TokenWeights } from "../../shared/domain/token-weights.js";
 import type { Metered, Rates } from "../../shared/wire/message-to-daemon.js";
 import type { Account, Budget } from "../budgets/budget-account.js";
-import { type Counter, capsOf, countsOf, isOff, type Rule } from "../counters/counter.js";
+import { type Counter, capsOf, countsOf, isOff, type Rule, shareOf } from "../counters/counter.js";
 import { Held } from "../counters/held.js";
-import { rollWindow, slidingTokens } from "../counters/window.js";
+import { type ClaimNeeds, rollWindow, slidingTokens } from "../counters/window.js";
 
 /** What a request may use at one target. */
 export interface Demand extends Omit<Metered, "rates"> {
@@ -62,6 +62,8 @@ export interface HardLimit {
   readonly cap: number;
   /** The cap less what was used; below 0 if more was. */
   readonly left: number;
+  /** The part of it that this host may use, if hosts share the cap. */
+  readonly claimed: number;
   /** The rule's counter or the budget's account. */
   readonly of: Counter | Account;
 }
@@ -100,6 +102,11 @@ export function weightsOfCost(rates: Demand["rates"]): Weights {
 function amountOf({ prompt, output, parts }: Weights, promptTokens: number, out: number): number {
   const amount = Math.ceil((prompt * promptTokens + output * out) / parts);
   return Math.min(amount, Number.MAX_SAFE_INTEGER);
+}
+
+/** What so much more output counts as. */
+export function outputAmount({ weights }: HardLimit, output: number): number {
+  return amountOf(weights, 0, output);
 }
 
 /** The tokens of the prompt that count: a request alone on a cap isn't refused for a bound. */
@@ -144,7 +151,8 @@ export function hardRules(
     const { window, nowMs: atMs } = countsOf(counter, nowMs);
     const cap = capsOf(counter, nowMs).maxTokens!;
     const left = cap - slidingTokens(window, rule.periodMs, atMs);
-    return { held: heldOf(rule), child, weights, cap, left, of: counter };
+    const claimed = shareOf(counter)?.leftOfClaim(counter.window, nowMs) ?? left;
+    return { held: heldOf(rule), child, weights, cap, left, claimed, of: counter };
   });
 }
 
@@ -209,10 +217,11 @@ export function holdOn(limits: readonly HardLimit[], hold: Omit<LeaseHold, "hold
 }
 
 /** The output for which there is room on a cap, given that the request holds nothing of it. */
-function roomOn({ held, child, weights, left }: HardLimit, demand: Demand): number {
+function roomOn({ held, child, weights, left, claimed }: HardLimit, demand: Demand): number {
   const heldByOthers = held.of(child);
   const room =
-    (left - heldByOthers) * weights.parts - weights.prompt * promptOf(demand, heldByOthers);
+    (Math.min(left, claimed) - heldByOthers) * weights.parts -
+    weights.prompt * promptOf(demand, heldByOthers);
   if (weights.output === 0) return room >= 0 ? Number.POSITIVE_INFINITY : 0;
   return Math.max(0, Math.floor(room / weights.output));
 }
@@ -247,6 +256,21 @@ export function allow(
     }
   }
   return { output: Math.max(before, output), cap: output <= before && most > before ? cap : null };
+}
+
+/** As if hosts shared no cap. */
+export function unclaimed(limits: readonly HardLimit[]): readonly HardLimit[] {
+  return limits.map((limit) => ({ ...limit, claimed: limit.left }));
+}
+
+/** What a new request needs of a cap that hosts share, and what it wants. */
+export function claimNeeds(limit: HardLimit, demand: Demand): ClaimNeeds {
+  const { held: ofAll, child, weights, cap } = limit;
+  const held = ofAll.of(child);
+  const need = needOf(weights, cap, demand, held);
+  const start = { demand, charged: nothingCharged, output: 0 };
+  const { output } = allow(unclaimed([limit]), start, wantedAtFirst(demand));
+  return { held, need, want: Math.max(need, amountOf(weights, demand.promptTokens, output)) };
 }
 
 /** With one more chunk. */

@@ -28,7 +28,15 @@ import {
 } from "../counters/counter.js";
 import { rollWindow, waitForRequests, waitForTokens } from "../counters/window.js";
 import type { UpstreamJudging, UpstreamTarget } from "../upstream/upstream-book.js";
-import { type Demand, demandAt, isHard, needOf, weightsOfRule } from "./hard-limits.js";
+import {
+  claimNeeds,
+  type Demand,
+  demandAt,
+  hardRules,
+  isHard,
+  needOf,
+  weightsOfRule,
+} from "./hard-limits.js";
 import { hasFloorLeft, type SharedCounter, sharerOf, waitForShare } from "./judge-share.js";
 import { hasWindow, inOrder, type Matching } from "./rule-book.js";
 
@@ -484,10 +492,27 @@ function waitOfHard(
   const weights = isMetered ? weightsOfRule(rule, demand, tokenWeights) : null;
   const need = weights === null ? 1 : needOf(weights, cap, demand, held);
   const room = cap - held - need + 1;
-  if (room > 0 && waitBelow(counter, room, nowMs) === 0) return 0;
+  if (room > 0 && waitBelow(counter, room, nowMs) === 0)
+    return demand === undefined || weights === null
+      ? 0
+      : waitOfClaim(counter, demand, { nowMs, tokenWeights });
   const wait = waitBelow(counter, Math.max(1, cap - need + 1), nowMs);
   // A request that never fits isn't asked to try again soon.
   return Math.max(need > cap ? rule.periodMs / 1000 : 1, wait);
+}
+
+/** Seconds until this host may use what the request needs; 0 if no other host counts. */
+function waitOfClaim(
+  counter: Counter,
+  demand: Demand,
+  { nowMs, tokenWeights }: { readonly nowMs: number; readonly tokenWeights: TokenWeights | null },
+): number {
+  const share = shareOf(counter);
+  if (share === null) return 0;
+  const [limit] = hardRules([counter], demand, { nowMs, tokenWeights, uses: undefined });
+  return limit === undefined
+    ? 0
+    : share.waitOfClaim(counter.window, claimNeeds(limit, demand), nowMs);
 }
 
 /** A wait is over when the rule's hours are. */

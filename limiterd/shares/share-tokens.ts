@@ -1,17 +1,38 @@
 /**
  * The tokens of one counter: this host's, which are in its own window, and those of the other
- * hosts.
+ * hosts. For a hard cap, a host reports what its running requests hold, and an advance, as if they
+ * were used: this is its claim. A host uses no more than its last claim that the engine has
+ * confirmed, and than the claims of the other hosts leave. So all hosts together stay within the
+ * cap: of two hosts that claim at the same time, at least one sees the claim of the other. From
+ * the moment when a host sends a lower claim, it uses no more than that.
  */
 import { addCount, type Halves, rollHalves } from "../cluster/halves.js";
 import type { CounterTotals } from "../cluster/shared-limits.js";
 import type { Rule } from "../counters/counter.js";
 import { slidingTokens, type Window } from "../counters/window.js";
+import { isHard } from "../rules/hard-limits.js";
 import { CapDistance } from "./cap-distance.js";
 
 const none: Halves = { window: 0, current: 0, previous: 0 };
 
+/** The moment of a report, and what bounds the advance. */
+interface ClaimTime {
+  readonly monoMs: number;
+  /** The engine's time; null if it isn't known. */
+  readonly engineMs: number | null;
+  readonly hosts: number;
+  /** The daemon stops: nothing is claimed in advance. */
+  readonly isLast: boolean;
+}
+
+/** How long an advance that isn't needed is kept, in ms. */
+const advanceKeptMs = 1000;
+
+type TokenRule = Pick<Rule, "periodMs" | "definition" | "measure" | "wouldRefuse" | "held">;
+
 export class ShareTokens {
-  readonly #rule: Pick<Rule, "periodMs" | "definition">;
+  readonly #rule: TokenRule;
+  readonly #child: string;
   /** What other hosts have charged. */
   #others: Halves = none;
   /** The tokens of this host that the engine counts. */
@@ -24,9 +45,23 @@ export class ShareTokens {
    */
   #cap = Number.POSITIVE_INFINITY;
   readonly #distance: CapDistance;
+  /** This host's claim to a hard cap, as confirmed by the engine. */
+  #claimed: Halves = none;
+  /** The part of the last claim that was neither used nor held, and since when it is so large. */
+  #ahead = 0;
+  #aheadSinceMonoMs = Number.NEGATIVE_INFINITY;
+  /** What was held at the last report. */
+  #reportedHeld = 0;
+  /** What a request lacks of the claim. */
+  #wanted = 0;
+  /** Whether more than half of the advance is used. */
+  #isLow = false;
+  /** What other hosts leave of the cap, by the last answer; null before it. */
+  #available: number | null = null;
 
-  constructor(rule: Pick<Rule, "periodMs" | "definition">) {
+  constructor(rule: TokenRule, child: string) {
     this.#rule = rule;
+    this.#child = child;
     this.#distance = new CapDistance(rule.periodMs);
   }
 
@@ -51,13 +86,101 @@ export class ShareTokens {
   }
 
   get isUnsent(): boolean {
-    return this.#unsent > 0;
+    return this.#unsent > 0 || this.#ahead > 0 || this.#held !== this.#reportedHeld;
+  }
+
+  /** What running requests of this host hold. */
+  get #held(): number {
+    return isHard(this.#rule) ? (this.#rule.held?.of(this.#child) ?? 0) : 0;
   }
 
   /** Begins a report and returns its tokens; none for a gauge. */
-  report(own: Window): Halves {
+  report(own: Window, time: ClaimTime): Halves {
     this.#unsent = 0;
-    return this.#halvesOf(own);
+    const used = this.#halvesOf(own);
+    if (!isHard(this.#rule)) {
+      this.#claimed = none;
+      this.#ahead = 0;
+      this.#reportedHeld = 0;
+      return used;
+    }
+    const held = this.#held;
+    this.#ahead = this.#aheadOf(own, held, time);
+    this.#reportedHeld = held;
+    this.#wanted = 0;
+    this.#isLow = false;
+    const { periodMs } = this.#rule;
+    const window = Math.max(used.window, Math.floor((time.engineMs ?? 0) / periodMs));
+    const { current, previous } = rollHalves(used, window);
+    const claim = { window, current: addCount(current, held + this.#ahead), previous };
+    const claimed = rollHalves(this.#claimed, window);
+    this.#claimed = {
+      window,
+      current: Math.min(claimed.current, claim.current),
+      previous: Math.min(claimed.previous, claim.previous),
+    };
+    return claim;
+  }
+
+  /**
+   * How much to claim in advance: what a request lacks, and twice as much each time that half of it
+   * was used; but no more than this host's part of half of what is left.
+   */
+  #aheadOf(own: Window, held: number, { monoMs, engineMs, hosts, isLast }: ClaimTime): number {
+    if (isLast) return 0;
+    let ahead = this.#ahead;
+    if (this.#wanted > 0 || this.#isLow) {
+      ahead = Math.max(this.#wanted, 2 * ahead);
+      this.#aheadSinceMonoMs = monoMs;
+    } else if (monoMs - this.#aheadSinceMonoMs >= advanceKeptMs) {
+      const spare = engineMs === null ? 0 : this.leftOfClaim(own, engineMs) - held;
+      ahead = spare >= ahead ? 0 : Math.ceil(ahead / 2);
+      this.#aheadSinceMonoMs = monoMs;
+    }
+    if (this.#available === null || engineMs === null) return Math.min(ahead, this.#wanted);
+    const left = Math.max(
+      0,
+      this.#available - this.#estimate(this.#halvesOf(own), engineMs) - held,
+    );
+    return Math.min(ahead, Math.max(Math.min(this.#wanted, left), Math.floor(left / (2 * hosts))));
+  }
+
+  /** What this host may still use of its claim, including what is held. */
+  leftOfClaim(own: Window, engineMs: number): number {
+    const claimed = this.#estimate(this.#claimed, engineMs);
+    return claimed - this.#estimate(this.#halvesOf(own), engineMs);
+  }
+
+  /** Whether more should be claimed before it is needed. */
+  isClaimLow(own: Window, engineMs: number): boolean {
+    if (2 * (this.leftOfClaim(own, engineMs) - this.#held) >= this.#ahead) return false;
+    this.#isLow = true;
+    return true;
+  }
+
+  /** Makes the next report claim so much beside what is held. */
+  want(amount: number): void {
+    this.#wanted = Math.max(this.#wanted, amount);
+  }
+
+  /** Notes an answer, which confirms the claim. Call after `seen`. */
+  confirmed({ nowMs }: CounterTotals, cap: number, settling: boolean): void {
+    if (!isHard(this.#rule)) return;
+    this.#available = cap - this.#estimate(this.#others, nowMs);
+    if (!settling) this.#claimed = this.#reported;
+  }
+
+  #estimate(halves: Halves, nowMs: number): number {
+    const { periodMs } = this.#rule;
+    const { window, current, previous } = rollHalves(halves, Math.floor(nowMs / periodMs));
+    const counts = {
+      startMs: window * periodMs,
+      previousRequests: 0,
+      currentRequests: 0,
+      previousTokens: previous,
+      currentTokens: current,
+    };
+    return slidingTokens(counts, periodMs, nowMs);
   }
 
   /** Notes that the engine has received this report. */
@@ -125,6 +248,9 @@ export class ShareTokens {
     this.#others = none;
     this.#reported = none;
     this.#waitingMax = 0;
+    this.#claimed = none;
+    this.#ahead = 0;
+    this.#available = null;
     this.#distance.clear();
   }
 

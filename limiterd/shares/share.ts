@@ -17,9 +17,11 @@ import {
 import type { CounterTotals, SyncQuestion, SyncReply } from "../cluster/shared-limits.js";
 import { capsAt, type Rule } from "../counters/counter.js";
 import {
+  type ClaimNeeds,
   type CounterShare,
   estimateRequests,
   type SharedView,
+  slidingTokens,
   type Window,
   waitForRequests,
   waitForTokens,
@@ -79,7 +81,7 @@ export class Share implements CounterShare {
     this.#turn = turn;
     this.#need = need;
     this.#generation = generation;
-    this.tokens = new ShareTokens(rule);
+    this.tokens = new ShareTokens(rule, child);
     this.units = new ShareUnits(rule.periodMs, own, turn.lsn);
     this.demand = new ShareDemand(turn.monoMs);
     this.#schedule = new ShareSchedule(turn.monoMs);
@@ -177,6 +179,26 @@ export class Share implements CounterShare {
     if (mode === "open") return 0;
     if (mode === "local") return waitForTokens(own, periodMs, nowMs, this.#localCap(cap));
     return this.#waitWithoutUnit(0);
+  }
+
+  waitOfClaim(own: Window, { held, need, want }: ClaimNeeds, nowMs: number): number {
+    const { purpose } = this.#turn;
+    const least = purpose === "ask" ? want : need;
+    if (this.leftOfClaim(own, nowMs) >= held + least) return 0;
+    if (purpose !== "look") this.tokens.want(want);
+    return this.#waitWithoutUnit(0);
+  }
+
+  leftOfClaim(own: Window, nowMs: number): number {
+    const mode = this.#mode;
+    if (mode === "open") return never;
+    const engineMs = this.units.engineMs(this.#turn.monoMs);
+    const left = engineMs === null ? 0 : this.tokens.leftOfClaim(own, engineMs);
+    if (this.#turn.purpose !== "look" && engineMs !== null && this.canAsk)
+      if (this.tokens.isClaimLow(own, engineMs)) this.#need(this);
+    if (mode !== "local") return left;
+    const cap = this.#localCap(this.#caps.maxTokens ?? never);
+    return Math.max(left, cap - slidingTokens(own, this.rule.periodMs, nowMs));
   }
 
   isFull(inFlight: number, cap: number): boolean {
@@ -358,7 +380,7 @@ export class Share implements CounterShare {
       capRequests: isGauge ? null : maxRequests,
       capSlots: isGauge ? maxRequests : null,
       units: units.state(isGauge || maxRequests === null ? 0 : desired, monoMs),
-      tokens: this.tokens.report(own),
+      tokens: this.tokens.report(own, { monoMs, hosts, engineMs: units.engineMs(monoMs), isLast }),
       slots: { inUse: isGauge ? inFlight : 0, wanted: isGauge ? desired : 0 },
     };
     return this.#asked;
@@ -381,6 +403,7 @@ export class Share implements CounterShare {
     this.units.aim(this.#ahead, this.demand.isFew);
     this.tokens.reported(question.tokens);
     this.tokens.seen(reply, settling);
+    this.tokens.confirmed(reply, this.#caps.maxTokens ?? never, settling);
     this.tokens.letWait(reply, this.#turn.hosts, settling);
     this.slots.granted(question.slots.inUse, slotsGranted, exchange.sentMonoMs);
     this.slots.seen(reply.totals.slots, settling);

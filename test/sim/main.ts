@@ -5,6 +5,7 @@
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
 import { simulateCaps } from "./caps/simulate-caps.js";
+import { simulateSharedCaps } from "./caps/simulate-shared-caps.js";
 import { simulateHosts } from "./hosts/simulate-hosts.js";
 import { mutants } from "./mutants/mutants.js";
 import { runMutant } from "./mutants/run-mutant.js";
@@ -20,6 +21,7 @@ const { values: flags } = parseArgs({
     hosts: { type: "boolean" },
     caps: { type: "boolean" },
     shares: { type: "boolean" },
+    "shared-caps": { type: "boolean" },
     mutant: { type: "string" },
     mutants: { type: "boolean" },
     "until-caught": { type: "boolean" },
@@ -27,8 +29,13 @@ const { values: flags } = parseArgs({
   },
 });
 
-const variants = { hosts: simulateHosts, caps: simulateCaps, shares: simulateShares };
-const variant = (["hosts", "caps", "shares"] as const).find((name) => flags[name]);
+const variants = {
+  hosts: simulateHosts,
+  caps: simulateCaps,
+  "shared-caps": simulateSharedCaps,
+  shares: simulateShares,
+};
+const variant = (["hosts", "caps", "shared-caps", "shares"] as const).find((name) => flags[name]);
 const simulateSeed = variant === undefined ? simulate : variants[variant];
 
 function print(line: string): void {

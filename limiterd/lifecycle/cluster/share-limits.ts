@@ -55,6 +55,7 @@ export function shareLimits(state: DaemonState, ports: SharingPorts): () => Prom
       lsn: () => writer.lsn,
       schedule: (ms, run) => ports.after(ms, run),
       onShared: (rule) => restate([rule]),
+      isRestoring: () => state.expectedProxies !== null,
       generationOf: ({ id }) => sharedDefinitions?.generationOf(idOfRule(id)) ?? 0,
     },
     failureMode,

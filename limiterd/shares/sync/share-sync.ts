@@ -17,6 +17,7 @@ import {
 import type { SharedLimits, SyncQuestion, SyncReply } from "../../cluster/shared-limits.js";
 import type { Counter, Rule } from "../../counters/counter.js";
 import type { CounterShare, RuleShares, Window } from "../../counters/window.js";
+import { isHard } from "../../rules/hard-limits.js";
 import type { ClusterTurn } from "../cluster-turn.js";
 import { type OwnCounts, Share } from "../share.js";
 import { type JudgeAgain, ParkedRequests } from "./parked-requests.js";
@@ -34,6 +35,8 @@ export interface SyncPorts {
    * shared.
    */
   ownCounts(share: Share): OwnCounts | null;
+  /** Whether proxies haven't reported yet what their requests hold, after a restart. */
+  isRestoring(): boolean;
   /** A number that grows with each reset of the rule. */
   generationOf(rule: Rule): number;
 }
@@ -268,6 +271,8 @@ export class ShareSync {
       }
       if (doubtful.length >= questionsPerBatch) this.#send(doubtful.splice(0));
       if (!share.canAsk || share.wouldGrantNothing) continue;
+      // A report without what running requests hold would leave it to other hosts.
+      if (isHard(share.rule) && this.#ports.isRestoring()) continue;
       this.#due.delete(share);
       const own = this.#ports.ownCounts(share);
       if (own === null) {
@@ -401,6 +406,8 @@ class SharesOfRule implements RuleShares {
 const noRoom: CounterShare = {
   waitOfRequests: () => 1,
   waitOfTokens: () => 1,
+  waitOfClaim: () => 1,
+  leftOfClaim: () => 0,
   isFull: () => true,
   timeMs: (ownNowMs) => ownNowMs,
   counted: () => {},

@@ -159,6 +159,7 @@ function startHost(
       nowMs,
       lsn: () => daemon.state.writer.lsn,
       schedule: (ms, run) => time.schedule(ms, run),
+      isRestoring: () => daemon.state.expectedProxies !== null,
       generationOf: () => host.generation,
     },
     failureMode,

@@ -108,6 +108,7 @@ export class SimulatedHost {
         nowMs: () => this.nowMs,
         lsn: () => daemon.state.writer.lsn,
         schedule: (ms, run) => void world.after(ms, process, run),
+        isRestoring: () => false,
         generationOf: () => 0,
         onShared() {},
       },

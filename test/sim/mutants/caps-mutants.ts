@@ -5,7 +5,9 @@ const charge = "limiterd/rules/charge.js";
 const output = "limiterd/handlers/hold-output.js";
 const limits = "limiterd/rules/hard-limits.js";
 
-export const capsMutants: readonly Mutant[] = (
+const tokens = "limiterd/shares/share-tokens.js";
+
+const ofOneHost = (
   [
     {
       name: "an allowance is held twice after a reconnect",
@@ -34,14 +36,14 @@ export const capsMutants: readonly Mutant[] = (
     {
       name: "a draw adds to what was held",
       file: output,
-      find: "giveBack(hold); const demand",
-      put: "const demand",
+      find: "giveBack(hold); const turn",
+      put: "const turn",
     },
     {
       name: "an admission ignores what running requests hold",
       file: limits,
-      find: "(left - heldByOthers) * weights.parts",
-      put: "left * weights.parts",
+      find: "(Math.min(left, claimed) - heldByOthers) * weights.parts",
+      put: "Math.min(left, claimed) * weights.parts",
     },
     {
       name: "the prompt isn't held",
@@ -51,3 +53,22 @@ export const capsMutants: readonly Mutant[] = (
     },
   ] as const
 ).map((mutant) => ({ ...mutant, simulation: "caps" as const, often: true }));
+
+const ofHosts = (
+  [
+    {
+      name: "a report leaves out what running requests hold",
+      file: tokens,
+      find: "addCount(current, held + this.#ahead)",
+      put: "current",
+    },
+    {
+      name: "a host uses what it hasn't claimed",
+      file: "limiterd/shares/share.js",
+      find: "engineMs === null ? 0 : this.tokens.leftOfClaim(own, engineMs)",
+      put: "Number.MAX_SAFE_INTEGER",
+    },
+  ] as const
+).map((mutant) => ({ ...mutant, simulation: "shared-caps" as const, often: true }));
+
+export const capsMutants: readonly Mutant[] = [...ofOneHost, ...ofHosts];

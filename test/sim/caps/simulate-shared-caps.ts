@@ -1,0 +1,237 @@
+/**
+ * Histories of hard caps that two or three hosts share, each from a seed: streams on all hosts
+ * hold, draw and settle, while the engine answers late or not at all, and hosts are cut off. Time
+ * is virtual, and the daemons' steps are their own.
+ *
+ * Invariant, after each event: what all hosts have used is within each cap, also what no settle has
+ * charged yet. At rest no host claims anything. Then small requests fill the cap.
+ */
+import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import type { Lease, Metered } from "../../../shared/wire/message-to-daemon.js";
+import { executed, settleOf, target } from "../../limiterd/in-memory-daemon.js";
+import { type Host, type Hosts, startHosts } from "../../limiterd/shares/hosts.js";
+import { createRandom, type Random } from "../random.js";
+import type { SimulationResult } from "../simulate.js";
+
+const rates = { input: 3_000_000, output: 15_000_000 };
+const costOf = (input: number, output: number): number =>
+  input * rates.input + output * rates.output;
+
+interface Running {
+  readonly host: Host;
+  readonly id: number;
+  readonly metered: Metered;
+  readonly input: number;
+  /** Null until it is admitted. */
+  lease: Lease | null;
+  output: number;
+  allowance: number;
+  isDrawing: boolean;
+  isEnded: boolean;
+}
+
+class Violation extends Error {}
+
+class SharedHistory {
+  readonly random: Random;
+  readonly hosts: Hosts;
+  readonly tally = new Map<string, number>();
+  readonly lines: string[] = [];
+  events = 0;
+  hash = 0;
+  readonly #tokens: number;
+  readonly #cost: number;
+  readonly #read = new Map<Host, number>();
+  readonly #running = new Map<string, Running>();
+  #id = 1;
+  #seq = 0;
+  #usedTokens = 0;
+  #usedCost = 0;
+  /** Refusals since the last admission, while the cap is filled. */
+  #refused = 0;
+
+  constructor(seed: number) {
+    this.random = createRandom(seed);
+    this.#tokens = this.random.int(20_000, 200_000);
+    this.#cost = this.random.int(20, 200) / 100;
+    const of = {
+      ...({ scope: "user_path", subject: "/", periodSeconds: 86_400, perChild: false } as const),
+      ...({ maxRequests: null, hold: "hard" } as const),
+    };
+    const rules: RuleDefinition[] = [
+      { ...of, maxTokens: this.#tokens },
+      { ...of, periodSeconds: 86_399, maxTokens: null, measureCaps: { cost: this.#cost } },
+    ];
+    this.hosts = startHosts(rules, { count: this.random.int(2, 3) });
+  }
+
+  note(kind: string, detail = ""): void {
+    this.tally.set(kind, (this.tally.get(kind) ?? 0) + 1);
+    this.events++;
+    const line = `${kind} ${detail}`;
+    for (const letter of line) this.hash = (Math.imul(this.hash, 31) + letter.charCodeAt(0)) | 0;
+    this.lines.push(line);
+    if (this.lines.length > 60) this.lines.shift();
+  }
+
+  async step(): Promise<void> {
+    const { random, hosts } = this;
+    const kind = random.next();
+    const running = [...this.#running.values()].filter(({ lease }) => lease !== null);
+    if (kind < 0.3) this.begin(random.pick(hosts.all), random.int(0, 1000));
+    else if (kind < 0.75 && running.length > 0) this.flow(random.pick(running));
+    else if (kind < 0.85 && running.length > 0) this.end(random.pick(running));
+    else if (kind < 0.87) this.trouble(random.pick(hosts.all));
+    await this.pass(random.chance(0.5) ? 0 : Math.floor(random.skewed(1, 1500)));
+  }
+
+  trouble(host: Host): void {
+    const { random } = this;
+    host.cutOff = random.chance(0.3);
+    host.answerMs = random.chance(0.5) ? 0 : random.int(1, 200);
+    this.note(host.cutOff ? "cut off" : "other latency", host.id);
+  }
+
+  begin(host: Host, promptTokens: number): void {
+    const { random } = this;
+    const id = ++this.#id;
+    const metered: Metered = {
+      promptTokens,
+      outputMax: random.chance(0.5) ? null : random.int(0, 3000),
+      isStreamed: random.chance(0.8),
+      rates: [rates],
+    };
+    this.#running.set(`${host.id} ${id}`, {
+      ...{ host, id, metered, input: random.int(0, Math.ceil(promptTokens / 2)) },
+      ...{ lease: null, output: 0, allowance: 0, isDrawing: false, isEnded: false },
+    });
+    host.proxy.send({
+      ...{ read: 0, kind: "admit", id, userPath: "/", credential: "authenticated" },
+      ...{ targets: [target], submission: false, metered },
+    });
+  }
+
+  flow(request: Running): void {
+    const { host, metered, id } = request;
+    const most = Math.min(request.allowance, metered.outputMax ?? request.allowance);
+    request.output = this.random.int(request.output, Math.max(request.output, most));
+    if (!metered.isStreamed || request.isEnded || request.isDrawing) return;
+    request.isDrawing = true;
+    host.proxy.send({ kind: "draw", id, total: request.allowance + this.random.int(1, 1500) });
+  }
+
+  end({ host, id, lease, input, output }: Running): void {
+    this.#running.delete(`${host.id} ${id}`);
+    const cost = costOf(input, output);
+    const record = executed({
+      ...{ inputTokens: input, outputTokens: output, inputCost: 0 },
+      ...{ outputCost: cost, totalCost: cost },
+    });
+    host.proxy.send({ ...settleOf(lease!, ++this.#seq, input + output), record });
+    this.#usedTokens += input + output;
+    this.#usedCost += cost;
+    this.note("settled", `${host.id} ${id} ${input} ${output}`);
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.hosts.pass(ms);
+    for (const host of this.hosts.all) {
+      const { received } = host.proxy;
+      for (let i = this.#read.get(host) ?? 0; i < received.length; i++)
+        this.#hear(host, received[i]!);
+      this.#read.set(host, received.length);
+    }
+    this.#check();
+  }
+
+  #hear(host: Host, answer: FromDaemon): void {
+    if (!("id" in answer)) return;
+    const request = this.#running.get(`${host.id} ${answer.id}`);
+    if (request === undefined) return;
+    if (answer.kind === "admitted") {
+      const { admittedAtMs, lsn, allowance = -1 } = answer;
+      if (allowance < 0) throw new Violation("an admission without an allowance");
+      request.allowance = allowance;
+      request.lease = {
+        ...{ lease: request.id, userPath: "/", admittedAtMs, lsn, target, submission: false },
+        ...{ targetAtMs: admittedAtMs, targetLsn: lsn },
+      };
+      this.#refused = 0;
+      this.note("admitted", `${host.id} ${request.id} ${allowance}`);
+    } else if (answer.kind === "drawn") {
+      if (answer.total < request.allowance) throw new Violation("an allowance fell");
+      request.isDrawing = false;
+      request.allowance = answer.total;
+      request.isEnded = answer.cap !== undefined;
+      this.note(request.isEnded ? "cut" : "drawn", `${host.id} ${request.id} ${answer.total}`);
+    } else {
+      this.#running.delete(`${host.id} ${request.id}`);
+      this.#refused++;
+      this.note(answer.kind, `${host.id} ${request.id}`);
+    }
+  }
+
+  #check(): void {
+    let tokens = this.#usedTokens;
+    let cost = this.#usedCost;
+    for (const { input, output, lease } of this.#running.values()) {
+      if (lease === null) continue;
+      tokens += input + output;
+      cost += costOf(input, output);
+    }
+    if (tokens > this.#tokens) throw new Violation(`${tokens} of ${this.#tokens} tokens used`);
+    if (cost > this.#cost * 1e12 + 1) throw new Violation(`${cost} of ${this.#cost * 1e12} used`);
+  }
+
+  async rest(): Promise<void> {
+    for (const host of this.hosts.all) Object.assign(host, { cutOff: false, answerMs: 0 });
+    await this.pass(2000);
+    for (const request of this.#running.values()) if (request.lease !== null) this.end(request);
+    await this.pass(20_000);
+    await this.fill();
+  }
+
+  /** Small streams on all hosts, one after the other, use at least 97 % of the fuller cap. */
+  async fill(): Promise<void> {
+    this.#refused = 0;
+    for (let i = 0; i < 4000 && this.#refused < 4 * this.hosts.all.length; i++) {
+      this.begin(this.hosts.all[i % this.hosts.all.length]!, 20);
+      await this.pass(0);
+      await this.pass(1);
+      for (const request of this.#running.values()) {
+        for (let draws = 0; draws < 20 && !request.isEnded; draws++) {
+          if (request.lease === null || !request.metered.isStreamed) break;
+          if (!request.isDrawing) {
+            request.isDrawing = true;
+            const total = request.allowance + 4096;
+            request.host.proxy.send({ kind: "draw", id: request.id, total });
+          }
+          await this.pass(1);
+        }
+        if (request.lease === null) continue;
+        request.output = request.allowance;
+        this.end(request);
+      }
+      await this.pass(this.#refused > 0 ? 1000 : 1);
+    }
+    const ratio = Math.max(this.#usedTokens / this.#tokens, this.#usedCost / this.#cost / 1e12);
+    if (ratio < 0.97) throw new Violation(`only ${ratio} of the fuller cap is used`);
+    this.note("filled");
+  }
+}
+
+/** Runs the history of a seed. */
+export async function simulateSharedCaps(seed: number): Promise<SimulationResult> {
+  const history = new SharedHistory(seed);
+  let violation: string | null = null;
+  try {
+    for (let i = 0; i < 300; i++) await history.step();
+    await history.rest();
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error;
+    violation = error.message;
+  }
+  const { events, hash, tally, lines } = history;
+  return { seed, violation, lines, events, traceHash: hash >>> 0, tally };
+}
