@@ -8,6 +8,7 @@ export const sharesMutants: readonly Mutant[] = (
   [
     {
       name: "a new request overtakes those that wait for a shared cap",
+      often: false,
       file: queues,
       find: "if (looking === null) return Math.max(1, expectedMs(queue, queue.size + 1, nowMs) ?? 1);",
       put: "if (looking === null) return 0;",
@@ -47,6 +48,7 @@ export const sharesMutants: readonly Mutant[] = (
     },
     {
       name: "an idle child gets credit",
+      often: false,
       file: cap,
       find: "sharer.service += Math.max(0, this.#level() - this.#serviceOf(sharer));",
       put: "",
