@@ -61,6 +61,8 @@ class ResponsesSearch implements SearchConversation {
   #last: JsonObject = {};
   #usage: unknown;
   #hasFailed = false;
+  /** The ids of items of earlier turns. */
+  readonly #ids = new Set<unknown>();
 
   constructor(body: JsonObject, tools: readonly unknown[], tool: JsonObject) {
     this.#body = body;
@@ -95,6 +97,7 @@ class ResponsesSearch implements SearchConversation {
     const include = this.#include.filter((name) => name !== sourcesField);
     const chosen = isLast ? "none" : this.#choice(choice);
     this.#turns++;
+    for (const { id } of this.#items) this.#ids.add(id);
     this.#items = [];
     this.#indexes.clear();
     return {
@@ -120,7 +123,7 @@ class ResponsesSearch implements SearchConversation {
     const { output } = answer;
     for (const item of Array.isArray(output) ? output.filter(isObject) : []) {
       this.#items.push(item);
-      if (!this.#isCall(item)) this.#output.push(this.#annotated(item));
+      if (!this.#isCall(item)) this.#output.push(this.#renamed(this.#annotated(item)));
     }
   }
 
@@ -132,6 +135,16 @@ class ResponsesSearch implements SearchConversation {
 
   #isCall({ type, name }: JsonObject): boolean {
     return type === "function_call" && name === this.#name;
+  }
+
+  /** Each turn of a translated provider counts its items from 0: in one response ids differ. */
+  #renamed(item: JsonObject): JsonObject {
+    const { id } = item;
+    return this.#ids.has(id) ? { ...item, id: this.#ownId(id) } : item;
+  }
+
+  #ownId(id: unknown): unknown {
+    return this.#ids.has(id) ? `${String(id)}_${this.#turns}` : id;
   }
 
   #annotations(text: unknown): readonly JsonObject[] {
@@ -185,11 +198,14 @@ class ResponsesSearch implements SearchConversation {
     }
     const index = this.#indexes.get(at) ?? null;
     if (at !== undefined && index === null) return "";
-    const moved = at === undefined ? value : { ...value, output_index: index };
+    const named = { ...value };
+    if (isObject(item)) named["item"] = this.#renamed(item);
+    if (named["item_id"] !== undefined) named["item_id"] = this.#ownId(named["item_id"]);
+    const moved = at === undefined ? named : { ...named, output_index: index };
     if (type === "response.content_part.done")
       return this.#written({ ...moved, part: this.#annotatedPart(value["part"]) });
     if (type !== "response.output_text.done") return this.#written(moved);
-    const { item_id, content_index, text } = value;
+    const { item_id, content_index, text } = named;
     const added = this.#annotations(text).map((annotation, annotation_index) =>
       this.#written({
         type: "response.output_text.annotation.added",
@@ -206,7 +222,7 @@ class ResponsesSearch implements SearchConversation {
   #done(item: JsonObject, at: unknown): string {
     this.#items.push(item);
     if (this.#isCall(item)) return "";
-    const annotated = this.#annotated(item);
+    const annotated = this.#renamed(this.#annotated(item));
     this.#output.push(annotated);
     const place = { output_index: this.#indexes.get(at) ?? null, item: annotated };
     return this.#written({ type: "response.output_item.done", ...place });
