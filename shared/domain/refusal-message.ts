@@ -70,7 +70,8 @@ export function limitInWords(breach: Breach | BudgetBreach): string {
   const { dimension, periodSeconds } = breach;
   if (dimension === "budget")
     return `the ${budgetPeriodLabel(periodSeconds, breach.rolling)} budget of ${budgetSubject(breach)}`;
-  const period = periodSeconds === 0 ? "" : `${periodLabel(periodSeconds)} `;
+  const isOfNow = dimension === "concurrent" || periodSeconds === 0;
+  const period = isOfNow ? "" : `${periodLabel(periodSeconds)} `;
   return `the ${period}${kinds[dimension]} limit of ${limitedBy(breach)}`;
 }
 
