@@ -141,7 +141,7 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Sta
     waitForHosts(state, peer, id, answerAgain(state, asked));
     return answered;
   }
-  if (verdict.kind !== "admitted" || targets.length === 0) turn?.end();
+  turn?.end();
   if (verdict.kind === "admitted" && targets.length === 0) {
     sendAuthorized(peer, id, caller);
     return answered;
@@ -151,6 +151,8 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Sta
     const { target, headers } = verdict;
     const shadowed = shadowsOf(state, request, verdict, nowMs);
     const admitted = leaseOf(state, request, { verdict, shadowed }, nowMs);
+    // Hard caps that hosts share ask for more in a turn; shadow rules are judged outside of one.
+    if (state.shares !== null && metered !== undefined) beginTurn(state.shares, true);
     const { lease, allowance } =
       metered === undefined || submission
         ? { lease: admitted, allowance: undefined }
