@@ -77,7 +77,7 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
       if (proxy.peer === peer && peer.leases.get(lease) === onPath)
         moveLease(state, asked, laterMs, final);
     });
-  if (verdict.kind !== "admitted") turn?.end();
+  turn?.end();
   if (verdict.kind === "refused")
     return peer.send({ kind: "refused", id, ...verdict.breach, key: null });
   if (verdict.kind === "exceeded")
@@ -93,6 +93,8 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
         { nowMs, tokensEnforced: settings.usageEnabled },
       )
     : null;
+  // As in an admission: hard caps that hosts share ask for more in a turn.
+  if (state.shares !== null && metered !== undefined) beginTurn(state.shares, true);
   const refusedBy = refusedByOf(shadowed);
   const counted = { userPath, atPath: false, target: chosen, lsn, atMs: nowMs, refusedBy };
   noteVerdict(state, peer, proxy, counted);
