@@ -151,8 +151,6 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Sta
     const { target, headers } = verdict;
     const shadowed = shadowsOf(state, request, verdict, nowMs);
     const admitted = leaseOf(state, request, { verdict, shadowed }, nowMs);
-    // Hard caps that hosts share ask for more in a turn; shadow rules are judged outside of one.
-    if (state.shares !== null && metered !== undefined) beginTurn(state.shares, true);
     const { lease, allowance } =
       metered === undefined || submission
         ? { lease: admitted, allowance: undefined }
@@ -162,7 +160,6 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Sta
             { demand: demandAt(metered, target), keyId: key?.keyId ?? "", uses: message.uses },
             nowMs,
           );
-    turn?.end();
     peer.leases.set(id, lease);
     const { userPath, lsn, refusedBy } = lease;
     const counted = { userPath, atPath: true, target: lease.target, lsn, atMs: nowMs, refusedBy };

@@ -68,14 +68,19 @@ function hardLimitsOf(
   return [...limits, ...hardBudgets(budgets, accounts, { demand, uses }, nowMs)];
 }
 
-/** The lease of an admitted request with what it holds, and the output that it may use. */
+/**
+ * The lease of an admitted request with what it holds, and the output that it may use. Its turn of
+ * the hosts is its own, as that of a draw is: end the one of the verdict before.
+ */
 export function holdFirst(
   state: DaemonState,
   lease: HeldLease,
   asked: Asked,
   nowMs: number,
 ): { readonly lease: HeldLease; readonly allowance: number | undefined } {
+  const turn = state.shares === null ? null : beginTurn(state.shares, true);
   const limits = hardLimitsOf(state, lease, asked, nowMs);
+  turn?.end();
   if (limits.length === 0) return { lease, allowance: undefined };
   const { output: before = 0, charged = nothingCharged } = lease.hold ?? {};
   const hold = { ...asked, charged, output: before };

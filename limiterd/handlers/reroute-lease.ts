@@ -93,8 +93,6 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
         { nowMs, tokensEnforced: settings.usageEnabled },
       )
     : null;
-  // As in an admission: hard caps that hosts share ask for more in a turn.
-  if (state.shares !== null && metered !== undefined) beginTurn(state.shares, true);
   const refusedBy = refusedByOf(shadowed);
   const counted = { userPath, atPath: false, target: chosen, lsn, atMs: nowMs, refusedBy };
   noteVerdict(state, peer, proxy, counted);
@@ -111,7 +109,6 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
     atTarget === null
       ? { lease: moved, allowance: undefined }
       : holdFirst(state, moved, atTarget, nowMs);
-  turn?.end();
   peer.leases.set(lease, holding);
   const index = asked.targets.indexOf(chosen);
   peer.send({
