@@ -272,7 +272,7 @@ export const heldHeadBytesMax = 16 * 1024;
 /** How long they are buffered: after this time a client may need a keep-alive. */
 export const heldHeadMs = 10_000;
 /**
- * Output tokens that a stream under hard limits asks for at a time: what a fast model gives in two
+ * Output tokens that a stream under hard caps asks for at a time: what a fast model gives in two
  * round trips to the daemon, with a margin. A stream that had to wait asks for twice as many.
  */
 export const outputChunkTokensMin = 64;

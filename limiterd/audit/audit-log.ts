@@ -7,11 +7,12 @@
  * after, request id], with before and after as JSON.
  */
 import type { AuditEntry, AuditPage } from "../../shared/api/audit-entry.js";
-import { auditBytesMax, auditedPerChangeMax, itemsPerPage } from "../../shared/bounds.js";
-import { asQuery, bad, type Checked, good, isAbsent, isCount, show } from "../../shared/checked.js";
+import { auditBytesMax, auditedPerChangeMax } from "../../shared/bounds.js";
+import { asQuery, bad, type Checked, good, isAbsent, isCount } from "../../shared/checked.js";
 import { append } from "../../shared/long-lists.js";
-import { dayMs, formatMillis, isMoment, parseTimestamp } from "../../shared/time.js";
+import { dayMs, formatMillis, isMoment } from "../../shared/time.js";
 import type { AskedBy } from "../../shared/wire/message-to-daemon.js";
+import { parseLimit, parseMoment } from "../lists/list-query.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 import type { Contributor } from "../store/writer.js";
 
@@ -172,12 +173,12 @@ export function parseAuditQuery(body: unknown): Checked<AuditQuery> {
   const fields = asQuery(body, ["from", "to", "who", "subject", "operation", "limit", "after"]);
   if (!fields.ok) return fields;
   const { limit, after } = fields.value;
-  const from = momentOf(fields.value["from"], "from");
+  const from = parseMoment(fields.value["from"], "from");
   if (!from.ok) return from;
-  const to = momentOf(fields.value["to"], "to");
+  const to = parseMoment(fields.value["to"], "to");
   if (!to.ok) return to;
-  if (!isAbsent(limit) && (!isCount(limit, 1) || limit > itemsPerPage))
-    return bad(`limit must be an integer from 1 to ${itemsPerPage}, not ${show(limit)}`, "limit");
+  const size = parseLimit(limit);
+  if (!size.ok) return size;
   const position = isAbsent(after) ? null : Number(after);
   if (position !== null && !isCount(position))
     return bad("after must be the next of the previous page", "after");
@@ -193,15 +194,7 @@ export function parseAuditQuery(body: unknown): Checked<AuditQuery> {
     fromMs: from.value ?? 0,
     beforeMs: to.value,
     after: position,
-    limit: isAbsent(limit) ? itemsPerPage : limit,
+    limit: size.value,
     texts,
   });
-}
-
-function momentOf(value: unknown, field: string): Checked<number | null> {
-  if (isAbsent(value)) return good(null);
-  const ms = typeof value === "string" ? parseTimestamp(value) : null;
-  return ms === null
-    ? bad(`${field} must be a time such as 2026-02-01T12:00:00Z, not ${show(value)}`, field)
-    : good(ms);
 }

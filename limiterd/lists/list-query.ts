@@ -18,6 +18,7 @@ import { declaredAtText, declaredLine } from "../../shared/config/limits/declare
 import type { DeclaredAt } from "../../shared/domain/rule.js";
 import { whenOfText } from "../../shared/domain/rule-hours.js";
 import { childPath } from "../../shared/domain/user-path.js";
+import { parseTimestamp } from "../../shared/time.js";
 
 /** The filters in addition to `search`: each field's name with its allowed values. */
 type ListChoices = Readonly<Record<string, readonly string[]>>;
@@ -54,8 +55,8 @@ export function parseListQuery(body: unknown, choices: ListChoices): Checked<Lis
   const { after = null, limit, search } = fields.value;
   if (after !== null && typeof after !== "string")
     return bad("after must be the next of the previous page", "after");
-  if (!isAbsent(limit) && (!isCount(limit, 1) || limit > itemsPerPage))
-    return bad(`limit must be an integer from 1 to ${itemsPerPage}, not ${show(limit)}`, "limit");
+  const size = parseLimit(limit);
+  if (!size.ok) return size;
   if (!isAbsent(search) && (typeof search !== "string" || search.length > searchCharsMax))
     return bad(`search must be a text of up to ${searchCharsMax} characters`, "search");
   const chosen: Record<string, string> = {};
@@ -70,10 +71,27 @@ export function parseListQuery(body: unknown, choices: ListChoices): Checked<Lis
     return bad("after goes with order=name: of order=use there is one page", "after");
   return good({
     after,
-    limit: isAbsent(limit) ? itemsPerPage : limit,
+    limit: size.value,
     search: isAbsent(search) ? "" : search.toLowerCase(),
     chosen,
   });
+}
+
+/** The number of items on a page: as many as fit, if it isn't given. */
+export function parseLimit(limit: unknown): Checked<number> {
+  if (isAbsent(limit)) return good(itemsPerPage);
+  return isCount(limit, 1) && limit <= itemsPerPage
+    ? good(limit)
+    : bad(`limit must be an integer from 1 to ${itemsPerPage}, not ${show(limit)}`, "limit");
+}
+
+/** A moment such as 2026-02-01T12:00:00Z; null if it isn't given. */
+export function parseMoment(value: unknown, field: string): Checked<number | null> {
+  if (isAbsent(value)) return good(null);
+  const ms = typeof value === "string" ? parseTimestamp(value) : null;
+  return ms === null
+    ? bad(`${field} must be a time such as 2026-02-01T12:00:00Z, not ${show(value)}`, field)
+    : good(ms);
 }
 
 /**

@@ -5,6 +5,7 @@
  * used. Pure.
  */
 
+import { outputChunkTokensMax } from "../../shared/bounds.js";
 import { isLenient } from "../../shared/domain/on-exhausted.js";
 import type { TokenWeights } from "../../shared/domain/token-weights.js";
 import type { Metered, Rates } from "../../shared/wire/message-to-daemon.js";
@@ -25,34 +26,37 @@ export function demandAt({ rates, ...metered }: Metered, target: number): Demand
 
 /** The least output that is worth a request: with less left, it is refused. */
 const usefulOutput = 64;
-/** Of a small cap, a request needs no more than this part for its output. */
-const usefulParts = 128;
-/** The output that a stream may use at first, and what one draw adds: between these. */
+/** On a small cap, this fraction of it is enough output for a request: one in 128. */
+const usefulDivisor = 128;
+/** The output that a stream may use at first. */
 const firstOutput = 256;
-/** Small, because what streams hold when they are refused more is left unused. */
+/** The least that one draw adds: small, because what streams hold at the end is left unused. */
 const chunkMin = 8;
-const chunkMax = 4096;
-/** And no larger part of what is left. */
-const chunkParts = 50;
+/** A draw adds at most this fraction of what is left: one in 50. */
+const chunkDivisor = 50;
 /** The maximum of a request that isn't streamed and has none of its own. */
 const wholeOutput = 32_768;
-/** Of what is left, such a request gets half if it runs alone, otherwise a small part, but … */
-const aloneParts = 2;
-const amongParts = 32;
-/** … this much if that is left. */
+/** Such a request may use half of what is left if it runs alone on a cap. */
+const aloneDivisor = 2;
+/** While others run, it may use one in 32 of what is left. */
+const amongDivisor = 32;
+/** Whatever the fraction is, it may use this much, if that is left. */
 const wholeOutputMin = 4096;
-/** The fewest bytes in a token of text, which counts for a request that runs alone. */
+/**
+ * The bytes of a token of the prompt of a request that runs alone. It is a guess: a token may have
+ * one byte, but that bound would refuse requests that fit.
+ */
 const bytesPerToken = 2;
 
 /** What a token counts as: thousandths of a token, or pico-dollars. */
 interface Weights {
   readonly prompt: number;
   readonly output: number;
-  /** How many of them are one unit of the cap. */
+  /** How many of them one unit of the cap is: 1000 for tokens, 1 for pico-dollars. */
   readonly parts: 1 | 1000;
 }
 
-const soft: Weights = { prompt: 0, output: 0, parts: 1 };
+const weightless: Weights = { prompt: 0, output: 0, parts: 1 };
 
 /** A hard cap as one request meets it. */
 export interface HardLimit {
@@ -95,7 +99,7 @@ export function weightsOfRule(
 }
 
 export function weightsOfCost(rates: Demand["rates"]): Weights {
-  return rates === null ? soft : { prompt: rates.input, output: rates.output, parts: 1 };
+  return rates === null ? weightless : { prompt: rates.input, output: rates.output, parts: 1 };
 }
 
 /** What a prompt and an output count as. */
@@ -122,7 +126,7 @@ export function needOf(
   held: number,
 ): number {
   if (demand === undefined) return 1;
-  const parts = Math.floor((cap * weights.parts) / Math.max(1, weights.output) / usefulParts);
+  const parts = Math.floor((cap * weights.parts) / Math.max(1, weights.output) / usefulDivisor);
   const useful = Math.min(usefulOutput, Math.max(1, parts));
   const output = Math.min(demand.outputMax ?? useful, useful);
   return Math.max(1, amountOf(weights, promptOf(demand, held), output));
@@ -275,13 +279,13 @@ export function claimNeeds(limit: HardLimit, demand: Demand): ClaimNeeds {
 
 /** With one more chunk. */
 function chunkTo(room: number, before: number): number {
-  const part = Math.floor(Math.max(0, room - before) / chunkParts);
-  return before + Math.min(chunkMax, Math.max(chunkMin, part));
+  const part = Math.floor(Math.max(0, room - before) / chunkDivisor);
+  return before + Math.min(outputChunkTokensMax, Math.max(chunkMin, part));
 }
 
 /** All that a request that isn't streamed gets. */
 function wholeTo(room: number, isAlone: boolean): number {
-  return Math.max(Math.floor(room / (isAlone ? aloneParts : amongParts)), wholeOutputMin);
+  return Math.max(Math.floor(room / (isAlone ? aloneDivisor : amongDivisor)), wholeOutputMin);
 }
 
 /** What a request holds when its attempt has failed: nothing. */

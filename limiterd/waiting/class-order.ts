@@ -43,13 +43,13 @@ class CounterOrder implements ClassOrder {
   joins(name: string): void {
     this.#names.add(name);
     this.#turns.joins(name);
-    this.#cap?.joins(sharerOf(name));
+    this.#cap?.joins(childOfClass(name));
   }
 
   leaves(name: string): void {
     this.#names.delete(name);
     this.#turns.leaves(name);
-    this.#cap?.leaves(sharerOf(name));
+    this.#cap?.leaves(childOfClass(name));
   }
 
   inOrder(): Iterable<string> {
@@ -63,7 +63,7 @@ class CounterOrder implements ClassOrder {
 
   admitted(name: string): void {
     this.#turns.admitted(name);
-    this.#cap?.admitted(sharerOf(name));
+    this.#cap?.admitted(childOfClass(name));
   }
 
   /** Null without shares. They may be set and removed while requests wait. */
@@ -72,13 +72,13 @@ class CounterOrder implements ClassOrder {
     const cap = rule.tenants?.sharing?.of(child) ?? null;
     if (cap !== this.#known) {
       this.#known = cap;
-      for (const name of this.#names) cap?.joins(sharerOf(name));
+      for (const name of this.#names) cap?.joins(childOfClass(name));
     }
     return cap;
   }
 }
 
-function sharerOf(className: string): string {
+function childOfClass(className: string): string {
   return className === "" ? pathItself : className;
 }
 

@@ -1,5 +1,5 @@
 /**
- * How much output a stream may still give under hard limits. The daemon grants output in chunks,
+ * How much output a stream may still give under hard caps. The daemon grants output in chunks,
  * and the proxy asks for the next chunk when half of the last one is used, so that a stream waits
  * only if the answer is late. When the daemon grants no more, the stream uses what it has, and asks
  * once more before it ends: other requests may have given back what they held.
@@ -25,7 +25,7 @@ export interface DrawnOutput {
 /** Asks for a higher grant; `then` runs once, after `DrawnOutput` has the answer. */
 type Draw = (total: number, then: () => void) => void;
 
-/** The hard limits on one stream. */
+/** The hard caps on one stream. */
 export interface StreamCap {
   readonly allowance: OutputAllowance;
   /** Null if the dialect has no end for this; then the connection is cut. */

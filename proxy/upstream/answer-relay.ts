@@ -43,7 +43,7 @@ const nothingElse: Ended = {};
 
 /** What is relayed. */
 interface Relayed extends SentRequestParts {
-  /** The hard limits on a stream; null or absent if none counts the request. */
+  /** The hard caps on a stream; null or absent if none counts the request. */
   readonly cap?: StreamCap | null;
   /** Hears each answer with its headers; see `LimitReports`. */
   readonly onHeard?: ((heard: Heard) => void) | undefined;
@@ -65,7 +65,7 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
   /** Why nothing more is read from the provider. */
   #waitsForClient = false;
   #waitsForGrant = false;
-  /** The charge of a stream that a hard limit has cut. */
+  /** The charge of a stream that a hard cap has cut. */
   #capped: MeteredUsage | null = null;
   readonly #resolve: (forwarded: Forwarded) => void;
 
@@ -234,7 +234,7 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
   }
 
   /**
-   * Counts the events of a stream that hard limits count, after they were passed on, and lets the
+   * Counts the events of a stream that hard caps count, after they were passed on, and lets the
    * stream flow, wait or end.
    */
   protected capEvents(cap: StreamCap, events: Buffer | readonly Buffer[] | null): void {
@@ -281,7 +281,7 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
     if (!this.ended) this.completed();
   }
 
-  /** A stream that hard limits count has ended. */
+  /** A stream that hard caps count has ended. */
   #endCap(cap: StreamCap, { usage, estimated }: MeteredUsage): void {
     cap.allowance.end();
     const { textBytes, hasOtherText } = this.meter;

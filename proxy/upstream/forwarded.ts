@@ -43,7 +43,7 @@ export interface ForwardRequest {
    * take over.
    */
   readonly holdsHead: boolean;
-  /** The hard limits on a stream; null or absent if none counts the request. */
+  /** The hard caps on a stream; null or absent if none counts the request. */
   readonly cap?: StreamCap | null;
   /** Called when the answer starts to be sent. After that the request isn't repeated. */
   readonly onBegun?: () => void;

@@ -6,7 +6,7 @@
  * |---|---|---|---|
  * | complete | a usage | as reported | |
  * | complete | a stream with text, and a usage of 0 tokens | estimate | request |
- * | complete | the same, of 0 output, if hard limits count it | reported, and its text | request |
+ * | complete | the same, of 0 output, if hard caps count it | reported, and its text | request |
  * | complete | a usage of 0 tokens of a model that writes text | as reported | request |
  * | complete | no usage | estimate | request, if a model ran on text |
  * | complete | a stream that begins with an error | as for an error | |
@@ -49,7 +49,7 @@ export type CallEnd =
   | "untranslatable"
   /** The provider, the client or a deadline ended the call before the answer was complete. */
   | "cut"
-  /** A hard limit ended the stream. */
+  /** A hard cap ended the stream. */
   | "capped";
 
 /** A call that ends. */

@@ -83,7 +83,7 @@ export class ResponseMeter {
   #tap: StreamTap | null = null;
   /** How many bytes of a stream's text count as a token. */
   #bytesPerToken = charsPerToken;
-  /** Whether hard limits count the stream. */
+  /** Whether hard caps count the stream. */
   #isCapped = false;
   /** The held pieces; null if nothing is held. */
   #kept: Buffer[] | null = null;
@@ -383,7 +383,7 @@ export class ResponseMeter {
       : whenCut(reading, contentChars);
   }
 
-  /** A usage with an input is believed unless a hard limit has counted more. */
+  /** A usage with an input is believed unless a hard cap has counted more. */
   #leavesOutText(
     reading: UsageReading,
     contentChars: number,

@@ -25,11 +25,11 @@ import { costUsd } from "../../../shared/domain/money.js";
 import { type Target, targetName } from "../../../shared/domain/target-name.js";
 import { type Failure, plainFailure } from "../../../shared/error-code.js";
 import { append, Turns } from "../../../shared/long-lists.js";
-import { dayMs, dayOf, formatMillis, parseTimestamp } from "../../../shared/time.js";
+import { dayMs, dayOf, formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { interimStatus } from "../../../shared/wire/execution.js";
 import { parseRequestReport } from "../../../shared/wire/request-report.js";
-import { parseListQuery } from "../../lists/list-query.js";
+import { parseListQuery, parseMoment } from "../../lists/list-query.js";
 import { listRecords } from "../../lists/list-records.js";
 import { refusalItem } from "../../lists/list-refusals.js";
 import { parseRecordQuery } from "../../lists/record-query.js";
@@ -190,7 +190,7 @@ function sessions(state: DaemonState, body: unknown, nowMs: number): Checked<Pro
   if (!fields.ok) return fields;
   const path = parseUserPath(fields.value["user_path"] ?? "/", "user_path");
   if (!path.ok) return path;
-  const from = momentOf(fields.value["start"], "start", nowMs - dayMs);
+  const from = parseMoment(fields.value["start"], "start");
   if (!from.ok) return from;
   const { session } = fields.value;
   if (!isAbsent(session) && typeof session !== "string")
@@ -198,7 +198,7 @@ function sessions(state: DaemonState, body: unknown, nowMs: number): Checked<Pro
   return good(
     readSessions(
       state,
-      { fromMs: from.value, userPath: path.value, session: session ?? null },
+      { fromMs: from.value ?? nowMs - dayMs, userPath: path.value, session: session ?? null },
       nowMs,
     ),
   );
@@ -314,24 +314,17 @@ function summary(
 ): Checked<Promise<TrafficReport>> {
   const fields = asQuery(body, ["start", "end", "seconds"]);
   if (!fields.ok) return fields;
-  const before = momentOf(fields.value["end"], "end", nowMs + 1);
+  const before = parseMoment(fields.value["end"], "end");
   if (!before.ok) return before;
   const seconds = Number(fields.value["seconds"] ?? defaultSeconds);
   if (!isCount(seconds, 1)) return bad("seconds must be a number from 1", "seconds");
   if (!isAbsent(fields.value["seconds"]) && !isAbsent(fields.value["start"]))
     return bad("seconds and start exclude each other: both say where the range begins", "seconds");
-  const from = momentOf(fields.value["start"], "start", before.value - seconds * 1000);
+  const from = parseMoment(fields.value["start"], "start");
   if (!from.ok) return from;
-  if (from.value >= before.value) return bad("start must be before end", "start");
-  const range = { fromMs: from.value, beforeMs: before.value };
+  const beforeMs = before.value ?? nowMs + 1;
+  const fromMs = from.value ?? Math.max(0, beforeMs - seconds * 1000);
+  if (fromMs >= beforeMs) return bad("start must be before end", "start");
+  const range = { fromMs, beforeMs };
   return good(traffic.report({ store, yieldToEventLoop }, range, nowMs));
-}
-
-/** A moment such as 2026-02-01T12:00:00Z. */
-function momentOf(value: unknown, field: string, otherwise: number): Checked<number> {
-  if (isAbsent(value)) return good(Math.max(0, otherwise));
-  const ms = typeof value === "string" ? parseTimestamp(value) : null;
-  return ms === null
-    ? bad(`${field} must be a time such as 2026-02-01T12:00:00Z, not ${show(value)}`, field)
-    : good(ms);
 }

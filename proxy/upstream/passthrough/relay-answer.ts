@@ -46,7 +46,7 @@ export interface RelayRequest {
   readonly showsReasoning?: () => boolean;
   /** As in `MeteredRequest`. */
   readonly readsModel?: boolean;
-  /** The hard limits on a stream; null or absent if none counts the request. */
+  /** The hard caps on a stream; null or absent if none counts the request. */
   readonly cap?: StreamCap | null;
   /**
    * For a request about an earlier response. Receives the answer in Latin-1, if all of it was held.
