@@ -321,13 +321,13 @@ export const limiterMetrics = metricsOf("limiter", {
     name: "sluice_upstream_saturated",
     kind: "gauge",
     labels: ofUpstream,
-    help: "1 while a model gets no request because of its provider's own limits. Only with upstream_limits: avoid.",
+    help: "Is 1 while a model gets no request because of its provider's own limits. Only with upstream_limits: avoid.",
   },
   upstreamRefusals: {
     name: "sluice_upstream_refusals_total",
     kind: "counter",
     labels: ofUpstream,
-    help: "429s of a provider.",
+    help: "Answers of a provider with status 429.",
   },
   adaptiveConcurrency: {
     name: "sluice_adaptive_concurrency",
