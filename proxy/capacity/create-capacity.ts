@@ -22,13 +22,16 @@ export interface ProxyCapacity {
   readonly unauthenticated: MemoryLedger;
 }
 
+/** A bound that is lowered to less than this share of the setting is worth a warning. */
+const noticeableShare = 0.9;
+
 /** How many idle connections to close when file descriptors run out. */
 const closedForFiles = 16;
 
 export function createCapacity(server: Config["server"], log: Log): ProxyCapacity {
   const files = watchOpenFiles(log, () => connections.closeIdle(closedForFiles));
   const max = connectionsWithin(files.max, server.connectionsMax);
-  if (max < server.connectionsMax)
+  if (max < server.connectionsMax * noticeableShare)
     log.warn(
       { max, wanted: server.connectionsMax, files_max: files.max },
       "server.max_connections is lowered: the process may not open more files",

@@ -2,12 +2,13 @@
  * Refusals before any handler runs: no such endpoint, overload, or a caller that is refused or
  * can't be checked.
  */
+import { closestName } from "../../shared/config/closest-name.js";
 import { failure, plainFailure } from "../../shared/error-code.js";
 import { formatSeconds } from "../../shared/time.js";
 import type { RefusedCaller } from "../auth/caller.js";
 import type { Gateway } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
-import { type Area, areaOf, type RouteMatch } from "../http/match-route.js";
+import { type Area, areaOf, type RouteMatch, routes } from "../http/match-route.js";
 import { replyFailure, speaksMcp } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
 import type { RequestRecord } from "../request-record.js";
@@ -20,7 +21,8 @@ export function refuseRoute(
   const { method, path } = exchange;
   if (match.kind === "unknown" || isMethodOfGoogle(exchange)) {
     record.end(404, "refused");
-    const message = leftOut(path) ?? `unknown API endpoint: ${method} ${path}`;
+    const message =
+      leftOut(path) ?? `unknown API endpoint: ${method} ${path}${pathHint(path, match.area)}`;
     return replyFailure(exchange, match.area, plainFailure(404, "not_found_error", message));
   }
   record.end(405, "refused");
@@ -34,6 +36,21 @@ export function refuseRoute(
     ),
     ["allow", match.allow],
   );
+}
+
+/**
+ * `; did you mean /v1/messages?` for the path of a misspelling, or of a base URL with too little or
+ * too much, such as `/messages` and `/v1/v1/messages`.
+ */
+function pathHint(path: string, area: Area): string {
+  const known = [...routes].flatMap(([each, route]) => (route.area === area ? [each] : []));
+  const endings = known
+    .map((each) => ({ each, ending: each.replace(/^\/v1(?:beta)?/, "") }))
+    .filter(({ ending }) => path.endsWith(ending))
+    .sort((a, b) => b.ending.length - a.ending.length);
+  const meant = endings[0]?.each ?? closestName(path, known);
+  // A path that exists is served by another port.
+  return meant === null || meant === path ? "" : `; did you mean ${meant}?`;
 }
 
 /** A method of Gemini's models that Sluice doesn't offer; the model itself has a GET. */

@@ -1,7 +1,7 @@
 /** Warnings: mistakes that don't prevent a start, but have no effect. Each is one log line. */
 import { type BudgetDefinition, budgetName } from "../../domain/budget.js";
 import type { RuleDefinition } from "../../domain/rule.js";
-import { closestName, didYouMean, nameHint } from "../closest-name.js";
+import { closestName, didYouMean } from "../closest-name.js";
 import type { Config, PriceConfig, ProviderConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
 import { alertsVariable } from "../file/read-alerts.js";
@@ -147,10 +147,12 @@ export function variableWarnings(env: Environment): readonly string[] {
 
 function remarkOn(name: string, known: readonly string[]): string | null {
   if (name.startsWith("SLUICE_"))
-    return `it is not a known variable${nameHint(
-      name,
-      known.filter((other) => other.startsWith("SLUICE_")),
-    )}`;
+    return `it is not a known variable${
+      didYouMean(
+        name,
+        known.filter((other) => other.startsWith("SLUICE_")),
+      ) || "; docs/reference/configuration.md lists the variables"
+    }`;
   if (limitVariables.some(({ prefix }) => name.startsWith(prefix))) return null;
   const withoutSuffix = limitVariables.find(({ prefix }) => name === prefix.slice(0, -1));
   if (withoutSuffix !== undefined)

@@ -4,8 +4,8 @@ import {
   deniedCaller,
   type RefusedCaller,
 } from "../../../proxy/auth/caller.js";
-import { leftOut, refuseCaller } from "../../../proxy/handlers/refuse-request.js";
-import { matchRoute } from "../../../proxy/http/match-route.js";
+import { leftOut, refuseCaller, refuseRoute } from "../../../proxy/handlers/refuse-request.js";
+import { areaOf, matchRoute } from "../../../proxy/http/match-route.js";
 import { limiterUnavailable } from "../../../proxy/limiter/daemon-calls.js";
 import { RequestRecord } from "../../../proxy/request-record.js";
 import { FakeExchange } from "../fake-exchange.js";
@@ -105,3 +105,29 @@ t.test("anything else is unknown", async (t) => {
   ])
     t.equal(leftOut(path), null, path);
 });
+
+t.test(
+  "a wrong base URL and a misspelling are answered with the path that was meant",
+  async (t) => {
+    for (const [path, meant] of [
+      ["/chat/completions", "/v1/chat/completions"],
+      ["/v1/v1/messages", "/v1/messages"],
+      ["/openai/v1/responses", "/v1/responses"],
+      ["/anthropic/v1/messages/count_tokens", "/v1/messages/count_tokens"],
+      ["/v1/chat/completion", "/v1/chat/completions"],
+      ["/v1/embedings", "/v1/embeddings"],
+      ["/v1beta/v1beta/models", "/v1beta/models"],
+      ["/admin/budget", "/admin/budgets"],
+      ["/v1/nope", null],
+      ["/v1/chat/completions", null],
+    ] as const) {
+      const exchange = new FakeExchange({ method: "POST", path });
+      const match = { kind: "unknown", area: areaOf(path) } as const;
+      refuseRoute(exchange, new RequestRecord(0), match);
+      const hint = meant === null ? "" : `; did you mean ${meant}?`;
+      t.match(JSON.parse(exchange.body.toString()), {
+        error: { message: `unknown API endpoint: POST ${path}${hint}` },
+      });
+    }
+  },
+);
