@@ -48,6 +48,7 @@ const tasks = [
   "failover",
   "first-gateway",
   "keys",
+  "limit-options",
   "limit-people",
   "limits-in-git",
   "loops",

@@ -1,5 +1,5 @@
 /**
- * A cap that children of a path share (docs/which-limit.md, "Shares of a limit"): who wants it,
+ * A cap that children of a path share (docs/limit-options.md, "Shares of a limit"): who wants it,
  * what each may have of it, how much service each has received, and who of those that wait is next.
  * Pure; the clock is an argument. Not here: the windows that count what each child uses
  * (`Rule.tenants`), and the refusal (`judge-share.ts`).

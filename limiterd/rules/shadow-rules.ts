@@ -1,5 +1,5 @@
 /**
- * The shadow rules of a book, which refuse nothing (docs/which-limit.md). Not here: how a request
+ * The shadow rules of a book, which refuse nothing (docs/limit-options.md). Not here: how a request
  * is judged by them (`admit.ts`).
  */
 import type { Target } from "../../shared/domain/target-name.js";

@@ -1,4 +1,4 @@
-/** Raises as lists, explanations and GET /v1/usage show them (docs/which-limit.md). */
+/** Raises as lists, explanations and GET /v1/usage show them (docs/limit-options.md). */
 import type { CapFields } from "../domain/rule.js";
 
 export interface RaiseItem

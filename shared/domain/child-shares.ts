@@ -1,5 +1,5 @@
 /**
- * How the children of a rule's path share its cap (docs/which-limit.md, "Shares of a limit"): by
+ * How the children of a rule's path share its cap (docs/limit-options.md, "Shares of a limit"): by
  * weight, with a guaranteed floor, and by priority. Pure. Not here: the decision
  * (`limiterd/rules/shared-cap.ts`).
  */

@@ -1,5 +1,5 @@
 /**
- * The models that a limit on a user path is for (docs/which-limit.md): patterns as for managed
+ * The models that a limit on a user path is for (docs/limit-options.md): patterns as for managed
  * keys, and `!` before those to leave out. Not here: which targets they cover
  * (`../config/model-filter.ts`).
  */

@@ -1,5 +1,5 @@
 /**
- * What happens to a request when a rule or a budget is exhausted (`docs/which-limit.md`): it is
+ * What happens to a request when a rule or a budget is exhausted (`docs/limit-options.md`): it is
  * refused, counted all the same, or sent to another model. Pure.
  */
 import { subjectBytesMax } from "../bounds.js";

@@ -1,6 +1,6 @@
 /**
  * Raises: higher caps of a rule, or a higher amount of a budget, until a moment. From then on the
- * declared values apply again, whether or not a request arrives (`docs/which-limit.md`). Pure.
+ * declared values apply again, whether or not a request arrives (`docs/limit-options.md`). Pure.
  */
 import { raiseReasonBytesMax, raiseSecondsMax } from "../bounds.js";
 import { bad, type Checked, good, isAbsent, isCount, isObject, show } from "../checked.js";

@@ -1,5 +1,5 @@
 /**
- * The hours within which a rule applies (docs/which-limit.md): days of the week, and a time of the
+ * The hours within which a rule applies (docs/limit-options.md): days of the week, and a time of the
  * day in a time zone. They are part of the rule's identity, so that rules for the day and for the
  * night exist beside each other. Pure.
  */

@@ -59,7 +59,7 @@ export const requestFields: readonly LogField[] = [
   {
     name: "shadow",
     meaning:
-      "the [shadow rules](../which-limit.md#try-a-limit-on-live-traffic) that would refuse the request",
+      "the [shadow rules](../limit-options.md#shadow-rules) that would refuse the request",
   },
   {
     name: "rule",

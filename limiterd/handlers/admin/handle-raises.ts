@@ -1,6 +1,6 @@
 /**
  * The admin operations that raise a rule or a budget for a time, and end a raise early
- * (docs/which-limit.md). A raise of a path without a rule of its own raises that child of the
+ * (docs/limit-options.md). A raise of a path without a rule of its own raises that child of the
  * template above it.
  */
 import { raisesPerLimitMax } from "../../../shared/bounds.js";
