@@ -58,8 +58,7 @@ export const requestFields: readonly LogField[] = [
   { name: "estimated", meaning: "`true` if the tokens are estimated" },
   {
     name: "shadow",
-    meaning:
-      "the [shadow rules](../limit-options.md#shadow-rules) that would refuse the request",
+    meaning: "the [shadow rules](../limit-options.md#shadow-rules) that would refuse the request",
   },
   {
     name: "rule",
