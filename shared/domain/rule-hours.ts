@@ -1,7 +1,7 @@
 /**
- * The hours within which a rule applies (docs/limit-options.md): days of the week, and a time of the
- * day in a time zone. They are part of the rule's identity, so that rules for the day and for the
- * night exist beside each other. Pure.
+ * The hours within which a rule applies (docs/limit-options.md): days of the week, and a time of
+ * the day in a time zone. They are part of the rule's identity, so that rules for the day and for
+ * the night exist beside each other. Pure.
  */
 import { asObject, bad, type Checked, good, isAbsent, show } from "../checked.js";
 import { firstChange, type OffsetAt, parseTimeZone, type TimeZones } from "./time-zone.js";
