@@ -41,10 +41,17 @@ import {
   settleEnded,
   settleTracked,
 } from "../objects/background-responses.js";
-import { batchEndIn, batchReadAt, submitsBatch, submittedBatch } from "../objects/batches.js";
+import {
+  type BatchRead,
+  batchEndIn,
+  batchReadAt,
+  submitsBatch,
+  submittedBatch,
+} from "../objects/batches.js";
 import type { RequestContext } from "../request-context.js";
 import { targetAt } from "../routing/resolve-model.js";
 import { sessionOf } from "../routing/session.js";
+import type { Forwarded } from "../upstream/forwarded.js";
 import { sizeClass } from "../upstream/limit-reports.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { relayAnswer } from "../upstream/passthrough/relay-answer.js";
@@ -72,7 +79,7 @@ import { ownOrigin } from "./own-origin.js";
 
 /** Never rejects. */
 export async function passthroughRequest(context: RequestContext): Promise<void> {
-  const { gateway, exchange, record } = context;
+  const { gateway, exchange } = context;
   const found = passthroughRoute(context);
   if (!found.ok) return refuseUnadmitted(context, found.failure);
   const { route } = found;
@@ -85,35 +92,62 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const at = await admitAt(context, route, named.model, bounds);
   if (at === null) return;
   const { target, admitted } = at;
-  const isSubmission = submitsBatch(exchange.method, route.path);
-  if (isSubmission && hasEnqueuedCap(gateway, admitted.admission))
-    return refuseAdmitted(context, admitted, notCounted());
-  const response = responseAt(exchange.method, route.path);
-  const batch = batchReadAt(exchange.method, route.path);
-  for (const [kind, id] of [
-    ["response", response?.isDeleted === true ? response.id : null],
-    ["batch", batch?.isDeleted === true ? batch.id : null],
-    ["file", deletedFile(exchange.method, route.path)],
-  ] as const) {
-    if (id === null) continue;
-    const early = await settleBeforeDeletion(gateway, { provider: target.provider, id, kind });
-    if (early !== null) return refuseAdmitted(context, admitted, early);
-  }
+  const objects = storedObjectsAt(exchange.method, route.path);
+  const early =
+    objects.submitsBatch && hasEnqueuedCap(gateway, admitted.admission)
+      ? notCounted()
+      : await settleBeforeDeletions(gateway, target, objects);
+  if (early !== null) return refuseAdmitted(context, admitted, early);
+  const { forwarded, shown } = await relay(context, {
+    route,
+    body,
+    operation,
+    bounds,
+    at,
+    objects,
+  });
+  const answer =
+    shown === "" ? undefined : parseJson(Buffer.from(shown, "latin1").toString("utf8"));
+  await settleObjectsRead(gateway, target, { objects, forwarded, answer });
+  const isSubmitted = objects.submitsBatch && forwarded.status < 300;
+  const responseId = isSubmitted ? submittedBatch(answer) : "";
+  const submitted = responseId === "" ? forwarded : { ...forwarded, responseId, batchTokens: 0 };
+  settleRequest(context, admitted.admission, submitted);
+}
+
+/** Sends an admitted request and relays the answer. `shown`: an answer about a stored object. */
+async function relay(
+  context: RequestContext,
+  {
+    route,
+    body,
+    operation,
+    bounds,
+    at: { target, admitted },
+    objects,
+  }: {
+    readonly route: PassthroughRoute;
+    readonly body: PeekedBody | null;
+    readonly operation: Operation | null;
+    readonly bounds: RequestBounds | null;
+    readonly at: Admitted;
+    readonly objects: StoredObjects;
+  },
+): Promise<{ readonly forwarded: Forwarded; readonly shown: string }> {
+  const { gateway, exchange, record } = context;
+  const { upstream, provider, passed, path, query } = route;
   const startedMonoMs = gateway.monoMs();
   const what = { target, operation, stream: false, resent: 0 };
   const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
-  let shown = "";
-  const showEnd = (text: string): void => {
-    shown = text;
-  };
   const granted = grantedTo(record, bounds);
+  let shown = "";
   const forwarded = await relayAnswer(exchange, {
-    upstream: route.upstream,
+    upstream,
     provider: target.provider,
     request: {
       method: exchange.method,
-      path: route.path + route.query,
-      headers: forwardRequestHeaders(exchange.rawHeaders, route.passed, trace),
+      path: path + query,
+      headers: forwardRequestHeaders(exchange.rawHeaders, passed, trace),
       body:
         body === null
           ? null
@@ -123,17 +157,21 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
             }),
     },
     links: {
-      baseUrl: route.provider.baseUrl,
+      baseUrl: provider.baseUrl,
       place: `${ownOrigin(exchange, gateway.config.server)}/p/${target.provider}`,
     },
     limits: admittedHeaders(admitted),
     headers: ["x-sluice-target", targetHeader(target)],
     operation,
     promptBytes: () => body?.bytes ?? 0,
-    onAnswer: response === null && batch === null && !isSubmission ? undefined : showEnd,
-    modelOutputMax: () => outputTokensMaxOf(route.provider, target.model),
-    reasonsByDefault: () => reasonsByDefault(namedLike(route.provider, target.model)),
-    showsReasoning: () => showsReasoning(namedLike(route.provider, target.model)),
+    onAnswer: isAboutObject(objects)
+      ? (text) => {
+          shown = text;
+        }
+      : undefined,
+    modelOutputMax: () => outputTokensMaxOf(provider, target.model),
+    reasonsByDefault: () => reasonsByDefault(namedLike(provider, target.model)),
+    showsReasoning: () => showsReasoning(namedLike(provider, target.model)),
     readsModel: gateway.prices.mayBePricedByAnswer(target),
     cap:
       bounds === null || operation === null
@@ -141,23 +179,16 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
         : streamCap(context, target, { operation, bounds }),
     // A caller chooses the path: counts of tokens, for one, have limits of their own.
     onHeard:
-      target.model === "" || !runsModel(route.path, operation)
+      target.model === "" || !runsModel(path, operation)
         ? undefined
         : gateway.limitReports.hearerOf({
-            config: route.provider,
+            config: provider,
             upstream: null,
             target,
             size: () => sizeClass(body?.bytes ?? 0, false),
           }),
     monoMs: gateway.monoMs,
   });
-  const answer =
-    shown === "" ? undefined : parseJson(Buffer.from(shown, "latin1").toString("utf8"));
-  const end = response === null ? null : endOf(answer);
-  if (end !== null)
-    await settleEnded(gateway, { provider: target.provider, id: response!.id, end });
-  if (batch !== null && forwarded.status < 300 && (batch.isResults || batchEndIn(answer) !== null))
-    void settleTracked(gateway, target.provider, batch.id);
   const endedMonoMs = gateway.monoMs();
   trace?.ended(forwarded, endedMonoMs);
   record.attempted({ target, ms: endedMonoMs - startedMonoMs, retry: 0, forwarded });
@@ -167,9 +198,66 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     gateway.metrics.counts.attemptEnded(attempt);
     gateway.metrics.reports.attempt(attempt);
   }
-  const responseId = isSubmission && forwarded.status < 300 ? submittedBatch(answer) : "";
-  const submitted = responseId === "" ? forwarded : { ...forwarded, responseId, batchTokens: 0 };
-  settleRequest(context, admitted.admission, submitted);
+  return { forwarded, shown };
+}
+
+/** What a request reads, deletes or creates of what a provider stores. */
+interface StoredObjects {
+  readonly response: StoredObject | null;
+  readonly batch: BatchRead | null;
+  readonly deletedFile: string | null;
+  readonly submitsBatch: boolean;
+}
+
+function storedObjectsAt(method: string, path: string): StoredObjects {
+  return {
+    response: responseAt(method, path),
+    batch: batchReadAt(method, path),
+    deletedFile: deletedFile(method, path),
+    submitsBatch: submitsBatch(method, path),
+  };
+}
+
+/** Whether the answer says what is to be charged for an object. */
+function isAboutObject({ response, batch, submitsBatch }: StoredObjects): boolean {
+  return response !== null || batch !== null || submitsBatch;
+}
+
+/** Charges what a deletion would hide. Returns why the object can't be deleted yet, or null. */
+async function settleBeforeDeletions(
+  gateway: Gateway,
+  { provider }: Target,
+  { response, batch, deletedFile }: StoredObjects,
+): Promise<Failure | null> {
+  for (const [kind, id] of [
+    ["response", response?.isDeleted === true ? response.id : null],
+    ["batch", batch?.isDeleted === true ? batch.id : null],
+    ["file", deletedFile],
+  ] as const) {
+    const failed = id === null ? null : await settleBeforeDeletion(gateway, { provider, id, kind });
+    if (failed !== null) return failed;
+  }
+  return null;
+}
+
+/** Charges a response or a batch that has ended, as the answer says. */
+async function settleObjectsRead(
+  gateway: Gateway,
+  { provider }: Target,
+  {
+    objects: { response, batch },
+    forwarded,
+    answer,
+  }: {
+    readonly objects: StoredObjects;
+    readonly forwarded: Forwarded;
+    readonly answer: unknown;
+  },
+): Promise<void> {
+  const end = response === null ? null : endOf(answer);
+  if (end !== null) await settleEnded(gateway, { provider, id: response!.id, end });
+  if (batch !== null && forwarded.status < 300 && (batch.isResults || batchEndIn(answer) !== null))
+    void settleTracked(gateway, provider, batch.id);
 }
 
 /**
@@ -224,13 +312,13 @@ function runsModel(path: string, operation: Operation | null): boolean {
   );
 }
 
-interface StoredResponse {
+interface StoredObject {
   readonly id: string;
   readonly isDeleted: boolean;
 }
 
 /** The id of the response or interaction that a request reads, cancels or deletes; null if none. */
-function responseAt(method: string, path: string): StoredResponse | null {
+function responseAt(method: string, path: string): StoredObject | null {
   const [, id, cancels] =
     /\/(?:responses|interactions)\/([^/?]+)(\/cancel)?$/.exec(plainPath(path)) ?? [];
   if (!isObjectId(id)) return null;
@@ -247,6 +335,11 @@ function deletedFile(method: string, path: string): string | null {
   return isObjectId(id) ? id : null;
 }
 
+interface Admitted {
+  readonly target: Target;
+  readonly admitted: AdmittedRequest;
+}
+
 /**
  * Admits a passthrough request for the model that it names, if any. A caller with an allow list
  * must name one. Null if the request was refused and answered.
@@ -256,7 +349,7 @@ export async function admitAt(
   route: Pick<PassthroughRoute, "provider">,
   model: string,
   bounds: RequestBounds | null = null,
-): Promise<{ readonly target: Target; readonly admitted: AdmittedRequest } | null> {
+): Promise<Admitted | null> {
   const problem = modelNameProblem(model);
   if (problem !== null) {
     await refuseUnadmitted(context, invalid(problem, "model"));

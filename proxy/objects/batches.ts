@@ -52,7 +52,7 @@ export function submitsBatch(method: string, path: string): boolean {
   );
 }
 
-interface BatchRead {
+export interface BatchRead {
   readonly id: string;
   readonly isDeleted: boolean;
   /** Whether the answer is the results, which only a batch that has ended has. */
