@@ -328,11 +328,15 @@ function responseAt(method: string, path: string): StoredObject | null {
     : null;
 }
 
-/** The id of the file that a request deletes; null if none. */
+/**
+ * The id of the file that a request deletes; null if none. A container's file is another one, and a
+ * vector store only forgets its file.
+ */
 function deletedFile(method: string, path: string): string | null {
   if (method !== "DELETE") return null;
-  const [, id] = /\/files\/([^/?:]+)$/.exec(plainPath(path)) ?? [];
-  return isObjectId(id) ? id : null;
+  const [, owners, id] = /(?:\/(\w+)\/[^/]+)?\/files\/([^/?:]+)$/.exec(plainPath(path)) ?? [];
+  const isOfAccount = owners !== "containers" && owners !== "vector_stores";
+  return isOfAccount && isObjectId(id) ? id : null;
 }
 
 interface Admitted {

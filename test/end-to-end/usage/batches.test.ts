@@ -529,6 +529,13 @@ t.test("a file with results is deleted only when their usage is recorded", async
       calls.slice(before).some((call) => call.includes("/batches/")),
       "a file of another purpose has no results",
     );
+    if (prefix !== "")
+      for (const owner of ["containers/c1", "vector_stores/v1"]) {
+        const before = calls.length;
+        const own = `/v1/${owner}/files/file-own`;
+        t.equal((await remove(`${prefix}${own}`, byMaster)).status, 200);
+        t.same(calls.slice(before), [`DELETE ${own}`], "no file of the account");
+      }
     end(running, null, "failed");
     await get(`/v1/batches/${running}`, byMaster);
   }
