@@ -17,6 +17,7 @@ export const kinds = {
   cached_input: { group: "input", parent: "input", setting: "cached_input" },
   cache_write: { group: "input", parent: "input", setting: "cache_write" },
   cache_write_1h: { group: "input", parent: "cache_write", setting: "cache_write_1h" },
+  cache_write_12h: { group: "input", parent: "cache_write", setting: "cache_write_12h" },
   audio_input: { group: "input", parent: "input", setting: "audio_input" },
   image_input: { group: "input", parent: "input", setting: "image_input" },
   output: { group: "output", parent: null, setting: "output" },

@@ -77,7 +77,7 @@ function kindIn(words: string): Kind | null {
   const isOutput =
     has(/\boutput (?:token|text|image|audio)/) || (has(/\boutput\b/) && !has(/\binput token/));
   if (has(/\bcache (?:writes?|creation)\b|\bcaching write/))
-    return has(/\b1h\b/) ? "cache_write_1h" : "cache_write";
+    return has(/\b1h\b/) ? "cache_write_1h" : has(/\b12h\b/) ? "cache_write_12h" : "cache_write";
   if (has(/\bcached\b|\bcache (?:reads?|hits?)\b|\bcaching\b/)) return "cached_input";
   if (isOutput)
     return has(/\baudio\b/) ? "audio_output" : has(/\bimage\b/) ? "image_output" : "output";

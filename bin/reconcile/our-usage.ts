@@ -146,13 +146,15 @@ function quantitiesOf(
   const cached = count("cached_input_tokens");
   const written = count("cache_write_input_tokens");
   const writtenFor1h = count("cache_write_1h_input_tokens");
+  const writtenFor12h = count("cache_write_12h_input_tokens");
   const audio = count("audio_input_tokens") - count("cached_audio_input_tokens");
   const image = count("image_input_tokens") - count("cached_image_input_tokens");
   return {
     input: count("input_tokens") - cached - written - audio - image,
     cached_input: cached,
-    cache_write: written - writtenFor1h,
+    cache_write: written - writtenFor1h - writtenFor12h,
     cache_write_1h: writtenFor1h,
+    cache_write_12h: writtenFor12h,
     audio_input: audio,
     image_input: image,
     output: count("output_tokens") - count("audio_output_tokens") - count("image_output_tokens"),

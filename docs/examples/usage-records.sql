@@ -50,6 +50,7 @@ create table if not exists sluice_usage_records (
   images bigint,
   containers bigint,
   pages bigint,
+  cache_write_12h_input_tokens bigint,
   tokens_at_most bigint,
   cost_at_most numeric(24, 12),
   repriced_cost numeric(24, 12),

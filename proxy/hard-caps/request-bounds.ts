@@ -97,7 +97,7 @@ export function meteredAt(
   return { promptTokens, outputMax, isStreamed, rates };
 }
 
-const textInput: readonly TokenKind[] = ["cacheWrite1h"];
+const textInput: readonly TokenKind[] = ["cacheWrite1h", "cacheWrite12h"];
 const anyInput: readonly TokenKind[] = [
   ...textInput,
   "audioInput",

@@ -254,6 +254,7 @@ const mainKeys = ["input_mtok", "output_mtok", "cache_read_mtok", "cache_write_m
 /** The list's name for each kind of tokens that a model may price apart. */
 const kindKeys: Readonly<Record<TokenKind, string>> = {
   cacheWrite1h: "cache_write_1h_mtok",
+  cacheWrite12h: "cache_write_12h_mtok",
   audioInput: "input_audio_mtok",
   cachedAudioInput: "cache_audio_read_mtok",
   imageInput: "input_image_mtok",

@@ -139,7 +139,7 @@ function dearestRates(rates: TokenRates): TokenRates {
     const rate = kinds[kind] ?? own;
     return own === null || rate === null ? own : Math.max(own, rate);
   };
-  const inputKinds = ["cacheWrite1h", "audioInput", "imageInput"] as const;
+  const inputKinds = ["cacheWrite1h", "cacheWrite12h", "audioInput", "imageInput"] as const;
   const outputKinds = ["reasoning", "audioOutput", "imageOutput"] as const;
   const written = input === null ? null : Math.max(input, cacheWrite ?? 0);
   return {
@@ -229,7 +229,8 @@ function costOfInput(usage: Usage, rates: TokenRates, soundIsTimed: boolean): nu
       costOf(cachedInputTokens, cachedRate),
       costOf(cacheWriteInputTokens, writeRate),
     );
-  const { cachedAudioInputTokens, cachedImageInputTokens, cacheWrite1hTokens } = details.counts;
+  const { cachedAudioInputTokens, cachedImageInputTokens } = details.counts;
+  const { cacheWrite1hTokens, cacheWrite12hTokens } = details.counts;
   const audio = details.counts.audioInputTokens - cachedAudioInputTokens;
   const image = details.counts.imageInputTokens - cachedImageInputTokens;
   return sumOf(
@@ -243,6 +244,7 @@ function costOfInput(usage: Usage, rates: TokenRates, soundIsTimed: boolean): nu
     ]),
     costOfParts(cacheWriteInputTokens, writeRate, [
       [cacheWrite1hTokens, kindRate(rates, "cacheWrite1h")],
+      [cacheWrite12hTokens, kindRate(rates, "cacheWrite12h")],
     ]),
   );
 }

@@ -442,6 +442,11 @@ export function readUsageDetails(
     objectOf(usage["cache_creation"])["ephemeral_1h_input_tokens"] ??
     writtenForAnHour(rare["cacheDetails"]);
   const cacheWrite1hTokens = part(lasting, cacheWriteInputTokens);
+  const written = objectOf(input["cache_write_tokens_details"]);
+  const cacheWrite12hTokens = part(
+    written["ttl_12h_tokens"],
+    cacheWriteInputTokens - cacheWrite1hTokens,
+  );
   const { webSearches, fileSearches, mapsSearches, containers } = toolCalls(rare);
   const searchUnits = calls(rare["search_units"]);
   const images = calls(rare["images"]);
@@ -453,7 +458,8 @@ export function readUsageDetails(
   const tokens = audioInputTokens + imageInputTokens + audioOutputTokens + imageOutputTokens;
   const tools = webSearches + fileSearches + mapsSearches + containers;
   const units = searchUnits + images + pages + audioMs + characters;
-  if (tokens + reasoningTokens + cacheWrite1hTokens + tools + units === 0)
+  const lastingTokens = cacheWrite1hTokens + cacheWrite12hTokens;
+  if (tokens + reasoningTokens + lastingTokens + tools + units === 0)
     return serviceTier === null && region === null
       ? null
       : { serviceTier, region, counts: noDetailCounts };
@@ -478,6 +484,7 @@ export function readUsageDetails(
       images,
       containers,
       pages,
+      cacheWrite12hTokens,
     },
   };
 }

@@ -23,6 +23,7 @@ export interface TokenRates {
 
 export const tokenKinds = [
   "cacheWrite1h",
+  "cacheWrite12h",
   "audioInput",
   "cachedAudioInput",
   "imageInput",
@@ -152,6 +153,7 @@ export function scaled(amount: number, factor: number): number {
 
 const factorKindOf: Readonly<Record<TokenKind, FactorKind>> = {
   cacheWrite1h: "cacheWrite",
+  cacheWrite12h: "cacheWrite",
   audioInput: "input",
   cachedAudioInput: "cachedInput",
   imageInput: "input",
@@ -189,6 +191,7 @@ export function kindRate(rates: TokenRates, kind: TokenKind): number | null {
   if (own !== undefined) return own;
   switch (kind) {
     case "cacheWrite1h":
+    case "cacheWrite12h":
       return rates.cacheWrite ?? rates.input;
     case "cachedAudioInput":
       return rates.cachedInput ?? kindRate(rates, "audioInput");

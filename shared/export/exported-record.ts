@@ -69,6 +69,7 @@ export const recordFields = [
   ["images", "later count"],
   ["containers", "later count"],
   ["pages", "later count"],
+  ["cache_write_12h_input_tokens", "later count"],
   ["tokens_at_most", "tokens or null"],
   ["cost_at_most", "usd"],
   ["repriced_cost", "usd"],

@@ -47,6 +47,8 @@ export const detailNames = [
   "containers",
   /** Pages of documents that were read. */
   "pages",
+  /** The part of the tokens written to a cache that is kept for twelve hours. */
+  "cacheWrite12hTokens",
 ] as const;
 export type DetailName = (typeof detailNames)[number];
 type DetailCounts = Readonly<Record<DetailName, number>>;
@@ -70,6 +72,7 @@ export const detailFields = {
   images: "images",
   containers: "containers",
   pages: "pages",
+  cacheWrite12hTokens: "cache_write_12h_input_tokens",
 } as const satisfies Readonly<Record<DetailName, string>>;
 export type DetailField = (typeof detailFields)[DetailName];
 

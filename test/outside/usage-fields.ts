@@ -66,6 +66,7 @@ function sdkFields(path: string, type: string): string[] {
 }
 
 const tokens = { input_tokens: 1000, output_tokens: 500 };
+const writtenTokens = { input_tokens_details: { cache_write_tokens: 300 } };
 const chatTokens = { prompt_tokens: 1000, completion_tokens: 500 };
 const googleTokens = { promptTokenCount: 1000, candidatesTokenCount: 500 };
 const cacheTokens = { cache_creation_input_tokens: 100, cache_read_input_tokens: 100 };
@@ -81,7 +82,7 @@ export const usageTypes: readonly UsageType[] = [
     provider: "OpenAI",
     source: "openai ResponseUsage",
     fields: sdkFields("openai/resources/responses/responses.d.ts", "ResponseUsage"),
-    base: tokens,
+    base: { ...tokens, ...writtenTokens },
   },
   {
     provider: "OpenAI",
@@ -268,6 +269,8 @@ export const unread: Readonly<Record<string, string>> = {
   "input_token_details.cached_tokens_details.text_tokens": "the rest of the cached input",
   "output_token_details.text_tokens": "the rest of the output",
   "cache_creation.ephemeral_5m_input_tokens": "the rest of what is written",
+  "input_tokens_details.cache_write_tokens_details.ttl_30m_tokens": "the rest of what is written",
+  "completion_tokens_details.text_tokens": "the rest of the output",
   "server_tool_use.web_fetch_requests": "free",
   "prompt_tokens_details.text_tokens": "the rest of the input",
   "prompt_tokens_details.video_tokens": "within the input",

@@ -215,6 +215,7 @@ const rateSettings = {
   cached_input: rate("input", "1.25", "Input tokens read from a cache."),
   cache_write: rate("input", "2.5", "Input tokens written to a cache."),
   cache_write_1h: rate("cache_write", "5", "The same, kept for an hour."),
+  cache_write_12h: rate("cache_write", "5", "The same, kept for twelve hours."),
   audio_input: rate("input", "40", "Audio input tokens."),
   cached_audio_input: rate("cached_input", "2.5", "Audio tokens read from a cache."),
   image_input: rate("input", "5", "Image input tokens."),
@@ -313,6 +314,7 @@ export const tierSettings = {
   cached_input: tierRate("1.25"),
   cache_write: tierRate("2.5"),
   cache_write_1h: tierRate("5"),
+  cache_write_12h: tierRate("5"),
   audio_input: tierRate("40"),
   cached_audio_input: tierRate("2.5"),
   image_input: tierRate("5"),
@@ -336,6 +338,7 @@ export const changeSettings = {
 /** The field of each kind of tokens that may have a rate of its own. */
 export const kindFields = {
   cacheWrite1h: "cache_write_1h",
+  cacheWrite12h: "cache_write_12h",
   audioInput: "audio_input",
   cachedAudioInput: "cached_audio_input",
   imageInput: "image_input",

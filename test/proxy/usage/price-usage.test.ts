@@ -138,6 +138,7 @@ t.test("what answers tell beside their tokens is priced by its kind, tier and ca
       ...plain.rates,
       kinds: {
         cacheWrite1h: 5_000_000,
+        cacheWrite12h: 6_000_000,
         audioInput: 40_000_000,
         cachedAudioInput: 400_000,
         imageInput: 5_000_000,
@@ -211,6 +212,16 @@ t.test("what answers tell beside their tokens is priced by its kind, tier and ca
         "cache writes by lifetime",
         usage(100, 0, { cacheWriteInputTokens: 90, details: detailed({ cacheWrite1hTokens: 40 }) }),
         10 * 2_500_000 + 50 * 3_125_000 + 40 * 5_000_000,
+        0,
+        7,
+      ],
+      [
+        "cache writes for twelve hours",
+        usage(100, 0, {
+          cacheWriteInputTokens: 90,
+          details: detailed({ cacheWrite12hTokens: 40 }),
+        }),
+        10 * 2_500_000 + 50 * 3_125_000 + 40 * 6_000_000,
         0,
         7,
       ],

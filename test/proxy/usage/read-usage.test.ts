@@ -440,6 +440,10 @@ t.test("each detail alone counts as reported usage, and so do any two", async (t
     ["imageOutputTokens", { completion_tokens_details: { image_tokens: 1 } }],
     ["reasoningTokens", { thoughtsTokenCount: 1 }],
     ["cacheWrite1hTokens", { cache_creation: { ephemeral_1h_input_tokens: 1 } }],
+    [
+      "cacheWrite12hTokens",
+      { prompt_tokens_details: { cache_write_tokens_details: { ttl_12h_tokens: 1 } } },
+    ],
     ["webSearches", { server_tool_use: { web_search_requests: 1 } }],
     ["fileSearches", { server_tool_use: { file_search_requests: 1 } }],
   ];

@@ -258,6 +258,22 @@ export const reportedDetails: readonly ReportedDetails[] = [
     read: { image_input_tokens: 900, image_output_tokens: 180 },
   },
   {
+    provider: "OpenAI, Responses: writes that the cache keeps for twelve hours",
+    answer: {
+      usage: {
+        input_tokens: 400,
+        input_tokens_details: {
+          cached_tokens: 0,
+          cache_write_tokens: 300,
+          cache_write_tokens_details: { ttl_12h_tokens: 200, ttl_30m_tokens: 100 },
+        },
+        output_tokens: 20,
+        total_tokens: 420,
+      },
+    },
+    read: { cache_write_12h_input_tokens: 200 },
+  },
+  {
     provider: "Anthropic: writes that the cache keeps for an hour, searches, the tier",
     answer: {
       usage: {

@@ -117,6 +117,7 @@ t.test("a kind of tokens costs its own rate, or that of what it is a part of", a
   const bare: TokenRates = { input: 1, output: 2, cachedInput: null, cacheWrite: null };
   const table = [
     ["cacheWrite1h", 1, { cacheWrite: 5 }, 5],
+    ["cacheWrite12h", 1, { cacheWrite: 5 }, 5],
     ["cachedAudioInput", 1, { cachedInput: 6 }, 6],
     ["cachedImageInput", 1, { cachedInput: 6 }, 6],
     ["audioInput", 1, { cachedInput: 6 }, 1],

@@ -91,6 +91,7 @@ export function usageRecord(changes: Partial<ExportedRecord> = {}): ExportedReco
     images: 0,
     containers: 0,
     pages: 0,
+    cache_write_12h_input_tokens: 0,
     ...changes,
   };
 }

@@ -575,6 +575,7 @@ t.test("an export holds every record once, page by page, in the order of recordi
       images: 0,
       containers: 0,
       pages: 0,
+      cache_write_12h_input_tokens: 0,
       session: null,
       cost_source: null,
       price_list: null,

@@ -102,7 +102,7 @@ prices:
   simulator/k: { extends: list, factor: -1, reported: never, hours: { "25:00-26:00": 1 } }
 `;
   const rates =
-    "input, output, cached_input, cache_write, cache_write_1h, audio_input, cached_audio_input, image_input, cached_image_input, reasoning, audio_output, image_output";
+    "input, output, cached_input, cache_write, cache_write_1h, cache_write_12h, audio_input, cached_audio_input, image_input, cached_image_input, reasoning, audio_output, image_output";
   const naming =
     "must be named provider/model, provider/* for all of a provider's models, or */* for all models without a price";
   const units =
