@@ -1,7 +1,8 @@
 /**
  * How much an event of a stream adds to the answer in fields that aren't known as text: an upper
  * bound, so that limits hold for forms that providers invent. `event-reader.ts` calls it for events
- * without known text, which are few.
+ * without known text, which are few. And the same of a whole answer, for one whose usage counts
+ * nothing.
  */
 import { isObject } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
@@ -23,6 +24,24 @@ export function placeOfAnswer(operation: Operation): RegExp {
 /** The bytes of text that an event adds to the answer. Encoded media count as fewer. */
 export function otherTextIn(event: unknown, operation: Operation): number {
   return isObject(event) ? sizeOf(answerIn(event, operation), "") : 0;
+}
+
+/** The bytes of text in a whole answer; that of a stream as one array is a list of answers. */
+export function textInAnswer(answer: unknown, operation: Operation): number {
+  if (Array.isArray(answer))
+    return (answer as unknown[]).reduce<number>(
+      (sum, one) => sum + textInAnswer(one, operation),
+      0,
+    );
+  if (!isObject(answer)) return 0;
+  const { content, output, outputs, steps } = answer;
+  const own = sizeOf(content ?? output ?? outputs ?? steps, "");
+  return own + sizeOf(answerIn(answer, operationOf(operation)), "");
+}
+
+/** The parts of Gemini's answers are those of its events. */
+function operationOf(operation: Operation): Operation {
+  return operation === "generate_content" ? "stream_generate_content" : operation;
 }
 
 function answerIn(event: Fields, operation: Operation): unknown {

@@ -16,6 +16,7 @@ import { toolCallsIn, withCountedCalls } from "./answered-tools.js";
 import {
   charsPerToken,
   countUsage,
+  estimateTokens,
   joinedNotes,
   leavesOutText,
   type MeteredUsage,
@@ -24,6 +25,7 @@ import {
   whenTranslationCut,
 } from "./count-usage.js";
 import { findUsage, modelNamedIn, usageAtEnd, usagePicks } from "./find-usage.js";
+import { textInAnswer } from "./other-text.js";
 import { absentUsage, readUsage, type UsageReading } from "./read-usage.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
 
@@ -100,6 +102,8 @@ export class ResponseMeter {
   };
   #inputSeen = 0;
   #model: string | null = null;
+  /** What `read` read, of an answer that is held. */
+  #text = "";
   /** Of an answer that isn't a stream. */
   #toolCalls: ToolCalls | undefined = undefined;
 
@@ -294,6 +298,7 @@ export class ResponseMeter {
    */
   read(text: string): unknown {
     if (this.#form !== "json") return undefined;
+    this.#text = text;
     if (this.#request.readsModel !== true)
       return this.#passing === null ? (usageAtEnd(text) ?? parseJson(text)) : this.#passing.value();
     const answer = this.#passing === null ? parseJson(text) : this.#passing.value();
@@ -323,7 +328,20 @@ export class ResponseMeter {
     const translation = this.#translation;
     const usage = translation === null ? findUsage(answer) : translation.usage;
     this.#toolCalls = toolCallsIn(answer);
-    return this.#count(readUsage(usage), this.#textBytes());
+    const reading = readUsage(usage);
+    // Counting the text takes a parse, and only such an answer needs it.
+    const chars = reading.kind === "usage" && reading.totalTokens === 0 ? this.#answerText() : 0;
+    const seen = this.#withText(reading, chars);
+    return seen === reading
+      ? this.#count(reading, this.#textBytes())
+      : this.#countEstimate(seen, chars);
+  }
+
+  /** The text of a whole answer; one that isn't held is too long to have none. */
+  #answerText(): number {
+    const { operation } = this.#request;
+    if (operation === null || this.#passing !== null) return this.#textBytes();
+    return textInAnswer(parseJson(this.#text), operation);
   }
 
   /**
@@ -332,9 +350,7 @@ export class ResponseMeter {
    */
   usageSeen(why: string | null): MeteredUsage {
     const { usage, estimated, note } =
-      this.#tap === null
-        ? this.#count(this.#reading(absentUsage), this.#textBytes())
-        : this.#countCut(this.#tap);
+      this.#tap === null ? this.#countUntranslated() : this.#countCut(this.#tap);
     return {
       usage,
       estimated: usage !== null && (this.#tap !== null || estimated),
@@ -365,22 +381,40 @@ export class ResponseMeter {
   #countStream({ usage, contentChars }: StreamTap): MeteredUsage {
     const reading = this.#reading(usage);
     const seen = this.#withText(reading, contentChars);
-    const counted = this.#count(seen, contentChars);
-    if (seen === reading) return counted;
-    const why = "its usage reports no output, but the answer has text";
-    return {
-      usage: counted.usage,
-      estimated: counted.usage !== null,
-      note: joinedNotes(why, counted.note),
-    };
+    return seen === reading
+      ? this.#count(reading, contentChars)
+      : this.#countEstimate(seen, contentChars);
   }
 
-  /** The reading, with an estimate of the text if it reports no output. */
+  /** A whole answer that was cut, or couldn't be translated. */
+  #countUntranslated(): MeteredUsage {
+    const reading = this.#reading(absentUsage);
+    const seen = this.#withText(reading, this.#textBytes());
+    return seen === reading
+      ? this.#count(reading, this.#textBytes())
+      : this.#countEstimate(seen, this.#textBytes());
+  }
+
+  /** `seen`: what `#withText` made of a usage. */
+  #countEstimate(seen: UsageReading, contentChars: number): MeteredUsage {
+    const { usage, note } = this.#count(seen, contentChars);
+    const why = "its usage reports no output, but the answer has text";
+    return { usage, estimated: usage !== null, note: joinedNotes(why, note) };
+  }
+
+  /**
+   * The reading, with an estimate of the text if it reports no output, and of the prompt if it
+   * reports nothing. What it reports besides tokens stays.
+   */
   #withText(reading: UsageReading, contentChars: number): UsageReading {
     if (!this.#leavesOutText(reading, contentChars)) return reading;
-    return reading.totalTokens === 0 && reading.reportedCost === null
-      ? absentUsage
-      : whenCut(reading, contentChars);
+    if (reading.totalTokens > 0 || reading.reportedCost !== null)
+      return whenCut(reading, contentChars);
+    const { kind, note, details } = reading;
+    const promptBytes = this.#request.promptBytes();
+    return Object.assign({ kind, note }, estimateTokens({ promptBytes, contentChars }), {
+      details,
+    });
   }
 
   /** A usage with an input is believed unless a hard cap has counted more. */

@@ -198,3 +198,56 @@ t.test("a stream whose usage reports no output is charged its text", async (t) =
   const whole = { events: events(0), translation: { usage: usage(0) } };
   t.same(charged("complete", whole), [20, true, request], "translated");
 });
+
+t.test(
+  "a whole answer whose usage reports 0 tokens is charged its text, if it has some",
+  async (t) => {
+    const zeros = usage(0);
+    const text = "x".repeat(40);
+    const google = { promptTokenCount: 0, candidatesTokenCount: 0, totalTokenCount: 0 };
+    const beside = { input_tokens: 0, output_tokens: 0 };
+    const rows: readonly (readonly [Operation, (text: string) => unknown])[] = [
+      ["chat_completions", (content) => ({ choices: [{ message: { content } }], usage: zeros })],
+      [
+        "chat_completions",
+        (args) => ({
+          choices: [
+            { message: { content: null, tool_calls: args && [{ function: { arguments: args } }] } },
+          ],
+          usage: zeros,
+        }),
+      ],
+      ["completions", (text) => ({ choices: [{ index: 0, text }], usage: zeros })],
+      ["messages", (text) => ({ content: [{ type: "text", text }], usage: beside })],
+      ["messages", (thinking) => ({ content: [{ type: "thinking", thinking }], usage: beside })],
+      [
+        "responses",
+        (text) => ({
+          output: [{ type: "message", id: "msg_1", content: [{ type: "output_text", text }] }],
+          usage: beside,
+        }),
+      ],
+      [
+        "generate_content",
+        (text) => ({ candidates: [{ content: { parts: [{ text }] } }], usageMetadata: google }),
+      ],
+      [
+        "stream_generate_content",
+        (text) => [{ candidates: [{ content: { parts: [{ text }] } }], usageMetadata: google }],
+      ],
+      ["interactions", (text) => ({ outputs: [{ type: "text", text }], usage: beside })],
+    ];
+    for (const [operation, answer] of rows) {
+      const call = (text: string): Call => ({ operation, body: JSON.stringify(answer(text)) });
+      t.same(charged("complete", call(text)), [20, true, request], `${operation}, with text`);
+      t.same(charged("complete", call("")), [0, false, request], `${operation}, without`);
+      const { body } = call(text);
+      const told = { ...call(text), translation: { usage: zeros } };
+      t.same(charged("complete", told), [20, true, request], `${operation}, translated`);
+      const failed = charged("untranslatable", told);
+      t.same(failed, [10 + Math.ceil(body!.length / 4), true, request], "untranslatable");
+    }
+    const vectors = { operation: "embeddings", body: reports(0) } as const;
+    t.same(charged("complete", vectors), [0, false, null], "vectors");
+  },
+);
