@@ -75,7 +75,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice usage reprice --from 2026-11-01 --to 2026-11-30 --model openai/gpt-4o",
   ],
   reconcile: [
-    "sluice reconcile --provider openai --days 7 --fail-above 1%",
+    "sluice reconcile --provider openai --days 7 --fail-above 1% --keep",
     "sluice reconcile --provider vertex --bill billing-export.jsonl",
     "sluice reconcile --provider openai --project proj_a=team-a --project proj_b=team-b",
   ],

@@ -299,6 +299,10 @@ export const largeBodyBytes = 64 * 1024;
 export const auditedPerChangeMax = 1_000;
 /** The audit log in the store: beyond it, the oldest entries are removed. */
 export const auditBytesMax = 256 * 1024 * 1024;
+/** A kept result of `sluice reconcile`: an admin body, which fits into a frame. */
+export const reconciliationBytesMax = 15 * 1024;
+/** Kept results; the oldest are removed. A year of nights with two providers. */
+export const reconciliationsMax = 750;
 /** Characters of a name or an address in the audit log. */
 export const auditTextCharsMax = 256;
 /** Characters of X-Request-ID from a caller: the log contains it. */

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import type { Command } from "commander";
 import type { ProviderItem } from "../../shared/api/provider-item.js";
+import type { Reconciliation as KeptReconciliation } from "../../shared/api/reconciliation-item.js";
 import { parseJson } from "../../shared/checked.js";
 import { plainFailure } from "../../shared/error-code.js";
 import { isExportedRecord } from "../../shared/export/exported-record.js";
@@ -11,6 +12,7 @@ import { append } from "../../shared/long-lists.js";
 import { systemReason } from "../../shared/text/system-reason.js";
 import { dayMs, dayOf, daysBetween } from "../../shared/time.js";
 import { type Bill, BillError } from "../reconcile/bill.js";
+import { keptResult } from "../reconcile/kept-result.js";
 import { UsageSums } from "../reconcile/our-usage.js";
 import { priceLines } from "../reconcile/price-lines.js";
 import { reconcile } from "../reconcile/reconcile.js";
@@ -48,6 +50,7 @@ interface ReconcileFlags extends CommandFlags, Omit<WindowFlags, "month"> {
   readonly billingUrl?: string;
   readonly failAbove?: string;
   readonly all?: boolean;
+  readonly keep?: boolean;
 }
 
 interface BillingSource {
@@ -137,6 +140,7 @@ export function addReconcile(program: Command, session: Session): void {
     .option("--billing-url <url>", "another address of the billing API")
     .option("--fail-above <percent>", "exit with 4 if the gap is above it, such as 1%")
     .option("--all", "show quantities that agree, too")
+    .option("--keep", "hand the result to the gateway, whose dashboard shows it")
     .addOption(jsonOption("print the comparison by day, with exact amounts"))
     .action((_options, command: Command) =>
       reconcileCommand(session, command.optsWithGlobals<ReconcileFlags>()),
@@ -196,12 +200,23 @@ async function reconcileCommand(session: Session, flags: ReconcileFlags): Promis
     terminal.out(reportText(head, result, { columns, isAll: flags.all === true }));
     for (const note of head.notes) terminal.err(`note: ${note}`);
   }
+  if (flags.keep === true) await keep(session, flags, keptResult(head, result));
   if (failAbove === null || !isAbove(result, failAbove)) return;
   const message = `the gap of ${gapPercent(result).toFixed(2)} % is above --fail-above ${flags.failAbove!}`;
   throw new CommandFailure({
     exitCode: exitCodes.different,
     lines: [message],
     error: { message },
+  });
+}
+
+async function keep(
+  session: Session,
+  flags: ReconcileFlags,
+  result: KeptReconciliation,
+): Promise<void> {
+  await withDaemon(session, flags, async (client) => {
+    answered(await client.call("reconciliations.keep", result));
   });
 }
 

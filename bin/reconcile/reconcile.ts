@@ -9,6 +9,8 @@
  * ones are added and the surplus removed. Each step has a cause. The steps telescope, so their sum
  * is the difference exactly, and no part of it has two causes.
  */
+
+import { type Cause, causeNames } from "../../shared/domain/bill-causes.js";
 import { absolute, divided, type Pico, type Rate, worthOf } from "./amount.js";
 import {
   type Bill,
@@ -21,7 +23,6 @@ import {
   kinds,
   kindWithin,
 } from "./bill.js";
-import { type Cause, causeNames } from "./causes.js";
 import { joinModels } from "./model-names.js";
 import type { UsageRow } from "./our-usage.js";
 

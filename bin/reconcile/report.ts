@@ -1,4 +1,7 @@
 /** What `sluice reconcile` prints: for people and, as JSON, for programs. Pure. */
+
+import type { Reconciliation as KeptReconciliation } from "../../shared/api/reconciliation-item.js";
+import { billCauses, type Cause, causeNames } from "../../shared/domain/bill-causes.js";
 import { greatest } from "../../shared/long-lists.js";
 import { formatCount } from "../text/number-text.js";
 import { type Column, renderFields, renderTable } from "../text/table.js";
@@ -12,10 +15,9 @@ import {
   shownUsd,
 } from "./amount.js";
 import { isTokens, type Kind } from "./bill.js";
-import { type Cause, causeNames, causes } from "./causes.js";
 import { type Cell, type Count, gapOf, type Reconciliation } from "./reconcile.js";
 
-interface ReportHead {
+export interface ReportHead {
   readonly provider: string;
   /** `openai`, `csv` and so on. */
   readonly source: string;
@@ -76,7 +78,12 @@ export function reportJson(head: ReportHead, result: Reconciliation): object {
   };
 }
 
-function sumsJson(sums: Sums): object {
+export function sumsJson(
+  sums: Sums,
+): Pick<
+  KeptReconciliation,
+  "recorded_usd" | "billed_usd" | "difference_usd" | "gap_usd" | "gap_percent"
+> {
   return {
     recorded_usd: exactUsd(sums.recorded),
     billed_usd: exactUsd(sums.billed),
@@ -106,7 +113,9 @@ function projectsOf({ pairs }: ReportHead, { cells }: Reconciliation): readonly 
   });
 }
 
-function amountsJson(of: Readonly<Partial<Record<Cause, Pico>>>): object {
+export function amountsJson(
+  of: Readonly<Partial<Record<Cause, Pico>>>,
+): Readonly<Partial<Record<Cause, string>>> {
   return Object.fromEntries(
     causeNames.flatMap((cause) => {
       const amount = of[cause] ?? 0n;
@@ -182,7 +191,7 @@ function renderCauses({ causes: sums, cells }: Reconciliation): string {
     [
       { title: "CAUSE", align: "left", text: ({ cause }) => cause },
       { title: "AMOUNT", align: "right", text: ({ amount }) => shownUsd(amount, decimals) },
-      { title: "MEANING", align: "left", text: ({ cause }) => causes[cause] },
+      { title: "MEANING", align: "left", text: ({ cause }) => billCauses[cause].meaning },
     ],
     rows,
   );
@@ -225,10 +234,7 @@ interface CountRow {
 }
 
 /** Sums over the days; without `isAll` only what differs. */
-function renderCounts(
-  cells: readonly Cell[],
-  { isAll, modelWidth }: { readonly isAll: boolean; readonly modelWidth: number },
-): string {
+export function countRows(cells: readonly Cell[], isAll: boolean): readonly CountRow[] {
   const rows = new Map<string, CountRow>();
   for (const { model, counts } of cells)
     for (const { tier, region, kind, recorded, billed, amount } of counts) {
@@ -247,9 +253,16 @@ function renderCounts(
       if (billed !== null) row.billed = (row.billed ?? 0) + billed;
       if (amount !== null) row.amount = (row.amount ?? 0n) + amount;
     }
-  const shown = [...rows.values()].filter(
+  return [...rows.values()].filter(
     ({ recorded, billed }) => isAll || (billed ?? recorded) !== recorded,
   );
+}
+
+function renderCounts(
+  cells: readonly Cell[],
+  { isAll, modelWidth }: { readonly isAll: boolean; readonly modelWidth: number },
+): string {
+  const shown = countRows(cells, isAll);
   if (shown.length === 0) return "";
   const columns: readonly Column<CountRow>[] = [
     { title: "MODEL", align: "left", text: ({ model }) => clipped(model, modelWidth) },

@@ -59,6 +59,8 @@ const routes: { readonly [Op in AdminOp]?: readonly [RemoteRequest["method"], st
   "requests.sessions": ["GET", "/admin/sessions"],
   "traffic.summary": ["GET", "/admin/traffic"],
   "audit.list": ["GET", "/admin/audit"],
+  "reconciliations.keep": ["POST", "/admin/reconciliations"],
+  "reconciliations.list": ["GET", "/admin/reconciliations"],
 };
 
 /** The request for an operation, or why there is none. `nowMs`: this machine's clock. */

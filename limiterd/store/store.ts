@@ -28,6 +28,7 @@ export const tables = [
   "requests",
   "traffic",
   "audit",
+  "reconciliations",
 ] as const;
 export type Table = (typeof tables)[number];
 

@@ -362,6 +362,7 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   sessions: daemonCallsMax,
   traffic: daemonCallsMax,
   audit: daemonCallsMax,
+  reconciliations: daemonCallsMax,
   metrics: scrapesMax,
   "metrics-limiter": scrapesMax,
 };

@@ -6,8 +6,8 @@
  * |---|---|---|---|
  * | complete | a usage | as reported | |
  * | complete | text, and a usage of 0 tokens | estimate | request |
- * | complete | a stream with text and a usage of 0 output, if hard caps count it | reported, and its text | request |
- * | complete | no text, and a usage of 0 tokens of a model that writes text | as reported | request |
+ * | complete | a stream's text, and 0 output, under hard caps | reported, and its text | request |
+ * | complete | no text, and 0 tokens of a model that writes it | as reported | request |
  * | complete | no usage | estimate | request, if a model ran on text |
  * | complete | a stream that begins with an error | as for an error | |
  * | complete | a stream that holds nothing but a failure | as for failed | |

@@ -73,6 +73,8 @@ export const adminOps = [
   "traffic.summary",
   "upstream-limits.list",
   "audit.list",
+  "reconciliations.keep",
+  "reconciliations.list",
 ] as const;
 export type AdminOp = (typeof adminOps)[number];
 
@@ -125,6 +127,7 @@ const readOps: ReadonlySet<AdminOp> = new Set([
   "traffic.summary",
   "upstream-limits.list",
   "audit.list",
+  "reconciliations.list",
 ]);
 
 /** Answered from memory only, immediately, whatever the state of the store and of long reads. */

@@ -221,6 +221,8 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "requests.sessions":
     case "traffic.summary":
     case "audit.list":
+    case "reconciliations.keep":
+    case "reconciliations.list":
     case "targets.report":
     case "upstream-limits.list":
     case "sessions.open":

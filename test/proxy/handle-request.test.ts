@@ -277,6 +277,7 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   sessions: ["GET", "/admin/sessions"],
   traffic: ["GET", "/admin/traffic"],
   audit: ["GET", "/admin/audit"],
+  reconciliations: ["GET", "/admin/reconciliations"],
   metrics: ["GET", "/metrics"],
   "metrics-limiter": ["GET", "/metrics/limiter"],
 };

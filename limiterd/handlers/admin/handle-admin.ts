@@ -2,6 +2,7 @@
  * Dispatches the admin operations of the HTTP API and the command line. Each checks its whole body
  * before it changes anything, and is answered once the change is committed.
  */
+import { parseReconciliation } from "../../../shared/api/reconciliation-item.js";
 import { unreachable } from "../../../shared/assert.js";
 import { good } from "../../../shared/checked.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
@@ -26,6 +27,13 @@ import { listRefusals, refusalChoices } from "../../lists/list-refusals.js";
 import { reportMetrics } from "../../lists/report-metrics.js";
 import type { DaemonState } from "../../state.js";
 import { keepsFee, type PendingResponse } from "../../usage/pending-responses.js";
+import {
+  describeReconciliation,
+  keepReconciliation,
+  listReconciliations,
+  parseReconciliationQuery,
+  reconciliationItem,
+} from "../../usage/reconciliations.js";
 import {
   type AdminPorts,
   type AdminRequest,
@@ -75,6 +83,21 @@ export function handleAdmin(
     case "audit.list": {
       const query = checkedValue(parseAuditQuery(body), ports);
       return query === null ? undefined : ports.answer(state.audit.list(query, nowMs));
+    }
+    case "reconciliations.list": {
+      const query = checkedValue(parseReconciliationQuery(body), ports);
+      return query === null
+        ? undefined
+        : ports.answer(listReconciliations(state.store, query, nowMs));
+    }
+    case "reconciliations.keep": {
+      const result = checkedValue(parseReconciliation(body), ports);
+      if (result === null) return;
+      const audited = state.audit.record([describeReconciliation(result)], ports.asked, nowMs);
+      const key = Number(audited[0]!.key);
+      const kept = keepReconciliation(state.store, result, { key, nowMs });
+      const item = reconciliationItem(result, key, nowMs);
+      return writeChange(state, [...kept, ...audited], ports, () => ports.answer(item));
     }
     case "upstream-limits.list":
       return ports.answer(state.upstream.list(nowMs));

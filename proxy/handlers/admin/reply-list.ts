@@ -8,6 +8,7 @@ import type { BudgetList } from "../../../shared/api/budget-item.js";
 import type { KeyPage, ListedKeys } from "../../../shared/api/key-item.js";
 import type { LeasePage } from "../../../shared/api/lease-item.js";
 import type { ListPage } from "../../../shared/api/list-page.js";
+import type { ReconciliationPage } from "../../../shared/api/reconciliation-item.js";
 import type { RecordPage } from "../../../shared/api/record-item.js";
 import type { RefusalPage } from "../../../shared/api/refusal-item.js";
 import type { RequestPage } from "../../../shared/api/request-item.js";
@@ -33,7 +34,8 @@ type ItemsField = Exclude<
   | keyof RefusalPage
   | keyof RecordPage
   | keyof RequestPage
-  | keyof AuditPage,
+  | keyof AuditPage
+  | keyof ReconciliationPage,
   keyof ListPage | "issued" | "looked_back_to"
 >;
 

@@ -11,6 +11,7 @@ import { handleLimits } from "./limits-api.js";
 import { handleLimitsFile } from "./limits-file-api.js";
 import { observe } from "./observe-api.js";
 import { replyConfig, replyProviders } from "./providers-api.js";
+import { handleReconciliations } from "./reconciliations-api.js";
 import { replyAudit, replyRecords } from "./records-api.js";
 import { replyReprice } from "./reprice-api.js";
 import { replyTargets } from "./targets-api.js";
@@ -80,6 +81,8 @@ export async function serveAdmin(
       return replyAudit(context);
     case "usage-reprice":
       return replyReprice(context);
+    case "reconciliations":
+      return handleReconciliations(context);
     case "alerts":
       return replyAlerts(context);
     case "alerts-test":

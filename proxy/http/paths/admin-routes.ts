@@ -42,7 +42,8 @@ export type AdminEndpoint =
   | "request"
   | "sessions"
   | "traffic"
-  | "audit";
+  | "audit"
+  | "reconciliations";
 
 type Methods = Readonly<Record<string, AdminEndpoint>>;
 
@@ -83,6 +84,7 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
   ["/admin/sessions", { GET: "sessions" }],
   ["/admin/traffic", { GET: "traffic" }],
   ["/admin/audit", { GET: "audit" }],
+  ["/admin/reconciliations", { GET: "reconciliations", POST: "reconciliations" }],
 ];
 
 /** Endpoints with the id of a key or a request in the path. */

@@ -4,8 +4,8 @@
  * quantities are chosen to have it.
  */
 import type { BillRow } from "../../../bin/reconcile/bill.js";
-import type { Cause } from "../../../bin/reconcile/causes.js";
 import type { UsageRow } from "../../../bin/reconcile/our-usage.js";
+import type { Cause } from "../../../shared/domain/bill-causes.js";
 import { billOf, usageOf } from "./made-bill.js";
 
 interface Disagreement {

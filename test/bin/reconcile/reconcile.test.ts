@@ -3,10 +3,10 @@ import fc from "fast-check";
 import t from "tap";
 import { divided, exactUsd, type Pico } from "../../../bin/reconcile/amount.js";
 import type { BillRow, Kind } from "../../../bin/reconcile/bill.js";
-import { type Cause, causeNames } from "../../../bin/reconcile/causes.js";
 import type { UsageRow } from "../../../bin/reconcile/our-usage.js";
 import { priceLines } from "../../../bin/reconcile/price-lines.js";
 import { type Reconciliation, reconcile } from "../../../bin/reconcile/reconcile.js";
+import { type Cause, causeNames } from "../../../shared/domain/bill-causes.js";
 import { disagreements } from "./disagreements.js";
 import { billOf, everyKind, usageOf } from "./made-bill.js";
 

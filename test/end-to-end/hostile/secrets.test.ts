@@ -246,6 +246,8 @@ const adminRequests: readonly (readonly [method: string, path: string, body?: un
   ["GET", "/admin/sessions"],
   ["GET", "/admin/traffic"],
   ["GET", "/admin/audit"],
+  ["GET", "/admin/reconciliations"],
+  ["POST", "/admin/reconciliations", { provider: "openai" }],
   ["GET", "/admin/queues"],
 ];
 

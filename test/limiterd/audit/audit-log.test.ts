@@ -8,6 +8,7 @@ import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
 import { type AdminOp, adminOps, isAudited } from "../../../shared/wire/admin-op.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { ask, commitUntil, executed, settleOf, startDaemon } from "../in-memory-daemon.js";
+import { reconciliation } from "../usage/reconciliation.js";
 
 const first = newKey();
 const second = newKey();
@@ -36,6 +37,14 @@ const budgetRaised: Step = ["budgets.raise", { ...budget, ...raise, amount: 9 }]
 
 /** One call of each operation that has entries in the audit log. */
 const samples: Readonly<Record<string, Sample>> = {
+  "reconciliations.keep": {
+    body: reconciliation({ gap_percent: 5 }),
+    entry: {
+      subject: "bill of openai, 2026-01-01 to 2026-01-07",
+      before: null,
+      after: { recorded_usd: "1", billed_usd: "1.05", gap_percent: 5 },
+    },
+  },
   "rate-limits.put": {
     before: [put],
     body: { ...rule, max_requests: 7 },

@@ -1,0 +1,86 @@
+/**
+ * The result of a comparison that the gateway keeps and the dashboard shows: sums over the days,
+ * with what differs most, as much as fits. Pure.
+ */
+import type { Reconciliation as KeptReconciliation } from "../../shared/api/reconciliation-item.js";
+import { reconciliationBytesMax } from "../../shared/bounds.js";
+import type { Cause } from "../../shared/domain/bill-causes.js";
+import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
+import { absolute, exactUsd, type Pico } from "./amount.js";
+import type { Cell, Reconciliation } from "./reconcile.js";
+import { amountsJson, countRows, type ReportHead, sumsJson } from "./report.js";
+
+/** Texts from a bill. */
+const textCharsMax = 200;
+/** What lists are cut to, in turn, until all of them fit. */
+const entriesMax = [200, 100, 50, 25, 10, 5, 2] as const;
+
+export function keptResult(head: ReportHead, result: Reconciliation): KeptReconciliation {
+  const models = modelsOf(result.cells);
+  const quantities = countRows(result.cells, false).map(({ model, tier, kind, ...counts }) => ({
+    ...{ model: shortened(model), tier: shortened(tier), kind },
+    ...{ recorded: counts.recorded, billed: counts.billed },
+  }));
+  const lines = result.unknownLines.map(({ text, amount }) => ({
+    text: shortened(text),
+    billed_usd: exactUsd(amount),
+  }));
+  const withAtMost = (most: number): KeptReconciliation => {
+    const left = [models, quantities, lines, head.prices].some((list) => list.length > most);
+    return {
+      provider: head.provider,
+      source: head.source,
+      start_date: head.startDate,
+      end_date: head.endDate,
+      ...sumsJson(result),
+      causes: amountsJson(result.causes),
+      models: models.slice(0, most),
+      quantities: quantities.slice(0, most),
+      unknown_lines: lines.slice(0, most),
+      prices: head.prices.slice(0, most),
+      notes: [
+        ...head.notes.slice(0, most).map(shortened),
+        ...(left ? [`of each list at most ${most} entries are kept: the report has all`] : []),
+      ],
+    };
+  };
+  const fitting = entriesMax
+    .map(withAtMost)
+    .find((one) => utf8Bytes(JSON.stringify(one)) <= reconciliationBytesMax);
+  return fitting ?? withAtMost(0);
+}
+
+/** Models with a difference, sums over the days, the largest first. */
+function modelsOf(cells: readonly Cell[]): KeptReconciliation["models"] {
+  const found = new Map<string, { first: Cell; recorded: Pico; billed: Pico; causes: Causes }>();
+  for (const cell of cells) {
+    const key = JSON.stringify([cell.project, cell.model]);
+    const sums = found.get(key) ?? { first: cell, recorded: 0n, billed: 0n, causes: {} };
+    found.set(key, sums);
+    sums.recorded += cell.recorded;
+    sums.billed += cell.billed;
+    for (const [cause, amount] of Object.entries(cell.causes) as [Cause, Pico][])
+      sums.causes[cause] = (sums.causes[cause] ?? 0n) + amount;
+  }
+  return [...found.values()]
+    .map((sums) => ({ ...sums, off: offBy(sums.causes) }))
+    .filter(({ off }) => off > 0n)
+    .sort((a, b) => (a.off > b.off ? -1 : 1))
+    .map(({ first: { project, model }, recorded, billed, causes }) => ({
+      project: project === null ? null : shortened(project),
+      model: shortened(model),
+      recorded_usd: exactUsd(recorded),
+      billed_usd: exactUsd(billed),
+      causes: amountsJson(causes),
+    }));
+}
+
+type Causes = Partial<Record<Cause, Pico>>;
+
+function offBy(causes: Causes): Pico {
+  return Object.values(causes).reduce((sum, amount) => sum + absolute(amount), 0n);
+}
+
+function shortened(text: string): string {
+  return text.length > textCharsMax ? `${text.slice(0, textCharsMax - 1)}…` : text;
+}

@@ -1,0 +1,153 @@
+/**
+ * A result of `sluice reconcile` that the gateway keeps (docs/reconcile.md): the form of the admin
+ * API, and its checker. Amounts are exact decimals in US dollars.
+ */
+import { reconciliationBytesMax } from "../bounds.js";
+import { asObject, bad, type Checked, good, isObject, show } from "../checked.js";
+import { type Cause, causeNames } from "../domain/bill-causes.js";
+import { utf8Bytes } from "../text/utf8-bytes.js";
+import { parseDay } from "../time.js";
+
+type Amounts = Readonly<Partial<Record<Cause, string>>>;
+
+interface Totals {
+  readonly recorded_usd: string;
+  readonly billed_usd: string;
+  readonly causes: Amounts;
+}
+
+export interface ReconciledModel extends Totals {
+  readonly project: string | null;
+  readonly model: string;
+}
+
+/** A quantity that differs. */
+export interface ReconciledQuantity {
+  readonly model: string;
+  /** The service tier, and the region behind it. */
+  readonly tier: string;
+  readonly kind: string;
+  readonly recorded: number;
+  /** Null: the bill doesn't say. */
+  readonly billed: number | null;
+}
+
+export interface Reconciliation extends Totals {
+  /** As in `--provider`: several of one account with commas. */
+  readonly provider: string;
+  /** The billing API, or `exported`. */
+  readonly source: string;
+  readonly start_date: string;
+  readonly end_date: string;
+  readonly difference_usd: string;
+  readonly gap_usd: string;
+  readonly gap_percent: number;
+  /** The models that differ, the most first; not all if they don't fit. */
+  readonly models: readonly ReconciledModel[];
+  readonly quantities: readonly ReconciledQuantity[];
+  readonly unknown_lines: readonly { readonly text: string; readonly billed_usd: string }[];
+  /** Lines for the configuration. */
+  readonly prices: readonly string[];
+  readonly notes: readonly string[];
+}
+
+export interface ReconciliationItem extends Reconciliation {
+  readonly id: string;
+  /** When it was handed over. */
+  readonly time: string;
+}
+
+export interface ReconciliationPage {
+  readonly reconciliations: readonly ReconciliationItem[];
+  readonly server_time: string;
+  readonly next: string | null;
+}
+
+/** Whether a value has the form of a field, and what the form is called. */
+type Form = readonly [is: (value: unknown) => boolean, expected: string];
+
+const text: Form = [(value) => typeof value === "string" && value !== "", "a text"];
+const anyText: Form = [(value) => typeof value === "string", "a text"];
+const textOrNull: Form = [(value) => value === null || typeof value === "string", "a text or null"];
+const usd: Form = [
+  (value) => typeof value === "string" && /^-?\d{1,30}(?:\.\d{1,12})?$/.test(value),
+  "dollars as a decimal text",
+];
+const day: Form = [
+  (value) => typeof value === "string" && parseDay(value) !== null,
+  "a date such as 2026-02-01",
+];
+const number: Form = [(value) => Number.isFinite(value), "a number"];
+const numberOrNull: Form = [
+  (value) => value === null || Number.isFinite(value),
+  "a number or null",
+];
+const amounts: Form = [
+  (value) =>
+    isObject(value) &&
+    Object.entries(value).every(
+      ([name, amount]) => (causeNames as readonly string[]).includes(name) && usd[0](amount),
+    ),
+  `amounts of the causes ${causeNames.join(", ")}`,
+];
+const texts: Form = [
+  (value) => Array.isArray(value) && value.every((one) => typeof one === "string"),
+  "a list of texts",
+];
+
+const totals = { recorded_usd: usd, billed_usd: usd, causes: amounts } as const;
+const fields: { readonly [Name in keyof Reconciliation]?: Form } = {
+  ...{ provider: text, source: text, start_date: day, end_date: day },
+  ...totals,
+  ...{ difference_usd: usd, gap_usd: usd, gap_percent: number, prices: texts, notes: texts },
+};
+const lists: Readonly<Record<string, Readonly<Record<string, Form>>>> = {
+  models: { project: textOrNull, model: text, ...totals },
+  quantities: {
+    ...{ model: text, tier: text, kind: text },
+    ...{ recorded: number, billed: numberOrNull },
+  },
+  unknown_lines: { text: anyText, billed_usd: usd },
+};
+
+/** The body of `reconciliations.keep`. */
+export function parseReconciliation(body: unknown): Checked<Reconciliation> {
+  const known = [...Object.keys(fields), ...Object.keys(lists)];
+  const result = asObject(body, known);
+  if (!result.ok) return result;
+  const wrong = wrongField(result.value, fields, "");
+  if (wrong !== null) return wrong;
+  for (const [name, forms] of Object.entries(lists)) {
+    const list = result.value[name];
+    if (!Array.isArray(list)) return bad(`${name} must be a list, not ${show(list)}`, name);
+    for (const [at, entry] of (list as unknown[]).entries()) {
+      const place = `${name}[${at}].`;
+      const item = asObject(entry, Object.keys(forms), {
+        at: place,
+        nullable: Object.keys(forms),
+      });
+      if (!item.ok) return item;
+      const wrongInside = wrongField(item.value, forms, place);
+      if (wrongInside !== null) return wrongInside;
+    }
+  }
+  const bytes = utf8Bytes(JSON.stringify(result.value));
+  if (bytes > reconciliationBytesMax)
+    return bad(
+      `the body must have at most ${reconciliationBytesMax} bytes, not ${bytes}: leave out models with small differences`,
+      "body",
+    );
+  return good(result.value as unknown as Reconciliation);
+}
+
+function wrongField(
+  value: Readonly<Record<string, unknown>>,
+  forms: Readonly<Record<string, Form | undefined>>,
+  at: string,
+): Checked<never> | null {
+  for (const [name, form] of Object.entries(forms)) {
+    if (form === undefined || form[0](value[name])) continue;
+    return bad(`${at}${name} must be ${form[1]}, not ${show(value[name])}`, `${at}${name}`);
+  }
+  return null;
+}
