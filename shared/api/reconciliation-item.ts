@@ -16,13 +16,13 @@ interface Totals {
   readonly causes: Amounts;
 }
 
-export interface ReconciledModel extends Totals {
+interface ReconciledModel extends Totals {
   readonly project: string | null;
   readonly model: string;
 }
 
 /** A quantity that differs. */
-export interface ReconciledQuantity {
+interface ReconciledQuantity {
   readonly model: string;
   /** The service tier, and the region behind it. */
   readonly tier: string;
