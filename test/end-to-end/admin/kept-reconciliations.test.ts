@@ -10,6 +10,7 @@ import type { ReconciliationPage } from "../../../shared/api/reconciliation-item
 import { dayMs, dayOf } from "../../../shared/time.js";
 import { run } from "../../bin/command-session.js";
 import { until } from "../../support/client.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 
 const site = makeSite(
@@ -46,10 +47,9 @@ t.test("a result is handed over, listed and audited; without --keep it isn't", a
     ...{ provider: "sim", source: "exported", start_date: yesterday, end_date: yesterday },
     ...{ recorded_usd: "0", billed_usd: "1.25", gap_percent: 100 },
     causes: { past_sluice: "1.25" },
-    models: [{ model: "sim-fast", billed_usd: "1.25", causes: { past_sluice: "1.25" } }],
+    models: exactly([{ model: "sim-fast", billed_usd: "1.25", causes: { past_sluice: "1.25" } }]),
   };
-  t.match(reconciliations, [result, result]);
-  t.equal(reconciliations.length, 2);
+  t.match(reconciliations, exactly([result, result]));
   t.same((await kept("?provider=other")).reconciliations, []);
   const [newest, older] = reconciliations;
   const page = await kept("?limit=1");
@@ -59,10 +59,13 @@ t.test("a result is handed over, listed and audited; without --keep it isn't", a
   const audit = await fetch(`${url}/admin/audit?operation=reconciliations`);
   const { entries } = (await audit.json()) as AuditPage;
   const subject = `bill of sim, ${yesterday} to ${yesterday}`;
-  t.match(entries, [
-    { subject, from: "127.0.0.1", after: { gap_percent: 100 } },
-    { subject, from: "socket" },
-  ]);
+  t.match(
+    entries,
+    exactly([
+      { subject, from: "127.0.0.1", after: { gap_percent: 100 } },
+      { subject, from: "socket" },
+    ]),
+  );
 });
 
 t.test("a wrong result is refused, and named", async (t) => {
@@ -75,9 +78,12 @@ t.test("a wrong result is refused, and named", async (t) => {
     const { message, param } = (await answer.json()) as { message: string; param?: string };
     return [answer.status, param, message];
   };
-  t.match(await post({ provider: 1 }), [400, "provider", /^provider must be a text, not 1$/]);
-  t.match(await post({ days: [] }), [400, "days", /^unknown field days/]);
-  t.match(await post({ provider: "x".repeat(20_000) }), [413]);
+  t.match(
+    await post({ provider: 1 }),
+    exactly([400, "provider", /^provider must be a text, not 1$/]),
+  );
+  t.match(await post({ days: [] }), exactly([400, "days", /^unknown field days/]));
+  t.equal((await post({ provider: "x".repeat(20_000) }))[0], 413);
   t.equal((await kept()).reconciliations.length, 2);
 });
 
