@@ -92,6 +92,8 @@ export class RequestRecord {
     | (Pick<Breach | BudgetBreach, "scope" | "subject" | "periodSeconds" | "dimension"> &
         Pick<BudgetBreach, "models" | "rolling">)
     | null = null;
+  /** The hard cap that ended the stream, in words; empty if none did. */
+  cutBy = "";
   /** The agent's loop that was warned of or refused; usually null. */
   loop: Loop | null = null;
   /** Whether a deadline cut the answer. */
@@ -179,5 +181,6 @@ export class RequestRecord {
     this.#addUsage(usage, estimated);
     this.firstByteMonoMs = firstByteMonoMs;
     this.note = note;
+    this.cutBy = forwarded.cutBy ?? "";
   }
 }

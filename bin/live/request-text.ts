@@ -42,6 +42,7 @@ export function renderRequest(detail: RequestDetail): string {
       record === last ? "" : isPart ? "charged earlier: " : `attempt with ${record.status}: `;
     add(`${name}tokens`, tokensOf(record));
     add(`${name}cost`, costOf(record));
+    add(`${name}cut by`, record.cut_by);
     add(`${name}provider's id`, record.provider_request_id);
   }
   return `request ${id}: ${how}${status === undefined ? "" : ` (${status})`}\n${renderFields(fields)}`;

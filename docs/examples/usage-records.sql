@@ -63,6 +63,7 @@ create table if not exists sluice_usage_records (
   provider_key text,
   loop bigint,
   tool_calls text[],
+  cut_by text,
   primary key (store_id, record_id, time)
 ) partition by range (time);
 

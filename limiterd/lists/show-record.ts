@@ -74,5 +74,6 @@ export function recordItem(
     provider_key: record.providerKey ?? null,
     loop: record.loop ?? 0,
     tool_calls: callsAsTexts(record.toolCalls),
+    cut_by: record.cutBy ?? null,
   };
 }

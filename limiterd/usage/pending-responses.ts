@@ -295,6 +295,7 @@ export function withdrawalOf(record: UsageRecord): UsageRecord {
     firstByteMs: null,
     details: negatedDetails(details),
     toolCalls: undefined,
+    cutBy: undefined,
     atMost:
       atMost === null ? null : { tokens: negative(atMost.tokens), cost: negativeCost(atMost.cost) },
   };

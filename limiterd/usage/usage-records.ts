@@ -96,6 +96,7 @@ export function recordOf(
     providerKey: record.providerKey,
     loop: record.loop,
     toolCalls: record.toolCalls,
+    cutBy: record.cutBy,
   };
 }
 
@@ -141,6 +142,7 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
       changesToStored(r),
       r.loop ?? null,
       callsToFlat(r.toolCalls),
+      r.cutBy ?? "",
     ];
     while (stored.length > fixedFields && isNothing(stored[stored.length - 1])) stored.pop();
     value.push(stored);
@@ -150,7 +152,7 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
 
 /** The fields that each stored record has. Those after them end with the last that isn't empty. */
 const fixedFields = 22;
-const storedFields = 34;
+const storedFields = 35;
 
 function isNothing(value: unknown): boolean {
   return value === "" || value === null || (Array.isArray(value) && value.length === 0);
@@ -236,6 +238,7 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     rawChanges = null,
     loop = null,
     rawCalls = [],
+    cutBy = "",
   ] = item;
   const costSource = costSources.find((source) => source === rawSource);
   const changes = changesFromStored(rawChanges);
@@ -261,6 +264,7 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     typeof priceList !== "string" ||
     typeof providerRequestId !== "string" ||
     typeof providerKey !== "string" ||
+    typeof cutBy !== "string" ||
     details === undefined ||
     (flawOfDetails(details) !== null && flawOfDetails(negatedDetails(details)) !== null)
   )
@@ -319,6 +323,7 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     providerKey: providerKey === "" ? undefined : providerKey,
     loop: loop ?? undefined,
     toolCalls: calls === "none" ? undefined : calls,
+    cutBy: cutBy === "" ? undefined : cutBy,
     ...changes,
   };
 }

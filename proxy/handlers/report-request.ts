@@ -67,12 +67,21 @@ function levelOf({
 }
 
 /** Answered completely by the first target, without a note. */
-function isPlainSuccess({ status, outcome, tried, loop, note, bug }: RequestRecord): boolean {
+function isPlainSuccess({
+  status,
+  outcome,
+  tried,
+  loop,
+  cutBy,
+  note,
+  bug,
+}: RequestRecord): boolean {
   return (
     status < 400 &&
     (outcome === "complete" || outcome === "answered" || outcome === "cache_hit") &&
     tried === null &&
     loop === null &&
+    cutBy === "" &&
     note === null &&
     bug === null
   );
@@ -135,11 +144,12 @@ function executionFields(record: RequestRecord): string {
   return fields;
 }
 
-function remarkFields({ breach, note, admission }: RequestRecord): string {
+function remarkFields({ breach, cutBy, note, admission }: RequestRecord): string {
   let fields = "";
   const shadow = admission?.shadow;
   if (shadow !== undefined) fields += `,"shadow":${quoted(shadow)}`;
   if (breach !== null) fields += `,"rule":${quoted(ruleText(breach))}`;
+  if (cutBy !== "") fields += `,"cut_by":${quoted(cutBy)}`;
   if (note !== null) fields += `,"note":${quoted(note)}`;
   return fields;
 }
@@ -201,6 +211,7 @@ export function countRequest(
   if (stream === false || !exchange.begun) return;
   if (outcome === "client_gone") counts.streamCut("client");
   else if (outcome === "shutdown") counts.streamCut("shutdown");
+  else if (record.cutBy !== "") counts.streamCut("hard_cap");
   else if (outcome === "upstream_cut") counts.streamCut(record.timedOut ? "deadline" : "upstream");
 }
 

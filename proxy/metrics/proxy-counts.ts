@@ -69,7 +69,7 @@ export interface EndedAttempt {
 }
 
 /** Why a stream was cut, or by whom. */
-type StreamCut = "client" | "upstream" | "deadline" | "shutdown";
+type StreamCut = "client" | "upstream" | "deadline" | "shutdown" | "hard_cap";
 
 export interface Refused {
   readonly reason: "rate_limit" | "concurrency" | "budget" | "denied" | "limiter_unavailable";

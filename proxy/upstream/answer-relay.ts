@@ -67,6 +67,8 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
   #waitsForGrant = false;
   /** The charge of a stream that a hard cap has cut. */
   #capped: MeteredUsage | null = null;
+  /** That hard cap, in words. */
+  #cutBy = "";
   readonly #resolve: (forwarded: Forwarded) => void;
 
   constructor(
@@ -268,8 +270,9 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
 
   #endAtCap({ stop }: StreamCap, words: string): void {
     this.abortCall();
-    const charged = this.charge("capped", `cut at a hard cap: ${words}`);
+    const charged = this.charge("capped");
     this.#capped = charged;
+    this.#cutBy = words;
     if (stop === null)
       return this.end(charged, {
         status: this.status,
@@ -348,6 +351,7 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
       servedModel: this.meter.model,
       providerRequestId: this.#providerRequestId,
       providerKey: this.#call?.keyName ?? "",
+      cutBy: this.#cutBy,
       note,
       failed,
       refused,

@@ -5,7 +5,7 @@
 import { subjectBytesMax } from "../../shared/bounds.js";
 import type { CostSource, PicoUsd } from "../../shared/domain/money.js";
 import type { Price } from "../../shared/domain/price.js";
-import type { Target } from "../../shared/domain/target-name.js";
+import { printableName, type Target } from "../../shared/domain/target-name.js";
 import type { ToolCalls } from "../../shared/usage/tool-calls.js";
 import { detailsOf } from "../../shared/usage/usage-details.js";
 import { type Execution, interimStatus, type UsageBound } from "../../shared/wire/execution.js";
@@ -41,6 +41,8 @@ export interface ProviderResult {
   readonly providerRequestId?: string;
   readonly providerKey?: string;
   readonly batchTokens?: number;
+  /** The hard cap that ended the stream, in words; empty or absent if none did. */
+  readonly cutBy?: string;
   /**
    * Whether a provider worked on the request: it answered, or its answer was cut. False if no
    * provider could be reached, or none responded.
@@ -88,7 +90,7 @@ const noCosts: Costs = { inputCost: 0, outputCost: 0, totalCost: 0, source: "non
 /** Null if no provider executed the request: none answered, or it was never sent. */
 export function usageRecord(result: ProviderResult, what: Executed): Execution | null {
   const { executed, usage, atMost = null, responseId = "", status, firstByteMonoMs } = result;
-  const { providerRequestId = "", providerKey = "", batchTokens } = result;
+  const { providerRequestId = "", providerKey = "", batchTokens, cutBy = "" } = result;
   if (!executed) return null;
   const costs = costsOf(usage, what);
   const costSource = sourceOf(usage, costs, what.priceSource);
@@ -126,6 +128,7 @@ export function usageRecord(result: ProviderResult, what: Executed): Execution |
     loop: what.loop,
     batchTokens,
     toolCalls: result.toolCalls ?? usage?.toolCalls,
+    cutBy: cutBy === "" ? undefined : printableName(cutBy.slice(0, subjectBytesMax)),
   };
 }
 

@@ -69,6 +69,8 @@ export interface RecordItem extends Readonly<Record<DetailField, number>> {
   readonly loop: number;
   /** The calls of tools that the provider ran, such as `web_search=3`. */
   readonly tool_calls: readonly string[];
+  /** The hard cap that ended the stream, in words; null if none did. */
+  readonly cut_by: string | null;
   /** What the request costs since it was repriced; null if it wasn't. */
   readonly repriced_cost: number | null;
   /** When it was repriced, or this difference booked; null for others. */

@@ -82,6 +82,7 @@ export const recordFields = [
   ["provider_key", "later text"],
   ["loop", "later count"],
   ["tool_calls", "later texts"],
+  ["cut_by", "later text"],
 ] as const satisfies readonly (readonly [name: string, kind: FieldKind])[];
 
 type FieldName = (typeof recordFields)[number][0];

@@ -112,7 +112,7 @@ export const proxyMetrics = metricsOf("proxy", {
     name: "sluice_streams_cut_total",
     kind: "counter",
     labels: ["by"],
-    help: "Streams that broke off, by cause: client, upstream, deadline or shutdown.",
+    help: "Streams that ended early, by cause: client, upstream, deadline, shutdown or hard_cap.",
   },
   limiterReachable: {
     name: "sluice_limiter_reachable",

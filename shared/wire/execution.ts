@@ -129,6 +129,8 @@ const execution = structure({
   batchTokens: optional(number),
   /** The calls of tools that the provider ran; absent without any. */
   toolCalls: optional(toolCalls),
+  /** The hard cap that ended the stream, in words; absent if none did. */
+  cutBy: optional(text),
 });
 export type Execution = ValueOf<typeof execution>;
 
@@ -177,6 +179,7 @@ export function flawOf(record: Execution): string | null {
   const { atMost, responseId, batchTokens } = record;
   if (batchTokens !== undefined && !isCount(batchTokens)) return "batchTokens";
   if (record.toolCalls !== undefined && !areCalls(record.toolCalls)) return "toolCalls";
+  if (!isPlain(record.cutBy, subjectBytesMax)) return "cutBy";
   if (responseId !== "" && !isObjectId(responseId)) return "responseId";
   if (atMost !== null && !isBound(atMost)) return "atMost";
   return flawOfDetails(record.details);

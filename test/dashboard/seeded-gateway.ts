@@ -7,6 +7,7 @@ import { makeSite } from "../support/processes/processes.js";
 
 const yaml = `
 entitlements: [quota_templates]
+waiting: { max_seconds: 60 }
 providers:
   openai: { type: simulator, models: [gpt-5.4, gpt-5.4-mini] }
   anthropic: { type: simulator, models: [claude-sonnet-4-5, claude-haiku-4-5] }

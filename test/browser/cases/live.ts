@@ -77,6 +77,30 @@ t.test("while a page is open", { skip: noBrowser }, async (t) => {
     t.pass("they are there");
   });
 
+  t.test("a request that waits is in view with its limit, until it has room", async (t) => {
+    const headers = { authorization: `Bearer ${masterKey}`, "x-sluice-user-path": "/queued/one" };
+    const limit_key = { period_seconds: 20 };
+    await fetch(`${gateway.url}/admin/rate-limits`, {
+      method: "PUT",
+      headers,
+      body: JSON.stringify({ user_path: "/queued", limit_key, max_requests: 1 }),
+    });
+    await openDashboard(watched, gateway.url, "limits");
+    const call = (): Promise<Response> =>
+      fetch(`${gateway.url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { ...headers, "content-type": "application/json", prefer: "wait=60" },
+        body: JSON.stringify({ model: "gpt-5.4", messages: [{ role: "user", content: "hi" }] }),
+      });
+    await call();
+    const waits = call();
+    const row = page.getByRole("row", { name: /request limit of \/queued/ });
+    await row.getByText("/queued/one 1").waitFor();
+    t.equal((await waits).status, 200);
+    await row.waitFor({ state: "detached" });
+    t.same(watched.problems, []);
+  });
+
   t.test("a daemon that is killed is missed, and welcomed back", async (t) => {
     await openDashboard(watched, gateway.url, "limits");
     await gateway.killDaemon();

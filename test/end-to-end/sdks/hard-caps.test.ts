@@ -79,6 +79,14 @@ async function nearCap(t: Test, headers: Record<string, string>): Promise<void> 
     (isLeft) => isLeft,
   );
   t.pass("the provider's work is cancelled");
+  const path = headers["x-sluice-user-path"]!;
+  const { body } = await admin(url, `GET /usage/records?user_path=${path}`, undefined, bearer);
+  const [record] = body["records"] as readonly { readonly cut_by: string }[];
+  t.match(
+    record?.cut_by,
+    new RegExp(`^the .* token limit of ${path}$`),
+    "its record says which cap",
+  );
 }
 
 const isOfTokens = (text: string): boolean =>

@@ -61,6 +61,7 @@ const shown = {
   provider_key: null,
   loop: 0,
   tool_calls: [],
+  cut_by: null,
   ...noDetails,
 };
 
@@ -87,6 +88,7 @@ t.test("a record is shown with what its key is called now, and its costs in doll
       { providerRequestId: "req_9", providerKey: "prod" },
       { provider_request_id: "req_9", provider_key: "prod" },
     ],
+    [{ cutBy: "the day token limit of /a" }, { cut_by: "the day token limit of /a" }],
     [{ model: "" }, { model: null, requested_model: null }],
     [
       { model: "", requestedModel: "smart" },

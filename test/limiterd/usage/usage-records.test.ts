@@ -304,6 +304,7 @@ t.test("what was asked for and the details are kept, each of them and both", asy
     { providerKey: "a", repriced: { atMs: 1, inputCost: -2, outputCost: 0, totalCost: -2 } },
     { corrects: { id: "1.2", atMs: 3, priced: 1 } },
     { loop: 7 },
+    { cutBy: "the day token limit of /team" },
     { loop: 7, session: "s-1", corrects: { id: "1.2", atMs: 3, priced: 1 } },
   ] as const) {
     const record = recordOn("/team", some);
@@ -344,4 +345,7 @@ t.test("nothing is taken for records but what was written as such", async (t) =>
   const [, looped] = recordsToStored(7, [{ ...whole, loop: 7 }]) as [number, readonly unknown[]];
   for (const loop of maybeCount) t.equal(recordsFromStored([lsn, looped.with(32, loop)]), null);
   t.equal(recordsFromStored([lsn, [...looped, 0]]), null);
+  const cutBy = "the day token limit of /team";
+  const [, cut] = recordsToStored(7, [{ ...whole, cutBy }]) as [number, readonly unknown[]];
+  for (const words of text) t.equal(recordsFromStored([lsn, cut.with(34, words)]), null);
 });

@@ -109,6 +109,7 @@ function full(): RequestRecord {
     executed: true,
     firstByteMonoMs: 105.06,
     providerRequestId: "req_011",
+    cutBy: "the day token limit of /team",
     note: "a note",
     failed: null,
     bug: null,

@@ -1458,7 +1458,7 @@ t.test(
           outcome: "complete",
           estimated: true,
           usage: { totalTokens: estimate(4 * 61) },
-          note: `cut at a hard cap: ${words}`,
+          cutBy: words,
           failed: null,
         });
         const sent = forwarding.exchange.body.toString();
@@ -1507,6 +1507,6 @@ t.test("without an end of its dialect, a stream at a cap is cut", async (t) => {
   const forwarding = new Forwarding({ cap: { ...cap, stop: null } });
   forwarding.head(200, eventStream).data(chunk(twenty));
   answer(10, words);
-  t.match(await forwarding.finished(), { outcome: "complete", note: /hard cap/ });
+  t.match(await forwarding.finished(), { outcome: "complete", cutBy: words });
   t.equal(forwarding.exchange.calls.at(-1), "cut");
 });

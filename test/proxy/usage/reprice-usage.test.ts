@@ -61,6 +61,7 @@ function recordOf(changes: Partial<RecordItem> = {}): RecordItem {
     provider_key: null,
     loop: 0,
     tool_calls: [],
+    cut_by: null,
     repriced_cost: null,
     repriced_at: null,
     corrects: null,

@@ -78,6 +78,7 @@ t.test("a record has the tokens, costs and times of what was executed", async (t
     providerKey: undefined,
     loop: undefined,
     toolCalls: undefined,
+    cutBy: undefined,
   });
 });
 
@@ -113,6 +114,14 @@ t.test("a record has the provider's id of the request and the name of its key", 
     providerRequestId: "req_9",
     providerKey: "prod",
   });
+});
+
+t.test("a record has the hard cap that ended the stream, in a bounded length", async (t) => {
+  const cutBy = "the day token limit of /team";
+  t.equal(usageRecord(ended({ cutBy }), what)?.cutBy, cutBy);
+  const long = usageRecord(ended({ cutBy: `a\n${"x".repeat(509)}\u{1f600}` }), what)!;
+  t.equal(long.cutBy?.length, subjectBytesMax);
+  t.equal(flawOf(long), null);
 });
 
 t.test(

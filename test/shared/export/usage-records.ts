@@ -66,6 +66,7 @@ export function usageRecord(changes: Partial<ExportedRecord> = {}): ExportedReco
     provider_key: null,
     loop: 0,
     tool_calls: [],
+    cut_by: null,
     estimated: false,
     latency_ms: 812,
     first_byte_ms: 97,

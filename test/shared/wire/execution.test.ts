@@ -120,6 +120,7 @@ t.test(
           ["a", callsPerResponseMax + 1],
         ],
       ],
+      [31, "cutBy", [long, "a\u0000"]],
       [20, "cacheWrite1hTokens", notTokens.map((value) => [null, null, value])],
       [20, "webSearches", [[null, null, 0, 0, 0, 0, 0, 0, 0, 0, callsPerResponseMax + 1]]],
     ];

@@ -110,6 +110,7 @@ export const execution: fc.Arbitrary<Execution> = fc
       loop: fc.option(fc.nat({ max: 100 }), { nil: undefined }),
       batchTokens: fc.option(fc.nat(), { nil: undefined }),
       toolCalls: fc.constantFrom(undefined, { web_search: 3, "mcp:github/create_issue": 1 }),
+      cutBy: fc.option(name, { nil: undefined }),
       details: fc.option(
         fc.record({
           serviceTier: fc.option(fc.constantFrom("standard", "flex", "ultrafast")),
@@ -458,6 +459,7 @@ export const executed: Execution = {
   loop: 7,
   batchTokens: 11,
   toolCalls: { web_search: 3 },
+  cutBy: "the day token limit of /team",
 };
 
 export const executedFlat = [
@@ -492,6 +494,7 @@ export const executedFlat = [
   7,
   11,
   ["web_search", 3],
+  "the day token limit of /team",
 ];
 
 export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {

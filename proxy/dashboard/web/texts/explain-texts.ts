@@ -25,6 +25,8 @@ export const explainTexts = {
     at: (time: string) => `at ${time}`,
     needsSlot: "if a request in flight has ended by then",
     alone: "without other traffic",
+    queue: (position: string, wait: string | null) =>
+      `If it may wait, it is number ${position} in its queue${wait === null ? "" : `, about ${wait}`}.`,
   },
   refusal: {
     title: "What was refused",

@@ -184,3 +184,17 @@ export const limitsTexts = {
     empty: "No child has been counted in this period.",
   },
 } as const;
+
+/** The requests that wait for room. */
+export const queuesTexts = {
+  title: "Waiting requests",
+  waiting: (count: string) => `${count} in all`,
+  columns: {
+    limit: "Wait for",
+    classes: "From",
+    waiting: "Waiting",
+    oldest: "Longest wait",
+    expected: "A new one waits",
+  },
+  unknown: "unknown",
+} as const;

@@ -97,6 +97,7 @@ export const requestTexts = {
     time: "Ended",
     why: "Error",
     refusedBy: "Refused by",
+    cutBy: "Cut by",
     note: "Note",
     path: "User path",
     key: "Key",

@@ -583,6 +583,7 @@ t.test("an export holds every record once, page by page, in the order of recordi
       provider_key: null,
       loop: 0,
       tool_calls: [],
+      cut_by: null,
     },
   ]);
 });

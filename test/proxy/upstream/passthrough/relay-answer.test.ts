@@ -490,7 +490,7 @@ t.test(
     t.match(await relaying.finished(), {
       outcome: "complete",
       estimated: true,
-      note: "cut at a hard cap: budget of /a",
+      cutBy: "budget of /a",
     });
     const { body, calls, headers } = relaying.exchange;
     const begun = chunk("abc") + chunk("x".repeat(10));

@@ -97,6 +97,16 @@ function Verdict({
                 {verdict.needs_slot ? words.needsSlot : words.alone}.
               </p>
             )}
+            {verdict.queue !== undefined && (
+              <p class="soft">
+                {words.queue(
+                  formatCount(verdict.queue.position),
+                  verdict.queue.expected_seconds === null
+                    ? null
+                    : formatDuration(verdict.queue.expected_seconds),
+                )}
+              </p>
+            )}
           </>
         )}
       </div>

@@ -11,6 +11,7 @@ import { Paging } from "../../parts/paging.js";
 import { Tabs } from "../../parts/tabs.js";
 import { limitsTexts as texts } from "../../texts/limits-texts.js";
 import { LimitsDialog, type OpenDialog } from "./limits-dialog.js";
+import { Queues } from "./queues.js";
 import { RuleTable } from "./rule-table.js";
 
 const scopes = ["user_path", "provider", "model"] as const;
@@ -73,6 +74,7 @@ export function LimitsPage() {
             }
           </WhenReady>
         </Card>
+        <Queues />
       </div>
       {dialog !== null && (
         <LimitsDialog

@@ -88,6 +88,7 @@ function factsOf({ request_id, request, records, refusal }: RequestDetail): read
         <a href={hrefOf("explain", { request_id })}>{refusal.message}</a>
       ),
     ],
+    [names.cutBy, record?.cut_by],
     [names.note, request?.note],
     [names.path, path],
     [names.key, record?.key_name ?? request?.key_id ?? record?.key_id],

@@ -1,0 +1,61 @@
+/** The requests that wait for room under a limit or a budget; nothing while none waits. */
+import type { QueueItem, QueueList } from "../../../../../shared/api/queue-item.js";
+import { formatCount, formatDuration } from "../../logic/numbers.js";
+import { Card } from "../../parts/page.js";
+import { type Column, Table } from "../../parts/table.js";
+import { useListPoll } from "../../parts/use-poll.js";
+import { queuesTexts as texts } from "../../texts/limits-texts.js";
+
+export function Queues() {
+  const { polled } = useListPoll<QueueList>("/admin/queues");
+  if (polled.body === null || polled.body.queues.length === 0) return null;
+  const { queues, waiting } = polled.body;
+  return (
+    <Card title={texts.title} note={texts.waiting(formatCount(waiting))}>
+      <Table caption={texts.title} rows={queues} keyOf={({ limit }) => limit} columns={columns} />
+    </Card>
+  );
+}
+
+const heads = texts.columns;
+
+const columns: readonly Column<QueueItem>[] = [
+  {
+    key: "limit",
+    head: heads.limit,
+    kind: "lead",
+    cell: ({ limit }) => <span class="wrap">{limit}</span>,
+  },
+  {
+    key: "classes",
+    head: heads.classes,
+    cell: ({ classes }) => (
+      <span class="badges">
+        {classes.map(({ user_path, waiting }) => (
+          <span class="badge" key={user_path}>
+            {`${user_path} ${formatCount(waiting)}`}
+          </span>
+        ))}
+      </span>
+    ),
+  },
+  {
+    key: "waiting",
+    head: heads.waiting,
+    kind: "number",
+    cell: ({ waiting }) => formatCount(waiting),
+  },
+  {
+    key: "oldest",
+    head: heads.oldest,
+    kind: "number",
+    cell: ({ oldest_seconds }) => formatDuration(oldest_seconds),
+  },
+  {
+    key: "expected",
+    head: heads.expected,
+    kind: "number",
+    cell: ({ expected_seconds }) =>
+      expected_seconds === null ? texts.unknown : formatDuration(expected_seconds),
+  },
+];
