@@ -184,7 +184,7 @@ const unitMs: Readonly<Record<string, number>> = {
 function durationMs(text: string): number | null {
   if (!/^(?:\d{1,12}(?:\.\d{1,12})?(?:ms|[dhms]))+$/.test(text)) return null;
   let ms = 0;
-  for (const [, number, unit] of text.matchAll(/([\d.]+)(ms|[dhms])/g))
+  for (const [, number, unit] of text.matchAll(/(\d{1,12}(?:\.\d{1,12})?)(ms|[dhms])/g))
     ms += Number(number) * unitMs[unit!]!;
   return ms;
 }

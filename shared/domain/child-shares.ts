@@ -194,10 +194,11 @@ export function sharesOfText(raw: unknown): unknown {
   const shares: Record<string, number> = {};
   const children: [string, Record<string, number>][] = [];
   for (const entry of text.split(";")) {
-    const [, name, list] = /^\s*([^:]+?)\s*:\s*(.*?)\s*$/.exec(entry) ?? [];
-    if (name === undefined || list === undefined) return raw;
+    const colon = entry.indexOf(":");
+    const name = entry.slice(0, Math.max(0, colon)).trim();
+    if (name === "") return raw;
     const fields: Record<string, number> = {};
-    for (const piece of list.split(",")) {
+    for (const piece of entry.slice(colon + 1).split(",")) {
       const [, field, value] =
         /^\s*([a-z_]+)\s*=\s*(-?\d{1,9}(?:\.\d{1,9})?)\s*$/.exec(piece) ?? [];
       if (field === undefined || value === undefined) return raw;

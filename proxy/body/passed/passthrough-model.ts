@@ -80,9 +80,17 @@ function withoutEnd(path: string): string {
  */
 export function modelInPath(path: string): string {
   const plain = plainPath(path);
-  const match = /\/(?:models\/|(?=tunedModels\/))([^:]+):[^/]+$/i.exec(plain);
-  const model = match === null ? bedrockModelIn(plain) : match[1]!;
+  const model = geminiModelIn(plain) || bedrockModelIn(plain);
   return model === "" ? "" : usableModel(model);
+}
+
+/** Before the verb of the last segment; empty if the path has none. */
+function geminiModelIn(plain: string): string {
+  const colon = plain.indexOf(":", plain.lastIndexOf("/"));
+  if (colon === -1 || colon === plain.length - 1) return "";
+  const before = plain.slice(plain.lastIndexOf(":", colon - 1) + 1, colon);
+  const begin = /\/(?:models\/|(?=tunedModels\/))/i.exec(before);
+  return begin === null ? "" : before.slice(begin.index + begin[0].length);
 }
 
 /** An id may hold slashes; empty if the path has none. */
