@@ -54,10 +54,10 @@ export const budgetFlags: FlagForm<BudgetScope> = {
       read: (typed) => boolean.parse(typed),
     },
     {
-      flag: "--rollover <share>",
+      flag: "--rollover <part>",
       key: "rollover",
       field: "rollover",
-      meaning: "the share of what a period leaves that the next one has in addition, 0 to 1",
+      meaning: "the part of the amount left over that the next period gets in addition, 0 to 1",
       read: numberOf,
     },
     onExhaustedFlag,

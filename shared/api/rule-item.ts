@@ -119,7 +119,7 @@ export interface RulePage extends RuleList, ListPage {}
 export interface ChildItem extends RuleCounts {
   /** The child's path. */
   readonly subject: string;
-  /** The highest used share of any cap; above 1 if tokens exceed theirs. */
+  /** The highest used part of any cap; above 1 if tokens exceed theirs. */
   readonly used_ratio: number;
 }
 

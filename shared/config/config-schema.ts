@@ -464,8 +464,7 @@ const budgetLimit = mapping(
       ...boolean.schema,
     },
     rollover: {
-      description:
-        "The share of what a period leaves of its amount that the next period has in addition.",
+      description: "The part of the amount left over that the next period gets in addition.",
       ...numberSchema("number", { min: 0, max: 1 }),
     },
     on_exhausted: onExhausted,

@@ -66,5 +66,5 @@ export const requestFields: readonly LogField[] = [
   },
   { name: "cut_by", meaning: "the [hard cap](../hard-caps.md) that ended the stream" },
   { name: "note", meaning: "why the request ended so, in words" },
-  { name: "sample", meaning: "the share of such lines that is written, if not all" },
+  { name: "sample", meaning: "the part of such lines that Sluice writes, if not all" },
 ];

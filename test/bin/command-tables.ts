@@ -8,7 +8,7 @@ import {
 import { examples } from "../../bin/examples.js";
 import { createProgram } from "../../bin/program.js";
 import { exitCodeMeanings } from "../../bin/session/exit-code.js";
-import { code, markdown } from "../support/markdown-table.js";
+import { code, grouped, markdown } from "../support/markdown-table.js";
 import { sessionForTests } from "./command-session.js";
 
 /** The commands of each section of the page. Those in none are in its last section. */
@@ -83,7 +83,10 @@ function commandText(node: CommandNode, before: readonly CommandNode[]): string 
   ].join("");
 }
 
-/** Flags that an earlier command of the section explains are only named, if they are several. */
+/**
+ * Flags that an earlier command of the section explains are only named, if they are several; if
+ * there is an earlier command with the same names, its name says which.
+ */
 function flagLines(flags: readonly FlagNode[], before: readonly CommandNode[]): string {
   const ofOther = new Map<CommandNode, FlagNode[]>();
   for (const flag of flags) {
@@ -94,13 +97,50 @@ function flagLines(flags: readonly FlagNode[], before: readonly CommandNode[]): 
   const named = groups.flatMap(([, same]) => same);
   const own = flags.filter((flag) => !named.includes(flag) && !isPlainJson(flag));
   return [
-    ...own.map(flagLine),
-    ...groups.map(
-      ([{ name }, same]) =>
-        `- ${same.map(({ long }) => code(long)).join(", ")}: as of [${name}](#sluice-${name.replaceAll(" ", "-")})\n`,
-    ),
+    ...together(own),
+    ...groups.map(([node, same]) => {
+      const shown = same.filter((flag) => !isPlainJson(flag));
+      return `- ${rangesOf(node, shown)}: as of ${linkTo(node)}\n`;
+    }),
   ].join("");
 }
+
+const linkTo = ({ name }: CommandNode): string => `[${name}](#sluice-${name.replaceAll(" ", "-")})`;
+
+/** Flags by name; four or more that follow each other in the other command by the first and last. */
+function rangesOf(node: CommandNode, flags: readonly FlagNode[]): string {
+  const order = node.flags.filter((flag) => !isPlainJson(flag)).map(({ long }) => long);
+  const runs: string[][] = [];
+  for (const { long } of flags) {
+    const run = runs.at(-1);
+    if (run !== undefined && order.indexOf(long) === order.indexOf(run.at(-1)!) + 1) run.push(long);
+    else runs.push([long]);
+  }
+  return runs
+    .map((run) =>
+      run.length < 4 ? run.map(code).join(", ") : `${code(run[0]!)} to ${code(run.at(-1)!)}`,
+    )
+    .join(", ");
+}
+
+/** Flags for the same by another period, such as `--rpm` and `--rph`, share a line. */
+function together(flags: readonly FlagNode[]): readonly string[] {
+  const period = / per (minute|hour|day)$|, (\w+ly)$/;
+  const kindOf = ({ usage, description }: FlagNode): string =>
+    period.test(description) ? description.replace(period, "") : usage;
+  return grouped(flags, kindOf).map(([kind, alike]) => {
+    if (alike.length === 1) return flagLine(alike[0]!);
+    const periods = alike.map(({ description }) => {
+      const [, each, often] = period.exec(description)!;
+      return each ?? often!;
+    });
+    const per = / per /.test(alike[0]!.description) ? " per" : ",";
+    return `- ${alike.map(({ usage }) => code(usage)).join(", ")}: ${kind}${per} ${listed(periods)}\n`;
+  });
+}
+
+const listed = (words: readonly string[]): string =>
+  `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 
 /** The page says once what `--json` does. */
 function isPlainJson({ long }: FlagNode): boolean {

@@ -6,7 +6,6 @@
 import {
   backTestDaysMax,
   backTestsMax,
-  backupSpareBytes,
   parkedMax,
   parkedMs,
   sharesMax,
@@ -14,23 +13,14 @@ import {
 } from "../../limiterd/bounds.js";
 import { fieldsMax, unauthenticatedValuesMax, valuesMax } from "../../proxy/body/count-values.js";
 import {
-  breakerOpenMsMax,
-  breakersMax,
   decodedFreelyBytes,
   decodedRatioMax,
-  keyCommandMs,
-  keyRestMsMax,
   keyTextBytesMax,
-  rateLimitedKeyRestMs,
   refusedFieldMs,
-  refusedFieldsMax,
-  refusedKeyRestMs,
   refusedPartsMax,
-  refusingTargetsMax,
   repeatedRequestMs,
   repeatedRequestsMax,
   watchersMax,
-  zstdWindowLogMax,
 } from "../../proxy/bounds.js";
 import { lanesMax, runningMax, waitingMax } from "../../proxy/handlers/responses-socket.js";
 import { freePlacesMax } from "../../proxy/http/match-route.js";
@@ -68,9 +58,7 @@ const requests: readonly Row[] = [
   ["user path", bytes(bounds.userPathBytesMax), "400"],
   ["segments of a user path", count(bounds.userPathSegmentsMax), "400"],
   ["provider or model name", bytes(bounds.subjectBytesMax), "400"],
-  ["length of a raise", `${bounds.raiseSecondsMax / 86_400} days`, "400"],
   ["raises of one rule or budget", count(bounds.raisesPerLimitMax), "400"],
-  ["reason of a raise", bytes(bounds.raiseReasonBytesMax), "400"],
   ["JSON values in a body", count(valuesMax), "400"],
   ["fields of a model request", count(fieldsMax), "400"],
   [
@@ -83,7 +71,6 @@ const requests: readonly Row[] = [
     `${decodedRatioMax}-fold beyond ${mib(decodedFreelyBytes)}`,
     "413",
   ],
-  ["window of a Zstandard frame", mib(2 ** zstdWindowLogMax), "400"],
   ["time to receive a request's head", "30 s", "408"],
   ["time to receive a body", "5 min", "408"],
   [
@@ -110,7 +97,6 @@ const requests: readonly Row[] = [
 ];
 
 const answers: readonly Row[] = [
-  ["plain answer sent as a whole", mib(bounds.heldResponseBytesMax), "Sluice streams it"],
   [
     "start of a stream held for a failover",
     kib(bounds.heldHeadBytesMax),
@@ -138,27 +124,15 @@ const answers: readonly Row[] = [
   ],
   ["reported cost of a response", `${count(bounds.costPicoUsdMax / 1e12)} USD`, "ignored"],
   ["idle realtime session", time(bounds.sessionIdleMs), "closed with 1001"],
-  ["open circuit of a failing target", time(breakerOpenMsMax), "one request tries it"],
-  ["targets whose failures are remembered", count(breakersMax), "the oldest is forgotten"],
   ["parts that one request loses to a target", count(refusedPartsMax), "the client gets its error"],
   ["time for which a refused field is left out", time(refusedFieldMs), "Sluice sends it again"],
-  ["refused fields of a target", count(refusedFieldsMax), "the oldest is forgotten"],
-  ["targets with refused fields", count(refusingTargetsMax), "the oldest is forgotten"],
   [
     "requests of agents remembered for [loops](../loops.md)",
     count(repeatedRequestsMax),
     "the least recent is forgotten",
   ],
   ["time for which they are remembered", time(repeatedRequestMs), "forgotten"],
-  [
-    "pause of a provider key after a 429 without `Retry-After`",
-    time(rateLimitedKeyRestMs),
-    "Sluice uses it again",
-  ],
-  ["pause of a refused provider key", time(refusedKeyRestMs), "Sluice uses it again"],
-  ["pause of a provider key by `Retry-After`", time(keyRestMsMax), "Sluice uses it again"],
   ["provider key from a file or command", kib(keyTextBytesMax), "the last key stays"],
-  ["run time of a key command", time(keyCommandMs), "the last key stays"],
 ];
 
 const connections: readonly Row[] = [
@@ -195,9 +169,7 @@ const connections: readonly Row[] = [
 
 const keys: readonly Row[] = [
   ["managed keys, deleted ones included", count(credentials.keysMax), "400"],
-  ["name of a key", bytes(credentials.keyNameBytesMax), "400"],
   ["labels of a key", count(credentials.labelsPerKeyMax), "400"],
-  ["a label", bytes(credentials.labelBytesMax), "400"],
   ["models of a key", "64, of 256 bytes each", "400"],
   ["models of a JWT", "64, of 256 bytes each", "401"],
   [
@@ -205,13 +177,7 @@ const keys: readonly Row[] = [
     count(credentials.oldSecretsMax),
     "400, unless the overlap is 0",
   ],
-  ["delay of a key's last use on disk", time(credentials.keyUseWrittenMs), "–"],
   ["JWT", kib(credentials.jwtBytesMax), "401"],
-  [
-    "time for which a verified JWT is remembered",
-    time(credentials.verifiedTokenMs),
-    "Sluice verifies it again",
-  ],
   ["denied JWTs", count(credentials.deniedJwtsMax), "400"],
   ["key set of an issuer", mib(credentials.keySetBytesMax), "the old keys stay; without any, 503"],
   ["loading a key set", time(credentials.keySetLoadMs), "the old keys stay; without any, 503"],
@@ -242,9 +208,6 @@ const usage: readonly Row[] = [
   ["unlisted models of a provider, proxy and day", count(bounds.unlistedModelsMax), "`(unknown)`"],
   ["late usage record", days(bounds.recordLatenessMs), "it counts for the day 7 days ago"],
   ["sum of costs", "9 billion USD", "the sum stays there, and counts in `saturated_sums`"],
-  ["records in a page of an export", count(bounds.exportedRecordsMax), "the next page"],
-  ["followers shown in the status", "16", "the longest silent one is forgotten"],
-  ["retention of daily sums", `at least ${bounds.rollupDaysMin} days`, "removed"],
 ];
 
 const stored: readonly Row[] = [
@@ -274,19 +237,12 @@ const daemon: readonly Row[] = [
     days(bounds.settledRetentionMs),
     "a repeated settle counts again",
   ],
-  ["idle command line", time(bounds.commandIdleMs), "closed"],
-  [
-    "restarted daemon's wait for its proxies",
-    time(bounds.reconnectGraceMs),
-    "the slots of missing proxies are free",
-  ],
   [
     "settles waiting for a failing store",
     count(bounds.journalEntriesMax),
     "the daemon counts them in memory only",
   ],
   ["changes waiting for a failing store", count(bounds.changesWaitingMax), "503"],
-  ["disk space left free by a backup", mib(backupSpareBytes), "no backup"],
 ];
 
 const hosts: readonly Row[] = [

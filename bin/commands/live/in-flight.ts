@@ -22,7 +22,7 @@ const pagesMax = 50;
 export function addInFlight(program: Command, session: Session): void {
   program
     .command("in-flight")
-    .description("list the running requests that hold slots, the longest running first")
+    .description("list the requests in flight, the longest running first")
     .option("--path <path>", "on this user path and below it (default: /)")
     .option("--older <time>", "only those that have run this long, such as 10m")
     .addOption(jsonOption("print them as GET /admin/in-flight lists them"))

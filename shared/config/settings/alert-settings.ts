@@ -44,7 +44,7 @@ export const alertSettings = {
     kind: thresholds,
     defaultText: thresholdsDefault.join(", "),
     example: "[0.5, 0.8, 1.0]",
-    meaning: "Used shares of a limit that are reported, once each in a period.",
+    meaning: "Thresholds: used parts of a limit that Sluice reports, once each in a period.",
   }),
   forecast: field({
     kind: boolean,

@@ -572,7 +572,7 @@ const tracingSettings = {
     env: "OTEL_TRACES_SAMPLER_ARG",
     kind: fraction,
     defaultValue: 1,
-    meaning: "Share of requests with spans, for the samplers with traceidratio.",
+    meaning: "Part of the requests that have spans, for the samplers with traceidratio.",
   }),
 } as const;
 
@@ -836,7 +836,7 @@ export const settings = {
     env: "LOG_SAMPLE",
     kind: fraction,
     defaultValue: 1,
-    meaning: "Share of successful requests that Sluice logs; it logs all others.",
+    meaning: "Part of the successful requests that Sluice logs; it logs all others.",
   }),
 } as const;
 

@@ -164,10 +164,10 @@ const kinds: Readonly<Record<string, string>> = { string: "text", boolean: "`tru
 
 /**
  * The fields of the bodies of a part of the admin API, each once; of those that the first body
- * doesn't have, whose they are. What is ignored is left out.
+ * doesn't have, whose they are. Fields that mean the same share a row. What is ignored is left out.
  */
 function tableOfBodies(prefix: string): string {
-  const rows = new Map<string, { readonly row: readonly string[]; readonly of: string[] }>();
+  const fields = new Map<string, { readonly name: string; readonly text: string; of: string[] }>();
   let first = "";
   for (const { path, method, operation } of documented) {
     const body = operation.requestBody?.content["application/json"]?.schema;
@@ -180,17 +180,19 @@ function tableOfBodies(prefix: string): string {
     for (const [name, field] of Object.entries(propertiesOf(body))) {
       const meaning = `${field["description"] ?? resolved(field)["description"] ?? ""}`;
       if (accepts(field) === "anything") continue;
-      const row = [code(name), explained(accepts(field), meaning)];
-      const known = rows.get(row.join());
-      if (known === undefined) rows.set(row.join(), { row, of: [of] });
+      const text = explained(accepts(field), meaning);
+      const known = fields.get(`${name} ${text}`);
+      if (known === undefined) fields.set(`${name} ${text}`, { name: code(name), text, of: [of] });
       else known.of.push(of);
     }
   }
+  const whose = (of: readonly string[]): string =>
+    of.includes(first) ? "" : ` of ${of.join(", ")}`;
   return markdown(
     ["field", "accepts"],
-    [...rows.values()].map(({ row: [name = "", ...more], of }) => [
-      of.includes(first) ? name : `${name} of ${of.join(", ")}`,
-      ...more,
+    grouped([...fields.values()], ({ text, of }) => `${text}${whose(of)}`).map(([, alike]) => [
+      `${alike.map(({ name }) => name).join(", ")}${whose(alike[0]!.of)}`,
+      alike[0]!.text,
     ]),
   );
 }
@@ -232,7 +234,10 @@ function tableOfHeaders(): string {
   );
   return markdown(
     ["header", "meaning"],
-    shown.map(([name, { description }]) => [code(name.toLowerCase()), description]),
+    grouped(shown, ([, { description }]) => description).map(([description, alike]) => [
+      alike.map(([name]) => code(name.toLowerCase())).join(", "),
+      description,
+    ]),
   );
 }
 

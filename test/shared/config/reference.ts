@@ -68,21 +68,33 @@ function tableOfSettings(): string {
   ];
   return sections
     .map((name) => {
-      const rows = rowsOfSettings.filter((row) => sectionOf(row) === name);
+      const rows = rowsOfSettings.filter((row) => sectionOf(row) === name && !isFileOfSecret(row));
       const meaning = Object.entries(sectionMeanings).find(([section]) => section === name)?.[1];
       return `### ${name === "" ? "At the top level" : name}\n\n${meaning === undefined ? "" : `${meaning}\n\n`}${tableOfRows(rows)}`;
     })
     .join("\n");
 }
 
+/** The page says once that a secret may be in a file, as `master_key_file` beside `master_key`. */
+function isFileOfSecret({ path }: Setting<unknown>): boolean {
+  return rowsOfSettings.some((row) => path === `${row.path}_file`);
+}
+
+/** The setting of the file that may hold a secret. */
+const fileOf = (row: Setting<unknown>): Setting<unknown> | undefined =>
+  rowsOfSettings.find(({ path }) => path === `${row.path}_file`);
+
 function tableOfRows(rows: readonly Setting<unknown>[]): string {
   return markdown(
     ["key", "variable, flag", "accepts", "default", "meaning"],
     rows.map((row) => {
-      const names = [row.env, row.flag && flagName(row.flag)].flatMap((name) =>
-        name === null ? [] : [code(name)],
+      const file = fileOf(row);
+      const fileEnv = file?.env === `${row.env}_FILE` ? null : file?.env;
+      const names = [row.env, row.flag && flagName(row.flag), fileEnv].flatMap((name) =>
+        name === null || name === undefined ? [] : [code(name)],
       );
-      return [code(row.path), names.join(", "), accepts(row.kind), shownDefault(row), row.meaning];
+      const key = file === undefined ? code(row.path) : `${code(row.path)}, \`…_file\``;
+      return [key, names.join(", "), accepts(row.kind), shownDefault(row), row.meaning];
     }),
   );
 }
@@ -101,6 +113,17 @@ function tableOfFields(table: Table, lists: Readonly<Record<string, EntryList>> 
     meaning,
   ]);
   return markdown(["key", "accepts", "default", "meaning"], [...together(fields), ...ofLists]);
+}
+
+/** Those that mean the same as a provider's are only named. */
+function tableOfMcpFields(): string {
+  const ofProviders: Table = providerSettings;
+  const fields = Object.entries<Row>(mcpSettings);
+  const isShared = ([key, row]: (typeof fields)[number]): boolean =>
+    ofProviders[key]?.meaning === row.meaning;
+  const shared = fields.filter(isShared).map(([key]) => code(key));
+  const own = Object.fromEntries(fields.filter((field) => !isShared(field)));
+  return `${tableOfFields(own)}\n${shared.join(", ")} are as of [a provider](#providers).\n`;
 }
 
 /** Neighbours that differ in their keys alone are one row. */
@@ -127,7 +150,7 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
   "reference/configuration.md": {
     settings: tableOfSettings,
     providers: () => tableOfFields(providerSettings, providerLists),
-    mcp_servers: () => tableOfFields(mcpSettings),
+    mcp_servers: tableOfMcpFields,
     model_traits: () => tableOfFields(modelTraitsSettings),
     per_model: () => tableOfFields(perModelSettings),
     presets: () =>
