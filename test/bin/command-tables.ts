@@ -135,7 +135,8 @@ function together(flags: readonly FlagNode[]): readonly string[] {
       return each ?? often!;
     });
     const per = / per /.test(alike[0]!.description) ? " per" : ",";
-    return `- ${alike.map(({ usage }) => code(usage)).join(", ")}: ${kind}${per} ${listed(periods)}\n`;
+    const usages = alike.map(({ usage }) => code(usage)).join(", ");
+    return `- ${usages}: ${kind}${per} ${listed(periods)}\n`;
   });
 }
 
