@@ -107,7 +107,7 @@ function flagLines(flags: readonly FlagNode[], before: readonly CommandNode[]): 
 
 const linkTo = ({ name }: CommandNode): string => `[${name}](#sluice-${name.replaceAll(" ", "-")})`;
 
-/** Flags by name; four or more that follow each other in the other command by the first and last. */
+/** Flags by name; four or more that follow each other in the command by the first and the last. */
 function rangesOf(node: CommandNode, flags: readonly FlagNode[]): string {
   const order = node.flags.filter((flag) => !isPlainJson(flag)).map(({ long }) => long);
   const runs: string[][] = [];
