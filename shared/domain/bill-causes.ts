@@ -17,8 +17,8 @@ export const billCauses = {
   },
   not_billed: { meaning: "recorded but not billed", advice: "nothing" },
   batch: { meaning: "batches that this host has not recorded", advice: "nothing" },
-  unpriced: { meaning: "models without a price", advice: "copy the printed prices" },
-  stale_price: { meaning: "another price than ours", advice: "copy the printed prices" },
+  unpriced: { meaning: "models without a price", advice: "copy the lines for prices" },
+  stale_price: { meaning: "another price than ours", advice: "copy the lines for prices" },
   tier: {
     meaning: "another service tier than recorded",
     advice: "set service_tiers of the price",

@@ -11,6 +11,7 @@ export const dashboardPages: readonly string[] = [
   "explain?path=/support/triage&model=smart",
   "usage",
   "usage?by=key&measure=tokens",
+  "bills",
   "requests",
   "requests?tab=recent",
   "requests?tab=failed",

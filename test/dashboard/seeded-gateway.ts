@@ -78,6 +78,36 @@ const budgets = [
   { user_path: "/support/agents", per_child: true, budget_key: { period: "daily" }, amount: 5 },
 ];
 
+const bill = {
+  ...{ provider: "openai", source: "openai", start_date: "2026-02-02", end_date: "2026-02-08" },
+  ...{ recorded_usd: "812.4", billed_usd: "861.15", difference_usd: "48.75" },
+  ...{ gap_usd: "48.75", gap_percent: 5.67 },
+  causes: { past_sluice: "41.5", stale_price: "7.25" },
+  models: [
+    {
+      ...{ project: null, model: "gpt-5.4", recorded_usd: "700", billed_usd: "748.75" },
+      causes: { past_sluice: "41.5", stale_price: "7.25" },
+    },
+  ],
+  quantities: [
+    ...["requests", "input", "output"].map((kind) => ({
+      ...{ model: "gpt-5.4", tier: "standard", kind, recorded: 51_000, billed: 54_020 },
+    })),
+  ],
+  unknown_lines: [{ text: "Adjustment of January", billed_usd: "0.4" }],
+  prices: ["prices:", '  "openai/gpt-5.4": { input: 2500, output: 15000 }'],
+  notes: ["the bill has usage but no cost yet on 2026-02-08: try again later"],
+};
+const bills = [
+  { ...bill, start_date: "2026-01-26", end_date: "2026-02-01", gap_percent: 0.2 },
+  bill,
+  {
+    ...{ ...bill, provider: "anthropic", source: "anthropic", billed_usd: "812.4" },
+    ...{ difference_usd: "0", gap_usd: "0", gap_percent: 0, causes: {}, models: [] },
+    ...{ quantities: [], unknown_lines: [], prices: [], notes: [] },
+  },
+];
+
 const keys = [
   { name: "search-backend", user_path: "/search", labels: ["production"] },
   { name: "support-bot", user_path: "/support/triage", labels: ["production"] },
@@ -128,6 +158,7 @@ export async function startSeededGateway(
   };
   for (const rule of rules) await ask("PUT", "/admin/rate-limits", rule);
   for (const budget of budgets) await ask("PUT", "/admin/budgets", budget);
+  for (const bill of bills) await ask("POST", "/admin/reconciliations", bill);
   if (masterKey !== null) for (const key of keys) await ask("POST", "/admin/auth-keys", key);
   const call = async (path: string, model: string): Promise<void> => {
     const answer = await fetch(`${url}/v1/chat/completions`, {

@@ -81,6 +81,15 @@ const pages: readonly PageEntry[] = [
     load: () => import("./pages/usage/usage-page.js").then((page) => page.UsagePage),
   },
   {
+    name: "bills",
+    path: "bills",
+    group: "traffic",
+    icon: "bills",
+    key: "c",
+    of: "admin",
+    load: () => import("./pages/bills/bills-page.js").then((page) => page.BillsPage),
+  },
+  {
     name: "requests",
     path: "requests",
     group: "traffic",

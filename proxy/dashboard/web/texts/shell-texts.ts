@@ -15,6 +15,7 @@ export const shellTexts = {
     tenants: "Tenants",
     explain: "Explain",
     usage: "Usage",
+    bills: "Bills",
     requests: "Requests",
     keys: "Keys",
     providers: "Providers",

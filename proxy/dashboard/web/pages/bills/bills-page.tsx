@@ -1,0 +1,110 @@
+/** Bills: the newest comparison with each provider's bill, and earlier ones. */
+import type {
+  ReconciliationItem,
+  ReconciliationPage,
+} from "../../../../../shared/api/reconciliation-item.js";
+import { hrefOf } from "../../data/router.js";
+import { listPath } from "../../logic/list-page.js";
+import { formatMoney } from "../../logic/numbers.js";
+import { Ago } from "../../parts/age.js";
+import { useApp } from "../../parts/app.js";
+import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
+import { Paging } from "../../parts/paging.js";
+import { type Column, Table } from "../../parts/table.js";
+import { useListPoll } from "../../parts/use-poll.js";
+import { billsTexts as texts } from "../../texts/bills-texts.js";
+import { shellTexts } from "../../texts/shell-texts.js";
+import { BillView } from "./bill-view.js";
+
+/** New results come once a day. */
+const everyMs = 60_000;
+
+export function BillsPage() {
+  const { query } = useApp().router.place.value;
+  const path = listPath("/admin/reconciliations", query, ["provider"]);
+  const list = useListPoll<ReconciliationPage>(path, { everyMs });
+  return (
+    <>
+      <PageHead title={shellTexts.pages.bills}>{texts.about}</PageHead>
+      <WhenReady polled={list.polled} onRetry={() => list.refresh()}>
+        {({ reconciliations, next, server_time }) => {
+          const shown = shownOf(reconciliations, query.get("id"));
+          const others = reconciliations.filter((item) => !shown.includes(item));
+          if (shown.length === 0)
+            return (
+              <Card>
+                <Empty icon="bills" title={texts.none.title}>
+                  {texts.none.text}
+                </Empty>
+              </Card>
+            );
+          return (
+            <div class="stack">
+              {shown.map((bill) => (
+                <BillView key={bill.id} bill={bill} now={server_time} />
+              ))}
+              {others.length > 0 && (
+                <Card title={texts.earlier.caption}>
+                  <Table
+                    caption={texts.earlier.caption}
+                    columns={columnsOf(server_time)}
+                    rows={others}
+                    keyOf={({ id }) => id}
+                  />
+                  <Paging rows={others.length} next={next} heardMs={list.polled.heardMs} />
+                </Card>
+              )}
+            </div>
+          );
+        }}
+      </WhenReady>
+    </>
+  );
+}
+
+/** The one that the address names, or the newest of each provider. */
+function shownOf(
+  items: readonly ReconciliationItem[],
+  id: string | null,
+): readonly ReconciliationItem[] {
+  const named = items.filter((item) => item.id === id);
+  if (named.length > 0) return named;
+  const newest = new Map<string, ReconciliationItem>();
+  for (const item of items) if (!newest.has(item.provider)) newest.set(item.provider, item);
+  return [...newest.values()];
+}
+
+function columnsOf(now: string): readonly Column<ReconciliationItem>[] {
+  const heads = texts.earlier.columns;
+  return [
+    {
+      key: "bill",
+      head: heads.bill,
+      kind: "lead",
+      cell: ({ id, provider, start_date: from, end_date: to }) => (
+        <a class="wrap" href={hrefOf("bills", { id })}>
+          {texts.title(provider, from, to)}
+        </a>
+      ),
+    },
+    {
+      key: "billed",
+      head: heads.billed,
+      kind: "number",
+      cell: ({ billed_usd }) => formatMoney(Number(billed_usd)),
+    },
+    {
+      key: "recorded",
+      head: heads.recorded,
+      kind: "number",
+      cell: ({ recorded_usd }) => formatMoney(Number(recorded_usd)),
+    },
+    {
+      key: "gap",
+      head: heads.gap,
+      kind: "number",
+      cell: ({ gap_percent }) => `${gap_percent} %`,
+    },
+    { key: "time", head: heads.time, cell: ({ time }) => <Ago moment={time} now={now} /> },
+  ];
+}
