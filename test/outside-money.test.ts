@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import t from "tap";
 import type { RecordItem, RecordPage } from "../shared/api/record-item.js";
+import { billCases, zeroCases } from "./outside/money/bills.js";
 import { type MoneyCase, moneyCases, moneyPrices } from "./outside/money/cases.js";
 import { rateCases } from "./outside/money/rates.js";
 import { makeSite } from "./support/processes/processes.js";
@@ -95,7 +96,7 @@ async function recordOf(requestId: string): Promise<RecordItem | undefined> {
   return undefined;
 }
 
-for (const one of [...moneyCases, ...rateCases])
+for (const one of [...moneyCases, ...rateCases, ...billCases, ...zeroCases])
   t.test(`${one.id}: $${one.usd ?? "(unpriced)"}`, async (t) => {
     playing = one;
     const { path, sends = {}, sendsType = "application/json" } = one;

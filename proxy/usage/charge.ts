@@ -6,6 +6,7 @@
  * |---|---|---|---|
  * | complete | a usage | as reported | |
  * | complete | text, and a usage of 0 tokens | estimate | request |
+ * | complete | a usage with output and no input | reported, and the prompt | request |
  * | complete | a stream's text, and 0 output, under hard caps | reported, and its text | request |
  * | complete | no text, and 0 tokens of a model that writes it | as reported | request |
  * | complete | no usage | estimate | request, if a model ran on text |

@@ -171,6 +171,14 @@ export function leavesOutText(
   return operation !== null && withText.has(operation);
 }
 
+/** Whether a usage reports an answer, but no input: a model reads at least one token. */
+export function leavesOutInput(usage: Usage, operation: Operation | null): boolean {
+  const { inputTokens, outputTokens, reportedCost, parts } = usage;
+  const isOnlyOutput = inputTokens === 0 && outputTokens > 0;
+  if (!isOnlyOutput || reportedCost !== null || parts !== undefined) return false;
+  return operation !== null && withText.has(operation);
+}
+
 function estimate({ operation, promptBytes, contentChars }: Seen): Usage | null {
   return operation === null
     ? null

@@ -18,6 +18,7 @@ import {
   countUsage,
   estimateTokens,
   joinedNotes,
+  leavesOutInput,
   leavesOutText,
   type MeteredUsage,
   unmetered,
@@ -398,15 +399,20 @@ export class ResponseMeter {
   /** `seen`: what `#withText` made of a usage. */
   #countEstimate(seen: UsageReading, contentChars: number): MeteredUsage {
     const { usage, note } = this.#count(seen, contentChars);
-    const why = "its usage reports no output, but the answer has text";
+    const why = "its usage leaves out tokens: the answer has text";
     return { usage, estimated: usage !== null, note: joinedNotes(why, note) };
   }
 
   /**
    * The reading, with an estimate of the text if it reports no output, and of the prompt if it
-   * reports nothing. What it reports besides tokens stays.
+   * reports no input. What it reports besides tokens stays.
    */
   #withText(reading: UsageReading, contentChars: number): UsageReading {
+    if (reading.kind === "usage" && leavesOutInput(reading, this.#request.operation)) {
+      const promptBytes = this.#request.promptBytes();
+      const { inputTokens } = estimateTokens({ promptBytes, contentChars: 0 });
+      return { ...reading, inputTokens, totalTokens: inputTokens + reading.outputTokens };
+    }
     if (!this.#leavesOutText(reading, contentChars)) return reading;
     if (reading.totalTokens > 0 || reading.reportedCost !== null)
       return whenCut(reading, contentChars);

@@ -185,7 +185,12 @@ export const google = (
   reported: { body: googleAnswer(usage, candidate) },
   ...one,
 });
-const googleStream = (model: string, usage: object, one: Case, candidate = {}): MoneyCase => ({
+export const googleStream = (
+  model: string,
+  usage: object,
+  one: Case,
+  candidate = {},
+): MoneyCase => ({
   path: `/v1beta/models/gemini/${model}:streamGenerateContent?alt=sse`,
   sends: { contents: [{ role: "user", parts: [{ text: "x" }] }] },
   reported: {

@@ -247,6 +247,12 @@ t.test(
       const failed = charged("untranslatable", told);
       t.same(failed, [10 + Math.ceil(body!.length / 4), true, request], "untranslatable");
     }
+    const onlyOutput = { choices: [], usage: { prompt_tokens: 0, completion_tokens: 7 } };
+    const withoutInput = { body: JSON.stringify(onlyOutput) };
+    t.same(charged("complete", withoutInput), [17, true, request], "the prompt is estimated");
+    const priced = { ...onlyOutput, usage: { ...onlyOutput.usage, cost: 0.25 } };
+    t.same(charged("complete", { body: JSON.stringify(priced) }), [7, false, null]);
+    t.same(charged("complete", { ...withoutInput, operation: "speech" }), [7, false, null]);
     const vectors = { operation: "embeddings", body: reports(0) } as const;
     t.same(charged("complete", vectors), [0, false, null], "vectors");
   },
