@@ -2,9 +2,10 @@
  * The result of a comparison that the gateway keeps and the dashboard shows: sums over the days,
  * with what differs most, as much as fits. Pure.
  */
+
+import type { Cause } from "../../shared/api/bill-causes.js";
 import type { Reconciliation as KeptReconciliation } from "../../shared/api/reconciliation-item.js";
 import { reconciliationBytesMax } from "../../shared/bounds.js";
-import type { Cause } from "../../shared/domain/bill-causes.js";
 import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
 import { absolute, exactUsd, type Pico } from "./amount.js";
 import type { Cell, Reconciliation } from "./reconcile.js";

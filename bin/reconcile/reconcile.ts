@@ -10,7 +10,7 @@
  * is the difference exactly, and no part of it has two causes.
  */
 
-import { type Cause, causeNames } from "../../shared/domain/bill-causes.js";
+import { type Cause, causeNames } from "../../shared/api/bill-causes.js";
 import { absolute, divided, type Pico, type Rate, worthOf } from "./amount.js";
 import {
   type Bill,

@@ -1,7 +1,7 @@
 /** What `sluice reconcile` prints: for people and, as JSON, for programs. Pure. */
 
+import { billCauses, type Cause, causeNames } from "../../shared/api/bill-causes.js";
 import type { Reconciliation as KeptReconciliation } from "../../shared/api/reconciliation-item.js";
-import { billCauses, type Cause, causeNames } from "../../shared/domain/bill-causes.js";
 import { greatest } from "../../shared/long-lists.js";
 import { formatCount } from "../text/number-text.js";
 import { type Column, renderFields, renderTable } from "../text/table.js";

@@ -4,9 +4,9 @@
  */
 import { reconciliationBytesMax } from "../bounds.js";
 import { asObject, bad, type Checked, good, isObject, show } from "../checked.js";
-import { type Cause, causeNames } from "../domain/bill-causes.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
 import { parseDay } from "../time.js";
+import { type Cause, causeNames } from "./bill-causes.js";
 
 type Amounts = Readonly<Partial<Record<Cause, string>>>;
 

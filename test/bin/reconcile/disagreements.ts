@@ -5,7 +5,7 @@
  */
 import type { BillRow } from "../../../bin/reconcile/bill.js";
 import type { UsageRow } from "../../../bin/reconcile/our-usage.js";
-import type { Cause } from "../../../shared/domain/bill-causes.js";
+import type { Cause } from "../../../shared/api/bill-causes.js";
 import { billOf, usageOf } from "./made-bill.js";
 
 interface Disagreement {

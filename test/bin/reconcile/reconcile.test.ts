@@ -6,7 +6,7 @@ import type { BillRow, Kind } from "../../../bin/reconcile/bill.js";
 import type { UsageRow } from "../../../bin/reconcile/our-usage.js";
 import { priceLines } from "../../../bin/reconcile/price-lines.js";
 import { type Reconciliation, reconcile } from "../../../bin/reconcile/reconcile.js";
-import { type Cause, causeNames } from "../../../shared/domain/bill-causes.js";
+import { type Cause, causeNames } from "../../../shared/api/bill-causes.js";
 import { disagreements } from "./disagreements.js";
 import { billOf, everyKind, usageOf } from "./made-bill.js";
 

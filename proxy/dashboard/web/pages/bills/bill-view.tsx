@@ -1,6 +1,7 @@
 /** One comparison with a bill: totals, causes with what to do, models, quantities, prices. */
+
+import { billCauses, type Cause, causeNames } from "../../../../../shared/api/bill-causes.js";
 import type { ReconciliationItem } from "../../../../../shared/api/reconciliation-item.js";
-import { billCauses, type Cause, causeNames } from "../../../../../shared/domain/bill-causes.js";
 import { formatCount, formatMoney } from "../../logic/numbers.js";
 import { Ago } from "../../parts/age.js";
 import { TableOrEmpty } from "../../parts/lists/list-card.js";
