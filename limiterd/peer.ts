@@ -219,7 +219,13 @@ export function verdictsFromStored(fields: readonly unknown[]): CountedVerdict[]
     const target = targetFromStored(provider, model);
     if (target === null && (provider !== null || model !== null)) return null;
     verdicts.push({
-      ...{ connection, number, userPath, atPath, target, lsn, atMs },
+      connection,
+      number,
+      userPath,
+      atPath,
+      target,
+      lsn,
+      atMs,
       ...(refusedBy.length === 0 ? {} : { refusedBy }),
     });
   }

@@ -226,7 +226,9 @@ export function subjectText(item: Listed): string {
 export function nameOf({ subject, models, when, mode }: Listed): string {
   const patterns = Array.isArray(models) ? models.join(" ") : undefined;
   return subjectWithModels({
-    ...{ subject: String(subject), models: patterns, when: hoursOf(when) },
+    subject: String(subject),
+    models: patterns,
+    when: hoursOf(when),
     mode: mode === "shadow" ? mode : undefined,
   });
 }

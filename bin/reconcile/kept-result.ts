@@ -19,8 +19,11 @@ const entriesMax = [200, 100, 50, 25, 10, 5, 2] as const;
 export function keptResult(head: ReportHead, result: Reconciliation): KeptReconciliation {
   const models = modelsOf(result.cells);
   const quantities = countRows(result.cells, false).map(({ model, tier, kind, ...counts }) => ({
-    ...{ model: shortened(model), tier: shortened(tier), kind },
-    ...{ recorded: counts.recorded, billed: counts.billed },
+    model: shortened(model),
+    tier: shortened(tier),
+    kind,
+    recorded: counts.recorded,
+    billed: counts.billed,
   }));
   const lines = result.unknownLines.map(({ text, amount }) => ({
     text: shortened(text),

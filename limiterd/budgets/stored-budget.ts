@@ -118,7 +118,11 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
   const hold = parseHold(rawHold, "hold");
   if (calendar === null || !exhausted.ok || !hold.ok) return null;
   const definition: BudgetDefinition = {
-    ...{ scope, subject, periodSeconds, amountUsd, perChild },
+    scope,
+    subject,
+    periodSeconds,
+    amountUsd,
+    perChild,
     ...(unpriced === undefined ? {} : { unpriced }),
     ...(models === undefined ? {} : { models }),
     ...calendar,

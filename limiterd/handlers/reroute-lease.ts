@@ -112,7 +112,13 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
   peer.leases.set(lease, holding);
   const index = asked.targets.indexOf(chosen);
   peer.send({
-    ...{ kind: "admitted", id, target: index, admittedAtMs: nowMs, lsn, headers, key: null },
+    kind: "admitted",
+    id,
+    target: index,
+    admittedAtMs: nowMs,
+    lsn,
+    headers,
+    key: null,
     allowance,
     shadow: shadowNames(shadowed),
   });

@@ -417,11 +417,17 @@ export function shareBreach(shared: SharedCounter, options: BreachOptions): Foun
   if (requestsWait === 0 && tokensWait === 0) return null;
   return tokensWait > requestsWait
     ? {
-        ...{ counter, share, dimension: rule.measure ?? "tokens", cap: maxTokens! },
+        counter,
+        share,
+        dimension: rule.measure ?? "tokens",
+        cap: maxTokens!,
         waitSeconds: withinHours(rule, tokensWait, options.nowMs),
       }
     : {
-        ...{ counter, share, dimension: isGauge ? "concurrent" : "requests", cap: maxRequests! },
+        counter,
+        share,
+        dimension: isGauge ? "concurrent" : "requests",
+        cap: maxRequests!,
         waitSeconds: withinHours(rule, requestsWait, options.nowMs),
       };
 }

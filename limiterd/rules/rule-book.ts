@@ -415,7 +415,10 @@ export class RuleBook {
     const part = new Rule(
       { ...fields, definition: partOf(definition, measure), sinceLsn },
       {
-        ...{ resets: this.#resets, nowMs, childrenOf: this.#childrenOf, measure },
+        resets: this.#resets,
+        nowMs,
+        childrenOf: this.#childrenOf,
+        measure,
         hours: rule.hours,
       },
       measureId(rule.id, measure),

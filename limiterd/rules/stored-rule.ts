@@ -188,7 +188,13 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
   if (source !== "manual" && source !== "config") return null;
   if (!isMoment(createdAtMs) || !isMoment(updatedAtMs) || !isCount(sinceLsn)) return null;
   const definition: RuleDefinition = {
-    ...{ scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly },
+    scope,
+    subject,
+    periodSeconds,
+    maxRequests,
+    maxTokens,
+    perChild,
+    hostOnly,
     ...(models === undefined ? {} : { models }),
     ...(when === undefined ? {} : { when }),
     ...(wouldRefuse === undefined ? {} : { mode: "shadow" }),
@@ -197,7 +203,11 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
     ...shares.value,
   };
   const stored: RuleFields = {
-    ...{ definition, source, createdAtMs, updatedAtMs, sinceLsn },
+    definition,
+    source,
+    createdAtMs,
+    updatedAtMs,
+    sinceLsn,
     ...(wouldRefuse === undefined ? {} : { wouldRefuse }),
   };
   if (rawMeasures === undefined) return stored;

@@ -97,15 +97,25 @@ const texts: Form = [
 
 const totals = { recorded_usd: usd, billed_usd: usd, causes: amounts } as const;
 const fields: { readonly [Name in keyof Reconciliation]?: Form } = {
-  ...{ provider: text, source: text, start_date: day, end_date: day },
+  provider: text,
+  source: text,
+  start_date: day,
+  end_date: day,
   ...totals,
-  ...{ difference_usd: usd, gap_usd: usd, gap_percent: number, prices: texts, notes: texts },
+  difference_usd: usd,
+  gap_usd: usd,
+  gap_percent: number,
+  prices: texts,
+  notes: texts,
 };
 const lists: Readonly<Record<string, Readonly<Record<string, Form>>>> = {
   models: { project: textOrNull, model: text, ...totals },
   quantities: {
-    ...{ model: text, tier: text, kind: text },
-    ...{ recorded: number, billed: numberOrNull },
+    model: text,
+    tier: text,
+    kind: text,
+    recorded: number,
+    billed: numberOrNull,
   },
   unknown_lines: { text: anyText, billed_usd: usd },
 };

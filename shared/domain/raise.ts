@@ -134,7 +134,9 @@ export function parseRuleRaise(body: unknown): Checked<AskedRaise<Scope>> {
     if (requests.value === null && tokens.value === null && !hasMeasures)
       return bad(`one of ${raisedFields.join(", ")} is required`, "max_requests");
     return good({
-      ...{ maxRequests: requests.value, maxTokens: tokens.value, amountUsd: null },
+      maxRequests: requests.value,
+      maxTokens: tokens.value,
+      amountUsd: null,
       ...(hasMeasures ? { measureCaps } : {}),
     });
   });
@@ -256,7 +258,14 @@ export function raisesFromStored(value: readonly unknown[]): Raise[] | null {
     const measureCaps = of === undefined ? {} : measureCapsFromStored(of);
     if (measureCaps === null) return null;
     raises.push({
-      ...{ child, fromMs, untilMs, maxRequests, maxTokens, amountUsd, by, reason },
+      child,
+      fromMs,
+      untilMs,
+      maxRequests,
+      maxTokens,
+      amountUsd,
+      by,
+      reason,
       ...measureCaps,
     });
   }

@@ -110,8 +110,13 @@ export function budgetOfItem(item: Item): Checked<BudgetDefinition> {
   const calendar = Object.fromEntries(calendarFields.map((name) => [name, item[name]]));
   return parseBudgetWrite(
     {
-      ...{ ...keyOfItem(item, budgetGrammar), models, amount, unpriced, ...calendar },
-      ...{ on_exhausted, hold },
+      ...keyOfItem(item, budgetGrammar),
+      models,
+      amount,
+      unpriced,
+      ...calendar,
+      on_exhausted,
+      hold,
     },
     { perChildEntitled: true },
   );

@@ -60,7 +60,9 @@ async function listEntries(session: Session, flags: AuditFlags): Promise<void> {
       items: "entries",
       body: {
         from: formatMillis(Math.max(0, session.nowMs() - seconds * 1000)),
-        ...{ who, subject, operation },
+        who,
+        subject,
+        operation,
         limit: Math.min(200, limit),
       },
       pagesMax: Number.POSITIVE_INFINITY,

@@ -135,8 +135,12 @@ function pageCounters(book: RuleBook, { rate_limits: items }: RulePage): readonl
   return items.flatMap(({ scope, subject, template, period_seconds: periodSeconds, ...rest }) => {
     const { models, when, mode } = rest;
     const rule = book.find({
-      ...{ scope, subject: template ?? subject, periodSeconds },
-      ...{ models: models?.join(" "), when: hoursOf(when), mode },
+      scope,
+      subject: template ?? subject,
+      periodSeconds,
+      models: models?.join(" "),
+      when: hoursOf(when),
+      mode,
     });
     if (rule === null) return [];
     if (template === undefined) return [rule, ...rule.parts].flatMap(({ own }) => own ?? []);

@@ -169,7 +169,8 @@ export function pastRequest(record: UsageRecord, tokenWeights: TokenWeights | nu
     endMs: atMs,
     userPath,
     target: {
-      ...{ provider, model },
+      provider,
+      model,
       ...(record.toolCalls === undefined ? {} : { tools: Object.keys(record.toolCalls) }),
     },
     tokens: recorded.inputTokens + recorded.outputTokens,

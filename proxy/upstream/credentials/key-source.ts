@@ -110,18 +110,30 @@ function placesOf({
   apiKeyCommand,
 }: Omit<Configured, "name">): readonly KeyPlace[] {
   const given = (key: string, weight: number, name: string): KeyPlace => ({
-    ...{ what: null, isCommand: false, key, weight, name },
+    what: null,
+    isCommand: false,
+    key,
+    weight,
+    name,
     read: () => Promise.resolve(key),
   });
   const inFile = (what: string, path: string, weight: number, name: string): KeyPlace => ({
-    ...{ what, isCommand: false, key: null, weight, name },
+    what,
+    isCommand: false,
+    key: null,
+    weight,
+    name,
     read: () => readFile(path, "utf8"),
   });
   if (apiKeyFile !== null) return [inFile("api_key_file", apiKeyFile, 1, "")];
   if (apiKeyCommand !== null)
     return [
       {
-        ...{ what: "api_key_command", isCommand: true, key: null, weight: 1, name: "" },
+        what: "api_key_command",
+        isCommand: true,
+        key: null,
+        weight: 1,
+        name: "",
         read: () => run(apiKeyCommand),
       },
     ];
