@@ -50,6 +50,8 @@ export function globalFlags(): string {
   return tree().flags.map(flagLine).join("");
 }
 
+const placed = Object.values(sections).flat();
+
 export const commandSections: Readonly<Record<string, () => string>> = {
   ...Object.fromEntries(
     Object.entries(sections).map(([name, commands]) => [
@@ -57,19 +59,31 @@ export const commandSections: Readonly<Record<string, () => string>> = {
       () => textOf((command) => commands.includes(command)),
     ]),
   ),
-  other_commands: () => {
-    const placed = Object.values(sections).flat();
-    return textOf((command) => !placed.includes(command));
-  },
+  other_commands: () => textOf((command) => !placed.includes(command)),
 };
 
-/** The commands whose first words are taken, and that do more than hold others. */
+/** The commands that do more than hold others, in the order of the page. */
+function shownCommands(): readonly CommandNode[] {
+  const groups = Object.values(sections);
+  const sectionOf = ({ name }: CommandNode): number => {
+    const section = groups.findIndex((commands) => commands.includes(name));
+    return section === -1 ? groups.length : section;
+  };
+  return [...tree().children]
+    .sort((one, other) => sectionOf(one) - sectionOf(other))
+    .flatMap(allNodes)
+    .filter(({ children: inner, flags }) => inner.length === 0 || flags.length > 0);
+}
+
+/** Those whose first words are taken. */
 function textOf(isTaken: (firstWord: string) => boolean): string {
-  const nodes = tree()
-    .children.filter(({ name }) => isTaken(name))
-    .flatMap(allNodes);
-  const shown = nodes.filter(({ children, flags }) => children.length === 0 || flags.length > 0);
-  return shown.map((node, at) => commandText(node, shown.slice(0, at))).join("\n");
+  const shown = shownCommands();
+  return shown
+    .map((node, at) =>
+      isTaken(node.name.split(" ")[0]!) ? commandText(node, shown.slice(0, at)) : "",
+    )
+    .filter((text) => text !== "")
+    .join("\n");
 }
 
 function commandText(node: CommandNode, before: readonly CommandNode[]): string {
@@ -84,7 +98,7 @@ function commandText(node: CommandNode, before: readonly CommandNode[]): string 
 }
 
 /**
- * Flags that an earlier command of the section explains are only named, if they are several; if
+ * Flags that an earlier command of the page explains are only named, if they are several; if
  * there is an earlier command with the same names, its name says which.
  */
 function flagLines(flags: readonly FlagNode[], before: readonly CommandNode[]): string {

@@ -163,38 +163,36 @@ function either(schemas: readonly Schema[]): string {
 const kinds: Readonly<Record<string, string>> = { string: "text", boolean: "`true`" };
 
 /**
- * The fields of the bodies of a part of the admin API, each once; of those that the first body
- * doesn't have, whose they are. Fields that mean the same share a row. What is ignored is left out.
+ * The fields of the first body of a part of the admin API. Fields that mean the same share a row;
+ * those that mean the same in the body of another part are only named. What is ignored is left out.
  */
-function tableOfBodies(prefix: string): string {
-  const fields = new Map<string, { readonly name: string; readonly text: string; of: string[] }>();
-  let first = "";
-  for (const { path, method, operation } of documented) {
-    const body = operation.requestBody?.content["application/json"]?.schema;
-    if (!path.startsWith(prefix) || body === undefined) continue;
-    const last = path.slice(prefix.length);
-    // Only the document has the hours and days of budgets' periods, and a reset's confirmation.
-    if (last === "/settings" || last === "/reset") continue;
-    const of = code(`${method}${last === "" ? "" : ` …${last}`}`);
-    first ||= of;
-    for (const [name, field] of Object.entries(propertiesOf(body))) {
-      const meaning = `${field["description"] ?? resolved(field)["description"] ?? ""}`;
-      if (accepts(field) === "anything") continue;
-      const text = explained(accepts(field), meaning);
-      const known = fields.get(`${name} ${text}`);
-      if (known === undefined) fields.set(`${name} ${text}`, { name: code(name), text, of: [of] });
-      else known.of.push(of);
-    }
-  }
-  const whose = (of: readonly string[]): string =>
-    of.includes(first) ? "" : ` of ${of.join(", ")}`;
-  return markdown(
+function tableOfBody(prefix: string, like?: string): string {
+  const known = new Set(like === undefined ? [] : fieldsOf(like).map((field) => field.join()));
+  const fields = fieldsOf(prefix);
+  const own = fields.filter((field) => !known.has(field.join()));
+  const named = fields.filter((field) => known.has(field.join())).map(([name]) => code(name));
+  const table = markdown(
     ["field", "accepts"],
-    grouped([...fields.values()], ({ text, of }) => `${text}${whose(of)}`).map(([, alike]) => [
-      `${alike.map(({ name }) => name).join(", ")}${whose(alike[0]!.of)}`,
-      alike[0]!.text,
+    grouped(own, ([, text]) => text).map(([text, alike]) => [
+      alike.map(([name]) => code(name)).join(", "),
+      text,
     ]),
   );
+  return named.length === 0 ? table : `${table}\n${named.join(", ")}: as of a rule.\n`;
+}
+
+function fieldsOf(prefix: string): readonly (readonly [name: string, text: string])[] {
+  const body = documented
+    .filter(({ path }) => path.startsWith(prefix))
+    .map(({ operation }) => operation.requestBody?.content["application/json"]?.schema)
+    .find((schema) => schema !== undefined);
+  if (body === undefined) throw new Error(`${prefix} has no body`);
+  return Object.entries(propertiesOf(body))
+    .filter(([, field]) => accepts(field) !== "anything")
+    .map(([name, field]) => {
+      const meaning = `${field["description"] ?? resolved(field)["description"] ?? ""}`;
+      return [name, explained(accepts(field), meaning)];
+    });
 }
 
 function propertiesOf(schema: Schema): Readonly<Record<string, Schema>> {
@@ -311,12 +309,12 @@ export const apiTables: Tables = {
 
 export const adminTables: Tables = {
   endpoints: tableOfAdminEndpoints,
-  rules: () => tableOfBodies("/admin/rate-limits"),
-  limits: () => tableOfBodies("/admin/limits"),
-  budgets: () => tableOfBodies("/admin/budgets"),
-  keys: () => tableOfBodies("/admin/auth-keys"),
-  denials: () => tableOfBodies("/admin/denied-jwts"),
-  explain: () => tableOfBodies("/admin/explain"),
+  rules: () => tableOfBody("/admin/rate-limits"),
+  limits: () => tableOfBody("/admin/limits"),
+  budgets: () => tableOfBody("/admin/budgets", "/admin/rate-limits"),
+  keys: () => tableOfBody("/admin/auth-keys"),
+  denials: () => tableOfBody("/admin/denied-jwts"),
+  explain: () => tableOfBody("/admin/explain"),
 };
 
 export const recordTables: Tables = { record: tableOfRecord };
