@@ -50,7 +50,7 @@ export const alertSettings = {
     kind: boolean,
     defaultText: "true",
     example: "true",
-    meaning: "Whether a budget is reported that runs out before its period ends, at its pace.",
+    meaning: "Whether Sluice reports a budget that will run out before its period ends.",
   }),
   limits: field({
     kind: choice(["budgets", "all"]),
