@@ -137,6 +137,12 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     needs: "python3-venv",
     command: ["dist/test/clients/main.js"],
   },
+  mcp: {
+    does: "MCP's official SDKs, which it installs first, through /mcp/{server} to a server of theirs",
+    takes: "1 min",
+    needs: "python3-venv",
+    command: ["tap", "--timeout=600", "dist/test/mcp-clients/real-clients.js"],
+  },
   fields: {
     does: "what becomes of each field at each type of provider; --write writes the page",
     takes: "1 min",

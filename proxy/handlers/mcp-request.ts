@@ -20,7 +20,7 @@ import { admittedHeaders } from "../http/limit-headers.js";
 import { freePlacesMax } from "../http/match-route.js";
 import { targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
-import type { Forwarded } from "../upstream/forwarded.js";
+import { type Forwarded, isGone } from "../upstream/forwarded.js";
 import { type McpCall, relayMcp } from "../upstream/passthrough/relay-mcp.js";
 import {
   admitRequest,
@@ -73,12 +73,17 @@ export async function mcpRequest(context: RequestContext): Promise<void> {
     rpcId: message.id,
     headers: [...admittedHeaders(admitted), "x-sluice-target", targetHeader(target)],
   });
-  const isCall = tool !== "" && forwarded.status === 200;
+  const isCall = tool !== "" && hasBegun(forwarded);
   settleRequest(
     context,
     admitted.admission,
     isCall ? { ...forwarded, toolCalls: { [toolName(record.model)]: 1 } } : forwarded,
   );
+}
+
+/** Whether the tool ran or may run: the server answers, or its answer was cut or given up. */
+function hasBegun({ status, outcome, executed }: Forwarded): boolean {
+  return status === 200 || (executed && (isGone(outcome) || outcome === "upstream_cut"));
 }
 
 /** A GET or DELETE: a stream of notifications, or the end of a session. Never rejects. */

@@ -70,6 +70,12 @@ export function namesTools(models: LimitedModels | undefined): boolean {
   return models !== undefined && isToolPattern(models);
 }
 
+/** Whether all that a limit is for are tools: those of requests, or of MCP servers. */
+export function isForTools(models: LimitedModels | undefined): boolean {
+  if (models === undefined) return false;
+  return namesTools(models) || modelPatterns(models).every((pattern) => /^!?mcp:/.test(pattern));
+}
+
 /** Checks the list of a budget, whose cost is of models alone. */
 export function parseBudgetModels(raw: unknown, param: string): Checked<LimitedModels | undefined> {
   const models = parseLimitedModels(raw, param);

@@ -4,7 +4,7 @@
  */
 
 import { budgetPeriodLabel } from "./budget.js";
-import { namesTools, subjectWithModels } from "./limited-models.js";
+import { isForTools, subjectWithModels } from "./limited-models.js";
 import { usdText } from "./money.js";
 import { periodLabel } from "./rule.js";
 import type { Breach, BudgetBreach, Dimension } from "./verdict.js";
@@ -39,7 +39,7 @@ export function refusalMessage(breach: Breach | BudgetBreach): string {
     return `model ${breach.subject} is at its adaptive concurrency of ${breach.cap}: more requests would only make it slower`;
   const subject = limitedBy(breach);
   if (breach.dimension === "banned")
-    return `${namesTools(breach.models) ? "tool" : "model"} not allowed for ${subject}: ${periodLabel(breach.periodSeconds)} rule with max_requests 0`;
+    return `${isForTools(breach.models) ? "tool" : "model"} not allowed for ${subject}: ${periodLabel(breach.periodSeconds)} rule with max_requests 0`;
   if (breach.dimension === "children")
     return `rate limit exceeded for ${subject}: the ${periodLabel(breach.periodSeconds)} template has ${breach.cap} children already`;
   const limit =

@@ -2,18 +2,21 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { clientsDirectory, pythonProgram } from "./child.js";
-
-const modules = join(clientsDirectory, "node_modules");
+import { clientsDirectory } from "./child.js";
 
 /** Installs what isn't there yet, or is of another lock. */
 export function installClients(): void {
-  once("package-lock.json", () => run("npm", ["ci", "--silent"]));
-  const python = join(modules, ".python");
-  once("requirements.txt", () => {
-    run("python3", ["-m", "venv", python]);
+  installPackages(clientsDirectory);
+}
+
+/** The same for the lists of another folder. */
+export function installPackages(directory: string): void {
+  const run = (program: string, args: readonly string[]): void => runIn(directory, program, args);
+  once(directory, "package-lock.json", () => run("npm", ["ci", "--silent"]));
+  once(directory, "requirements.txt", () => {
+    run("python3", ["-m", "venv", join(directory, "node_modules", ".python")]);
     const packages = ["-r", "requirements.txt"];
-    run(pythonProgram, [
+    run(pythonIn(directory), [
       "-m",
       "pip",
       "install",
@@ -24,10 +27,15 @@ export function installClients(): void {
   });
 }
 
+/** Of the virtual environment with a folder's packages. */
+export function pythonIn(directory: string): string {
+  return join(directory, "node_modules", ".python", "bin", "python");
+}
+
 /** Each list of packages leaves a copy of itself behind when all of it is installed. */
-function once(list: string, install: () => void): void {
-  const wanted = readFileSync(join(clientsDirectory, list), "utf8");
-  const mark = join(modules, `.installed-${list}`);
+function once(directory: string, list: string, install: () => void): void {
+  const wanted = readFileSync(join(directory, list), "utf8");
+  const mark = join(directory, "node_modules", `.installed-${list}`);
   if (existsSync(mark) && readFileSync(mark, "utf8") === wanted) return;
   process.stdout.write(`installing the clients of ${list}\n`);
   try {
@@ -39,8 +47,8 @@ function once(list: string, install: () => void): void {
   }
 }
 
-function run(program: string, args: readonly string[]): void {
-  const { status, error } = spawnSync(program, args, { cwd: clientsDirectory, stdio: "inherit" });
+function runIn(directory: string, program: string, args: readonly string[]): void {
+  const { status, error } = spawnSync(program, args, { cwd: directory, stdio: "inherit" });
   if (status !== 0)
     throw new Error(`${program} ${args.slice(0, 2).join(" ")} failed: ${error ?? status}`);
 }

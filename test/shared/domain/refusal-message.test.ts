@@ -54,6 +54,11 @@ t.test("a refusal says which limit was reached, whose it is and how much it allo
       "the minute request limit of /team on o3, !o3-pro",
     ],
     [
+      ofRule({ dimension: "banned", cap: 0, models: "mcp:github/delete_*" }),
+      "tool not allowed for /team on mcp:github/delete_*: minute rule with max_requests 0",
+      "the minute request limit of /team on mcp:github/delete_*",
+    ],
+    [
       ofBudget({}),
       "budget exceeded for /team daily limit: spent 8.5 of 8",
       "the daily budget of /team",
