@@ -131,6 +131,11 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     needs: "redis-server or valkey-server",
     command: ["dist/test/cluster/demo/main.js"],
   },
+  "demo:tenants": {
+    does: "a gateway with 14 days of 100 tenants, for looking at the dashboard",
+    takes: "20 s to start",
+    command: ["dist/test/dashboard/demo/main.js"],
+  },
   clients: {
     does: "the client matrix: real agents and SDKs, which it installs first",
     takes: "8 min",

@@ -11,11 +11,13 @@ import { dayMs } from "../../shared/time.js";
 const recordsPerBatch = 1000;
 const batchesPerCommit = 20;
 
-interface UsageSpan {
+export interface UsageSpan {
   readonly records: number;
   readonly days: number;
   /** When the last record ended. */
   readonly endMs: number;
+  /** The record of a number, if not one of 100 paths in 10 teams. */
+  readonly recordOf?: (i: number) => UsageRecord;
 }
 
 /**
@@ -34,7 +36,7 @@ export async function seedUsage(
   let changes: Change[] = [];
   for (let at = 0; at < records; at += recordsPerBatch) {
     for (let i = at; i < Math.min(records, at + recordsPerBatch); i++) {
-      const record = recordAt(i, span);
+      const record = span.recordOf?.(i) ?? recordAt(i, span);
       usage.add(record, record.atMs);
     }
     changes.push(...usage.changes(++lsn));
@@ -52,7 +54,7 @@ export async function seedUsage(
   return { ms: performance.now() - startedAt, bytes };
 }
 
-function recordAt(i: number, { records, days, endMs }: UsageSpan): UsageRecord {
+export function recordAt(i: number, { records, days, endMs }: UsageSpan): UsageRecord {
   const inputTokens = 100 + (i % 900);
   return {
     atMs: endMs - Math.floor(((records - 1 - i) * days * dayMs) / records),
