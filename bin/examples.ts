@@ -82,6 +82,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   status: ["sluice status", "sluice status --url https://gateway.example"],
   top: ["sluice top"],
   tail: ["sluice tail --path /team --slow 5s", "sluice tail --refused --json"],
+  tenants: ["sluice tenants", "sluice tenants --sort runs-out", "sluice tenants --path /customers"],
   tenant: ["sluice tenant /customers/acme", "sluice tenant /customers/acme --month"],
   "in-flight": ["sluice in-flight --older 10m"],
   queues: ["sluice queues"],

@@ -29,6 +29,7 @@ import { addBackup } from "./commands/store/backup.js";
 import { addRestore } from "./commands/store/restore-command.js";
 import { addVerifyStore } from "./commands/store/verify-command.js";
 import { addTenant } from "./commands/tenant.js";
+import { addTenants } from "./commands/tenants.js";
 import { addUp } from "./commands/up.js";
 import { addUsage } from "./commands/usage/usage.js";
 import { addVerify } from "./commands/verify.js";
@@ -98,6 +99,7 @@ export function createProgram(session: Session): Command {
   addStatus(program, session);
   addTop(program, session);
   addTenant(program, session);
+  addTenants(program, session);
   addInFlight(program, session);
   addQueues(program, session);
   addRequests(program, session);

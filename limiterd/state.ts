@@ -30,6 +30,7 @@ import type { JwtDenials } from "./keys/jwt-denials.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import type { SessionTable } from "./keys/session-table.js";
 import type { LastRanking } from "./lists/fullest.js";
+import type { LastTenants } from "./lists/list-tenants.js";
 import type { ObjectOwners } from "./objects/object-owners.js";
 import type { PeerState, Proxies } from "./peer.js";
 import type { RaiseNote } from "./raise-note.js";
@@ -113,7 +114,11 @@ export interface DaemonState {
   readonly repricing: Repricing;
   readonly backTests: BackTests;
   /** The last lists by use. */
-  readonly rankings: { readonly rules: LastRanking; readonly budgets: LastRanking };
+  readonly rankings: {
+    readonly rules: LastRanking;
+    readonly budgets: LastRanking;
+    readonly tenants: LastTenants;
+  };
   readonly limitFiles: HeldLimitFiles;
   readonly followers: Followers;
   readonly spendLog: SpendLog;

@@ -57,6 +57,7 @@ const routes: { readonly [Op in AdminOp]?: readonly [RemoteRequest["method"], st
   "usage.follow": ["GET", "/admin/usage/follow"],
   "requests.list": ["GET", "/admin/requests"],
   "requests.sessions": ["GET", "/admin/sessions"],
+  "tenants.list": ["GET", "/admin/tenants"],
   "traffic.summary": ["GET", "/admin/traffic"],
   "audit.list": ["GET", "/admin/audit"],
   "reconciliations.keep": ["POST", "/admin/reconciliations"],

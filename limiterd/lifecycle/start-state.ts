@@ -31,6 +31,7 @@ import { waitingTurn } from "../handlers/handle-message.js";
 import { HeldLimitFiles } from "../handlers/limit-files/held-limit-files.js";
 import { SessionTable } from "../keys/session-table.js";
 import { LastRanking } from "../lists/fullest.js";
+import { LastTenants } from "../lists/list-tenants.js";
 import { ObjectOwners } from "../objects/object-owners.js";
 import type { RaiseNote } from "../raise-note.js";
 import { BackTests } from "../rules/back-tests/back-tests.js";
@@ -244,7 +245,11 @@ export async function startState(
     keys: restored.keys,
     denials: restored.denials,
     sessions: new SessionTable(),
-    rankings: { rules: new LastRanking(), budgets: new LastRanking() },
+    rankings: {
+      rules: new LastRanking(),
+      budgets: new LastRanking(),
+      tenants: new LastTenants(),
+    },
     backTests: new BackTests({ hashKey, providers }),
     limitFiles: new HeldLimitFiles(),
     objects: new ObjectOwners(store),

@@ -18,7 +18,7 @@ interface Ranked {
 }
 
 /** About 5 ms of the event loop. */
-const namesPerSlice = childrenPerSweep / 10;
+export const namesPerSlice = childrenPerSweep / 10;
 
 /**
  * Up to `limit` names, the fullest first, equally full ones by name. `usedRatio` returns the used
@@ -69,7 +69,7 @@ export function splitRef(ref: string): readonly [id: string, child: string | nul
 }
 
 /** A walk over this many names is repeated once a second at most, a longer one more seldom. */
-const namesPerSecond = 50_000;
+export const namesPerSecond = 50_000;
 
 /**
  * The last ranking of rules or budgets with their children. `sluice top` and the dashboard ask each

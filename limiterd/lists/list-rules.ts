@@ -262,7 +262,7 @@ export function liveCounts({ counter, parts }: RuleCounters, ownNowMs: number): 
 }
 
 /** The first of `secondsToCaps`; null if none is reached, or one has been. Windows are rolled. */
-function secondsToFirst(counters: readonly Counter[], ownNowMs: number): number | null {
+export function secondsToFirst(counters: readonly Counter[], ownNowMs: number): number | null {
   let first: number | null = null;
   for (const counter of counters) {
     const { rule, child } = counter;

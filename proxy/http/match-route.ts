@@ -360,6 +360,7 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   requests: daemonCallsMax,
   request: daemonCallsMax,
   sessions: daemonCallsMax,
+  tenants: daemonCallsMax,
   traffic: daemonCallsMax,
   audit: daemonCallsMax,
   reconciliations: daemonCallsMax,

@@ -22,6 +22,7 @@ const sections = {
     "status",
     "top",
     "tenant",
+    "tenants",
     "in-flight",
     "queues",
     "request",

@@ -219,6 +219,7 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "requests.list":
     case "requests.show":
     case "requests.sessions":
+    case "tenants.list":
     case "traffic.summary":
     case "audit.list":
     case "reconciliations.keep":

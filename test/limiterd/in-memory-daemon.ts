@@ -27,6 +27,7 @@ import { flushUsage, snapshot } from "../../limiterd/lifecycle/snapshot.js";
 import { placeDeclared } from "../../limiterd/lifecycle/start-state.js";
 import { removeStaleWindows } from "../../limiterd/lifecycle/sweep.js";
 import { LastRanking } from "../../limiterd/lists/fullest.js";
+import { LastTenants } from "../../limiterd/lists/list-tenants.js";
 import { ObjectOwners } from "../../limiterd/objects/object-owners.js";
 import type { PeerState } from "../../limiterd/peer.js";
 import type { RaiseNote } from "../../limiterd/raise-note.js";
@@ -252,7 +253,11 @@ export function startDaemon(
     denials: restored.denials,
     sessions: new SessionTable(),
     limitFiles: new HeldLimitFiles(),
-    rankings: { rules: new LastRanking(), budgets: new LastRanking() },
+    rankings: {
+      rules: new LastRanking(),
+      budgets: new LastRanking(),
+      tenants: new LastTenants(),
+    },
     backTests: new BackTests({ hashKey: [1, 2], providers: namingsOf(providers) }),
     objects: new ObjectOwners(store),
     writer,

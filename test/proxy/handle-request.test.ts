@@ -275,6 +275,7 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   requests: ["GET", "/admin/requests"],
   request: ["GET", "/admin/requests/req_1"],
   sessions: ["GET", "/admin/sessions"],
+  tenants: ["GET", "/admin/tenants"],
   traffic: ["GET", "/admin/traffic"],
   audit: ["GET", "/admin/audit"],
   reconciliations: ["GET", "/admin/reconciliations"],

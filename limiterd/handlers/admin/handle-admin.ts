@@ -24,6 +24,7 @@ import { listLeases } from "../../lists/list-leases.js";
 import { parseListQuery } from "../../lists/list-query.js";
 import { listQueues } from "../../lists/list-queues.js";
 import { listRefusals, refusalChoices } from "../../lists/list-refusals.js";
+import { parseTenantQuery, type TenantQuery } from "../../lists/list-tenants.js";
 import { reportMetrics } from "../../lists/report-metrics.js";
 import type { DaemonState } from "../../state.js";
 import { keepsFee, type PendingResponse } from "../../usage/pending-responses.js";
@@ -180,6 +181,11 @@ export function handleAdmin(
     case "alerts.due":
     case "alerts.report":
       return handleAlerts(state, { op, body }, nowMs, ports);
+    case "tenants.list": {
+      const query = parseTenantQuery(body, nowMs);
+      const list = (value: TenantQuery) => good(state.rankings.tenants.of(state, value, nowMs));
+      return answerRead(state, query.ok ? list(query.value) : query, ports);
+    }
     case "requests.report":
     case "requests.list":
     case "requests.show":

@@ -35,6 +35,7 @@ type ObserveEndpoint = Extract<
   | "requests"
   | "request"
   | "sessions"
+  | "tenants"
   | "traffic"
 >;
 
@@ -82,6 +83,8 @@ export function observe(
       );
     case "sessions":
       return ask(context, "requests.sessions", listParameters(query));
+    case "tenants":
+      return ask(context, "tenants.list", listParameters(query));
     case "traffic":
       return ask(context, "traffic.summary", listParameters(query));
   }

@@ -69,6 +69,7 @@ export async function serveAdmin(
     case "requests":
     case "request":
     case "sessions":
+    case "tenants":
     case "traffic":
       return observe(context, endpoint);
     case "providers":

@@ -41,6 +41,7 @@ export type AdminEndpoint =
   | "requests"
   | "request"
   | "sessions"
+  | "tenants"
   | "traffic"
   | "audit"
   | "reconciliations";
@@ -82,6 +83,7 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
   ["/admin/alerts/test", { POST: "alerts-test" }],
   ["/admin/requests", { GET: "requests" }],
   ["/admin/sessions", { GET: "sessions" }],
+  ["/admin/tenants", { GET: "tenants" }],
   ["/admin/traffic", { GET: "traffic" }],
   ["/admin/audit", { GET: "audit" }],
   ["/admin/reconciliations", { GET: "reconciliations", POST: "reconciliations" }],

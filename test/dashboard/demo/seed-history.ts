@@ -93,7 +93,9 @@ function trafficAt(atMs: number, hours: number, random: () => number) {
   const hour = new Date(atMs).getUTCHours();
   const busy = (hour < 6 ? 0.3 : 1) * hours * (80 + random() * 80);
   const counts = requestKinds.map((kind) =>
-    Math.round(busy * (kind === "answered" ? 1 : kind === "refused" ? 0.04 : 0.02) + random() * 0.4),
+    Math.round(
+      busy * (kind === "answered" ? 1 : kind === "refused" ? 0.04 : 0.02) + random() * 0.4,
+    ),
   );
   return {
     counts,

@@ -253,6 +253,7 @@ const withJson: Readonly<Record<string, readonly string[]>> = {
   status: [],
   top: [],
   tenant: ["/refused"],
+  tenants: ["--sort", "refusals"],
   "in-flight": [],
   queues: [],
   request: ["req_unknown"],

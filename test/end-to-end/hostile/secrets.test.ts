@@ -244,6 +244,7 @@ const adminRequests: readonly (readonly [method: string, path: string, body?: un
   ["GET", "/admin/requests"],
   ["GET", "/admin/requests/req_1"],
   ["GET", "/admin/sessions"],
+  ["GET", "/admin/tenants"],
   ["GET", "/admin/traffic"],
   ["GET", "/admin/audit"],
   ["GET", "/admin/reconciliations"],

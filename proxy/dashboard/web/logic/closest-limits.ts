@@ -17,6 +17,8 @@ export interface ClosestLimit {
   readonly when?: WhenField;
   readonly used: number;
   readonly cap: number;
+  /** When a budget is spent at the present pace; null if it lasts, or nothing is known. */
+  readonly exhausts_at: string | null;
 }
 
 /** Highest used share first, without unused ones and without shadow rules. */
@@ -27,11 +29,17 @@ export function closestLimits(
   const all: ClosestLimit[] = [];
   for (const rule of rules) {
     const use = isTemplate(rule) || rule.mode === "shadow" ? null : fullestCap(rule);
-    if (use !== null && use.used > 0) all.push({ ...nameOf(rule), ...use });
+    if (use !== null && use.used > 0) all.push({ ...nameOf(rule), ...use, exhausts_at: null });
   }
   for (const budget of budgets)
     if (!isTemplate(budget) && budget.spent > 0)
-      all.push({ ...nameOf(budget), kind: "budget", used: budget.spent, cap: amountOf(budget) });
+      all.push({
+        ...nameOf(budget),
+        kind: "budget",
+        used: budget.spent,
+        cap: amountOf(budget),
+        exhausts_at: budget.forecast?.exhausts_at ?? null,
+      });
   return all.sort((a, b) => shareOf(b) - shareOf(a)).slice(0, count);
 }
 

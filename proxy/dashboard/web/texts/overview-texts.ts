@@ -58,7 +58,6 @@ export const overviewTexts = {
     perHour: "Requests per hour",
     answered: "answered",
     others: "failed, refused or denied",
-    range: "Time",
   },
   closest: {
     title: "Closest to the limit",

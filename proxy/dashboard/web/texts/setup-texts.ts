@@ -71,14 +71,6 @@ export const upstreamTexts = {
 
 export const trafficTexts = {
   title: "Traffic and failures",
-  range: "Time",
-  ranges: {
-    "900": "Last 15 minutes",
-    "3600": "Last hour",
-    "86400": "Last 24 hours",
-    "604800": "Last 7 days",
-    "2592000": "Last 30 days",
-  },
   columns: {
     target: "Target",
     attempts: "Requests",

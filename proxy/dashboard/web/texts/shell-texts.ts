@@ -6,6 +6,7 @@ export const shellTexts = {
   navigation: "Pages",
   openMenu: "Open the menu",
   close: "Close",
+  sortBy: (column: string) => `Sort by ${column}`,
   cancel: "Cancel",
   groups: { now: "Now", control: "Control", traffic: "Traffic", setup: "Setup" },
   pages: {

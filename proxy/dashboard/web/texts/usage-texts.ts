@@ -3,8 +3,6 @@
 export const usageTexts = {
   about: "What requests have used and cost. Days begin and end in UTC.",
   path: "User path and all below it",
-  days: "Days",
-  lastDays: { "1": "Today", "7": "7 days", "30": "30 days", "90": "90 days" },
   measure: "Shown",
   measures: { cost: "Cost", tokens: "Tokens", requests: "Requests" },
   by: "Grouped by",

@@ -19,14 +19,14 @@ import { type Trouble, troublesOf } from "../../logic/troubles.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
 import { LineChart } from "../../parts/line-chart.js";
-import { FilterSelect } from "../../parts/lists/filters.js";
+import { MomentsFilter, momentsAsked } from "../../parts/lists/range-filter.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
 import { Figures } from "../../parts/usage/usage-sums.js";
 import { useListPoll, usePoll } from "../../parts/use-poll.js";
 import { overviewTexts, overviewTexts as texts } from "../../texts/overview-texts.js";
-import { trafficTexts } from "../../texts/setup-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
 import { ClosestList } from "./closest-list.js";
+import { RunsOutList } from "./runs-out-list.js";
 
 export function OverviewPage() {
   return (
@@ -38,7 +38,10 @@ export function OverviewPage() {
         <RequestChart />
         <div class="halves">
           <ClosestList />
-          <RefusalList />
+          <div class="stack">
+            <RunsOutList />
+            <RefusalList />
+          </div>
         </div>
       </div>
     </>
@@ -50,9 +53,9 @@ const firstSeconds = "3600";
 
 /** From the daemon's history, so that it is full when the page opens. */
 function RequestChart() {
-  const seconds = useApp().router.place.value.query.get("seconds") ?? firstSeconds;
+  const { query } = useApp().router.place.value;
   const { polled } = useListPoll<TrafficReport>(
-    `/admin/traffic?seconds=${encodeURIComponent(seconds)}`,
+    `/admin/traffic?${momentsAsked(query, firstSeconds)}`,
     { everyMs: historyEveryMs },
   );
   const report = polled.body;
@@ -68,16 +71,7 @@ function RequestChart() {
         { name: texts.chart.answered, look: "first", values: answered },
         { name: texts.chart.others, look: "second", values: others },
       ]}
-      actions={
-        <FilterSelect
-          name="seconds"
-          label={texts.chart.range}
-          options={[
-            ["", trafficTexts.ranges[firstSeconds]],
-            ...Object.entries(trafficTexts.ranges).filter(([value]) => value !== firstSeconds),
-          ]}
-        />
-      }
+      actions={<MomentsFilter first={firstSeconds} />}
     />
   );
 }

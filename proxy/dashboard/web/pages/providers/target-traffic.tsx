@@ -7,8 +7,8 @@ import type {
 import { formatCount, formatShare } from "../../logic/numbers.js";
 import { Ago } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";
-import { FilterSelect } from "../../parts/lists/filters.js";
 import { TableOrEmpty } from "../../parts/lists/list-card.js";
+import { MomentsFilter, momentsAsked } from "../../parts/lists/range-filter.js";
 import { Card, WhenReady } from "../../parts/page.js";
 import type { Column } from "../../parts/table.js";
 import { useListPoll } from "../../parts/use-poll.js";
@@ -18,22 +18,13 @@ const firstSeconds = "900";
 
 /** `open`: the targets whose circuit is open at this proxy. */
 export function TargetTraffic({ open }: { readonly open: ReadonlySet<string> }) {
-  const seconds = useApp().router.place.value.query.get("seconds") ?? firstSeconds;
+  const { query } = useApp().router.place.value;
   const { polled, refresh } = useListPoll<TrafficReport>(
-    `/admin/traffic?seconds=${encodeURIComponent(seconds)}`,
+    `/admin/traffic?${momentsAsked(query, firstSeconds)}`,
     { everyMs: 15_000 },
   );
   return (
-    <Card
-      title={texts.title}
-      note={
-        <FilterSelect
-          name="seconds"
-          label={texts.range}
-          options={[["", texts.ranges[firstSeconds]], ...otherRanges]}
-        />
-      }
-    >
+    <Card title={texts.title} note={<MomentsFilter first={firstSeconds} />}>
       <WhenReady polled={polled} onRetry={refresh}>
         {({ targets, server_time }) => (
           <TableOrEmpty
@@ -49,8 +40,6 @@ export function TargetTraffic({ open }: { readonly open: ReadonlySet<string> }) 
     </Card>
   );
 }
-
-const otherRanges = Object.entries(texts.ranges).filter(([value]) => value !== firstSeconds);
 
 function columnsOf(open: ReadonlySet<string>, now: string): readonly Column<TargetTrafficItem>[] {
   const heads = texts.columns;

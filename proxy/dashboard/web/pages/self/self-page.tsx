@@ -9,10 +9,11 @@ import { capUses, formatOf } from "../../logic/used-share.js";
 import { useApp } from "../../parts/app.js";
 import { periodText } from "../../parts/limits/limit-row.js";
 import { TableOrEmpty } from "../../parts/lists/list-card.js";
+import { DaysFilter, daysAsked } from "../../parts/lists/range-filter.js";
 import { Meter } from "../../parts/meter.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
 import type { Column } from "../../parts/table.js";
-import { DaysFilter, UsageDays } from "../../parts/usage/usage-days.js";
+import { UsageDays } from "../../parts/usage/usage-days.js";
 import { UsageSums } from "../../parts/usage/usage-sums.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
@@ -21,9 +22,8 @@ import { selfTexts as texts, usageTexts } from "../../texts/usage-texts.js";
 
 export function SelfPage() {
   const { query } = useApp().router.place.value;
-  const asked = new URLSearchParams({ by: "day" });
-  const days = query.get("days");
-  if (days !== null && days !== "") asked.set("days", days);
+  const asked = daysAsked(query);
+  asked.set("by", "day");
   const { polled, refresh } = useListPoll<UsageStatus>(`/v1/usage?${asked}`);
   return (
     <>

@@ -1,23 +1,27 @@
-/** The tenants of templates, the fullest first; and one tenant on one screen. */
+/** All tenants; and one tenant on one screen. */
 import type { BudgetList } from "../../../../../shared/api/budget-item.js";
 import type { KeyPage } from "../../../../../shared/api/key-item.js";
 import type { RequestPage } from "../../../../../shared/api/request-item.js";
 import type { RuleList } from "../../../../../shared/api/rule-item.js";
+import { tenantSorts } from "../../../../../shared/api/tenant-item.js";
 import type { UsageSummary } from "../../../../../shared/api/usage-report.js";
 import { isPathWithin } from "../../../../../shared/domain/user-path.js";
-import { base } from "../../data/router.js";
+import { base, hrefOf } from "../../data/router.js";
 import { closestLimits } from "../../logic/closest-limits.js";
 import { itemKey } from "../../logic/list-page.js";
-import { formatCount, formatMoney, formatShort, formatTime } from "../../logic/numbers.js";
+import { formatCount, formatMoment, formatMoney, formatShort } from "../../logic/numbers.js";
 import { useApp } from "../../parts/app.js";
 import { LimitLine } from "../../parts/limits/limit-line.js";
-import { SearchFilter } from "../../parts/lists/filters.js";
-import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
+import { FilterSelect, SearchFilter } from "../../parts/lists/filters.js";
+import { DaysFilter, daysAsked } from "../../parts/lists/range-filter.js";
+import { Card, PageHead, WhenReady } from "../../parts/page.js";
 import { Table } from "../../parts/table.js";
+import { UsageDays } from "../../parts/usage/usage-days.js";
 import { UsageSums } from "../../parts/usage/usage-sums.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { shellTexts } from "../../texts/shell-texts.js";
 import { tenantsTexts as texts } from "../../texts/tenants-texts.js";
+import { TenantTable } from "./tenant-table.js";
 
 const place = "tenants";
 
@@ -63,34 +67,36 @@ function useClosest(search: string) {
   };
 }
 
+/** On a phone there are no heads of columns to sort by. */
+const sortOptions = tenantSorts.map(
+  (sort) => [sort === "used" ? "" : sort, texts.sorts[sort]] as const,
+);
+
 function Tenants() {
-  const search = useApp().router.place.value.query.get("search") ?? "";
-  const { polled, refresh } = useClosest(search);
+  const { query } = useApp().router.place.value;
+  const under = query.get("under") ?? "/";
   return (
     <>
-      <PageHead title={shellTexts.pages.tenants}>{texts.about}</PageHead>
+      <PageHead title={shellTexts.pages.tenants}>
+        {under === "/" ? texts.about : <a href={`${base}${place}`}>{texts.all}</a>}
+      </PageHead>
       <div class="stack">
         <div class="filters">
           <SearchFilter label={texts.search} />
+          <FilterSelect
+            name="view"
+            label={texts.view}
+            options={[
+              ["", texts.tree],
+              ["flat", texts.flat],
+            ]}
+          />
+          <DaysFilter />
+          <span class="phone-only">
+            <FilterSelect name="sort" label={texts.sort} options={sortOptions} />
+          </span>
         </div>
-        <Card>
-          <WhenReady polled={polled} onRetry={refresh}>
-            {(all) => {
-              const children = all.filter(({ template }) => template !== undefined);
-              return children.length === 0 ? (
-                <Empty icon="children" title={texts.none.title}>
-                  {texts.none.text}
-                </Empty>
-              ) : (
-                <ul class="lines">
-                  {children.slice(0, rowsMax).map((limit) => (
-                    <LimitLine key={limit.kind + itemKey(limit)} limit={limit} />
-                  ))}
-                </ul>
-              );
-            }}
-          </WhenReady>
-        </Card>
+        <TenantTable under={under} />
       </div>
     </>
   );
@@ -101,7 +107,11 @@ const eventsMax = 10;
 function Tenant({ path }: { readonly path: string }) {
   const at = encodeURIComponent(path);
   const limits = useClosest(path);
-  const usage = useListPoll<UsageSummary>(`/admin/usage?user_path=${at}&by=model&days=30`, {
+  const days = daysAsked(useApp().router.place.value.query);
+  const usage = useListPoll<UsageSummary>(`/admin/usage?user_path=${at}&by=model&${days}`, {
+    everyMs: 60_000,
+  });
+  const byDay = useListPoll<UsageSummary>(`/admin/usage?user_path=${at}&by=day&${days}`, {
     everyMs: 60_000,
   });
   const keys = useListPoll<KeyPage>(`/admin/auth-keys?limit=${rowsMax}&search=${at}`, {
@@ -111,16 +121,34 @@ function Tenant({ path }: { readonly path: string }) {
   const isOf = (own: string | null | undefined): boolean => own != null && isPathWithin(own, path);
   return (
     <>
-      <PageHead title={path}>
+      <PageHead
+        title={path}
+        actions={
+          <>
+            <a class="button" href={hrefOf("explain", { path })}>
+              {shellTexts.pages.explain}
+            </a>
+            <a class="button" href={hrefOf("requests", { tab: "recent", path })}>
+              {shellTexts.pages.requests}
+            </a>
+          </>
+        }
+      >
         <a href={`${base}${place}`}>{texts.all}</a>
       </PageHead>
       <div class="stack">
+        <div class="filters">
+          <DaysFilter />
+        </div>
         <WhenReady polled={usage.polled} onRetry={usage.refresh}>
           {({ usage: sums, groups }) => (
             <>
               <UsageSums usage={sums} />
+              {byDay.polled.body !== null && (
+                <UsageDays usage={byDay.polled.body.usage} groups={byDay.polled.body.groups} />
+              )}
               {groups.length > 0 && (
-                <Card title={texts.models} note={texts.days}>
+                <Card title={texts.models}>
                   <Table
                     caption={texts.models}
                     rows={groups.slice(0, eventsMax)}
@@ -128,25 +156,25 @@ function Tenant({ path }: { readonly path: string }) {
                     columns={[
                       {
                         key: "model",
-                        head: texts.columns.model,
+                        head: texts.columnsOfModel.model,
                         kind: "lead",
                         cell: ({ key }) => <span class="wrap">{key}</span>,
                       },
                       {
                         key: "requests",
-                        head: texts.columns.requests,
+                        head: texts.columnsOfModel.requests,
                         kind: "number",
                         cell: ({ requests }) => formatCount(requests),
                       },
                       {
                         key: "tokens",
-                        head: texts.columns.tokens,
+                        head: texts.columnsOfModel.tokens,
                         kind: "number",
                         cell: ({ total_tokens }) => formatShort(total_tokens),
                       },
                       {
                         key: "cost",
-                        head: texts.columns.cost,
+                        head: texts.columnsOfModel.cost,
                         kind: "number",
                         cell: ({ total_cost }) => formatMoney(total_cost),
                       },
@@ -173,7 +201,10 @@ function Tenant({ path }: { readonly path: string }) {
             }}
           </WhenReady>
         </Card>
-        <Card title={texts.events}>
+        <Card
+          title={texts.events}
+          note={<a href={hrefOf("requests", { tab: "failed", search: path })}>{texts.allEvents}</a>}
+        >
           <WhenReady polled={failed.polled} onRetry={failed.refresh}>
             {({ requests }) => {
               const own = requests.filter(({ user_path }) => isOf(user_path)).slice(0, eventsMax);
@@ -191,7 +222,7 @@ function Tenant({ path }: { readonly path: string }) {
                       </div>
                       <div class="refusal-end">
                         <span class={`badge ${kind === "failed" ? "bad" : "warn"}`}>{status}</span>
-                        <span class="soft small nowrap">{formatTime(time)}</span>
+                        <span class="soft small nowrap">{formatMoment(time)}</span>
                       </div>
                     </li>
                   ))}

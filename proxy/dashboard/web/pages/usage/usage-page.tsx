@@ -7,9 +7,10 @@ import { formatCount, formatMoney, formatShare } from "../../logic/numbers.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
 import { FilterSelect, PathFilter } from "../../parts/lists/filters.js";
+import { DaysFilter, daysAsked } from "../../parts/lists/range-filter.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
 import { type Column, Table } from "../../parts/table.js";
-import { DaysFilter, UsageDays } from "../../parts/usage/usage-days.js";
+import { UsageDays } from "../../parts/usage/usage-days.js";
 import { unknownBound } from "../../parts/usage/usage-figures.js";
 import { UsageSums } from "../../parts/usage/usage-sums.js";
 import { useListPoll } from "../../parts/use-poll.js";
@@ -75,11 +76,10 @@ export function UsagePage() {
 }
 
 function usagePath(query: URLSearchParams, by: string): string {
-  const asked = new URLSearchParams({ by });
+  const asked = daysAsked(query);
+  asked.set("by", by);
   const path = query.get("path");
   if (path !== null && path !== "") asked.set("user_path", path);
-  const days = query.get("days");
-  if (days !== null && days !== "") asked.set("days", days);
   return `/admin/usage?${asked}`;
 }
 

@@ -2,18 +2,19 @@
 import { textOfWhen } from "../../../../../shared/domain/rule-hours.js";
 import { base, hrefOf } from "../../data/router.js";
 import type { ClosestLimit } from "../../logic/closest-limits.js";
-import { formatMoney } from "../../logic/numbers.js";
+import { formatMoment, formatMoney } from "../../logic/numbers.js";
 import { formatOf } from "../../logic/used-share.js";
 import { budgetsTexts } from "../../texts/budgets-texts.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
 import { overviewTexts } from "../../texts/overview-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
+import { tenantsTexts } from "../../texts/tenants-texts.js";
 import { Meter } from "../meter.js";
 import { periodText } from "./limit-row.js";
 
 /** It leads to the tenant, for a child of a template, or to its list. */
 export function LimitLine({ limit }: { readonly limit: ClosestLimit }) {
-  const { kind, scope, subject, template, models, when, used, cap } = limit;
+  const { kind, scope, subject, template, models, when, used, cap, exhausts_at } = limit;
   const isBudget = kind === "budget";
   const list = hrefOf(isBudget ? "budgets" : "limits", {
     scope: scope === "user_path" ? null : scope,
@@ -32,6 +33,9 @@ export function LimitLine({ limit }: { readonly limit: ClosestLimit }) {
           {when !== undefined && `${textOfWhen(when)} · `}
           {periodText(limit, words)}
           {kind !== "concurrent" && ` · ${what}`}
+          {exhausts_at !== null &&
+            used < cap &&
+            ` · ${tenantsTexts.spentAt(formatMoment(exhausts_at))}`}
         </div>
       </div>
       <Meter used={used} cap={cap} format={isBudget ? formatMoney : formatOf(kind)} />
@@ -40,6 +44,6 @@ export function LimitLine({ limit }: { readonly limit: ClosestLimit }) {
 }
 
 /** The address of a tenant's page. */
-function tenantHref(path: string): string {
+export function tenantHref(path: string): string {
   return `${base}tenants${path.split("/").map(encodeURIComponent).join("/")}`;
 }

@@ -154,14 +154,3 @@ function wordsOf({ day, requests, tokens, cost }: Day): string {
 function format(measure: Measure, value: number): string {
   return measure === "cost" ? formatMoney(value) : formatShort(value);
 }
-
-export function DaysFilter() {
-  return <FilterSelect name="days" label={texts.days} options={dayOptions} />;
-}
-
-const dayOptions = [
-  ["1", texts.lastDays["1"]],
-  ["7", texts.lastDays["7"]],
-  ["", texts.lastDays["30"]],
-  ["90", texts.lastDays["90"]],
-] as const;

@@ -1,0 +1,131 @@
+/**
+ * `sluice tenants`: the paths below another one with their spend, their fullest limit, when it runs
+ * out, refusals and the last error. `sluice tenant PATH` shows one.
+ */
+import type { Command } from "commander";
+import {
+  type TenantItem,
+  type TenantLimit,
+  type TenantList,
+  tenantSorts,
+} from "../../shared/api/tenant-item.js";
+import { isObject } from "../../shared/checked.js";
+import { type ArgumentProblem, usageFailure } from "../session/command-failure.js";
+import { type CommandFlags, jsonOption, pathFromFlag } from "../session/command-flags.js";
+import { answered, unreadableAnswer } from "../session/daemon-answer.js";
+import type { Session } from "../session/terminal.js";
+import { withDaemon } from "../session/with-daemon.js";
+import { formatDuration } from "../text/duration.js";
+import { formatCount, formatUsd } from "../text/number-text.js";
+import { type Column, renderTable } from "../text/table.js";
+import { type WindowFlags, windowFromFlags } from "../usage/window-flags.js";
+
+interface TenantsFlags extends CommandFlags, WindowFlags {
+  readonly path?: string;
+  readonly sort?: string;
+  readonly search?: string;
+  readonly tree?: boolean;
+  readonly limit?: string;
+}
+
+const listedMax = 200;
+const listedDefault = 30;
+const sortNames = tenantSorts.map((sort) => sort.replace("_", "-"));
+
+/** Adds `tenants` to the program. */
+export function addTenants(program: Command, session: Session): void {
+  program
+    .command("tenants")
+    .description("list tenants: spend, the fullest limit, when it runs out, refusals, errors")
+    .option("--path <path>", "those below this user path (default: /)")
+    .option("--sort <order>", `${sortNames.join(", ")} (default: used)`)
+    .option("--search <text>", "only those with this in their path")
+    .option("--tree", "direct children only, with the figures of all below them")
+    .option("--limit <n>", `at most this many, up to ${listedMax} (default: ${listedDefault})`)
+    .option("--days <n>", "usage of the last n days, at most 365 (default: 30)")
+    .option("--month [month]", "of a calendar month such as 2026-02 (default: the current one)")
+    .option("--from <date>", "of this UTC day, such as 2026-02-01, and later")
+    .option("--to <date>", "up to this UTC day (default: today)")
+    .addOption(jsonOption("print the response of GET /admin/tenants"))
+    .action((_options, command: Command) =>
+      showTenants(session, command.optsWithGlobals<TenantsFlags>()),
+    );
+}
+
+async function showTenants(session: Session, flags: TenantsFlags): Promise<void> {
+  const path = pathFromFlag(flags.path);
+  const window = windowFromFlags(flags, session.nowMs());
+  const sort = (flags.sort ?? "used").replace("-", "_");
+  const limit = flags.limit === undefined ? listedDefault : Number(flags.limit);
+  const problems: ArgumentProblem[] = [
+    ...(path.ok ? [] : path.problems),
+    ...(window.ok ? [] : window.problems),
+  ];
+  if (!tenantSorts.some((known) => known === sort))
+    problems.push({
+      message: `--sort must be one of ${sortNames.join(", ")}, not ${JSON.stringify(flags.sort)}`,
+      param: "--sort",
+    });
+  if (!Number.isInteger(limit) || limit < 1 || limit > listedMax)
+    problems.push({
+      message: `--limit must be a number from 1 to ${listedMax}, not ${JSON.stringify(flags.limit)}`,
+      param: "--limit",
+    });
+  if (!path.ok || !window.ok || problems.length > 0) throw usageFailure(problems);
+  const list = await withDaemon(session, flags, async (client) =>
+    answered(
+      await client.call("tenants.list", {
+        under: path.value,
+        sort,
+        limit,
+        flat: String(flags.tree !== true),
+        start_date: window.value.startDate,
+        end_date: window.value.endDate,
+        ...(flags.search === undefined ? {} : { search: flags.search }),
+      }),
+    ),
+  );
+  if (!isObject(list) || !Array.isArray(list["tenants"])) throw unreadableAnswer("list of tenants");
+  const { terminal } = session;
+  if (flags.json === true) return terminal.out(JSON.stringify(list));
+  const { tenants, more, start_date, end_date, server_time } = list as unknown as TenantList;
+  if (tenants.length === 0) return terminal.out(`no tenants below ${path.value}`);
+  terminal.out(renderTable(columnsAt(Date.parse(server_time)), tenants));
+  terminal.err(
+    `spend of ${start_date} to ${end_date} (UTC)${more ? `; only the first ${limit} are shown: --limit shows more` : ""}`,
+  );
+}
+
+function columnsAt(nowMs: number): readonly Column<TenantItem>[] {
+  return [
+    { title: "TENANT", align: "left", text: (item) => item.user_path },
+    {
+      title: "SPENT",
+      align: "right",
+      text: ({ usage }) => (usage === null ? "-" : formatUsd(usage.total_cost, 2)),
+    },
+    { title: "USED", align: "right", text: ({ nearest }) => percentOf(nearest) },
+    { title: "OF", align: "left", text: ({ nearest }) => nameOf(nearest) },
+    { title: "RUNS OUT", align: "left", text: ({ runs_out }) => runsOutText(runs_out, nowMs) },
+    { title: "KEYS", align: "right", text: (item) => formatCount(item.keys) },
+    { title: "REFUSED", align: "right", text: (item) => formatCount(item.refusals) },
+    { title: "FAILED", align: "right", text: (item) => formatCount(item.failures) },
+    { title: "LAST ERROR", align: "left", text: ({ last_error }) => last_error?.at ?? "-" },
+  ];
+}
+
+function percentOf(limit: TenantLimit | null): string {
+  return limit === null ? "-" : `${Math.floor(limit.used_ratio * 100)} %`;
+}
+
+function nameOf(limit: TenantLimit | null): string {
+  return limit === null ? "-" : `${limit.period_label} ${limit.kind}`;
+}
+
+/** `in 3 h (daily budget)`. */
+function runsOutText(limit: TenantLimit | null, nowMs: number): string {
+  if (limit?.exhausts_at == null) return "-";
+  const seconds = Math.round((Date.parse(limit.exhausts_at) - nowMs) / 1000);
+  const when = seconds <= 0 ? "used up" : `in ${formatDuration(seconds)}`;
+  return `${when} (${nameOf(limit)})`;
+}

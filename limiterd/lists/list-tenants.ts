@@ -1,0 +1,520 @@
+/**
+ * Tenants for GET /admin/tenants (docs/reference/admin-api.md): the paths below another one, with
+ * what their limits, budgets, keys and kept requests say of them, and their usage. Reading changes
+ * nothing. It works in slices: a template may have a million children.
+ */
+import type { RequestItem } from "../../shared/api/request-item.js";
+import {
+  type TenantItem,
+  type TenantLimit,
+  type TenantList,
+  type TenantSort,
+  tenantSorts,
+} from "../../shared/api/tenant-item.js";
+import { usageDaysMax } from "../../shared/bounds.js";
+import { asQuery, bad, type Checked, good, isAbsent, isCount, show } from "../../shared/checked.js";
+import { budgetPeriodLabel } from "../../shared/domain/budget.js";
+import { parseUserPath } from "../../shared/domain/limit-key.js";
+import { sumUsd } from "../../shared/domain/money.js";
+import { periodLabel } from "../../shared/domain/rule.js";
+import { childPath, isPathWithin } from "../../shared/domain/user-path.js";
+import { Turns } from "../../shared/long-lists.js";
+import { dayMs, dayOf, formatMillis, formatSeconds, parseDay } from "../../shared/time.js";
+import { accountForecast } from "../budgets/account-forecast.js";
+import type { Account } from "../budgets/budget-account.js";
+import { countersOf, type RuleCounters } from "../rules/rule-book.js";
+import type { DaemonState } from "../state.js";
+import { summarizeUsage } from "../usage/reports/summarize-usage.js";
+import { addRollup, emptyRollup, type Rollup } from "../usage/rollup.js";
+import { childrenPrefix, dayOfKey, nameIn, totalPrefix, under } from "../usage/rollup-keys.js";
+import { parseUsageWindow, type UsageWindow } from "../usage/usage-query.js";
+import { readStored, readUnstored } from "../usage/usage-reader.js";
+import { childNames, namesPerSecond, namesPerSlice } from "./fullest.js";
+import { parseLimit } from "./list-query.js";
+import { secondsToFirst, usedRatio } from "./list-rules.js";
+import { peekedBook, usageRatio } from "./spend/budget-money.js";
+
+export interface TenantQuery {
+  readonly window: UsageWindow;
+  /** In lower case; empty: all. */
+  readonly search: string;
+  readonly sort: TenantSort;
+  /** Each path in a row of its own, instead of direct children with all below them. */
+  readonly isFlat: boolean;
+  readonly limit: number;
+}
+
+const defaultDays = 30;
+const searchCharsMax = 200;
+
+/** `{under?, search?, sort?, flat?, limit?, days?, start_date?, end_date?}`. */
+export function parseTenantQuery(body: unknown, nowMs: number): Checked<TenantQuery> {
+  const known = ["under", "search", "sort", "flat", "limit", "days", "start_date", "end_date"];
+  const fields = asQuery(body, known);
+  if (!fields.ok) return fields;
+  const { search, sort, flat, limit, days } = fields.value;
+  const path = parseUserPath(fields.value["under"] ?? "/", "under");
+  if (!path.ok) return path;
+  if (!isAbsent(search) && (typeof search !== "string" || search.length > searchCharsMax))
+    return bad(`search must be a text of up to ${searchCharsMax} characters`, "search");
+  const chosen = tenantSorts.find((one) => one === (sort ?? "used"));
+  if (chosen === undefined)
+    return bad(`sort must be one of ${tenantSorts.join(", ")}, not ${show(sort)}`, "sort");
+  if (!isAbsent(flat) && String(flat) !== "true" && String(flat) !== "false")
+    return bad(`flat must be true or false, not ${show(flat)}`, "flat");
+  const size = parseLimit(limit);
+  if (!size.ok) return size;
+  const given = isAbsent(days) ? defaultDays : Number(days);
+  if (!isCount(given, 1)) return bad(`days must be an integer from 1, not ${show(days)}`, "days");
+  const end = fields.value["end_date"] ?? dayOf(nowMs);
+  const endDayMs = parseDay(String(end)) ?? nowMs;
+  const start = fields.value["start_date"] ?? dayOf(Math.max(0, endDayMs - (Math.min(given, usageDaysMax) - 1) * dayMs));
+  const window = parseUsageWindow({ user_path: path.value, start_date: start, end_date: end });
+  if (!window.ok) return window;
+  const text = isAbsent(search) ? "" : search.toLowerCase();
+  return good({
+    window: window.value,
+    search: text,
+    sort: chosen,
+    isFlat: text !== "" || String(flat) === "true",
+    limit: size.value,
+  });
+}
+
+/** What is known of a row before its usage is read. */
+interface Row {
+  readonly path: string;
+  hasChildren: boolean;
+  nearest: Found | null;
+  runsOut: Found | null;
+  keys: number;
+  /** Of all refusals and of the kept details; the greater one counts. */
+  refused: number;
+  refusedInDetail: number;
+  failures: number;
+  lastError: TenantItem["last_error"];
+  spend: number;
+}
+
+interface Found extends Omit<TenantLimit, "exhausts_at"> {
+  readonly exhaustsAtMs: number | null;
+}
+
+/** Rows that are held at a time: sorting them takes a few milliseconds. */
+const rowsMax = 4_000;
+/** Names with usage that are looked up one by one. */
+const usedNamesMax = 2_000;
+/** A shorter limit is free again before anyone could act. */
+const forecastSecondsMin = 3600;
+
+/**
+ * The last list. The dashboard asks again every few seconds; one of a million children is reused
+ * for 20 s.
+ */
+export class LastTenants {
+  #key = "";
+  #answer: TenantList | null = null;
+  #untilMs = 0;
+
+  /** Rejects with `StoreUnreadableError`. */
+  async of(state: DaemonState, query: TenantQuery, nowMs: number): Promise<TenantList> {
+    const key = JSON.stringify(query);
+    const isFresh = this.#answer !== null && nowMs < this.#untilMs;
+    if (isFresh && key === this.#key) return this.#answer!;
+    const answer = await listTenants(state, query, nowMs);
+    const walked = state.book.childCount + accountsIn(state);
+    this.#answer = answer;
+    this.#key = key;
+    this.#untilMs = walked < namesPerSecond ? 0 : nowMs + (1000 * walked) / namesPerSecond;
+    return answer;
+  }
+}
+
+function accountsIn({ budgets }: DaemonState): number {
+  let count = 0;
+  for (const { children } of budgets.budgets.values()) count += children.size;
+  return count;
+}
+
+/** Rejects with `StoreUnreadableError`. */
+export async function listTenants(
+  state: DaemonState,
+  query: TenantQuery,
+  nowMs: number,
+): Promise<TenantList> {
+  const { window, limit, sort } = query;
+  const rows = new Rows(query);
+  if (sort === "spend") await addSpenders(state, rows, query, nowMs);
+  else if (!query.isFlat) await addUsedNames(state, rows, window);
+  await addFacts(state, rows, nowMs);
+  if (rows.wasFull) {
+    // A row that was dropped and found again lacks what was found before.
+    rows.keepFirst(limit + 1);
+    await addFacts(state, rows, nowMs);
+  }
+  const listed = rows.first(limit);
+  const usage = await usageOfRows(state, listed, window);
+  return {
+    under: window.userPath,
+    start_date: window.fromDay,
+    end_date: window.toDay,
+    tenants: listed.map((row) => tenantItem(row, usage?.get(row.path) ?? null)),
+    more: rows.size > limit,
+    server_time: formatMillis(nowMs),
+  };
+}
+
+async function addFacts(state: DaemonState, rows: Rows, nowMs: number): Promise<void> {
+  addKeys(state, rows, nowMs);
+  await addRequests(state, rows, nowMs);
+  await addLimits(state, rows, nowMs);
+}
+
+class Rows {
+  readonly #query: TenantQuery;
+  readonly #rows = new Map<string, Row>();
+  #closed = false;
+  wasFull = false;
+
+  constructor(query: TenantQuery) {
+    this.#query = query;
+  }
+
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  /** The first of the asked days. */
+  get fromMs(): number {
+    return parseDay(this.#query.window.fromDay)!;
+  }
+
+  /** Whether paths below this one may be rows. */
+  reaches(path: string): boolean {
+    return isPathWithin(path, this.#query.window.userPath);
+  }
+
+  /** The row that a path belongs to; null if it isn't below the asked one, or isn't searched. */
+  of(path: string): Row | null {
+    const { window, isFlat, search } = this.#query;
+    const at = window.userPath === "/" ? 1 : window.userPath.length + 1;
+    if (path.length < at + 1 || !isPathWithin(path, window.userPath)) return null;
+    const end = isFlat ? -1 : path.indexOf("/", at);
+    const own = end === -1 ? path : path.slice(0, end);
+    if (search !== "" && !own.toLowerCase().includes(search)) return null;
+    const row = this.#rows.get(own) ?? this.#added(own);
+    if (row !== null && end !== -1) row.hasChildren = true;
+    return row;
+  }
+
+  #added(path: string): Row | null {
+    if (this.#closed) return null;
+    if (this.#rows.size >= rowsMax) {
+      this.wasFull = true;
+      this.#cut(this.#query.limit + 1);
+    }
+    const row: Row = { path, hasChildren: false, spend: 0, ...noFacts };
+    this.#rows.set(path, row);
+    return row;
+  }
+
+  first(count: number): readonly Row[] {
+    const compare = comparisons[this.#query.sort];
+    return [...this.#rows.values()]
+      .sort((a, b) => compare(a, b) || (a.path < b.path ? -1 : 1))
+      .slice(0, count);
+  }
+
+  /** Keeps the first ones without what is known of them. From now on no row is added. */
+  keepFirst(count: number): void {
+    this.#cut(count);
+    this.#closed = true;
+    for (const row of this.#rows.values()) Object.assign(row, noFacts);
+  }
+
+  #cut(count: number): void {
+    const kept = this.first(count);
+    this.#rows.clear();
+    for (const row of kept) this.#rows.set(row.path, row);
+  }
+}
+
+const noFacts = {
+  nearest: null,
+  runsOut: null,
+  keys: 0,
+  refused: 0,
+  refusedInDetail: 0,
+  failures: 0,
+  lastError: null,
+};
+
+const byRatio = (a: Row, b: Row): number =>
+  (b.nearest?.used_ratio ?? -1) - (a.nearest?.used_ratio ?? -1);
+const endMs = (row: Row): number => row.runsOut?.exhaustsAtMs ?? Number.MAX_SAFE_INTEGER;
+const refusalsOf = (row: Row): number => Math.max(row.refused, row.refusedInDetail);
+const errorAt = (row: Row): string => row.lastError?.at ?? "";
+
+const comparisons: Readonly<Record<TenantSort, (a: Row, b: Row) => number>> = {
+  used: (a, b) => byRatio(a, b) || b.keys - a.keys,
+  runs_out: (a, b) => endMs(a) - endMs(b) || byRatio(a, b),
+  spend: (a, b) => b.spend - a.spend || byRatio(a, b),
+  refusals: (a, b) => refusalsOf(b) - refusalsOf(a) || byRatio(a, b),
+  errors: (a, b) => (errorAt(a) === errorAt(b) ? byRatio(a, b) : errorAt(a) < errorAt(b) ? 1 : -1),
+  path: () => 0,
+};
+
+function addKeys({ keys }: DaemonState, rows: Rows, nowMs: number): void {
+  for (const { userPath, deactivatedAtMs, deletedAtMs, expiresAtMs } of keys.all()) {
+    if (userPath === null || deletedAtMs !== null || deactivatedAtMs !== null) continue;
+    if (expiresAtMs !== null && expiresAtMs <= nowMs) continue;
+    const row = rows.of(userPath);
+    if (row !== null) row.keys++;
+  }
+}
+
+async function addRequests(state: DaemonState, rows: Rows, nowMs: number): Promise<void> {
+  const { fromMs } = rows;
+  for (const [, { userPath, atMs }] of state.refusals.newestFirst(null)) {
+    if (atMs < fromMs || atMs > nowMs) continue;
+    const row = rows.of(userPath);
+    if (row !== null) row.refused++;
+  }
+  for (const batch of state.requests.since(fromMs)) {
+    for (const { atMs, report } of batch) {
+      if (report.user_path === undefined || !isTrouble(report.kind)) continue;
+      const row = rows.of(report.user_path);
+      if (row === null) continue;
+      if (report.kind === "refused") {
+        row.refusedInDetail++;
+        continue;
+      }
+      row.failures++;
+      row.lastError ??= {
+        at: formatMillis(atMs),
+        request_id: report.request_id,
+        message: report.error_message ?? report.note ?? report.outcome,
+      };
+    }
+    await state.yieldToEventLoop();
+  }
+}
+
+function isTrouble(kind: RequestItem["kind"]): boolean {
+  return kind === "failed" || kind === "refused";
+}
+
+/** What the rules and budgets of user paths say. */
+async function addLimits(state: DaemonState, rows: Rows, nowMs: number): Promise<void> {
+  const turns = new Turns(namesPerSlice);
+  if (state.settings.rateLimitsEnabled)
+    for (const { path, counters, period, seconds } of limitsOf(state, rows)) {
+      const row = rows.of(path);
+      if (row !== null) {
+        const ratio = usedRatio(counters, nowMs);
+        const inSeconds =
+          seconds < forecastSecondsMin || ratio === 0
+            ? null
+            : ratio >= 1
+              ? 0
+              : secondsToFirst([counters.counter, ...counters.parts], nowMs);
+        note(row, {
+          kind: "limit",
+          subject: path,
+          period_label: period,
+          used_ratio: ratio,
+          exhaustsAtMs: inSeconds === null ? null : nowMs + inSeconds * 1000,
+        });
+      }
+      if (turns.isOver()) await state.yieldToEventLoop();
+    }
+  if (!state.settings.budgetsEnabled) return;
+  const book = peekedBook(state.budgets);
+  for (const account of accountsOf(state, rows)) {
+    const row = rows.of(account.subject);
+    if (row !== null) {
+      const { periodSeconds, rolling } = account.budget.definition;
+      const ratio = usageRatio(book, account, nowMs);
+      note(row, {
+        kind: "budget",
+        subject: account.subject,
+        period_label: budgetPeriodLabel(periodSeconds, rolling),
+        used_ratio: ratio,
+        exhaustsAtMs:
+          ratio === 0
+            ? null
+            : ratio >= 1
+              ? nowMs
+              : (accountForecast(state.budgets, account, nowMs)?.exhaustsAtMs ?? null),
+      });
+    }
+    if (turns.isOver()) await state.yieldToEventLoop();
+  }
+}
+
+function note(row: Row, found: Found): void {
+  if (row.nearest === null || found.used_ratio > row.nearest.used_ratio) row.nearest = found;
+  const atMs = found.exhaustsAtMs;
+  if (atMs !== null && atMs < endMs(row)) row.runsOut = found;
+}
+
+interface CountedPath {
+  readonly path: string;
+  readonly counters: RuleCounters;
+  readonly period: string;
+  readonly seconds: number;
+}
+
+function* limitsOf({ book }: DaemonState, rows: Rows): Generator<CountedPath> {
+  for (const rule of book.rules.values()) {
+    const { scope, subject, periodSeconds, perChild, mode } = rule.definition;
+    if (scope !== "user_path" || mode === "shadow" || !rows.reaches(subject)) continue;
+    const of = { period: periodLabel(periodSeconds), seconds: periodSeconds };
+    if (perChild) {
+      if (book.unread !== null) continue;
+      for (const name of childNames(rule.children)) {
+        const child = rule.children.copy(name);
+        if (child !== undefined) yield { ...of, path: child.subject, counters: countersOf(child) };
+      }
+    } else {
+      const { own } = book.fresh(rule);
+      if (own !== null) yield { ...of, path: subject, counters: countersOf(own) };
+    }
+  }
+}
+
+function* accountsOf({ budgets }: DaemonState, rows: Rows): Generator<Account> {
+  for (const budget of budgets.budgets.values()) {
+    const { scope, subject } = budget.definition;
+    if (scope !== "user_path" || !rows.reaches(subject)) continue;
+    if (budget.own !== null) yield budget.own;
+    else if (budget.unread === null) yield* budget.children.values();
+  }
+}
+
+/** Direct children with usage: a bounded number, those first whose usage isn't stored yet. */
+async function addUsedNames(
+  state: DaemonState,
+  rows: Rows,
+  { userPath }: UsageWindow,
+): Promise<void> {
+  if (!state.settings.usageEnabled) return;
+  const prefix = childrenPrefix(userPath);
+  await readUnstored(state, state.usage.rollups, (key) => {
+    if (key.startsWith(prefix)) rows.of(childPath(userPath, nameIn(key, prefix)));
+  });
+  const { from, before } = under(prefix);
+  const turns = new Turns(100);
+  let next = from;
+  for (let count = 0; count < usedNamesMax; count++) {
+    const [key] = state.store.keys("rollups", { from: next, before, limit: 1 });
+    if (key === undefined) return;
+    const name = nameIn(String(key), prefix);
+    rows.of(childPath(userPath, name));
+    next = under(`${prefix}${name}\n`).before;
+    if (turns.isOver()) await state.yieldToEventLoop();
+  }
+}
+
+/** The paths with the highest cost. In a flat list, those below the asked path and each template. */
+async function addSpenders(
+  state: DaemonState,
+  rows: Rows,
+  { window, isFlat }: TenantQuery,
+  nowMs: number,
+): Promise<void> {
+  if (!state.settings.usageEnabled) return;
+  const parents = new Set([window.userPath]);
+  if (isFlat) for (const path of templatesIn(state)) if (rows.reaches(path)) parents.add(path);
+  for (const parent of [...parents].slice(0, templatesMax)) {
+    const { groups } = await summarizeUsage(state, { ...window, userPath: parent }, "path", nowMs);
+    for (const { key, total_cost: cost } of groups) {
+      // The rest has no path; the parent's own usage is no child's.
+      if (key === parent || !key.startsWith("/") || (isFlat && parents.has(key))) continue;
+      const row = rows.of(key);
+      if (row !== null) row.spend = Math.max(row.spend, cost);
+    }
+  }
+}
+
+/** Templates whose children are compared by cost. */
+const templatesMax = 20;
+
+function templatesIn({ book, budgets }: DaemonState): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const { definition } of [...budgets.budgets.values(), ...book.rules.values()])
+    if (definition.perChild && definition.scope === "user_path") found.add(definition.subject);
+  return found;
+}
+
+/** The sums of the rows by path; null if usage isn't tracked. Notes which rows have children. */
+async function usageOfRows(
+  state: DaemonState,
+  rows: readonly Row[],
+  { fromDay, toDay }: UsageWindow,
+): Promise<ReadonlyMap<string, Rollup> | null> {
+  if (!state.settings.usageEnabled) return null;
+  const sums = new Map(rows.map(({ path }) => [path, emptyRollup()]));
+  const byPrefix = new Map(rows.map((row) => [totalPrefix(row.path), row]));
+  const parents = new Map(rows.map((row) => [childrenPrefix(row.path), row]));
+  const view = state.usage.rollups.open();
+  try {
+    const early = new Set<string>();
+    await readUnstored(state, view, (key, sum) => {
+      if (!key.startsWith("t")) return;
+      const parent = parents.get(key.slice(0, key.indexOf("\n", 2) + 1));
+      if (parent !== undefined) parent.hasChildren = true;
+      const day = dayOfKey(key);
+      const row = byPrefix.get(key.slice(0, key.length - day.length));
+      if (row === undefined || day < fromDay || day > toDay) return;
+      early.add(key);
+      addRollup(sums.get(row.path)!, sum);
+    });
+    for (const [prefix, { path }] of byPrefix)
+      await readStored(state, { prefix, days: { fromDay, toDay }, view }, (key, sum) => {
+        if (!early.has(key)) addRollup(sums.get(path)!, sum);
+      });
+  } finally {
+    view.close();
+  }
+  for (const [prefix, row] of parents) {
+    const [key] = state.store.keys("rollups", { ...under(prefix), limit: 1 });
+    if (key !== undefined) row.hasChildren = true;
+  }
+  await state.usage.others?.withOthers(async (others) => {
+    for (const { path } of rows)
+      await others?.read({ kind: "totals", userPath: path, fromDay, toDay }, (_, sum) =>
+        addRollup(sums.get(path)!, sum),
+      );
+    return null;
+  });
+  return sums;
+}
+
+function tenantItem(row: Row, sum: Rollup | null): TenantItem {
+  return {
+    user_path: row.path,
+    has_children: row.hasChildren,
+    nearest: shown(row.nearest),
+    runs_out: shown(row.runsOut),
+    keys: row.keys,
+    refusals: refusalsOf(row),
+    failures: row.failures,
+    last_error: row.lastError,
+    usage:
+      sum === null
+        ? null
+        : {
+            requests: sum.requests,
+            total_tokens: sum.inputTokens + sum.outputTokens,
+            total_cost: sumUsd(sum.totalCost),
+            unpriced_requests: sum.unpricedRequests,
+          },
+  };
+}
+
+function shown(found: Found | null): TenantLimit | null {
+  if (found === null) return null;
+  const { exhaustsAtMs, ...limit } = found;
+  return { ...limit, exhausts_at: exhaustsAtMs === null ? null : formatSeconds(exhaustsAtMs) };
+}

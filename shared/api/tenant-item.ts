@@ -1,0 +1,59 @@
+/** Tenants: what GET /admin/tenants answers (docs/reference/admin-api.md). */
+import type { Timed } from "./list-page.js";
+
+export const tenantSorts = ["used", "runs_out", "spend", "refusals", "errors", "path"] as const;
+export type TenantSort = (typeof tenantSorts)[number];
+
+/** A limit or budget as a tenant's row names it. */
+export interface TenantLimit {
+  readonly kind: "limit" | "budget";
+  /** The path that it counts. */
+  readonly subject: string;
+  readonly period_label: string;
+  /** Above 1 if more was used than the cap. */
+  readonly used_ratio: number;
+  /** When it is used up at the present pace; null if it lasts, or nothing is known. */
+  readonly exhausts_at: string | null;
+}
+
+/** The use of a tenant in the asked days. */
+export interface TenantUsage {
+  readonly requests: number;
+  readonly total_tokens: number;
+  /** US dollars. */
+  readonly total_cost: number;
+  readonly unpriced_requests: number;
+}
+
+/** A path below the asked one; its figures include everything below it. */
+export interface TenantItem {
+  readonly user_path: string;
+  /** Whether paths below it have usage, keys, limits or requests; false in a flat list. */
+  readonly has_children: boolean;
+  /** The fullest limit or budget; null if none applies to this path or one below it. */
+  readonly nearest: TenantLimit | null;
+  /** The one that is used up first, within its period; null if each lasts. */
+  readonly runs_out: TenantLimit | null;
+  /** Active keys that are bound to it. */
+  readonly keys: number;
+  /** Of the kept requests. */
+  readonly refusals: number;
+  readonly failures: number;
+  readonly last_error: {
+    readonly at: string;
+    readonly request_id: string;
+    readonly message: string;
+  } | null;
+  /** Null if usage isn't tracked. */
+  readonly usage: TenantUsage | null;
+}
+
+/** GET /admin/tenants. */
+export interface TenantList extends Timed {
+  readonly under: string;
+  readonly start_date: string;
+  readonly end_date: string;
+  readonly tenants: readonly TenantItem[];
+  /** Whether there are further ones. */
+  readonly more: boolean;
+}
