@@ -68,7 +68,9 @@ export function parseTenantQuery(body: unknown, nowMs: number): Checked<TenantQu
   if (!isCount(given, 1)) return bad(`days must be an integer from 1, not ${show(days)}`, "days");
   const end = fields.value["end_date"] ?? dayOf(nowMs);
   const endDayMs = parseDay(String(end)) ?? nowMs;
-  const start = fields.value["start_date"] ?? dayOf(Math.max(0, endDayMs - (Math.min(given, usageDaysMax) - 1) * dayMs));
+  const start =
+    fields.value["start_date"] ??
+    dayOf(Math.max(0, endDayMs - (Math.min(given, usageDaysMax) - 1) * dayMs));
   const window = parseUsageWindow({ user_path: path.value, start_date: start, end_date: end });
   if (!window.ok) return window;
   const text = isAbsent(search) ? "" : search.toLowerCase();
