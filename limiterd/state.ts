@@ -3,6 +3,7 @@
  * share, and what can be derived from it directly. Each part is documented where it is declared.
  */
 
+import type { TenantList } from "../shared/api/tenant-item.js";
 import type { BackgroundConfig, WaitLimits } from "../shared/config/config.js";
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
 import type { EnqueuedCap } from "../shared/config/kinds/list-kinds.js";
@@ -29,8 +30,7 @@ import type { HeldLimitFiles } from "./handlers/limit-files/held-limit-files.js"
 import type { JwtDenials } from "./keys/jwt-denials.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import type { SessionTable } from "./keys/session-table.js";
-import type { LastRanking } from "./lists/fullest.js";
-import type { LastTenants } from "./lists/list-tenants.js";
+import type { LastAnswer, LastRanking } from "./lists/fullest.js";
 import type { ObjectOwners } from "./objects/object-owners.js";
 import type { PeerState, Proxies } from "./peer.js";
 import type { RaiseNote } from "./raise-note.js";
@@ -117,7 +117,7 @@ export interface DaemonState {
   readonly rankings: {
     readonly rules: LastRanking;
     readonly budgets: LastRanking;
-    readonly tenants: LastTenants;
+    readonly tenants: LastAnswer<TenantList>;
   };
   readonly limitFiles: HeldLimitFiles;
   readonly followers: Followers;

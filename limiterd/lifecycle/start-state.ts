@@ -30,8 +30,7 @@ import { restoreRaises } from "../handlers/definitions/apply-raises.js";
 import { waitingTurn } from "../handlers/handle-message.js";
 import { HeldLimitFiles } from "../handlers/limit-files/held-limit-files.js";
 import { SessionTable } from "../keys/session-table.js";
-import { LastRanking } from "../lists/fullest.js";
-import { LastTenants } from "../lists/list-tenants.js";
+import { LastAnswer, LastRanking } from "../lists/fullest.js";
 import { ObjectOwners } from "../objects/object-owners.js";
 import type { RaiseNote } from "../raise-note.js";
 import { BackTests } from "../rules/back-tests/back-tests.js";
@@ -248,7 +247,7 @@ export async function startState(
     rankings: {
       rules: new LastRanking(),
       budgets: new LastRanking(),
-      tenants: new LastTenants(),
+      tenants: new LastAnswer(),
     },
     backTests: new BackTests({ hashKey, providers }),
     limitFiles: new HeldLimitFiles(),

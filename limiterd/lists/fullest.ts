@@ -69,7 +69,7 @@ export function splitRef(ref: string): readonly [id: string, child: string | nul
 }
 
 /** A walk over this many names is repeated once a second at most, a longer one more seldom. */
-export const namesPerSecond = 50_000;
+const namesPerSecond = 50_000;
 
 /**
  * The last ranking of rules or budgets with their children. `sluice top` and the dashboard ask each
@@ -102,6 +102,32 @@ export class LastRanking {
     this.#fromMs = nowMs;
     this.#untilMs = walked < namesPerSecond ? 0 : nowMs + (1000 * walked) / namesPerSecond;
     return this.#refs;
+  }
+}
+
+interface Asked {
+  readonly key: string;
+  /** How many names the answer's walk visits. */
+  readonly walked: number;
+  readonly nowMs: number;
+}
+
+/** The last answer to a question that walks over all children, reused as `LastRanking` does. */
+export class LastAnswer<T> {
+  #key = "";
+  #answer: T | null = null;
+  #fromMs = 0;
+  #untilMs = 0;
+
+  async of({ key, walked, nowMs }: Asked, make: () => Promise<T>): Promise<T> {
+    const isFresh = nowMs >= this.#fromMs && nowMs < this.#untilMs;
+    if (isFresh && key === this.#key && this.#answer !== null) return this.#answer;
+    const answer = await make();
+    this.#answer = answer;
+    this.#key = key;
+    this.#fromMs = nowMs;
+    this.#untilMs = walked < namesPerSecond ? 0 : nowMs + (1000 * walked) / namesPerSecond;
+    return answer;
   }
 }
 

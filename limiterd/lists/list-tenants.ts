@@ -29,12 +29,12 @@ import { addRollup, emptyRollup, type Rollup } from "../usage/rollup.js";
 import { childrenPrefix, dayOfKey, nameIn, totalPrefix, under } from "../usage/rollup-keys.js";
 import { parseUsageWindow, type UsageWindow } from "../usage/usage-query.js";
 import { readStored, readUnstored } from "../usage/usage-reader.js";
-import { childNames, namesPerSecond, namesPerSlice } from "./fullest.js";
+import { childNames, namesPerSlice } from "./fullest.js";
 import { parseLimit } from "./list-query.js";
 import { secondsToFirst, usedRatio } from "./list-rules.js";
 import { peekedBook, usageRatio } from "./spend/budget-money.js";
 
-export interface TenantQuery {
+interface TenantQuery {
   readonly window: UsageWindow;
   /** In lower case; empty: all. */
   readonly search: string;
@@ -109,27 +109,15 @@ const usedNamesMax = 2_000;
 /** A shorter limit is free again before anyone could act. */
 const forecastSecondsMin = 3600;
 
-/**
- * The last list. The dashboard asks again every few seconds; one of a million children is reused
- * for 20 s.
- */
-export class LastTenants {
-  #key = "";
-  #answer: TenantList | null = null;
-  #untilMs = 0;
-
-  /** Rejects with `StoreUnreadableError`. */
-  async of(state: DaemonState, query: TenantQuery, nowMs: number): Promise<TenantList> {
-    const key = JSON.stringify(query);
-    const isFresh = this.#answer !== null && nowMs < this.#untilMs;
-    if (isFresh && key === this.#key) return this.#answer!;
-    const answer = await listTenants(state, query, nowMs);
-    const walked = state.book.childCount + accountsIn(state);
-    this.#answer = answer;
-    this.#key = key;
-    this.#untilMs = walked < namesPerSecond ? 0 : nowMs + (1000 * walked) / namesPerSecond;
-    return answer;
-  }
+/** Rejects with `StoreUnreadableError`. */
+export function tenantsFor(
+  state: DaemonState,
+  query: TenantQuery,
+  nowMs: number,
+): Promise<TenantList> {
+  const walked = state.book.childCount + accountsIn(state);
+  const key = JSON.stringify(query);
+  return state.rankings.tenants.of({ key, walked, nowMs }, () => listTenants(state, query, nowMs));
 }
 
 function accountsIn({ budgets }: DaemonState): number {
@@ -138,8 +126,7 @@ function accountsIn({ budgets }: DaemonState): number {
   return count;
 }
 
-/** Rejects with `StoreUnreadableError`. */
-export async function listTenants(
+async function listTenants(
   state: DaemonState,
   query: TenantQuery,
   nowMs: number,
@@ -418,7 +405,7 @@ async function addUsedNames(
   }
 }
 
-/** The paths with the highest cost. In a flat list, those below the asked path and each template. */
+/** The paths with the highest cost; in a flat list, those below each template, too. */
 async function addSpenders(
   state: DaemonState,
   rows: Rows,

@@ -20,6 +20,7 @@ import {
   describeNoAnswer,
   errorInEvents,
   errorInsideSuccess,
+  isBrokenChat,
   isSomeAnswer,
 } from "./errors/success-body.js";
 import { mapUpstreamError } from "./errors/upstream-error.js";
@@ -58,6 +59,8 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
   #head: StreamHead | null = null;
   /** As the provider sent them, of an error. */
   #errorHeaders: readonly (Buffer | string)[] = [];
+  /** Whether a page that is too long to be held is passed on as an answer. */
+  #beginsAsJson = true;
   /** The provider's Retry-After. */
   #retryAfterMs: number | null = null;
 
@@ -103,6 +106,7 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
   protected passed(chunk: Buffer): void {
     const meter = this.meter;
     if (meter.isStream) return this.#onEvents(chunk);
+    if (meter.bytes === 0) this.#beginsAsJson = beginsAsJson(chunk);
     meter.keep(chunk);
     if (this.exchange.begun) return this.write(chunk);
     const bytesMax = this.what.rewrite == null ? heldResponseBytesMax : readableResponseBytesMax;
@@ -112,6 +116,10 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
       // A longer error page isn't read to the end.
       this.abortCall();
       return this.completed();
+    }
+    if (this.#mustBeJson && !this.#beginsAsJson) {
+      this.abortCall();
+      return this.#endWithoutAnswer(meter.text(), undefined);
     }
     this.#begin();
     for (const kept of meter.release()) this.write(kept);
@@ -171,7 +179,7 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
     const responseId = unfinishedId(this.what.operation, answer);
     const ending: Ending = {
       status: this.status,
-      outcome: "complete",
+      outcome: this.#isBroken(text) ? "upstream_error" : "complete",
       finish: () =>
         this.exchange.begun
           ? this.exchange.end()
@@ -184,6 +192,11 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
     };
     if (responseId === "") this.end(this.charge("complete", null, answer), ending);
     else this.end(this.charge("running"), ending, { responseId });
+  }
+
+  /** What came reaches the client, which reads the reason; it counts as the provider's failure. */
+  #isBroken(text: string): boolean {
+    return this.what.operation === "chat_completions" && isBrokenChat(text);
   }
 
   #endStream(): void {
@@ -327,6 +340,11 @@ const inJson: ReadonlySet<Operation> = new Set<Operation>([
   "interactions",
   "count_content_tokens",
 ]);
+/** By its first bytes; spaces or a byte order mark may be before it. */
+function beginsAsJson(chunk: Buffer): boolean {
+  return !/^\s*</.test(chunk.toString("latin1", 0, 64));
+}
+
 const binary = /^(?:audio|image|video)\/|^application\/octet-stream/;
 
 /**

@@ -17,7 +17,7 @@ export interface TenantLimit {
 }
 
 /** The use of a tenant in the asked days. */
-export interface TenantUsage {
+interface TenantUsage {
   readonly requests: number;
   readonly total_tokens: number;
   /** US dollars. */

@@ -26,8 +26,7 @@ import { restore } from "../../limiterd/lifecycle/restore.js";
 import { flushUsage, snapshot } from "../../limiterd/lifecycle/snapshot.js";
 import { placeDeclared } from "../../limiterd/lifecycle/start-state.js";
 import { removeStaleWindows } from "../../limiterd/lifecycle/sweep.js";
-import { LastRanking } from "../../limiterd/lists/fullest.js";
-import { LastTenants } from "../../limiterd/lists/list-tenants.js";
+import { LastAnswer, LastRanking } from "../../limiterd/lists/fullest.js";
 import { ObjectOwners } from "../../limiterd/objects/object-owners.js";
 import type { PeerState } from "../../limiterd/peer.js";
 import type { RaiseNote } from "../../limiterd/raise-note.js";
@@ -256,7 +255,7 @@ export function startDaemon(
     rankings: {
       rules: new LastRanking(),
       budgets: new LastRanking(),
-      tenants: new LastTenants(),
+      tenants: new LastAnswer(),
     },
     backTests: new BackTests({ hashKey: [1, 2], providers: namingsOf(providers) }),
     objects: new ObjectOwners(store),

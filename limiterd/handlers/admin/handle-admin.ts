@@ -24,7 +24,7 @@ import { listLeases } from "../../lists/list-leases.js";
 import { parseListQuery } from "../../lists/list-query.js";
 import { listQueues } from "../../lists/list-queues.js";
 import { listRefusals, refusalChoices } from "../../lists/list-refusals.js";
-import { parseTenantQuery, type TenantQuery } from "../../lists/list-tenants.js";
+import { parseTenantQuery, tenantsFor } from "../../lists/list-tenants.js";
 import { reportMetrics } from "../../lists/report-metrics.js";
 import type { DaemonState } from "../../state.js";
 import { keepsFee, type PendingResponse } from "../../usage/pending-responses.js";
@@ -183,8 +183,8 @@ export function handleAdmin(
       return handleAlerts(state, { op, body }, nowMs, ports);
     case "tenants.list": {
       const query = parseTenantQuery(body, nowMs);
-      const list = (value: TenantQuery) => good(state.rankings.tenants.of(state, value, nowMs));
-      return answerRead(state, query.ok ? list(query.value) : query, ports);
+      const listed = query.ok ? good(tenantsFor(state, query.value, nowMs)) : query;
+      return answerRead(state, listed, ports);
     }
     case "requests.report":
     case "requests.list":

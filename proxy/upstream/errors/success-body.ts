@@ -2,6 +2,7 @@
  * Whether the body of a successful response is an answer, or an error in its place. The input is
  * parsed JSON; nothing here depends on the provider or the client.
  */
+import { heldResponseBytesMax } from "../../../shared/bounds.js";
 import { isObject, parseJson } from "../../../shared/checked.js";
 import { errorBody, isFailedReason } from "../../body/error-body.js";
 
@@ -11,8 +12,29 @@ import { errorBody, isFailedReason } from "../../body/error-body.js";
  */
 export function errorInsideSuccess(value: unknown): boolean {
   // A response object of the Responses API is an answer even if its `error` says how it has failed.
-  if (!isObject(value) || value["object"] === "response" || errorBody(value) === null) return false;
+  if (!isObject(value) || value["object"] === "response") return false;
+  if (errorBody(value) === null && !saysFailure(value)) return false;
   return !answerFields.some((field) => isFilled(value[field]));
+}
+
+/**
+ * Whether an object is an error without a field of that name, as proxies and frameworks before
+ * models write it: `detail` (FastAPI), `message`, `errors`, `success: false`. No answer of a model
+ * has one of them and neither an id nor a type.
+ */
+function saysFailure(value: Readonly<Record<string, unknown>>): boolean {
+  if (["id", "object", "type", "usage"].some((field) => value[field] !== undefined)) return false;
+  const { detail, message, errors, success } = value;
+  return success === false || [detail, message, errors].some(isFilled);
+}
+
+/**
+ * Whether a chat completion says that it failed after its beginning, as OpenRouter's do. `text`: of
+ * the body; a quote within a text of JSON has a backslash before it.
+ */
+export function isBrokenChat(text: string): boolean {
+  const at = text.lastIndexOf('"finish_reason"');
+  return at !== -1 && /^"finish_reason":\s*"error"/.test(text.slice(at, at + 40));
 }
 
 /**
@@ -28,14 +50,25 @@ function isFilled(value: unknown): boolean {
 /**
  * Whether a 2xx to an operation that is answered in JSON is an answer, as far as all dialects
  * agree: any JSON that isn't empty. `value`: the parsed text; undefined if the text isn't JSON.
- * Then braces around it are enough, because Python writes NaN, which its clients read, and .NET may
- * write a byte order mark. `mayHoldNothing`: the request is the GET of a stored answer.
+ * Then it still is an answer if it differs from JSON in what clients read: Python writes NaN, and
+ * .NET may write a byte order mark. `mayHoldNothing`: the request is the GET of a stored answer.
  */
 export function isSomeAnswer(value: unknown, text: string, mayHoldNothing = false): boolean {
-  if (value === undefined)
-    return /^(?:\ufeff|\u00ef\u00bb\u00bf)?\s*\{/.test(text) && text.trimEnd().endsWith("}");
+  if (value === undefined) return isLooseJson(text);
   if (isObject(value)) return mayHoldNothing || !isEmptyAnswer(text);
   return Array.isArray(value) && value.length > 0;
+}
+
+/** A longer text isn't parsed again: it must have braces around it. */
+const looseCharsMax = heldResponseBytesMax;
+
+function isLooseJson(text: string): boolean {
+  const json = text.replace(/^(?:\ufeff|\u00ef\u00bb\u00bf)/, "").trim();
+  if (!json.startsWith("{") || !json.endsWith("}")) return false;
+  return (
+    json.length > looseCharsMax ||
+    isObject(parseJson(json.replace(/(?<=[:[,]\s{0,8})-?(?:NaN|Infinity)\b/g, "null")))
+  );
 }
 
 /** An empty answer is no longer than this. */
@@ -56,6 +89,8 @@ function hasEmptyList(text: string): boolean {
  */
 const choicesBegin = /"choices":\s*(?:(null)|\[[^]*?"content":\s*"[^"])/;
 
+const givenError = /"error":\s{0,8}[{"]/;
+
 /** A cheap test, for each answer: most are seen not to be empty without parsing. */
 function maybeEmpty(text: string): boolean {
   const choices = choicesBegin.exec(text);
@@ -65,6 +100,7 @@ function maybeEmpty(text: string): boolean {
     text.includes("finishReason") ||
     text.includes("function_call_filter") ||
     text.includes("MALFORMED_FUNCTION_CALL") ||
+    givenError.test(text) ||
     (text.includes('"message"') && !text.includes('"content"')) ||
     (text.includes('"usageMetadata"') && !text.includes('"candidates"'))
   );
@@ -78,6 +114,7 @@ export function isEmptyAnswer(text: string): boolean {
   if (text.length > emptyCharsMax || !maybeEmpty(text)) return false;
   const value = parseJson(text);
   if (!isObject(value)) return false;
+  if (errorInsideSuccess(value)) return true;
   const { object, type, status, choices, output, content } = value;
   if (type === "message") return content === undefined;
   if (object === "response")
@@ -114,7 +151,8 @@ function isNoChoice([choice, ...others]: readonly unknown[]): boolean {
 /** Describes a body that isn't an answer, for the error message. */
 export function describeNoAnswer(text: string): string {
   if (text.trim() === "") return "an empty body";
-  if (isEmptyAnswer(text)) return "an answer that holds nothing";
+  if (isEmptyAnswer(text))
+    return givenError.test(text) ? "an error" : "an answer that holds nothing";
   return text.trimStart().startsWith("<")
     ? "a page of HTML or XML"
     : "a body that is no JSON object";
