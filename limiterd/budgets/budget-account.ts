@@ -1,12 +1,13 @@
 /** A budget in memory with its accounts. `budget-book.ts` finds and changes them. */
 
 import { amountSum, type BudgetDefinition } from "../../shared/domain/budget.js";
-import type { MoneySum } from "../../shared/domain/money.js";
+import type { MoneySum, PicoUsd } from "../../shared/domain/money.js";
 import { type Raise, raisedAmount } from "../../shared/domain/raise.js";
 import type { DeclaredAt, RuleSource } from "../../shared/domain/rule.js";
 import { childPath } from "../../shared/domain/user-path.js";
 import { append } from "../../shared/long-lists.js";
 import type { Held } from "../counters/held.js";
+import type { ClaimNeeds } from "../counters/window.js";
 import { countedFrom, type PeriodBounds, unknownBounds } from "./budget-period.js";
 import { type AccountsByName, ChildAccounts } from "./child-accounts.js";
 import { clearPeriod, type PeriodSpend, type Spends } from "./spend.js";
@@ -121,8 +122,33 @@ export interface Budget {
   held: Held | null;
 }
 
+/** The part of a hard budget that counts at a moment, in pico-dollars. */
+export interface CountedPart {
+  /** Periods, or slices, that begin from here on count, until `endMs`. */
+  readonly fromMs: number;
+  readonly endMs: number;
+  readonly amount: number;
+  /** The spend of this host. */
+  readonly spentHere: () => number;
+}
+
+/**
+ * The claims of hosts to the amount of a hard budget: what their running requests hold, and an
+ * advance (`docs/several-hosts.md`). In pico-dollars.
+ */
+export interface BudgetClaims {
+  /** What other hosts claim beside what they have spent. */
+  ofOthers(account: Account, part: CountedPart): number;
+  /** What this host may still use of its own claim, with what its requests hold. */
+  leftOf(account: Account, part: CountedPart): number;
+  /** Whether this host must claim more before it may use so much; then it will. */
+  lacks(account: Account, part: CountedPart, needs: ClaimNeeds): boolean;
+}
+
 /** What is known of the spend of the other hosts. */
 export interface KnownSpend {
+  /** Null: hosts claim nothing, or it doesn't matter. */
+  readonly claims: BudgetClaims | null;
   /** Their spend in the period that began at `startMs`, or null. */
   spentIn(account: Account, startMs: number): PeriodSpend | null;
   /** Their spend by period. */
@@ -140,8 +166,8 @@ export interface OtherHosts extends KnownSpend {
   seenAgeMs(account: Account): number | null;
   /** Reads the spend again; resolves within half a second even if the engine doesn't answer. */
   refresh(accounts: Iterable<Account>): Promise<void>;
-  /** Notes that this host's spend has changed. */
-  charged(account: Account): void;
+  /** Notes that this host's spend has grown by this much. */
+  charged(account: Account, cost: PicoUsd): void;
   /** Notes that the past spend of a budget was looked up. */
   lookedUp(budget: Budget): void;
 }

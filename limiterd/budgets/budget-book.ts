@@ -289,7 +289,7 @@ export class BudgetBook {
   #charge(accounts: readonly Account[], record: UsageRecord, nowMs: number): void {
     for (const account of accounts) {
       if (!this.#periods.charge(account, record, nowMs)) continue;
-      this.others?.charged(account);
+      this.others?.charged(account, record.totalCost ?? 0);
       this.recent.add(account, record.totalCost, nowMs);
       if (!account.dirty) this.#dirty.push(account);
       account.dirty = true;

@@ -16,14 +16,22 @@ import {
 import { isLenient, useField } from "../../shared/domain/on-exhausted.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
+import type { ClaimNeeds } from "../counters/window.js";
 import {
+  claimNeeds,
   type Demand,
   type HardLimit,
   heldOf,
   needOf,
   weightsOfCost,
 } from "../rules/hard-limits.js";
-import { type Account, amountAt, amountUsdAt, type KnownSpend } from "./budget-account.js";
+import {
+  type Account,
+  amountAt,
+  amountUsdAt,
+  type CountedPart,
+  type KnownSpend,
+} from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";
 import { countedFrom, countsUntil } from "./budget-period.js";
 import { findPeriod, type PeriodSpend } from "./spend.js";
@@ -158,8 +166,55 @@ function refusesUntil(
   const cap = picoOf(amountOf(book, account, nowMs));
   const need = needOf(weights, cap, demand, held);
   const left = leftOf(book, account, nowMs);
-  if (left - held >= need) return null;
+  const claimed = left - claimedByOthers(book, account, nowMs);
+  if (claimed - held >= need)
+    return demand !== undefined && lacksClaim(book, account, demand, nowMs) ? nowMs + 1000 : null;
   return left >= need ? nowMs + 1000 : roomAt(book, account, nowMs);
+}
+
+/** Whether this host must ask the others before the request may use what it needs. */
+function lacksClaim(
+  book: BudgetMatching,
+  account: Account,
+  demand: Demand,
+  nowMs: number,
+): boolean {
+  if (book.others?.claims == null) return false;
+  const [limit] = hardBudgets(book, [account], { demand, uses: undefined }, nowMs);
+  return limit !== undefined && wantClaim(book, account, claimNeeds(limit, demand), nowMs);
+}
+
+/** As `BudgetClaims.lacks`; false if no other host counts. */
+export function wantClaim(
+  book: BudgetMatching,
+  account: Account,
+  needs: ClaimNeeds,
+  nowMs: number,
+): boolean {
+  const part = countedPart(book, account, nowMs);
+  return book.others?.claims?.lacks(account, part, needs) ?? false;
+}
+
+function claimedByOthers(book: BudgetMatching, account: Account, nowMs: number): number {
+  const claims = book.others?.claims ?? null;
+  return claims === null ? 0 : claims.ofOthers(account, countedPart(book, account, nowMs));
+}
+
+function countedPart(book: BudgetMatching, account: Account, nowMs: number): CountedPart {
+  const { budget } = account;
+  const bounds = book.boundsOf(budget, nowMs);
+  const spentHere = (): number =>
+    picoOf(
+      budget.definition.rolling === true
+        ? sumOf(ownSlices(book, account, nowMs))
+        : book.running(account, nowMs).spent,
+    );
+  return {
+    fromMs: countedFrom(budget.definition, bounds),
+    endMs: bounds.endMs,
+    amount: picoOf(amountOf(book, account, nowMs)),
+    spentHere,
+  };
 }
 
 function picoOf({ microUsd, picoUsd }: MoneySum): number {
@@ -170,6 +225,11 @@ function picoOf({ microUsd, picoUsd }: MoneySum): number {
 function leftOf(book: BudgetMatching, account: Account, nowMs: number): number {
   const left = differenceOf(amountOf(book, account, nowMs), spentOf(book, account, nowMs));
   return picoOf(left);
+}
+
+/** What the running period has left beside the spend and the claims of all hosts. */
+export function leftBesideClaims(book: BudgetMatching, account: Account, nowMs: number): number {
+  return leftOf(book, account, nowMs) - claimedByOthers(book, account, nowMs);
 }
 
 /** The hard caps among these accounts. */
@@ -185,8 +245,10 @@ export function hardBudgets(
     const weights = weightsOfCost(demand.rates);
     if (weights.prompt === 0 && weights.output === 0) return [];
     const cap = picoOf(amountOf(book, account, nowMs));
-    const left = leftOf(book, account, nowMs);
-    return { held: heldOf(budget), child, weights, cap, left, claimed: left, of: account };
+    const claims = book.others?.claims ?? null;
+    const left = leftBesideClaims(book, account, nowMs);
+    const claimed = claims?.leftOf(account, countedPart(book, account, nowMs)) ?? left;
+    return { held: heldOf(budget), child, weights, cap, left, claimed, of: account };
   });
 }
 

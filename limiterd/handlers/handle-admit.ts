@@ -158,7 +158,7 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Sta
             state,
             admitted,
             { demand: demandAt(metered, target), keyId: key?.keyId ?? "", uses: message.uses },
-            nowMs,
+            { nowMs, final: stage !== "first" },
           );
     peer.leases.set(id, lease);
     const { userPath, lsn, refusedBy } = lease;

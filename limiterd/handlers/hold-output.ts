@@ -8,7 +8,7 @@ import { limitInWords } from "../../shared/domain/refusal-message.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import type { Admit, Draw, Lease, Metered } from "../../shared/wire/message-to-daemon.js";
-import { breachOfAccount, hardBudgets, judgeBudgets } from "../budgets/judge-budgets.js";
+import { breachOfAccount, hardBudgets, judgeBudgets, wantClaim } from "../budgets/judge-budgets.js";
 import { Counter, shareOf } from "../counters/counter.js";
 import { rollWindow } from "../counters/window.js";
 import type { HeldLease, PeerState } from "../peer.js";
@@ -70,15 +70,16 @@ function hardLimitsOf(
 
 /**
  * The lease of an admitted request with what it holds, and the output that it may use. Its turn of
- * the hosts is its own, as that of a draw is: end the one of the verdict before.
+ * the hosts is its own, as that of a draw is: end the one of the verdict before. `final`: the
+ * verdict couldn't wait for other hosts.
  */
 export function holdFirst(
   state: DaemonState,
   lease: HeldLease,
   asked: Asked,
-  nowMs: number,
+  { nowMs, final }: { readonly nowMs: number; readonly final: boolean },
 ): { readonly lease: HeldLease; readonly allowance: number | undefined } {
-  const turn = state.shares === null ? null : beginTurn(state.shares, true);
+  const turn = state.shares === null ? null : beginTurn(state.shares, final);
   const limits = hardLimitsOf(state, lease, asked, nowMs);
   turn?.end();
   if (limits.length === 0) return { lease, allowance: undefined };
@@ -127,8 +128,11 @@ function answerDraw(
   // counted may exceed the request's own maximum, which the provider keeps to.
   const before = { ...hold, demand: { ...demand, outputMax: null } };
   const { output, cap } = allow(limits, before, total);
+  // What all hosts leave; judged, as the line above, while the request holds nothing.
+  const most = cap === null ? output : allow(unclaimed(limits), before, total).output;
   peer.leases.set(id, { ...held, hold: holdOn(limits, { ...hold, demand, output }) });
-  const mayClaim = turn !== null && cap !== null && wantMore(limits, before, total, nowMs);
+  const mayClaim = turn !== null && most > output;
+  if (mayClaim) wantMore(state, limits, most - output, nowMs);
   const waits = mayClaim && turn.isUnsure && !turn.willTimeOut;
   turn?.end();
   const isParked =
@@ -143,22 +147,20 @@ function answerDraw(
   peer.send({ kind: "drawn", id, total: output, cap: words });
 }
 
-/** Wants a larger claim to caps that hosts share. False: they leave no more. */
+/** Wants to claim so much more output of caps that hosts share. */
 function wantMore(
+  { budgets }: DaemonState,
   limits: readonly HardLimit[],
-  before: Pick<LeaseHold, "demand" | "charged" | "output">,
-  total: number,
+  output: number,
   nowMs: number,
-): boolean {
-  const { output } = allow(unclaimed(limits), before, total);
-  if (output <= before.output) return false;
+): void {
   for (const limit of limits) {
-    if (!(limit.of instanceof Counter)) continue;
-    const want = Math.max(1, outputAmount(limit, output - before.output));
-    const held = limit.held.of(limit.child);
-    shareOf(limit.of)?.waitOfClaim(limit.of.window, { held, need: want, want }, nowMs);
+    const { of } = limit;
+    const want = Math.max(1, outputAmount(limit, output));
+    const needs = { held: limit.held.of(limit.child), need: want, want };
+    if (of instanceof Counter) shareOf(of)?.waitOfClaim(of.window, needs, nowMs);
+    else wantClaim(budgets, of, needs, nowMs);
   }
-  return true;
 }
 
 function breachOf(

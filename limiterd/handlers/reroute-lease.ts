@@ -108,7 +108,7 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
   const { lease: holding, allowance } =
     atTarget === null
       ? { lease: moved, allowance: undefined }
-      : holdFirst(state, moved, atTarget, nowMs);
+      : holdFirst(state, moved, atTarget, { nowMs, final });
   peer.leases.set(lease, holding);
   const index = asked.targets.indexOf(chosen);
   peer.send({

@@ -252,8 +252,10 @@ export function allow(
   let cap: HardLimit | null = null;
   for (const limit of limits) {
     const isAlone = limit.held.of(limit.child) === 0;
-    const room = charged.before + charged.output + roomOn(limit, uncharged(demand, charged));
-    output = Math.min(output, room, isStreamed ? chunkTo(room, before) : wholeTo(room, isAlone));
+    const used = charged.before + charged.output;
+    const room = used + roomOn(limit, uncharged(demand, charged));
+    const ofAll = used + roomOn({ ...limit, claimed: limit.left }, uncharged(demand, charged));
+    output = Math.min(output, room, isStreamed ? chunkTo(ofAll, before) : wholeTo(ofAll, isAlone));
     if (room < least) {
       least = room;
       cap = limit;

@@ -12,12 +12,16 @@ import type { ClusterFailureMode } from "../../shared/cluster/cluster-config.js"
  */
 type Purpose = "look" | "ask" | "decide";
 
-/** A counter that may lack what a judgement needs. */
-interface Unsure {
+/** What a host has of a counter or an account, which may lack what a judgement needs. */
+export interface Unsure {
   /** Whether there is no fresh answer of the engine. */
   readonly isUnknown: boolean;
   /** Whether the engine will grant nothing before a waiting request times out. */
   readonly willTimeOut: boolean;
+  /** Requests that wait for an answer. */
+  waiting: number;
+  /** Asks the engine soon. */
+  ask(): void;
 }
 
 export class ClusterTurn<Share extends Unsure = Unsure> {
@@ -38,8 +42,8 @@ export class ClusterTurn<Share extends Unsure = Unsure> {
    */
   settledAtMonoMs = 0;
   purpose: Purpose = "look";
-  /** The shares that lacked what this judgement needed, once for each need. */
-  readonly lacking: Share[] = [];
+  /** What lacked something that this judgement needed, once for each need. */
+  readonly lacking: Unsure[] = [];
   /** The shares that an explanation has used and that have no fresh answer. */
   readonly looked = new Set<Share>();
 
@@ -69,7 +73,7 @@ export class ClusterTurn<Share extends Unsure = Unsure> {
 
   /** Whether waiting for the engine would not help this judgement. */
   get willTimeOut(): boolean {
-    return this.purpose === "decide" || this.lacking.some((share) => share.willTimeOut);
+    return this.purpose === "decide" || this.lacking.some((each) => each.willTimeOut);
   }
 
   /**
@@ -78,6 +82,6 @@ export class ClusterTurn<Share extends Unsure = Unsure> {
    */
   get isUnsure(): boolean {
     if (this.purpose === "look" || this.lacking.length === 0) return false;
-    return this.purpose === "ask" || this.lacking.some((share) => share.isUnknown);
+    return this.purpose === "ask" || this.lacking.some((each) => each.isUnknown);
   }
 }

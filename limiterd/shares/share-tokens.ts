@@ -11,6 +11,7 @@ import type { CounterTotals } from "../cluster/shared-limits.js";
 import type { Rule } from "../counters/counter.js";
 import { slidingTokens, type Window } from "../counters/window.js";
 import { isHard } from "../rules/hard-limits.js";
+import { Advance } from "./advance.js";
 import { CapDistance } from "./cap-distance.js";
 
 const none: Halves = { window: 0, current: 0, previous: 0 };
@@ -24,9 +25,6 @@ interface ClaimTime {
   /** The daemon stops: nothing is claimed in advance. */
   readonly isLast: boolean;
 }
-
-/** How long an advance that isn't needed is kept, in ms. */
-const advanceKeptMs = 1000;
 
 type TokenRule = Pick<Rule, "periodMs" | "definition" | "measure" | "wouldRefuse" | "held">;
 
@@ -47,15 +45,9 @@ export class ShareTokens {
   readonly #distance: CapDistance;
   /** This host's claim to a hard cap, as confirmed by the engine. */
   #claimed: Halves = none;
-  /** The part of the last claim that was neither used nor held, and since when it is so large. */
-  #ahead = 0;
-  #aheadSinceMonoMs = Number.NEGATIVE_INFINITY;
+  readonly #advance = new Advance();
   /** What was held at the last report. */
   #reportedHeld = 0;
-  /** What a request lacks of the claim. */
-  #wanted = 0;
-  /** Whether more than half of the advance is used. */
-  #isLow = false;
   /** What other hosts leave of the cap, by the last answer; null before it. */
   #available: number | null = null;
 
@@ -86,7 +78,7 @@ export class ShareTokens {
   }
 
   get isUnsent(): boolean {
-    return this.#unsent > 0 || this.#ahead > 0 || this.#held !== this.#reportedHeld;
+    return this.#unsent > 0 || this.#advance.amount > 0 || this.#held !== this.#reportedHeld;
   }
 
   /** What running requests of this host hold. */
@@ -100,19 +92,17 @@ export class ShareTokens {
     const used = this.#halvesOf(own);
     if (!isHard(this.#rule)) {
       this.#claimed = none;
-      this.#ahead = 0;
+      this.#advance.clear();
       this.#reportedHeld = 0;
       return used;
     }
     const held = this.#held;
-    this.#ahead = this.#aheadOf(own, held, time);
+    const ahead = this.#aheadOf(own, held, time);
     this.#reportedHeld = held;
-    this.#wanted = 0;
-    this.#isLow = false;
     const { periodMs } = this.#rule;
     const window = Math.max(used.window, Math.floor((time.engineMs ?? 0) / periodMs));
     const { current, previous } = rollHalves(used, window);
-    const claim = { window, current: addCount(current, held + this.#ahead), previous };
+    const claim = { window, current: addCount(current, held + ahead), previous };
     const claimed = rollHalves(this.#claimed, window);
     this.#claimed = {
       window,
@@ -122,27 +112,17 @@ export class ShareTokens {
     return claim;
   }
 
-  /**
-   * How much to claim in advance: what a request lacks, and twice as much each time that half of it
-   * was used; but no more than this host's part of half of what is left.
-   */
   #aheadOf(own: Window, held: number, { monoMs, engineMs, hosts, isLast }: ClaimTime): number {
-    if (isLast) return 0;
-    let ahead = this.#ahead;
-    if (this.#wanted > 0 || this.#isLow) {
-      ahead = Math.max(this.#wanted, 2 * ahead);
-      this.#aheadSinceMonoMs = monoMs;
-    } else if (monoMs - this.#aheadSinceMonoMs >= advanceKeptMs) {
-      const spare = engineMs === null ? 0 : this.leftOfClaim(own, engineMs) - held;
-      ahead = spare >= ahead ? 0 : Math.ceil(ahead / 2);
-      this.#aheadSinceMonoMs = monoMs;
+    if (isLast) {
+      this.#advance.clear();
+      return 0;
     }
-    if (this.#available === null || engineMs === null) return Math.min(ahead, this.#wanted);
-    const left = Math.max(
-      0,
-      this.#available - this.#estimate(this.#halvesOf(own), engineMs) - held,
-    );
-    return Math.min(ahead, Math.max(Math.min(this.#wanted, left), Math.floor(left / (2 * hosts))));
+    const spare = engineMs === null ? 0 : this.leftOfClaim(own, engineMs) - held;
+    const left =
+      this.#available === null || engineMs === null
+        ? null
+        : this.#available - this.#estimate(this.#halvesOf(own), engineMs) - held;
+    return this.#advance.next({ monoMs, hosts, spare, left });
   }
 
   /** What this host may still use of its claim, including what is held. */
@@ -153,14 +133,12 @@ export class ShareTokens {
 
   /** Whether more should be claimed before it is needed. */
   isClaimLow(own: Window, engineMs: number): boolean {
-    if (2 * (this.leftOfClaim(own, engineMs) - this.#held) >= this.#ahead) return false;
-    this.#isLow = true;
-    return true;
+    return this.#advance.isLow(this.leftOfClaim(own, engineMs) - this.#held);
   }
 
   /** Makes the next report claim so much beside what is held. */
   want(amount: number): void {
-    this.#wanted = Math.max(this.#wanted, amount);
+    this.#advance.want(amount);
   }
 
   /** Notes an answer, which confirms the claim. Call after `seen`. */
@@ -249,7 +227,7 @@ export class ShareTokens {
     this.#reported = none;
     this.#waitingMax = 0;
     this.#claimed = none;
-    this.#ahead = 0;
+    this.#advance.clear();
     this.#available = null;
     this.#distance.clear();
   }

@@ -72,7 +72,6 @@ export class Share implements CounterShare {
   #cap = never;
   /** Whether a change must be reported to the engine soon, or no answer has confirmed one. */
   #isUrgent = false;
-  /** Requests that wait for an answer. */
   waiting = 0;
 
   constructor({ rule, child, own, turn, need, generation }: ShareOptions) {
@@ -101,6 +100,10 @@ export class Share implements CounterShare {
   get #settlingMs(): number {
     const { monoMs, settlingMs } = this.#turn;
     return Math.max(settlingMs, this.#settledAtMonoMs - monoMs);
+  }
+
+  ask(): void {
+    this.#need(this);
   }
 
   /** Whether a question would repeat the last answer and grant nothing. */

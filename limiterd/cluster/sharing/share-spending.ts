@@ -42,6 +42,8 @@ export function shareSpending(state: DaemonState, ports: SpendingPorts): () => P
     book: state.budgets,
     board: createSpendBoard(engine.commands, ports),
     isLoading: () => state.accountsLoading,
+    shares: state.shares,
+    isRestoring: () => state.expectedProxies !== null,
   });
   state.budgets.others = spend;
   const publisher = state.settings.usageEnabled ? shareUsage(state, ports) : null;
@@ -61,7 +63,7 @@ export function shareSpending(state: DaemonState, ports: SpendingPorts): () => P
   return async () => {
     for (const end of ends) end();
     // Each question ends within a second. After the first unanswered one, no other follows.
-    if ((await spend.tick()) && !spend.isSent) await spend.tick();
+    await spend.stop();
     await publisher?.tick();
   };
 }

@@ -4,21 +4,34 @@
  * last known figures and never wait.
  */
 
+import type { PicoUsd } from "../../../shared/domain/money.js";
 import { accountsPerTick } from "../../bounds.js";
 import {
   type Account,
   type Budget,
   freshAccount,
   type KnownSpend,
+  knownChildOf,
   type OtherHosts,
 } from "../../budgets/budget-account.js";
 import type { BudgetBook } from "../../budgets/budget-book.js";
+import { leftBesideClaims } from "../../budgets/judge-budgets.js";
 import type { PeriodSpend } from "../../budgets/spend.js";
 import { spendKey } from "../../budgets/stored-budget.js";
+import type { ShareSync } from "../../shares/sync/share-sync.js";
 import { EngineAwayError } from "../engine/engine.js";
+import { type AccountClaim, AccountClaims } from "./account-claims.js";
 import { graceMs, type Known, KnownAccounts } from "./known-accounts.js";
 import type { SpendAnswer, SpendBoard, SpendQuestion } from "./spend-board.js";
-import { addRows, atLeast, periodsInRow, rowText } from "./spend-row.js";
+import {
+  addRows,
+  atLeast,
+  claimField,
+  claimsInFields,
+  claimText,
+  periodsInRow,
+  rowText,
+} from "./spend-row.js";
 
 /**
  * Interval of ticks, in ms: a host reports its spend within this time and the others read it within
@@ -44,6 +57,8 @@ interface OpenQuestion extends SpendQuestion {
   /** The account that the question reports; repeated if the question fails. */
   readonly reported: Account | null;
   readonly known: Known | null;
+  /** The claim that the question reports. */
+  readonly claim: AccountClaim | null;
 }
 
 interface SpendPorts {
@@ -57,6 +72,10 @@ interface SpendPorts {
   after(ms: number, run: () => void): void;
   /** Whether accounts are still being read from the store. */
   isLoading(): boolean;
+  /** Where requests wait for a claim to be confirmed; null: hosts claim nothing. */
+  readonly shares: Pick<ShareSync, "turn" | "claimAsked" | "claimsAnswered"> | null;
+  /** Whether proxies haven't reported yet what their requests hold, after a restart. */
+  isRestoring(): boolean;
   /**
    * Called when the engine refuses to write or read an account; `reason` is a sentence for the log.
    */
@@ -69,6 +88,12 @@ export class SpendExchange implements OtherHosts {
   readonly #unsent = new Map<string, Account>();
   #walk: Iterator<Account> | null = null;
   #running: Promise<boolean> | null = null;
+  readonly claims: AccountClaims | null;
+  /** The claims to ask about soon. */
+  readonly #claiming = new Set<AccountClaim>();
+  /** Whether the engine didn't answer the last time. */
+  #isAway = false;
+  #isStopping = false;
 
   constructor(ports: SpendPorts) {
     this.#ports = ports;
@@ -77,7 +102,24 @@ export class SpendExchange implements OtherHosts {
       nowMs: () => ports.nowMs(),
       onNew: () => ports.after(soonMs, () => void this.#askNew()),
     });
+    const { shares, book } = ports;
+    this.claims =
+      shares === null
+        ? null
+        : new AccountClaims({
+            turn: shares.turn,
+            monoMs: () => ports.monoMs(),
+            isAway: () => this.#isAway,
+            ask: (claim) => this.#claimSoon(claim),
+            left: (account) => leftBesideClaims(book, account, ports.nowMs()),
+          });
     this.tellAll();
+  }
+
+  /** Reports everything for the last time, within about two seconds. Claims nothing from now on. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    if ((await this.tick()) && !this.#isSent) await this.tick();
   }
 
   /** Call each half second. Resolves with false if the engine didn't answer. */
@@ -111,6 +153,7 @@ export class SpendExchange implements OtherHosts {
   }
 
   readonly peek: KnownSpend = {
+    claims: null,
     spentIn: (account, startMs) => periodAt(this.peek.periodsOf(account), startMs),
     periodsOf: (account) =>
       countedPeriods(account, this.#accounts.find(spendKey(account.budget.id, account.child))),
@@ -121,12 +164,19 @@ export class SpendExchange implements OtherHosts {
     return readAtMs === null ? null : this.#ports.monoMs() - readAtMs;
   }
 
-  charged(account: Account): void {
+  charged(account: Account, cost: PicoUsd): void {
+    const name = spendKey(account.budget.id, account.child);
+    this.claims?.find(name)?.charged(cost);
+    this.#unsent.set(name, account);
+  }
+
+  #tell(account: Account): void {
     this.#unsent.set(spendKey(account.budget.id, account.child), account);
   }
 
   lookedUp(budget: Budget): void {
-    if (budget.own !== null) this.charged(budget.own);
+    this.claims?.clear(budget);
+    if (budget.own !== null) this.#tell(budget.own);
     else this.tellAll();
   }
 
@@ -136,7 +186,7 @@ export class SpendExchange implements OtherHosts {
   }
 
   /** Whether the engine has everything that was spent here. */
-  get isSent(): boolean {
+  get #isSent(): boolean {
     return this.#unsent.size === 0 && this.#walk === null;
   }
 
@@ -144,10 +194,12 @@ export class SpendExchange implements OtherHosts {
   #takeQuestions(max: number): OpenQuestion[] {
     this.#accounts.tick();
     this.#walkOn();
+    for (const claim of this.claims?.takeUnsent() ?? []) this.#tell(accountOf(claim));
     const questions: OpenQuestion[] = [];
     const names = new Set<string>();
     for (const [name, account] of this.#unsent) {
       if (questions.length >= max) return questions;
+      if (!this.#mayTell(account)) continue;
       this.#unsent.delete(name);
       names.add(name);
       questions.push(this.#question(this.#accounts.find(name), account));
@@ -157,6 +209,33 @@ export class SpendExchange implements OtherHosts {
     return questions;
   }
 
+  /**
+   * At most one report of an account with a claim is pending; and a report without what running
+   * requests hold would leave it to other hosts.
+   */
+  #mayTell({ budget, child }: Account): boolean {
+    if (budget.definition.hold === undefined || this.claims === null) return true;
+    if (this.#ports.isRestoring()) return false;
+    return this.claims.find(spendKey(budget.id, child))?.isAsked !== true;
+  }
+
+  #claimSoon(claim: AccountClaim): void {
+    if (this.#claiming.size === 0) this.#ports.after(0, () => void this.#askClaims());
+    this.#claiming.add(claim);
+  }
+
+  #askClaims(): Promise<boolean> {
+    const questions: OpenQuestion[] = [];
+    for (const claim of this.#claiming) {
+      const account = accountOf(claim);
+      if (!this.#mayTell(account)) continue;
+      this.#unsent.delete(claim.name);
+      questions.push(this.#question(this.#accounts.need(account), account));
+    }
+    this.#claiming.clear();
+    return this.#ask(questions);
+  }
+
   /** `sentAtMs`: on the monotonic clock, before the questions were sent. */
   #take(
     questions: readonly OpenQuestion[],
@@ -164,15 +243,21 @@ export class SpendExchange implements OtherHosts {
     sentAtMs: number,
   ): void {
     for (const [i, question] of questions.entries()) {
-      const { known, resetAtMs, generation } = question;
+      const { known, resetAtMs, generation, account } = question;
       const answer = answers[i]!;
       if (!answer.ok) {
         this.#failed([question]);
         this.#ports.onRefused(answer.reason);
         continue;
       }
+      const claim = this.claims?.find(account);
+      if (claim !== undefined) {
+        const claims = claimsInFields(answer.fields);
+        claims.delete(this.#ports.host);
+        claim.seen(claims);
+      }
       if (known === null || (known.readAtMs !== null && known.readAtMs > sentAtMs)) continue;
-      const others = [...answer.rows].flatMap(([host, text]) =>
+      const others = [...answer.fields].flatMap(([host, text]) =>
         host === this.#ports.host ? [] : [periodsInRow(text, resetAtMs) ?? []],
       );
       const sums = addRows(others);
@@ -180,11 +265,17 @@ export class SpendExchange implements OtherHosts {
       known.generation = generation;
       known.readAtMs = sentAtMs;
     }
+    const claims = questions.flatMap(({ claim }) => claim ?? []);
+    for (const claim of claims) claim.ended(true);
+    this.#ports.shares?.claimsAnswered(claims);
   }
 
   /** The engine didn't answer and may have lost the report: repeat it. */
   #failed(questions: readonly OpenQuestion[]): void {
-    for (const { reported } of questions) if (reported !== null) this.charged(reported);
+    for (const { reported, claim } of questions) {
+      if (reported !== null) this.#tell(reported);
+      claim?.ended(false);
+    }
   }
 
   #question(known: Known | null, reported: Account | null): OpenQuestion {
@@ -192,15 +283,37 @@ export class SpendExchange implements OtherHosts {
     const budget = reported?.budget ?? known!.budget;
     const { resetAtMs, generation } = budget;
     const now = nowMs();
+    const account = reported === null ? known!.account : spendKey(budget.id, reported.child);
+    const isClaimed = reported !== null && budget.definition.hold !== undefined;
+    const claim = (isClaimed ? this.claims?.find(account) : null) ?? null;
+    if (claim !== null) this.#ports.shares?.claimAsked(claim);
     return {
-      account: reported === null ? known!.account : spendKey(budget.id, reported.child),
-      row: reported === null ? null : rowText(resetAtMs, freshAccount(reported).spends),
+      account,
+      fields: reported === null ? null : this.#fields(reported, claim, isClaimed),
       keepMs: Math.max(0, book.countsUntil(budget, now) - now) + graceMs,
       resetAtMs,
       generation,
       reported,
       known,
+      claim,
     };
+  }
+
+  #fields(
+    account: Account,
+    claim: AccountClaim | null,
+    isClaimed: boolean,
+  ): Readonly<Record<string, string>> {
+    const { host, book, nowMs } = this.#ports;
+    const { budget, child } = account;
+    const row = rowText(budget.resetAtMs, freshAccount(account).spends);
+    if (!isClaimed) return { [host]: row };
+    const { startMs } = book.boundsOf(budget, nowMs());
+    const claimed = claim?.report(account, { startMs, isLast: this.#isStopping }) ?? {
+      startMs,
+      amount: budget.held?.of(child) ?? 0,
+    };
+    return { [host]: row, [claimField(host)]: claimText(claimed) };
   }
 
   #walkOn(): void {
@@ -211,7 +324,7 @@ export class SpendExchange implements OtherHosts {
         this.#walk = null;
         return;
       }
-      if (next.value.spends.some(({ requests }) => requests > 0)) this.charged(next.value);
+      if (next.value.spends.some(({ requests }) => requests > 0)) this.#tell(next.value);
     }
   }
 
@@ -227,15 +340,24 @@ export class SpendExchange implements OtherHosts {
       const some = questions.slice(i, i + perQuestion);
       const sentAtMs = monoMs();
       try {
-        this.#take(some, await board.exchange(some), sentAtMs);
+        const answers = await board.exchange(some);
+        this.#isAway = false;
+        this.#take(some, answers, sentAtMs);
       } catch (error) {
-        this.#failed(questions.slice(i));
+        const unanswered = questions.slice(i);
+        this.#failed(unanswered);
         if (!(error instanceof EngineAwayError)) throw error;
+        this.#isAway = true;
+        this.#ports.shares?.claimsAnswered(unanswered.flatMap(({ claim }) => claim ?? []));
         return false;
       }
     }
     return true;
   }
+}
+
+function accountOf({ budget, child }: AccountClaim): Account {
+  return budget.own ?? knownChildOf(budget, child);
 }
 
 function periodAt(periods: readonly PeriodSpend[], startMs: number): PeriodSpend | null {

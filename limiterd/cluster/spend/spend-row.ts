@@ -6,6 +6,7 @@ import { isCount } from "../../../shared/checked.js";
 import { addSum, compareSums, emptySum, type MoneySum } from "../../../shared/domain/money.js";
 import type { PeriodSpend, Spends } from "../../budgets/spend.js";
 import { slicesMax } from "../../budgets/spend.js";
+import type { Claimed } from "./account-claims.js";
 
 /**
  * `reset;start,dollars,requests;…`: the moment of the budget's last reset (0: never), and each
@@ -16,6 +17,34 @@ export function rowText(resetAtMs: number | null, spends: Spends): string {
     resetAtMs ?? 0,
     ...spends.map(({ startMs, spent, requests }) => [startMs, sumText(spent), requests].join(",")),
   ].join(";");
+}
+
+/** The field of a host's claim, beside its row; hosts of earlier releases pass it over. */
+export function claimField(host: string): string {
+  return `${claimPrefix}${host}`;
+}
+
+const claimPrefix = "claim:";
+
+/** `start,dollars`: when the running period began, and what is claimed in it. */
+export function claimText({ startMs, amount }: Claimed): string {
+  const microUsd = Math.floor(amount / 1_000_000);
+  const picoUsd = Math.floor(amount % 1_000_000);
+  return [startMs, sumText({ microUsd, picoUsd })].join(",");
+}
+
+/** The claims among the fields of an account, by host; without those that aren't one. */
+export function claimsInFields(fields: ReadonlyMap<string, string>): Map<string, Claimed> {
+  const claims = new Map<string, Claimed>();
+  for (const [field, text] of fields) {
+    if (!field.startsWith(claimPrefix)) continue;
+    const [start = "", dollars = "", more] = text.split(",");
+    const sum = sumFromText(dollars);
+    if (!/^-?\d{1,16}$/.test(start) || sum === null || more !== undefined) continue;
+    const amount = sum.microUsd * 1_000_000 + sum.picoUsd;
+    claims.set(field.slice(claimPrefix.length), { startMs: Number(start), amount });
+  }
+  return claims;
 }
 
 /** US dollars with twelve decimals: every pico-dollar. */

@@ -1,16 +1,17 @@
 /**
- * Requests that wait for the engine's answers about some counters. Each is judged again when all of
- * these are answered, or when its time is up. A waiting request holds no slots or units.
+ * Requests that wait for the engine's answers about some counters or accounts. Each is judged again
+ * when all of these are answered, or when its time is up. A waiting request holds no slots or
+ * units.
  */
 
 import { parkedMax, parkedMs, roundsMax } from "../../bounds.js";
-import type { Share } from "../share.js";
+import type { Unsure } from "../cluster-turn.js";
 
 /** Judges a request that has waited; `final`: it can't wait again. */
 export type JudgeAgain = (final: boolean) => void;
 
 interface Parked {
-  readonly shares: readonly Share[];
+  readonly shares: readonly Unsure[];
   readonly judgeAgain: JudgeAgain;
   readonly atMonoMs: number;
   readonly round: number;
@@ -21,8 +22,8 @@ interface Parked {
 export class ParkedRequests {
   readonly #parked = new Set<Parked>();
   /** By share: the requests that wait for the next question, and for the pending one. */
-  readonly #next = new Map<Share, Parked[]>();
-  readonly #asked = new Map<Share, Parked[]>();
+  readonly #next = new Map<Unsure, Parked[]>();
+  readonly #asked = new Map<Unsure, Parked[]>();
   /** The request that is being judged again. */
   #current: Parked | null = null;
 
@@ -35,7 +36,7 @@ export class ParkedRequests {
   }
 
   /** Parks a request. If it is the one that is being judged again, keeps its time and round. */
-  park(shares: Iterable<Share>, monoMs: number, judgeAgain: JudgeAgain): void {
+  park(shares: Iterable<Unsure>, monoMs: number, judgeAgain: JudgeAgain): void {
     const unique = [...new Set(shares)];
     const parked = {
       shares: unique,
@@ -53,8 +54,13 @@ export class ParkedRequests {
     }
   }
 
+  /** Whether requests wait for the next question about it. */
+  isAwaited(share: Unsure): boolean {
+    return this.#next.has(share);
+  }
+
   /** Call when a question about a share is sent. */
-  sent(share: Share): void {
+  sent(share: Unsure): void {
     const waiting = this.#next.get(share);
     if (waiting === undefined) return;
     this.#next.delete(share);
@@ -65,7 +71,7 @@ export class ParkedRequests {
    * Call when the questions about these shares are answered: judges the requests that waited for
    * them.
    */
-  ended(shares: Iterable<Share>, monoMs: number): void {
+  ended(shares: Iterable<Unsure>, monoMs: number): void {
     const ready = new Set<Parked>();
     for (const share of shares) {
       for (const parked of this.#asked.get(share) ?? []) {

@@ -18,7 +18,7 @@ import type { SharedLimits, SyncQuestion, SyncReply } from "../../cluster/shared
 import type { Counter, Rule } from "../../counters/counter.js";
 import type { CounterShare, RuleShares, Window } from "../../counters/window.js";
 import { isHard } from "../../rules/hard-limits.js";
-import type { ClusterTurn } from "../cluster-turn.js";
+import type { ClusterTurn, Unsure } from "../cluster-turn.js";
 import { type OwnCounts, Share } from "../share.js";
 import { type JudgeAgain, ParkedRequests } from "./parked-requests.js";
 
@@ -185,7 +185,7 @@ export class ShareSync {
     }
     const { lacking, monoMs } = this.turn;
     this.#parked.park(lacking, monoMs, judgeAgain);
-    for (const share of lacking) this.need(share);
+    for (const each of lacking) each.ask();
     this.counts.parked++;
     this.#expireLater.begin();
     return true;
@@ -194,7 +194,23 @@ export class ShareSync {
   /** Counts a refusal while the engine is away; its shares are due once the engine is back. */
   refusedAway(): void {
     this.counts.refusedAway++;
-    for (const share of this.turn.lacking) this.need(share);
+    for (const each of this.turn.lacking) each.ask();
+  }
+
+  /** Call when a question about a claim to a budget is sent. */
+  claimAsked(claim: Unsure): void {
+    this.#parked.sent(claim);
+  }
+
+  /**
+   * Call when such questions have ended: judges the requests that waited for them. Others may wait
+   * for the next ones: asks for these.
+   */
+  claimsAnswered(claims: readonly Unsure[]): void {
+    if (this.#stopped || claims.length === 0) return;
+    this.enter();
+    this.#parked.ended(claims, this.turn.monoMs);
+    for (const claim of claims) if (this.#parked.isAwaited(claim)) claim.ask();
   }
 
   /**
@@ -317,7 +333,7 @@ export class ShareSync {
       batch.map(([share]) => share),
       receivedMonoMs,
     );
-    for (const [share] of batch) if (share.waiting > 0) this.need(share);
+    for (const [share] of batch) if (this.#parked.isAwaited(share)) this.need(share);
   }
 
   #unanswered(batch: readonly SentQuestion[]): void {

@@ -152,12 +152,13 @@ t.test(
       void asked.push(Array.from(accounts, ({ subject }) => subject));
     const followed = new Set<string>();
     daemon.state.budgets.others = {
+      claims: null,
       spentIn: ({ subject }) => {
         followed.add(subject);
         return null;
       },
       periodsOf: () => [],
-      peek: { spentIn: () => null, periodsOf: () => [] },
+      peek: { claims: null, spentIn: () => null, periodsOf: () => [] },
       seenAgeMs: () => null,
       refresh,
       charged: () => {},

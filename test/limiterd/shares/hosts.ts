@@ -2,18 +2,23 @@
  * Several hosts in one process, for tests: daemons in memory that share one engine, which is its
  * twin. Time is virtual: nothing happens but by `pass`.
  */
+import { EngineAwayError } from "../../../limiterd/cluster/engine/engine.js";
 import type { SharedLimits } from "../../../limiterd/cluster/shared-limits.js";
+import { SpendExchange, spendTickMs } from "../../../limiterd/cluster/spend/exchange-spend.js";
+import { createSpendBoard } from "../../../limiterd/cluster/spend/spend-board.js";
 import { restateBook } from "../../../limiterd/shares/sync/restate-book.js";
 import { shareCounters } from "../../../limiterd/shares/sync/share-counters.js";
 import type { ShareSync } from "../../../limiterd/shares/sync/share-sync.js";
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
 import type { WaitLimits } from "../../../shared/config/config.js";
+import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import {
   type CounterTwin,
   createCounterTwin,
   createTwinLimits,
 } from "../../support/cluster/counter-twin.js";
+import { createFakeEngine, type FakeEngine } from "../../support/cluster/fake-engine.js";
 import { startDaemon, type TestDaemon, type TestPeer } from "../in-memory-daemon.js";
 
 export const beginMs = 1_767_225_600_000;
@@ -69,6 +74,8 @@ export interface Host {
 export interface Hosts {
   readonly time: VirtualTime;
   readonly twin: CounterTwin;
+  /** What has the spend of budgets. */
+  readonly engine: FakeEngine;
   readonly all: readonly Host[];
   /** Questions that the engine was asked. */
   asked: number;
@@ -84,13 +91,20 @@ export interface HostOptions {
   readonly failureMode?: ClusterFailureMode;
   readonly startMs?: number;
   readonly waiting?: WaitLimits;
+  readonly budgets?: readonly BudgetDefinition[];
 }
 
 const noWaiting: WaitLimits = { maxMs: 0, defaultMs: 0, paths: [] };
 
 export function startHosts(
   rules: readonly RuleDefinition[],
-  { count = 2, failureMode = "closed", startMs = beginMs, waiting = noWaiting }: HostOptions = {},
+  {
+    count = 2,
+    failureMode = "closed",
+    startMs = beginMs,
+    waiting = noWaiting,
+    budgets = [],
+  }: HostOptions = {},
 ): Hosts {
   const time = new VirtualTime();
   const twin = createCounterTwin();
@@ -100,6 +114,7 @@ export function startHosts(
   const hosts: Hosts = {
     time,
     twin,
+    engine: createFakeEngine(startMs),
     all,
     asked: 0,
     wallMs: () => stoppedMs ?? Math.floor(aheadMs + time.nowMs),
@@ -115,7 +130,7 @@ export function startHosts(
     },
   };
   for (let i = 0; i < count; i++)
-    all.push(startHost(hosts, rules, { index: i, count, failureMode, waiting }));
+    all.push(startHost(hosts, rules, { index: i, count, failureMode, waiting, budgets }));
   return hosts;
 }
 
@@ -127,11 +142,12 @@ function startHost(
     count,
     failureMode,
     waiting,
+    budgets,
   }: Required<Omit<HostOptions, "startMs">> & { readonly index: number },
 ): Host {
   const { time, twin } = hosts;
   const nowMs = (): number => hosts.wallMs();
-  const daemon = startDaemon(rules, { nowMs: nowMs(), waiting });
+  const daemon = startDaemon(rules, { nowMs: nowMs(), waiting, budgets });
   const id = `host-${index + 1}`;
   const engine = createTwinLimits(twin, { hostId: id, start: 1 }, nowMs);
   const shared: SharedLimits = {
@@ -177,5 +193,38 @@ function startHost(
     answerMs: 0,
     generation: 0,
   };
+  if (budgets.length > 0) shareBudgets(hosts, host);
   return host;
+}
+
+/** Its spend is exchanged as that of a host with an engine. */
+function shareBudgets({ time, engine, wallMs }: Hosts, host: Host): void {
+  const { state } = host.daemon;
+  const board = createSpendBoard(engine.connect().commands, { clusterName: "sluice" });
+  const spend = new SpendExchange({
+    ...{ book: state.budgets, host: host.id, nowMs: wallMs, monoMs: () => time.nowMs },
+    board: {
+      async exchange(questions) {
+        if (host.cutOff) throw new EngineAwayError("cut off");
+        if (host.isSlow) return await new Promise(() => {});
+        const answers = await board.exchange(questions);
+        if (host.answerMs > 0)
+          await new Promise<void>((resolve) => time.schedule(host.answerMs, resolve));
+        return answers;
+      },
+    },
+    after: (ms, run) => time.schedule(ms, run),
+    isLoading: () => state.accountsLoading,
+    shares: state.shares,
+    isRestoring: () => state.expectedProxies !== null,
+    onRefused(reason) {
+      throw new Error(reason);
+    },
+  });
+  state.budgets.others = spend;
+  const tick = (): void => {
+    void spend.tick();
+    time.schedule(spendTickMs, tick);
+  };
+  time.schedule(spendTickMs, tick);
 }

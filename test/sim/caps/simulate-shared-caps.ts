@@ -6,6 +6,7 @@
  * Invariant, after each event: what all hosts have used is within each cap, also what no settle has
  * charged yet. At rest no host claims anything. Then small requests fill the cap.
  */
+import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { Lease, Metered } from "../../../shared/wire/message-to-daemon.js";
@@ -42,6 +43,7 @@ class SharedHistory {
   hash = 0;
   readonly #tokens: number;
   readonly #cost: number;
+  readonly #amount: number;
   readonly #read = new Map<Host, number>();
   readonly #running = new Map<string, Running>();
   #id = 1;
@@ -55,6 +57,7 @@ class SharedHistory {
     this.random = createRandom(seed);
     this.#tokens = this.random.int(20_000, 200_000);
     this.#cost = this.random.int(20, 200) / 100;
+    this.#amount = this.random.int(20, 200) / 100;
     const of = {
       ...({ scope: "user_path", subject: "/", periodSeconds: 86_400, perChild: false } as const),
       ...({ maxRequests: null, hold: "hard" } as const),
@@ -63,7 +66,12 @@ class SharedHistory {
       { ...of, maxTokens: this.#tokens },
       { ...of, periodSeconds: 86_399, maxTokens: null, measureCaps: { cost: this.#cost } },
     ];
-    this.hosts = startHosts(rules, { count: this.random.int(2, 3) });
+    const budget: BudgetDefinition = {
+      ...({ scope: "user_path", subject: "/", periodSeconds: 86_400, perChild: false } as const),
+      ...{ amountUsd: this.#amount, hold: "hard" },
+      ...(this.random.chance(0.3) ? { rolling: true } : {}),
+    };
+    this.hosts = startHosts(rules, { count: this.random.int(2, 3), budgets: [budget] });
   }
 
   note(kind: string, detail = ""): void {
@@ -181,7 +189,9 @@ class SharedHistory {
       cost += costOf(input, output);
     }
     if (tokens > this.#tokens) throw new Violation(`${tokens} of ${this.#tokens} tokens used`);
-    if (cost > this.#cost * 1e12 + 1) throw new Violation(`${cost} of ${this.#cost * 1e12} used`);
+    for (const [name, dollars] of Object.entries({ rule: this.#cost, budget: this.#amount }))
+      if (cost > dollars * 1e12 + 1)
+        throw new Violation(`${name}: ${cost} of ${dollars * 1e12} used`);
   }
 
   async rest(): Promise<void> {
@@ -215,7 +225,8 @@ class SharedHistory {
       }
       await this.pass(this.#refused > 0 ? 1000 : 1);
     }
-    const ratio = Math.max(this.#usedTokens / this.#tokens, this.#usedCost / this.#cost / 1e12);
+    const cost = Math.min(this.#cost, this.#amount) * 1e12;
+    const ratio = Math.max(this.#usedTokens / this.#tokens, this.#usedCost / cost);
     if (ratio < 0.97) throw new Violation(`only ${ratio} of the fuller cap is used`);
     this.note("filled");
   }

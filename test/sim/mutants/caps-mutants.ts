@@ -6,6 +6,7 @@ const output = "limiterd/handlers/hold-output.js";
 const limits = "limiterd/rules/hard-limits.js";
 
 const tokens = "limiterd/shares/share-tokens.js";
+const claims = "limiterd/cluster/spend/account-claims.js";
 
 const ofOneHost = (
   [
@@ -59,7 +60,7 @@ const ofHosts = (
     {
       name: "a report leaves out what running requests hold",
       file: tokens,
-      find: "addCount(current, held + this.#ahead)",
+      find: "addCount(current, held + ahead)",
       put: "current",
     },
     {
@@ -68,7 +69,32 @@ const ofHosts = (
       find: "engineMs === null ? 0 : this.tokens.leftOfClaim(own, engineMs)",
       put: "Number.MAX_SAFE_INTEGER",
     },
+    {
+      name: "a claim to a budget leaves out what running requests hold",
+      file: claims,
+      find: "const amount = held + this.#advance.amount;",
+      put: "const amount = this.#advance.amount;",
+    },
+    {
+      name: "a host uses what it hasn't claimed of a budget",
+      file: claims,
+      find: "return Math.min(confirmed.upTo, this.#leastUpTo) - this.#used;",
+      put: "return Number.MAX_SAFE_INTEGER;",
+    },
+    {
+      name: "what other hosts claim of a budget isn't deducted",
+      file: claims,
+      find: "sum += amount;",
+      put: "",
+    },
+    {
+      name: "a lower claim to a budget isn't kept to until it is confirmed",
+      file: claims,
+      find: "this.#leastUpTo = Math.min(this.#leastUpTo, this.#asked.upTo);",
+      put: "",
+      often: false,
+    },
   ] as const
-).map((mutant) => ({ ...mutant, simulation: "shared-caps" as const, often: true }));
+).map((mutant) => ({ often: true, ...mutant, simulation: "shared-caps" as const }));
 
 export const capsMutants: readonly Mutant[] = [...ofOneHost, ...ofHosts];

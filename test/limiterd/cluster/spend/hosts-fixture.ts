@@ -67,10 +67,12 @@ export function join(
   const spend = new SpendExchange({
     book: daemon.state.budgets,
     host,
-    board: createSpendBoard(connection.commands, { clusterName: "sluice", host }),
+    board: createSpendBoard(connection.commands, { clusterName: "sluice" }),
     nowMs: () => daemon.nowMs,
     monoMs: () => cluster.monoMs,
     isLoading: () => daemon.state.accountsLoading,
+    shares: null,
+    isRestoring: () => daemon.state.expectedProxies !== null,
     onRefused: (reason) => void refused.push(reason),
     after: (_ms, run) => void timers.push(run),
   });

@@ -1,0 +1,263 @@
+/**
+ * The claims of this host to the amounts of hard budgets (`docs/several-hosts.md`, "Hard caps"). A
+ * host reports what its running requests hold, and an advance, beside what it has spent. It uses no
+ * more than its last claim that the engine has confirmed, and than the spend and claims of other
+ * hosts leave. So all hosts together stay within the amount, as `shares/share-tokens.ts` explains
+ * for tokens. Pure but for its ports. Not here: the exchange with the engine
+ * (`exchange-spend.ts`).
+ */
+import { freshMs, knownAccountsMax, parkedMs } from "../../bounds.js";
+import type { Account, Budget, BudgetClaims, CountedPart } from "../../budgets/budget-account.js";
+import { spendKey } from "../../budgets/stored-budget.js";
+import type { ClaimNeeds } from "../../counters/window.js";
+import { Advance } from "../../shares/advance.js";
+import type { ClusterTurn, Unsure } from "../../shares/cluster-turn.js";
+
+/** How long a claim of nothing is remembered, in ms. */
+const keptMs = 60_000;
+
+/** What a host claims beside its spend, in the period or slice that began at `startMs`. */
+export interface Claimed {
+  readonly startMs: number;
+  /** Pico-dollars. */
+  readonly amount: number;
+}
+
+interface ClaimPorts {
+  readonly turn: ClusterTurn;
+  monoMs(): number;
+  /** Whether the engine doesn't answer. */
+  isAway(): boolean;
+  /** Asks the engine soon. */
+  ask(claim: AccountClaim): void;
+  /** What the account has left beside the spend and the claims of all hosts. */
+  left(account: Account): number;
+}
+
+/** A claim that the engine has confirmed, or may have received. */
+interface Stated {
+  /** As `Claimed.startMs`. */
+  readonly startMs: number;
+  readonly generation: number;
+  /** How much may be spent here since the claim was made in memory. */
+  readonly upTo: number;
+  readonly held: number;
+}
+
+/** This host's claim to one account. */
+export class AccountClaim implements Unsure {
+  readonly budget: Budget;
+  readonly child: string;
+  readonly name: string;
+  waiting = 0;
+  readonly #ports: ClaimPorts;
+  readonly #advance = new Advance();
+  /** What was spent here since this claim was made in memory. */
+  #used = 0;
+  #confirmed: Stated | null = null;
+  /** What the engine may have received since the last confirmation: the least. */
+  #leastUpTo = Number.POSITIVE_INFINITY;
+  #asked: Stated | null = null;
+  #answeredMonoMs = Number.NEGATIVE_INFINITY;
+  #reportedHeld = 0;
+  #neededMonoMs: number;
+  /** The claims of the other hosts, by host. */
+  #others: ReadonlyMap<string, Claimed> = new Map();
+
+  constructor({ budget, child }: Account, ports: ClaimPorts) {
+    this.budget = budget;
+    this.child = child;
+    this.name = spendKey(budget.id, child);
+    this.#ports = ports;
+    this.#neededMonoMs = ports.monoMs();
+  }
+
+  /** Whether a question about it is pending: at most one is. */
+  get isAsked(): boolean {
+    return this.#asked !== null;
+  }
+
+  get #held(): number {
+    return this.budget.held?.of(this.child) ?? 0;
+  }
+
+  get #isFresh(): boolean {
+    return this.#ports.monoMs() - this.#answeredMonoMs <= freshMs;
+  }
+
+  get #settlingMs(): number {
+    return Math.max(0, this.#ports.turn.settledAtMonoMs - this.#ports.monoMs());
+  }
+
+  get isUnknown(): boolean {
+    return !this.#isFresh || this.#settlingMs > 0;
+  }
+
+  get willTimeOut(): boolean {
+    return this.#ports.isAway() || (this.#isFresh && this.#settlingMs > parkedMs);
+  }
+
+  /** The failure mode if it decides in place of the engine; as of a counter (`share.ts`). */
+  get #mode(): ClusterTurn["failureMode"] | null {
+    const { purpose, failureMode } = this.#ports.turn;
+    if (this.#ports.isAway()) return failureMode;
+    if (this.#settlingMs > 0) return purpose !== "ask" || this.#isFresh ? failureMode : null;
+    return purpose === "decide" && !this.#isFresh ? failureMode : null;
+  }
+
+  ask(): void {
+    this.#ports.ask(this);
+  }
+
+  /** Whether the engine should be told of a change, or there is an advance to give back. */
+  get isUnsent(): boolean {
+    return this.#advance.amount > 0 || this.#held !== this.#reportedHeld;
+  }
+
+  /** Whether nothing would be lost without it. */
+  get isForgettable(): boolean {
+    return (
+      !this.isUnsent &&
+      this.#held === 0 &&
+      this.waiting === 0 &&
+      this.#asked === null &&
+      this.#ports.monoMs() - this.#neededMonoMs > keptMs
+    );
+  }
+
+  charged(cost: number): void {
+    this.#used += cost;
+  }
+
+  /** The spend has changed otherwise: what was confirmed has no meaning now. */
+  clear(): void {
+    this.#confirmed = null;
+  }
+
+  ofOthers({ fromMs, endMs }: CountedPart): number {
+    let sum = 0;
+    for (const { startMs, amount } of this.#others.values())
+      if (startMs >= fromMs && startMs < endMs) sum += amount;
+    return sum;
+  }
+
+  leftOf(part: CountedPart): number {
+    const { turn, isAway } = this.#ports;
+    const mode = this.#mode;
+    if (mode === "open") return Number.POSITIVE_INFINITY;
+    this.#neededMonoMs = this.#ports.monoMs();
+    const left = this.#leftOfConfirmed(part.fromMs);
+    if (turn.purpose !== "look" && this.#asked === null && !isAway())
+      if (this.#advance.isLow(left - this.#held)) this.ask();
+    if (mode !== "local") return left;
+    return Math.max(left, Math.floor(part.amount / turn.hosts) - part.spentHere());
+  }
+
+  #leftOfConfirmed(fromMs: number): number {
+    const confirmed = this.#confirmed;
+    if (confirmed === null || confirmed.startMs < fromMs) return 0;
+    if (confirmed.generation !== this.budget.generation) return 0;
+    return Math.min(confirmed.upTo, this.#leastUpTo) - this.#used;
+  }
+
+  lacks(part: CountedPart, { held, need, want }: ClaimNeeds): boolean {
+    const { purpose, lacking } = this.#ports.turn;
+    const least = purpose === "ask" ? want : need;
+    if (this.leftOf(part) >= held + least) return false;
+    if (purpose === "look") return false;
+    this.#advance.want(want);
+    lacking.push(this);
+    return true;
+  }
+
+  /** What a report claims. `startMs`: when the running period or slice began. */
+  report(
+    account: Account,
+    { startMs, isLast }: { readonly startMs: number; readonly isLast: boolean },
+  ): Claimed {
+    const held = this.#held;
+    const { turn, left, monoMs } = this.#ports;
+    const spare = this.#leftOfConfirmed(startMs) - held;
+    if (isLast) this.#advance.clear();
+    else
+      this.#advance.next({
+        monoMs: monoMs(),
+        hosts: turn.hosts,
+        spare,
+        left: Number.isFinite(this.#answeredMonoMs) ? left(account) - held : null,
+      });
+    const amount = held + this.#advance.amount;
+    const { generation } = this.budget;
+    this.#asked = { startMs, generation, upTo: this.#used + amount, held };
+    this.#leastUpTo = Math.min(this.#leastUpTo, this.#asked.upTo);
+    return { startMs, amount };
+  }
+
+  /** Notes the claims of other hosts. Those that are missing were lost, and still count. */
+  seen(others: ReadonlyMap<string, Claimed>): void {
+    this.#others = new Map([...this.#others, ...others]);
+  }
+
+  /** The question with the last report has ended. */
+  ended(isAnswered: boolean): void {
+    const asked = this.#asked;
+    this.#asked = null;
+    if (!isAnswered || asked === null) return;
+    this.#answeredMonoMs = this.#ports.monoMs();
+    this.#reportedHeld = asked.held;
+    if (this.#settlingMs > 0) return;
+    this.#confirmed = asked;
+    this.#leastUpTo = Number.POSITIVE_INFINITY;
+  }
+}
+
+/** The claims of this host to all accounts that it needs. */
+export class AccountClaims implements BudgetClaims {
+  readonly #ports: ClaimPorts;
+  readonly #claims = new Map<string, AccountClaim>();
+
+  constructor(ports: ClaimPorts) {
+    this.#ports = ports;
+  }
+
+  find(name: string): AccountClaim | undefined {
+    return this.#claims.get(name);
+  }
+
+  ofOthers(account: Account, part: CountedPart): number {
+    return this.find(spendKey(account.budget.id, account.child))?.ofOthers(part) ?? 0;
+  }
+
+  leftOf(account: Account, part: CountedPart): number {
+    return this.#of(account)?.leftOf(part) ?? 0;
+  }
+
+  lacks(account: Account, part: CountedPart, needs: ClaimNeeds): boolean {
+    return this.#of(account)?.lacks(part, needs) ?? true;
+  }
+
+  /** What has something to report or to give back; forgets what isn't needed. */
+  takeUnsent(): readonly AccountClaim[] {
+    const unsent: AccountClaim[] = [];
+    for (const claim of this.#claims.values())
+      if (claim.isForgettable) this.#claims.delete(claim.name);
+      else if (claim.isUnsent) unsent.push(claim);
+    return unsent;
+  }
+
+  /** The spend of a budget was looked up again. */
+  clear(budget: Budget): void {
+    for (const claim of this.#claims.values()) if (claim.budget === budget) claim.clear();
+  }
+
+  #of(account: Account): AccountClaim | null {
+    const { budget, child } = account;
+    const name = spendKey(budget.id, child);
+    const known = this.#claims.get(name);
+    if (known?.budget === budget) return known;
+    if (this.#claims.size >= knownAccountsMax) return null;
+    const claim = new AccountClaim(account, this.#ports);
+    this.#claims.set(name, claim);
+    return claim;
+  }
+}

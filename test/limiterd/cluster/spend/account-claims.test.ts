@@ -1,0 +1,168 @@
+import t from "tap";
+import type { ClusterFailureMode } from "../../../../shared/cluster/cluster-config.js";
+import type { BudgetDefinition } from "../../../../shared/domain/budget.js";
+import type { FromDaemon } from "../../../../shared/wire/message-from-daemon.js";
+import { ask as askAdmin, executed, settleOf, target } from "../../in-memory-daemon.js";
+import { type Host, type HostOptions, type Hosts, startHosts } from "../../shares/hosts.js";
+
+const rates = { input: 1_000_000, output: 1_000_000 };
+/** Of a million tokens. */
+const hard: BudgetDefinition = {
+  ...({ scope: "user_path", subject: "/", periodSeconds: 86_400, perChild: false } as const),
+  ...({ amountUsd: 1, hold: "hard" } as const),
+};
+const rule = {
+  ...({ scope: "user_path", subject: "/", periodSeconds: 86_400, perChild: false } as const),
+  ...({ maxRequests: null, maxTokens: 1_000_000, hold: "hard" } as const),
+};
+
+let lastId = 1;
+
+function begin(host: Host, outputMax: number | null = null, promptTokens = 1000): number {
+  const id = ++lastId;
+  host.proxy.send({
+    ...{ read: 0, kind: "admit", id, userPath: "/", credential: "authenticated" },
+    ...{ targets: [target], submission: false },
+    metered: { promptTokens, outputMax, isStreamed: outputMax === null, rates: [rates] },
+  });
+  return id;
+}
+
+function answerTo({ proxy }: Host, id: number): Record<string, unknown> {
+  const isAnswer = (message: FromDaemon): boolean => "id" in message && message.id === id;
+  return { ...(proxy.received.findLast(isAnswer) ?? { kind: "nothing" }) };
+}
+
+async function admit(hosts: Hosts, host: Host, outputMax: number | null = null) {
+  const id = begin(host, outputMax);
+  await hosts.pass(20);
+  return { id, ...answerTo(host, id) } as Record<string, unknown> & { id: number };
+}
+
+async function draw(hosts: Hosts, host: Host, id: number, total: number) {
+  host.proxy.send({ kind: "draw", id, total });
+  await hosts.pass(20);
+  return answerTo(host, id) as { total: number; cap?: string };
+}
+
+function end(host: Host, { id, admittedAtMs, lsn }: Record<string, unknown>, tokens: number): void {
+  const lease = {
+    ...{ lease: id as number, userPath: "/", admittedAtMs: admittedAtMs as number },
+    ...{ lsn: lsn as number, target, submission: false },
+    ...{ targetAtMs: admittedAtMs as number, targetLsn: lsn as number },
+  };
+  const cost = tokens * rates.output;
+  const record = executed({
+    ...{ inputTokens: tokens, outputTokens: 0, inputCost: cost, outputCost: 0, totalCost: cost },
+  });
+  host.proxy.send({ ...settleOf(lease, id as number, tokens), record });
+}
+
+async function withBudget(options: HostOptions = {}): Promise<{ hosts: Hosts; a: Host; b: Host }> {
+  const hosts = startHosts([], { budgets: [hard], ...options });
+  const [a, b] = hosts.all;
+  await hosts.pass(1000);
+  return { hosts, a: a!, b: b! };
+}
+
+t.test("what running requests of another host hold can't be used", async (t) => {
+  const { hosts, a, b } = await withBudget();
+  const large = await admit(hosts, a, 900_000);
+  t.match(large, { kind: "admitted", allowance: 499_750 });
+  const other = await admit(hosts, b, 900_000);
+  t.equal(other.kind, "admitted");
+  t.ok((other.allowance as number) <= 499_500, `${other.allowance}`);
+  const third = await admit(hosts, b, 900_000);
+  t.match(third, { kind: "admitted" });
+  const sum = [large, other, third].reduce((all, each) => all + (each.allowance as number), 0);
+  t.ok(sum + 3000 <= 1_000_000, `${sum}`);
+});
+
+for (const [name, rules, budgets, kind] of [
+  ["budget", [], [hard], "exceeded"],
+  ["rule", [rule], [], "refused"],
+] as const)
+  t.test(`one stream may use a whole ${name}, and others are refused for a second`, async (t) => {
+    const hosts = startHosts(rules, { budgets });
+    const [a, b] = hosts.all as [Host, Host];
+    await hosts.pass(1000);
+    const running = await admit(hosts, a);
+    let drawn = await draw(hosts, a, running.id, 2_000_000);
+    for (let i = 0; i < 10_000 && drawn.cap === undefined; i++)
+      drawn = await draw(hosts, a, running.id, 2_000_000);
+    t.ok(drawn.total > 998_000, `${drawn.total}`);
+    t.match(await admit(hosts, b), { kind, waitSeconds: 1 });
+    end(a, running, 400_000);
+    await hosts.pass(3000);
+    t.match(await admit(hosts, b), { kind: "admitted" });
+  });
+
+t.test("at rest the engine has claims of nothing", async (t) => {
+  const { hosts, a, b } = await withBudget();
+  for (const host of [a, b]) end(host, await admit(hosts, host), 100);
+  await hosts.pass(6000);
+  for (const fields of hosts.engine.data.hashes.values())
+    for (const [field, text] of fields)
+      if (field.startsWith("claim:")) t.match(text, /,0\.0+$/, field);
+});
+
+for (const [failureMode, cut, refused] of [
+  ["closed", true, { kind: "failed" }],
+  ["local", true, { kind: "admitted" }],
+  ["open", false, { kind: "admitted" }],
+] as const satisfies readonly (readonly [ClusterFailureMode, boolean, object])[])
+  t.test(`while the engine is away, ${failureMode} decides beyond the claim`, async (t) => {
+    const { hosts, a, b } = await withBudget({ failureMode });
+    const running = await admit(hosts, a);
+    t.match(await admit(hosts, b), { kind: "admitted" });
+    for (const host of hosts.all) host.cutOff = true;
+    await hosts.pass(1000);
+    let drawn = { total: running.allowance as number, cap: undefined as string | undefined };
+    for (let i = 0; i < 400 && drawn.cap === undefined; i++)
+      drawn = { cap: undefined, ...(await draw(hosts, a, running.id, drawn.total + 4096)) };
+    t.equal(drawn.cap !== undefined, cut, `${drawn.total} drawn`);
+    if (failureMode === "local") t.ok(drawn.total <= 500_000 && drawn.total > 490_000);
+    if (failureMode === "closed") t.ok(drawn.total < 10_000, `${drawn.total}`);
+    t.match(await admit(hosts, b), refused);
+  });
+
+t.test("an engine that answers is asked in every mode", async (t) => {
+  for (const failureMode of ["local", "open"] as const)
+    for (const rules of [[], [rule]]) {
+      const hosts = startHosts(rules, { failureMode, budgets: rules.length === 0 ? [hard] : [] });
+      await hosts.pass(1000);
+      let held = 0;
+      for (let i = 0; i < 40; i++) {
+        const host = hosts.all[i % 2]!;
+        const { kind, allowance } = await admit(hosts, host, 900_000);
+        if (kind === "admitted") held += (allowance as number) + 1000;
+        await hosts.pass(200);
+      }
+      t.ok(held <= 1_000_000, `${held} of a million are held, ${failureMode}`);
+    }
+});
+
+t.test("after a reset, or in another period, a host claims anew", async (t) => {
+  const { hosts, a } = await withBudget();
+  end(a, await admit(hosts, a), 900_000);
+  await hosts.pass(2000);
+  for (const { daemon } of hosts.all)
+    await askAdmin(daemon, "budgets.reset", { confirmation: "reset" });
+  t.match(await admit(hosts, a), { kind: "admitted" });
+  await hosts.pass(86_400_000);
+  t.match(await admit(hosts, a), { kind: "admitted" });
+});
+
+t.test("who waits for two answers doesn't ask for the first again and again", async (t) => {
+  const hosts = startHosts([rule], { budgets: [hard] });
+  const [a] = hosts.all;
+  await hosts.pass(1000);
+  begin(a!);
+  a!.answerMs = 200;
+  await hosts.pass(1);
+  a!.answerMs = 0;
+  const before = hosts.asked;
+  begin(a!);
+  await hosts.pass(100);
+  t.ok(hosts.asked - before < 10, `${hosts.asked - before} questions`);
+});
