@@ -8,7 +8,15 @@
  */
 import type { AuditEntry, AuditPage } from "../../shared/api/audit-entry.js";
 import { auditBytesMax, auditedPerChangeMax } from "../../shared/bounds.js";
-import { asQuery, bad, type Checked, good, isAbsent, isCount } from "../../shared/checked.js";
+import {
+  asQuery,
+  bad,
+  type Checked,
+  good,
+  isAbsent,
+  isCount,
+  parseJson,
+} from "../../shared/checked.js";
 import { append } from "../../shared/long-lists.js";
 import { dayMs, formatMillis, isMoment } from "../../shared/time.js";
 import type { AskedBy } from "../../shared/wire/message-to-daemon.js";
@@ -138,9 +146,11 @@ export class AuditLog implements Contributor {
 }
 
 /** Null for what `record` never wrote. */
-function entryOf(key: string | number, value: readonly unknown[]): AuditEntry | null {
+export function entryOf(key: string | number, value: readonly unknown[]): AuditEntry | null {
   const [atMs, who, from, operation, subject, before, after, requestId] = value;
   if (!isMoment(atMs) || typeof before !== "string" || typeof after !== "string") return null;
+  const [was, is] = [parseJson(before), parseJson(after)];
+  if (was === undefined || is === undefined) return null;
   return {
     id: String(key),
     time: formatMillis(atMs),
@@ -148,8 +158,8 @@ function entryOf(key: string | number, value: readonly unknown[]): AuditEntry | 
     from: String(from),
     operation: String(operation),
     subject: String(subject),
-    before: JSON.parse(before) as unknown,
-    after: JSON.parse(after) as unknown,
+    before: was,
+    after: is,
     request_id: requestId === "" ? null : String(requestId),
   };
 }

@@ -7,9 +7,11 @@ import { isCount } from "../../shared/checked.js";
 import { emptySum } from "../../shared/domain/money.js";
 import { anchorsFromStored } from "../../shared/domain/reset-anchors.js";
 import { isMoment } from "../../shared/time.js";
+import { entryOf } from "../audit/audit-log.js";
 import { restoreBudgets } from "../budgets/restore-budgets.js";
 import { resetFromStored, spendFromStored } from "../budgets/stored-budget.js";
 import { windowFromStored } from "../counters/window.js";
+import { isRaisesEntry } from "../handlers/definitions/apply-raises.js";
 import { restoreDenials } from "../keys/jwt-denials.js";
 import { restoreKeys } from "../keys/stored-key.js";
 import { restore } from "../lifecycle/restore.js";
@@ -17,6 +19,7 @@ import { proxyFromStored } from "../peer.js";
 import { ruleFromStored } from "../rules/stored-rule.js";
 import { type Store, StoreUnreadableError, type Table, tables } from "../store/store.js";
 import { storeIdsFromStored } from "../usage/followers/store-ids.js";
+import { itemOf } from "../usage/reconciliations.js";
 import { rollupFromStored } from "../usage/rollup.js";
 import { restoreUsage } from "../usage/usage-log.js";
 import { RecordCheck } from "./record-check.js";
@@ -37,17 +40,20 @@ const entriesPerReport = 5_000;
  * Whether a value has the form of its table. Other tables are checked by the same functions as at a
  * start, `usage` by `RecordCheck`.
  */
-const forms: Partial<Record<Table, (value: readonly unknown[]) => boolean>> = {
-  rules: (value) => ruleFromStored(value) !== null,
-  windows: (value) => windowFromStored(value) !== null,
-  proxies: (value) => proxyFromStored(value) !== null,
-  objects: ([path, expiresAtMs]) => typeof path === "string" && isMoment(expiresAtMs),
-  rollups: (value) => rollupFromStored(value) !== null,
-  marks: (value) => isCount(value[0]) || storeIdsFromStored(value) !== null,
-  spends: (value) => spendFromStored(value) !== null,
-  resets: (value) => resetFromStored(value) !== null,
-  settings: (value) => anchorsFromStored(value) !== null,
-};
+const forms: Partial<Record<Table, (value: readonly unknown[], key: string | number) => boolean>> =
+  {
+    rules: (value) => ruleFromStored(value) !== null,
+    windows: (value) => windowFromStored(value) !== null,
+    proxies: (value) => proxyFromStored(value) !== null,
+    objects: ([path, expiresAtMs]) => typeof path === "string" && isMoment(expiresAtMs),
+    rollups: (value) => rollupFromStored(value) !== null,
+    marks: (value) => isCount(value[0]) || storeIdsFromStored(value) !== null,
+    spends: (value) => spendFromStored(value) !== null,
+    resets: (value) => resetFromStored(value) !== null,
+    settings: (value, key) => isRaisesEntry(key, value) ?? anchorsFromStored(value) !== null,
+    audit: (value) => entryOf(0, value) !== null,
+    reconciliations: (value) => itemOf(0, value) !== null,
+  };
 
 /**
  * Returns a report, which has the problems of a damaged store. Severe damage may end the process
@@ -65,7 +71,7 @@ export function verifyStore(store: Store, options: VerifyOptions): StoreReport {
         counts.set(table, (counts.get(table) ?? 0) + 1);
         if (++read % entriesPerReport === 0)
           options.onProgress(Math.min(1, read / Math.max(1, options.entries)));
-        if (forms[table]?.(value) === false && ++malformed === 1)
+        if (forms[table]?.(value, key) === false && ++malformed === 1)
           problems.push(`the entry ${JSON.stringify(key)} of ${table} is not what it should be`);
         if (table === "usage") records.take(key, value);
       }

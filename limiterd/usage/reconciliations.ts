@@ -98,7 +98,8 @@ export function listReconciliations(
   return { reconciliations, server_time: formatMillis(nowMs), next };
 }
 
-function itemOf(key: string | number, value: readonly unknown[]): ReconciliationItem | null {
+/** Null for what was never kept. */
+export function itemOf(key: string | number, value: readonly unknown[]): ReconciliationItem | null {
   const [atMs, text] = value;
   if (!isMoment(atMs) || typeof text !== "string") return null;
   const result = parseReconciliation(parseJson(text));

@@ -54,7 +54,7 @@ import { handleLimitFiles } from "./handle-limit-files.js";
 import { handleRequests } from "./handle-requests.js";
 import { handleRules } from "./handle-rules.js";
 import { handleSessions } from "./handle-sessions.js";
-import { answerRead, handleUsage } from "./handle-usage.js";
+import { answerList, answerRead, handleUsage } from "./handle-usage.js";
 import { enqueueBatch, parseEndedBatch, parseEnqueued, settleBatch } from "./settle-batch.js";
 
 export function handleAdmin(
@@ -83,13 +83,14 @@ export function handleAdmin(
     }
     case "audit.list": {
       const query = checkedValue(parseAuditQuery(body), ports);
-      return query === null ? undefined : ports.answer(state.audit.list(query, nowMs));
+      if (query === null) return;
+      return answerList(state, "audit log", () => state.audit.list(query, nowMs), ports);
     }
     case "reconciliations.list": {
       const query = checkedValue(parseReconciliationQuery(body), ports);
-      return query === null
-        ? undefined
-        : ports.answer(listReconciliations(state.store, query, nowMs));
+      if (query === null) return;
+      const list = () => listReconciliations(state.store, query, nowMs);
+      return answerList(state, "comparisons with bills", list, ports);
     }
     case "reconciliations.keep": {
       const result = checkedValue(parseReconciliation(body), ports);

@@ -45,12 +45,37 @@ export function answerRead(
   void read.value.then(ports.answer, (error: unknown) => {
     if (error instanceof StoreFailingError)
       return ports.fail(failure("usage_status_failed", error.message));
-    if (!(error instanceof StoreUnreadableError)) throw error;
-    state.onUnreadable(error);
-    ports.fail(
-      failure("usage_status_failed", "the recorded usage can't be read: the daemon's log says why"),
-    );
+    failUnreadable(state, error, ports, "recorded usage");
   });
+}
+
+/** Answers with a list that is in the store alone, or says that it can't be read. */
+export function answerList(
+  state: Pick<DaemonState, "onUnreadable">,
+  what: string,
+  list: () => unknown,
+  ports: AnswerPorts,
+): void {
+  let answer: unknown;
+  try {
+    answer = list();
+  } catch (error) {
+    return failUnreadable(state, error, ports, what);
+  }
+  ports.answer(answer);
+}
+
+function failUnreadable(
+  state: Pick<DaemonState, "onUnreadable">,
+  error: unknown,
+  ports: AnswerPorts,
+  what: string,
+): void {
+  if (!(error instanceof StoreUnreadableError)) throw error;
+  state.onUnreadable(error);
+  ports.fail(
+    failure("usage_status_failed", `the ${what} can't be read: the daemon's log says why`),
+  );
 }
 
 function answerOf(

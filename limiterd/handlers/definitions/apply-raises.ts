@@ -147,6 +147,12 @@ function raisesChange(kind: RaiseKind, id: string, raises: readonly Raise[]): Ch
   return { table: "settings", key: `${kind}\n${id}`, value };
 }
 
+/** Whether an entry of the table `settings` holds what it should, if its key is one of raises. */
+export function isRaisesEntry(key: string | number, value: readonly unknown[]): boolean | null {
+  const [kind] = splitKey(String(key));
+  return kind === null ? null : raisesFromStored(value) !== null;
+}
+
 function splitKey(key: string): readonly [RaiseKind | null, string] {
   const at = key.indexOf("\n");
   const kind = key.slice(0, at);

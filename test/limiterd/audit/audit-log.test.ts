@@ -7,7 +7,7 @@ import { auditedPerChangeMax } from "../../../shared/bounds.js";
 import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
 import { type AdminOp, adminOps, isAudited } from "../../../shared/wire/admin-op.js";
 import { createMemoryStore } from "../../support/memory-store.js";
-import { ask, commitUntil, executed, settleOf, startDaemon } from "../in-memory-daemon.js";
+import { ask, commitUntil, executed, refusal, settleOf, startDaemon } from "../in-memory-daemon.js";
 import { reconciliation } from "../usage/reconciliation.js";
 
 const first = newKey();
@@ -274,4 +274,27 @@ t.test("the entries of one change and failed sign-ins are bounded", async (t) =>
     String(log.failedSignIn("wrong key", asked, 120_000)[0]!.value![6]),
     /"failures_left_out":80/,
   );
+});
+
+t.test("a damaged entry is reported, and the list fails with 503", async (t) => {
+  for (const [table, op, what, value] of [
+    [
+      "audit",
+      "audit.list",
+      "audit log",
+      [1, "ann", "socket", "op", "subject", "nu\0ll", "null", ""],
+    ],
+    ["audit", "audit.list", "audit log", ["ann"]],
+    ["reconciliations", "reconciliations.list", "comparisons with bills", [1, "{"]],
+  ] as const) {
+    const store = createMemoryStore();
+    await store.commit([{ table, key: 5, value }]);
+    const daemon = startDaemon([], { store });
+    t.match(await refusal(ask(daemon, op, {})), {
+      status: 503,
+      code: "usage_status_failed",
+      message: `the ${what} can't be read: the daemon's log says why`,
+    });
+    t.match(daemon.damageReports.join(), new RegExp(`the entry 5 of ${table} is not what`));
+  }
 });

@@ -4,6 +4,7 @@ import { verifyStore } from "../../../limiterd/maintenance/verify-store.js";
 import type { Change, Table } from "../../../limiterd/store/store.js";
 import type { MemoryStore } from "../../support/memory-store.js";
 import {
+  ask,
   askFor,
   executed,
   pathRule,
@@ -11,6 +12,7 @@ import {
   startDaemon,
   type TestDaemon,
 } from "../in-memory-daemon.js";
+import { reconciliation } from "../usage/reconciliation.js";
 
 const dayMs = 86_400_000;
 
@@ -75,6 +77,17 @@ t.test("a store is whole at every moment, and its report says what is in it", as
   }
 });
 
+t.test("a store with a raise, its audit and a comparison with a bill is whole", async (t) => {
+  const daemon = startDaemon([pathRule("/team", 60, { requests: 1000 })]);
+  const rule = { scope: "user_path", subject: "/team", limit_key: { period: "minute" } };
+  const raise = { for_seconds: 7200, reason: "a launch", by: "Ann" };
+  await ask(daemon, "rate-limits.raise", { ...rule, max_requests: 2000, ...raise });
+  await ask(daemon, "reconciliations.keep", reconciliation({ gap_percent: 5 }));
+  for (const table of ["settings", "audit", "reconciliations"] as const)
+    t.not([...daemon.store.entries(table)].length, 0, table);
+  t.same(verified(daemon).problems, []);
+});
+
 t.test("what is damaged is named", async (t) => {
   const { store, nowMs } = await usedDaemon();
   const first = (table: Table): { key: string | number; value: readonly unknown[] } =>
@@ -90,6 +103,17 @@ t.test("what is damaged is named", async (t) => {
     ["an account", { table: "spends", key: "s", value: [] }, /the entry "s" of spends is not what/],
     ["an owner", { table: "objects", key: "o", value: [] }, /the entry "o" of objects is not what/],
     ["a JWT", { table: "denials", key: "d", value: [] }, /the entry "d" of denials is not what/],
+    ["an audit", { table: "audit", key: 1, value: [0] }, /the entry 1 of audit is not what/],
+    [
+      "a comparison with a bill",
+      { table: "reconciliations", key: 1, value: [0, "{}"] },
+      /the entry 1 of reconciliations is not what/,
+    ],
+    [
+      "a raise",
+      { table: "settings", key: "rule_raises\nr", value: [1] },
+      /the entry "rule_raises\\nr" of settings is not what/,
+    ],
     ["records", { table: "usage", key: 2, value: [1, [2]] }, /the entry 2 of usage is not what/],
     [
       "the index of days",
