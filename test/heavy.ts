@@ -41,6 +41,12 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     takes: "2 min",
     command: ["dist/test/ledger/main.js"],
   },
+  "ledger-processes": {
+    does: "600 of them through real processes, with kill -9; LEDGER_SEED repeats",
+    takes: "2 min",
+    command: ["tap", "dist/test/ledger/processes.test.js"],
+    env: { LEDGER_HISTORIES: "600" },
+  },
   "planted-bugs": {
     does: "bugs that the simulation must find",
     takes: "1 min",

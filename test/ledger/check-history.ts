@@ -7,11 +7,21 @@ import type { Entry, Played } from "./play.js";
 /** Two factors on the rate of a token are rounded up to 10^-12 dollars each. */
 const roundingPerToken = 3n;
 
-/** Null if it holds. */
-export function problemOf({
-  entries,
-  records,
-}: Pick<Played, "entries" | "records">): string | null {
+/** What a charge says, in 10^-12 dollars. */
+export interface Charge {
+  readonly record: {
+    readonly totalCost: number | null;
+    readonly atMost: { readonly cost: number | null } | null;
+  } | null;
+  readonly estimated: boolean;
+  readonly tokens: number;
+}
+
+/** Null if it holds. `isWhole` false: charges may be missing. */
+export function problemOf(
+  { entries, records }: { readonly entries: readonly Entry[]; readonly records: readonly Charge[] },
+  isWhole = true,
+): string | null {
   const bill = entries.reduce((sum, entry) => sum + entry.bill, 0n);
   let known = 0n;
   let atMost = 0n;
@@ -34,7 +44,7 @@ export function problemOf({
     if (bound < cost) return "a bound below its estimate";
     atMost += bound;
   }
-  if (atMost < bill) return `${atMost} at most is less than the bill, ${bill}`;
+  if (isWhole && atMost < bill) return `${atMost} at most is less than the bill, ${bill}`;
   if (bill < known - rounding) return `${known} is more than the bill, ${bill}`;
   const worked = entries.filter(({ received }) => received).length;
   return charged > worked ? `${charged} charges for ${worked} requests` : null;

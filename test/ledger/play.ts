@@ -56,12 +56,12 @@ const operationsOf: Readonly<Record<string, string>> = {
 };
 const typesOf: Readonly<Record<string, string>> = { messages: "anthropic", google: "gemini" };
 
-/** The configuration; `baseUrl`: where a provider is. */
-export function ledgerYaml(baseUrl: (provider: string) => string): string {
+/** The configuration; `baseUrl`: where a provider is; `more`: further settings of each. */
+export function ledgerYaml(baseUrl: (provider: string) => string, more = ""): string {
   const names = Object.keys(prices);
   const providers = names.map(
     (name) =>
-      `  ${name}: { type: ${typesOf[name] ?? "openai"}, base_url: "${baseUrl(name)}", api_key: k, models: [x], retries: 1, breaker_failures: 0, operations: [${operationsOf[name]}] }`,
+      `  ${name}: { type: ${typesOf[name] ?? "openai"}, base_url: "${baseUrl(name)}", api_key: k, models: [x], retries: 1, breaker_failures: 0, operations: [${operationsOf[name]}]${more} }`,
   );
   const entries = names.map((name) => `  ${name}/x: ${JSON.stringify(priceEntry(prices[name]!))}`);
   return `

@@ -29,23 +29,55 @@ interface Line {
 
 /** The bill in the text of a file, of the days and projects of the query. Throws `BillError`. */
 export function billFromFile(text: string, query: BillQuery): Bill {
-  const lines = linesOf(text);
-  const first = lines[0];
-  if (first === undefined) return { rows: [], separates: new Set(), decimals: 2, notes: [] };
-  return fieldOf(first.fields, "usage_start_time") === undefined
-    ? fromColumns(lines, query)
-    : fromBigQuery(lines, query);
+  const { names, lines } = tableOf(text);
+  const first = lines[0]?.fields ?? Object.fromEntries(names.map((name) => [name, ""]));
+  const isOfBigQuery = fieldOf(first, "usage_start_time") !== undefined;
+  // An empty list of JSON has no names.
+  if (!isOfBigQuery && Object.keys(first).length > 0) requireColumns(Object.keys(first));
+  const bill = isOfBigQuery ? fromBigQuery(lines, query) : fromColumns(lines, query);
+  return bill.rows.length > 0 || lines.length === 0
+    ? bill
+    : { ...bill, notes: [...bill.notes, daysNote(lines, isOfBigQuery)] };
 }
 
-function linesOf(text: string): readonly Line[] {
+/** Why nothing of a bill with lines counts. */
+function daysNote(lines: readonly Line[], isOfBigQuery: boolean): string {
+  const field = isOfBigQuery ? "usage_start_time" : "date";
+  const days = lines.map(({ where, fields }) =>
+    dayIn(fieldOf(fields, field), `${field}, ${where}`),
+  );
+  const [first, last] = [days.reduce(smaller), days.reduce(larger)];
+  return `the bill has lines of ${first} to ${last}; give --from and --to, or check --project`;
+}
+
+function smaller(a: string, b: string): string {
+  return a < b ? a : b;
+}
+
+function larger(a: string, b: string): string {
+  return a > b ? a : b;
+}
+
+interface Table {
+  /** Of the columns of a CSV; none of JSON. */
+  readonly names: readonly string[];
+  readonly lines: readonly Line[];
+}
+
+function tableOf(text: string): Table {
   if (text.includes("\u0000")) throw new BillError("the bill must be UTF-8");
   const content = text.replace(/^\uFEFF/, "");
-  if (!/^\s*[{[]/.test(content)) return csvLines(content);
+  if (content.trim() === "") throw new BillError("the bill is empty: it has no header");
+  if (!/^\s*[{[]/.test(content)) return csvTable(content);
   const whole = parseJson(content);
-  if (Array.isArray(whole)) return whole.map((fields, at) => lineOf(fields, `item ${at + 1}`));
-  return content
-    .split("\n")
-    .flatMap((line, at) => (line.trim() === "" ? [] : [lineOf(parseJson(line), `line ${at + 1}`)]));
+  const lines = Array.isArray(whole)
+    ? whole.map((fields, at) => lineOf(fields, `item ${at + 1}`))
+    : content
+        .split("\n")
+        .flatMap((line, at) =>
+          line.trim() === "" ? [] : [lineOf(parseJson(line), `line ${at + 1}`)],
+        );
+  return { names: [], lines };
 }
 
 function lineOf(fields: unknown, where: string): Line {
@@ -54,14 +86,14 @@ function lineOf(fields: unknown, where: string): Line {
 }
 
 /** RFC 4180, whose comma may be a semicolon or a tab. */
-function csvLines(text: string): readonly Line[] {
+function csvTable(text: string): Table {
   const separator = separatorOf(text);
   const [header, ...rows] = csvRows(text, separator);
-  if (header === undefined) return [];
+  if (header === undefined) throw new BillError("the bill is empty: it has no header");
   const names = header.cells.map((name) => name.trim().toLowerCase());
   const twice = names.find((name, at) => name !== "" && names.indexOf(name) !== at);
   if (twice !== undefined) throw new BillError(`the bill has two columns ${twice}`);
-  return rows.map(({ cells, line }) => {
+  const lines = rows.map(({ cells, line }) => {
     if (cells.length !== names.length)
       throw new BillError(
         `line ${line} of the bill has ${cells.length} columns, and the header ${names.length}: a cell that contains ${JSON.stringify(separator)} needs quotes`,
@@ -71,6 +103,7 @@ function csvLines(text: string): readonly Line[] {
       fields: Object.fromEntries(names.map((name, at) => [name, cells[at]])),
     };
   });
+  return { names, lines };
 }
 
 /** The one that the header has most of. */
@@ -221,13 +254,19 @@ const columnNames: readonly string[] = [
   ...Object.keys(quantityColumns),
 ];
 
+function requireColumns(names: readonly string[]): void {
+  const missing = required.find((name) => !names.includes(name));
+  if (missing === undefined) return;
+  const has = names.slice(0, namesMax).map((name) => JSON.stringify(name.slice(0, nameCharsMax)));
+  throw new BillError(
+    `the bill has no column ${missing}, but ${has.join(", ")}: a CSV needs ${required.join(", ")}, and may have ${columnNames.slice(required.length).join(", ")}`,
+  );
+}
+
+const namesMax = 20;
+const nameCharsMax = 40;
+
 function fromColumns(lines: readonly Line[], query: BillQuery): Bill {
-  const names = Object.keys(lines[0]!.fields);
-  for (const name of required)
-    if (!names.includes(name))
-      throw new BillError(
-        `the bill has no column ${name}: a CSV needs ${required.join(", ")}, and may have ${columnNames.slice(required.length).join(", ")}`,
-      );
   const separates = new Set<Kind>();
   const rows: BillRow[] = [];
   let decimals = 2;
@@ -264,7 +303,10 @@ function fromColumns(lines: readonly Line[], query: BillQuery): Bill {
       rows.push({ ...place, item: name, quantity: number, amount: null });
     }
   }
-  return { rows, separates, decimals, notes: [] };
+  const unread = Object.keys(lines[0]?.fields ?? {}).filter((name) => !columnNames.includes(name));
+  const shown = unread.slice(0, namesMax).map((name) => name.slice(0, nameCharsMax));
+  const notes = unread.length === 0 ? [] : [`columns that aren't read: ${shown.join(", ")}`];
+  return { rows, separates, decimals, notes };
 }
 
 /** Input includes what caches read and wrote, and audio, as in our records. */

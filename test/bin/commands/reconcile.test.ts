@@ -455,12 +455,32 @@ t.test("bills in files", async (t) => {
     t.same(await causesIn(lines.join("\n")), { credits: "-0.001" });
   });
 
+  await t.test("columns that aren't read, and lines of other days, are named", async (t) => {
+    const notesOf = async (text: string): Promise<unknown> =>
+      (JSON.parse((await ofFile(text)).out) as { readonly notes: unknown }).notes;
+    t.same(await notesOf(`date,model,amount,tokens\n${day},gpt-4o,0.00375,9\n`), [
+      "columns that aren't read: tokens",
+    ]);
+    const nothing =
+      "the bill has nothing on these days: is it that of the right organization or project?";
+    t.same(await notesOf("date,model,amount\n2020-01-05,m,1\n2020-01-02,m,1\n"), [
+      "the bill has lines of 2020-01-02 to 2020-01-05; give --from and --to, or check --project",
+      nothing,
+    ]);
+    t.same(await notesOf("date,model,amount\n"), [nothing]);
+    t.same(await notesOf("[]"), [nothing]);
+  });
+
   await t.test("what is wrong is named", async (t) => {
     const cases: readonly (readonly [string, RegExp])[] = [
       [
         "date,amount\n2026-11-26,1\n",
-        /the bill has no column model: a CSV needs date, model, amount/,
+        /the bill has no column model, but \\"date\\", \\"amount\\": a CSV needs date, model, amount/,
       ],
+      ["day;model;amount\n", /the bill has no column date, but/],
+      ["PK\u0003\u0004 a workbook", /the bill has no column date, but/],
+      ["\uFEFF \r\n", /the bill is empty: it has no header/],
+      [";;\n", /the bill is empty: it has no header/],
       [
         `date,model,amount\n${day},gpt-4o,1,5\n`,
         /line 2 of the bill has 4 columns, and the header 3: a cell that contains \\",\\" needs quotes/,
