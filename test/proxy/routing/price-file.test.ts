@@ -59,7 +59,9 @@ t.test("at least 98 % of each provider's models have a price", async (t) => {
       // Not ids, but what several have in common.
       .filter((id) => !/^regional\.|^ft:/.test(id));
     const covered = share([...new Set([...filed, ...others])], providerId);
-    t.ok(covered >= 0.98, `${providerId}: ${(100 * covered).toFixed(1)} %`);
+    const figure = `${providerId}: ${(100 * covered).toFixed(1)} %`;
+    t.comment(`${figure} of the ids in both lists, ${filed.length} with an entry of their own`);
+    t.ok(covered >= 0.98, figure);
   }
 });
 
