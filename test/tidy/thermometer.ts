@@ -26,6 +26,13 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a +
 const linesOf = (files: readonly SourceFile[]): number => sum(files.map(({ lines }) => lines));
 const wordsOf = (path: string): number => read(path).split(/\s+/).filter(Boolean).length;
 const pages = tracked.filter((path) => /^(?:docs\/.*|[A-Z]+)\.md$/.test(path));
+/** The shelf of docs/README.md on which a page is. */
+function shelfOf(page: string): string {
+  if (page.startsWith("docs/reference/")) return "Reference";
+  return /^docs\/(?:contributing|decisions)\/|releasing|^C/.test(page) ? "Inside" : "Use it";
+}
+const wordsOn = (shelf: string): number =>
+  sum(pages.filter((page) => shelfOf(page) === shelf).map(wordsOf));
 const scripts = (JSON.parse(read("package.json")) as { scripts: object }).scripts;
 
 function withOneImporter(): number {
@@ -99,6 +106,9 @@ const rows: readonly (readonly [what: string, figure: number])[] = [
   ["test lines", linesOf(tests)],
   ["files that name one setting", tracked.filter((path) => setting.test(read(path))).length],
   ["words of all pages", sum(pages.map(wordsOf))],
+  ["of these, on the shelf Use it", wordsOn("Use it")],
+  ["of these, on the shelf Reference", wordsOn("Reference")],
+  ["of these, on the shelf Inside", wordsOn("Inside")],
   ["words of README.md", wordsOf("README.md")],
   ["npm scripts", Object.keys(scripts).length],
   ["private words", countPrivateWords()],
