@@ -93,15 +93,24 @@ codex
   ],
 };
 
-const opencodeConfig = (baseURL: string, apiKey: string, model: string): string =>
+/** With fewer than 200 tokens for the conversation, which a compacted one doesn't have. */
+const small = { limit: { context: 300, output: 100 } };
+
+const opencodeConfig = (
+  baseURL: string,
+  apiKey: string,
+  { model, step }: Pick<Job, "model"> & Partial<Pick<Job, "step">>,
+): string =>
   JSON.stringify(
     {
+      // All of the conversation, also its end.
+      ...(step === "compact" ? { compaction: { tail_turns: 0 } } : {}),
       provider: {
         sluice: {
           npm: "@ai-sdk/openai",
           name: "Sluice",
           options: { baseURL, apiKey },
-          models: { [model]: {} },
+          models: { [model]: step === "compact" ? small : {} },
         },
       },
     },
@@ -114,20 +123,21 @@ const opencode: Agent = {
   title: "opencode 1.18",
   dialect: "responses",
   hosts: ["openai", "azure", "anthropic", "deepseek", "mistral", "vllm"],
+  also: ["compact", "after"],
   // The program itself: its wrapper wants packages of all platforms.
   command: "opencode-linux-x64-baseline/bin/opencode",
   setUp: `\`~/.config/opencode/opencode.json\`:
 
 \`\`\`json
-${opencodeConfig("http://127.0.0.1:8080/v1", "{env:SLUICE_KEY}", "anthropic/claude-opus-4-8")}
+${opencodeConfig("http://127.0.0.1:8080/v1", "{env:SLUICE_KEY}", { model: "anthropic/claude-opus-4-8" })}
 \`\`\`
 
 \`\`\`sh
 export SLUICE_KEY=sk-sluice-…
 opencode --model sluice/anthropic/claude-opus-4-8
 \`\`\``,
-  files: ({ url, model }) => ({
-    ".config/opencode/opencode.json": opencodeConfig(`${url}/v1`, "{env:SLUICE_KEY}", model),
+  files: (job) => ({
+    ".config/opencode/opencode.json": opencodeConfig(`${job.url}/v1`, "{env:SLUICE_KEY}", job),
   }),
   env: ({ key }) => ({
     SLUICE_KEY: key,
@@ -189,7 +199,16 @@ ${JSON.stringify({ modelConfigs: geminiModels("anthropic/claude-opus-4-8") })}
   ],
 };
 
-const continueConfig = (apiBase: string, apiKey: string, model: string): string => `name: Sluice
+/** Long enough that a conversation with it fills the context below. */
+const longWords = " a".repeat(40_000);
+/** It compacts when a turn begins with more than four fifths of what is left for the conversation. */
+const fullContext = "\n    defaultCompletionOptions: { contextLength: 49000, maxTokens: 1000 }";
+
+const continueConfig = (
+  apiBase: string,
+  apiKey: string,
+  { model, step }: Pick<Job, "model"> & Partial<Pick<Job, "step">>,
+): string => `name: Sluice
 version: 1.0.0
 schema: v1
 models:
@@ -200,26 +219,27 @@ models:
     apiKey: ${apiKey}
     useResponsesApi: false
     capabilities: [tool_use]
-    roles: [chat]
+    roles: [chat]${step === "after" ? fullContext : ""}
 `;
 
 const continueCli: Agent = {
   id: "continue",
   title: "Continue cn 1.5",
   dialect: "chat",
+  also: ["compact", "after"],
   // It tries ten times more, for two minutes, whatever it is told.
   dayRefusalsMax: 11,
   command: ".bin/cn",
   setUp: `\`~/.continue/config.yaml\`:
 
 \`\`\`yaml
-${continueConfig("http://127.0.0.1:8080/v1", "sk-sluice-…", "anthropic/claude-opus-4-8")}\`\`\`
+${continueConfig("http://127.0.0.1:8080/v1", "sk-sluice-…", { model: "anthropic/claude-opus-4-8" })}\`\`\`
 
 \`\`\`sh
 cn
 \`\`\``,
-  files: ({ url, key, model }) => ({
-    ".continue/config.yaml": continueConfig(`${url}/v1`, key, model),
+  files: (job) => ({
+    ".continue/config.yaml": continueConfig(`${job.url}/v1`, job.key, job),
   }),
   env: () => ({ CONTINUE_TELEMETRY_ENABLED: "0", CONTINUE_ALLOW_ANONYMOUS_TELEMETRY: "0" }),
   args: (job) => [
@@ -228,7 +248,8 @@ cn
     "--config",
     join(job.directory, "home/.continue/config.yaml"),
     ...(isLater(job) ? ["--resume"] : []),
-    job.prompt,
+    // Told to compact, it keeps nothing of that when it prints: so the command is a long prompt.
+    job.step === "compact" ? `${job.prompt}${longWords}` : job.prompt,
   ],
 };
 

@@ -153,7 +153,10 @@ function leftOf(turns: readonly Turn[]): string {
     : "I have forgotten it.";
 }
 
+/** Also in a conversation that is told as one text, as opencode has it summarized. */
 function hasWholeTask(turns: readonly Turn[]): boolean {
+  if (turns.some(({ role, text }) => role === "user" && text.includes(`The word is ${word}.`)))
+    return true;
   return (
     notesIn(turns.filter(({ role }) => role === "tool")).size === parts.length &&
     turns.some(({ role, text }) => role === "assistant" && text.includes(`The word is ${word}.`)) &&
