@@ -1,6 +1,7 @@
 /** The web search of chat completions: `web_search_options`, and annotations in the answer. */
 import { isCount, isObject, parseJson } from "../../shared/checked.js";
 import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
+import { OwnIds } from "../dialects/shared/own-ids.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
 import {
   addResults,
@@ -39,6 +40,8 @@ class ChatSearch implements SearchConversation {
   readonly #tools: readonly unknown[];
   readonly #messages: unknown[];
   readonly #results = new Map<string, SearchResult>();
+  /** Of the calls of all turns: some models number those of each turn anew. */
+  readonly #callIds = new OwnIds();
   #turns = 0;
   /** The text of all turns. */
   #text = "";
@@ -100,7 +103,8 @@ class ChatSearch implements SearchConversation {
     this.#message = { ...choice["message"] };
     const { content, tool_calls: calls } = this.#message;
     if (Array.isArray(calls))
-      for (const [i, call] of (calls as readonly Call[]).entries()) this.#calls.set(i, call);
+      for (const [i, call] of (calls as readonly Call[]).entries())
+        this.#calls.set(i, { ...call, id: this.#ownId(call.id) });
     if (typeof content === "string" && content !== "")
       this.#text += this.#text === "" ? content : `\n\n${content}`;
   }
@@ -155,14 +159,19 @@ class ChatSearch implements SearchConversation {
     const call = this.#calls.get(index);
     if (call === undefined)
       this.#calls.set(index, {
-        id,
+        id: this.#ownId(id),
         type: "function",
         function: { name: String(name), arguments: String(more) },
       });
     else call.function.arguments += String(more);
     if (this.#isSearch(this.#calls.get(index)!)) return [];
     if (!this.#indexes.has(index)) this.#indexes.set(index, this.#indexes.size);
-    return [{ ...piece, index: this.#indexes.get(index) }];
+    const own = id === undefined ? {} : { id: this.#calls.get(index)!.id };
+    return [{ ...piece, ...own, index: this.#indexes.get(index) }];
+  }
+
+  #ownId(id: unknown): unknown {
+    return typeof id === "string" ? this.#callIds.of(id) : id;
   }
 
   #isSearch({ function: called }: Call): boolean {

@@ -2,6 +2,7 @@
 import { isObject, parseJson } from "../../shared/checked.js";
 import { append } from "../../shared/long-lists.js";
 import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
+import { OwnIds } from "../dialects/shared/own-ids.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
 import {
   addResults,
@@ -38,6 +39,8 @@ class GoogleSearch implements SearchConversation {
   readonly #tools: readonly JsonObject[];
   readonly #contents: unknown[];
   readonly #results = new Map<string, SearchResult>();
+  /** Of the calls of all turns: some models number those of each turn anew. */
+  readonly #callIds = new OwnIds();
   readonly #queries: string[] = [];
   #turns = 0;
   /** The parts of all turns that the client gets. */
@@ -108,11 +111,18 @@ class GoogleSearch implements SearchConversation {
     const { content, ...rest } = candidate;
     if (rest["finishReason"] !== undefined) this.#candidateFields = rest;
     const parts = isObject(content) && Array.isArray(content["parts"]) ? content["parts"] : [];
-    const turnParts = parts.filter(isObject);
+    const turnParts = parts.filter(isObject).map((part) => this.#withOwnId(part));
     append(this.#turnParts, turnParts);
     const clientParts = turnParts.filter((part) => !this.#isSearch(part));
     append(this.#clientParts, clientParts);
     return clientParts;
+  }
+
+  #withOwnId(part: JsonObject): JsonObject {
+    const { functionCall: call } = part;
+    return isObject(call) && typeof call["id"] === "string"
+      ? { ...part, functionCall: { ...call, id: this.#callIds.of(call["id"]) } }
+      : part;
   }
 
   #isSearch({ functionCall }: JsonObject): boolean {

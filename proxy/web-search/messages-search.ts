@@ -5,6 +5,7 @@
 import { isCount, isObject, parseJson } from "../../shared/checked.js";
 import { append } from "../../shared/long-lists.js";
 import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
+import { OwnIds } from "../dialects/shared/own-ids.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
 import {
   addResults,
@@ -55,6 +56,8 @@ class MessagesSearch implements SearchConversation {
   readonly #tools: readonly JsonObject[];
   readonly #messages: JsonObject[];
   readonly #results = new Map<string, SearchResult>();
+  /** Of the calls of all turns: some models number those of each turn anew. */
+  readonly #callIds = new OwnIds();
   #turns = 0;
   /** The client's content so far. */
   readonly #content: JsonObject[] = [];
@@ -117,10 +120,18 @@ class MessagesSearch implements SearchConversation {
     const { content, stop_reason, stop_sequence, usage } = answer;
     this.#stop = { stop_reason, stop_sequence };
     this.#usage = summed(this.#usage, usage);
-    for (const block of Array.isArray(content) ? content.filter(isObject) : []) {
+    for (const given of Array.isArray(content) ? content.filter(isObject) : []) {
+      const block = this.#withOwnId(given);
       this.#blocks.push(block);
       this.#content.push(this.#forClient(block));
     }
+  }
+
+  #withOwnId(block: JsonObject): JsonObject {
+    const { type, id } = block;
+    return type === "tool_use" && typeof id === "string"
+      ? { ...block, id: this.#callIds.of(id) }
+      : block;
   }
 
   #forClient(block: JsonObject): JsonObject {
@@ -161,10 +172,11 @@ class MessagesSearch implements SearchConversation {
         return this.#turns === 1 ? formatEvent({ event, data }) : "";
       }
       case "content_block_start": {
-        const block = isObject(value["content_block"]) ? value["content_block"] : {};
+        const begun = isObject(value["content_block"]) ? value["content_block"] : {};
+        const block = this.#withOwnId(begun);
         const own = this.#isCall(block) ? null : this.#index++;
         this.#open.set(index, { block: { ...block }, json: "", index: own });
-        return own === null ? "" : written({ ...value, index: own });
+        return own === null ? "" : written({ ...value, index: own, content_block: block });
       }
       case "content_block_delta": {
         const open = this.#open.get(index);

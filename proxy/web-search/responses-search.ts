@@ -5,6 +5,7 @@
 import { isObject, parseJson } from "../../shared/checked.js";
 import { append } from "../../shared/long-lists.js";
 import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
+import { OwnIds } from "../dialects/shared/own-ids.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
 import {
   addResults,
@@ -61,6 +62,10 @@ class ResponsesSearch implements SearchConversation {
   #last: JsonObject = {};
   #usage: unknown;
   #hasFailed = false;
+  /** Of the calls of all turns: some models number those of each turn anew. */
+  readonly #callIds = new OwnIds();
+  /** By the item's index, those of this turn. */
+  readonly #turnCallIds = new Map<unknown, string>();
   /** The ids of items of earlier turns. */
   readonly #ids = new Set<unknown>();
 
@@ -97,9 +102,10 @@ class ResponsesSearch implements SearchConversation {
     const include = this.#include.filter((name) => name !== sourcesField);
     const chosen = isLast ? "none" : this.#choice(choice);
     this.#turns++;
-    for (const { id } of this.#items) this.#ids.add(id);
+    for (const { id } of this.#items) if (typeof id === "string") this.#ids.add(id);
     this.#items = [];
     this.#indexes.clear();
+    this.#turnCallIds.clear();
     return {
       ...rest,
       input: this.#input,
@@ -121,7 +127,8 @@ class ResponsesSearch implements SearchConversation {
     if (this.#turns === 1) this.#first = answer;
     this.#ended(answer);
     const { output } = answer;
-    for (const item of Array.isArray(output) ? output.filter(isObject) : []) {
+    for (const [i, given] of (Array.isArray(output) ? output.filter(isObject) : []).entries()) {
+      const item = this.#withOwnCall(given, i);
       this.#items.push(item);
       if (!this.#isCall(item)) this.#output.push(this.#renamed(this.#annotated(item)));
     }
@@ -135,6 +142,14 @@ class ResponsesSearch implements SearchConversation {
 
   #isCall({ type, name }: JsonObject): boolean {
     return type === "function_call" && name === this.#name;
+  }
+
+  #withOwnCall(item: JsonObject, at: unknown): JsonObject {
+    const { call_id: id } = item;
+    if (typeof id !== "string") return item;
+    const own = this.#turnCallIds.get(at) ?? this.#callIds.of(id);
+    this.#turnCallIds.set(at, own);
+    return own === id ? item : { ...item, call_id: own };
   }
 
   /** Each turn of a translated provider counts its items from 0: in one response ids differ. */
@@ -173,7 +188,8 @@ class ResponsesSearch implements SearchConversation {
     if (data === "" || data === "[DONE]") return "";
     const value = parseJson(data);
     if (!isObject(value)) return "";
-    const { type, output_index: at, item } = value;
+    const { type, output_index: at } = value;
+    const item = isObject(value["item"]) ? this.#withOwnCall(value["item"], at) : null;
     switch (type) {
       case "response.created":
       case "response.in_progress": {
@@ -190,16 +206,16 @@ class ResponsesSearch implements SearchConversation {
         this.#hasFailed = true;
         return formatEvent({ event, data });
       case "response.output_item.added":
-        this.#indexes.set(at, isObject(item) && this.#isCall(item) ? null : this.#index++);
+        this.#indexes.set(at, item !== null && this.#isCall(item) ? null : this.#index++);
         break;
       case "response.output_item.done":
-        if (isObject(item)) return this.#done(item, at);
+        if (item !== null) return this.#done(item, at);
         break;
     }
     const index = this.#indexes.get(at) ?? null;
     if (at !== undefined && index === null) return "";
     const named = { ...value };
-    if (isObject(item)) named["item"] = this.#renamed(item);
+    if (item !== null) named["item"] = this.#renamed(item);
     if (named["item_id"] !== undefined) named["item_id"] = this.#ownId(named["item_id"]);
     const moved = at === undefined ? named : { ...named, output_index: index };
     if (type === "response.content_part.done")

@@ -6,6 +6,7 @@ import { writeExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-value.js";
 import { chatAnnotation, readCitation } from "../shared/chat-pieces.js";
 import { isWebUrl } from "../shared/data-url.js";
+import { OwnIds } from "../shared/own-ids.js";
 import { finishReason } from "../shared/stop-reasons.js";
 import { mustBeReturned, reasoningDetail, wantsDetails } from "../shared/thinking-blocks.js";
 import { messagesNameCharsMax, ToolNames } from "../shared/tool-call.js";
@@ -97,6 +98,7 @@ function readBlocks(content: readonly unknown[], names: ToolNames): MessageParts
     thinkingBlocks: [],
     calls: [],
   };
+  const ids = new OwnIds();
   let chars = 0;
   for (const block of content) {
     if (!isObject(block))
@@ -125,7 +127,7 @@ function readBlocks(content: readonly unknown[], names: ToolNames): MessageParts
         break;
       case "tool_use":
         parts.calls.push({
-          id: textOf(block, "id"),
+          id: ids.of(textOf(block, "id")),
           type: "function",
           function: {
             name: names.original(textOf(block, "name")),

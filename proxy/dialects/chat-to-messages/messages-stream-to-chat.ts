@@ -11,6 +11,7 @@ import { errorBody } from "../../body/error-body.js";
 import { mergeUsage } from "../../usage/find-usage.js";
 import { chatErrorEvent } from "../shared/error-events.js";
 import { GuardedTranslator, parseEventData } from "../shared/guarded-translator.js";
+import { OwnIds } from "../shared/own-ids.js";
 import { finishReason } from "../shared/stop-reasons.js";
 import { mustBeReturned, reasoningDetail, wantsDetails } from "../shared/thinking-blocks.js";
 import type { ToolNames } from "../shared/tool-call.js";
@@ -54,6 +55,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
   readonly #context: AnswerContext;
   readonly #names: ToolNames;
   #id: string;
+  readonly #ids = new OwnIds();
   /** The beginning of each chunk's JSON, up to its choices. */
   #chunkHead: string | null = null;
   #begun = false;
@@ -156,7 +158,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
           tool_calls: [
             {
               index: this.#open.call,
-              id: textOf(block, "id"),
+              id: this.#ids.of(textOf(block, "id")),
               type: "function",
               function: { name: this.#names.original(textOf(block, "name")), arguments: "" },
             },

@@ -3,6 +3,7 @@ import { isObject } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { errorBody } from "../../body/error-body.js";
 import { chatAnnotation, readCitation } from "../shared/chat-pieces.js";
+import { OwnIds } from "../shared/own-ids.js";
 import { carryReasoning } from "../shared/thinking-blocks.js";
 import { chatUsage } from "../shared/translate-usage.js";
 import {
@@ -71,6 +72,7 @@ class MessageOfItems {
   readonly #calls: JsonObject[] = [];
   readonly #logprobs: unknown[] = [];
   readonly #annotations: JsonObject[] = [];
+  readonly #ids = new OwnIds();
   #chars = 0;
 
   constructor(provider: string) {
@@ -96,7 +98,7 @@ class MessageOfItems {
         return this.#addReasoning(item);
       case "function_call":
       case "custom_tool_call":
-        this.#calls.push(callOf(item));
+        this.#calls.push(callOf(item, this.#ids));
     }
   }
 
@@ -173,8 +175,8 @@ function partsOf(value: unknown): readonly JsonObject[] {
 }
 
 /** A call in the form of chat completions. */
-export function callOf(item: JsonObject): JsonObject {
-  const id = textOf(item, "call_id");
+export function callOf(item: JsonObject, ids: OwnIds): JsonObject {
+  const id = ids.of(textOf(item, "call_id"));
   const name = textOf(item, "name");
   return item["type"] === "custom_tool_call"
     ? { id, type: "custom", custom: { name, input: textOf(item, "input") } }

@@ -9,6 +9,7 @@ import { isCount, isObject } from "../../../shared/checked.js";
 import { findUsage, mergeUsage } from "../../usage/find-usage.js";
 import { chatErrorEvent } from "../shared/error-events.js";
 import { GuardedTranslator, parseEventData } from "../shared/guarded-translator.js";
+import { OwnIds } from "../shared/own-ids.js";
 import { chatUsage } from "../shared/translate-usage.js";
 import {
   type AnswerContext,
@@ -31,6 +32,7 @@ const done: ClientEvent = { event: null, data: "[DONE]" };
 export class ResponsesStreamToChat extends GuardedTranslator {
   readonly #context: AnswerContext;
   #id: string;
+  readonly #ids = new OwnIds();
   #begun = false;
   /** The number of each call among the calls, by its index in the output. */
   readonly #calls = new Map<number, number>();
@@ -115,7 +117,7 @@ export class ResponsesStreamToChat extends GuardedTranslator {
     const call = this.#calls.size;
     this.#calls.set(index, call);
     // The input follows in deltas.
-    const opened = callOf({ ...item, arguments: "", input: "" });
+    const opened = callOf({ ...item, arguments: "", input: "" }, this.#ids);
     this.#chunk({ tool_calls: [{ index: call, ...opened }] });
   }
 

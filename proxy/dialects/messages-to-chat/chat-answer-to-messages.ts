@@ -1,6 +1,7 @@
 /** Translates a complete chat completion to an Anthropic message. */
 import { isObject } from "../../../shared/checked.js";
 import { type CallPiece, type ChatPiece, chatPieces, namelessCall } from "../shared/chat-pieces.js";
+import { OwnIds } from "../shared/own-ids.js";
 import { stopReason } from "../shared/stop-reasons.js";
 import { noSignature } from "../shared/thinking-blocks.js";
 import { readToolInput, ToolNames } from "../shared/tool-call.js";
@@ -23,6 +24,7 @@ export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): 
   const pieces = chatPieces(choice, "message", context.provider);
   const texts = pieces.filter((piece) => piece.kind === "text").filter(({ text }) => text !== "");
   const calls = pieces.filter((piece) => piece.kind === "call");
+  const ids = new OwnIds();
   const isCut = choice["finish_reason"] === "length";
   const refusal = textOf(pieces, "refusal") || null;
   return {
@@ -33,7 +35,11 @@ export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): 
     content: [
       ...thinkingBlocks(pieces),
       ...texts.map(({ text }) => ({ type: "text", text })),
-      ...calls.map((call, i) => toolUse(call, i, isCut, context)),
+      ...calls.map((call, i) => ({
+        type: "tool_use",
+        id: ids.of(toolUseId(call, i, context)),
+        ...calledTool(call, isCut, context),
+      })),
     ],
     stop_reason: stopReason(choice["finish_reason"], calls.length > 0, refusal !== null),
     stop_sequence: null,
@@ -68,19 +74,13 @@ function thinkingBlocks(pieces: readonly ChatPiece[]): readonly JsonObject[] {
  * A call that the token limit cut off gets an empty input, as at Anthropic. The stop reason
  * `max_tokens` tells the client not to run it.
  */
-function toolUse(
-  call: CallPiece,
-  index: number,
-  isCut: boolean,
-  context: AnswerContext,
-): JsonObject {
+function calledTool(call: CallPiece, isCut: boolean, context: AnswerContext): JsonObject {
   const input = readToolInput(call.text) ?? (isCut ? {} : null);
   if (input === null)
     throw new UntranslatableAnswer(
       "the provider's answer calls a tool with arguments that are not a JSON object",
     );
-  const name = toolNames(context).original(toolName(call));
-  return { type: "tool_use", id: toolUseId(call, index, context), name, input };
+  return { name: toolNames(context).original(toolName(call)), input };
 }
 
 /** Some providers send no id, but the client needs one to match the results. */

@@ -6,10 +6,13 @@
  *
  * Providers number the calls of a stream with an index. But some give every call the index 0, or
  * none, so that only the ids differ; some repeat the id, or make a new one for each piece of a
- * call, but send the name once; and some send the name after the first piece.
+ * call, but send the name once; and some send the name after the first piece. Two calls of one id
+ * get ids of their own (`own-ids.ts`).
  */
 import { readableResponseBytesMax } from "../../../shared/bounds.js";
 import { type CallPiece, namelessCall } from "./chat-pieces.js";
+import { OwnIds } from "./own-ids.js";
+import { signedMark } from "./thought-signature.js";
 import { UntranslatableAnswer } from "./translation.js";
 
 /** A call as far as it is known. `text` is the part that the sink hasn't received. */
@@ -28,6 +31,8 @@ interface Entry {
   readonly call: Call;
   state: State;
   readonly json: WholeObject;
+  /** The id for the client, if another call has this one's. */
+  ownId: string | null;
 }
 
 export class CallSequence {
@@ -35,6 +40,7 @@ export class CallSequence {
   readonly #entries: Entry[] = [];
   readonly #byIndex = new Map<number, Entry>();
   readonly #byId = new Map<string, Entry>();
+  readonly #ids = new OwnIds();
   /** The position of the current call, whose pieces pass. */
   #position = 0;
   #heldChars = 0;
@@ -89,7 +95,11 @@ export class CallSequence {
       }
       if (entry.state === "held") {
         entry.state = "begun";
-        this.#sink.begin(call);
+        if (call.clientId !== null) {
+          const own = this.#ids.of(call.clientId);
+          if (own !== call.clientId) [entry.ownId] = own.split(signedMark) as [string];
+        }
+        this.#sink.begin(forClient(call, entry));
       }
       if (call.text !== "") {
         this.#heldChars -= call.text.length;
@@ -100,7 +110,7 @@ export class CallSequence {
       if (!isEnd && !(isFollowed && (call.custom || entry.json.isWhole))) return;
       entry.state = "ended";
       this.#position++;
-      this.#sink.end(call);
+      this.#sink.end(forClient(call, entry));
     }
   }
 
@@ -122,7 +132,7 @@ export class CallSequence {
 
   #newEntry({ index, id, clientId, name, custom }: CallPiece): Entry {
     const call: Call = { kind: "call", index, id, clientId, name, custom, text: "" };
-    const entry: Entry = { call, state: "held", json: new WholeObject() };
+    const entry: Entry = { call, state: "held", json: new WholeObject(), ownId: null };
     this.#entries.push(entry);
     if (index !== null) this.#byIndex.set(index, entry);
     if (id !== null) this.#byId.set(id, entry);
@@ -130,7 +140,15 @@ export class CallSequence {
   }
 }
 
-function isNamed(call: Call): call is Call & { name: string } {
+type NamedCall = Call & { name: string };
+
+function forClient(call: NamedCall, { ownId }: Pick<Entry, "ownId">): NamedCall {
+  if (ownId === null) return call;
+  const [, signature] = (call.clientId ?? "").split(signedMark);
+  return { ...call, clientId: signature === undefined ? ownId : ownId + signedMark + signature };
+}
+
+function isNamed(call: Call): call is NamedCall {
   return call.name !== null;
 }
 

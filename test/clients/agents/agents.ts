@@ -201,7 +201,7 @@ ${JSON.stringify({ modelConfigs: geminiModels("anthropic/claude-opus-4-8") })}
 
 /** Long enough that a conversation with it fills the context below. */
 const longWords = " a".repeat(40_000);
-/** It compacts when a turn begins with more than four fifths of what is left for the conversation. */
+/** It compacts when a turn begins with more than four fifths of this. */
 const fullContext = "\n    defaultCompletionOptions: { contextLength: 49000, maxTokens: 1000 }";
 
 const continueConfig = (

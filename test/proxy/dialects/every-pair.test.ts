@@ -132,6 +132,58 @@ for (const { client, provider, translation } of pairs) {
   });
 }
 
+/** The ids that a client tells calls and items apart by. */
+const ids: Readonly<Record<DialectName, (answer: unknown) => readonly unknown[]>> = {
+  chat: (answer) => {
+    const { choices } = answer as { choices: { message: { tool_calls?: { id: unknown }[] } }[] };
+    return choices.flatMap(({ message }) => (message.tool_calls ?? []).map(({ id }) => id));
+  },
+  messages: (answer) => {
+    const { content } = answer as { content: { id?: unknown }[] };
+    return content.flatMap(({ id }) => (id === undefined ? [] : [id]));
+  },
+  responses: (answer) => {
+    const { output } = answer as { output: { id: unknown; call_id?: unknown }[] };
+    return output.flatMap(({ id, call_id: call }) => (call === undefined ? [id] : [id, call]));
+  },
+  google: (answer) => {
+    const { candidates } = answer as {
+      candidates: { content: { parts: { functionCall?: { id?: unknown } }[] } }[];
+    };
+    return candidates.flatMap(({ content }) =>
+      content.parts.flatMap(({ functionCall: call }) => (call?.id === undefined ? [] : [call.id])),
+    );
+  },
+};
+
+for (const { client, provider, translation } of pairs)
+  t.test(
+    `an id is once in an answer from ${provider} to ${client}, also if it was twice`,
+    async () => {
+      const twice = steps.map(
+        ([step]): Step => ({
+          ...step!,
+          calls: [...step!.calls, ...step!.calls].map((call) => ({ ...call, id: "call_0" })),
+        }),
+      );
+      fc.assert(
+        fc.property(twice, (step) => {
+          const spent = { input: 1, cached: 0, output: 1, reasoning: 0 };
+          const answer = answerIn(provider, step, spent, proofOf[provider]);
+          const whole = translation.answer(answer, keeping);
+          const streamed = assembled(client, translation, answer, keeping);
+          for (const one of [whole, streamed]) {
+            const found = ids[client](one);
+            assert.ok(found.length >= step.calls.length);
+            assert.equal(new Set(found).size, found.length, String(found));
+            assert.deepEqual(answerContents(client, one), answerContents(client, whole));
+          }
+        }),
+        { numRuns: 60 },
+      );
+    },
+  );
+
 for (const { client, provider, translation } of pairs)
   t.test(
     `what ${client} got of ${provider}, whole or streamed, goes back with all of it`,
