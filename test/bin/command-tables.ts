@@ -115,7 +115,7 @@ function flagLines(flags: readonly FlagNode[], before: readonly CommandNode[]): 
     ...together(own),
     ...groups.map(([node, same]) => {
       const shown = same.filter((flag) => !isPlainJson(flag));
-      return `- ${rangesOf(node, shown)}: as of ${linkTo(node)}\n`;
+      return `- ${rangesOf(node, shown)}: as for ${linkTo(node)}\n`;
     }),
   ].join("");
 }

@@ -178,7 +178,7 @@ function tableOfBody(prefix: string, like?: string): string {
       text,
     ]),
   );
-  return named.length === 0 ? table : `${table}\n${named.join(", ")}: as of a rule.\n`;
+  return named.length === 0 ? table : `${table}\n${named.join(", ")}: as for a rule.\n`;
 }
 
 function fieldsOf(prefix: string): readonly (readonly [name: string, text: string])[] {

@@ -123,7 +123,7 @@ function tableOfMcpFields(): string {
     ofProviders[key]?.meaning === row.meaning;
   const shared = fields.filter(isShared).map(([key]) => code(key));
   const own = Object.fromEntries(fields.filter((field) => !isShared(field)));
-  return `${tableOfFields(own)}\n${shared.join(", ")} are as of [a provider](#providers).\n`;
+  return `${tableOfFields(own)}\n${shared.join(", ")} are as for [a provider](#providers).\n`;
 }
 
 /** Neighbours that differ in their keys alone are one row. */
