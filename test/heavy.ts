@@ -15,6 +15,7 @@ interface Heavy {
   readonly needs?: string;
   /** After `node`; a first word `tap` is the test runner, with the test files after it. */
   readonly command: readonly string[];
+  /** Unless the environment has the variable. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -269,7 +270,7 @@ async function run({ command, env }: Heavy, given: readonly string[]): Promise<n
     first === "tap" ? ["node_modules/.bin/tap", "--disable-coverage", ...rest] : command;
   const child = spawn(process.execPath, [...words, ...given], {
     cwd: root,
-    env: { ...process.env, ...env },
+    env: { ...env, ...process.env },
     stdio: "inherit",
   });
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));

@@ -13,7 +13,7 @@ import t from "tap";
 export async function testFolder(name: string, jobs = 1): Promise<void> {
   t.jobs = jobs;
   // By itself `node dist/test/NAME.test.js` would end after half a minute.
-  t.setTimeout(480_000);
+  t.setTimeout(900_000);
   const folder = new URL(`${name}/`, import.meta.url);
   // Read from the sources: what a moved or deleted test has left in dist/ isn't run.
   const sources = new URL(`../../test/${name}/`, import.meta.url);
