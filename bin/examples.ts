@@ -51,6 +51,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice keys issue --path /team/app --name CI --expires 90d > ci.key",
     "sluice keys issue --path /users/ann --monthly 20",
     "sluice keys issue --path /team/app --value-file old.key",
+    "sluice keys issue --role operator --path /team --name ann > ann.key",
   ],
   "keys list": ["sluice keys list"],
   "keys rotate": ["sluice keys rotate key_1 --overlap 1h > ci.key"],

@@ -21,6 +21,7 @@ import { readDuration } from "../text/duration.js";
 
 export interface KeyIssueFlags {
   readonly path?: string;
+  readonly role?: string;
   readonly name?: string;
   readonly label?: readonly string[];
   readonly model?: readonly string[];
@@ -78,6 +79,7 @@ function listOf(given: readonly string[]): readonly string[] {
 /** The request, or all problems. The daemon checks whether an expiry is in the future. */
 export function keyIssueFromFlags({
   path,
+  role,
   name,
   label = [],
   model = [],
@@ -87,6 +89,7 @@ export function keyIssueFromFlags({
   const key = {
     ...(name === undefined ? {} : { name }),
     ...(path === undefined ? {} : { user_path: path }),
+    ...(role === undefined ? {} : { role }),
     ...(label.length === 0 ? {} : { labels: listOf(label) }),
     ...(model.length === 0 ? {} : { models: listOf(model) }),
   };
@@ -94,6 +97,11 @@ export function keyIssueFromFlags({
     const checked = parseKeyIssue({ [field]: value }, 0);
     if (!checked.ok) problems.push(asFlagProblem(checked.failure));
   }
+  if (role !== undefined && model.length > 0)
+    problems.push({
+      message: "--role can't be combined with --model: a key with a role calls no models",
+      param: "--role",
+    });
   const expiry = expires === undefined ? {} : readExpiry(expires);
   if (expiry === null) problems.push(expiryProblem(expires));
   if (problems.length > 0 || expiry === null) return { ok: false, problems };
@@ -145,6 +153,7 @@ export function keyRotationFromFlags({
 const flagOf: Readonly<Record<string, string>> = {
   name: "--name",
   user_path: "--path",
+  role: "--role",
   labels: "--label",
   models: "--model",
   expires_at: "--expires",

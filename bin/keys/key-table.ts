@@ -8,7 +8,8 @@ const columns: readonly Column<ListedKey>[] = [
   {
     title: "PATH",
     align: "left",
-    text: ({ user_path: path }) => (path === null ? "(the caller's)" : text(path)),
+    text: ({ user_path: path, role }) =>
+      path !== null ? text(path) : typeof role === "string" ? "/" : "(the caller's)",
   },
   {
     title: "LABELS",
@@ -18,7 +19,12 @@ const columns: readonly Column<ListedKey>[] = [
   {
     title: "MODELS",
     align: "left",
-    text: ({ models }) => (Array.isArray(models) ? models.join(", ") : "(any)"),
+    text: ({ models, role }) =>
+      typeof role === "string"
+        ? `none: ${role}`
+        : Array.isArray(models)
+          ? models.join(", ")
+          : "(any)",
   },
   { title: "KEY", align: "left", text: ({ redacted_value: redacted }) => text(redacted) },
   { title: "STATUS", align: "left", text: ({ status }) => text(status) },

@@ -179,6 +179,6 @@ function hint(status: number, keyFrom: string | null, message: string): string {
   if (message.endsWith(setMasterKey))
     return " where that gateway runs, or use sluice there, which needs no key";
   return keyFrom === null
-    ? ": put the gateway's master key into SLUICE_API_KEY, or name its file with --key-file"
-    : `: the key is that of ${keyFrom}; the gateway's master key is needed`;
+    ? ": put the gateway's master key, or a key of administration, into SLUICE_API_KEY, or name its file with --key-file"
+    : `: the key is that of ${keyFrom}${status === 401 ? "; the gateway's master key or a key of administration is needed" : ""}`;
 }

@@ -4,7 +4,8 @@
  * entry says of a change (`describe-change.ts`).
  *
  * `audit`: a number that grows with the time → [time in ms, who, from, operation, subject, before,
- * after, request id], with before and after as JSON.
+ * after, request id, user path], with before and after as JSON; the path is null if the subject has
+ * none.
  */
 import type { AuditEntry, AuditPage } from "../../shared/api/audit-entry.js";
 import { auditBytesMax, auditedPerChangeMax } from "../../shared/bounds.js";
@@ -17,10 +18,11 @@ import {
   isCount,
   parseJson,
 } from "../../shared/checked.js";
+import { isPathWithin } from "../../shared/domain/user-path.js";
 import { append } from "../../shared/long-lists.js";
 import { dayMs, formatMillis, isMoment } from "../../shared/time.js";
 import type { AskedBy } from "../../shared/wire/message-to-daemon.js";
-import { parseLimit, parseMoment } from "../lists/list-query.js";
+import { parseLimit, parseMoment, parsePathFilter } from "../lists/list-query.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 import type { Contributor } from "../store/writer.js";
 
@@ -29,6 +31,8 @@ export interface Audited {
   readonly subject: string;
   readonly before: unknown;
   readonly after: unknown;
+  /** The user path of the rule, budget or key; absent if it has none, and for all at once. */
+  readonly path?: string | undefined;
 }
 
 /** Who asked for which operation. */
@@ -72,11 +76,11 @@ export class AuditLog implements Contributor {
             ...audited.slice(0, auditedPerChangeMax),
             { subject: `${left} more`, before: null, after: null },
           ];
-    return kept.map(({ subject, before, after }) => {
+    return kept.map(({ subject, before, after, path = null }) => {
       const key = Math.max(this.#lastKey + 1, nowMs * keysPerMs);
       this.#lastKey = key;
       const texts = [JSON.stringify(before ?? null), JSON.stringify(after ?? null)];
-      const value = [nowMs, by.who, by.from, op, subject, ...texts, by.requestId];
+      const value = [nowMs, by.who, by.from, op, subject, ...texts, by.requestId, path];
       this.#onEntry(entryOf(key, value)!);
       return { table: "audit", key, value };
     });
@@ -131,7 +135,7 @@ export class AuditLog implements Contributor {
       const value = this.#store.get("audit", key);
       if (value === undefined) continue;
       const entry = entryOf(key, value) ?? throwMalformed(this.#store, "audit", key);
-      if (!isListed(entry, query)) continue;
+      if (!isListed(entry, value[8], query)) continue;
       entries.push(entry);
       if (entries.length === limit) break;
     }
@@ -171,16 +175,20 @@ interface AuditQuery {
   readonly after: number | null;
   readonly limit: number;
   readonly texts: ReadonlyMap<"who" | "subject" | "operation", string>;
+  /** Only changes on this path and below it; `/`: all. */
+  readonly userPath: string;
 }
 
-function isListed(entry: AuditEntry, { texts }: AuditQuery): boolean {
+function isListed(entry: AuditEntry, path: unknown, { texts, userPath }: AuditQuery): boolean {
+  if (userPath !== "/" && !(typeof path === "string" && isPathWithin(path, userPath))) return false;
   for (const [field, text] of texts) if (!entry[field].toLowerCase().includes(text)) return false;
   return true;
 }
 
-/** The body: {from?, to?, who?, subject?, operation?, limit?, after?}. */
+/** The body: {from?, to?, who?, subject?, operation?, user_path?, limit?, after?}. */
 export function parseAuditQuery(body: unknown): Checked<AuditQuery> {
-  const fields = asQuery(body, ["from", "to", "who", "subject", "operation", "limit", "after"]);
+  const known = ["from", "to", "who", "subject", "operation", "user_path", "limit", "after"];
+  const fields = asQuery(body, known);
   if (!fields.ok) return fields;
   const { limit, after } = fields.value;
   const from = parseMoment(fields.value["from"], "from");
@@ -189,6 +197,8 @@ export function parseAuditQuery(body: unknown): Checked<AuditQuery> {
   if (!to.ok) return to;
   const size = parseLimit(limit);
   if (!size.ok) return size;
+  const path = parsePathFilter(fields.value["user_path"]);
+  if (!path.ok) return path;
   const position = isAbsent(after) ? null : Number(after);
   if (position !== null && !isCount(position))
     return bad("after must be the next of the previous page", "after");
@@ -206,5 +216,6 @@ export function parseAuditQuery(body: unknown): Checked<AuditQuery> {
     after: position,
     limit: size.value,
     texts,
+    userPath: path.value,
   });
 }

@@ -3,9 +3,10 @@
  * what it will be, as bodies of the admin API have it. No entry has a secret or its hash.
  */
 
+import type { BudgetDefinition } from "../../shared/domain/budget.js";
 import { type Raise, raisesFromStored } from "../../shared/domain/raise.js";
 import { anchorsFromStored } from "../../shared/domain/reset-anchors.js";
-import { capFields } from "../../shared/domain/rule.js";
+import { capFields, type RuleDefinition } from "../../shared/domain/rule.js";
 import { budgetEntry, ruleEntry } from "../../shared/limit-files/limit-entry.js";
 import { formatMillis } from "../../shared/time.js";
 import { budgetFromStored } from "../budgets/stored-budget.js";
@@ -35,7 +36,7 @@ const describers: Readonly<Record<Definition["kind"], Describe>> = {
     return either === undefined
       ? null
       : {
-          subject: nameOfRule(either),
+          ...ofRule(either),
           before: known === undefined ? null : ruleEntry(known),
           after: next === undefined ? null : ruleEntry(next),
         };
@@ -51,7 +52,7 @@ const describers: Readonly<Record<Definition["kind"], Describe>> = {
     return either === undefined
       ? null
       : {
-          subject: nameOfBudget(either),
+          ...ofBudget(either),
           before: known === undefined ? null : budgetEntry(known),
           after: next === undefined ? null : budgetEntry(next),
         };
@@ -59,25 +60,26 @@ const describers: Readonly<Record<Definition["kind"], Describe>> = {
   rule_resets({ book }, { key, value }) {
     const known = book.ruleSet.get(key);
     const subject = key === allRules ? "all rules" : known && nameOfRule(known.definition);
-    return value === null || subject === undefined ? null : { subject, before: null, after: null };
+    if (value === null || subject === undefined) return null;
+    return { subject, before: null, after: null, path: known && pathOf(known.definition) };
   },
   budget_resets({ budgets }, { key, value }) {
     const known = budgets.budgets.get(key);
     return value === null || known === undefined
       ? null
-      : { subject: nameOfBudget(known.definition), before: null, after: null };
+      : { ...ofBudget(known.definition), before: null, after: null };
   },
   rule_raises({ book }, { key, value }) {
     const known = book.ruleSet.get(key);
     return known === undefined
       ? null
-      : { subject: nameOfRule(known.definition), ...raisesOf(known.raises, value) };
+      : { ...ofRule(known.definition), ...raisesOf(known.raises, value) };
   },
   budget_raises({ budgets }, { key, value }) {
     const known = budgets.budgets.get(key);
     return known === undefined
       ? null
-      : { subject: nameOfBudget(known.definition), ...raisesOf(known.raises, value) };
+      : { ...ofBudget(known.definition), ...raisesOf(known.raises, value) };
   },
   settings({ budgets }, { value }) {
     const after = value === null ? null : anchorsFromStored(value);
@@ -88,6 +90,7 @@ const describers: Readonly<Record<Definition["kind"], Describe>> = {
     const next = value === null ? null : keyFromStored(Number(key), value);
     return {
       subject: `key key_${key}`,
+      path: known?.userPath ?? next?.userPath ?? undefined,
       before: known === undefined ? null : keyShown(known),
       after: next === null || next.deletedAtMs !== null ? null : keyShown(next),
     };
@@ -105,6 +108,19 @@ const describers: Readonly<Record<Definition["kind"], Describe>> = {
         };
   },
 };
+
+/** The user path that a limit is on. */
+function pathOf({ scope, subject }: { readonly scope: string; readonly subject: string }) {
+  return scope === "user_path" ? subject : undefined;
+}
+
+function ofRule(definition: RuleDefinition): Pick<Audited, "subject" | "path"> {
+  return { subject: nameOfRule(definition), path: pathOf(definition) };
+}
+
+function ofBudget(definition: BudgetDefinition): Pick<Audited, "subject" | "path"> {
+  return { subject: nameOfBudget(definition), path: pathOf(definition) };
+}
 
 /** One entry for each definition; the reset that comes with a new rule has none. */
 export function describeDefinitions(
@@ -128,27 +144,25 @@ export function describeConfigured(store: Store, changes: readonly Change[]): re
     const after = show(value);
     const either = after ?? before;
     if (either === null || JSON.stringify(before) === JSON.stringify(after)) return [];
-    return { subject: either.name, before: before?.entry, after: after?.entry };
+    return { ...either.of, before: before?.entry, after: after?.entry };
   });
 }
 
 interface Shown {
-  readonly name: string;
+  readonly of: Pick<Audited, "subject" | "path">;
   readonly entry: unknown;
 }
 
 function ruleShown(value: readonly unknown[] | undefined): Shown | null {
   const definition = value === undefined ? undefined : ruleFromStored(value)?.definition;
-  return definition === undefined
-    ? null
-    : { name: nameOfRule(definition), entry: ruleEntry(definition) };
+  return definition === undefined ? null : { of: ofRule(definition), entry: ruleEntry(definition) };
 }
 
 function budgetShown(value: readonly unknown[] | undefined): Shown | null {
   const definition = value === undefined ? undefined : budgetFromStored(value)?.definition;
   return definition === undefined
     ? null
-    : { name: nameOfBudget(definition), entry: budgetEntry(definition) };
+    : { of: ofBudget(definition), entry: budgetEntry(definition) };
 }
 
 function raisesOf(
@@ -172,13 +186,22 @@ function raiseShown({ child, amountUsd, untilMs, by, reason, ...caps }: Raise): 
   };
 }
 
-function keyShown({ name, userPath, labels, models, redacted, ...times }: KeyFields): unknown {
+function keyShown({
+  name,
+  userPath,
+  labels,
+  models,
+  role,
+  redacted,
+  ...times
+}: KeyFields): unknown {
   const { expiresAtMs, deactivatedAtMs, oldSecrets } = times;
   return {
     name,
     user_path: userPath,
     labels,
     models,
+    ...(role === null ? {} : { role }),
     redacted_value: redacted,
     old_secrets: oldSecrets.map((old) => ({
       redacted_value: old.redacted,

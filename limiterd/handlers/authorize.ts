@@ -34,6 +34,7 @@ export function sendAuthorized(
     userPath: key?.userPath ?? "",
     keyId: key?.id ?? "",
     models: key?.models ?? undefined,
+    ...(key === null || key.role === null ? {} : { role: key.role }),
   });
 }
 

@@ -157,7 +157,7 @@ function runAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: nu
  * verdicts run between any number of reads, and no answer is made before its peer can take it.
  */
 function queueRead(state: DaemonState, peer: PeerState, message: Admin, nowMs: number): true {
-  const { id, op, body } = message;
+  const { id, op, body, by } = message;
   if (peer.reads.waiting >= readsWaitingMax) {
     peer.send({ kind: "failed", id, failure: failure("limiter_unavailable", tooManyReads) });
     return true;
@@ -169,7 +169,7 @@ function queueRead(state: DaemonState, peer: PeerState, message: Admin, nowMs: n
     };
     if (op === "backup") void backUp(state, peer, { body, nowMs: startMs }, ports);
     else
-      handleAdmin(state, { op, body }, startMs, {
+      handleAdmin(state, { op, body, by }, startMs, {
         ...ports,
         targetsReported: targetsReported(peer),
       });

@@ -16,6 +16,7 @@ export const nothing = {
   name: null,
   userPath: null,
   models: null,
+  role: null,
   expiresAtMs: null,
   lastUsedAtMs: null,
 };

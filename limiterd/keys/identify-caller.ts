@@ -4,6 +4,7 @@
  * other callers.
  */
 
+import { keyOfAdministration } from "../../shared/access/admin-role.js";
 import { allowsModel, modelNotAllowed } from "../../shared/access/allowed-models.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Failure } from "../../shared/error-code.js";
@@ -55,11 +56,12 @@ interface RequestedModel {
 
 /** The refusal, or null. Without `modelNames` the key must allow every target. */
 export function modelProblem(
-  key: Pick<ManagedKey, "id" | "models"> | null,
+  key: Pick<ManagedKey, "id" | "models" | "role"> | null,
   { targets, modelNames }: RequestedModel,
 ): Failure | null {
   if (key === null || key.models === null) return null;
-  const { id, models } = key;
+  const { id, models, role } = key;
+  if (role !== null) return keyOfAdministration(id);
   const requested = modelNames === undefined ? targets.map(namesOf) : [modelNames];
   const refused = requested.find((names) => !allowsModel(models, names));
   return refused === undefined ? null : modelNotAllowed(id, models, refused);

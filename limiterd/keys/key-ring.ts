@@ -236,6 +236,7 @@ function newManagedKey(fields: KeyFields): ManagedKey {
     userPath: fields.userPath,
     labels: fields.labels,
     models: fields.models,
+    role: fields.role,
     createdAtMs: fields.createdAtMs,
     expiresAtMs: fields.expiresAtMs,
     deactivatedAtMs: fields.deactivatedAtMs,

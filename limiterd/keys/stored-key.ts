@@ -1,9 +1,11 @@
 /**
  * Managed keys in the store: `keys`, by number, has [hash, redacted, name, userPath, labels,
- * createdAtMs, expiresAtMs, deactivatedAtMs, lastUsedAtMs, oldSecrets, models], where an old secret
- * is [hash, redacted, untilMs, lastUsedAtMs]. A deleted key has [labels, createdAtMs, deletedAtMs].
- * The last use is written minutes later (`start-timers.ts`).
+ * createdAtMs, expiresAtMs, deactivatedAtMs, lastUsedAtMs, oldSecrets, models], and a key of
+ * administration its role after them; an old secret is [hash, redacted, untilMs, lastUsedAtMs]. A
+ * deleted key has [labels, createdAtMs, deletedAtMs]. The last use is written minutes later
+ * (`start-timers.ts`).
  */
+import { isAdminRole } from "../../shared/access/admin-role.js";
 import { type ModelPatterns, parseModelPatterns } from "../../shared/access/allowed-models.js";
 import { isCount } from "../../shared/checked.js";
 import { isKeyHash, isRedactedKey } from "../../shared/domain/managed-key.js";
@@ -25,6 +27,7 @@ export function keyChange({
   userPath,
   labels,
   models,
+  role,
   createdAtMs,
   expiresAtMs,
   deactivatedAtMs,
@@ -49,6 +52,7 @@ export function keyChange({
       lastUsedAtMs,
       oldSecrets.map((old) => [old.hash, old.redacted, old.untilMs, old.lastUsedAtMs]),
       models,
+      ...(role === null ? [] : [role]),
     ],
   };
 }
@@ -72,7 +76,7 @@ export function keyFromStored(
 ): KeyFields | null {
   if (value.length === 3) return tombstoneFromStored(number, value);
   const [hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, deactivatedAtMs] = value;
-  const [lastUsedAtMs, storedSecrets, storedModels] = value.slice(8);
+  const [lastUsedAtMs, storedSecrets, storedModels, role = null] = value.slice(8);
   const oldSecrets = oldSecretsFromStored(storedSecrets);
   const models = modelsFromStored(storedModels);
   if (oldSecrets === null || models === undefined) return null;
@@ -82,7 +86,7 @@ export function keyFromStored(
     !(userPath === null || (typeof userPath === "string" && isNormalUserPath(userPath)))
   )
     return null;
-  if (!isLabels(labels)) return null;
+  if (!isLabels(labels) || !(role === null || isAdminRole(role))) return null;
   if (
     !isMoment(createdAtMs) ||
     !(expiresAtMs === null || isMoment(expiresAtMs)) ||
@@ -99,6 +103,7 @@ export function keyFromStored(
     userPath,
     labels: labels.length === 0 ? none : labels,
     models,
+    role,
     createdAtMs,
     expiresAtMs,
     deactivatedAtMs,

@@ -4,6 +4,7 @@
  */
 import type { LeaseItem, LeasePage } from "../../shared/api/lease-item.js";
 import { targetName } from "../../shared/domain/target-name.js";
+import { isPathWithin } from "../../shared/domain/user-path.js";
 import { formatMillis } from "../../shared/time.js";
 import type { HeldLease, PeerState } from "../peer.js";
 import { type ListQuery, matches } from "./list-query.js";
@@ -61,6 +62,7 @@ function keepFirst(list: InFlight[], limit: number, max: number): boolean {
 }
 
 function isFound({ userPath, target }: HeldLease, query: ListQuery): boolean {
+  if (!isPathWithin(userPath, query.userPath)) return false;
   return matches(query, userPath) || (target !== null && matches(query, targetName(target)));
 }
 

@@ -15,9 +15,10 @@ import {
   show,
 } from "../../shared/checked.js";
 import { declaredAtText, declaredLine } from "../../shared/config/limits/declared-at.js";
+import { parseUserPath } from "../../shared/domain/limit-key.js";
 import type { DeclaredAt } from "../../shared/domain/rule.js";
 import { whenOfText } from "../../shared/domain/rule-hours.js";
-import { childPath } from "../../shared/domain/user-path.js";
+import { childPath, isPathWithin } from "../../shared/domain/user-path.js";
 import { parseTimestamp } from "../../shared/time.js";
 
 /** The filters in addition to `search`: each field's name with its allowed values. */
@@ -30,6 +31,8 @@ export interface ListQuery {
   readonly limit: number;
   /** In lower case; an item is listed if one of its names contains it. Empty: no filter. */
   readonly search: string;
+  /** Only what is on this path or below it; `/`: no filter. */
+  readonly userPath: string;
   /** The required value by field; a missing field isn't a filter. */
   readonly chosen: Readonly<Record<string, string>>;
 }
@@ -45,11 +48,11 @@ export const sources = ["manual", "config"] as const;
 export const orders = ["name", "use"] as const;
 
 /**
- * Parses a list's body: `{after?, limit?, search?}` and the fields of `choices`. A null body has no
- * filter.
+ * Parses a list's body: `{after?, limit?, search?, user_path?}` and the fields of `choices`. A null
+ * body has no filter.
  */
 export function parseListQuery(body: unknown, choices: ListChoices): Checked<ListQuery> {
-  const known = ["after", "limit", "search", ...Object.keys(choices)];
+  const known = ["after", "limit", "search", "user_path", ...Object.keys(choices)];
   const fields = asQuery(body, known);
   if (!fields.ok) return fields;
   const { after = null, limit, search } = fields.value;
@@ -59,6 +62,8 @@ export function parseListQuery(body: unknown, choices: ListChoices): Checked<Lis
   if (!size.ok) return size;
   if (!isAbsent(search) && (typeof search !== "string" || search.length > searchCharsMax))
     return bad(`search must be a text of up to ${searchCharsMax} characters`, "search");
+  const path = parsePathFilter(fields.value["user_path"]);
+  if (!path.ok) return path;
   const chosen: Record<string, string> = {};
   for (const [field, values] of Object.entries(choices)) {
     const value = fields.value[field];
@@ -73,8 +78,14 @@ export function parseListQuery(body: unknown, choices: ListChoices): Checked<Lis
     after,
     limit: size.value,
     search: isAbsent(search) ? "" : search.toLowerCase(),
+    userPath: path.value,
     chosen,
   });
+}
+
+/** The filter by a path: `/`, which is none, if it isn't given. */
+export function parsePathFilter(raw: unknown): Checked<string> {
+  return isAbsent(raw) ? good("/") : parseUserPath(raw, "user_path");
 }
 
 /** The number of items on a page: as many as fit, if it isn't given. */
@@ -124,13 +135,15 @@ export function matches(query: Pick<ListQuery, "search">, name: string): boolean
   return query.search === "" || name.toLowerCase().includes(query.search);
 }
 
-/** Whether a child's path contains the query's text. */
+/** Whether a child's path contains the query's text and is in its subtree. */
 export function matchesChild(
-  query: Pick<ListQuery, "search">,
+  query: Pick<ListQuery, "search" | "userPath">,
   { definition: { subject } }: Listed,
   child: string,
 ): boolean {
-  return query.search === "" || matches(query, childPath(subject, child));
+  if (query.search === "" && query.userPath === "/") return true;
+  const path = childPath(subject, child);
+  return isPathWithin(path, query.userPath) && matches(query, path);
 }
 
 /** A rule or a budget. */
@@ -173,7 +186,10 @@ export function placed(
 
 /** Whether a rule or a budget satisfies a query. */
 export function isListed(item: Listed, query: ListQuery): boolean {
-  return hasChosen(item, query) && matches(query, item.definition.subject);
+  const { scope, subject } = item.definition;
+  if (query.userPath !== "/" && !(scope === "user_path" && isPathWithin(subject, query.userPath)))
+    return false;
+  return hasChosen(item, query) && matches(query, subject);
 }
 
 /** Whether it has the scope and source that the query chooses. */

@@ -10,6 +10,7 @@ import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import { periodLabel } from "../../shared/domain/rule.js";
 import { whenField } from "../../shared/domain/rule-hours.js";
 import { targetName } from "../../shared/domain/target-name.js";
+import { isPathWithin } from "../../shared/domain/user-path.js";
 import {
   type Breach,
   type BudgetBreach,
@@ -51,6 +52,7 @@ export function listRefusals(
   return { refusals: items, server_time: formatMillis(nowMs), next };
 
   function isFound({ userPath, keyId, model, requestId, targets }: RecentRefusal): boolean {
+    if (!isPathWithin(userPath, query.userPath)) return false;
     const names = [userPath, keyId, model ?? "", requestId ?? "", ...targets.map(targetName)];
     return names.some((name) => matches(query, name));
   }

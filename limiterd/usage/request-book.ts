@@ -10,6 +10,7 @@ import type {
   RequestKind,
   RequestPage,
 } from "../../shared/api/request-item.js";
+import { isPathWithin } from "../../shared/domain/user-path.js";
 import { append } from "../../shared/long-lists.js";
 import { formatMillis, isMoment } from "../../shared/time.js";
 import { isRequestReport, type RequestReport } from "../../shared/wire/request-report.js";
@@ -235,6 +236,7 @@ function placeOf(after: string): Place | null {
 
 function isFound(report: RequestReport, query: ListQuery): boolean {
   const { request_id, path, user_path, key_id, model, target, session, error_message } = report;
+  if (query.userPath !== "/" && !isPathWithin(user_path ?? "/", query.userPath)) return false;
   const names = [request_id, path, user_path, key_id, model, target, session, error_message];
   return names.some((name) => name !== undefined && matches(query, name));
 }

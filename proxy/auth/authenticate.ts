@@ -4,6 +4,7 @@
  * managed keys, and whether calls without credentials are allowed (`authorize-caller.ts`, or the
  * admission).
  */
+import { everything } from "../../shared/access/admin-role.js";
 import {
   couldBeImportedKey,
   looksLikeManagedKey,
@@ -122,6 +123,7 @@ function headerCaller(
     userPath,
     credential,
     isOperator,
+    administers: isOperator ? everything : undefined,
     keyId: "",
     allowLists: [],
     pathFailure: failure,
@@ -162,7 +164,7 @@ function deniedOnAdmin(verified: Authentication): Authentication {
         failure: plainFailure(
           403,
           "permission_error",
-          "a JWT does not open /admin: use the master key",
+          "a JWT does not open /admin: use the master key or a key of administration",
         ),
       }
     : verified;

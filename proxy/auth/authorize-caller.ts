@@ -3,6 +3,7 @@
  * admission: a caller with a wrong token must learn only that it is wrong. An admission includes
  * this check.
  */
+import { keyOfAdministration } from "../../shared/access/admin-role.js";
 import { unreachable } from "../../shared/assert.js";
 import { unauthenticatedBodyMs, unauthorizedBodyBytesMax } from "../../shared/bounds.js";
 import { type Failure, plainFailure } from "../../shared/error-code.js";
@@ -50,19 +51,21 @@ export async function authorizeCaller(
 /** `userPath`: the path that the key is bound to; empty when the caller may name its path. */
 function identified(
   caller: Caller,
-  { userPath, keyId, models }: Pick<Authorized, "userPath" | "keyId" | "models">,
+  { userPath, keyId, models, role }: Pick<Authorized, "userPath" | "keyId" | "models" | "role">,
   area: Area | "scrape",
 ): Authentication {
-  if (area === "admin" && keyId !== "")
+  if (area === "admin" && keyId !== "" && role === undefined)
     return {
       ok: false,
       failure: plainFailure(
         403,
         "permission_error",
-        "a managed key does not open /admin: use the master key",
+        "a managed key without a role does not open /admin: use the master key or a key of administration",
       ),
       note: `refused on /admin: ${keyId}`,
     };
+  if (area !== "admin" && role !== undefined)
+    return { ok: false, failure: keyOfAdministration(keyId) };
   if (userPath === "" && caller.pathFailure !== null)
     return { ok: false, failure: caller.pathFailure };
   return {
@@ -70,6 +73,8 @@ function identified(
     caller: {
       ...caller,
       keyId,
+      administers:
+        role === undefined ? caller.administers : { role, path: userPath === "" ? "/" : userPath },
       allowLists: models === undefined ? caller.allowLists : [models],
       userPath: userPath === "" ? caller.userPath : userPath,
       pathFailure: null,

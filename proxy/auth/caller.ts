@@ -1,4 +1,5 @@
 /** The caller of a request, and refusals of callers. */
+import type { Administration } from "../../shared/access/admin-role.js";
 import {
   allowsModel,
   type ModelPatterns,
@@ -12,8 +13,10 @@ import type { Claimed } from "../../shared/wire/message-to-daemon.js";
 export interface Caller extends Claimed {
   /** Whether it has the master key, or the gateway is open. */
   readonly isOperator: boolean;
-  /** True: a session of the dashboard. */
-  readonly isSession?: true;
+  /** What it may do on /admin; absent if nothing, or until the daemon has identified its key. */
+  readonly administers?: Administration | undefined;
+  /** A session of the dashboard: who has signed in, for the audit log. */
+  readonly session?: string;
   /** The id of the managed key; empty until the daemon has identified it, and without one. */
   readonly keyId: string;
   /**

@@ -102,8 +102,8 @@ const browsers = "/health";
 
 /**
  * Whether the caller may read the details of /health: everyone who may read /metrics, and dashboard
- * sessions of the master key. Never waits for a daemon that is away. `pageProblem`: why an open
- * gateway refuses this request of a web page, or null.
+ * sessions of the master key or with a role for `/`. Never waits for a daemon that is away.
+ * `pageProblem`: why an open gateway refuses this request of a web page, or null.
  */
 export async function mayReadDetails(
   gateway: Gateway,
@@ -123,7 +123,8 @@ export async function mayReadDetails(
   const cookie = cookieOf(gateway, exchange);
   if (cookie === null || !freePlaces.take("status", browsers)) return false;
   try {
-    return (await authenticateSession(gateway, "admin", exchange, cookie)).ok;
+    const session = await authenticateSession(gateway, "admin", exchange, cookie);
+    return session.ok && session.caller.administers?.path === "/";
   } finally {
     freePlaces.give("status", browsers);
   }

@@ -2,6 +2,7 @@
  * The port to the limiter: the questions and reports of the proxy's steps. `limiter-client.ts`
  * implements it over the wire.
  */
+import type { AdminRole } from "../../shared/access/admin-role.js";
 import type { ModelPatterns } from "../../shared/access/allowed-models.js";
 import type { LinkState } from "../../shared/api/gateway-status.js";
 import type { Target } from "../../shared/domain/target-name.js";
@@ -136,6 +137,8 @@ export type AuthorizeOutcome =
       readonly keyId: string;
       /** The models that the key may use; undefined for any. */
       readonly models?: ModelPatterns | undefined;
+      /** Only of a key of administration. */
+      readonly role?: AdminRole | undefined;
     }
   | { readonly kind: "denied"; readonly ended: EndedKey | null }
   | { readonly kind: "unavailable" };
@@ -258,7 +261,10 @@ export interface Limiter {
   noteRefusal(id: number, requestId: string, model: string): void;
   /** Reports what an answer says of its provider's limits. Dropped while the daemon is away. */
   report(report: LimitReport): void;
-  /** Calls an admin operation, `by` for audited ones; resolves within the deadline. */
+  /**
+   * Calls an admin operation, `by` for audited ones and for a role of a subtree; resolves within
+   * the deadline.
+   */
   call(op: AdminOp, body: unknown, by?: AskedBy): Promise<CallOutcome>;
   /** Resolves once every settle is acknowledged, or after `ms`. */
   drained(ms: number): Promise<void>;

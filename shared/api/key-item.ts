@@ -1,4 +1,5 @@
 /** Managed keys as /admin/auth-keys shows them (docs/authentication.md), without their secrets. */
+import type { AdminRole } from "../access/admin-role.js";
 import type { KeyStatus } from "../domain/managed-key.js";
 import type { ListPage } from "./list-page.js";
 
@@ -21,6 +22,8 @@ export interface KeyItem {
   readonly labels: readonly string[];
   /** The models that the key may use, in lower case; null for any. */
   readonly models: readonly string[] | null;
+  /** Only of a key of administration, which calls no models: `models` is empty. */
+  readonly role?: AdminRole;
   /** The beginning of the key, by which its owner recognizes it; `…` if only its hash is known. */
   readonly redacted_value: string;
   /** By the daemon's clock. */

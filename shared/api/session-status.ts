@@ -1,5 +1,7 @@
 /** The signed-in user, as GET /dashboard/session reports it (docs/contributing/dashboard.md). */
 
+import type { Administration } from "../access/admin-role.js";
+
 interface SessionOwner {
   readonly signed_in_at: string;
   readonly expires_at: string;
@@ -21,7 +23,12 @@ export type SignedIn =
   /** The gateway is open, and every caller is its operator. */
   | { readonly kind: "open" }
   | { readonly kind: "none" }
-  | (SessionOwner & { readonly kind: "admin" })
+  | (SessionOwner &
+      Administration & {
+        readonly kind: "admin";
+        /** Who it is; null with the master key. */
+        readonly name: string | null;
+      })
   | SelfSession;
 
 export type SessionStatus = SignedIn & {

@@ -125,7 +125,7 @@ function isNamed(value: unknown): boolean {
 }
 
 /** The scope and subject of a body; `user_path` abbreviates both for a path. */
-function parseTarget<S extends string>(
+export function parseLimitTarget<S extends string>(
   grammar: KeyGrammar<S>,
   { scope: rawScope, subject, user_path: userPath }: Fields,
 ): Checked<{ scope: S; subject: string }> {
@@ -176,7 +176,7 @@ function keyOf<S extends string>(
   fields: Fields,
   period: Checked<number>,
 ): Checked<LimitKey<S>> {
-  const target = parseTarget(grammar, fields);
+  const target = parseLimitTarget(grammar, fields);
   if (!target.ok) return target;
   if (!period.ok) return period;
   const { models: raw } = fields;

@@ -4,9 +4,10 @@
  * uses its hash and id. Hashing is in `key-secret.ts`.
  */
 
+import { type AdminRole, adminRoles, isAdminRole } from "../access/admin-role.js";
 import { type ModelPatterns, parseModelPatterns } from "../access/allowed-models.js";
 import { importedKeyCharsMax, keyNameBytesMax, labelBytesMax, labelsPerKeyMax } from "../bounds.js";
-import { asObject, bad, type Checked, isCount, isObject, show } from "../checked.js";
+import { asObject, bad, type Checked, isAbsent, isCount, isObject, show } from "../checked.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
 import { parseTimestamp } from "../time.js";
 import { parseUserPath } from "./limit-key.js";
@@ -99,7 +100,7 @@ export function keyId(number: number): string {
 /** The notice for the issuer of an open gateway's first key. */
 export const firstKeyNotice =
   "the first key closes this gateway for good: from now on callers without a key get 401, " +
-  "and /admin over HTTP needs a master key";
+  "and /admin over HTTP needs a master key or a key of administration";
 
 /** Whether a key is the first that was ever issued. */
 export function isFirstKey(id: string): boolean {
@@ -130,6 +131,11 @@ export interface KeyDefinition {
   readonly models: ModelPatterns | null;
   /** The key is refused from this time on; null for never. */
   readonly expiresAtMs: number | null;
+  /**
+   * Null for a key that calls models. Otherwise it opens /admin for its path, or for everything
+   * without one, and no model (`docs/roles.md`).
+   */
+  readonly role: AdminRole | null;
 }
 
 /** A key that another gateway issued. */
@@ -159,12 +165,14 @@ export function takeImportedKey(
   const hash = importedHash(given);
   // It isn't repeated: it could be the key.
   if (hash === null) return bad(`hash must be ${hashExpected}`, "hash");
+  if (!isAbsent(key["role"]))
+    return bad("hash can't be combined with role: Sluice generates keys of administration", "hash");
   return { ok: true, value: { imported: { hash, redacted: redacted ?? unknownRedacted }, key } };
 }
 
 export const hashExpected = "the SHA-256 of a key: 64 hex digits, or 43 characters of base64url";
 
-const issueFields = ["name", "user_path", "labels", "models", "expires_at"];
+const issueFields = ["name", "user_path", "labels", "models", "expires_at", "role"];
 
 /**
  * The body of POST /admin/auth-keys. `nowMs` is the daemon's clock: an expiry in the past is
@@ -183,14 +191,20 @@ export function parseKeyIssue(body: unknown, nowMs: number): Checked<KeyDefiniti
   if (!models.ok) return models;
   const expiresAtMs = parseExpiry(fields.value["expires_at"], nowMs);
   if (!expiresAtMs.ok) return expiresAtMs;
+  const role = parseRole(fields.value["role"]);
+  if (!role.ok) return role;
+  if (role.value !== null && models.value !== null)
+    return bad("models can't be combined with role: a key with a role calls no model", "models");
   return {
     ok: true,
     value: {
       name: name.value,
       userPath: userPath.value,
       labels: labels.value,
-      models: models.value,
+      // The empty list makes also an older release refuse its requests for models.
+      models: role.value === null ? models.value : [],
       expiresAtMs: expiresAtMs.value,
+      role: role.value,
     },
   };
 }
@@ -240,6 +254,13 @@ export function parseModels(raw: unknown): Checked<ModelPatterns | null> {
   return Array.isArray(raw) && raw.length === 0
     ? bad("models must name a model, or be left out for a key that may use any", "models")
     : parseModelPatterns(raw, "models");
+}
+
+function parseRole(raw: unknown): Checked<AdminRole | null> {
+  if (raw === undefined || raw === null) return { ok: true, value: null };
+  return isAdminRole(raw)
+    ? { ok: true, value: raw }
+    : bad(`role must be one of ${adminRoles.join(", ")}, not ${show(raw)}`, "role");
 }
 
 function parseExpiry(raw: unknown, nowMs: number): Checked<number | null> {

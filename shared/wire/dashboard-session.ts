@@ -3,6 +3,7 @@
  * proxy and daemon, and the bounds. The daemon identifies a session by the SHA-256 of its token,
  * which only the browser has.
  */
+import type { AdminRole } from "../access/admin-role.js";
 import { auditTextCharsMax } from "../bounds.js";
 import { bad, type Checked, good, isObject, show } from "../checked.js";
 import { isKeyHash } from "../domain/managed-key.js";
@@ -60,6 +61,8 @@ export type SessionAnswer =
       readonly userPath: string | null;
       readonly keyId: string;
       readonly keyName: string | null;
+      /** Only of a key of administration. */
+      readonly role?: AdminRole;
       readonly labels: readonly string[];
     })
   | (SessionTimes & {

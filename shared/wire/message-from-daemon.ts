@@ -2,6 +2,7 @@
  * The messages from the daemon, each described once, as in `message-to-daemon.ts`. The daemon is
  * trusted, but may be of another release.
  */
+import { adminRoles } from "../access/admin-role.js";
 import { shadowNamesMax } from "../bounds.js";
 import { isCount, isObject } from "../checked.js";
 import { budgetScopes } from "../domain/budget.js";
@@ -212,6 +213,8 @@ const authorized = message("authorized", {
   keyId: text,
   /** The models that the key may use; undefined for any. */
   models: optional(listOf(text, Number.POSITIVE_INFINITY)),
+  /** Only of a key of administration, which opens /admin and no model. */
+  role: optional(oneOf(adminRoles)),
 });
 export type Authorized = ValueOf<typeof authorized>;
 

@@ -431,6 +431,8 @@ const askedBy = structure({
   from: auditText,
   /** Empty without one. */
   requestId: auditText,
+  /** Absent for a caller who may see and change everything; otherwise its subtree. */
+  within: optional(userPath),
 });
 export type AskedBy = ValueOf<typeof askedBy>;
 
@@ -440,7 +442,7 @@ const admin = message("admin", {
   op: oneOf(adminOps) satisfies Kind<AdminOp>,
   /** The body of the HTTP API. */
   body: anything,
-  /** Absent for operations without an entry in the audit log. */
+  /** Absent for operations without an entry in the audit log, if the caller may see everything. */
   by: optional(askedBy),
 });
 export type Admin = ValueOf<typeof admin>;

@@ -40,6 +40,10 @@ export function addKeys(program: Command, session: Session): void {
       "--path <path>",
       "the user path that the key is bound to; by default the caller names its path",
     )
+    .option(
+      "--role <role>",
+      "make it a key of administration, a viewer, operator or admin of what is below --path, or of everything without --path; it calls no models",
+    )
     .option("--name <name>", "what the key is for")
     .option("--label <label...>", "labels for budgets and reports, separated by spaces or commas")
     .option(
@@ -147,9 +151,16 @@ async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
   if (flags.json === true) return session.terminal.out(JSON.stringify({ ...key, value }));
   if (typeof key["notice"] === "string") session.terminal.err(`note: ${key["notice"]}`);
   const { id, user_path: path, expires_at: expires } = key;
-  const bound = path === null ? "for a path that the caller names" : `for ${String(path)}`;
+  const role = typeof key["role"] === "string" ? key["role"] : null;
+  const bound =
+    role !== null
+      ? `${role} of ${String(path ?? "/")}`
+      : path === null
+        ? "for a path that the caller names"
+        : `for ${String(path)}`;
   const until = expires === null ? "without expiry" : `until ${String(expires)}`;
-  const only = Array.isArray(key["models"]) ? `, only for ${key["models"].join(", ")}` : "";
+  const only =
+    role === null && Array.isArray(key["models"]) ? `, only for ${key["models"].join(", ")}` : "";
   if (budget.value !== null)
     session.terminal.err(`budget of ${String(path)}: ${formatUsd(budget.value.amount, 2)} a month`);
   if (value === undefined) {

@@ -44,6 +44,7 @@ import {
   type PlainOp,
   writeChange,
 } from "./admin-operation.js";
+import { confine, withinOf } from "./confine.js";
 import { daemonStatus } from "./daemon-status.js";
 import { handleAlerts } from "./handle-alerts.js";
 import { handleBudgets } from "./handle-budgets.js";
@@ -59,11 +60,15 @@ import { enqueueBatch, parseEndedBatch, parseEnqueued, settleBatch } from "./set
 
 export function handleAdmin(
   state: DaemonState,
-  { op, body, by }: AdminRequest<PlainOp>,
+  { op, body: given, by }: AdminRequest<PlainOp>,
   nowMs: number,
   peer: PeerPorts,
 ): void {
   const ports: AdminPorts = { ...peer, asked: { op, by } };
+  const within = withinOf(ports);
+  const confined = confine(op, given, within);
+  if (!confined.ok) return ports.fail(confined.failure);
+  const body = confined.value;
   const { isFull, failing } = state.writer;
   if (isFull && isChange(op)) return ports.fail(tooManyWaiting(failing));
   switch (op) {
@@ -169,12 +174,12 @@ export function handleAdmin(
       return answerRead(state, settled, ports);
     }
     case "explain": {
-      const answer = checkedValue(handleExplain(state, body, nowMs), ports);
+      const answer = checkedValue(handleExplain(state, body, { nowMs, within }), ports);
       if (answer === null) return;
       if (state.shares === null) return ports.answer(answer);
       // Reads the counters that the explanation used from the engine, then explains again.
       return void state.shares.refreshLooked().then(() => {
-        const again = checkedValue(handleExplain(state, body, nowMs), ports);
+        const again = checkedValue(handleExplain(state, body, { nowMs, within }), ports);
         if (again !== null) ports.answer(again);
       });
     }

@@ -7,6 +7,7 @@ import { candidatesMax } from "../../../shared/bounds.js";
 import { type Checked, isObject, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import type { Target } from "../../../shared/domain/target-name.js";
+import { isPathWithin } from "../../../shared/domain/user-path.js";
 import { invalid, plainFailure } from "../../../shared/error-code.js";
 import { isModelName, isName } from "../../../shared/wire/message-to-daemon.js";
 import { matchCopies } from "../../budgets/judge-budgets.js";
@@ -17,8 +18,15 @@ import { refusalItem } from "../../lists/list-refusals.js";
 import type { JudgedRequest } from "../../rules/judge.js";
 import { noRules } from "../../rules/rule-book.js";
 import { type DaemonState, enforcedBudgets, judgingUpstream } from "../../state.js";
+import { notWithin } from "./confine.js";
 import { explainVerdict } from "./explain-verdict.js";
 import { findKey, unknownKey } from "./handle-keys.js";
+
+interface AskedIn {
+  readonly nowMs: number;
+  /** The subtree of who asks. */
+  readonly within: string;
+}
 
 /**
  * Changes nothing. The body is `{user_path, key?: {id} or {key_hash}, targets: [{provider,
@@ -27,15 +35,20 @@ import { findKey, unknownKey } from "./handle-keys.js";
 export function handleExplain(
   state: DaemonState,
   body: unknown,
-  nowMs: number,
+  { nowMs, within }: AskedIn,
 ): Checked<Explanation> {
   if (!isObject(body)) return wrong("the body must be an object", "body");
   const requestId = body["request_id"];
-  if (requestId !== undefined) return explainRefusal(state, requestId, nowMs);
+  if (requestId !== undefined) return explainRefusal(state, requestId, { nowMs, within });
   const request = readRequest(body);
-  if (!request.ok || body["key"] === undefined)
-    return request.ok ? { ok: true, value: explainNow(state, request.value, nowMs) } : request;
-  const key = readKey(state, body["key"], nowMs);
+  if (!request.ok) return request;
+  if (body["key"] === undefined) {
+    const { userPath } = request.value;
+    return isPathWithin(userPath, within)
+      ? { ok: true, value: explainNow(state, request.value, nowMs) }
+      : { ok: false, failure: notWithin(userPath, within) };
+  }
+  const key = readKey(state, body["key"], { nowMs, within });
   if (!key.ok) return key;
   const modelNames = readModelNames(body["model_names"]);
   const notAllowed = modelProblem(key.value, { ...request.value, modelNames });
@@ -60,9 +73,13 @@ export function handleExplain(
  * The key of a body. It must be active, because requests with other keys are rejected before the
  * rules.
  */
-function readKey(state: DaemonState, given: unknown, nowMs: number): Checked<ManagedKey> {
+function readKey(
+  state: DaemonState,
+  given: unknown,
+  { nowMs, within }: AskedIn,
+): Checked<ManagedKey> {
   const fields = isObject(given) ? given : {};
-  const key = findKey(state, fields);
+  const key = findKey(state, fields, within);
   if (key === undefined) return { ok: false, failure: { ...unknownKey(fields), param: "key" } };
   const status = keyStatus(key, nowMs);
   return status === "active"
@@ -96,12 +113,12 @@ export function explainNow(
 function explainRefusal(
   state: DaemonState,
   requestId: unknown,
-  nowMs: number,
+  { nowMs, within }: AskedIn,
 ): Checked<Explanation> {
   if (typeof requestId !== "string")
     return wrong(`request_id must be a text, not ${show(requestId)}`, "request_id");
   const refusal = state.refusals.find(requestId);
-  if (refusal === null)
+  if (refusal === null || !isPathWithin(refusal.userPath, within))
     return {
       ok: false,
       failure: {

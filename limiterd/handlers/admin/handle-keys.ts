@@ -7,12 +7,14 @@ import { keysMax, periodSecondsMax } from "../../../shared/bounds.js";
 import { isCount, isObject, show } from "../../../shared/checked.js";
 import { parseKeyRotation } from "../../../shared/domain/key-rotation.js";
 import {
+  isImported,
   isKeyHash,
   isRedactedKey,
   keyNumber,
   keyStatuses,
   parseKeyIssue,
 } from "../../../shared/domain/managed-key.js";
+import { isPathWithin } from "../../../shared/domain/user-path.js";
 import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
@@ -34,6 +36,7 @@ import {
   failed,
   makeChange,
 } from "./admin-operation.js";
+import { notWithin, withinOf } from "./confine.js";
 
 type KeyOp = Extract<AdminOp, `keys.${string}`>;
 
@@ -80,6 +83,15 @@ function issue(
     return ports.fail(invalid("key_hash and redacted_value must be those of a key", "key_hash"));
   const definition = parseKeyIssue(issued, nowMs);
   if (!definition.ok) return ports.fail(definition.failure);
+  const within = withinOf(ports);
+  const { userPath } = definition.value;
+  if (!isPathWithin(userPath ?? "/", within))
+    return ports.fail({
+      ...notWithin(userPath ?? "a key for any path", within),
+      param: "user_path",
+    });
+  if (definition.value.role !== null && isImported(redacted))
+    return ports.fail(invalid("role is for keys that Sluice generates", "role"));
   if (
     expiresInSeconds !== null &&
     (!isCount(expiresInSeconds, 1) ||
@@ -143,6 +155,7 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
     0,
     query.limit,
     (key) =>
+      isPathWithin(key.userPath ?? "/", query.userPath) &&
       (status === undefined || keyStatus(key, nowMs) === status) &&
       [key.id, key.name ?? "", key.userPath ?? ""].some((name) => matches(query, name)),
   );
@@ -180,8 +193,13 @@ function rotate(
   // In whole seconds, as shown to users.
   const untilMs = nowMs - (nowMs % 1000) + overlapSeconds * 1000;
   makeChange(state, nowMs, ports, () => {
-    const key = findKey(state, fields);
+    const key = findKey(state, fields, withinOf(ports));
     if (key === undefined) return failed(ports, unknownKey(fields));
+    if (key.role !== null && models !== undefined)
+      return failed(
+        ports,
+        invalid(`models is for keys that call models, and ${key.id} has a role`, "models"),
+      );
     const unfit = rotationFlaw(key, overlapSeconds, nowMs);
     if (unfit !== null) return failed(ports, unfit);
     if (writer.failing !== null)
@@ -232,22 +250,29 @@ function changeKey(
   ports: AdminPorts,
 ): void {
   makeChange(state, nowMs, ports, () => {
-    const key = findKey(state, fields);
+    const key = findKey(state, fields, withinOf(ports));
     if (key === undefined) return failed(ports, unknownKey(fields));
     const { id } = key;
     return { definitions: [keyDefinition(become(key, nowMs))], answer: () => ({ id }) };
   });
 }
 
-/** The key with the `id` or `key_hash` of a body, unless it is deleted. */
+/**
+ * The key with the `id` or `key_hash` of a body, unless it is deleted, or isn't in the subtree of
+ * who asks.
+ */
 export function findKey(
   { keys }: DaemonState,
   { id, key_hash: hash }: Readonly<Record<string, unknown>>,
+  within: string,
 ): ManagedKey | undefined {
-  if (isKeyHash(hash)) return keys.find(hash);
   const number = typeof id === "string" ? keyNumber(id) : null;
-  const key = number === null ? undefined : keys.byNumber(number);
-  return key?.deletedAtMs === null ? key : undefined;
+  const key = isKeyHash(hash)
+    ? keys.find(hash)
+    : number === null
+      ? undefined
+      : keys.byNumber(number);
+  return key?.deletedAtMs === null && isPathWithin(key.userPath ?? "/", within) ? key : undefined;
 }
 
 /** The 404 for keys. The given id is repeated only if it looks like one: it could be a secret. */
@@ -268,6 +293,7 @@ function listedKey(key: ManagedKey, nowMs: number): KeyItem {
     user_path: key.userPath,
     labels: key.labels,
     models: key.models,
+    ...(key.role === null ? {} : { role: key.role }),
     redacted_value: key.redacted,
     status,
     active: status === "active",

@@ -18,7 +18,8 @@ import {
   raisedCaps,
 } from "../../../shared/domain/raise.js";
 import { measures, type RuleKey, ruleGrammar } from "../../../shared/domain/rule.js";
-import { type Failure, failure, invalid } from "../../../shared/error-code.js";
+import { isPathWithin } from "../../../shared/domain/user-path.js";
+import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
 import { nameOfBudget, unknownBudget } from "../../lists/list-budget-children.js";
 import { nameOfRule, unknownRule } from "../../lists/list-children.js";
@@ -26,6 +27,7 @@ import type { Raisable, RaiseKind } from "../../raise-note.js";
 import type { DaemonState } from "../../state.js";
 import { raisesDefinition, unended } from "../definitions/apply-raises.js";
 import { type AdminPorts, checkedValue, failed, makeChange } from "./admin-operation.js";
+import { withinOf } from "./confine.js";
 
 /** How raises of rules and of budgets differ. */
 interface Raising<K extends LimitKey<string>> {
@@ -150,6 +152,8 @@ function raise<S extends string>(
     const found = findRaisable(raising, key);
     if (found === null) return failed(ports, raising.unknown(key));
     const { limit, child } = found;
+    const above = aboveProblem(found, withinOf(ports));
+    if (above !== null) return failed(ports, above);
     const problem = problemOf(raising, asked, found, nowMs);
     if (problem !== null) return failed(ports, problem);
     const others = unended(limit.raises, nowMs).filter((other) => other.child !== child);
@@ -182,6 +186,8 @@ function end<S extends string>(
     const found = findRaisable(raising, key);
     if (found === null) return failed(ports, raising.unknown(key));
     const { limit, child } = found;
+    const above = aboveProblem(found, withinOf(ports));
+    if (above !== null) return failed(ports, above);
     const raises = unended(limit.raises, nowMs);
     const ended = raises.find((one) => one.child === child);
     if (ended === undefined) return failed(ports, notRaised(raising, key));
@@ -218,6 +224,19 @@ function findRaisable<K extends LimitKey<string>>(raising: Raising<K>, key: K): 
   return template?.definition.perChild === true
     ? { limit: template, child: key.subject.slice(slash + 1) }
     : null;
+}
+
+/** Why the holder of a role for a subtree may not raise a child of a template; null if it may. */
+function aboveProblem({ limit, child }: Found, within: string): Failure | null {
+  const { subject } = limit.definition;
+  const isBelow = within === "/" || (subject !== within && isPathWithin(subject, within));
+  return child === "" || isBelow
+    ? null
+    : plainFailure(
+        403,
+        "permission_error",
+        `the template on ${subject} stands above a role for ${within}`,
+      );
 }
 
 /** Why a limit can't be raised to these values. */

@@ -23,6 +23,7 @@ import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import { keyNumber } from "../../../shared/domain/managed-key.js";
 import { costUsd } from "../../../shared/domain/money.js";
 import { type Target, targetName } from "../../../shared/domain/target-name.js";
+import { isPathWithin } from "../../../shared/domain/user-path.js";
 import { type Failure, plainFailure } from "../../../shared/error-code.js";
 import { append, Turns } from "../../../shared/long-lists.js";
 import { dayMs, dayOf, formatMillis } from "../../../shared/time.js";
@@ -37,7 +38,8 @@ import { isWithin } from "../../lists/show-record.js";
 import type { DaemonState } from "../../state.js";
 import { newestBatches } from "../../usage/usage-reader.js";
 import type { UsageRecord } from "../../usage/usage-records.js";
-import { type AdminRequest, type AnswerPorts, checkedValue } from "./admin-operation.js";
+import { type AdminRequest, type ChangePorts, checkedValue } from "./admin-operation.js";
+import { withinOf } from "./confine.js";
 import { explainNow } from "./handle-explain.js";
 import { answerRead } from "./handle-usage.js";
 
@@ -47,7 +49,7 @@ export function handleRequests(
   state: DaemonState,
   { op, body }: AdminRequest<RequestOp>,
   nowMs: number,
-  ports: AnswerPorts,
+  ports: ChangePorts,
 ): void {
   switch (op) {
     case "requests.report": {
@@ -74,7 +76,7 @@ export function handleRequests(
       return answerRead(state, detailOf(state, body, nowMs), {
         fail: ports.fail,
         answer: (detail) =>
-          isEmpty(detail as RequestDetail)
+          isEmpty(detail as RequestDetail) || !isOf(detail as RequestDetail, withinOf(ports))
             ? ports.fail(unknownRequest(detail as RequestDetail, state.requests.max))
             : ports.answer(detail),
       });
@@ -170,6 +172,16 @@ function targetOf(name: string): Target {
 
 function isEmpty({ request, records, refusal }: RequestDetail): boolean {
   return request === null && refusal === null && records.length === 0;
+}
+
+/** Whether all that is known of the request is in the subtree. */
+function isOf({ request, records, refusal }: RequestDetail, within: string): boolean {
+  const paths = [
+    ...records.map(({ user_path: path }) => path),
+    ...(request === null ? [] : [request.user_path]),
+    ...(refusal === null ? [] : [refusal.user_path]),
+  ];
+  return paths.every((path) => isPathWithin(path ?? "/", within));
 }
 
 function unknownRequest({ request_id: id }: RequestDetail, kept: number): Failure {

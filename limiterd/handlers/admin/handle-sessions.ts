@@ -166,8 +166,9 @@ function judged(
       const claimed = { userPath: "/", credential: credential.keyHash };
       const caller = identifyCaller(keys, claimed, nowMs);
       if (caller.kind === "denied") return caller;
-      const { id: keyId, name: keyName, userPath, labels } = caller.key!;
-      return { kind: "key", userPath, keyId, keyName, labels, openedAtMs, expiresAtMs };
+      const { id: keyId, name: keyName, userPath, labels, role } = caller.key!;
+      const key = { userPath, keyId, keyName, labels, ...(role === null ? {} : { role }) };
+      return { kind: "key", ...key, openedAtMs, expiresAtMs };
     }
     case "jwt": {
       const { mark, issuer, userPath, names } = credential;

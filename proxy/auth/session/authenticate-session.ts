@@ -4,6 +4,7 @@
  * with it.
  */
 
+import { type Administration, everything } from "../../../shared/access/admin-role.js";
 import { auditTextCharsMax } from "../../../shared/bounds.js";
 import type { JwtIssuerConfig } from "../../../shared/config/config.js";
 import type { Network } from "../../../shared/config/ip-network.js";
@@ -56,13 +57,13 @@ export async function authenticateSession(
   if (!found.ok) return found;
   const { session } = found;
   if (session === null) return { ok: false, failure: ended };
-  if (area === "admin" && session.kind !== "admin")
+  if (area === "admin" && administrationOf(session) === null)
     return {
       ok: false,
       failure: plainFailure(
         403,
         "permission_error",
-        "a session that a managed key or a JWT has opened does not open /admin: sign in with the master key",
+        "a session that a managed key or a JWT has opened does not open /admin: sign in with the master key or a key of administration",
       ),
     };
   const path = requestedPath(gateway.credentials, area, exchange);
@@ -72,12 +73,20 @@ export async function authenticateSession(
     : { ok: true, caller: callerOf(session, bound ?? path.userPath) };
 }
 
+/** What a session may do on /admin; null if nothing. */
+export function administrationOf(session: OpenSession): Administration | null {
+  if (session.kind === "admin") return everything;
+  if (session.kind !== "key" || session.role === undefined) return null;
+  return { role: session.role, path: session.userPath ?? "/" };
+}
+
 function callerOf(session: OpenSession, userPath: string): Caller {
   return {
     userPath,
     credential: "authenticated",
-    isSession: true,
+    session: session.kind === "key" ? `key ${session.keyId}` : "dashboard session",
     isOperator: session.kind === "admin",
+    administers: administrationOf(session) ?? undefined,
     keyId: session.kind === "key" ? session.keyId : "",
     // Sessions can't call models.
     allowLists: [],

@@ -10,13 +10,14 @@ import { testDestinations } from "../../alerts/test-destinations.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin } from "./admin-json.js";
+import { askDaemon } from "./asked-by.js";
 
 /** The configured destinations, with what the daemon knows of them. */
 export async function replyAlerts(
   context: RequestContext<"limiter" | "webhooks" | "nowMs">,
 ): Promise<void> {
   const { gateway, exchange, record } = context;
-  const answer = await gateway.limiter.call("alerts.list", null);
+  const answer = await askDaemon(context, "alerts.list", null);
   if (!answer.ok) return failAdmin(context, answer.failure);
   const rows = isObject(answer.body) ? answer.body["alerts"] : null;
   const known = new Map(

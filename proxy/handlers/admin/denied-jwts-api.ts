@@ -7,7 +7,7 @@ import { append } from "../../../shared/long-lists.js";
 import { replyJson, replyNothing } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin, readJson } from "./admin-json.js";
-import { askedBy } from "./asked-by.js";
+import { askDaemon, askedBy } from "./asked-by.js";
 
 export async function handleDeniedJwts(
   context: RequestContext<"limiter" | "isUtf8" | "sessionKeeping">,
@@ -29,7 +29,7 @@ async function list(context: RequestContext<"limiter">): Promise<void> {
   const denied: DeniedJwt[] = [];
   let after: number | null = null;
   do {
-    const page = await context.gateway.limiter.call("jwts.list", { after });
+    const page = await askDaemon(context, "jwts.list", { after });
     if (!page.ok) return failAdmin(context, page.failure);
     const { denied_jwts: more, next } = page.body as DeniedJwtPage;
     append(denied, more);

@@ -15,6 +15,7 @@ import { allowableNames } from "../../routing/allowable-names.js";
 import { resolveOnceLearned, unknownModel } from "../../routing/model-catalog.js";
 import { resolveModel } from "../../routing/resolve-model.js";
 import { failAdmin, readJson } from "./admin-json.js";
+import { askDaemon } from "./asked-by.js";
 
 type ExplainContext = RequestContext<
   "limiter" | "models" | "targetOrder" | "credentials" | "isUtf8"
@@ -24,7 +25,8 @@ type ExplainContext = RequestContext<
 export async function explainRequest(context: ExplainContext): Promise<void> {
   const body = await readJson(context);
   if (!body.ok) return failAdmin(context, body.failure);
-  const read = readQuestion(body.value);
+  // A role for a subtree asks about that, unless it names a path in it.
+  const read = readQuestion(body.value, context.caller.administers?.path ?? "/");
   if (!read.ok) return failAdmin(context, read.failure);
   const { question } = read;
   if (question.kind === "past")
@@ -51,8 +53,8 @@ async function replyExplanation(
   question: object,
   ours: object,
 ): Promise<void> {
-  const { gateway, exchange, record } = context;
-  const explanation = await gateway.limiter.call("explain", question);
+  const { exchange, record } = context;
+  const explanation = await askDaemon(context, "explain", question);
   if (!explanation.ok) return failAdmin(context, explanation.failure);
   record.end(200, "answered");
   replyJson(exchange, 200, { ...ours, ...(explanation.body as object) });
@@ -75,7 +77,7 @@ type QuestionRead =
 
 const known = ["user_path", "key", "model", "request_id"];
 
-function readQuestion(body: unknown): QuestionRead {
+function readQuestion(body: unknown, ownPath: string): QuestionRead {
   const fields = asObject(body, known);
   if (!fields.ok) return fields;
   const { user_path: userPath, key = null, model, request_id: requestId } = fields.value;
@@ -103,7 +105,7 @@ function readQuestion(body: unknown): QuestionRead {
   if (nameProblem !== null) return wrong(nameProblem, "model");
   if (key !== null && (typeof key !== "string" || key === ""))
     return wrong(`key must be a managed key or its id, such as key_7, not ${show(key)}`, "key");
-  const path = parseUserPath(userPath ?? "/", "user_path");
+  const path = parseUserPath(userPath ?? ownPath, "user_path");
   return path.ok
     ? { ok: true, question: { kind: "hypothetical", userPath: path.value, key, model } }
     : path;

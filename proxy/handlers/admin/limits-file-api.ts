@@ -16,7 +16,7 @@ import type { Exchange } from "../../http/exchange.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin, readJson } from "./admin-json.js";
-import { askedBy } from "./asked-by.js";
+import { askDaemon, askedBy } from "./asked-by.js";
 import { listParameters, writerTo } from "./reply-list.js";
 
 type LimitsContext = RequestContext<"limiter" | "isUtf8" | "newId" | "sessionKeeping">;
@@ -45,11 +45,11 @@ async function apply(context: LimitsContext): Promise<void> {
 
 /** `all` includes what the configuration declares. A disabled section is omitted. */
 async function replyLimits(context: LimitsContext): Promise<void> {
-  const { gateway, exchange, record } = context;
+  const { exchange, record } = context;
   const all = parseAll(exchange.query);
   if (!all.ok) return failAdmin(context, all.failure);
   const asked: Parameters<typeof readLimits>[1] = {
-    call: (op, body) => gateway.limiter.call(op, body),
+    call: (op, body) => askDaemon(context, op, body),
     all: all.value,
   };
   const sections = createSections(exchange);

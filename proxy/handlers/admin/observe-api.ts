@@ -15,6 +15,7 @@ import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { priceListStatus } from "../../routing/price-file.js";
 import { failAdmin } from "./admin-json.js";
+import { askDaemon } from "./asked-by.js";
 import { fileHeaders, formatOf } from "./file-format.js";
 import { parseUsageQuery } from "./parse-usage-query.js";
 import { type ListOf, listParameters, replyList } from "./reply-list.js";
@@ -110,9 +111,9 @@ async function ask(
   body: Checked<unknown>,
   ours: object = {},
 ): Promise<void> {
-  const { gateway, exchange, record } = context;
+  const { exchange, record } = context;
   if (!body.ok) return failAdmin(context, body.failure);
-  const answer = await gateway.limiter.call(op, body.value);
+  const answer = await askDaemon(context, op, body.value);
   if (!answer.ok) return failAdmin(context, answer.failure);
   record.end(200, "answered");
   replyJson(exchange, 200, { ...(answer.body as object), ...ours });
@@ -129,7 +130,7 @@ async function summarize(context: RequestContext<"limiter" | "nowMs">): Promise<
   if (!question.ok) return failAdmin(context, question.failure);
   if (!parameters.has("by"))
     return failAdmin(context, invalid("by is required for a file: its lines are the groups", "by"));
-  const answer = await gateway.limiter.call("usage.summary", question.value);
+  const answer = await askDaemon(context, "usage.summary", question.value);
   if (!answer.ok) return failAdmin(context, answer.failure);
   const { groups, usage } = answer.body as UsageSummary;
   record.end(200, "answered");
@@ -153,7 +154,7 @@ function summaryOf(query: string, nowMs: number): Checked<unknown> {
   const window = parseUsageQuery(query, nowMs);
   if (!window.ok) return window;
   return good({
-    user_path: parameters.get("user_path") ?? "/",
+    user_path: parameters.get("user_path"),
     by: parameters.get("by"),
     start_date: window.startDate,
     end_date: window.endDate,

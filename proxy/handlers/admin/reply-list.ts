@@ -23,6 +23,7 @@ import { queryParameters } from "../../http/query-parameters.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin } from "./admin-json.js";
+import { askDaemon } from "./asked-by.js";
 
 /** The field that holds the items. */
 type ItemsField = Exclude<
@@ -181,11 +182,11 @@ type PageAnswer =
   | { readonly ok: false; readonly failure: Failure };
 
 export async function askPage(
-  { gateway }: RequestContext<"limiter">,
+  context: RequestContext<"limiter">,
   { op, items }: ListOf,
   body: Parameters,
 ): Promise<PageAnswer> {
-  const page = await gateway.limiter.call(op, body);
+  const page = await askDaemon(context, op, body);
   if (!page.ok) return page;
   const answer = isObject(page.body) ? page.body : {};
   return {

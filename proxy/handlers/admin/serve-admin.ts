@@ -1,8 +1,9 @@
 /** Dispatches the endpoints of the admin API (docs/reference/admin-api.md). */
-import { unreachable } from "../../../shared/assert.js";
+import { assert, unreachable } from "../../../shared/assert.js";
+import { accessProblem } from "../../http/paths/admin-access.js";
 import type { AdminEndpoint } from "../../http/paths/admin-routes.js";
 import type { RequestContext } from "../../request-context.js";
-import { refusesParameters } from "./admin-json.js";
+import { failAdmin, refusesParameters } from "./admin-json.js";
 import { replyAlerts, testAlerts } from "./alerts-api.js";
 import { handleAuthKeys } from "./auth-keys-api.js";
 import { handleDeniedJwts } from "./denied-jwts-api.js";
@@ -25,10 +26,23 @@ const withoutParameters: ReadonlySet<AdminEndpoint> = new Set<AdminEndpoint>([
   "upstream-limits",
 ]);
 
+/** Whether it has refused the request because the caller's role doesn't include it. */
+export function refusesRole(
+  context: Pick<RequestContext, "exchange" | "record" | "caller">,
+  endpoint: AdminEndpoint,
+): boolean {
+  const { administers } = context.caller;
+  assert(administers !== undefined, "only callers with a role reach /admin");
+  const problem = accessProblem(administers, endpoint, context.exchange);
+  if (problem !== null) failAdmin(context, problem);
+  return problem !== null;
+}
+
 export async function serveAdmin(
   context: RequestContext,
   endpoint: Exclude<AdminEndpoint, "live">,
 ): Promise<void> {
+  if (refusesRole(context, endpoint)) return;
   if (withoutParameters.has(endpoint) && refusesParameters(context)) return;
   switch (endpoint) {
     case "rate-limits-children":

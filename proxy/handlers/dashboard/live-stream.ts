@@ -5,18 +5,27 @@
 import { bad, type Checked, good } from "../../../shared/checked.js";
 import { failure } from "../../../shared/error-code.js";
 import { showsKey } from "../../auth/authenticate.js";
-import { cookieOf, findSession } from "../../auth/session/authenticate-session.js";
+import type { Caller } from "../../auth/caller.js";
+import {
+  administrationOf,
+  cookieOf,
+  findSession,
+} from "../../auth/session/authenticate-session.js";
 import { retryMs, watchersMax } from "../../bounds.js";
 import type { Watcher } from "../../dashboard/live-feed.js";
 import { type ListWatch, liveLists } from "../../dashboard/live-lists.js";
+import { accessProblem } from "../../http/paths/admin-access.js";
+import type { Limiter } from "../../limiter/limiter.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin } from "../admin/admin-json.js";
 import { listParameters } from "../admin/reply-list.js";
+import { refusesRole } from "../admin/serve-admin.js";
 
 type LiveContext = RequestContext<"config" | "limiter" | "liveFeed" | "sessionKeeping">;
 
 export async function streamLive(context: LiveContext): Promise<void> {
   const { gateway, exchange, record } = context;
+  if (refusesRole(context, "live")) return;
   const lists = listsOf(exchange.query);
   if (!lists.ok) return failAdmin(context, lists.failure);
   // The daemon checks the parameters, and must be reachable.
@@ -73,6 +82,17 @@ function listsOf(query: string): Checked<readonly ListWatch[]> {
     : good(lists);
 }
 
+const liveRequest = { method: "GET", path: "/admin/live" };
+
+/** Whether a key of administration is still accepted; null while the daemon is away. */
+async function mayStillWatch(
+  limiter: Pick<Limiter, "authorize">,
+  { credential }: Caller,
+): Promise<boolean | null> {
+  const outcome = await limiter.authorize(credential);
+  return outcome.kind === "unavailable" ? null : outcome.kind === "authorized";
+}
+
 function watcherOf(context: LiveContext, lists: readonly ListWatch[], ended: () => void): Watcher {
   const { gateway, exchange, caller } = context;
   const cookie = showsKey(exchange) ? null : cookieOf(gateway, exchange);
@@ -83,12 +103,14 @@ function watcherOf(context: LiveContext, lists: readonly ListWatch[], ended: () 
       return ready;
     },
     async mayWatch() {
-      // An open gateway may get a key and a session may end; the master key stays valid while this
-      // process runs.
+      // An open gateway may get a key, and a session or a key may end; the master key stays valid
+      // while this process runs.
       if (caller.credential === "none") return gateway.limiter.keysExist !== true;
-      if (cookie === null) return true;
+      if (cookie === null) return caller.keyId === "" || mayStillWatch(gateway.limiter, caller);
       const found = await findSession(gateway, cookie.token);
-      return found.ok ? found.session?.kind === "admin" : null;
+      if (!found.ok) return null;
+      const held = found.session === null ? null : administrationOf(found.session);
+      return held !== null && accessProblem(held, "live", liveRequest) === null;
     },
     write(events) {
       if (exchange.gone || exchange.write(events)) return;

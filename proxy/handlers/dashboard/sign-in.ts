@@ -3,6 +3,7 @@
  * tells its page who is signed in, and signs out. The session lives in the daemon; its token is in
  * a cookie that no script can read.
  */
+import { everything } from "../../../shared/access/admin-role.js";
 import type { SessionStatus, SignedIn } from "../../../shared/api/session-status.js";
 import { auditTextCharsMax, unauthenticatedBodyMs } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
@@ -10,6 +11,7 @@ import { type Failure, invalid, plainFailure } from "../../../shared/error-code.
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import { version } from "../../../shared/version.js";
 import {
+  administrationOf,
   cookieOf,
   findSession,
   type OpenSession,
@@ -175,7 +177,9 @@ function signedInBy(session: OpenSession | null): SignedIn {
     signed_in_at: formatSeconds(session.openedAtMs),
     expires_at: formatSeconds(session.expiresAtMs),
   };
-  if (session.kind === "admin") return { kind: "admin", ...times };
+  const administration = administrationOf(session);
+  if (session.kind === "admin" || administration !== null)
+    return { kind: "admin", ...(administration ?? everything), name: nameOf(session), ...times };
   const userPath = session.userPath ?? "/";
   if (session.kind === "jwt") return { kind: "self", user_path: userPath, ...times };
   const { keyId, keyName, labels } = session;
@@ -187,6 +191,11 @@ function signedInBy(session: OpenSession | null): SignedIn {
     labels,
     ...times,
   };
+}
+
+/** Who administers; null for the master key. */
+function nameOf(session: OpenSession): string | null {
+  return session.kind === "key" ? (session.keyName ?? session.keyId) : null;
 }
 
 function whose(session: OpenSession): string {

@@ -50,7 +50,8 @@ t.test("the error for a refused key says where the key is from, or where to put 
   const body = { type: "authentication_error", message: "missing credentials", code: null };
   t.match(apiFailure(401, body, null), {
     status: 401,
-    message: "missing credentials: put the gateway's master key into SLUICE_API_KEY",
+    message:
+      "missing credentials: put the gateway's master key, or a key of administration, into SLUICE_API_KEY",
   });
   t.match(apiFailure(401, body, "SLUICE_MASTER_KEY")?.message, /is that of SLUICE_MASTER_KEY/);
   const keyless = { type: "permission_error", message: "it needs one: set SLUICE_MASTER_KEY" };

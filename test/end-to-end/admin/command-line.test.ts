@@ -334,7 +334,7 @@ t.test("a gateway elsewhere that doesn't know the key says which it was", async 
   t.match(without, {
     exitCode: 1,
     out: "",
-    err: /put the gateway's master key into SLUICE_API_KEY/,
+    err: /put the gateway's master key, or a key of administration, into SLUICE_API_KEY/,
   });
   const file = join(site.directory, "wrong.key");
   writeFileSync(file, "wrong\n");

@@ -1,7 +1,8 @@
 /**
  * What must stay secret, through real processes: no credential in any answer, log line, list,
  * export or file; no caller sees another's usage; and /admin is closed to every caller but the
- * master key. The table of what is shown where is test/security-claims.md.
+ * master key and keys with a role (`admin/roles.test.ts`). The table of what is shown where is
+ * test/security-claims.md.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";

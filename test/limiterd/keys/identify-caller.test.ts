@@ -149,7 +149,7 @@ t.test("a key for some models allows what has one of their names", async (t) => 
   const allows = (
     models: readonly string[] | null,
     asked: Parameters<typeof modelProblem>[1],
-  ): boolean => modelProblem({ id: "key_1", models }, asked) === null;
+  ): boolean => modelProblem({ id: "key_1", models, role: null }, asked) === null;
   t.equal(modelProblem(null, { targets: [] }), null, "a caller without a key");
   for (const [models, asked, allowed] of [
     [null, { targets: [plain] }, true],

@@ -18,6 +18,7 @@ const fieldsOf = (number: number, changes: Partial<KeyFields> = {}): KeyFields =
   redacted: "",
   oldSecrets: [],
   models: null,
+  role: null,
   name: null,
   userPath: null,
   labels: [],

@@ -357,6 +357,7 @@ t.test("a key's labels are those of the ring, and a caller without a key has non
     redacted: "r",
     oldSecrets: [],
     models: null,
+    role: null,
     name: null,
     userPath: null,
     labels: ["eu"],

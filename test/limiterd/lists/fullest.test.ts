@@ -187,7 +187,7 @@ t.test(
 );
 
 t.test("a long ranking is reused for a while, a short one isn't", async (t) => {
-  const query = { after: null, limit: 2, search: "", chosen: {} };
+  const query = { after: null, limit: 2, search: "", userPath: "/", chosen: {} };
   const yieldToEventLoop = async (): Promise<void> => {};
   const names = (count: number): readonly string[] =>
     Array.from({ length: count }, (_, i) => `n${i}`);

@@ -19,7 +19,7 @@ t.test("a body without fields asks for the first page of all", (t) => {
     t.same(parseListQuery(body, choices), { ok: true, value: wholeList });
   t.same(parseListQuery({ after: "x", limit: 7, search: "Acme", scope: "model" }, choices), {
     ok: true,
-    value: { after: "x", limit: 7, search: "acme", chosen: { scope: "model" } },
+    value: { after: "x", limit: 7, search: "acme", userPath: "/", chosen: { scope: "model" } },
   });
   t.end();
 });
@@ -78,7 +78,11 @@ t.test("a field that makes no sense is named, with what was expected", (t) => {
     [{ search: 1 }, "search", /a text/],
     [{ scope: "team" }, "scope", /one of model, user_path, not "team"/],
     [{ scope: ["model"] }, "scope", /one of model, user_path/],
-    [{ color: "red" }, "color", /unknown parameter color: expected after, limit, search, scope/],
+    [
+      { color: "red" },
+      "color",
+      /unknown parameter color: expected after, limit, search, user_path, scope/,
+    ],
   ];
   for (const [body, param, message] of table)
     t.match(parseListQuery(body, choices), { ok: false, failure: { param, message } }, param);

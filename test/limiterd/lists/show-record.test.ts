@@ -67,7 +67,14 @@ const shown = {
 
 t.test("a record is shown with what its key is called now, and its costs in dollars", async (t) => {
   const keys = new KeyRing();
-  const key = { redacted: "", oldSecrets: [], models: null, userPath: null, labels: [] };
+  const key = {
+    redacted: "",
+    oldSecrets: [],
+    models: null,
+    role: null,
+    userPath: null,
+    labels: [],
+  };
   const times = { createdAtMs: 0, expiresAtMs: null, deactivatedAtMs: null, lastUsedAtMs: null };
   keys.add({ ...key, ...times, number: 1, hash: "1", name: "CI", deletedAtMs: null });
   keys.add({ ...key, ...times, number: 2, hash: "", name: null, deletedAtMs: 5 });

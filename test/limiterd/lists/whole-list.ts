@@ -2,4 +2,10 @@
 import type { ListQuery } from "../../../limiterd/lists/list-query.js";
 import { itemsPerPage } from "../../../shared/bounds.js";
 
-export const wholeList: ListQuery = { after: null, limit: itemsPerPage, search: "", chosen: {} };
+export const wholeList: ListQuery = {
+  after: null,
+  limit: itemsPerPage,
+  search: "",
+  userPath: "/",
+  chosen: {},
+};

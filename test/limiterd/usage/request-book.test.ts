@@ -20,7 +20,7 @@ function report(id: string, fields: Partial<RequestReport> = {}): RequestReport 
 }
 
 function query(chosen: Record<string, string> = {}, more: Partial<ListQuery> = {}): ListQuery {
-  return { after: null, limit: 200, search: "", chosen, ...more };
+  return { after: null, limit: 200, search: "", userPath: "/", chosen, ...more };
 }
 
 /** What a store has after these changes. */

@@ -4,6 +4,7 @@ import { authenticatedCaller, type Caller, wrongToken } from "../../../proxy/aut
 import { MemoryLedger } from "../../../proxy/capacity/memory-ledger.js";
 import type { Area } from "../../../proxy/http/match-route.js";
 import type { AuthorizeOutcome, Limiter } from "../../../proxy/limiter/limiter.js";
+import { administrationText, keyOfAdministration } from "../../../shared/access/admin-role.js";
 import { unauthenticatedBodyMs, unauthorizedBodyBytesMax } from "../../../shared/bounds.js";
 import { hashKey } from "../../../shared/domain/key-secret.js";
 import { invalid } from "../../../shared/error-code.js";
@@ -38,9 +39,11 @@ async function resultOf(
   area: Area | "scrape" = "model",
 ): Promise<string> {
   const authentication = await authorizeCaller(fake.limiter, caller, area);
-  return authentication.ok
-    ? `${authentication.caller.userPath} ${authentication.caller.keyId}`.trim()
-    : `${authentication.failure.status} ${authentication.failure.message}`;
+  if (!authentication.ok)
+    return `${authentication.failure.status} ${authentication.failure.message}`;
+  const { userPath, keyId, administers } = authentication.caller;
+  const role = administers === undefined ? "" : administrationText(administers);
+  return `${userPath} ${keyId} ${role}`.trim();
 }
 
 t.test("the daemon isn't checked about callers that the proxy has authenticated", async (t) => {
@@ -55,6 +58,8 @@ t.test(
   async (t) => {
     const bound: AuthorizeOutcome = { kind: "authorized", userPath: "/bound", keyId: "key_1" };
     const free: AuthorizeOutcome = { kind: "authorized", userPath: "", keyId: "key_2" };
+    const withoutRole =
+      "403 a managed key without a role does not open /admin: use the master key or a key of administration";
     const table: readonly (readonly [
       outcome: AuthorizeOutcome,
       caller: Caller,
@@ -65,12 +70,15 @@ t.test(
       [bound, { ...keyCaller, pathFailure }, "model", "/bound key_1"],
       [free, keyCaller, "model", "/header key_2"],
       [free, { ...keyCaller, pathFailure }, "model", "400 invalid X-Sluice-User-Path header"],
-      [bound, keyCaller, "admin", "403 a managed key does not open /admin: use the master key"],
+      [bound, keyCaller, "admin", withoutRole],
+      [free, { ...keyCaller, pathFailure }, "admin", withoutRole],
+      [{ ...bound, role: "viewer" }, keyCaller, "admin", "/bound key_1 viewer of /bound"],
+      [{ ...free, role: "admin" }, keyCaller, "admin", "/header key_2 admin of /"],
       [
-        free,
-        { ...keyCaller, pathFailure },
-        "admin",
-        "403 a managed key does not open /admin: use the master key",
+        { ...bound, role: "admin" },
+        keyCaller,
+        "model",
+        `403 ${keyOfAdministration("key_1").message}`,
       ],
       [{ kind: "denied", ended: null }, keyCaller, "model", "401 authentication failed"],
       [

@@ -4,6 +4,8 @@
  */
 import { chooseDialect } from "../../../proxy/dialects/choose-dialect.js";
 import { matchRoute, meetsLimits } from "../../../proxy/http/match-route.js";
+import { type AdminAccess, adminAccess } from "../../../proxy/http/paths/admin-access.js";
+import { adminKeyRoutes, adminRoutes } from "../../../proxy/http/paths/admin-routes.js";
 import { presets } from "../../../shared/config/presets.js";
 import { providerTraits, providerTypes } from "../../../shared/config/provider-type.js";
 import { errorCodes } from "../../../shared/error-code.js";
@@ -238,6 +240,32 @@ function tableOfHeaders(): string {
     ]),
   );
 }
+
+/** A role as the page and the OpenAPI document name it. */
+export function roleText({ role, ofSubtree }: AdminAccess): string {
+  return ofSubtree ? role : `${role} of /`;
+}
+
+/** Which role each endpoint of the admin API needs. */
+function tableOfRoles(): string {
+  const routes = [
+    ...adminRoutes,
+    ...adminKeyRoutes.map(([, methods, route]) => [route, methods] as const),
+  ];
+  return markdown(
+    ["endpoint", "role"],
+    routes.map(([path, methods]) => [
+      code(path),
+      grouped(Object.entries(methods), ([method, endpoint]) =>
+        roleText(adminAccess[endpoint][method]!),
+      )
+        .map(([role, alike]) => `${alike.map(([method]) => code(method)).join(", ")}: ${role}`)
+        .join("; "),
+    ]),
+  );
+}
+
+export const roleTables = { roles: tableOfRoles };
 
 function tableOfCodes(): string {
   const rows = Object.entries(errorCodes).sort(([, one], [, other]) => one.status - other.status);

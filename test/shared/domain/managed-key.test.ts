@@ -104,11 +104,11 @@ t.test("an id is key_ and a number from 1", async (t) => {
 t.test("what a key is issued with is normalized", async (t) => {
   t.same(parseKeyIssue({}, nowMs), {
     ok: true,
-    value: { name: null, userPath: null, labels: [], models: null, expiresAtMs: null },
+    value: { name: null, userPath: null, labels: [], models: null, expiresAtMs: null, role: null },
   });
   t.same(parseKeyIssue({ name: null, user_path: null, labels: null, expires_at: null }, nowMs), {
     ok: true,
-    value: { name: null, userPath: null, labels: [], models: null, expiresAtMs: null },
+    value: { name: null, userPath: null, labels: [], models: null, expiresAtMs: null, role: null },
   });
   t.same(
     parseKeyIssue(
@@ -129,10 +129,27 @@ t.test("what a key is issued with is normalized", async (t) => {
         userPath: "/team/app",
         labels: ["b", "a"],
         models: ["gpt-4o", "openai/*"],
+        role: null,
         expiresAtMs: Date.parse("2030-01-31T10:00:00Z"),
       },
     },
   );
+});
+
+t.test("a key with a role may use no model", async (t) => {
+  const issued = parseKeyIssue({ role: "operator", user_path: "/team" }, nowMs);
+  t.match(issued, { ok: true, value: { role: "operator", userPath: "/team" } });
+  t.same(issued.ok && issued.value.models, []);
+  for (const role of ["Operator", "owner", "", 7, ["admin"]])
+    t.match(parseKeyIssue({ role }, nowMs), {
+      failure: { param: "role", message: /role must be one of viewer, operator, admin, not / },
+    });
+  t.match(parseKeyIssue({ role: "admin", models: ["*"] }, nowMs), {
+    failure: { param: "models", message: /can't be combined with role/ },
+  });
+  t.match(takeImportedKey({ hash: "a".repeat(64), role: "admin" }), {
+    failure: { param: "hash", message: /can't be combined with role/ },
+  });
 });
 
 t.test("a key's name and labels may be as long as their bounds, in bytes", async (t) => {

@@ -30,6 +30,7 @@ export interface Parameter {
 
 export interface Operation {
   readonly operationId: string;
+  readonly "x-sluice-role"?: string;
   readonly tags: readonly string[];
   readonly summary: string;
   readonly parameters?: readonly Parameter[];

@@ -83,7 +83,7 @@ t.test("a summary takes a path, a grouping and the days of GET /v1/usage", async
   ]);
   t.match(
     (await get("usage-summary")).asked,
-    exactly([["usage.summary", { user_path: "/", by: null }]]),
+    exactly([["usage.summary", { user_path: null, by: null }]]),
   );
   const table: readonly (readonly [query: string, param: string, message: RegExp])[] = [
     ["path=/team", "path", /unknown parameter path: expected one of user_path, by/],

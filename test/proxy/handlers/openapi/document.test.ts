@@ -2,6 +2,13 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import t from "tap";
+import { adminAccess } from "../../../../proxy/http/paths/admin-access.js";
+import {
+  type AdminEndpoint,
+  adminKeyRoutes,
+  adminRoutes,
+} from "../../../../proxy/http/paths/admin-routes.js";
+import { roleText } from "../../../shared/config/api-reference.js";
 import { faultsOf } from "../../../support/openapi/any-body.js";
 import {
   document,
@@ -126,3 +133,15 @@ t.test("the checker of answers judges as ajv does", async (t) => {
 function isFields(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+t.test("each operation of the admin API says which role it needs", async (t) => {
+  const routes = new Map<string, Readonly<Record<string, AdminEndpoint>>>([
+    ...adminRoutes,
+    ...adminKeyRoutes.map(([, methods, route]) => [route, methods] as const),
+  ]);
+  for (const { method, path, operation } of operations) {
+    const methods = routes.get(path);
+    const access = methods && adminAccess[methods[method]!][method]!;
+    t.equal(operation["x-sluice-role"], access && roleText(access), `${method} ${path}`);
+  }
+});

@@ -1,0 +1,174 @@
+/**
+ * What the holder of a role for a subtree (docs/roles.md) may ask of the daemon: each operation is
+ * confined here, by its body, or in its handler, or refused. A table of all operations, so that a
+ * new one says how. The proxy has checked the role itself (`proxy/http/paths/admin-access.ts`).
+ */
+import { type Checked, good, isAbsent, isObject } from "../../../shared/checked.js";
+import { budgetGrammar } from "../../../shared/domain/budget.js";
+import { parseLimitTarget, parseUserPath } from "../../../shared/domain/limit-key.js";
+import { ruleGrammar } from "../../../shared/domain/rule.js";
+import { isPathWithin } from "../../../shared/domain/user-path.js";
+import { type Failure, plainFailure } from "../../../shared/error-code.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import type { ChangePorts } from "./admin-operation.js";
+
+type Confinement =
+  /** It concerns the whole gateway, or isn't for callers of the admin API: refused. */
+  | "whole"
+  /** Its `user_path` must be in the subtree; without one, it is about all of the subtree. */
+  | "path"
+  /** The same, of its `under`. */
+  | "under"
+  /** It reads one rule or budget, which must be on a path of the subtree. */
+  | "read-limit"
+  /** It changes one, which must be below the subtree's own path: what is on it stands above. */
+  | "change-limit"
+  /** Its handler looks: the object that it names says on which path it is. */
+  | "handler";
+
+const confinements: Readonly<Record<AdminOp, Confinement>> = {
+  "rate-limits.list": "path",
+  "rate-limits.children": "read-limit",
+  "rate-limits.test": "read-limit",
+  "rate-limits.banned": "whole",
+  "rate-limits.put": "change-limit",
+  "rate-limits.delete": "change-limit",
+  "rate-limits.raise": "change-limit",
+  "rate-limits.end-raise": "change-limit",
+  "rate-limits.reset-one": "change-limit",
+  "rate-limits.reset": "whole",
+  "budgets.list": "path",
+  "budgets.children": "read-limit",
+  "budgets.put": "change-limit",
+  "budgets.delete": "change-limit",
+  "budgets.raise": "change-limit",
+  "budgets.end-raise": "change-limit",
+  "budgets.reset-one": "change-limit",
+  "budgets.reset": "whole",
+  // When periods begin is the same for all.
+  "budgets.settings": "handler",
+  "budgets.put-settings": "whole",
+  "limits.stage": "whole",
+  "limits.plan": "whole",
+  "limits.apply": "whole",
+  "keys.issue": "handler",
+  "keys.list": "path",
+  "keys.rotate": "handler",
+  "keys.deactivate": "handler",
+  "keys.delete": "handler",
+  "jwts.list": "whole",
+  "jwts.deny": "whole",
+  "jwts.allow": "whole",
+  "leases.list": "path",
+  "queues.list": "whole",
+  "refusals.list": "path",
+  "sessions.open": "whole",
+  "sessions.open-admin": "whole",
+  "sessions.check": "whole",
+  "sessions.close": "whole",
+  "sessions.failed": "whole",
+  "objects.own": "whole",
+  "objects.owners": "whole",
+  "responses.pending": "whole",
+  "responses.due": "whole",
+  "responses.forget": "whole",
+  "batches.enqueue": "whole",
+  "batches.withdraw": "whole",
+  "batches.settle": "whole",
+  explain: "handler",
+  status: "whole",
+  metrics: "whole",
+  backup: "whole",
+  "targets.report": "whole",
+  "usage.status": "whole",
+  "usage.summary": "path",
+  "usage.records": "path",
+  "usage.export": "path",
+  "usage.follow": "whole",
+  "usage.adjust": "whole",
+  "alerts.list": "whole",
+  "alerts.due": "whole",
+  "alerts.report": "whole",
+  "requests.report": "whole",
+  "requests.list": "path",
+  "requests.show": "handler",
+  "requests.sessions": "path",
+  "traffic.summary": "whole",
+  "upstream-limits.list": "whole",
+  "audit.list": "path",
+  "tenants.list": "under",
+  "reconciliations.keep": "whole",
+  "reconciliations.list": "whole",
+};
+
+/** The subtree of who asks; `/` for everything. */
+export function withinOf({ asked }: Pick<ChangePorts, "asked">): string {
+  return asked.by?.within ?? "/";
+}
+
+/** The body with which the operation is done for the holder of a role for `within`. */
+export function confine(op: AdminOp, body: unknown, within: string): Checked<unknown> {
+  if (within === "/") return good(body);
+  switch (confinements[op]) {
+    case "whole":
+      return refused(`it concerns the whole gateway, and this is a role for ${within}`);
+    case "path":
+      return withPath(body, "user_path", within);
+    case "under":
+      return withPath(body, "under", within);
+    case "read-limit":
+      return withLimit(op, body, (path) => isPathWithin(path, within), within);
+    case "change-limit":
+      return withLimit(op, body, (path) => path !== within && isPathWithin(path, within), within);
+    case "handler":
+      return good(body);
+  }
+}
+
+function withPath(body: unknown, field: string, within: string): Checked<unknown> {
+  const fields = isObject(body) ? body : {};
+  const given = fields[field];
+  if (isAbsent(given)) return good({ ...fields, [field]: within });
+  const path = parseUserPath(given, field);
+  if (!path.ok) return path;
+  return isPathWithin(path.value, within) ? good(fields) : refused(outside(path.value, within));
+}
+
+function withLimit(
+  op: AdminOp,
+  body: unknown,
+  isAllowed: (path: string) => boolean,
+  within: string,
+): Checked<unknown> {
+  const fields = isObject(body) ? body : {};
+  const { replaces } = fields;
+  for (const key of replaces === undefined ? [fields] : [fields, replaces]) {
+    const target = op.startsWith("budgets.")
+      ? parseLimitTarget(budgetGrammar, isObject(key) ? key : {})
+      : parseLimitTarget(ruleGrammar, isObject(key) ? key : {});
+    if (!target.ok) return target;
+    const { scope, subject } = target.value;
+    if (scope !== "user_path")
+      return refused(`a limit on a ${scope} stands above a role for ${within}`);
+    if (isAllowed(subject)) continue;
+    return refused(
+      subject === within
+        ? `the limits on ${within} itself stand above a role for it: it changes those below`
+        : outside(subject, within),
+    );
+  }
+  return good(body);
+}
+
+function outside(path: string, within: string): string {
+  return `${path} isn't in the subtree of this role, ${within}`;
+}
+
+function refused(message: string): { readonly ok: false; readonly failure: Failure } {
+  return { ok: false, failure: plainFailure(403, "permission_error", message) };
+}
+
+/** The refusal of a role for a subtree: what an operation names or makes is elsewhere. */
+export function notWithin(path: string, within: string): Failure {
+  return refused(outside(path, within)).failure;
+}
