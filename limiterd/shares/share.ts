@@ -26,6 +26,7 @@ import {
   waitForRequests,
   waitForTokens,
 } from "../counters/window.js";
+import { isHard } from "../rules/hard-limits.js";
 import { requestsLeft } from "./cap-distance.js";
 import type { ClusterTurn } from "./cluster-turn.js";
 import type { Exchange } from "./engine-clock.js";
@@ -174,8 +175,12 @@ export class Share implements CounterShare {
     this.look();
     const view = this.view(own, 0, nowMs);
     const waitSeconds = waitForTokens(view.window, periodMs, view.nowMs, cap);
-    // Charged tokens are never taken back, so even an old answer is enough to refuse.
-    if (waitSeconds > 0) return waitSeconds;
+    // Charged tokens are never taken back, so even an old answer is enough to refuse; but what other
+    // hosts claim of a hard cap is.
+    if (waitSeconds > 0)
+      return isHard(this.rule) && !this.#turn.away && !this.isAway
+        ? this.#waitWithoutUnit(waitSeconds)
+        : waitSeconds;
     const freshMs = this.tokens.isFar ? farTokensFreshMs : tokensFreshMs;
     if (this.units.ageMs(this.#turn.monoMs) <= freshMs) return 0;
     const mode = this.#mode;
