@@ -175,8 +175,8 @@ export class Share implements CounterShare {
     this.look();
     const view = this.view(own, 0, nowMs);
     const waitSeconds = waitForTokens(view.window, periodMs, view.nowMs, cap);
-    // Charged tokens are never taken back, so even an old answer is enough to refuse; but what other
-    // hosts claim of a hard cap is.
+    // Charged tokens are never taken back, so even an old answer is enough to refuse; what other
+    // hosts claim of a hard cap is taken back.
     if (waitSeconds > 0)
       return isHard(this.rule) && !this.#turn.away && !this.isAway
         ? this.#waitWithoutUnit(waitSeconds)
