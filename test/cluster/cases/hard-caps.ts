@@ -1,6 +1,7 @@
 /**
  * Hard caps over two hosts on a real engine: many streams at the same time on both hosts end near
- * the cap, also if one daemon is killed meanwhile, and then what is left of it is used.
+ * the cap of a rule or budget, also if one daemon is killed meanwhile, or if the engine is away and
+ * loses its data. Then what is left of the cap is used.
  */
 import t from "tap";
 import { admin, until } from "../../support/client.js";
@@ -30,23 +31,47 @@ async function ask(at: string, path: string): Promise<number> {
   }
 }
 
-async function used(at: string, path: string): Promise<number> {
-  const rules = await until(
-    async () =>
-      // Without a daemon there are none.
-      ((await admin(at, "GET /rate-limits")).body.rate_limits ?? []).filter(
-        ({ subject }) => subject === path,
-      ),
-    ([rule]) => rule !== undefined,
-  );
-  return rules[0]!.tokens_used;
+/** The part of the cap that is used. */
+async function used(at: string, { kind, path }: Pick<Case, "kind" | "path">): Promise<number> {
+  const read = async (): Promise<readonly number[]> => {
+    // Without a daemon there are none.
+    if (kind === "rule") {
+      const { rate_limits: rules = [] } = (await admin(at, "GET /rate-limits")).body;
+      return rules.flatMap(({ subject, tokens_used }) => (subject === path ? tokens_used : []));
+    }
+    const { budgets = [] } = (await admin(at, "GET /budgets")).body as unknown as BudgetList;
+    return budgets.flatMap(({ user_path, spent }) => (user_path === path ? spent * 1e6 : []));
+  };
+  return (await until(read, ([tokens]) => tokens !== undefined))[0]! / tokensMax;
 }
 
-for (const [title, path, isKilled] of [
-  ["streams on two hosts end at one cap", "/many", false],
-  ["so they do if one daemon is killed and comes back", "/killed", true],
-] as const)
-  t.test(title, { skip }, async (t) => {
+interface BudgetList {
+  readonly budgets?: readonly { readonly user_path: string; readonly spent: number }[];
+}
+
+interface Case {
+  readonly title: string;
+  readonly kind: "rule" | "budget";
+  readonly path: string;
+  readonly trouble: "none" | "a daemon is killed" | "the engine is away";
+}
+
+const cases: readonly Case[] = (["rule", "budget"] as const).flatMap((kind) => [
+  { kind, title: `streams on two hosts end at one ${kind}`, path: "/many", trouble: "none" },
+  {
+    ...{ kind, title: `so they do at a ${kind} if one daemon is killed and comes back` },
+    ...{ path: "/killed", trouble: "a daemon is killed" },
+  },
+  {
+    ...{ kind, title: `so they do at a ${kind} if the engine is away for some seconds` },
+    ...{ path: "/away", trouble: "the engine is away" },
+  },
+]);
+
+t.setTimeout(300_000);
+for (const each of cases)
+  t.test(each.title, { skip }, async (t) => {
+    const { kind, path, trouble } = each;
     const provider = await startEndlessStreams();
     t.teardown(() => provider.close());
     provider.atOnce = 1;
@@ -54,10 +79,17 @@ for (const [title, path, isKilled] of [
     const yaml = `
 providers:
   test: { type: openai, base_url: "${provider.baseUrl}", api_key: none, models: [m], retries: 0 }
+prices: { test/m: { input: 1, output: 1 } }
 limiter: { deadline_ms: 30000 }
-rate_limits:
+${
+  kind === "rule"
+    ? `rate_limits:
   user_paths:
-    - { path: ${path}, limits: [{ period: day, max_tokens: ${tokensMax}, hold: hard }] }
+    - { path: ${path}, limits: [{ period: day, max_tokens: ${tokensMax}, hold: hard }] }`
+    : `budgets:
+  user_paths:
+    - { path: ${path}, limits: [{ period: daily, amount: ${tokensMax / 1e6}, hold: hard }] }`
+}
 `;
     const sites = [0, 1].map(() => makeSite(t, yaml, { SLUICE_CLUSTER_URL: engine.url }));
     const daemons = await Promise.all(sites.map((site) => site.startDaemon()));
@@ -66,13 +98,19 @@ rate_limits:
     const answers = Promise.all(
       urls.flatMap((url) => Array.from({ length: streams }, () => ask(url, path))),
     );
-    if (isKilled) {
+    if (trouble !== "none")
       await until(
         async () => flowed(),
         (tokens) => tokens > tokensMax / 4,
       );
+    if (trouble === "a daemon is killed") {
       await daemons[0]!.kill("SIGKILL");
       await sites[0]!.startDaemon();
+    }
+    if (trouble === "the engine is away") {
+      await engine.kill();
+      await new Promise((resolve) => setTimeout(resolve, 3000));
+      await engine.restart();
     }
     await answers;
     t.comment(`${flowed()} tokens have flowed`);
@@ -81,12 +119,12 @@ rate_limits:
       await until(
         async () => {
           await ask(url, path);
-          return used(url, path);
+          return used(url, each);
         },
-        (tokens) => tokens > 0.97 * tokensMax,
+        (part) => part > 0.97,
       );
     for (const url of urls) {
-      const tokens = await used(url, path);
-      t.ok(tokens <= tokensMax * (1 + passed), `${tokens} are used`);
+      const part = await used(url, each);
+      t.ok(part <= 1 + passed, `${part} of the cap is used`);
     }
   });
