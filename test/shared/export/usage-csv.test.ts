@@ -82,7 +82,7 @@ t.test("a line of CSV, to the letter", async (t) => {
   const table: readonly (readonly [changes: Partial<ExportedRecord>, cells: RegExp])[] = [
     [
       {},
-      /^1813000000000\.0,2026-02-28T12:00:00.123Z,req_1,\/team\/app,,openai,openai,gpt-4o,\/v1\/chat\/completions,200,1000,200,1200,600,0,0.00175,0.002,0.00375,0,,false,false,812,97,gpt-4o,,,,,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,,,,,,0197-a,list,2026-11-28,req_openai_1,,0,,\r\n$/,
+      /^1813000000000\.0,2026-02-28T12:00:00.123Z,req_1,\/team\/app,,openai,openai,gpt-4o,\/v1\/chat\/completions,200,1000,200,1200,600,0,0.00175,0.002,0.00375,0,,false,false,812,97,gpt-4o,,,,,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,,,,,,0197-a,list,2026-11-28,req_openai_1,,0,,\r\n$/,
     ],
     [{ input_cost: null, output_cost: null, total_cost: null }, /,600,0,,,,0,/],
     [
@@ -101,14 +101,14 @@ t.test("a line of CSV, to the letter", async (t) => {
     ],
     [
       { requested_model: undefined, labels: undefined, web_searches: undefined },
-      /,812,97,,,,,,0,0,0,0,0,0,0,0,,0,0,0,0,0,0,0,0,,,,,,0197-a,list,2026-11-28,req_openai_1,,0,,\r\n$/,
+      /,812,97,,,,,,0,0,0,0,0,0,0,0,,0,0,0,0,0,0,0,0,0,,,,,,0197-a,list,2026-11-28,req_openai_1,,0,,\r\n$/,
     ],
   ];
   for (const [changes, line] of table)
     t.match(csvLine(usageRecord(changes)), line, JSON.stringify(changes));
   t.match(
     csvHeader,
-    /^id,time,request_id,user_path,.*,first_byte_ms,requested_model,key_name,labels,.*,file_searches,.*,pages,tokens_at_most,cost_at_most,repriced_cost,repriced_at,corrects,session,cost_source,price_list,provider_request_id,provider_key,loop,tool_calls,cut_by\r\n$/,
+    /^id,time,request_id,user_path,.*,first_byte_ms,requested_model,key_name,labels,.*,file_searches,.*,pages,cache_write_12h_input_tokens,tokens_at_most,cost_at_most,repriced_cost,repriced_at,corrects,session,cost_source,price_list,provider_request_id,provider_key,loop,tool_calls,cut_by\r\n$/,
   );
 });
 
