@@ -13,6 +13,7 @@ import { failoverReason } from "../proxy/upstream/errors/failover-reason.js";
 import { mapUpstreamError } from "../proxy/upstream/errors/upstream-error.js";
 import { restProblem } from "../proxy/upstream/passthrough-path.js";
 import { createStreamTap } from "../proxy/usage/tap-stream.js";
+import { cpuMsOf } from "./support/cpu-time.js";
 import { readSources } from "./tidy/source-tree.js";
 
 interface Expression {
@@ -76,14 +77,6 @@ const shortChars = 1000;
 /** From so few on: an exponential expression would never end on a text of `shortChars`. */
 const charsMin = 12;
 
-/** CPU time, which other programs on this machine don't change. */
-function timeOf(run: () => void): number {
-  const begun = process.cpuUsage();
-  run();
-  const { user, system } = process.cpuUsage(begun);
-  return (user + system) / 1000;
-}
-
 /** So much longer a text of twice the length may take; a quadratic one takes four times as long. */
 const ratioMax = 3;
 /** What is quicker is no attack. */
@@ -94,7 +87,7 @@ function growthProblem(run: (chars: number) => () => void): string | null {
   // In small steps while the text is short: each character may double the time.
   const next = (chars: number) => Math.ceil(chars * (chars < 100 ? 1.25 : 2));
   for (let chars = charsMin; ; chars = Math.min(charsMax, next(chars))) {
-    const once = timeOf(run(chars));
+    const once = cpuMsOf(run(chars));
     const problem = once < noticeableMs ? null : problemAt(chars, once, run);
     if (problem !== null) return problem;
     if (chars === charsMax) return null;
@@ -106,11 +99,11 @@ function problemAt(chars: number, first: number, run: (chars: number) => () => v
   let ratio = 0;
   // A collection of garbage may fall into one of the two: being linear once is enough.
   for (let tries = 0; tries < 5; tries++) {
-    if (tries > 0) once = timeOf(run(chars));
+    if (tries > 0) once = cpuMsOf(run(chars));
     if (once < noticeableMs) return null;
     if (chars <= shortChars && once < 20 * noticeableMs) continue;
     if (chars <= shortChars) break;
-    ratio = timeOf(run(2 * chars)) / once;
+    ratio = cpuMsOf(run(2 * chars)) / once;
     if (ratio < ratioMax) return null;
   }
   return chars <= shortChars
