@@ -330,8 +330,8 @@ export class ResponseMeter {
     const usage = translation === null ? findUsage(answer) : translation.usage;
     this.#toolCalls = toolCallsIn(answer);
     const reading = readUsage(usage);
-    // Counting the text takes a parse, and only such an answer needs it.
-    const chars = reading.kind === "usage" && reading.totalTokens === 0 ? this.#answerText() : 0;
+    // Counting the text takes a parse, and only an answer of 0 tokens needs it.
+    const chars = this.#leavesOutText(reading, 1) ? this.#answerText() : 0;
     const seen = this.#withText(reading, chars);
     return seen === reading
       ? this.#count(reading, this.#textBytes())
