@@ -1,6 +1,7 @@
 /** Names that try to be markup, in each place where a caller or an operator may choose one. */
 import t from "tap";
 import { startSeededGateway } from "../../dashboard/seeded-gateway.js";
+import { reconciliation } from "../../limiterd/usage/reconciliation.js";
 import { launchBrowser, noBrowser, openDashboard, openGateway } from "../browser.js";
 import { imagesOf } from "../in-page.js";
 
@@ -33,6 +34,15 @@ t.test("names that are markup are shown as text", { skip: noBrowser }, async (t)
     budget_key: { period: "daily" },
     amount: 5,
   });
+  const kept = reconciliation({
+    ...{ provider: markup, source: markup, prices: [markup], notes: [markup] },
+    models: [
+      { project: markup, model: markup, recorded_usd: "1", billed_usd: "2", causes: { tier: "1" } },
+    ],
+    quantities: [{ model: markup, tier: markup, kind: markup, recorded: 1, billed: 2 }],
+    unknown_lines: [{ text: markup, billed_usd: "1" }],
+  });
+  t.equal(await ask("POST", "/admin/reconciliations", kept), 200);
   for (const model of ["gpt-5.4", markup, "gpt-5.4"])
     await ask("POST", "/v1/chat/completions", {
       model,
@@ -52,6 +62,7 @@ t.test("names that are markup are shown as text", { skip: noBrowser }, async (t)
     "usage?by=label",
     "requests?tab=refused",
     "requests?tab=recent",
+    "bills",
     "keys",
     `usage?path=${encodeURIComponent(markup)}`,
     `nowhere/${encodeURIComponent(markup)}`,
@@ -61,6 +72,6 @@ t.test("names that are markup are shown as text", { skip: noBrowser }, async (t)
     const text = await watched.page.innerText("body");
     if (text.includes("onerror")) shown++;
   }
-  t.ok(shown >= 6, `it is shown on ${shown} pages`);
+  t.ok(shown >= 7, `it is shown on ${shown} pages`);
   t.same(watched.problems, []);
 });
