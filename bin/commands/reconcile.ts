@@ -17,7 +17,7 @@ import { UsageSums } from "../reconcile/our-usage.js";
 import { priceLines } from "../reconcile/price-lines.js";
 import { reconcile } from "../reconcile/reconcile.js";
 import { gapPercent, isAbove, reportJson, reportText } from "../reconcile/report.js";
-import { anthropicBill } from "../reconcile/sources/anthropic-bill.js";
+import { anthropicAnalyticsBill, anthropicBill } from "../reconcile/sources/anthropic-bill.js";
 import { billFromFile } from "../reconcile/sources/bill-file.js";
 import { type BillingApi, BillingApiError } from "../reconcile/sources/billing-api.js";
 import { type BillQuery, openaiBill } from "../reconcile/sources/openai-bill.js";
@@ -80,6 +80,18 @@ const sources = {
     otherKeys: ["sk-ant-api"],
     headers: (key) => ({ "x-api-key": key, "anthropic-version": "2023-06-01" }),
     read: anthropicBill,
+  },
+  "anthropic-analytics": {
+    url: "https://api.anthropic.com",
+    variable: "ANTHROPIC_ADMIN_KEY",
+    neededKey: "an admin key (sk-ant-admin…), or an API key with the scope read:analytics",
+    otherKeys: [],
+    headers: (key) => ({
+      "x-api-key": key,
+      "anthropic-version": "2023-06-01",
+      "anthropic-beta": "analytics-usage-cost-2026-08-24",
+    }),
+    read: anthropicAnalyticsBill,
   },
   openrouter: {
     url: "https://openrouter.ai/api/v1",

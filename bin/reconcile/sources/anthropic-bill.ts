@@ -1,4 +1,7 @@
-/** Anthropic's bill: the usage report of messages and the cost report, by its admin API. */
+/**
+ * Anthropic's bill by its admin API: the usage report of messages and the cost report, or their
+ * successors of the Usage and Cost Analytics API, which count requests, too.
+ */
 import { isObject } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { dayMs, dayOf } from "../../../shared/time.js";
@@ -66,10 +69,86 @@ export async function anthropicBill(api: BillingApi, query: BillQuery): Promise<
   return { rows, separates, decimals, notes };
 }
 
+const analytics = {
+  usage: "/v1/organizations/analytics/usage",
+  costs: "/v1/organizations/analytics/cost",
+} as const;
+/** At most five, besides those of costs. */
+const analyticsGroups = [
+  "workspace_id",
+  "model",
+  "service_tier",
+  "inference_geo",
+  "speed",
+] as const;
+/** The most days that one request may span. */
+const analyticsDaysMax = 31;
+
+/** As `anthropicBill`, by the Usage and Cost Analytics API. */
+export async function anthropicAnalyticsBill(api: BillingApi, query: BillQuery): Promise<Bill> {
+  const rows: BillRow[] = [];
+  let decimals = 4;
+  const groups = [...analyticsGroups];
+  for (const { day, result } of await itemsOf(api, analytics.usage, { groups, query }))
+    append(rows, usageRows(day, result));
+  const costGroups = [...groups, "cost_type", "token_type"];
+  for (const { day, result } of await itemsOf(api, analytics.costs, {
+    groups: costGroups,
+    query,
+  })) {
+    const { row, places } = costRow(day, result);
+    decimals = Math.max(decimals, places);
+    rows.push(row);
+  }
+  return { rows, separates, decimals, notes: [] };
+}
+
+interface ItemsAsked {
+  readonly groups: readonly string[];
+  readonly query: BillQuery;
+}
+
+/** The items of a report, each with its group's fields and its own in one object. */
+async function itemsOf(
+  api: BillingApi,
+  path: string,
+  { groups, query }: ItemsAsked,
+): Promise<readonly { readonly day: string; readonly result: Fields }[]> {
+  const found: { readonly day: string; readonly result: Fields }[] = [];
+  const endMs = Date.parse(query.endDate) + dayMs;
+  const spanMs = analyticsDaysMax * dayMs;
+  for (let fromMs = Date.parse(query.startDate); fromMs < endMs; fromMs += spanMs) {
+    const items = await allPages(api, path, [
+      ["starting_at", `${dayOf(fromMs)}T00:00:00Z`],
+      ["ending_at", `${dayOf(Math.min(endMs, fromMs + spanMs))}T00:00:00Z`],
+      ["time_bucket_width", "1d"],
+      ["limit", "1000"],
+      ...groups.map((name) => ["group_by[]", name] as const),
+    ]);
+    for (const { starting_at: startingAt, group, usage, cost } of items) {
+      const startMs = typeof startingAt === "string" ? Date.parse(startingAt) : Number.NaN;
+      const own = usage ?? cost;
+      if (Number.isNaN(startMs) || !isObject(group) || !isObject(own))
+        throw new BillingApiError(
+          `${api.url}${path}: an item must have starting_at, a group, and usage or cost`,
+          200,
+        );
+      const result = { ...group, ...own };
+      if (isOfProjects(result, query)) found.push({ day: dayOf(startMs), result });
+    }
+  }
+  return found;
+}
+
+function isOfProjects({ workspace_id: id }: Fields, { projects }: BillQuery): boolean {
+  return projects.length === 0 || projects.includes(textOf(id) ?? defaultWorkspace);
+}
+
 function usageRows(day: string, result: Fields): readonly BillRow[] {
   const created = isObject(result["cache_creation"]) ? result["cache_creation"] : {};
   const tools = isObject(result["server_tool_use"]) ? result["server_tool_use"] : {};
-  const quantities: readonly (readonly [Kind, unknown])[] = [
+  const quantities: readonly (readonly [Kind | "requests", unknown])[] = [
+    ["requests", result["requests"]],
     ["input", result["uncached_input_tokens"]],
     ["cached_input", result["cache_read_input_tokens"]],
     ["cache_write", created["ephemeral_5m_input_tokens"]],
@@ -121,7 +200,11 @@ function placeOf(
   return {
     day,
     model: textOf(result["model"]),
-    tier: tierOf(result["service_tier"]),
+    // Our records call a speed a tier, too; how a tier is paid for isn't a tier of its own.
+    tier:
+      result["speed"] === "fast"
+        ? "fast"
+        : tierOf(result["service_tier"]).replace(/_(?:on_demand|discount)$/, ""),
     region: regionOf(result["inference_geo"]),
     project: textOf(result["workspace_id"]) ?? defaultWorkspace,
   };
@@ -134,8 +217,9 @@ function textOf(value: unknown): string | null {
 async function resultsOf(
   api: BillingApi,
   { path, groupBy }: { readonly path: string; readonly groupBy: readonly string[] },
-  { startDate, endDate, projects }: BillQuery,
+  query: BillQuery,
 ): Promise<readonly { readonly day: string; readonly result: Fields }[]> {
+  const { startDate, endDate } = query;
   const buckets = await allPages(api, path, [
     ["starting_at", `${startDate}T00:00:00Z`],
     ["ending_at", `${dayOf(Date.parse(endDate) + dayMs)}T00:00:00Z`],
@@ -155,10 +239,7 @@ async function resultsOf(
     if (day < startDate || day > endDate) return [];
     return results
       .filter(isObject)
-      .filter(
-        ({ workspace_id: id }) =>
-          projects.length === 0 || projects.includes(textOf(id) ?? defaultWorkspace),
-      )
+      .filter((result) => isOfProjects(result, query))
       .map((result) => ({ day, result }));
   });
 }

@@ -4,10 +4,13 @@ import OpenAI from "openai";
 import t, { type Test } from "tap";
 import type { ExportedRecord } from "../../../shared/export/exported-record.js";
 import { usageRecord } from "../../shared/export/usage-records.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { type CommandRun, run } from "../command-session.js";
 import { startFakeDaemon } from "../fake-daemon.js";
 import { temporaryDirectory } from "../program-run.js";
 import {
+  type AnalyticsCost,
+  type AnalyticsUsage,
   type AnthropicCost,
   type AnthropicUsage,
   type OpenaiCost,
@@ -262,6 +265,66 @@ t.test("Anthropic's reports, in cents and by workspace", async (t) => {
     ],
     notes: [],
   });
+});
+
+t.test("Anthropic's analytics of usage and cost, which count requests", async (t) => {
+  const group: AnalyticsUsage["group"] = {
+    ...{ workspace_id: null, model: "claude-sonnet-5", inference_geo: null },
+    service_tier: "standard",
+    speed: "standard",
+  };
+  const usage: AnalyticsUsage["usage"] = {
+    ...{ requests: 1, total_tokens: 1200, uncached_input_tokens: 400, output_tokens: 200 },
+    cache_read_input_tokens: 600,
+    cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
+    server_tool_use: { web_search_requests: 0 },
+  };
+  const used: AnalyticsUsage = { group, usage };
+  const fast: AnalyticsUsage = { ...used, group: { ...group, speed: "fast" } };
+  const elsewhere: AnalyticsUsage = { ...used, group: { ...group, workspace_id: "wrkspc_other" } };
+  const cost = (
+    token_type: AnalyticsCost["group"]["token_type"],
+    amount: string,
+    more: Partial<AnalyticsCost["group"]> = {},
+  ): AnalyticsCost => ({
+    group: { ...group, cost_type: "tokens", token_type, ...more },
+    cost: { amount, list_amount: amount, currency: "USD", requests: null },
+  });
+  const results = {
+    "/v1/organizations/analytics/usage": { [day]: [used, fast, elsewhere] },
+    "/v1/organizations/analytics/cost": {
+      [day]: [
+        cost("uncached_input_tokens", "0.1"),
+        cost("cache_read_input_tokens", "0.075"),
+        cost("output_tokens", "0.2"),
+        cost("output_tokens", "7", { speed: "fast" }),
+        cost(null, "3", { cost_type: "web_search", service_tier: "priority_on_demand" }),
+      ],
+    },
+  };
+  const { exitCode, out, err, api } = await compare(t, {
+    standIn: { form: "anthropic", results },
+    records: [{ ...recorded, provider: "anthropic", model: "claude-sonnet-5" }],
+    argv: [
+      ...["--provider", "anthropic", "--source", "anthropic-analytics", "--project", "default"],
+      ...["--from", "2026-09-20", "--to", "2026-11-27", "--json"],
+    ],
+  });
+  t.equal(exitCode, 0, err);
+  const report = JSON.parse(out) as {
+    readonly causes: unknown;
+    readonly days: readonly { readonly quantities: readonly object[] }[];
+  };
+  t.same(report.causes, { past_sluice: "0.07", tool_fee: "0.03" });
+  const counts = report.days.flatMap(({ quantities }) => quantities);
+  t.match(
+    counts.filter((one) => (one as { kind: string }).kind === "requests"),
+    exactly([
+      { tier: "standard", recorded: 1, billed: 1 },
+      { tier: "fast", recorded: 0, billed: 1 },
+    ]),
+  );
+  t.equal(api.requests.filter((path) => path.includes("2026-10-21T00")).length, 2 * 2);
 });
 
 t.test("OpenRouter's activity has one amount for a model's tokens", async (t) => {
@@ -715,7 +778,10 @@ t.test("flags that can't be meant", async (t) => {
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
     [["--fail-above", "one"], /--fail-above must be a percentage such as 1% or 0\.5%/],
     [["--days", "0"], /--days must be an integer greater than 0/],
-    [["--source", "azure"], /--source must be one of openai, anthropic, openrouter/],
+    [
+      ["--source", "azure"],
+      /--source must be one of openai, anthropic, anthropic-analytics, openrouter/,
+    ],
     [["--provider", "groq"], /groq has no billing API that Sluice knows: give --bill/],
     [["--provider", "openai,"], /--provider must name a provider/],
   ];

@@ -9,6 +9,11 @@ import type {
   BetaAnalyticsCostBucketedResult,
   BetaAnalyticsUsageBucketedResult,
 } from "@anthropic-ai/sdk/resources/beta/organization/analytics/analytics";
+import type {
+  BetaAnalyticsCostGroup,
+  BetaAnalyticsCostMetrics,
+} from "@anthropic-ai/sdk/resources/beta/organization/analytics/cost";
+import type { BetaAnalyticsUsageMetrics } from "@anthropic-ai/sdk/resources/beta/organization/analytics/usage";
 import type { UsageCompletionsResponse } from "openai/resources/admin/organization/usage";
 import type { Test } from "tap";
 
@@ -35,6 +40,20 @@ export type AnthropicCost = Pick<
   readonly workspace_id: string | null;
   readonly description: string | null;
 };
+
+/** Items of the Usage and Cost Analytics API, with the dimensions that are asked for. */
+type AnalyticsGroup = Pick<
+  BetaAnalyticsCostGroup,
+  "workspace_id" | "model" | "service_tier" | "inference_geo" | "speed"
+>;
+export interface AnalyticsUsage {
+  readonly group: AnalyticsGroup;
+  readonly usage: BetaAnalyticsUsageMetrics;
+}
+export interface AnalyticsCost {
+  readonly group: AnalyticsGroup & Pick<BetaAnalyticsCostGroup, "cost_type" | "token_type">;
+  readonly cost: BetaAnalyticsCostMetrics;
+}
 
 export interface StandIn {
   readonly url: string;
@@ -75,9 +94,10 @@ export async function startBillingStandIn(t: Test, options: StandInOptions): Pro
           "You have insufficient permissions for this operation. Missing scopes: api.usage.read",
         ),
       );
-    const wrong = wrongQuery(url, options);
+    const isAnalytics = url.pathname.includes("/analytics/");
+    const wrong = isAnalytics ? wrongAnalytics(request, url) : wrongQuery(url, options);
     if (wrong !== null) return answer(400, errorOf(wrong));
-    answer(200, pageOf(url, options));
+    answer(200, isAnalytics ? itemsOf(url, options) : pageOf(url, options));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.teardown(() => {
@@ -95,6 +115,32 @@ function isKeyRight({ headers }: IncomingMessage, { key, form }: StandInOptions)
   return form === "openai"
     ? headers.authorization === `Bearer ${key}`
     : headers["x-api-key"] === key && headers["anthropic-version"] === "2023-06-01";
+}
+
+/** The Usage and Cost Analytics API, as the comments of Anthropic's SDK describe it. */
+function wrongAnalytics({ headers }: IncomingMessage, { searchParams: query }: URL): string | null {
+  if (headers["anthropic-beta"] !== "analytics-usage-cost-2026-08-24") return "beta is required";
+  const [from, to] = ["starting_at", "ending_at"].map((name) => Date.parse(query.get(name) ?? ""));
+  if (!(to! - from! <= 31 * 86_400_000)) return "the range may span at most 31 days";
+  const groups = query.getAll("group_by[]").filter((name) => !/^(?:cost|token)_type$/.test(name));
+  if (groups.length > 5) return "at most 5 dimensions";
+  if (query.get("time_bucket_width") !== "1d") return "time_bucket_width must be 1d";
+  return Number(query.get("limit")) <= 1000 ? null : "limit must be at most 1000";
+}
+
+/** One item to a page. */
+function itemsOf({ pathname, searchParams: query }: URL, { results }: StandInOptions): object {
+  const [from, to] = ["starting_at", "ending_at"].map((name) => query.get(name)!.slice(0, 10));
+  const items = Object.entries(results[pathname] ?? {})
+    .filter(([day]) => day >= from! && day < to!)
+    .flatMap(([day, found]) => found.map((item) => ({ starting_at: `${day}T00:00:00Z`, ...item })));
+  const at = Number(query.get("page") ?? 0);
+  const hasMore = at + 1 < items.length;
+  return {
+    data: items.slice(at, at + 1),
+    has_more: hasMore,
+    next_page: hasMore ? String(at + 1) : null,
+  };
 }
 
 function wrongQuery({ searchParams: query }: URL, { form }: StandInOptions): string | null {
