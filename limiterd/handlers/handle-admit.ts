@@ -15,7 +15,7 @@ import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import type { Admit, Cancel } from "../../shared/wire/message-to-daemon.js";
 import type { Account } from "../budgets/budget-account.js";
 import { exhaustedBudgets } from "../budgets/judge-budgets.js";
-import { identifyCaller, keyOf, modelProblem } from "../keys/identify-caller.js";
+import { type Identified, identifyCaller, keyOf, modelProblem } from "../keys/identify-caller.js";
 import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
 import {
   type AdmittedVerdict,
@@ -23,12 +23,14 @@ import {
   admitShadows,
   type Exceeded,
   type ShadowVerdict,
+  type Unsure,
   type Verdict,
 } from "../rules/admit.js";
 import { demandAt } from "../rules/hard-limits.js";
 import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "../rules/judge.js";
 import { noRules } from "../rules/rule-book.js";
 import { headersOfCounters } from "../rules/success-headers.js";
+import type { ClusterTurn } from "../shares/cluster-turn.js";
 import { type DaemonState, enforcedBudgets, judgingUpstream } from "../state.js";
 import type { Look } from "../waiting/wait-queues.js";
 import { type Waiter, waitMsOf } from "../waiting/waiters.js";
@@ -93,33 +95,77 @@ const answered: Look = { kind: "answered" };
 
 /** Answers a request, or makes it wait for room. */
 function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Stage): Look {
-  const { peer, proxy, message, waiter = null } = asked;
+  const { peer, message, waiter = null } = asked;
+  const known = knownRequest(state, asked, nowMs);
+  if (known === null) return answered;
+  const turn = state.shares === null ? null : beginTurn(state.shares, stage !== "first");
+  const verdict = verdictOn(state, asked, known, { nowMs, stage, turn });
+  if (verdict.kind === "unsure") {
+    if (waiter !== null) return askHosts(state, waiter);
+    waitForHosts(state, peer, message.id, answerAgain(state, asked));
+    return answered;
+  }
+  turn?.end();
+  if (verdict.kind !== "admitted")
+    return waitOrRefuse(state, asked, { known, verdict }, { nowMs, stage });
+  if (known.request.targets.length === 0) {
+    sendAuthorized(peer, message.id, known.caller);
+    return answered;
+  }
+  return admitted(state, asked, { known, verdict }, { nowMs, stage });
+}
+
+/** A request whose caller may send it. */
+interface KnownRequest {
+  readonly caller: Identified;
+  readonly key: KeyOfCaller | null;
+  readonly labels: readonly string[];
+  readonly request: JudgedRequest;
+}
+
+interface Moment {
+  readonly nowMs: number;
+  readonly stage: Stage;
+}
+
+/** Finds who asks, and which of the targets they may use. Null if none: that is answered. */
+function knownRequest(
+  state: DaemonState,
+  { peer, message }: Asked,
+  nowMs: number,
+): KnownRequest | null {
   const { id, submission } = message;
-  const { book, counts, settings } = state;
   const caller = identifyCaller(state.keys, message, nowMs);
   if (caller.kind === "denied") {
     deny(state, peer, id, caller.ended);
-    return answered;
+    return null;
   }
   const notAllowed = modelProblem(caller.key, message);
-  if (notAllowed !== null) {
-    counts.denied++;
-    peer.send({ kind: "failed", id, failure: notAllowed });
-    return answered;
-  }
+  if (notAllowed !== null) return sendDenial(state, peer, id, notAllowed);
   const key = keyOf(caller);
-  const budgets = enforcedBudgets(state);
-  const labels = budgets === null ? noLabels : state.labelsOf(key?.keyId ?? "");
-  const usable = usableTargets(state, { userPath: caller.userPath, labels, message }, nowMs);
-  if (!usable.ok) {
-    counts.denied++;
-    peer.send({ kind: "failed", id, failure: usable.failure });
-    return answered;
-  }
+  const { userPath } = caller;
+  const labels = enforcedBudgets(state) === null ? noLabels : state.labelsOf(key?.keyId ?? "");
+  const usable = usableTargets(state, { userPath, labels, message }, nowMs);
+  if (!usable.ok) return sendDenial(state, peer, id, usable.failure);
   const { targets } = usable;
-  const metered = meteredAt(message, targets);
-  const request = { userPath: caller.userPath, targets, submission, metered };
-  const turn = state.shares === null ? null : beginTurn(state.shares, stage !== "first");
+  const request = { userPath, targets, submission, metered: meteredAt(message, targets) };
+  return { caller, key, labels, request };
+}
+
+function sendDenial({ counts }: DaemonState, peer: PeerState, id: number, why: Failure): null {
+  counts.denied++;
+  peer.send({ kind: "failed", id, failure: why });
+  return null;
+}
+
+function verdictOn(
+  state: DaemonState,
+  { message, waiter = null }: Asked,
+  { request, labels }: KnownRequest,
+  { nowMs, stage, turn }: Moment & { readonly turn: ClusterTurn | null },
+): Verdict | Unsure {
+  const { settings, book } = state;
+  const budgets = enforcedBudgets(state);
   const options: AdmissionOptions = {
     nowMs,
     tokensEnforced: settings.usageEnabled,
@@ -128,79 +174,87 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Sta
     uses: message.uses,
     tokenWeights: settings.tokenWeights,
     upstream: judgingUpstream(state),
-    waiters: state.waiters.aheadOf(caller.userPath),
+    waiters: state.waiters.aheadOf(request.userPath),
     waits: message.wait !== undefined,
   };
   const rules = settings.rateLimitsEnabled ? book : noRules;
-  const verdict =
-    waiter !== null && stage === "overdue"
-      ? overdueRefusal(rules, request, options, waiter)
-      : admit(rules, request, options);
-  if (verdict.kind === "unsure") {
-    if (waiter !== null) return askHosts(state, waiter);
-    waitForHosts(state, peer, id, answerAgain(state, asked));
-    return answered;
-  }
-  turn?.end();
-  if (verdict.kind === "admitted" && targets.length === 0) {
-    sendAuthorized(peer, id, caller);
-    return answered;
-  }
-  if (verdict.kind === "admitted") {
-    counts.admitted++;
-    const { target, headers } = verdict;
-    const shadowed = shadowsOf(state, request, verdict, nowMs);
-    const admitted = leaseOf(state, request, { verdict, shadowed }, nowMs);
-    const { lease, allowance } =
-      metered === undefined || submission
-        ? { lease: admitted, allowance: undefined }
-        : holdFirst(
-            state,
-            admitted,
-            { demand: demandAt(metered, target), keyId: key?.keyId ?? "", uses: message.uses },
-            { nowMs, final: stage !== "first" },
-          );
-    peer.leases.set(id, lease);
-    const { userPath, lsn, refusedBy } = lease;
-    const counted = { userPath, atPath: true, target: lease.target, lsn, atMs: nowMs, refusedBy };
-    noteVerdict(state, peer, proxy, counted);
-    const index = targets === message.targets ? target : message.targets.indexOf(targets[target]!);
-    peer.send({
-      kind: "admitted",
-      id,
-      target: index,
-      admittedAtMs: nowMs,
-      lsn: lease.lsn,
-      headers,
-      key,
-      pricedOnly: targets === message.targets ? undefined : true,
-      exhausted: exhaustedText(state, asked, { request, labels, verdict }, nowMs),
-      shadow: shadowNames(shadowed),
-      allowance,
-    });
-    state.writer.counted();
-    return { kind: "admitted" };
-  }
+  return waiter !== null && stage === "overdue"
+    ? overdueRefusal(rules, request, options, waiter)
+    : admit(rules, request, options);
+}
+
+/** Gives an admitted request its lease, and answers it. */
+function admitted(
+  state: DaemonState,
+  asked: Asked,
+  { known, verdict }: { readonly known: KnownRequest; readonly verdict: AdmittedVerdict },
+  { nowMs, stage }: Moment,
+): Look {
+  const { peer, proxy, message } = asked;
+  const { id, uses } = message;
+  const { request, labels, key } = known;
+  const { targets, submission, metered } = request;
+  const { target, headers } = verdict;
+  state.counts.admitted++;
+  const shadowed = shadowsOf(state, request, verdict, nowMs);
+  const counting = leaseOf(state, request, { verdict, shadowed }, nowMs);
+  const { lease, allowance } =
+    metered === undefined || submission
+      ? { lease: counting, allowance: undefined }
+      : holdFirst(
+          state,
+          counting,
+          { demand: demandAt(metered, target), keyId: key?.keyId ?? "", uses },
+          { nowMs, final: stage !== "first" },
+        );
+  peer.leases.set(id, lease);
+  const { userPath, lsn, refusedBy } = lease;
+  const counted = { userPath, atPath: true, target: lease.target, lsn, atMs: nowMs, refusedBy };
+  noteVerdict(state, peer, proxy, counted);
+  const isOfAll = targets === message.targets;
+  peer.send({
+    kind: "admitted",
+    id,
+    target: isOfAll ? target : message.targets.indexOf(targets[target]!),
+    admittedAtMs: nowMs,
+    lsn: lease.lsn,
+    headers,
+    key,
+    pricedOnly: isOfAll ? undefined : true,
+    exhausted: exhaustedText(state, asked, { request, labels, verdict }, nowMs),
+    shadow: shadowNames(shadowed),
+    allowance,
+  });
+  state.writer.counted();
+  return { kind: "admitted" };
+}
+
+/** Makes a request without room wait for it if it may, or refuses it. */
+function waitOrRefuse(
+  state: DaemonState,
+  asked: Asked,
+  { known, verdict }: { readonly known: KnownRequest; readonly verdict: Refused | Exceeded },
+  { nowMs, stage }: Moment,
+): Look {
+  const { peer, proxy, message } = asked;
+  const { request, key } = known;
+  const { counts } = state;
+  const { id } = message;
+  const { userPath, targets, submission } = request;
   // The proxy asks again with another model, so this is no refusal of the request yet.
   if (mayUseAnother(message, verdict.breach)) {
     sendRefusal(peer, id, verdict, key);
     return answered;
   }
   if (message.wait !== undefined && stage !== "overdue") {
-    const look = waitForRoom(state, asked, { verdict, userPath: request.userPath }, nowMs);
+    const look = waitForRoom(state, asked, { verdict, userPath }, nowMs);
     if (look !== null) return look;
   }
   counts.refused++;
   if (verdict.kind === "exceeded") counts.overBudget++;
   state.refusals.add({
-    atMs: nowMs,
-    proxyId: proxy.id,
-    admitId: id,
-    userPath: request.userPath,
-    keyId: key?.keyId ?? "",
-    targets,
-    submission,
-    breach: verdict.breach,
+    ...{ atMs: nowMs, proxyId: proxy.id, admitId: id, userPath, keyId: key?.keyId ?? "" },
+    ...{ targets, submission, breach: verdict.breach },
   });
   sendRefusal(peer, id, withoutUse(verdict), key);
   return answered;

@@ -12,7 +12,7 @@ import type { EndedKey, KeyOfCaller } from "../../shared/wire/message-from-daemo
 import type { Claimed } from "../../shared/wire/message-to-daemon.js";
 import { expiryOf, isAccepted, type KeyRing, type ManagedKey } from "./key-ring.js";
 
-interface Identified {
+export interface Identified {
   readonly kind: "identified";
   readonly userPath: string;
   /** Null for a caller without a managed key. */

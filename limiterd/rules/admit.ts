@@ -47,7 +47,7 @@ export interface Exceeded {
 export type Verdict = AdmittedVerdict | Refused | Exceeded;
 
 /** The engine must be asked before the decision; nothing was counted. */
-interface Unsure {
+export interface Unsure {
   readonly kind: "unsure";
 }
 

@@ -301,7 +301,7 @@ class History {
     if (this.random.chance(0.5)) await this.write();
     for (const proxy of this.proxies) proxy.isLinked = false;
     const { nowMs } = this.daemon;
-    this.daemon = this.#start(this.daemon.store);
+    this.daemon = this.#start(this.daemon.store.crash());
     this.daemon.nowMs = nowMs;
     endReconnectGrace(this.daemon.state);
     for (const proxy of this.proxies) this.link(proxy);

@@ -87,14 +87,7 @@ const ofHosts = (
       find: "sum += amount;",
       put: "",
     },
-    {
-      name: "a lower claim to a budget isn't kept to until it is confirmed",
-      file: claims,
-      find: "this.#leastUpTo = Math.min(this.#leastUpTo, this.#asked.upTo);",
-      put: "",
-      often: false,
-    },
   ] as const
-).map((mutant) => ({ often: true, ...mutant, simulation: "shared-caps" as const }));
+).map((mutant) => ({ ...mutant, simulation: "shared-caps" as const, often: true }));
 
 export const capsMutants: readonly Mutant[] = [...ofOneHost, ...ofHosts];

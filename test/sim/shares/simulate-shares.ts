@@ -334,7 +334,8 @@ class History {
       proxy.isLinked = false;
       for (const asked of proxy.asked.values()) asked.isQueued = false;
     }
-    const { store, nowMs } = this.daemon;
+    const { nowMs } = this.daemon;
+    const store = this.daemon.store.crash();
     this.daemon = startDaemon([this.rule], { waiting, store, nowMs });
     endReconnectGrace(this.daemon.state);
     // Who wanted the cap, and the services, are in memory alone.

@@ -1,8 +1,16 @@
 import t from "tap";
+import { AccountClaim } from "../../../../limiterd/cluster/spend/account-claims.js";
+import { ClusterTurn } from "../../../../limiterd/shares/cluster-turn.js";
 import type { ClusterFailureMode } from "../../../../shared/cluster/cluster-config.js";
 import type { BudgetDefinition } from "../../../../shared/domain/budget.js";
 import type { FromDaemon } from "../../../../shared/wire/message-from-daemon.js";
-import { ask as askAdmin, executed, settleOf, target } from "../../in-memory-daemon.js";
+import {
+  ask as askAdmin,
+  executed,
+  settleOf,
+  startDaemon,
+  target,
+} from "../../in-memory-daemon.js";
 import { type Host, type HostOptions, type Hosts, startHosts } from "../../shares/hosts.js";
 
 const rates = { input: 1_000_000, output: 1_000_000 };
@@ -166,4 +174,35 @@ t.test("who waits for two answers doesn't ask for the first again and again", as
   begin(a!);
   await hosts.pass(100);
   t.ok(hosts.asked - before < 10, `${hosts.asked - before} questions`);
+});
+
+t.test("from the moment when it sends a lower claim, a host keeps to it", async (t) => {
+  let monoMs = 1000;
+  const turn = new ClusterTurn("closed");
+  const { state } = startDaemon([], { budgets: [hard] });
+  const account = [...state.budgets.budgets.values()][0]!.own!;
+  const claim = new AccountClaim(account, {
+    ...{ turn, monoMs: () => monoMs, isAway: () => false, ask: () => {}, left: () => 1e12 },
+  });
+  const part = { fromMs: 0, endMs: 10, amount: 1e12, spentHere: () => 0 };
+  const report = () => claim.report(account, { startMs: 5, isLast: false }).amount;
+  turn.begin("ask");
+  t.equal(claim.lacks(part, { held: 0, need: 10, want: 1000 }), true);
+  t.equal(report(), 1000);
+  t.equal(claim.leftOf(part), 0, "not confirmed");
+  claim.ended(true);
+  t.equal(claim.leftOf(part), 1000);
+  claim.charged(300);
+  t.equal(claim.leftOf(part), 700);
+  monoMs = 5000;
+  t.equal(report(), 500);
+  t.equal(claim.leftOf(part), 500, "a lower claim counts at once");
+  claim.ended(false);
+  t.equal(claim.leftOf(part), 500, "the engine may have received it");
+  t.equal(claim.lacks(part, { held: 0, need: 10, want: 2000 }), true);
+  t.equal(report(), 2000);
+  t.equal(claim.leftOf(part), 500);
+  claim.ended(true);
+  t.equal(claim.leftOf(part), 2000);
+  t.equal(claim.leftOf({ ...part, fromMs: 6 }), 0, "in the next period");
 });
