@@ -46,6 +46,8 @@ export interface Session {
   readonly uid: number;
   /** The directory of the program that runs, and of the other two. */
   readonly programs: string;
+  /** How long to wait for an answer of the daemon, if not as long as by default. */
+  readonly daemonDeadlineMs?: number;
   /** The wall clock. */
   nowMs(): number;
   /** A monotonic clock, for durations. */

@@ -49,7 +49,7 @@ export async function withDaemon<T>(
   try {
     client =
       place === null
-        ? await openLocal(flags, located ?? locateSockets(session, flags))
+        ? await openLocal(session, flags, located ?? locateSockets(session, flags))
         : await openElsewhere(session, place);
     return await work(client);
   } catch (error) {
@@ -61,12 +61,14 @@ export async function withDaemon<T>(
 }
 
 async function openLocal(
+  { daemonDeadlineMs: deadlineMs }: Pick<Session, "daemonDeadlineMs">,
   flags: DaemonFlags,
   sockets: Sockets,
 ): Promise<AdminClient & { close(): void }> {
   // Commands that ask no daemon, and the help, don't load its connection.
   const { connectDaemon } = await import("../../shared/wire/daemon-client.js");
-  const daemon = await connectDaemon(sockets).catch((error: unknown) => {
+  const options = deadlineMs === undefined ? sockets : { ...sockets, deadlineMs };
+  const daemon = await connectDaemon(options).catch((error: unknown) => {
     if (!(error instanceof DaemonError) || error.trouble !== "absent") throw error;
     const hint = flags.socket === undefined ? systemSocketHint(sockets.socketPath) : "";
     throw new DaemonError("absent", error.message + hint, error);

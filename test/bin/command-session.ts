@@ -59,6 +59,8 @@ export function sessionForTests(options: RunOptions = {}): {
     cwd: options.cwd ?? "/",
     uid: 1000,
     programs: "/nowhere",
+    // A busy machine takes longer for many events than a daemon may.
+    daemonDeadlineMs: 60_000,
     nowMs: () => options.nowMs ?? 0,
     monoMs: () => 0,
     pause: options.pause ?? (async () => {}),
