@@ -2,7 +2,10 @@
  * What `sluice explain` prints. Pure; the explanation is the object of the admin API, and fields
  * that a newer daemon adds are shown by `--json` only.
  */
+
+import type { EnqueuedItem } from "../../shared/api/queue-item.js";
 import { isObject } from "../../shared/checked.js";
+import { enqueuedLines } from "../live/queue-table.js";
 import { formatDuration } from "../text/duration.js";
 import { plainUsd, withCurrency } from "../text/number-text.js";
 import { type Column, renderFields, renderTable } from "../text/table.js";
@@ -69,6 +72,7 @@ export function renderExplanation(explanation: Fields): string {
     ...met.flatMap(shareLine),
     ...raiseLines([...met, ...accounts]),
     ...inertLines(met),
+    ...enqueuedLines(fieldsIn(explanation["enqueued"]) as unknown as readonly EnqueuedItem[]),
   ].join("\n");
 }
 

@@ -1,5 +1,5 @@
 /** The table of the requests that wait for room. Pure. */
-import type { QueueItem } from "../../shared/api/queue-item.js";
+import type { EnqueuedItem, QueueItem, QueueList } from "../../shared/api/queue-item.js";
 import { formatDuration } from "../text/duration.js";
 import { type Column, renderTable } from "../text/table.js";
 
@@ -20,6 +20,18 @@ const columns: readonly Column<QueueItem>[] = [
 ];
 
 /** One sentence when there is nothing to show. */
-export function renderQueues(queues: readonly QueueItem[]): string {
-  return queues.length === 0 ? "no request waits" : renderTable(columns, queues);
+export function renderQueues({ queues, enqueued = [] }: Shown): string {
+  const waiting = queues.length === 0 ? "no request waits" : renderTable(columns, queues);
+  return [waiting, ...enqueuedLines(enqueued)].join("\n");
+}
+
+/** An older daemon doesn't tell what is enqueued. */
+type Shown = Pick<QueueList, "queues"> & Partial<Pick<QueueList, "enqueued">>;
+
+/** `batches of /team: 1200 of 2000000 tokens are enqueued`. */
+export function enqueuedLines(items: readonly EnqueuedItem[]): readonly string[] {
+  return items.map(
+    ({ user_path, tokens, max_tokens }) =>
+      `batches of ${user_path}: ${tokens} of ${max_tokens} tokens are enqueued`,
+  );
 }

@@ -1,24 +1,56 @@
 /** The requests that wait for room, for GET /admin/queues (docs/reference/admin-api.md). */
-import type { QueueItem, QueueList } from "../../shared/api/queue-item.js";
+import type { EnqueuedItem, QueueItem, QueueList } from "../../shared/api/queue-item.js";
 import { itemsPerPage } from "../../shared/bounds.js";
 import { modelsField } from "../../shared/domain/limited-models.js";
 import { limitInWords } from "../../shared/domain/refusal-message.js";
-import { childPath } from "../../shared/domain/user-path.js";
+import { childPath, isPathWithin } from "../../shared/domain/user-path.js";
 import { formatMillis } from "../../shared/time.js";
+import type { DaemonState } from "../state.js";
 import type { QueueView } from "../waiting/wait-queues.js";
-import type { Waiter, Waiters } from "../waiting/waiters.js";
+import type { Waiter } from "../waiting/waiters.js";
 
 /** Classes that a queue lists. */
 const classesMax = 20;
 
-export function listQueues(waiters: Waiters, nowMs: number): QueueList {
+export function listQueues(
+  state: EnqueuedCounts & Pick<DaemonState, "waiters">,
+  nowMs: number,
+): QueueList {
+  const { waiters } = state;
   const { monoMs, queues } = waiters;
   const views = [...queues.views(monoMs)].sort((a, b) => b.size - a.size);
   return {
     queues: views.slice(0, itemsPerPage).map((view) => queueItem(view, monoMs)),
     waiting: waiters.size,
+    enqueued: enqueuedItems(state, nowMs),
     server_time: formatMillis(nowMs),
   };
+}
+
+type EnqueuedCounts = Pick<DaemonState, "pending" | "settings">;
+
+/** The enforced caps on enqueued tokens; with a path, those that a batch of it meets. */
+export function enqueuedItems(
+  { pending, settings }: EnqueuedCounts,
+  nowMs: number,
+  userPath: string | null = null,
+): readonly EnqueuedItem[] {
+  return enforcedCaps(settings)
+    .filter(({ path }) => userPath === null || isPathWithin(userPath, path))
+    .map(({ path, tokens }) => ({
+      user_path: path,
+      max_tokens: tokens,
+      tokens: pending.enqueuedAt(path, nowMs),
+    }));
+}
+
+/** Without usage, no batch is counted. */
+export function enforcedCaps({
+  rateLimitsEnabled,
+  usageEnabled,
+  enqueuedCaps,
+}: DaemonState["settings"]): DaemonState["settings"]["enqueuedCaps"] {
+  return rateLimitsEnabled && usageEnabled ? enqueuedCaps : [];
 }
 
 function queueItem(view: QueueView<Waiter>, monoMs: number): QueueItem {

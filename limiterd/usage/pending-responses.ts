@@ -118,23 +118,22 @@ export class PendingResponses implements Contributor {
     caps: readonly EnqueuedCap[],
     nowMs: number,
   ): { readonly cap: EnqueuedCap; readonly enqueued: number } | null {
-    const isOpen = ({ untilMs }: Reserved): boolean =>
-      untilMs > nowMs && untilMs <= nowMs + reservedMs;
-    this.#reserved = this.#reserved.filter(isOpen);
+    this.#reserved = this.#reserved.filter(isOpenAt(nowMs));
     for (const cap of caps) {
       if (!isPathWithin(userPath, cap.path)) continue;
-      const enqueued = this.#enqueuedAt(cap.path);
+      const enqueued = this.enqueuedAt(cap.path, nowMs);
       if (enqueued + tokens > cap.tokens) return { cap, enqueued };
     }
     this.#reserved.push({ userPath, tokens, untilMs: nowMs + reservedMs });
     return null;
   }
 
-  #enqueuedAt(path: string): number {
+  /** The tokens of unfinished batches of this path, and of paths below it. */
+  enqueuedAt(path: string, nowMs: number): number {
     let sum = 0;
     for (const { record, batchTokens } of this.#pending.values())
       if (batchTokens !== null && isPathWithin(record.userPath, path)) sum += batchTokens;
-    for (const { userPath, tokens } of this.#reserved)
+    for (const { userPath, tokens } of this.#reserved.filter(isOpenAt(nowMs)))
       if (isPathWithin(userPath, path)) sum += tokens;
     return sum;
   }
@@ -244,6 +243,11 @@ export class PendingResponses implements Contributor {
   #change(name: string, value: readonly unknown[] | undefined): void {
     this.#changes.push({ table: "objects", key: mark + name, value });
   }
+}
+
+/** Not one of before the clock was set back. */
+function isOpenAt(nowMs: number): (reserved: Reserved) => boolean {
+  return ({ untilMs }) => untilMs > nowMs && untilMs <= nowMs + reservedMs;
 }
 
 /** `[tokens]` of a batch; null for a response, whose record follows. */

@@ -2,6 +2,7 @@
 import type { Measure, RuleSource } from "../domain/rule.js";
 import type { BudgetStatus } from "./budget-item.js";
 import type { Timed } from "./list-page.js";
+import type { EnqueuedItem } from "./queue-item.js";
 import type { WithRaises } from "./raise-item.js";
 import type { BreachItem, RefusalItem } from "./refusal-item.js";
 import type { RuleCaps, RuleCounts, RuleHosts, RuleName } from "./rule-item.js";
@@ -110,4 +111,6 @@ export interface Explanation extends RulesExplanation {
   /** The refusal as recorded; present if the question names a refused request. */
   readonly refusal?: RefusalItem;
   readonly budgets: readonly ExplainedBudget[];
+  /** The caps on enqueued tokens that batches of the path meet; absent if there are none. */
+  readonly enqueued?: readonly EnqueuedItem[];
 }

@@ -26,9 +26,19 @@ interface QueueClass {
   readonly waiting: number;
 }
 
+/** A cap on the tokens of unfinished batches (`rate_limits.max_enqueued_tokens`). */
+export interface EnqueuedItem {
+  readonly user_path: string;
+  readonly max_tokens: number;
+  /** Of the unfinished batches of the path, and of paths below it. */
+  readonly tokens: number;
+}
+
 /** The longest queue first; at most 200. */
 export interface QueueList extends Timed {
   readonly queues: readonly QueueItem[];
   /** Requests that wait in all queues. */
   readonly waiting: number;
+  /** The enforced caps, in the order of the configuration. */
+  readonly enqueued: readonly EnqueuedItem[];
 }

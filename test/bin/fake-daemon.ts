@@ -297,7 +297,7 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "queues.list":
       return {
         kind: "answer",
-        body: { queues: [], waiting: 0, server_time: "2026-01-01T00:00:00.000Z" },
+        body: { queues: [], waiting: 0, enqueued: [], server_time: "2026-01-01T00:00:00.000Z" },
       };
     case "keys.list":
       return { kind: "answer", body: options.explanation ?? { keys: [], next: null } };

@@ -21,5 +21,5 @@ export function addQueues(program: Command, session: Session): void {
 async function showQueues(session: Session, flags: CommandFlags): Promise<void> {
   const answer = await withDaemon(session, flags, (client) => client.call("queues.list", null));
   const list = answered(answer) as QueueList;
-  session.terminal.out(flags.json === true ? JSON.stringify(list) : renderQueues(list.queues));
+  session.terminal.out(flags.json === true ? JSON.stringify(list) : renderQueues(list));
 }

@@ -113,7 +113,7 @@ export function handleAdmin(
       return query === null ? undefined : ports.answer(listLeases(state.peers, query, nowMs));
     }
     case "queues.list":
-      return ports.answer(listQueues(state.waiters, nowMs));
+      return ports.answer(listQueues(state, nowMs));
     case "refusals.list": {
       const query = checkedValue(parseListQuery(body, refusalChoices), ports);
       return query === null ? undefined : ports.answer(listRefusals(state.refusals, query, nowMs));

@@ -14,6 +14,7 @@ import { matchCopies } from "../../budgets/judge-budgets.js";
 import { modelProblem } from "../../keys/identify-caller.js";
 import { keyStatus, type ManagedKey } from "../../keys/key-ring.js";
 import { explainBudgets } from "../../lists/list-budgets.js";
+import { enqueuedItems } from "../../lists/list-queues.js";
 import { refusalItem } from "../../lists/list-refusals.js";
 import type { JudgedRequest } from "../../rules/judge.js";
 import { noRules } from "../../rules/rule-book.js";
@@ -98,6 +99,7 @@ export function explainNow(
   const labels = state.labelsOf(keyId);
   const enforced = enforcedBudgets(state);
   const budgets = enforced === null ? null : { book: matchCopies(enforced), labels };
+  const enqueued = enqueuedItems(state, nowMs, request.userPath);
   return {
     ...explainVerdict(settings.rateLimitsEnabled ? book : noRules, request, {
       nowMs,
@@ -107,6 +109,7 @@ export function explainNow(
       upstream: judgingUpstream(state),
     }),
     budgets: explainBudgets(state, request.userPath, labels, nowMs),
+    ...(enqueued.length === 0 ? {} : { enqueued }),
   };
 }
 

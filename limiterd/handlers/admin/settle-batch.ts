@@ -10,6 +10,7 @@ import { failure } from "../../../shared/error-code.js";
 import { type Execution, flawOf, recordKind } from "../../../shared/wire/execution.js";
 import { batchRecordsMax, parseObjectName } from "../../../shared/wire/stored-object.js";
 import { broken } from "../../../shared/wire/wire-kinds.js";
+import { enforcedCaps } from "../../lists/list-queues.js";
 import type { DaemonState } from "../../state.js";
 import { type EnqueuedTokens, finalOf } from "../../usage/pending-responses.js";
 import { recordOf } from "../../usage/usage-records.js";
@@ -78,8 +79,7 @@ export function enqueueBatch(
   batch: EnqueuedTokens,
   nowMs: number,
 ): Checked<{ readonly status: "ok" }> {
-  const isEnforced = settings.rateLimitsEnabled && settings.usageEnabled;
-  const breach = pending.enqueue(batch, isEnforced ? settings.enqueuedCaps : [], nowMs);
+  const breach = pending.enqueue(batch, enforcedCaps(settings), nowMs);
   if (breach === null) return good({ status: "ok" });
   const { cap, enqueued } = breach;
   const message = `the limit of ${cap.tokens} enqueued tokens on ${cap.path} is reached: its unfinished batches have ${enqueued}, and this one has ${batch.tokens}`;

@@ -2,8 +2,8 @@ import t from "tap";
 import { renderQueues } from "../../../bin/live/queue-table.js";
 
 t.test("the table of waiting requests", async (t) => {
-  t.equal(renderQueues([]), "no request waits");
-  const table = renderQueues([
+  t.equal(renderQueues({ queues: [] }), "no request waits");
+  const queues = [
     {
       limit: "the minute request limit of /team",
       scope: "user_path",
@@ -18,7 +18,10 @@ t.test("the table of waiting requests", async (t) => {
       oldest_seconds: 4,
       expected_seconds: 66,
     },
-  ]);
+  ];
+  const enqueued = [{ user_path: "/team", tokens: 1200, max_tokens: 2_000_000 }];
+  const table = renderQueues({ queues, enqueued });
+  t.match(table, /\nbatches of \/team: 1200 of 2000000 tokens are enqueued$/);
   t.match(table, /LIMIT +WAITING +LONGEST +EXPECTED +CLASSES/);
   t.match(table, /the minute request limit of \/team +5 +4s +1m 6s +\/team\/app 3, \/team 2/);
 });

@@ -197,4 +197,5 @@ export const queuesTexts = {
     expected: "A new one waits",
   },
   unknown: "unknown",
+  enqueued: { title: "Unfinished batches", path: "User path", tokens: "Enqueued tokens" },
 } as const;

@@ -1,4 +1,5 @@
 import t from "tap";
+import type { QueueList } from "../../../../shared/api/queue-item.js";
 import { type Execution, recordKind } from "../../../../shared/wire/execution.js";
 import type { Settle } from "../../../../shared/wire/message-to-daemon.js";
 import { batchRecordsMax } from "../../../../shared/wire/stored-object.js";
@@ -170,8 +171,18 @@ t.test("the unfinished batches of a path hold their tokens until they end", asyn
   await reserve(life, 150);
   await asked(life, "batches.settle", { provider, id: "batch_1", records: [used("a", 1)] });
   await reserve(life, 100);
+  const listed = async (): Promise<unknown> =>
+    ((await asked(life, "queues.list", null)) as unknown as QueueList).enqueued.map(
+      ({ tokens }) => tokens,
+    );
+  t.same(await listed(), [250, 250]);
   life.nowMs += hourMs;
+  t.same(await listed(), [0, 0], "nothing is held of batches that never came to be");
   await reserve(life, 250);
+  const question = { user_path: "/other", targets: [{ provider, model: "m" }] };
+  t.match(await asked(life, "explain", question), {
+    enqueued: exactly([{ user_path: "/", max_tokens: 1000, tokens: 250 }]),
+  });
   for (const [body, param] of [
     [null, "user_path"],
     [{ user_path: "team", tokens: 1 }, "user_path"],
@@ -181,4 +192,5 @@ t.test("the unfinished batches of a path hold their tokens until they end", asyn
       t.match(await refusal(ask(life, op, body)), { param });
   const off = startDaemon([], { enqueuedCaps, usageEnabled: false });
   await reserve(off, 10_000);
+  t.match(await asked(off, "queues.list", null), { enqueued: exactly([]) });
 });

@@ -1,5 +1,5 @@
-/** The requests that wait for room under a limit or a budget; nothing while none waits. */
-import type { QueueItem, QueueList } from "../../../../../shared/api/queue-item.js";
+/** The requests that wait for room, and the tokens of batches; nothing where there are none. */
+import type { EnqueuedItem, QueueItem, QueueList } from "../../../../../shared/api/queue-item.js";
 import { formatCount, formatDuration } from "../../logic/numbers.js";
 import { Card } from "../../parts/page.js";
 import { type Column, Table } from "../../parts/table.js";
@@ -8,12 +8,31 @@ import { queuesTexts as texts } from "../../texts/limits-texts.js";
 
 export function Queues() {
   const { polled } = useListPoll<QueueList>("/admin/queues");
-  if (polled.body === null || polled.body.queues.length === 0) return null;
-  const { queues, waiting } = polled.body;
+  if (polled.body === null) return null;
+  const { queues, waiting, enqueued } = polled.body;
   return (
-    <Card title={texts.title} note={texts.waiting(formatCount(waiting))}>
-      <Table caption={texts.title} rows={queues} keyOf={({ limit }) => limit} columns={columns} />
-    </Card>
+    <>
+      {queues.length > 0 && (
+        <Card title={texts.title} note={texts.waiting(formatCount(waiting))}>
+          <Table
+            caption={texts.title}
+            rows={queues}
+            keyOf={({ limit }) => limit}
+            columns={columns}
+          />
+        </Card>
+      )}
+      {enqueued.length > 0 && (
+        <Card title={texts.enqueued.title}>
+          <Table
+            caption={texts.enqueued.title}
+            rows={enqueued}
+            keyOf={({ user_path }) => user_path}
+            columns={enqueuedColumns}
+          />
+        </Card>
+      )}
+    </>
   );
 }
 
@@ -57,5 +76,20 @@ const columns: readonly Column<QueueItem>[] = [
     kind: "number",
     cell: ({ expected_seconds }) =>
       expected_seconds === null ? texts.unknown : formatDuration(expected_seconds),
+  },
+];
+
+const enqueuedColumns: readonly Column<EnqueuedItem>[] = [
+  {
+    key: "path",
+    head: texts.enqueued.path,
+    kind: "lead",
+    cell: ({ user_path }) => <span class="wrap">{user_path}</span>,
+  },
+  {
+    key: "tokens",
+    head: texts.enqueued.tokens,
+    kind: "number",
+    cell: ({ tokens, max_tokens }) => `${formatCount(tokens)} / ${formatCount(max_tokens)}`,
   },
 ];
