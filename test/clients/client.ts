@@ -11,6 +11,7 @@ export const steps = [
   "abort",
   "busy",
   "day",
+  "cap",
   "compact",
   "after",
   "search",

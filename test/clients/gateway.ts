@@ -53,6 +53,10 @@ export interface Gateway {
   /** A managed key of this user path. */
   keyOf(path: string): Promise<string>;
   limit(path: string, period: { readonly period: string }, maxRequests: number): Promise<void>;
+  /** A hard cap on the path's output of any two seconds. */
+  cap(path: string, outputTokens: number): Promise<void>;
+  /** Resolves once a hard cap has ended an answer of this path. */
+  cut(path: string): Promise<void>;
   recorded(key: string): Promise<Recorded>;
   /** Resolves once a request of this path has been refused for a limit. */
   refused(path: string): Promise<void>;
@@ -117,6 +121,16 @@ rate_limits:
       const limit = { user_path: path, limit_key: period, max_requests: maxRequests };
       await ask("PUT /rate-limits", limit);
     },
+    async cap(path, outputTokens) {
+      const cap = {
+        user_path: path,
+        limit_key: { period_seconds: 2 },
+        max_output_tokens: outputTokens,
+      };
+      await ask("PUT /rate-limits", { ...cap, hold: "hard" });
+    },
+    cut: (path) =>
+      proxy.printed(new RegExp(`"user_path":"${path}".*"cut_by":"the .* output token limit of`)),
     async recorded(key) {
       const response = await fetch(`${url}/v1/usage`, {
         headers: { authorization: `Bearer ${key}` },

@@ -29,6 +29,8 @@ async function problemOf({ step, outcome, streams = 0, refusals = 0 }: Sample) {
     standIn: { url: "", seen: () => seen, forget() {}, close: async () => {} },
     keyOf: async () => "key",
     limit: async () => {},
+    cap: async () => {},
+    cut: async () => {},
     recorded: async () => ({ ...counted, inFlight: 0 }),
     refused: () => (refusals > 0 ? Promise.resolve() : new Promise(() => {})),
     refusals: () => refusals,

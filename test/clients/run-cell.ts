@@ -1,12 +1,13 @@
 /** One client on one model: every step, and what Sluice and the provider say of it afterwards. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { until } from "../support/client.js";
 import type { Client, ClientDialect, Job, Outcome, Step } from "./client.js";
 import { tokensCounted } from "./counts.js";
 import { type Gateway, patienceMs, settled } from "./gateway.js";
 import type { Host, Operation } from "./providers/hosts.js";
-import { found, note, picture, word } from "./providers/script.js";
+import { found, note, picture, word, wordOfCut } from "./providers/script.js";
 import type { Seen } from "./providers/stand-in.js";
 
 export interface StepResult {
@@ -89,7 +90,7 @@ const operations: Readonly<Record<ClientDialect, Operation>> = {
 };
 
 /** Whether the provider has what the client calls, so that nothing is translated. */
-function speaksTo({ client, host }: Cell): boolean {
+export function speaksTo({ client, host }: Pick<Cell, "client" | "host">): boolean {
   return host.rules[operations[client.dialect]] !== undefined;
 }
 
@@ -98,7 +99,7 @@ async function runDirectly(
   { standIn }: Gateway,
   { client, host, model, directory }: Cell,
   step: Step,
-): Promise<Tried> {
+): Promise<Tried & { readonly said: string | null }> {
   standIn.forget();
   const outcome = await client.run({
     step,
@@ -109,8 +110,9 @@ async function runDirectly(
     prompt: prompts[step](join(directory, "work")),
     leave: never,
   });
-  const problem = standIn.seen(host.name).refused[0] ?? checkOutcome(step, outcome);
-  return { problem, isLate: outcome.isLate };
+  const said = checkOutcome(step, outcome);
+  const problem = standIn.seen(host.name).refused[0] ?? said;
+  return { problem, isLate: outcome.isLate, said };
 }
 
 const prompts: Readonly<Record<Step, (work: string) => string>> = {
@@ -123,6 +125,7 @@ const prompts: Readonly<Record<Step, (work: string) => string>> = {
   picture: () => "What does the picture show? [[PICTURE]]",
   count: () => "How long is this?",
   abort: () => "Take your time. [[SLOWLY]]",
+  cap: () => "Go on as long as you can. [[LENGTH]]",
   compact: () => "/compact",
   after: () => "What was it, after all? [[AFTER]]",
   search: () => "Search the web for the fruit of the week. [[SEARCH]]",
@@ -149,12 +152,19 @@ async function runStep(gateway: Gateway, cell: Cell, step: Step): Promise<Tried>
       ? whileBusy(gateway, cell, job, path)
       : step === "day"
         ? atItsEnd(gateway, cell, job, path)
-        : client.run(job));
+        : step === "cap"
+          ? atCap(gateway, cell, job, path)
+          : client.run(job));
   const { isLate } = outcome;
   const refusals = seen().refused;
   if (refusals.length > 0)
     return { problem: `the provider refuses it: ${refusals[0]}`, isLate: false };
-  const said = step === "count" ? checkCount(host, outcome) : checkOutcome(step, outcome);
+  const said =
+    step === "count"
+      ? checkCount(host, outcome)
+      : step === "cap"
+        ? await checkCap(gateway, cell, outcome)
+        : checkOutcome(step, outcome);
   if (said !== null) return { problem: `${said}; it says: ${excerpt(outcome.output)}`, isLate };
   return { problem: await checkUsage(gateway, cell, step, key), isLate: false };
 }
@@ -220,6 +230,23 @@ async function atItsEnd(
   return outcome;
 }
 
+/** A hard cap ends the answer, and has room again soon: agents ask for more than one. */
+async function atCap(gateway: Gateway, { client }: Cell, job: Job, path: string): Promise<Outcome> {
+  await gateway.cap(path, 200);
+  const outcome = await client.run(job);
+  const isCut = await Promise.race([gateway.cut(path).then(() => true), setTimeout(10_000, false)]);
+  if (isCut) return outcome;
+  throw new Error(`no hard cap ends its answer; it says: ${excerpt(outcome.output)}`);
+}
+
+/** The client does what it does when a model stops at its maximum of output: some fail then. */
+async function checkCap(gateway: Gateway, cell: Cell, outcome: Outcome): Promise<string | null> {
+  const problem = checkOutcome("cap", outcome);
+  if (problem === null) return null;
+  const { said } = await runDirectly(gateway, cell, "cap");
+  return said === problem ? null : problem;
+}
+
 function checkOutcome(step: Step, { succeeded, isLate, output }: Outcome): string | null {
   switch (step) {
     case "task":
@@ -243,6 +270,9 @@ function checkOutcome(step: Step, { succeeded, isLate, output }: Outcome): strin
     case "day":
       if (isLate) return "it doesn't stop";
       return output.includes("day request limit") ? null : "it doesn't show the limit";
+    case "cap":
+      if (!output.includes(wordOfCut.repeat(3).trim())) return "it doesn't show what came";
+      return succeeded ? null : "it fails";
     case "abort":
       return null;
   }
@@ -271,7 +301,7 @@ async function checkUsage(
   if (now.requests !== seen.requests)
     return `Sluice has recorded ${now.requests} requests, the provider ${seen.requests}`;
   // Of a stream without an end there is an estimate.
-  if (step === "abort" || step === "busy") return null;
+  if (step === "abort" || step === "busy" || step === "cap") return null;
   return now.inputTokens === seen.inputTokens && now.outputTokens === seen.outputTokens
     ? null
     : `Sluice has recorded ${now.inputTokens} and ${now.outputTokens} tokens, the provider told ${seen.inputTokens} and ${seen.outputTokens}`;

@@ -7,7 +7,7 @@ import { type Gateway, searchHost, startGateway } from "./gateway.js";
 import { moved, searching } from "./providers/accounts.js";
 import { type Host, hosts } from "./providers/hosts.js";
 import { startStandIn } from "./providers/stand-in.js";
-import { type CellResult, runCell } from "./run-cell.js";
+import { type CellResult, runCell, speaksTo } from "./run-cell.js";
 
 export interface Wanted {
   readonly clients: readonly Client[];
@@ -94,6 +94,13 @@ async function runClient(
 
 function stepsFor(client: Client, host: Host, model: number): readonly Step[] {
   const isTried = (step: Step): boolean => {
+    // At a model that takes all that the client sends, also without Sluice.
+    if (step === "cap")
+      return (
+        pictureHosts.includes(host.name) &&
+        model === host.models.length - 1 &&
+        speaksTo({ client, host })
+      );
     if (step === "compact" || step === "after" || step === "search") return false;
     const of = limitSteps.includes(step)
       ? limitHosts

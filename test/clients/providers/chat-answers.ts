@@ -51,6 +51,10 @@ function usageOf(turns: number, reply: Reply): Json {
   };
 }
 
+function finishOf({ calls, isCut }: Reply): string {
+  return isCut === true ? "length" : calls.length === 0 ? "stop" : "tool_calls";
+}
+
 const created = 1_790_000_000;
 
 export function chatAnswer(body: Json, reply: Reply, style: ChatStyle, numbered: Numbered): Json {
@@ -73,7 +77,7 @@ export function chatAnswer(body: Json, reply: Reply, style: ChatStyle, numbered:
         index: 0,
         message,
         logprobs: null,
-        finish_reason: calls.length === 0 ? "stop" : "tool_calls",
+        finish_reason: finishOf(reply),
       },
     ],
     usage: usageOf(listOf(body["messages"]).length, reply),
@@ -113,7 +117,7 @@ export function chatChunks(
       ),
     );
   }
-  const last = chunk({}, calls.length === 0 ? "stop" : "tool_calls");
+  const last = chunk({}, finishOf(reply));
   const usage = usageOf(listOf(body["messages"]).length, reply);
   const asked = isJson(body["stream_options"]) && body["stream_options"]["include_usage"] === true;
   if (style.usage === "last_chunk") return [...chunks, { ...last, usage }];

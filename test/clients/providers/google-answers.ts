@@ -54,6 +54,10 @@ function usageOf(body: Json, reply: Reply): Json {
   };
 }
 
+function finishOf({ isCut }: Reply): string {
+  return isCut === true ? "MAX_TOKENS" : "STOP";
+}
+
 function response(parts: readonly Json[], more: Json, numbered: Numbered): Json {
   const { finishReason, ...others } = more;
   return {
@@ -76,7 +80,8 @@ export function googleAnswer(body: Json, reply: Reply, numbered: Numbered): Json
     ...(reply.text === "" ? [] : [{ text: reply.text }]),
     ...callParts(reply),
   ];
-  return response(parts, { finishReason: "STOP", usageMetadata: usageOf(body, reply) }, numbered);
+  const usageMetadata = usageOf(body, reply);
+  return response(parts, { finishReason: finishOf(reply), usageMetadata }, numbered);
 }
 
 export function googleChunks(body: Json, reply: Reply, numbered: Numbered): readonly Json[] {
@@ -87,6 +92,6 @@ export function googleChunks(body: Json, reply: Reply, numbered: Numbered): read
   const usageMetadata = usageOf(body, reply);
   return [
     ...parts.map((part) => response([part], {}, numbered)),
-    response([{ text: "" }], { finishReason: "STOP", usageMetadata }, numbered),
+    response([{ text: "" }], { finishReason: finishOf(reply), usageMetadata }, numbered),
   ];
 }

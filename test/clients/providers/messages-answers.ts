@@ -62,7 +62,8 @@ export function messagesAnswer(body: Json, reply: Reply, numbered: Numbered): Js
     role: "assistant",
     model: body["model"],
     content: blocksFor(body, reply, numbered),
-    stop_reason: reply.calls.length === 0 ? "end_turn" : "tool_use",
+    stop_reason:
+      reply.isCut === true ? "max_tokens" : reply.calls.length === 0 ? "end_turn" : "tool_use",
     stop_sequence: null,
     usage: usageOf(body, reply),
   };

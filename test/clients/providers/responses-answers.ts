@@ -72,10 +72,10 @@ export function responsesAnswer(body: Json, reply: Reply, numbered: Numbered): J
     id: `resp_${numbered.first}`,
     object: "response",
     created_at: 1_790_000_000,
-    status: "completed",
+    status: reply.isCut === true ? "incomplete" : "completed",
     background: false,
     error: null,
-    incomplete_details: null,
+    incomplete_details: reply.isCut === true ? { reason: "max_output_tokens" } : null,
     instructions: body["instructions"] ?? null,
     max_output_tokens: body["max_output_tokens"] ?? null,
     model: body["model"],
@@ -119,7 +119,7 @@ export function responsesEvents(body: Json, reply: Reply, numbered: Numbered): r
       { type: "response.output_item.done", output_index, item },
     );
   }
-  events.push({ type: "response.completed", response: whole });
+  events.push({ type: `response.${String(whole["status"])}`, response: whole });
   return events.map((event, sequence_number) => ({ ...event, sequence_number }));
 }
 

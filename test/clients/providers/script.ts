@@ -8,6 +8,7 @@
  * - `[[JSON]]`: answers with an object.
  * - `[[PICTURE]]`: says what is in the picture, if the request has it.
  * - `[[SLOWLY]]`: goes on until the client leaves.
+ * - `[[LENGTH]]`: goes on until its maximum of output.
  * - `[[AFTER]]`: says what is left of the word after a compaction.
  * - `[[SEARCH]]`: searches the web, and says what was found.
  */
@@ -43,6 +44,8 @@ export interface Reply {
   readonly text: string;
   readonly calls: readonly PlannedCall[];
   readonly isEndless: boolean;
+  /** Whether the model stops because it has reached its maximum of output. */
+  readonly isCut?: boolean;
 }
 
 export const word = "kumquat";
@@ -57,7 +60,7 @@ export function note(number: number): string {
   return `note ${number} of ${parts.length}: ${parts[number - 1]}\n`;
 }
 
-const marker = /\[\[(TASK|AGAIN|JSON|PICTURE|SLOWLY|AFTER|SEARCH) ?([^\]]*)\]\]/g;
+const marker = /\[\[(TASK|AGAIN|JSON|PICTURE|SLOWLY|LENGTH|AFTER|SEARCH) ?([^\]]*)\]\]/g;
 
 export function replyTo({ turns, tools, takesParallelCalls, hasPicture }: Conversation): Reply {
   const asked = turns
@@ -80,6 +83,8 @@ export function replyTo({ turns, tools, takesParallelCalls, hasPicture }: Conver
       return saying(leftOf(turns));
     case "SEARCH":
       return doSearch(turns.slice(asked.i), tools);
+    case "LENGTH":
+      return { ...saying(wordOfCut.repeat(400)), isCut: true };
     case "SLOWLY":
       return { ...saying("wait "), isEndless: true };
     default:
@@ -163,6 +168,9 @@ function hasWholeTask(turns: readonly Turn[]): boolean {
     turns.some(({ role, text }) => role === "assistant" && text.includes("Let me read note 2"))
   );
 }
+
+/** The text that is cut says this again and again. */
+export const wordOfCut = "onward ";
 
 /** The first of these that the client offers. */
 const readers = [

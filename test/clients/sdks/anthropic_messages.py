@@ -120,5 +120,6 @@ serve(
         "picture": see,
         "count": count,
         "abort": leave,
+        "cap": lambda job, memory: task(job, memory, stream),
     }
 )

@@ -107,6 +107,18 @@ def leave(job, _memory):
     return "left"
 
 
+def go_on(job, _memory):
+    """Not by `stream`, which takes an end at the maximum for an error, whoever ends it."""
+    messages = [{"role": "user", "content": job["prompt"]}]
+    chunks = client(job).chat.completions.create(
+        model=job["model"], messages=messages, stream=True
+    )
+    choices = [choice for chunk in chunks for choice in chunk.choices]
+    if choices[-1].finish_reason != "length":
+        raise RuntimeError(f"it ends with {choices[-1].finish_reason}")
+    return "".join(choice.delta.content or "" for choice in choices)
+
+
 serve(
     {
         "task": lambda job, memory: task(job, memory, create),
@@ -117,5 +129,6 @@ serve(
         "json": as_json,
         "picture": see,
         "abort": leave,
+        "cap": go_on,
     }
 )

@@ -3,7 +3,7 @@ import { pythonProgram } from "../child.js";
 import type { ClientDialect, Step } from "../client.js";
 import { type Sdk, sdkClient } from "./sdk.js";
 
-const all: readonly Step[] = ["task", "again", "stream", "json", "abort", "busy", "day"];
+const all: readonly Step[] = ["task", "again", "stream", "json", "abort", "busy", "day", "cap"];
 /** Of the providers' own SDKs. */
 const withPicture: readonly Step[] = [...all, "picture"];
 const withCount: readonly Step[] = [...withPicture, "count"];

@@ -39,7 +39,7 @@ export function serve(steps) {
     const job = JSON.parse(line);
     if (!memories.has(job.model)) memories.set(job.model, {});
     Promise.resolve()
-      .then(() => steps[job.step](job, memories.get(job.model)))
+      .then(() => steps[job.step === "cap" ? "stream" : job.step](job, memories.get(job.model)))
       .then(
         (said) => ({ succeeded: true, output: typeof said === "string" ? said : JSON.stringify(said) }),
         (error) => ({ succeeded: false, output: `${error?.stack ?? error}\n${JSON.stringify(error?.error ?? error?.data ?? "")}` }),
