@@ -1,7 +1,7 @@
 /** The entries of `loops`, and whether each can apply. */
 
 import { isPathWithin } from "../../domain/user-path.js";
-import type { LoopConfig } from "../config.js";
+import type { EffectiveSetting, LoopConfig } from "../config.js";
 import { type ConfigFile, validFields } from "../file/config-file.js";
 import { loopWarnAfterDefault } from "../settings/loop-settings.js";
 
@@ -27,6 +27,29 @@ export function resolveLoops(
     entries.push({ at, config });
   }
   return entries.map(({ config }) => config);
+}
+
+/** An entry among the settings in force. */
+export function describeLoop(
+  { paths, warnAfter, refuseAfter, comparesResults }: LoopConfig,
+  at: number,
+): EffectiveSetting {
+  const times = (after: number): string => (after === 0 ? "never" : `after ${after}`);
+  const value = [
+    (paths ?? ["all paths"]).join(", "),
+    `warn ${times(warnAfter)}`,
+    `refuse ${times(refuseAfter)}`,
+    ...(comparesResults ? [] : ["whatever the results are"]),
+  ].join("; ");
+  return {
+    path: `loops[${at}]`,
+    value,
+    source: "file",
+    name: null,
+    unit: null,
+    secret: false,
+    meaning: "When agents that repeat themselves are warned of and refused.",
+  };
 }
 
 function coversAll(outer: LoopConfig["paths"], inner: LoopConfig["paths"]): boolean {

@@ -31,7 +31,7 @@ import {
 } from "./config-warnings.js";
 import { resolveIssuers } from "./jwt-issuers.js";
 import { resolveLimiter } from "./limiter.js";
-import { resolveLoops } from "./loops.js";
+import { describeLoop, resolveLoops } from "./loops.js";
 import { resolveMcpServers } from "./mcp-servers.js";
 import { readProxyVariables, withEgress } from "./outbound-proxies.js";
 import { resolvePrices } from "./prices.js";
@@ -191,7 +191,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
     },
     logLevel: values.logLevel,
     logging: { format: values.logFormat, sample: values.logSample },
-    settings: describeSettings(placed, limiter),
+    settings: [...describeSettings(placed, limiter), ...loops.map(describeLoop)],
   };
   return {
     ok: true,

@@ -37,3 +37,15 @@ t.test("an entry that is wrong, or can never apply, is reported with its place",
     "loops must be a list, not a mapping: begin each entry with -",
   ]);
 });
+
+t.test("the settings in force have each entry", async (t) => {
+  const text = "loops: [{ paths: [evals], warn_after: 0 }, { compare_results: no }]\n";
+  const { settings } = accepted(text).config;
+  t.same(
+    settings.filter(({ path }) => path.startsWith("loops")).map(({ path, value }) => [path, value]),
+    [
+      ["loops[0]", "/evals; warn never; refuse never"],
+      ["loops[1]", "all paths; warn after 5; refuse never; whatever the results are"],
+    ],
+  );
+});
