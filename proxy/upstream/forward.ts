@@ -310,13 +310,28 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
     const failed =
       why === null ? null : { why, status, credentials, answered, retryAfterMs, worthRetrying };
     // SDKs would retry a 502.
-    const retry = credentials ? ["x-should-retry", "false"] : retryHeaders(this.#headers);
+    const retry = credentials
+      ? ["x-should-retry", "false"]
+      : [...retryHeaders(this.#headers), ...this.#toldWait()];
     const headers = [...retry, ...this.what.headers];
     const finish = (): void => replyFailure(this.exchange, "model", failure, headers);
     const error = { status: this.status, code, message };
     this.end(charged, { status, outcome, finish }, { failed, refused, error });
   }
+
+  /**
+   * The wait that the provider told otherwise than in a Retry-After, which clients read. Some hang
+   * for as long as it says, so a longer one than a minute isn't told.
+   */
+  #toldWait(): readonly string[] {
+    const ms = this.#retryAfterMs;
+    if (ms === null || ms > toldWaitMsMax || headerOf(this.#headers, "retry-after") !== "")
+      return [];
+    return ["retry-after", String(Math.max(1, Math.ceil(ms / 1000)))];
+  }
 }
+
+const toldWaitMsMax = 60_000;
 
 /** The operations whose answers are always JSON, whatever content type the response has. */
 const inJson: ReadonlySet<Operation> = new Set<Operation>([

@@ -213,14 +213,19 @@ function exhaustedMs(limits: readonly ReportedLimit[]): number | null {
 
 const nothingReported: ReportedWait = { limits: none, waitMs: null };
 
-/** Google's details, OpenRouter's headers, or a sentence that names the wait. */
+/**
+ * Google's details, OpenRouter's headers, a number of seconds, or a sentence that names the wait.
+ * Some hosts have these without a member `error` around them.
+ */
 function readBody(body: string, nowMs: number): ReportedWait {
   const answer = parseJson(body);
   const first: unknown = Array.isArray(answer) ? answer[0] : answer;
-  const error = isObject(first) ? first["error"] : undefined;
-  if (!isObject(error)) return nothingReported;
-  const { details, metadata, message } = error;
-  const waitMs = Array.isArray(details) ? retryDelayMs(details) : null;
+  if (!isObject(first)) return nothingReported;
+  const error = isObject(first["error"]) ? first["error"] : first;
+  const { details, metadata, message, retry_after_seconds: after } = error;
+  const seconds = after ?? first["retry_after_seconds"];
+  const given = typeof seconds === "number" ? readResetMs(String(seconds), 0) : null;
+  const waitMs = given ?? (Array.isArray(details) ? retryDelayMs(details) : null);
   const inWords = waitMs ?? (typeof message === "string" ? waitInWordsMs(message) : null);
   if (Array.isArray(details)) return { limits: quotasOf(details, inWords), waitMs: inWords };
   const headers = isObject(metadata) ? metadata["headers"] : undefined;

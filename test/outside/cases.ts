@@ -4,9 +4,11 @@ import { contentReports } from "./content.js";
 import { failures } from "./failures.js";
 import { modelReports } from "./models.js";
 import type { OutsideCase } from "./outside-case.js";
+import { recentReports } from "./recent-reports.js";
 import { reports } from "./reports.js";
 import { streams } from "./streams.js";
 import { toolReports } from "./tools.js";
+import { waitReports } from "./waits.js";
 
 export const cases: readonly OutsideCase[] = [
   ...reports,
@@ -16,4 +18,6 @@ export const cases: readonly OutsideCase[] = [
   ...failures,
   ...agentReports,
   ...modelReports,
+  ...waitReports,
+  ...recentReports,
 ];

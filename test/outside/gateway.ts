@@ -19,7 +19,7 @@ const providers: Readonly<Record<string, string>> = {
   anthropic:
     "models: [claude-sonnet-4-5, claude-opus-4-6, claude-opus-4-8, claude-3-7-sonnet, claude-opus-5, claude-opus-5-5, claude-sonnet-5-5]",
   gemini: "models: [gemini-2.5-pro, gemini-3-pro-preview]",
-  vllm: "models: [qwen3-coder, llama-3.3]",
+  vllm: "models: [qwen3-coder, llama-3.3, limited, limited-too, measured]",
   ollama: "models: [qwen3]",
   openrouter: "models: [google/gemini-3-pro-preview, anthropic/claude-opus-4.8]",
   "openrouter-2": "models: [google/gemini-3-pro-preview]",
@@ -212,6 +212,13 @@ ${Object.entries(providers)
       `  ${name}: { type: ${name.startsWith("openrouter") ? "openai" : name}, base_url: "http://127.0.0.1:${port}/${name}", api_key: key-of-the-operator, retries: 0, breaker_failures: 0, ${more} }`,
   )
   .join("\n")}
+rate_limits:
+  user_paths:
+    - path: /
+      limits:
+        - { period: minute, max_tokens: 10, models: [vllm/limited] }
+        - { period: minute, max_tokens: 10, models: [vllm/limited-too] }
+        - { period: minute, max_tokens: 1000000, models: [vllm/measured] }
 virtual_models:
   both: { strategy: round_robin, targets: [{ model: openai/gpt-5 }, { model: azure/gpt-5 }] }
   makers: { strategy: failover, targets: [{ model: openai/gpt-4o }, { model: openai/gpt-5 }] }
@@ -221,17 +228,23 @@ virtual_models:
   );
   await site.startDaemon();
   const { ready: url } = await site.startProxy();
+  const send = ({ path, method = "POST", body, raw, headers }: OutsideCase["request"]) =>
+    fetch(`${url}${path}`, {
+      method,
+      headers: { "content-type": "application/json", ...headers },
+      ...(method !== "POST" ? {} : { body: raw ?? JSON.stringify(body) }),
+    });
   return {
     async play(one) {
+      if (one.before !== undefined) {
+        const { answer: _answer, events: _events, ...rest } = one;
+        playing = rest;
+        await (await send(one.before)).arrayBuffer();
+      }
       playing = one;
       sent.length = 0;
       refused.length = 0;
-      const { path, method = "POST", body, raw, headers } = one.request;
-      const response = await fetch(`${url}${path}`, {
-        method,
-        headers: { "content-type": "application/json", ...headers },
-        ...(method !== "POST" ? {} : { body: raw ?? JSON.stringify(body) }),
-      });
+      const response = await send(one.request);
       const { text, cut } = await readToEnd(response);
       const isStream = (response.headers.get("content-type") ?? "").includes("event-stream");
       const data = isStream ? [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => json!) : [];

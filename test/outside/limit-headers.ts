@@ -344,6 +344,15 @@ export const limitHeaders: readonly LimitHeaders[] = [
     waitMs: null,
   },
   {
+    provider: "Cerebras, a wait in the body",
+    source: "https://github.com/earendil-works/pi/issues/7134",
+    isRefusal: true,
+    headers: {},
+    body: { message: "Tokens per minute limit exceeded", retry_after_seconds: 59 },
+    limits: [],
+    waitMs: 59_000,
+  },
+  {
     provider: "Bedrock, which reports nothing",
     source: "https://github.com/epam/ai-dial-adapter-bedrock/pull/371",
     isRefusal: true,

@@ -49,6 +49,8 @@ export interface OutsideCase {
     readonly raw?: string | Uint8Array<ArrayBuffer>;
     readonly headers?: Readonly<Record<string, string>>;
   };
+  /** A request before, whose answer is a valid one. */
+  readonly before?: OutsideCase["request"];
   /** The provider's; without it a valid one. A function is called with what it has received. */
   readonly answer?: ProviderAnswer | ((sent: readonly Sent[]) => ProviderAnswer);
   /** The provider's stream: deltas of a chat completion, or the bytes of another dialect's. */
