@@ -20,6 +20,7 @@ import { version } from "../shared/version.js";
 import { createWebhook } from "./alerts/webhook.js";
 import { createJwtIssuers, digestToken } from "./auth/jose-issuers.js";
 import { createJwtVerifier } from "./auth/jwt-verifier.js";
+import { createOidcProvider } from "./auth/oidc/oidc-provider.js";
 import { SignInAttempts } from "./auth/session/sign-in-attempts.js";
 import { trustedPages } from "./auth/web-page.js";
 import { chooseRewriters } from "./body/rewriters/rewrite-request.js";
@@ -147,6 +148,7 @@ export async function createGateway({
       isHashOf,
     },
     pages: trustedPages(config.server),
+    oidc: config.oidc === null ? null : createOidcProvider(config.oidc, Date.now),
     ...createDashboard(config, limiter),
     served: "all",
     limiter,

@@ -10,6 +10,7 @@ import type { Target } from "../shared/domain/target-name.js";
 import type { Log } from "../shared/log.js";
 import type { Webhook } from "./alerts/webhook.js";
 import type { Credentials } from "./auth/authenticate.js";
+import type { OidcProvider } from "./auth/oidc/oidc-provider.js";
 import type { SessionKeeping } from "./auth/session/authenticate-session.js";
 import type { TrustedPages } from "./auth/web-page.js";
 import type { RewriterChoice } from "./body/rewriters/rewrite-request.js";
@@ -71,6 +72,8 @@ export interface Gateway {
   readonly pages: TrustedPages;
   readonly sessionKeeping: SessionKeeping;
   readonly liveFeed: LiveFeed;
+  /** Null if nobody signs in by OpenID Connect. */
+  readonly oidc: OidcProvider | null;
   /** What the listener of the request serves. */
   readonly served: Served;
   readonly limiter: Limiter;

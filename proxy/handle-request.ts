@@ -15,6 +15,7 @@ import { refuseUnadmitted } from "./handlers/admit-and-settle.js";
 import { countTokens } from "./handlers/count-tokens.js";
 import { streamLive } from "./handlers/dashboard/live-stream.js";
 import { serveSession } from "./handlers/dashboard/sign-in.js";
+import { finishSignIn, startSignIn } from "./handlers/dashboard/sign-in-oidc.js";
 import { failRequest } from "./handlers/fail-request.js";
 import { mayReadDetails, replyHealth, replyHello, replyReady } from "./handlers/health.js";
 import { answerModel, answerModels } from "./handlers/list-models.js";
@@ -126,6 +127,8 @@ async function answerPublic(
   endpoint: PublicEndpoint,
 ): Promise<void> {
   if (endpoint === "dashboard-session") return serveSession({ gateway, exchange, record });
+  if (endpoint === "dashboard-sign-in") return startSignIn({ gateway, exchange, record });
+  if (endpoint === "dashboard-callback") return finishSignIn({ gateway, exchange, record });
   if (endpoint === "hello") {
     record.end(200, "answered");
     return replyHello(exchange);

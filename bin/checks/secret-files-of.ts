@@ -13,16 +13,18 @@ export function secretFilesOf(
     | "mcpServers"
     | "jwtIssuers"
     | "webSearch"
+    | "oidc"
     | "alerts"
   >,
 ): readonly string[] {
-  const { server, metrics, tracing, cluster, jwtIssuers, webSearch, alerts } = config;
+  const { server, metrics, tracing, cluster, jwtIssuers, webSearch, oidc, alerts } = config;
   const providers = [...config.providers, ...config.mcpServers];
   const paths = [
     server.masterKeyFile,
     metrics.tokenFile,
     tracing.headersFile,
     webSearch?.apiKeyFile ?? null,
+    oidc?.clientSecretFile ?? null,
     ...alerts.map(({ secretFile }) => secretFile),
     cluster?.passwordFile ?? null,
     cluster?.sentinel?.passwordFile ?? null,

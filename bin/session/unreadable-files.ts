@@ -33,7 +33,7 @@ const noStart = "no proxy starts until it can";
 const noEngine = "the engine is away until it can";
 
 function namedFiles(config: Config): NamedFile[] {
-  const { server, metrics, tracing, jwtIssuers, cluster, webSearch, alerts } = config;
+  const { server, metrics, tracing, jwtIssuers, cluster, webSearch, oidc, alerts } = config;
   const providers = [...config.providers, ...config.mcpServers];
   const { tls } = server;
   return [
@@ -43,6 +43,11 @@ function namedFiles(config: Config): NamedFile[] {
     { setting: "server.tls.client_ca_file", path: tls?.clientCaFile ?? null, without: noStart },
     { setting: "metrics.token_file", path: metrics.tokenFile, without: noStart },
     { setting: "tracing.headers_file", path: tracing.headersFile, without: noStart },
+    {
+      setting: "admin.oidc.client_secret_file",
+      path: oidc?.clientSecretFile ?? null,
+      without: noStart,
+    },
     {
       setting: "tools.web_search.api_key_file",
       path: webSearch?.apiKeyFile ?? null,

@@ -24,7 +24,9 @@ export interface Session extends SessionOpening {
 export function newSession({ hash, credential }: SessionOpening, nowMs: number): Session {
   const latestMs = nowMs + sessionMs;
   const expiresAtMs =
-    credential.kind === "jwt" ? Math.min(latestMs, credential.expiresAtMs) : latestMs;
+    credential.kind === "jwt" || credential.kind === "granted"
+      ? Math.min(latestMs, credential.expiresAtMs)
+      : latestMs;
   return { hash, credential, openedAtMs: nowMs, expiresAtMs, seenAtMs: nowMs, isShared: false };
 }
 
@@ -104,6 +106,8 @@ function holderOf(credential: SessionCredential): string {
   switch (credential.kind) {
     case "admin":
       return "admin";
+    case "granted":
+      return `granted ${credential.who}`;
     case "key":
       return `key ${credential.keyHash}`;
     case "jwt":

@@ -81,7 +81,7 @@ function claimText(claims: Claims, name: string): string | null {
  * one, else `serviceaccount/name` in the claim `kubernetes.io`. Names may hold dots and slashes
  * themselves, so the longest one that is there is taken first.
  */
-function claimAt(claims: Claims, name: string): unknown {
+export function claimAt(claims: Claims, name: string): unknown {
   if (Object.hasOwn(claims, name)) return claims[name];
   for (let slash = name.lastIndexOf("/"); slash > 0; slash = name.lastIndexOf("/", slash - 1)) {
     const outer = name.slice(0, slash);

@@ -36,6 +36,7 @@ export async function withSecrets(config: Config): Promise<Config> {
     tracing.headersFile === null
       ? tracing.headers
       : await read("tracing.headers_file", tracing.headersFile, headerList);
+  const oidc = await withClientSecret(config.oidc);
   const webSearch = await withSearchKey(config.webSearch);
   const jwtIssuers = await Promise.all(config.jwtIssuers.map(withSecret));
   const providers = await Promise.all(config.providers.map(withProviderFiles));
@@ -50,6 +51,7 @@ export async function withSecrets(config: Config): Promise<Config> {
     tracing: { ...tracing, headers },
     jwtIssuers,
     webSearch,
+    oidc,
     alerts,
   };
 }
@@ -65,6 +67,12 @@ async function withSearchKey(search: Config["webSearch"]): Promise<Config["webSe
   if (search === null || search.apiKeyFile === null) return search;
   const name = "tools.web_search.api_key_file";
   return { ...search, apiKey: await read(name, search.apiKeyFile, apiKey) };
+}
+
+async function withClientSecret(oidc: Config["oidc"]): Promise<Config["oidc"]> {
+  if (oidc === null || oidc.clientSecretFile === null) return oidc;
+  const name = "admin.oidc.client_secret_file";
+  return { ...oidc, clientSecret: await read(name, oidc.clientSecretFile, apiKey) };
 }
 
 /** What is in the file, if there is one; or else the key that is given. */

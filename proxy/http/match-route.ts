@@ -30,6 +30,8 @@ export type ModelOperation = (typeof modelOperations)[number];
 export type Endpoint =
   | ModelOperation
   | "passthrough"
+  | "dashboard-sign-in"
+  | "dashboard-callback"
   | "mcp"
   | "mcp_session"
   | "realtime"
@@ -71,6 +73,8 @@ const limited: ReadonlySet<Endpoint> = new Set(limitedEndpoints);
 const publicEndpoints = [
   "dashboard",
   "dashboard-session",
+  "dashboard-sign-in",
+  "dashboard-callback",
   "openapi",
   "hello",
   "health",
@@ -160,6 +164,8 @@ export const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEn
   ["/v1/models", { area: "model", methods: { GET: "models" } }],
   ["/v1/usage", { area: "model", methods: { GET: "usage" } }],
   ...adminRoutes.map(([path, methods]) => [path, admin(methods)] as const),
+  ["/dashboard/sign-in", { area: "dashboard", methods: { GET: "dashboard-sign-in" } }],
+  ["/dashboard/sign-in/callback", { area: "dashboard", methods: { GET: "dashboard-callback" } }],
   ["/dashboard/session", { area: "dashboard", methods: sessionMethods }],
   ["/metrics", admin({ GET: "metrics" })],
   ["/metrics/limiter", admin({ GET: "metrics-limiter" })],

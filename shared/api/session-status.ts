@@ -36,4 +36,6 @@ export type SessionStatus = SignedIn & {
   readonly version: string;
   /** Whether the request is known to have used TLS. */
   readonly tls: boolean;
+  /** Whether people sign in by OpenID Connect, at /dashboard/sign-in. */
+  readonly oidc: boolean;
 };

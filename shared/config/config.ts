@@ -1,4 +1,5 @@
 /** The types of a checked configuration. Each process loads all of it and uses its part. */
+
 import type { ModelPatterns } from "../access/allowed-models.js";
 import type { WithCluster } from "../cluster/cluster-config.js";
 import type { BudgetDefinition, Unpriced } from "../domain/budget.js";
@@ -24,6 +25,7 @@ import type {
   WeightedKey,
   WeightedKeyFile,
 } from "./provider-type.js";
+import type { OidcConfig } from "./resolve/oidc.js";
 import type { TlsConfig } from "./resolve/tls.js";
 import type { ChangeFields, PriceFields, TierFields } from "./settings/price-settings.js";
 import type { SettingValuesOf } from "./settings/setting.js";
@@ -262,6 +264,8 @@ export interface Config extends TelemetryConfig, WithCluster {
   } | null;
   /** Null if Sluice searches for no model. */
   readonly webSearch: WebSearchConfig | null;
+  /** Null: nobody signs in by OpenID Connect. */
+  readonly oidc: OidcConfig | null;
   /** In the order in which they are applied. */
   readonly rewriters: readonly RewriterConfig[];
   /** The first entry with the caller's path applies. */

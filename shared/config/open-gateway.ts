@@ -6,9 +6,14 @@
 import type { Config } from "./config.js";
 
 /** Whether the configuration authenticates no callers. */
-export function isUnlocked({ server, jwtIssuers }: Pick<Config, "server" | "jwtIssuers">): boolean {
+export function isUnlocked({
+  server,
+  jwtIssuers,
+  oidc,
+}: Pick<Config, "server" | "jwtIssuers" | "oidc">): boolean {
   const { masterKey, masterKeyFile, tls } = server;
   const hasKey = masterKey !== null || masterKeyFile !== null;
+  if (oidc !== null) return false;
   return !hasKey && jwtIssuers.length === 0 && (tls?.clients ?? null) === null;
 }
 
@@ -34,7 +39,7 @@ export class OpenGatewayError extends Error {
 
 /** Why the proxy doesn't start without a managed key; null if it does. */
 export function openBeyondLoopback(
-  config: Pick<Config, "server" | "jwtIssuers" | "metrics">,
+  config: Pick<Config, "server" | "jwtIssuers" | "oidc" | "metrics">,
 ): string | null {
   const { host, admin, allowOpen } = config.server;
   if (!isUnlocked(config) || allowOpen) return null;

@@ -7,7 +7,7 @@
 import { type AdminRole, adminRoles, isAdminRole } from "../access/admin-role.js";
 import { type ModelPatterns, parseModelPatterns } from "../access/allowed-models.js";
 import { importedKeyCharsMax, keyNameBytesMax, labelBytesMax, labelsPerKeyMax } from "../bounds.js";
-import { asObject, bad, type Checked, isAbsent, isCount, isObject, show } from "../checked.js";
+import { asObject, bad, type Checked, isCount, isObject, show } from "../checked.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
 import { parseTimestamp } from "../time.js";
 import { parseUserPath } from "./limit-key.js";
@@ -165,7 +165,7 @@ export function takeImportedKey(
   const hash = importedHash(given);
   // It isn't repeated: it could be the key.
   if (hash === null) return bad(`hash must be ${hashExpected}`, "hash");
-  if (!isAbsent(key["role"]))
+  if (isAdminRole(key["role"]))
     return bad("hash can't be combined with role: Sluice generates keys of administration", "hash");
   return { ok: true, value: { imported: { hash, redacted: redacted ?? unknownRedacted }, key } };
 }

@@ -3,7 +3,7 @@
  * proxy and daemon, and the bounds. The daemon identifies a session by the SHA-256 of its token,
  * which only the browser has.
  */
-import type { AdminRole } from "../access/admin-role.js";
+import { type Administration, type AdminRole, isAdminRole } from "../access/admin-role.js";
 import { auditTextCharsMax } from "../bounds.js";
 import { bad, type Checked, good, isObject, show } from "../checked.js";
 import { isKeyHash } from "../domain/managed-key.js";
@@ -25,6 +25,8 @@ export const sessionIdleMs = 60 * 60_000;
 export type SessionCredential =
   /** The master key, which the proxy has checked. */
   | { readonly kind: "admin"; readonly mark: string }
+  /** A role that claims have granted, which the proxy has checked. */
+  | ({ readonly kind: "granted"; readonly mark: string; readonly expiresAtMs: number } & Granted)
   /** A managed key by its hash: the daemon checks it. */
   | { readonly kind: "key"; readonly keyHash: string }
   /** A JWT, which the proxy has checked. `names`: the names by which it may be denied. */
@@ -36,6 +38,12 @@ export type SessionCredential =
       readonly names: readonly string[];
       readonly expiresAtMs: number;
     };
+
+/** What the claims of a provider of OpenID Connect grant a person. */
+interface Granted extends Administration {
+  /** As the audit log names the person. */
+  readonly who: string;
+}
 
 /** The body of `sessions.open` and `sessions.open-admin`. */
 export interface SessionOpening {
@@ -55,6 +63,7 @@ export type SessionAnswer =
       readonly ended: { readonly keyId: string; readonly expiredAtMs: number | null } | null;
     }
   | (SessionTimes & { readonly kind: "admin"; readonly mark: string })
+  | (SessionTimes & Granted & { readonly kind: "granted"; readonly mark: string })
   | (SessionTimes & {
       readonly kind: "key";
       /** Null if the caller may name any path. */
@@ -118,14 +127,22 @@ export function parseSessionOpening(body: unknown): Checked<SessionOpening> {
   });
 }
 
-/** The body of `sessions.open-admin`. */
+/** The body of `sessions.open-admin`: for the master key, or for a role that claims grant. */
 export function parseAdminOpening(body: unknown): Checked<SessionOpening> {
   const hash = parseSessionHash(body);
   if (!hash.ok) return hash;
-  const mark = (body as Readonly<Record<string, unknown>>)["mark"];
-  return isKeyHash(mark)
-    ? good({ hash: hash.value, credential: { kind: "admin", mark } })
-    : badMark();
+  const fields = body as Readonly<Record<string, unknown>>;
+  const { mark, role, path, who, expires_at_ms: expiresAtMs } = fields;
+  if (!isKeyHash(mark)) return badMark();
+  if (role === undefined) return good({ hash: hash.value, credential: { kind: "admin", mark } });
+  if (!isAdminRole(role)) return bad(`role must be a role, not ${show(role)}`, "role");
+  if (typeof path !== "string" || !isNormalUserPath(path))
+    return bad(`path must be a user path, not ${show(path)}`, "path");
+  if (!isName(who) || who.length > auditTextCharsMax) return bad("who must be a text", "who");
+  if (!isMoment(expiresAtMs))
+    return bad(`expires_at_ms must be a time, not ${show(expiresAtMs)}`, "expires_at_ms");
+  const granted = { mark, role, path, who, expiresAtMs };
+  return good({ hash: hash.value, credential: { kind: "granted", ...granted } });
 }
 
 /** The body of `sessions.check` and `sessions.close`: the hash of the session's token. */

@@ -1,5 +1,5 @@
 /**
- * The dashboard's sessions, shared by all hosts: [whether the master key opened it, the body that
+ * The dashboard's sessions, shared by all hosts: [whether it administers, the body that
  * opened it, when], under the hash of its token, until it is idle for too long. Each host also
  * keeps its own sessions in memory, for when the engine is away.
  */
@@ -30,7 +30,9 @@ export async function tellSession(
   clusterName: string,
   { opening, openedAtMs }: OpenedSession,
 ): Promise<void> {
-  const text = JSON.stringify([opening.credential.kind === "admin", bodyOf(opening), openedAtMs]);
+  const { kind } = opening.credential;
+  const isAdmin = kind === "admin" || kind === "granted";
+  const text = JSON.stringify([isAdmin, bodyOf(opening), openedAtMs]);
   await commands.set(keyOf(clusterName, opening.hash), text, { expiresMs: sessionIdleMs });
 }
 
@@ -61,6 +63,10 @@ function bodyOf({ hash, credential }: SessionOpening): object {
   switch (credential.kind) {
     case "admin":
       return { session_hash: hash, mark: credential.mark };
+    case "granted": {
+      const { kind: _, expiresAtMs, ...granted } = credential;
+      return { session_hash: hash, ...granted, expires_at_ms: expiresAtMs };
+    }
     case "key":
       return { session_hash: hash, key_hash: credential.keyHash };
     case "jwt": {

@@ -107,6 +107,8 @@ function holderName(answer: SessionAnswer): string {
   switch (answer.kind) {
     case "admin":
       return "master key";
+    case "granted":
+      return answer.who;
     case "key":
       return `key ${answer.keyId}`;
     case "jwt":
@@ -162,6 +164,11 @@ function judged(
   switch (credential.kind) {
     case "admin":
       return { kind: "admin", mark: credential.mark, openedAtMs, expiresAtMs };
+    case "granted": {
+      const { mark, role, path, who } = credential;
+      if (nowMs >= expiresAtMs) return { kind: "denied", ended: null };
+      return { kind: "granted", mark, role, path, who, openedAtMs, expiresAtMs };
+    }
     case "key": {
       const claimed = { userPath: "/", credential: credential.keyHash };
       const caller = identifyCaller(keys, claimed, nowMs);

@@ -8,6 +8,7 @@ import { type Administration, everything } from "../../../shared/access/admin-ro
 import { auditTextCharsMax } from "../../../shared/bounds.js";
 import type { JwtIssuerConfig } from "../../../shared/config/config.js";
 import type { Network } from "../../../shared/config/ip-network.js";
+import type { OidcConfig } from "../../../shared/config/resolve/oidc.js";
 import { namesOfToken } from "../../../shared/domain/jwt-denial.js";
 import { couldBeImportedKey, looksLikeManagedKey } from "../../../shared/domain/managed-key.js";
 import { type Failure, plainFailure } from "../../../shared/error-code.js";
@@ -27,6 +28,7 @@ import {
   wrongToken,
 } from "../caller.js";
 import { looksLikeJwt } from "../jwt-path.js";
+import type { SignedInPerson } from "../oidc/oidc-provider.js";
 import { isOverTls } from "./client-address.js";
 import { crossSiteProblem, readSessionCookie, type SessionCookie } from "./session-cookie.js";
 import type { SignInAttempts } from "./sign-in-attempts.js";
@@ -67,7 +69,7 @@ export async function authenticateSession(
       ),
     };
   const path = requestedPath(gateway.credentials, area, exchange);
-  const bound = session.kind === "admin" ? null : session.userPath;
+  const bound = boundPath(session);
   return bound === null && path.failure !== null
     ? { ok: false, failure: path.failure }
     : { ok: true, caller: callerOf(session, bound ?? path.userPath) };
@@ -76,15 +78,27 @@ export async function authenticateSession(
 /** What a session may do on /admin; null if nothing. */
 export function administrationOf(session: OpenSession): Administration | null {
   if (session.kind === "admin") return everything;
+  if (session.kind === "granted") return { role: session.role, path: session.path };
   if (session.kind !== "key" || session.role === undefined) return null;
   return { role: session.role, path: session.userPath ?? "/" };
+}
+
+/** The path that a session's own usage is of; null if it names its path. */
+function boundPath(session: OpenSession): string | null {
+  if (session.kind === "admin") return null;
+  return session.kind === "granted" ? session.path : session.userPath;
 }
 
 function callerOf(session: OpenSession, userPath: string): Caller {
   return {
     userPath,
     credential: "authenticated",
-    session: session.kind === "key" ? `key ${session.keyId}` : "dashboard session",
+    session:
+      session.kind === "key"
+        ? `key ${session.keyId}`
+        : session.kind === "granted"
+          ? session.who
+          : "dashboard session",
     isOperator: session.kind === "admin",
     administers: administrationOf(session) ?? undefined,
     keyId: session.kind === "key" ? session.keyId : "",
@@ -112,6 +126,7 @@ interface SessionGateway {
   readonly config: {
     readonly server: { readonly masterKey: string | null };
     readonly jwtIssuers: readonly JwtIssuerConfig[];
+    readonly oidc: OidcConfig | null;
   };
   readonly sessionKeeping: SessionKeeping;
 }
@@ -132,7 +147,7 @@ export async function findSession(gateway: SessionGateway, token: string): Promi
   if (session.kind === "none" || session.kind === "denied") return { ok: true, session: null };
   if (session.kind === "key" || session.mark === markOf(gateway, token, session))
     return { ok: true, session };
-  // The master key or the issuer was reconfigured.
+  // The master key, the issuer or the roles were reconfigured.
   const closed = await gateway.limiter.call("sessions.close", body);
   return closed.ok ? { ok: true, session: null } : closed;
 }
@@ -141,11 +156,18 @@ export async function findSession(gateway: SessionGateway, token: string): Promi
 function markOf(
   { config, sessionKeeping }: Omit<SessionGateway, "limiter">,
   token: string,
-  credential: { readonly kind: "admin" } | { readonly kind: "jwt"; readonly issuer: string },
+  credential:
+    | { readonly kind: "admin" }
+    | { readonly kind: "granted" }
+    | { readonly kind: "jwt"; readonly issuer: string },
 ): string | null {
   if (credential.kind === "admin") {
     const { masterKey } = config.server;
     return masterKey === null ? null : sessionKeeping.markOf(token, `master key ${masterKey}`);
+  }
+  if (credential.kind === "granted") {
+    const { oidc } = config;
+    return oidc === null ? null : sessionKeeping.markOf(token, `oidc ${JSON.stringify(oidc)}`);
   }
   const issuers = config.jwtIssuers.filter(({ issuer }) => issuer === credential.issuer);
   return issuers.length === 0
@@ -199,6 +221,27 @@ export async function openSession(
     expires_at_ms: Math.min(Math.floor(expiresAtMs), lastMs),
   };
   return opened(await limiter.call("sessions.open", opening, { ...by, who }));
+}
+
+/** The session of a person whose claims grant a role; it ends with the ID token at the latest. */
+export async function openGranted(
+  gateway: SessionGateway,
+  {
+    name,
+    administration,
+    expiresAtMs,
+  }: SignedInPerson & { readonly administration: Administration },
+  token: string,
+  by: AskedBy,
+): Promise<OpenedSession> {
+  const body = {
+    session_hash: gateway.sessionKeeping.hashOf(token),
+    mark: markOf(gateway, token, { kind: "granted" }),
+    ...administration,
+    who: name.slice(0, auditTextCharsMax),
+    expires_at_ms: Math.min(Math.floor(expiresAtMs), lastMs),
+  };
+  return opened(await gateway.limiter.call("sessions.open-admin", body, by));
 }
 
 function opened(outcome: CallOutcome): OpenedSession {

@@ -1,9 +1,10 @@
 /** The list of pages: beside the content, or in a drawer on a phone. */
 import { useState } from "preact/hooks";
+import type { SignedIn } from "../../../shared/api/session-status.js";
 import { hrefOf } from "./data/router.js";
 import { type Theme, themes } from "./data/theme.js";
 import { formatDuration } from "./logic/numbers.js";
-import type { PageEntry, PageName } from "./pages.js";
+import { isOfSubtree, type PageEntry, type PageName } from "./pages.js";
 import { useApp } from "./parts/app.js";
 import { Dialog } from "./parts/dialog.js";
 import { Icon } from "./parts/icon.js";
@@ -92,11 +93,11 @@ function SideFoot() {
   const next = themes[(themes.indexOf(theme) + 1) % themes.length]!;
   return (
     <div class="side-foot">
-      {who?.kind !== "self" && <Pulse />}
+      {who?.kind !== "self" && !isOfSubtree(who) && <Pulse />}
       {(who?.kind === "admin" || who?.kind === "self") && (
         <div class="pulse">
           <Icon name="user" />
-          {texts.signedInAs(who.kind === "admin" ? texts.admin : (who.key_name ?? who.user_path))}
+          {texts.signedInAs(nameOf(who))}
         </div>
       )}
       <div class="side-tools">
@@ -132,6 +133,11 @@ function SideFoot() {
       </div>
     </div>
   );
+}
+
+function nameOf(who: Extract<SignedIn, { readonly kind: "admin" | "self" }>): string {
+  if (who.kind === "self") return who.key_name ?? who.user_path;
+  return who.name === null ? texts.admin : texts.role(who.name, who.role, who.path);
 }
 
 const themeIcons = { system: "monitor", light: "sun", dark: "moon" } as const satisfies Record<

@@ -4,6 +4,7 @@
  * yet, and not shown.
  */
 import type { FunctionComponent } from "preact";
+import type { SignedIn } from "../../../shared/api/session-status.js";
 import type { IconName } from "./parts/icon.js";
 import type { shellTexts } from "./texts/shell-texts.js";
 
@@ -145,7 +146,26 @@ const pages: readonly PageEntry[] = [
   },
 ];
 
+/** What these show concerns the whole gateway: a role for a subtree doesn't open them. */
+const ofWholeGateway: ReadonlySet<PageName> = new Set<PageName>([
+  "overview",
+  "bills",
+  "providers",
+  "system",
+]);
+
+/** Whether it is the holder of a role for a subtree. */
+export function isOfSubtree(who: SignedIn | null | undefined): boolean {
+  return who?.kind === "admin" && who.path !== "/";
+}
+
 /** The pages that a reader has. */
-export function pagesOf(of: PageEntry["of"]): readonly PageEntry[] {
-  return pages.filter((page) => page.of === of && page.load !== undefined);
+export function pagesFor(who: SignedIn): readonly PageEntry[] {
+  const of = who.kind === "self" ? "self" : "admin";
+  return pages.filter(
+    (page) =>
+      page.of === of &&
+      page.load !== undefined &&
+      !(isOfSubtree(who) && ofWholeGateway.has(page.name)),
+  );
 }

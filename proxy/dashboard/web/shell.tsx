@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { hrefOf } from "./data/router.js";
 import { Navigation, PhoneBar } from "./navigation.js";
 import { SignInPage } from "./pages/sign-in/sign-in-page.js";
-import { type PageEntry, pagesOf } from "./pages.js";
+import { isOfSubtree, type PageEntry, pagesFor } from "./pages.js";
 import { useApp } from "./parts/app.js";
 import { Icon } from "./parts/icon.js";
 import { Empty, PageHead } from "./parts/page.js";
@@ -18,11 +18,7 @@ export function Shell() {
   if (who === null) return <Waiting />;
   return (
     <>
-      {who.kind === "none" ? (
-        <SignInPage />
-      ) : (
-        <SignedIn entries={pagesOf(who.kind === "self" ? "self" : "admin")} />
-      )}
+      {who.kind === "none" ? <SignInPage /> : <SignedIn entries={pagesFor(who)} />}
       <Toasts list={toasts} />
     </>
   );
@@ -31,8 +27,9 @@ export function Shell() {
 function SignedIn({ entries }: { readonly entries: readonly PageEntry[] }) {
   const { live, router, session } = useApp();
   const { page } = router.place.value;
-  const isAdmin = session.session.value?.kind !== "self";
-  useEffect(() => (isAdmin ? live.start() : undefined), [live, isAdmin]);
+  const who = session.session.value;
+  const isLive = who?.kind !== "self" && !isOfSubtree(who);
+  useEffect(() => (isLive ? live.start() : undefined), [live, isLive]);
   const entry =
     entries.find(
       ({ path, isFolder }) => path === page || (isFolder && page.startsWith(`${path}/`)),

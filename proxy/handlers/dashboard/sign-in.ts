@@ -162,7 +162,8 @@ async function tellSession(context: SessionContext): Promise<void> {
   const signedIn: SignedIn = open ? openGateway(gateway.credentials) : signedInBy(found.session);
   const tls = cookie?.secure === true || isOverTlsNow(context);
   const serverTime = formatMillis(gateway.nowMs());
-  const status: SessionStatus = { ...signedIn, server_time: serverTime, version, tls };
+  const oidc = gateway.config.oidc !== null;
+  const status: SessionStatus = { ...signedIn, server_time: serverTime, version, tls, oidc };
   replyJson(exchange, 200, status, headersOfAll);
 }
 
@@ -178,7 +179,7 @@ function signedInBy(session: OpenSession | null): SignedIn {
     expires_at: formatSeconds(session.expiresAtMs),
   };
   const administration = administrationOf(session);
-  if (session.kind === "admin" || administration !== null)
+  if (session.kind === "admin" || session.kind === "granted" || administration !== null)
     return { kind: "admin", ...(administration ?? everything), name: nameOf(session), ...times };
   const userPath = session.userPath ?? "/";
   if (session.kind === "jwt") return { kind: "self", user_path: userPath, ...times };
@@ -195,11 +196,13 @@ function signedInBy(session: OpenSession | null): SignedIn {
 
 /** Who administers; null for the master key. */
 function nameOf(session: OpenSession): string | null {
+  if (session.kind === "granted") return session.who;
   return session.kind === "key" ? (session.keyName ?? session.keyId) : null;
 }
 
 function whose(session: OpenSession): string {
   if (session.kind === "admin") return "the master key";
+  if (session.kind === "granted") return session.who;
   return session.kind === "key" ? session.keyId : `a JWT of ${session.userPath}`;
 }
 

@@ -33,6 +33,7 @@ import { resolveIssuers } from "./jwt-issuers.js";
 import { resolveLimiter } from "./limiter.js";
 import { describeLoop, resolveLoops } from "./loops.js";
 import { resolveMcpServers } from "./mcp-servers.js";
+import { resolveOidc } from "./oidc.js";
 import { readProxyVariables, withEgress } from "./outbound-proxies.js";
 import { resolvePrices } from "./prices.js";
 import { resolveProviders } from "./providers.js";
@@ -98,6 +99,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
   });
   const proxies = readProxyVariables(env, problems.environment);
   const webSearch = resolveWebSearch(values, proxies, problems.file);
+  const oidc = resolveOidc(values, problems.file);
   const { providers: built, names, warnings } = resolveProviders(shape.providers, env, problems);
   const providers = built.map((provider) => withEgress(provider, proxies, fileDirectory));
   const mcpServers = resolveMcpServers(shape.mcpServers, problems.file).map((server) =>
@@ -156,6 +158,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
     cluster,
     tracing,
     webSearch,
+    oidc,
     rewriters: resolveRewriters(shape),
     loops,
     usageEnabled: values.usageEnabled,

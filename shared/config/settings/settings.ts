@@ -21,6 +21,7 @@ import {
   type EnqueuedCap,
   enqueuedCaps,
   hostNames,
+  list,
   names,
   networks,
   origins,
@@ -29,6 +30,7 @@ import {
   waitsOfPaths,
 } from "../kinds/list-kinds.js";
 import { fraction, integer, seconds, tokenWeights, usd } from "../kinds/number-kinds.js";
+import { type ClaimedRole, claimedRoles } from "../kinds/oidc-kinds.js";
 import { apiKey, headerList, masterKey } from "../kinds/secret-kinds.js";
 import { filePath, headerName, host, text } from "../kinds/text-kinds.js";
 import { baseUrl, webUrl } from "../kinds/url-kinds.js";
@@ -49,6 +51,7 @@ export const sectionMeanings = {
   cluster: "What this host shares with others.",
   rate_limits: "Rate limits, and how they are enforced.",
   budgets: "Budgets, and how they are enforced.",
+  admin: "Who may administer the gateway.",
   waiting: "Requests that wait for room under their limits.",
 } as const;
 
@@ -738,6 +741,65 @@ const waitSettings = {
   }),
 } as const;
 
+const adminSettings = {
+  oidcIssuer: setting<string | null>({
+    path: "admin.oidc.issuer",
+    env: "SLUICE_OIDC_ISSUER",
+    kind: text,
+    defaultValue: null,
+    example: "https://login.example.com/",
+    meaning:
+      "Provider of OpenID Connect at which people sign in to the dashboard, as its tokens name it.",
+  }),
+  oidcClientId: setting<string | null>({
+    path: "admin.oidc.client_id",
+    env: "SLUICE_OIDC_CLIENT_ID",
+    kind: text,
+    defaultValue: null,
+    example: "sluice",
+    meaning: "Name of this gateway at the provider.",
+  }),
+  oidcClientSecret: setting<string | null>({
+    path: "admin.oidc.client_secret",
+    env: "SLUICE_OIDC_CLIENT_SECRET",
+    kind: apiKey,
+    defaultValue: null,
+    example: '"${OIDC_CLIENT_SECRET}"',
+    meaning: "Secret of this gateway at the provider; none for a public client.",
+  }),
+  oidcClientSecretFile: setting<string | null>({
+    path: "admin.oidc.client_secret_file",
+    env: "SLUICE_OIDC_CLIENT_SECRET_FILE",
+    kind: filePath,
+    defaultValue: null,
+    example: "/run/secrets/oidc",
+    meaning: "File with the secret, read at the start.",
+  }),
+  oidcRedirectUrl: setting<string | null>({
+    path: "admin.oidc.redirect_url",
+    env: "SLUICE_OIDC_REDIRECT_URL",
+    kind: baseUrl,
+    defaultValue: null,
+    defaultText: "the gateway's own address",
+    example: "https://gateway.example/dashboard/sign-in/callback",
+    meaning: "Address to which the provider sends browsers back, as it is registered there.",
+  }),
+  oidcScopes: setting<readonly string[]>({
+    path: "admin.oidc.scopes",
+    kind: list,
+    defaultValue: ["openid", "profile", "email"],
+    meaning: "Scopes to ask for; they decide which claims the provider sends.",
+  }),
+  oidcRoles: setting<readonly ClaimedRole[]>({
+    path: "admin.oidc.roles",
+    kind: claimedRoles,
+    defaultValue: [],
+    defaultText: "none",
+    example: "[{ claim: groups, value: team-leads, role: operator, path: /team }]",
+    meaning: "Roles by claims; the first entry that a person has decides.",
+  }),
+} as const;
+
 const toolSettings = {
   searchProvider: setting<SearchProvider | "off">({
     path: "tools.web_search.provider",
@@ -796,6 +858,7 @@ const toolSettings = {
 } as const;
 
 export const settings = {
+  ...adminSettings,
   ...serverSettings,
   ...tlsSettings,
   ...limiterSettings,

@@ -26,6 +26,12 @@ server:
   tls: { cert_file: ${directory}/cert_file, key_file: ${directory}/key_file, client_ca_file: ${directory}/client_ca_file }
 metrics: { token_file: ${directory}/token_file }
 tracing: { endpoint: "http://localhost:4318", headers_file: ${directory}/headers_file }
+admin:
+  oidc:
+    issuer: https://login.example.com
+    client_id: sluice
+    client_secret_file: ${directory}/client_secret_file
+    roles: [{ claim: groups, value: a, role: admin }]
 tools:
   web_search: { provider: brave, api_key_file: ${directory}/api_key_file }
 cluster:
@@ -64,6 +70,7 @@ t.test(
       "api_key_file",
       "cert_file",
       "client_ca_file",
+      "client_secret_file",
       "headers_file",
       "jwks_file",
       "key_file",

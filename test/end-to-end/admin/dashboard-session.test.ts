@@ -143,7 +143,13 @@ t.test("each kind of key opens a session, which tells whose it is on every proxy
   }
   const { body } = await statusOf(url, await signedIn(url, jwt));
   t.ok(Date.parse(String(body["expires_at"])) <= soon() * 1000, "no longer than the JWT");
-  t.same(Object.keys((await statusOf(url)).body), ["kind", "server_time", "version", "tls"]);
+  t.same(Object.keys((await statusOf(url)).body), [
+    "kind",
+    "server_time",
+    "version",
+    "tls",
+    "oidc",
+  ]);
   t.match((await statusOf(url)).body, { kind: "none" });
 });
 

@@ -413,6 +413,7 @@ ${commented(`alerts:\n${itemLines(alertSettings, "  ")}`)}`,
 `,
     ),
     section("waiting"),
+    section("admin"),
     topLines("log_level", "log_format", "log_sample"),
   ].join("\n");
 }

@@ -1,6 +1,7 @@
 /** Arbitrary messages of each kind, and one record of an executed request. */
 
 import fc from "fast-check";
+import { adminRoles } from "../../../shared/access/admin-role.js";
 import { costPicoUsdMax, tokensPerResponseMax } from "../../../shared/bounds.js";
 import { budgetScopes } from "../../../shared/domain/budget.js";
 import { deniedClaims } from "../../../shared/domain/jwt-denial.js";
@@ -344,6 +345,7 @@ export const fromDaemon: {
     userPath: fc.oneof(userPath, fc.constant("")),
     keyId: fc.constantFrom("", "key_7"),
     models: fc.option(fc.array(name, { maxLength: 3 }), { nil: undefined }),
+    role: fc.option(fc.constantFrom(...adminRoles), { nil: undefined }),
   }),
   exceeded: fc.record({
     kind: fc.constant("exceeded"),

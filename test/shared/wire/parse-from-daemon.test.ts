@@ -294,7 +294,7 @@ t.test(
       ["denied", 1, []],
       ["queued", 1],
       ["cancelled", 1],
-      ["authorized", 1, "/team", "key_7", ["gpt-4o"]],
+      ["authorized", 1, "/team", "key_7", ["gpt-4o"], "viewer"],
       ["settled", 1],
       ["drawn", 3, 64, "the daily budget of /team"],
       ["answer", 1, {}],

@@ -9,6 +9,7 @@ export class SessionHolder {
   readonly #client: GatewayClient;
   readonly #session = signal<SignedIn | null>(null);
   readonly #hasEnded = signal(false);
+  readonly #hasProvider = signal(false);
   readonly #problem = signal<Problem | null>(null);
 
   constructor(client: GatewayClient) {
@@ -30,10 +31,17 @@ export class SessionHolder {
     return this.#hasEnded;
   }
 
+  /** Whether people sign in at a provider of OpenID Connect. */
+  get hasProvider(): ReadonlySignal<boolean> {
+    return this.#hasProvider;
+  }
+
   async load(): Promise<void> {
     const answer = await this.#client.get<SessionStatus>(address);
     this.#problem.value = answer.ok ? null : answer.problem;
-    if (answer.ok) this.#session.value = answer.body;
+    if (!answer.ok) return;
+    this.#hasProvider.value = answer.body.oidc;
+    this.#session.value = answer.body;
   }
 
   async signIn(key: string): Promise<Answer<null>> {

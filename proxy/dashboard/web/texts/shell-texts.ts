@@ -32,6 +32,7 @@ export const shellTexts = {
   signOut: "Sign out",
   signedInAs: (name: string) => `Signed in: ${name}`,
   admin: "administrator",
+  role: (name: string, role: string, path: string) => `${name}, ${role} of ${path}`,
   openGateway:
     "This gateway is open: anyone who can reach it can change everything here. Set a master key to close it.",
   daemonAway: "The limiter daemon doesn't answer. The data is stale, and changes aren't possible.",
@@ -95,6 +96,15 @@ export const signInTexts = {
   key: "Key",
   hint: "It is exchanged for a session cookie; no script of this page can read it afterwards.",
   submit: "Sign in",
+  withProvider: "Sign in with your organization",
+  refused: {
+    "no-role": "You are known, but no group or claim of yours has a role here.",
+    expired: "The sign-in took too long, or began in another window. Try again.",
+    unavailable: "The organization's sign-in can't be reached. Try again.",
+    "too-many": "Too many wrong attempts from this address. Wait a minute.",
+    off: "This gateway has no sign-in at an organization.",
+    failed: "The sign-in failed. The gateway's log says why.",
+  },
   wrong: "This key isn't valid here: it is unknown, expired or deactivated.",
   tooMany: "Too many wrong attempts from this address. Wait a minute.",
   missing: "Enter a key.",

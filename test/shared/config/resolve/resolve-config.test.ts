@@ -88,6 +88,7 @@ const builtIn: Config = {
   },
   mcpServers: [],
   webSearch: null,
+  oidc: null,
   rewriters: [],
   loops: [],
   usageEnabled: true,

@@ -11,6 +11,7 @@ export function SignInPage() {
   const [key, setKey] = useState("");
   const [error, setError] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
+  const refused = refusalOf(new URLSearchParams(location.search).get("sign-in"));
   const submit = async (): Promise<void> => {
     if (key.trim() === "") return setError(texts.missing);
     setBusy(true);
@@ -29,6 +30,16 @@ export function SignInPage() {
         </div>
         <h1>{texts.title}</h1>
         <p class="soft">{session.hasEnded.value ? texts.ended : texts.about}</p>
+        {session.hasProvider.value && (
+          <a class="button primary" href="/dashboard/sign-in">
+            {texts.withProvider}
+          </a>
+        )}
+        {refused !== undefined && (
+          <p class="soft" role="alert">
+            {refused}
+          </p>
+        )}
         <form
           class="form"
           onSubmit={(event) => {
@@ -56,6 +67,12 @@ export function SignInPage() {
       </div>
     </main>
   );
+}
+
+/** Why the gateway sent the browser back without a session. */
+function refusalOf(outcome: string | null): string | undefined {
+  if (outcome === null) return undefined;
+  return texts.refused[outcome as keyof typeof texts.refused] ?? texts.refused.failed;
 }
 
 function wordsFor({ kind, status, message }: Problem): string {

@@ -1,0 +1,102 @@
+/**
+ * The provider of OpenID Connect with `openid-client`: authorization code, PKCE, state and nonce.
+ * This file alone knows the package, which is loaded at the first sign-in. The keys of a started
+ * sign-in are made of one secret, which only the browser's cookie has, so any proxy can finish it.
+ */
+import { createHash } from "node:crypto";
+import type { Configuration } from "openid-client";
+import type { Administration } from "../../../shared/access/admin-role.js";
+import type { OidcConfig } from "../../../shared/config/resolve/oidc.js";
+import { grantedRole, lacksClaims, nameOfPerson } from "./granted-role.js";
+
+/** Discovery is read again after this, so that a provider's new keys and addresses are learnt. */
+const freshMs = 600_000;
+const deadlineSeconds = 10;
+
+export interface SignedInPerson {
+  readonly name: string;
+  /** Null: no claim grants a role. */
+  readonly administration: Administration | null;
+  /** When the ID token expires. */
+  readonly expiresAtMs: number;
+}
+
+export interface OidcProvider {
+  /** Where the browser signs in. Rejects if the provider can't be reached. */
+  signInUrl(secret: string, redirectUrl: string): Promise<string>;
+  /** The person, by the address to which the provider sent the browser. Rejects if it is forged. */
+  finish(secret: string, callback: URL): Promise<SignedInPerson>;
+}
+
+/** A value of one sign-in: `use` keeps them apart. */
+function derived(secret: string, use: string): string {
+  return createHash("sha256").update(`${use} ${secret}`).digest("base64url");
+}
+
+export function createOidcProvider(config: OidcConfig, nowMs: () => number): OidcProvider {
+  let known: { readonly discovered: Promise<Configuration>; readonly atMs: number } | null = null;
+
+  async function discover(): Promise<Configuration> {
+    const oidc = await import("openid-client");
+    const issuer = new URL(config.issuer);
+    const { clientId, clientSecret } = config;
+    return await oidc.discovery(
+      issuer,
+      clientId,
+      {},
+      clientSecret === null ? oidc.None() : oidc.ClientSecretPost(clientSecret),
+      {
+        timeout: deadlineSeconds,
+        execute: issuer.protocol === "http:" ? [oidc.allowInsecureRequests] : [],
+      },
+    );
+  }
+
+  function discovered(): Promise<Configuration> {
+    if (known === null || nowMs() - known.atMs >= freshMs) {
+      const next = { discovered: discover(), atMs: nowMs() };
+      known = next;
+      next.discovered.catch(() => {
+        if (known === next) known = null;
+      });
+    }
+    return known.discovered;
+  }
+
+  return {
+    async signInUrl(secret, redirectUrl) {
+      const oidc = await import("openid-client");
+      const url = oidc.buildAuthorizationUrl(await discovered(), {
+        redirect_uri: redirectUrl,
+        scope: config.scopes.join(" "),
+        state: derived(secret, "state"),
+        nonce: derived(secret, "nonce"),
+        code_challenge: await oidc.calculatePKCECodeChallenge(derived(secret, "verifier")),
+        code_challenge_method: "S256",
+      });
+      return url.href;
+    },
+    async finish(secret, callback) {
+      const oidc = await import("openid-client");
+      const provider = await discovered();
+      const tokens = await oidc.authorizationCodeGrant(provider, callback, {
+        pkceCodeVerifier: derived(secret, "verifier"),
+        expectedState: derived(secret, "state"),
+        expectedNonce: derived(secret, "nonce"),
+        idTokenExpected: true,
+      });
+      const idToken = tokens.claims()!;
+      const hasMore = provider.serverMetadata().userinfo_endpoint !== undefined;
+      const more =
+        hasMore && lacksClaims(config.roles, idToken)
+          ? await oidc.fetchUserInfo(provider, tokens.access_token, idToken.sub)
+          : {};
+      const claims = { ...more, ...idToken };
+      return {
+        name: nameOfPerson(claims),
+        administration: grantedRole(config.roles, claims),
+        expiresAtMs: idToken.exp * 1000,
+      };
+    },
+  };
+}

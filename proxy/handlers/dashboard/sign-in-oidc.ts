@@ -1,0 +1,135 @@
+/**
+ * Signs people in by OpenID Connect (docs/roles.md): GET /dashboard/sign-in sends the browser to
+ * the provider, which sends it back to /dashboard/sign-in/callback. A cookie holds the secret of
+ * the started sign-in; it is `Lax`, because the provider's page is another site. Nothing of the
+ * request says where the browser goes afterwards: always to the dashboard.
+ */
+import { auditTextCharsMax } from "../../../shared/bounds.js";
+import { cookieOf, openGranted } from "../../auth/session/authenticate-session.js";
+import { clientOf, isOverTls } from "../../auth/session/client-address.js";
+import { sessionCookie } from "../../auth/session/session-cookie.js";
+import { pageHeaders } from "../../dashboard/page-head.js";
+import type { RequestContext } from "../../request-context.js";
+import { sentBy } from "../admin/asked-by.js";
+import { ownOrigin } from "../own-origin.js";
+
+type SignInContext = Pick<
+  RequestContext<"config" | "limiter" | "log" | "monoMs" | "oidc" | "sessionKeeping">,
+  "gateway" | "exchange" | "record"
+>;
+
+const secondsToSignIn = 600;
+const secretShape = /^[\w-]{43}$/;
+
+export async function startSignIn(context: SignInContext): Promise<void> {
+  const { gateway, exchange, record } = context;
+  const { oidc, sessionKeeping, log } = gateway;
+  if (oidc === null) return leave(context, "off", []);
+  const redirectUrl = redirectUrlOf(context);
+  const secret = sessionKeeping.newToken();
+  try {
+    const url = await oidc.signInUrl(secret, redirectUrl.href);
+    const secure = redirectUrl.protocol === "https:";
+    record.end(303, "answered");
+    const cookie = `${cookieName(secure)}=${secret}; ${attributes(secure)}; Max-Age=${secondsToSignIn}`;
+    redirect(exchange, url, [cookie]);
+  } catch (error) {
+    log.warn({ reason: reasonOf(error) }, "the provider of OpenID Connect can't be reached");
+    leave(context, "unavailable", []);
+  }
+}
+
+export async function finishSignIn(context: SignInContext): Promise<void> {
+  const { gateway, exchange, record } = context;
+  const { oidc, sessionKeeping, log } = gateway;
+  const redirectUrl = redirectUrlOf(context);
+  const secure = redirectUrl.protocol === "https:";
+  // One sign-in has one answer.
+  const ended = `${cookieName(secure)}=; ${attributes(secure)}; Max-Age=0`;
+  const secret = secretIn(exchange.header("cookie"), cookieName(secure));
+  if (oidc === null || secret === null) return leave(context, "expired", [ended]);
+  const { attempts, trustedProxies } = sessionKeeping;
+  const client = clientOf(exchange, trustedProxies);
+  const beganMonoMs = gateway.monoMs();
+  if (attempts.begin(client, beganMonoMs) !== null) return leave(context, "too-many", [ended]);
+  const refuse = async (reason: string, outcome: "failed" | "no-role"): Promise<void> => {
+    log.warn({ reason }, "a sign-in by OpenID Connect was refused");
+    const body = { reason: reason.slice(0, auditTextCharsMax) };
+    await gateway.limiter.call("sessions.failed", body, sentBy(context, "unknown"));
+    leave(context, outcome, [ended]);
+  };
+  const callback = new URL(redirectUrl);
+  callback.search = exchange.query;
+  const person = await oidc.finish(secret, callback).catch((error: unknown) => reasonOf(error));
+  if (typeof person === "string") return refuse(person, "failed");
+  // It isn't a guess.
+  attempts.takeBack(client, beganMonoMs);
+  const { administration, name } = person;
+  if (administration === null) return refuse(`${name} has no role`, "no-role");
+  const token = sessionKeeping.newToken();
+  const opening = { ...person, administration };
+  const opened = await openGranted(gateway, opening, token, sentBy(context, ""));
+  if (!opened.ok) return refuse(opened.failure.message, "failed");
+  const former = cookieOf(gateway, exchange);
+  if (former !== null)
+    await gateway.limiter.call("sessions.close", {
+      session_hash: sessionKeeping.hashOf(former.token),
+    });
+  record.note = `signed in: ${name}`;
+  record.end(303, "answered");
+  const isTls = secure || isOverTls(exchange, trustedProxies);
+  redirect(exchange, "../", [ended, sessionCookie({ token, secure: isTls })]);
+}
+
+/** As the provider knows it: the setting, or the gateway's own address. */
+function redirectUrlOf({ gateway, exchange }: SignInContext): URL {
+  const { oidc, server } = gateway.config;
+  const origin = ownOrigin(exchange, server);
+  return new URL(
+    oidc?.redirectUrl ??
+      `${origin === "" ? "http://localhost" : origin}/dashboard/sign-in/callback`,
+  );
+}
+
+/** Back to the dashboard, which says what is wrong. */
+function leave(context: SignInContext, outcome: string, cookies: readonly string[]): void {
+  const { exchange, record } = context;
+  record.note = `sign-in: ${outcome}`;
+  record.end(303, "refused");
+  const up = exchange.path.endsWith("/callback") ? "../" : "./";
+  redirect(exchange, `${up}?sign-in=${outcome}`, cookies);
+}
+
+function redirect(
+  exchange: SignInContext["exchange"],
+  location: string,
+  cookies: readonly string[],
+): void {
+  const headers = ["x-request-id", exchange.id, "location", location, "cache-control", "no-store"];
+  const set = cookies.flatMap((cookie) => ["set-cookie", cookie]);
+  exchange.reply(303, [...headers, ...pageHeaders, ...set], "", "latin1");
+}
+
+function cookieName(secure: boolean): string {
+  return secure ? "__Host-sluice-sign-in" : "sluice-sign-in";
+}
+
+function attributes(secure: boolean): string {
+  return `Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
+}
+
+/** Null if there is none, or several: another host may have set one of them. */
+function secretIn(header: string | undefined, name: string): string | null {
+  const values = (header ?? "")
+    .split(";", 200)
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1));
+  return values.length === 1 && secretShape.test(values[0]!) ? values[0]! : null;
+}
+
+/** For the log: the library's code says more than its message. */
+function reasonOf(error: unknown): string {
+  const { message, code, error: answered } = error as Error & { code?: string; error?: string };
+  return [message, code, answered].filter((part) => part !== undefined).join(", ");
+}
