@@ -117,6 +117,8 @@ export interface DaemonState {
   readonly rankings: {
     readonly rules: LastRanking;
     readonly budgets: LastRanking;
+    readonly childRules: LastRanking;
+    readonly childBudgets: LastRanking;
     readonly tenants: LastAnswer<TenantList>;
   };
   readonly limitFiles: HeldLimitFiles;

@@ -118,6 +118,8 @@ export const refusalsMax = 10_000;
 export const refusalBytesMax = 2048;
 /** Children of one template, at about 100 bytes each: twice the largest number measured. */
 export const childrenPerTemplateMax = 2_000_000;
+/** Children of a rule, and of a budget, with metrics: one of them at the cap matters, not all. */
+export const childSeriesMax = 50;
 /** Children of templates checked per second, at least: this takes 1 to 2 ms. */
 export const childrenPerSweep = 20_000;
 /** Seconds to check all children, however many exist: the check keeps up with new ones. */

@@ -247,6 +247,8 @@ export async function startState(
     rankings: {
       rules: new LastRanking(),
       budgets: new LastRanking(),
+      childRules: new LastRanking(),
+      childBudgets: new LastRanking(),
       tenants: new LastAnswer(),
     },
     backTests: new BackTests({ hashKey, providers }),

@@ -13,6 +13,7 @@ import { capsOf } from "../counters/counter.js";
 import type { ManagedKey } from "../keys/key-ring.js";
 import { countersOf } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
+import { childSeries } from "./child-metrics.js";
 import { liveCounts } from "./list-rules.js";
 import { heldUsd, money } from "./spend/budget-money.js";
 
@@ -41,6 +42,7 @@ export async function reportMetrics(
       ...(await processSeries(state)),
       ...rules.series,
       ...budgets.series,
+      ...(rulesMax === 0 ? [] : await childSeries(state, nowMs)),
       ...upstreamSeries(state, rulesMax, nowMs),
       seriesOf("rulesLeftOut", [], leftOut),
     ],

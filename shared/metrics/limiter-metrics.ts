@@ -5,6 +5,7 @@
 import { metricsOf, shortSeconds } from "./metric.js";
 
 const ofRule = ["scope", "subject", "period"];
+const ofChild = ["subject", "template", "period"] as const;
 const ofUpstream = ["provider", "model"];
 const ofUpstreamLimit = [...ofUpstream, "limit"];
 
@@ -297,6 +298,24 @@ export const limiterMetrics = metricsOf("limiter", {
     kind: "gauge",
     labels: ofRule,
     help: "Amount of a budget, in US dollars.",
+  },
+  childRuleUsed: {
+    name: "sluice_child_rule_used_ratio",
+    kind: "gauge",
+    labels: ofChild,
+    help: "Used share of a template's rule by one of its children; the 50 fullest alone.",
+  },
+  childBudgetUsed: {
+    name: "sluice_child_budget_used_ratio",
+    kind: "gauge",
+    labels: ofChild,
+    help: "Spent share of a template's budget by one of its children; the 50 fullest alone.",
+  },
+  childBudgetSpent: {
+    name: "sluice_child_budget_spent_usd",
+    kind: "gauge",
+    labels: ofChild,
+    help: "Spend of such a child in the period of the budget, in US dollars.",
   },
   budgetPeriodEnd: {
     name: "sluice_budget_period_end_timestamp_seconds",

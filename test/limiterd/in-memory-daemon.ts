@@ -255,6 +255,8 @@ export function startDaemon(
     rankings: {
       rules: new LastRanking(),
       budgets: new LastRanking(),
+      childRules: new LastRanking(),
+      childBudgets: new LastRanking(),
       tenants: new LastAnswer(),
     },
     backTests: new BackTests({ hashKey: [1, 2], providers: namingsOf(providers) }),

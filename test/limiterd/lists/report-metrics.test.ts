@@ -8,6 +8,7 @@ import { writeMetrics } from "../../../shared/metrics/write-metrics.js";
 import { formatSeconds } from "../../../shared/time.js";
 import { parseMetrics, type Sample } from "../../support/parse-metrics.js";
 import { exactly } from "../../support/patterns/exactly.js";
+import { budget, client, noon, spend, usd } from "../budgets/budget-fixture.js";
 import { ask, askFor, pathRule, startDaemon, type TestDaemon } from "../in-memory-daemon.js";
 
 async function samples(daemon: TestDaemon, rulesMax: number): Promise<readonly Sample[]> {
@@ -324,4 +325,29 @@ t.test("providers' own limits have metrics once a provider has reported them", a
     ["sluice_adaptive_concurrency", target, 3],
   ] as const)
     t.same(valuesOf(all, name), [[labels, value]], name);
+});
+
+t.test("the fullest children of templates have metrics, a bounded number of them", async (t) => {
+  const daemon = startDaemon(
+    [
+      { ...pathRule("/team", 60, { requests: 100 }), perChild: true },
+      { ...pathRule("/team", 3600, { requests: 1 }), perChild: true, mode: "shadow" },
+      { ...pathRule("/idle", 60, { requests: 1 }), perChild: true },
+    ],
+    { nowMs: noon, budgets: [budget("/team", 86_400, 4, { perChild: true })] },
+  );
+  const proxy = daemon.proxy("p1");
+  for (let child = 0; child < 60; child++)
+    for (let request = 0; request <= child; request++)
+      askFor(proxy, 2 + child * 100 + request, `/team/u${child}`);
+  spend(client(daemon, "p2"), "/team/u7", 1 * usd);
+  const all = await samples(daemon, 500);
+  const used = valuesOf(all, "sluice_child_rule_used_ratio");
+  t.equal(used.length, 50);
+  t.same(used[0], [{ subject: "/team/u59", template: "/team", period: "minute" }, 0.6]);
+  const u7 = { subject: "/team/u7", template: "/team", period: "daily" };
+  t.same(valuesOf(all, "sluice_child_budget_used_ratio"), [[u7, 0.25]]);
+  t.same(valuesOf(all, "sluice_child_budget_spent_usd"), [[u7, 1]]);
+  const none = await samples(daemon, 0);
+  t.same(valuesOf(none, "sluice_child_rule_used_ratio"), [], "as metrics.rules_max: 0 asks");
 });

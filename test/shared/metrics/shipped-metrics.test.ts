@@ -84,6 +84,7 @@ t.test("every name and label of the board is in the table", async (t) => {
       "Refusals",
       "Limits",
       "Budgets",
+      "Tenants",
       "Providers",
       "Limiter health",
       "Store",
