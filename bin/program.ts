@@ -84,6 +84,7 @@ export function createProgram(session: Session): Command {
       showGlobalOptions: true,
       commandUsage: (command) => `${usageName(command)} ${command.usage()}`,
     })
+    .commandsGroup("The command line:")
     .helpCommand("help [command]", "print the help of a command")
     .addHelpText("afterAll", "\nWhat the exit codes mean: sluice exit-codes");
   program.hook("preAction", (_program, command) => refuseElsewhere(command));
@@ -119,7 +120,38 @@ export function createProgram(session: Session): Command {
   addCompletion(program, session);
   addExamples(program);
   addAliases(program);
+  addGroups(program);
   return program;
+}
+
+/** The headings of the help, in its order. */
+const groups: Readonly<Record<string, readonly string[]>> = {
+  "The gateway:": ["up", "reload", "init", "config", "import", "doctor", "verify"],
+  "Limits, budgets and keys:": ["limits", "budgets", "keys", "jwts", "explain"],
+  "Who uses what:": ["tenants", "tenant", "usage", "sessions", "reconcile"],
+  "What is going on:": [
+    "status",
+    "top",
+    "tail",
+    "in-flight",
+    "queues",
+    "requests",
+    "request",
+    "audit",
+  ],
+  "Providers:": ["providers", "prices", "alerts"],
+  "The store:": ["backup", "restore", "verify-store"],
+  "The command line:": ["completion", "man", "exit-codes", "help"],
+};
+
+function addGroups(program: Command): void {
+  const order = Object.values(groups).flat();
+  for (const [heading, names] of Object.entries(groups))
+    for (const name of names)
+      program.commands.find((command) => command.name() === name)?.helpGroup(heading);
+  // The help lists groups as their first commands were added.
+  const place = (command: Command): number => order.indexOf(command.name()) + 1 || order.length + 1;
+  (program.commands as Command[]).sort((a, b) => place(a) - place(b));
 }
 
 /** Names that other programs use for such commands; the help shows the first. */

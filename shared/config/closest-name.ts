@@ -84,6 +84,7 @@ export function nameHint(name: string, known: readonly string[]): string {
   const written = Object.hasOwn(compact, plain(name)) ? compact[plain(name)] : undefined;
   if (written !== undefined && known.includes("max_requests") && known.includes("period"))
     return `; write ${written}`;
+  if (written !== undefined && known.includes("limits")) return `; write limits: [${written}]`;
   const hint = didYouMean(name, known);
   if (hint !== "" || known.length === 0) return hint;
   return `: expected ${known.join(", ")}`;

@@ -36,9 +36,11 @@ export function noProblems(): Problems {
 function withoutConsequences(messages: readonly string[]): readonly string[] {
   const causes = messages.flatMap((message) => {
     const [, at] = /^(\S+) needs the environment variable /.exec(message) ?? [];
+    const [, path] = /^(\S+)\.\w+ is not a known key; write limits: /.exec(message) ?? [];
     const [, limit] = /^(\S+)\.\w+ is not a known key; write \{ period: /.exec(message) ?? [];
     return [
       ...(at === undefined ? [] : [`${at} is required`]),
+      ...(path === undefined ? [] : [`${path}.limits is required`]),
       ...(limit === undefined ? [] : [`${limit}.period or ${limit}.period_seconds is required`]),
     ];
   });

@@ -4,8 +4,10 @@ import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
 import {
   type ImportedKey,
   keyNumber,
+  keyStatuses,
   looksLikeManagedKey,
 } from "../../../shared/domain/managed-key.js";
+import { isPathWithin } from "../../../shared/domain/user-path.js";
 import { confirmFirstKey } from "../../keys/confirm-first-key.js";
 import {
   asFlagProblem,
@@ -21,11 +23,16 @@ import {
 import { oldSecretsText, renderKeys } from "../../keys/key-table.js";
 import { type ListedKey, listKeys } from "../../keys/list-keys.js";
 import { readInput } from "../../limits/read-input.js";
-import { type FromArguments, usageFailure } from "../../session/command-failure.js";
-import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
+import {
+  type ArgumentProblem,
+  type FromArguments,
+  usageFailure,
+} from "../../session/command-failure.js";
+import { type CommandFlags, jsonOption, pathFromFlag } from "../../session/command-flags.js";
 import { answered } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
+import { readDuration } from "../../text/duration.js";
 import { formatUsd } from "../../text/number-text.js";
 
 /** Adds `keys` to the program. */
@@ -68,9 +75,12 @@ export function addKeys(program: Command, session: Session): void {
   keys
     .command("list")
     .description("list the keys, newest first; secrets are redacted")
+    .option("--path <path>", "those of this user path and below it (default: /, all)")
+    .option("--status <status>", `only these: ${keyStatuses.join(", ")}`)
+    .option("--unused <time>", "those that weren't used in this time, such as 30d")
     .addOption(jsonOption("print the response of GET /admin/auth-keys"))
     .action((_options, command: Command) =>
-      printKeys(session, command.optsWithGlobals<CommandFlags>()),
+      printKeys(session, command.optsWithGlobals<KeyListFlags>()),
     );
   keys
     .command("rotate")
@@ -182,9 +192,46 @@ async function existingKey(
   return { ok: false, problems: [{ message, param: "--hash" }] };
 }
 
-async function printKeys(session: Session, flags: CommandFlags): Promise<void> {
-  const keys = await withDaemon(session, flags, listKeys);
+interface KeyListFlags extends CommandFlags {
+  readonly path?: string;
+  readonly status?: string;
+  readonly unused?: string;
+}
+
+async function printKeys(session: Session, flags: KeyListFlags): Promise<void> {
+  const { status } = flags;
+  const path = pathFromFlag(flags.path);
+  const seconds = flags.unused === undefined ? null : readDuration(flags.unused);
+  const problems: ArgumentProblem[] = path.ok ? [] : [...path.problems];
+  if (status !== undefined && !keyStatuses.some((known) => known === status))
+    problems.push({
+      message: `--status must be one of ${keyStatuses.join(", ")}, not ${JSON.stringify(status)}`,
+      param: "--status",
+    });
+  if (flags.unused !== undefined && seconds === null)
+    problems.push({
+      message: `--unused must be a length of time such as 30d (s, m, h, d or w), not ${JSON.stringify(flags.unused)}`,
+      param: "--unused",
+    });
+  if (!path.ok || problems.length > 0) throw usageFailure(problems);
+  const beforeMs = seconds === null ? null : session.nowMs() - seconds * 1000;
+  const keys = (await withDaemon(session, flags, listKeys)).filter(
+    (key) =>
+      isAt(key, path.value) &&
+      (status === undefined || key["status"] === status) &&
+      (beforeMs === null || lastUsedMs(key) < beforeMs),
+  );
   session.terminal.out(flags.json === true ? JSON.stringify(keys) : renderKeys(keys));
+}
+
+/** A key without a path is of all: only without a filter. */
+function isAt({ user_path: own }: ListedKey, path: string): boolean {
+  return path === "/" || (typeof own === "string" && isPathWithin(own, path));
+}
+
+/** A key that was never used counts from its issue. */
+function lastUsedMs({ last_used_at: used, created_at: created }: ListedKey): number {
+  return Date.parse(String(used ?? created));
 }
 
 /** Like `issueKey`: prints only the new secret on standard output. */

@@ -57,6 +57,10 @@ t.test(
     const provider = (fields: string) =>
       `providers: { mine: { ${fields}, api_key: k, models: [m] } }\n`;
     for (const [text, expected] of [
+      [
+        "rate_limits: { user_paths: [{ path: /a, rpm: 10 }] }",
+        /\[0\]\.rpm is not a known key; write limits: \[\{ period: minute, max_requests: … \}\]$/,
+      ],
       [limit("rpm: 10"), /\.rpm is not a known key; write \{ period: minute, max_requests: … \}$/],
       [limit("tpd: 10"), /\.tpd is not a known key; write \{ period: day, max_tokens: … \}$/],
       [

@@ -236,3 +236,46 @@ t.test(
     t.same(daemon.calls, []);
   },
 );
+
+t.test("keys are listed by path, status, and time without use", async (t) => {
+  const key = (id: string, path: string | null, used: string | null, status = "active") => ({
+    id,
+    name: null,
+    user_path: path,
+    labels: [],
+    redacted_value: "sk-sluice-abcd…",
+    status,
+    active: status === "active",
+    created_at: "2026-01-01T00:00:00Z",
+    expires_at: null,
+    last_used_at: used,
+    old_secrets: [],
+  });
+  const keys = [
+    key("key_1", "/team", "2026-03-01T00:00:00Z"),
+    key("key_2", "/team/app", null),
+    key("key_3", "/teams", "2026-01-02T00:00:00Z", "deactivated"),
+    key("key_4", null, "2026-02-28T00:00:00Z"),
+  ];
+  const daemon = await startFakeDaemon(t, { explanation: { keys, next: null } });
+  const nowMs = Date.parse("2026-03-02T00:00:00Z");
+  const listed = async (...flags: string[]): Promise<unknown> => {
+    const argv = ["keys", "list", ...flags, "--json", "--socket", daemon.socket];
+    const { out } = await run(argv, { nowMs });
+    return (JSON.parse(out) as { id: string }[]).map(({ id }) => id);
+  };
+  t.same(await listed(), ["key_1", "key_2", "key_3", "key_4"]);
+  t.same(await listed("--path", "/team"), ["key_1", "key_2"]);
+  t.same(await listed("--status", "deactivated"), ["key_3"]);
+  t.same(await listed("--unused", "30d"), ["key_2", "key_3"], "from its issue if never used");
+  t.same(await listed("--unused", "30d", "--status", "active"), ["key_2"]);
+  for (const [flags, param] of [
+    [["--status", "gone"], "--status"],
+    [["--unused", "long"], "--unused"],
+    [["--path", "/a/.."], "--path"],
+  ] as const) {
+    const refused = await run(["keys", "list", ...flags, "--socket", daemon.socket]);
+    t.equal(refused.exitCode, 2);
+    t.match(refused.err, new RegExp(`${param}`));
+  }
+});

@@ -7,6 +7,7 @@ import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
 import { FilterSelect, SearchFilter } from "../../parts/lists/filters.js";
 import { ListCard } from "../../parts/lists/list-card.js";
+import { useSorting } from "../../parts/lists/use-sorting.js";
 import { PageHead } from "../../parts/page.js";
 import type { Column } from "../../parts/table.js";
 import { useListPoll } from "../../parts/use-poll.js";
@@ -25,6 +26,7 @@ type Open =
 export function KeysPage() {
   const { query } = useApp().router.place.value;
   const list = useListPoll<KeyPage>(listPath(address, query, ["status"]));
+  const { sorting, sorted } = useSorting(keyOrders);
   const [open, setOpen] = useState<Open | null>(null);
   const isFiltered = ["search", "status"].some((name) => query.has(name));
   const issue = (
@@ -49,7 +51,8 @@ export function KeysPage() {
         </div>
         <ListCard
           list={list}
-          rowsOf={(page) => page.auth_keys}
+          rowsOf={(page) => sorted(page.auth_keys)}
+          sorting={sorting}
           caption={texts.caption}
           columns={columnsOf(list.polled.body?.server_time ?? "", setOpen)}
           keyOf={(key) => key.id}
@@ -96,6 +99,14 @@ function OpenDialog({
   );
 }
 
+const keyOrders = {
+  name: nameOf,
+  path: ({ user_path }: KeyItem) => user_path,
+  status: ({ status, expires_at }: KeyItem) => `${status} ${expires_at ?? "never"}`,
+  used: ({ last_used_at }: KeyItem) => last_used_at,
+  created: ({ created_at }: KeyItem) => created_at,
+};
+
 /** What a key is called in a sentence. */
 function nameOf(key: KeyItem): string {
   return key.name ?? key.id;
@@ -104,10 +115,17 @@ function nameOf(key: KeyItem): string {
 function columnsOf(serverTime: string, onOpen: (open: Open) => void): readonly Column<KeyItem>[] {
   const heads = texts.columns;
   return [
-    { key: "name", head: heads.name, kind: "lead", cell: (key) => <KeyName of={key} /> },
+    {
+      key: "name",
+      head: heads.name,
+      kind: "lead",
+      sort: "name",
+      cell: (key) => <KeyName of={key} />,
+    },
     {
       key: "path",
       head: heads.path,
+      sort: "path",
       cell: ({ user_path }) =>
         user_path === null ? (
           <span class="soft">{texts.anyPath}</span>
@@ -129,15 +147,17 @@ function columnsOf(serverTime: string, onOpen: (open: Open) => void): readonly C
           </span>
         ),
     },
-    { key: "status", head: heads.status, cell: (key) => <KeyState of={key} /> },
+    { key: "status", head: heads.status, sort: "status", cell: (key) => <KeyState of={key} /> },
     {
       key: "used",
       head: heads.lastUsed,
+      sort: "used",
       cell: ({ last_used_at }) => <Ago moment={last_used_at} now={serverTime} />,
     },
     {
       key: "created",
       head: heads.created,
+      sort: "created",
       cell: ({ created_at }) => <Ago moment={created_at} now={serverTime} />,
     },
     { key: "end", head: heads.actions, kind: "end", cell: (key) => keyActions(key, onOpen) },

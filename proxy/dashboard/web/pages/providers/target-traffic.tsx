@@ -9,6 +9,7 @@ import { Ago } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";
 import { TableOrEmpty } from "../../parts/lists/list-card.js";
 import { MomentsFilter, momentsAsked } from "../../parts/lists/range-filter.js";
+import { useSorting } from "../../parts/lists/use-sorting.js";
 import { Card, WhenReady } from "../../parts/page.js";
 import type { Column } from "../../parts/table.js";
 import { useListPoll } from "../../parts/use-poll.js";
@@ -23,6 +24,7 @@ export function TargetTraffic({ open }: { readonly open: ReadonlySet<string> }) 
     `/admin/traffic?${momentsAsked(query, firstSeconds)}`,
     { everyMs: 15_000 },
   );
+  const { sorting, sorted } = useSorting(targetOrders);
   return (
     <Card title={texts.title} note={<MomentsFilter first={firstSeconds} />}>
       <WhenReady polled={polled} onRetry={refresh}>
@@ -31,7 +33,8 @@ export function TargetTraffic({ open }: { readonly open: ReadonlySet<string> }) 
             caption={texts.title}
             icon="providers"
             none={texts.none}
-            rows={targets.slice(0, 100)}
+            rows={sorted(targets).slice(0, 100)}
+            sorting={sorting}
             keyOf={({ target }) => target}
             columns={columnsOf(open, server_time)}
           />
@@ -41,12 +44,23 @@ export function TargetTraffic({ open }: { readonly open: ReadonlySet<string> }) 
   );
 }
 
+const targetOrders = {
+  target: ({ target }: TargetTrafficItem) => target,
+  attempts: ({ attempts }: TargetTrafficItem) => attempts,
+  errors: ({ error_rate }: TargetTrafficItem) => error_rate,
+  first: ({ first_byte_ms }: TargetTrafficItem) => first_byte_ms?.p95 ?? null,
+  whole: ({ duration_ms }: TargetTrafficItem) => duration_ms?.p95 ?? null,
+  speed: ({ tokens_per_second }: TargetTrafficItem) => tokens_per_second,
+  error: ({ last_error }: TargetTrafficItem) => last_error?.at ?? null,
+};
+
 function columnsOf(open: ReadonlySet<string>, now: string): readonly Column<TargetTrafficItem>[] {
   const heads = texts.columns;
   return [
     {
       key: "target",
       head: heads.target,
+      sort: "target",
       kind: "lead",
       cell: ({ target }) => (
         <span class="two-lines">
@@ -58,12 +72,14 @@ function columnsOf(open: ReadonlySet<string>, now: string): readonly Column<Targ
     {
       key: "attempts",
       head: heads.attempts,
+      sort: "attempts",
       kind: "number",
       cell: ({ attempts }) => formatCount(attempts),
     },
     {
       key: "errors",
       head: heads.errors,
+      sort: "errors",
       cell: ({ error_rate, failures }) => (
         <span class="two-lines">
           <span class={`badge ${badgeOf(error_rate ?? 0)}`}>{formatShare(error_rate ?? 0)}</span>
@@ -76,17 +92,31 @@ function columnsOf(open: ReadonlySet<string>, now: string): readonly Column<Targ
         </span>
       ),
     },
-    { key: "first", head: heads.first, kind: "number", cell: (item) => times(item.first_byte_ms) },
-    { key: "whole", head: heads.whole, kind: "number", cell: (item) => times(item.duration_ms) },
+    {
+      key: "first",
+      head: heads.first,
+      kind: "number",
+      sort: "first",
+      cell: (item) => times(item.first_byte_ms),
+    },
+    {
+      key: "whole",
+      head: heads.whole,
+      kind: "number",
+      sort: "whole",
+      cell: (item) => times(item.duration_ms),
+    },
     {
       key: "speed",
       head: heads.speed,
+      sort: "speed",
       kind: "number",
       cell: ({ tokens_per_second }) => tokens_per_second,
     },
     {
       key: "error",
       head: heads.error,
+      sort: "error",
       cell: ({ last_error }) =>
         last_error === null ? null : (
           <span class="two-lines">

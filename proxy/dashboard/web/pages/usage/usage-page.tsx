@@ -8,6 +8,7 @@ import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
 import { FilterSelect, PathFilter } from "../../parts/lists/filters.js";
 import { DaysFilter, daysAsked } from "../../parts/lists/range-filter.js";
+import { useSorting } from "../../parts/lists/use-sorting.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
 import { type Column, Table } from "../../parts/table.js";
 import { UsageDays } from "../../parts/usage/usage-days.js";
@@ -90,19 +91,25 @@ interface UsageGroupsProps {
 
 function UsageGroups({ by, summary }: UsageGroupsProps) {
   const { query } = useApp().router.place.value;
+  const { sorting, sorted } = useSorting(groupOrders);
   const total = summary.usage.total_cost;
   const number = (
     key: keyof typeof texts.columns,
     cell: (group: UsageGroup) => string | null,
-  ): Column<UsageGroup> => ({ key, head: texts.columns[key], kind: "number", cell });
+  ): Column<UsageGroup> => ({ key, head: texts.columns[key], kind: "number", sort: key, cell });
   const lead: Column<UsageGroup> = {
     key: "lead",
     head: texts.groupings[by as keyof typeof texts.groupings] ?? texts.by,
     kind: "lead",
+    sort: "lead",
     cell: (group) =>
       by === "path" && group.key.startsWith("/") ? (
         <a class="path" href={hrefOf("usage", { ...Object.fromEntries(query), path: group.key })}>
           {group.key}
+        </a>
+      ) : by === "key" && group.key.startsWith("key_") ? (
+        <a href={hrefOf("keys", { search: group.key })}>
+          <GroupName of={group} />
         </a>
       ) : (
         <GroupName of={group} />
@@ -111,7 +118,8 @@ function UsageGroups({ by, summary }: UsageGroupsProps) {
   return (
     <Table
       caption={texts.groupsCaption}
-      rows={summary.groups}
+      rows={sorted(summary.groups)}
+      sorting={sorting}
       keyOf={({ key }) => key}
       columns={[
         lead,
@@ -134,6 +142,17 @@ function UsageGroups({ by, summary }: UsageGroupsProps) {
     />
   );
 }
+
+const groupOrders = {
+  lead: ({ key, name }: UsageGroup) => name ?? key,
+  requests: ({ requests }: UsageGroup) => requests,
+  input: ({ input_tokens }: UsageGroup) => input_tokens,
+  output: ({ output_tokens }: UsageGroup) => output_tokens,
+  unpriced: ({ unpriced_requests }: UsageGroup) => unpriced_requests,
+  unknown: ({ unknown_calls }: UsageGroup) => unknown_calls ?? 0,
+  cost: ({ total_cost }: UsageGroup) => total_cost,
+  share: ({ total_cost }: UsageGroup) => total_cost,
+};
 
 /** A key by its name, with its id beside it. */
 function GroupName({ of: { key, name } }: { readonly of: UsageGroup }) {
