@@ -1,4 +1,4 @@
-/** The order of rows that are all here, in the address: a column's name, after `-` if descending. */
+/** The order of rows that are all here. In the address: a column, after `-` if descending. */
 import { useApp } from "../app.js";
 import type { Sorting } from "../table.js";
 
