@@ -18,7 +18,7 @@ export async function childSeries(state: DaemonState, nowMs: number): Promise<Re
   return [...(await ruleChildren(state, nowMs)), ...(await budgetChildren(state, nowMs))];
 }
 
-const query = { after: null, limit: childSeriesMax, search: "", chosen: {} };
+const query = { after: null, limit: childSeriesMax, search: "", userPath: "/", chosen: {} };
 
 async function ruleChildren(state: DaemonState, nowMs: number): Promise<ReportedSeries[]> {
   const { book, rankings, settings, yieldToEventLoop } = state;
