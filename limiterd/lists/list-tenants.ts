@@ -163,6 +163,8 @@ class Rows {
   readonly #query: TenantQuery;
   readonly #rows = new Map<string, Row>();
   #closed = false;
+  /** The last one that was kept. */
+  #last: Row | null = null;
   wasFull = false;
 
   constructor(query: TenantQuery) {
@@ -171,6 +173,10 @@ class Rows {
 
   get size(): number {
     return this.#rows.size;
+  }
+
+  get isOpen(): boolean {
+    return !this.#closed;
   }
 
   /** The first of the asked days. */
@@ -183,17 +189,40 @@ class Rows {
     return isPathWithin(path, this.#query.window.userPath);
   }
 
+  /** Whether a limit of a path without a row may bring it among the first. */
+  wants(found: Found): boolean {
+    if (this.#closed) return false;
+    if (!this.wasFull || this.#last === null) return true;
+    const { sort } = this.#query;
+    if (sort === "path") return true;
+    if (sort === "used") return found.used_ratio >= (this.#last.nearest?.used_ratio ?? 0);
+    return (
+      sort === "runs_out" && found.exhaustsAtMs !== null && found.exhaustsAtMs <= endMs(this.#last)
+    );
+  }
+
+  /** The known row that a path belongs to. */
+  known(path: string): Row | null {
+    const own = this.#rowPathOf(path);
+    return own === null ? null : (this.#rows.get(own) ?? null);
+  }
+
   /** The row that a path belongs to; null if it isn't below the asked one, or isn't searched. */
   of(path: string): Row | null {
+    const own = this.#rowPathOf(path);
+    if (own === null) return null;
+    const row = this.#rows.get(own) ?? this.#added(own);
+    if (row !== null && own !== path) row.hasChildren = true;
+    return row;
+  }
+
+  #rowPathOf(path: string): string | null {
     const { window, isFlat, search } = this.#query;
     const at = window.userPath === "/" ? 1 : window.userPath.length + 1;
     if (path.length < at + 1 || !isPathWithin(path, window.userPath)) return null;
     const end = isFlat ? -1 : path.indexOf("/", at);
     const own = end === -1 ? path : path.slice(0, end);
-    if (search !== "" && !own.toLowerCase().includes(search)) return null;
-    const row = this.#rows.get(own) ?? this.#added(own);
-    if (row !== null && end !== -1) row.hasChildren = true;
-    return row;
+    return search === "" || own.toLowerCase().includes(search) ? own : null;
   }
 
   #added(path: string): Row | null {
@@ -223,6 +252,7 @@ class Rows {
 
   #cut(count: number): void {
     const kept = this.first(count);
+    this.#last = kept.at(-1) ?? null;
     this.#rows.clear();
     for (const row of kept) this.#rows.set(row.path, row);
   }
@@ -298,8 +328,7 @@ async function addLimits(state: DaemonState, rows: Rows, nowMs: number): Promise
   const turns = new Turns(namesPerSlice);
   if (state.settings.rateLimitsEnabled)
     for (const { path, counters, period, seconds } of limitsOf(state, rows)) {
-      const row = rows.of(path);
-      if (row !== null) {
+      if (rows.isOpen || rows.known(path) !== null) {
         const ratio = usedRatio(counters, nowMs);
         const inSeconds =
           seconds < forecastSecondsMin || ratio === 0
@@ -307,7 +336,7 @@ async function addLimits(state: DaemonState, rows: Rows, nowMs: number): Promise
             : ratio >= 1
               ? 0
               : secondsToFirst([counters.counter, ...counters.parts], nowMs);
-        note(row, {
+        note(rows, {
           kind: "limit",
           subject: path,
           period_label: period,
@@ -320,11 +349,10 @@ async function addLimits(state: DaemonState, rows: Rows, nowMs: number): Promise
   if (!state.settings.budgetsEnabled) return;
   const book = peekedBook(state.budgets);
   for (const account of accountsOf(state, rows)) {
-    const row = rows.of(account.subject);
-    if (row !== null) {
+    if (rows.isOpen || rows.known(account.subject) !== null) {
       const { periodSeconds, rolling } = account.budget.definition;
       const ratio = usageRatio(book, account, nowMs);
-      note(row, {
+      note(rows, {
         kind: "budget",
         subject: account.subject,
         period_label: budgetPeriodLabel(periodSeconds, rolling),
@@ -341,7 +369,10 @@ async function addLimits(state: DaemonState, rows: Rows, nowMs: number): Promise
   }
 }
 
-function note(row: Row, found: Found): void {
+function note(rows: Rows, found: Found): void {
+  const row = rows.wants(found) ? rows.of(found.subject) : rows.known(found.subject);
+  if (row === null) return;
+  if (row.path !== found.subject) row.hasChildren = true;
   if (row.nearest === null || found.used_ratio > row.nearest.used_ratio) row.nearest = found;
   const atMs = found.exhaustsAtMs;
   if (atMs !== null && atMs < endMs(row)) row.runsOut = found;

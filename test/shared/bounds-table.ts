@@ -192,7 +192,11 @@ const limits: readonly Row[] = [
   ["period of a rule or budget", `${bounds.periodSecondsMax / (365 * 86_400)} years`, "400"],
   ["targets of a virtual model", count(bounds.candidatesMax), "Sluice refuses the configuration"],
   ["children of a template", count(bounds.childrenPerTemplateMax), "429 for further children"],
-  ["children of a limit, and of a budget, with metrics", count(bounds.childSeriesMax), "only the fullest have series"],
+  [
+    "children of a limit, and of a budget, with metrics",
+    count(bounds.childSeriesMax),
+    "only the fullest have series",
+  ],
   ["idle child of a template", "two periods, up to a minute more", "forgotten"],
   ["limits in a limits file", count(limitsPerFileMax), "400"],
   ["limits that a file changes on several hosts", count(sharedChangesMax), "400"],
