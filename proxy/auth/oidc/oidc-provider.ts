@@ -47,7 +47,11 @@ export function createOidcProvider(config: OidcConfig, nowMs: () => number): Oid
       clientSecret === null ? oidc.None() : oidc.ClientSecretPost(clientSecret),
       {
         timeout: deadlineSeconds,
-        execute: issuer.protocol === "http:" ? [oidc.allowInsecureRequests] : [],
+        execute: [
+          // The signature too, not only the connection on which the token came.
+          oidc.enableNonRepudiationChecks,
+          ...(issuer.protocol === "http:" ? [oidc.allowInsecureRequests] : []),
+        ],
       },
     );
   }

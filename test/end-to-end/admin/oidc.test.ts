@@ -289,6 +289,18 @@ t.test("a forged, replayed or foreign callback opens nothing", async (t) => {
   }
 });
 
+t.test("a callback opens one session, and its code none the second time", async (t) => {
+  people.set("root", { groups: ["admins"] });
+  const jar = new Jar();
+  const callback = await signInAtProvider(await begin(jar), "root");
+  const headers = { cookie: jar.header };
+  const once = await fetch(atGateway(callback), { redirect: "manual", headers });
+  t.equal(once.headers.get("location"), "../");
+  const twice = await fetch(atGateway(callback), { redirect: "manual", headers });
+  t.equal(twice.headers.get("location"), "../?sign-in=failed");
+  t.notMatch(twice.headers.getSetCookie().join(), /sluice=[\w-]{43}/);
+});
+
 t.test("nothing in a request says where the browser goes afterwards", async (t) => {
   const response = await fetch(`${url}/dashboard/sign-in?return_to=https://evil.example`, {
     redirect: "manual",
