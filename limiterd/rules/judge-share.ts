@@ -1,7 +1,7 @@
 /**
  * Whether the shares of a cap refuse a child's request although the cap has room: others may claim
- * what is left (`shared-cap.ts`). Pure. On several hosts, each divides what it has counted itself
- * and what the cap has left.
+ * what is left (`shared-cap.ts`). Pure. On several hosts, each takes the use of all hosts to be
+ * divided among the children as its own is.
  */
 import { type Counter, countsOf, shareOf } from "../counters/counter.js";
 import { type SharedCap, sharerName, whole } from "../counters/shared-cap.js";
@@ -83,19 +83,18 @@ class Room {
     const atMs = nowMs + inMs;
     const free = cap - usedOfAll(counter, unit, { nowMs, inMs });
     if (free <= 0) return false;
-    // On one host this is the cap.
-    const divided = usedOf(counter, unit, atMs) + free;
-    const division = this.#state.divide(name, { cap: divided, waits }, atMs);
+    const division = this.#state.divide(name, { cap, waits }, atMs);
     if (division === null) return true;
     const counts = unit !== "tokens";
-    const used = usedOf(ofChild, unit, atMs);
+    const scale = scaleOf(this.#shared, unit, { nowMs, inMs });
+    const used = scale * usedOf(ofChild, unit, atMs);
     const isWithin = (part: number): boolean => (counts ? used + 1 <= whole(part) : used < part);
     if (isWithin(division.floor)) return true;
     const keepsFloorsOnly = isWithin(division.own);
     let kept = 0;
     for (const { name: other, floor, claimed } of division.claims) {
       const part = keepsFloorsOnly ? floor : claimed;
-      kept += Math.max(0, (counts ? whole(part) : part) - this.#usedBy(other, atMs));
+      kept += Math.max(0, (counts ? whole(part) : part) - scale * this.#usedBy(other, atMs));
     }
     return counts ? kept + 1 <= free : kept < free;
   }
@@ -122,7 +121,11 @@ export function hasFloorLeft(
     state !== undefined &&
     caps.length > 0 &&
     caps.every(({ unit, cap }) =>
-      state.isBelowFloor(name, usedOf(shared.ofChild, unit, nowMs), cap),
+      state.isBelowFloor(
+        name,
+        scaleOf(shared, unit, { nowMs, inMs: 0 }) * usedOf(shared.ofChild, unit, nowMs),
+        cap,
+      ),
     )
   );
 }
@@ -133,6 +136,20 @@ function copyOfChild(counter: Counter, ofChild: Counter, name: string): Counter 
 
 export function sharedCapOf({ counter, ofChild }: SharedCounter): SharedCap | undefined {
   return ofChild.rule.sharing!.find(counter.child);
+}
+
+/**
+ * How much more all hosts have counted than this one: a host knows only its own counts of each
+ * child, and takes those of the others to be in the same proportion. 1 on one host.
+ */
+function scaleOf(
+  { counter }: Pick<SharedCounter, "counter">,
+  unit: SharedUnit,
+  { nowMs, inMs }: { readonly nowMs: number; readonly inMs: number },
+): number {
+  if (shareOf(counter) === null) return 1;
+  const here = usedOf(counter, unit, nowMs + inMs);
+  return here === 0 ? 1 : Math.max(1, usedOfAll(counter, unit, { nowMs, inMs }) / here);
 }
 
 /** What this host has counted. */

@@ -452,3 +452,31 @@ t.test("requests of two hosts wait for one cap, and get it without one too many"
     for (const { daemon } of hosts.all) t.equal(daemon.state.waiters.size, 0);
   }
 });
+
+t.test("a floor is kept over all hosts to which its owner sends alike", async (t) => {
+  const childShares = { children: { a: { floor: 0.4 }, b: { floor: 0.4 } } };
+  const rule = { ...pathRule("/team", 3600, { requests: 20 }), childShares };
+  const hosts = startHosts([rule]);
+  const counts = { a: 0, b: 0 };
+  let id = 0;
+  /** Asks on both hosts in turn, until each has refused twice in a row. */
+  const useAll = async (child: "a" | "b"): Promise<void> => {
+    for (let refused = 0, i = 0; refused < 4 && i < 100; i++) {
+      const answer = await ask(hosts, hosts.all[i % 2]!, ++id, { userPath: `/team/${child}` });
+      if (answer?.kind === "admitted") {
+        counts[child]++;
+        refused = 0;
+      } else refused++;
+      await hosts.pass(300);
+    }
+  };
+  for (const [i, host] of hosts.all.entries())
+    counts.b +=
+      (await ask(hosts, host, 1000 + i, { userPath: "/team/b" }))?.kind === "admitted" ? 1 : 0;
+  await useAll("a");
+  const kept = 20 - counts.a - counts.b;
+  t.ok(kept >= 0.25 * 20, `${kept} of 20 are kept for a child with a floor of 8`);
+  await useAll("b");
+  t.ok(counts.b >= 0.35 * 20, `it gets ${counts.b}`);
+  t.equal(counts.a + counts.b, 20, "and the cap is one");
+});
