@@ -196,6 +196,7 @@ const onlyHere: readonly string[] = [
   "restore",
   "verify-store",
   "doctor",
+  "verify",
   "completion",
   "man",
   "exit-codes",

@@ -41,7 +41,9 @@ export async function holdCaps({ processes, dir, programs }: RealRun): Promise<P
     const run = { cap, streams, target: () => gateway.target(name), crash: null };
     const { served, overshoot, utilisation } = await runCap(provider.child, run);
     details[name] = { cap: cap.amount, served: Math.round(served), overshoot, utilisation };
-    texts.push(`${capText(cap)}: ${percent(served / cap.amount)}`);
+    // A soft cap on tokens lets running requests end: docs/hard-caps.md.
+    const soft = exact.includes(name) ? "" : " by a soft cap";
+    texts.push(`${capText(cap)}: ${percent(served / cap.amount)}${soft}`);
     if (exact.includes(name) && overshoot > 0)
       problems.push(`${capText(cap)}: ${Math.round(served)} were served`);
     if (name !== "slots" && utilisation < 0.99)

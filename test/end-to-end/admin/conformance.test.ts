@@ -86,7 +86,8 @@ function httpGateway(clocked: ClockedDaemon, part: Part, provider: ScriptedUpstr
       provider.answer = (call) =>
         void call.response
           .writeHead(200, { "content-type": "application/json" })
-          .end(completion(request.tokens));
+          // Without text: Sluice estimates a text for which a usage reports no tokens.
+          .end(completion(request.tokens, request.tokens === 0 ? "" : "hello"));
       const response = await send(request, false);
       const body: unknown = await response.json();
       return {
