@@ -52,10 +52,11 @@ export function parseWhen(raw: unknown, param: string): Checked<RuleHours | unde
       `${param}.to must differ from ${param}.from, not be ${show(to)} too: for whole days leave both out`,
       `${param}.to`,
     );
+  const timeZone = parseTimeZone(rawZone ?? "UTC", `${param}.time_zone`);
+  if (!timeZone.ok) return timeZone;
   if (days.value.length === weekdays.length && from === "00:00" && to === "24:00")
     return bad(`${param} covers the whole week: leave it out`, param);
-  const timeZone = parseTimeZone(rawZone ?? "UTC", `${param}.time_zone`);
-  return timeZone.ok ? good(`${days.value.join(",")} ${from}-${to} ${timeZone.value}`) : timeZone;
+  return good(`${days.value.join(",")} ${from}-${to} ${timeZone.value}`);
 }
 
 function parseDays(raw: unknown, param: string): Checked<readonly Weekday[]> {

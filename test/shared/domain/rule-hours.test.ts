@@ -42,7 +42,8 @@ t.test("what can't mean anything is refused with the reason", async (t) => {
     [{ from: "24:00" }, "when.from", "when.from must be a time"],
     [{ to: "24:30" }, "when.to", 'when.to must be a time such as 17:30 or 24:00, not "24:30"'],
     [{ from: "09:00", to: "09:00" }, "when.to", "when.to must differ from when.from"],
-    [{ time_zone: "Mars" }, "when", "when covers the whole week: leave it out"],
+    [{ time_zone: "Mars" }, "when.time_zone", "must be the IANA name"],
+    [{ time_zone: "UTC" }, "when", "when covers the whole week: leave it out"],
     [{ from: "09:00", time_zone: "Mars" }, "when.time_zone", "must be the IANA name"],
   ];
   for (const [when, param, message] of refused) {
