@@ -120,7 +120,10 @@ function parseChildren(
     parsed.push([name, numbers.value]);
   }
   if (floors > 1 + 1e-9)
-    return bad(`${param} must have floors of at most 1 in all, not ${Number(floors.toFixed(9))}`, param);
+    return bad(
+      `${param} must have floors of at most 1 in all, not ${Number(floors.toFixed(9))}`,
+      param,
+    );
   if (parsed.length === 0) return good(undefined);
   return good(Object.fromEntries(parsed.sort(([a], [b]) => (a < b ? -1 : 1))));
 }
