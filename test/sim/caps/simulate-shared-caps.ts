@@ -202,7 +202,7 @@ class SharedHistory {
     await this.fill();
   }
 
-  /** Small streams on all hosts, one after the other, use at least 97 % of the fuller cap. */
+  /** Small streams on all hosts, one after the other, use at least 99 % of the fuller cap. */
   async fill(): Promise<void> {
     this.#refused = 0;
     for (let i = 0; i < 4000 && this.#refused < 4 * this.hosts.all.length; i++) {
@@ -227,7 +227,7 @@ class SharedHistory {
     }
     const cost = Math.min(this.#cost, this.#amount) * 1e12;
     const ratio = Math.max(this.#usedTokens / this.#tokens, this.#usedCost / cost);
-    if (ratio < 0.97) throw new Violation(`only ${ratio} of the fuller cap is used`);
+    if (ratio < 0.99) throw new Violation(`only ${ratio} of the fuller cap is used`);
     this.note("filled");
   }
 }
