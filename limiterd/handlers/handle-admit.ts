@@ -14,6 +14,7 @@ import { uncountedLsn } from "../../shared/wire/lsn.js";
 import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import type { Admit, Cancel } from "../../shared/wire/message-to-daemon.js";
 import type { Account } from "../budgets/budget-account.js";
+import type { BudgetBook } from "../budgets/budget-book.js";
 import { exhaustedBudgets } from "../budgets/judge-budgets.js";
 import { type Identified, identifyCaller, keyOf, modelProblem } from "../keys/identify-caller.js";
 import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
@@ -96,34 +97,31 @@ const answered: Look = { kind: "answered" };
 /** Answers a request, or makes it wait for room. */
 function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Stage): Look {
   const { peer, message, waiter = null } = asked;
-  const known = knownRequest(state, asked, nowMs);
+  const known = knownRequest(state, asked, nowMs, stage);
   if (known === null) return answered;
   const turn = state.shares === null ? null : beginTurn(state.shares, stage !== "first");
-  const verdict = verdictOn(state, asked, known, { nowMs, stage, turn });
+  const verdict = verdictOn(state, asked, known, turn);
   if (verdict.kind === "unsure") {
     if (waiter !== null) return askHosts(state, waiter);
     waitForHosts(state, peer, message.id, answerAgain(state, asked));
     return answered;
   }
   turn?.end();
-  if (verdict.kind !== "admitted")
-    return waitOrRefuse(state, asked, { known, verdict }, { nowMs, stage });
-  if (known.request.targets.length === 0) {
+  if (verdict.kind !== "admitted") return waitOrRefuse(state, asked, known, verdict);
+  if (known.targets.length === 0) {
     sendAuthorized(peer, message.id, known.caller);
     return answered;
   }
-  return admitted(state, asked, { known, verdict }, { nowMs, stage });
+  return admitted(state, asked, known, verdict);
 }
 
-/** A request whose caller may send it. */
-interface KnownRequest {
+/** A request whose caller may send it, as it is judged: one object for each judgement. */
+interface KnownRequest extends JudgedRequest {
   readonly caller: Identified;
   readonly key: KeyOfCaller | null;
+  /** Null if no budget is judged. */
+  readonly budgets: BudgetBook | null;
   readonly labels: readonly string[];
-  readonly request: JudgedRequest;
-}
-
-interface Moment {
   readonly nowMs: number;
   readonly stage: Stage;
 }
@@ -133,6 +131,7 @@ function knownRequest(
   state: DaemonState,
   { peer, message }: Asked,
   nowMs: number,
+  stage: Stage,
 ): KnownRequest | null {
   const { id, submission } = message;
   const caller = identifyCaller(state.keys, message, nowMs);
@@ -144,12 +143,13 @@ function knownRequest(
   if (notAllowed !== null) return sendDenial(state, peer, id, notAllowed);
   const key = keyOf(caller);
   const { userPath } = caller;
-  const labels = enforcedBudgets(state) === null ? noLabels : state.labelsOf(key?.keyId ?? "");
-  const usable = usableTargets(state, { userPath, labels, message }, nowMs);
+  const budgets = enforcedBudgets(state);
+  const labels = budgets === null ? noLabels : state.labelsOf(key?.keyId ?? "");
+  const usable = usableTargets(state, { userPath, budgets, labels, message }, nowMs);
   if (!usable.ok) return sendDenial(state, peer, id, usable.failure);
   const { targets } = usable;
-  const request = { userPath, targets, submission, metered: meteredAt(message, targets) };
-  return { caller, key, labels, request };
+  const metered = meteredAt(message, targets);
+  return { userPath, targets, submission, metered, caller, key, budgets, labels, nowMs, stage };
 }
 
 function sendDenial({ counts }: DaemonState, peer: PeerState, id: number, why: Failure): null {
@@ -161,11 +161,11 @@ function sendDenial({ counts }: DaemonState, peer: PeerState, id: number, why: F
 function verdictOn(
   state: DaemonState,
   { message, waiter = null }: Asked,
-  { request, labels }: KnownRequest,
-  { nowMs, stage, turn }: Moment & { readonly turn: ClusterTurn | null },
+  known: KnownRequest,
+  turn: ClusterTurn | null,
 ): Verdict | Unsure {
   const { settings, book } = state;
-  const budgets = enforcedBudgets(state);
+  const { userPath, budgets, labels, nowMs, stage } = known;
   const options: AdmissionOptions = {
     nowMs,
     tokensEnforced: settings.usageEnabled,
@@ -174,30 +174,29 @@ function verdictOn(
     uses: message.uses,
     tokenWeights: settings.tokenWeights,
     upstream: judgingUpstream(state),
-    waiters: state.waiters.aheadOf(request.userPath),
+    waiters: state.waiters.aheadOf(userPath),
     waits: message.wait !== undefined,
   };
   const rules = settings.rateLimitsEnabled ? book : noRules;
   return waiter !== null && stage === "overdue"
-    ? overdueRefusal(rules, request, options, waiter)
-    : admit(rules, request, options);
+    ? overdueRefusal(rules, known, options, waiter)
+    : admit(rules, known, options);
 }
 
 /** Gives an admitted request its lease, and answers it. */
 function admitted(
   state: DaemonState,
   asked: Asked,
-  { known, verdict }: { readonly known: KnownRequest; readonly verdict: AdmittedVerdict },
-  { nowMs, stage }: Moment,
+  known: KnownRequest,
+  verdict: AdmittedVerdict,
 ): Look {
   const { peer, proxy, message } = asked;
   const { id, uses } = message;
-  const { request, labels, key } = known;
-  const { targets, submission, metered } = request;
+  const { targets, submission, metered, key, nowMs, stage } = known;
   const { target, headers } = verdict;
   state.counts.admitted++;
-  const shadowed = shadowsOf(state, request, verdict, nowMs);
-  const counting = leaseOf(state, request, { verdict, shadowed }, nowMs);
+  const shadowed = shadowsOf(state, known, verdict);
+  const counting = leaseOf(state, known, verdict, shadowed);
   const { lease, allowance } =
     metered === undefined || submission
       ? { lease: counting, allowance: undefined }
@@ -221,7 +220,7 @@ function admitted(
     headers,
     key,
     pricedOnly: isOfAll ? undefined : true,
-    exhausted: exhaustedText(state, asked, { request, labels, verdict }, nowMs),
+    exhausted: exhaustedText(known, verdict, uses),
     shadow: shadowNames(shadowed),
     allowance,
   });
@@ -233,14 +232,12 @@ function admitted(
 function waitOrRefuse(
   state: DaemonState,
   asked: Asked,
-  { known, verdict }: { readonly known: KnownRequest; readonly verdict: Refused | Exceeded },
-  { nowMs, stage }: Moment,
+  { userPath, targets, submission, key, nowMs, stage }: KnownRequest,
+  verdict: Refused | Exceeded,
 ): Look {
   const { peer, proxy, message } = asked;
-  const { request, key } = known;
   const { counts } = state;
   const { id } = message;
-  const { userPath, targets, submission } = request;
   // The proxy asks again with another model, so this is no refusal of the request yet.
   if (mayUseAnother(message, verdict.breach)) {
     sendRefusal(peer, id, verdict, key);
@@ -252,9 +249,16 @@ function waitOrRefuse(
   }
   counts.refused++;
   if (verdict.kind === "exceeded") counts.overBudget++;
+  // Field by field (docs/decisions/field-copies.md).
   state.refusals.add({
-    ...{ atMs: nowMs, proxyId: proxy.id, admitId: id, userPath, keyId: key?.keyId ?? "" },
-    ...{ targets, submission, breach: verdict.breach },
+    atMs: nowMs,
+    proxyId: proxy.id,
+    admitId: id,
+    userPath,
+    keyId: key?.keyId ?? "",
+    targets,
+    submission,
+    breach: verdict.breach,
   });
   sendRefusal(peer, id, withoutUse(verdict), key);
   return answered;
@@ -361,28 +365,21 @@ function mayUseAnother(
 }
 
 function withoutUse<V extends Exclude<Verdict, AdmittedVerdict>>(verdict: V): V {
+  if (verdict.breach.use === undefined) return verdict;
   const { use: _, ...breach } = verdict.breach;
   return { ...verdict, breach } as V;
 }
 
-interface AdmittedRequest {
-  readonly request: JudgedRequest;
-  readonly labels: readonly string[];
-  readonly verdict: AdmittedVerdict;
-}
-
 /** The exhausted rules and budgets that don't refuse a request, in words. */
 function exhaustedText(
-  state: DaemonState,
-  { message: { uses } }: Asked,
-  { request, labels, verdict }: AdmittedRequest,
-  nowMs: number,
+  { userPath, targets, submission, budgets, labels, nowMs }: KnownRequest,
+  verdict: AdmittedVerdict,
+  uses: Admit["uses"],
 ): string | undefined {
-  const budgets = enforcedBudgets(state);
   const hasLenient = budgets !== null && budgets.lenient.size > 0;
   if (verdict.exhausted.length === 0 && !hasLenient) return undefined;
-  const target = request.submission ? null : request.targets[verdict.target]!;
-  const of = { userPath: request.userPath, labels, target, uses };
+  const target = submission ? null : targets[verdict.target]!;
+  const of = { userPath, labels, target, uses };
   const breaches = [
     ...verdict.exhausted,
     ...(hasLenient ? exhaustedBudgets(budgets, of, nowMs) : []),
@@ -392,6 +389,7 @@ function exhaustedText(
 
 interface AskedTargets {
   readonly userPath: string;
+  readonly budgets: BudgetBook | null;
   readonly labels: readonly string[];
   readonly message: Admit;
 }
@@ -402,10 +400,9 @@ interface AskedTargets {
  */
 function usableTargets(
   state: DaemonState,
-  { userPath, labels, message: { targets } }: AskedTargets,
+  { userPath, budgets, labels, message: { targets } }: AskedTargets,
   nowMs: number,
 ): UsableTargets {
-  const budgets = enforcedBudgets(state);
   const byDefault = state.settings.unpriced;
   if (budgets === null || !targets.some(({ unpriced }) => unpriced)) return { ok: true, targets };
   if (byDefault === "allow" && budgets.refusing.size === 0) return { ok: true, targets };
@@ -452,9 +449,8 @@ function answerAgain(state: DaemonState, asked: Asked) {
 /** Judges an admitted request by the shadow rules. */
 function shadowsOf(
   { book, settings }: DaemonState,
-  { userPath, targets, submission }: JudgedRequest,
+  { userPath, targets, submission, nowMs }: KnownRequest,
   { target }: AdmittedVerdict,
-  nowMs: number,
 ): ShadowVerdict | null {
   if (book.shadows === null || !settings.rateLimitsEnabled) return null;
   return admitShadows(
@@ -480,16 +476,11 @@ export function shadowNames(shadowed: ShadowVerdict | null): readonly string[] |
         .map(({ definition }) => ruleName({ ...definition, mode: undefined }));
 }
 
-interface Judged {
-  readonly verdict: AdmittedVerdict;
-  readonly shadowed: ShadowVerdict | null;
-}
-
 function leaseOf(
   state: DaemonState,
-  { userPath, targets, submission }: JudgedRequest,
-  { verdict: { target: chosen, counters }, shadowed }: Judged,
-  nowMs: number,
+  { userPath, targets, submission, nowMs }: KnownRequest,
+  { target: chosen, counters }: AdmittedVerdict,
+  shadowed: ShadowVerdict | null,
 ): HeldLease {
   const lsn = admissionLsn(state);
   return {
