@@ -220,12 +220,11 @@ export function holdOn(limits: readonly HardLimit[], hold: Omit<LeaseHold, "hold
   return { ...hold, holdings };
 }
 
-/** The output for which there is room on a cap, given that the request holds nothing of it. */
-function roomOn({ held, child, weights, left, claimed }: HardLimit, demand: Demand): number {
+/** The output for which so much of a cap has room, given that the request holds nothing of it. */
+function roomOn({ held, child, weights }: HardLimit, left: number, demand: Demand): number {
   const heldByOthers = held.of(child);
   const room =
-    (Math.min(left, claimed) - heldByOthers) * weights.parts -
-    weights.prompt * promptOf(demand, heldByOthers);
+    (left - heldByOthers) * weights.parts - weights.prompt * promptOf(demand, heldByOthers);
   if (weights.output === 0) return room >= 0 ? Number.POSITIVE_INFINITY : 0;
   return Math.max(0, Math.floor(room / weights.output));
 }
@@ -250,11 +249,15 @@ export function allow(
   let output = most;
   let least = Number.POSITIVE_INFINITY;
   let cap: HardLimit | null = null;
+  const used = charged.before + charged.output;
+  const rest = uncharged(demand, charged);
   for (const limit of limits) {
+    const { left, claimed } = limit;
     const isAlone = limit.held.of(limit.child) === 0;
-    const used = charged.before + charged.output;
-    const room = used + roomOn(limit, uncharged(demand, charged));
-    const ofAll = used + roomOn({ ...limit, claimed: limit.left }, uncharged(demand, charged));
+    const room = used + roomOn(limit, Math.min(left, claimed), rest);
+    // What all hosts leave sets the size of a chunk, and so what a host claims for it: a fraction of
+    // that claim would leave the most of it unused.
+    const ofAll = claimed < left ? used + roomOn(limit, left, rest) : room;
     output = Math.min(output, room, isStreamed ? chunkTo(ofAll, before) : wholeTo(ofAll, isAlone));
     if (room < least) {
       least = room;

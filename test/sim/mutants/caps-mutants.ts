@@ -43,8 +43,8 @@ const ofOneHost = (
     {
       name: "an admission ignores what running requests hold",
       file: limits,
-      find: "(Math.min(left, claimed) - heldByOthers) * weights.parts",
-      put: "Math.min(left, claimed) * weights.parts",
+      find: "(left - heldByOthers) * weights.parts",
+      put: "left * weights.parts",
     },
     {
       name: "the prompt isn't held",
