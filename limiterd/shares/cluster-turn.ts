@@ -13,7 +13,7 @@ import type { ClusterFailureMode } from "../../shared/cluster/cluster-config.js"
 type Purpose = "look" | "ask" | "decide";
 
 /** What a host has of a counter or an account, which may lack what a judgement needs. */
-export interface Unsure {
+export interface Awaited {
   /** Whether there is no fresh answer of the engine. */
   readonly isUnknown: boolean;
   /** Whether the engine will grant nothing before a waiting request times out. */
@@ -24,7 +24,7 @@ export interface Unsure {
   ask(): void;
 }
 
-export class ClusterTurn<Share extends Unsure = Unsure> {
+export class ClusterTurn<Share extends Awaited = Awaited> {
   readonly failureMode: ClusterFailureMode;
   /** On the monotonic clock. */
   monoMs = 0;
@@ -43,7 +43,7 @@ export class ClusterTurn<Share extends Unsure = Unsure> {
   settledAtMonoMs = 0;
   purpose: Purpose = "look";
   /** What lacked something that this judgement needed, once for each need. */
-  readonly lacking: Unsure[] = [];
+  readonly lacking: Awaited[] = [];
   /** The shares that an explanation has used and that have no fresh answer. */
   readonly looked = new Set<Share>();
 

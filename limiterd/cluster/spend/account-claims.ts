@@ -11,7 +11,7 @@ import type { Account, Budget, BudgetClaims, CountedPart } from "../../budgets/b
 import { spendKey } from "../../budgets/stored-budget.js";
 import type { ClaimNeeds } from "../../counters/window.js";
 import { Advance } from "../../shares/advance.js";
-import type { ClusterTurn, Unsure } from "../../shares/cluster-turn.js";
+import type { Awaited, ClusterTurn } from "../../shares/cluster-turn.js";
 
 /** How long a claim of nothing is remembered, in ms. */
 const keptMs = 60_000;
@@ -45,7 +45,7 @@ interface Stated {
 }
 
 /** This host's claim to one account. */
-export class AccountClaim implements Unsure {
+export class AccountClaim implements Awaited {
   readonly budget: Budget;
   readonly child: string;
   readonly name: string;

@@ -5,25 +5,25 @@
  */
 
 import { parkedMax, parkedMs, roundsMax } from "../../bounds.js";
-import type { Unsure } from "../cluster-turn.js";
+import type { Awaited } from "../cluster-turn.js";
 
 /** Judges a request that has waited; `final`: it can't wait again. */
 export type JudgeAgain = (final: boolean) => void;
 
 interface Parked {
-  readonly shares: readonly Unsure[];
+  readonly awaited: readonly Awaited[];
   readonly judgeAgain: JudgeAgain;
   readonly atMonoMs: number;
   readonly round: number;
-  /** The number of its shares without an answer. */
+  /** The number of those without an answer. */
   missing: number;
 }
 
 export class ParkedRequests {
   readonly #parked = new Set<Parked>();
-  /** By share: the requests that wait for the next question, and for the pending one. */
-  readonly #next = new Map<Unsure, Parked[]>();
-  readonly #asked = new Map<Unsure, Parked[]>();
+  /** By what they wait for: the requests that wait for the next question, and for the pending one. */
+  readonly #next = new Map<Awaited, Parked[]>();
+  readonly #asked = new Map<Awaited, Parked[]>();
   /** The request that is being judged again. */
   #current: Parked | null = null;
 
@@ -36,49 +36,48 @@ export class ParkedRequests {
   }
 
   /** Parks a request. If it is the one that is being judged again, keeps its time and round. */
-  park(shares: Iterable<Unsure>, monoMs: number, judgeAgain: JudgeAgain): void {
-    const unique = [...new Set(shares)];
+  park(awaited: Iterable<Awaited>, monoMs: number, judgeAgain: JudgeAgain): void {
+    const unique = [...new Set(awaited)];
     const parked = {
-      shares: unique,
+      awaited: unique,
       judgeAgain,
       atMonoMs: this.#current?.atMonoMs ?? monoMs,
       round: (this.#current?.round ?? 0) + 1,
       missing: unique.length,
     };
     this.#parked.add(parked);
-    for (const share of unique) {
-      share.waiting++;
-      const others = this.#next.get(share);
-      if (others === undefined) this.#next.set(share, [parked]);
+    for (const each of unique) {
+      each.waiting++;
+      const others = this.#next.get(each);
+      if (others === undefined) this.#next.set(each, [parked]);
       else others.push(parked);
     }
   }
 
   /** Whether requests wait for the next question about it. */
-  isAwaited(share: Unsure): boolean {
-    return this.#next.has(share);
+  isAwaited(each: Awaited): boolean {
+    return this.#next.has(each);
   }
 
-  /** Call when a question about a share is sent. */
-  sent(share: Unsure): void {
-    const waiting = this.#next.get(share);
+  /** Call when a question about it is sent. */
+  sent(each: Awaited): void {
+    const waiting = this.#next.get(each);
     if (waiting === undefined) return;
-    this.#next.delete(share);
-    this.#asked.set(share, waiting);
+    this.#next.delete(each);
+    this.#asked.set(each, waiting);
   }
 
   /**
-   * Call when the questions about these shares are answered: judges the requests that waited for
-   * them.
+   * Call when the questions about these are answered: judges the requests that waited for them.
    */
-  ended(shares: Iterable<Unsure>, monoMs: number): void {
+  ended(awaited: Iterable<Awaited>, monoMs: number): void {
     const ready = new Set<Parked>();
-    for (const share of shares) {
-      for (const parked of this.#asked.get(share) ?? []) {
+    for (const each of awaited) {
+      for (const parked of this.#asked.get(each) ?? []) {
         parked.missing--;
         if (parked.missing === 0 && this.#parked.has(parked)) ready.add(parked);
       }
-      this.#asked.delete(share);
+      this.#asked.delete(each);
     }
     for (const parked of ready) this.#judge(parked, monoMs);
   }
@@ -109,6 +108,6 @@ export class ParkedRequests {
   }
 }
 
-function leave({ shares }: Parked): void {
-  for (const share of shares) share.waiting--;
+function leave({ awaited }: Parked): void {
+  for (const each of awaited) each.waiting--;
 }

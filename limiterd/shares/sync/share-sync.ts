@@ -18,7 +18,7 @@ import type { SharedLimits, SyncQuestion, SyncReply } from "../../cluster/shared
 import type { Counter, Rule } from "../../counters/counter.js";
 import type { CounterShare, RuleShares, Window } from "../../counters/window.js";
 import { isHard } from "../../rules/hard-limits.js";
-import type { ClusterTurn, Unsure } from "../cluster-turn.js";
+import type { Awaited, ClusterTurn } from "../cluster-turn.js";
 import { type OwnCounts, Share } from "../share.js";
 import { type JudgeAgain, ParkedRequests } from "./parked-requests.js";
 
@@ -198,7 +198,7 @@ export class ShareSync {
   }
 
   /** Call when a question about a claim to a budget is sent. */
-  claimAsked(claim: Unsure): void {
+  claimAsked(claim: Awaited): void {
     this.#parked.sent(claim);
   }
 
@@ -206,7 +206,7 @@ export class ShareSync {
    * Call when such questions have ended: judges the requests that waited for them. Others may wait
    * for the next ones: asks for these.
    */
-  claimsAnswered(claims: readonly Unsure[]): void {
+  claimsAnswered(claims: readonly Awaited[]): void {
     if (this.#stopped || claims.length === 0) return;
     this.enter();
     this.#parked.ended(claims, this.turn.monoMs);
