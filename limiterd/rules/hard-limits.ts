@@ -255,8 +255,8 @@ export function allow(
     const { left, claimed } = limit;
     const isAlone = limit.held.of(limit.child) === 0;
     const room = used + roomOn(limit, Math.min(left, claimed), rest);
-    // What all hosts leave sets the size of a chunk, and so what a host claims for it: a fraction of
-    // that claim would leave the most of it unused.
+    // What all hosts leave sets the size of a chunk, and so what a host claims for it: a fraction
+    // of that claim would leave the most of it unused.
     const ofAll = claimed < left ? used + roomOn(limit, left, rest) : room;
     output = Math.min(output, room, isStreamed ? chunkTo(ofAll, before) : wholeTo(ofAll, isAlone));
     if (room < least) {

@@ -21,7 +21,7 @@ interface Parked {
 
 export class ParkedRequests {
   readonly #parked = new Set<Parked>();
-  /** By what they wait for: the requests that wait for the next question, and for the pending one. */
+  /** By what they wait for: requests that need the next question, and the pending one. */
   readonly #next = new Map<Awaited, Parked[]>();
   readonly #asked = new Map<Awaited, Parked[]>();
   /** The request that is being judged again. */
