@@ -63,37 +63,49 @@ export interface ReconciliationPage {
   readonly next: string | null;
 }
 
-/** Whether a value has the form of a field, and what the form is called. */
-type Form = readonly [is: (value: unknown) => boolean, expected: string];
+/** The error of a value that hasn't the form of its field; null for one that has. */
+type Form = (value: unknown, field: string) => Checked<never> | null;
 
-const text: Form = [(value) => typeof value === "string" && value !== "", "a text"];
-const anyText: Form = [(value) => typeof value === "string", "a text"];
-const textOrNull: Form = [(value) => value === null || typeof value === "string", "a text or null"];
-const usd: Form = [
+function form(has: (value: unknown) => boolean, expected: string): Form {
+  return (value, field) =>
+    has(value) ? null : bad(`${field} must be ${expected}, not ${show(value)}`, field);
+}
+
+const text = form((value) => typeof value === "string" && value !== "", "a text");
+const anyText = form((value) => typeof value === "string", "a text");
+const textOrNull = form((value) => value === null || typeof value === "string", "a text or null");
+const usd = form(
   (value) => typeof value === "string" && /^-?\d{1,30}(?:\.\d{1,12})?$/.test(value),
   "dollars as a decimal text",
-];
-const day: Form = [
+);
+const day = form(
   (value) => typeof value === "string" && parseDay(value) !== null,
   "a date such as 2026-02-01",
-];
-const number: Form = [(value) => Number.isFinite(value), "a number"];
-const numberOrNull: Form = [
-  (value) => value === null || Number.isFinite(value),
-  "a number or null",
-];
-const amounts: Form = [
-  (value) =>
-    isObject(value) &&
-    Object.entries(value).every(
-      ([name, amount]) => (causeNames as readonly string[]).includes(name) && usd[0](amount),
-    ),
-  `amounts of the causes ${causeNames.join(", ")}`,
-];
-const texts: Form = [
+);
+const quantityMax = 1e15;
+function isQuantity(value: unknown): boolean {
+  return typeof value === "number" && value >= 0 && value <= quantityMax;
+}
+const quantity = form(isQuantity, `a number from 0 to ${quantityMax}`);
+const quantityOrNull = form(
+  (value) => value === null || isQuantity(value),
+  `a number from 0 to ${quantityMax} or null`,
+);
+const texts = form(
   (value) => Array.isArray(value) && value.every((one) => typeof one === "string"),
   "a list of texts",
-];
+);
+const amounts: Form = (value, field) => {
+  if (!isObject(value)) return bad(`${field} must be amounts by cause, not ${show(value)}`, field);
+  for (const [name, amount] of Object.entries(value)) {
+    const at = `${field}.${name}`;
+    if (!(causeNames as readonly string[]).includes(name))
+      return bad(`${at} is not a known cause: expected ${causeNames.join(", ")}`, at);
+    const wrong = usd(amount, at);
+    if (wrong !== null) return wrong;
+  }
+  return null;
+};
 
 const totals = { recorded_usd: usd, billed_usd: usd, causes: amounts } as const;
 const fields: { readonly [Name in keyof Reconciliation]?: Form } = {
@@ -104,7 +116,7 @@ const fields: { readonly [Name in keyof Reconciliation]?: Form } = {
   ...totals,
   difference_usd: usd,
   gap_usd: usd,
-  gap_percent: number,
+  gap_percent: quantity,
   prices: texts,
   notes: texts,
 };
@@ -114,8 +126,8 @@ const lists: Readonly<Record<string, Readonly<Record<string, Form>>>> = {
     model: text,
     tier: text,
     kind: text,
-    recorded: number,
-    billed: numberOrNull,
+    recorded: quantity,
+    billed: quantityOrNull,
   },
   unknown_lines: { text: anyText, billed_usd: usd },
 };
@@ -156,8 +168,8 @@ function wrongField(
   at: string,
 ): Checked<never> | null {
   for (const [name, form] of Object.entries(forms)) {
-    if (form === undefined || form[0](value[name])) continue;
-    return bad(`${at}${name} must be ${form[1]}, not ${show(value[name])}`, `${at}${name}`);
+    const wrong = form?.(value[name], `${at}${name}`) ?? null;
+    if (wrong !== null) return wrong;
   }
   return null;
 }

@@ -10,6 +10,7 @@ import { parseBackTest } from "../../../../limiterd/rules/back-tests/back-tests.
 import { parseExportPage } from "../../../../limiterd/usage/usage-query.js";
 import { explainRequest } from "../../../../proxy/handlers/admin/explain-request.js";
 import { repriceUsage } from "../../../../proxy/usage/reprice-usage.js";
+import { parseReconciliation } from "../../../../shared/api/reconciliation-item.js";
 import { type Checked, good, isObject, parseConfirmation } from "../../../../shared/checked.js";
 import {
   budgetGrammar,
@@ -106,6 +107,7 @@ const checks: Readonly<Record<string, Check>> = {
   denyJwt: (body) => parseJwtDenial(body, 0),
   allowJwt: parseJwtName,
   explain: checkQuestion,
+  keepReconciliation: parseReconciliation,
   repriceUsage: (body) =>
     repriceUsage(
       {
