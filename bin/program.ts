@@ -3,6 +3,7 @@
  * file in `commands/`.
  */
 import type { Command } from "commander";
+import { assert } from "../shared/assert.js";
 import { addAlerts } from "./commands/alerts.js";
 import { addCompletion } from "./commands/completion.js";
 import { addConfig } from "./commands/config/config-check.js";
@@ -17,7 +18,7 @@ import { addLimits } from "./commands/limits/limits.js";
 import { addAudit } from "./commands/live/audit.js";
 import { addInFlight } from "./commands/live/in-flight.js";
 import { addQueues } from "./commands/live/queues.js";
-import { addRequests } from "./commands/live/requests.js";
+import { addRequests, addSessions } from "./commands/live/requests.js";
 import { addTail } from "./commands/live/tail.js";
 import { addTop } from "./commands/live/top.js";
 import { addPrices } from "./commands/prices/prices-update.js";
@@ -88,35 +89,37 @@ export function createProgram(session: Session): Command {
     .helpCommand("help [command]", "print the help of a command")
     .addHelpText("afterAll", "\nWhat the exit codes mean: sluice exit-codes");
   program.hook("preAction", (_program, command) => refuseElsewhere(command));
+  // The help lists them in this order, and groups in that of their first commands.
   addUp(program, session);
   addReload(program, session);
+  addInit(program, session);
+  addConfig(program, session);
+  addImport(program, session);
+  addDoctor(program, session);
+  addVerify(program, session);
   addLimits(program, session);
+  addBudgets(program, session);
   addKeys(program, session);
   addJwts(program, session);
-  addBudgets(program, session);
   addExplain(program, session);
+  addTenants(program, session);
+  addTenant(program, session);
   addUsage(program, session);
+  addSessions(program, session);
   addReconcile(program, session);
   addStatus(program, session);
   addTop(program, session);
-  addTenant(program, session);
-  addTenants(program, session);
+  addTail(program, session);
   addInFlight(program, session);
   addQueues(program, session);
   addRequests(program, session);
   addAudit(program, session);
-  addTail(program, session);
   addProviders(program, session);
-  addAlerts(program, session);
   addPrices(program, session);
+  addAlerts(program, session);
   addBackup(program, session);
   addRestore(program, session);
   addVerifyStore(program, session);
-  addVerify(program, session);
-  addDoctor(program, session);
-  addConfig(program, session);
-  addInit(program, session);
-  addImport(program, session);
   addCompletion(program, session);
   addExamples(program);
   addAliases(program);
@@ -124,7 +127,7 @@ export function createProgram(session: Session): Command {
   return program;
 }
 
-/** The headings of the help, in its order. */
+/** The commands under each heading of the help; `help` itself is under the last. */
 const groups: Readonly<Record<string, readonly string[]>> = {
   "The gateway:": ["up", "reload", "init", "config", "import", "doctor", "verify"],
   "Limits, budgets and keys:": ["limits", "budgets", "keys", "jwts", "explain"],
@@ -141,17 +144,16 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   ],
   "Providers:": ["providers", "prices", "alerts"],
   "The store:": ["backup", "restore", "verify-store"],
-  "The command line:": ["completion", "man", "exit-codes", "help"],
+  "The command line:": ["completion", "man", "exit-codes"],
 };
 
 function addGroups(program: Command): void {
-  const order = Object.values(groups).flat();
   for (const [heading, names] of Object.entries(groups))
-    for (const name of names)
-      program.commands.find((command) => command.name() === name)?.helpGroup(heading);
-  // The help lists groups as their first commands were added.
-  const place = (command: Command): number => order.indexOf(command.name()) + 1 || order.length + 1;
-  (program.commands as Command[]).sort((a, b) => place(a) - place(b));
+    for (const name of names) {
+      const command = program.commands.find((each) => each.name() === name);
+      assert(command !== undefined, `a group of the help names the command ${name}`);
+      command.helpGroup(heading);
+    }
 }
 
 /** Names that other programs use for such commands; the help shows the first. */

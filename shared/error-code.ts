@@ -109,7 +109,8 @@ export const errorCodes: Readonly<
   usage_status_failed: {
     status: 503,
     type: "internal_error",
-    meaning: "The usage can't be read.",
+    meaning:
+      "What the gateway has recorded can't be read: usage, the audit log or comparisons with bills.",
   },
   model_not_found: {
     status: 404,

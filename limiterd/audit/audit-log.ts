@@ -44,6 +44,8 @@ export interface Asked {
 const unknownAsker: AskedBy = { who: "unknown", from: "socket", requestId: "" };
 /** Keys are microseconds, so that changes of one millisecond have several. */
 const keysPerMs = 1000;
+/** Where a value holds the user path. */
+const pathAt = 8;
 const lastKey = Number.MAX_SAFE_INTEGER;
 /** Entries that a page examines. */
 const examinedMax = 2_000;
@@ -135,7 +137,7 @@ export class AuditLog implements Contributor {
       const value = this.#store.get("audit", key);
       if (value === undefined) continue;
       const entry = entryOf(key, value) ?? throwMalformed(this.#store, "audit", key);
-      if (!isListed(entry, value[8], query)) continue;
+      if (!isListed(entry, value[pathAt], query)) continue;
       entries.push(entry);
       if (entries.length === limit) break;
     }

@@ -5,13 +5,14 @@
  */
 import { isCount } from "../../shared/checked.js";
 import { emptySum } from "../../shared/domain/money.js";
+import { raisesFromStored } from "../../shared/domain/raise.js";
 import { anchorsFromStored } from "../../shared/domain/reset-anchors.js";
 import { isMoment } from "../../shared/time.js";
 import { entryOf } from "../audit/audit-log.js";
 import { restoreBudgets } from "../budgets/restore-budgets.js";
 import { resetFromStored, spendFromStored } from "../budgets/stored-budget.js";
 import { windowFromStored } from "../counters/window.js";
-import { isRaisesEntry } from "../handlers/definitions/apply-raises.js";
+import { isRaisesKey } from "../handlers/definitions/apply-raises.js";
 import { restoreDenials } from "../keys/jwt-denials.js";
 import { restoreKeys } from "../keys/stored-key.js";
 import { restore } from "../lifecycle/restore.js";
@@ -50,7 +51,8 @@ const forms: Partial<Record<Table, (value: readonly unknown[], key: string | num
     marks: (value) => isCount(value[0]) || storeIdsFromStored(value) !== null,
     spends: (value) => spendFromStored(value) !== null,
     resets: (value) => resetFromStored(value) !== null,
-    settings: (value, key) => isRaisesEntry(key, value) ?? anchorsFromStored(value) !== null,
+    settings: (value, key) =>
+      (isRaisesKey(key) ? raisesFromStored(value) : anchorsFromStored(value)) !== null,
     audit: (value) => entryOf(0, value) !== null,
     reconciliations: (value) => itemOf(0, value) !== null,
   };

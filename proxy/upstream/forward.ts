@@ -59,8 +59,8 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
   #head: StreamHead | null = null;
   /** As the provider sent them, of an error. */
   #errorHeaders: readonly (Buffer | string)[] = [];
-  /** Whether a page that is too long to be held is passed on as an answer. */
-  #beginsAsJson = true;
+  /** The body is a page of HTML or XML, which is no answer, however long it is. */
+  #isPage = false;
   /** The provider's Retry-After. */
   #retryAfterMs: number | null = null;
 
@@ -106,7 +106,7 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
   protected passed(chunk: Buffer): void {
     const meter = this.meter;
     if (meter.isStream) return this.#onEvents(chunk);
-    if (meter.bytes === 0) this.#beginsAsJson = beginsAsJson(chunk);
+    if (meter.bytes === 0) this.#isPage = beginsAsPage(chunk);
     meter.keep(chunk);
     if (this.exchange.begun) return this.write(chunk);
     const bytesMax = this.what.rewrite == null ? heldResponseBytesMax : readableResponseBytesMax;
@@ -117,7 +117,7 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
       this.abortCall();
       return this.completed();
     }
-    if (this.#mustBeJson && !this.#beginsAsJson) {
+    if (this.#mustBeJson && this.#isPage) {
       this.abortCall();
       return this.#endWithoutAnswer(meter.text(), undefined);
     }
@@ -355,9 +355,9 @@ const inJson: ReadonlySet<Operation> = new Set<Operation>([
   "interactions",
   "count_content_tokens",
 ]);
-/** By its first bytes; spaces or a byte order mark may be before it. */
-function beginsAsJson(chunk: Buffer): boolean {
-  return !/^\s*</.test(chunk.toString("latin1", 0, 64));
+/** Whether a body begins with `<`, after a byte order mark (of UTF-8, read as Latin-1) and spaces. */
+function beginsAsPage(chunk: Buffer): boolean {
+  return /^(?:\u00ef\u00bb\u00bf)?\s*</.test(chunk.toString("latin1", 0, 64));
 }
 
 const binary = /^(?:audio|image|video)\/|^application\/octet-stream/;

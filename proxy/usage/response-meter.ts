@@ -332,10 +332,7 @@ export class ResponseMeter {
     const reading = readUsage(usage);
     // Counting the text takes a parse, and only an answer of 0 tokens needs it.
     const chars = this.#leavesOutText(reading, 1) ? this.#answerText() : 0;
-    const seen = this.#withText(reading, chars);
-    return seen === reading
-      ? this.#count(reading, this.#textBytes())
-      : this.#countEstimate(seen, chars);
+    return this.#countFilled(reading, chars, this.#textBytes());
   }
 
   /** The text of a whole answer; one that isn't held is too long to have none. */
@@ -380,26 +377,29 @@ export class ResponseMeter {
   }
 
   #countStream({ usage, contentChars }: StreamTap): MeteredUsage {
-    const reading = this.#reading(usage);
-    const seen = this.#withText(reading, contentChars);
-    return seen === reading
-      ? this.#count(reading, contentChars)
-      : this.#countEstimate(seen, contentChars);
+    return this.#countFilled(this.#reading(usage), contentChars);
   }
 
   /** A whole answer that was cut, or couldn't be translated. */
   #countUntranslated(): MeteredUsage {
-    const reading = this.#reading(absentUsage);
-    const seen = this.#withText(reading, this.#textBytes());
-    return seen === reading
-      ? this.#count(reading, this.#textBytes())
-      : this.#countEstimate(seen, this.#textBytes());
+    return this.#countFilled(this.#reading(absentUsage), this.#textBytes());
   }
 
-  /** `seen`: what `#withText` made of a usage. */
-  #countEstimate(seen: UsageReading, contentChars: number): MeteredUsage {
-    const { usage, note } = this.#count(seen, contentChars);
-    const why = "its usage leaves out tokens: the answer has text";
+  /**
+   * The usage, with what it leaves out. `contentChars`: the text of the answer; `textBytes`: the
+   * size of an answer without a usage.
+   */
+  #countFilled(
+    reading: UsageReading,
+    contentChars: number,
+    textBytes = contentChars,
+  ): MeteredUsage {
+    const filled = this.#withLeftOut(reading, contentChars);
+    if (filled === reading) return this.#count(reading, textBytes);
+    const { usage, note } = this.#count(filled, contentChars);
+    const why = this.#leavesOutInput(reading)
+      ? "its usage leaves out tokens: it has no input"
+      : "its usage leaves out tokens: the answer has text";
     return { usage, estimated: usage !== null, note: joinedNotes(why, note) };
   }
 
@@ -407,8 +407,8 @@ export class ResponseMeter {
    * The reading, with an estimate of the text if it reports no output, and of the prompt if it
    * reports no input. What it reports besides tokens stays.
    */
-  #withText(reading: UsageReading, contentChars: number): UsageReading {
-    if (reading.kind === "usage" && leavesOutInput(reading, this.#request.operation)) {
+  #withLeftOut(reading: UsageReading, contentChars: number): UsageReading {
+    if (reading.kind === "usage" && this.#leavesOutInput(reading)) {
       const promptBytes = this.#request.promptBytes();
       const { inputTokens } = estimateTokens({ promptBytes, contentChars: 0 });
       return { ...reading, inputTokens, totalTokens: inputTokens + reading.outputTokens };
@@ -421,6 +421,10 @@ export class ResponseMeter {
     return Object.assign({ kind, note }, estimateTokens({ promptBytes, contentChars }), {
       details,
     });
+  }
+
+  #leavesOutInput(reading: UsageReading): boolean {
+    return reading.kind === "usage" && leavesOutInput(reading, this.#request.operation);
   }
 
   /** A usage with an input is believed unless a hard cap has counted more. */
@@ -438,10 +442,10 @@ export class ResponseMeter {
     const scale = charsPerToken / this.#bytesPerToken;
     const contentChars = scale * (tap.contentChars + (this.#translation?.untranslatedBytes ?? 0));
     if (this.#translation !== null) {
-      const reading = this.#withText(readUsage(this.#translation.usage), contentChars);
+      const reading = this.#withLeftOut(readUsage(this.#translation.usage), contentChars);
       return this.#count(whenTranslationCut(reading, contentChars), contentChars);
     }
-    const reading = this.#withText(tap.usage, contentChars);
+    const reading = this.#withLeftOut(tap.usage, contentChars);
     const isWhole = this.#leavesOutText(tap.usage, contentChars);
     const charsSince = isWhole ? 0 : scale * tap.contentCharsSinceUsage;
     return this.#count(whenCut(reading, charsSince), contentChars);

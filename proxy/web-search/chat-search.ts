@@ -40,7 +40,6 @@ class ChatSearch implements SearchConversation {
   readonly #tools: readonly unknown[];
   readonly #messages: unknown[];
   readonly #results = new Map<string, SearchResult>();
-  /** Of the calls of all turns: some models number those of each turn anew. */
   readonly #callIds = new OwnIds();
   #turns = 0;
   /** The text of all turns. */

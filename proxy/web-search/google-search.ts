@@ -39,7 +39,6 @@ class GoogleSearch implements SearchConversation {
   readonly #tools: readonly JsonObject[];
   readonly #contents: unknown[];
   readonly #results = new Map<string, SearchResult>();
-  /** Of the calls of all turns: some models number those of each turn anew. */
   readonly #callIds = new OwnIds();
   readonly #queries: string[] = [];
   #turns = 0;

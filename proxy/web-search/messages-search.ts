@@ -56,7 +56,6 @@ class MessagesSearch implements SearchConversation {
   readonly #tools: readonly JsonObject[];
   readonly #messages: JsonObject[];
   readonly #results = new Map<string, SearchResult>();
-  /** Of the calls of all turns: some models number those of each turn anew. */
   readonly #callIds = new OwnIds();
   #turns = 0;
   /** The client's content so far. */

@@ -62,7 +62,6 @@ class ResponsesSearch implements SearchConversation {
   #last: JsonObject = {};
   #usage: unknown;
   #hasFailed = false;
-  /** Of the calls of all turns: some models number those of each turn anew. */
   readonly #callIds = new OwnIds();
   /** By the item's index, those of this turn. */
   readonly #turnCallIds = new Map<unknown, string>();

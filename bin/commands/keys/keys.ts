@@ -224,7 +224,7 @@ async function printKeys(session: Session, flags: KeyListFlags): Promise<void> {
   session.terminal.out(flags.json === true ? JSON.stringify(keys) : renderKeys(keys));
 }
 
-/** A key without a path is of all: only without a filter. */
+/** With `--path /team`, keys on `/team` and below it; a key without a path is at `/` alone. */
 function isAt({ user_path: own }: ListedKey, path: string): boolean {
   return path === "/" || (typeof own === "string" && isPathWithin(own, path));
 }

@@ -35,16 +35,8 @@ interface SessionFlags extends CommandFlags {
   readonly since?: string;
 }
 
-/** Adds the three commands to the program. */
+/** Adds `requests` and `request` to the program. */
 export function addRequests(program: Command, session: Session): void {
-  program
-    .command("request")
-    .description("show one request: its attempts, error, usage, cost and limits")
-    .argument("<id>", "its X-Request-ID, as in the log and in the response")
-    .addOption(jsonOption("print the response of GET /admin/requests/{id}"))
-    .action((id: string, _options, command: Command) =>
-      showRequest(session, id, command.optsWithGlobals<CommandFlags>()),
-    );
   program
     .command("requests")
     .description(
@@ -57,6 +49,18 @@ export function addRequests(program: Command, session: Session): void {
     .action((_options, command: Command) =>
       listRequests(session, command.optsWithGlobals<RequestFlags>()),
     );
+  program
+    .command("request")
+    .description("show one request: its attempts, error, usage, cost and limits")
+    .argument("<id>", "its X-Request-ID, as in the log and in the response")
+    .addOption(jsonOption("print the response of GET /admin/requests/{id}"))
+    .action((id: string, _options, command: Command) =>
+      showRequest(session, id, command.optsWithGlobals<CommandFlags>()),
+    );
+}
+
+/** Adds the command to the program. */
+export function addSessions(program: Command, session: Session): void {
   program
     .command("sessions")
     .description("list the sessions of agents: who, models, tokens, cost, failures, the last error")

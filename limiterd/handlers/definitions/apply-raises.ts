@@ -147,10 +147,9 @@ function raisesChange(kind: RaiseKind, id: string, raises: readonly Raise[]): Ch
   return { table: "settings", key: `${kind}\n${id}`, value };
 }
 
-/** Whether an entry of the table `settings` holds what it should, if its key is one of raises. */
-export function isRaisesEntry(key: string | number, value: readonly unknown[]): boolean | null {
-  const [kind] = splitKey(String(key));
-  return kind === null ? null : raisesFromStored(value) !== null;
+/** Whether an entry of the table `settings` is one of raises. */
+export function isRaisesKey(key: string | number): boolean {
+  return splitKey(String(key))[0] !== null;
 }
 
 function splitKey(key: string): readonly [RaiseKind | null, string] {

@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import type { Configuration } from "openid-client";
 import type { Administration } from "../../../shared/access/admin-role.js";
 import type { OidcConfig } from "../../../shared/config/resolve/oidc.js";
+import { discoveryPauseMs } from "../../bounds.js";
 import { grantedRole, lacksClaims, nameOfPerson } from "./granted-role.js";
 
 /** Discovery is read again after this, so that a provider's new keys and addresses are learnt. */
@@ -34,7 +35,7 @@ function derived(secret: string, use: string): string {
 }
 
 export function createOidcProvider(config: OidcConfig, nowMs: () => number): OidcProvider {
-  let known: { readonly discovered: Promise<Configuration>; readonly atMs: number } | null = null;
+  let known: { readonly discovered: Promise<Configuration>; untilMs: number } | null = null;
 
   async function discover(): Promise<Configuration> {
     const oidc = await import("openid-client");
@@ -57,11 +58,11 @@ export function createOidcProvider(config: OidcConfig, nowMs: () => number): Oid
   }
 
   function discovered(): Promise<Configuration> {
-    if (known === null || nowMs() - known.atMs >= freshMs) {
-      const next = { discovered: discover(), atMs: nowMs() };
+    if (known === null || nowMs() >= known.untilMs) {
+      const next = { discovered: discover(), untilMs: nowMs() + freshMs };
       known = next;
       next.discovered.catch(() => {
-        if (known === next) known = null;
+        next.untilMs = nowMs() + discoveryPauseMs;
       });
     }
     return known.discovered;

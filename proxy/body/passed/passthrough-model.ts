@@ -84,7 +84,10 @@ export function modelInPath(path: string): string {
   return model === "" ? "" : usableModel(model);
 }
 
-/** Before the verb of the last segment; empty if the path has none. */
+/**
+ * Before the verb of the last segment: `g` of `/v1/models/g:countTokens`, and of
+ * `/models/f:x/models/g:countTokens`; empty if the path has none.
+ */
 function geminiModelIn(plain: string): string {
   const colon = plain.indexOf(":", plain.lastIndexOf("/"));
   if (colon === -1 || colon === plain.length - 1) return "";

@@ -12,7 +12,7 @@
 import { readableResponseBytesMax } from "../../../shared/bounds.js";
 import { type CallPiece, namelessCall } from "./chat-pieces.js";
 import { OwnIds } from "./own-ids.js";
-import { signedMark } from "./thought-signature.js";
+import { splitSigned } from "./thought-signature.js";
 import { UntranslatableAnswer } from "./translation.js";
 
 /** A call as far as it is known. `text` is the part that the sink hasn't received. */
@@ -31,7 +31,7 @@ interface Entry {
   readonly call: Call;
   state: State;
   readonly json: WholeObject;
-  /** The id for the client, if another call has this one's. */
+  /** The id for the client, without a signature, which may still come. */
   ownId: string | null;
 }
 
@@ -95,10 +95,7 @@ export class CallSequence {
       }
       if (entry.state === "held") {
         entry.state = "begun";
-        if (call.clientId !== null) {
-          const own = this.#ids.of(call.clientId);
-          if (own !== call.clientId) [entry.ownId] = own.split(signedMark) as [string];
-        }
+        if (call.clientId !== null) entry.ownId = this.#ids.ofPlain(splitSigned(call.clientId)[0]);
         this.#sink.begin(forClient(call, entry));
       }
       if (call.text !== "") {
@@ -143,9 +140,8 @@ export class CallSequence {
 type NamedCall = Call & { name: string };
 
 function forClient(call: NamedCall, { ownId }: Pick<Entry, "ownId">): NamedCall {
-  if (ownId === null) return call;
-  const [, signature] = (call.clientId ?? "").split(signedMark);
-  return { ...call, clientId: signature === undefined ? ownId : ownId + signedMark + signature };
+  if (ownId === null || call.clientId === null) return call;
+  return { ...call, clientId: ownId + splitSigned(call.clientId)[1] };
 }
 
 function isNamed(call: Call): call is NamedCall {

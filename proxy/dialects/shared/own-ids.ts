@@ -1,9 +1,9 @@
 /**
  * The ids of an answer's calls, of which no two are the same. Some hosts number the calls of each
  * model anew, or give all of them one id; clients match results by it, and Anthropic refuses a
- * conversation in which it occurs twice.
+ * conversation in which it occurs twice. The turns of one answer share an `OwnIds`.
  */
-import { signedMark } from "./thought-signature.js";
+import { splitSigned } from "./thought-signature.js";
 
 export class OwnIds {
   /** By id, the number for its next occurrence. */
@@ -11,18 +11,22 @@ export class OwnIds {
 
   /** The id itself when it comes first, and then with a number, before the signature it carries. */
   of(id: string): string {
-    const at = id.indexOf(signedMark);
-    const plain = at === -1 ? id : id.slice(0, at);
+    const [plain, signature] = splitSigned(id);
+    return this.ofPlain(plain) + signature;
+  }
+
+  /** The same for an id without a signature. */
+  ofPlain(plain: string): string {
     let number = this.#next.get(plain);
     if (number === undefined) {
       this.#next.set(plain, 2);
-      return id;
+      return plain;
     }
     let own: string;
     do own = `${plain}_${number++}`;
     while (this.#next.has(own));
     this.#next.set(plain, number);
     this.#next.set(own, 2);
-    return `${own}${id.slice(plain.length)}`;
+    return own;
   }
 }

@@ -35,13 +35,19 @@ export interface CallIdentity {
 
 const noFields = {};
 
-/** Splits an id made by `signedId`. */
-export function readSignedId(id: string): CallIdentity {
+/** An id made by `signedId` in two: the plain id, and the mark with the signature, if it has one. */
+export function splitSigned(id: string): readonly [plain: string, signature: string] {
   const at = id.indexOf(signedMark);
-  if (at === -1) return { id, extra: noFields };
-  const signature = Buffer.from(id.slice(at + signedMark.length), "base64url").toString("utf8");
+  return at === -1 ? [id, ""] : [id.slice(0, at), id.slice(at)];
+}
+
+/** Reads an id made by `signedId`. */
+export function readSignedId(id: string): CallIdentity {
+  const [plain, signed] = splitSigned(id);
+  if (signed === "") return { id, extra: noFields };
+  const signature = Buffer.from(signed.slice(signedMark.length), "base64url").toString("utf8");
   return {
-    id: id.slice(0, at),
+    id: plain,
     extra: { extra_content: { google: { thought_signature: signature } } },
   };
 }

@@ -9,6 +9,7 @@ import { cookieOf, openGranted } from "../../auth/session/authenticate-session.j
 import { clientOf, isOverTls } from "../../auth/session/client-address.js";
 import { sessionCookie } from "../../auth/session/session-cookie.js";
 import { pageHeaders } from "../../dashboard/page-head.js";
+import type { signInTexts } from "../../dashboard/web/texts/shell-texts.js";
 import type { RequestContext } from "../../request-context.js";
 import { sentBy } from "../admin/asked-by.js";
 import { ownOrigin } from "../own-origin.js";
@@ -27,77 +28,99 @@ export async function startSignIn(context: SignInContext): Promise<void> {
   if (oidc === null) return leave(context, "off", []);
   const redirectUrl = redirectUrlOf(context);
   const secret = sessionKeeping.newToken();
-  try {
-    const url = await oidc.signInUrl(secret, redirectUrl.href);
-    const secure = redirectUrl.protocol === "https:";
-    record.end(303, "answered");
-    const cookie = `${cookieName(secure)}=${secret}; ${attributes(secure)}; Max-Age=${secondsToSignIn}`;
-    redirect(exchange, url, [cookie]);
-  } catch (error) {
+  const url = await oidc.signInUrl(secret, redirectUrl.href).catch((error: unknown) => {
     log.warn({ reason: reasonOf(error) }, "the provider of OpenID Connect can't be reached");
-    leave(context, "unavailable", []);
-  }
+    return null;
+  });
+  if (url === null) return leave(context, "unavailable", []);
+  const secure = redirectUrl.protocol === "https:";
+  const cookie = `${cookieName(secure)}=${secret}; ${attributes(secure)}; Max-Age=${secondsToSignIn}`;
+  record.end(303, "answered");
+  redirect(exchange, url, [cookie]);
 }
 
 export async function finishSignIn(context: SignInContext): Promise<void> {
   const { gateway, exchange, record } = context;
-  const { oidc, sessionKeeping, log } = gateway;
   const redirectUrl = redirectUrlOf(context);
   const secure = redirectUrl.protocol === "https:";
   // One sign-in has one answer.
   const ended = `${cookieName(secure)}=; ${attributes(secure)}; Max-Age=0`;
   const secret = secretIn(exchange.header("cookie"), cookieName(secure));
-  if (oidc === null || secret === null) return leave(context, "expired", [ended]);
+  const signedIn = await signIn(context, secret, redirectUrl);
+  if ("refused" in signedIn) {
+    if (signedIn.reason !== null) await tellOfRefusal(context, signedIn.reason);
+    return leave(context, signedIn.refused, [ended]);
+  }
+  await closeFormer(context);
+  record.note = `signed in: ${signedIn.name}`;
+  record.end(303, "answered");
+  const isTls = secure || isOverTls(exchange, gateway.sessionKeeping.trustedProxies);
+  redirect(exchange, "../", [ended, sessionCookie({ token: signedIn.token, secure: isTls })]);
+}
+
+type Refusal = keyof typeof signInTexts.refused;
+/** `reason`: for the log and the audit log; null if nobody has tried anything. */
+type Refused = { readonly refused: Refusal; readonly reason: string | null };
+
+/** The person's name, and the token of the session that their claims open. */
+async function signIn(
+  context: SignInContext,
+  secret: string | null,
+  redirectUrl: URL,
+): Promise<{ readonly name: string; readonly token: string } | Refused> {
+  const { gateway, exchange } = context;
+  const { oidc, sessionKeeping } = gateway;
+  if (oidc === null || secret === null) return { refused: "expired", reason: null };
   const { attempts, trustedProxies } = sessionKeeping;
   const client = clientOf(exchange, trustedProxies);
   const beganMonoMs = gateway.monoMs();
-  if (attempts.begin(client, beganMonoMs) !== null) return leave(context, "too-many", [ended]);
-  const refuse = async (reason: string, outcome: "failed" | "no-role"): Promise<void> => {
-    log.warn({ reason }, "a sign-in by OpenID Connect was refused");
-    const body = { reason: reason.slice(0, auditTextCharsMax) };
-    await gateway.limiter.call("sessions.failed", body, sentBy(context, "unknown"));
-    leave(context, outcome, [ended]);
-  };
+  if (attempts.begin(client, beganMonoMs) !== null) return { refused: "too-many", reason: null };
   const callback = new URL(redirectUrl);
   callback.search = exchange.query;
   const person = await oidc.finish(secret, callback).catch((error: unknown) => reasonOf(error));
-  if (typeof person === "string") return refuse(person, "failed");
+  if (typeof person === "string") return { refused: "failed", reason: person };
   // It isn't a guess.
   attempts.takeBack(client, beganMonoMs);
   const { administration, name } = person;
-  if (administration === null) return refuse(`${name} has no role`, "no-role");
+  if (administration === null) return { refused: "no-role", reason: `${name} has no role` };
   const token = sessionKeeping.newToken();
   const opening = { ...person, administration };
   const opened = await openGranted(gateway, opening, token, sentBy(context, ""));
-  if (!opened.ok) return refuse(opened.failure.message, "failed");
-  const former = cookieOf(gateway, exchange);
-  if (former !== null)
-    await gateway.limiter.call("sessions.close", {
-      session_hash: sessionKeeping.hashOf(former.token),
-    });
-  record.note = `signed in: ${name}`;
-  record.end(303, "answered");
-  const isTls = secure || isOverTls(exchange, trustedProxies);
-  redirect(exchange, "../", [ended, sessionCookie({ token, secure: isTls })]);
+  return opened.ok ? { name, token } : { refused: "failed", reason: opened.failure.message };
 }
 
-/** As the provider knows it: the setting, or the gateway's own address. */
+async function tellOfRefusal(context: SignInContext, reason: string): Promise<void> {
+  const { log, limiter } = context.gateway;
+  log.warn({ reason }, "a sign-in by OpenID Connect was refused");
+  const body = { reason: reason.slice(0, auditTextCharsMax) };
+  await limiter.call("sessions.failed", body, sentBy(context, "unknown"));
+}
+
+/** The session that the browser had before. */
+async function closeFormer({ gateway, exchange }: SignInContext): Promise<void> {
+  const former = cookieOf(gateway, exchange);
+  if (former === null) return;
+  const session_hash = gateway.sessionKeeping.hashOf(former.token);
+  await gateway.limiter.call("sessions.close", { session_hash });
+}
+
+/**
+ * As the provider knows it: the setting, or the gateway's own address. Without a valid Host there
+ * is none, and the provider refuses the stand-in, which no client has registered.
+ */
 function redirectUrlOf({ gateway, exchange }: SignInContext): URL {
   const { oidc, server } = gateway.config;
-  const origin = ownOrigin(exchange, server);
-  return new URL(
-    oidc?.redirectUrl ??
-      `${origin === "" ? "http://localhost" : origin}/dashboard/sign-in/callback`,
-  );
+  const origin = ownOrigin(exchange, server) || "http://host.invalid";
+  return new URL(oidc?.redirectUrl ?? `${origin}/dashboard/sign-in/callback`);
 }
 
 /** Back to the dashboard, which says what is wrong. */
-function leave(context: SignInContext, outcome: string, cookies: readonly string[]): void {
+function leave(context: SignInContext, refused: Refusal, cookies: readonly string[]): void {
   const { exchange, record } = context;
-  record.note = `sign-in: ${outcome}`;
+  record.note = `sign-in: ${refused}`;
   record.end(303, "refused");
   const up = exchange.path.endsWith("/callback") ? "../" : "./";
-  redirect(exchange, `${up}?sign-in=${outcome}`, cookies);
+  redirect(exchange, `${up}?sign-in=${refused}`, cookies);
 }
 
 function redirect(
@@ -121,7 +144,7 @@ function attributes(secure: boolean): string {
 /** Null if there is none, or several: another host may have set one of them. */
 function secretIn(header: string | undefined, name: string): string | null {
   const values = (header ?? "")
-    .split(";", 200)
+    .split(";")
     .map((pair) => pair.trim())
     .filter((pair) => pair.startsWith(`${name}=`))
     .map((pair) => pair.slice(name.length + 1));

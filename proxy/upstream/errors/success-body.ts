@@ -63,12 +63,17 @@ export function isSomeAnswer(value: unknown, text: string, mayHoldNothing = fals
 const looseCharsMax = heldResponseBytesMax;
 
 function isLooseJson(text: string): boolean {
-  const json = text.replace(/^(?:\ufeff|\u00ef\u00bb\u00bf)/, "").trim();
+  const json = withoutMark(text);
   if (!json.startsWith("{") || !json.endsWith("}")) return false;
   return (
     json.length > looseCharsMax ||
     isObject(parseJson(json.replace(/(?<=[:[,]\s{0,8})-?(?:NaN|Infinity)\b/g, "null")))
   );
+}
+
+/** Without the spaces around it, and without a byte order mark, also of a text read as Latin-1. */
+function withoutMark(text: string): string {
+  return text.replace(/^(?:\ufeff|\u00ef\u00bb\u00bf)/, "").trim();
 }
 
 /** An empty answer is no longer than this. */
@@ -153,7 +158,7 @@ export function describeNoAnswer(text: string): string {
   if (text.trim() === "") return "an empty body";
   if (isEmptyAnswer(text))
     return givenError.test(text) ? "an error" : "an answer that holds nothing";
-  return text.trimStart().startsWith("<")
+  return withoutMark(text).startsWith("<")
     ? "a page of HTML or XML"
     : "a body that is no JSON object";
 }

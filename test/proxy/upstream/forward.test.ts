@@ -131,6 +131,7 @@ t.test(
       ["", "an empty body"],
       [" \n", "an empty body"],
       ["<!doctype html><p>usage", "a page of HTML or XML"],
+      ["\ufeff<html>", "a page of HTML or XML"],
       ["upstream is fine", "a body that is no JSON object"],
       ['{"usage":', "a body that is no JSON object"],
       ["[]", "a body that is no JSON object"],
@@ -583,6 +584,23 @@ t.test(
       .data('{"error":null,"choices":[{}],"usage":{"total_tokens":3}}')
       .end();
     t.match(await none.finished(), { status: 200, usage: { totalTokens: 3 }, outcome: "complete" });
+  },
+);
+
+t.test(
+  "a page in an answer's place is none, however long, also with a byte order mark",
+  async (t) => {
+    const page = `<html>${"x".repeat(heldResponseBytesMax)}`;
+    for (const before of ["", " \n", "\ufeff", "\ufeff "]) {
+      const forwarding = new Forwarding().head(200, ["content-type", "text/html"]);
+      forwarding.data(Buffer.from(before + page));
+      t.equal(forwarding.aborted, true, JSON.stringify(before));
+      t.match(await forwarding.finished(), {
+        status: 502,
+        outcome: "upstream_error",
+        failed: { why: "200 with a page of HTML or XML" },
+      });
+    }
   },
 );
 

@@ -234,8 +234,14 @@ const error = { error: { message: "overloaded" } };
 t.test("what a stream is charged that ended, or that had an error", async (t) => {
   const invalid = { choices: [], usage: { prompt_tokens: -1, completion_tokens: 5 } };
   const notCharged = /^usage not charged: prompt_tokens must be/;
+  const unread = { choices: [], usage: { prompt_tokens: 0, completion_tokens: 50 } };
+  const empty = { choices: [], usage: { prompt_tokens: 0, completion_tokens: 0 } };
+  const noInput = "its usage leaves out tokens: it has no input";
+  const hasText = "its usage leaves out tokens: the answer has text";
   for (const [events, more, expected] of [
     [[delta("x".repeat(40)), usageChunk], {}, [7, 50, false, null]],
+    [[delta("x".repeat(40)), unread], {}, [100, 50, true, noInput]],
+    [[delta("x".repeat(40)), empty], {}, [100, 10, true, hasText]],
     [[delta("x".repeat(40))], {}, [100, 10, true, null]],
     [[delta("x".repeat(40)), error], {}, [100, 10, true, null]],
     [[usageChunk, delta("x".repeat(40)), error], {}, [7, 60, true, null]],

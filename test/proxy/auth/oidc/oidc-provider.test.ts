@@ -4,12 +4,16 @@ import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import t from "tap";
 import { createOidcProvider } from "../../../../proxy/auth/oidc/oidc-provider.js";
+import { discoveryPauseMs } from "../../../../proxy/bounds.js";
+import type { OidcConfig } from "../../../../shared/config/resolve/oidc.js";
 
 const keys = await generateKeyPair("RS256");
 const others = await generateKeyPair("RS256");
 const jwk = { ...(await exportJWK(keys.publicKey)), kid: "k", alg: "RS256", use: "sig" };
-const answers = { idToken: "" };
+const answers = { idToken: "", isAway: false, discoveries: 0 };
 const server = createServer((request, response) => {
+  if (request.url === "/.well-known/openid-configuration") answers.discoveries++;
+  response.statusCode = answers.isAway ? 503 : 200;
   response.setHeader("content-type", "application/json");
   const bodies: Readonly<Record<string, object>> = {
     "/.well-known/openid-configuration": {
@@ -29,18 +33,16 @@ const server = createServer((request, response) => {
 await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 t.teardown(() => server.close());
 const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-const provider = createOidcProvider(
-  {
-    issuer,
-    clientId: "sluice",
-    clientSecret: "s",
-    clientSecretFile: null,
-    redirectUrl: null,
-    scopes: ["openid"],
-    roles: [{ claim: "groups", value: "admins", role: "admin", path: "/" }],
-  },
-  Date.now,
-);
+const config: OidcConfig = {
+  issuer,
+  clientId: "sluice",
+  clientSecret: "s",
+  clientSecretFile: null,
+  redirectUrl: null,
+  scopes: ["openid"],
+  roles: [{ claim: "groups", value: "admins", role: "admin", path: "/" }],
+};
+const provider = createOidcProvider(config, Date.now);
 const redirectUrl = "https://gateway.example/dashboard/sign-in/callback";
 const secret = "s".repeat(43);
 const { searchParams } = new URL(await provider.signInUrl(secret, redirectUrl));
@@ -93,4 +95,21 @@ t.test("a token of another sign-in, issuer, client, key or time is refused", asy
   }
   await t.rejects(provider.finish("t".repeat(43), callback), "another browser's secret");
   await t.rejects(finish(right, others.privateKey), "another key");
+});
+
+t.test("a provider that is away is asked once in a few seconds, and one at a time", async (t) => {
+  const clock = { nowMs: 0 };
+  const away = createOidcProvider(config, () => clock.nowMs);
+  answers.isAway = true;
+  answers.discoveries = 0;
+  const begin = () => away.signInUrl(secret, redirectUrl);
+  await Promise.all([t.rejects(begin()), t.rejects(begin())]);
+  clock.nowMs = discoveryPauseMs - 1;
+  await t.rejects(begin());
+  t.equal(answers.discoveries, 1);
+  answers.isAway = false;
+  clock.nowMs = discoveryPauseMs;
+  await Promise.all([begin(), begin()]);
+  await begin();
+  t.equal(answers.discoveries, 2);
 });
