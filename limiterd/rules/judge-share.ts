@@ -1,8 +1,8 @@
 /**
  * Whether the shares of a cap refuse a child's request although the cap has room: others may claim
- * what is left (`shared-cap.ts`). Of 100 slots that ten children share, one that has 90 gets no more
- * while others may claim the last ten. Pure. On several hosts, each takes the use of all hosts to be
- * divided among the children as its own is: if child A has 6 of 10 requests here, it has 60 of 100.
+ * what is left (`shared-cap.ts`). Of 100 slots that ten children share, one that has 90 gets no
+ * more while others may claim the last ten. Pure. On several hosts, each takes the use of all hosts
+ * to be divided among the children as its own is: who has 6 of 10 requests here has 60 of 100.
  */
 import { type Counter, countsOf, shareOf } from "../counters/counter.js";
 import { type SharedCap, sharerName, whole } from "../counters/shared-cap.js";

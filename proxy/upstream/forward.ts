@@ -355,7 +355,7 @@ const inJson: ReadonlySet<Operation> = new Set<Operation>([
   "interactions",
   "count_content_tokens",
 ]);
-/** Whether a body begins with `<`, after a byte order mark (of UTF-8, read as Latin-1) and spaces. */
+/** Whether a body begins with `<`, after UTF-8's byte order mark (read as Latin-1) and spaces. */
 function beginsAsPage(chunk: Buffer): boolean {
   return /^(?:\u00ef\u00bb\u00bf)?\s*</.test(chunk.toString("latin1", 0, 64));
 }

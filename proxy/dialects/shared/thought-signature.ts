@@ -35,7 +35,7 @@ export interface CallIdentity {
 
 const noFields = {};
 
-/** An id made by `signedId` in two: the plain id, and the mark with the signature, if it has one. */
+/** Splits an id made by `signedId`: the plain id, and the mark with the signature, or nothing. */
 export function splitSigned(id: string): readonly [plain: string, signature: string] {
   const at = id.indexOf(signedMark);
   return at === -1 ? [id, ""] : [id.slice(0, at), id.slice(at)];
