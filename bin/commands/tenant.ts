@@ -105,7 +105,7 @@ async function readTenant(
     usage,
     rate_limits: rules?.items ?? [],
     budgets: budgets?.items ?? [],
-    keys: (await listKeys(client)).filter(isOf),
+    keys: (await listKeys(client, { user_path: path })).filter(isOf),
     refusals: refusals.filter(isOf).slice(0, eventsMax),
     failures: failures
       .sort((a, b) => (String(a["time"]) < String(b["time"]) ? 1 : -1))

@@ -6,12 +6,21 @@ import type { AdminClient } from "../session/with-daemon.js";
 /** A key as the admin API lists it, with the names of the API. */
 export type ListedKey = Readonly<Record<string, unknown>>;
 
+/** As the body of `keys.list` has them. */
+interface KeyFilter {
+  readonly user_path?: string;
+  readonly status?: string | null;
+}
+
 /** All pages of the daemon's list, newest first. */
-export async function listKeys(client: AdminClient): Promise<readonly ListedKey[]> {
+export async function listKeys(
+  client: AdminClient,
+  filter: KeyFilter = {},
+): Promise<readonly ListedKey[]> {
   const keys: ListedKey[] = [];
   let after: string | null = null;
   for (;;) {
-    const page = answered(await client.call("keys.list", { after })) as {
+    const page = answered(await client.call("keys.list", { ...filter, after })) as {
       readonly keys: readonly ListedKey[];
       readonly next: string | null;
     };

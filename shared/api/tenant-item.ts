@@ -34,7 +34,7 @@ export interface TenantItem {
   readonly nearest: TenantLimit | null;
   /** The one that is used up first, within its period; null if each lasts. */
   readonly runs_out: TenantLimit | null;
-  /** Active keys that are bound to it. */
+  /** Active keys that are bound to it or to a path below it. */
   readonly keys: number;
   /** Of the kept requests. */
   readonly refusals: number;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { allNodes, type CommandNode, treeOf } from "../../bin/completion/command-tree.js";
 import { createProgram } from "../../bin/program.js";
+import { shellTexts } from "../../proxy/dashboard/web/texts/shell-texts.js";
 import { adminKeyRoutes, adminRoutes } from "../../proxy/http/paths/admin-routes.js";
 import { root } from "../tidy/source-tree.js";
 import { sessionForTests } from "./command-session.js";
@@ -29,6 +30,18 @@ function commandOf(words: readonly string[]): CommandNode | undefined {
     .filter(({ name }) => name.split(" ").every((word, at) => words[at] === word))
     .sort((a, b) => b.name.length - a.name.length)[0];
 }
+
+const pages = Object.values(shellTexts.pages);
+
+t.test("each question has a page of the dashboard, and a number of steps to it", async (t) => {
+  for (const [, question = "", page = "", steps = ""] of rows) {
+    t.ok(
+      pages.some((name) => page.startsWith(name)),
+      `${question} ${page}`,
+    );
+    t.match(steps, /^\d(–\d)?$/, question);
+  }
+});
 
 t.test("each question has a command, with flags that it knows, and an endpoint", async (t) => {
   t.equal(rows.length, 12);

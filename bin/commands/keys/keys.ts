@@ -7,7 +7,6 @@ import {
   keyStatuses,
   looksLikeManagedKey,
 } from "../../../shared/domain/managed-key.js";
-import { isPathWithin } from "../../../shared/domain/user-path.js";
 import { confirmFirstKey } from "../../keys/confirm-first-key.js";
 import {
   asFlagProblem,
@@ -215,18 +214,10 @@ async function printKeys(session: Session, flags: KeyListFlags): Promise<void> {
     });
   if (!path.ok || problems.length > 0) throw usageFailure(problems);
   const beforeMs = seconds === null ? null : session.nowMs() - seconds * 1000;
-  const keys = (await withDaemon(session, flags, listKeys)).filter(
-    (key) =>
-      isAt(key, path.value) &&
-      (status === undefined || key["status"] === status) &&
-      (beforeMs === null || lastUsedMs(key) < beforeMs),
-  );
+  const filter = { user_path: path.value, status: status ?? null };
+  const listed = await withDaemon(session, flags, (client) => listKeys(client, filter));
+  const keys = beforeMs === null ? listed : listed.filter((key) => lastUsedMs(key) < beforeMs);
   session.terminal.out(flags.json === true ? JSON.stringify(keys) : renderKeys(keys));
-}
-
-/** With `--path /team`, keys on `/team` and below it; a key without a path is at `/` alone. */
-function isAt({ user_path: own }: ListedKey, path: string): boolean {
-  return path === "/" || (typeof own === "string" && isPathWithin(own, path));
 }
 
 /** A key that was never used counts from its issue. */

@@ -1,7 +1,7 @@
 /**
  * Sessions of the dashboard: opens one with a key, finds it by its cookie, and authenticates
- * requests with it. A session is valid on /admin and GET /v1/usage only, so no page can spend money
- * with it.
+ * requests with it. A session is valid on /admin and GET /v1/usage only, and with a role on /admin
+ * only, so no page can spend money with it.
  */
 
 import { type Administration, everything } from "../../../shared/access/admin-role.js";
@@ -68,6 +68,15 @@ export async function authenticateSession(
         "a session that a managed key or a JWT has opened does not open /admin: sign in with the master key or a key of administration",
       ),
     };
+  if (area !== "admin" && session.kind !== "admin" && administrationOf(session) !== null)
+    return {
+      ok: false,
+      failure: plainFailure(
+        403,
+        "permission_error",
+        "a session with a role opens /admin only: its usage is at GET /admin/usage",
+      ),
+    };
   const path = requestedPath(gateway.credentials, area, exchange);
   const bound = boundPath(session);
   return bound === null && path.failure !== null
@@ -83,7 +92,7 @@ export function administrationOf(session: OpenSession): Administration | null {
   return { role: session.role, path: session.userPath ?? "/" };
 }
 
-/** The path that a session's own usage is of; null if it names its path. */
+/** The path that a session is bound to; null if it names its path. */
 function boundPath(session: OpenSession): string | null {
   if (session.kind === "admin") return null;
   return session.kind === "granted" ? session.path : session.userPath;

@@ -2,9 +2,10 @@
 import { useState } from "preact/hooks";
 import type { SignedIn } from "../../../shared/api/session-status.js";
 import { hrefOf } from "./data/router.js";
+import { isOfSubtree } from "./data/session.js";
 import { type Theme, themes } from "./data/theme.js";
 import { formatDuration } from "./logic/numbers.js";
-import { isOfSubtree, type PageEntry, type PageName } from "./pages.js";
+import type { PageEntry, PageName } from "./pages.js";
 import { useApp } from "./parts/app.js";
 import { Dialog } from "./parts/dialog.js";
 import { Icon } from "./parts/icon.js";

@@ -5,6 +5,7 @@
  */
 import type { FunctionComponent } from "preact";
 import type { SignedIn } from "../../../shared/api/session-status.js";
+import { isOfSubtree } from "./data/session.js";
 import type { IconName } from "./parts/icon.js";
 import type { shellTexts } from "./texts/shell-texts.js";
 
@@ -153,11 +154,6 @@ const ofWholeGateway: ReadonlySet<PageName> = new Set<PageName>([
   "providers",
   "system",
 ]);
-
-/** Whether it is the holder of a role for a subtree. */
-export function isOfSubtree(who: SignedIn | null | undefined): boolean {
-  return who?.kind === "admin" && who.path !== "/";
-}
 
 /** The pages that a reader has. */
 export function pagesFor(who: SignedIn): readonly PageEntry[] {

@@ -2,9 +2,10 @@
 import type { FunctionComponent } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { hrefOf } from "./data/router.js";
+import { isOfSubtree } from "./data/session.js";
 import { Navigation, PhoneBar } from "./navigation.js";
 import { SignInPage } from "./pages/sign-in/sign-in-page.js";
-import { isOfSubtree, type PageEntry, pagesFor } from "./pages.js";
+import { type PageEntry, pagesFor } from "./pages.js";
 import { useApp } from "./parts/app.js";
 import { Icon } from "./parts/icon.js";
 import { Empty, PageHead } from "./parts/page.js";

@@ -87,7 +87,7 @@ export const serverSettings = {
     defaultValue: null,
     example: '"${SLUICE_MASTER_KEY}"',
     meaning:
-      "The key that opens everything. A gateway without it, JWT issuers and managed keys is open.",
+      "The key that opens everything. Without any authentication a gateway is open (docs/authentication.md).",
   }),
   masterKeyFile: setting<string | null>({
     path: "server.master_key_file",

@@ -15,11 +15,11 @@ t.test("signing in", { skip: noBrowser }, async (t) => {
   const gateway = await startSeededGateway(t, masterKey);
   const browser = await launchBrowser(t);
   const asAdmin = { authorization: `Bearer ${masterKey}` };
-  const issue = async (): Promise<IssuedKey> => {
+  const issue = async (role: object = {}): Promise<IssuedKey> => {
     const answer = await fetch(`${gateway.url}/admin/auth-keys`, {
       method: "POST",
       headers: asAdmin,
-      body: JSON.stringify({ name: "reader", user_path: "/readers" }),
+      body: JSON.stringify({ name: "reader", user_path: "/readers", ...role }),
     });
     return (await answer.json()) as IssuedKey;
   };
@@ -63,6 +63,23 @@ t.test("signing in", { skip: noBrowser }, async (t) => {
     });
     t.equal(gone.status, 204);
     await page.getByText("Your session has ended").waitFor({ timeout: 15_000 });
+    t.same(watched.problems, []);
+  });
+
+  t.test("a role for a subtree opens pages that ask for nothing it may not read", async (t) => {
+    const { value } = await issue({ role: "viewer" });
+    const watched = await openGateway(browser, gateway.url, { key: value });
+    const { page } = watched;
+    const refused: string[] = [];
+    page.on("response", (response) => {
+      if (response.status() === 403) refused.push(response.url());
+    });
+    for (const name of ["Limits", "Budgets", "Tenants", "Requests", "Keys", "Audit"]) {
+      await openDashboard(watched, gateway.url, name.toLowerCase());
+      await page.getByRole("heading", { level: 1, name }).waitFor();
+      await page.waitForLoadState("networkidle");
+    }
+    t.same(refused, []);
     t.same(watched.problems, []);
   });
 });

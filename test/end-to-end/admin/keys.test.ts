@@ -554,6 +554,15 @@ t.test(
       JSON.parse((await cli(site, "keys", "list", "--json")).stdout),
       exactly([{ id: "key_2" }, { id: "key_1" }]),
     );
+    for (const filter of [
+      ["--path", "/team/cli"],
+      ["--status", "active"],
+    ])
+      t.match(
+        JSON.parse((await cli(site, "keys", "list", ...filter, "--json")).stdout),
+        exactly([{ id: "key_1" }]),
+        filter.join(" "),
+      );
     await t.rejects(cli(site, "keys", "deactivate", "key_9"), { code: 3 });
     await proxy.kill("SIGTERM");
     await daemon.kill("SIGTERM");

@@ -500,7 +500,7 @@ t.test(
     t.equal(limits.status, 200);
     t.notMatch(limits.text, /team2/);
     t.equal((await get("/admin/rate-limits?user_path=/team2")).status, 403);
-    for (const path of ["/admin/status", "/admin/config", "/admin/live"])
+    for (const path of ["/admin/status", "/admin/config", "/admin/live", "/v1/usage"])
       t.equal((await get(path)).status, 403, path);
     t.same(await get("/health"), { status: 200, text: '{"status":"ok"}', body: { status: "ok" } });
     const put = await fetch(`${url}/admin/rate-limits`, {

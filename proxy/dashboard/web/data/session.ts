@@ -66,3 +66,13 @@ export class SessionHolder {
     this.#hasEnded.value = true;
   }
 }
+
+/** Whether it is the holder of a role for a subtree. */
+export function isOfSubtree(who: SignedIn | null | undefined): boolean {
+  return rootOf(who) !== "/";
+}
+
+/** The path that a reader sees, with everything below it. */
+export function rootOf(who: SignedIn | null | undefined): string {
+  return who?.kind === "admin" ? who.path : "/";
+}

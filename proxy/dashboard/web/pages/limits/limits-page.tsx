@@ -1,6 +1,7 @@
 /** Rules with what is used of them, one tab for each scope; the place to make and change them. */
 import { useState } from "preact/hooks";
 import { hrefOf } from "../../data/router.js";
+import { isOfSubtree } from "../../data/session.js";
 import { limitQuery } from "../../logic/list-page.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
@@ -18,7 +19,8 @@ const scopes = ["user_path", "provider", "model"] as const;
 type RuleScope = (typeof scopes)[number];
 
 export function LimitsPage() {
-  const { router } = useApp();
+  const { router, session } = useApp();
+  const who = session.session.value;
   const { query } = router.place.value;
   const scope: RuleScope = scopes.find((each) => each === query.get("scope")) ?? "user_path";
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
@@ -74,7 +76,7 @@ export function LimitsPage() {
             }
           </WhenReady>
         </Card>
-        <Queues />
+        {!isOfSubtree(who) && <Queues />}
       </div>
       {dialog !== null && (
         <LimitsDialog

@@ -30,7 +30,7 @@ const everyMs = 10_000;
 interface TenantRow extends TenantItem {
   readonly depth: number;
   readonly isOpen: boolean;
-  /** How many rows below it aren't shown. */
+  /** Whether there are rows below it that aren't shown. */
   readonly hasMore: boolean;
 }
 

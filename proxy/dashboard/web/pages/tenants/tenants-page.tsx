@@ -7,6 +7,7 @@ import { tenantSorts } from "../../../../../shared/api/tenant-item.js";
 import type { UsageSummary } from "../../../../../shared/api/usage-report.js";
 import { isPathWithin } from "../../../../../shared/domain/user-path.js";
 import { base, hrefOf } from "../../data/router.js";
+import { rootOf } from "../../data/session.js";
 import { closestLimits } from "../../logic/closest-limits.js";
 import { itemKey } from "../../logic/list-page.js";
 import { formatCount, formatMoment, formatMoney, formatShort } from "../../logic/numbers.js";
@@ -73,12 +74,14 @@ const sortOptions = tenantSorts.map(
 );
 
 function Tenants() {
-  const { query } = useApp().router.place.value;
-  const under = query.get("under") ?? "/";
+  const { router, session } = useApp();
+  const { query } = router.place.value;
+  const root = rootOf(session.session.value);
+  const under = query.get("under") ?? root;
   return (
     <>
       <PageHead title={shellTexts.pages.tenants}>
-        {under === "/" ? texts.about : <a href={`${base}${place}`}>{texts.all}</a>}
+        {under === root ? texts.about : <a href={`${base}${place}`}>{texts.all}</a>}
       </PageHead>
       <div class="stack">
         <div class="filters">
