@@ -301,7 +301,7 @@ export const largeBodyBytes = 64 * 1024;
 export const auditedPerChangeMax = 1_000;
 /** The audit log in the store: beyond it, the oldest entries are removed. */
 export const auditBytesMax = 256 * 1024 * 1024;
-/** A kept result of `sluice reconcile`: an admin body, which fits into a frame. */
+/** A kept result of `sluice reconcile`: an admin body has at most 16 KiB, spaces included. */
 export const reconciliationBytesMax = 15 * 1024;
 /** Kept results; the oldest are removed. A year of nights with two providers. */
 export const reconciliationsMax = 750;

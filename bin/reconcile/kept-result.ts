@@ -11,9 +11,9 @@ import { absolute, exactUsd, type Pico } from "./amount.js";
 import type { Cell, Reconciliation } from "./reconcile.js";
 import { amountsJson, countRows, type ReportHead, sumsJson } from "./report.js";
 
-/** Texts from a bill. */
+/** Texts from a bill: a model, a tier or a line's title is readable within it. */
 const textCharsMax = 200;
-/** What lists are cut to, in turn, until all of them fit. */
+/** What lists are cut to, in turn, until all fit: about half each time. At 200, few are cut. */
 const entriesMax = [200, 100, 50, 25, 10, 5, 2] as const;
 
 export function keptResult(head: ReportHead, result: Reconciliation): KeptReconciliation {
@@ -30,7 +30,8 @@ export function keptResult(head: ReportHead, result: Reconciliation): KeptReconc
     billed_usd: exactUsd(amount),
   }));
   const withAtMost = (most: number): KeptReconciliation => {
-    const left = [models, quantities, lines, head.prices].some((list) => list.length > most);
+    const lists = [models, quantities, lines, head.prices, head.notes];
+    const isCut = lists.some((list) => list.length > most);
     return {
       provider: head.provider,
       source: head.source,
@@ -44,7 +45,7 @@ export function keptResult(head: ReportHead, result: Reconciliation): KeptReconc
       prices: head.prices.slice(0, most),
       notes: [
         ...head.notes.slice(0, most).map(shortened),
-        ...(left ? [`of each list at most ${most} entries are kept: the report has all`] : []),
+        ...(isCut ? [`of each list at most ${most} entries are kept: the report has all`] : []),
       ],
     };
   };

@@ -9,20 +9,12 @@
  */
 import type { AuditEntry, AuditPage } from "../../shared/api/audit-entry.js";
 import { auditBytesMax, auditedPerChangeMax } from "../../shared/bounds.js";
-import {
-  asQuery,
-  bad,
-  type Checked,
-  good,
-  isAbsent,
-  isCount,
-  parseJson,
-} from "../../shared/checked.js";
+import { asQuery, bad, type Checked, good, isAbsent, parseJson } from "../../shared/checked.js";
 import { isPathWithin } from "../../shared/domain/user-path.js";
 import { append } from "../../shared/long-lists.js";
 import { dayMs, formatMillis, isMoment } from "../../shared/time.js";
 import type { AskedBy } from "../../shared/wire/message-to-daemon.js";
-import { parseLimit, parseMoment, parsePathFilter } from "../lists/list-query.js";
+import { parseLimit, parseMoment, parsePathFilter, parsePosition } from "../lists/list-query.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 import type { Contributor } from "../store/writer.js";
 
@@ -201,9 +193,8 @@ export function parseAuditQuery(body: unknown): Checked<AuditQuery> {
   if (!size.ok) return size;
   const path = parsePathFilter(fields.value["user_path"]);
   if (!path.ok) return path;
-  const position = isAbsent(after) ? null : Number(after);
-  if (position !== null && !isCount(position))
-    return bad("after must be the next of the previous page", "after");
+  const position = parsePosition(after);
+  if (!position.ok) return position;
   const texts = new Map<"who" | "subject" | "operation", string>();
   for (const field of ["who", "subject", "operation"] as const) {
     const text = fields.value[field];
@@ -215,7 +206,7 @@ export function parseAuditQuery(body: unknown): Checked<AuditQuery> {
   return good({
     fromMs: from.value ?? 0,
     beforeMs: to.value,
-    after: position,
+    after: position.value,
     limit: size.value,
     texts,
     userPath: path.value,

@@ -96,6 +96,14 @@ export function parseLimit(limit: unknown): Checked<number> {
     : bad(`limit must be an integer from 1 to ${itemsPerPage}, not ${show(limit)}`, "limit");
 }
 
+/** A numeric key, from which the next page goes back in time; null for the first page. */
+export function parsePosition(after: unknown): Checked<number | null> {
+  const position = isAbsent(after) ? null : Number(after);
+  return position === null || isCount(position)
+    ? good(position)
+    : bad("after must be the next of the previous page", "after");
+}
+
 /** A moment such as 2026-02-01T12:00:00Z; null if it isn't given. */
 export function parseMoment(value: unknown, field: string): Checked<number | null> {
   if (isAbsent(value)) return good(null);

@@ -11,24 +11,18 @@ import {
   type ReconciliationPage,
 } from "../../shared/api/reconciliation-item.js";
 import { reconciliationsMax } from "../../shared/bounds.js";
-import {
-  asQuery,
-  bad,
-  type Checked,
-  good,
-  isAbsent,
-  isCount,
-  parseJson,
-} from "../../shared/checked.js";
+import { asQuery, bad, type Checked, good, isAbsent, parseJson } from "../../shared/checked.js";
 import { formatMillis, isMoment } from "../../shared/time.js";
 import type { Audited } from "../audit/audit-log.js";
-import { parseLimit } from "../lists/list-query.js";
+import { parseLimit, parsePosition } from "../lists/list-query.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 
 const table = "reconciliations";
 const lastKey = Number.MAX_SAFE_INTEGER;
+/** Results that a page examines: about two milliseconds, since each may have 15 KiB. */
+const examinedMax = 10;
 
-/** The changes that keep a result, and remove the oldest beyond the bound. `key`: above all. */
+/** The changes that keep a result, and remove the oldest. `key`: after those of all others. */
 export function keepReconciliation(
   store: Store,
   result: Reconciliation,
@@ -65,36 +59,33 @@ export function parseReconciliationQuery(body: unknown): Checked<ReconciliationQ
   if (!size.ok) return size;
   if (!isAbsent(provider) && typeof provider !== "string")
     return bad("provider must be the name of a provider", "provider");
-  const position = isAbsent(after) ? null : Number(after);
-  if (position !== null && !isCount(position))
-    return bad("after must be the next of the previous page", "after");
+  const position = parsePosition(after);
+  if (!position.ok) return position;
   return good({
     provider: isAbsent(provider) || provider === "" ? null : provider,
-    after: position,
+    after: position.value,
     limit: size.value,
   });
 }
 
-/** A page of results, newest first. */
+/** A page of results, newest first; it may be short, and even empty, before the last. */
 export function listReconciliations(
   store: Store,
   { provider, after, limit }: ReconciliationQuery,
   nowMs: number,
 ): ReconciliationPage {
-  const range = { from: 0, before: after ?? lastKey, limit: reconciliationsMax };
+  const range = { from: 0, before: after ?? lastKey, limit: examinedMax + 1 };
+  const keys = store.lastKeys(table, range);
   const reconciliations: ReconciliationItem[] = [];
-  let next: string | null = null;
-  for (const key of store.lastKeys(table, range)) {
+  let examined = 0;
+  while (examined < Math.min(keys.length, examinedMax) && reconciliations.length < limit) {
+    const key = keys[examined++]!;
     const value = store.get(table, key);
     if (value === undefined) continue;
     const item = itemOf(key, value) ?? throwMalformed(store, table, key);
-    if (provider !== null && item.provider !== provider) continue;
-    if (reconciliations.length === limit) {
-      next = reconciliations.at(-1)!.id;
-      break;
-    }
-    reconciliations.push(item);
+    if (provider === null || item.provider === provider) reconciliations.push(item);
   }
+  const next = examined < keys.length ? String(keys[examined - 1]) : null;
   return { reconciliations, server_time: formatMillis(nowMs), next };
 }
 

@@ -153,6 +153,9 @@ async function measureUrl(url: string, processes: Processes): Promise<GatewayRes
   const [unit] = caps;
   if (unit === undefined || caps.length > 1 || streams.length > 1)
     throw new Error("with --url, --caps and --streams must have one value each");
+  await fetch(url, { signal: AbortSignal.timeout(5_000) }).catch((error: Error) => {
+    throw new Error(`nothing answers at ${url}`, { cause: error.cause ?? error });
+  });
   const provider = await processes.node(file("./provider.js"), [`${providerPort}`]);
   const cap = capFor(unit, requests);
   say(

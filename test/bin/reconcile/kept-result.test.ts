@@ -58,4 +58,13 @@ t.test("a large result is cut until it fits, and says so", async (t) => {
   t.ok(JSON.stringify(kept).length > reconciliationBytesMax / 4, "not more than needed");
   t.match(kept.notes.join(), /^of each list at most \d+ entries are kept: the report has all$/);
   t.equal(kept.billed_usd, "500", "the totals are of all");
+  const noted = keptResult(
+    { ...head, prices: [], notes: many },
+    reconcile([], { rows: [], separates: everyKind, decimals: 6 }),
+  );
+  t.match(
+    noted.notes.at(-1),
+    /^of each list at most \d+ entries/,
+    "notes, too, aren't cut without a word",
+  );
 });

@@ -41,6 +41,8 @@ t.test("the newest results are kept, and listed newest first, by provider and pa
   t.match(listed(store, { limit: 1, after: first.next }), {
     reconciliations: exactly([{ id: String(newest - 2), time: "1970-01-01T00:00:00.750Z" }]),
   });
+  const turn = { reconciliations: exactly([]), next: String(newest - 9) };
+  t.match(listed(store, { provider: "nobody" }), turn, "a turn examines ten");
   const ids: string[] = [];
   for (let after: string | null = null; ; ) {
     const page = listed(store, { provider: "anthropic", after });

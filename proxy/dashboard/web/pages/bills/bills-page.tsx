@@ -16,8 +16,8 @@ import { billsTexts as texts } from "../../texts/bills-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
 import { BillView } from "./bill-view.js";
 
-/** New results come once a day. */
-const everyMs = 60_000;
+/** New results come once a day, and a page of them may have a megabyte. */
+const everyMs = 10 * 60_000;
 
 export function BillsPage() {
   const { query } = useApp().router.place.value;
