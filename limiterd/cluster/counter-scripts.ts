@@ -1,6 +1,7 @@
 /**
  * The engine's Lua scripts for a counter: `sync` replaces one host's row and grants units and
- * slots, `read` adds up the rows. Both use the engine's clock for all rows.
+ * slots, `read` adds up the rows, tokens and slots in use without those of the asking host, which
+ * knows its own better. Both use the engine's clock for all rows.
  * `test/support/cluster/counter-twin.ts` implements them in TypeScript, and tests compare the two.
  *
  * A counter is one hash: `g` is its generation, `b` its creation time, `s` the time until which
@@ -114,6 +115,8 @@ if counter.g and tonumber(ARGV[2]) > counter.g then
     each.current, each.previous, each.tokens, each.tokensBefore = 0, 0, 0, 0
   end
 end
+local own = counter.rows[ARGV[3]]
+if own then own.tokens, own.tokensBefore, own.slots = 0, 0, 0 end
 local all = sums(counter.rows, window)
 return { now, window, all.requests, all.requestsBefore, all.tokens, all.tokensBefore, all.slots }
 `;

@@ -72,7 +72,7 @@ export function createEngineLimits(
         counters,
         async (counter) => {
           const key = counterKey(clusterName, counter);
-          const words = [counter.periodMs, counter.generation];
+          const words = [counter.periodMs, counter.generation, hostId];
           const answered = await connection.call(readScript, [key], words);
           return totalsOf(counts(answered, 7), counter.periodMs, answered);
         },

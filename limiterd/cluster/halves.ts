@@ -10,6 +10,8 @@ export interface Halves {
   readonly previous: number;
 }
 
+export const noHalves: Halves = { window: 0, current: 0, previous: 0 };
+
 /** Counts stop at 2^53 − 1, which is above every cap. */
 export function addCount(a: number, b: number): number {
   return Math.min(a + b, Number.MAX_SAFE_INTEGER);

@@ -123,6 +123,9 @@ export interface CounterRead extends CounterName {
 export interface SharedLimits {
   /** One reply to each, in order. Questions of one call have different counters. */
   sync(questions: readonly SyncQuestion[]): Promise<readonly SyncReply[]>;
-  /** `nowMs` is 0 where the engine hasn't answered. */
+  /**
+   * The tokens and slots in use are those of the other hosts. `nowMs` is 0 where the engine hasn't
+   * answered.
+   */
   read(counters: readonly CounterRead[]): Promise<readonly CounterTotals[]>;
 }

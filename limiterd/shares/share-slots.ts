@@ -44,10 +44,10 @@ export class ShareSlots {
   }
 
   /**
-   * Notes the slots of all hosts. While the engine settles, they don't fall below the known ones
-   * from before it lost its data.
+   * Notes the slots of the other hosts. While the engine settles, they don't fall below the known
+   * ones from before it lost its data.
    */
-  seen(total: number, settling: boolean): void {
-    this.#others = Math.max(settling ? this.#others : 0, total - this.#granted);
+  seen(others: number, settling: boolean): void {
+    this.#others = Math.max(settling ? this.#others : 0, others);
   }
 }

@@ -6,15 +6,13 @@
  * cap: of two hosts that claim at the same time, at least one sees the claim of the other. From
  * the moment when a host sends a lower claim, it uses no more than that.
  */
-import { addCount, type Halves, rollHalves } from "../cluster/halves.js";
+import { addCount, type Halves, noHalves, rollHalves } from "../cluster/halves.js";
 import type { CounterTotals } from "../cluster/shared-limits.js";
 import type { Rule } from "../counters/counter.js";
 import { slidingTokens, type Window } from "../counters/window.js";
 import { isHard } from "../rules/hard-limits.js";
 import { Advance } from "./advance.js";
 import { CapDistance } from "./cap-distance.js";
-
-const none: Halves = { window: 0, current: 0, previous: 0 };
 
 /** The moment of a report, and what bounds the advance. */
 interface ClaimTime {
@@ -32,9 +30,7 @@ export class ShareTokens {
   readonly #rule: TokenRule;
   readonly #child: string;
   /** What other hosts have charged. */
-  #others: Halves = none;
-  /** The tokens of this host that the engine counts. */
-  #reported: Halves = none;
+  #others: Halves = noHalves;
   /** Tokens charged since the last report to the engine, and how many may stay unreported. */
   #unsent = 0;
   #waitingMax = 0;
@@ -44,7 +40,7 @@ export class ShareTokens {
   #cap = Number.POSITIVE_INFINITY;
   readonly #distance: CapDistance;
   /** This host's claim to a hard cap, as confirmed by the engine. */
-  #claimed: Halves = none;
+  #claimed: Halves = noHalves;
   readonly #advance = new Advance();
   /** What was held at the last report. */
   #reportedHeld = 0;
@@ -91,7 +87,7 @@ export class ShareTokens {
     this.#unsent = 0;
     const used = this.#halvesOf(own);
     if (!isHard(this.#rule)) {
-      this.#claimed = none;
+      this.#claimed = noHalves;
       this.#advance.clear();
       this.#reportedHeld = 0;
       return used;
@@ -141,11 +137,14 @@ export class ShareTokens {
     this.#advance.want(amount);
   }
 
-  /** Notes an answer, which confirms the claim. Call after `seen`. */
-  confirmed({ nowMs }: CounterTotals, cap: number, settling: boolean): void {
+  /** Notes an answer, which confirms the reported claim. Call after `seen`. */
+  confirmed(
+    reported: Halves,
+    { nowMs, cap, settling }: { nowMs: number; cap: number; settling: boolean },
+  ): void {
     if (!isHard(this.#rule)) return;
     this.#available = cap - this.#estimate(this.#others, nowMs);
-    if (!settling) this.#claimed = this.#reported;
+    if (!settling) this.#claimed = reported;
   }
 
   #estimate(halves: Halves, nowMs: number): number {
@@ -159,11 +158,6 @@ export class ShareTokens {
       currentTokens: current,
     };
     return slidingTokens(counts, periodMs, nowMs);
-  }
-
-  /** Notes that the engine has received this report. */
-  reported(halves: Halves): void {
-    this.#reported = halves;
   }
 
   /**
@@ -189,12 +183,12 @@ export class ShareTokens {
   }
 
   /**
-   * Notes the tokens of all hosts. While the engine settles, those of others don't fall below the
-   * known ones from before it lost its data.
+   * Notes the tokens of all hosts, of which `own` are this host's. While the engine settles, those
+   * of others don't fall below the known ones from before it lost its data.
    */
-  seen({ window, totals }: CounterTotals, settling: boolean): void {
-    const reported = rollHalves(this.#reported, window);
-    const known = settling ? rollHalves(this.#others, window) : none;
+  seen({ window, totals }: CounterTotals, own: Halves, settling: boolean): void {
+    const reported = rollHalves(own, window);
+    const known = settling ? rollHalves(this.#others, window) : noHalves;
     this.#others = {
       window,
       current: Math.max(known.current, totals.tokens - reported.current),
@@ -223,10 +217,9 @@ export class ShareTokens {
   }
 
   clear(): void {
-    this.#others = none;
-    this.#reported = none;
+    this.#others = noHalves;
     this.#waitingMax = 0;
-    this.#claimed = none;
+    this.#claimed = noHalves;
     this.#advance.clear();
     this.#available = null;
     this.#distance.clear();
@@ -235,7 +228,7 @@ export class ShareTokens {
   /** The tokens of a window, by this host's clock. */
   #halvesOf(own: Window): Halves {
     const { periodMs } = this.#rule;
-    if (periodMs === 0) return none;
+    if (periodMs === 0) return noHalves;
     return {
       window: Math.floor(own.startMs / periodMs),
       current: own.currentTokens,

@@ -14,6 +14,7 @@ import {
   renewMs,
   tokensFreshMs,
 } from "../bounds.js";
+import { noHalves } from "../cluster/halves.js";
 import type { CounterTotals, SyncQuestion, SyncReply } from "../cluster/shared-limits.js";
 import { capsAt, type Rule } from "../counters/counter.js";
 import {
@@ -409,12 +410,12 @@ export class Share implements CounterShare {
     const settling = this.#settlingMs > 0;
     this.units.synced(question, reply, { ...exchange, lsn: this.#turn.lsn, settling });
     this.units.aim(this.#ahead, this.demand.isFew);
-    this.tokens.reported(question.tokens);
-    this.tokens.seen(reply, settling);
-    this.tokens.confirmed(reply, this.#caps.maxTokens ?? never, settling);
+    this.tokens.seen(reply, question.tokens, settling);
+    const cap = this.#caps.maxTokens ?? never;
+    this.tokens.confirmed(question.tokens, { nowMs: reply.nowMs, cap, settling });
     this.tokens.letWait(reply, this.#turn.hosts, settling);
     this.slots.granted(question.slots.inUse, slotsGranted, exchange.sentMonoMs);
-    this.slots.seen(reply.totals.slots, settling);
+    this.slots.seen(reply.totals.slots - question.slots.inUse - slotsGranted, settling);
     // Other hosts have used much meanwhile and may need the units held here: give them back soon.
     if (
       this.demand.isMuch(
@@ -427,12 +428,12 @@ export class Share implements CounterShare {
     return true;
   }
 
-  /** Notes the counts of all hosts from an answer that was only for display. */
+  /** Notes the counts from an answer that was only for display (`SharedLimits.read`). */
   seen(totals: CounterTotals, exchange: Exchange): void {
     if (this.#asked !== null) return;
     const settling = this.#settlingMs > 0;
     this.units.seen(totals, { ...exchange, lsn: this.#turn.lsn, settling });
-    this.tokens.seen(totals, settling);
+    this.tokens.seen(totals, noHalves, settling);
     this.slots.seen(totals.totals.slots, settling);
   }
 

@@ -69,7 +69,11 @@ const passes = fc.record({
   ),
 });
 const wiped = fc.record({ kind: fc.constant("wipe" as const) });
-const read = fc.record({ kind: fc.constant("read" as const), generation: fc.nat(2) });
+const read = fc.record({
+  kind: fc.constant("read" as const),
+  host: fc.constantFrom("a", "b", "x"),
+  generation: fc.nat(2),
+});
 const steps = fc.array(
   fc.oneof(
     { weight: 8, arbitrary: asked },
@@ -116,12 +120,16 @@ t.test("the scripts and their twin give the same replies", { skip }, async (t) =
           const { nowMs, window, totals } = (
             await createEngineLimits(connection, {
               clusterName: "c",
-              hostId: "x",
+              hostId: step.host,
               start: 1,
               onRefused,
             }).read([{ ...name, generation: step.generation }])
           )[0]!;
-          const asTwin = twin.read({ ...name, generation: step.generation }, clock.nowMs);
+          const asTwin = twin.read(
+            { ...name, generation: step.generation },
+            clock.nowMs,
+            step.host,
+          );
           deepStrictEqual({ nowMs, window, totals }, asTwin);
           continue;
         }

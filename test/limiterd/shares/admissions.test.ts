@@ -4,7 +4,7 @@ import { settleMs } from "../../../limiterd/bounds.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
 import { exactly } from "../../support/patterns/exactly.js";
-import { ask as admin, pathRule, settleOf, target } from "../in-memory-daemon.js";
+import { ask as admin, executed, pathRule, settleOf, target } from "../in-memory-daemon.js";
 import { type Host, type Hosts, startHosts } from "./hosts.js";
 
 /** Asks, and returns the answer once it is there; null: it isn't. */
@@ -397,6 +397,61 @@ t.test("a list shows a reset immediately, also of a counter that no host asks ab
     const { rate_limits: items } = (await asked) as { rate_limits: { requests_used: number }[] };
     t.equal(items[0]!.requests_used, 0);
   }
+});
+
+/** The figures of each rule in a host's lists, and whether an explanation admits. */
+async function listed(hosts: Hosts, { daemon }: Host, userPath: string) {
+  const asked = [
+    admin(daemon, "rate-limits.list", {}),
+    admin(daemon, "usage.status", {
+      ...{ user_path: userPath, start_date: "2026-01-01", end_date: "2026-01-01" },
+    }),
+    admin(daemon, "explain", { user_path: userPath, targets: [{ provider: "p", model: "m" }] }),
+  ];
+  await hosts.pass(1);
+  const [rules, status, explained] = (await Promise.all(asked)) as [object, object, object];
+  const { admitted } = (explained as { verdict: { admitted: boolean } }).verdict;
+  const names = ["period_seconds", "requests_used", "tokens_used", "cost_used", "in_flight"];
+  const lists = [rules, status, explained] as { rate_limits?: object[]; rules?: object[] }[];
+  const figures = lists.map(({ rate_limits, rules }) =>
+    (rate_limits ?? rules ?? []).map((item) =>
+      Object.fromEntries(Object.entries(item).filter(([name]) => names.includes(name))),
+    ),
+  );
+  return { admitted, figures };
+}
+
+t.test("each host's lists show what all have used, and admit as without a list", async (t) => {
+  const cap = { requests: 100, tokens: 1000 };
+  const of = { ...pathRule("/a", 600, {}), maxRequests: null, maxTokens: null };
+  const hosts = startHosts([
+    pathRule("/a", 600, cap),
+    pathRule("/a", 0, { requests: 5 }),
+    { ...of, periodSeconds: 700, maxTokens: 1000, hold: "hard" },
+    { ...of, periodSeconds: 800, measureCaps: { cost: 1 } },
+    { ...pathRule("/a", 900, cap), perChild: true },
+  ]);
+  const [one, two] = hosts.all as [Host, Host];
+  const asked = { userPath: "/a/b" };
+  const answer = await ask(hosts, one, 1, asked);
+  const lease = { ...leaseOf(answer, one), userPath: "/a/b" };
+  const record = executed({ totalCost: 600_000_000_000 });
+  one.proxy.send({ ...settleOf(lease, 1, 600), record });
+  for (const ms of [1000, 9000, 60_000]) {
+    await hosts.pass(ms);
+    const own = await listed(hosts, one, "/a/b");
+    t.same(own, await listed(hosts, two, "/a/b"), `after ${ms} ms`);
+    const used = { requests_used: 1, tokens_used: 600 };
+    const list = [
+      { period_seconds: 0, in_flight: 0 },
+      { period_seconds: 600, ...used },
+      { period_seconds: 700, ...used },
+      { period_seconds: 800, ...used, cost_used: 0.6 },
+      { period_seconds: 900, ...used },
+    ];
+    t.match(own, exactly({ admitted: true, figures: [list.slice(0, 4), list, list] }));
+  }
+  t.equal((await ask(hosts, one, 2, asked))?.kind, "admitted");
 });
 
 t.test("requests of two hosts wait for one cap, and get it without one too many", async (t) => {

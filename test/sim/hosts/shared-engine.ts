@@ -90,7 +90,8 @@ export class SharedEngine {
             return reply;
           }),
         ),
-      read: (names) => travel(() => names.map((each) => this.twin.read(each, this.nowMs))),
+      read: (names) =>
+        travel(() => names.map((each) => this.twin.read(each, this.nowMs, asker.hostId))),
     };
   }
 }

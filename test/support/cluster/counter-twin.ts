@@ -3,7 +3,7 @@
  * share counters through, and what the scripts are compared with.
  */
 import { leftSlotsMs, settleMs, slotsValidMs } from "../../../limiterd/bounds.js";
-import { addCount, type Halves, rollHalves } from "../../../limiterd/cluster/halves.js";
+import { addCount, type Halves, noHalves, rollHalves } from "../../../limiterd/cluster/halves.js";
 import type {
   CounterName,
   CounterRead,
@@ -45,14 +45,13 @@ export interface Asker {
 
 export interface CounterTwin {
   sync(asker: Asker, question: SyncQuestion, nowMs: number): SyncReply;
-  read(counter: CounterRead, nowMs: number): CounterTotals;
+  /** `hostId`: the asking host. Without it, the tokens and slots are those of all hosts. */
+  read(counter: CounterRead, nowMs: number, hostId?: string): CounterTotals;
   /** As FLUSHALL does. */
   wipe(): void;
   /** What it holds, to be put back later: as a server that takes over from an older copy. */
   copy(): () => void;
 }
-
-const none: Halves = { window: 0, current: 0, previous: 0 };
 
 export function createCounterTwin(): CounterTwin {
   const counters = new Map<string, Counter>();
@@ -79,9 +78,9 @@ export function createCounterTwin(): CounterTwin {
       counters.set(`${question.ruleId}\n${question.child}`, counter);
       return syncCounter(counter, asker, question, nowMs);
     },
-    read(name, nowMs) {
+    read(name, nowMs, hostId) {
       const counter = live(name, nowMs);
-      const all = totalsOf(counter, name.periodMs, nowMs);
+      const all = totalsOf(counter, name.periodMs, nowMs, hostId);
       if (counter === undefined || name.generation <= counter.generation) return all;
       const { slots } = all.totals;
       const none = { requests: 0, requestsBefore: 0, tokens: 0, tokensBefore: 0 };
@@ -108,7 +107,7 @@ export function createTwinLimits(
 ): SharedLimits {
   return {
     sync: async (questions) => questions.map((question) => twin.sync(asker, question, nowMs())),
-    read: async (names) => names.map((name) => twin.read(name, nowMs())),
+    read: async (names) => names.map((name) => twin.read(name, nowMs(), asker.hostId)),
   };
 }
 
@@ -198,7 +197,7 @@ function restate(before: Row | undefined, { start, question, nowMs }: Asked): Ro
   const { units, periodMs } = question;
   const window = windowAt(periodMs, nowMs);
   const again = before !== undefined && start > before.start;
-  const kept = rollHalves((again ? before.units : before?.frozen) ?? none, window);
+  const kept = rollHalves((again ? before.units : before?.frozen) ?? noHalves, window);
   const reported = rollHalves(
     { window: units.window, current: units.frozen, previous: units.frozenBefore },
     window,
@@ -259,17 +258,23 @@ function windowAt(periodMs: number, nowMs: number): number {
   return periodMs === 0 ? 0 : Math.floor(nowMs / periodMs);
 }
 
-function totalsOf(counter: Counter | undefined, periodMs: number, nowMs: number): CounterTotals {
+function totalsOf(
+  counter: Counter | undefined,
+  periodMs: number,
+  nowMs: number,
+  without?: string,
+): CounterTotals {
   const window = windowAt(periodMs, nowMs);
   const totals = { requests: 0, requestsBefore: 0, tokens: 0, tokensBefore: 0, slots: 0 };
-  for (const row of counter?.rows.values() ?? []) {
+  for (const [host, row] of counter?.rows ?? []) {
     const units = rollHalves(row.units, window);
-    const tokens = rollHalves(row.tokens, window);
+    const isOwn = host === without;
+    const tokens = isOwn ? noHalves : rollHalves(row.tokens, window);
     totals.requests = addCount(totals.requests, units.current);
     totals.requestsBefore = addCount(totals.requestsBefore, units.previous);
     totals.tokens = addCount(totals.tokens, tokens.current);
     totals.tokensBefore = addCount(totals.tokensBefore, tokens.previous);
-    if (row.slotsUntilMs > nowMs) totals.slots = addCount(totals.slots, row.slots);
+    if (row.slotsUntilMs > nowMs && !isOwn) totals.slots = addCount(totals.slots, row.slots);
     if (row.frozenSlotsUntilMs > nowMs) totals.slots = addCount(totals.slots, row.frozenSlots);
   }
   return { nowMs, window, totals };
