@@ -141,13 +141,17 @@ export interface BudgetClaims {
   ofOthers(account: Account, part: CountedPart): number;
   /** What this host may still use of its own claim, with what its requests hold. */
   leftOf(account: Account, part: CountedPart): number;
-  /** Whether this host must claim more before it may use so much; then it will. */
+  /** Whether this host must claim more before it may use so much. */
   lacks(account: Account, part: CountedPart, needs: ClaimNeeds): boolean;
+  /** The judgement lacks so much: notes that in its turn, and the next claim contains it. */
+  want(account: Account, amount: number): void;
+  /** A request may use the claim: asks for more before it is lacking. */
+  renew(account: Account, part: CountedPart): void;
 }
 
 /** What is known of the spend of the other hosts. */
 export interface KnownSpend {
-  /** Null: hosts claim nothing, or it doesn't matter. */
+  /** Null: hosts claim nothing, or only spend is compared (`peek`). */
   readonly claims: BudgetClaims | null;
   /** Their spend in the period that began at `startMs`, or null. */
   spentIn(account: Account, startMs: number): PeriodSpend | null;

@@ -168,12 +168,15 @@ function refusesUntil(
   const left = leftOf(book, account, nowMs);
   const claimed = left - claimedByOthers(book, account, nowMs);
   if (claimed - held >= need)
-    return demand !== undefined && lacksClaim(book, account, demand, nowMs) ? nowMs + 1000 : null;
+    return demand !== undefined && awaitsClaim(book, account, demand, nowMs) ? nowMs + 1000 : null;
   return left >= need ? nowMs + 1000 : roomAt(book, account, nowMs);
 }
 
-/** Whether this host must ask the others before the request may use what it needs. */
-function lacksClaim(
+/**
+ * Whether this host must ask the others before the request may use what it needs. Then its turn
+ * notes that, as it does for counters.
+ */
+function awaitsClaim(
   book: BudgetMatching,
   account: Account,
   demand: Demand,
@@ -181,18 +184,32 @@ function lacksClaim(
 ): boolean {
   if (book.others?.claims == null) return false;
   const [limit] = hardBudgets(book, [account], { demand, uses: undefined }, nowMs);
-  return limit !== undefined && wantClaim(book, account, claimNeeds(limit, demand), nowMs);
+  if (limit === undefined) return false;
+  renewClaim(book, account, nowMs);
+  const needs = claimNeeds(limit, demand);
+  const lacks = lacksClaim(book, account, needs, nowMs);
+  if (lacks) wantClaim(book, account, needs.want);
+  return lacks;
 }
 
 /** As `BudgetClaims.lacks`; false if no other host counts. */
-export function wantClaim(
+export function lacksClaim(
   book: BudgetMatching,
   account: Account,
   needs: ClaimNeeds,
   nowMs: number,
 ): boolean {
-  const part = countedPart(book, account, nowMs);
-  return book.others?.claims?.lacks(account, part, needs) ?? false;
+  return book.others?.claims?.lacks(account, countedPart(book, account, nowMs), needs) ?? false;
+}
+
+/** As `BudgetClaims.want`. */
+export function wantClaim({ others }: BudgetMatching, account: Account, amount: number): void {
+  others?.claims?.want(account, amount);
+}
+
+/** As `BudgetClaims.renew`. */
+export function renewClaim(book: BudgetMatching, account: Account, nowMs: number): void {
+  book.others?.claims?.renew(account, countedPart(book, account, nowMs));
 }
 
 function claimedByOthers(book: BudgetMatching, account: Account, nowMs: number): number {

@@ -8,7 +8,14 @@ import { limitInWords } from "../../shared/domain/refusal-message.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import type { Admit, Draw, Lease, Metered } from "../../shared/wire/message-to-daemon.js";
-import { breachOfAccount, hardBudgets, judgeBudgets, wantClaim } from "../budgets/judge-budgets.js";
+import {
+  breachOfAccount,
+  hardBudgets,
+  judgeBudgets,
+  lacksClaim,
+  renewClaim,
+  wantClaim,
+} from "../budgets/judge-budgets.js";
 import { Counter, shareOf } from "../counters/counter.js";
 import { rollWindow } from "../counters/window.js";
 import type { HeldLease, PeerState } from "../peer.js";
@@ -47,7 +54,7 @@ export function meteredAt(
   };
 }
 
-/** The hard caps that count a request. */
+/** The hard caps that count a request, which may use what this host has claimed of them. */
 function hardLimitsOf(
   state: DaemonState,
   { userPath, target, counters }: Pick<HeldLease, "userPath" | "target" | "counters">,
@@ -65,7 +72,9 @@ function hardLimitsOf(
     ...budgets.match(userPath, state.labelsOf(keyId), nowMs),
     ...(target === null ? [] : budgets.matchTarget(target, userPath, nowMs)),
   ];
-  return [...limits, ...hardBudgets(budgets, accounts, { demand, uses }, nowMs)];
+  const ofBudgets = hardBudgets(budgets, accounts, { demand, uses }, nowMs);
+  for (const { of } of ofBudgets) if (!(of instanceof Counter)) renewClaim(budgets, of, nowMs);
+  return [...limits, ...ofBudgets];
 }
 
 /**
@@ -158,8 +167,9 @@ function wantMore(
     const { of } = limit;
     const want = Math.max(1, outputAmount(limit, output));
     const needs = { held: limit.held.of(limit.child), need: want, want };
+    // As in a judgement, the share of a counter notes in the turn what it lacks.
     if (of instanceof Counter) shareOf(of)?.waitOfClaim(of.window, needs, nowMs);
-    else wantClaim(budgets, of, needs, nowMs);
+    else if (lacksClaim(budgets, of, needs, nowMs)) wantClaim(budgets, of, want);
   }
 }
 

@@ -5,6 +5,14 @@
  * hosts leave. So all hosts together stay within the amount, as `shares/share-tokens.ts` explains
  * for tokens. Pure but for its ports. Not here: the exchange with the engine
  * (`exchange-spend.ts`).
+ *
+ * A claim is the amount that a host reports beside its spend, in one period (`HostClaim`): what its
+ * running requests hold, and an advance. An `AccountClaim` is all that this host knows of the
+ * claims to one account: what it has stated (`Stated`), and the other hosts' claims. What of the
+ * budget counts at the moment, and how much that is, a caller says with each question
+ * (`CountedPart`), and what a request needs beside what others hold, and wants (`ClaimNeeds`).
+ * Judgements read by `ofOthers`, `leftOf` and `lacks`, which change nothing; `want` and `renew`
+ * make the host claim more.
  */
 import { freshMs, knownAccountsMax, parkedMs } from "../../bounds.js";
 import type { Account, Budget, BudgetClaims, CountedPart } from "../../budgets/budget-account.js";
@@ -17,7 +25,7 @@ import type { Awaited, ClusterTurn } from "../../shares/cluster-turn.js";
 const keptMs = 60_000;
 
 /** What a host claims beside its spend, in the period or slice that began at `startMs`. */
-export interface Claimed {
+export interface HostClaim {
   readonly startMs: number;
   /** Pico-dollars. */
   readonly amount: number;
@@ -36,7 +44,7 @@ interface ClaimPorts {
 
 /** A claim that the engine has confirmed, or may have received. */
 interface Stated {
-  /** As `Claimed.startMs`. */
+  /** As `HostClaim.startMs`. */
   readonly startMs: number;
   readonly generation: number;
   /** How much may be spent here since the claim was made in memory. */
@@ -62,7 +70,7 @@ export class AccountClaim implements Awaited {
   #reportedHeld = 0;
   #neededMonoMs: number;
   /** The claims of the other hosts, by host. */
-  #others: ReadonlyMap<string, Claimed> = new Map();
+  #others: ReadonlyMap<string, HostClaim> = new Map();
 
   constructor({ budget, child }: Account, ports: ClaimPorts) {
     this.budget = budget;
@@ -142,15 +150,19 @@ export class AccountClaim implements Awaited {
   }
 
   leftOf(part: CountedPart): number {
-    const { turn, isAway } = this.#ports;
     const mode = this.#mode;
     if (mode === "open") return Number.POSITIVE_INFINITY;
-    this.#neededMonoMs = this.#ports.monoMs();
     const left = this.#leftOfConfirmed(part.fromMs);
-    if (turn.purpose !== "look" && this.#asked === null && !isAway())
-      if (this.#advance.isLow(left - this.#held)) this.ask();
     if (mode !== "local") return left;
-    return Math.max(left, Math.floor(part.amount / turn.hosts) - part.spentHere());
+    return Math.max(left, Math.floor(part.amount / this.#ports.turn.hosts) - part.spentHere());
+  }
+
+  renew({ fromMs }: CountedPart): void {
+    if (this.#mode === "open") return;
+    const { turn, isAway, monoMs } = this.#ports;
+    this.#neededMonoMs = monoMs();
+    if (turn.purpose === "look" || this.#asked !== null || isAway()) return;
+    if (this.#advance.isLow(this.#leftOfConfirmed(fromMs) - this.#held)) this.ask();
   }
 
   #leftOfConfirmed(fromMs: number): number {
@@ -161,20 +173,21 @@ export class AccountClaim implements Awaited {
   }
 
   lacks(part: CountedPart, { held, need, want }: ClaimNeeds): boolean {
-    const { purpose, lacking } = this.#ports.turn;
+    const { purpose } = this.#ports.turn;
     const least = purpose === "ask" ? want : need;
-    if (this.leftOf(part) >= held + least) return false;
-    if (purpose === "look") return false;
-    this.#advance.want(want);
-    lacking.push(this);
-    return true;
+    return purpose !== "look" && this.leftOf(part) < held + least;
+  }
+
+  want(amount: number): void {
+    this.#advance.want(amount);
+    this.#ports.turn.lacking.push(this);
   }
 
   /** What a report claims. `startMs`: when the running period or slice began. */
   report(
     account: Account,
     { startMs, isLast }: { readonly startMs: number; readonly isLast: boolean },
-  ): Claimed {
+  ): HostClaim {
     const held = this.#held;
     const { turn, left, monoMs } = this.#ports;
     const spare = this.#leftOfConfirmed(startMs) - held;
@@ -194,7 +207,7 @@ export class AccountClaim implements Awaited {
   }
 
   /** Notes the claims of other hosts. Those that are missing were lost, and still count. */
-  seen(others: ReadonlyMap<string, Claimed>): void {
+  seen(others: ReadonlyMap<string, HostClaim>): void {
     this.#others = new Map([...this.#others, ...others]);
   }
 
@@ -236,6 +249,14 @@ export class AccountClaims implements BudgetClaims {
     return this.#of(account)?.lacks(part, needs) ?? true;
   }
 
+  want(account: Account, amount: number): void {
+    this.#of(account)?.want(amount);
+  }
+
+  renew(account: Account, part: CountedPart): void {
+    this.#of(account)?.renew(part);
+  }
+
   /** What has something to report or to give back; forgets what isn't needed. */
   takeUnsent(): readonly AccountClaim[] {
     const unsent: AccountClaim[] = [];
@@ -250,6 +271,7 @@ export class AccountClaims implements BudgetClaims {
     for (const claim of this.#claims.values()) if (claim.budget === budget) claim.clear();
   }
 
+  /** The claim, made if needed; null: there are too many. */
   #of(account: Account): AccountClaim | null {
     const { budget, child } = account;
     const name = spendKey(budget.id, child);

@@ -224,6 +224,11 @@ export class SpendExchange implements OtherHosts {
     this.#claiming.add(claim);
   }
 
+  /**
+   * A claim that may not be told is dropped. If a question about it is pending, requests that wait
+   * for the next one ask again when it ends (`claimsAnswered`); while proxies report after a
+   * restart, they wait until they are judged for the last time.
+   */
   #askClaims(): Promise<boolean> {
     const questions: OpenQuestion[] = [];
     for (const claim of this.#claiming) {
@@ -250,6 +255,7 @@ export class SpendExchange implements OtherHosts {
         this.#ports.onRefused(answer.reason);
         continue;
       }
+      question.claim?.ended(true);
       const claim = this.claims?.find(account);
       if (claim !== undefined) {
         const claims = claimsInFields(answer.fields);
@@ -265,9 +271,7 @@ export class SpendExchange implements OtherHosts {
       known.generation = generation;
       known.readAtMs = sentAtMs;
     }
-    const claims = questions.flatMap(({ claim }) => claim ?? []);
-    for (const claim of claims) claim.ended(true);
-    this.#ports.shares?.claimsAnswered(claims);
+    this.#ports.shares?.claimsAnswered(questions.flatMap(({ claim }) => claim ?? []));
   }
 
   /** The engine didn't answer and may have lost the report: repeat it. */
@@ -278,6 +282,10 @@ export class SpendExchange implements OtherHosts {
     }
   }
 
+  /**
+   * The question must be sent: with a report it states the account's claim, to which this host
+   * keeps from now on, and those who wait for the claim wait for its answer.
+   */
   #question(known: Known | null, reported: Account | null): OpenQuestion {
     const { book, nowMs } = this.#ports;
     const budget = reported?.budget ?? known!.budget;

@@ -6,7 +6,7 @@ import { isCount } from "../../../shared/checked.js";
 import { addSum, compareSums, emptySum, type MoneySum } from "../../../shared/domain/money.js";
 import type { PeriodSpend, Spends } from "../../budgets/spend.js";
 import { slicesMax } from "../../budgets/spend.js";
-import type { Claimed } from "./account-claims.js";
+import type { HostClaim } from "./account-claims.js";
 
 /**
  * `reset;start,dollars,requests;…`: the moment of the budget's last reset (0: never), and each
@@ -27,15 +27,15 @@ export function claimField(host: string): string {
 const claimPrefix = "claim:";
 
 /** `start,dollars`: when the running period began, and what is claimed in it. */
-export function claimText({ startMs, amount }: Claimed): string {
+export function claimText({ startMs, amount }: HostClaim): string {
   const microUsd = Math.floor(amount / 1_000_000);
   const picoUsd = Math.floor(amount % 1_000_000);
   return [startMs, sumText({ microUsd, picoUsd })].join(",");
 }
 
 /** The claims among the fields of an account, by host; without those that aren't one. */
-export function claimsInFields(fields: ReadonlyMap<string, string>): Map<string, Claimed> {
-  const claims = new Map<string, Claimed>();
+export function claimsInFields(fields: ReadonlyMap<string, string>): Map<string, HostClaim> {
+  const claims = new Map<string, HostClaim>();
   for (const [field, text] of fields) {
     if (!field.startsWith(claimPrefix)) continue;
     const [start = "", dollars = "", more] = text.split(",");

@@ -188,6 +188,7 @@ t.test("from the moment when it sends a lower claim, a host keeps to it", async 
   const report = () => claim.report(account, { startMs: 5, isLast: false }).amount;
   turn.begin("ask");
   t.equal(claim.lacks(part, { held: 0, need: 10, want: 1000 }), true);
+  claim.want(1000);
   t.equal(report(), 1000);
   t.equal(claim.leftOf(part), 0, "not confirmed");
   claim.ended(true);
@@ -200,6 +201,7 @@ t.test("from the moment when it sends a lower claim, a host keeps to it", async 
   claim.ended(false);
   t.equal(claim.leftOf(part), 500, "the engine may have received it");
   t.equal(claim.lacks(part, { held: 0, need: 10, want: 2000 }), true);
+  claim.want(2000);
   t.equal(report(), 2000);
   t.equal(claim.leftOf(part), 500);
   claim.ended(true);
