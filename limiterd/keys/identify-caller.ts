@@ -59,9 +59,10 @@ export function modelProblem(
   key: Pick<ManagedKey, "id" | "models" | "role"> | null,
   { targets, modelNames }: RequestedModel,
 ): Failure | null {
-  if (key === null || key.models === null) return null;
+  if (key === null) return null;
   const { id, models, role } = key;
   if (role !== null) return keyOfAdministration(id);
+  if (models === null) return null;
   const requested = modelNames === undefined ? targets.map(namesOf) : [modelNames];
   const refused = requested.find((names) => !allowsModel(models, names));
   return refused === undefined ? null : modelNotAllowed(id, models, refused);

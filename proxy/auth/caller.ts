@@ -15,8 +15,8 @@ export interface Caller extends Claimed {
   readonly isOperator: boolean;
   /** What it may do on /admin; absent if nothing, or until the daemon has identified its key. */
   readonly administers?: Administration | undefined;
-  /** A session of the dashboard: who has signed in, for the audit log. */
-  readonly session?: string;
+  /** With a session of the dashboard: who has signed in, for the audit log. */
+  readonly signedInAs?: string;
   /** The id of the managed key; empty until the daemon has identified it, and without one. */
   readonly keyId: string;
   /**

@@ -36,6 +36,7 @@ import {
 } from "../../proxy/upstream/errors/upstream-failure.js";
 import { LimitReports } from "../../proxy/upstream/limit-reports.js";
 import type { RequestBody, Upstream, UpstreamRequest } from "../../proxy/upstream/upstream.js";
+import { everything } from "../../shared/access/admin-role.js";
 import type { Config } from "../../shared/config/config.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
@@ -73,7 +74,7 @@ export interface FakeGateway {
 
 /** Of a path, and not the operator's. */
 const tenant = authenticatedCaller("/team");
-export const operator: Caller = { ...tenant, isOperator: true };
+export const operator: Caller = { ...tenant, isOperator: true, administers: everything };
 
 /** A context in which a call is read; its caller is known, so the daemon isn't asked. */
 export function callContext(

@@ -102,7 +102,7 @@ function callerOf(session: OpenSession, userPath: string): Caller {
   return {
     userPath,
     credential: "authenticated",
-    session:
+    signedInAs:
       session.kind === "key"
         ? `key ${session.keyId}`
         : session.kind === "granted"

@@ -1,4 +1,5 @@
 /** Calls of the daemon for /admin: who asks, for the audit log, and what of it all it may see. */
+import { assert } from "../../../shared/assert.js";
 import { auditTextCharsMax } from "../../../shared/bounds.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { AskedBy } from "../../../shared/wire/message-to-daemon.js";
@@ -9,12 +10,15 @@ import type { RequestContext } from "../../request-context.js";
 
 /** Who asks for a change on /admin. */
 export function askedBy(context: AdminCaller): AskedBy {
-  return { ...sentBy(context, whoAsks(context.caller)), ...subtreeOf(context.caller) };
+  const by = sentBy(context, whoAsks(context.caller));
+  const within = subtreeOf(context.caller);
+  return within === "/" ? by : { ...by, within };
 }
 
-function whoAsks({ credential, session, keyId }: Caller): string {
+function whoAsks({ credential, signedInAs, keyId }: Caller): string {
   if (credential === "none") return "no key";
-  return (session ?? (keyId === "" ? "master key" : `key ${keyId}`)).slice(0, auditTextCharsMax);
+  const who = signedInAs ?? (keyId === "" ? "master key" : `key ${keyId}`);
+  return who.slice(0, auditTextCharsMax);
 }
 
 /** Asks the daemon for what changes nothing. All handlers of /admin ask by this or `askedBy`. */
@@ -23,14 +27,16 @@ export function askDaemon(
   op: AdminOp,
   body: unknown,
 ): Promise<CallOutcome> {
-  const subtree = subtreeOf(caller);
-  const by =
-    subtree.within === undefined ? undefined : { who: "", from: "", requestId: "", ...subtree };
+  const within = subtreeOf(caller);
+  // What changes nothing has no entry in the audit log: only the subtree matters.
+  const by = within === "/" ? undefined : { who: "", from: "", requestId: "", within };
   return gateway.limiter.call(op, body, by);
 }
 
-function subtreeOf({ administers }: Caller): Pick<AskedBy, "within"> {
-  return administers === undefined || administers.path === "/" ? {} : { within: administers.path };
+/** The subtree of a caller of /admin; `/` for everything. */
+export function subtreeOf({ administers }: Caller): string {
+  assert(administers !== undefined, "only callers with a role reach /admin");
+  return administers.path;
 }
 
 /** `who`: empty if the daemon knows it. */

@@ -15,7 +15,7 @@ import { allowableNames } from "../../routing/allowable-names.js";
 import { resolveOnceLearned, unknownModel } from "../../routing/model-catalog.js";
 import { resolveModel } from "../../routing/resolve-model.js";
 import { failAdmin, readJson } from "./admin-json.js";
-import { askDaemon } from "./asked-by.js";
+import { askDaemon, subtreeOf } from "./asked-by.js";
 
 type ExplainContext = RequestContext<
   "limiter" | "models" | "targetOrder" | "credentials" | "isUtf8"
@@ -26,7 +26,7 @@ export async function explainRequest(context: ExplainContext): Promise<void> {
   const body = await readJson(context);
   if (!body.ok) return failAdmin(context, body.failure);
   // A role for a subtree asks about that, unless it names a path in it.
-  const read = readQuestion(body.value, context.caller.administers?.path ?? "/");
+  const read = readQuestion(body.value, subtreeOf(context.caller));
   if (!read.ok) return failAdmin(context, read.failure);
   const { question } = read;
   if (question.kind === "past")

@@ -3,8 +3,9 @@
  * tells its page who is signed in, and signs out. The session lives in the daemon; its token is in
  * a cookie that no script can read.
  */
-import { everything } from "../../../shared/access/admin-role.js";
+
 import type { SessionStatus, SignedIn } from "../../../shared/api/session-status.js";
+import { assert } from "../../../shared/assert.js";
 import { auditTextCharsMax, unauthenticatedBodyMs } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
 import { type Failure, invalid, plainFailure } from "../../../shared/error-code.js";
@@ -179,8 +180,9 @@ function signedInBy(session: OpenSession | null): SignedIn {
     expires_at: formatSeconds(session.expiresAtMs),
   };
   const administration = administrationOf(session);
-  if (session.kind === "admin" || session.kind === "granted" || administration !== null)
-    return { kind: "admin", ...(administration ?? everything), name: nameOf(session), ...times };
+  if (administration !== null)
+    return { kind: "admin", ...administration, name: nameOf(session), ...times };
+  assert(session.kind !== "admin" && session.kind !== "granted", "both administer something");
   const userPath = session.userPath ?? "/";
   if (session.kind === "jwt") return { kind: "self", user_path: userPath, ...times };
   const { keyId, keyName, labels } = session;

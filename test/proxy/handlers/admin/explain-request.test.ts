@@ -3,7 +3,7 @@ import { explainRequest } from "../../../../proxy/handlers/admin/explain-request
 import type { ModelCatalog } from "../../../../proxy/routing/model-catalog.js";
 import { subjectBytesMax } from "../../../../shared/bounds.js";
 import { exactly } from "../../../support/patterns/exactly.js";
-import { fakeGateway, type Served, served } from "../../fake-gateway.js";
+import { fakeGateway, operator, type Served, served } from "../../fake-gateway.js";
 
 const yaml = `
 providers:
@@ -26,6 +26,7 @@ function explain(model: string, unlearned: readonly string[], file = yaml): Prom
     call: (_: string, question: unknown) => Promise.resolve({ ok: true, body: question }),
   });
   return served(fake, explainRequest, {
+    caller: operator,
     path: "/admin/explain",
     body: JSON.stringify({ model }),
   });

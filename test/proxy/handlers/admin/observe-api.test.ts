@@ -1,7 +1,7 @@
 import t from "tap";
 import { observe } from "../../../../proxy/handlers/admin/observe-api.js";
 import { exactly } from "../../../support/patterns/exactly.js";
-import { fakeGateway, type Served, served } from "../../fake-gateway.js";
+import { fakeGateway, operator, type Served, served } from "../../fake-gateway.js";
 
 const fake = fakeGateway("providers: { openai: { type: openai, api_key: none, models: [m] } }");
 
@@ -20,6 +20,7 @@ async function get(
   const gateway = { ...fake.gateway, limiter } as unknown as typeof fake.gateway;
   const answer = await served({ ...fake, gateway }, (context) => observe(context, endpoint), {
     method: "GET",
+    caller: operator,
     path: "/admin",
     query,
   });

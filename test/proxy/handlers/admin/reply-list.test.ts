@@ -3,7 +3,7 @@ import { type ListOf, replyList } from "../../../../proxy/handlers/admin/reply-l
 import type { CallOutcome } from "../../../../proxy/limiter/limiter.js";
 import { invalid } from "../../../../shared/error-code.js";
 import { exactly } from "../../../support/patterns/exactly.js";
-import { fakeGateway, type Served, served } from "../../fake-gateway.js";
+import { fakeGateway, operator, type Served, served } from "../../fake-gateway.js";
 
 const fake = fakeGateway("providers: { openai: { type: openai, api_key: none, models: [m] } }");
 
@@ -44,6 +44,7 @@ async function get(
   const gateway = { ...fake.gateway, limiter } as unknown as typeof fake.gateway;
   const answer = await served({ ...fake, gateway }, (context) => replyList(context, of, query), {
     method: "GET",
+    caller: operator,
     path: "/admin/budgets",
     query,
   });
