@@ -54,7 +54,10 @@ export async function ruleNow(
   periodSeconds: number,
   headers: Record<string, string> = {},
 ): Promise<RuleItem> {
-  const { body } = await admin(url, "GET /rate-limits", undefined, headers);
+  const list = () => admin(url, "GET /rate-limits", undefined, headers);
+  // On a busy machine the daemon may answer later than the proxy waits.
+  const { status, body } = await until(list, ({ status }) => status !== 503);
+  if (status !== 200) throw new Error(`the rules aren't listed: ${status} ${JSON.stringify(body)}`);
   const found = body.rate_limits.find(
     (rule) => rule.subject === subject && rule.period_seconds === periodSeconds,
   );

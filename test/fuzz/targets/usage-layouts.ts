@@ -317,8 +317,14 @@ function tryAnswer(layout: Layout, random: Random): void {
     meter.keep(piece);
   }
   const { usage, estimated } = meter.usageOf(meter.read(meter.text()));
+  const reported = readUsage(wanted);
+  // The meter adds an estimate of the prompt to such a usage; the prompt here has no bytes.
+  const lacksInput =
+    reported.kind === "usage" && reported.inputTokens === 0 && reported.outputTokens > 0;
   const read: UsageReading =
-    usage === null || estimated ? { kind: "absent" } : { kind: "usage", note: null, ...usage };
+    usage === null || (estimated && !lacksInput)
+      ? { kind: "absent" }
+      : { kind: "usage", note: null, ...usage };
   mustAgree(read, wanted, () => `${operation} ${text}`);
 }
 
