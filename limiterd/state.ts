@@ -30,7 +30,7 @@ import type { HeldLimitFiles } from "./handlers/limit-files/held-limit-files.js"
 import type { JwtDenials } from "./keys/jwt-denials.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import type { SessionTable } from "./keys/session-table.js";
-import type { LastAnswer, LastRanking } from "./lists/fullest.js";
+import type { LastAnswers, LastRanking } from "./lists/fullest.js";
 import type { ObjectOwners } from "./objects/object-owners.js";
 import type { PeerState, Proxies } from "./peer.js";
 import type { RaiseNote } from "./raise-note.js";
@@ -119,7 +119,7 @@ export interface DaemonState {
     readonly budgets: LastRanking;
     readonly childRules: LastRanking;
     readonly childBudgets: LastRanking;
-    readonly tenants: LastAnswer<TenantList>;
+    readonly tenants: LastAnswers<TenantList>;
   };
   readonly limitFiles: HeldLimitFiles;
   readonly followers: Followers;

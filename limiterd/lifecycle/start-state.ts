@@ -30,7 +30,7 @@ import { restoreRaises } from "../handlers/definitions/apply-raises.js";
 import { waitingTurn } from "../handlers/handle-message.js";
 import { HeldLimitFiles } from "../handlers/limit-files/held-limit-files.js";
 import { SessionTable } from "../keys/session-table.js";
-import { LastAnswer, LastRanking } from "../lists/fullest.js";
+import { LastAnswers, LastRanking } from "../lists/fullest.js";
 import { ObjectOwners } from "../objects/object-owners.js";
 import type { RaiseNote } from "../raise-note.js";
 import { BackTests } from "../rules/back-tests/back-tests.js";
@@ -249,7 +249,7 @@ export async function startState(
       budgets: new LastRanking(),
       childRules: new LastRanking(),
       childBudgets: new LastRanking(),
-      tenants: new LastAnswer(),
+      tenants: new LastAnswers(),
     },
     backTests: new BackTests({ hashKey, providers }),
     limitFiles: new HeldLimitFiles(),

@@ -112,22 +112,41 @@ interface Asked {
   readonly nowMs: number;
 }
 
-/** The last answer to a question that walks over all children, reused as `LastRanking` does. */
-export class LastAnswer<T> {
-  #key = "";
-  #answer: T | null = null;
-  #fromMs = 0;
-  #untilMs = 0;
+/** The tree of the dashboard asks once for each open level. */
+const answersMax = 16;
 
-  async of({ key, walked, nowMs }: Asked, make: () => Promise<T>): Promise<T> {
-    const isFresh = nowMs >= this.#fromMs && nowMs < this.#untilMs;
-    if (isFresh && key === this.#key && this.#answer !== null) return this.#answer;
-    const answer = await make();
-    this.#answer = answer;
-    this.#key = key;
-    this.#fromMs = nowMs;
-    this.#untilMs = walked < namesPerSecond ? 0 : nowMs + (1000 * walked) / namesPerSecond;
-    return answer;
+interface KeptAnswer<T> {
+  readonly answer: Promise<T>;
+  readonly fromMs: number;
+  untilMs: number;
+}
+
+/**
+ * The last answers to questions that walk over all children, reused as `LastRanking` does. Who asks
+ * while an answer is being made gets that one.
+ */
+export class LastAnswers<T> {
+  readonly #kept = new Map<string, KeptAnswer<T>>();
+
+  of({ key, walked, nowMs }: Asked, make: () => Promise<T>): Promise<T> {
+    if (walked < namesPerSecond) return make();
+    const known = this.#kept.get(key);
+    if (known !== undefined && nowMs >= known.fromMs && nowMs < known.untilMs) return known.answer;
+    const kept = { answer: make(), fromMs: nowMs, untilMs: Number.POSITIVE_INFINITY };
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
+    for (const oldest of this.#kept.keys())
+      if (this.#kept.size > answersMax) this.#kept.delete(oldest);
+    kept.answer.then(
+      () => {
+        kept.untilMs = nowMs + (1000 * walked) / namesPerSecond;
+      },
+      // Who asked gets the error; the next one asks again.
+      () => {
+        kept.untilMs = 0;
+      },
+    );
+    return kept.answer;
   }
 }
 

@@ -11,6 +11,7 @@ import {
   type TenantSort,
   tenantSorts,
 } from "../../shared/api/tenant-item.js";
+import type { ReportHosts } from "../../shared/api/usage-report.js";
 import { usageDaysMax } from "../../shared/bounds.js";
 import { asQuery, bad, type Checked, good, isAbsent, isCount, show } from "../../shared/checked.js";
 import { budgetPeriodLabel } from "../../shared/domain/budget.js";
@@ -29,7 +30,7 @@ import { addRollup, emptyRollup, type Rollup } from "../usage/rollup.js";
 import { childrenPrefix, dayOfKey, nameIn, totalPrefix, under } from "../usage/rollup-keys.js";
 import { parseUsageWindow, type UsageWindow } from "../usage/usage-query.js";
 import { readStored, readUnstored } from "../usage/usage-reader.js";
-import { childNames, namesPerSlice } from "./fullest.js";
+import { childNames } from "./fullest.js";
 import { parseLimit } from "./list-query.js";
 import { secondsToFirst, usedRatio } from "./list-rules.js";
 import { peekedBook, usageRatio } from "./spend/budget-money.js";
@@ -104,7 +105,9 @@ interface Found extends Omit<TenantLimit, "exhausts_at"> {
 
 /** Rows that are held at a time: sorting them takes a few milliseconds. */
 const rowsMax = 4_000;
-/** Names with usage that are looked up one by one. */
+/** Few, because a path's ratio and forecast take more than comparing a name. */
+const pathsPerTurn = 200;
+/** Names with usage that are looked up one by one, each by a query of the store. */
 const usedNamesMax = 2_000;
 /** A shorter limit is free again before anyone could act. */
 const forecastSecondsMin = 3600;
@@ -142,19 +145,23 @@ async function listTenants(
     await addFacts(state, rows, nowMs);
   }
   const listed = rows.first(limit);
-  const usage = await usageOfRows(state, listed, window);
+  const { sums, hosts } = await usageOfRows(state, listed, window);
   return {
     under: window.userPath,
     start_date: window.fromDay,
     end_date: window.toDay,
-    tenants: listed.map((row) => tenantItem(row, usage?.get(row.path) ?? null)),
+    tenants: listed.map((row) => ({
+      ...tenantItem(row, sums?.get(row.path) ?? null),
+      has_children: row.hasChildren && !query.isFlat,
+    })),
     more: rows.size > limit,
+    ...(hosts === null ? {} : { hosts }),
     server_time: formatMillis(nowMs),
   };
 }
 
 async function addFacts(state: DaemonState, rows: Rows, nowMs: number): Promise<void> {
-  addKeys(state, rows, nowMs);
+  await addKeys(state, rows, nowMs);
   await addRequests(state, rows, nowMs);
   await addLimits(state, rows, nowMs);
 }
@@ -283,8 +290,11 @@ const comparisons: Readonly<Record<TenantSort, (a: Row, b: Row) => number>> = {
   path: () => 0,
 };
 
-function addKeys({ keys }: DaemonState, rows: Rows, nowMs: number): void {
-  for (const { userPath, deactivatedAtMs, deletedAtMs, expiresAtMs } of keys.all()) {
+async function addKeys(state: DaemonState, rows: Rows, nowMs: number): Promise<void> {
+  const turns = new Turns(pathsPerTurn);
+  // A copy: keys may be issued and deleted meanwhile.
+  for (const { userPath, deactivatedAtMs, deletedAtMs, expiresAtMs } of [...state.keys.all()]) {
+    if (turns.isOver()) await state.yieldToEventLoop();
     if (userPath === null || deletedAtMs !== null || deactivatedAtMs !== null) continue;
     if (expiresAtMs !== null && expiresAtMs <= nowMs) continue;
     const row = rows.of(userPath);
@@ -294,7 +304,9 @@ function addKeys({ keys }: DaemonState, rows: Rows, nowMs: number): void {
 
 async function addRequests(state: DaemonState, rows: Rows, nowMs: number): Promise<void> {
   const { fromMs } = rows;
+  const turns = new Turns(pathsPerTurn);
   for (const [, { userPath, atMs }] of state.refusals.newestFirst(null)) {
+    if (turns.isOver()) await state.yieldToEventLoop();
     if (atMs < fromMs || atMs > nowMs) continue;
     const row = rows.of(userPath);
     if (row !== null) row.refused++;
@@ -325,7 +337,7 @@ function isTrouble(kind: RequestItem["kind"]): boolean {
 
 /** What the rules and budgets of user paths say. */
 async function addLimits(state: DaemonState, rows: Rows, nowMs: number): Promise<void> {
-  const turns = new Turns(namesPerSlice);
+  const turns = new Turns(pathsPerTurn);
   if (state.settings.rateLimitsEnabled)
     for (const { path, counters, period, seconds } of limitsOf(state, rows)) {
       if (rows.isOpen || rows.known(path) !== null) {
@@ -457,7 +469,7 @@ async function addSpenders(
   }
 }
 
-/** Templates whose children are compared by cost. */
+/** Templates whose children are compared by cost: each takes a summary of its own. */
 const templatesMax = 20;
 
 function templatesIn({ book, budgets }: DaemonState): ReadonlySet<string> {
@@ -467,13 +479,39 @@ function templatesIn({ book, budgets }: DaemonState): ReadonlySet<string> {
   return found;
 }
 
-/** The sums of the rows by path; null if usage isn't tracked. Notes which rows have children. */
+interface RowSums {
+  /** By path; null if usage isn't tracked. */
+  readonly sums: ReadonlyMap<string, Rollup> | null;
+  /** Which hosts they are of; null if hosts don't share their usage. */
+  readonly hosts: ReportHosts | null;
+}
+
+/** The sums of the rows, of all hosts that share their usage. Notes which rows have children. */
 async function usageOfRows(
   state: DaemonState,
   rows: readonly Row[],
+  window: UsageWindow,
+): Promise<RowSums> {
+  if (!state.settings.usageEnabled) return { sums: null, hosts: null };
+  const { others } = state.usage;
+  if (others === null) return { sums: await ownSums(state, rows, window), hosts: null };
+  const { fromDay, toDay } = window;
+  const { answer, hosts } = await others.withOthers(async (open) => {
+    const sums = await ownSums(state, rows, window);
+    for (const [userPath, total] of sums)
+      await open?.read({ kind: "totals", userPath, fromDay, toDay }, (_, sum) =>
+        addRollup(total, sum),
+      );
+    return sums;
+  });
+  return { sums: answer, hosts };
+}
+
+async function ownSums(
+  state: DaemonState,
+  rows: readonly Row[],
   { fromDay, toDay }: UsageWindow,
-): Promise<ReadonlyMap<string, Rollup> | null> {
-  if (!state.settings.usageEnabled) return null;
+): Promise<ReadonlyMap<string, Rollup>> {
   const sums = new Map(rows.map(({ path }) => [path, emptyRollup()]));
   const byPrefix = new Map(rows.map((row) => [totalPrefix(row.path), row]));
   const parents = new Map(rows.map((row) => [childrenPrefix(row.path), row]));
@@ -501,20 +539,12 @@ async function usageOfRows(
     const [key] = state.store.keys("rollups", { ...under(prefix), limit: 1 });
     if (key !== undefined) row.hasChildren = true;
   }
-  await state.usage.others?.withOthers(async (others) => {
-    for (const { path } of rows)
-      await others?.read({ kind: "totals", userPath: path, fromDay, toDay }, (_, sum) =>
-        addRollup(sums.get(path)!, sum),
-      );
-    return null;
-  });
   return sums;
 }
 
-function tenantItem(row: Row, sum: Rollup | null): TenantItem {
+function tenantItem(row: Row, sum: Rollup | null): Omit<TenantItem, "has_children"> {
   return {
     user_path: row.path,
-    has_children: row.hasChildren,
     nearest: shown(row.nearest),
     runs_out: shown(row.runsOut),
     keys: row.keys,

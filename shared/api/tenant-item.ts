@@ -1,5 +1,6 @@
 /** Tenants: what GET /admin/tenants answers (docs/reference/admin-api.md). */
 import type { Timed } from "./list-page.js";
+import type { ReportHosts } from "./usage-report.js";
 
 export const tenantSorts = ["used", "runs_out", "spend", "refusals", "errors", "path"] as const;
 export type TenantSort = (typeof tenantSorts)[number];
@@ -56,4 +57,6 @@ export interface TenantList extends Timed {
   readonly tenants: readonly TenantItem[];
   /** Whether there are further ones. */
   readonly more: boolean;
+  /** Of the usage; present if several hosts share it. */
+  readonly hosts?: ReportHosts;
 }

@@ -26,7 +26,7 @@ import { restore } from "../../limiterd/lifecycle/restore.js";
 import { flushUsage, snapshot } from "../../limiterd/lifecycle/snapshot.js";
 import { placeDeclared } from "../../limiterd/lifecycle/start-state.js";
 import { removeStaleWindows } from "../../limiterd/lifecycle/sweep.js";
-import { LastAnswer, LastRanking } from "../../limiterd/lists/fullest.js";
+import { LastAnswers, LastRanking } from "../../limiterd/lists/fullest.js";
 import { ObjectOwners } from "../../limiterd/objects/object-owners.js";
 import type { PeerState } from "../../limiterd/peer.js";
 import type { RaiseNote } from "../../limiterd/raise-note.js";
@@ -257,7 +257,7 @@ export function startDaemon(
       budgets: new LastRanking(),
       childRules: new LastRanking(),
       childBudgets: new LastRanking(),
-      tenants: new LastAnswer(),
+      tenants: new LastAnswers(),
     },
     backTests: new BackTests({ hashKey: [1, 2], providers: namingsOf(providers) }),
     objects: new ObjectOwners(store),

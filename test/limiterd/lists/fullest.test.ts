@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { fullest, LastRanking } from "../../../limiterd/lists/fullest.js";
+import { fullest, LastAnswers, LastRanking } from "../../../limiterd/lists/fullest.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { budget, client, noon, spend, usd } from "../budgets/budget-fixture.js";
 import { ask, askFor, pathRule, refusal, startDaemon } from "../in-memory-daemon.js";
@@ -210,3 +210,25 @@ t.test("a long ranking is reused for a while, a short one isn't", async (t) => {
   first = "n4";
   t.equal(await top(long, 100_000, 3000), "n4");
 });
+
+t.test(
+  "answers of long walks are reused by question, and shared while they are made",
+  async (t) => {
+    const answers = new LastAnswers<string>();
+    let made = 0;
+    const ask = (key: string, nowMs: number, walked = 100_000) =>
+      answers.of({ key, walked, nowMs }, () => Promise.resolve(`${key}${++made}`));
+    t.same(await Promise.all([ask("a", 0), ask("a", 0), ask("b", 0)]), ["a1", "a1", "b2"]);
+    t.equal(await ask("a", 1999), "a1", "another question doesn't evict it");
+    t.equal(await ask("a", 2000), "a3");
+    t.equal(await ask("a", 1000), "a4", "the clock went back");
+    t.equal(await ask("short", 0, 10), "short5");
+    t.equal(await ask("short", 0, 10), "short6");
+    for (let i = 0; i < 16; i++) await ask(`other${i}`, 1000);
+    t.equal(await ask("a", 1000), "a23", "16 are kept");
+    const failing = () =>
+      answers.of({ key: "f", walked: 100_000, nowMs: 0 }, () => Promise.reject(new Error("away")));
+    await t.rejects(failing(), { message: "away" });
+    t.equal(await ask("f", 0), "f24");
+  },
+);

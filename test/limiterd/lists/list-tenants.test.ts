@@ -1,4 +1,5 @@
 import t from "tap";
+import { emptyRollup } from "../../../limiterd/usage/rollup.js";
 import type { TenantItem, TenantList } from "../../../shared/api/tenant-item.js";
 import type { RequestReport } from "../../../shared/wire/request-report.js";
 import { exactly } from "../../support/patterns/exactly.js";
@@ -111,6 +112,47 @@ t.test("a list has each tenant in a row of its own, in each order", async (t) =>
     ]),
   );
 });
+
+t.test("a flat list and a search have no rows to open", async (t) => {
+  const daemon = startTenants();
+  for (const query of [{ flat: "true" }, { search: "bob" }])
+    for (const { user_path, has_children } of await tenants(daemon, query))
+      t.equal(has_children, false, user_path);
+});
+
+t.test(
+  "usage of other hosts is in all rows or in none, and the list says of which hosts",
+  async (t) => {
+    const daemon = startTenants();
+    const one = { ...emptyRollup(), requests: 1, totalCost: 1 * usd };
+    const hosts = { count: 2, oldest_seconds: 0, complete: true } as const;
+    let reads = 0;
+    let isAway = false;
+    Object.assign(daemon.state.usage, {
+      others: {
+        async withOthers(report: (others: unknown) => Promise<unknown>) {
+          const read = async (_: unknown, each: (key: string, sum: unknown) => void) => {
+            if (isAway && ++reads === 2) throw new Error("away");
+            each("", one);
+          };
+          try {
+            return { answer: await report({ read }), hosts: { scope: "all_hosts", ...hosts } };
+          } catch {
+            return { answer: await report(null), hosts: { scope: "this_host", ...hosts } };
+          }
+        },
+      },
+    });
+    const requests = (list: TenantList) => list.tenants.map(({ usage }) => usage?.requests);
+    const both = await listOf(daemon, { under: "/users" });
+    t.match(both.hosts, { scope: "all_hosts" });
+    t.same(requests(both), [1, 2, 2]);
+    isAway = true;
+    const own = await listOf(daemon, { under: "/users" });
+    t.match(own.hosts, { scope: "this_host" });
+    t.same(requests(own), [0, 1, 1]);
+  },
+);
 
 t.test("usage is that of the asked days", async (t) => {
   const daemon = startTenants();
