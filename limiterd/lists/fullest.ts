@@ -18,7 +18,7 @@ interface Ranked {
 }
 
 /** About 5 ms of the event loop. */
-export const namesPerSlice = childrenPerSweep / 10;
+const namesPerSlice = childrenPerSweep / 10;
 
 /**
  * Up to `limit` names, the fullest first, equally full ones by name. `usedRatio` returns the used
