@@ -52,6 +52,7 @@ function settle(seq: number): QueuedSettle {
             loop: seq % 31 === 0 ? 7 : undefined,
             batchTokens: seq % 41 === 0 ? 5 : undefined,
             toolCalls: seq % 37 === 0 ? { web_search: 2 } : undefined,
+            cutBy: seq % 47 === 0 ? fresh("the day token limit of /team") : undefined,
           }),
   };
 }
