@@ -1,7 +1,10 @@
 /** What `sluice reconcile` prints: for people and, as JSON, for programs. Pure. */
 
 import { billCauses, type Cause, causeNames } from "../../shared/api/bill-causes.js";
-import type { Reconciliation as KeptReconciliation } from "../../shared/api/reconciliation-item.js";
+import {
+  type Reconciliation as KeptReconciliation,
+  quantityMax,
+} from "../../shared/api/reconciliation-item.js";
 import { greatest } from "../../shared/long-lists.js";
 import { formatCount } from "../text/number-text.js";
 import { type Column, renderFields, renderTable } from "../text/table.js";
@@ -35,7 +38,8 @@ type Sums = Pick<Reconciliation, "recorded" | "billed" | "gap">;
 export function gapPercent({ gap, billed, recorded }: Sums): number {
   const of = billed > 0n ? billed : recorded;
   if (gap === 0n) return 0;
-  return of <= 0n ? 100 : Number((gap * 10_000n + of - 1n) / of) / 100;
+  const percent = of <= 0n ? 100 : Number((gap * 10_000n + of - 1n) / of) / 100;
+  return Math.min(percent, quantityMax);
 }
 
 /** Money as exact decimal texts. */

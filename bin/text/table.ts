@@ -1,6 +1,8 @@
-/** Draws tables and lists of fields in plain text. Pure. */
+/** Draws tables and lists of fields in plain text; what is in a cell stays in its line. Pure. */
 
+import { escapeInLine } from "../../shared/logging/escape-controls.js";
 import { greatest } from "../../shared/long-lists.js";
+
 export interface Column<Row> {
   readonly title: string;
   readonly align: "left" | "right";
@@ -11,7 +13,7 @@ export interface Column<Row> {
 export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
   const lines = [
     columns.map(({ title }) => title),
-    ...rows.map((row) => columns.map(({ text }) => text(row))),
+    ...rows.map((row) => columns.map(({ text }) => escapeInLine(text(row)))),
   ];
   const widths = columns.map((_, index) => greatest(lines.map((line) => width(line[index] ?? ""))));
   return lines
@@ -31,7 +33,7 @@ export function renderFields(fields: readonly (readonly [name: string, value: st
     0,
   );
   return fields
-    .map(([name, value]) => `  ${pad(name, widest, "left")}  ${value}`.trimEnd())
+    .map(([name, value]) => `  ${pad(name, widest, "left")}  ${escapeInLine(value)}`.trimEnd())
     .join("\n");
 }
 

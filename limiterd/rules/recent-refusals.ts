@@ -5,6 +5,7 @@
  */
 import { refusalBytesMax, refusalsMax } from "../../shared/bounds.js";
 import type { Target } from "../../shared/domain/target-name.js";
+import { isPathWithin } from "../../shared/domain/user-path.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
 
@@ -47,10 +48,10 @@ export interface RecentRefusals {
     request: { readonly requestId: string; readonly model: string },
   ): void;
   /**
-   * The latest refusal with this request id: callers may choose their ids, so several may have the
-   * same.
+   * The latest refusal with this request id in a subtree: callers may choose their ids, so several
+   * may have the same.
    */
-  find(requestId: string): RecentRefusal | null;
+  find(requestId: string, within?: string): RecentRefusal | null;
   /**
    * Refusals below this number, newest first; null: all. Numbers count the refusals since the
    * start.
@@ -103,7 +104,10 @@ export function createRecentRefusals(max = refusalsMax): RecentRefusals {
       refusal.requestId = requestId;
       refusal.model = model;
     },
-    find: (requestId) => newest((refusal) => refusal.requestId === requestId),
+    find: (requestId, within = "/") =>
+      newest(
+        (refusal) => refusal.requestId === requestId && isPathWithin(refusal.userPath, within),
+      ),
     *newestFirst(below) {
       const from = below === null || below > added ? added : below - 1;
       for (let number = from; number > added - ring.length; number--)

@@ -68,8 +68,12 @@ class Ring {
     return removed;
   }
 
-  find(requestId: string): KeptRequest | undefined {
-    return this.#byId.get(requestId);
+  find(requestId: string, within: string): KeptRequest | undefined {
+    const latest = this.#byId.get(requestId);
+    if (latest === undefined || isOf(latest, within)) return latest;
+    for (const kept of this.newestFirst(atTheEnd))
+      if (kept.report.request_id === requestId && isOf(kept, within)) return kept;
+    return undefined;
   }
 
   /** Only until the next `add`. */
@@ -88,6 +92,10 @@ class Ring {
     }
     return from;
   }
+}
+
+function isOf({ report }: KeptRequest, within: string): boolean {
+  return isPathWithin(report.user_path ?? "/", within);
 }
 
 function isBefore(one: Place, other: Place): boolean {
@@ -151,14 +159,14 @@ export class RequestBook {
   }
 
   /**
-   * The latest request with this id: callers may choose their ids. A denied one, which anyone may
-   * send, hides no other.
+   * The latest request with this id in a subtree: callers may choose their ids. A denied one, which
+   * anyone may send, hides no other.
    */
-  find(requestId: string): RequestItem | null {
-    const failed = this.#failed.find(requestId);
-    const other = this.#others.find(requestId);
+  find(requestId: string, within = "/"): RequestItem | null {
+    const failed = this.#failed.find(requestId, within);
+    const other = this.#others.find(requestId, within);
     const isFailed = failed !== undefined && (other === undefined || isBefore(other, failed));
-    const found = (isFailed ? failed : other) ?? this.#denied.find(requestId);
+    const found = (isFailed ? failed : other) ?? this.#denied.find(requestId, within);
     return found === undefined ? null : requestItem(found);
   }
 

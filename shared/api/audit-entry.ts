@@ -6,8 +6,8 @@ export interface AuditEntry {
   readonly time: string;
   /**
    * `master key`, `dashboard session`, `no key` of an open gateway, `os user deploy`, `key key_7`,
-   * `JWT alice`, `configuration`, `unknown`, or the e-mail address or name of a person who signed
-   * in by OpenID Connect.
+   * `JWT alice`, `OIDC ann@example.com` (the verified address, or else `sub`), `configuration`, or
+   * `unknown`.
    */
   readonly who: string;
   /** The client's address; `socket` for the command line; the file of the configuration. */

@@ -4,6 +4,7 @@
  */
 import { reconciliationBytesMax } from "../bounds.js";
 import { asObject, bad, type Checked, good, isObject, show } from "../checked.js";
+import { isPrintable } from "../domain/target-name.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
 import { parseDay } from "../time.js";
 import { type Cause, causeNames } from "./bill-causes.js";
@@ -72,6 +73,10 @@ function form(has: (value: unknown) => boolean, expected: string): Form {
 }
 
 const text = form((value) => typeof value === "string" && value !== "", "a text");
+const name = form(
+  (value) => typeof value === "string" && value !== "" && isPrintable(value),
+  "a text without control characters",
+);
 const anyText = form((value) => typeof value === "string", "a text");
 const textOrNull = form((value) => value === null || typeof value === "string", "a text or null");
 const usd = form(
@@ -82,7 +87,7 @@ const day = form(
   (value) => typeof value === "string" && parseDay(value) !== null,
   "a date such as 2026-02-01",
 );
-const quantityMax = 1e15;
+export const quantityMax = 1e15;
 function isQuantity(value: unknown): boolean {
   return typeof value === "number" && value >= 0 && value <= quantityMax;
 }
@@ -109,8 +114,8 @@ const amounts: Form = (value, field) => {
 
 const totals = { recorded_usd: usd, billed_usd: usd, causes: amounts } as const;
 const fields: { readonly [Name in keyof Reconciliation]?: Form } = {
-  provider: text,
-  source: text,
+  provider: name,
+  source: name,
   start_date: day,
   end_date: day,
   ...totals,
@@ -139,6 +144,13 @@ export function parseReconciliation(body: unknown): Checked<Reconciliation> {
   if (!result.ok) return result;
   const wrong = wrongField(result.value, fields, "");
   if (wrong !== null) return wrong;
+  const { start_date: start, end_date: end } = result.value;
+  // Dates of this form are in the order of their texts.
+  if (String(start) > String(end))
+    return bad(
+      `start_date must not be after end_date, ${show(end)}, but is ${show(start)}`,
+      "start_date",
+    );
   for (const [name, forms] of Object.entries(lists)) {
     const list = result.value[name];
     if (!Array.isArray(list)) return bad(`${name} must be a list, not ${show(list)}`, name);

@@ -193,8 +193,9 @@ export function parseKeyIssue(body: unknown, nowMs: number): Checked<KeyDefiniti
   if (!expiresAtMs.ok) return expiresAtMs;
   const role = parseRole(fields.value["role"]);
   if (!role.ok) return role;
-  if (role.value !== null && models.value !== null)
-    return bad("models can't be combined with role: a key with a role calls no model", "models");
+  const unfit = models.value !== null ? "models" : labels.value.length > 0 ? "labels" : null;
+  if (role.value !== null && unfit !== null)
+    return bad(`${unfit} can't be combined with role: a key with a role calls no model`, unfit);
   return {
     ok: true,
     value: {

@@ -1,5 +1,5 @@
 /** Formats log lines, which are JSON, for a person at a terminal. Pure. */
-import { escapeControls } from "./escape-controls.js";
+import { escapeInLine } from "./escape-controls.js";
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 /** Fields that the text shows elsewhere or not at all. */
@@ -15,7 +15,7 @@ type Fields = Readonly<Record<string, unknown>>;
  */
 export function lineText(service: string, line: string, least = "warn"): string | null {
   const fields = parseLine(line);
-  if (fields === null) return asOneLine(`${service}: ${line}`);
+  if (fields === null) return escapeInLine(`${service}: ${line}`);
   const level = levelName(fields["level"]);
   if (levels.indexOf(level) < levels.indexOf(least)) return null;
   const isRequest = fields["msg"] === "request" && typeof fields["path"] === "string";
@@ -32,7 +32,7 @@ export function lineText(service: string, line: string, least = "warn"): string 
   }
   const reason = errorMessage(fields["err"]);
   if (reason !== null) words.push(`(${reason})`);
-  return asOneLine(words.filter((word) => word !== "").join(" "));
+  return escapeInLine(words.filter((word) => word !== "").join(" "));
 }
 
 function requestText(fields: Fields): string {
@@ -74,10 +74,6 @@ function scalar(value: unknown): string | null {
 /** Quotes a value as a JSON string if it could be read as several fields. */
 function quotedIfNeeded(text: string): string {
   return /^[^\s"=]+$/.test(text) ? text : JSON.stringify(text);
-}
-
-function asOneLine(text: string): string {
-  return escapeControls(text.replaceAll("\n", "\\n"));
 }
 
 function errorMessage(error: unknown): string | null {

@@ -120,8 +120,8 @@ function explainRefusal(
 ): Checked<Explanation> {
   if (typeof requestId !== "string")
     return wrong(`request_id must be a text, not ${show(requestId)}`, "request_id");
-  const refusal = state.refusals.find(requestId);
-  if (refusal === null || !isPathWithin(refusal.userPath, within))
+  const refusal = state.refusals.find(requestId, within);
+  if (refusal === null)
     return {
       ok: false,
       failure: {

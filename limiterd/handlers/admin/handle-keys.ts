@@ -90,6 +90,8 @@ function issue(
       ...notWithin(userPath ?? "a key for any path", within),
       param: "user_path",
     });
+  if (definition.value.labels.length > 0 && within !== "/")
+    return ports.fail(standsAbove("labels", within, "budgets of labels aren't in any path"));
   if (definition.value.role !== null && isImported(redacted))
     return ports.fail(invalid("role is for keys that Sluice generates", "role"));
   if (
@@ -131,6 +133,12 @@ function issue(
     };
     return { definitions: [keyDefinition(key)], answer: () => shown(state, number, nowMs) };
   });
+}
+
+/** A field of keys that a role for a subtree can't choose. */
+function standsAbove(field: string, within: string, why: string): Failure {
+  const message = `${field} can't be set by a role for ${within}: ${why}`;
+  return { ...plainFailure(403, "permission_error", message), param: field };
 }
 
 function tooManyKeys(count: number): Failure {
@@ -192,9 +200,12 @@ function rotate(
   const { overlapSeconds, models } = rotation.value;
   // In whole seconds, as shown to users.
   const untilMs = nowMs - (nowMs % 1000) + overlapSeconds * 1000;
+  const within = withinOf(ports);
   makeChange(state, nowMs, ports, () => {
-    const key = findKey(state, fields, withinOf(ports));
+    const key = findKey(state, fields, within);
     if (key === undefined) return failed(ports, unknownKey(fields));
+    if (models !== undefined && within !== "/")
+      return failed(ports, standsAbove("models", within, `the models of ${key.id} stay`));
     if (key.role !== null && models !== undefined)
       return failed(
         ports,

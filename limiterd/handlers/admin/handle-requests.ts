@@ -23,7 +23,6 @@ import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import { keyNumber } from "../../../shared/domain/managed-key.js";
 import { costUsd } from "../../../shared/domain/money.js";
 import { type Target, targetName } from "../../../shared/domain/target-name.js";
-import { isPathWithin } from "../../../shared/domain/user-path.js";
 import { type Failure, plainFailure } from "../../../shared/error-code.js";
 import { append, Turns } from "../../../shared/long-lists.js";
 import { dayMs, dayOf, formatMillis } from "../../../shared/time.js";
@@ -73,10 +72,10 @@ export function handleRequests(
       return page === null ? void checkedValue(wrong, ports) : ports.answer(page);
     }
     case "requests.show":
-      return answerRead(state, detailOf(state, body, nowMs), {
+      return answerRead(state, detailOf(state, body, nowMs, withinOf(ports)), {
         fail: ports.fail,
         answer: (detail) =>
-          isEmpty(detail as RequestDetail) || !isOf(detail as RequestDetail, withinOf(ports))
+          isEmpty(detail as RequestDetail)
             ? ports.fail(unknownRequest(detail as RequestDetail, state.requests.max))
             : ports.answer(detail),
       });
@@ -92,19 +91,21 @@ export function handleRequests(
 /** Pages of records that are searched for a request: about half a million records. */
 const pagesMax = 25;
 
+/** What is known of a request in a subtree. Callers elsewhere may have chosen the same id. */
 function detailOf(
   state: DaemonState,
   body: unknown,
   nowMs: number,
+  within: string,
 ): Checked<Promise<RequestDetail>> {
   const fields = asQuery(body, ["request_id"]);
   if (!fields.ok) return fields;
   const { request_id: id } = fields.value;
   if (typeof id !== "string" || id === "" || id.length > requestIdCharsMax)
     return bad(`request_id must be the X-Request-ID of a request, not ${show(id)}`, "request_id");
-  const request = state.requests.find(id);
-  const refusal = state.refusals.find(id);
-  const found = recordsOf(state, id, { request, isRefused: refusal !== null }, nowMs);
+  const request = state.requests.find(id, within);
+  const refusal = state.refusals.find(id, within);
+  const found = recordsOf(state, id, { request, isRefused: refusal !== null, within }, nowMs);
   return good(
     found.then((records): RequestDetail => {
       const first = records[0];
@@ -136,13 +137,14 @@ function detailOf(
 interface Sought {
   readonly request: RequestDetail["request"];
   readonly isRefused: boolean;
+  readonly within: string;
 }
 
 /** The usage records of a request. If its time is known, only those of that day are searched. */
 async function recordsOf(
   state: DaemonState,
   requestId: string,
-  { request, isRefused }: Sought,
+  { request, isRefused, within }: Sought,
   nowMs: number,
 ): Promise<readonly RecordItem[]> {
   if (!state.settings.usageEnabled || (isRefused && request === null)) return [];
@@ -151,7 +153,7 @@ async function recordsOf(
   const records: RecordItem[] = [];
   let after: string | null = null;
   for (let pages = 0; pages < pagesMax; pages++) {
-    const query = parseRecordQuery({ request_id: requestId, after, ...from });
+    const query = parseRecordQuery({ request_id: requestId, user_path: within, after, ...from });
     if (!query.ok) return records;
     const page = await listRecords(state, query.value, nowMs);
     append(records, page.records);
@@ -172,16 +174,6 @@ function targetOf(name: string): Target {
 
 function isEmpty({ request, records, refusal }: RequestDetail): boolean {
   return request === null && refusal === null && records.length === 0;
-}
-
-/** Whether all that is known of the request is in the subtree. */
-function isOf({ request, records, refusal }: RequestDetail, within: string): boolean {
-  const paths = [
-    ...records.map(({ user_path: path }) => path),
-    ...(request === null ? [] : [request.user_path]),
-    ...(refusal === null ? [] : [refusal.user_path]),
-  ];
-  return paths.every((path) => isPathWithin(path ?? "/", within));
 }
 
 function unknownRequest({ request_id: id }: RequestDetail, kept: number): Failure {

@@ -1,6 +1,7 @@
 /** The role that the claims of a provider of OpenID Connect grant (docs/roles.md). Pure. */
 import type { Administration } from "../../../shared/access/admin-role.js";
 import type { ClaimedRole } from "../../../shared/config/kinds/oidc-kinds.js";
+import { escapeInLine } from "../../../shared/logging/escape-controls.js";
 import { claimAt } from "../jwt-path.js";
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -10,24 +11,30 @@ type Claims = Readonly<Record<string, unknown>>;
  * counts only if the provider has verified it.
  */
 export function grantedRole(roles: readonly ClaimedRole[], claims: Claims): Administration | null {
-  const found = roles.find(({ claim, value }) => {
-    if (claim === "email" && claims["email_verified"] !== true) return false;
-    const claimed = claimAt(claims, claim);
-    return Array.isArray(claimed) ? claimed.includes(value) : claimed === value;
-  });
+  const found = roles.find((entry) => hasClaim(entry, claims));
   return found === undefined ? null : { role: found.role, path: found.path };
 }
 
-/** Whether a claim that grants a role is missing, so that it must be asked for. */
-export function lacksClaims(roles: readonly ClaimedRole[], claims: Claims): boolean {
-  return roles.some(({ claim }) => claimAt(claims, claim) === undefined);
+function hasClaim({ claim, value }: ClaimedRole, claims: Claims): boolean {
+  if (claim === "email" && claims["email_verified"] !== true) return false;
+  const claimed = claimAt(claims, claim);
+  return Array.isArray(claimed) ? claimed.includes(value) : claimed === value;
 }
 
-/** Whom the audit log and the dashboard name. */
-export function nameOfPerson(claims: Claims): string {
-  const email = claims["email_verified"] === true ? claims["email"] : undefined;
-  const name = [email, claims["preferred_username"], claims["sub"]].find(
-    (value) => typeof value === "string" && value !== "",
+/** Whether a claim that could decide the role is missing, so that it must be asked for. */
+export function lacksClaims(roles: readonly ClaimedRole[], claims: Claims): boolean {
+  const decisive = roles.find(
+    (entry) => hasClaim(entry, claims) || claimAt(claims, entry.claim) === undefined,
   );
-  return String(name);
+  return decisive !== undefined && !hasClaim(decisive, claims);
+}
+
+/**
+ * Whom the audit log and the dashboard name. People choose their `preferred_username`, which could
+ * be another's name.
+ */
+export function nameOfPerson(claims: Claims): string {
+  const { email, email_verified: isVerified, sub } = claims;
+  const name = isVerified === true && typeof email === "string" && email !== "" ? email : sub;
+  return escapeInLine(`OIDC ${String(name)}`);
 }

@@ -12,6 +12,7 @@ import type { OidcConfig } from "../../../shared/config/resolve/oidc.js";
 import { namesOfToken } from "../../../shared/domain/jwt-denial.js";
 import { couldBeImportedKey, looksLikeManagedKey } from "../../../shared/domain/managed-key.js";
 import { type Failure, plainFailure } from "../../../shared/error-code.js";
+import { escapeInLine } from "../../../shared/logging/escape-controls.js";
 import { lastMs } from "../../../shared/time.js";
 import { nameCharsMax, type SessionAnswer } from "../../../shared/wire/dashboard-session.js";
 import type { AskedBy } from "../../../shared/wire/message-to-daemon.js";
@@ -219,7 +220,8 @@ export async function openSession(
   if (!verified.ok) return verified;
   const { caller, claims, expiresAtMs } = verified;
   const issuer = String(claims["iss"]);
-  const who = `JWT ${String(claims["sub"] ?? caller.userPath)}`.slice(0, auditTextCharsMax);
+  const name = escapeInLine(String(claims["sub"] ?? caller.userPath));
+  const who = `JWT ${name}`.slice(0, auditTextCharsMax);
   const opening = {
     ...hash,
     mark: markOf(gateway, token, { kind: "jwt", issuer }),

@@ -162,16 +162,17 @@ async function ask(jar: Jar, path: string, init: RequestInit = {}): Promise<Resp
 
 t.test("a person signs in at the provider, and has the role of the first claim", async (t) => {
   for (const [person, claims, role, path, name] of [
-    ["root", { groups: ["x", "admins", "leads"] }, "admin", "/", "root"],
-    ["lead", { groups: ["leads"] }, "operator", "/team", "lead"],
-    ["one", { groups: "leads" }, "operator", "/team", "one"],
+    ["root", { groups: ["x", "admins", "leads"] }, "admin", "/", "OIDC root"],
+    ["lead", { groups: ["leads"] }, "operator", "/team", "OIDC lead"],
+    ["one", { groups: "leads" }, "operator", "/team", "OIDC one"],
     [
       "ann",
       { email: "ann@example.com", email_verified: true },
       "viewer",
       "/ann",
-      "ann@example.com",
+      "OIDC ann@example.com",
     ],
+    ["master key", { groups: ["leads"] }, "operator", "/team", "OIDC master key"],
   ] as const) {
     people.set(person, claims);
     const { jar, location } = await signIn(person);
@@ -198,8 +199,8 @@ t.test("a role opens its subtree, and the audit log names the person", async (t)
   const audit = await (
     await fetch(`${url}/admin/audit`, { headers: { authorization: `Bearer ${master}` } })
   ).text();
-  t.match(audit, /"who":"lead".{1,200}"rate-limits.put"/);
-  t.match(audit, /"who":"lead".{1,200}"sessions.open-admin"/);
+  t.match(audit, /"who":"OIDC lead".{1,200}"rate-limits.put"/);
+  t.match(audit, /"who":"OIDC lead".{1,200}"sessions.open-admin"/);
 });
 
 t.test("who has no role gets no session", async (t) => {

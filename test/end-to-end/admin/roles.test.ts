@@ -13,7 +13,9 @@ import {
   adminRoutes,
 } from "../../../proxy/http/paths/admin-routes.js";
 import { type AdminRole, adminRoles } from "../../../shared/access/admin-role.js";
+import { isObject } from "../../../shared/checked.js";
 import { run } from "../../bin/command-session.js";
+import { until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
   replyCompletion,
@@ -417,6 +419,7 @@ t.test("a subtree's admin issues keys in it, with roles in it, and none beyond",
     { role: "viewer" },
     { role: "admin", user_path: "/" },
     { role: "admin", user_path: "/team2" },
+    { user_path: "/team/b", labels: ["green"] },
   ]) {
     const answer = await call("POST", "/admin/auth-keys", teamAdmin, body);
     t.equal(answer.status, 403, `${JSON.stringify(body)}: ${answer.text}`);
@@ -437,18 +440,66 @@ t.test("a subtree's admin issues keys in it, with roles in it, and none beyond",
   );
   t.equal((await call("GET", "/admin/rate-limits?user_path=/team", below.value)).status, 403);
   const rotated = `/admin/auth-keys/${below.id}/rotate`;
-  t.match(await call("POST", rotated, teamAdmin, { models: ["*"] }), {
+  t.match(await call("POST", rotated, master, { models: ["*"] }), {
     status: 400,
     body: { param: "models" },
   });
+  const narrow = await issue({ user_path: "/team/b", models: ["test/a"], labels: ["green"] });
+  for (const models of [["*"], null]) {
+    const widened = await call("POST", `/admin/auth-keys/${narrow.id}/rotate`, teamAdmin, {
+      models,
+    });
+    t.match(widened, {
+      status: 403,
+      body: { message: /^models can't be set by a role for \/team: /, param: "models" },
+    });
+  }
+  const again = await call("POST", `/admin/auth-keys/${narrow.id}/rotate`, teamAdmin, {});
+  t.match(again, { status: 200, body: { models: ["test/a"], labels: ["green"] } });
+  const taken = await call("POST", rotated, teamAdmin, {});
+  t.equal(taken.status, 200);
+  const [entry] = (await call("GET", `/admin/audit?subject=${below.id}`, master)).body[
+    "entries"
+  ] as readonly object[];
+  t.match(entry, { who: `key ${ofTeam.get("admin")!.id}`, operation: "keys.rotate" });
   t.equal((await call("POST", `/admin/auth-keys/${below.id}/deactivate`, teamAdmin)).status, 204);
   t.equal((await call("GET", "/admin/auth-keys", below.value)).status, 401, "ended at once");
   for (const [body, param] of [
     [{ role: "root" }, "role"],
     [{ role: "admin", models: ["*"] }, "models"],
+    [{ role: "admin", labels: ["x"] }, "labels"],
     [{ role: "admin", hash: "a".repeat(64) }, "hash"],
   ] as const)
     t.match(await call("POST", "/admin/auth-keys", master, body), { status: 400, body: { param } });
+});
+
+t.test("a request's id that others chose, too, hides no request of the subtree", async (t) => {
+  const body = JSON.stringify({ model: "test/model", messages: [{ role: "user", content: "hi" }] });
+  const send = async (path: string, fails: boolean): Promise<void> => {
+    upstream.answer = (one) =>
+      fails ? void one.response.writeHead(400).end("{}") : replyCompletion(one, 7);
+    const headers = { authorization: `Bearer ${apps.get(path)!.value}`, "x-request-id": "same" };
+    await fetch(`${url}/v1/chat/completions`, { method: "POST", headers, body });
+  };
+  for (const fails of [false, true])
+    for (const path of ["/team/a", "/team2"]) {
+      await send(path, fails);
+      const { status, text } = await call("GET", "/admin/requests/same", teamAdmin);
+      t.equal(status, 200, `${path} ${text}`);
+      t.notMatch(text, "/team2");
+      t.match(text, '"user_path":"/team/a"');
+    }
+  for (const [token, user_path] of [
+    [master, "/team2"],
+    [teamAdmin, "/team/a"],
+  ] as const) {
+    // Proxies report the details of requests a little later.
+    const { body: found } = await until(
+      () => call("GET", "/admin/requests/same", token),
+      (answer) => isObject(answer.body["request"]),
+    );
+    t.match(found, { request: { user_path, kind: "failed" } });
+  }
 });
 
 t.test("a key of administration calls no models", async (t) => {

@@ -63,7 +63,19 @@ t.test("each wrong field of a result is named, with what was expected", async (t
   });
   t.same(parseReconciliation(whole), { ok: true, value: whole });
   const wrong: readonly (readonly [field: string, value: unknown, message: RegExp])[] = [
-    ["provider", "", /^provider must be a text, not ""$/],
+    ["provider", "", /^provider must be a text without control characters, not ""$/],
+    ["provider", "a\nb", /^provider must be a text without control characters, not "a\\nb"$/],
+    ["source", "a\tb", /^source must be a text without control characters, not "a\\tb"$/],
+    [
+      "start_date",
+      "2026-01-08",
+      /^start_date must not be after end_date, "2026-01-07", but is "2026-01-08"$/,
+    ],
+    [
+      "gap_percent",
+      1e308,
+      /^gap_percent must be a number from 0 to 1000000000000000, not 1e\+308$/,
+    ],
     [
       "start_date",
       "2026-02-30",

@@ -1,5 +1,5 @@
 import t from "tap";
-import { escapeControls } from "../../../shared/logging/escape-controls.js";
+import { escapeControls, escapeInLine } from "../../../shared/logging/escape-controls.js";
 
 t.test("what steers a terminal is shown, and lines and columns stay", (t) => {
   const cases = [
@@ -14,6 +14,10 @@ t.test("what steers a terminal is shown, and lines and columns stay", (t) => {
   ] as const;
   for (const [text, shown] of cases) t.equal(escapeControls(text), shown, JSON.stringify(text));
   t.end();
+});
+
+t.test("a text within a line stays there", async (t) => {
+  t.equal(escapeInLine("a\nb\tc\r\u2029\u202ed é"), "a\\nb\\tc\\u000d\\u2029\\u202ed é");
 });
 
 t.test("JSON is the same value afterwards", (t) => {

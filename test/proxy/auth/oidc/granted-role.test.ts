@@ -31,13 +31,27 @@ t.test("the first entry that a claim has decides, whether it is a text or a list
     t.equal(grantedRole(roles, claims)?.role, expected, JSON.stringify(claims));
 });
 
-t.test(
-  "claims that are missing are asked for, and a person is named by what is verified",
-  async (t) => {
-    t.equal(lacksClaims(roles, { groups: [], email: "a" }), true);
-    t.equal(lacksClaims(roles, { groups: [], email: "a", realm_access: { roles: [] } }), false);
-    t.equal(nameOfPerson({ sub: "7", email: "a@b", email_verified: true }), "a@b");
-    t.equal(nameOfPerson({ sub: "7", email: "a@b", preferred_username: "ann" }), "ann");
-    t.equal(nameOfPerson({ sub: "7" }), "7");
-  },
-);
+t.test("claims that are missing are asked for, unless an earlier entry has decided", async (t) => {
+  for (const [claims, lacks] of [
+    [{ groups: [], email: "a" }, true],
+    [{ groups: [], email: "a", realm_access: { roles: [] } }, false],
+    [{ groups: ["admins"] }, false],
+    [{ realm_access: { roles: ["leads"] } }, true],
+    [{ groups: [], realm_access: { roles: ["leads"] } }, false],
+    [{}, true],
+  ] as const)
+    t.equal(lacksClaims(roles, claims), lacks, JSON.stringify(claims));
+});
+
+t.test("a person is named by what nobody chooses, and as nobody else can be", async (t) => {
+  for (const [claims, name] of [
+    [{ sub: "7", email: "a@b", email_verified: true }, "OIDC a@b"],
+    [{ sub: "7", email: "a@b", preferred_username: "ann" }, "OIDC 7"],
+    [{ sub: "7", preferred_username: "master key" }, "OIDC 7"],
+    [{ sub: "7", email: "", email_verified: true }, "OIDC 7"],
+    [{ sub: "7", email: ["a@b"], email_verified: true }, "OIDC 7"],
+    [{ sub: "key key_1" }, "OIDC key key_1"],
+    [{ sub: "a\nb\tc\r\u2028\u202e\u001b" }, "OIDC a\\nb\\tc\\u000d\\u2028\\u202e\\u001b"],
+  ] as const)
+    t.equal(nameOfPerson(claims), name);
+});

@@ -69,7 +69,7 @@ async function finish(claims: object, key = keys.privateKey): Promise<unknown> {
 
 t.test("the right ID token signs in until it expires", async (t) => {
   t.same(await finish(right), {
-    name: "ann",
+    name: "OIDC ann",
     administration: { role: "admin", path: "/" },
     expiresAtMs: right.exp * 1000,
   });
