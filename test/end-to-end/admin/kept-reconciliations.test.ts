@@ -80,7 +80,7 @@ t.test("a wrong result is refused, and named", async (t) => {
   };
   t.match(
     await post({ provider: 1 }),
-    exactly([400, "provider", /^provider must be a text, not 1$/]),
+    exactly([400, "provider", /^provider must be a text without control characters, not 1$/]),
   );
   t.match(await post({ days: [] }), exactly([400, "days", /^unknown field days/]));
   t.equal((await post({ provider: "x".repeat(20_000) }))[0], 413);
