@@ -49,6 +49,12 @@ export const slotsValidMs = 10_000;
 export const leftSlotsMs = 1000;
 
 /**
+ * How long a host's claim to a hard budget counts after its period, in ms. Hosts report twice a
+ * second what their requests still hold, so a pause or a reconnect doesn't lose it.
+ */
+export const claimKeptMs = 10_000;
+
+/**
  * How long the engine grants nothing of a counter whose data it has lost, in ms. Hosts report each
  * second, and a reconnect may take another second.
  */

@@ -127,6 +127,8 @@ export interface CountedPart {
   /** Periods, or slices, that begin from here on count, until `endMs`. */
   readonly fromMs: number;
   readonly endMs: number;
+  /** Claims of other hosts in periods, or slices, that begin from here on count. */
+  readonly claimsFromMs: number;
   readonly amount: number;
   /** The spend of this host. */
   readonly spentHere: () => number;

@@ -16,6 +16,7 @@ import {
 import { isLenient, useField } from "../../shared/domain/on-exhausted.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
+import { claimKeptMs } from "../bounds.js";
 import type { ClaimNeeds } from "../counters/window.js";
 import {
   claimNeeds,
@@ -219,6 +220,7 @@ function claimedByOthers(book: BudgetMatching, account: Account, nowMs: number):
 
 function countedPart(book: BudgetMatching, account: Account, nowMs: number): CountedPart {
   const { budget } = account;
+  const claimedIn = book.boundsOf(budget, nowMs - claimKeptMs);
   const bounds = book.boundsOf(budget, nowMs);
   const spentHere = (): number =>
     picoOf(
@@ -229,6 +231,7 @@ function countedPart(book: BudgetMatching, account: Account, nowMs: number): Cou
   return {
     fromMs: countedFrom(budget.definition, bounds),
     endMs: bounds.endMs,
+    claimsFromMs: countedFrom(budget.definition, claimedIn),
     amount: picoOf(amountOf(book, account, nowMs)),
     spentHere,
   };

@@ -38,6 +38,8 @@ interface ClaimPorts {
   isAway(): boolean;
   /** Asks the engine soon. */
   ask(claim: AccountClaim): void;
+  /** When the running period or slice began. */
+  startMs(budget: Budget): number;
   /** What the account has left beside the spend and the claims of all hosts. */
   left(account: Account): number;
 }
@@ -68,6 +70,8 @@ export class AccountClaim implements Awaited {
   #asked: Stated | null = null;
   #answeredMonoMs = Number.NEGATIVE_INFINITY;
   #reportedHeld = 0;
+  /** The period or slice of the last report. */
+  #reportedStartMs = 0;
   #neededMonoMs: number;
   /** The claims of the other hosts, by host. */
   #others: ReadonlyMap<string, HostClaim> = new Map();
@@ -119,7 +123,10 @@ export class AccountClaim implements Awaited {
 
   /** Whether the engine should be told of a change, or there is an advance to give back. */
   get isUnsent(): boolean {
-    return this.#advance.amount > 0 || this.#held !== this.#reportedHeld;
+    const held = this.#held;
+    if (this.#advance.amount > 0 || held !== this.#reportedHeld) return true;
+    // What is held in a later period counts there.
+    return held > 0 && this.#ports.startMs(this.budget) !== this.#reportedStartMs;
   }
 
   /** Whether nothing would be lost without it. */
@@ -142,10 +149,10 @@ export class AccountClaim implements Awaited {
     this.#confirmed = null;
   }
 
-  ofOthers({ fromMs, endMs }: CountedPart): number {
+  ofOthers({ claimsFromMs, endMs }: CountedPart): number {
     let sum = 0;
     for (const { startMs, amount } of this.#others.values())
-      if (startMs >= fromMs && startMs < endMs) sum += amount;
+      if (startMs >= claimsFromMs && startMs < endMs) sum += amount;
     return sum;
   }
 
@@ -183,13 +190,11 @@ export class AccountClaim implements Awaited {
     this.#ports.turn.lacking.push(this);
   }
 
-  /** What a report claims. `startMs`: when the running period or slice began. */
-  report(
-    account: Account,
-    { startMs, isLast }: { readonly startMs: number; readonly isLast: boolean },
-  ): HostClaim {
+  /** What a report claims. */
+  report(account: Account, isLast: boolean): HostClaim {
     const held = this.#held;
     const { turn, left, monoMs } = this.#ports;
+    const startMs = this.#ports.startMs(this.budget);
     const spare = this.#leftOfConfirmed(startMs) - held;
     if (isLast) this.#advance.clear();
     else
@@ -218,6 +223,7 @@ export class AccountClaim implements Awaited {
     if (!isAnswered || asked === null) return;
     this.#answeredMonoMs = this.#ports.monoMs();
     this.#reportedHeld = asked.held;
+    this.#reportedStartMs = asked.startMs;
     if (this.#settlingMs > 0) return;
     this.#confirmed = asked;
     this.#leastUpTo = Number.POSITIVE_INFINITY;

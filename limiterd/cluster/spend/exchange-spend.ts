@@ -111,6 +111,7 @@ export class SpendExchange implements OtherHosts {
             monoMs: () => ports.monoMs(),
             isAway: () => this.#isAway,
             ask: (claim) => this.#claimSoon(claim),
+            startMs: (budget) => this.#startOf(budget),
             left: (account) => leftBesideClaims(book, account, ports.nowMs()),
           });
     this.tellAll();
@@ -312,16 +313,20 @@ export class SpendExchange implements OtherHosts {
     claim: AccountClaim | null,
     isClaimed: boolean,
   ): Readonly<Record<string, string>> {
-    const { host, book, nowMs } = this.#ports;
+    const { host } = this.#ports;
     const { budget, child } = account;
     const row = rowText(budget.resetAtMs, freshAccount(account).spends);
     if (!isClaimed) return { [host]: row };
-    const { startMs } = book.boundsOf(budget, nowMs());
-    const claimed = claim?.report(account, { startMs, isLast: this.#isStopping }) ?? {
-      startMs,
+    const claimed = claim?.report(account, this.#isStopping) ?? {
+      startMs: this.#startOf(budget),
       amount: budget.held?.of(child) ?? 0,
     };
     return { [host]: row, [claimField(host)]: claimText(claimed) };
+  }
+
+  #startOf(budget: Budget): number {
+    const { book, nowMs } = this.#ports;
+    return book.boundsOf(budget, nowMs()).startMs;
   }
 
   #walkOn(): void {

@@ -4,14 +4,15 @@
  * is virtual, and the daemons' steps are their own.
  *
  * Invariant, after each event: what all hosts have used is within each cap, also what no settle has
- * charged yet. At rest no host claims anything. Then small requests fill the cap.
+ * charged yet. Some histories have a budget alone, whose short periods end while streams run, and
+ * no host is cut off. At rest no host claims anything. Then small requests fill the cap.
  */
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { Lease, Metered } from "../../../shared/wire/message-to-daemon.js";
 import { executed, settleOf, target } from "../../limiterd/in-memory-daemon.js";
-import { type Host, type Hosts, startHosts } from "../../limiterd/shares/hosts.js";
+import { beginMs, type Host, type Hosts, startHosts } from "../../limiterd/shares/hosts.js";
 import { createRandom, type Random } from "../random.js";
 import type { SimulationResult } from "../simulate.js";
 
@@ -44,6 +45,11 @@ class SharedHistory {
   readonly #tokens: number;
   readonly #cost: number;
   readonly #amount: number;
+  /** The length of the budget's periods; a day if none ends. */
+  readonly #periodSeconds: number;
+  #period = 0;
+  /** What was charged in periods that have ended. */
+  #costBefore = 0;
   readonly #read = new Map<Host, number>();
   readonly #running = new Map<string, Running>();
   #id = 1;
@@ -55,9 +61,11 @@ class SharedHistory {
 
   constructor(seed: number) {
     this.random = createRandom(seed);
-    this.#tokens = this.random.int(20_000, 200_000);
-    this.#cost = this.random.int(20, 200) / 100;
-    this.#amount = this.random.int(20, 200) / 100;
+    const rolling = this.random.chance(0.3);
+    this.#periodSeconds = !rolling && this.random.chance(0.4) ? 20 : 86_400;
+    this.#tokens = this.#endsPeriods ? Infinity : this.random.int(20_000, 200_000);
+    this.#cost = this.#endsPeriods ? Infinity : this.random.int(20, 200) / 100;
+    this.#amount = this.random.int(20, 200) / (this.#endsPeriods ? 400 : 100);
     const of = {
       ...({ scope: "user_path", subject: "/", periodSeconds: 86_400, perChild: false } as const),
       ...({ maxRequests: null, hold: "hard" } as const),
@@ -67,11 +75,14 @@ class SharedHistory {
       { ...of, periodSeconds: 86_399, maxTokens: null, measureCaps: { cost: this.#cost } },
     ];
     const budget: BudgetDefinition = {
-      ...({ scope: "user_path", subject: "/", periodSeconds: 86_400, perChild: false } as const),
-      ...{ amountUsd: this.#amount, hold: "hard" },
-      ...(this.random.chance(0.3) ? { rolling: true } : {}),
+      ...({ scope: "user_path", subject: "/", perChild: false } as const),
+      ...{ periodSeconds: this.#periodSeconds, amountUsd: this.#amount, hold: "hard" },
+      ...(rolling ? { rolling } : {}),
     };
-    this.hosts = startHosts(rules, { count: this.random.int(2, 3), budgets: [budget] });
+    const count = this.random.int(2, 3);
+    this.hosts = startHosts(this.#endsPeriods ? [] : rules, {
+      ...{ count, budgets: [budget], startMs: beginMs + this.random.int(0, 999) },
+    });
   }
 
   note(kind: string, detail = ""): void {
@@ -91,12 +102,13 @@ class SharedHistory {
     else if (kind < 0.75 && running.length > 0) this.flow(random.pick(running));
     else if (kind < 0.85 && running.length > 0) this.end(random.pick(running));
     else if (kind < 0.87) this.trouble(random.pick(hosts.all));
+    if (this.#endsPeriods && random.chance(0.03)) await this.pass(random.int(5000, 25_000));
     await this.pass(random.chance(0.5) ? 0 : Math.floor(random.skewed(1, 1500)));
   }
 
   trouble(host: Host): void {
     const { random } = this;
-    host.cutOff = random.chance(0.3);
+    host.cutOff = random.chance(0.3) && !this.#endsPeriods;
     host.answerMs = random.chance(0.5) ? 0 : random.int(1, 200);
     this.note(host.cutOff ? "cut off" : "other latency", host.id);
   }
@@ -180,7 +192,14 @@ class SharedHistory {
     }
   }
 
+  get #endsPeriods(): boolean {
+    return this.#periodSeconds < 86_400;
+  }
+
   #check(): void {
+    const period = Math.floor(this.hosts.wallMs() / (this.#periodSeconds * 1000));
+    if (period !== this.#period) this.#costBefore = this.#usedCost;
+    this.#period = period;
     let tokens = this.#usedTokens;
     let cost = this.#usedCost;
     for (const { input, output, lease } of this.#running.values()) {
@@ -189,9 +208,12 @@ class SharedHistory {
       cost += costOf(input, output);
     }
     if (tokens > this.#tokens) throw new Violation(`${tokens} of ${this.#tokens} tokens used`);
-    for (const [name, dollars] of Object.entries({ rule: this.#cost, budget: this.#amount }))
-      if (cost > dollars * 1e12 + 1)
-        throw new Violation(`${name}: ${cost} of ${dollars * 1e12} used`);
+    for (const [name, used, dollars] of [
+      ["rule", cost, this.#cost],
+      ["budget", cost - this.#costBefore, this.#amount],
+    ] as const)
+      if (used > dollars * 1e12 + 1)
+        throw new Violation(`${name}: ${used} of ${dollars * 1e12} used`);
   }
 
   async rest(): Promise<void> {
@@ -199,7 +221,7 @@ class SharedHistory {
     await this.pass(2000);
     for (const request of this.#running.values()) if (request.lease !== null) this.end(request);
     await this.pass(20_000);
-    await this.fill();
+    if (!this.#endsPeriods) await this.fill();
   }
 
   /** Small streams on all hosts, one after the other, use at least 99 % of the fuller cap. */

@@ -11,7 +11,13 @@ import {
   startDaemon,
   target,
 } from "../../in-memory-daemon.js";
-import { type Host, type HostOptions, type Hosts, startHosts } from "../../shares/hosts.js";
+import {
+  beginMs,
+  type Host,
+  type HostOptions,
+  type Hosts,
+  startHosts,
+} from "../../shares/hosts.js";
 
 const rates = { input: 1_000_000, output: 1_000_000 };
 /** Of a million tokens. */
@@ -162,6 +168,48 @@ t.test("after a reset, or in another period, a host claims anew", async (t) => {
   t.match(await admit(hosts, a), { kind: "admitted" });
 });
 
+for (const [name, changes, ranMs, gapMs] of [
+  ["the end of a period", { periodSeconds: 60 }, 20_000, 200],
+  ["the end of a period, at once", { periodSeconds: 60 }, 9770, 0],
+  ["the length of a rolling budget", { periodSeconds: 60, rolling: true }, 70_000, 200],
+] as const)
+  t.test(`what running requests hold counts on all hosts after ${name}`, async (t) => {
+    const budgets = [{ ...hard, ...changes }];
+    const hosts = startHosts([], { budgets, startMs: beginMs + 50_250 });
+    const [a, b] = hosts.all as [Host, Host];
+    let held = 0;
+    const hold = async (host: Host): Promise<void> => {
+      const { kind, allowance } = await admit(hosts, host, 900_000);
+      if (kind === "admitted") held += 1000 + (allowance as number);
+    };
+    await hold(a);
+    t.ok(held > 490_000, `${held}`);
+    await hosts.pass(ranMs - 20);
+    for (let i = 0; i < 20; i++) {
+      await hold(b);
+      await hosts.pass(gapMs);
+    }
+    t.ok(held > 700_000 && held <= 1_000_000, `${held} of a million are held`);
+  });
+
+t.test("a host that died in a period keeps its claim for ten seconds of the next", async (t) => {
+  const budgets = [{ ...hard, periodSeconds: 60 }];
+  const hosts = startHosts([], { budgets, startMs: beginMs + 50_250 });
+  const [a, b] = hosts.all as [Host, Host];
+  await admit(hosts, a, 900_000);
+  a.cutOff = true;
+  const leftAt = async (ms: number): Promise<unknown> => {
+    await hosts.pass(ms);
+    const answer = await admit(hosts, b, 900_000);
+    if (answer.kind === "admitted") end(b, answer, 0);
+    return answer.kind === "admitted" ? answer.allowance : answer.kind;
+  };
+  const held = (await leftAt(15_000)) as number;
+  t.ok(held < 400_000, `${held}`);
+  const free = (await leftAt(6000)) as number;
+  t.ok(free > 400_000, `${free}`);
+});
+
 t.test("who waits for two answers doesn't ask for the first again and again", async (t) => {
   const hosts = startHosts([rule], { budgets: [hard] });
   const [a] = hosts.all;
@@ -183,9 +231,10 @@ t.test("from the moment when it sends a lower claim, a host keeps to it", async 
   const account = [...state.budgets.budgets.values()][0]!.own!;
   const claim = new AccountClaim(account, {
     ...{ turn, monoMs: () => monoMs, isAway: () => false, ask: () => {}, left: () => 1e12 },
+    startMs: () => 5,
   });
-  const part = { fromMs: 0, endMs: 10, amount: 1e12, spentHere: () => 0 };
-  const report = () => claim.report(account, { startMs: 5, isLast: false }).amount;
+  const part = { fromMs: 0, claimsFromMs: 0, endMs: 10, amount: 1e12, spentHere: () => 0 };
+  const report = () => claim.report(account, false).amount;
   turn.begin("ask");
   t.equal(claim.lacks(part, { held: 0, need: 10, want: 1000 }), true);
   claim.want(1000);
