@@ -211,6 +211,14 @@ export function whenTranslationCut(reading: UsageReading, contentChars: number):
     : reading;
 }
 
+/** A total for input and output of an answer with text, split by an estimate of the text. */
+export function splitTotal(usage: Usage, contentChars: number): Usage {
+  const { totalTokens } = usage;
+  // A model reads at least one token.
+  const outputTokens = Math.min(Math.ceil(contentChars / charsPerToken), totalTokens - 1);
+  return { ...usage, inputTokens: totalTokens - outputTokens, outputTokens };
+}
+
 /** Two notes for the log as one. */
 export function joinedNotes(first: string | null, second: string | null): string | null {
   return first === null || second === null ? (first ?? second) : `${first}; ${second}`;

@@ -28,6 +28,8 @@ import { added, type Usage, type UsagePart } from "./usage.js";
 export type UsageReading =
   | ({
       readonly kind: "usage";
+      /** The total is known, and neither input nor output: all of it is taken as input. */
+      readonly isBareTotal?: true;
       /** What was corrected or ignored, for the log. */
       readonly note: string | null;
     } & Usage)
@@ -105,7 +107,7 @@ function readWhole(usage: unknown, rare: Fields): UsageReading {
   const soundTokens = undetailedSoundTokens(rare, rawInput, rawOutput, rawTotal);
   const counts = readCounts(rawInput, rawOutput, rawTotal, besideInput + soundTokens);
   if (typeof counts === "string") return { kind: "invalid", reason: counts };
-  const { inputTokens, outputTokens } = counts;
+  const { inputTokens, outputTokens, isBareTotal } = counts;
   const cachedInputTokens = Math.min(details.cached, inputTokens);
   const cacheWriteInputTokens = Math.min(details.written, inputTokens - cachedInputTokens);
   if (cachedInputTokens < details.cached || cacheWriteInputTokens < details.written) {
@@ -123,6 +125,7 @@ function readWhole(usage: unknown, rare: Fields): UsageReading {
     reportedCost: readCost(rare, notes),
     details: readUsageDetails(usage, whole, soundTokens, rare),
     note: notes.length === 0 ? null : notes.join("; "),
+    ...(isBareTotal ? { isBareTotal } : null),
   };
 }
 
@@ -254,6 +257,8 @@ function undetailedSoundTokens(
     : 0;
 }
 
+type Counts = Pick<Usage, "inputTokens" | "outputTokens"> & { readonly isBareTotal: boolean };
+
 /**
  * Input and output, or the problem with them. `besideInput`: input tokens that `rawInput` leaves
  * out.
@@ -263,24 +268,29 @@ function readCounts(
   rawOutput: unknown,
   rawTotal: unknown,
   besideInput: number,
-): { readonly inputTokens: number; readonly outputTokens: number } | string {
+): Counts | string {
   const input = isValidCount(rawInput) ? rawInput + besideInput : null;
   const output = isValidCount(rawOutput) ? rawOutput : null;
   const total = isValidCount(rawTotal) && rawTotal > 0 ? rawTotal : null;
   if (total === null) {
     if (input === null && output === null && isValidCount(rawTotal))
-      return { inputTokens: 0, outputTokens: 0 };
+      return { inputTokens: 0, outputTokens: 0, isBareTotal: false };
     if (input === null && !isAbsent(rawInput)) return invalidCount("prompt_tokens", rawInput);
     if (output === null && !isAbsent(rawOutput))
       return invalidCount("completion_tokens", rawOutput);
     if (input === null && output === null) return invalidCount("total_tokens", rawTotal);
   }
-  // If only the total is known, as for embeddings, all of it is input.
+  // If only the total is known, as for embeddings, all of it is input, unless the answer has text
+  // (`response-meter.ts`).
   const inputTokens = input ?? Math.max((total ?? 0) - (output ?? 0), 0);
   const outputTokens = Math.max(output ?? 0, (total ?? 0) - inputTokens);
   // The bound applies to each side, so a response may use twice as much.
   return isValidCount(inputTokens)
-    ? { inputTokens, outputTokens }
+    ? {
+        inputTokens,
+        outputTokens,
+        isBareTotal: total !== null && input === null && outputTokens === 0,
+      }
     : invalidCount("the sum of input and cached tokens", inputTokens);
 }
 

@@ -21,6 +21,7 @@ import {
   leavesOutInput,
   leavesOutText,
   type MeteredUsage,
+  splitTotal,
   unmetered,
   whenCut,
   whenTranslationCut,
@@ -414,6 +415,8 @@ export class ResponseMeter {
       return { ...reading, inputTokens, totalTokens: inputTokens + reading.outputTokens };
     }
     if (!this.#leavesOutText(reading, contentChars)) return reading;
+    if (reading.isBareTotal === true && !this.#isCapped)
+      return { ...reading, ...splitTotal(reading, contentChars) };
     if (reading.totalTokens > 0 || reading.reportedCost !== null)
       return whenCut(reading, contentChars);
     const { kind, note, details } = reading;
@@ -427,14 +430,17 @@ export class ResponseMeter {
     return reading.kind === "usage" && leavesOutInput(reading, this.#request.operation);
   }
 
-  /** A usage with an input is believed unless a hard cap has counted more. */
+  /**
+   * A usage with an input is believed unless a hard cap has counted more, a total without an input
+   * only as a total.
+   */
   #leavesOutText(
     reading: UsageReading,
     contentChars: number,
   ): reading is UsageReading & { readonly kind: "usage" } {
     return (
       leavesOutText(reading, contentChars, this.#request.operation) &&
-      (this.#isCapped || reading.totalTokens === 0)
+      (this.#isCapped || reading.totalTokens === 0 || reading.isBareTotal === true)
     );
   }
 
@@ -446,7 +452,9 @@ export class ResponseMeter {
       return this.#count(whenTranslationCut(reading, contentChars), contentChars);
     }
     const reading = this.#withLeftOut(tap.usage, contentChars);
-    const isWhole = this.#leavesOutText(tap.usage, contentChars);
+    const isWhole =
+      this.#leavesOutText(tap.usage, contentChars) &&
+      (this.#isCapped || tap.usage.totalTokens === 0);
     const charsSince = isWhole ? 0 : scale * tap.contentCharsSinceUsage;
     return this.#count(whenCut(reading, charsSince), contentChars);
   }

@@ -160,7 +160,7 @@ t.test(
           .end(gzipSync(body));
     const answer = JSON.stringify({
       choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
-      usage: { total_tokens: 40 },
+      usage: { prompt_tokens: 30, completion_tokens: 10 },
     });
     const messages = (path: string, body: object) =>
       fetch(`${proxy.ready}/v1/messages`, {

@@ -349,7 +349,7 @@ t.test(
       JSON.stringify({
         choices: [],
         data: "x".repeat(heldResponseBytesMax + 300_000),
-        usage: { total_tokens: 42 },
+        usage: { prompt_tokens: 40, completion_tokens: 2 },
       }),
     );
     const forwarding = new Forwarding().head(200, [...json, "content-length", String(body.length)]);
@@ -405,7 +405,8 @@ t.test(
 
 t.test("an answer of any size passes completely, and its usage is read", async (t) => {
   const piece = Buffer.alloc(4 * 1024 * 1024, 0x20);
-  const usage = '{"metadata":{"usage":"x"},"usage":{"total_tokens":5},"user":"usage"}';
+  const usage =
+    '{"metadata":{"usage":"x"},"usage":{"prompt_tokens":1,"completion_tokens":4},"user":"usage"}';
   const forwarding = new Forwarding().head(200);
   for (let i = 0; i < 9; i++) forwarding.data(piece);
   forwarding.data(usage).end();
@@ -456,7 +457,7 @@ t.test(
     forwarding.data(piece);
     t.equal(forwarding.exchange.begun, true);
     t.equal(forwarding.exchange.ledger.held, others);
-    forwarding.data('{"usage":{"total_tokens":5}}').end();
+    forwarding.data('{"usage":{"prompt_tokens":1,"completion_tokens":4}}').end();
     t.match(await forwarding.finished(), {
       outcome: "complete",
       status: 200,
@@ -464,7 +465,7 @@ t.test(
       estimated: false,
       note: null,
     });
-    t.equal(forwarding.exchange.body.length, 30_028);
+    t.equal(forwarding.exchange.body.length, 30_051);
     const failing = new Forwarding();
     failing.exchange.fillMemory(5_000);
     failing.head(500).data(piece, piece);

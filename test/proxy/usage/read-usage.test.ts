@@ -16,6 +16,10 @@ import { reportedDetails, reportedUsages } from "./reported-usage.js";
 
 type Split = Partial<Usage> & { readonly note?: string };
 
+function bareTotal(inputTokens: number, outputTokens: number): UsageReading {
+  return Object.assign(usage(inputTokens, outputTokens), { isBareTotal: true });
+}
+
 function usage(inputTokens: number, outputTokens: number, more: Split = {}): UsageReading {
   return {
     kind: "usage",
@@ -67,8 +71,8 @@ t.test(
       [{ promptTokenCount: 4, candidatesTokenCount: 5 }, usage(4, 5)],
       [{ input_tokens: 4, output_tokens: 5 }, usage(4, 5)],
       [{ completion_tokens: 3, prompt_tokens: null }, usage(0, 3)],
-      [{ total_tokens: 12 }, usage(12, 0)],
-      [{ total_tokens: 1 }, usage(1, 0)],
+      [{ total_tokens: 12 }, bareTotal(12, 0)],
+      [{ total_tokens: 1 }, bareTotal(1, 0)],
       [{ completion_tokens: 3, total_tokens: 12 }, usage(9, 3)],
       [{ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, usage(0, 0)],
       [{ total_tokens: 0 }, usage(0, 0)],
@@ -77,7 +81,7 @@ t.test(
       [{ prompt_tokens: 4, completion_tokens: 5, total_tokens: 0 }, usage(4, 5)],
       [{ prompt_tokens: 4, completion_tokens: 5, total_tokens: 6 }, usage(4, 5)],
       [{ prompt_tokens: 10, completion_tokens: 5, total_tokens: 40 }, usage(10, 30)],
-      [{ total_tokens: tokensPerResponseMax }, usage(tokensPerResponseMax, 0)],
+      [{ total_tokens: tokensPerResponseMax }, bareTotal(tokensPerResponseMax, 0)],
       [{ prompt_tokens: 6e8, completion_tokens: 6e8 }, usage(6e8, 6e8)],
       [
         { prompt_tokens: tokensPerResponseMax, completion_tokens: tokensPerResponseMax },

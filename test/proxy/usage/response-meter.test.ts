@@ -349,3 +349,60 @@ t.test("the output of a stream so far is what was reported, and the text since t
   unreported.push(text("abcdefghij"));
   t.equal(unreported.usageSeen("it was cut").usage?.outputTokens, 4, "charged as it was counted");
 });
+
+t.test("a total for input and output is split if the answer has text", async (t) => {
+  const text = "x".repeat(20);
+  const bare = [
+    { prompt_tokens: null, completion_tokens: null, total_tokens: 12 },
+    { total_tokens: 12 },
+    { input_tokens: null, completion_tokens: 0, total_tokens: 12 },
+    { totalTokenCount: 12 },
+  ];
+  const answers: readonly (readonly [Operation, unknown])[] = [
+    ["chat_completions", { choices: [{ message: { content: text } }] }],
+    ["completions", { choices: [{ text }] }],
+    ["messages", { content: [{ type: "text", text }] }],
+    [
+      "responses",
+      {
+        output: [{ type: "message", content: [{ type: "output_text", text }] }],
+        object: "response",
+      },
+    ],
+    ["generate_content", { candidates: [{ content: { parts: [{ text }] } }] }],
+    ["embeddings", { data: [{ embedding: [1] }] }],
+  ];
+  for (const [operation, answer] of answers) {
+    for (const usage of bare) {
+      const name = `${operation} ${JSON.stringify(usage)}`;
+      const memory = { takeForAnswer: () => true, give: () => {} };
+      const request = { operation, promptBytes: () => 400, request: { body: null } } as const;
+      const expected = operation === "embeddings" ? [12, 0, false] : [7, 5, true];
+      const field = "totalTokenCount" in usage ? "usageMetadata" : "usage";
+      for (const isHeld of [true, false]) {
+        const meter = new ResponseMeter(request, null, memory);
+        meter.beginBody("json", isHeld);
+        meter.keep(Buffer.from(JSON.stringify({ ...(answer as object), [field]: usage })));
+        const { usage: counted, estimated } = meter.usageOf(meter.read(meter.text()));
+        if (isHeld)
+          t.same([counted?.inputTokens, counted?.outputTokens, estimated], expected, name);
+        t.equal(counted?.totalTokens, 12, name);
+      }
+    }
+  }
+  const streamed = new ResponseMeter(
+    { operation: "chat_completions", promptBytes: () => 400, request: { body: null } },
+    null,
+    { takeForAnswer: () => true, give: () => {} },
+  );
+  streamed.beginStream(false);
+  const event = (value: object): void =>
+    void streamed.push(Buffer.from(`data: ${JSON.stringify(value)}\n\n`));
+  event({ choices: [{ delta: { content: text } }] });
+  event({ choices: [], usage: bare[0] });
+  streamed.push(Buffer.from("data: [DONE]\n\n"));
+  t.match(streamed.usageOf(), {
+    usage: { inputTokens: 7, outputTokens: 5, totalTokens: 12 },
+    estimated: true,
+  });
+});

@@ -385,7 +385,7 @@ t.test("the event after an invalid one is read", async (t) => {
   const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
   run(tap, [
     'data: {"padding":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx","content":"never ends\n\n',
-    'data: {"usage":{"total_tokens":7}}\n\n',
+    'data: {"usage":{"prompt_tokens":7}}\n\n',
   ]);
   t.same(tap.usage, {
     kind: "usage",
@@ -607,7 +607,7 @@ const event: fc.Arbitrary<EventSpec> = fc.oneof(
     finishes: true,
   })),
   fc.tuple(fc.nat(1000), space, space).map(([usage, s, u]) => ({
-    lines: [`data:${s}{"choices":${u}[${s}],${u}"usage"${s}:${u}{"total_tokens":${usage}}}`],
+    lines: [`data:${s}{"choices":${u}[${s}],${u}"usage"${s}:${u}{"prompt_tokens":${usage}}}`],
     usage,
     usageOnly: true,
   })),
@@ -615,12 +615,12 @@ const event: fc.Arbitrary<EventSpec> = fc.oneof(
     lines: [
       "event: chunk",
       `data: {"choices":[{"delta":{}}],`,
-      `data: "usage":{"total_tokens":${usage}}}`,
+      `data: "usage":{"prompt_tokens":${usage}}}`,
     ],
     usage,
   })),
   fc.nat(1000).map((usage) => ({
-    lines: [": note", `data: {"choices":[],`, `data: "usage":{"total_tokens":${usage}}}`, "id: 1"],
+    lines: [": note", `data: {"choices":[],`, `data: "usage":{"prompt_tokens":${usage}}}`, "id: 1"],
     usage,
     usageOnly: true,
   })),
@@ -651,7 +651,7 @@ const longEvent: fc.Arbitrary<EventSpec> = fc.oneof(
   fc.tuple(fc.integer({ min: 1100, max: 2500 }), fc.nat(1000)).map(([length, usage]) => ({
     lines: [
       "event: image",
-      `data: {"b64_json":"${"A".repeat(length)}","usage":{"total_tokens":${usage}}}`,
+      `data: {"b64_json":"${"A".repeat(length)}","usage":{"prompt_tokens":${usage}}}`,
     ],
     usage,
   })),
