@@ -321,6 +321,10 @@ async function openCluster(
       return asked;
     };
   });
+  // ioredis sets its timer again if a refresh ends after the client: it would refresh forever.
+  cluster.once("end", () => {
+    cluster.refreshSlotsCache = () => {};
+  });
   const lastError = await ready(cluster, config);
   const ends = { isDropped: false };
   cluster.on("node error", (error: Error) => {
