@@ -38,17 +38,23 @@ export function refuseRoute(
   );
 }
 
+/** The paths without ids, each with what follows its version, the longest of these first. */
+const namedPaths = [...routes]
+  .map(([path, { area }]) => ({ path, area, ending: path.replace(/^\/v1(?:beta)?/, "") }))
+  .sort((a, b) => b.ending.length - a.ending.length);
+
 /**
  * `; did you mean /v1/messages?` for the path of a misspelling, or of a base URL with too little or
  * too much, such as `/messages` and `/v1/v1/messages`.
  */
 function pathHint(path: string, area: Area): string {
-  const known = [...routes].flatMap(([each, route]) => (route.area === area ? [each] : []));
-  const endings = known
-    .map((each) => ({ each, ending: each.replace(/^\/v1(?:beta)?/, "") }))
-    .filter(({ ending }) => path.endsWith(ending))
-    .sort((a, b) => b.ending.length - a.ending.length);
-  const meant = endings[0]?.each ?? closestName(path, known);
+  const known = namedPaths.filter((each) => each.area === area);
+  const meant =
+    known.find(({ ending }) => path.endsWith(ending))?.path ??
+    closestName(
+      path,
+      known.map((each) => each.path),
+    );
   // A path that exists is served by another port.
   return meant === null || meant === path ? "" : `; did you mean ${meant}?`;
 }

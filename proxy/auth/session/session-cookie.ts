@@ -7,8 +7,13 @@
 import { type Failure, plainFailure } from "../../../shared/error-code.js";
 import type { RequestHeaders } from "../../http/exchange.js";
 
-const secureName = "__Host-sluice";
-const plainName = "sluice";
+/** A cookie with a random token. Over TLS its name begins with `__Host-`. */
+export interface TokenCookie {
+  readonly name: string;
+  readonly sameSite: "Strict" | "Lax";
+}
+
+const ofSession: TokenCookie = { name: "sluice", sameSite: "Strict" };
 /** 32 bytes in base64url. */
 const tokenShape = /^[\w-]{43}$/;
 /** Browsers send a few hundred bytes; a header may have 64 KiB. */
@@ -20,44 +25,69 @@ export interface SessionCookie {
 }
 
 /**
- * The session's cookie in a `Cookie` header. Null if there is none, or if several have the name:
- * another host may have set one of them. `secureOnly`: the request is known to have come over TLS.
+ * The session's cookie in a `Cookie` header. Null if there is none, or if several have the name.
+ * `secureOnly`: the request is known to have come over TLS.
  */
 export function readSessionCookie(
   header: string | undefined,
   secureOnly: boolean,
 ): SessionCookie | null {
-  if (header === undefined) return null;
-  const found: Record<string, string[]> = { [secureName]: [], [plainName]: [] };
-  const pairs = header.split(";", pairsMax + 1);
-  if (pairs.length > pairsMax) return null;
-  for (const pair of pairs) {
+  const secure = secureOnly || valuesIn(header, ofSession, true).length > 0;
+  const token = tokenIn(header, ofSession, secure);
+  return token === null ? null : { token, secure };
+}
+
+/**
+ * The token of a cookie. Null if there is none, or if several have the name: another host may have
+ * set one of them.
+ */
+export function tokenIn(
+  header: string | undefined,
+  cookie: TokenCookie,
+  secure: boolean,
+): string | null {
+  const [token, ...others] = valuesIn(header, cookie, secure);
+  return token !== undefined && others.length === 0 && tokenShape.test(token) ? token : null;
+}
+
+function valuesIn(
+  header: string | undefined,
+  cookie: TokenCookie,
+  secure: boolean,
+): readonly string[] {
+  const pairs = header?.split(";", pairsMax + 1) ?? [];
+  if (pairs.length > pairsMax) return [];
+  const name = nameOf(cookie, secure);
+  return pairs.flatMap((pair) => {
     const at = pair.indexOf("=");
-    const name = pair.slice(0, Math.max(at, 0)).trim();
-    if (name === secureName || name === plainName) found[name]!.push(pair.slice(at + 1).trim());
-  }
-  const secure = found[secureName]!.length > 0 || secureOnly;
-  const tokens = found[secure ? secureName : plainName]!;
-  const token = tokens[0];
-  return tokens.length === 1 && tokenShape.test(token!) ? { token: token!, secure } : null;
+    return pair.slice(0, Math.max(at, 0)).trim() === name ? [pair.slice(at + 1).trim()] : [];
+  });
 }
 
 /** The value of the `Set-Cookie` that begins a session, which ends when the browser is closed. */
 export function sessionCookie({ token, secure }: SessionCookie): string {
-  return `${cookieName(secure)}=${token}; ${attributes(secure)}`;
+  return setCookie(ofSession, token, secure);
 }
 
 /** The value of the `Set-Cookie` that removes the session's cookie. */
 export function endedCookie(secure: boolean): string {
-  return `${cookieName(secure)}=; ${attributes(secure)}; Max-Age=0`;
+  return setCookie(ofSession, "", secure, 0);
 }
 
-function cookieName(secure: boolean): string {
-  return secure ? secureName : plainName;
+/** The value of a `Set-Cookie`; without `maxAge`, the cookie ends when the browser is closed. */
+export function setCookie(
+  cookie: TokenCookie,
+  token: string,
+  secure: boolean,
+  maxAge?: number,
+): string {
+  const attributes = `Path=/; HttpOnly; SameSite=${cookie.sameSite}${secure ? "; Secure" : ""}`;
+  const age = maxAge === undefined ? "" : `; Max-Age=${maxAge}`;
+  return `${nameOf(cookie, secure)}=${token}; ${attributes}${age}`;
 }
 
-function attributes(secure: boolean): string {
-  return `Path=/; HttpOnly; SameSite=Strict${secure ? "; Secure" : ""}`;
+function nameOf({ name }: TokenCookie, secure: boolean): string {
+  return secure ? `__Host-${name}` : name;
 }
 
 type BrowserRequest = Pick<RequestHeaders, "header"> & { readonly method: string };

@@ -7,7 +7,12 @@
 import { auditTextCharsMax } from "../../../shared/bounds.js";
 import { cookieOf, openGranted } from "../../auth/session/authenticate-session.js";
 import { clientOf, isOverTls } from "../../auth/session/client-address.js";
-import { sessionCookie } from "../../auth/session/session-cookie.js";
+import {
+  sessionCookie,
+  setCookie,
+  type TokenCookie,
+  tokenIn,
+} from "../../auth/session/session-cookie.js";
 import { pageHeaders } from "../../dashboard/page-head.js";
 import type { signInTexts } from "../../dashboard/web/texts/shell-texts.js";
 import type { RequestContext } from "../../request-context.js";
@@ -20,7 +25,7 @@ type SignInContext = Pick<
 >;
 
 const secondsToSignIn = 600;
-const secretShape = /^[\w-]{43}$/;
+const ofSignIn: TokenCookie = { name: "sluice-sign-in", sameSite: "Lax" };
 
 export async function startSignIn(context: SignInContext): Promise<void> {
   const { gateway, exchange, record } = context;
@@ -34,7 +39,7 @@ export async function startSignIn(context: SignInContext): Promise<void> {
   });
   if (url === null) return leave(context, "unavailable", []);
   const secure = redirectUrl.protocol === "https:";
-  const cookie = `${cookieName(secure)}=${secret}; ${attributes(secure)}; Max-Age=${secondsToSignIn}`;
+  const cookie = setCookie(ofSignIn, secret, secure, secondsToSignIn);
   record.end(303, "answered");
   redirect(exchange, url, [cookie]);
 }
@@ -44,8 +49,8 @@ export async function finishSignIn(context: SignInContext): Promise<void> {
   const redirectUrl = redirectUrlOf(context);
   const secure = redirectUrl.protocol === "https:";
   // One sign-in has one answer.
-  const ended = `${cookieName(secure)}=; ${attributes(secure)}; Max-Age=0`;
-  const secret = secretIn(exchange.header("cookie"), cookieName(secure));
+  const ended = setCookie(ofSignIn, "", secure, 0);
+  const secret = tokenIn(exchange.header("cookie"), ofSignIn, secure);
   const signedIn = await signIn(context, secret, redirectUrl);
   if ("refused" in signedIn) {
     if (signedIn.reason !== null) await tellOfRefusal(context, signedIn.reason);
@@ -131,24 +136,6 @@ function redirect(
   const headers = ["x-request-id", exchange.id, "location", location, "cache-control", "no-store"];
   const set = cookies.flatMap((cookie) => ["set-cookie", cookie]);
   exchange.reply(303, [...headers, ...pageHeaders, ...set], "", "latin1");
-}
-
-function cookieName(secure: boolean): string {
-  return secure ? "__Host-sluice-sign-in" : "sluice-sign-in";
-}
-
-function attributes(secure: boolean): string {
-  return `Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
-}
-
-/** Null if there is none, or several: another host may have set one of them. */
-function secretIn(header: string | undefined, name: string): string | null {
-  const values = (header ?? "")
-    .split(";")
-    .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(`${name}=`))
-    .map((pair) => pair.slice(name.length + 1));
-  return values.length === 1 && secretShape.test(values[0]!) ? values[0]! : null;
 }
 
 /** For the log: the library's code says more than its message. */
