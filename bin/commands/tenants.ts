@@ -2,6 +2,7 @@
  * `sluice tenants`: the paths below another one with their spend, their fullest limit, when it runs
  * out, refusals and the last error. `sluice tenant PATH` shows one.
  */
+
 import type { Command } from "commander";
 import {
   type TenantItem,
@@ -10,8 +11,14 @@ import {
   tenantSorts,
 } from "../../shared/api/tenant-item.js";
 import { isObject } from "../../shared/checked.js";
+import { append } from "../../shared/long-lists.js";
 import { type ArgumentProblem, usageFailure } from "../session/command-failure.js";
-import { type CommandFlags, jsonOption, pathFromFlag } from "../session/command-flags.js";
+import {
+  type CommandFlags,
+  jsonOption,
+  limitFromFlag,
+  pathFromFlag,
+} from "../session/command-flags.js";
 import { answered, unreadableAnswer } from "../session/daemon-answer.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
@@ -56,7 +63,7 @@ async function showTenants(session: Session, flags: TenantsFlags): Promise<void>
   const path = pathFromFlag(flags.path);
   const window = windowFromFlags(flags, session.nowMs());
   const sort = (flags.sort ?? "used").replace("-", "_");
-  const limit = flags.limit === undefined ? listedDefault : Number(flags.limit);
+  const limit = limitFromFlag(flags.limit, { byDefault: listedDefault, max: listedMax });
   const problems: ArgumentProblem[] = [
     ...(path.ok ? [] : path.problems),
     ...(window.ok ? [] : window.problems),
@@ -66,18 +73,14 @@ async function showTenants(session: Session, flags: TenantsFlags): Promise<void>
       message: `--sort must be one of ${sortNames.join(", ")}, not ${JSON.stringify(flags.sort)}`,
       param: "--sort",
     });
-  if (!Number.isInteger(limit) || limit < 1 || limit > listedMax)
-    problems.push({
-      message: `--limit must be a number from 1 to ${listedMax}, not ${JSON.stringify(flags.limit)}`,
-      param: "--limit",
-    });
-  if (!path.ok || !window.ok || problems.length > 0) throw usageFailure(problems);
+  if (!limit.ok) append(problems, limit.problems);
+  if (!path.ok || !window.ok || !limit.ok || problems.length > 0) throw usageFailure(problems);
   const list = await withDaemon(session, flags, async (client) =>
     answered(
       await client.call("tenants.list", {
         under: path.value,
         sort,
-        limit,
+        limit: limit.value,
         flat: String(flags.tree !== true),
         start_date: window.value.startDate,
         end_date: window.value.endDate,
@@ -92,7 +95,7 @@ async function showTenants(session: Session, flags: TenantsFlags): Promise<void>
   if (tenants.length === 0) return terminal.out(`no tenants below ${path.value}`);
   terminal.out(renderTable(columnsAt(Date.parse(server_time)), tenants));
   terminal.err(
-    `spend of ${start_date} to ${end_date} (UTC)${more ? `; only the first ${limit} are shown: --limit shows more` : ""}`,
+    `spend of ${start_date} to ${end_date} (UTC)${more ? `; only the first ${limit.value} are shown: --limit shows more` : ""}`,
   );
 }
 

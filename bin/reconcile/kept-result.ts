@@ -9,7 +9,7 @@ import { reconciliationBytesMax } from "../../shared/bounds.js";
 import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
 import { absolute, exactUsd, type Pico } from "./amount.js";
 import type { Cell, Reconciliation } from "./reconcile.js";
-import { amountsJson, countRows, type ReportHead, sumsJson } from "./report.js";
+import { amountsJson, countRows, type ReportHead, totalsJson } from "./report.js";
 
 /** Texts from a bill: a model, a tier or a line's title is readable within it. */
 const textCharsMax = 200;
@@ -33,12 +33,7 @@ export function keptResult(head: ReportHead, result: Reconciliation): KeptReconc
     const lists = [models, quantities, lines, head.prices, head.notes];
     const isCut = lists.some((list) => list.length > most);
     return {
-      provider: head.provider,
-      source: head.source,
-      start_date: head.startDate,
-      end_date: head.endDate,
-      ...sumsJson(result),
-      causes: amountsJson(result.causes),
+      ...totalsJson(head, result),
       models: models.slice(0, most),
       quantities: quantities.slice(0, most),
       unknown_lines: lines.slice(0, most),

@@ -45,12 +45,7 @@ export function gapPercent({ gap, billed, recorded }: Sums): number {
 /** Money as exact decimal texts. */
 export function reportJson(head: ReportHead, result: Reconciliation): object {
   return {
-    provider: head.provider,
-    source: head.source,
-    start_date: head.startDate,
-    end_date: head.endDate,
-    ...sumsJson(result),
-    causes: amountsJson(result.causes),
+    ...totalsJson(head, result),
     projects: projectsOf(head, result).map(({ project, keys, ...sums }) => ({
       project,
       provider_keys: keys,
@@ -82,12 +77,28 @@ export function reportJson(head: ReportHead, result: Reconciliation): object {
   };
 }
 
-export function sumsJson(
-  sums: Sums,
-): Pick<
+type SumsJson = Pick<
   KeptReconciliation,
   "recorded_usd" | "billed_usd" | "difference_usd" | "gap_usd" | "gap_percent"
-> {
+>;
+
+/** What was compared, and the sums of all. */
+export function totalsJson(
+  head: ReportHead,
+  result: Reconciliation,
+): SumsJson &
+  Pick<KeptReconciliation, "provider" | "source" | "start_date" | "end_date" | "causes"> {
+  return {
+    provider: head.provider,
+    source: head.source,
+    start_date: head.startDate,
+    end_date: head.endDate,
+    ...sumsJson(result),
+    causes: amountsJson(result.causes),
+  };
+}
+
+function sumsJson(sums: Sums): SumsJson {
   return {
     recorded_usd: exactUsd(sums.recorded),
     billed_usd: exactUsd(sums.billed),

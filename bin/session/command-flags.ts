@@ -15,6 +15,17 @@ export function jsonOption(description: string): Option {
   return new Option("--json", description);
 }
 
+/** `--limit`: an integer from 1 to `max`. */
+export function limitFromFlag(
+  typed: string | undefined,
+  { byDefault, max }: { readonly byDefault: number; readonly max: number },
+): FromArguments<number> {
+  const limit = typed === undefined ? byDefault : Number(typed);
+  if (Number.isInteger(limit) && limit >= 1 && limit <= max) return { ok: true, value: limit };
+  const message = `--limit must be a number from 1 to ${max}, not ${JSON.stringify(typed)}`;
+  return { ok: false, problems: [{ message, param: "--limit" }] };
+}
+
 /** The normalized path that `--path` names; `/` without it. */
 export function pathFromFlag(typed: string | undefined): FromArguments<string> {
   const path = parseUserPath(typed ?? "/", "--path");

@@ -1,11 +1,13 @@
 /** `sluice audit`: which changes were made, when, by whom and from where. */
+
 import type { Command } from "commander";
 import type { AuditEntry } from "../../../shared/api/audit-entry.js";
 import { isObject } from "../../../shared/checked.js";
+import { append } from "../../../shared/long-lists.js";
 import { formatMillis } from "../../../shared/time.js";
 import { readPages } from "../../live/read-pages.js";
 import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
-import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
+import { type CommandFlags, jsonOption, limitFromFlag } from "../../session/command-flags.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
 import { readDuration } from "../../text/duration.js";
@@ -39,7 +41,7 @@ export function addAudit(program: Command, session: Session): void {
 
 async function listEntries(session: Session, flags: AuditFlags): Promise<void> {
   const { who, subject, operation } = flags;
-  const limit = flags.limit === undefined ? 100 : Number(flags.limit);
+  const limit = limitFromFlag(flags.limit, { byDefault: 100, max: limitMax });
   const seconds = flags.since === undefined ? 86_400 : readDuration(flags.since);
   const problems: ArgumentProblem[] = [];
   if (seconds === null)
@@ -47,14 +49,10 @@ async function listEntries(session: Session, flags: AuditFlags): Promise<void> {
       message: `--since must be a length of time such as 2h (s, m, h, d or w), not ${JSON.stringify(flags.since)}`,
       param: "--since",
     });
-  if (!Number.isInteger(limit) || limit < 1 || limit > limitMax)
-    problems.push({
-      message: `--limit must be a number from 1 to ${limitMax}, not ${JSON.stringify(flags.limit)}`,
-      param: "--limit",
-    });
-  if (seconds === null || problems.length > 0) throw usageFailure(problems);
+  if (!limit.ok) append(problems, limit.problems);
+  if (seconds === null || !limit.ok || problems.length > 0) throw usageFailure(problems);
   const { items } = await withDaemon(session, flags, (client) => {
-    let left = limit;
+    let left = limit.value;
     return readPages(client, {
       op: "audit.list",
       items: "entries",
@@ -63,7 +61,7 @@ async function listEntries(session: Session, flags: AuditFlags): Promise<void> {
         who,
         subject,
         operation,
-        limit: Math.min(200, limit),
+        limit: Math.min(200, limit.value),
       },
       pagesMax: Number.POSITIVE_INFINITY,
       needsNext: (page) => {
@@ -72,7 +70,7 @@ async function listEntries(session: Session, flags: AuditFlags): Promise<void> {
       },
     });
   });
-  const entries = (items as readonly AuditEntry[]).slice(0, limit);
+  const entries = (items as readonly AuditEntry[]).slice(0, limit.value);
   const { terminal } = session;
   if (flags.json === true) return terminal.out(JSON.stringify({ entries }));
   terminal.out(entries.length === 0 ? "no changes" : renderTable(columns, entries));

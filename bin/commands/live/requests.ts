@@ -2,6 +2,7 @@
  * `sluice requests`, `sluice request ID` and `sluice sessions`: why a request failed, which ones
  * did, and what the sessions of agents have used.
  */
+
 import type { Command } from "commander";
 import {
   type RequestDetail,
@@ -11,12 +12,18 @@ import {
   type SessionList,
 } from "../../../shared/api/request-item.js";
 import { isObject } from "../../../shared/checked.js";
+import { append } from "../../../shared/long-lists.js";
 import { formatMillis } from "../../../shared/time.js";
 import { renderExplanation } from "../../limits/explanation-text.js";
 import { readPages } from "../../live/read-pages.js";
 import { attemptColumns, renderRequest } from "../../live/request-text.js";
 import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
-import { type CommandFlags, jsonOption, pathFromFlag } from "../../session/command-flags.js";
+import {
+  type CommandFlags,
+  jsonOption,
+  limitFromFlag,
+  pathFromFlag,
+} from "../../session/command-flags.js";
 import { answered, unreadableAnswer } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
@@ -92,26 +99,22 @@ async function showRequest(session: Session, id: string, flags: CommandFlags): P
 
 async function listRequests(session: Session, flags: RequestFlags): Promise<void> {
   const { kind, search } = flags;
-  const limit = flags.limit === undefined ? 20 : Number(flags.limit);
+  const limit = limitFromFlag(flags.limit, { byDefault: 20, max: 1000 });
   const problems: ArgumentProblem[] = [];
   if (kind !== undefined && !requestKinds.some((known) => known === kind))
     problems.push({
       message: `--kind must be one of ${requestKinds.join(", ")}, not ${JSON.stringify(kind)}`,
       param: "--kind",
     });
-  if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
-    problems.push({
-      message: `--limit must be a number from 1 to 1000, not ${JSON.stringify(flags.limit)}`,
-      param: "--limit",
-    });
-  if (problems.length > 0) throw usageFailure(problems);
+  if (!limit.ok) append(problems, limit.problems);
+  if (!limit.ok || problems.length > 0) throw usageFailure(problems);
   const { items } = await withDaemon(session, flags, (client) => {
-    let left = limit;
+    let left = limit.value;
     return readPages(client, {
       op: "requests.list",
       items: "requests",
       body: {
-        limit: Math.min(200, limit),
+        limit: Math.min(200, limit.value),
         ...(kind === undefined ? {} : { kind }),
         ...(search === undefined ? {} : { search }),
       },
@@ -122,7 +125,7 @@ async function listRequests(session: Session, flags: RequestFlags): Promise<void
       },
     });
   });
-  const shown = (items as readonly RequestItem[]).slice(0, limit);
+  const shown = (items as readonly RequestItem[]).slice(0, limit.value);
   const { terminal } = session;
   if (flags.json === true) return terminal.out(JSON.stringify({ requests: shown }));
   terminal.out(shown.length === 0 ? "no such requests" : renderTable(requestColumns, shown));
