@@ -52,7 +52,6 @@ const tasks = [
   "limit-people",
   "limits-in-git",
   "loops",
-  "provider-keys",
   "reconcile",
   "which-limit",
   "who-spent-what",

@@ -171,7 +171,7 @@ class Translation {
     if (signed.has(preset)) {
       this.#note(
         `${place}: ${full}: Sluice makes no signatures of a cloud; configure a provider with an ` +
-          "API key by hand: docs/provider-keys.md",
+          "API key by hand: docs/keys.md",
       );
       return [];
     }

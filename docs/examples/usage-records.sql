@@ -1,4 +1,4 @@
--- The tables of `sluice usage follow --to postgres://…` (docs/usage-follow.md#postgresql).
+-- The tables of `sluice usage follow --to postgres://…` (docs/who-spent-what.md#postgresql).
 -- The follower makes a partition for each month (UTC) when its first record comes.
 
 create table if not exists sluice_usage_records (

@@ -1,7 +1,7 @@
 /**
  * How long a request may wait for room under its limits: what its client asks for by
  * `Prefer: wait=30` (RFC 7240), when the client gives up, and what the operator allows
- * (docs/waiting.md).
+ * (docs/limit-options.md).
  */
 import type { WaitLimits } from "../../shared/config/config.js";
 import type { MayWait, Waited } from "../limiter/limiter.js";

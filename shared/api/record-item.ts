@@ -105,7 +105,7 @@ export interface RecordExport extends ListPage {
 
 /**
  * The answer to GET /admin/usage/follow: records from a cursor on, oldest first
- * (docs/usage-follow.md).
+ * (docs/who-spent-what.md).
  */
 export interface FollowedRecords extends Timed {
   /** The id of the store: record ids are unique within it. */

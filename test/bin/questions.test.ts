@@ -1,4 +1,4 @@
-/** Holds docs/questions.md to the commands, the flags and the endpoints that there are. */
+/** Holds docs/dashboard.md to the commands, the flags and the endpoints that there are. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -9,7 +9,7 @@ import { adminKeyRoutes, adminRoutes } from "../../proxy/http/paths/admin-routes
 import { root } from "../tidy/source-tree.js";
 import { sessionForTests } from "./command-session.js";
 
-const rows = readFileSync(join(root, "docs/questions.md"), "utf8")
+const rows = readFileSync(join(root, "docs/dashboard.md"), "utf8")
   .split("\n")
   .filter((line) => line.startsWith("| ") && line.includes("?"))
   .map((line) => line.split("|").map((cell) => cell.trim()));

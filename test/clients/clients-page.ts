@@ -33,13 +33,11 @@ How to point an agent or an SDK at Sluice, and [which works with which provider]
 const works = `
 ## What works
 
-The real clients call a real Sluice. Behind it, simulated providers refuse what each provider's API would refuse; OpenAI, Azure, Anthropic and Gemini by the types of their own SDKs. \`npm run heavy -- clients --write\` makes this table.
+The real clients call a real Sluice, in front of simulated providers that refuse what each provider's API would refuse. \`npm run heavy -- clients --write\` makes this table.
 
-Each client reads three notes with its tools, one first and then two at once, combines their contents into an answer, and repeats it in a second turn. SDKs do this with and without streaming, and ask for structured output. The providers' own SDKs and Codex show OpenAI, Anthropic and Gemini a picture; SDKs that count tokens, and Claude Code, get the count. Afterwards Sluice must have recorded exactly the requests and tokens that the provider has counted, and hold no slot.
+Each client calls tools, combines their results into an answer and repeats it in a second turn; SDKs do so with and without streaming, and ask for structured output. Afterwards Sluice must have recorded exactly the tokens that the provider has counted, and hold no slot. On OpenAI and Anthropic each client also leaves in the middle of a stream, meets a full concurrency limit, and a daily limit that is used up. [The answers that each client gets](reference/http-api.md#clients-that-need-another-answer).
 
-On OpenAI and Anthropic each client also leaves in the middle of a stream (the provider's stream ends, the slot is free), meets a full concurrency limit (it waits), and a daily limit that is used up (it stops and shows the limit; Continue retries for two minutes first). [The answers that each client gets](reference/http-api.md#clients-that-need-another-answer).
-
-Each agent also has a session at a virtual model with two accounts of one maker. The first account fails every second request, so the session moves to another model at the other account, and back; neither account reads what the other one encrypted or signed. Claude Code, Codex and gemini-cli then compact the session, and go on in another process. Claude Code and Codex also search the web with [Sluice's search](web-search.md), at a provider without one.
+Each agent also has a session that fails over between two accounts of one maker. Claude Code, Codex and gemini-cli compact the session and go on in another process. Claude Code and Codex search the web with [Sluice's search](web-search.md).
 
 | sign | meaning |
 |---|---|

@@ -67,7 +67,7 @@ export const tableStatements: readonly string[] = [
 ];
 
 /** The file that ships. */
-export const tableDefinition = `-- The tables of \`sluice usage follow --to postgres://…\` (docs/usage-follow.md#postgresql).
+export const tableDefinition = `-- The tables of \`sluice usage follow --to postgres://…\` (docs/who-spent-what.md#postgresql).
 -- The follower makes a partition for each month (UTC) when its first record comes.
 
 ${recordsDefinition};

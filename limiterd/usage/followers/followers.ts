@@ -1,6 +1,6 @@
 /**
- * The followers (docs/usage-follow.md) with their places at their last request, for the status and
- * the metrics. They are only in memory; after a start, each asks again within a second.
+ * The followers (docs/who-spent-what.md) with their places at their last request, for the status
+ * and the metrics. They are only in memory; after a start, each asks again within a second.
  */
 import type { RecordPlace } from "../usage-query.js";
 import type { StoreId } from "./store-ids.js";

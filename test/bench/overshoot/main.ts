@@ -127,7 +127,7 @@ async function measure(
   processes: Processes,
   dir: string,
 ): Promise<GatewayResults> {
-  const { name, configured, units: held, isVariant = false } = setUp;
+  const { name, configured, units: held } = setUp;
   const provider = await processes.node(file("./provider.js"), []);
   const home = join(dir, name.replaceAll(/\W+/g, "-"));
   mkdirSync(home, { mode: 0o700 });
@@ -144,7 +144,7 @@ async function measure(
       runs.push(result);
     }
   }
-  return { name, version: setUp.version(program), configured, units: held, isVariant, runs };
+  return { name, version: setUp.version(program), configured, units: held, runs };
 }
 
 /** One run against a gateway that isn't ours to start. */
@@ -178,7 +178,6 @@ async function measureUrl(url: string, processes: Processes): Promise<GatewayRes
     version: "",
     configured: "",
     units: [unit],
-    isVariant: false,
     runs: [result],
   };
 }

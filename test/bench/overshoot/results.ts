@@ -9,7 +9,6 @@ export interface GatewayResults {
   readonly configured: string;
   /** What it can cap. */
   readonly units: readonly Unit[];
-  readonly isVariant: boolean;
   readonly runs: readonly RunResult[];
 }
 
@@ -41,7 +40,7 @@ export function describeTable(results: readonly GatewayResults[]): string {
   return formatTable(head, rows).join("\n");
 }
 
-/** For docs/overshoot.md: by unit a row for each gateway. */
+/** For docs/overshoot.md: by unit a row for each gateway that has such a cap. */
 export function pageTables(results: readonly GatewayResults[]): string {
   const streams = [
     ...new Set(
@@ -57,8 +56,8 @@ export function pageTables(results: readonly GatewayResults[]): string {
   ];
   const rows = units.flatMap((unit) =>
     results
-      .filter(({ units: held, isVariant }) => held.includes(unit) || !isVariant)
-      .map(({ name, units: held, runs }) => {
+      .filter(({ units: held }) => held.includes(unit))
+      .map(({ name, runs }) => {
         const own = runs.filter(({ cap }) => cap.unit === unit);
         const cap = results
           .flatMap((result) => result.runs)
@@ -67,11 +66,7 @@ export function pageTables(results: readonly GatewayResults[]): string {
         return [
           cap === undefined ? unit : capText(cap),
           name,
-          ...streams.map((count) =>
-            held.includes(unit)
-              ? cell(own.find((run) => run.streams === count && !run.killed))
-              : "no such cap",
-          ),
+          ...streams.map((count) => cell(own.find((run) => run.streams === count && !run.killed))),
           killed === undefined ? "" : percent(killed.lost ?? 0),
           killed === undefined ? "" : percent(killed.doubled ?? 0),
         ];

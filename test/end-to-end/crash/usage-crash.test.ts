@@ -170,7 +170,7 @@ t.test(
       );
       t.equal(rule.tokens_used, tokens, "and so do the tokens of a rule");
       // Two crashes close together may make a rule forget requests, as the known gaps of
-      // docs/known-gaps.md say. It never counts one twice.
+      // docs/guarantees.md say. It never counts one twice.
       forgotten = counted.length - rule.requests_used;
       t.ok(forgotten >= 0, `${forgotten} requests forgotten by a rule`);
       if (!t.same(wrong, [], `round ${round}`)) return;

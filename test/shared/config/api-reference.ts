@@ -246,21 +246,23 @@ export function roleText({ role, ofSubtree }: AdminAccess): string {
   return ofSubtree ? role : `${role} of /`;
 }
 
-/** Which role each endpoint of the admin API needs. */
+/** Which endpoints of the admin API each role opens. */
 function tableOfRoles(): string {
   const routes = [
     ...adminRoutes,
     ...adminKeyRoutes.map(([, methods, route]) => [route, methods] as const),
   ];
+  const calls = routes.flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, endpoint]) => ({
+      role: roleText(adminAccess[endpoint][method]!),
+      call: code(`${method} ${path}`),
+    })),
+  );
   return markdown(
-    ["endpoint", "role"],
-    routes.map(([path, methods]) => [
-      code(path),
-      grouped(Object.entries(methods), ([method, endpoint]) =>
-        roleText(adminAccess[endpoint][method]!),
-      )
-        .map(([role, alike]) => `${alike.map(([method]) => code(method)).join(", ")}: ${role}`)
-        .join("; "),
+    ["role", "endpoints"],
+    grouped(calls, ({ role }) => role).map(([role, alike]) => [
+      role,
+      alike.map(({ call }) => call).join(", "),
     ]),
   );
 }

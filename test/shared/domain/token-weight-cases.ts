@@ -1,5 +1,5 @@
 /**
- * Worked cases of weights, which the page "Cap each tenant, user or key" publishes. The first ones
+ * Worked cases of weights, some of them on the page "Cap each tenant, user or key". The first ones
  * are how providers count themselves: Anthropic's limit of input tokens leaves out what is read
  * from a cache (docs.anthropic.com, "Rate limits", "Cache-aware ITPM"); Amazon Bedrock takes five
  * tokens of the quota for each output token of newer Claude models, and none for what is read from

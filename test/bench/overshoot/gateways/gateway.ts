@@ -31,8 +31,6 @@ export interface RunningGateway {
 export interface GatewaySetUp {
   readonly name: string;
   readonly units: readonly Unit[];
-  /** Another configuration of a gateway that has a row for the caps that this one leaves out. */
-  readonly isVariant?: boolean;
   /** How it is configured, for readers of the results. */
   readonly configured: string;
   /** Its program, or null when it isn't installed. */

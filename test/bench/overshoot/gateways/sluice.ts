@@ -34,7 +34,7 @@ function pathsOf(caps: readonly NamedCap[], extra: Extra): object {
 }
 
 function setUp(
-  row: Pick<GatewaySetUp, "name" | "units" | "configured" | "isVariant">,
+  row: Pick<GatewaySetUp, "name" | "units" | "configured">,
   extra: Extra,
 ): GatewaySetUp {
   return {
@@ -99,7 +99,6 @@ export const sluiceHard = setUp(
   {
     name: "Sluice, hard caps",
     units: ["tokens", "dollars"],
-    isVariant: true,
     configured: "the same with `hold: hard` on rules and budgets",
   },
   { rule: { hold: "hard" }, budget: { hold: "hard" } },
