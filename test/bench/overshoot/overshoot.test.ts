@@ -81,7 +81,10 @@ t.test("results are a row for each cap and gateway", async (t) => {
   t.ok(lines.includes("| $0.64 | Ours |  | 63 % |  |  |"));
   t.notOk(lines.some((line) => line.startsWith("| 100 requests | Ours, hard |")));
   t.ok(lines.includes("| 100 requests | Theirs |  |  |  |  |"));
-  t.notOk(lines.some((line) => line.startsWith("| $0.64 | Theirs |")), "it has no such cap");
+  t.notOk(
+    lines.some((line) => line.startsWith("| $0.64 | Theirs |")),
+    "it has no such cap",
+  );
   t.match(
     describeTable(results),
     /Ours +100 requests +10 +yes +9 +8 +1 +0 +107 +7 % +100 % +7 % +0 %/,
