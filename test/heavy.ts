@@ -156,12 +156,12 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     command: ["tap", "--timeout=600", "dist/test/mcp-clients/real-clients.js"],
   },
   fields: {
-    does: "what becomes of each field at each type of provider; --write writes the page",
+    does: "what becomes of each field at each type of provider; --write writes test/outside/fields.md",
     takes: "1 min",
     command: ["dist/test/outside/fields-page.js"],
   },
   "usage-fields": {
-    does: "what each field of providers' usage is metered as; --write writes the page",
+    does: "what each field of providers' usage is metered as; --write writes its table",
     takes: "1 s",
     command: ["dist/test/outside/usage-fields-page.js"],
   },

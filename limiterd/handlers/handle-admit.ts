@@ -249,7 +249,7 @@ function waitOrRefuse(
   }
   counts.refused++;
   if (verdict.kind === "exceeded") counts.overBudget++;
-  // Field by field (docs/decisions/field-copies.md).
+  // Field by field (docs/contributing/decisions.md).
   state.refusals.add({
     atMs: nowMs,
     proxyId: proxy.id,

@@ -225,7 +225,7 @@ function wasImported({ redacted, oldSecrets }: ManagedKey): boolean {
 }
 
 function newManagedKey(fields: KeyFields): ManagedKey {
-  // Field by field, because each request reads its key (docs/decisions/field-copies.md).
+  // Field by field, because each request reads its key (docs/contributing/decisions.md).
   return {
     number: fields.number,
     id: keyId(fields.number),

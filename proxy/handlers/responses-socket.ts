@@ -1,6 +1,6 @@
 /**
  * GET /v1/responses as a WebSocket: each `response.create` is a request of its own, sent to its
- * provider over HTTP, admitted and settled like any other (`docs/decisions/responses-socket.md`).
+ * provider over HTTP, admitted and settled like any other (`docs/contributing/decisions.md`).
  *
  * Requests with the same `stream_id` run one after the other, those of other lanes beside them. The
  * socket knows the last response of each lane that no provider stores, so that the next request can

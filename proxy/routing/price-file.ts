@@ -1,6 +1,6 @@
 /**
  * The prices in `docs/prices.json`: by provider and by the exact id of a model. The file is made
- * from public lists (docs/decisions/prices.md); this module finds a model in it.
+ * from public lists (docs/contributing/decisions.md); this module finds a model in it.
  */
 import type { PriceListStatus } from "../../shared/api/gateway-status.js";
 import { subjectBytesMax } from "../../shared/bounds.js";

@@ -4,7 +4,7 @@
  * The messages are in `message-to-daemon.ts` and `message-from-daemon.ts`.
  *
  * Reader and writer are compiled once into the code that one would write by hand
- * (`docs/decisions/field-copies.md`): a loop over the fields takes up to thirty times as long.
+ * (`docs/contributing/decisions.md`): a loop over the fields takes up to thirty times as long.
  */
 import { isCount } from "../checked.js";
 

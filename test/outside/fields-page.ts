@@ -1,6 +1,6 @@
 /**
  * `npm run heavy -- fields`: what becomes of each field of a dialect at each type of provider, and
- * docs/reference/fields.md, which is made from it. Ends with 1 if a provider refuses what Sluice
+ * test/outside/fields.md, which is made from it. Ends with 1 if a provider refuses what Sluice
  * made of a valid request, or if the page differs; `--write` writes it.
  */
 import { readFileSync, writeFileSync } from "node:fs";
@@ -23,11 +23,11 @@ const models = [
 /** A provider's refusal that is the right answer: nothing can be sent in the field's place. */
 const rightlyRefused: readonly RegExp[] = [/^gemini \S+: (?:top_)?logprobs: unknown field/];
 
-const pageFile = join(root, "docs/reference/fields.md");
+const pageFile = join(root, "test/outside/fields.md");
 
 const head = `# Fields by provider
 
-What becomes of each field of a request at each type of provider. \`npm run heavy -- fields --write\` writes this page: it sends every field of the dialect's published description alone, with a valid value, through a gateway to providers that hold requests to their own descriptions. [Dialects](dialects.md) describes what fields become.
+What becomes of each field of a request at each type of provider. \`npm run heavy -- fields --write\` writes this file: it sends every field of the dialect's published description alone, with a valid value, through a gateway to providers that hold requests to their own descriptions. [Dialects](../../docs/reference/dialects.md) describes what fields become.
 
 - **passed**: the provider gets the field unchanged. In its own dialect, it may refuse the field itself.
 - **mapped**: other fields of the provider's dialect say the same.
@@ -83,6 +83,6 @@ const isWritten = process.argv.includes("--write");
 if (isWritten) writeFileSync(pageFile, page);
 const isSame = readFileSync(pageFile, "utf8") === page;
 if (!isSame)
-  process.stdout.write("docs/reference/fields.md differs: npm run heavy -- fields --write\n");
+  process.stdout.write("test/outside/fields.md differs: npm run heavy -- fields --write\n");
 process.stdout.write(`${problems.length} refusals of what Sluice made\n`);
 process.exitCode = problems.length > 0 || !isSame ? 1 : 0;

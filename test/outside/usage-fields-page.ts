@@ -1,10 +1,10 @@
-/** `npm run heavy -- usage-fields`: docs/reference/usage-fields.md; `--write` writes it. */
+/** `npm run heavy -- usage-fields`: test/outside/usage-fields.md; `--write` writes it. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../tidy/source-tree.js";
 import { usageFieldsPage } from "./usage-fields.js";
 
-const file = join(root, "docs/reference/usage-fields.md");
+const file = join(root, "test/outside/usage-fields.md");
 const page = usageFieldsPage();
 if (process.argv.includes("--write")) writeFileSync(file, page);
 if (readFileSync(file, "utf8") !== page) {

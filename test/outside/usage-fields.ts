@@ -363,10 +363,10 @@ function figuresOf(answer: Fields): Fields {
 
 const head = `# Usage by provider
 
-What becomes of each field of usage in the types that providers publish: the fields of the [usage record](usage-record.md) that it changes. \`npm run heavy -- usage-fields --write\` writes this page: it puts every field alone into a report and reads it. Fields of OpenAI and Anthropic are read from their SDKs' types.
+What becomes of each field of usage in the types that providers publish: the fields of the [usage record](../../docs/reference/usage-record.md) that it changes. \`npm run heavy -- usage-fields --write\` writes this file: it puts every field alone into a report and reads it. Fields of OpenAI and Anthropic are read from their SDKs' types.
 `;
 
-/** docs/reference/usage-fields.md. */
+/** test/outside/usage-fields.md. */
 export function usageFieldsPage(): string {
   const sections = new Map<string, string[]>();
   for (const { provider, source, field, meteredAs } of readFields()) {
