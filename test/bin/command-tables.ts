@@ -89,7 +89,8 @@ function textOf(isTaken: (firstWord: string) => boolean): string {
 
 function commandText(node: CommandNode, before: readonly CommandNode[]): string {
   const { name, description, flags } = node;
-  const lines = (examples[name] ?? []).filter((line) => line !== `sluice ${name}`);
+  // `--help` has the others.
+  const lines = (examples[name] ?? []).filter((line) => line !== `sluice ${name}`).slice(0, 1);
   const shown = lines.map((line) => (line.startsWith("sluice ") ? `$ ${line}\n` : `${line}\n`));
   return [
     `### sluice ${name}\n\n${description[0]?.toUpperCase()}${description.slice(1)}.\n`,

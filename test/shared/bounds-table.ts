@@ -1,35 +1,42 @@
 /**
  * The bounds on docs/reference/bounds.md: those without a setting that callers or operators can
- * meet, with what happens beyond each. The values are the code's, where their reasons are, too.
+ * meet, and whose error doesn't say so. The values are the code's, where their reasons are, too.
  */
 
 import {
-  backTestDaysMax,
-  backTestsMax,
   parkedMax,
   parkedMs,
   sharesMax,
   slotsValidMs,
 } from "../../limiterd/bounds.js";
-import { fieldsMax, unauthenticatedValuesMax, valuesMax } from "../../proxy/body/count-values.js";
+import {
+  unauthenticatedValuesMax,
+} from "../../proxy/body/count-values.js";
 import {
   decodedFreelyBytes,
   decodedRatioMax,
   keyTextBytesMax,
-  refusedFieldMs,
   refusedPartsMax,
-  repeatedRequestMs,
   repeatedRequestsMax,
   watchersMax,
 } from "../../proxy/bounds.js";
-import { lanesMax, runningMax, waitingMax } from "../../proxy/handlers/responses-socket.js";
-import { freePlacesMax } from "../../proxy/http/match-route.js";
-import { linesPerFileMax, namesPerFileMax } from "../../proxy/objects/batch-input.js";
-import { requestsPerBatchMax } from "../../proxy/objects/batch-requests.js";
-import { namedMax } from "../../proxy/objects/object-ids.js";
+import {
+  lanesMax,
+  runningMax,
+  waitingMax,
+} from "../../proxy/handlers/responses-socket.js";
+import {
+  freePlacesMax,
+} from "../../proxy/http/match-route.js";
+import {
+  linesPerFileMax,
+  namesPerFileMax,
+} from "../../proxy/objects/batch-input.js";
+import {
+  requestsPerBatchMax,
+} from "../../proxy/objects/batch-requests.js";
 import * as bounds from "../../shared/bounds.js";
 import * as credentials from "../../shared/bounds.js";
-import { limitEntryCharsMax, limitsPerFileMax, sharedChangesMax } from "../../shared/bounds.js";
 import * as sessions from "../../shared/wire/dashboard-session.js";
 import * as objects from "../../shared/wire/stored-object.js";
 import { markdown } from "../support/markdown-table.js";
@@ -39,7 +46,6 @@ type Row = readonly [bound: string, value: string, beyond: string];
 const count = (value: number): string => value.toLocaleString("en-US");
 const kib = (value: number): string => `${count(value / 1024)} KiB`;
 const mib = (value: number): string => kib(value / 1024).replace("KiB", "MiB");
-const bytes = (value: number): string => `${count(value)} bytes`;
 const days = (ms: number): string => `${ms / 86_400_000} days`;
 
 /** A time in the largest unit of which it is a whole number. */
@@ -54,18 +60,6 @@ function time(ms: number): string {
 }
 
 const requests: readonly Row[] = [
-  ["`X-Request-ID`", `${bounds.requestIdCharsMax} characters`, "a new id replaces it"],
-  ["user path", bytes(bounds.userPathBytesMax), "400"],
-  ["segments of a user path", count(bounds.userPathSegmentsMax), "400"],
-  ["provider or model name", bytes(bounds.subjectBytesMax), "400"],
-  ["raises of one rule or budget", count(bounds.raisesPerLimitMax), "400"],
-  ["JSON values in a body", count(valuesMax), "400"],
-  ["fields of a model request", count(fieldsMax), "400"],
-  [
-    "nesting of translated JSON",
-    `${bounds.jsonDepthMax} levels`,
-    "400; of an answer 502 `answer_untranslatable`",
-  ],
   [
     "expansion of a compressed body",
     `${decodedRatioMax}-fold beyond ${mib(decodedFreelyBytes)}`,
@@ -98,40 +92,17 @@ const requests: readonly Row[] = [
 
 const answers: readonly Row[] = [
   [
-    "start of a stream held for a failover",
-    kib(bounds.heldHeadBytesMax),
-    "Sluice sends it; no failover afterwards",
-  ],
-  [
-    "time for which that start is held",
-    time(bounds.heldHeadMs),
-    "Sluice sends it; no failover afterwards",
-  ],
-  [
-    "translated answer",
-    mib(bounds.readableResponseBytesMax),
-    "502, or the stream ends in an error",
-  ],
-  [
-    "event of a translated stream",
-    mib(bounds.translatedEventCharsMax),
-    "the stream ends in an error",
-  ],
-  [
     "tokens of a response, input or output",
     count(bounds.tokensPerResponseMax),
     "ignored; Sluice charges an estimate",
   ],
   ["reported cost of a response", `${count(bounds.costPicoUsdMax / 1e12)} USD`, "ignored"],
-  ["idle realtime session", time(bounds.sessionIdleMs), "closed with 1001"],
   ["parts that one request loses to a target", count(refusedPartsMax), "the client gets its error"],
-  ["time for which a refused field is left out", time(refusedFieldMs), "Sluice sends it again"],
   [
     "requests of agents remembered for [loops](../loops.md)",
     count(repeatedRequestsMax),
     "the least recent is forgotten",
   ],
-  ["time for which they are remembered", time(repeatedRequestMs), "forgotten"],
   ["provider key from a file or command", kib(keyTextBytesMax), "the last key stays"],
 ];
 
@@ -169,15 +140,6 @@ const connections: readonly Row[] = [
 
 const keys: readonly Row[] = [
   ["managed keys, deleted ones included", count(credentials.keysMax), "400"],
-  ["labels of a key", count(credentials.labelsPerKeyMax), "400"],
-  ["models of a key", "64, of 256 bytes each", "400"],
-  ["models of a JWT", "64, of 256 bytes each", "401"],
-  [
-    "working old secrets of a key",
-    count(credentials.oldSecretsMax),
-    "400, unless the overlap is 0",
-  ],
-  ["JWT", kib(credentials.jwtBytesMax), "401"],
   ["denied JWTs", count(credentials.deniedJwtsMax), "400"],
   ["key set of an issuer", mib(credentials.keySetBytesMax), "the old keys stay; without any, 503"],
   ["loading a key set", time(credentials.keySetLoadMs), "the old keys stay; without any, 503"],
@@ -189,25 +151,11 @@ const keys: readonly Row[] = [
 ];
 
 const limits: readonly Row[] = [
-  ["period of a rule or budget", `${bounds.periodSecondsMax / (365 * 86_400)} years`, "400"],
-  ["targets of a virtual model", count(bounds.candidatesMax), "Sluice refuses the configuration"],
   ["children of a template", count(bounds.childrenPerTemplateMax), "429 for further children"],
-  [
-    "children of a limit, and of a budget, with metrics",
-    count(bounds.childSeriesMax),
-    "only the fullest have series",
-  ],
   ["idle child of a template", "two periods, up to a minute more", "forgotten"],
-  ["limits in a limits file", count(limitsPerFileMax), "400"],
-  ["limits that a file changes on several hosts", count(sharedChangesMax), "400"],
-  ["one limit in a file, as JSON", kib(limitEntryCharsMax), "400"],
-  ["refusals that `explain` knows", count(bounds.refusalsMax), "the oldest is forgotten"],
-  ["days of a back-test", count(backTestDaysMax), "400"],
-  ["back-tests at a time", count(backTestsMax), "the oldest one is forgotten"],
 ];
 
 const usage: readonly Row[] = [
-  ["days of a usage query", count(bounds.usageDaysMax), "400; a larger `days` means the bound"],
   ["rows of a usage report", count(bounds.usageGroupsMax), "the rest is `other`"],
   ["models of a path and day", count(bounds.modelsPerDayMax), "the rest is `other`"],
   ["unlisted models of a provider, proxy and day", count(bounds.unlistedModelsMax), "`(unknown)`"],
@@ -219,7 +167,6 @@ const stored: readonly Row[] = [
   ["stored objects with a known owner", count(objects.objectsMax), "only the master key sees more"],
   ["age of a stored object with a known owner", `${objects.objectDays} days`, "forgotten"],
   ["age of a stored response with a known owner", `${objects.responseDays} days`, "forgotten"],
-  ["ids that a body names", count(namedMax), "400"],
   ["lines of a batch file", count(linesPerFileMax), "400"],
   ["ids in a batch file", count(namesPerFileMax), "400"],
   ["requests in a message batch", count(requestsPerBatchMax), "400"],
@@ -228,7 +175,6 @@ const stored: readonly Row[] = [
 
 const daemon: readonly Row[] = [
   ["connections to each socket", count(bounds.peersMax), "not accepted"],
-  ["path of a socket", bytes(bounds.socketPathBytesMax), "Sluice refuses the configuration"],
   ["requests in flight of a proxy", count(bounds.leasesPerPeerMax), "503 `overloaded`"],
   ["admissions waiting in a proxy", count(bounds.admissionsWaitingMax), "`failure_mode` applies"],
   ["settles that a proxy keeps", count(bounds.settleOutboxMax), "the proxy drops the oldest"],

@@ -17,7 +17,7 @@ import {
 const unsigned = leftOut("thinking without a signature, which Anthropic doesn't accept");
 const cacheHint = leftOut("a hint for OpenAI's cache, which changes no answer");
 const cacheControl = mapped(
-  "`cache_control`, for clients that send Anthropic's field; a message's `cache_control` goes to its last block",
+  "`cache_control`, Anthropic's own field; a message's goes to its last block",
 );
 const onlyGemini = leftOut("signatures that only Gemini's models can read");
 const participant = dropped("which has no participant names");
@@ -28,36 +28,36 @@ export const chatRequestFields: FieldTable = fieldTable({
   model: mapped("`model`"),
   messages: mapped("`system` and `messages`"),
   max_completion_tokens: mapped(
-    "`max_tokens`; Anthropic requires it, so the operator's default applies when it is missing",
+    "`max_tokens`; without either, the provider's `max_tokens_default`",
   ),
   max_tokens: mapped("`max_tokens`"),
   temperature: mapped(
-    "`temperature`; a value above 1 becomes 1, and `x-sluice-dropped` names the field",
+    "above 1 it becomes 1, and `x-sluice-dropped` names it",
   ),
   top_p: mapped("`top_p`"),
   stop: mapped("`stop_sequences`; blank ones are dropped"),
   stream: mapped("`stream`"),
   stream_options: leftOut("Sluice sends the usage chunk itself, and never obfuscates"),
-  tools: mapped("`tools`; types other than `function` are refused"),
+  tools: mapped("types other than `function` are refused"),
   tool_choice: mapped(
-    "`tool_choice`: `auto`, `none`, `required` → `any`, a function → `tool`; with `allowed_tools`, Sluice sends only the tools that it lists",
+    "with `allowed_tools`, Sluice sends only the listed tools",
   ),
   parallel_tool_calls: mapped("`tool_choice.disable_parallel_tool_use`"),
   response_format: mapped(
-    "`json_schema` → `output_config.format`; `text` is the default and is left out; `json_object` → an instruction at the end of `system`, because Anthropic has no JSON mode without a schema",
+    "`json_schema` → `output_config.format`; `json_object` → an instruction at the end of `system`",
   ),
   reasoning_effort: mapped(
-    "`thinking: adaptive` and `output_config.effort` (`minimal` → `low`); `none` → `thinking: disabled`, or what turns thinking off at the model",
+    "`thinking: adaptive` and `output_config.effort` (`minimal` → `low`); `none` → `thinking: disabled`",
   ),
   thinking: mapped(
-    "`thinking` unchanged, for clients that send Anthropic's field; refused beside `reasoning_effort`",
+    "Anthropic's own field: unchanged; refused beside `reasoning_effort`",
   ),
   user: mapped(
-    "`metadata.user_id`; an e-mail address, a phone number or a text of more than 256 characters becomes a hash, the same in each request",
+    "`metadata.user_id`; an e-mail address, a phone number or more than 256 characters become a hash",
   ),
   safety_identifier: mapped("`metadata.user_id`; it takes precedence over `user`"),
   service_tier: mapped(
-    "`auto` is the default and is left out; `default` → `standard_only`; other values are dropped",
+    "`default` → `standard_only`; values other than `auto` are dropped",
   ),
   metadata: leftOut("labels for OpenAI's store"),
   store: leftOut("stores a copy at OpenAI; Anthropic stores none"),
@@ -91,31 +91,31 @@ export const chatRequestFields: FieldTable = fieldTable({
 
 export const chatSystemFields: FieldTable = fieldTable({
   role: mapped(
-    "`system` and `developer`, anywhere in the list, become the blocks of `system`, in order; if there are no other messages, they become a user message",
+    "`system` and `developer` → `system`, wherever they stand; without other messages, a user message",
   ),
-  content: mapped("text blocks"),
+  content: mapped("`text`"),
   name: participant,
   cache_control: cacheControl,
 });
 
 export const chatUserFields: FieldTable = fieldTable({
-  role: mapped("`role`; consecutive messages of one role become one"),
-  content: mapped("content blocks"),
+  role: mapped("consecutive messages of one role become one"),
+  content: mapped("`content`"),
   name: participant,
   cache_control: cacheControl,
 });
 
 export const chatAssistantFields: FieldTable = fieldTable({
-  role: mapped("`role`; an empty message is left out"),
-  content: mapped("text blocks"),
-  refusal: mapped("a text block"),
-  tool_calls: mapped("`tool_use` blocks, after the text"),
+  role: mapped("an empty message is left out"),
+  content: mapped("`text`"),
+  refusal: mapped("`text`"),
+  tool_calls: mapped("`tool_use`, after the text"),
   cache_control: cacheControl,
-  thinking_blocks: mapped("`thinking` and `redacted_thinking` blocks, before the text"),
+  thinking_blocks: mapped("`thinking` and `redacted_thinking`, before the text"),
   reasoning_content: unsigned,
   reasoning: unsigned,
   reasoning_details: mapped(
-    "`thinking` and `redacted_thinking` blocks: OpenRouter's form of Claude's signed and encrypted thinking; `thinking_blocks` take precedence",
+    "the same, in OpenRouter's form; `thinking_blocks` take precedence",
   ),
   annotations: leftOut("citations of an earlier answer"),
   extra_content: onlyGemini,
@@ -127,20 +127,20 @@ export const chatAssistantFields: FieldTable = fieldTable({
 
 export const chatToolFields: FieldTable = fieldTable({
   role: mapped(
-    "`tool` becomes a `tool_result` block in a user message; consecutive results share one message",
+    "`tool_result` in a user message; consecutive results share one",
   ),
   content: mapped("`content`"),
-  tool_call_id: mapped("`tool_use_id`, equal to the `id` of the call"),
+  tool_call_id: mapped("`tool_use_id`"),
   name: leftOut("the call has the name"),
   cache_control: cacheControl,
 });
 
 export const chatToolCallFields: FieldTable = fieldTable({
   id: mapped(
-    "`id`; characters other than letters, digits, `_` and `-`, which Anthropic refuses, become `_`",
+    "`id`; characters other than letters, digits, `_` and `-` become `_`",
   ),
   type: mapped("types other than `function` are refused"),
-  function: mapped("`name`; `arguments` (a string) → `input` (an object)"),
+  function: mapped("`input`"),
   index: leftOut("the position in a stream"),
   extra_content: onlyGemini,
 });
@@ -148,20 +148,20 @@ export const chatToolCallFields: FieldTable = fieldTable({
 export const chatFunctionCallFields: FieldTable = fieldTable({
   name: mapped("`name`"),
   arguments: mapped(
-    '`input`; a string that isn\'t a JSON object → `{"unreadable_arguments": …}`, and `x-sluice-dropped` names the field',
+    'a string that isn\'t a JSON object → `{"unreadable_arguments": …}`, and `x-sluice-dropped` names it',
   ),
   parsed_arguments: leftOut("added by OpenAI's SDK: the parsed `arguments`"),
 });
 
 export const chatPartFields: FieldTable = fieldTable({
-  type: mapped("`text`, `image_url`, `file`, `refusal`; `input_audio` and other types are refused"),
-  text: mapped("`text`; blank texts, which Anthropic refuses, are left out"),
+  type: mapped("types other than `text`, `image_url`, `file` and `refusal` are refused"),
+  text: mapped("blank texts are left out"),
   refusal: mapped("`text`"),
   image_url: mapped(
-    "`url`: a `data:` URL of a JPEG, PNG, GIF or WebP → a `base64` source, whose type Sluice reads from the bytes; an `http:` or `https:` URL → a `url` source",
+    "JPEG, PNG, GIF or WebP as a `data:` URL, or an `http(s):` URL",
   ),
   file: mapped(
-    "`file_data`, a `data:` URL of a PDF or of a text (Markdown, CSV, JSON …) → a `document`",
+    "a PDF or a text as a `data:` URL → `document`",
   ),
   cache_control: cacheControl,
   prompt_cache_breakpoint: mapped("`cache_control`"),
@@ -180,7 +180,7 @@ export const chatFileFields: FieldTable = fieldTable({
 
 export const chatToolDefinitionFields: FieldTable = fieldTable({
   type: mapped("types other than `function` are refused"),
-  function: mapped("the tool itself"),
+  function: mapped("`tools[]`"),
   cache_control: cacheControl,
 });
 
@@ -188,18 +188,18 @@ export const chatFunctionFields: FieldTable = fieldTable({
   name: mapped("`name`"),
   description: mapped("`description`"),
   parameters: mapped(
-    "`input_schema`, with `type: object` if it has no type; `anyOf`, `oneOf`, `allOf`, `enum` and `not` at its top level are dropped, because [Anthropic refuses them there](https://github.com/anthropics/claude-code/issues/30212)",
+    "`anyOf`, `oneOf`, `allOf`, `enum` and `not` at the top level are dropped",
   ),
   strict: mapped(
-    "`strict`, for the first 20 tools; dropped if Anthropic can't enforce the schema; constraints that its schemas don't have, such as `minimum`, become sentences of the `description` beside them",
+    "for the first 20 tools whose schema Anthropic can enforce; its other constraints become sentences, as in `json_schema.schema`",
   ),
 });
 
 export const chatResponseFormatFields: FieldTable = fieldTable({
   schema: mapped(
-    "`output_config.format.schema`; constraints that Anthropic's schemas don't have, such as `minimum`, become sentences of the `description` beside them",
+    "constraints that Anthropic's schemas lack, such as `minimum`, become sentences of the `description`",
   ),
   name: leftOut("a label"),
   strict: leftOut("Anthropic always enforces the schema"),
-  description: mapped("the schema's `description`, unless it has one"),
+  description: mapped("`description`"),
 });

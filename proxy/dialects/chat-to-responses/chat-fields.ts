@@ -25,7 +25,7 @@ export const chatRequestFields: FieldTable = fieldTable({
   model: mapped("`model`"),
   messages: mapped("`input`"),
   max_completion_tokens: mapped(
-    "`max_output_tokens`; a number below 16 becomes 16, OpenAI's least",
+    "`max_output_tokens`, at least 16",
   ),
   max_tokens: mapped("`max_output_tokens`"),
   temperature: same,
@@ -33,11 +33,11 @@ export const chatRequestFields: FieldTable = fieldTable({
   stream: same,
   stream_options: leftOut("Sluice sends the usage chunk itself, and never obfuscates"),
   tools: mapped(
-    "`tools`, without the nested `function`; a function without `strict` gets `strict: false`",
+    "without `strict`, a function gets `strict: false`",
   ),
-  tool_choice: mapped("`tool_choice`, without the nested `function`"),
+  tool_choice: mapped("`tool_choice`"),
   parallel_tool_calls: same,
-  response_format: mapped("`text.format`, without the nested `json_schema`"),
+  response_format: mapped("`text.format`"),
   verbosity: mapped("`text.verbosity`"),
   reasoning_effort: mapped("`reasoning.effort`"),
   user: same,
@@ -47,7 +47,7 @@ export const chatRequestFields: FieldTable = fieldTable({
   prompt_cache_retention: same,
   service_tier: same,
   metadata: same,
-  logprobs: mapped("`message.output_text.logprobs` in `include`"),
+  logprobs: mapped("`include`"),
   top_logprobs: same,
   store: dropped("whose responses are asked not to be stored", "must be false", (v) => v === false),
   seed: leftOut("no provider guarantees that it has an effect"),
@@ -74,20 +74,20 @@ export const chatRequestFields: FieldTable = fieldTable({
 });
 
 export const chatMessageFields: FieldTable = fieldTable({
-  role: mapped("`role`; a message of the role `tool` becomes a `function_call_output`"),
-  content: mapped("`content`; in a message of the role `tool`, `output`"),
+  role: mapped("`role`"),
+  content: mapped("`content`"),
   name: participant,
   cache_control: anthropicCache,
-  tool_call_id: mapped("`call_id`, equal to that of the call"),
+  tool_call_id: mapped("`call_id`"),
 });
 
 export const chatAssistantFields: FieldTable = fieldTable({
   role: mapped("`role`"),
-  content: mapped("`output_text` parts"),
-  refusal: mapped("a `refusal` part"),
-  tool_calls: mapped("`function_call` and `custom_tool_call` items, after the text"),
+  content: mapped("`output_text`"),
+  refusal: mapped("`refusal`"),
+  tool_calls: mapped("items after the text"),
   thinking_blocks: mapped(
-    "`reasoning` items before the text, if this provider encrypted them; other blocks are left out",
+    "`reasoning` before the text, if this provider encrypted it; otherwise left out",
   ),
   reasoning_content: foreignReasoning,
   reasoning: foreignReasoning,
@@ -103,12 +103,12 @@ export const chatAssistantFields: FieldTable = fieldTable({
 
 export const chatPartFields: FieldTable = fieldTable({
   type: mapped(
-    "`input_text`, `output_text`, `refusal`, `input_image`, `input_file`, `input_audio`",
+    "`type`",
   ),
   text: same,
   refusal: same,
-  image_url: mapped("`image_url` and `detail`"),
-  file: mapped("`file_data`, `file_id` and `filename`"),
+  image_url: mapped("`image_url`"),
+  file: mapped("`file`"),
   input_audio: same,
   cache_control: anthropicCache,
   prompt_cache_breakpoint: same,
@@ -116,16 +116,16 @@ export const chatPartFields: FieldTable = fieldTable({
 
 export const chatToolCallFields: FieldTable = fieldTable({
   id: mapped("`call_id`"),
-  type: mapped("`function` or `custom`"),
-  function: mapped("`name` and `arguments`"),
-  custom: mapped("`name` and `input`"),
+  type: mapped("`type`"),
+  function: mapped("`arguments`"),
+  custom: mapped("`input`"),
   index: leftOut("the position in a stream"),
   extra_content: onlyGemini,
 });
 
 export const chatToolFields: FieldTable = fieldTable({
-  type: mapped("`function` or `custom`"),
-  function: mapped("`name`, `description`, `parameters` and `strict` of the tool"),
-  custom: mapped("`name`, `description` and `format` of the tool"),
+  type: mapped("`type`"),
+  function: mapped("`tools[]`"),
+  custom: mapped("`tools[]`"),
   cache_control: anthropicCache,
 });

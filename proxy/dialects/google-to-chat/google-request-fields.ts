@@ -20,13 +20,13 @@ const noSuchSetting = dropped("which has no such setting");
 const ofGoogle = dropped("which doesn't run Google's own tools");
 
 export const googleRequestFields: FieldTable = fieldTable({
-  model: mapped("left out: the path names the model"),
+  model: mapped("the path names the model"),
   contents: mapped("`messages`"),
-  systemInstruction: mapped("a `system` message before all others"),
-  tools: mapped("`tools`: their function declarations, in one list"),
+  systemInstruction: mapped("`system`"),
+  tools: mapped("`tools`"),
   toolConfig: mapped("`tool_choice`"),
-  generationConfig: mapped("see its fields below"),
-  serviceTier: mapped("`service_tier`: `standard` → `default`, `priority`, `flex`"),
+  generationConfig: mapped("`generationConfig`"),
+  serviceTier: mapped("`service_tier`"),
   safetySettings: dropped("which has no such setting", "must be empty", isEmptyList),
   cachedContent: refused("which can't read what is cached at Google"),
   labels: leftOut("labels for Google's bill"),
@@ -45,12 +45,12 @@ export const googleConfigFields: FieldTable = fieldTable({
   frequencyPenalty: mapped("`frequency_penalty`"),
   seed: mapped("`seed`"),
   responseMimeType: mapped(
-    "`application/json` → `response_format`: `json_schema` if there is a schema, otherwise `json_object`, with an instruction if no message has the word JSON; `text/plain` is the default and is left out; other types are refused",
+    "`application/json` → `response_format`, without a schema `json_object`; types other than `text/plain` are refused",
   ),
-  responseSchema: mapped("`response_format.json_schema`, as JSON Schema"),
+  responseSchema: mapped("`response_format.json_schema`"),
   responseJsonSchema: mapped("`response_format.json_schema`"),
   thinkingConfig: mapped(
-    "`reasoning_effort`: `thinkingLevel` in lower case; `thinkingBudget` 0 → `none`, up to 4,096 tokens → `low`, up to 16,384 → `medium`, above → `high`; -1 is the default and is left out; without `includeThoughts` the answer has no thoughts",
+    "`reasoning_effort`: the level, or of a budget: 0 → `none`, up to 4,096 tokens → `low`, up to 16,384 → `medium`, above → `high`; without `includeThoughts` the answer has no thoughts",
   ),
   candidateCount: refused("which returns one answer", "must be 1", (value) => value === 1),
   responseLogprobs: refused(
@@ -67,26 +67,26 @@ export const googleConfigFields: FieldTable = fieldTable({
 });
 
 export const googleContentFields: FieldTable = fieldTable({
-  role: mapped("`role`: `model` → `assistant`; `user`, `function` or no role → `user`"),
+  role: mapped("`role`"),
   parts: mapped(
-    "messages: consecutive contents of one role become one message, in which results of calls come first",
+    "consecutive contents of one role become one message, results of calls first",
   ),
 });
 
 export const googlePartFields: FieldTable = fieldTable({
-  text: mapped("a `text` part; if the part is a thought, `reasoning_content`"),
+  text: mapped("`text`"),
   thought: mapped(
-    "marks a thought, which Sluice sends only to models that take back their reasoning",
+    "a thought goes only to models that take back their reasoning",
   ),
   thoughtSignature: mapped(
-    "a signature by Gemini goes to hosts that read it; one by Sluice holds another model's reasoning and becomes `reasoning_content`, `thinking_blocks` and `reasoning_details`; others are left out",
+    "Gemini's goes to hosts that read it; one by Sluice holds another model's reasoning, which goes back to it; others are left out",
   ),
   inlineData: mapped(
-    "an image → `image_url`, a PDF or a text → `file`, WAV and MP3 → `input_audio`; others are refused",
+    "images, PDFs, texts, WAV and MP3; others are refused",
   ),
-  fileData: mapped("an image at an `http` or `https` address → `image_url`; others are refused"),
+  fileData: mapped("an image at an `http(s):` address; others are refused"),
   functionCall: mapped("`tool_calls`"),
-  functionResponse: mapped("a message of the role `tool`"),
+  functionResponse: mapped("`tool`"),
   executableCode: dropped("which doesn't run Google's own tools"),
   codeExecutionResult: dropped("which doesn't run Google's own tools"),
   toolCall: dropped("which doesn't run Google's own tools"),
@@ -98,23 +98,23 @@ export const googlePartFields: FieldTable = fieldTable({
 });
 
 export const googleCallFields: FieldTable = fieldTable({
-  id: mapped("`id`; a call without an id gets one made from its position"),
+  id: mapped("without one, Sluice makes one of the position"),
   name: mapped(
-    "`function.name`; a name of more than 64 characters, or with characters other than letters, digits, `_` and `-`, is shortened; answers have the client's own name",
+    "shortened if it has more than 64 characters, or others than letters, digits, `_` and `-`; answers have the client's name",
   ),
-  args: mapped("`function.arguments`, as a string"),
+  args: mapped("`function.arguments`"),
 });
 
 export const googleResultFields: FieldTable = fieldTable({
   id: mapped("`tool_call_id`"),
   name: mapped(
-    "finds the call of a result without an id: the first of this name that has no result yet",
+    "without an `id`, the result belongs to the first call of this name without a result",
   ),
   response: mapped(
-    "`content`: the text, if the response has only the field `output`, `result` or `error` (for `error` with the prefix `Error: `); otherwise the response as JSON",
+    "its only field `output`, `result` or `error` (with the prefix `Error: `); otherwise JSON",
   ),
   parts: mapped(
-    "`content`; images and files, which a tool message can't hold, go into the user message after it",
+    "images and files go into the user message after it",
   ),
   scheduling: noSuchSetting,
   willContinue: dropped("which takes each result at once", "must be false", isFalse),
@@ -135,10 +135,10 @@ export const googleToolFields: FieldTable = fieldTable({
 });
 
 export const googleFunctionFields: FieldTable = fieldTable({
-  name: mapped("`function.name`, as in a call"),
+  name: mapped("`function.name`"),
   description: mapped("`function.description`"),
   parameters: mapped(
-    "`function.parameters`, as JSON Schema: types in lower case, counts as numbers, `nullable` as the type `null`",
+    "`function.parameters`",
   ),
   parametersJsonSchema: mapped("`function.parameters`"),
   response: leftOut("describes the result, which the model gets to see"),
@@ -152,7 +152,7 @@ export const googleFunctionFields: FieldTable = fieldTable({
 
 export const googleToolConfigFields: FieldTable = fieldTable({
   functionCallingConfig: mapped(
-    "`mode`: `AUTO`, `VALIDATED` → `auto`, `NONE` → `none`, `ANY` → `required`; with `allowedFunctionNames`, Sluice sends only the functions that it lists; if `ANY` lists one function, `tool_choice` names it",
+    "`VALIDATED` → `auto`; with `allowedFunctionNames`, Sluice sends only the listed functions",
   ),
   retrievalConfig: noSuchSetting,
   includeServerSideToolInvocations: leftOut("there are none"),

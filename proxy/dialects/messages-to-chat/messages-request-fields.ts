@@ -21,10 +21,10 @@ const noSuchSetting = dropped("which has no such setting");
 export const messagesRequestFields: FieldTable = fieldTable({
   model: mapped("`model`"),
   messages: mapped(
-    "`messages`; if the last one is the assistant's, the request is refused, because chat completions can't continue it",
+    "refused if the last one is the assistant's: chat completions can't continue it",
   ),
   system: mapped(
-    "a `system` message before all others; Claude Code's text `x-anthropic-billing-header` is left out",
+    "a `system` message; Claude Code's `x-anthropic-billing-header` in it is left out",
   ),
   max_tokens: mapped(
     "`max_completion_tokens` at OpenAI and Azure, `max_tokens` at all others; 0 is refused",
@@ -32,24 +32,24 @@ export const messagesRequestFields: FieldTable = fieldTable({
   temperature: mapped("`temperature`"),
   top_p: mapped("`top_p`"),
   stop_sequences: mapped("`stop`"),
-  stream: mapped("`stream`, with `stream_options.include_usage`"),
+  stream: mapped("`stream`"),
   tools: mapped(
-    "`tools`; tools that Anthropic runs itself, such as `web_search_20250305`, are dropped, except a web search that [Sluice runs](../web-search.md); tools that Anthropic defines and clients run are refused",
+    "tools that Anthropic runs are dropped, except a web search that [Sluice runs](../web-search.md); tools that Anthropic defines and clients run are refused",
   ),
   tool_choice: mapped(
-    "`tool_choice`: `auto`, `none`, `any` → `required`, `tool` → a function; `disable_parallel_tool_use` → `parallel_tool_calls`; the choice of a dropped tool is dropped",
+    "`disable_parallel_tool_use` → `parallel_tool_calls`; the choice of a dropped tool is dropped",
   ),
   thinking: mapped(
-    "`reasoning_effort`: `disabled` and `between_tools` → `none`, if the model takes it; `enabled` with a budget up to 4,096 tokens → `low`, up to 16,384 or without a budget → `medium`, above → `high`; `adaptive` and `display` are left out",
+    "`reasoning_effort`: `disabled` and `between_tools` → `none`, if the model takes it; a budget up to 4,096 tokens → `low`, up to 16,384 or none → `medium`, above → `high`; `adaptive` and `display` are left out",
   ),
   output_config: mapped(
-    "`effort` → `reasoning_effort`; an effort takes precedence over a thinking budget, and is dropped beside `thinking: disabled`; `format` → `response_format`",
+    "`effort` takes precedence over a thinking budget, and is dropped beside `thinking: disabled`",
   ),
-  output_format: mapped("`response_format`, as `output_config.format`"),
+  output_format: mapped("`response_format`"),
   metadata: mapped(
-    "`user_id` → `user`; one of more than 64 characters, which OpenAI refuses, is left out",
+    "`user_id` → `user`; with more than 64 characters left out",
   ),
-  service_tier: mapped("`auto` is the default and is left out; `standard_only` → `default`"),
+  service_tier: mapped("`standard_only` → `default`"),
   cache_control: cacheHint,
   diagnostics: leftOut("diagnostics of Anthropic's cache"),
   context_management: dropped(
@@ -58,7 +58,7 @@ export const messagesRequestFields: FieldTable = fieldTable({
     clearsThinkingOnly,
   ),
   top_k: noSuchSetting,
-  speed: mapped("`fast` → `service_tier: priority`; `standard` is the default and is left out"),
+  speed: mapped("`fast` → `service_tier: priority`"),
   safeguards: refused("which has no safety check of agents: clients then run their own"),
   inference_geo: refused("which doesn't promise a place"),
   container: refused("which has no containers"),
@@ -69,13 +69,13 @@ export const messagesRequestFields: FieldTable = fieldTable({
 export const messagesOutputFields: FieldTable = fieldTable({
   effort: mapped("`reasoning_effort`"),
   format: mapped(
-    "`response_format`: its `schema` with the name `answer`; `strict` if every object of the schema requires all of its fields and allows no others, as OpenAI demands",
+    "`response_format` with the name `answer`; `strict` if every object of the schema requires all of its fields and allows no others",
   ),
 });
 
 export const messagesTurnFields: FieldTable = fieldTable({
-  role: mapped("`role`; `system` keeps its position"),
-  content: mapped("messages"),
+  role: mapped("`role`"),
+  content: mapped("`content`"),
 });
 
 export const messagesTextFields: FieldTable = fieldTable({
@@ -87,7 +87,7 @@ export const messagesTextFields: FieldTable = fieldTable({
 
 export const messagesImageFields: FieldTable = fieldTable({
   type: mapped("`image_url`"),
-  source: mapped("`url`: `base64` → a `data:` URL, `url` unchanged; `file` is refused"),
+  source: mapped("`file` is refused"),
   cache_control: cacheHint,
   transformations: noSuchSetting,
 });
@@ -95,7 +95,7 @@ export const messagesImageFields: FieldTable = fieldTable({
 export const messagesDocumentFields: FieldTable = fieldTable({
   type: mapped("`file`"),
   source: mapped(
-    "`file_data`: a PDF in `base64` or `text` → a `data:` URL; `url`, `file` and `content` are refused",
+    "`url`, `file` and `content` are refused",
   ),
   title: mapped("`filename`"),
   cache_control: cacheHint,
@@ -108,10 +108,10 @@ export const messagesDocumentFields: FieldTable = fieldTable({
 });
 
 export const messagesSearchResultFields: FieldTable = fieldTable({
-  type: mapped("one `text`, made of the fields below"),
-  source: mapped("the first line of the text"),
-  title: mapped("the first line of the text"),
-  content: mapped("the other lines of the text"),
+  type: mapped("one `text` of title, source and content"),
+  source: mapped("`text`"),
+  title: mapped("`text`"),
+  content: mapped("`text`"),
   cache_control: cacheHint,
   citations: dropped(
     "which has no citations",
@@ -122,14 +122,14 @@ export const messagesSearchResultFields: FieldTable = fieldTable({
 
 export const messagesToolReferenceFields: FieldTable = fieldTable({
   type: mapped("`text`"),
-  tool_name: mapped("`The tool … is loaded.` Chat completions load all tools from the beginning"),
+  tool_name: mapped("a text that says that it is loaded; all tools are loaded from the beginning"),
   cache_control: cacheHint,
 });
 
 export const messagesThinkingFields: FieldTable = fieldTable({
-  type: mapped("`thinking`, `redacted_thinking`"),
+  type: mapped("`type`"),
   thinking: mapped(
-    "`reasoning_content` if the block has no signature, or the signature `unsigned`, which Sluice gives to other models' thinking; thinking that Anthropic signed is left out, because only its models can use it; encrypted reasoning of OpenAI goes back to OpenAI",
+    "`reasoning_content` if it isn't signed, or signed `unsigned` by Sluice; thinking that Anthropic signed is left out; encrypted reasoning of OpenAI goes back to OpenAI",
   ),
   signature: leftOut("proves to Anthropic that the thinking is its model's"),
   data: leftOut("only Anthropic's models can read it"),
@@ -138,8 +138,8 @@ export const messagesThinkingFields: FieldTable = fieldTable({
 export const messagesToolUseFields: FieldTable = fieldTable({
   type: mapped("`tool_calls`"),
   id: mapped("`id`"),
-  name: mapped("`function.name`, shortened like `tools[].name`"),
-  input: mapped("`function.arguments`, as a string"),
+  name: mapped("`function.name`"),
+  input: mapped("`function.arguments`"),
   cache_control: cacheHint,
   caller: refused(
     "where only the model calls tools",
@@ -150,10 +150,10 @@ export const messagesToolUseFields: FieldTable = fieldTable({
 });
 
 export const messagesToolResultFields: FieldTable = fieldTable({
-  type: mapped("a message of the role `tool`, before the user's other content"),
+  type: mapped("a `tool` message, before the user's other content"),
   tool_use_id: mapped("`tool_call_id`"),
   content: mapped(
-    "`content`; images and documents, which a tool message can't hold, go into the user message after it",
+    "images and documents go into the user message after it",
   ),
   is_error: mapped("the text gets the prefix `Error: `, unless it already begins with `error`"),
   cache_control: cacheHint,
@@ -161,13 +161,13 @@ export const messagesToolResultFields: FieldTable = fieldTable({
 });
 
 export const messagesToolDefinitionFields: FieldTable = fieldTable({
-  type: mapped("`function`; types other than `custom`: see `tools`"),
+  type: mapped("`function`"),
   name: mapped(
-    "`function.name`; a name of more than 64 characters, or with characters other than letters, digits, `_` and `-`, is shortened; answers have the client's own name",
+    "shortened if it has more than 64 characters, or others than letters, digits, `_` and `-`; answers have the client's name",
   ),
   description: mapped("`function.description`"),
   input_schema: mapped(
-    "`function.parameters`, with `type: object` if it has no type; keywords that OpenAI refuses at the top level, such as `anyOf`, are dropped",
+    "`anyOf` and the like at the top level are dropped",
   ),
   strict: mapped("`function.strict`"),
   cache_control: cacheHint,

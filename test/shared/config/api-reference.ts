@@ -6,6 +6,7 @@ import { chooseDialect } from "../../../proxy/dialects/choose-dialect.js";
 import { matchRoute, meetsLimits } from "../../../proxy/http/match-route.js";
 import { type AdminAccess, adminAccess } from "../../../proxy/http/paths/admin-access.js";
 import { adminKeyRoutes, adminRoutes } from "../../../proxy/http/paths/admin-routes.js";
+import { ruleForm } from "../../../shared/config/limits/rule-limits.js";
 import { presets } from "../../../shared/config/presets.js";
 import { providerTraits, providerTypes } from "../../../shared/config/provider-type.js";
 import { errorCodes } from "../../../shared/error-code.js";
@@ -23,25 +24,6 @@ import {
 
 const isAdmin = ({ path }: Placed): boolean => path.startsWith("/admin/");
 
-/** Nothing if there is any method. */
-function methodsOf(places: readonly Placed[]): string {
-  if (places.every(isOfAnyMethod)) return "";
-  return `${places.map(({ method }) => code(method)).join("/")} `;
-}
-
-/** Their summaries begin with the method. */
-const isOfAnyMethod = ({ method, operation }: Placed): boolean =>
-  operation.summary.startsWith(method);
-
-function summariesOf(places: readonly Placed[]): string {
-  const summaries = places.map((place) =>
-    isOfAnyMethod(place)
-      ? place.operation.summary.replace(place.method, "any method")
-      : place.operation.summary,
-  );
-  return [...new Set(summaries)].join(" · ");
-}
-
 /** What the limits count of a request: all of it, a request of its user path, or nothing. */
 function countedAs({ method, path }: Placed): string {
   const match = matchRoute(
@@ -56,33 +38,49 @@ function countedAs({ method, path }: Placed): string {
   return match.endpoint.endsWith("_submission") ? "a request" : "all";
 }
 
-/** Of what providers store one row has all paths of one kind, with what is done without an id. */
+const tagOf = ({ operation }: Placed): string => operation.tags[0]!;
+
+/** The endpoints of a subject that count alike, without what openapi.json says of each. */
 function tableOfEndpoints(): string {
   const places = documented.filter((place) => !isAdmin(place) && place.method !== "HEAD");
-  const isStored = ({ operation }: Placed): boolean => operation.tags.includes("Stored objects");
-  const rows = grouped(places, (place) =>
-    isStored(place) ? `stored ${place.path.replace(/\/\{.*/, "")}` : place.path,
-  ).map(([, methods]) => {
-    const paths = grouped(methods, ({ path }) => path);
-    const methodsOfPath = methods.filter((place) => place.path === methods[0]!.path);
-    const counts = new Set(methodsOfPath.map(countedAs));
-    return [
-      paths.map(([path, of]) => `${methodsOf(of)}${code(path)}`).join(", "),
-      summariesOf(methodsOfPath),
-      counts.size === 1
-        ? [...counts].join()
-        : methodsOfPath.map((place) => `${code(place.method)}: ${countedAs(place)}`).join(", "),
-    ];
-  });
-  return markdown(["endpoint", "what it does", "counts"], rows);
+  const rows = grouped(places, (place) => `${tagOf(place)}|${countedAs(place)}`);
+  return markdown(
+    ["subject", "endpoints", "counts"],
+    rows.map(([, alike]) => [tagOf(alike[0]!), endpointsOf(alike), countedAs(alike[0]!)]),
+  );
 }
 
-function tableOfAdminEndpoints(): string {
+/** By their methods. What providers store is named by its collection, with all that is below. */
+function endpointsOf(places: readonly Placed[]): string {
+  if (tagOf(places[0]!) === "Stored objects" && places.some(({ path }) => path.includes("{"))) {
+    const roots = new Set(places.map(({ path }) => code(path.replace(/\/\{.*/, ""))));
+    return `${[...roots].join(", ")}, and below`;
+  }
+  const paths = grouped(places, ({ path }) => path);
+  const methods = (of: readonly Placed[]): string =>
+    of.length > 4 ? "any method" : of.map(({ method }) => code(method)).join("/");
+  return grouped(paths, ([, of]) => methods(of))
+    .map(([method, alike]) => `${method}: ${alike.map(([path]) => code(path)).join(", ")}`)
+    .join("; ");
+}
+
+const operating = "What is going on";
+
+/** Those of rules, budgets and keys have sections of their own on the page. */
+function listOfAdminEndpoints(): string {
+  const others = documented.filter((place) => isAdmin(place) && tagOf(place) !== operating);
+  return grouped(others, tagOf)
+    .map(([tag, places]) => `- **${tag}**: ${endpointsOf(places)}\n`)
+    .join("");
+}
+
+function tableOfOperating(): string {
+  const places = documented.filter((place) => isAdmin(place) && tagOf(place) === operating);
   return markdown(
     ["endpoint", "what it does"],
-    grouped(documented.filter(isAdmin), ({ path }) => path).map(([path, methods]) => [
-      `${methodsOf(methods)}${code(path)}`,
-      summariesOf(methods),
+    grouped(places, ({ path }) => path).map(([path, methods]) => [
+      `${methods.map(({ method }) => code(method)).join("/")} ${code(path)}`,
+      [...new Set(methods.map(({ operation }) => operation.summary))].join(" · "),
     ]),
   );
 }
@@ -165,22 +163,18 @@ function either(schemas: readonly Schema[]): string {
 const kinds: Readonly<Record<string, string>> = { string: "text", boolean: "`true`" };
 
 /**
- * The fields of the first body of a part of the admin API. Fields that mean the same share a row;
- * those that mean the same in the body of another part are only named. What is ignored is left out.
+ * The fields of the first body of a part of the admin API that the file doesn't have with the same
+ * meaning; those in `asInFile` are on the page on the configuration. What is ignored is left out.
  */
-function tableOfBody(prefix: string, like?: string): string {
-  const known = new Set(like === undefined ? [] : fieldsOf(like).map((field) => field.join()));
-  const fields = fieldsOf(prefix);
-  const own = fields.filter((field) => !known.has(field.join()));
-  const named = fields.filter((field) => known.has(field.join())).map(([name]) => code(name));
-  const table = markdown(
+function tableOfBody(prefix: string, asInFile: readonly string[] = []): string {
+  const own = fieldsOf(prefix).filter(([name]) => !asInFile.includes(name));
+  return markdown(
     ["field", "accepts"],
     grouped(own, ([, text]) => text).map(([text, alike]) => [
       alike.map(([name]) => code(name)).join(", "),
       text,
     ]),
   );
-  return named.length === 0 ? table : `${table}\n${named.join(", ")}: as for a rule.\n`;
 }
 
 function fieldsOf(prefix: string): readonly (readonly [name: string, text: string])[] {
@@ -199,33 +193,6 @@ function fieldsOf(prefix: string): readonly (readonly [name: string, text: strin
 
 function propertiesOf(schema: Schema): Readonly<Record<string, Schema>> {
   return (resolved(schema)["properties"] ?? {}) as Readonly<Record<string, Schema>>;
-}
-
-/** What Sluice reads of the requests to models, and requires. */
-function tableOfRead(): string {
-  const places = documented.filter(
-    ({ operation }) =>
-      operation.tags.includes("Model requests") && operation.requestBody !== undefined,
-  );
-  const rows = places.flatMap(({ path, operation }) =>
-    Object.values(operation.requestBody?.content ?? {})
-      .slice(0, 1)
-      .filter(({ schema }) => propertiesOf(schema)["model"] !== undefined)
-      .map(({ schema }) => {
-        const required = new Set(resolved(schema)["required"] as readonly string[] | undefined);
-        const fields = Object.keys(propertiesOf(schema)).map((name) =>
-          required.has(name) ? `**${code(name)}**` : code(name),
-        );
-        return { path, fields: fields.join(", ") };
-      }),
-  );
-  return markdown(
-    ["endpoints", "fields"],
-    grouped(rows, ({ fields }) => fields).map(([fields, alike]) => [
-      alike.map(({ path }) => code(path)).join(", "),
-      fields,
-    ]),
-  );
 }
 
 function tableOfHeaders(): string {
@@ -331,17 +298,16 @@ export const apiTables: Tables = {
   endpoints: tableOfEndpoints,
   operations: tableOfOperations,
   presets: tableOfPresets,
-  fields: tableOfRead,
   headers: tableOfHeaders,
   codes: tableOfCodes,
   usage: () => tableOfParameters(documented.filter(({ path }) => path === "/v1/usage")),
 };
 
 export const adminTables: Tables = {
-  endpoints: tableOfAdminEndpoints,
-  rules: () => tableOfBody("/admin/rate-limits"),
+  endpoints: listOfAdminEndpoints,
+  operating: tableOfOperating,
+  rules: () => tableOfBody("/admin/rate-limits", Object.keys(ruleForm.fields)),
   limits: () => tableOfBody("/admin/limits"),
-  budgets: () => tableOfBody("/admin/budgets", "/admin/rate-limits"),
   keys: () => tableOfBody("/admin/auth-keys"),
   denials: () => tableOfBody("/admin/denied-jwts"),
   explain: () => tableOfBody("/admin/explain"),

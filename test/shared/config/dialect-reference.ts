@@ -68,8 +68,26 @@ export const shownTables: readonly (readonly [module: object, places: Places])[]
   [google, googlePlaces],
 ];
 
-/** Fields with the same handling in every dialect share a row. */
-function tableOfFields(columns: readonly string[], places: Places): string {
+interface Row {
+  readonly name: string;
+  /** Its handling in each dialect of a provider. */
+  readonly cells: readonly Handling[];
+}
+
+interface Handling {
+  /** `changed` is a mapping that a client may notice. */
+  readonly how: "as is" | "changed" | Loss;
+  readonly text: string;
+}
+
+type Loss = "left out" | "dropped" | "refused";
+const losses: readonly Loss[] = ["left out", "dropped", "refused"];
+
+/**
+ * A table of the fields whose translation a client may notice, and a list of those that a provider
+ * doesn't get. A field that only gets another name is in neither.
+ */
+function fieldsOf(dialects: readonly string[], places: Places): string {
   const rows = places.flatMap(([place, ...tables]) => {
     const names = new Set(tables.flatMap((table) => [...(table ?? new Map()).keys()]));
     return [...names].map((name) => ({
@@ -77,22 +95,55 @@ function tableOfFields(columns: readonly string[], places: Places): string {
       cells: tables.map((table) => handling(table, place, name)),
     }));
   });
+  const isChanged = ({ cells }: Row): boolean => cells.some(({ how }) => how === "changed");
+  return `${tableOfChanges(dialects, rows.filter(isChanged))}\n${listOfLosses(
+    dialects,
+    rows.filter((row) => !isChanged(row)),
+  )}`;
+}
+
+/** Fields with the same handling in every dialect share a row. */
+function tableOfChanges(dialects: readonly string[], rows: readonly Row[]): string {
+  const textsOf = ({ cells }: Row): readonly string[] => cells.map(({ text }) => text);
   return markdown(
-    ["field", ...columns],
-    grouped(rows, ({ cells }) => cells.join(" | ")).map(([, alike]) => [
+    ["field", ...dialects],
+    grouped(rows, (row) => textsOf(row).join(" | ")).map(([, alike]) => [
       alike.map(({ name }) => name).join(", "),
-      ...alike[0]!.cells,
+      ...textsOf(alike[0]!),
     ]),
   );
 }
 
+/** What is lost on the way to every dialect, and behind it what is lost on the way to one. */
+function listOfLosses(dialects: readonly string[], rows: readonly Row[]): string {
+  const lines = losses.flatMap((loss) => {
+    const lost = rows.flatMap(({ name, cells }) => {
+      const where = cells.flatMap(({ how }, at) => (how === loss ? [dialects[at]!] : []));
+      const must = cells.find(({ how }) => how === loss)?.text.split(": ")[1];
+      const shown = must === undefined ? name : `${name} (${must})`;
+      return where.length === 0 ? [] : [{ shown, where: where.join(" and ") }];
+    });
+    return grouped(lost, ({ where }) => where).map(([where, alike]) => {
+      const of = where === dialects.join(" and ") ? "" : ` for ${where}`;
+      return `- **${loss}**${of}: ${alike.map(({ shown }) => shown).join(", ")}\n`;
+    });
+  });
+  return lines.join("");
+}
+
 /** A field that only another table has is unknown, within an object by the object's type. */
-function handling(table: FieldTable | null, place: string, name: string): string {
+function handling(table: FieldTable | null, place: string, name: string): Handling {
   const rule = table?.get(name);
-  if (rule === undefined) return place === "" ? "dropped" : "–";
-  if (rule.how === "mapped") return rule.note === code(name) ? "the same" : rule.note;
-  if (rule.how === "left out") return "left out";
-  return rule.must === "must be left out" ? rule.how : `${rule.how}: ${rule.must}`;
+  if (rule === undefined)
+    return place === "" ? { how: "dropped", text: "dropped" } : { how: "as is", text: "–" };
+  if (rule.how === "mapped") {
+    if (/^`[^`]+`$/.test(rule.note) || rule.note === "the same")
+      return { how: "as is", text: rule.note === code(name) ? "the same" : rule.note };
+    return { how: "changed", text: rule.note };
+  }
+  if (rule.how === "left out") return { how: rule.how, text: rule.how };
+  const text = rule.must === "must be left out" ? rule.how : `${rule.how}: ${rule.must}`;
+  return { how: rule.how, text };
 }
 
 /** Reasons that become the same share a row. */
@@ -122,9 +173,9 @@ function tableOfFinishReasons(): string {
 }
 
 export const dialectTables: Readonly<Record<string, () => string>> = {
-  chat: () => tableOfFields(["Anthropic messages", "Responses"], chatPlaces),
-  messages: () => tableOfFields(["chat completions"], messagesPlaces),
-  google: () => tableOfFields(["chat completions"], googlePlaces),
+  chat: () => fieldsOf(["Anthropic messages", "Responses"], chatPlaces),
+  messages: () => fieldsOf(["chat completions"], messagesPlaces),
+  google: () => fieldsOf(["chat completions"], googlePlaces),
   stop_reasons: () =>
     tableOfReasons(["Anthropic's `stop_reason`", "`finish_reason`"], finishReasons),
   finish_reasons: tableOfFinishReasons,

@@ -3,7 +3,12 @@
  * and docs/examples/sluice.yaml. Pure; `write-reference.ts` writes it, and
  * `configuration-page.test.ts` fails while what is committed differs.
  */
-import { type ValueKind, withUnit } from "../../../shared/config/kinds/value-kind.js";
+import { configSchema } from "../../../shared/config/config-schema.js";
+import {
+  type JsonSchema,
+  type ValueKind,
+  withUnit,
+} from "../../../shared/config/kinds/value-kind.js";
 import { presets } from "../../../shared/config/presets.js";
 import { alertSettings } from "../../../shared/config/settings/alert-settings.js";
 import { jwtSettings } from "../../../shared/config/settings/jwt-settings.js";
@@ -30,7 +35,7 @@ import { type LogField, lineFields, requestFields } from "../../../shared/loggin
 import { limiterMetrics } from "../../../shared/metrics/limiter-metrics.js";
 import { proxyMetrics } from "../../../shared/metrics/proxy-metrics.js";
 import { commandSections, exitCodeTable, globalFlags } from "../../bin/command-tables.js";
-import { code, markdown } from "../../support/markdown-table.js";
+import { code, grouped, markdown } from "../../support/markdown-table.js";
 import { boundTables } from "../bounds-table.js";
 import { listOfAlerts, tableOfMetrics } from "../metrics/metric-tables.js";
 import { adminTables, apiTables, recordTables, roleTables } from "./api-reference.js";
@@ -86,7 +91,7 @@ const fileOf = (row: Setting<unknown>): Setting<unknown> | undefined =>
 
 function tableOfRows(rows: readonly Setting<unknown>[]): string {
   return markdown(
-    ["key", "variable, flag", "accepts", "default", "meaning"],
+    ["key, variable, flag", "accepts", "default", "meaning"],
     rows.map((row) => {
       const file = fileOf(row);
       const fileEnv = file?.env === `${row.env}_FILE` ? null : file?.env;
@@ -94,7 +99,7 @@ function tableOfRows(rows: readonly Setting<unknown>[]): string {
         name === null || name === undefined ? [] : [code(name)],
       );
       const key = file === undefined ? code(row.path) : `${code(row.path)}, \`…_file\``;
-      return [key, names.join(", "), accepts(row.kind), shownDefault(row), row.meaning];
+      return [[key, ...names].join(", "), accepts(row.kind), shownDefault(row), row.meaning];
     }),
   );
 }
@@ -113,6 +118,69 @@ function tableOfFields(table: Table, lists: Readonly<Record<string, EntryList>> 
     meaning,
   ]);
   return markdown(["key", "accepts", "default", "meaning"], [...together(fields), ...ofLists]);
+}
+
+/** The fields of a price in a table for each range, because most of them have the same ones. */
+function tablesOfPrices(): string {
+  const fields = Object.entries<Row>(priceSettings);
+  const tables = grouped(fields, ([, { kind }]) => accepts(kind)).map(([accepted, alike]) => {
+    const hasDefaults = alike.some(([, row]) => shownDefault(row) !== "none");
+    const table = markdown(
+      ["key", ...(hasDefaults ? ["default"] : []), "meaning"],
+      alike.map(([key, row]) => [
+        code(key),
+        ...(hasDefaults ? [shownDefault(row)] : []),
+        row.meaning,
+      ]),
+    );
+    return `${accepted[0]?.toUpperCase()}${accepted.slice(1)}:\n\n${table}`;
+  });
+  const lists = Object.entries<EntryList>(priceLists).map(
+    ([key, { entriesMax, meaning }]) => `- ${code(key)} (at most ${entriesMax}): ${meaning}\n`,
+  );
+  return [...tables, `Lists:\n\n${lists.join("")}`].join("\n");
+}
+
+/** The keys of a limit in a section of the file, from the schema that editors use. */
+function tableOfLimit(section: string): string {
+  const limits = propertyOf(configSchema(), section, "user_paths", "limits");
+  return markdown(
+    ["key", "accepts", "meaning"],
+    Object.entries(propertiesOf(limits)).map(([key, schema]) => [
+      code(key),
+      acceptedBy(schema),
+      `${schema["description"]}`,
+    ]),
+  );
+}
+
+function propertyOf(schema: JsonSchema, ...names: readonly string[]): JsonSchema {
+  return names.reduce((of, name) => propertiesOf(of)[name]!, schema);
+}
+
+function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
+  const entries = (schema["items"] ?? schema) as JsonSchema;
+  return entries["properties"] as Readonly<Record<string, JsonSchema>>;
+}
+
+/** That a value may come from a variable goes without saying. */
+function acceptedBy(schema: JsonSchema): string {
+  const alternatives = ((schema["anyOf"] ?? [schema]) as readonly JsonSchema[]).flatMap(
+    ({ anyOf, ...own }) => (anyOf as readonly JsonSchema[] | undefined) ?? [own],
+  );
+  if (alternatives.some(({ type }) => type === "boolean")) return "boolean";
+  const texts = alternatives.map((each) => {
+    const { minimum, maximum, exclusiveMinimum } = each;
+    if (each["enum"] !== undefined) return (each["enum"] as readonly string[]).join(", ");
+    if (each["properties"] !== undefined) return "mapping";
+    if (each["items"] !== undefined) return "list";
+    const type = [each["type"]].flat().filter((name) => name !== "null")[0];
+    const low = minimum ?? exclusiveMinimum;
+    if (low === undefined) return type === "string" && each["pattern"] === undefined ? "text" : "";
+    const from = minimum === undefined ? `above ${low}` : `from ${low}`;
+    return maximum === Number.MAX_SAFE_INTEGER ? `${type} ${from}` : `${type} ${from} to ${maximum}`;
+  });
+  return [...new Set(texts.filter((text) => text !== ""))].join(", or ");
 }
 
 /** Those that mean the same as a provider's are only named. */
@@ -155,20 +223,21 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
     per_model: () => tableOfFields(perModelSettings),
     presets: () =>
       markdown(
-        ["name", "key", "base URL, unless the variable has one"],
+        ["name", "base URL, unless the variable has one"],
         presets.map(({ name, keyVariable, variables, baseUrl }) => [
-          code(name),
-          code(keyVariable),
+          keyVariable === `${variables}_API_KEY` ? code(name) : `${code(name)}, ${code(keyVariable)}`,
           baseUrl ?? `your own, in ${code(`${variables}_BASE_URL`)}`,
         ]),
       ),
-    prices: () => tableOfFields(priceSettings, priceLists),
+    prices: tablesOfPrices,
     tiers: () => tableOfFields(tierSettings),
     price_changes: () => tableOfFields({ from: changeSettings.from }),
     jwt: () => tableOfFields(jwtSettings),
     rewriters: () => tableOfFields(rewriterSettings),
     loops: () => tableOfFields(loopSettings),
     alerts: () => tableOfFields(alertSettings),
+    rules: () => tableOfLimit("rate_limits"),
+    budgets: () => tableOfLimit("budgets"),
   },
   "reference/bounds.md": boundTables,
   "reference/command-line.md": {
