@@ -29,7 +29,12 @@ import type { OidcConfig } from "./resolve/oidc.js";
 import type { TlsConfig } from "./resolve/tls.js";
 import type { ChangeFields, PriceFields, TierFields } from "./settings/price-settings.js";
 import type { SettingValuesOf } from "./settings/setting.js";
-import type { limiterSettings, SettingValues, serverSettings } from "./settings/settings.js";
+import type {
+  limiterSettings,
+  SettingValues,
+  serverSettings,
+  usageSettings,
+} from "./settings/settings.js";
 import type { WebSearchConfig } from "./web-search.js";
 
 export type FailureMode = SettingValues["failureMode"];
@@ -229,10 +234,14 @@ export interface EffectiveSetting {
 
 type ServerValues = SettingValuesOf<typeof serverSettings>;
 type LimiterValues = SettingValuesOf<typeof limiterSettings>;
+type UsageValues = Omit<
+  SettingValuesOf<typeof usageSettings>,
+  "backgroundLookMs" | "backgroundWaitMs" | "backgroundMax"
+>;
 /** Absolute paths. Their defaults depend on the user and on each other. */
 export type DerivedPath = "socket" | "adminSocket" | "dataDir" | "spoolDir";
 
-export interface Config extends TelemetryConfig, WithCluster {
+export interface Config extends TelemetryConfig, WithCluster, UsageValues {
   /** The file that was loaded, or null for the built-in default. */
   readonly file: string | null;
   readonly server: Omit<ServerValues, "adminHost" | "adminPort"> & {
@@ -270,17 +279,7 @@ export interface Config extends TelemetryConfig, WithCluster {
   readonly rewriters: readonly RewriterConfig[];
   /** The first entry with the caller's path applies. */
   readonly loops: readonly LoopConfig[];
-  readonly usageEnabled: boolean;
-  readonly usageRetentionDays: number;
-  /** Requests whose details the daemon keeps; 0: none. */
-  readonly requestDetailsMax: number;
-  /** Whether these details have the messages of errors, which may quote a prompt. */
-  readonly keepsErrorTexts: boolean;
-  /** Days. */
-  readonly auditRetentionDays: number;
   readonly background: BackgroundConfig;
-  /** The maximum size of the daemon's store; null for no limit. */
-  readonly storeBytesMax: number | null;
   readonly quotaTemplatesEntitled: boolean;
   readonly rateLimits: LimitPlaces & {
     readonly enabled: boolean;

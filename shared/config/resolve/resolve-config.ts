@@ -17,7 +17,12 @@ import { ruleForm } from "../limits/rule-limits.js";
 import { namingsOf } from "../model-name.js";
 import { fileProblem, locateProblems, noProblems, type Problem, problemList } from "../problems.js";
 import type { Flags } from "../settings/setting.js";
-import { type SettingValues, serverSettings, settings } from "../settings/settings.js";
+import {
+  type SettingValues,
+  serverSettings,
+  settings,
+  usageSettings,
+} from "../settings/settings.js";
 import { resolveAlerts } from "./alerts.js";
 import { resolveAliases } from "./aliases.js";
 import {
@@ -141,6 +146,10 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
     { limits: fileBudgets, declaredAt: placesInFile(shape.budgets, inFile) },
     envBudgets,
   );
+  const { backgroundLookMs, backgroundWaitMs, backgroundMax, ...usage } = valuesOf(
+    usageSettings,
+    values,
+  );
   const config: Config = {
     file: file?.path ?? null,
     server: { ...resolveServer(values), tls },
@@ -161,17 +170,8 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
     oidc,
     rewriters: resolveRewriters(shape),
     loops,
-    usageEnabled: values.usageEnabled,
-    usageRetentionDays: values.usageRetentionDays,
-    requestDetailsMax: values.requestDetailsMax,
-    keepsErrorTexts: values.keepsErrorTexts,
-    auditRetentionDays: values.auditRetentionDays,
-    background: {
-      lookMs: values.backgroundLookMs,
-      waitMs: values.backgroundWaitMs,
-      max: values.backgroundMax,
-    },
-    storeBytesMax: values.storeBytesMax,
+    ...usage,
+    background: { lookMs: backgroundLookMs, waitMs: backgroundWaitMs, max: backgroundMax },
     quotaTemplatesEntitled,
     rateLimits: {
       enabled: values.rateLimitsEnabled,

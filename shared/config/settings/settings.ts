@@ -356,7 +356,8 @@ export const limiterSettings = {
   }),
 } as const;
 
-const usageSettings = {
+/** What is recorded of requests, by the names in `Config`; `background` has those of its own. */
+export const usageSettings = {
   usageEnabled: setting({
     path: "usage.enabled",
     env: "USAGE_ENABLED",
