@@ -3,15 +3,8 @@
  * meet, and whose error doesn't say so. The values are the code's, where their reasons are, too.
  */
 
-import {
-  parkedMax,
-  parkedMs,
-  sharesMax,
-  slotsValidMs,
-} from "../../limiterd/bounds.js";
-import {
-  unauthenticatedValuesMax,
-} from "../../proxy/body/count-values.js";
+import { parkedMax, parkedMs, sharesMax, slotsValidMs } from "../../limiterd/bounds.js";
+import { unauthenticatedValuesMax } from "../../proxy/body/count-values.js";
 import {
   decodedFreelyBytes,
   decodedRatioMax,
@@ -20,21 +13,10 @@ import {
   repeatedRequestsMax,
   watchersMax,
 } from "../../proxy/bounds.js";
-import {
-  lanesMax,
-  runningMax,
-  waitingMax,
-} from "../../proxy/handlers/responses-socket.js";
-import {
-  freePlacesMax,
-} from "../../proxy/http/match-route.js";
-import {
-  linesPerFileMax,
-  namesPerFileMax,
-} from "../../proxy/objects/batch-input.js";
-import {
-  requestsPerBatchMax,
-} from "../../proxy/objects/batch-requests.js";
+import { lanesMax, runningMax, waitingMax } from "../../proxy/handlers/responses-socket.js";
+import { freePlacesMax } from "../../proxy/http/match-route.js";
+import { linesPerFileMax, namesPerFileMax } from "../../proxy/objects/batch-input.js";
+import { requestsPerBatchMax } from "../../proxy/objects/batch-requests.js";
 import * as bounds from "../../shared/bounds.js";
 import * as credentials from "../../shared/bounds.js";
 import * as sessions from "../../shared/wire/dashboard-session.js";

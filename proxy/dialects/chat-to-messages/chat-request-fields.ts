@@ -31,17 +31,13 @@ export const chatRequestFields: FieldTable = fieldTable({
     "`max_tokens`; without either, the provider's `max_tokens_default`",
   ),
   max_tokens: mapped("`max_tokens`"),
-  temperature: mapped(
-    "above 1 it becomes 1, and `x-sluice-dropped` names it",
-  ),
+  temperature: mapped("above 1 it becomes 1, and `x-sluice-dropped` names it"),
   top_p: mapped("`top_p`"),
   stop: mapped("`stop_sequences`; blank ones are dropped"),
   stream: mapped("`stream`"),
   stream_options: leftOut("Sluice sends the usage chunk itself, and never obfuscates"),
   tools: mapped("types other than `function` are refused"),
-  tool_choice: mapped(
-    "with `allowed_tools`, Sluice sends only the listed tools",
-  ),
+  tool_choice: mapped("with `allowed_tools`, Sluice sends only the listed tools"),
   parallel_tool_calls: mapped("`tool_choice.disable_parallel_tool_use`"),
   response_format: mapped(
     "`json_schema` → `output_config.format`; `json_object` → an instruction at the end of `system`",
@@ -49,16 +45,12 @@ export const chatRequestFields: FieldTable = fieldTable({
   reasoning_effort: mapped(
     "`thinking: adaptive` and `output_config.effort` (`minimal` → `low`); `none` → `thinking: disabled`",
   ),
-  thinking: mapped(
-    "Anthropic's own field: unchanged; refused beside `reasoning_effort`",
-  ),
+  thinking: mapped("Anthropic's own field: unchanged; refused beside `reasoning_effort`"),
   user: mapped(
     "`metadata.user_id`; an e-mail address, a phone number or more than 256 characters become a hash",
   ),
   safety_identifier: mapped("`metadata.user_id`; it takes precedence over `user`"),
-  service_tier: mapped(
-    "`default` → `standard_only`; values other than `auto` are dropped",
-  ),
+  service_tier: mapped("`default` → `standard_only`; values other than `auto` are dropped"),
   metadata: leftOut("labels for OpenAI's store"),
   store: leftOut("stores a copy at OpenAI; Anthropic stores none"),
   seed: leftOut("no provider guarantees that it has an effect"),
@@ -114,9 +106,7 @@ export const chatAssistantFields: FieldTable = fieldTable({
   thinking_blocks: mapped("`thinking` and `redacted_thinking`, before the text"),
   reasoning_content: unsigned,
   reasoning: unsigned,
-  reasoning_details: mapped(
-    "the same, in OpenRouter's form; `thinking_blocks` take precedence",
-  ),
+  reasoning_details: mapped("the same, in OpenRouter's form; `thinking_blocks` take precedence"),
   annotations: leftOut("citations of an earlier answer"),
   extra_content: onlyGemini,
   parsed: leftOut("added by OpenAI's SDK: the parsed `content`"),
@@ -126,9 +116,7 @@ export const chatAssistantFields: FieldTable = fieldTable({
 });
 
 export const chatToolFields: FieldTable = fieldTable({
-  role: mapped(
-    "`tool_result` in a user message; consecutive results share one",
-  ),
+  role: mapped("`tool_result` in a user message; consecutive results share one"),
   content: mapped("`content`"),
   tool_call_id: mapped("`tool_use_id`"),
   name: leftOut("the call has the name"),
@@ -136,9 +124,7 @@ export const chatToolFields: FieldTable = fieldTable({
 });
 
 export const chatToolCallFields: FieldTable = fieldTable({
-  id: mapped(
-    "`id`; characters other than letters, digits, `_` and `-` become `_`",
-  ),
+  id: mapped("`id`; characters other than letters, digits, `_` and `-` become `_`"),
   type: mapped("types other than `function` are refused"),
   function: mapped("`input`"),
   index: leftOut("the position in a stream"),
@@ -157,12 +143,8 @@ export const chatPartFields: FieldTable = fieldTable({
   type: mapped("types other than `text`, `image_url`, `file` and `refusal` are refused"),
   text: mapped("blank texts are left out"),
   refusal: mapped("`text`"),
-  image_url: mapped(
-    "JPEG, PNG, GIF or WebP as a `data:` URL, or an `http(s):` URL",
-  ),
-  file: mapped(
-    "a PDF or a text as a `data:` URL → `document`",
-  ),
+  image_url: mapped("JPEG, PNG, GIF or WebP as a `data:` URL, or an `http(s):` URL"),
+  file: mapped("a PDF or a text as a `data:` URL → `document`"),
   cache_control: cacheControl,
   prompt_cache_breakpoint: mapped("`cache_control`"),
 });
@@ -187,9 +169,7 @@ export const chatToolDefinitionFields: FieldTable = fieldTable({
 export const chatFunctionFields: FieldTable = fieldTable({
   name: mapped("`name`"),
   description: mapped("`description`"),
-  parameters: mapped(
-    "`anyOf`, `oneOf`, `allOf`, `enum` and `not` at the top level are dropped",
-  ),
+  parameters: mapped("`anyOf`, `oneOf`, `allOf`, `enum` and `not` at the top level are dropped"),
   strict: mapped(
     "for the first 20 tools whose schema Anthropic can enforce; its other constraints become sentences, as in `json_schema.schema`",
   ),

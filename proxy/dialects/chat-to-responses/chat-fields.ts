@@ -24,17 +24,13 @@ const foreignReasoning = leftOut("OpenAI takes back only reasoning that it has e
 export const chatRequestFields: FieldTable = fieldTable({
   model: mapped("`model`"),
   messages: mapped("`input`"),
-  max_completion_tokens: mapped(
-    "`max_output_tokens`, at least 16",
-  ),
+  max_completion_tokens: mapped("`max_output_tokens`, at least 16"),
   max_tokens: mapped("`max_output_tokens`"),
   temperature: same,
   top_p: same,
   stream: same,
   stream_options: leftOut("Sluice sends the usage chunk itself, and never obfuscates"),
-  tools: mapped(
-    "without `strict`, a function gets `strict: false`",
-  ),
+  tools: mapped("without `strict`, a function gets `strict: false`"),
   tool_choice: mapped("`tool_choice`"),
   parallel_tool_calls: same,
   response_format: mapped("`text.format`"),
@@ -102,9 +98,7 @@ export const chatAssistantFields: FieldTable = fieldTable({
 });
 
 export const chatPartFields: FieldTable = fieldTable({
-  type: mapped(
-    "`type`",
-  ),
+  type: mapped("`type`"),
   text: same,
   refusal: same,
   image_url: mapped("`image_url`"),

@@ -68,22 +68,16 @@ export const googleConfigFields: FieldTable = fieldTable({
 
 export const googleContentFields: FieldTable = fieldTable({
   role: mapped("`role`"),
-  parts: mapped(
-    "consecutive contents of one role become one message, results of calls first",
-  ),
+  parts: mapped("consecutive contents of one role become one message, results of calls first"),
 });
 
 export const googlePartFields: FieldTable = fieldTable({
   text: mapped("`text`"),
-  thought: mapped(
-    "a thought goes only to models that take back their reasoning",
-  ),
+  thought: mapped("a thought goes only to models that take back their reasoning"),
   thoughtSignature: mapped(
     "Gemini's goes to hosts that read it; one by Sluice holds another model's reasoning, which goes back to it; others are left out",
   ),
-  inlineData: mapped(
-    "images, PDFs, texts, WAV and MP3; others are refused",
-  ),
+  inlineData: mapped("images, PDFs, texts, WAV and MP3; others are refused"),
   fileData: mapped("an image at an `http(s):` address; others are refused"),
   functionCall: mapped("`tool_calls`"),
   functionResponse: mapped("`tool`"),
@@ -113,9 +107,7 @@ export const googleResultFields: FieldTable = fieldTable({
   response: mapped(
     "its only field `output`, `result` or `error` (with the prefix `Error: `); otherwise JSON",
   ),
-  parts: mapped(
-    "images and files go into the user message after it",
-  ),
+  parts: mapped("images and files go into the user message after it"),
   scheduling: noSuchSetting,
   willContinue: dropped("which takes each result at once", "must be false", isFalse),
 });
@@ -137,9 +129,7 @@ export const googleToolFields: FieldTable = fieldTable({
 export const googleFunctionFields: FieldTable = fieldTable({
   name: mapped("`function.name`"),
   description: mapped("`function.description`"),
-  parameters: mapped(
-    "`function.parameters`",
-  ),
+  parameters: mapped("`function.parameters`"),
   parametersJsonSchema: mapped("`function.parameters`"),
   response: leftOut("describes the result, which the model gets to see"),
   responseJsonSchema: leftOut("describes the result, which the model gets to see"),

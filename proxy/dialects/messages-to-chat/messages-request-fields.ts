@@ -46,9 +46,7 @@ export const messagesRequestFields: FieldTable = fieldTable({
     "`effort` takes precedence over a thinking budget, and is dropped beside `thinking: disabled`",
   ),
   output_format: mapped("`response_format`"),
-  metadata: mapped(
-    "`user_id` → `user`; with more than 64 characters left out",
-  ),
+  metadata: mapped("`user_id` → `user`; with more than 64 characters left out"),
   service_tier: mapped("`standard_only` → `default`"),
   cache_control: cacheHint,
   diagnostics: leftOut("diagnostics of Anthropic's cache"),
@@ -94,9 +92,7 @@ export const messagesImageFields: FieldTable = fieldTable({
 
 export const messagesDocumentFields: FieldTable = fieldTable({
   type: mapped("`file`"),
-  source: mapped(
-    "`url`, `file` and `content` are refused",
-  ),
+  source: mapped("`url`, `file` and `content` are refused"),
   title: mapped("`filename`"),
   cache_control: cacheHint,
   citations: dropped(
@@ -152,9 +148,7 @@ export const messagesToolUseFields: FieldTable = fieldTable({
 export const messagesToolResultFields: FieldTable = fieldTable({
   type: mapped("a `tool` message, before the user's other content"),
   tool_use_id: mapped("`tool_call_id`"),
-  content: mapped(
-    "images and documents go into the user message after it",
-  ),
+  content: mapped("images and documents go into the user message after it"),
   is_error: mapped("the text gets the prefix `Error: `, unless it already begins with `error`"),
   cache_control: cacheHint,
   toolset_name: dropped("which has no toolsets"),
@@ -166,9 +160,7 @@ export const messagesToolDefinitionFields: FieldTable = fieldTable({
     "shortened if it has more than 64 characters, or others than letters, digits, `_` and `-`; answers have the client's name",
   ),
   description: mapped("`function.description`"),
-  input_schema: mapped(
-    "`anyOf` and the like at the top level are dropped",
-  ),
+  input_schema: mapped("`anyOf` and the like at the top level are dropped"),
   strict: mapped("`function.strict`"),
   cache_control: cacheHint,
   eager_input_streaming: leftOut("only changes how the input is split into events"),

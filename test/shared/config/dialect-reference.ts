@@ -131,11 +131,11 @@ function listOfLosses(dialects: readonly string[], rows: readonly Row[]): string
   return lines.join("");
 }
 
-/** A field that only another table has is unknown, within an object by the object's type. */
+/** A field that only another table has is unknown; within an object, the object has been mapped. */
 function handling(table: FieldTable | null, place: string, name: string): Handling {
   const rule = table?.get(name);
   if (rule === undefined)
-    return place === "" ? { how: "dropped", text: "dropped" } : { how: "as is", text: "–" };
+    return place === "" ? { how: "dropped", text: "dropped" } : { how: "as is", text: "the same" };
   if (rule.how === "mapped") {
     if (/^`[^`]+`$/.test(rule.note) || rule.note === "the same")
       return { how: "as is", text: rule.note === code(name) ? "the same" : rule.note };

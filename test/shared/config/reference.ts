@@ -120,38 +120,42 @@ function tableOfFields(table: Table, lists: Readonly<Record<string, EntryList>> 
   return markdown(["key", "accepts", "default", "meaning"], [...together(fields), ...ofLists]);
 }
 
-/** The fields of a price in a table for each range, because most of them have the same ones. */
+/** Most fields of a price are amounts of the same range: these are in a table for each range. */
 function tablesOfPrices(): string {
-  const fields = Object.entries<Row>(priceSettings);
-  const tables = grouped(fields, ([, { kind }]) => accepts(kind)).map(([accepted, alike]) => {
-    const hasDefaults = alike.some(([, row]) => shownDefault(row) !== "none");
+  const ranges = grouped(Object.entries<Row>(priceSettings), ([, { kind }]) => accepts(kind));
+  const isCommon = ([, alike]: (typeof ranges)[number]): boolean => alike.length > 2;
+  const others = ranges.filter((range) => !isCommon(range)).flatMap(([, alike]) => alike);
+  const tables = ranges.filter(isCommon).map(([accepted, alike]) => {
     const table = markdown(
-      ["key", ...(hasDefaults ? ["default"] : []), "meaning"],
-      alike.map(([key, row]) => [
-        code(key),
-        ...(hasDefaults ? [shownDefault(row)] : []),
-        row.meaning,
-      ]),
+      ["key", "default", "meaning"],
+      alike.map(([key, row]) => [code(key), shownDefault(row), row.meaning]),
     );
     return `${accepted[0]?.toUpperCase()}${accepted.slice(1)}:\n\n${table}`;
   });
-  const lists = Object.entries<EntryList>(priceLists).map(
-    ([key, { entriesMax, meaning }]) => `- ${code(key)} (at most ${entriesMax}): ${meaning}\n`,
+  return [...tables, `Others:\n\n${tableOfFields(Object.fromEntries(others), priceLists)}`].join(
+    "\n",
   );
-  return [...tables, `Lists:\n\n${lists.join("")}`].join("\n");
 }
 
 /** The keys of a limit in a section of the file, from the schema that editors use. */
-function tableOfLimit(section: string): string {
-  const limits = propertyOf(configSchema(), section, "user_paths", "limits");
-  return markdown(
+function keysOfLimit(section: string): Readonly<Record<string, JsonSchema>> {
+  return propertiesOf(propertyOf(configSchema(), section, "user_paths", "limits"));
+}
+
+/** Those that mean the same as another section's are only named. */
+function tableOfLimit(section: string, other: string | null = null): string {
+  const known = other === null ? {} : keysOfLimit(other);
+  const keys = Object.entries(keysOfLimit(section));
+  const isKnown = ([key, { description }]: (typeof keys)[number]): boolean =>
+    known[key]?.["description"] === description && key !== "period";
+  const table = markdown(
     ["key", "accepts", "meaning"],
-    Object.entries(propertiesOf(limits)).map(([key, schema]) => [
-      code(key),
-      acceptedBy(schema),
-      `${schema["description"]}`,
-    ]),
+    keys
+      .filter((each) => !isKnown(each))
+      .map(([key, schema]) => [code(key), acceptedBy(schema), `${schema["description"]}`]),
   );
+  const named = keys.filter(isKnown).map(([key]) => code(key));
+  return named.length === 0 ? table : `${table}\n${named.join(", ")} are as for a rule.\n`;
 }
 
 function propertyOf(schema: JsonSchema, ...names: readonly string[]): JsonSchema {
@@ -178,7 +182,9 @@ function acceptedBy(schema: JsonSchema): string {
     const low = minimum ?? exclusiveMinimum;
     if (low === undefined) return type === "string" && each["pattern"] === undefined ? "text" : "";
     const from = minimum === undefined ? `above ${low}` : `from ${low}`;
-    return maximum === Number.MAX_SAFE_INTEGER ? `${type} ${from}` : `${type} ${from} to ${maximum}`;
+    return maximum === Number.MAX_SAFE_INTEGER
+      ? `${type} ${from}`
+      : `${type} ${from} to ${maximum}`;
   });
   return [...new Set(texts.filter((text) => text !== ""))].join(", or ");
 }
@@ -225,7 +231,9 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
       markdown(
         ["name", "base URL, unless the variable has one"],
         presets.map(({ name, keyVariable, variables, baseUrl }) => [
-          keyVariable === `${variables}_API_KEY` ? code(name) : `${code(name)}, ${code(keyVariable)}`,
+          keyVariable === `${variables}_API_KEY`
+            ? code(name)
+            : `${code(name)}, ${code(keyVariable)}`,
           baseUrl ?? `your own, in ${code(`${variables}_BASE_URL`)}`,
         ]),
       ),
@@ -237,7 +245,7 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
     loops: () => tableOfFields(loopSettings),
     alerts: () => tableOfFields(alertSettings),
     rules: () => tableOfLimit("rate_limits"),
-    budgets: () => tableOfLimit("budgets"),
+    budgets: () => tableOfLimit("budgets", "rate_limits"),
   },
   "reference/bounds.md": boundTables,
   "reference/command-line.md": {
