@@ -117,8 +117,11 @@ export const usageReadBounds = {
 export const observeMs = 1000;
 /** Models of a provider whose last reading is remembered. */
 export const observedTargetsMax = 1024;
+
+// Sign-in by OpenID Connect.
+
 /**
- * After the provider of OpenID Connect couldn't be reached, sign-ins fail for this time without
- * asking it: anyone may begin one.
+ * After the provider couldn't be reached, sign-ins fail for this time without asking it: anyone may
+ * begin one.
  */
 export const discoveryPauseMs = 5_000;

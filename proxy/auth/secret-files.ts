@@ -22,7 +22,7 @@ import { outboundProxy } from "../../shared/config/kinds/url-kinds.js";
 import type { ValueKind } from "../../shared/config/kinds/value-kind.js";
 import { placeOfProvider } from "../../shared/domain/target-name.js";
 
-/** A secret can't be read, or is none. */
+/** A secret can't be read, or isn't valid. */
 class SecretFileError extends Error {
   override name = "SecretFileError";
 }

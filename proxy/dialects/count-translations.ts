@@ -87,7 +87,9 @@ export function countedByGoogle(body: JsonObject, model: string): JsonObject {
   return { generateContentRequest: { model: name, ...body } };
 }
 
-function countIn({ totalTokens, input_tokens: count = totalTokens }: JsonObject): number {
+/** Anthropic and OpenAI call it `input_tokens`, Google `totalTokens`. */
+function countIn(answer: JsonObject): number {
+  const count = answer["input_tokens"] ?? answer["totalTokens"];
   if (!isCount(count))
     throw new UntranslatableAnswer("the provider's answer has no count of tokens");
   return count;

@@ -135,16 +135,14 @@ function dearestPrice(price: Price): Price {
 
 function dearestRates(rates: TokenRates): TokenRates {
   const { input, output, cacheWrite, kinds = {} } = rates;
-  const of = (own: number | null, kind: TokenKind): number | null => {
-    const rate = kinds[kind] ?? own;
-    return own === null || rate === null ? own : Math.max(own, rate);
-  };
+  const dearer = (rate: number | null, kind: TokenKind): number | null =>
+    rate === null ? null : Math.max(rate, kinds[kind] ?? 0);
   const inputKinds = ["cacheWrite1h", "cacheWrite12h", "audioInput", "imageInput"] as const;
   const outputKinds = ["reasoning", "audioOutput", "imageOutput"] as const;
   const written = input === null ? null : Math.max(input, cacheWrite ?? 0);
   return {
-    input: inputKinds.reduce(of, written),
-    output: outputKinds.reduce(of, output),
+    input: inputKinds.reduce(dearer, written),
+    output: outputKinds.reduce(dearer, output),
     cachedInput: null,
     cacheWrite: null,
   };

@@ -21,12 +21,16 @@ function hasClaim({ claim, value }: ClaimedRole, claims: Claims): boolean {
   return Array.isArray(claimed) ? claimed.includes(value) : claimed === value;
 }
 
-/** Whether a claim that could decide the role is missing, so that it must be asked for. */
+/**
+ * Whether a claim that could decide the role is missing, so that it must be asked for: that of an
+ * entry before the first one that grants a role, or of any entry if none does.
+ */
 export function lacksClaims(roles: readonly ClaimedRole[], claims: Claims): boolean {
-  const decisive = roles.find(
-    (entry) => hasClaim(entry, claims) || claimAt(claims, entry.claim) === undefined,
-  );
-  return decisive !== undefined && !hasClaim(decisive, claims);
+  for (const entry of roles) {
+    if (hasClaim(entry, claims)) return false;
+    if (claimAt(claims, entry.claim) === undefined) return true;
+  }
+  return false;
 }
 
 /**

@@ -1,7 +1,8 @@
 /**
  * The provider of OpenID Connect with `openid-client`: authorization code, PKCE, state and nonce.
- * This file alone knows the package, which is loaded at the first sign-in. The keys of a started
- * sign-in are made of one secret, which only the browser's cookie has, so any proxy can finish it.
+ * This file alone knows the package, which is loaded at the first sign-in. State, nonce and
+ * verifier of a sign-in are derived from one secret, which only the browser's cookie has, so any
+ * proxy can finish it.
  */
 import { createHash } from "node:crypto";
 import type { Configuration } from "openid-client";
@@ -29,7 +30,7 @@ export interface OidcProvider {
   finish(secret: string, callback: URL): Promise<SignedInPerson>;
 }
 
-/** A value of one sign-in: `use` keeps them apart. */
+/** The state, nonce or verifier of one sign-in, by its `use`. */
 function derived(secret: string, use: string): string {
   return createHash("sha256").update(`${use} ${secret}`).digest("base64url");
 }

@@ -70,10 +70,10 @@ function partsOf(content: unknown): Items {
 /** `names`: the names of the calls by their ids. */
 function callsOf(message: JsonObject, names: Map<unknown, unknown>): Items {
   return itemsIn(message["tool_calls"]).map((call) => {
-    const of = isObject(call["function"]) ? call["function"] : {};
-    names.set(call["id"], of["name"]);
-    const args = readToolInput(String(of["arguments"] ?? "")) ?? {};
-    return { functionCall: { name: of["name"], args } };
+    const called = isObject(call["function"]) ? call["function"] : {};
+    names.set(call["id"], called["name"]);
+    const args = readToolInput(String(called["arguments"] ?? "")) ?? {};
+    return { functionCall: { name: called["name"], args } };
   });
 }
 
@@ -86,8 +86,8 @@ function resultOf(message: JsonObject, names: ReadonlyMap<unknown, unknown>): Js
 }
 
 function declarationOf(tool: JsonObject): JsonObject {
-  const of = isObject(tool["function"]) ? tool["function"] : tool;
-  const { name, description, parameters } = of;
+  const definition = isObject(tool["function"]) ? tool["function"] : tool;
+  const { name, description, parameters } = definition;
   return {
     name,
     ...(description === undefined ? {} : { description }),

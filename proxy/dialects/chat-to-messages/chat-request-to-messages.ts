@@ -77,10 +77,7 @@ function stopSequences(value: unknown, reader: RequestReader): readonly string[]
   return texts.length === 0 ? undefined : texts;
 }
 
-/**
- * The effort enables adaptive thinking. Anthropic's older models only support a token budget, so
- * clients send them `thinking` instead.
- */
+/** Anthropic's names for the efforts of chat completions; `none` turns thinking off. */
 const efforts: ReadonlyMap<string, string> = new Map([
   ["none", "none"],
   ["minimal", "low"],
@@ -91,6 +88,10 @@ const efforts: ReadonlyMap<string, string> = new Map([
   ["max", "max"],
 ]);
 
+/**
+ * An effort enables adaptive thinking. Anthropic's older models only support a token budget, so
+ * clients send `thinking` itself for them.
+ */
 function thinking(body: JsonObject, reader: RequestReader): JsonObject | undefined {
   const effort = reader.enumValue(body["reasoning_effort"], efforts, "reasoning_effort");
   if (isAbsent(body["thinking"]))
@@ -159,6 +160,7 @@ const identityCharsMax = 256;
 /** The text if Anthropic accepts it, otherwise a digest that doesn't reveal it. */
 function identity(text: string): string {
   if (text.length <= identityCharsMax && !nameable.test(text)) return text;
+  // Each value has 32 bits, too few to tell all users apart: so three, of the text in three forms.
   return `user_${checkValue(text)}${checkValue(`${text} `)}${checkValue(` ${text}`)}`;
 }
 

@@ -57,7 +57,10 @@ function flatCustom(value: unknown, at: string, reader: RequestReader): JsonObje
 
 const simpleChoices: readonly unknown[] = ["auto", "none", "required"];
 
-/** Undefined for the default, and if there are no tools, since the API then refuses a choice. */
+/**
+ * Undefined for the default, and for `auto` and `none` without tools, with which the API refuses
+ * any choice. `required` passes: the client is told that it needs tools.
+ */
 export function chatToolChoiceToResponses(
   value: unknown,
   hasTools: boolean,

@@ -72,7 +72,7 @@ export class ResponsesStreamToChat extends GuardedTranslator {
     if (data.trim() === "[DONE]") return;
     const value = parseEventData(data);
     switch (value["type"] ?? event) {
-      // An error may still follow, and must be the first event then.
+      // Nothing is sent yet: an error may still follow, and must then be the first event.
       case "response.created":
         if (isObject(value["response"]))
           this.#id = responseId(value["response"]["id"], this.#context);
@@ -166,8 +166,10 @@ export class ResponsesStreamToChat extends GuardedTranslator {
   #wholeMessage({ content }: JsonObject): void {
     if (!Array.isArray(content)) return;
     for (const part of content.filter(isObject)) {
-      const { refusal, text = refusal, logprobs } = part;
       const field = part["type"] === "refusal" ? "refusal" : "content";
+      // A refusal has no text, but a field of its own.
+      const text = part["text"] === undefined ? part["refusal"] : part["text"];
+      const { logprobs } = part;
       if (text !== "") this.#chunk({ [field]: deltaText(text) }, null, logprobs);
       this.#annotate(part, this.#chars);
       if (field === "content") this.#chars += deltaText(text).length;
