@@ -211,7 +211,7 @@ async function openState(
     budgetsEnabled: config.budgets.enabled,
     alerts: config.alerts,
     unpriced: config.budgets.unpriced,
-    waiting: config.waiting,
+    waiting: config.waiting ?? { maxMs: 0, defaultMs: 0, paths: [] },
     upstreams: new Map(
       config.providers.map(({ name, upstreamLimits }) => [name, upstreamLimits] as const),
     ),

@@ -1,6 +1,7 @@
 /** How each limited request is admitted or refused before it is sent, and settled at its end. */
 import { assert } from "../../shared/assert.js";
 import { isCount } from "../../shared/checked.js";
+import type { WaitLimits } from "../../shared/config/config.js";
 import type { Price } from "../../shared/domain/price.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import type { Measure } from "../../shared/domain/rule.js";
@@ -43,11 +44,11 @@ export interface AdmittedRequest {
   readonly headers: SuccessHeaders | null;
 }
 
-interface LimitedRequest {
+export interface LimitedRequest {
   readonly targets: readonly Target[];
   /** The model as the client named it, for the message of a refusal; empty if it named none. */
   readonly model: string;
-  /** See `allowable-names.ts`; empty for a request that names no model. */
+  /** See `allowableNames`; empty for a request that names no model. */
   readonly modelNames: readonly string[];
   /** See `Limiter.admit`. */
   readonly submission?: boolean;
@@ -97,7 +98,8 @@ export async function admitRequest(
   const askedMonoMs = monoMs();
   const marked = submission ? targets : withUnpriced(gateway, targets);
   const metered = bounds == null ? undefined : metersOf(gateway, bounds)(targets);
-  const wait = mayWait(context, askedMonoMs);
+  const { waiting } = gateway.config;
+  const wait = waiting === null ? undefined : mayWait(context, waiting, askedMonoMs);
   const asked = { modelNames, uses, fixed, metered, wait };
   const outcome = await limiter.admit(caller, marked, submission, asked);
   const waitedMs = monoMs() - askedMonoMs;
@@ -142,10 +144,11 @@ export function metersOf(
 
 /** How a request may wait for room; undefined if it doesn't. */
 function mayWait(
-  { gateway: { config }, exchange, record }: AdmitContext,
+  { exchange, record }: AdmitContext,
+  waiting: WaitLimits,
   nowMonoMs: number,
 ): MayWait | undefined {
-  const asked = waitOf(exchange, config.waiting, nowMonoMs - record.startedMonoMs);
+  const asked = waitOf(exchange, waiting, nowMonoMs - record.startedMonoMs);
   if (asked === null) return undefined;
   return {
     ...asked,
@@ -224,9 +227,9 @@ function mayStillWait(
   { gateway, exchange }: RequestContext<"config">,
   outcome: Unadmitted,
 ): boolean {
-  if (outcome.kind !== "refused" && outcome.kind !== "exceeded") return false;
-  if (outcome.breach.dimension === "banned") return false;
-  return waitOf(exchange, gateway.config.waiting, 0) !== null;
+  const { waiting } = gateway.config;
+  if (waiting === null || (outcome.kind !== "refused" && outcome.kind !== "exceeded")) return false;
+  return outcome.breach.dimension !== "banned" && waitOf(exchange, waiting, 0) !== null;
 }
 
 function exhaustedIn(outcome: AdmissionOutcome): Exhausted | null {
@@ -443,10 +446,6 @@ function isAnsweredPassthrough(path: string, model: string, status: number): boo
   return path.startsWith("/p/") && model !== "" && status >= 200 && status < 300;
 }
 
-/**
- * Ends an admitted request that can't be sent: it stays counted, like one that the provider
- * refuses. `failure` is null if the client disconnected.
- */
 /** The limits' headers of a response, with the names of the client's dialect. */
 export function limitHeaders(
   { exchange, gateway }: RequestContext<"nowMs">,
@@ -464,6 +463,10 @@ export function limitHeaders(
   ];
 }
 
+/**
+ * Ends an admitted request that can't be sent: it stays counted, like one that the provider
+ * refuses. `failure` is null if the client disconnected.
+ */
 export function refuseAdmitted(
   { gateway, exchange, record }: RequestContext<"limiter" | "log">,
   { admission, headers }: AdmittedRequest,

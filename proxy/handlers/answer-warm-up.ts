@@ -13,7 +13,7 @@ import { refuseCaller } from "./refuse-request.js";
 
 interface WarmUpRequest {
   readonly call: Pick<ModelCall, "body" | "stream">;
-  /** See `allowable-names.ts`. */
+  /** See `allowableNames`. */
   readonly modelNames: readonly string[];
 }
 

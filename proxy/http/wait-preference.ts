@@ -18,7 +18,6 @@ export function waitOf(
   limits: WaitLimits,
   elapsedMs: number,
 ): AskedWait | null {
-  if (limits.maxMs === 0 && limits.paths.length === 0) return null;
   const askedMs = preferredMs(headers.header("prefer"));
   let { maxMs, defaultMs } = limits;
   for (const path of limits.paths) {

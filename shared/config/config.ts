@@ -298,13 +298,14 @@ export interface Config extends TelemetryConfig, WithCluster, UsageValues {
     /** Unique by `budgetId`. */
     readonly budgets: readonly BudgetDefinition[];
   };
-  readonly waiting: WaitLimits;
+  /** Null if no request may wait for room under its limits. */
+  readonly waiting: WaitLimits | null;
   readonly logLevel: LogLevel;
   /** The scalar settings, for people. */
   readonly settings: readonly EffectiveSetting[];
 }
 
-/** For how long requests may wait for room instead of being refused; 0: they don't. */
+/** For how long requests may wait for room instead of being refused. */
 export interface WaitLimits {
   readonly maxMs: number;
   /** For clients that don't say. */

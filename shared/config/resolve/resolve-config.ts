@@ -187,11 +187,14 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
       budgets,
       declaredAt: budgetsAt,
     },
-    waiting: {
-      maxMs: values.waitMaxMs,
-      defaultMs: values.waitDefaultMs,
-      paths: values.waitsOfPaths,
-    },
+    waiting:
+      values.waitMaxMs === 0 && values.waitsOfPaths.length === 0
+        ? null
+        : {
+            maxMs: values.waitMaxMs,
+            defaultMs: values.waitDefaultMs,
+            paths: values.waitsOfPaths,
+          },
     logLevel: values.logLevel,
     logging: { format: values.logFormat, sample: values.logSample },
     settings: [...describeSettings(placed, limiter), ...loops.map(describeLoop)],

@@ -109,7 +109,7 @@ const builtIn: Config = {
   },
   alerts: [],
   budgets: { enabled: true, unpriced: "allow", budgets: [], declaredAt: [] },
-  waiting: { maxMs: 0, defaultMs: 0, paths: [] },
+  waiting: null,
   logLevel: "info",
   logging: { format: "auto", sample: 1 },
   priceListFile: null,
