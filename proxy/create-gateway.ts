@@ -7,7 +7,6 @@ import { randomUUID } from "node:crypto";
 // A global is looked up at each use, and a request reads this one a dozen times.
 import { performance } from "node:perf_hooks";
 import type { Config, ProviderConfig } from "../shared/config/config.js";
-import { configHash } from "../shared/config/config-hash.js";
 import { isLoopback } from "../shared/config/open-gateway.js";
 import { hashKey, newKey } from "../shared/domain/key-secret.js";
 import { targetName } from "../shared/domain/target-name.js";
@@ -30,15 +29,22 @@ import { FairTurns, FreePlaces } from "./capacity/free-places.js";
 import { SharedReads } from "./capacity/shared-reads.js";
 import { createDashboardLoader } from "./dashboard/bundle-files.js";
 import { LiveFeed } from "./dashboard/live-feed.js";
-import { digest, isHashOf, newSessionToken, sessionMark, webSocketAccept } from "./digests.js";
+import {
+  configHash,
+  digest,
+  isHashOf,
+  newSessionToken,
+  sessionMark,
+  webSocketAccept,
+} from "./digests.js";
 import { createEgress } from "./egress/egress.js";
 import { type Gateway, type Provider, providerOf } from "./gateway.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
 import { breaksLoops, LoopBreaker } from "./handlers/loop-breaker.js";
 import { createOpenapiLoader } from "./handlers/openapi/openapi-file.js";
 import { OutputRatios } from "./hard-caps/output-ratios.js";
+import { passedHeaders } from "./http/copy-headers.js";
 import { freePlacesMax } from "./http/match-route.js";
-import { passedHeaders } from "./http/passed-headers.js";
 import { createSpoolFile } from "./http/spool-file.js";
 import { passesTrace } from "./http/trace-context.js";
 import type { LastStop } from "./last-stop.js";

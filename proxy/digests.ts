@@ -1,5 +1,9 @@
-/** Hashes for comparing secrets, finding cache entries and opening WebSockets; session tokens. */
+/**
+ * Hashes for comparing secrets and configurations, finding cache entries and opening WebSockets;
+ * session tokens.
+ */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Config } from "../shared/config/config.js";
 import { hashKey } from "../shared/domain/key-secret.js";
 import { rememberingLast } from "../shared/text/remembered.js";
 
@@ -29,4 +33,22 @@ export function sessionMark(token: string, text: string): string {
 /** The answer to the key of a WebSocket's handshake (RFC 6455 section 4.2.2). */
 export function webSocketAccept(key: string): string {
   return createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
+}
+
+/** Names of fields that are or contain secrets, or may. */
+const secretNames = /key|secret|token|password|^headers$|spanHeaders|^url$/i;
+
+/**
+ * A hash by which two processes, or two scrapes, recognize the same configuration: twelve
+ * hexadecimal digits. Secrets are excluded: a short hash must not help to guess one.
+ */
+export function configHash(config: Config): string {
+  const text = JSON.stringify(config, (name, value: unknown) => {
+    // Network addresses.
+    if (typeof value === "bigint") return String(value);
+    // Numbers here are token caps.
+    const mayBeSecret = typeof value === "string" || (typeof value === "object" && value !== null);
+    return mayBeSecret && secretNames.test(name) ? "set" : value;
+  });
+  return createHash("sha256").update(text).digest("hex").slice(0, 12);
 }

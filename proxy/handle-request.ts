@@ -68,7 +68,11 @@ export async function handleRequest(gateway: Gateway, exchange: Exchange): Promi
   const record = new RequestRecord(gateway.monoMs());
   try {
     // Read first: a closed connection has no address.
-    record.clientAddress = clientAddress(exchange, gateway.config.server.trustedProxies);
+    const { trustedProxies } = gateway.config.server;
+    record.clientAddress =
+      trustedProxies.length === 0
+        ? exchange.remoteAddress
+        : clientAddress(exchange, trustedProxies);
     const traceparent = exchange.header("traceparent");
     if (traceparent !== undefined) record.traceId = parseTraceparent(traceparent)?.traceId ?? "";
     await answerRequest(gateway, exchange, record);

@@ -55,3 +55,8 @@ export function isNativeToGoogle(operation: string): boolean {
 }
 
 export type Operation = (typeof operations)[number];
+
+/** Whether an answer may be unfinished, because the provider works on it in the background. */
+export function mayRunInBackground(operation: Operation | null): boolean {
+  return operation === "responses" || operation === "interactions";
+}

@@ -7,7 +7,7 @@ import t, { type Test } from "tap";
 import { boundaryOf } from "../proxy/body/multipart.js";
 import { leadOf, markdownLines } from "../proxy/body/rewriters/markdown-lines.js";
 import { rewriteRequest } from "../proxy/body/rewriters/rewrite-request.js";
-import { readCacheControl } from "../proxy/handlers/cache/cache-control.js";
+import { readCacheControl } from "../proxy/handlers/cache/cacheable.js";
 import { forwardResponseHeaders } from "../proxy/http/copy-headers.js";
 import { failoverReason } from "../proxy/upstream/errors/failover-reason.js";
 import { mapUpstreamError } from "../proxy/upstream/errors/upstream-error.js";

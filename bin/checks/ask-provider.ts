@@ -9,7 +9,7 @@ import https from "node:https";
 import { withProviderFiles } from "../../proxy/auth/secret-files.js";
 import { createEgress } from "../../proxy/egress/egress.js";
 import { createEgressAgent } from "../../proxy/egress/egress-agent.js";
-import { credentialHeaders } from "../../proxy/upstream/credentials/credential-headers.js";
+import { credentialHeaders } from "../../proxy/upstream/credentials/provider-keys.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 
 export interface ProviderAnswer {

@@ -2,11 +2,11 @@
  * Resolves a model's name to its candidate targets by the configuration only, as a proxy does
  * before its providers have listed their models.
  */
-import { allowableNames } from "../../proxy/routing/allowable-names.js";
+
 import { createTargetOrder } from "../../proxy/routing/order-targets.js";
 import { loadPriceList } from "../../proxy/routing/price-list.js";
 import { createPriceTable, needsPriceList } from "../../proxy/routing/price-table.js";
-import { buildCatalog, resolveModel } from "../../proxy/routing/resolve-model.js";
+import { allowableNames, buildCatalog, resolveModel } from "../../proxy/routing/resolve-model.js";
 import type { Config } from "../../shared/config/config.js";
 import type { Target } from "../../shared/domain/target-name.js";
 

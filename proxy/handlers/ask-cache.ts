@@ -15,8 +15,12 @@ import type { Route } from "../routing/resolve-model.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import { cachedRecord } from "../usage/usage-record.js";
 import { finishRequest } from "./admit-and-settle.js";
-import { readCacheControl } from "./cache/cache-control.js";
-import { cacheHead, isCacheableRequest, isCompleteAnswer } from "./cache/cacheable.js";
+import {
+  cacheHead,
+  isCacheableRequest,
+  isCompleteAnswer,
+  readCacheControl,
+} from "./cache/cacheable.js";
 import { RecordingExchange } from "./cache/recording-exchange.js";
 import type { CacheHit, ResponseCache } from "./cache/response-cache.js";
 import type { ModelCall } from "./model-call.js";
@@ -25,7 +29,7 @@ import { refuseCaller } from "./refuse-request.js";
 interface CacheQuestion {
   readonly call: ModelCall;
   readonly route: Route;
-  /** See `allowable-names.ts`. */
+  /** See `allowableNames`. */
   readonly modelNames: readonly string[];
 }
 

@@ -85,7 +85,8 @@ export async function countTokens(
   if (!read.ok) return refuseUnadmitted(context, read.failure);
   const { call } = read;
   record.model = call.model;
-  const foreign = await foreignInCall(gateway, context.caller, call);
+  const { naming } = call;
+  const foreign = naming === null ? null : await foreignInCall(gateway, context.caller, naming);
   if (foreign !== null) return refuseUnadmitted(context, foreign);
   const route = await resolveOnceLearned(gateway, call.model);
   if (route === null) return refuseUnknownModel(context, call.model);

@@ -10,10 +10,10 @@ import type { SentFor } from "./model-call.js";
 /** Null if no hard cap counts the request, or if its answer is sent as a stream. */
 export function grantedTo(
   { admission }: Pick<RequestContext["record"], "admission">,
-  bounds: RequestBounds | null,
+  bounds: RequestBounds,
 ): NonNullable<SentFor["granted"]> | null {
   const metering = admission?.metering;
-  if (bounds === null || bounds.isStreamed || metering === undefined) return null;
+  if (bounds.isStreamed || metering === undefined) return null;
   return { tokens: metering.granted - metering.spent, choices: bounds.choices };
 }
 

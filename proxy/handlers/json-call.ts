@@ -6,6 +6,7 @@
 import { assert } from "../../shared/assert.js";
 import { largeBodyBytes, translatedBodyFactor } from "../../shared/bounds.js";
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
+import type { DefaultModel } from "../../shared/config/kinds/list-kinds.js";
 import type { Failure } from "../../shared/error-code.js";
 import { isGoogleOperation } from "../../shared/operation.js";
 import { denialOfDense } from "../auth/authorize-caller.js";
@@ -18,6 +19,7 @@ import {
   type JsonOperation,
   largeBodyText,
   type ModelBody,
+  type OtherModel,
   parseModelBody,
   slicedBytesMin,
 } from "../body/model-body.js";
@@ -48,19 +50,20 @@ import { noMemory, unreadBody } from "../http/body-spool.js";
 import type { Exchange } from "../http/exchange.js";
 import { namingIn } from "../objects/object-body.js";
 import type { RequestContext } from "../request-context.js";
-import { notOffered } from "../routing/not-offered.js";
 import type { RefusedPart } from "../upstream/errors/refused-part.js";
 import { LargeBody } from "../upstream/large-body.js";
 import { boundFields } from "../usage/usage-bound.js";
 import {
   type CallParts,
+  defaultModel,
   type ModelCall,
   nextTurnBy,
+  notOffered,
   type ReadCall,
   type SentFor,
   type TargetRequest,
 } from "./model-call.js";
-import { googleBody, otherModel, streamForm } from "./model-in-path.js";
+import { googleBody, streamForm } from "./model-in-path.js";
 
 export async function readJsonCall(
   operation: JsonOperation,
@@ -101,6 +104,17 @@ export async function readJsonCall(
     turn: gateway.loops?.read(operation, parsed.fields, outline ?? noLongTexts) ?? null,
   };
   return { ok: true, call: new JsonCall(operation, given, context) };
+}
+
+/** The model that the path names, which wins over the body's, or the default of the operation. */
+function otherModel(
+  operation: JsonOperation,
+  { modelInPath }: Pick<Exchange, "modelInPath">,
+  defaults: readonly DefaultModel[],
+): OtherModel | null {
+  if (modelInPath !== null) return { name: modelInPath, isMeant: true };
+  const name = defaultModel(operation, defaults);
+  return name === null ? null : { name, isMeant: false };
 }
 
 const asNamed: SentFor = { isNamed: true, refused: nothingRefused };
@@ -149,8 +163,8 @@ class JsonCall implements ModelCall {
   #translations: Map<string, TranslatedRequest> | null = null;
   /** The memory that they took from the ledger. */
   #translationBytes = 0;
-  /** Request fields that the answer echoedFields, kept until it ends. */
-  #repeated: JsonObject | null = null;
+  /** Request fields that the answer echoes, kept until it ends. */
+  #echoed: JsonObject | null = null;
   /** The large bodies that were sent; usually null. */
   #sent: LargeBody[] | null = null;
   /** Kept after the body is released. */
@@ -280,7 +294,7 @@ class JsonCall implements ModelCall {
     });
   }
 
-  /** The request in the provider's dialect. */
+  /** The request in the provider's dialect, without what its host or model refuses. */
   #fitted(
     provider: ProviderConfig,
     model: string,
@@ -348,7 +362,7 @@ class JsonCall implements ModelCall {
         ...translation.echoedFields,
       ]),
     };
-    this.#repeated = context.request;
+    this.#echoed = context.request;
     const hideUsageChunk =
       this.operation === "chat_completions" && this.#body.stream && !this.#body.includeUsage;
     return {
@@ -380,7 +394,7 @@ class JsonCall implements ModelCall {
   answered(): void {
     const { memory } = this.#exchange;
     const isLarge = this.#bytes.length >= largeBodyBytes;
-    const keepsBytes = isLarge ? writeExactly(this.#repeated ?? {}).length : this.#bytes.length;
+    const keepsBytes = isLarge ? writeExactly(this.#echoed ?? {}).length : this.#bytes.length;
     memory.give(Math.max(0, this.#translationBytes - keepsBytes));
     this.#parsed = null;
     this.#translations = null;

@@ -16,10 +16,10 @@ import type { Exchange } from "../http/exchange.js";
 import { queryParameters } from "../http/query-parameters.js";
 import { replyFailure, replyJson, speaksGoogle, speaksMessages } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
-import { allowableNames } from "../routing/allowable-names.js";
 import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
 import { type ModelSize, smallerSize, unknownSize } from "../routing/model-sizes.js";
 import {
+  allowableNames,
   type Catalog,
   type ListedModel,
   listedModel,

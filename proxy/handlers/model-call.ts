@@ -2,6 +2,7 @@
  * The interface of a model request's body for the steps in `model-request.ts`, for JSON and forms.
  */
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
+import type { DefaultModel } from "../../shared/config/kinds/list-kinds.js";
 import { sentModel, type Target } from "../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
@@ -9,8 +10,7 @@ import type { Refused } from "../dialects/fit/own-reasoning.js";
 import type { AnswerTranslator } from "../dialects/translated-upstream.js";
 import { type Gateway, providerOf } from "../gateway.js";
 import type { Naming } from "../objects/object-body.js";
-import { allowableNames } from "../routing/allowable-names.js";
-import type { Route } from "../routing/resolve-model.js";
+import { allowableNames, type Route } from "../routing/resolve-model.js";
 import type { RefusedPart } from "../upstream/errors/refused-part.js";
 import type { RequestBody } from "../upstream/upstream.js";
 import { leavesPath } from "../upstream/upstream-path.js";
@@ -112,6 +112,23 @@ export function nextTurnBy(setTimer: Gateway["setTimer"]): () => Promise<void> {
   return () => new Promise((resolve) => void setTimer(0, resolve));
 }
 
+/** OpenAI's own defaults, of the operations where its clients may omit the model. */
+const openaiDefaults: ReadonlyMap<Operation, string> = new Map([
+  ["moderations", "omni-moderation-latest"],
+  ["images", "dall-e-2"],
+  ["image_edits", "gpt-image-1.5"],
+  ["image_variations", "dall-e-2"],
+]);
+
+/** The model of a request that names none. `defaults`: of the configuration, which come first. */
+export function defaultModel(
+  operation: Operation,
+  defaults: readonly DefaultModel[],
+): string | null {
+  const own = defaults.find((each) => each.operation === operation);
+  return own?.model ?? openaiDefaults.get(operation) ?? null;
+}
+
 /** The names by which an allow list may match a call; none if no list can allow it. */
 export function namesOf(
   { models }: Pick<Gateway, "models">,
@@ -134,4 +151,9 @@ export function problemAt(
       "model",
     );
   return call.problemAt(config, sentModel(target));
+}
+
+/** Why a provider can't serve a request for an operation that it lacks. */
+export function notOffered({ name }: ProviderConfig, operation: Operation): Failure {
+  return invalid(`provider ${name} does not offer ${operation}`, "model");
 }

@@ -1,42 +1,11 @@
 /**
- * Requests whose path names the model, as Azure's and Google's do. The path wins; where a Gemini
- * body repeats the model, as in embeddings, it is replaced by the target's.
+ * Bodies of Gemini's API, whose path names the model: where a body repeats the name, as in
+ * embeddings, it becomes that of the target's model. Also the form of that API's streams.
  */
-import type { DefaultModel } from "../../shared/config/kinds/list-kinds.js";
 import type { Operation } from "../../shared/operation.js";
 import { applySplices } from "../body/edit-model-body.js";
-import type { OtherModel } from "../body/model-body.js";
 import { type JsonItem, type JsonMember, scanArray, scanObject } from "../body/scan-json.js";
-import type { Exchange } from "../http/exchange.js";
 import { wantsEvents } from "../upstream/upstream-path.js";
-
-/** The model of the path, or the default of the operation. */
-export function otherModel(
-  operation: Operation,
-  { modelInPath }: Pick<Exchange, "modelInPath">,
-  defaults: readonly DefaultModel[],
-): OtherModel | null {
-  if (modelInPath !== null) return { name: modelInPath, isMeant: true };
-  const name = defaultModel(operation, defaults);
-  return name === null ? null : { name, isMeant: false };
-}
-
-/** OpenAI's own defaults, of the operations where its clients may omit the model. */
-const openaiDefaults: ReadonlyMap<Operation, string> = new Map([
-  ["moderations", "omni-moderation-latest"],
-  ["images", "dall-e-2"],
-  ["image_edits", "gpt-image-1.5"],
-  ["image_variations", "dall-e-2"],
-]);
-
-/** `defaults`: those of the configuration, which take precedence. */
-export function defaultModel(
-  operation: Operation,
-  defaults: readonly DefaultModel[],
-): string | null {
-  const own = defaults.find((each) => each.operation === operation);
-  return own?.model ?? openaiDefaults.get(operation) ?? null;
-}
 
 /**
  * The body with this model in every place that names one; all other bytes stay the same. `members`:

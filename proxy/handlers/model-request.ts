@@ -5,39 +5,19 @@
 
 import { assert } from "../../shared/assert.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
-import { sentModel, type Target, targetName } from "../../shared/domain/target-name.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import { invalid } from "../../shared/error-code.js";
-import { isNativeToGoogle, type Operation } from "../../shared/operation.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import { modelProblem } from "../auth/caller.js";
-import type { NamedValues } from "../body/scan-json.js";
-import { reasonsByDefault, showsReasoning } from "../dialects/fit/model-families.js";
-import { namedLike, outputTokensMaxOf } from "../dialects/fit/target-traits.js";
-import { overridesFor } from "../dialects/override-request.js";
 import { prewarm } from "../dialects/responses-to-chat/warm-up.js";
-import { makerOf, markingOf } from "../dialects/shared/made-by.js";
-import { translatedUpstream } from "../dialects/translated-upstream.js";
+import { makerOf } from "../dialects/shared/made-by.js";
 import { type Gateway, providerOf } from "../gateway.js";
 import { type RequestBounds, requestBounds } from "../hard-caps/request-bounds.js";
-import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { keptAliveExchange } from "../http/exchanges/kept-alive-exchange.js";
 import type { ModelOperation } from "../http/match-route.js";
 import { fallbackHeader } from "../http/own-headers.js";
-import { droppedHeaders, targetHeader } from "../http/respond.js";
-import type { AttemptTrace } from "../metrics/spans/request-trace.js";
-import { modelIn, watchedUpstream } from "../objects/answer-watch.js";
-import { unfinishedId } from "../objects/background-responses.js";
-import {
-  foreignInCall,
-  hasSeveralProviders,
-  hasThread,
-  makerOnly,
-  mayContinue,
-  rememberOwner,
-  remembersOwners,
-} from "../objects/object-access.js";
-import { madeIds } from "../objects/object-ids.js";
+import { foreignInCall, makerOnly, mayContinue } from "../objects/object-access.js";
 import type { RequestContext } from "../request-context.js";
 import { conversationOf, withOwnFirst } from "../routing/affinity.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
@@ -49,17 +29,14 @@ import {
   type WeightedTarget,
 } from "../routing/resolve-model.js";
 import { sessionOf } from "../routing/session.js";
-import { forward } from "../upstream/forward.js";
-import type { Forwarded, ForwardRequest } from "../upstream/forwarded.js";
-import { sizeClass } from "../upstream/limit-reports.js";
-import { markedUpstream } from "../upstream/marked-upstream.js";
-import type { Upstream } from "../upstream/upstream.js";
-import { upstreamPath, wantsEvents } from "../upstream/upstream-path.js";
+import type { Forwarded } from "../upstream/forwarded.js";
+import { wantsEvents } from "../upstream/upstream-path.js";
 import {
   type AdmittedRequest,
   admitRequest,
   type Exhausted,
   isRefusedUnread,
+  type LimitedRequest,
   limitHeaders,
   metersOf,
   refuseUnadmitted,
@@ -69,19 +46,10 @@ import {
 import { answerWarmUp } from "./answer-warm-up.js";
 import { askCache, bypassed } from "./ask-cache.js";
 import { type FailOver, failOver } from "./attempts/fail-over.js";
-import { sendToTarget } from "./attempts/send-to-target.js";
-import { grantedTo, streamCap } from "./hard-cap.js";
+import { hasSeveralAccounts, sendToTarget } from "./attempts/send-to-target.js";
 import { readJsonCall } from "./json-call.js";
 import { type AgentTurn, loopDetected, loopHeader, type WatchedTurn } from "./loop-breaker.js";
-import {
-  type ModelCall,
-  namesOf,
-  noRewriters,
-  problemAt,
-  type ReadCall,
-  type SentFor,
-  type TargetRequest,
-} from "./model-call.js";
+import { type ModelCall, namesOf, problemAt, type ReadCall } from "./model-call.js";
 import { readMultipartCall } from "./multipart-call.js";
 
 /** Never rejects. One function, since a promise per step costs time. */
@@ -97,9 +65,9 @@ export async function modelRequest(
   if (!read.ok) return refuseUnadmitted(received, read.failure);
   const { call } = read;
   try {
-    const access = foreignInCall(gateway, received.caller, call);
-    const problem = access === null ? null : await access;
-    if (problem !== null) return await refuseUnadmitted(received, problem);
+    const { naming } = call;
+    const foreign = naming === null ? null : await foreignInCall(gateway, received.caller, naming);
+    if (foreign !== null) return await refuseUnadmitted(received, foreign);
     const keptAlive = call.stream
       ? keptAliveExchange(received.exchange, call.operation, gateway)
       : null;
@@ -125,7 +93,8 @@ export async function modelRequest(
         : await askCache(incoming, { call, route, modelNames });
     if (cached.kind === "answered") return;
     const inOrder = orderedTargets(received, call, route);
-    const ordered = mayContinue(call) ? await makerOnly(gateway, call, inOrder) : inOrder;
+    const mayMove = inOrder.length > 1 && mayContinue(call);
+    const ordered = mayMove ? await makerOnly(gateway, call, inOrder) : inOrder;
     const able = withoutProblem(incoming, call, ordered);
     if (able.length === 0) {
       const problem = problemAt(gateway, call, ordered[0]!)!;
@@ -165,7 +134,7 @@ export async function modelRequest(
 
 /** The turn of an agent, if its caller may be in a loop, or may come to be in one. */
 function watchTurn(
-  { gateway, exchange, caller, record }: RequestContext<"loops" | "monoMs">,
+  { gateway, exchange, caller, record }: RequestContext,
   { model }: ModelCall,
   turn: AgentTurn,
 ): WatchedTurn | null {
@@ -177,10 +146,7 @@ function watchTurn(
 }
 
 /** Warns of an agent that repeats itself, or refuses and answers its request. */
-async function isLoopRefused(
-  context: RequestContext<"limiter" | "loops" | "metrics">,
-  watched: WatchedTurn,
-): Promise<boolean> {
+async function isLoopRefused(context: RequestContext, watched: WatchedTurn): Promise<boolean> {
   const { gateway, caller, record } = context;
   const authorized = await authorizeCaller(gateway.limiter, caller, "model");
   // The admission answers callers that aren't known.
@@ -192,12 +158,17 @@ async function isLoopRefused(
   if (!judged.isRefused) return false;
   const refused = loopDetected(judged.loop);
   record.note = refused.message;
-  await refuseUnadmitted(context, refused, ["x-should-retry", "false", ...loopHeaders(record)]);
+  await refuseUnadmitted(context, refused, [
+    "x-should-retry",
+    "false",
+    "x-sluice-loop",
+    loopHeader(judged.loop),
+  ]);
   return true;
 }
 
 function noteAnswered(
-  { gateway, record }: RequestContext<"loops" | "monoMs">,
+  { gateway, record }: RequestContext,
   watched: WatchedTurn,
   { outcome, status }: Forwarded,
 ): void {
@@ -205,14 +176,8 @@ function noteAnswered(
     gateway.loops?.answered(watched, record.startedMonoMs, gateway.monoMs());
 }
 
-const noHeaders: readonly string[] = [];
-
-function loopHeaders({ loop }: SendContext["record"]): readonly string[] {
-  return loop === null ? noHeaders : ["x-sluice-loop", loopHeader(loop)];
-}
-
 /** An agent that no provider is named for runs at the first one that has interactions. */
-function agentRoute({ providers }: Pick<Gateway, "providers">, call: ModelCall): Route | null {
+function agentRoute({ providers }: Gateway, call: ModelCall): Route | null {
   if (!call.isAgent) return null;
   for (const { config } of providers.values())
     if (config.operations.has(call.operation))
@@ -239,7 +204,7 @@ function withTools(targets: readonly Target[], tools: readonly string[] | null):
 
 interface ExhaustedCall extends Omit<AdmittedCall, "admitted"> {
   readonly tools: readonly string[] | null;
-  readonly asked: Parameters<typeof admitRequest>[1];
+  readonly asked: LimitedRequest;
   readonly exhausted: Exhausted;
 }
 
@@ -317,10 +282,10 @@ function sendAdmitted(
   assert(target !== null, "an admitted request has a target");
   const hasFallback = all.length > 1 && call.repeatable;
   const headers = limitHeaders(context, admitted);
-  const first = sendCall(context, { target, call, route, headers, hasFallback, bounds });
+  const first = sendToTarget(context, { target, call, route, headers, hasFallback, bounds });
   if (!hasFallback) return first;
   const sendNext: FailOver["send"] = (next, itsHeaders, hasNext) =>
-    sendCall(context, {
+    sendToTarget(context, {
       target: next,
       call,
       route,
@@ -338,7 +303,7 @@ function sendAdmitted(
 
 /** The targets that can take this call. Usually all can; then it returns `targets` itself. */
 function withoutProblem(
-  { gateway }: RequestContext<"providers">,
+  { gateway }: RequestContext,
   call: ModelCall,
   targets: readonly Target[],
 ): readonly Target[] {
@@ -351,144 +316,6 @@ function withoutProblem(
   return able ?? targets;
 }
 
-interface Sending {
-  readonly target: Target;
-  readonly call: ModelCall;
-  readonly route: Route;
-  /** The rate limit headers. */
-  readonly headers: readonly string[];
-  /** Whether another target is left. */
-  readonly hasFallback: boolean;
-  /** For hard caps; null without any. */
-  readonly bounds: RequestBounds | null;
-}
-
-/** Sends the call to one target, with retries. */
-function sendCall(context: RequestContext, sending: Sending): Promise<Forwarded> {
-  const { target, call } = sending;
-  return sendToTarget(context, {
-    target,
-    isRepeatable: call.repeatable,
-    operation: call.operation,
-    stream: call.stream,
-    send: (trace, refused) => send(context, sending, refused, trace),
-    mayLose: (part) => call.mayLose(providerOf(context.gateway, target).config, part),
-  });
-}
-
-type SendContext = RequestContext<
-  | "config"
-  | "credentials"
-  | "limitReports"
-  | "limiter"
-  | "log"
-  | "metrics"
-  | "models"
-  | "prices"
-  | "providers"
-  | "rewriters"
-  | "monoMs"
-  | "outputRatios"
->;
-
-/** Not async: `sendToTarget` awaits it, so another promise would only cost time. */
-function send(
-  context: SendContext,
-  sending: Sending,
-  refused: SentFor["refused"],
-  trace: AttemptTrace | null,
-): Promise<Forwarded> {
-  const { gateway, exchange, record } = context;
-  const { target, call, route, bounds } = sending;
-  const { config: provider } = providerOf(gateway, target);
-  const request = call.requestTo(
-    provider,
-    sentModel(target),
-    gateway.rewriters?.(record.userPath ?? "/", target) ?? noRewriters,
-    { isNamed: record.requestedModel === "", refused, granted: grantedTo(record, bounds) },
-  );
-  notePrepared(context, target, request);
-  const forwarding = forwardRequest(context, sending, request, trace);
-  if (request.translator !== null) return forward(exchange, forwarding);
-  const isBackground = isBackgroundCall(call);
-  const matters = remembersOwners(gateway) || hasSeveralProviders(route.targets);
-  if (!isBackground && !(matters && isStoredCall(call))) return forward(exchange, forwarding);
-  const { operation } = request;
-  const made = { operation, provider: target.provider, userPath: record.userPath ?? "/" };
-  return forwardAndRemember(gateway, { exchange, forwarding, made, isBackground });
-}
-
-function notePrepared(
-  { gateway, exchange, record }: SendContext,
-  target: Target,
-  { savedBytes, dropped }: TargetRequest,
-): void {
-  record.savedBytes = savedBytes;
-  record.dropped = dropped.length === 0 ? null : dropped;
-  if (dropped.length > 0)
-    gateway.log.debug(
-      { request_id: exchange.id, target: targetName(target), dropped },
-      "a translation dropped fields that the provider's dialect lacks",
-    );
-  if (record.tries === 1)
-    gateway.metrics.counts.prepared(gateway.monoMs() - record.startedMonoMs - record.waitedMs);
-}
-
-function forwardRequest(
-  context: SendContext,
-  sending: Sending,
-  request: TargetRequest,
-  trace: AttemptTrace | null,
-): ForwardRequest {
-  const { gateway, exchange, record } = context;
-  const { target, call, headers, hasFallback, bounds } = sending;
-  const { config: provider, passed, upstream } = providerOf(gateway, target);
-  const { operation, body, savedBytes, hideUsageChunk, translator, dropped } = request;
-  const sent = forwardRequestHeaders(exchange.rawHeaders, passed, trace);
-  if (call.body !== null) describeJson(sent, exchange);
-  const query = translator === null ? exchange.query : "";
-  return {
-    upstream: upstreamFor(context, sending, request, trace),
-    provider: target.provider,
-    request: {
-      method: "POST",
-      isNative: isNativeToGoogle(operation),
-      path: upstreamPath(provider, operation, sentModel(target), query),
-      headers: translator === null ? sent : withoutDialect(sent),
-      body,
-      isRepeatable: true,
-      timeouts:
-        provider.perModel.length === 0 ? null : overridesFor(provider, target.model, operation),
-    },
-    headers: [
-      ...headers,
-      "x-sluice-target",
-      targetHeader(target),
-      ...droppedHeaders(dropped),
-      ...loopHeaders(record),
-    ],
-    operation: call.operation,
-    translator,
-    hideUsageChunk,
-    promptBytes: () => call.promptBytes - savedBytes,
-    modelOutputMax: () => outputTokensMaxOf(provider, target.model),
-    reasonsByDefault: () => reasonsByDefault(namedLike(provider, target.model)),
-    showsReasoning: () => showsReasoning(namedLike(provider, target.model)),
-    readsModel: gateway.prices.mayBePricedByAnswer(target),
-    // Gemini may end a stream with nothing but a failure of the model.
-    holdsHead: hasFallback || provider.type === "gemini",
-    onBegun: () => call.answered(),
-    cap: bounds === null ? null : streamCap(context, target, { operation: call.operation, bounds }),
-    onHeard: gateway.limitReports.hearerOf({
-      config: provider,
-      upstream,
-      target,
-      size: () => sizeClass(call.promptBytes, call.stream),
-    }),
-    monoMs: gateway.monoMs,
-  };
-}
-
 /** What a request may use at most. */
 function boundsOf(call: ModelCall, { query }: Pick<Exchange, "query">): RequestBounds {
   const { operation, body, promptBytes: bytes, stream } = call;
@@ -496,85 +323,15 @@ function boundsOf(call: ModelCall, { query }: Pick<Exchange, "query">): RequestB
   return requestBounds({ operation, body, bytes, isStream });
 }
 
-/** The target's upstream, with everything that watches or changes the answer around it. */
-function upstreamFor(
-  { gateway, record }: SendContext,
-  { target, call, route }: Sending,
-  { operation, translator }: TargetRequest,
-  trace: AttemptTrace | null,
-): Upstream {
-  const { config: provider, upstream } = providerOf(gateway, target);
-  const marking = hasSeveralAccounts(gateway, route)
-    ? markingOf(operation, provider.account)
-    : null;
-  const marked = marking === null ? upstream : markedUpstream(upstream, marking);
-  const traced = trace === null ? marked : trace.watched(marked);
-  // When other models may run, the answer doesn't show what an alias stands for.
-  const namesAlias = gateway.models.isMoving(target) && !call.mayRunOthers;
-  const watched = namesAlias
-    ? watchedUpstream(traced, (answer) => {
-        record.target = gateway.models.executed(target, modelIn(answer)) ?? record.target;
-      })
-    : traced;
-  return translator === null ? watched : translatedUpstream(watched, translator);
-}
-
-interface Remembering {
-  readonly exchange: Exchange;
-  readonly forwarding: ForwardRequest;
-  readonly made: Omit<Parameters<typeof rememberOwner>[1], "ids">;
-  readonly isBackground: boolean;
-}
-
-/** Records the owner of stored objects before the client learns their ids. */
-async function forwardAndRemember(
-  gateway: RequestContext<"limiter" | "log">["gateway"],
-  { exchange, forwarding, made, isBackground }: Remembering,
-): Promise<Forwarded> {
-  let remembered: Promise<void> | null = null;
-  let responseId = "";
-  const upstream = watchedUpstream(forwarding.upstream, (answer) => {
-    responseId = unfinishedId(made.operation, answer);
-    remembered = rememberOwner(gateway, { ...made, ids: madeIds(made.operation, answer) });
-  });
-  const forwarded = await forward(exchange, { ...forwarding, upstream });
-  await remembered;
-  // The provider continues a background response after its stream was cut.
-  return isBackground && forwarded.estimated && responseId !== ""
-    ? { ...forwarded, responseId }
-    : forwarded;
-}
-
-interface Call extends NamedValues {
-  readonly operation: Operation;
-}
-
-/** Whether the provider stores the answer: OpenAI and Google by default, Anthropic in a thread. */
-function isStoredCall(call: Call): boolean {
-  if (call.operation === "messages") return hasThread(call);
-  if (!isStoring(call)) return false;
-  // A repeated field may be read either way; an owner too many does no harm.
-  const stores = call.valuesOf("store");
-  return stores.length === 0 || stores.some((value) => value !== "false");
-}
-
-/** Whether the provider continues after the client disconnects. */
-function isBackgroundCall(call: Call): boolean {
-  return isStoring(call) && call.valuesOf("background").some((value) => value === "true");
-}
-
-function isStoring({ operation }: Call): boolean {
-  return operation === "responses" || operation === "interactions";
-}
-
 /** Best first; the conversation's target comes before all others. */
 function orderedTargets(
-  { gateway, record }: RequestContext<"providers" | "targetOrder">,
+  { gateway, record }: RequestContext,
   call: Pick<ModelCall, "body" | "valuesOf">,
   route: Route,
 ): readonly Target[] {
+  if (route.kind === "direct") return route.targets;
   const ordered = gateway.targetOrder.order(route);
-  if (route.kind !== "virtual" || hasFixedOrder(route) || route.affinity === "none") return ordered;
+  if (hasFixedOrder(route) || route.affinity === "none") return ordered;
   const severalAccounts = hasSeveralAccounts(gateway, route);
   const byMessage = route.affinity === "conversation";
   const conversation =
@@ -596,14 +353,4 @@ function orderedTargets(
 /** Whether every conversation has the same order of targets. */
 function hasFixedOrder({ strategy }: VirtualRoute): boolean {
   return strategy === "failover" || strategy === "cost";
-}
-
-/** Whether the targets of a route belong to several accounts. */
-function hasSeveralAccounts(
-  gateway: Pick<RequestContext<"providers">["gateway"], "providers">,
-  { kind, targets }: Route,
-): boolean {
-  if (kind === "direct" || !hasSeveralProviders(targets)) return false;
-  const { account } = providerOf(gateway, targets[0]!).config;
-  return targets.some((target) => providerOf(gateway, target).config.account !== account);
 }

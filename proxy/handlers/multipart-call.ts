@@ -22,9 +22,14 @@ import {
 } from "../http/body-spool.js";
 import { contentCoding } from "../http/copy-headers.js";
 import type { RequestContext } from "../request-context.js";
-import { notOffered } from "../routing/not-offered.js";
-import type { CallParts, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
-import { defaultModel } from "./model-in-path.js";
+import {
+  type CallParts,
+  defaultModel,
+  type ModelCall,
+  notOffered,
+  type ReadCall,
+  type TargetRequest,
+} from "./model-call.js";
 
 export async function readMultipartCall(
   operation: Operation,

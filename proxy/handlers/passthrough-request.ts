@@ -30,10 +30,9 @@ import {
   UploadRefused,
   UploadTooLarge,
 } from "../http/body-spool.js";
-import { forwardRequestHeaders } from "../http/copy-headers.js";
+import { forwardRequestHeaders, type PassedHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { admittedHeaders } from "../http/limit-headers.js";
-import type { PassedHeaders } from "../http/passed-headers.js";
 import { targetHeader } from "../http/respond.js";
 import {
   endOf,
@@ -139,7 +138,7 @@ async function relay(
   const startedMonoMs = gateway.monoMs();
   const what = { target, operation, stream: false, resent: 0 };
   const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
-  const granted = grantedTo(record, bounds);
+  const granted = bounds === null ? null : grantedTo(record, bounds);
   let shown = "";
   const forwarded = await relayAnswer(exchange, {
     upstream,

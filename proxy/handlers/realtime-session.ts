@@ -15,10 +15,8 @@ import { admittedHeaders } from "../http/limit-headers.js";
 import { targetHeader } from "../http/respond.js";
 import { handshakeHeaders } from "../http/web-socket-handshake.js";
 import type { RequestContext } from "../request-context.js";
-import { allowableNames } from "../routing/allowable-names.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
-import { notOffered } from "../routing/not-offered.js";
-import { requestedName, resolveModel } from "../routing/resolve-model.js";
+import { allowableNames, requestedName, resolveModel } from "../routing/resolve-model.js";
 import { sessionOf } from "../routing/session.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { tunnelSession } from "../upstream/passthrough/tunnel-session.js";
@@ -36,6 +34,7 @@ import {
   settleProgress,
   settleRequest,
 } from "./admit-and-settle.js";
+import { notOffered } from "./model-call.js";
 import { admitAt, passthroughRoute } from "./passthrough-request.js";
 
 /** GET /v1/realtime?model=…: the session stays at the target that admitted it. Never rejects. */

@@ -1,14 +1,18 @@
 /**
- * Copies headers from the request to the provider, and from its answer to the client. Names and
- * values stay as written.
+ * Which headers of a request pass to the provider, which of its answer pass to the client
+ * (docs/security.md), and how they are copied: names and values stay as written.
  *
- * Not here: which request headers pass (`passed-headers.ts`), and headers that Sluice adds (host,
- * lengths, the provider's credential, the request id, the limits).
+ * Not here: headers that Sluice adds (host, lengths, the provider's credential, the request id, the
+ * limits), and those that it reads itself (`own-headers.ts`).
  */
+
+import type { ProviderConfig } from "../../shared/config/config.js";
+import { neverForwarded } from "../../shared/config/never-forwarded.js";
+import type { ProviderType } from "../../shared/config/provider-type.js";
 import { append, greatest } from "../../shared/long-lists.js";
+import { remembered } from "../../shared/text/remembered.js";
 import type { RequestHeaders } from "./exchange.js";
-import type { PassedHeaders } from "./passed-headers.js";
-import { type CarriedSpan, carryTrace } from "./trace-context.js";
+import { type CarriedSpan, carryTrace, traceHeaders } from "./trace-context.js";
 
 /**
  * RFC 9110 section 7.6.1: they belong to the connection, not to the message. `Proxy-` is a prefix
@@ -65,7 +69,7 @@ const droppedFromPassedResponses = createHeaderNames(notForClients, prefixesNotF
 
 /**
  * The headers for the upstream, as a flat list of names and values. `passed`: the names that pass
- * (`passed-headers.ts`). `span`: that of the request to the provider, in place of the caller's;
+ * (`passedHeaders`). `span`: that of the request to the provider, in place of the caller's;
  * null if it has none.
  */
 export function forwardRequestHeaders(
@@ -274,4 +278,101 @@ export function contentCoding(header: string | undefined): string {
     .map((coding) => coding.trim())
     .filter((coding) => coding !== "" && coding !== "identity")
     .join(",");
+}
+
+// Which request headers pass to a provider: those that its API reads, and those that the operator
+// adds. All others are dropped: proxies and identity services in front of Sluice add headers about
+// callers and the network.
+
+/** Headers that describe the request and the client's software. */
+const always = [
+  "accept",
+  "accept-language",
+  "content-type",
+  "content-encoding",
+  "content-language",
+  "content-disposition",
+  "content-range",
+  "content-md5",
+  "range",
+  "if-match",
+  "if-none-match",
+  "if-modified-since",
+  "if-unmodified-since",
+  "if-range",
+  "user-agent",
+  "idempotency-key",
+  "x-client-request-id",
+  // From the SDKs of OpenAI and Anthropic: version, platform and retries.
+  "x-stainless-*",
+  "x-app",
+];
+
+/** OpenAI's own headers, except those that name an account, which is the operator's. */
+const openai = ["openai-*"];
+const anthropic = ["anthropic-*"];
+
+/** An asterisk matches any ending. */
+const byType: Readonly<Record<ProviderType, readonly string[]>> = {
+  openai: [
+    ...openai,
+    // OpenRouter's names for the application, Groq's and GitHub's versions.
+    "http-referer",
+    "x-title",
+    "x-openrouter-*",
+    "groq-beta",
+    "x-github-api-version",
+    // Where the prompt is cached: xAI, Fireworks.
+    "x-grok-conv-id",
+    "x-session-affinity",
+  ],
+  anthropic,
+  gemini: [...openai, "x-goog-api-client", "x-goog-upload-*", "x-server-timeout"],
+  azure: [...openai, "x-ms-client-request-id", "x-ms-useragent", "x-ms-enable-preview"],
+  ollama: openai,
+  vllm: openai,
+  simulator: [],
+  mcp: ["mcp-*", "last-event-id"],
+};
+
+/** Headers that name the paying account; the operator may add them. */
+const ofAccounts = ["openai-organization", "openai-project", "anthropic-organization-id"];
+
+/** Tests a header name in any case. */
+export interface PassedHeaders {
+  test(name: string): boolean;
+}
+
+/** The header names that are forwarded to a provider. */
+export function passedHeaders(
+  {
+    type,
+    operations,
+    forwardHeaders,
+  }: Pick<ProviderConfig, "type" | "operations" | "forwardHeaders">,
+  userPathHeader: string,
+  /** Whether it receives the trace context of a request. */
+  getsTrace = false,
+): PassedHeaders {
+  const own = [
+    ...always,
+    ...byType[type],
+    ...(operations.has("messages") ? anthropic : []),
+    ...(getsTrace ? traceHeaders : []),
+  ];
+  const never = neverForwarded.source.slice(1);
+  const path = `(?:${userPathHeader.replace(/[^a-z0-9_-]/g, "\\$&")})$`;
+  const expression = new RegExp(
+    `^(?!${never}|${path})(?:${anyOf(forwardHeaders)}(?!(?:${ofAccounts.join("|")})$)${anyOf(own, "")})`,
+    "i",
+  );
+  // The same few names come with each request, and the expression is long.
+  return { test: remembered((name) => expression.test(name)) };
+}
+
+/** An expression of the names; empty without any. `end` follows it. */
+function anyOf(names: readonly string[], end = "|"): string {
+  if (names.length === 0) return "";
+  const each = names.map((name) => (name.endsWith("*") ? name.slice(0, -1) : `${name}$`));
+  return `(?:${each.join("|")})${end}`;
 }

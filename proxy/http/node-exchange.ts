@@ -250,7 +250,8 @@ export class NodeExchange implements Exchange {
   /** Closes the connection after a request whose body is mostly still to come. */
   #closeIfLast(headers: readonly string[]): void {
     const { lingering, lastRequests, isLastOn } = this.#context;
-    const leavesRest = this.webSocket === null && leavesMuch(this.#request, this.#bodyBegun);
+    const isIncomplete = this.webSocket === null && !this.#request.complete;
+    const leavesRest = isIncomplete && leavesMuch(this.#request, this.#bodyBegun);
     if (leavesRest) lingering.afterAnswer(this.#request, this.#socket);
     if (leavesRest || isLastOn(this.#socket)) this.#response.setHeader("connection", "close");
     else if (headerOf(headers, "connection") !== "close") return;

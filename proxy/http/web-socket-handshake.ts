@@ -5,9 +5,14 @@
  * Extensions are taken out, so that frames can be read on their way: a server may always decline
  * compression.
  */
-import { forwardRequestHeaders, headerOf, isGiven, keyHeaders } from "./copy-headers.js";
+import {
+  forwardRequestHeaders,
+  headerOf,
+  isGiven,
+  keyHeaders,
+  type PassedHeaders,
+} from "./copy-headers.js";
 import type { Exchange, RequestHeaders } from "./exchange.js";
-import type { PassedHeaders } from "./passed-headers.js";
 import { endpointAddress } from "./paths/endpoint-path.js";
 import type { CarriedSpan } from "./trace-context.js";
 

@@ -7,7 +7,44 @@ import type { LinkState } from "../../shared/api/gateway-status.js";
 import { connectionsNamedMax, framesPerWindow, reconnectGraceMs } from "../../shared/bounds.js";
 import type { ToDaemon, VerdictsRead } from "../../shared/wire/message-to-daemon.js";
 import { type WireVersions, wireVersions } from "../../shared/wire/wire-versions.js";
-import type { DaemonLine, LimiterClientPorts } from "./limiter-link.js";
+
+/** What the limiter client and its parts need from outside, and report. */
+export interface LimiterClientPorts {
+  readonly proxyId: string;
+  /** Monotonic milliseconds. */
+  monoMs(): number;
+  schedule(ms: number, run: () => void): void;
+  /** Runs `run` once the messages of this turn of the event loop have been sent. */
+  afterTurn(run: () => void): void;
+  onLinkChange(linked: boolean): void;
+  /**
+   * The connected daemon has missed a deadline without sending anything: with `wasLinked`, that of
+   * an admission or a check of a caller; otherwise that of the welcome.
+   */
+  onSilent(wasLinked: boolean): void;
+  /** A silent daemon has sent a message again. */
+  onAnswering(silentMs: number): void;
+  /** A daemon that isn't silent missed the deadline of a question: too much is queued for it. */
+  onLate(): void;
+  /**
+   * The daemon supports none of this proxy's wire versions, as `message` says: it accepts only
+   * settle messages.
+   */
+  onRefused(message: string): void;
+  /** The oldest settle was dropped: too many are queued. */
+  onDropped(): void;
+}
+
+/** One connection to the daemon, as the limiter client sees it. */
+export interface DaemonLine {
+  send(message: ToDaemon): void;
+  /**
+   * Runs `run` once the kernel has accepted all that was sent; never if the connection is lost
+   * first.
+   */
+  whenSent(run: () => void): void;
+  close(): void;
+}
 
 type ConnectionPorts = Pick<
   LimiterClientPorts,

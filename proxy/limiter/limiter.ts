@@ -1,6 +1,6 @@
 /**
  * The port to the limiter: the questions and reports of the proxy's steps. `limiter-client.ts`
- * implements it over the wire.
+ * implements it over the wire. At the end the error for a client whose state is broken.
  */
 import type { AdminRole } from "../../shared/access/admin-role.js";
 import type { ModelPatterns } from "../../shared/access/allowed-models.js";
@@ -268,4 +268,31 @@ export interface Limiter {
   call(op: AdminOp, body: unknown, by?: AskedBy): Promise<CallOutcome>;
   /** Resolves once every settle is acknowledged, or after `ms`. */
   drained(ms: number): Promise<void>;
+}
+
+/**
+ * The only error that ends a running proxy: the state of its leases and settles is no longer
+ * consistent. The assertions of this folder throw it, and it replaces any exception while handling
+ * the daemon's messages, connections and deadlines. Any other error belongs to one request, which
+ * `handlers/fail-request.ts` ends.
+ */
+export class BrokenLimiterState extends Error {
+  override name = "BrokenLimiterState";
+}
+
+/** Like `assert` of `shared/assert.ts`, for the state of the limiter client. */
+export function assertLimiter(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new BrokenLimiterState(`assertion failed: ${message}`);
+}
+
+/** Wraps an exception in a step of the limiter client that belongs to no request. */
+export function asBrokenLimiterState(error: unknown): BrokenLimiterState {
+  return error instanceof BrokenLimiterState
+    ? error
+    : new BrokenLimiterState("the limiter client failed half-way", { cause: error });
+}
+
+/** The admission isn't settled, and no verdict is pending. */
+export function assertRuns({ settled, target }: Pick<Admission, "settled" | "target">): void {
+  assertLimiter(!settled && target !== null, "the request runs at a target");
 }

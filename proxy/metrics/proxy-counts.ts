@@ -10,8 +10,14 @@ import { count, observe, type Series, SeriesTable } from "../../shared/metrics/s
 import type { Operation } from "../../shared/operation.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import type { Usage } from "../usage/usage.js";
-import { ModelLabels, other, PathLabels } from "./bounded-labels.js";
-import { errorType, operationName, providerName } from "./gen-ai-names.js";
+import {
+  errorType,
+  ModelLabels,
+  operationName,
+  other,
+  PathLabels,
+  providerName,
+} from "./labels.js";
 
 interface TargetPorts {
   /** See `ModelLabels`. */
@@ -81,10 +87,10 @@ export interface Refused {
 /** All other methods share one label. */
 const methods: readonly string[] = ["POST", "GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/** One series per text, created at its first use. */
 /** Callers choose the names of MCP servers that providers connect to. */
 const toolLabelsMax = 200;
 
+/** One series per text, created at its first use. */
 class Labelled {
   readonly #series = new Map<string, Series>();
   readonly #add: (key: string) => Series;

@@ -26,7 +26,7 @@ import {
 import type { Limiter } from "../limiter/limiter.js";
 import type { RequestRecord } from "../request-record.js";
 import type { Forwarded } from "../upstream/forwarded.js";
-import { other } from "./bounded-labels.js";
+import { other } from "./labels.js";
 import type { EndedAttempt } from "./proxy-counts.js";
 
 interface ReportPorts {

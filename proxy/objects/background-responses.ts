@@ -7,7 +7,7 @@
 import { readableResponseBytesMax } from "../../shared/bounds.js";
 import { isObject, parseJson } from "../../shared/checked.js";
 import { type Failure, plainFailure } from "../../shared/error-code.js";
-import { isNativeToGoogle, type Operation } from "../../shared/operation.js";
+import { isNativeToGoogle } from "../../shared/operation.js";
 import { interimStatus } from "../../shared/wire/execution.js";
 import {
   dueResponsesMax,
@@ -40,10 +40,12 @@ const finished: ReadonlySet<unknown> = new Set([
   "budget_exceeded",
 ]);
 
-/** The id of an unfinished response or interaction; empty for any other answer. */
-export function unfinishedId(operation: Operation | null, answer: unknown): string {
-  const isAsked = operation === "responses" || operation === "interactions";
-  if (!isAsked || !isObject(answer)) return "";
+/**
+ * The id of an unfinished response or interaction; empty for a finished one. Only for answers of
+ * operations that `mayRunInBackground`.
+ */
+export function unfinishedId(answer: unknown): string {
+  if (!isObject(answer)) return "";
   const { id, status } = answer;
   return unfinished.has(status) && isObjectId(id) ? id : "";
 }

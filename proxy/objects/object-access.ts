@@ -59,7 +59,7 @@ export async function ownersOf(
 }
 
 /** The objects that a request created. */
-interface Made {
+export interface Made {
   readonly operation: Operation;
   readonly provider: string;
   readonly userPath: string;
@@ -107,8 +107,8 @@ function tooMany(): Failure {
 /**
  * Why a request may not name these objects: another path made one of them. The provider decides
  * about objects without a known owner, such as a file that the operator uploaded for everyone.
- * `named` is null if it names too many. Also null for an unknown caller, whose request is refused
- * anyway.
+ * Returns null for an unknown caller, too, whose request is refused anyway. `named` is null if the
+ * request names too many.
  */
 export async function foreignObject(
   {
@@ -144,18 +144,13 @@ export async function firstForeign(
   return { ok: true, id: foreign ?? null };
 }
 
-/**
- * Why this caller may not use the objects in the body of a model request; null, without a promise,
- * if there are none, as usual.
- */
-export function foreignInCall(
+/** Why this caller may not use the objects that a model request names; null if it may. */
+export async function foreignInCall(
   gateway: { readonly limiter: Limiter },
   caller: Caller,
-  { naming }: { readonly naming: Naming | null },
-): Promise<Failure | null> | null {
-  if (caller.isOperator || naming === null) return null;
-  const { repeated, ids } = naming;
-  return repeated === null ? foreignObject(gateway, caller, ids) : Promise.resolve(repeated);
+  { repeated, ids }: Naming,
+): Promise<Failure | null> {
+  return repeated ?? foreignObject(gateway, caller, ids);
 }
 
 /** Whether owners must be recorded. */

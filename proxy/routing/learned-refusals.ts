@@ -6,12 +6,13 @@ import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Operation } from "../../shared/operation.js";
 import { refusedFieldMs, refusedFieldsMax, refusingTargetsMax } from "../bounds.js";
 
-const none: readonly string[] = [];
-
 export class LearnedRefusals {
   readonly #monoMs: () => number;
-  /** By operation and target: the time until which each field is left out, by its path. */
-  readonly #refused = new Map<string, Map<string, number>>();
+  /**
+   * By operation and target: the time until which each field is left out, by its path. Usually
+   * empty; checked before each call of `of`.
+   */
+  readonly refused = new Map<string, Map<string, number>>();
 
   constructor(monoMs: () => number) {
     this.#monoMs = monoMs;
@@ -22,23 +23,22 @@ export class LearnedRefusals {
    * dialect at the provider; a field of one dialect may be legal in another.
    */
   of(target: Target, operation: Operation): readonly string[] {
-    if (this.#refused.size === 0) return none;
     const name = nameOf(target, operation);
-    const fields = this.#refused.get(name);
-    if (fields === undefined) return none;
+    const fields = this.refused.get(name);
+    if (fields === undefined) return [];
     const nowMs = this.#monoMs();
     for (const [path, untilMs] of fields) if (untilMs <= nowMs) fields.delete(path);
-    if (fields.size === 0) this.#refused.delete(name);
+    if (fields.size === 0) this.refused.delete(name);
     return [...fields.keys()];
   }
 
   learn(target: Target, operation: Operation, path: string): void {
     const name = nameOf(target, operation);
-    let fields = this.#refused.get(name);
+    let fields = this.refused.get(name);
     if (fields === undefined) {
-      if (this.#refused.size >= refusingTargetsMax) deleteFirst(this.#refused);
+      if (this.refused.size >= refusingTargetsMax) deleteFirst(this.refused);
       fields = new Map();
-      this.#refused.set(name, fields);
+      this.refused.set(name, fields);
     }
     if (fields.size >= refusedFieldsMax) deleteFirst(fields);
     fields.set(path, this.#monoMs() + refusedFieldMs);

@@ -8,7 +8,7 @@
  */
 import { isObject, parseJson } from "../../shared/checked.js";
 import { redactKeys } from "../../shared/domain/managed-key.js";
-import { isSession } from "../../shared/domain/session.js";
+import { isSession } from "../../shared/wire/execution.js";
 import type { NamedValues } from "../body/scan-json.js";
 
 const headers = [

@@ -5,7 +5,7 @@
 import { heldHeadMs, heldResponseBytesMax, readableResponseBytesMax } from "../../shared/bounds.js";
 import type { Failure } from "../../shared/error-code.js";
 import { append } from "../../shared/long-lists.js";
-import type { Operation } from "../../shared/operation.js";
+import { mayRunInBackground, type Operation } from "../../shared/operation.js";
 import { forwardResponseHeaders, headerOf, retryHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { replyFailure, requestIdHeaders } from "../http/respond.js";
@@ -176,7 +176,7 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
       if (this.#mustBeJson && !isSomeAnswer(answer, text, isStored))
         return this.#endWithoutAnswer(text, answer);
     }
-    const responseId = unfinishedId(this.what.operation, answer);
+    const responseId = mayRunInBackground(this.what.operation) ? unfinishedId(answer) : "";
     const ending: Ending = {
       status: this.status,
       outcome: this.#isBroken(text) ? "upstream_error" : "complete",

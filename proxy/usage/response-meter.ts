@@ -301,10 +301,14 @@ export class ResponseMeter {
   read(text: string): unknown {
     if (this.#form !== "json") return undefined;
     this.#text = text;
-    if (this.#request.readsModel !== true)
-      return this.#passing === null ? (usageAtEnd(text) ?? parseJson(text)) : this.#passing.value();
+    const { readsModel = false } = this.#request;
+    if (this.#passing === null && !readsModel) {
+      const usage = usageAtEnd(text);
+      if (usage !== null) return usage;
+    }
     const answer = this.#passing === null ? parseJson(text) : this.#passing.value();
-    this.#model = modelNamedIn(answer);
+    if (readsModel) this.#model = modelNamedIn(answer);
+    this.#toolCalls = toolCallsIn(answer);
     return answer;
   }
 
@@ -329,7 +333,6 @@ export class ResponseMeter {
     if (this.#tap !== null) return this.#countStream(this.#tap);
     const translation = this.#translation;
     const usage = translation === null ? findUsage(answer) : translation.usage;
-    this.#toolCalls = toolCallsIn(answer);
     const reading = readUsage(usage);
     // Counting the text takes a parse, and only an answer of 0 tokens needs it.
     const chars = this.#leavesOutText(reading, 1) ? this.#answerText() : 0;
@@ -497,6 +500,7 @@ export class ResponseMeter {
     const { usage } = metered;
     if (usage === null) return metered;
     const seen = this.#tap === null ? this.#toolCalls : this.#tap.toolCalls;
+    if (seen === undefined && usage.details === null) return metered;
     const toolCalls = withCountedCalls(seen, usage.details);
     return toolCalls === undefined ? metered : { ...metered, usage: { ...usage, toolCalls } };
   }

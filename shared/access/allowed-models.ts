@@ -1,7 +1,7 @@
 /**
  * The lists of models that a caller may use (docs/authentication.md, "Models"): patterns from an
  * operator or a token, compared with the names of the requested model. Not here: the names of a
- * requested model (`proxy/routing/allowable-names.ts`).
+ * requested model (`allowableNames` in `proxy/routing/resolve-model.ts`).
  */
 import { bad, type Checked, good, show } from "../checked.js";
 import { type Failure, failure } from "../error-code.js";

@@ -10,7 +10,6 @@
 import { requestIdCharsMax, subjectBytesMax, tokensPerResponseMax } from "../bounds.js";
 import { isCount } from "../checked.js";
 import { costSources, isPicoUsd, type PicoUsd } from "../domain/money.js";
-import { isSession } from "../domain/session.js";
 import { isPrintable } from "../domain/target-name.js";
 import { areCalls, callsFromFlat, callsToFlat, type ToolCalls } from "../usage/tool-calls.js";
 import {
@@ -203,4 +202,15 @@ function isTokens(value: number): boolean {
 
 function isCost(value: number | null): boolean {
   return value === null || isPicoUsd(value);
+}
+
+/** UUIDs have 36 characters, and OpenAI's cache keys at most 64. */
+export const sessionCharsMax = 128;
+
+/** Printable ASCII without quotes and backslashes: it needs no escapes in a log line. */
+const printable = /^[ !#-[\]-~]+$/;
+
+/** Whether a text can be recorded as the session of an agent, as its request names it. */
+export function isSession(value: unknown): value is string {
+  return typeof value === "string" && value.length <= sessionCharsMax && printable.test(value);
 }

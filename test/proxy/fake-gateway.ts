@@ -10,9 +10,9 @@ import { SharedReads } from "../../proxy/capacity/shared-reads.js";
 import type { Capacity, Gateway } from "../../proxy/gateway.js";
 import type { CallParts } from "../../proxy/handlers/model-call.js";
 import type { Spool } from "../../proxy/http/body-spool.js";
+import { passedHeaders } from "../../proxy/http/copy-headers.js";
 import type { Exchange } from "../../proxy/http/exchange.js";
 import { freePlacesMax } from "../../proxy/http/match-route.js";
-import { passedHeaders } from "../../proxy/http/passed-headers.js";
 import type {
   Admission,
   AdmissionOutcome,

@@ -11,9 +11,8 @@ import { type Failure, invalid } from "../../../shared/error-code.js";
 import type { Gateway } from "../../gateway.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
-import { allowableNames } from "../../routing/allowable-names.js";
 import { resolveOnceLearned, unknownModel } from "../../routing/model-catalog.js";
-import { resolveModel } from "../../routing/resolve-model.js";
+import { allowableNames, resolveModel } from "../../routing/resolve-model.js";
 import { failAdmin, readJson } from "./admin-json.js";
 import { askDaemon, subtreeOf } from "./asked-by.js";
 

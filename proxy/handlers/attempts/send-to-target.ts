@@ -1,26 +1,79 @@
 /**
- * Sends a request to one target, and retries it as the provider's `retries` allow, while the
- * failure may be temporary (docs/reference/http-api.md, "Retries"). If the target refuses a part
- * that the request can do without, sends it once more without that part. The limiter counts one
- * request at one target.
+ * Sends a call to one target: makes the provider's request, forwards it, and retries it as the
+ * provider's `retries` allow, while the failure may be temporary (docs/reference/http-api.md,
+ * "Retries"). If the target refuses a part that the request can do without, sends it once more
+ * without that part. The limiter counts one request at one target.
  */
+
 import type { ProviderConfig } from "../../../shared/config/config.js";
-import type { Target } from "../../../shared/domain/target-name.js";
-import type { Operation } from "../../../shared/operation.js";
+import { sentModel, type Target, targetName } from "../../../shared/domain/target-name.js";
+import { isNativeToGoogle, mayRunInBackground, type Operation } from "../../../shared/operation.js";
+import type { NamedValues } from "../../body/scan-json.js";
 import { refusedPartsMax } from "../../bounds.js";
-import type { Refused } from "../../dialects/fit/own-reasoning.js";
-import type { Gateway } from "../../gateway.js";
-import { providerOf } from "../../gateway.js";
+import { reasonsByDefault, showsReasoning } from "../../dialects/fit/model-families.js";
+import { nothingRefused, type Refused } from "../../dialects/fit/own-reasoning.js";
+import { namedLike, outputTokensMaxOf } from "../../dialects/fit/target-traits.js";
+import { overridesFor } from "../../dialects/override-request.js";
+import { markingOf } from "../../dialects/shared/made-by.js";
+import { translatedUpstream } from "../../dialects/translated-upstream.js";
+import { type Gateway, providerOf } from "../../gateway.js";
+import type { RequestBounds } from "../../hard-caps/request-bounds.js";
+import { describeJson, forwardRequestHeaders, withoutDialect } from "../../http/copy-headers.js";
 import type { Exchange } from "../../http/exchange.js";
+import { droppedHeaders, targetHeader } from "../../http/respond.js";
 import type { AttemptTrace } from "../../metrics/spans/request-trace.js";
+import { modelIn, watchedUpstream } from "../../objects/answer-watch.js";
+import { unfinishedId } from "../../objects/background-responses.js";
+import {
+  hasSeveralProviders,
+  hasThread,
+  type Made,
+  rememberOwner,
+  remembersOwners,
+} from "../../objects/object-access.js";
+import { madeIds } from "../../objects/object-ids.js";
 import type { RequestContext } from "../../request-context.js";
+import type { Route } from "../../routing/resolve-model.js";
 import type { TargetFailure } from "../../upstream/errors/failover-reason.js";
 import type { RefusedPart } from "../../upstream/errors/refused-part.js";
-import { abandoned, type Forwarded } from "../../upstream/forwarded.js";
+import { forward } from "../../upstream/forward.js";
+import { abandoned, type Forwarded, type ForwardRequest } from "../../upstream/forwarded.js";
+import { sizeClass } from "../../upstream/limit-reports.js";
+import { markedUpstream } from "../../upstream/marked-upstream.js";
 import { retryWaitMs } from "../../upstream/retry-wait.js";
+import type { Upstream } from "../../upstream/upstream.js";
+import { upstreamPath } from "../../upstream/upstream-path.js";
 import { type RecordingParts, settleAttempt } from "../admit-and-settle.js";
+import { grantedTo, streamCap } from "../hard-cap.js";
+import { loopHeader } from "../loop-breaker.js";
+import { type ModelCall, noRewriters, type SentFor, type TargetRequest } from "../model-call.js";
 
-interface TargetSending {
+interface Sending {
+  readonly target: Target;
+  readonly call: ModelCall;
+  readonly route: Route;
+  /** The rate limit headers. */
+  readonly headers: readonly string[];
+  /** Whether another target is left. */
+  readonly hasFallback: boolean;
+  /** For hard caps; null without any. */
+  readonly bounds: RequestBounds | null;
+}
+
+/** The first answer, or the last failure. The record lists earlier failures. */
+export function sendToTarget(context: RequestContext, sending: Sending): Promise<Forwarded> {
+  const { target, call } = sending;
+  return withRetries(context, {
+    target,
+    isRepeatable: call.repeatable,
+    operation: call.operation,
+    stream: call.stream,
+    send: (trace, refused) => send(context, sending, refused, trace),
+    mayLose: (part) => call.mayLose(providerOf(context.gateway, target).config, part),
+  });
+}
+
+interface RetriedRequest {
   readonly target: Target;
   /** Whether the request can be sent more than once. */
   readonly isRepeatable: boolean;
@@ -43,10 +96,10 @@ type AttemptParts =
   | "targetHealth"
   | "targetLoad";
 
-/** The first answer, or the last failure. The record lists earlier failures. */
-export async function sendToTarget(
+/** As `sendToTarget`, with any `send`. */
+export async function withRetries(
   context: RequestContext<AttemptParts>,
-  { target, isRepeatable, operation, stream, send, mayLose }: TargetSending,
+  { target, isRepeatable, operation, stream, send, mayLose }: RetriedRequest,
 ): Promise<Forwarded> {
   const { gateway, exchange, record } = context;
   const { config, upstream } = providerOf(gateway, target);
@@ -54,7 +107,10 @@ export async function sendToTarget(
   const firstMonoMs = gateway.monoMs();
   let startedMonoMs = firstMonoMs;
   let retried = 0;
-  let refused: Refused = { reasoning: false, fields: gateway.refusals.of(target, operation) };
+  let refused =
+    gateway.refusals.refused.size === 0
+      ? nothingRefused
+      : { reasoning: false, fields: gateway.refusals.of(target, operation) };
   let parts = 0;
   const learned: string[] = [];
   for (let resent = 0; ; resent++) {
@@ -150,4 +206,187 @@ function stays(
       resolve(false);
     });
   });
+}
+
+/** Sends it once. Not async: `withRetries` awaits it, so another promise would only cost time. */
+function send(
+  context: RequestContext,
+  sending: Sending,
+  refused: SentFor["refused"],
+  trace: AttemptTrace | null,
+): Promise<Forwarded> {
+  const { gateway, exchange, record } = context;
+  const { target, call, route, bounds } = sending;
+  const { config: provider } = providerOf(gateway, target);
+  const request = call.requestTo(
+    provider,
+    sentModel(target),
+    gateway.rewriters?.(record.userPath ?? "/", target) ?? noRewriters,
+    {
+      isNamed: record.requestedModel === "",
+      refused,
+      granted: bounds === null ? null : grantedTo(record, bounds),
+    },
+  );
+  notePrepared(context, target, request);
+  const forwarding = forwardRequest(context, sending, request, trace);
+  if (request.translator !== null || !mayStore(call)) return forward(exchange, forwarding);
+  const isBackground = isBackgroundCall(call);
+  const matters = remembersOwners(gateway) || hasSeveralProviders(route.targets);
+  if (!isBackground && !(matters && isStoredCall(call))) return forward(exchange, forwarding);
+  const { operation } = request;
+  const made = { operation, provider: target.provider, userPath: record.userPath ?? "/" };
+  return forwardAndRemember(gateway, { exchange, forwarding, made, isBackground });
+}
+
+function notePrepared(
+  { gateway, exchange, record }: RequestContext,
+  target: Target,
+  { savedBytes, dropped }: TargetRequest,
+): void {
+  record.savedBytes = savedBytes;
+  record.dropped = dropped.length === 0 ? null : dropped;
+  if (dropped.length > 0)
+    gateway.log.debug(
+      { request_id: exchange.id, target: targetName(target), dropped },
+      "a translation dropped fields that the provider's dialect lacks",
+    );
+  if (record.tries === 1)
+    gateway.metrics.counts.prepared(gateway.monoMs() - record.startedMonoMs - record.waitedMs);
+}
+
+function forwardRequest(
+  context: RequestContext,
+  sending: Sending,
+  request: TargetRequest,
+  trace: AttemptTrace | null,
+): ForwardRequest {
+  const { gateway, exchange, record } = context;
+  const { target, call, headers, hasFallback, bounds } = sending;
+  const { config: provider, passed, upstream } = providerOf(gateway, target);
+  const { operation, body, savedBytes, hideUsageChunk, translator, dropped } = request;
+  const sent = forwardRequestHeaders(exchange.rawHeaders, passed, trace);
+  if (call.body !== null) describeJson(sent, exchange);
+  const query = translator === null ? exchange.query : "";
+  return {
+    upstream: upstreamFor(context, sending, request, trace),
+    provider: target.provider,
+    request: {
+      method: "POST",
+      isNative: isNativeToGoogle(operation),
+      path: upstreamPath(provider, operation, sentModel(target), query),
+      headers: translator === null ? sent : withoutDialect(sent),
+      body,
+      isRepeatable: true,
+      timeouts:
+        provider.perModel.length === 0 ? null : overridesFor(provider, target.model, operation),
+    },
+    headers: [
+      ...headers,
+      "x-sluice-target",
+      targetHeader(target),
+      ...droppedHeaders(dropped),
+      ...(record.loop === null ? [] : ["x-sluice-loop", loopHeader(record.loop)]),
+    ],
+    operation: call.operation,
+    translator,
+    hideUsageChunk,
+    promptBytes: () => call.promptBytes - savedBytes,
+    modelOutputMax: () => outputTokensMaxOf(provider, target.model),
+    reasonsByDefault: () => reasonsByDefault(namedLike(provider, target.model)),
+    showsReasoning: () => showsReasoning(namedLike(provider, target.model)),
+    readsModel: gateway.prices.mayBePricedByAnswer(target),
+    // Gemini may end a stream with nothing but a failure of the model.
+    holdsHead: hasFallback || provider.type === "gemini",
+    onBegun: () => call.answered(),
+    cap: bounds === null ? null : streamCap(context, target, { operation: call.operation, bounds }),
+    onHeard: gateway.limitReports.hearerOf({
+      config: provider,
+      upstream,
+      target,
+      size: () => sizeClass(call.promptBytes, call.stream),
+    }),
+    monoMs: gateway.monoMs,
+  };
+}
+
+/** The target's upstream, with everything that watches or changes the answer around it. */
+function upstreamFor(
+  { gateway, record }: RequestContext,
+  { target, call, route }: Sending,
+  { operation, translator }: TargetRequest,
+  trace: AttemptTrace | null,
+): Upstream {
+  const { config: provider, upstream } = providerOf(gateway, target);
+  const marking = hasSeveralAccounts(gateway, route)
+    ? markingOf(operation, provider.account)
+    : null;
+  const marked = marking === null ? upstream : markedUpstream(upstream, marking);
+  const traced = trace === null ? marked : trace.watched(marked);
+  // When other models may run, the answer doesn't show what an alias stands for.
+  const namesAlias = gateway.models.isMoving(target) && !call.mayRunOthers;
+  const watched = namesAlias
+    ? watchedUpstream(traced, (answer) => {
+        record.target = gateway.models.executed(target, modelIn(answer)) ?? record.target;
+      })
+    : traced;
+  return translator === null ? watched : translatedUpstream(watched, translator);
+}
+
+interface Remembering {
+  readonly exchange: Exchange;
+  readonly forwarding: ForwardRequest;
+  readonly made: Omit<Made, "ids">;
+  readonly isBackground: boolean;
+}
+
+/** Records the owner of stored objects before the client learns their ids. */
+async function forwardAndRemember(
+  gateway: Gateway,
+  { exchange, forwarding, made, isBackground }: Remembering,
+): Promise<Forwarded> {
+  let remembered: Promise<void> | null = null;
+  let responseId = "";
+  const upstream = watchedUpstream(forwarding.upstream, (answer) => {
+    if (mayRunInBackground(made.operation)) responseId = unfinishedId(answer);
+    remembered = rememberOwner(gateway, { ...made, ids: madeIds(made.operation, answer) });
+  });
+  const forwarded = await forward(exchange, { ...forwarding, upstream });
+  await remembered;
+  // The provider continues a background response after its stream was cut.
+  return isBackground && forwarded.estimated && responseId !== ""
+    ? { ...forwarded, responseId }
+    : forwarded;
+}
+
+interface Call extends NamedValues {
+  readonly operation: Operation;
+}
+
+/** Whether a provider may store the answer to a call of this operation. */
+function mayStore({ operation }: Call): boolean {
+  return operation === "messages" || mayRunInBackground(operation);
+}
+
+/** Whether the provider stores the answer: OpenAI and Google by default, Anthropic in a thread. */
+function isStoredCall(call: Call): boolean {
+  if (call.operation === "messages") return hasThread(call);
+  // A repeated field may be read either way; an owner too many does no harm.
+  const stores = call.valuesOf("store");
+  return stores.length === 0 || stores.some((value) => value !== "false");
+}
+
+/** Whether the provider continues after the client disconnects. */
+function isBackgroundCall(call: Call): boolean {
+  return (
+    mayRunInBackground(call.operation) &&
+    call.valuesOf("background").some((value) => value === "true")
+  );
+}
+
+/** Whether the targets of a route belong to several accounts. */
+export function hasSeveralAccounts(gateway: Gateway, { kind, targets }: Route): boolean {
+  if (kind === "direct" || !hasSeveralProviders(targets)) return false;
+  const { account } = providerOf(gateway, targets[0]!).config;
+  return targets.some((target) => providerOf(gateway, target).config.account !== account);
 }

@@ -93,12 +93,10 @@ function endIfSent(socket: Socket): void {
 }
 
 /**
- * Whether a request is incomplete and its rest may be long, or may never come because the client
- * waits for `100 Continue`. `isBegun`: a part of the body was read, so that Node doesn't read the
- * rest.
+ * Whether the rest of an incomplete request may be long, or may never come because the client waits
+ * for `100 Continue`. `isBegun`: a part of the body was read, so that Node doesn't read the rest.
  */
 export function leavesMuch(request: IncomingMessage, isBegun: boolean): boolean {
-  if (request.complete) return false;
   const { "transfer-encoding": coding, "content-length": length, expect } = request.headers;
   const isLong = coding !== undefined || Number(length ?? 0) > shortBodyBytes;
   return isBegun || isLong || expect !== undefined;

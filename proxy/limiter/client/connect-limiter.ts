@@ -6,12 +6,14 @@ import type { Config } from "../../../shared/config/config.js";
 import { createThrottledCount, type Log } from "../../../shared/log.js";
 import { dial } from "../../../shared/socket/ipc.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
-import type { FromDaemon, UnknownEvent } from "../../../shared/wire/message-from-daemon.js";
-import { parseFromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import {
+  type FromDaemon,
+  parseFromDaemon,
+  type UnknownEvent,
+} from "../../../shared/wire/message-from-daemon.js";
 import { writeToDaemon } from "../../../shared/wire/message-to-daemon.js";
-import { asBrokenLimiterState } from "../broken-limiter-state.js";
-import type { Limiter } from "../limiter.js";
-import type { UnacknowledgedSettles } from "../settle-backlog.js";
+import { asBrokenLimiterState, type Limiter } from "../limiter.js";
+import type { UnacknowledgedSettles } from "../settle-outbox.js";
 import { LimiterClient } from "./limiter-client.js";
 
 /**

@@ -5,6 +5,7 @@
 import type { LinkState } from "../../../shared/api/gateway-status.js";
 import { endsPerTurn } from "../../../shared/bounds.js";
 import { isCount } from "../../../shared/checked.js";
+import type { FailureMode } from "../../../shared/config/config.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { IdMap } from "../../../shared/id-map.js";
 import { createThrottledQueue } from "../../../shared/throttled-queue.js";
@@ -17,37 +18,50 @@ import type {
   Welcome,
 } from "../../../shared/wire/message-from-daemon.js";
 import type { AskedBy, Claimed, Metered } from "../../../shared/wire/message-to-daemon.js";
-import { assertLimiter, assertRuns } from "../broken-limiter-state.js";
+import type { WireVersions } from "../../../shared/wire/wire-versions.js";
 import { DaemonCalls } from "../daemon-calls.js";
-import { DaemonConnection } from "../daemon-connection.js";
+import {
+  DaemonConnection,
+  type DaemonLine,
+  type LimiterClientPorts,
+} from "../daemon-connection.js";
 import { applyEvent, applyWelcome, createNotices } from "../daemon-notices.js";
-import type {
-  Admission,
-  AdmissionOutcome,
-  Asked,
-  AuthorizeOutcome,
-  CallOutcome,
-  Limiter,
-  LimitReport,
-  Spent,
-  Unadmitted,
-  UnadmittedUsage,
+import {
+  type Admission,
+  type AdmissionOutcome,
+  type Asked,
+  type AuthorizeOutcome,
+  assertLimiter,
+  assertRuns,
+  type CallOutcome,
+  type Limiter,
+  type LimitReport,
+  type Spent,
+  type Unadmitted,
+  type UnadmittedUsage,
 } from "../limiter.js";
-import type {
-  DaemonLine,
-  LimiterClientOptions,
-  LimiterClientPorts,
-  LimiterLink,
-} from "../limiter-link.js";
-import type { UnacknowledgedSettles } from "../settle-backlog.js";
-import { noTarget, nothingSpent, SettleOutbox } from "../settle-outbox.js";
+import {
+  noTarget,
+  nothingSpent,
+  SettleOutbox,
+  type SettleWindow,
+  type UnacknowledgedSettles,
+} from "../settle-outbox.js";
 import { type AdmissionRequest, PendingAdmissions } from "./pending-admissions.js";
 import { PendingDraws } from "./pending-draws.js";
 import { helloMessages, UnreportedAdmissions } from "./report-leases.js";
 
+export interface LimiterClientOptions {
+  readonly deadlineMs: number;
+  readonly failureMode: FailureMode;
+  readonly settleWindow?: SettleWindow | undefined;
+  /** The versions that this proxy supports; by default those of this release. */
+  readonly wireVersions?: WireVersions | undefined;
+}
+
 const nothingAsked: Asked = {};
 
-export class LimiterClient implements Limiter, LimiterLink {
+export class LimiterClient implements Limiter {
   readonly #ports: LimiterClientPorts;
   readonly #connection: DaemonConnection;
   readonly #notices = createNotices();
@@ -200,7 +214,7 @@ export class LimiterClient implements Limiter, LimiterLink {
     admission.settled = true;
     if (admission.lease !== 0) this.#held.take(admission.lease);
     if (admission.metering !== undefined) this.#draws.forget(admission.lease);
-    this.#unreported.delete(admission);
+    if (this.#unreported.admissions.size > 0) this.#unreported.delete(admission);
     this.#outbox.end(admission, spent, this.#ports.monoMs());
     this.#afterSending(then);
   }
@@ -235,6 +249,7 @@ export class LimiterClient implements Limiter, LimiterLink {
     return this.#outbox.unacknowledged(this.#ports.monoMs());
   }
 
+  /** The socket is open; says hello. */
   connected(line: DaemonLine): void {
     this.#connection.connected(line);
     this.#unreported.lease();
@@ -242,9 +257,10 @@ export class LimiterClient implements Limiter, LimiterLink {
     this.#connection.sendInWindows(helloMessages(this.#ports.proxyId, held, this.#connection));
   }
 
+  /** Null for an unreadable frame. `nowMonoMs` is read once for all frames of a chunk. */
   received(message: FromDaemon | UnknownEvent | null, nowMonoMs: number): void {
     this.#connection.heard(nowMonoMs);
-    this.#unreported.report();
+    if (this.#unreported.admissions.size > 0) this.#unreported.report();
     if (message === null || message.kind === "unknown event") return;
     switch (message.kind) {
       case "welcome":
@@ -319,14 +335,17 @@ export class LimiterClient implements Limiter, LimiterLink {
 
   /** One timer checks all deadlines, ten times per deadline length, while anything waits. */
   #scheduleExpiry(): void {
-    if (this.#expiryScheduled || this.#pending.size + this.#draws.size + this.#calls.size === 0)
+    if (
+      this.#expiryScheduled ||
+      this.#pending.size + this.#draws.waiting.size + this.#calls.size === 0
+    )
       return;
     this.#expiryScheduled = true;
     this.#ports.schedule(this.#expiryIntervalMs, () => {
       this.#expiryScheduled = false;
       const nowMonoMs = this.#ports.monoMs();
       this.#pending.expire(nowMonoMs);
-      this.#draws.expire(nowMonoMs);
+      if (this.#draws.waiting.size > 0) this.#draws.expire(nowMonoMs);
       this.#calls.expire(nowMonoMs);
       this.#scheduleExpiry();
     });

@@ -17,10 +17,16 @@ import type {
   Refused,
 } from "../../../shared/wire/message-from-daemon.js";
 import type { Claimed, Metered, ToDaemon } from "../../../shared/wire/message-to-daemon.js";
-import { assertLimiter } from "../broken-limiter-state.js";
 import type { DaemonConnection } from "../daemon-connection.js";
 import type { DaemonNotices } from "../daemon-notices.js";
-import type { Admission, AdmissionOutcome, MayWait, Metering, Waited } from "../limiter.js";
+import {
+  type Admission,
+  type AdmissionOutcome,
+  assertLimiter,
+  type MayWait,
+  type Metering,
+  type Waited,
+} from "../limiter.js";
 import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
 import type { UnreportedAdmissions } from "./report-leases.js";
 

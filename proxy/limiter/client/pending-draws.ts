@@ -30,15 +30,11 @@ interface PendingDrawsContext {
 
 export class PendingDraws {
   readonly #context: PendingDrawsContext;
-  /** By lease. */
-  readonly #waiting = new IdMap<PendingDraw>();
+  /** By lease; usually empty. */
+  readonly waiting = new IdMap<PendingDraw>();
 
   constructor(context: PendingDrawsContext) {
     this.#context = context;
-  }
-
-  get size(): number {
-    return this.#waiting.size;
   }
 
   /** Asks for `total` tokens of output in all. `then` runs once, unless the request ends first. */
@@ -47,18 +43,18 @@ export class PendingDraws {
     const askedMonoMs = this.#context.monoMs();
     const deadlineMonoMs = connection.deadlineMonoMs(askedMonoMs);
     const isLate = connection.silent || deadlineMonoMs <= askedMonoMs;
-    if (isLate || this.#waiting.size >= admissionsWaitingMax) {
+    if (isLate || this.waiting.size >= admissionsWaitingMax) {
       this.#withoutAnswer(metering, total);
       return then();
     }
     const sent = connection.linked;
-    this.#waiting.set(lease, { total, askedMonoMs, deadlineMonoMs, then, sent });
+    this.waiting.set(lease, { total, askedMonoMs, deadlineMonoMs, then, sent });
     if (sent) connection.send(drawMessage(lease, metering, total));
   }
 
   /** The request has ended. */
   forget(lease: number): void {
-    this.#waiting.take(lease);
+    this.waiting.take(lease);
   }
 
   /** An answer, which may come after its deadline. */
@@ -70,29 +66,29 @@ export class PendingDraws {
     if (!grantsMore && cap === undefined) return;
     if (grantsMore) metering.granted = total;
     metering.cap = cap ?? null;
-    this.#waiting.take(lease)?.then();
+    this.waiting.take(lease)?.then();
   }
 
   /** The questions for a daemon that has just welcomed this proxy. */
   *unsent(): Generator<ToDaemon, void> {
-    for (const [lease, pending] of this.#waiting.entries()) {
+    for (const [lease, pending] of this.waiting.entries()) {
       const metering = this.#context.held.get(lease)?.metering;
-      if (this.#waiting.get(lease) !== pending || metering === undefined) continue;
+      if (this.waiting.get(lease) !== pending || metering === undefined) continue;
       pending.sent = true;
       yield drawMessage(lease, metering, pending.total);
     }
   }
 
   connectionLost(): void {
-    for (const pending of this.#waiting.values()) pending.sent = false;
+    for (const pending of this.waiting.values()) pending.sent = false;
   }
 
   expire(nowMonoMs: number): void {
     for (const [lease, { total, askedMonoMs, deadlineMonoMs, then, sent }] of [
-      ...this.#waiting.entries(),
+      ...this.waiting.entries(),
     ]) {
       if (deadlineMonoMs > nowMonoMs) continue;
-      this.#waiting.take(lease);
+      this.waiting.take(lease);
       if (sent) this.#context.connection.timedOut(askedMonoMs);
       const metering = this.#context.held.get(lease)?.metering;
       if (metering === undefined) continue;

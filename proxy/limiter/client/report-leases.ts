@@ -96,7 +96,8 @@ interface UnreportedContext {
  */
 export class UnreportedAdmissions {
   readonly #context: UnreportedContext;
-  readonly #admissions = new Set<Admission>();
+  /** Usually empty; checked before each call. */
+  readonly admissions = new Set<Admission>();
 
   constructor(context: UnreportedContext) {
     this.#context = context;
@@ -106,19 +107,19 @@ export class UnreportedAdmissions {
   add(admission: Admission): void {
     // A submission holds no slot, and without rules there are no counters.
     if (admission.submission || !isUncounted(admission)) return;
-    this.#admissions.add(admission);
+    this.admissions.add(admission);
     this.report();
   }
 
   /** Call when the request has ended: its settle reports all of it. */
   delete(admission: Admission): void {
-    this.#admissions.delete(admission);
+    this.admissions.delete(admission);
   }
 
   /** Reports all of them to a daemon that answers. */
   report(): void {
     const { connection } = this.#context;
-    if (this.#admissions.size === 0 || !connection.linked || connection.silent) return;
+    if (this.admissions.size === 0 || !connection.linked || connection.silent) return;
     const leases = this.lease().map(leaseOf);
     for (let at = 0; at < leases.length; ) {
       const end = at + fittingLeases(leases, at);
@@ -131,9 +132,9 @@ export class UnreportedAdmissions {
   lease(): readonly Admission[] {
     const { connection, held, outbox } = this.#context;
     const leased: Admission[] = [];
-    for (const admission of this.#admissions) {
+    for (const admission of this.admissions) {
       if (held.size >= leasesPerPeerMax) break;
-      this.#admissions.delete(admission);
+      this.admissions.delete(admission);
       // Since then it has lost its target, or got one by a verdict.
       if (!isUncounted(admission)) continue;
       const lsn = admission.lsn === 0 ? 0 : uncountedLsn;

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import type { Config } from "../../../shared/config/config.js";
 import type { Log } from "../../../shared/log.js";
 import type { Settle } from "../../../shared/wire/message-to-daemon.js";
-import type { UnacknowledgedSettles } from "../settle-backlog.js";
+import type { UnacknowledgedSettles } from "../settle-outbox.js";
 import { deliverSettles } from "./deliver-settles.js";
 import { SocketLine } from "./delivery-line.js";
 import {

@@ -6,7 +6,7 @@ import type { ProviderType } from "../../../shared/config/provider-type.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Operation } from "../../../shared/operation.js";
 import type { Forwarded } from "../../upstream/forwarded.js";
-import { errorType, operationName, providerName } from "../gen-ai-names.js";
+import { errorType, operationName, providerName } from "../labels.js";
 import type { SpanAttributes } from "./spans.js";
 
 /** A provider as its spans name it. */

@@ -6,7 +6,7 @@
  * Not here: passthrough, where such an answer passes unchanged.
  */
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
-import { headerOf, withoutCoding } from "../../http/copy-headers.js";
+import { withoutCoding } from "../../http/copy-headers.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
 import type { UpstreamSink } from "../upstream.js";
 
@@ -31,31 +31,6 @@ export interface EncodedSource {
   /** `full`: whether the decoder accepts no more bytes for now. */
   setFull(full: boolean): void;
   abort(): void;
-}
-
-/** The content coding in an answer's headers, in lower case; empty if there is none. */
-export function codingOf(rawHeaders: readonly Buffer[]): string {
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    // Few headers have a name of this length; only those are converted to strings.
-    if (
-      rawHeaders[i]!.length === "content-encoding".length &&
-      headerOf([rawHeaders[i]!, rawHeaders[i + 1]!], "content-encoding") !== ""
-    ) {
-      const coding = rawHeaders[i + 1]!.toString("latin1").trim().toLowerCase();
-      if (coding !== "identity") return coding;
-    }
-  }
-  return "";
-}
-
-/** The sink that decodes an answer, in front of the real sink; null if the answer isn't encoded. */
-export function decodedAnswer(
-  rawHeaders: readonly Buffer[],
-  sink: UpstreamSink,
-  source: EncodedSource,
-): DecodedAnswer | null {
-  const coding = codingOf(rawHeaders);
-  return coding === "" ? null : new DecodedAnswer(sink, coding, source);
 }
 
 /** The sink of an encoded answer. It passes the decoded answer to the real sink. */

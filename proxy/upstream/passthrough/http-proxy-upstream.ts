@@ -17,10 +17,11 @@ import { acceptIdentity } from "../../http/copy-headers.js";
 import { createDeadlines } from "../call-deadlines.js";
 import {
   credentialHeadersAt,
+  noteRefusals,
+  type ProviderKeys,
   redactHeaders,
   withOwnHeaders,
-} from "../credentials/credential-headers.js";
-import { noteRefusals, type ProviderKeys } from "../credentials/provider-keys.js";
+} from "../credentials/provider-keys.js";
 import { echoedSecrets, masked } from "../echo-mask.js";
 import type { RequestBody } from "../upstream.js";
 import { HttpProxyCall, type SubstituteRequest } from "./http-proxy-call.js";

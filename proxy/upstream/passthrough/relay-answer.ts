@@ -6,7 +6,7 @@
 
 import { heldResponseBytesMax, readableResponseBytesMax } from "../../../shared/bounds.js";
 import { append } from "../../../shared/long-lists.js";
-import type { Operation } from "../../../shared/operation.js";
+import { mayRunInBackground, type Operation } from "../../../shared/operation.js";
 import type { StreamCap } from "../../hard-caps/output-allowance.js";
 import { headerOf, passResponseHeaders } from "../../http/copy-headers.js";
 import type { Exchange } from "../../http/exchange.js";
@@ -203,7 +203,7 @@ class Relaying extends AnswerRelay<RelayRequest> {
         { error: this.exchange.begun ? null : this.#errorIn(text) },
       );
     this.what.onAnswer?.(text);
-    const responseId = unfinishedId(this.what.operation, answer);
+    const responseId = mayRunInBackground(this.what.operation) ? unfinishedId(answer) : "";
     const isNothing = this.#isNothing(text);
     const charged =
       responseId === ""

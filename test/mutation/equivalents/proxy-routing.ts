@@ -21,7 +21,7 @@ export const proxyRoutingEquivalents: readonly Equivalent[] = [
     why: "the same order in another array",
   },
   {
-    file: "proxy/routing/circuit-breaker.ts",
+    file: "proxy/routing/target-health.ts",
     line: "#openedMs = 0;",
     what: "0 becomes 1",
     why: "it is read while the breaker is open, which sets it",

@@ -5,8 +5,7 @@
 import t from "tap";
 import type { Gateway } from "../../../proxy/gateway.js";
 import { handleRequest } from "../../../proxy/handle-request.js";
-import { BrokenLimiterState } from "../../../proxy/limiter/broken-limiter-state.js";
-import type { Spent } from "../../../proxy/limiter/limiter.js";
+import { BrokenLimiterState, type Spent } from "../../../proxy/limiter/limiter.js";
 import type { UpstreamSink } from "../../../proxy/upstream/upstream.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { FakeExchange } from "../fake-exchange.js";
@@ -16,6 +15,7 @@ const yaml = `
 providers:
   plain: { type: openai, base_url: "http://127.0.0.1:1/v1", models: [m] }
   other: { type: anthropic, base_url: "http://127.0.0.1:1/v1", models: [n] }
+virtual_models: { either: { strategy: round_robin, targets: [ { model: plain/m }, { model: other/n } ] } }
 `;
 
 const planted = new TypeError("planted");
@@ -172,6 +172,7 @@ const table: readonly Expected[] = [
   },
   {
     name: "order",
+    body: { model: "either", messages: [{ role: "user", content: "x" }] },
     change: () => ({ targetOrder: { order: fail, peek: fail } }),
     ended: "reply",
     settled: null,

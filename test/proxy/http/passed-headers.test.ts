@@ -1,7 +1,10 @@
 import fc from "fast-check";
 import t from "tap";
-import { forwardRequestHeaders } from "../../../proxy/http/copy-headers.js";
-import { type PassedHeaders, passedHeaders } from "../../../proxy/http/passed-headers.js";
+import {
+  forwardRequestHeaders,
+  type PassedHeaders,
+  passedHeaders,
+} from "../../../proxy/http/copy-headers.js";
 import {
   type ProviderType,
   providerTraits,

@@ -4,7 +4,7 @@ import {
   assertLimiter,
   assertRuns,
   BrokenLimiterState,
-} from "../../../proxy/limiter/broken-limiter-state.js";
+} from "../../../proxy/limiter/limiter.js";
 
 t.test(
   "an exception half-way is broken state, with its cause; broken state stays itself",

@@ -1,5 +1,5 @@
 import t from "tap";
-import { DeniedJwts } from "../../../proxy/limiter/denied-jwts.js";
+import { DeniedJwts } from "../../../proxy/limiter/daemon-notices.js";
 import type { JwtDenial } from "../../../shared/domain/jwt-denial.js";
 
 const jti = (value: string, changes: Partial<JwtDenial> = {}): JwtDenial => ({

@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t from "tap";
-import type { QueuedSettle } from "../../../proxy/limiter/settle-backlog.js";
 import {
+  type QueuedSettle,
   SettleBacklog,
   settleMessage,
   settleMessages,
-} from "../../../proxy/limiter/settle-backlog.js";
+} from "../../../proxy/limiter/settle-outbox.js";
 import { settlesKeptAsTheyAre } from "../../../shared/bounds.js";
 import { executed } from "../../limiterd/in-memory-daemon.js";
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import t from "tap";
-import { unvouchedModelsMax } from "../../../proxy/metrics/bounded-labels.js";
+import { unvouchedModelsMax } from "../../../proxy/metrics/labels.js";
 import type { EndedAttempt } from "../../../proxy/metrics/proxy-counts.js";
 import type { Usage } from "../../../proxy/usage/usage.js";
 import { linesOf } from "../../../shared/metrics/series.js";

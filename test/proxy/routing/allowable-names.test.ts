@@ -1,6 +1,9 @@
 import t from "tap";
-import { allowableNames } from "../../../proxy/routing/allowable-names.js";
-import { buildCatalog, resolveModel } from "../../../proxy/routing/resolve-model.js";
+import {
+  allowableNames,
+  buildCatalog,
+  resolveModel,
+} from "../../../proxy/routing/resolve-model.js";
 import { accepted } from "../../shared/config/resolve-sample.js";
 
 const { config } = accepted(`

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { breakerOpenMsMax } from "../../../proxy/bounds.js";
-import { CircuitBreaker } from "../../../proxy/routing/circuit-breaker.js";
+import { CircuitBreaker } from "../../../proxy/routing/target-health.js";
 
 const settings = { failuresMax: 3, openMs: 1000 };
 

@@ -1,7 +1,7 @@
 import t from "tap";
 import { scanObject, valuesOf } from "../../../proxy/body/scan-json.js";
 import { sessionOf } from "../../../proxy/routing/session.js";
-import { sessionCharsMax } from "../../../shared/domain/session.js";
+import { sessionCharsMax } from "../../../shared/wire/execution.js";
 
 const uuid = "5f0e1b2c-7d40-4d43-9a6e-0c5b0f7b1a11";
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { pathsMax, unvouchedModelsMax } from "../../../proxy/metrics/bounded-labels.js";
+import { pathsMax, unvouchedModelsMax } from "../../../proxy/metrics/labels.js";
 import { semanticConventions } from "../../../shared/metrics/metrics-table.js";
 import { root } from "../../tidy/source-tree.js";
 

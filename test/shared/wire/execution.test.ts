@@ -6,11 +6,9 @@ import {
   subjectBytesMax,
   tokensPerResponseMax,
 } from "../../../shared/bounds.js";
-import { sessionCharsMax } from "../../../shared/domain/session.js";
 import { callsPerResponseMax } from "../../../shared/usage/usage-details.js";
-import { type Execution, flawOf } from "../../../shared/wire/execution.js";
-import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
-import { parseToDaemon } from "../../../shared/wire/message-to-daemon.js";
+import { type Execution, flawOf, sessionCharsMax } from "../../../shared/wire/execution.js";
+import { parseToDaemon, type ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { executed, executedFlat, execution } from "./message-samples.js";
 
 /** A settle's frame with a record; `at` exchanges one of its fields. */

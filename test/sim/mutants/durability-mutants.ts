@@ -102,7 +102,7 @@ export const durabilityMutants: readonly Mutant[] = [
   },
   {
     name: "last settle of a stopped proxy not left",
-    file: "proxy/limiter/settle-backlog.js",
+    file: "proxy/limiter/settle-outbox.js",
     find: "for (let seq = this.#firstSeq; seq <= this.#lastSeq; seq++)",
     put: "for (let seq = this.#firstSeq; seq < this.#lastSeq; seq++)",
     often: false,

@@ -3,7 +3,7 @@
  * steps on simulated files and sockets, as `proxy/limiter/spool/settle-spool.ts` wires them to real
  * ones. A file outlives every process; sometimes two proxies deliver the same one at once.
  */
-import type { UnacknowledgedSettles } from "../../../proxy/limiter/settle-backlog.js";
+import type { UnacknowledgedSettles } from "../../../proxy/limiter/settle-outbox.js";
 import { type DeliveryLine, deliverSettles } from "../../../proxy/limiter/spool/deliver-settles.js";
 import {
   endFrame,
@@ -13,10 +13,8 @@ import {
 } from "../../../proxy/limiter/spool/settle-file.js";
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
-import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
-import { parseFromDaemon } from "../../../shared/wire/message-from-daemon.js";
-import type { Settle } from "../../../shared/wire/message-to-daemon.js";
-import { writeToDaemon } from "../../../shared/wire/message-to-daemon.js";
+import { type FromDaemon, parseFromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import { type Settle, writeToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import type { Process, World } from "../world.js";
 import type { DaemonProcess } from "./daemon-process.js";
 import { connectSockets, type SocketFaults } from "./stream-socket.js";

@@ -1,6 +1,6 @@
 import t from "tap";
 import type { Refused } from "../../../../proxy/dialects/fit/own-reasoning.js";
-import { sendToTarget } from "../../../../proxy/handlers/attempts/send-to-target.js";
+import { withRetries } from "../../../../proxy/handlers/attempts/send-to-target.js";
 import type { RequestContext } from "../../../../proxy/request-context.js";
 import { RequestRecord } from "../../../../proxy/request-record.js";
 import { LearnedRefusals } from "../../../../proxy/routing/learned-refusals.js";
@@ -106,7 +106,7 @@ async function run(
   };
   if (isOpen) targetHealth.note(target, 0, ended("503"));
   const without: Refused[] = [];
-  const result = await sendToTarget({ gateway, exchange, record } as unknown as RequestContext, {
+  const result = await withRetries({ gateway, exchange, record } as unknown as RequestContext, {
     target,
     isRepeatable,
     operation: "chat_completions",

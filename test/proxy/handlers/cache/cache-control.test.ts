@@ -1,5 +1,5 @@
 import t from "tap";
-import { readCacheControl } from "../../../../proxy/handlers/cache/cache-control.js";
+import { readCacheControl } from "../../../../proxy/handlers/cache/cacheable.js";
 
 t.test("a request says how old an answer may be, and whether it may be stored", async (t) => {
   const cases: readonly (readonly [string | undefined, number, boolean])[] = [

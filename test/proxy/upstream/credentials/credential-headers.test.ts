@@ -4,7 +4,7 @@ import {
   credentialHeadersAt,
   redactHeaders,
   withOwnHeaders,
-} from "../../../../proxy/upstream/credentials/credential-headers.js";
+} from "../../../../proxy/upstream/credentials/provider-keys.js";
 import { providerConfig } from "../../../support/provider-config.js";
 
 t.test("each type gets its key in its own header; without a key there is no header", async (t) => {

@@ -1,8 +1,14 @@
 /**
- * Labels whose values callers choose, models and user paths: their number is bounded so that no
- * caller can fill a Prometheus. All further values are `other`.
+ * The values of metric labels, and of the attributes of spans that have the same names. Callers
+ * choose models and user paths, so the number of those values is bounded, and no caller can fill a
+ * Prometheus: all further values are `other`. Operations, provider types and errors have the names
+ * of the OpenTelemetry conventions for generative AI; where these have none, ours, as they allow.
  */
+
+import type { ProviderType } from "../../shared/config/provider-type.js";
 import type { Target } from "../../shared/domain/target-name.js";
+import type { Operation } from "../../shared/operation.js";
+import type { Forwarded } from "../upstream/forwarded.js";
 
 /** Models known only from a provider's answer. */
 export const unvouchedModelsMax = 500;
@@ -111,4 +117,38 @@ function firstSegments(path: string, depth: number): string {
     if (end === -1) return path;
   }
   return path.slice(0, end);
+}
+
+const operationNames: Partial<Record<Operation, string>> = {
+  chat_completions: "chat",
+  responses: "chat",
+  messages: "chat",
+  completions: "text_completion",
+  embeddings: "embeddings",
+  generate_content: "generate_content",
+  stream_generate_content: "generate_content",
+  interactions: "generate_content",
+  embed_content: "embeddings",
+  batch_embed_contents: "embeddings",
+};
+
+export function operationName(operation: Operation): string {
+  return operationNames[operation] ?? operation;
+}
+
+const providerNames: Partial<Record<ProviderType, string>> = {
+  gemini: "gcp.gemini",
+  azure: "azure.ai.openai",
+};
+
+export function providerName(type: ProviderType): string {
+  return providerNames[type] ?? type;
+}
+
+/**
+ * Why an attempt failed, as one of few values, which the conventions require; empty for an answer.
+ */
+export function errorType({ outcome, status }: Pick<Forwarded, "outcome" | "status">): string {
+  if (outcome === "complete") return status < 400 ? "" : String(status);
+  return outcome === "upstream_error" ? String(status) : outcome;
 }

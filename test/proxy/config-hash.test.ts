@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { configHash } from "../../../shared/config/config-hash.js";
-import { loadConfig } from "../../../shared/config/load-config.js";
+import { configHash } from "../../proxy/digests.js";
+import { loadConfig } from "../../shared/config/load-config.js";
 
 const directory = mkdtempSync(join(tmpdir(), "sluice-hash-"));
 t.teardown(() => rmSync(directory, { recursive: true }));
