@@ -17,6 +17,8 @@ export interface RunOptions {
   readonly columns?: number | null;
   /** What happens while a command waits; it ends the command by a rejection. */
   readonly pause?: (ms: number) => Promise<void>;
+  /** Where the programs are. */
+  readonly programs?: string;
   /** What day it is. */
   readonly nowMs?: number;
 }
@@ -58,7 +60,7 @@ export function sessionForTests(options: RunOptions = {}): {
     env: options.env ?? {},
     cwd: options.cwd ?? "/",
     uid: 1000,
-    programs: "/nowhere",
+    programs: options.programs ?? "/nowhere",
     // A busy machine takes longer for many events than a daemon may.
     daemonDeadlineMs: 60_000,
     nowMs: () => options.nowMs ?? 0,

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import t from "tap";
 import { run } from "../command-session.js";
 
@@ -6,6 +7,14 @@ t.test("an incomplete installation is named", async (t) => {
   t.match(await run(["verify"]), { exitCode: 1, out: "", err: `error: ${text}` });
   const { exitCode, err } = await run(["verify", "--json"]);
   t.same([exitCode, JSON.parse(err)], [1, { error: { message: text } }]);
+});
+
+t.test("a checkout that has built only the programs is told to build the rest", async (t) => {
+  const directory = t.testdir({ "build.mjs": "", dist: { programs: {} } });
+  t.match(await run(["verify"], { programs: join(directory, "dist/programs") }), {
+    exitCode: 1,
+    err: /^error: this checkout has no compiled tests yet: type `npm run build`, then /,
+  });
 });
 
 t.test("minutes and seed are numbers", async (t) => {
