@@ -30,7 +30,7 @@ import type { HeldLimitFiles } from "./handlers/limit-files/held-limit-files.js"
 import type { JwtDenials } from "./keys/jwt-denials.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import type { SessionTable } from "./keys/session-table.js";
-import type { LastAnswers, LastRanking } from "./lists/fullest.js";
+import type { LastAnswers } from "./lists/fullest.js";
 import type { ObjectOwners } from "./objects/object-owners.js";
 import type { PeerState, Proxies } from "./peer.js";
 import type { RaiseNote } from "./raise-note.js";
@@ -115,10 +115,10 @@ export interface DaemonState {
   readonly backTests: BackTests;
   /** The last lists by use. */
   readonly rankings: {
-    readonly rules: LastRanking;
-    readonly budgets: LastRanking;
-    readonly childRules: LastRanking;
-    readonly childBudgets: LastRanking;
+    readonly rules: LastAnswers<readonly string[]>;
+    readonly budgets: LastAnswers<readonly string[]>;
+    readonly childRules: LastAnswers<readonly string[]>;
+    readonly childBudgets: LastAnswers<readonly string[]>;
     readonly tenants: LastAnswers<TenantList>;
   };
   readonly limitFiles: HeldLimitFiles;

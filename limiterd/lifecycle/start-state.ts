@@ -30,7 +30,7 @@ import { restoreRaises } from "../handlers/definitions/apply-raises.js";
 import { waitingTurn } from "../handlers/handle-message.js";
 import { HeldLimitFiles } from "../handlers/limit-files/held-limit-files.js";
 import { SessionTable } from "../keys/session-table.js";
-import { LastAnswers, LastRanking } from "../lists/fullest.js";
+import { LastAnswers } from "../lists/fullest.js";
 import { ObjectOwners } from "../objects/object-owners.js";
 import type { RaiseNote } from "../raise-note.js";
 import { BackTests } from "../rules/back-tests/back-tests.js";
@@ -245,10 +245,10 @@ export async function startState(
     denials: restored.denials,
     sessions: new SessionTable(),
     rankings: {
-      rules: new LastRanking(),
-      budgets: new LastRanking(),
-      childRules: new LastRanking(),
-      childBudgets: new LastRanking(),
+      rules: new LastAnswers(),
+      budgets: new LastAnswers(),
+      childRules: new LastAnswers(),
+      childBudgets: new LastAnswers(),
       tenants: new LastAnswers(),
     },
     backTests: new BackTests({ hashKey, providers }),

@@ -10,7 +10,7 @@ import { limiterMetrics } from "../../shared/metrics/limiter-metrics.js";
 import type { ReportedSeries } from "../../shared/metrics/metrics-answer.js";
 import { countersOf } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
-import { childNames, childRef, splitRef } from "./fullest.js";
+import { rank, splitRef, templatesOfBudgets, templatesOfRules } from "./fullest.js";
 import { usedRatio } from "./list-rules.js";
 import { money, peekedBook, usageRatio } from "./spend/budget-money.js";
 
@@ -18,18 +18,21 @@ export async function childSeries(state: DaemonState, nowMs: number): Promise<Re
   return [...(await ruleChildren(state, nowMs)), ...(await budgetChildren(state, nowMs))];
 }
 
+/** Only children are ranked. */
+const limits: ReadonlyMap<string, unknown> = new Map();
 const query = { after: null, limit: childSeriesMax, search: "", userPath: "/", chosen: {} };
 
 async function ruleChildren(state: DaemonState, nowMs: number): Promise<ReportedSeries[]> {
   const { book, rankings, settings, yieldToEventLoop } = state;
-  if (!settings.rateLimitsEnabled || book.unread !== null) return [];
+  if (!settings.rateLimitsEnabled) return [];
   const ratioOf = (ref: string): number | null => {
     const [id, name] = splitRef(ref);
     const child = book.rules.get(id)?.children.copy(name ?? "");
     return child === undefined ? null : usedRatio(countersOf(child), nowMs) || null;
   };
   const slices = { nowMs, yieldToEventLoop };
-  const refs = await rankings.childRules.of(query, childrenOfRules(state), ratioOf, slices);
+  const templates = templatesOfRules(book, ({ definition }) => definition.mode !== "shadow");
+  const refs = await rank(rankings.childRules, { query, limits, templates }, ratioOf, slices);
   return refs.flatMap((ref) => {
     const [id, name] = splitRef(ref);
     const rule = book.rules.get(id);
@@ -41,12 +44,6 @@ async function ruleChildren(state: DaemonState, nowMs: number): Promise<Reported
     const labels = [subject, template, periodLabel(definition.periodSeconds)];
     return [[limiterMetrics.childRuleUsed.name, labels, [ratio]]];
   });
-}
-
-function* childrenOfRules({ book }: DaemonState): Generator<string> {
-  for (const [id, { definition, children }] of book.rules)
-    if (definition.perChild && definition.mode !== "shadow")
-      for (const name of childNames(children)) yield childRef(id, name);
 }
 
 async function budgetChildren(state: DaemonState, nowMs: number): Promise<ReportedSeries[]> {
@@ -62,7 +59,8 @@ async function budgetChildren(state: DaemonState, nowMs: number): Promise<Report
     return account === undefined ? null : usageRatio(book, account, nowMs) || null;
   };
   const slices = { nowMs, yieldToEventLoop };
-  const refs = await rankings.childBudgets.of(query, childrenOfBudgets(state), ratioOf, slices);
+  const templates = templatesOfBudgets(budgets, () => true);
+  const refs = await rank(rankings.childBudgets, { query, limits, templates }, ratioOf, slices);
   return refs.flatMap((ref): ReportedSeries[] => {
     const account = accountOf(ref);
     if (account === undefined) return [];
@@ -75,10 +73,4 @@ async function budgetChildren(state: DaemonState, nowMs: number): Promise<Report
       [limiterMetrics.childBudgetUsed.name, labels, [ratio]],
     ];
   });
-}
-
-function* childrenOfBudgets({ budgets }: DaemonState): Generator<string> {
-  for (const [id, { own, unread, children }] of budgets.budgets)
-    if (own === null && unread === null)
-      for (const name of children.keys()) yield childRef(id, name);
 }

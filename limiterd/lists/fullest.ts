@@ -1,10 +1,14 @@
 /**
  * Finds the fullest of up to a million children of a template, or of 100,000 rules. It examines
- * them in slices and keeps only a few times as many as it lists.
+ * them in slices and keeps only a few times as many as it lists. `sluice top` and the dashboard ask
+ * each second, so an answer that took long is reused for a while, with the present counts.
  */
 import { childrenPerSweep } from "../../shared/bounds.js";
 import { Turns } from "../../shared/long-lists.js";
-import type { ChildCounters } from "../counters/counter.js";
+import type { Budget } from "../budgets/budget-account.js";
+import type { BudgetBook } from "../budgets/budget-book.js";
+import type { ChildCounters, Rule } from "../counters/counter.js";
+import type { RuleBook } from "../rules/rule-book.js";
 import type { ListQuery } from "./list-query.js";
 
 export interface Slices {
@@ -12,7 +16,7 @@ export interface Slices {
   yieldToEventLoop(): Promise<void>;
 }
 
-interface Ranked {
+interface Used {
   readonly name: string;
   readonly usedRatio: number;
 }
@@ -31,8 +35,8 @@ export async function fullest(
   { yieldToEventLoop }: Pick<Slices, "yieldToEventLoop">,
 ): Promise<readonly string[]> {
   // By name, because a walk may visit a child twice.
-  let found = new Map<string, Ranked>();
-  let last: Ranked | null = null;
+  let found = new Map<string, Used>();
+  let last: Used | null = null;
   const turns = new Turns(namesPerSlice);
   for (const name of names) {
     const ratio = usedRatio(name);
@@ -68,41 +72,72 @@ export function splitRef(ref: string): readonly [id: string, child: string | nul
   return at === -1 ? [ref, null] : [ref.slice(0, at), ref.slice(at + childSeparator.length)];
 }
 
-/** A walk over this many names is repeated once a second at most, a longer one more seldom. */
-const namesPerSecond = 50_000;
+/** A template of rules or budgets, whose children are examined. */
+interface Template {
+  readonly id: string;
+  readonly size: number;
+  names(): Iterable<string>;
+}
 
-/**
- * The last ranking of rules or budgets with their children. `sluice top` and the dashboard ask each
- * second; a ranking of a million children is reused for 20 s, with the present counts.
- */
-export class LastRanking {
-  #key = "";
-  #refs: readonly string[] = [];
-  #fromMs = 0;
-  #untilMs = 0;
-
-  /** As `fullest`. */
-  async of(
-    query: ListQuery,
-    refs: Iterable<string>,
-    usedRatio: (ref: string) => number | null,
-    slices: Slices,
-  ): Promise<readonly string[]> {
-    const { nowMs } = slices;
-    const key = JSON.stringify(query);
-    const isFresh = nowMs >= this.#fromMs && nowMs < this.#untilMs;
-    if (key === this.#key && isFresh) return this.#refs;
-    let walked = 0;
-    const ratio = (ref: string): number | null => {
-      walked++;
-      return usedRatio(ref);
-    };
-    this.#refs = await fullest(refs, query.limit, ratio, slices);
-    this.#key = key;
-    this.#fromMs = nowMs;
-    this.#untilMs = walked < namesPerSecond ? 0 : nowMs + (1000 * walked) / namesPerSecond;
-    return this.#refs;
+/** The templates of rules, as far as their children are in memory. */
+export function templatesOfRules(
+  { rules, unread }: Pick<RuleBook, "rules" | "unread">,
+  isExamined: (rule: Rule) => boolean,
+): readonly Template[] {
+  const templates: Template[] = [];
+  // A start is loading the children of all templates.
+  if (unread !== null) return templates;
+  for (const [id, rule] of rules) {
+    if (!rule.definition.perChild || !isExamined(rule)) continue;
+    const { children } = rule;
+    templates.push({ id, size: children.size, names: () => childNames(children) });
   }
+  return templates;
+}
+
+/** As `templatesOfRules`, of budgets. */
+export function templatesOfBudgets(
+  { budgets }: Pick<BudgetBook, "budgets">,
+  isExamined: (budget: Budget) => boolean,
+): readonly Template[] {
+  const templates: Template[] = [];
+  for (const [id, budget] of budgets) {
+    const { own, unread, children } = budget;
+    if (own === null && unread === null && isExamined(budget))
+      templates.push({ id, size: children.size, names: () => children.keys() });
+  }
+  return templates;
+}
+
+/** What is ranked for a query. */
+interface Ranked {
+  readonly query: ListQuery;
+  /** By id; empty if only children are ranked. */
+  readonly limits: ReadonlyMap<string, unknown>;
+  readonly templates: readonly Template[];
+}
+
+/** As `fullest`, of rules or budgets and their children: their names are references. */
+export function rank(
+  last: LastAnswers<readonly string[]>,
+  { query, limits, templates }: Ranked,
+  usedRatio: (ref: string) => number | null,
+  slices: Slices,
+): Promise<readonly string[]> {
+  let walked = limits.size;
+  for (const { size } of templates) walked += size;
+  return last.of({ key: JSON.stringify(query), walked, nowMs: slices.nowMs }, () =>
+    fullest(refsOf(limits, templates), query.limit, usedRatio, slices),
+  );
+}
+
+function* refsOf(
+  limits: ReadonlyMap<string, unknown>,
+  templates: readonly Template[],
+): Generator<string> {
+  yield* limits.keys();
+  for (const template of templates)
+    for (const name of template.names()) yield childRef(template.id, name);
 }
 
 interface Asked {
@@ -112,6 +147,8 @@ interface Asked {
   readonly nowMs: number;
 }
 
+/** A walk over this many names is repeated once a second at most, a longer one more seldom. */
+const namesPerSecond = 50_000;
 /** The tree of the dashboard asks once for each open level. */
 const answersMax = 16;
 
@@ -122,8 +159,8 @@ interface KeptAnswer<T> {
 }
 
 /**
- * The last answers to questions that walk over all children, reused as `LastRanking` does. Who asks
- * while an answer is being made gets that one.
+ * The last answers to questions that walk over all children: that of a million is reused for 20 s.
+ * Who asks while an answer is being made gets that one.
  */
 export class LastAnswers<T> {
   readonly #kept = new Map<string, KeptAnswer<T>>();
@@ -150,11 +187,11 @@ export class LastAnswers<T> {
   }
 }
 
-function compare(a: Ranked, b: Ranked): number {
+function compare(a: Used, b: Used): number {
   return b.usedRatio - a.usedRatio || (a.name < b.name ? -1 : 1);
 }
 
-function firstOf(found: ReadonlyMap<string, Ranked>, limit: number): Map<string, Ranked> {
+function firstOf(found: ReadonlyMap<string, Used>, limit: number): Map<string, Used> {
   const sorted = [...found.values()].sort(compare).slice(0, limit);
   return new Map(sorted.map((ranked) => [ranked.name, ranked]));
 }

@@ -28,7 +28,7 @@ import {
   roomAt,
 } from "../budgets/judge-budgets.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
-import { childRef, splitRef } from "./fullest.js";
+import { rank, splitRef, templatesOfBudgets } from "./fullest.js";
 import {
   declared,
   hasChosen,
@@ -105,12 +105,9 @@ export async function listFullestBudgets(
     return used === 0 && query.search === "" ? null : used;
   };
   const slices = { nowMs, yieldToEventLoop: state.yieldToEventLoop };
-  const refs = await state.rankings.budgets.of(
-    query,
-    budgetsAndChildren(budgets, query),
-    ratio,
-    slices,
-  );
+  const templates = templatesOfBudgets(state.budgets, (budget) => hasChosen(budget, query));
+  const ranked = { query, limits: budgets, templates };
+  const refs = await rank(state.rankings.budgets, ranked, ratio, slices);
   const listed = refs.flatMap((ref) => {
     const [id, name] = splitRef(ref);
     const budget = budgets.get(id);
@@ -129,17 +126,6 @@ export async function listFullestBudgets(
     server_time: formatMillis(nowMs),
     next: null,
   };
-}
-
-function* budgetsAndChildren(
-  budgets: ReadonlyMap<string, Budget>,
-  query: ListQuery,
-): Generator<string> {
-  for (const [id, budget] of budgets) {
-    yield id;
-    if (budget.own === null && budget.unread === null && hasChosen(budget, query))
-      for (const name of budget.children.keys()) yield childRef(id, name);
-  }
 }
 
 /** A child as an item: its template's definition with its own subject and spend. */

@@ -30,7 +30,7 @@ import { estimateRequests, rollWindow, secondsToCaps, slidingTokens } from "../c
 import type { DeclaredLimits } from "../declared-limits.js";
 import { isHard } from "../rules/hard-limits.js";
 import { countersOf, type RuleBook, type RuleCounters } from "../rules/rule-book.js";
-import { childNames, childRef, type LastRanking, type Slices, splitRef } from "./fullest.js";
+import { type LastAnswers, rank, type Slices, splitRef, templatesOfRules } from "./fullest.js";
 import {
   declared,
   hasChosen,
@@ -54,7 +54,7 @@ interface ListOptions {
 }
 
 interface RankingPorts extends Pick<Slices, "yieldToEventLoop"> {
-  readonly ranking: LastRanking;
+  readonly last: LastAnswers<readonly string[]>;
 }
 
 /** The filters of the list. */
@@ -83,7 +83,7 @@ export function listRules(book: RuleBook, options: ListOptions): RulePage {
 export async function listFullestRules(
   book: RuleBook,
   options: ListOptions,
-  { ranking, yieldToEventLoop }: RankingPorts,
+  { last, yieldToEventLoop }: RankingPorts,
 ): Promise<RulePage> {
   const { nowMs, query } = options;
   const ratio = (ref: string): number | null => {
@@ -96,8 +96,9 @@ export async function listFullestRules(
     const used = usedRatio(countersOf(child), nowMs);
     return used === 0 && query.search === "" ? null : used;
   };
-  const slices = { nowMs, yieldToEventLoop };
-  const refs = await ranking.of(query, rulesAndChildren(book, query), ratio, slices);
+  const templates = templatesOfRules(book, (rule) => hasChosen(rule, query));
+  const ranked = { query, limits: book.rules, templates };
+  const refs = await rank(last, ranked, ratio, { nowMs, yieldToEventLoop });
   return {
     rate_limits: refs.flatMap((ref) => {
       const [id, name] = splitRef(ref);
@@ -111,14 +112,6 @@ export async function listFullestRules(
     server_time: formatMillis(nowMs),
     next: null,
   };
-}
-
-function* rulesAndChildren(book: RuleBook, query: ListQuery): Generator<string> {
-  for (const [id, rule] of book.rules) {
-    yield id;
-    if (rule.definition.perChild && book.unread === null && hasChosen(rule, query))
-      for (const name of childNames(rule.children)) yield childRef(id, name);
-  }
 }
 
 /** A child as an item: its template's definition with its own subject and counts. */

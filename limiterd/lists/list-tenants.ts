@@ -1,28 +1,23 @@
 /**
  * Tenants for GET /admin/tenants (docs/reference/admin-api.md): the paths below another one, with
  * what their limits, budgets, keys and kept requests say of them, and their usage. Reading changes
- * nothing. It works in slices: a template may have a million children.
+ * nothing. It works in slices: a template may have a million children. Not here: which paths become
+ * rows (`tenant-rows.ts`).
  */
 import type { RequestItem } from "../../shared/api/request-item.js";
-import {
-  type TenantItem,
-  type TenantLimit,
-  type TenantList,
-  type TenantSort,
-  tenantSorts,
-} from "../../shared/api/tenant-item.js";
+import { type TenantList, tenantSorts } from "../../shared/api/tenant-item.js";
 import type { ReportHosts } from "../../shared/api/usage-report.js";
-import { usageDaysMax } from "../../shared/bounds.js";
-import { asQuery, bad, type Checked, good, isAbsent, isCount, show } from "../../shared/checked.js";
+import { asQuery, bad, type Checked, good, isAbsent, show } from "../../shared/checked.js";
 import { budgetPeriodLabel } from "../../shared/domain/budget.js";
 import { parseUserPath } from "../../shared/domain/limit-key.js";
-import { sumUsd } from "../../shared/domain/money.js";
 import { periodLabel } from "../../shared/domain/rule.js";
-import { childPath, isPathWithin } from "../../shared/domain/user-path.js";
+import { childPath } from "../../shared/domain/user-path.js";
 import { Turns } from "../../shared/long-lists.js";
-import { dayMs, dayOf, formatMillis, formatSeconds, parseDay } from "../../shared/time.js";
+import { formatMillis, parseDay } from "../../shared/time.js";
 import { accountForecast } from "../budgets/account-forecast.js";
 import type { Account } from "../budgets/budget-account.js";
+import type { BudgetBook } from "../budgets/budget-book.js";
+import type { BudgetMatching } from "../budgets/judge-budgets.js";
 import { countersOf, type RuleCounters } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
 import { summarizeUsage } from "../usage/reports/summarize-usage.js";
@@ -34,26 +29,20 @@ import { childNames } from "./fullest.js";
 import { parseLimit } from "./list-query.js";
 import { secondsToFirst, usedRatio } from "./list-rules.js";
 import { peekedBook, usageRatio } from "./spend/budget-money.js";
+import { type Found, type Row, type RowOptions, Rows, tenantItem } from "./tenant-rows.js";
 
-interface TenantQuery {
+interface TenantQuery extends RowOptions {
   readonly window: UsageWindow;
-  /** In lower case; empty: all. */
-  readonly search: string;
-  readonly sort: TenantSort;
-  /** Each path in a row of its own, instead of direct children with all below them. */
-  readonly isFlat: boolean;
-  readonly limit: number;
 }
 
-const defaultDays = 30;
 const searchCharsMax = 200;
 
-/** `{under?, search?, sort?, flat?, limit?, days?, start_date?, end_date?}`. */
-export function parseTenantQuery(body: unknown, nowMs: number): Checked<TenantQuery> {
-  const known = ["under", "search", "sort", "flat", "limit", "days", "start_date", "end_date"];
+/** `{start_date, end_date, under?, search?, sort?, flat?, limit?}`. */
+export function parseTenantQuery(body: unknown): Checked<TenantQuery> {
+  const known = ["under", "search", "sort", "flat", "limit", "start_date", "end_date"];
   const fields = asQuery(body, known);
   if (!fields.ok) return fields;
-  const { search, sort, flat, limit, days } = fields.value;
+  const { search, sort, flat, limit, start_date, end_date } = fields.value;
   const path = parseUserPath(fields.value["under"] ?? "/", "under");
   if (!path.ok) return path;
   if (!isAbsent(search) && (typeof search !== "string" || search.length > searchCharsMax))
@@ -65,18 +54,12 @@ export function parseTenantQuery(body: unknown, nowMs: number): Checked<TenantQu
     return bad(`flat must be true or false, not ${show(flat)}`, "flat");
   const size = parseLimit(limit);
   if (!size.ok) return size;
-  const given = isAbsent(days) ? defaultDays : Number(days);
-  if (!isCount(given, 1)) return bad(`days must be an integer from 1, not ${show(days)}`, "days");
-  const end = fields.value["end_date"] ?? dayOf(nowMs);
-  const endDayMs = parseDay(String(end)) ?? nowMs;
-  const start =
-    fields.value["start_date"] ??
-    dayOf(Math.max(0, endDayMs - (Math.min(given, usageDaysMax) - 1) * dayMs));
-  const window = parseUsageWindow({ user_path: path.value, start_date: start, end_date: end });
+  const window = parseUsageWindow({ user_path: path.value, start_date, end_date });
   if (!window.ok) return window;
   const text = isAbsent(search) ? "" : search.toLowerCase();
   return good({
     window: window.value,
+    under: path.value,
     search: text,
     sort: chosen,
     isFlat: text !== "" || String(flat) === "true",
@@ -84,27 +67,6 @@ export function parseTenantQuery(body: unknown, nowMs: number): Checked<TenantQu
   });
 }
 
-/** What is known of a row before its usage is read. */
-interface Row {
-  readonly path: string;
-  hasChildren: boolean;
-  nearest: Found | null;
-  runsOut: Found | null;
-  keys: number;
-  /** Of all refusals and of the kept details; the greater one counts. */
-  refused: number;
-  refusedInDetail: number;
-  failures: number;
-  lastError: TenantItem["last_error"];
-  spend: number;
-}
-
-interface Found extends Omit<TenantLimit, "exhausts_at"> {
-  readonly exhaustsAtMs: number | null;
-}
-
-/** Rows that are held at a time: sorting them takes a few milliseconds. */
-const rowsMax = 4_000;
 /** Few, because a path's ratio and forecast take more than comparing a name. */
 const pathsPerTurn = 200;
 /** Names with usage that are looked up one by one, each by a query of the store. */
@@ -138,11 +100,10 @@ async function listTenants(
   const rows = new Rows(query);
   if (sort === "spend") await addSpenders(state, rows, query, nowMs);
   else if (!query.isFlat) await addUsedNames(state, rows, window);
-  await addFacts(state, rows, nowMs);
+  await addFacts(state, rows, query, nowMs);
   if (rows.wasFull) {
-    // A row that was dropped and found again lacks what was found before.
     rows.keepFirst(limit + 1);
-    await addFacts(state, rows, nowMs);
+    await addFacts(state, rows, query, nowMs);
   }
   const listed = rows.first(limit);
   const { sums, hosts } = await usageOfRows(state, listed, window);
@@ -160,135 +121,16 @@ async function listTenants(
   };
 }
 
-async function addFacts(state: DaemonState, rows: Rows, nowMs: number): Promise<void> {
+async function addFacts(
+  state: DaemonState,
+  rows: Rows,
+  { window }: TenantQuery,
+  nowMs: number,
+): Promise<void> {
   await addKeys(state, rows, nowMs);
-  await addRequests(state, rows, nowMs);
+  await addRequests(state, rows, parseDay(window.fromDay)!, nowMs);
   await addLimits(state, rows, nowMs);
 }
-
-class Rows {
-  readonly #query: TenantQuery;
-  readonly #rows = new Map<string, Row>();
-  #closed = false;
-  /** The last one that was kept. */
-  #last: Row | null = null;
-  wasFull = false;
-
-  constructor(query: TenantQuery) {
-    this.#query = query;
-  }
-
-  get size(): number {
-    return this.#rows.size;
-  }
-
-  get isOpen(): boolean {
-    return !this.#closed;
-  }
-
-  /** The first of the asked days. */
-  get fromMs(): number {
-    return parseDay(this.#query.window.fromDay)!;
-  }
-
-  /** Whether paths below this one may be rows. */
-  reaches(path: string): boolean {
-    return isPathWithin(path, this.#query.window.userPath);
-  }
-
-  /** Whether a limit of a path without a row may bring it among the first. */
-  wants(found: Found): boolean {
-    if (this.#closed) return false;
-    if (!this.wasFull || this.#last === null) return true;
-    const { sort } = this.#query;
-    if (sort === "path") return true;
-    if (sort === "used") return found.used_ratio >= (this.#last.nearest?.used_ratio ?? 0);
-    return (
-      sort === "runs_out" && found.exhaustsAtMs !== null && found.exhaustsAtMs <= endMs(this.#last)
-    );
-  }
-
-  /** The known row that a path belongs to. */
-  known(path: string): Row | null {
-    const own = this.#rowPathOf(path);
-    return own === null ? null : (this.#rows.get(own) ?? null);
-  }
-
-  /** The row that a path belongs to; null if it isn't below the asked one, or isn't searched. */
-  of(path: string): Row | null {
-    const own = this.#rowPathOf(path);
-    if (own === null) return null;
-    const row = this.#rows.get(own) ?? this.#added(own);
-    if (row !== null && own !== path) row.hasChildren = true;
-    return row;
-  }
-
-  #rowPathOf(path: string): string | null {
-    const { window, isFlat, search } = this.#query;
-    const at = window.userPath === "/" ? 1 : window.userPath.length + 1;
-    if (path.length < at + 1 || !isPathWithin(path, window.userPath)) return null;
-    const end = isFlat ? -1 : path.indexOf("/", at);
-    const own = end === -1 ? path : path.slice(0, end);
-    return search === "" || own.toLowerCase().includes(search) ? own : null;
-  }
-
-  #added(path: string): Row | null {
-    if (this.#closed) return null;
-    if (this.#rows.size >= rowsMax) {
-      this.wasFull = true;
-      this.#cut(this.#query.limit + 1);
-    }
-    const row: Row = { path, hasChildren: false, spend: 0, ...noFacts };
-    this.#rows.set(path, row);
-    return row;
-  }
-
-  first(count: number): readonly Row[] {
-    const compare = comparisons[this.#query.sort];
-    return [...this.#rows.values()]
-      .sort((a, b) => compare(a, b) || (a.path < b.path ? -1 : 1))
-      .slice(0, count);
-  }
-
-  /** Keeps the first ones without what is known of them. From now on no row is added. */
-  keepFirst(count: number): void {
-    this.#cut(count);
-    this.#closed = true;
-    for (const row of this.#rows.values()) Object.assign(row, noFacts);
-  }
-
-  #cut(count: number): void {
-    const kept = this.first(count);
-    this.#last = kept.at(-1) ?? null;
-    this.#rows.clear();
-    for (const row of kept) this.#rows.set(row.path, row);
-  }
-}
-
-const noFacts = {
-  nearest: null,
-  runsOut: null,
-  keys: 0,
-  refused: 0,
-  refusedInDetail: 0,
-  failures: 0,
-  lastError: null,
-};
-
-const byRatio = (a: Row, b: Row): number =>
-  (b.nearest?.used_ratio ?? -1) - (a.nearest?.used_ratio ?? -1);
-const endMs = (row: Row): number => row.runsOut?.exhaustsAtMs ?? Number.MAX_SAFE_INTEGER;
-const refusalsOf = (row: Row): number => Math.max(row.refused, row.refusedInDetail);
-const errorAt = (row: Row): string => row.lastError?.at ?? "";
-
-const comparisons: Readonly<Record<TenantSort, (a: Row, b: Row) => number>> = {
-  used: (a, b) => byRatio(a, b) || b.keys - a.keys,
-  runs_out: (a, b) => endMs(a) - endMs(b) || byRatio(a, b),
-  spend: (a, b) => b.spend - a.spend || byRatio(a, b),
-  refusals: (a, b) => refusalsOf(b) - refusalsOf(a) || byRatio(a, b),
-  errors: (a, b) => (errorAt(a) === errorAt(b) ? byRatio(a, b) : errorAt(a) < errorAt(b) ? 1 : -1),
-  path: () => 0,
-};
 
 async function addKeys(state: DaemonState, rows: Rows, nowMs: number): Promise<void> {
   const turns = new Turns(pathsPerTurn);
@@ -302,8 +144,12 @@ async function addKeys(state: DaemonState, rows: Rows, nowMs: number): Promise<v
   }
 }
 
-async function addRequests(state: DaemonState, rows: Rows, nowMs: number): Promise<void> {
-  const { fromMs } = rows;
+async function addRequests(
+  state: DaemonState,
+  rows: Rows,
+  fromMs: number,
+  nowMs: number,
+): Promise<void> {
   const turns = new Turns(pathsPerTurn);
   for (const [, { userPath, atMs }] of state.refusals.newestFirst(null)) {
     if (turns.isOver()) await state.yieldToEventLoop();
@@ -337,57 +183,59 @@ function isTrouble(kind: RequestItem["kind"]): boolean {
 
 /** What the rules and budgets of user paths say. */
 async function addLimits(state: DaemonState, rows: Rows, nowMs: number): Promise<void> {
+  const { settings, budgets, yieldToEventLoop } = state;
   const turns = new Turns(pathsPerTurn);
-  if (state.settings.rateLimitsEnabled)
-    for (const { path, counters, period, seconds } of limitsOf(state, rows)) {
-      if (rows.isOpen || rows.known(path) !== null) {
-        const ratio = usedRatio(counters, nowMs);
-        const inSeconds =
-          seconds < forecastSecondsMin || ratio === 0
-            ? null
-            : ratio >= 1
-              ? 0
-              : secondsToFirst([counters.counter, ...counters.parts], nowMs);
-        note(rows, {
-          kind: "limit",
-          subject: path,
-          period_label: period,
-          used_ratio: ratio,
-          exhaustsAtMs: inSeconds === null ? null : nowMs + inSeconds * 1000,
-        });
-      }
-      if (turns.isOver()) await state.yieldToEventLoop();
+  if (settings.rateLimitsEnabled)
+    for (const counted of limitsOf(state, rows)) {
+      if (rows.wants(counted.path)) rows.note(foundOnLimit(counted, nowMs));
+      if (turns.isOver()) await yieldToEventLoop();
     }
-  if (!state.settings.budgetsEnabled) return;
-  const book = peekedBook(state.budgets);
+  if (!settings.budgetsEnabled) return;
+  const peeked = peekedBook(budgets);
   for (const account of accountsOf(state, rows)) {
-    if (rows.isOpen || rows.known(account.subject) !== null) {
-      const { periodSeconds, rolling } = account.budget.definition;
-      const ratio = usageRatio(book, account, nowMs);
-      note(rows, {
-        kind: "budget",
-        subject: account.subject,
-        period_label: budgetPeriodLabel(periodSeconds, rolling),
-        used_ratio: ratio,
-        exhaustsAtMs:
-          ratio === 0
-            ? null
-            : ratio >= 1
-              ? nowMs
-              : (accountForecast(state.budgets, account, nowMs)?.exhaustsAtMs ?? null),
-      });
-    }
-    if (turns.isOver()) await state.yieldToEventLoop();
+    if (rows.wants(account.subject)) rows.note(foundOnBudget(budgets, peeked, account, nowMs));
+    if (turns.isOver()) await yieldToEventLoop();
   }
 }
 
-function note(rows: Rows, found: Found): void {
-  const row = rows.wants(found) ? rows.of(found.subject) : rows.known(found.subject);
-  if (row === null) return;
-  if (row.path !== found.subject) row.hasChildren = true;
-  if (row.nearest === null || found.used_ratio > row.nearest.used_ratio) row.nearest = found;
-  const atMs = found.exhaustsAtMs;
-  if (atMs !== null && atMs < endMs(row)) row.runsOut = found;
+function foundOnLimit({ path, counters, period, seconds }: CountedPath, nowMs: number): Found {
+  const ratio = usedRatio(counters, nowMs);
+  const inSeconds =
+    seconds < forecastSecondsMin || ratio === 0
+      ? null
+      : ratio >= 1
+        ? 0
+        : secondsToFirst([counters.counter, ...counters.parts], nowMs);
+  return {
+    kind: "limit",
+    subject: path,
+    period_label: period,
+    used_ratio: ratio,
+    exhaustsAtMs: inSeconds === null ? null : nowMs + inSeconds * 1000,
+  };
+}
+
+/** `peeked`: the book for comparing all accounts. */
+function foundOnBudget(
+  book: BudgetBook,
+  peeked: BudgetMatching,
+  account: Account,
+  nowMs: number,
+): Found {
+  const { periodSeconds, rolling } = account.budget.definition;
+  const ratio = usageRatio(peeked, account, nowMs);
+  return {
+    kind: "budget",
+    subject: account.subject,
+    period_label: budgetPeriodLabel(periodSeconds, rolling),
+    used_ratio: ratio,
+    exhaustsAtMs:
+      ratio === 0
+        ? null
+        : ratio >= 1
+          ? nowMs
+          : (accountForecast(book, account, nowMs)?.exhaustsAtMs ?? null),
+  };
 }
 
 interface CountedPath {
@@ -540,31 +388,4 @@ async function ownSums(
     if (key !== undefined) row.hasChildren = true;
   }
   return sums;
-}
-
-function tenantItem(row: Row, sum: Rollup | null): Omit<TenantItem, "has_children"> {
-  return {
-    user_path: row.path,
-    nearest: shown(row.nearest),
-    runs_out: shown(row.runsOut),
-    keys: row.keys,
-    refusals: refusalsOf(row),
-    failures: row.failures,
-    last_error: row.lastError,
-    usage:
-      sum === null
-        ? null
-        : {
-            requests: sum.requests,
-            total_tokens: sum.inputTokens + sum.outputTokens,
-            total_cost: sumUsd(sum.totalCost),
-            unpriced_requests: sum.unpricedRequests,
-          },
-  };
-}
-
-function shown(found: Found | null): TenantLimit | null {
-  if (found === null) return null;
-  const { exhaustsAtMs, ...limit } = found;
-  return { ...limit, exhausts_at: exhaustsAtMs === null ? null : formatSeconds(exhaustsAtMs) };
 }

@@ -26,7 +26,7 @@ import { restore } from "../../limiterd/lifecycle/restore.js";
 import { flushUsage, snapshot } from "../../limiterd/lifecycle/snapshot.js";
 import { placeDeclared } from "../../limiterd/lifecycle/start-state.js";
 import { removeStaleWindows } from "../../limiterd/lifecycle/sweep.js";
-import { LastAnswers, LastRanking } from "../../limiterd/lists/fullest.js";
+import { LastAnswers } from "../../limiterd/lists/fullest.js";
 import { ObjectOwners } from "../../limiterd/objects/object-owners.js";
 import type { PeerState } from "../../limiterd/peer.js";
 import type { RaiseNote } from "../../limiterd/raise-note.js";
@@ -253,10 +253,10 @@ export function startDaemon(
     sessions: new SessionTable(),
     limitFiles: new HeldLimitFiles(),
     rankings: {
-      rules: new LastRanking(),
-      budgets: new LastRanking(),
-      childRules: new LastRanking(),
-      childBudgets: new LastRanking(),
+      rules: new LastAnswers(),
+      budgets: new LastAnswers(),
+      childRules: new LastAnswers(),
+      childBudgets: new LastAnswers(),
       tenants: new LastAnswers(),
     },
     backTests: new BackTests({ hashKey: [1, 2], providers: namingsOf(providers) }),

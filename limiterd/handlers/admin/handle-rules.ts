@@ -112,7 +112,7 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
   const { book, settings, yieldToEventLoop, shares } = state;
   const { inertReason, configFile } = settings;
   const options = { nowMs, inertReason, configFile, declared: state.declared.rules, query };
-  const ranked = { ranking: state.rankings.rules, yieldToEventLoop };
+  const ranked = { last: state.rankings.rules, yieldToEventLoop };
   const make = (): Promise<RulePage> | RulePage =>
     isByUse(query) ? listFullestRules(book, options, ranked) : listRules(book, options);
   // Right after a start, rules are still loaded in slices: loading all of them now would delay

@@ -85,7 +85,7 @@ export function observe(
     case "sessions":
       return ask(context, "requests.sessions", listParameters(query));
     case "tenants":
-      return ask(context, "tenants.list", listParameters(query));
+      return ask(context, "tenants.list", tenantsOf(query, context.gateway.nowMs()));
     case "traffic":
       return ask(context, "traffic.summary", listParameters(query));
   }
@@ -136,6 +136,16 @@ async function summarize(context: RequestContext<"limiter" | "nowMs">): Promise<
   record.end(200, "answered");
   const name = `sluice-usage-${usage.start_date}-${usage.end_date}`;
   exchange.reply(200, fileHeaders(exchange, "csv", name), summaryCsv(groups), "utf8");
+}
+
+/** The parameters of a list with a window of days, which is that of GET /v1/usage. */
+function tenantsOf(query: string, nowMs: number): Checked<unknown> {
+  const parameters = listParameters(query);
+  if (!parameters.ok) return parameters;
+  const window = parseUsageQuery(query, nowMs);
+  if (!window.ok) return window;
+  const { days: _, ...others } = parameters.value;
+  return good({ ...others, start_date: window.startDate, end_date: window.endDate });
 }
 
 const summaryParameters = ["user_path", "by", "days", "start_date", "end_date", "format"];

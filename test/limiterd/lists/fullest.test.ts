@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { fullest, LastAnswers, LastRanking } from "../../../limiterd/lists/fullest.js";
+import { fullest, LastAnswers, rank } from "../../../limiterd/lists/fullest.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { budget, client, noon, spend, usd } from "../budgets/budget-fixture.js";
 import { ask, askFor, pathRule, refusal, startDaemon } from "../in-memory-daemon.js";
@@ -193,22 +193,22 @@ t.test("a long ranking is reused for a while, a short one isn't", async (t) => {
     Array.from({ length: count }, (_, i) => `n${i}`);
   let first = "n1";
   const ratio = (name: string): number => (name === first ? 1 : 0);
-  const top = async (ranking: LastRanking, count: number, nowMs: number, search = "") => {
-    const slices = { nowMs, yieldToEventLoop };
-    return (await ranking.of({ ...query, search }, names(count), ratio, slices))[0];
+  const last = new LastAnswers<readonly string[]>();
+  const top = async (count: number, nowMs: number, search = "") => {
+    const limits = new Map(names(count).map((name) => [name, null]));
+    const ranked = { query: { ...query, search }, limits, templates: [] };
+    return (await rank(last, ranked, ratio, { nowMs, yieldToEventLoop }))[0];
   };
-  const [short, long] = [new LastRanking(), new LastRanking()];
-  for (const ranking of [short, long])
-    t.equal(await top(ranking, ranking === long ? 100_000 : 10, 0), "n1");
+  for (const count of [10, 100_000]) t.equal(await top(count, 0), "n1");
   first = "n2";
-  t.equal(await top(short, 10, 0), "n2");
-  t.equal(await top(long, 100_000, 1999), "n1");
-  t.equal(await top(long, 100_000, 1999, "n"), "n2", "another query");
-  t.equal(await top(long, 100_000, 1999), "n2");
+  t.equal(await top(10, 0), "n2");
+  t.equal(await top(100_000, 1999), "n1");
+  t.equal(await top(100_000, 1999, "n"), "n2", "another query");
+  t.equal(await top(100_000, 1999), "n1", "which evicts nothing");
   first = "n3";
-  t.equal(await top(long, 100_000, 1000), "n3", "the clock went back");
+  t.equal(await top(100_000, 1000), "n3", "the clock went back");
   first = "n4";
-  t.equal(await top(long, 100_000, 3000), "n4");
+  t.equal(await top(100_000, 3000), "n4");
 });
 
 t.test(

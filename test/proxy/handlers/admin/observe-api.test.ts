@@ -96,3 +96,18 @@ t.test("a summary takes a path, a grouping and the days of GET /v1/usage", async
     t.match([status, body, asked], exactly([400, { param, message }, { length: 0 }]), query);
   }
 });
+
+t.test("tenants have the days of GET /v1/usage: a date takes precedence over days", async (t) => {
+  for (const [query, startDate, endDate] of [
+    ["days=2", "1969-12-31", "1970-01-01"],
+    ["days=2&end_date=2026-02-28", "2026-01-30", "2026-02-28"],
+    ["days=2&start_date=1969-12-01", "1969-12-01", "1970-01-01"],
+  ] as const)
+    t.same((await get("tenants", `under=/team&limit=5&${query}`)).asked, [
+      ["tenants.list", { under: "/team", limit: 5, start_date: startDate, end_date: endDate }],
+    ]);
+  t.match(
+    await get("tenants", "days=x"),
+    exactly({ status: 400, body: { param: "days" }, asked: { length: 0 } }),
+  );
+});

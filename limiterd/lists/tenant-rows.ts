@@ -1,0 +1,215 @@
+/**
+ * The rows of a list of tenants while they are found: which row a path belongs to, and which rows
+ * are kept of more than fit in memory, because a template may have a million children. Pure. Not
+ * here: where the facts of a row come from (`list-tenants.ts`).
+ */
+import type { TenantItem, TenantLimit, TenantSort } from "../../shared/api/tenant-item.js";
+import { sumUsd } from "../../shared/domain/money.js";
+import { isPathWithin } from "../../shared/domain/user-path.js";
+import { formatSeconds } from "../../shared/time.js";
+import type { Rollup } from "../usage/rollup.js";
+
+/** Which paths have rows, and in which order. */
+export interface RowOptions {
+  /** The rows are below this path. */
+  readonly under: string;
+  /** Each path has a row of its own; otherwise a row is a direct child with all below it. */
+  readonly isFlat: boolean;
+  /** In lower case; empty: all. */
+  readonly search: string;
+  readonly sort: TenantSort;
+  readonly limit: number;
+}
+
+/** What is known of a row before its usage is read. */
+export interface Row {
+  readonly path: string;
+  hasChildren: boolean;
+  spend: number;
+  /** The limit or budget with the highest used ratio. */
+  nearest: Found | null;
+  /** The one that is used up first. */
+  runsOut: Found | null;
+  keys: number;
+  /** Of all refusals and of the kept details; the greater one counts. */
+  refused: number;
+  refusedInDetail: number;
+  failures: number;
+  lastError: TenantItem["last_error"];
+}
+
+const noFacts = {
+  nearest: null,
+  runsOut: null,
+  keys: 0,
+  refused: 0,
+  refusedInDetail: 0,
+  failures: 0,
+  lastError: null,
+};
+
+/** What a limit or a budget says of the path that it is on. */
+export interface Found extends Omit<TenantLimit, "exhausts_at"> {
+  readonly exhaustsAtMs: number | null;
+}
+
+/** Rows that are held at a time: sorting them takes a few milliseconds. */
+const rowsMax = 4_000;
+
+export class Rows {
+  readonly #options: RowOptions;
+  readonly #rows = new Map<string, Row>();
+  #wasFull = false;
+  #isClosed = false;
+  /** The last row that was kept when the rows didn't fit. */
+  #last: Row | null = null;
+
+  constructor(options: RowOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  /** Whether rows were dropped. One that was dropped and found again lacks earlier facts. */
+  get wasFull(): boolean {
+    return this.#wasFull;
+  }
+
+  /** Whether paths below this one may be rows. */
+  reaches(path: string): boolean {
+    return isPathWithin(path, this.#options.under);
+  }
+
+  /** Whether facts of a path are wanted: it has a row, or may get one. */
+  wants(path: string): boolean {
+    return !this.#isClosed || this.#known(path) !== null;
+  }
+
+  /**
+   * The row that a path belongs to, made if needed. Null if the path isn't below the asked one or
+   * isn't searched, or if no more rows are made.
+   */
+  of(path: string): Row | null {
+    const own = this.#rowPathOf(path);
+    if (own === null) return null;
+    const row = this.#rows.get(own) ?? this.#added(own);
+    if (row !== null && own !== path) row.hasChildren = true;
+    return row;
+  }
+
+  /** Notes a limit or budget. A path gets a row for it only if that may be among the first. */
+  note(found: Found): void {
+    const { subject, used_ratio: ratio, exhaustsAtMs } = found;
+    const row = this.#mayBeFirst(found) ? this.of(subject) : this.#known(subject);
+    if (row === null) return;
+    if (row.path !== subject) row.hasChildren = true;
+    if (row.nearest === null || ratio > row.nearest.used_ratio) row.nearest = found;
+    if (exhaustsAtMs !== null && exhaustsAtMs < endMs(row)) row.runsOut = found;
+  }
+
+  first(count: number): readonly Row[] {
+    const compare = comparisons[this.#options.sort];
+    return [...this.#rows.values()]
+      .sort((a, b) => compare(a, b) || (a.path < b.path ? -1 : 1))
+      .slice(0, count);
+  }
+
+  /** Keeps the first rows without their facts, which are to be found again. No row is added now. */
+  keepFirst(count: number): void {
+    this.#cut(count);
+    this.#isClosed = true;
+    for (const row of this.#rows.values()) Object.assign(row, noFacts);
+  }
+
+  #mayBeFirst({ used_ratio: ratio, exhaustsAtMs }: Found): boolean {
+    if (this.#isClosed) return false;
+    if (!this.#wasFull || this.#last === null) return true;
+    switch (this.#options.sort) {
+      case "path":
+        return true;
+      case "used":
+        return ratio >= (this.#last.nearest?.used_ratio ?? 0);
+      case "runs_out":
+        return exhaustsAtMs !== null && exhaustsAtMs <= endMs(this.#last);
+      default:
+        return false;
+    }
+  }
+
+  #known(path: string): Row | null {
+    const own = this.#rowPathOf(path);
+    return own === null ? null : (this.#rows.get(own) ?? null);
+  }
+
+  #rowPathOf(path: string): string | null {
+    const { under, isFlat, search } = this.#options;
+    const at = under === "/" ? 1 : under.length + 1;
+    if (path.length < at + 1 || !isPathWithin(path, under)) return null;
+    const end = isFlat ? -1 : path.indexOf("/", at);
+    const own = end === -1 ? path : path.slice(0, end);
+    return search === "" || own.toLowerCase().includes(search) ? own : null;
+  }
+
+  #added(path: string): Row | null {
+    if (this.#isClosed) return null;
+    if (this.#rows.size >= rowsMax) {
+      this.#wasFull = true;
+      this.#cut(this.#options.limit + 1);
+    }
+    const row: Row = { path, hasChildren: false, spend: 0, ...noFacts };
+    this.#rows.set(path, row);
+    return row;
+  }
+
+  #cut(count: number): void {
+    const kept = this.first(count);
+    this.#last = kept.at(-1) ?? null;
+    this.#rows.clear();
+    for (const row of kept) this.#rows.set(row.path, row);
+  }
+}
+
+const byRatio = (a: Row, b: Row): number =>
+  (b.nearest?.used_ratio ?? -1) - (a.nearest?.used_ratio ?? -1);
+const endMs = (row: Row): number => row.runsOut?.exhaustsAtMs ?? Number.MAX_SAFE_INTEGER;
+const refusalsOf = (row: Row): number => Math.max(row.refused, row.refusedInDetail);
+const errorAt = (row: Row): string => row.lastError?.at ?? "";
+
+const comparisons: Readonly<Record<TenantSort, (a: Row, b: Row) => number>> = {
+  used: (a, b) => byRatio(a, b) || b.keys - a.keys,
+  runs_out: (a, b) => endMs(a) - endMs(b) || byRatio(a, b),
+  spend: (a, b) => b.spend - a.spend || byRatio(a, b),
+  refusals: (a, b) => refusalsOf(b) - refusalsOf(a) || byRatio(a, b),
+  errors: (a, b) => (errorAt(a) === errorAt(b) ? byRatio(a, b) : errorAt(a) < errorAt(b) ? 1 : -1),
+  path: () => 0,
+};
+
+/** A row as the API shows it. `sum`: its usage; null if usage isn't tracked. */
+export function tenantItem(row: Row, sum: Rollup | null): Omit<TenantItem, "has_children"> {
+  return {
+    user_path: row.path,
+    nearest: shown(row.nearest),
+    runs_out: shown(row.runsOut),
+    keys: row.keys,
+    refusals: refusalsOf(row),
+    failures: row.failures,
+    last_error: row.lastError,
+    usage:
+      sum === null
+        ? null
+        : {
+            requests: sum.requests,
+            total_tokens: sum.inputTokens + sum.outputTokens,
+            total_cost: sumUsd(sum.totalCost),
+            unpriced_requests: sum.unpricedRequests,
+          },
+  };
+}
+
+function shown(found: Found | null): TenantLimit | null {
+  if (found === null) return null;
+  const { exhaustsAtMs, ...limit } = found;
+  return { ...limit, exhausts_at: exhaustsAtMs === null ? null : formatSeconds(exhaustsAtMs) };
+}
