@@ -30,6 +30,7 @@ import {
   type Account,
   amountAt,
   amountUsdAt,
+  type BudgetClaims,
   type CountedPart,
   type KnownSpend,
 } from "./budget-account.js";
@@ -167,10 +168,23 @@ function refusesUntil(
   const cap = picoOf(amountOf(book, account, nowMs));
   const need = needOf(weights, cap, demand, held);
   const left = leftOf(book, account, nowMs);
-  const claimed = left - claimedByOthers(book, account, nowMs);
-  if (claimed - held >= need)
-    return demand !== undefined && awaitsClaim(book, account, demand, nowMs) ? nowMs + 1000 : null;
+  const hard = hardAccount(book, account, nowMs);
+  if (left - claimedByOthers(hard) - held >= need)
+    return demand !== undefined && awaitsClaim(book, hard, demand, nowMs) ? nowMs + 1000 : null;
   return left >= need ? nowMs + 1000 : roomAt(book, account, nowMs);
+}
+
+/** An account of a hard budget, and the claims of hosts to the part of it that counts now. */
+interface HardAccount {
+  readonly account: Account;
+  /** Null if no other host counts. */
+  readonly shared: { readonly claims: BudgetClaims; readonly part: CountedPart } | null;
+}
+
+function hardAccount(book: BudgetMatching, account: Account, nowMs: number): HardAccount {
+  const claims = book.others?.claims ?? null;
+  const shared = claims === null ? null : { claims, part: countedPart(book, account, nowMs) };
+  return { account, shared };
 }
 
 /**
@@ -179,17 +193,19 @@ function refusesUntil(
  */
 function awaitsClaim(
   book: BudgetMatching,
-  account: Account,
+  hard: HardAccount,
   demand: Demand,
   nowMs: number,
 ): boolean {
-  if (book.others?.claims == null) return false;
-  const [limit] = hardBudgets(book, [account], { demand, uses: undefined }, nowMs);
-  if (limit === undefined) return false;
-  renewClaim(book, account, nowMs);
+  const { account, shared } = hard;
+  if (shared === null) return false;
+  const limit = hardLimit(book, hard, demand, nowMs);
+  if (limit === null) return false;
+  const { claims, part } = shared;
+  claims.renew(account, part);
   const needs = claimNeeds(limit, demand);
-  const lacks = lacksClaim(book, account, needs, nowMs);
-  if (lacks) wantClaim(book, account, needs.want);
+  const lacks = claims.lacks(account, part, needs);
+  if (lacks) claims.want(account, needs.want);
   return lacks;
 }
 
@@ -200,7 +216,8 @@ export function lacksClaim(
   needs: ClaimNeeds,
   nowMs: number,
 ): boolean {
-  return book.others?.claims?.lacks(account, countedPart(book, account, nowMs), needs) ?? false;
+  const { shared } = hardAccount(book, account, nowMs);
+  return shared?.claims.lacks(account, shared.part, needs) ?? false;
 }
 
 /** As `BudgetClaims.want`. */
@@ -210,12 +227,12 @@ export function wantClaim({ others }: BudgetMatching, account: Account, amount: 
 
 /** As `BudgetClaims.renew`. */
 export function renewClaim(book: BudgetMatching, account: Account, nowMs: number): void {
-  book.others?.claims?.renew(account, countedPart(book, account, nowMs));
+  const { shared } = hardAccount(book, account, nowMs);
+  shared?.claims.renew(account, shared.part);
 }
 
-function claimedByOthers(book: BudgetMatching, account: Account, nowMs: number): number {
-  const claims = book.others?.claims ?? null;
-  return claims === null ? 0 : claims.ofOthers(account, countedPart(book, account, nowMs));
+function claimedByOthers({ account, shared }: HardAccount): number {
+  return shared === null ? 0 : shared.claims.ofOthers(account, shared.part);
 }
 
 function countedPart(book: BudgetMatching, account: Account, nowMs: number): CountedPart {
@@ -249,7 +266,7 @@ function leftOf(book: BudgetMatching, account: Account, nowMs: number): number {
 
 /** What the running period has left beside the spend and the claims of all hosts. */
 export function leftBesideClaims(book: BudgetMatching, account: Account, nowMs: number): number {
-  return leftOf(book, account, nowMs) - claimedByOthers(book, account, nowMs);
+  return leftOf(book, account, nowMs) - claimedByOthers(hardAccount(book, account, nowMs));
 }
 
 /** The hard caps among these accounts. */
@@ -260,16 +277,27 @@ export function hardBudgets(
   nowMs: number,
 ): HardLimit[] {
   return accounts.flatMap((account) => {
-    const { budget, child } = account;
-    if (budget.definition.hold === undefined || isLenient(budget.definition, uses)) return [];
-    const weights = weightsOfCost(demand.rates);
-    if (weights.prompt === 0 && weights.output === 0) return [];
-    const cap = picoOf(amountOf(book, account, nowMs));
-    const claims = book.others?.claims ?? null;
-    const left = leftBesideClaims(book, account, nowMs);
-    const claimed = claims?.leftOf(account, countedPart(book, account, nowMs)) ?? left;
-    return { held: heldOf(budget), child, weights, cap, left, claimed, of: account };
+    const { definition } = account.budget;
+    if (definition.hold === undefined || isLenient(definition, uses)) return [];
+    return hardLimit(book, hardAccount(book, account, nowMs), demand, nowMs) ?? [];
   });
+}
+
+/** Null if the request's model has no price. */
+function hardLimit(
+  book: BudgetMatching,
+  hard: HardAccount,
+  { rates }: Demand,
+  nowMs: number,
+): HardLimit | null {
+  const { account, shared } = hard;
+  const { budget, child } = account;
+  const weights = weightsOfCost(rates);
+  if (weights.prompt === 0 && weights.output === 0) return null;
+  const cap = picoOf(amountOf(book, account, nowMs));
+  const left = leftOf(book, account, nowMs) - claimedByOthers(hard);
+  const claimed = shared === null ? left : shared.claims.leftOf(account, shared.part);
+  return { held: heldOf(budget), child, weights, cap, left, claimed, of: account };
 }
 
 /**

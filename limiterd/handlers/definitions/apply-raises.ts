@@ -42,12 +42,7 @@ export function applyRaises(
 ): string | null {
   const raises = raisesFromStored(value ?? []);
   if (raises === null) return "it is no list of raises";
-  const limit = limitOf(state, kind, id);
-  // A host whose configuration lacks the rule has nothing to raise.
-  const pastMs = nowMs - graceMs(limit);
-  const fitting = limit === undefined ? [] : unended(raises, pastMs).filter(fits(limit));
-  if (limit !== undefined) setRaises(state, kind, limit, fitting);
-  changes.push(raisesChange(kind, id, fitting));
+  changes.push(raisesChange(kind, id, putRaises(state, { kind, id }, raises, nowMs)));
   return null;
 }
 
@@ -95,10 +90,8 @@ export function restoreRaises(store: Store, state: Books, nowMs: number): readon
     const [kind, id] = splitKey(String(key));
     if (kind === null) continue;
     const raises = raisesFromStored(value) ?? throwMalformed(store, "settings", key);
-    const limit = limitOf(state, kind, id);
-    const fitting = limit === undefined ? [] : unended(raises, nowMs).filter(fits(limit));
-    if (limit !== undefined) setRaises(state, kind, limit, fitting);
-    if (fitting.length < raises.length) changes.push(raisesChange(kind, id, fitting));
+    const kept = putRaises(state, { kind, id }, raises, nowMs);
+    if (kept.length < raises.length) changes.push(raisesChange(kind, id, kept));
   }
   return changes;
 }
@@ -138,8 +131,8 @@ export function endRaises(state: DaemonState, nowMs: number): void {
 /** Hosts that share a rule go by the engine's clock, which may be behind this host's. */
 const sharedGraceMs = 60_000;
 
-function graceMs(limit: Raisable | undefined): number {
-  return (limit?.shares ?? null) === null ? 0 : sharedGraceMs;
+function graceMs({ shares = null }: Raisable): number {
+  return shares === null ? 0 : sharedGraceMs;
 }
 
 function raisesChange(kind: RaiseKind, id: string, raises: readonly Raise[]): Change {
@@ -162,9 +155,22 @@ function limitOf({ book, budgets }: Books, kind: RaiseKind, id: string): Raisabl
   return kind === "rule_raises" ? book.ruleSet.get(id) : budgets.budgets.get(id);
 }
 
-/** Only a template has children to raise. */
-function fits({ definition }: Raisable): (raise: Raise) => boolean {
-  return ({ child }) => child === "" || definition.perChild;
+/** Gives a rule or budget the raises that it keeps of these, and returns them. */
+function putRaises(
+  state: Books,
+  { kind, id }: { readonly kind: RaiseKind; readonly id: string },
+  raises: readonly Raise[],
+  nowMs: number,
+): readonly Raise[] {
+  const limit = limitOf(state, kind, id);
+  // A host whose configuration lacks the rule has nothing to raise.
+  if (limit === undefined) return [];
+  const { perChild } = limit.definition;
+  const kept = unended(raises, nowMs - graceMs(limit)).filter(
+    ({ child }) => child === "" || perChild,
+  );
+  setRaises(state, kind, limit, kept);
+  return kept;
 }
 
 function setRaises(
