@@ -18,6 +18,7 @@ export class ByteBuffer {
     this.length += source.copy(this.#bytes, this.length, start, end);
   }
 
+  /** The bytes from `start`, each as one character. */
   text(start = 0): string {
     return this.#bytes.toString("latin1", start, this.length);
   }

@@ -12,6 +12,7 @@ import {
 } from "../../shared/api/tenant-item.js";
 import { isObject } from "../../shared/checked.js";
 import { append } from "../../shared/long-lists.js";
+import { untilExhausted } from "../limits/rule-table.js";
 import { type ArgumentProblem, usageFailure } from "../session/command-failure.js";
 import {
   type CommandFlags,
@@ -22,7 +23,6 @@ import {
 import { answered, unreadableAnswer } from "../session/daemon-answer.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
-import { formatDuration } from "../text/duration.js";
 import { formatCount, formatUsd } from "../text/number-text.js";
 import { type Column, renderTable } from "../text/table.js";
 import { type WindowFlags, windowFromFlags } from "../usage/window-flags.js";
@@ -125,10 +125,8 @@ function nameOf(limit: TenantLimit | null): string {
   return limit === null ? "-" : `${limit.period_label} ${limit.kind}`;
 }
 
-/** `in 3 h (daily budget)`. */
+/** `3h 20m (daily budget)`. */
 function runsOutText(limit: TenantLimit | null, nowMs: number): string {
-  if (limit?.exhausts_at == null) return "-";
-  const seconds = Math.round((Date.parse(limit.exhausts_at) - nowMs) / 1000);
-  const when = seconds <= 0 ? "used up" : `in ${formatDuration(seconds)}`;
-  return `${when} (${nameOf(limit)})`;
+  const when = untilExhausted(limit?.exhausts_at, nowMs);
+  return when === "-" ? when : `${when} (${nameOf(limit)})`;
 }

@@ -21,9 +21,14 @@ export function completionScript(shell: Shell, tree: CommandNode): string {
   return shell === "zsh" ? zshScript(tree) : fishScript(tree);
 }
 
+/** What `sluice complete` knows. The shells complete file names themselves. */
+const askedKinds = ["subjects", "keys", "models"] as const;
 const ask = (kind: string): string => `sluice ${valuesCommand} ${kind} 2>/dev/null`;
 
-/** Patterns of `<command so far> <word>` for each word that is a command. */
+/**
+ * Patterns of `<command so far> <word>` for each word that is a command. The scripts walk over the
+ * typed words with them; `at` is the command so far.
+ */
 function commandSteps(tree: CommandNode): readonly string[] {
   return allNodes(tree).flatMap((node) =>
     node.children.map((child) => `${node.name} ${lastWord(child)}`),
@@ -62,7 +67,6 @@ function valueFlags(tree: CommandNode, kind: string): readonly string[] {
 }
 
 function bashScript(tree: CommandNode): string {
-  const kinds = ["subjects", "keys", "models"] as const;
   return `# Completes sluice in bash: source <(sluice completion bash)
 _sluice() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} at="" word i
@@ -83,7 +87,7 @@ ${wordCases(tree)
   .join("\n")}
   esac
   case "$prev" in
-${kinds
+${askedKinds
   .map((kind) => `    ${valueFlags(tree, kind).join("|")}) mapfile -t found < <(${ask(kind)}) ;;`)
   .join("\n")}
     ${valueFlags(tree, "files").join("|")}) return ;;
@@ -106,8 +110,8 @@ ${allNodes(tree)
 complete -o default -F _sluice sluice`;
 }
 
+/** `${found:#}` leaves out empty words, which an empty answer is. */
 function zshScript(tree: CommandNode): string {
-  const kinds = ["subjects", "keys", "models"] as const;
   return `#compdef sluice
 # Completes sluice in zsh: source <(sluice completion zsh)
 _sluice() {
@@ -125,7 +129,7 @@ ${wordCases(tree)
   .join("\n")}
   esac
   case "\${words[CURRENT-1]}" in
-${kinds
+${askedKinds
   .map((kind) => `    (${valueFlags(tree, kind).join("|")}) found=("\${(@f)$(${ask(kind)})}") ;;`)
   .join("\n")}
     (${valueFlags(tree, "files").join("|")}) _files; return ;;

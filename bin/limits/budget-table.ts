@@ -14,6 +14,7 @@ import {
   raiseLines,
   sourceText,
   subjectText,
+  untilExhausted,
   untilReset,
 } from "./rule-table.js";
 
@@ -88,10 +89,8 @@ function usedRatio(budget: Listed): string {
   return ratio >= 100 ? ">9999%" : `${Math.floor(ratio * 100)}%`;
 }
 
-/** When it runs out at its pace: `3h 20m`, `now`, or `-` if it lasts or too little is known. */
 function runsOut(budget: Listed, nowMs: number): string {
   const { forecast } = budget;
-  const at = isObject(forecast) ? forecast["exhausts_at"] : null;
-  if (isTemplate(budget) || typeof at !== "string") return "-";
-  return Date.parse(at) <= nowMs ? "now" : untilReset(at, nowMs);
+  if (isTemplate(budget) || !isObject(forecast)) return "-";
+  return untilExhausted(forecast["exhausts_at"], nowMs);
 }

@@ -100,13 +100,13 @@ export function locateSockets(
 export function flagsAsArguments(flags: ConfigurationFlags): readonly string[] {
   return flagNames.flatMap((name) => {
     const value = flags[name];
-    return value === undefined ? [] : [`${typed(name)}=${value}`];
+    return value === undefined ? [] : [`${withoutArgument(name)}=${value}`];
   });
 }
 
 const flagNames = Object.keys(flagOptions) as FlagName[];
 
 /** A flag without its argument: `--data-dir`. */
-function typed(name: FlagName): string {
+function withoutArgument(name: FlagName): string {
   return flagOptions[name][0].split(" ")[0]!;
 }

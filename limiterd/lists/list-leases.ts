@@ -23,7 +23,7 @@ type Place = Pick<InFlight, "proxyId" | "lease"> & { readonly atMs: number };
 export function listLeases(peers: Iterable<PeerState>, query: ListQuery, nowMs: number): LeasePage {
   const from = placeOf(query.after);
   const first: InFlight[] = [];
-  let left = false;
+  let hasMore = false;
   /** Requests that were admitted later than this aren't on the page. */
   let latestMs = Number.POSITIVE_INFINITY;
   for (const { proxy, leases } of peers) {
@@ -32,22 +32,23 @@ export function listLeases(peers: Iterable<PeerState>, query: ListQuery, nowMs: 
       const inFlight = { proxyId: proxy.id, lease, held };
       if (held.submission || !isFound(held, query)) continue;
       if (held.admittedAtMs > latestMs) {
-        left = true;
+        hasMore = true;
         continue;
       }
       if (from !== null && compare(placeIn(inFlight), from) <= 0) continue;
       first.push(inFlight);
+      // Sorting only now and then is faster than keeping the list in order.
       if (!keepFirst(first, query.limit, 4 * query.limit)) continue;
-      left = true;
+      hasMore = true;
       latestMs = first.at(-1)!.held.admittedAtMs;
     }
   }
-  left = keepFirst(first, query.limit, 0) || left;
+  hasMore = keepFirst(first, query.limit, 0) || hasMore;
   const last = first.at(-1);
   return {
     in_flight: first.map((inFlight) => leaseItem(inFlight, nowMs)),
     server_time: formatMillis(nowMs),
-    next: left && last !== undefined ? textOf(placeIn(last)) : null,
+    next: hasMore && last !== undefined ? textOf(placeIn(last)) : null,
   };
 }
 

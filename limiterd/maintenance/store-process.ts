@@ -9,7 +9,8 @@ import { copyStore } from "./copy-store.js";
 import { lowerPriority } from "./lower-priority.js";
 import { verifyStoreFile } from "./verify-store-file.js";
 
-const [, , name, file = "", rest = ""] = process.argv;
+/** As `runStoreProcess` passes them; `other` is the copy to make, or the store to replace. */
+const [, , name, file = "", other = ""] = process.argv;
 // The parent process has ended, so its result is not needed.
 process.on("disconnect", () => process.exit(1));
 
@@ -17,11 +18,13 @@ async function work(): Promise<unknown> {
   lowerPriority();
   switch (name) {
     case "copy":
-      return copyStore(file, rest);
+      return copyStore(file, other);
     case "adopt":
-      return adoptStore(file, rest === "" ? null : rest);
-    default:
+      return adoptStore(file, other === "" ? null : other);
+    case "verify":
       return verifyStoreFile(file, (progress) => process.send?.({ progress }));
+    default:
+      throw new Error(`unknown work: ${name}`);
   }
 }
 

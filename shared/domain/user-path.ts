@@ -9,7 +9,10 @@ type UserPathResult =
   | { readonly ok: true; readonly path: string }
   | { readonly ok: false; readonly reason: string };
 
-/** The common case, already normal: it is checked by one expression and returned as it is. */
+/**
+ * The common case, already normal: it is checked by one expression and returned as it is. Its
+ * numbers keep it within the bounds: 16 segments of 64 bytes.
+ */
 const alreadyNormal = /^(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]{0,62}){1,16}$/;
 const forbidden = /[:\p{Cc}\p{Cs}]/u;
 

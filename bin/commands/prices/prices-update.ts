@@ -39,8 +39,8 @@ interface UpdateFlags extends CommandFlags {
   readonly force?: boolean;
 }
 
-const deadlineMs = 60_000;
-const doubtsShown = 10;
+const downloadMaxMs = 60_000;
+const problemsShown = 10;
 
 /** Adds `prices` to the program. */
 export function addPrices(program: Command, session: Session): void {
@@ -103,12 +103,13 @@ async function readSource(session: Session, source: string): Promise<PriceFile> 
   const document: unknown = JSON.parse(text);
   if (!isPriceMap(document)) return checkPriceFile(document);
   const problems = mapProblems(document);
-  if (problems.length > 0) throw new Error(problems.slice(0, doubtsShown).join("; "));
+  if (problems.length > 0) throw new Error(problems.slice(0, problemsShown).join("; "));
   const date = dayOf(session.nowMs());
   const made = makePriceFile({
     map: document,
     date,
     lists: [`LiteLLM's map as of ${date} (MIT)`, packageName],
+    // Only what the packaged list has, not the file in force: its mistakes would never go away.
     fallback: await createPriceList({ file: emptyPriceFile, from: "" }),
   });
   // Checked like any price file that is read.
@@ -122,7 +123,7 @@ async function readBounded(path: string): Promise<string> {
 }
 
 async function download(source: string): Promise<string> {
-  const signal = AbortSignal.timeout(deadlineMs);
+  const signal = AbortSignal.timeout(downloadMaxMs);
   try {
     const response = await follow(new URL(source), signal);
     if (!response.ok) throw new Error(`the answer is ${response.status}`);
@@ -135,7 +136,7 @@ async function download(source: string): Promise<string> {
     }
     return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(pieces));
   } catch (error) {
-    if (signal.aborted) throw new Error(`it took longer than ${deadlineMs / 1000} s`);
+    if (signal.aborted) throw new Error(`it took longer than ${downloadMaxMs / 1000} s`);
     throw error;
   }
 }
@@ -147,18 +148,18 @@ const redirectsMax = 5;
  * must not lead into a private network.
  */
 async function follow(first: URL, signal: AbortSignal): Promise<Response> {
+  requireHttps(first, first);
+  const startsPrivate = arePrivate(await addressesOf(first));
   let url = first;
-  let mayBePrivate = true;
   for (let redirects = 0; redirects <= redirectsMax; redirects++) {
-    requireHttps(first, url);
-    const isPrivate = arePrivate(await addressesOf(url));
-    if (isPrivate && !mayBePrivate) throw new Error(`it redirects into a private network: ${url}`);
-    mayBePrivate = redirects === 0 ? isPrivate : mayBePrivate;
     const response = await fetch(url, { signal, redirect: "manual" });
     const location = response.headers.get("location");
     if (response.status < 300 || response.status >= 400 || location === null) return response;
     await response.body?.cancel();
     url = new URL(location, url);
+    requireHttps(first, url);
+    if (!startsPrivate && arePrivate(await addressesOf(url)))
+      throw new Error(`it redirects into a private network: ${url}`);
   }
   throw new Error(`it redirects more than ${redirectsMax} times`);
 }
@@ -205,9 +206,9 @@ function ignoreAbsent(error: NodeJS.ErrnoException): void {
 }
 
 function doubtful(source: string, { doubts }: PriceFileDifference): CommandFailure {
-  const more = doubts.length - doubtsShown;
+  const more = doubts.length - problemsShown;
   return failed(`${source} is likely wrong, and nothing was changed; --force accepts it`, [
-    ...doubts.slice(0, doubtsShown),
+    ...doubts.slice(0, problemsShown),
     ...(more > 0 ? [`and ${more} more`] : []),
   ]);
 }
