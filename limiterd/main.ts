@@ -36,7 +36,7 @@ import { hostBoot } from "./store/lmdb/host-boot.js";
 import { openLmdbStore } from "./store/lmdb/open-lmdb-store.js";
 import { type Store, StoreBrokenError } from "./store/store.js";
 import type { LargestTables, StoreFill } from "./store/store-size.js";
-import { createStuckCommit } from "./store/stuck-commit.js";
+import { createStuckCommit } from "./store/writer.js";
 
 interface LimiterdOptions {
   readonly config: Config;

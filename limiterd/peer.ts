@@ -9,6 +9,7 @@ import { isCount } from "../shared/checked.js";
 import type { Target } from "../shared/domain/target-name.js";
 import type { IdMap } from "../shared/id-map.js";
 import type { OneAtATime } from "../shared/one-at-a-time.js";
+import { uncountedLsn } from "../shared/wire/lsn.js";
 import type { FromDaemon } from "../shared/wire/message-from-daemon.js";
 import type { Lease, Role } from "../shared/wire/message-to-daemon.js";
 import type { Counter } from "./counters/counter.js";
@@ -201,6 +202,34 @@ export class UnreadVerdicts {
     }
     return fields;
   }
+}
+
+/** Call with each verdict that admits. */
+export function noteVerdict(
+  proxies: Pick<Proxies, "markUnread">,
+  peer: PeerState,
+  proxy: KnownProxy,
+  counted: Omit<CountedVerdict, "connection" | "number">,
+): void {
+  const { connection } = peer;
+  const number = ++peer.granted;
+  // 0: the proxy hasn't reported yet which verdicts it has read.
+  if (connection === 0 || counted.lsn === uncountedLsn) return;
+  const { userPath, atPath, target, lsn, atMs, refusedBy } = counted;
+  proxy.unread.add({ connection, number, userPath, atPath, target, lsn, atMs, refusedBy });
+  proxies.markUnread(proxy);
+}
+
+/** False: the proxy claims to have read more than was sent. */
+export function acknowledgeVerdicts(
+  { connection, granted }: PeerState,
+  proxy: KnownProxy,
+  read: number,
+): boolean {
+  if (connection === 0) return true;
+  if (read > granted) return false;
+  proxy.unread.acknowledge(read);
+  return true;
 }
 
 /** Null for what `toStored` never made. */

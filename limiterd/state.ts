@@ -260,6 +260,11 @@ export function isHard(state: DaemonState): boolean {
   );
 }
 
+/** Whether any request waits for room. */
+export function hasWaiters({ waiters }: DaemonState): boolean {
+  return waiters.queues.size > 0;
+}
+
 /** The providers' own limits, if verdicts heed any. */
 export function judgingUpstream({ upstream }: DaemonState): UpstreamBook | null {
   return upstream.isJudging ? upstream : null;

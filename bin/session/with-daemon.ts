@@ -2,7 +2,8 @@
  * What each command does around its requests: find the daemon of this host, or the gateway
  * elsewhere, connect, close.
  */
-
+import { statSync } from "node:fs";
+import { defaultSocket } from "../../shared/config/resolve/limiter.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { DaemonAnswer } from "../../shared/wire/daemon-client.js";
 import { DaemonError } from "../../shared/wire/daemon-error.js";
@@ -10,7 +11,6 @@ import type { RemoteGateway } from "../remote/open-remote.js";
 import { chooseRemote, isInTheClear, type RemotePlace } from "../remote/remote-place.js";
 import { daemonFailure, usageFailure } from "./command-failure.js";
 import { type ConfigurationFlags, locateSockets, type Sockets } from "./configuration.js";
-import { systemSocketHint } from "./system-socket.js";
 import type { Session } from "./terminal.js";
 
 /** The flags that say whom a command talks to. */
@@ -91,4 +91,36 @@ async function openElsewhere(
   const { openRemote } = await import("../remote/open-remote.js");
   const remote = openRemote(place, session);
   return { call: remote.call, close: remote.close, remote };
+}
+
+/** `hidden`: this user may not look into its directory. */
+type Presence = "there" | "absent" | "hidden";
+
+/**
+ * What to say where no daemon listens on `socket`: whether the system's daemon runs, which this user
+ * may have meant. Nothing if it doesn't.
+ */
+export function systemSocketHint(
+  socket: string,
+  look: (path: string) => Presence = presenceOf,
+): string {
+  const system = defaultSocket({}, 0);
+  if (socket === system) return "";
+  switch (look(system)) {
+    case "there":
+      return `; the system's daemon listens on ${system}: give --socket ${system}`;
+    case "hidden":
+      return `; the system's daemon has ${system}, which this user may not see: run this as root`;
+    case "absent":
+      return "";
+  }
+}
+
+function presenceOf(path: string): Presence {
+  try {
+    statSync(path);
+    return "there";
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EACCES" ? "hidden" : "absent";
+  }
 }

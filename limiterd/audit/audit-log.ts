@@ -11,12 +11,10 @@ import type { AuditEntry, AuditPage } from "../../shared/api/audit-entry.js";
 import { auditBytesMax, auditedPerChangeMax } from "../../shared/bounds.js";
 import { asQuery, bad, type Checked, good, isAbsent, parseJson } from "../../shared/checked.js";
 import { isPathWithin } from "../../shared/domain/user-path.js";
-import { append } from "../../shared/long-lists.js";
 import { dayMs, formatMillis, isMoment } from "../../shared/time.js";
 import type { AskedBy } from "../../shared/wire/message-to-daemon.js";
 import { parseLimit, parseMoment, parsePathFilter, parsePosition } from "../lists/list-query.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
-import type { Contributor } from "../store/writer.js";
 
 /** What changed on one subject. */
 export interface Audited {
@@ -47,11 +45,10 @@ const filterCharsMax = 200;
 /** Failed sign-ins that are recorded in a minute; the next entry counts those left out. */
 const failedPerMinute = 20;
 
-export class AuditLog implements Contributor {
+export class AuditLog {
   readonly #store: Store;
   readonly #onEntry: (entry: AuditEntry) => void;
   #lastKey: number;
-  #contributed: Change[] = [];
   #failed = { minute: 0, count: 0, leftOut: 0 };
 
   constructor(store: Store, onEntry: (entry: AuditEntry) => void = () => {}) {
@@ -79,19 +76,6 @@ export class AuditLog implements Contributor {
       return { table: "audit", key, value };
     });
   }
-
-  /** As `record`, for a change that is written with the open batch. */
-  contribute(audited: readonly Audited[], asked: Asked, nowMs: number): void {
-    append(this.#contributed, this.record(audited, asked, nowMs));
-  }
-
-  changes(): Change[] {
-    const contributed = this.#contributed;
-    this.#contributed = [];
-    return contributed;
-  }
-
-  committed(): void {}
 
   /** A failed sign-in. Strangers can't fill the log: beyond a rate, failures are only counted. */
   failedSignIn(reason: string, asked: Asked, nowMs: number): Change[] {

@@ -58,6 +58,8 @@ export class BudgetBook {
   /** Called after each charge of a kept account; null if nothing watches. */
   onCharged: ((account: Account, nowMs: number) => void) | null = null;
   readonly #budgets = new Map<string, Budget>();
+  /** By id. */
+  readonly budgets: ReadonlyMap<string, Budget> = this.#budgets;
   readonly #index: BudgetIndex;
   readonly #periods: AccountPeriods;
   readonly #lastRecordKey: () => number;
@@ -97,10 +99,6 @@ export class BudgetBook {
     this.#childrenMax = childrenMax;
     this.#periods = new AccountPeriods(spentOnDays, anchors);
     this.#lastRecordKey = lastRecordKey;
-  }
-
-  get budgets(): ReadonlyMap<string, Budget> {
-    return this.#budgets;
   }
 
   get anchors(): ResetAnchors {

@@ -11,14 +11,15 @@ import { acknowledge, type HeldLease, type PeerState } from "../peer.js";
 import {
   charge,
   countSettle,
+  type RecordedUse,
   releaseLease,
   releaseOrphan,
   releaseTarget,
   settleFacts,
+  type Use,
   withTools,
 } from "../rules/charge.js";
 import { isSameTarget, matchAll } from "../rules/rule-book.js";
-import type { RecordedUse, Use } from "../rules/used.js";
 import type { DaemonState } from "../state.js";
 import { finalOf, withdrawalOf } from "../usage/pending-responses.js";
 import { recordOf, type UsageRecord } from "../usage/usage-records.js";
@@ -89,7 +90,8 @@ function recordUsage(state: DaemonState, proxyId: string, settle: Settle, nowMs:
   if (settle.part === "final") return recordFinal(state, { record, provider, responseId }, nowMs);
   if (record.totalCost !== null) addCost(state.counts.cost, record.totalCost);
   addRecord(state, record, nowMs, executedTarget(settle, record));
-  if (responseId !== "") state.pending.add(responseId, record, nowMs, batchTokens);
+  if (responseId !== "")
+    state.writer.addToBatch(state.pending.add(responseId, record, nowMs, batchTokens));
 }
 
 /** The target of a record, although the record may say that its model is unknown. */
@@ -113,9 +115,10 @@ function recordFinal(
   { record, provider, responseId }: FinalUsage,
   nowMs: number,
 ): void {
-  const found = state.pending.take(provider, responseId, nowMs);
-  if (found === undefined) return;
-  const { record: charged } = found;
+  const taken = state.pending.take(provider, responseId, nowMs);
+  if (taken === undefined) return;
+  state.writer.addToBatch([taken.change]);
+  const { record: charged } = taken.found;
   const final = finalOf(charged, record);
   const withdrawal = withdrawalOf(charged);
   addRecord(state, withdrawal, nowMs);

@@ -10,7 +10,7 @@ import { OneAtATime } from "../../shared/one-at-a-time.js";
 import type { FrameReader } from "../../shared/wire/codec.js";
 import type { PeerState } from "../peer.js";
 import { releaseAllLeases } from "../rules/charge.js";
-import type { DaemonState } from "../state.js";
+import { type DaemonState, hasWaiters } from "../state.js";
 import { handleFrame } from "./handle-message.js";
 
 /** Adds a new connection; its hello will name its role and its proxy. */
@@ -68,7 +68,7 @@ export function disconnect(state: DaemonState, peer: PeerState, nowMs: number): 
   state.backups.ended(peer);
   state.waiters.disconnected(peer);
   releaseAllLeases(peer);
-  state.waiters.afterMessage(state.book.revision, nowMs);
+  if (hasWaiters(state)) state.waiters.afterMessage(state.book.revision, nowMs);
   state.book.reclaim();
   if (peer.proxy !== null) {
     if (peer.proxy.peer === peer) peer.proxy.peer = null;

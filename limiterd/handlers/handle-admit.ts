@@ -17,7 +17,13 @@ import type { Account } from "../budgets/budget-account.js";
 import type { BudgetBook } from "../budgets/budget-book.js";
 import { exhaustedBudgets } from "../budgets/judge-budgets.js";
 import { type Identified, identifyCaller, keyOf, modelProblem } from "../keys/identify-caller.js";
-import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
+import {
+  acknowledgeVerdicts,
+  type HeldLease,
+  type KnownProxy,
+  noteVerdict,
+  type PeerState,
+} from "../peer.js";
 import {
   type AdmittedVerdict,
   admit,
@@ -32,12 +38,11 @@ import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "
 import { noRules } from "../rules/rule-book.js";
 import { headersOfCounters } from "../rules/success-headers.js";
 import type { ClusterTurn } from "../shares/cluster-turn.js";
-import { type DaemonState, enforcedBudgets, judgingUpstream } from "../state.js";
+import { type DaemonState, enforcedBudgets, hasWaiters, judgingUpstream } from "../state.js";
 import type { Look } from "../waiting/wait-queues.js";
 import { type Waiter, waitMsOf } from "../waiting/waiters.js";
 import { deny, sendAuthorized } from "./authorize.js";
 import { holdFirst, meteredAt } from "./hold-output.js";
-import { acknowledgeVerdicts, noteVerdict } from "./take-back-unread.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 
 const tooManyLeases = `the limiter daemon holds ${leasesPerPeerMax} requests of this proxy, and admits no more until some have ended`;
@@ -56,7 +61,7 @@ export function handleAdmit(
   if (proxy.peer !== peer) return true;
   if (!acknowledgeVerdicts(peer, proxy, message.read)) return false;
   if (peer.leases.get(id) !== undefined || peer.parked.has(id)) return false;
-  if (state.waiters.find(peer, id) !== undefined) return false;
+  if (hasWaiters(state) && state.waiters.find(peer, id) !== undefined) return false;
   if (peer.leases.size + peer.parked.size >= leasesPerPeerMax) {
     // Closing the connection would lose its leases, and the proxy would reconnect and repeat this.
     peer.send({ kind: "failed", id, failure: failure("overloaded", tooManyLeases) });
@@ -148,7 +153,7 @@ function knownRequest(
   const usable = usableTargets(state, { userPath, budgets, labels, message }, nowMs);
   if (!usable.ok) return sendDenial(state, peer, id, usable.failure);
   const { targets } = usable;
-  const metered = meteredAt(message, targets);
+  const metered = message.metered === undefined ? undefined : meteredAt(message, targets);
   return { userPath, targets, submission, metered, caller, key, budgets, labels, nowMs, stage };
 }
 
@@ -174,7 +179,7 @@ function verdictOn(
     uses: message.uses,
     tokenWeights: settings.tokenWeights,
     upstream: judgingUpstream(state),
-    waiters: state.waiters.aheadOf(userPath),
+    waiters: hasWaiters(state) ? state.waiters.aheadOf(userPath) : null,
     waits: message.wait !== undefined,
   };
   const rules = settings.rateLimitsEnabled ? book : noRules;
@@ -209,7 +214,7 @@ function admitted(
   peer.leases.set(id, lease);
   const { userPath, lsn, refusedBy } = lease;
   const counted = { userPath, atPath: true, target: lease.target, lsn, atMs: nowMs, refusedBy };
-  noteVerdict(state, peer, proxy, counted);
+  noteVerdict(state.proxies, peer, proxy, counted);
   const isOfAll = targets === message.targets;
   peer.send({
     kind: "admitted",

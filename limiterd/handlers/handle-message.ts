@@ -19,7 +19,7 @@ import {
 } from "../../shared/wire/message-to-daemon.js";
 import type { PeerState } from "../peer.js";
 import { releaseLease } from "../rules/charge.js";
-import type { DaemonState } from "../state.js";
+import { type DaemonState, hasWaiters } from "../state.js";
 import { acceptHello, holdLeases, refuseVersion } from "./accept-hello.js";
 import type { AnswerPorts } from "./admin/admin-operation.js";
 import { handleAdmin } from "./admin/handle-admin.js";
@@ -42,7 +42,7 @@ export function handleFrame(
   if (message === null) return false;
   state.shares?.enter();
   const valid = handleMessage(state, peer, message, nowMs);
-  state.waiters.afterMessage(state.book.revision, nowMs);
+  if (hasWaiters(state)) state.waiters.afterMessage(state.book.revision, nowMs);
   state.book.reclaim();
   return valid;
 }

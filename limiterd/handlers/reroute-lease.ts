@@ -5,14 +5,19 @@
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Metered, Reroute } from "../../shared/wire/message-to-daemon.js";
 import type { Counter } from "../counters/counter.js";
-import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
+import {
+  acknowledgeVerdicts,
+  type HeldLease,
+  type KnownProxy,
+  noteVerdict,
+  type PeerState,
+} from "../peer.js";
 import { admitShadows, readmit, type ShadowVerdict, type Verdict } from "../rules/admit.js";
 import { releaseTarget } from "../rules/charge.js";
 import { inOrder, noRules } from "../rules/rule-book.js";
 import { type DaemonState, enforcedBudgets, isHard, judgingUpstream } from "../state.js";
 import { admissionLsn, refusedByOf, shadowNames } from "./handle-admit.js";
 import { askedAt, breachOnPath, holdFirst, meteredAt } from "./hold-output.js";
-import { acknowledgeVerdicts, noteVerdict } from "./take-back-unread.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 
 /** False: the peer broke the grammar. */
@@ -95,7 +100,7 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
     : null;
   const refusedBy = refusedByOf(shadowed);
   const counted = { userPath, atPath: false, target: chosen, lsn, atMs: nowMs, refusedBy };
-  noteVerdict(state, peer, proxy, counted);
+  noteVerdict(state.proxies, peer, proxy, counted);
   const moved: HeldLease = {
     ...onPath,
     target: chosen,

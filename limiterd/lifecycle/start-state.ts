@@ -187,7 +187,7 @@ export async function startState(
     budgets.onCharged = (account, atMs) => noteCharged(alerts, budgets, account, atMs);
   const pending = new PendingResponses(settings.background);
   pending.restore(store, nowMs);
-  const repricing = new Repricing(store);
+  const repricing = new Repricing();
   const requests = new RequestBook(settings.requestDetailsMax);
   const requestChanges = requests.restore(store);
   const audit = new AuditLog(store, onAudited);
@@ -223,8 +223,8 @@ export async function startState(
       journaled: restored.journaled,
       retryMs,
       contributors: [
-        ...[usage, spendLog, restored.proxies, pending, repricing, alerts, audit],
-        shadowNotes(restored.book),
+        ...[usage, spendLog, restored.proxies, shadowNotes(restored.book)],
+        ...(alerts.isUsed ? [alerts] : []),
       ],
     },
   );

@@ -7,11 +7,16 @@
 
 import { unreachable } from "../../shared/assert.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
+import { isCount } from "../../shared/checked.js";
+import { ToolFilter } from "../../shared/config/model-filter.js";
+import { isPicoUsd } from "../../shared/domain/money.js";
 import type { Target } from "../../shared/domain/target-name.js";
-import type { ToolCalls } from "../../shared/usage/tool-calls.js";
+import { type TokenWeights, weighTokens } from "../../shared/domain/token-weights.js";
+import { areCalls, type ToolCalls } from "../../shared/usage/tool-calls.js";
+import type { Execution } from "../../shared/wire/execution.js";
 import { isUnnumbered, uncountedLsn, unlimitedLsn } from "../../shared/wire/lsn.js";
 import type { Lease, Settle } from "../../shared/wire/message-to-daemon.js";
-import { type Counter, isOff, keepChild, shareOf } from "../counters/counter.js";
+import { type Counter, isOff, keepChild, type Rule, shareOf } from "../counters/counter.js";
 import { rollWindow } from "../counters/window.js";
 import type { HeldLease, KnownProxy, PeerState, Recounted, RecountedAttempt } from "../peer.js";
 import { type Epochs, isLost } from "../store/epochs.js";
@@ -24,7 +29,6 @@ import {
   matchTarget,
   type RuleBook,
 } from "./rule-book.js";
-import { amountOf, type Use } from "./used.js";
 
 /** Takes a slot on each of the counters. */
 export function hold(counters: readonly Counter[]): void {
@@ -45,6 +49,28 @@ export function release(counters: readonly Counter[]): void {
     }
     if (counter.inFlight === 0 && counter.place !== -1) counter.rule.children.released(counter);
   }
+}
+
+/** The fields of a record of which measures are made. */
+export type RecordedUse = Pick<
+  Execution,
+  | "inputTokens"
+  | "outputTokens"
+  | "cachedInputTokens"
+  | "cacheWriteInputTokens"
+  | "totalCost"
+  | "details"
+  | "toolCalls"
+>;
+
+/** The details of what a response used, beside its number of tokens. */
+export interface Use {
+  /** Null, or invalid: the tokens count as input and as output, and the cost isn't known. */
+  readonly recorded: RecordedUse | null;
+  /** For rules without weights of their own; null: each token counts as one. */
+  readonly tokenWeights: TokenWeights | null;
+  /** Whether a window that counted this takes it back. */
+  readonly isWithdrawn?: boolean;
 }
 
 interface Charge {
@@ -99,6 +125,55 @@ export function charge(
     if (requests > 0 && lsn === undefined) share.counted(window);
     if (requests < 0 && lsn !== undefined) share.withdrawn(lsn);
   }
+}
+
+/** What the window of a rule, or of a part of one, counts. Absent `use`: only tokens are known. */
+function amountOf(rule: Rule, tokens: number, use?: Use): number {
+  const amount = amountUsed(rule, tokens, use);
+  return use?.isWithdrawn === true ? 0 - amount : amount;
+}
+
+function amountUsed({ measure, definition }: Rule, tokens: number, use?: Use): number {
+  const weights = definition.tokenWeights ?? use?.tokenWeights ?? null;
+  if (measure === null && weights === null) return tokens;
+  const given = use?.recorded ?? null;
+  const recorded = given !== null && isValid(given) ? given : null;
+  if (measure === "cost") return recorded?.totalCost ?? 0;
+  if (measure === "tool_calls") return toolCallsOf(definition, recorded);
+  if (recorded === null) return tokens;
+  if (weights === null)
+    return measure === "input_tokens" ? recorded.inputTokens : recorded.outputTokens;
+  const reasoningTokens = recorded.details?.counts.reasoningTokens ?? 0;
+  const part = measure === null ? "all" : measure === "input_tokens" ? "input" : "output";
+  return weighTokens(weights, part, { ...recorded, reasoningTokens });
+}
+
+/** The calls of the rule's tools. */
+function toolCallsOf(
+  { models }: Rule["definition"],
+  recorded: Pick<RecordedUse, "toolCalls"> | null,
+): number {
+  const calls = recorded?.toolCalls;
+  return calls === undefined || models === undefined ? 0 : new ToolFilter(models).callsIn(calls);
+}
+
+/** A settle with an invalid record counts nevertheless (`shared/wire/execution.ts`). */
+function isValid(recorded: RecordedUse): boolean {
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens } = recorded;
+  const { totalCost } = recorded;
+  return (
+    isTokens(inputTokens) &&
+    isTokens(outputTokens) &&
+    isCount(cachedInputTokens) &&
+    isCount(cacheWriteInputTokens) &&
+    cachedInputTokens + cacheWriteInputTokens <= inputTokens &&
+    (totalCost === null || isPicoUsd(totalCost)) &&
+    (recorded.toolCalls === undefined || areCalls(recorded.toolCalls))
+  );
+}
+
+function isTokens(value: number): boolean {
+  return isCount(value) && value <= tokensPerResponseMax;
 }
 
 /** The rules, and which log sequence numbers were lost. */
@@ -427,7 +502,7 @@ export function releaseOrphan({ orphans }: KnownProxy, lease: number): void {
 /** Ends a lease. */
 export function releaseLease({ leases }: PeerState, id: number, held: HeldLease): void {
   leases.take(id);
-  giveBack(held.hold);
+  if (held.hold !== null) giveBack(held.hold);
   releaseSlots(held);
 }
 
@@ -441,7 +516,7 @@ function releaseSlots(held: HeldLease): void {
  * held. Returns the lease without the target.
  */
 export function releaseTarget(held: HeldLease): HeldLease {
-  giveBack(held.hold);
+  if (held.hold !== null) giveBack(held.hold);
   release(held.counters.filter(isOfTarget));
   return {
     ...held,

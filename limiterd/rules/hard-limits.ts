@@ -203,9 +203,9 @@ function uncharged(demand: Demand, { prompt }: Charged): Demand {
     : { ...demand, promptTokens: Math.max(0, demand.promptTokens - prompt) };
 }
 
-export function giveBack(hold: LeaseHold | null): void {
-  if (hold === null) return;
-  for (const { held, child, amount } of hold.holdings) held.remove(child, amount);
+/** Gives back what a request holds. */
+export function giveBack({ holdings }: LeaseHold): void {
+  for (const { held, child, amount } of holdings) held.remove(child, amount);
 }
 
 /** Holds this much output and the prompt on every cap. */

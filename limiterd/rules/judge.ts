@@ -323,7 +323,13 @@ export function longestBreach(
       if (breach !== null && isLonger(breach.waitSeconds, longest)) longest = breach;
       continue;
     }
-    if (options.isStrict !== true && isLenient(counter.rule.definition, options.uses)) continue;
+    const { definition } = counter.rule;
+    if (
+      definition.onExhausted !== undefined &&
+      options.isStrict !== true &&
+      isLenient(definition, options.uses)
+    )
+      continue;
     if (counter.rule.periodMs === 0) {
       if (isFull(counter, options)) {
         if (isLonger(1, longest))
@@ -585,7 +591,8 @@ export function exhaustedRules(
 ): readonly Breach[] {
   let breaches = noBreaches;
   for (const counter of counters) {
-    if (!isLenient(counter.rule.definition, uses)) continue;
+    const { definition } = counter.rule;
+    if (definition.onExhausted === undefined || !isLenient(definition, uses)) continue;
     const breach = breachOf([counter], { nowMs, tokensEnforced, isStrict: true });
     if (breach !== null) breaches = [...breaches, breach];
   }

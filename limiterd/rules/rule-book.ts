@@ -322,7 +322,7 @@ export class RuleBook {
    * afterwards.
    */
   reclaim(): void {
-    this.#counterPool.reclaim();
+    if (this.#counterPool.released.length > 0) this.#counterPool.reclaim();
   }
 
   /** Counts in the half of a rolled window that contains `atMs`; negative counts take back. */

@@ -14,6 +14,7 @@ import {
   windowsPerSlice,
 } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
+import { append } from "../../shared/long-lists.js";
 import { type Change, type Store, StoreBrokenError } from "./store.js";
 
 /** The counts of the open batch. */
@@ -47,6 +48,8 @@ export class Writer {
   #lsn: number;
   /** The settles of the open batch. */
   #settles = new BatchSettles();
+  /** Other changes that are committed with it. */
+  #withBatch: Change[] = [];
   /** Bytes of each batch in the journal, estimated, in the order of their numbers. */
   readonly #batchBytes: Map<number, number>;
   #journalBytes = 0;
@@ -129,6 +132,11 @@ export class Writer {
     return true;
   }
 
+  /** Adds changes to the open batch, to be committed with what caused them. */
+  addToBatch(changes: readonly Change[]): void {
+    append(this.#withBatch, changes);
+  }
+
   /** Closes the open batch, which has changes of contributors, perhaps without a settle. */
   closeContributed(): void {
     if (this.#closed) return;
@@ -162,8 +170,9 @@ export class Writer {
     const settled = settles.last();
     const value = batchToStored({ settled, counted: counted.take() });
     const changes: Change[] = [{ table: "journal", key: lsn, value }];
-    for (const contributor of contributors)
-      for (const change of contributor.changes(lsn)) changes.push(change);
+    for (const contributor of contributors) append(changes, contributor.changes(lsn));
+    append(changes, this.#withBatch);
+    this.#withBatch = [];
     this.#queue.add(changes, () => {
       this.#pendingEntries -= settles.size + halves;
       for (const contributor of contributors) contributor.committed(lsn);
@@ -307,8 +316,8 @@ export function batchFromStored(value: readonly unknown[]): JournalBatch | null 
 }
 
 /**
- * Adds changes to the journal's commits: a batch's other changes reach the disk in the batch's own
- * commit, or not at all.
+ * Adds changes to each batch of the journal, which reach the disk in the batch's own commit, or not
+ * at all. For changes that are only known when the batch closes; `Writer.addToBatch` takes others.
  */
 export interface Contributor {
   /**
@@ -454,4 +463,30 @@ export function tryWriteSlices(writer: Writer, changes: readonly Change[]): Prom
   for (; changes.length - at > windowsPerSlice; at += windowsPerSlice)
     void writer.write(changes.slice(at, at + windowsPerSlice));
   return writer.tryWrite(changes.slice(at));
+}
+
+/** Twice what a disk needs to give up a write; Linux reports a hung task after the same time. */
+export const stuckCommitMs = 120_000;
+
+/**
+ * Detects a commit that neither succeeds nor fails: after it this daemon can't write any more, but a
+ * new one can read what is on the disk. Returns a function to call every few seconds, whose answer
+ * is a message about a commit that has run for `stuckCommitMs`, else null.
+ */
+export function createStuckCommit(
+  commits: Pick<CommitQueue, "committing" | "ended">,
+  monoMs: () => number,
+): () => string | null {
+  let ended = commits.ended;
+  let sinceMs = monoMs();
+  return () => {
+    if (!commits.committing || commits.ended !== ended) {
+      ended = commits.ended;
+      sinceMs = monoMs();
+    }
+    const seconds = Math.floor((monoMs() - sinceMs) / 1000);
+    return seconds * 1000 < stuckCommitMs
+      ? null
+      : `a write to the store hasn't ended for ${seconds} s`;
+  };
 }

@@ -2,7 +2,7 @@
  * Background responses and batches, on which a provider works without a client. A response is
  * charged an estimate, which the reported usage replaces; if a response gets too old, the estimate
  * stays. A batch is charged when it has ended. They are kept in memory and in the table `objects`,
- * beside the owners of objects; a change is committed with its batch of the journal.
+ * beside the owners of objects; a change is committed with the settle that causes it.
  */
 
 import { isCount } from "../../shared/checked.js";
@@ -14,7 +14,6 @@ import { callsBeyond } from "../../shared/usage/tool-calls.js";
 import { hasUnits, negatedDetails } from "../../shared/usage/usage-details.js";
 import { interimStatus } from "../../shared/wire/execution.js";
 import type { Change, Store } from "../store/store.js";
-import type { Contributor } from "../store/writer.js";
 import { recordsFromStored, recordsToStored, type UsageRecord } from "./usage-records.js";
 
 /** A response with unknown usage. `record`: the estimate that was charged. */
@@ -55,14 +54,13 @@ const lookMsMax = 3_600_000;
 /** Providers end a batch within 24 hours, and Gemini within 48; with a margin. */
 const batchWaitMs = 50 * 3_600_000;
 
-export class PendingResponses implements Contributor {
+export class PendingResponses {
   readonly #bounds: BackgroundConfig;
   readonly #pending = new Map<string, PendingResponse>();
   /** When each estimate of the last minutes was replaced, by its mark. */
   readonly #replaced = new Map<string, number>();
   /** Tokens of batches that are being submitted. */
   #reserved: Reserved[] = [];
-  #changes: Change[] = [];
   /** How many responses weren't added because there were too many. */
   leftOut = 0;
 
@@ -90,23 +88,28 @@ export class PendingResponses implements Contributor {
   }
 
   /**
-   * Adds a response whose record is in the open batch. False if there are too many, so that the
-   * estimate stays, or if it is known already.
+   * Adds a response. Returns what to commit with its record; nothing if there are too many, so that
+   * the estimate stays, or if it is known already.
    */
-  add(id: string, record: UsageRecord, nowMs: number, batchTokens: number | null = null): boolean {
+  add(
+    id: string,
+    record: UsageRecord,
+    nowMs: number,
+    batchTokens: number | null = null,
+  ): readonly Change[] {
     if (batchTokens !== null) this.withdraw({ userPath: record.userPath, tokens: batchTokens });
     if (this.#pending.size >= this.#bounds.max) {
       this.leftOut++;
-      return false;
+      return [];
     }
     const name = nameOf(record.provider, id);
-    if (this.#pending.has(name)) return false;
+    if (this.#pending.has(name)) return [];
     const added = { id, record, batchTokens, dueAtMs: nowMs + this.#bounds.lookMs };
     this.#pending.set(name, added);
     const [, flat] = recordsToStored(0, [record]) as [number, readonly unknown[]];
     const ofBatch = batchTokens === null ? [] : [[batchTokens]];
-    this.#change(name, [record.userPath, this.#expiresAtMs(added), ...ofBatch, ...flat]);
-    return true;
+    const value = [record.userPath, this.#expiresAtMs(added), ...ofBatch, ...flat];
+    return [{ table: "objects", key: mark + name, value }];
   }
 
   /**
@@ -179,16 +182,22 @@ export class PendingResponses implements Contributor {
     }
   }
 
-  /** Removes a response, in the open batch. Undefined if it isn't pending. */
-  take(provider: string, id: string, nowMs: number): PendingResponse | undefined {
+  /**
+   * Removes a response. Returns it, and the change to commit with its final usage; undefined if it
+   * isn't pending.
+   */
+  take(
+    provider: string,
+    id: string,
+    nowMs: number,
+  ): { readonly found: PendingResponse; readonly change: Change } | undefined {
     const name = nameOf(provider, id);
     const found = this.#pending.get(name);
     if (found === undefined) return undefined;
     this.#pending.delete(name);
-    this.#change(name, undefined);
     this.#dropReplaced(nowMs);
     this.#replaced.set(estimateMark(found.record), nowMs);
-    return found;
+    return { found, change: removalOf(name) };
   }
 
   /**
@@ -212,9 +221,7 @@ export class PendingResponses implements Contributor {
   /** Removes a response whose usage can't be known. Returns the changes. */
   forget(provider: string, id: string): readonly Change[] {
     const name = nameOf(provider, id);
-    return this.#pending.delete(name)
-      ? [{ table: "objects", key: mark + name, value: undefined }]
-      : [];
+    return this.#pending.delete(name) ? [removalOf(name)] : [];
   }
 
   /** Removes responses that are too old; their usage stays unknown. Returns the changes. */
@@ -223,7 +230,7 @@ export class PendingResponses implements Contributor {
     for (const [name, pending] of this.#pending) {
       if (this.#expiresAtMs(pending) > nowMs) continue;
       this.#pending.delete(name);
-      gone.push({ table: "objects", key: mark + name, value: undefined });
+      gone.push(removalOf(name));
     }
     return gone;
   }
@@ -232,17 +239,10 @@ export class PendingResponses implements Contributor {
     return record.atMs + (batchTokens === null ? this.#bounds.waitMs : batchWaitMs);
   }
 
-  changes(): readonly Change[] {
-    const changes = this.#changes;
-    this.#changes = [];
-    return changes;
-  }
+}
 
-  committed(): void {}
-
-  #change(name: string, value: readonly unknown[] | undefined): void {
-    this.#changes.push({ table: "objects", key: mark + name, value });
-  }
+function removalOf(name: string): Change {
+  return { table: "objects", key: mark + name, value: undefined };
 }
 
 /** Not one of before the clock was set back. */

@@ -9,7 +9,6 @@ import { bad, type Checked, good, isObject } from "../../shared/checked.js";
 import { type CostSource, costSources, isSignedPicoUsd } from "../../shared/domain/money.js";
 import { interimStatus } from "../../shared/wire/execution.js";
 import type { Change, Store } from "../store/store.js";
-import type { Contributor } from "../store/writer.js";
 import { type RecordPlace, readPlace } from "./usage-query.js";
 import { type NewCosts, recordsToStored, type UsageRecord } from "./usage-records.js";
 
@@ -50,15 +49,9 @@ export function parseAdjustments(body: unknown): Checked<readonly Adjustment[]> 
   return good(adjustments);
 }
 
-/** The repriced records on their way to the store. */
-export class Repricing implements Contributor {
-  readonly #store: Store;
-  #changes: Change[] = [];
+/** Runs changes of stored records one after the other. */
+export class Repricing {
   #last: Promise<unknown> = Promise.resolve();
-
-  constructor(store: Store) {
-    this.#store = store;
-  }
 
   /** Runs one at a time, in order: each reads what the one before it has written. */
   inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -69,20 +62,17 @@ export class Repricing implements Contributor {
     return run;
   }
 
-  /** Replaces the stored records under a key, in the open batch. */
-  replace(key: number, records: readonly UsageRecord[]): void {
-    const lsn = this.#store.get("usage", key)?.[0];
-    if (typeof lsn !== "number") return;
-    this.#changes.push({ table: "usage", key, value: recordsToStored(lsn, records) });
-  }
+}
 
-  changes(): readonly Change[] {
-    const changes = this.#changes;
-    this.#changes = [];
-    return changes;
-  }
-
-  committed(): void {}
+/** Replaces the stored records under a key. */
+export function replacement(
+  store: Pick<Store, "get">,
+  key: number,
+  records: readonly UsageRecord[],
+): readonly Change[] {
+  const lsn = store.get("usage", key)?.[0];
+  if (typeof lsn !== "number") return [];
+  return [{ table: "usage", key, value: recordsToStored(lsn, records) }];
 }
 
 /** What a record costs now; null: unpriced. */

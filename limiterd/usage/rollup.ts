@@ -98,7 +98,7 @@ export function rollupOf(record: UsageRecord): ReadRollup {
     rewriteTokensSaved: record.rewriteTokensSaved,
     rewritesPriced: rewriteCostSaved === null ? 0 : 1,
     models: 0,
-    details: countsIn(record.details),
+    details: record.details === null ? null : countsIn(record.details),
     inputCost: sumOf(unpriced ? 0 : inputCost),
     outputCost: sumOf(unpriced ? 0 : outputCost),
     totalCost: sumOf(unpriced ? 0 : totalCost),

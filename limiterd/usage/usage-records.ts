@@ -131,7 +131,7 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
       r.latencyMs,
       r.firstByteMs,
       r.requestedModel,
-      detailsToFlat(r.details),
+      r.details === null ? none : detailsToFlat(r.details),
       r.atMost === null ? null : r.atMost.tokens,
       r.atMost === null ? null : r.atMost.cost,
       r.session,
@@ -141,7 +141,7 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
       r.providerKey ?? "",
       changesToStored(r),
       r.loop ?? null,
-      callsToFlat(r.toolCalls),
+      r.toolCalls === undefined ? none : callsToFlat(r.toolCalls),
       r.cutBy ?? "",
     ];
     while (stored.length > fixedFields && isNothing(stored[stored.length - 1])) stored.pop();
@@ -149,6 +149,9 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
   }
   return value;
 }
+
+/** No details, or no calls. */
+const none: readonly unknown[] = [];
 
 /** The fields that each stored record has. Those after them end with the last that isn't empty. */
 const fixedFields = 22;

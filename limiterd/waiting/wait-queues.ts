@@ -98,6 +98,8 @@ export interface QueueView<W> {
 export class WaitQueues<W extends Waiting> {
   readonly #bounds: WaitBounds;
   readonly #entries = new Map<W, Entry<W>>();
+  /** The number of requests that wait. A field: each message to the daemon reads it. */
+  size = 0;
   readonly #queues = new Map<string, Queue<W>>();
   #lastNumber = 0;
   #turn = 0;
@@ -115,10 +117,6 @@ export class WaitQueues<W extends Waiting> {
     this.#bounds = bounds;
   }
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
   has(waiting: W): boolean {
     return this.#entries.has(waiting);
   }
@@ -134,6 +132,7 @@ export class WaitQueues<W extends Waiting> {
     if (isFirst) this.#refusedAt(queue, place);
     const number = ++this.#lastNumber;
     this.#entries.set(waiting, this.#join({ waiting, number }, queue, place.className, nowMs));
+    this.size = this.#entries.size;
     this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, waiting.deadlineMs);
     return true;
   }
@@ -142,6 +141,7 @@ export class WaitQueues<W extends Waiting> {
     const entry = this.#entries.get(waiting);
     if (entry === undefined) return;
     this.#entries.delete(waiting);
+    this.size = this.#entries.size;
     this.#leave(entry);
   }
 

@@ -58,9 +58,8 @@ export class Waiters implements WaitersAhead {
     return this.queues.size;
   }
 
-  /** For the judgement of a request with this path; null while no request waits. */
-  aheadOf(userPath: string): WaitersAhead | null {
-    if (this.size === 0) return null;
+  /** For the judgement of a request with this path. */
+  aheadOf(userPath: string): WaitersAhead {
     this.#judgedPath = userPath;
     return this;
   }
@@ -82,7 +81,7 @@ export class Waiters implements WaitersAhead {
   }
 
   find(peer: PeerState, id: number): Waiter | undefined {
-    return this.size === 0 ? undefined : this.#byPeer.get(peer)?.get(id);
+    return this.#byPeer.get(peer)?.get(id);
   }
 
   /** False: too many wait. */
@@ -115,9 +114,8 @@ export class Waiters implements WaitersAhead {
     this.#byPeer.delete(peer);
   }
 
-  /** Call at the end of each message: looks at queues that it has woken. */
+  /** Call at the end of each message if any request waits: looks at queues that it has woken. */
   afterMessage(bookRevision: number, nowMs: number): void {
-    if (this.size === 0) return;
     if (this.#bookRevision !== bookRevision) this.queues.wakeAll();
     this.#bookRevision = bookRevision;
     if (this.queues.isWoken) this.#turn(nowMs);

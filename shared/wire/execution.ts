@@ -52,13 +52,13 @@ const toolCalls: Kind<ToolCalls> = {
   write: callsToFlat,
 };
 
-const details: Kind<UsageDetails | null> = {
+const details = orEmpty<UsageDetails>({
   read(raw) {
     const known = detailsFromFlat(raw);
-    return known === undefined ? broken : known;
+    return known === undefined || known === null ? broken : known;
   },
   write: detailsToFlat,
-};
+});
 
 /**
  * Tokens as in `docs/reference/usage-record.md`; the three costs are null together: unpriced, which
@@ -181,7 +181,7 @@ export function flawOf(record: Execution): string | null {
   if (!isPlain(record.cutBy, subjectBytesMax)) return "cutBy";
   if (responseId !== "" && !isObjectId(responseId)) return "responseId";
   if (atMost !== null && !isBound(atMost)) return "atMost";
-  return flawOfDetails(record.details);
+  return record.details === null ? null : flawOfDetails(record.details);
 }
 
 function isBound({ tokens, cost }: UsageBound): boolean {

@@ -184,7 +184,7 @@ export function startDaemon(
   const background = { lookMs: 60_000, waitMs: 86_400_000, max: 100 };
   const pending = new PendingResponses(background);
   pending.restore(store, nowMs);
-  const repricing = new Repricing(store);
+  const repricing = new Repricing();
   const requests = new RequestBook(100);
   requests.restore(store);
   const audit = new AuditLog(store);
@@ -205,8 +205,8 @@ export function startDaemon(
       journaled: restored.journaled,
       retryMs: 1000,
       contributors: [
-        ...[usage, spendLog, restored.proxies, pending, repricing, alerts, audit],
-        shadowNotes(restored.book),
+        ...[usage, spendLog, restored.proxies, shadowNotes(restored.book)],
+        ...(alerts.isUsed ? [alerts] : []),
       ],
     },
   );

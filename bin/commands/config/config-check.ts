@@ -1,10 +1,11 @@
 /**
  * `sluice config check`: reads the configuration as a start would, and prints a summary of it or
- * every problem.
+ * every problem. `sluice config schema`: prints the JSON Schema of `sluice.yaml`.
  */
 
 import type { Command } from "commander";
 import type { Config } from "../../../shared/config/config.js";
+import { configSchema } from "../../../shared/config/config-schema.js";
 import { createInertReason, inertRule } from "../../../shared/config/inert-rule.js";
 import { openBeyondLoopback } from "../../../shared/config/open-gateway.js";
 import { append } from "../../../shared/long-lists.js";
@@ -16,7 +17,6 @@ import { unreadableFiles } from "../../session/unreadable-files.js";
 import { httpUrl } from "../../text/http-url.js";
 import { renderFields } from "../../text/table.js";
 import { addConfigShow } from "./config-show.js";
-import { addConfigSchema } from "./print-schema.js";
 
 const onlyWithKey =
   "the proxy starts only if the daemon has a managed key, which this command doesn't check";
@@ -32,7 +32,10 @@ export function addConfig(program: Command, session: Session): void {
       checkConfiguration(session, command.optsWithGlobals<CommandFlags>()),
     );
   addConfigShow(config, session);
-  addConfigSchema(config, session);
+  config
+    .command("schema")
+    .description("print the JSON Schema of sluice.yaml, for editors and other tools")
+    .action(() => session.terminal.out(JSON.stringify(configSchema(), null, 2)));
 }
 
 function checkConfiguration(session: Session, flags: CommandFlags): void {

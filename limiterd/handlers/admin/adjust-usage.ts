@@ -8,7 +8,7 @@ import { formatMillis } from "../../../shared/time.js";
 import type { Asked } from "../../audit/audit-log.js";
 import type { DaemonState } from "../../state.js";
 import { estimateMark } from "../../usage/pending-responses.js";
-import { type Adjustment, isAdjustable, reprice } from "../../usage/repricing.js";
+import { type Adjustment, isAdjustable, replacement, reprice } from "../../usage/repricing.js";
 import { batchesIn } from "../../usage/usage-reader.js";
 import type { UsageRecord } from "../../usage/usage-records.js";
 import { addRecord } from "../apply-settle.js";
@@ -59,7 +59,8 @@ export function adjustUsage(
           added_usd: sumUsd(slice.added),
           taken_back_usd: sumUsd(slice.takenBack),
         };
-        state.audit.contribute([{ subject: "usage records", before: null, after }], asked, nowMs);
+        const audited = [{ subject: "usage records", before: null, after }];
+        state.writer.addToBatch(state.audit.record(audited, asked, nowMs));
       }
       state.writer.closeContributed();
     }
@@ -97,6 +98,6 @@ function adjustBatch(
     addCost(cost > 0 ? slice.added : slice.takenBack, Math.abs(cost));
     adjusted++;
   }
-  if (adjusted > 0) state.repricing.replace(key, records);
+  if (adjusted > 0) state.writer.addToBatch(replacement(state.store, key, records));
   slice.records += adjusted;
 }

@@ -38,6 +38,14 @@ export interface ChangePorts extends AnswerPorts {
   readonly asked: Asked;
 }
 
+/**
+ * The subtree of who asks; `/` for everything. Only what the proxy or the command line does by
+ * itself comes without `by`: a test holds the handlers of /admin to `askDaemon` and `askedBy`.
+ */
+export function withinOf({ asked }: Pick<ChangePorts, "asked">): string {
+  return asked.by?.within ?? "/";
+}
+
 /** The ports of `handleAdmin`. */
 export interface PeerPorts extends AnswerPorts {
   /** Called with the targets whose circuits are open at the asking proxy. */

@@ -10,7 +10,6 @@ import { ruleGrammar } from "../../../shared/domain/rule.js";
 import { isPathWithin } from "../../../shared/domain/user-path.js";
 import { type Failure, plainFailure } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
-import type { ChangePorts } from "./admin-operation.js";
 
 type Confinement =
   /** It concerns the whole gateway, or isn't for callers of the admin API: refused. */
@@ -103,17 +102,8 @@ const confinements: Readonly<Record<AdminOp, Confinement>> = {
   "reconciliations.list": "whole",
 };
 
-/**
- * The subtree of who asks; `/` for everything. Only what the proxy or the command line does by
- * itself comes without `by`: a test holds the handlers of /admin to `askDaemon` and `askedBy`.
- */
-export function withinOf({ asked }: Pick<ChangePorts, "asked">): string {
-  return asked.by?.within ?? "/";
-}
-
-/** The body with which the operation is done for the holder of a role for `within`. */
+/** The body with which the operation is done for the holder of a role for a subtree, `within`. */
 export function confine(op: AdminOp, body: unknown, within: string): Checked<unknown> {
-  if (within === "/") return good(body);
   switch (confinements[op]) {
     case "whole":
       return refused(`it concerns the whole gateway, and this is a role for ${within}`);

@@ -18,7 +18,7 @@ import { enqueuedItems } from "../../lists/list-queues.js";
 import { refusalItem } from "../../lists/list-refusals.js";
 import type { JudgedRequest } from "../../rules/judge.js";
 import { noRules } from "../../rules/rule-book.js";
-import { type DaemonState, enforcedBudgets, judgingUpstream } from "../../state.js";
+import { type DaemonState, enforcedBudgets, hasWaiters, judgingUpstream } from "../../state.js";
 import { notWithin } from "./confine.js";
 import { explainVerdict } from "./explain-verdict.js";
 import { findKey, unknownKey } from "./handle-keys.js";
@@ -105,7 +105,7 @@ export function explainNow(
       nowMs,
       tokensEnforced: settings.usageEnabled,
       budgets,
-      waiters: state.waiters.aheadOf(request.userPath),
+      waiters: hasWaiters(state) ? state.waiters.aheadOf(request.userPath) : null,
       upstream: judgingUpstream(state),
     }),
     budgets: explainBudgets(state, request.userPath, labels, nowMs),

@@ -35,8 +35,9 @@ import {
   checkedValue,
   failed,
   makeChange,
+  withinOf,
 } from "./admin-operation.js";
-import { notWithin, withinOf } from "./confine.js";
+import { notWithin } from "./confine.js";
 
 type KeyOp = Extract<AdminOp, `keys.${string}`>;
 

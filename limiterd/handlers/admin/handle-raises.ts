@@ -26,8 +26,7 @@ import { nameOfRule, unknownRule } from "../../lists/list-children.js";
 import type { Raisable, RaiseKind } from "../../raise-note.js";
 import type { DaemonState } from "../../state.js";
 import { raisesDefinition, unended } from "../definitions/apply-raises.js";
-import { type AdminPorts, checkedValue, failed, makeChange } from "./admin-operation.js";
-import { withinOf } from "./confine.js";
+import { type AdminPorts, checkedValue, failed, makeChange, withinOf } from "./admin-operation.js";
 
 /** How raises of rules and of budgets differ. */
 interface Raising<K extends LimitKey<string>> {

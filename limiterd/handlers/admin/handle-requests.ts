@@ -37,8 +37,7 @@ import { isWithin } from "../../lists/show-record.js";
 import type { DaemonState } from "../../state.js";
 import { newestBatches } from "../../usage/usage-reader.js";
 import type { UsageRecord } from "../../usage/usage-records.js";
-import { type AdminRequest, type ChangePorts, checkedValue } from "./admin-operation.js";
-import { withinOf } from "./confine.js";
+import { type AdminRequest, type ChangePorts, checkedValue, withinOf } from "./admin-operation.js";
 import { explainNow } from "./handle-explain.js";
 import { answerRead } from "./handle-usage.js";
 

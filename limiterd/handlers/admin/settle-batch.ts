@@ -46,13 +46,15 @@ export async function settleBatch(
   { provider, id, records }: EndedBatch,
   nowMs: number,
 ): Promise<{ readonly status: "ok" }> {
-  const found = state.pending.take(provider, id, nowMs);
-  if (found !== undefined) {
-    const { userPath } = found.record;
+  const taken = state.pending.take(provider, id, nowMs);
+  if (taken !== undefined) {
+    state.writer.addToBatch([taken.change]);
+    const { record: submitted } = taken.found;
+    const { userPath } = submitted;
     for (const used of records) {
       const reported = recordOf({ userPath, estimated: false, endedAgoMs: 0 }, used, nowMs);
       // A batch may run several models.
-      const record = { ...finalOf(found.record, reported), model: reported.model };
+      const record = { ...finalOf(submitted, reported), model: reported.model };
       if (record.totalCost !== null) addCost(state.counts.cost, record.totalCost);
       addRecord(state, record, nowMs);
     }

@@ -11,9 +11,8 @@ import type { Breach } from "../../../shared/domain/verdict.js";
 import type { HashKey } from "../../counters/child-name.js";
 import type { Counter } from "../../counters/counter.js";
 import { admit } from "../admit.js";
-import { charge, release } from "../charge.js";
+import { charge, release, type Use } from "../charge.js";
 import { RuleBook } from "../rule-book.js";
-import type { Use } from "../used.js";
 
 /** How names of children and models are resolved, as for the daemon's own rules. */
 export interface RuleNames {

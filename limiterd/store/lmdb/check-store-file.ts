@@ -6,9 +6,8 @@
 import { closeSync, constants, openSync } from "node:fs";
 import { StoreUnreadableError, type Table, tables } from "../store.js";
 import { checkPages, DamagedPagesError } from "./check-pages.js";
-import { keyFromBytes } from "./key-bytes.js";
+import { isSealed, keyFromBytes } from "./entry-bytes.js";
 import { isIoError, plainReason } from "./probe-disk.js";
-import { isSealed } from "./sealed-value.js";
 import { flawOfOpenFile } from "./store-file.js";
 
 /**

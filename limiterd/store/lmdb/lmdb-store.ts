@@ -1,7 +1,7 @@
 /**
  * The store port on LMDB: one file, with an LMDB table for each of the store's tables. Reads and
  * commits are here. Not here: opening it (`open-lmdb-store.ts`), the bytes of keys and values
- * (`key-bytes.ts`, `sealed-value.ts`), and the trial of a full disk (`probe-disk.ts`).
+ * (`entry-bytes.ts`), and the trial of a full disk (`probe-disk.ts`).
  */
 import { windowsPerSlice } from "../../../shared/bounds.js";
 import { Turns } from "../../../shared/long-lists.js";
@@ -15,7 +15,13 @@ import {
   type Table,
 } from "../store.js";
 import { DamagedStoreError } from "./check-store-file.js";
-import { keyFromBytes, keyToBytes } from "./key-bytes.js";
+import {
+  keyFromBytes,
+  keyToBytes,
+  type SealedChange,
+  sealChange,
+  unsealValue,
+} from "./entry-bytes.js";
 import {
   type Bytes,
   commitFailure,
@@ -25,7 +31,6 @@ import {
   usedBytes,
 } from "./lmdb-file.js";
 import { damageReason, plainReason, probeDisk, whyUntrusted } from "./probe-disk.js";
-import { type SealedChange, sealChange, unsealValue } from "./sealed-value.js";
 import { fileBytes, inodeOf, trialBytes, trialFile } from "./store-file.js";
 import type { StoreLock } from "./store-lock.js";
 import { markClosed, markInUse, touchMark, touchMs } from "./store-mark.js";

@@ -9,7 +9,7 @@ import { StoreUnreadableError } from "../store.js";
 import { type Meta, openTables, type Root, storedSchema } from "./lmdb-file.js";
 import { LmdbStore } from "./lmdb-store.js";
 import { plainReason } from "./probe-disk.js";
-import { sealChange } from "./sealed-value.js";
+import { sealChange } from "./entry-bytes.js";
 
 /**
  * Rejects with `StoreUnreadableError` if there is no room for the copy; then nothing is changed.

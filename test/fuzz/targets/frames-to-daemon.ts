@@ -6,8 +6,7 @@
 import * as lmdb from "lmdb";
 import { connect, disconnect, receive } from "../../../limiterd/handlers/connection.js";
 import { sweepChildren, sweepSpends } from "../../../limiterd/lifecycle/sweep.js";
-import { keyToBytes } from "../../../limiterd/store/lmdb/key-bytes.js";
-import { sealValue, unsealValue } from "../../../limiterd/store/lmdb/sealed-value.js";
+import { keyToBytes, sealValue, unsealValue } from "../../../limiterd/store/lmdb/entry-bytes.js";
 import type { Change } from "../../../limiterd/store/store.js";
 import { frameBytesMaxToDaemon } from "../../../shared/bounds.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";

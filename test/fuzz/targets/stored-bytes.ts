@@ -3,8 +3,7 @@
  * the store. Changed anywhere, they are refused, or are what was written.
  */
 
-import { keyFromBytes, keyToBytes } from "../../../limiterd/store/lmdb/key-bytes.js";
-import { sealValue, unsealValue } from "../../../limiterd/store/lmdb/sealed-value.js";
+import { keyFromBytes, keyToBytes, sealValue, unsealValue } from "../../../limiterd/store/lmdb/entry-bytes.js";
 import { parseFileName } from "../../../proxy/limiter/spool/settle-directory.js";
 import {
   endFrame,

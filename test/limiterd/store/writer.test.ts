@@ -5,6 +5,8 @@ import {
   batchFromStored,
   batchToStored,
   CommitQueue,
+  createStuckCommit,
+  stuckCommitMs,
   tryWriteSlices,
   Writer,
   writeSlices,
@@ -860,4 +862,57 @@ t.test("a caller that waits for slices learns that the store fails", async (t) =
     t.match(await tryWriteSlices(writer, journalChanges(count)), { message: "no space" });
     t.same(sizes, []);
   }
+});
+
+t.test("changes that are added to the open batch are committed with its settles", async (t) => {
+  const { store, written } = disk();
+  const timers: (() => void)[] = [];
+  const writer = new Writer(
+    {
+      store,
+      counted: nothing(),
+      schedule: (_, run) => void timers.push(run),
+      onStoreState: () => {},
+    },
+    { firstLsn: 1, journaled: [], retryMs: 1000, contributors: [] },
+  );
+  writer.addToBatch([{ table: "objects", key: "a", value: [1] }]);
+  t.equal(timers.length, 0, "they wait for a settle");
+  writer.journal("p", 1, () => {});
+  writer.addToBatch([{ table: "objects", key: "b", value: undefined }]);
+  timers[0]!();
+  await settled();
+  writer.journal("p", 2, () => {});
+  writer.closeBatch();
+  await writer.write([]);
+  t.same(
+    written.map((changes) => changes.map(({ table, key }) => [table, key])),
+    [
+      [
+        ["journal", 1],
+        ["objects", "a"],
+        ["objects", "b"],
+      ],
+      [["journal", 2]],
+    ],
+  );
+});
+
+t.test("a commit is stuck when it has neither been written nor failed for too long", async (t) => {
+  let nowMs = 0;
+  const commits = { committing: false, ended: 0 };
+  const stuck = createStuckCommit(commits, () => nowMs);
+  nowMs = stuckCommitMs * 2;
+  t.equal(stuck(), null, "none runs");
+  commits.committing = true;
+  nowMs += stuckCommitMs - 1;
+  t.equal(stuck(), null);
+  nowMs += 1;
+  t.equal(stuck(), "a write to the store hasn't ended for 120 s");
+  commits.ended++;
+  t.equal(stuck(), null, "it has failed, and is tried again");
+  nowMs += stuckCommitMs;
+  t.equal(stuck(), "a write to the store hasn't ended for 120 s");
+  commits.committing = false;
+  t.equal(stuck(), null);
 });

@@ -21,10 +21,10 @@ const { provider } = estimate;
 t.test("one is looked at less and less often, and not for ever", async (t) => {
   const pending = new PendingResponses(bounds);
   const { atMs } = estimate;
-  t.ok(pending.add("resp_1", estimate, atMs));
-  t.notOk(pending.add("resp_1", estimate, atMs), "it is there already");
-  t.ok(pending.add("resp_2", estimate, atMs));
-  t.notOk(pending.add("resp_3", estimate, atMs), "there are as many as may be");
+  t.equal(pending.add("resp_1", estimate, atMs).length, 1);
+  t.same(pending.add("resp_1", estimate, atMs), [], "it is there already");
+  t.equal(pending.add("resp_2", estimate, atMs).length, 1);
+  t.same(pending.add("resp_3", estimate, atMs), [], "there are as many as may be");
   t.equal(pending.leftOut, 1);
   t.same(pending.due(atMs + 59_999, 5), []);
   t.equal(pending.due(atMs + 60_000, 1).length, 1, "as many as are asked for");

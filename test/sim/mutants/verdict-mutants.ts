@@ -29,7 +29,7 @@ export const verdictMutants: readonly Mutant[] = [
   },
   {
     name: "unread verdict not written with the batch that counts it",
-    file: takeBack,
+    file: "limiterd/peer.js",
     find: "proxy.unread.add({ connection, number, userPath, atPath, target, lsn, atMs, refusedBy }); proxies.markUnread(proxy);",
     put: "proxy.unread.add({ connection, number, userPath, atPath, target, lsn, atMs, refusedBy });",
     often: false,

@@ -1,6 +1,6 @@
 import t from "tap";
 import { retryPauseMs } from "../../../../bin/usage/follow/follow-loop.js";
-import { answerFailure } from "../../../../bin/usage/sinks/https-failure.js";
+import { answerFailure } from "../../../../bin/usage/sinks/https-sink.js";
 
 t.test("pauses double up to a minute, and are at least what was asked for", async (t) => {
   t.same(

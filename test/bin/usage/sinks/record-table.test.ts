@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import t from "tap";
 import type { Batch } from "../../../../bin/usage/follow/sink.js";
-import { postgresFailure } from "../../../../bin/usage/sinks/postgres-failure.js";
+import { postgresFailure } from "../../../../bin/usage/sinks/postgres-sink.js";
 import {
   partitionsOf,
   rowsText,

@@ -1,12 +1,76 @@
 /**
- * Converts a table's keys to bytes of the store and back. Every text can be read back, whatever its
- * characters, and the bytes of numbers sort in numeric order. lmdb's own encoding isn't used for
- * texts: it interprets control characters, so some keys couldn't be read back.
+ * An entry of the store as bytes, and back. Not here: what the keys and values of each table mean.
  *
- * A text becomes its UTF-8, where a lone surrogate takes three bytes. If the text is empty or
- * begins with a control character, the byte 27 precedes it; a number begins with a lower byte. A
- * number becomes a four-bit mark and its 64 bits of IEEE 754, without trailing zeros.
+ * A value is a version, a checksum and msgpack. The checksum also covers the entry's table and key,
+ * so an entry in a wrong place counts as damaged.
+ *
+ * Every text can be read back as a key, whatever its characters, and the bytes of numbers sort in
+ * numeric order. lmdb's own encoding isn't used for texts: it interprets control characters, so some
+ * keys couldn't be read back. A text becomes its UTF-8, where a lone surrogate takes three bytes. If
+ * the text is empty or begins with a control character, the byte 27 precedes it; a number begins
+ * with a lower byte. A number becomes a four-bit mark and its 64 bits of IEEE 754, without trailing
+ * zeros.
  */
+import { crc32 } from "node:zlib";
+import { decodeValue, encodeValue } from "../../../shared/wire/codec.js";
+import { type Change, type Table, tables } from "../store.js";
+
+/**
+ * The version of this envelope. The schema's number is the version of the values (`migrations.ts`).
+ */
+const sealVersion = 1;
+
+const headBytes = 5;
+
+/** A little less than lmdb accepts with pages of 4 KiB. */
+const keyBytesMax = 1970;
+
+/** A change in the bytes of the store. */
+export interface SealedChange {
+  readonly keyBytes: Buffer;
+  /** Undefined: the entry is removed. */
+  readonly value: Buffer | undefined;
+}
+
+export function sealChange({ table, key, value }: Change): SealedChange {
+  const keyBytes = keyToBytes(key);
+  if (keyBytes.length > keyBytesMax)
+    throw new Error(`a key of ${table} is longer than ${keyBytesMax} bytes`);
+  return { keyBytes, value: value === undefined ? undefined : sealValue(table, keyBytes, value) };
+}
+
+export function sealValue(table: Table, key: Uint8Array, value: readonly unknown[]): Buffer {
+  const sealed = encodeValue(value, headBytes);
+  sealed[0] = sealVersion;
+  sealed.writeUInt32BE(checksum(table, key, sealed), 1);
+  return sealed;
+}
+
+/** Whether `sealValue` has made these bytes, for this place. */
+export function isSealed(table: Table, key: Uint8Array, sealed: Buffer): boolean {
+  return (
+    sealed.length > headBytes &&
+    sealed[0] === sealVersion &&
+    sealed.readUInt32BE(1) === checksum(table, key, sealed)
+  );
+}
+
+/** Null for bytes that `sealValue` never made for this place. */
+export function unsealValue(
+  table: Table,
+  key: Uint8Array,
+  sealed: Buffer,
+): readonly unknown[] | null {
+  if (!isSealed(table, key, sealed)) return null;
+  const value = decodeValue(sealed.subarray(headBytes));
+  return Array.isArray(value) ? value : null;
+}
+
+function checksum(table: Table, key: Uint8Array, sealed: Buffer): number {
+  return crc32(sealed.subarray(headBytes), crc32(key, tableSums.get(table)));
+}
+
+const tableSums: ReadonlyMap<Table, number> = new Map(tables.map((name) => [name, crc32(name)]));
 
 const loneSurrogate = /\p{Cs}/u;
 const textMark = 27;

@@ -1,5 +1,5 @@
 import t from "tap";
-import { systemSocketHint } from "../../../bin/session/system-socket.js";
+import { systemSocketHint } from "../../../bin/session/with-daemon.js";
 
 t.test("an error for a user without a daemon names the system's", async (t) => {
   const system = "/run/sluice/limiterd.sock";
