@@ -273,27 +273,18 @@ function targetFromStored(provider: unknown, model: unknown): Target | null {
  * Contributes to each batch the leases that were counted again in it, and the verdicts that may be
  * unread.
  */
-export interface Proxies extends Contributor {
-  readonly all: ReadonlyMap<string, KnownProxy>;
-  get(id: string, nowMs: number): KnownProxy;
-  restore(id: string, stored: StoredProxy): KnownProxy;
-  markDirty(proxy: KnownProxy): void;
-  /** Marks that leases of it were counted again in the open batch. */
-  markRecounted(proxy: KnownProxy): void;
-  /** Marks that its unread verdicts differ from the store. */
-  markUnread(proxy: KnownProxy): void;
-  takeDirty(): KnownProxy[];
-  /** Removes proxies last seen before `beforeMs`; returns their ids. */
-  forget(beforeMs: number): string[];
-}
+export class Proxies implements Contributor {
+  readonly #all = new Map<string, KnownProxy>();
+  readonly all: ReadonlyMap<string, KnownProxy> = this.#all;
+  #dirty: KnownProxy[] = [];
+  readonly #recounted = new Set<KnownProxy>();
+  readonly #unread = new Set<KnownProxy>();
 
-export function createProxies(): Proxies {
-  const all = new Map<string, KnownProxy>();
-  let dirty: KnownProxy[] = [];
-  const recounted = new Set<KnownProxy>();
-  const unread = new Set<KnownProxy>();
+  get(id: string, nowMs: number): KnownProxy {
+    return this.#all.get(id) ?? this.restore(id, { settledSeq: 0, seenAtMs: nowMs, recounted: [] });
+  }
 
-  function add(
+  restore(
     id: string,
     { settledSeq, seenAtMs, recounted }: Omit<StoredProxy, "connected">,
   ): KnownProxy {
@@ -313,45 +304,53 @@ export function createProxies(): Proxies {
       unread: new UnreadVerdicts(),
       orphans: new Map(),
     };
-    all.set(id, proxy);
+    this.#all.set(id, proxy);
     return proxy;
   }
 
-  return {
-    all,
-    get: (id, nowMs) => all.get(id) ?? add(id, { settledSeq: 0, seenAtMs: nowMs, recounted: [] }),
-    restore: add,
-    markDirty(proxy) {
-      if (proxy.dirty) return;
-      proxy.dirty = true;
-      dirty.push(proxy);
-    },
-    markRecounted: (proxy) => void recounted.add(proxy),
-    markUnread: (proxy) => void unread.add(proxy),
-    changes() {
-      const changes = [...recounted].map((proxy) => proxyChange(proxy, proxy.seenAtMs));
-      for (const proxy of unread) changes.push(unreadChange(proxy));
-      recounted.clear();
-      unread.clear();
-      return changes;
-    },
-    committed() {},
-    takeDirty() {
-      const taken = dirty;
-      dirty = [];
-      for (const proxy of taken) proxy.dirty = false;
-      return taken;
-    },
-    forget(beforeMs) {
-      const forgotten: string[] = [];
-      for (const proxy of all.values()) {
-        if (proxy.peer !== null || proxy.seenAtMs >= beforeMs) continue;
-        all.delete(proxy.id);
-        forgotten.push(proxy.id);
-      }
-      return forgotten;
-    },
-  };
+  markDirty(proxy: KnownProxy): void {
+    if (proxy.dirty) return;
+    proxy.dirty = true;
+    this.#dirty.push(proxy);
+  }
+
+  /** Marks that leases of it were counted again in the open batch. */
+  markRecounted(proxy: KnownProxy): void {
+    this.#recounted.add(proxy);
+  }
+
+  /** Marks that its unread verdicts differ from the store. */
+  markUnread(proxy: KnownProxy): void {
+    this.#unread.add(proxy);
+  }
+
+  changes(): Change[] {
+    const changes = [...this.#recounted].map((proxy) => proxyChange(proxy, proxy.seenAtMs));
+    for (const proxy of this.#unread) changes.push(unreadChange(proxy));
+    this.#recounted.clear();
+    this.#unread.clear();
+    return changes;
+  }
+
+  committed(): void {}
+
+  takeDirty(): KnownProxy[] {
+    const taken = this.#dirty;
+    this.#dirty = [];
+    for (const proxy of taken) proxy.dirty = false;
+    return taken;
+  }
+
+  /** Removes proxies last seen before `beforeMs`; returns their ids. */
+  forget(beforeMs: number): string[] {
+    const forgotten: string[] = [];
+    for (const proxy of this.#all.values()) {
+      if (proxy.peer !== null || proxy.seenAtMs >= beforeMs) continue;
+      this.#all.delete(proxy.id);
+      forgotten.push(proxy.id);
+    }
+    return forgotten;
+  }
 }
 
 /** Queues an acknowledgement up to `seq`; all of one commit are sent as one frame. */

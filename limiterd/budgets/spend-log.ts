@@ -11,14 +11,6 @@ import type { BudgetBook } from "./budget-book.js";
 import { type Spends, spendsFromStored, spendsToStored } from "./spend.js";
 import { spendKey } from "./stored-budget.js";
 
-/** Writes the spend in the commit of the settles that caused it. */
-export interface SpendLog extends Contributor {
-  /** Returns all accounts whose own entries are stale. */
-  takeBehind(): ReadonlySet<Account>;
-  /** Removes the entries up to a key, once the accounts' own entries cover them. */
-  removals(recordKey: number): Change[];
-}
-
 /**
  * The log of an earlier epoch: its keys, ascending, and the accounts whose own entries are stale.
  */
@@ -27,41 +19,59 @@ export interface SpendsLogged {
   readonly behind: Set<Account>;
 }
 
-/** Creates a contributor that must come after `usage`, whose batch gives the entries their keys. */
-export function createSpendLog(
-  book: BudgetBook,
-  usage: Pick<UsageLog, "lastKey">,
-  { keys, behind: left }: SpendsLogged,
-): SpendLog {
-  let behind = left;
-  return {
-    changes() {
-      const value: unknown[] = [];
-      for (const account of book.takeDirty()) {
-        // Accounts that aren't current belong to deleted or cleared budgets.
-        if (!book.isCurrent(account)) continue;
-        const { budget, child, spends } = freshAccount(account);
-        value.push([spendKey(budget.id, child), ...spendsToStored(spends)]);
-        behind.add(account);
-      }
-      if (value.length === 0) return [];
-      assert(usage.lastKey > (keys.at(-1) ?? 0), "spending is logged with its records");
-      keys.push(usage.lastKey);
-      return [{ table: "spendlog", key: usage.lastKey, value }];
-    },
-    committed() {},
-    takeBehind() {
-      const taken = behind;
-      behind = new Set();
-      return taken;
-    },
-    removals(recordKey) {
-      const covered = keys.findIndex((key) => key > recordKey);
-      return keys
-        .splice(0, covered === -1 ? keys.length : covered)
-        .map((key) => ({ table: "spendlog", key, value: undefined }));
-    },
-  };
+/**
+ * Writes the spend in the commit of the settles that caused it. Its place among the contributors is
+ * after `usage`, whose batch gives the entries their keys.
+ */
+export class SpendLog implements Contributor {
+  readonly #book: BudgetBook;
+  readonly #usage: Pick<UsageLog, "lastKey">;
+  readonly #keys: number[];
+  #behind: Set<Account>;
+
+  constructor(
+    book: BudgetBook,
+    usage: Pick<UsageLog, "lastKey">,
+    { keys, behind }: SpendsLogged,
+  ) {
+    this.#book = book;
+    this.#usage = usage;
+    this.#keys = keys;
+    this.#behind = behind;
+  }
+
+  changes(): Change[] {
+    const value: unknown[] = [];
+    for (const account of this.#book.takeDirty()) {
+      // Accounts that aren't current belong to deleted or cleared budgets.
+      if (!this.#book.isCurrent(account)) continue;
+      const { budget, child, spends } = freshAccount(account);
+      value.push([spendKey(budget.id, child), ...spendsToStored(spends)]);
+      this.#behind.add(account);
+    }
+    if (value.length === 0) return [];
+    const key = this.#usage.lastKey;
+    assert(key > (this.#keys.at(-1) ?? 0), "spending is logged with its records");
+    this.#keys.push(key);
+    return [{ table: "spendlog", key, value }];
+  }
+
+  committed(): void {}
+
+  /** Returns all accounts whose own entries are stale. */
+  takeBehind(): ReadonlySet<Account> {
+    const taken = this.#behind;
+    this.#behind = new Set();
+    return taken;
+  }
+
+  /** Removes the entries up to a key, once the accounts' own entries cover them. */
+  removals(recordKey: number): Change[] {
+    const covered = this.#keys.findIndex((key) => key > recordKey);
+    return this.#keys
+      .splice(0, covered === -1 ? this.#keys.length : covered)
+      .map((key) => ({ table: "spendlog", key, value: undefined }));
+  }
 }
 
 /**

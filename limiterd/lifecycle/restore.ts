@@ -15,7 +15,7 @@ import { rollWindow, type StoredWindow, windowFromStored } from "../counters/win
 import { type JwtDenials, restoreDenials } from "../keys/jwt-denials.js";
 import type { KeyRing } from "../keys/key-ring.js";
 import { restoreKeys } from "../keys/stored-key.js";
-import { createProxies, type Proxies, proxyFromStored, verdictsFromStored } from "../peer.js";
+import { Proxies, proxyFromStored, verdictsFromStored } from "../peer.js";
 import { RuleBook } from "../rules/rule-book.js";
 import {
   type RulesNote,
@@ -170,7 +170,7 @@ function restoreEpochs(store: Store): StoredEpochs {
 }
 
 function restoreProxies(store: Store): { proxies: Proxies; expectedProxies: Set<string> } {
-  const proxies = createProxies();
+  const proxies = new Proxies();
   const expectedProxies = new Set<string>();
   for (const { key, value } of store.entries("proxies")) {
     const proxy = proxyFromStored(value) ?? throwMalformed(store, "proxies", key);

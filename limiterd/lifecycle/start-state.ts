@@ -20,7 +20,7 @@ import { describeConfigured } from "../audit/describe-change.js";
 import { beginBackfill, createSpentOnDays } from "../budgets/backfill-budget.js";
 import { removeSpends } from "../budgets/remove-spends.js";
 import { restoreBudgets } from "../budgets/restore-budgets.js";
-import { createSpendLog } from "../budgets/spend-log.js";
+import { SpendLog } from "../budgets/spend-log.js";
 import { budgetChange } from "../budgets/stored-budget.js";
 import type { HashKey } from "../counters/child-name.js";
 import { DeclaredLimits } from "../declared-limits.js";
@@ -34,7 +34,7 @@ import { LastAnswers } from "../lists/fullest.js";
 import { ObjectOwners } from "../objects/object-owners.js";
 import type { RaiseNote } from "../raise-note.js";
 import { BackTests } from "../rules/back-tests/back-tests.js";
-import { createRecentRefusals } from "../rules/recent-refusals.js";
+import { RecentRefusals } from "../rules/recent-refusals.js";
 import { shadowNotes } from "../rules/stored-rule.js";
 import {
   DaemonMeasures,
@@ -206,7 +206,7 @@ export async function startState(
     },
     nowMs,
   );
-  const spendLog = createSpendLog(budgets, usage, logged);
+  const spendLog = new SpendLog(budgets, usage, logged);
   const identity = identify(store, options.newStoreId);
   const noted = storedLastBackup(store, nowMs);
   const measures = new DaemonMeasures(measurePorts);
@@ -277,7 +277,7 @@ export async function startState(
     audit,
     yieldToEventLoop,
     wallMs,
-    refusals: createRecentRefusals(),
+    refusals: new RecentRefusals(),
     waiters: new Waiters({
       monoMs: measurePorts === undefined ? wallMs : () => measurePorts.monoMs(),
       schedule,

@@ -31,89 +31,91 @@ export interface RecentRefusal {
   model: string | null;
 }
 
-export interface RecentRefusals {
-  /** The number of kept refusals. */
-  readonly max: number;
-  /** Adds a refusal; beyond the bound the oldest is dropped. */
-  add(
-    refused: Pick<
-      RecentRefusal,
-      "atMs" | "proxyId" | "admitId" | "userPath" | "keyId" | "targets" | "submission" | "breach"
-    >,
-  ): void;
-  /** Adds the request to a refusal, unless the refusal was dropped. */
-  name(
-    proxyId: string,
-    admitId: number,
-    request: { readonly requestId: string; readonly model: string },
-  ): void;
-  /**
-   * The latest refusal with this request id in a subtree: callers may choose their ids, so several
-   * may have the same.
-   */
-  find(requestId: string, within?: string): RecentRefusal | null;
-  /**
-   * Refusals below this number, newest first; null: all. Numbers count the refusals since the
-   * start.
-   */
-  newestFirst(below: number | null): Iterable<readonly [number: number, refusal: RecentRefusal]>;
-}
+/** A refusal as it happens; what the proxy reports follows. */
+type Refusal = Pick<
+  RecentRefusal,
+  "atMs" | "proxyId" | "admitId" | "userPath" | "keyId" | "targets" | "submission" | "breach"
+>;
 
 /**
  * Keeps the last `max` refusals in a ring without indexes. A proxy reports the request right after
  * the refusal, so a search finds it among the newest, and only users search by request id. In a
  * burst of refusals, two maps would cost several times as much as the ring.
  */
-export function createRecentRefusals(max = refusalsMax): RecentRefusals {
-  const ring: RecentRefusal[] = [];
-  let next = 0;
-  let added = 0;
+export class RecentRefusals {
+  readonly max: number;
+  readonly #ring: RecentRefusal[] = [];
+  #next = 0;
+  #added = 0;
 
-  /** The newest refusal that satisfies a condition. */
-  function newest(satisfies: (refusal: RecentRefusal) => boolean): RecentRefusal | null {
-    for (let back = 1; back <= ring.length; back++) {
-      const refusal = ring[(next - back + ring.length) % ring.length]!;
+  constructor(max = refusalsMax) {
+    this.max = max;
+  }
+
+  /** Adds a refusal; beyond the bound the oldest is dropped. */
+  add({ atMs, proxyId, admitId, userPath, keyId, targets, submission, breach }: Refusal): void {
+    const kept = withinBytes(targets, refusalBytesMax);
+    this.#ring[this.#next] = {
+      atMs,
+      proxyId,
+      admitId,
+      userPath,
+      keyId,
+      targets: kept,
+      targetsLeftOut: targets.length - kept.length,
+      submission,
+      breach,
+      requestId: null,
+      model: null,
+    };
+    this.#next = (this.#next + 1) % this.max;
+    this.#added++;
+  }
+
+  /** Adds the request to a refusal, unless the refusal was dropped. */
+  name(
+    proxyId: string,
+    admitId: number,
+    { requestId, model }: { readonly requestId: string; readonly model: string },
+  ): void {
+    const refusal = this.#newest(
+      (known) => known.admitId === admitId && known.proxyId === proxyId,
+    );
+    if (refusal === null) return;
+    refusal.requestId = requestId;
+    refusal.model = model;
+  }
+
+  /**
+   * The latest refusal with this request id in a subtree: callers may choose their ids, so several
+   * may have the same.
+   */
+  find(requestId: string, within = "/"): RecentRefusal | null {
+    return this.#newest(
+      (refusal) => refusal.requestId === requestId && isPathWithin(refusal.userPath, within),
+    );
+  }
+
+  /**
+   * Refusals below this number, newest first; null: all. Numbers count the refusals since the
+   * start.
+   */
+  *newestFirst(
+    below: number | null,
+  ): Generator<readonly [number: number, refusal: RecentRefusal]> {
+    const from = below === null || below > this.#added ? this.#added : below - 1;
+    for (let number = from; number > this.#added - this.#ring.length; number--)
+      yield [number, this.#ring[(number - 1) % this.max]!];
+  }
+
+  #newest(satisfies: (refusal: RecentRefusal) => boolean): RecentRefusal | null {
+    const { length } = this.#ring;
+    for (let back = 1; back <= length; back++) {
+      const refusal = this.#ring[(this.#next - back + length) % length]!;
       if (satisfies(refusal)) return refusal;
     }
     return null;
   }
-
-  return {
-    max,
-    add({ atMs, proxyId, admitId, userPath, keyId, targets, submission, breach }) {
-      const kept = withinBytes(targets, refusalBytesMax);
-      ring[next] = {
-        atMs,
-        proxyId,
-        admitId,
-        userPath,
-        keyId,
-        targets: kept,
-        targetsLeftOut: targets.length - kept.length,
-        submission,
-        breach,
-        requestId: null,
-        model: null,
-      };
-      next = (next + 1) % max;
-      added++;
-    },
-    name(proxyId, admitId, { requestId, model }) {
-      const refusal = newest((known) => known.admitId === admitId && known.proxyId === proxyId);
-      if (refusal === null) return;
-      refusal.requestId = requestId;
-      refusal.model = model;
-    },
-    find: (requestId, within = "/") =>
-      newest(
-        (refusal) => refusal.requestId === requestId && isPathWithin(refusal.userPath, within),
-      ),
-    *newestFirst(below) {
-      const from = below === null || below > added ? added : below - 1;
-      for (let number = from; number > added - ring.length; number--)
-        yield [number, ring[(number - 1) % max]!];
-    },
-  };
 }
 
 /** The first targets that fit, at least one. */

@@ -18,27 +18,6 @@ interface UnwrittenRecords {
   readonly records: readonly UsageRecord[];
 }
 
-export interface UsageLog extends Contributor {
-  readonly rollups: Rollups;
-  readonly days: RecordDays;
-  /** The other hosts that usage is shared with; null without a cluster. */
-  others: OtherHostsUsage | null;
-  /** The key of the last closed batch, in this epoch or an earlier one; 0 before the first. */
-  readonly lastKey: number;
-  /** The stored sums include every record up to this key, so no start needs these records. */
-  rolledUpKey: number;
-  /** Adds the record of a settle of the open batch. */
-  add(record: UsageRecord, nowMs: number): void;
-  /** The records of the open batch, under their future key. */
-  readonly open: UnwrittenRecords;
-  /** The records of closed batches. */
-  unwritten(): readonly UnwrittenRecords[];
-  /** Returns the changed sums and starts counting records from 0. */
-  takeDirty(): Cell[];
-  /** Calls `run` when there is much to write, and for each further record until `takeDirty`. */
-  onFlushDue(run: () => void): void;
-}
-
 /** The progress of an earlier epoch. */
 interface UsageKeys {
   readonly lastKey: number;
@@ -48,68 +27,86 @@ interface UsageKeys {
   readonly days: RecordDays;
 }
 
-export function createUsageLog(rollups: Rollups, before: UsageKeys): UsageLog {
-  let { lastKey, rolledUpKey } = before;
-  let open: UsageRecord[] = [];
+interface ClosedBatch extends UnwrittenRecords {
+  readonly lsn: number;
+}
+
+export class UsageLog implements Contributor {
+  readonly rollups: Rollups;
+  readonly days: RecordDays;
+  /** The other hosts that usage is shared with; null without a cluster. */
+  others: OtherHostsUsage | null = null;
+  /** The stored sums include every record up to this key, so no start needs these records. */
+  rolledUpKey: number;
+  #lastKey: number;
+  #open: UsageRecord[] = [];
   /** When the first record of the open batch ended, and when the last one was recorded. */
-  let fromMs = 0;
-  let latestMs = 0;
-  let gathered = before.replayed;
-  let flushDue = (): void => {};
-  const closed: {
-    readonly key: number;
-    readonly lsn: number;
-    readonly records: readonly UsageRecord[];
-  }[] = [];
-  return {
-    rollups,
-    days: before.days,
-    others: null,
-    get lastKey() {
-      return lastKey;
-    },
-    get rolledUpKey() {
-      return rolledUpKey;
-    },
-    set rolledUpKey(key) {
-      rolledUpKey = key;
-    },
-    get open() {
-      return { key: lastKey + 1, records: open };
-    },
-    add(record, nowMs) {
-      // A batch stays open while the store fails, possibly for days and across clock steps.
-      const first = open.length === 0;
-      fromMs = first ? record.atMs : Math.min(fromMs, record.atMs);
-      latestMs = first ? nowMs : Math.max(latestMs, nowMs);
-      open.push(record);
-      rollups.add(record);
-      gathered++;
-      if (gathered >= rollupRecordsMax || rollups.dirty >= rollupsDirtyMax) flushDue();
-    },
-    changes(lsn) {
-      if (open.length === 0) return [];
-      lastKey++;
-      closed.push({ key: lastKey, lsn, records: open });
-      const value = recordsToStored(lsn, open);
-      open = [];
-      return [
-        { table: "usage", key: lastKey, value },
-        ...before.days.add(lastKey, fromMs, latestMs),
-      ];
-    },
-    committed(lsn) {
-      while (closed.length > 0 && closed[0]!.lsn <= lsn) closed.shift();
-    },
-    unwritten: () => closed,
-    takeDirty() {
-      gathered = 0;
-      return rollups.takeDirty();
-    },
-    onFlushDue(run) {
-      flushDue = run;
-    },
-  };
+  #fromMs = 0;
+  #latestMs = 0;
+  /** Records since all sums were last written. */
+  #gathered: number;
+  #flushDue = (): void => {};
+  readonly #closed: ClosedBatch[] = [];
+
+  constructor(rollups: Rollups, { lastKey, rolledUpKey, replayed, days }: UsageKeys) {
+    this.rollups = rollups;
+    this.days = days;
+    this.rolledUpKey = rolledUpKey;
+    this.#lastKey = lastKey;
+    this.#gathered = replayed;
+  }
+
+  /** The key of the last closed batch, in this epoch or an earlier one; 0 before the first. */
+  get lastKey(): number {
+    return this.#lastKey;
+  }
+
+  /** The records of the open batch, under their future key. */
+  get open(): UnwrittenRecords {
+    return { key: this.#lastKey + 1, records: this.#open };
+  }
+
+  /** Adds the record of a settle of the open batch. */
+  add(record: UsageRecord, nowMs: number): void {
+    // A batch stays open while the store fails, possibly for days and across clock steps.
+    const isFirst = this.#open.length === 0;
+    this.#fromMs = isFirst ? record.atMs : Math.min(this.#fromMs, record.atMs);
+    this.#latestMs = isFirst ? nowMs : Math.max(this.#latestMs, nowMs);
+    this.#open.push(record);
+    this.rollups.add(record);
+    this.#gathered++;
+    if (this.#gathered >= rollupRecordsMax || this.rollups.dirty >= rollupsDirtyMax)
+      this.#flushDue();
+  }
+
+  changes(lsn: number): Change[] {
+    if (this.#open.length === 0) return [];
+    const key = ++this.#lastKey;
+    const value = recordsToStored(lsn, this.#open);
+    this.#closed.push({ key, lsn, records: this.#open });
+    this.#open = [];
+    return [{ table: "usage", key, value }, ...this.days.add(key, this.#fromMs, this.#latestMs)];
+  }
+
+  committed(lsn: number): void {
+    while (this.#closed.length > 0 && this.#closed[0]!.lsn <= lsn) this.#closed.shift();
+  }
+
+  /** The records of closed batches. */
+  unwritten(): readonly UnwrittenRecords[] {
+    return this.#closed;
+  }
+
+  /** Returns the changed sums and starts counting records from 0. */
+  takeDirty(): Cell[] {
+    this.#gathered = 0;
+    return this.rollups.takeDirty();
+  }
+
+  /** Calls `run` when there is much to write, and for each further record until `takeDirty`. */
+  onFlushDue(run: () => void): void {
+    this.#flushDue = run;
+  }
 }
 
 /**
@@ -131,7 +128,7 @@ export function restoreUsage(ports: RollupPorts): UsageLog {
       limit: 1,
     });
     if (entry === undefined)
-      return createUsageLog(rollups, { lastKey, rolledUpKey, replayed, days });
+      return new UsageLog(rollups, { lastKey, rolledUpKey, replayed, days });
     lastKey = Number(entry.key);
     for (const record of recordsFromStored(entry.value) ??
       throwMalformed(store, "usage", lastKey)) {

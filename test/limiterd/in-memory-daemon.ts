@@ -9,7 +9,7 @@ import { AuditLog } from "../../limiterd/audit/audit-log.js";
 import { beginBackfill, createSpentOnDays } from "../../limiterd/budgets/backfill-budget.js";
 import { removeSpends } from "../../limiterd/budgets/remove-spends.js";
 import { restoreBudgets } from "../../limiterd/budgets/restore-budgets.js";
-import { createSpendLog } from "../../limiterd/budgets/spend-log.js";
+import { SpendLog } from "../../limiterd/budgets/spend-log.js";
 import { budgetChange, spendFromStored } from "../../limiterd/budgets/stored-budget.js";
 import { loadWindow } from "../../limiterd/counters/unread-windows.js";
 import { windowFromStored } from "../../limiterd/counters/window.js";
@@ -31,7 +31,7 @@ import { ObjectOwners } from "../../limiterd/objects/object-owners.js";
 import type { PeerState } from "../../limiterd/peer.js";
 import type { RaiseNote } from "../../limiterd/raise-note.js";
 import { BackTests } from "../../limiterd/rules/back-tests/back-tests.js";
-import { createRecentRefusals } from "../../limiterd/rules/recent-refusals.js";
+import { RecentRefusals } from "../../limiterd/rules/recent-refusals.js";
 import { configuredText, shadowNotes } from "../../limiterd/rules/stored-rule.js";
 import { DaemonMeasures, type DaemonState, newCounts } from "../../limiterd/state.js";
 import { Backups } from "../../limiterd/store/backups.js";
@@ -178,7 +178,7 @@ export function startDaemon(
     },
     nowMs,
   );
-  const spendLog = createSpendLog(budgets, usage, logged);
+  const spendLog = new SpendLog(budgets, usage, logged);
   const identity = identify(store, "store-1");
   const noted = storedLastBackup(store, nowMs);
   const background = { lookMs: 60_000, waitMs: 86_400_000, max: 100 };
@@ -278,7 +278,7 @@ export function startDaemon(
     epochs: restored.epochs,
     startedAtMs: nowMs,
     expectedProxies: restored.expectedProxies.size > 0 ? restored.expectedProxies : null,
-    refusals: createRecentRefusals(),
+    refusals: new RecentRefusals(),
     waiters: new Waiters({
       monoMs: () => daemon.nowMs,
       schedule: (_ms, run) => void timers.push(run),

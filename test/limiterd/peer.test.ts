@@ -1,7 +1,7 @@
 import t from "tap";
 import {
   type CountedVerdict,
-  createProxies,
+  Proxies,
   proxyFromStored,
   UnreadVerdicts,
   verdictsFromStored,
@@ -115,7 +115,7 @@ t.test(
 );
 
 t.test("each changed proxy is handed out once, as long as it doesn't change again", async (t) => {
-  const proxies = createProxies();
+  const proxies = new Proxies();
   const [a, b] = [proxies.get("a", 1), proxies.get("b", 2)];
   t.equal(proxies.get("a", 5), a);
   t.equal(a.seenAtMs, 1);
@@ -127,7 +127,7 @@ t.test("each changed proxy is handed out once, as long as it doesn't change agai
 });
 
 t.test("leases that were counted again are written with the batch that counts them", async (t) => {
-  const proxies = createProxies();
+  const proxies = new Proxies();
   const proxy = proxies.get("a", 1);
   const target = { provider: "openai", model: "gpt-4o" };
   proxy.recounted.set(7, { path: true, attempts: [{ target, lsn: 100 }] });
@@ -139,11 +139,11 @@ t.test("leases that were counted again are written with the batch that counts th
   t.same(proxies.changes(6), [change]);
   t.same(proxies.changes(7), [], "once");
   const stored = proxyFromStored(change.value)!;
-  t.same(createProxies().restore("a", stored).recounted, proxy.recounted);
+  t.same(new Proxies().restore("a", stored).recounted, proxy.recounted);
 });
 
 t.test("a restored proxy has settled durably what was written", async (t) => {
-  const proxies = createProxies();
+  const proxies = new Proxies();
   t.match(proxies.restore("a", { settledSeq: 4, connected: true, seenAtMs: 3, recounted: [] }), {
     settledSeq: 4,
     durableSeq: 4,

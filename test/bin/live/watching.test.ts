@@ -6,7 +6,7 @@ import t from "tap";
 import { stopped } from "../../../bin/session/command-failure.js";
 import { parseListQuery } from "../../../limiterd/lists/list-query.js";
 import { listRefusals, refusalChoices } from "../../../limiterd/lists/list-refusals.js";
-import { createRecentRefusals } from "../../../limiterd/rules/recent-refusals.js";
+import { RecentRefusals } from "../../../limiterd/rules/recent-refusals.js";
 import { run } from "../command-session.js";
 import { type FakeDaemonOptions, startFakeDaemon } from "../fake-daemon.js";
 
@@ -18,7 +18,7 @@ function ringsOf(path: string): {
   refuse(count: number, atMs: number): void;
   record(count: number, atMs: number): void;
 } {
-  const refusals = createRecentRefusals();
+  const refusals = new RecentRefusals();
   const records: object[] = [];
   let events = 0;
   return {

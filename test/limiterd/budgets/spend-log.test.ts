@@ -2,7 +2,7 @@
 import t from "tap";
 import { newAccount } from "../../../limiterd/budgets/budget-account.js";
 import { BudgetBook } from "../../../limiterd/budgets/budget-book.js";
-import { createSpendLog, spendLogFromStored } from "../../../limiterd/budgets/spend-log.js";
+import { SpendLog, spendLogFromStored } from "../../../limiterd/budgets/spend-log.js";
 import type { UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";
 import { exactly } from "../../support/patterns/exactly.js";
@@ -18,7 +18,7 @@ const record = (userPath: string): UsageRecord =>
 function logged() {
   const book = new BudgetBook({ spentOnDays: () => null, lastRecordKey: () => 0 }, defaultAnchors);
   const usage = { lastKey: 0 };
-  const log = createSpendLog(book, usage, { keys: [], behind: new Set() });
+  const log = new SpendLog(book, usage, { keys: [], behind: new Set() });
   return {
     book,
     log,
@@ -132,7 +132,7 @@ t.test("however many accounts are behind, handing them out looks at none", async
   const { budget: team } = book.put(template, at);
   const accounts = Array.from({ length: 1000 }, (_, i) => newAccount(team, `c${i}`));
   const behind = new Watched(accounts);
-  const log = createSpendLog(book, { lastKey: 0 }, { keys: [], behind });
+  const log = new SpendLog(book, { lastKey: 0 }, { keys: [], behind });
   t.equal(log.takeBehind().size, 1000);
   t.equal(behind.looks, 0);
   t.equal(log.takeBehind().size, 0);

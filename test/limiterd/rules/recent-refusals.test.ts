@@ -1,8 +1,5 @@
 import t from "tap";
-import {
-  createRecentRefusals,
-  type RecentRefusals,
-} from "../../../limiterd/rules/recent-refusals.js";
+import { RecentRefusals } from "../../../limiterd/rules/recent-refusals.js";
 import { refusalBytesMax, refusalsMax } from "../../../shared/bounds.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Breach } from "../../../shared/domain/verdict.js";
@@ -37,7 +34,7 @@ function refuse(
 t.test(
   "a refusal is found by its request id once the proxy has reported it, with all that was known",
   async (t) => {
-    const refusals = createRecentRefusals();
+    const refusals = new RecentRefusals();
     refuse(refusals, 7, { atMs: 5 });
     t.equal(refusals.find("req_1"), null);
     refusals.name("p1", 7, { requestId: "req_1", model: "smart" });
@@ -58,7 +55,7 @@ t.test(
 );
 
 t.test("ids of two proxies don't mix, and what isn't known is ignored", async (t) => {
-  const refusals = createRecentRefusals();
+  const refusals = new RecentRefusals();
   refuse(refusals, 1, { proxyId: "p1", atMs: 10 });
   refuse(refusals, 1, { proxyId: "p2", atMs: 20 });
   refusals.name("p2", 1, { requestId: "b", model: "m" });
@@ -73,7 +70,7 @@ t.test("ids of two proxies don't mix, and what isn't known is ignored", async (t
 t.test(
   "of refusals with one request id the latest is found, also when the earlier ones are forgotten",
   async (t) => {
-    const refusals = createRecentRefusals(2);
+    const refusals = new RecentRefusals(2);
     for (const id of [1, 2, 3]) {
       refuse(refusals, id);
       refusals.name("p1", id, { requestId: "mine", model: "m" });
@@ -83,8 +80,8 @@ t.test(
 );
 
 t.test("the last ones are kept, named or not, and nothing of those before", async (t) => {
-  t.equal(createRecentRefusals().max, refusalsMax);
-  const refusals = createRecentRefusals(1000);
+  t.equal(new RecentRefusals().max, refusalsMax);
+  const refusals = new RecentRefusals(1000);
   const all = 1500;
   for (let id = 1; id <= all; id++) {
     refuse(refusals, id);
@@ -104,7 +101,7 @@ t.test("the last ones are kept, named or not, and nothing of those before", asyn
 t.test(
   "when an admit is repeated under the same id after a reconnect, its later refusal gets the name",
   async (t) => {
-    const refusals = createRecentRefusals(2);
+    const refusals = new RecentRefusals(2);
     refuse(refusals, 1, { atMs: 10 });
     refuse(refusals, 1, { atMs: 20 });
     refuse(refusals, 2);
@@ -114,7 +111,7 @@ t.test(
 );
 
 t.test("an entry is bounded in bytes: targets beyond it are counted, not kept", async (t) => {
-  const refusals = createRecentRefusals();
+  const refusals = new RecentRefusals();
   const targets = Array.from({ length: 64 }, (_, i) => ({
     provider: "p".repeat(100),
     model: `${i}`.padStart(412, "m"),
@@ -134,7 +131,7 @@ t.test("an entry is bounded in bytes: targets beyond it are counted, not kept", 
 });
 
 t.test("they are read newest first, from any number that is still kept", (t) => {
-  const refusals = createRecentRefusals(3);
+  const refusals = new RecentRefusals(3);
   const read = (below: number | null): unknown[] =>
     [...refusals.newestFirst(below)].map(([number, { admitId }]) => [number, admitId]);
   t.same(read(null), []);
@@ -164,7 +161,7 @@ t.test("of refusals with one request id the latest is found", async (t) => {
     ["yyyyyx", 6],
     ["xxxxyyy", 4],
   ] as const) {
-    const refusals = createRecentRefusals(5);
+    const refusals = new RecentRefusals(5);
     for (const [i, requestId] of [...ids].entries()) {
       refuse(refusals, i + 1);
       refusals.name("p1", i + 1, { requestId, model: "" });
@@ -174,7 +171,7 @@ t.test("of refusals with one request id the latest is found", async (t) => {
 });
 
 t.test("a page of refusals begins below the number that is given", async (t) => {
-  const refusals = createRecentRefusals(3);
+  const refusals = new RecentRefusals(3);
   for (let id = 1; id <= 5; id++) refuse(refusals, id);
   const from = (below: number | null): readonly number[] =>
     [...refusals.newestFirst(below)].map(([number]) => number);

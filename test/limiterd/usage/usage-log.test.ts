@@ -2,10 +2,10 @@ import t from "tap";
 import { RecordDays } from "../../../limiterd/usage/record-days.js";
 import type { Rollups } from "../../../limiterd/usage/rollups.js";
 import {
-  createUsageLog,
   restoreUsage,
   rollupProgressChange,
   storedRollupProgress,
+  UsageLog,
 } from "../../../limiterd/usage/usage-log.js";
 import { readRecords } from "../../../limiterd/usage/usage-reader.js";
 import { recordsFromStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
@@ -85,7 +85,7 @@ function logging(before: { readonly lastKey?: number; readonly replayed?: number
     add: ({ requestId }: UsageRecord) => void added.push(requestId),
     takeDirty: () => [],
   };
-  const usage = createUsageLog(rollups as unknown as Rollups, {
+  const usage = new UsageLog(rollups as unknown as Rollups, {
     lastKey: 0,
     rolledUpKey: 0,
     replayed: 0,

@@ -194,7 +194,7 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "lease that was counted again is counted once more after the next crash",
     file: "limiterd/peer.js",
-    find: "const changes = [...recounted].map((proxy) => proxyChange(proxy, proxy.seenAtMs));",
+    find: "const changes = [...this.#recounted].map((proxy) => proxyChange(proxy, proxy.seenAtMs));",
     put: "const changes = [];",
     often: false,
   },
