@@ -4,8 +4,8 @@ import { systemReason } from "../../shared/text/system-reason.js";
 import { outputClosed, refusal } from "./command-failure.js";
 
 /**
- * Turns them, in work that writes to `name`, into failures of the command. A closed pipe (`| head`)
- * prints nothing: the user closed it.
+ * Runs work that writes to `name`, and turns its errors of the operating system into failures. A
+ * closed pipe (`| head`) prints nothing: the user closed it.
  */
 export async function withSystemErrors<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {

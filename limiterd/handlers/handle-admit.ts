@@ -215,6 +215,7 @@ function admitted(
   const { userPath, lsn, refusedBy } = lease;
   const counted = { userPath, atPath: true, target: lease.target, lsn, atMs: nowMs, refusedBy };
   noteVerdict(state.proxies, peer, proxy, counted);
+  // The proxy numbers the targets as it has sent them, with those that a budget leaves out.
   const isOfAll = targets === message.targets;
   peer.send({
     kind: "admitted",

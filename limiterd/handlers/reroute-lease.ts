@@ -65,6 +65,7 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
   const { targets, breach } = targetsWithin(state, asked, nowMs);
   const metered = meteredAt(asked, targets);
   const request = { userPath: onPath.userPath, targets, metered };
+  // While it isn't known what other hosts hold, their hard caps refuse nothing for good.
   const verdict =
     (turn?.isUnsure === true ? unsure : breach) ??
     readmit(settings.rateLimitsEnabled ? book : noRules, request, {

@@ -33,6 +33,7 @@ interface BulkFrame {
 const nothing = Buffer.alloc(0);
 
 export class SocketPeer implements Peer {
+  /** Set by `end`, and by the owner once the socket has closed: nothing is written any more. */
   closed = false;
   readonly #socket: net.Socket;
   #queue: Buffer[] = [];
@@ -83,12 +84,12 @@ export class SocketPeer implements Peer {
     if (this.closed || !this.#socket.writable) return;
     // In raw mode node-ipc's own `emit` does the same after copying the bytes into a message that
     // it drops.
-    this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames), this.#taken());
+    this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames), this.#onAccepted());
     if (this.#socket.writableLength > peerBacklogBytesMax) this.close();
   }
 
   /** The callback for when the kernel has accepted this write, if anything waits for that. */
-  #taken(): ((error?: Error | null) => void) | undefined {
+  #onAccepted(): ((error?: Error | null) => void) | undefined {
     if (this.#whenSent.length === 0) return undefined;
     const waiting = this.#whenSent;
     this.#whenSent = [];

@@ -40,7 +40,7 @@ import { ruleDefinitions, ruleDeletions, ruleReversion } from "../definitions/ap
 import type { HeldLimitFile, HeldPlan } from "../limit-files/held-limit-files.js";
 import { type LimitChange, type PlanOptions, planLimits } from "../limit-files/plan-limits.js";
 
-const ruleSort = {
+const ruleKind = {
   idOf: ruleId,
   isSame: (a: RuleDefinition, b: RuleDefinition) =>
     hasSameCaps(a, b) &&
@@ -49,7 +49,7 @@ const ruleSort = {
   compare: compareRules,
 };
 
-const budgetSort = {
+const budgetKind = {
   idOf: budgetId,
   isSame: (a: BudgetDefinition, b: BudgetDefinition) =>
     a.amountUsd === b.amountUsd &&
@@ -72,7 +72,7 @@ export function isCurrent(
   return madeOf.limitsVersion === limitFiles.limitsVersion && madeOf.part === part;
 }
 
-/** `isCurrent`: whether the plan is still valid after all its turns. */
+/** The plan of a held file. It may be out of date after its last turn: ask `isCurrent`. */
 export function* planLimitFile(
   state: DaemonState,
   { rules, budgets, part }: Pick<HeldLimitFile, "rules" | "budgets" | "part">,
@@ -83,15 +83,15 @@ export function* planLimitFile(
   const turns = new Turns(limitsPerTurn);
   const how = { ...options, turns };
   const present = {
-    rules: { present: state.book.rules, declared: ofRule(declared.rules) },
-    budgets: { present: state.budgets.budgets, declared: ofRule(declared.budgets) },
+    rules: { present: state.book.rules, declared: definitionIn(declared.rules) },
+    budgets: { present: state.budgets.budgets, declared: definitionIn(declared.budgets) },
   };
   const ofRules =
-    rules === null ? nothing : yield* planLimits(ruleSort, present.rules, [...rules.values()], how);
+    rules === null ? nothing : yield* planLimits(ruleKind, present.rules, [...rules.values()], how);
   const ofBudgets =
     budgets === null
       ? nothing
-      : yield* planLimits(budgetSort, present.budgets, [...budgets.values()], how);
+      : yield* planLimits(budgetKind, present.budgets, [...budgets.values()], how);
   const changes: LimitChangeItem[] = [];
   const digest = new TextDigest();
   const show = (item: LimitChangeItem): void => {
@@ -144,7 +144,8 @@ export function* definitionsOf(
   return definitions;
 }
 
-function ofRule<D>(declared: {
+/** What the configuration declares under an id; null if it declares nothing. */
+function definitionIn<D>(declared: {
   find(id: string): { readonly definition: D } | null;
 }): (id: string) => D | null {
   return (id) => declared.find(id)?.definition ?? null;

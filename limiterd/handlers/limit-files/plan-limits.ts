@@ -7,7 +7,7 @@ import type { LimitAction } from "../../../shared/limit-files/limits-plan.js";
 import type { SlicedWork, Turns } from "../../../shared/long-lists.js";
 
 /** What differs between rules and budgets: their ids, equality and order. */
-interface LimitSort<D> {
+interface LimitKind<D> {
   readonly idOf: (limit: D) => string;
   readonly isSame: (a: D, b: D) => boolean;
   readonly compare: (a: D, b: D) => number;
@@ -54,7 +54,7 @@ interface SortPlan<D> {
  * invalid and must be made again.
  */
 export function* planLimits<D>(
-  { idOf, isSame, compare }: LimitSort<D>,
+  { idOf, isSame, compare }: LimitKind<D>,
   { present, declared }: PresentLimits<D>,
   wanted: readonly D[],
   { prune, takeOver, turns }: PlanOptions & { readonly turns: Turns },
