@@ -313,17 +313,13 @@ interface Group {
  */
 const groupsPerPathMax = 16;
 
+const noLabels: readonly string[] = [];
+
 /** The sum of a day's models beyond the bound. */
 const otherModels = modelSuffix("other", "other");
 
-interface RecordSumsPorts {
-  readonly store: Store;
+interface RecordSumsPorts extends Pick<RollupPorts, "store" | "labelsOf"> {
   readonly cells: RollupCache;
-  /**
-   * The labels of a managed key; none for the empty id. They stay the same for as long as the key
-   * exists.
-   */
-  labelsOf(keyId: string): readonly string[];
 }
 
 /**
@@ -403,7 +399,7 @@ export class RollupsOfRecord {
     }
     const origin = cells.get(originKey(this.#day, record, originSuffix));
     if (origin !== null) found.push(origin);
-    for (const label of labelsOf(keyId)) {
+    for (const label of keyId === "" ? noLabels : labelsOf(keyId)) {
       const total = cells.get(labelPrefix(label) + this.#day);
       if (total !== null) found.push(total);
     }
