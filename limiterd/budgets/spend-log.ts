@@ -29,11 +29,7 @@ export class SpendLog implements Contributor {
   readonly #keys: number[];
   #behind: Set<Account>;
 
-  constructor(
-    book: BudgetBook,
-    usage: Pick<UsageLog, "lastKey">,
-    { keys, behind }: SpendsLogged,
-  ) {
+  constructor(book: BudgetBook, usage: Pick<UsageLog, "lastKey">, { keys, behind }: SpendsLogged) {
     this.#book = book;
     this.#usage = usage;
     this.#keys = keys;

@@ -61,8 +61,8 @@ export function* childNames(children: ChildCounters): Generator<string> {
 /** Between a template's id and its child's name; neither has it. */
 const childSeparator = "\u0000";
 
-/** A name for `fullest` of a template's child. */
-export function childRef(id: string, child: string): string {
+/** A reference to a child of a template. */
+function childRef(id: string, child: string): string {
   return id + childSeparator + child;
 }
 

@@ -78,9 +78,7 @@ export class RecentRefusals {
     admitId: number,
     { requestId, model }: { readonly requestId: string; readonly model: string },
   ): void {
-    const refusal = this.#newest(
-      (known) => known.admitId === admitId && known.proxyId === proxyId,
-    );
+    const refusal = this.#newest((known) => known.admitId === admitId && known.proxyId === proxyId);
     if (refusal === null) return;
     refusal.requestId = requestId;
     refusal.model = model;
@@ -100,9 +98,7 @@ export class RecentRefusals {
    * Refusals below this number, newest first; null: all. Numbers count the refusals since the
    * start.
    */
-  *newestFirst(
-    below: number | null,
-  ): Generator<readonly [number: number, refusal: RecentRefusal]> {
+  *newestFirst(below: number | null): Iterable<readonly [number: number, refusal: RecentRefusal]> {
     const from = below === null || below > this.#added ? this.#added : below - 1;
     for (let number = from; number > this.#added - this.#ring.length; number--)
       yield [number, this.#ring[(number - 1) % this.max]!];

@@ -238,7 +238,6 @@ export class PendingResponses {
   #expiresAtMs({ record, batchTokens }: PendingResponse): number {
     return record.atMs + (batchTokens === null ? this.#bounds.waitMs : batchWaitMs);
   }
-
 }
 
 function removalOf(name: string): Change {

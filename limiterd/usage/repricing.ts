@@ -61,7 +61,6 @@ export class Repricing {
     });
     return run;
   }
-
 }
 
 /** Replaces the stored records under a key. */

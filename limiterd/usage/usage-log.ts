@@ -127,8 +127,7 @@ export function restoreUsage(ports: RollupPorts): UsageLog {
       before: Number.MAX_SAFE_INTEGER,
       limit: 1,
     });
-    if (entry === undefined)
-      return new UsageLog(rollups, { lastKey, rolledUpKey, replayed, days });
+    if (entry === undefined) return new UsageLog(rollups, { lastKey, rolledUpKey, replayed, days });
     lastKey = Number(entry.key);
     for (const record of recordsFromStored(entry.value) ??
       throwMalformed(store, "usage", lastKey)) {

@@ -84,7 +84,10 @@ export class SocketPeer implements Peer {
     if (this.closed || !this.#socket.writable) return;
     // In raw mode node-ipc's own `emit` does the same after copying the bytes into a message that
     // it drops.
-    this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames), this.#onAccepted());
+    this.#socket.write(
+      frames.length === 1 ? frames[0]! : Buffer.concat(frames),
+      this.#onAccepted(),
+    );
     if (this.#socket.writableLength > peerBacklogBytesMax) this.close();
   }
 

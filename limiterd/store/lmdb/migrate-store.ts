@@ -6,10 +6,10 @@
 import { renameSync, rmSync } from "node:fs";
 import type { Migration } from "../migrations.js";
 import { StoreUnreadableError } from "../store.js";
+import { sealChange } from "./entry-bytes.js";
 import { type Meta, openTables, type Root, storedSchema } from "./lmdb-file.js";
 import { LmdbStore } from "./lmdb-store.js";
 import { plainReason } from "./probe-disk.js";
-import { sealChange } from "./entry-bytes.js";
 
 /**
  * Rejects with `StoreUnreadableError` if there is no room for the copy; then nothing is changed.

@@ -3,7 +3,12 @@
  * the store. Changed anywhere, they are refused, or are what was written.
  */
 
-import { keyFromBytes, keyToBytes, sealValue, unsealValue } from "../../../limiterd/store/lmdb/entry-bytes.js";
+import {
+  keyFromBytes,
+  keyToBytes,
+  sealValue,
+  unsealValue,
+} from "../../../limiterd/store/lmdb/entry-bytes.js";
 import { parseFileName } from "../../../proxy/limiter/spool/settle-directory.js";
 import {
   endFrame,

@@ -25,9 +25,7 @@ function logged() {
     charge: (path: string) => book.charge(record(path), [], noon),
     close() {
       usage.lastKey++;
-      return log
-        .changes(usage.lastKey)
-        .flatMap(({ value }) => (value as unknown[][]).map(([key]) => key));
+      return log.changes().flatMap(({ value }) => (value as unknown[][]).map(([key]) => key));
     },
   };
 }

@@ -102,7 +102,6 @@ t.test("a request holds its prompt and its output, without what was charged", as
   const later = holdOn([limit(9000, held)], { ...first, charged });
   t.equal(held.of(""), 10 + 34);
   giveBack(later);
-  giveBack(null);
   t.equal(held.of(""), 0);
   t.match(withoutTarget(later), { output: 30, charged: { before: 30, prompt: 0, output: 0 } });
   t.equal(withoutTarget(null), null);
