@@ -81,13 +81,13 @@ interface Template {
 
 /** The templates of rules, as far as their children are in memory. */
 export function templatesOfRules(
-  { rules, unread }: Pick<RuleBook, "rules" | "unread">,
+  book: Pick<RuleBook, "rules" | "unread">,
   isExamined: (rule: Rule) => boolean,
 ): readonly Template[] {
   const templates: Template[] = [];
-  // A start is loading the children of all templates.
-  if (unread !== null) return templates;
-  for (const [id, rule] of rules) {
+  // A start is still loading rules and children: reading all rules now would load them at once.
+  if (book.unread !== null) return templates;
+  for (const [id, rule] of book.rules) {
     if (!rule.definition.perChild || !isExamined(rule)) continue;
     const { children } = rule;
     templates.push({ id, size: children.size, names: () => childNames(children) });
