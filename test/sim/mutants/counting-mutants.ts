@@ -356,8 +356,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "a raise is forgotten over a restart",
     file: "limiterd/handlers/definitions/apply-raises.js",
-    find: "if (limit !== undefined) setRaises(state, kind, limit, fitting); if (fitting.length",
-    put: "if (fitting.length",
+    find: "const kept = putRaises(state, { kind, id }, raises, nowMs);",
+    put: "const kept = raises;",
     often: false,
   },
   {
