@@ -257,7 +257,7 @@ export function untilReset(end: unknown, nowMs: number): string {
   return Number.isNaN(endMs - nowMs) ? "-" : formatDuration((endMs - nowMs) / 1000);
 }
 
-/** When a limit is used up at its pace: `3h 20m`, `now`, or `-` if it lasts or too little is known. */
+/** When a limit is used up at its pace: `3h 20m`, `now`; `-` if it lasts, or that isn't known. */
 export function untilExhausted(at: unknown, nowMs: number): string {
   return typeof at === "string" && Date.parse(at) <= nowMs ? "now" : untilReset(at, nowMs);
 }

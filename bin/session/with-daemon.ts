@@ -97,7 +97,7 @@ async function openElsewhere(
 type Presence = "there" | "absent" | "hidden";
 
 /**
- * What to say where no daemon listens on `socket`: whether the system's daemon runs, which this user
+ * What to say where no daemon listens on `socket`: whether the system's daemon runs, which the user
  * may have meant. Nothing if it doesn't.
  */
 export function systemSocketHint(

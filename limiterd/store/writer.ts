@@ -469,9 +469,9 @@ export function tryWriteSlices(writer: Writer, changes: readonly Change[]): Prom
 export const stuckCommitMs = 120_000;
 
 /**
- * Detects a commit that neither succeeds nor fails: after it this daemon can't write any more, but a
- * new one can read what is on the disk. Returns a function to call every few seconds, whose answer
- * is a message about a commit that has run for `stuckCommitMs`, else null.
+ * Detects a commit that neither succeeds nor fails: after it this daemon can't write any more, but
+ * a new one can read what is on the disk. Returns a function to call every few seconds: it says
+ * that a commit has run for `stuckCommitMs`, else returns null.
  */
 export function createStuckCommit(
   commits: Pick<CommitQueue, "committing" | "ended">,

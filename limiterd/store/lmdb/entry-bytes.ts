@@ -5,11 +5,11 @@
  * so an entry in a wrong place counts as damaged.
  *
  * Every text can be read back as a key, whatever its characters, and the bytes of numbers sort in
- * numeric order. lmdb's own encoding isn't used for texts: it interprets control characters, so some
- * keys couldn't be read back. A text becomes its UTF-8, where a lone surrogate takes three bytes. If
- * the text is empty or begins with a control character, the byte 27 precedes it; a number begins
- * with a lower byte. A number becomes a four-bit mark and its 64 bits of IEEE 754, without trailing
- * zeros.
+ * numeric order. lmdb's own encoding isn't used for texts: it interprets control characters, so
+ * some keys couldn't be read back. A text becomes its UTF-8, where a lone surrogate takes three
+ * bytes. If the text is empty or begins with a control character, the byte 27 precedes it; a number
+ * begins with a lower byte. A number becomes a four-bit mark and its 64 bits of IEEE 754, without
+ * trailing zeros.
  */
 import { crc32 } from "node:zlib";
 import { decodeValue, encodeValue } from "../../../shared/wire/codec.js";
