@@ -6,6 +6,7 @@ import { EngineAwayError } from "../../../limiterd/cluster/engine/engine.js";
 import type { SharedLimits } from "../../../limiterd/cluster/shared-limits.js";
 import { SpendExchange, spendTickMs } from "../../../limiterd/cluster/spend/exchange-spend.js";
 import { createSpendBoard } from "../../../limiterd/cluster/spend/spend-board.js";
+import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
 import { restateBook } from "../../../limiterd/shares/sync/restate-book.js";
 import { shareCounters } from "../../../limiterd/shares/sync/share-counters.js";
 import type { ShareSync } from "../../../limiterd/shares/sync/share-sync.js";
@@ -13,6 +14,7 @@ import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.
 import type { WaitLimits } from "../../../shared/config/config.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import type { Lease } from "../../../shared/wire/message-to-daemon.js";
 import {
   type CounterTwin,
   createCounterTwin,
@@ -56,9 +58,13 @@ export class VirtualTime {
 
 export interface Host {
   readonly id: string;
-  readonly daemon: TestDaemon;
-  readonly shares: ShareSync;
-  readonly proxy: TestPeer;
+  daemon: TestDaemon;
+  shares: ShareSync;
+  proxy: TestPeer;
+  /** Kills the daemon, and starts it again from its store; its proxy isn't back yet. */
+  restart(): void;
+  /** The proxy is back and reports these leases. */
+  reconnect(leases: readonly Lease[]): void;
   /** The engine can't be asked while this is set. */
   cutOff: boolean;
   /** The engine doesn't answer about these rules alone: its part that has them is away. */
@@ -145,14 +151,64 @@ function startHost(
     budgets,
   }: Required<Omit<HostOptions, "startMs">> & { readonly index: number },
 ): Host {
-  const { time, twin } = hosts;
-  const nowMs = (): number => hosts.wallMs();
-  const daemon = startDaemon(rules, { nowMs: nowMs(), waiting, budgets });
   const id = `host-${index + 1}`;
-  const engine = createTwinLimits(twin, { hostId: id, start: 1 }, nowMs);
+  const proxyId = `proxy-${index + 1}`;
+  let lives = 0;
+  const begin = (store?: TestDaemon["store"]): Pick<Host, "daemon" | "shares"> => {
+    const start = ++lives;
+    const isOver = (): boolean => start < lives;
+    const daemon = startDaemon(rules, {
+      ...{ nowMs: hosts.wallMs(), waiting, budgets },
+      ...(store === undefined ? {} : { store }),
+    });
+    const shares = shareRules(hosts, { id, start, daemon, isOver, failureMode, host: () => host });
+    shares.turn.hosts = count;
+    daemon.state.shares = shares;
+    if (budgets.length > 0) shareBudgets(hosts, { id, daemon, isOver, host: () => host });
+    return { daemon, shares };
+  };
+  const first = begin();
+  const host: Host = {
+    ...first,
+    id,
+    proxy: first.daemon.proxy(proxyId),
+    restart() {
+      Object.assign(host, begin(host.daemon.store.crash()));
+    },
+    reconnect(leases) {
+      host.proxy = host.daemon.proxy(proxyId, leases);
+      endReconnectGrace(host.daemon.state);
+    },
+    cutOff: false,
+    awayRule: null,
+    isSlow: false,
+    answerMs: 0,
+    generation: 0,
+  };
+  return host;
+}
+
+/** One life of a host's daemon. */
+interface HostLife {
+  readonly id: string;
+  readonly daemon: TestDaemon;
+  /** Whether it was killed. */
+  readonly isOver: () => boolean;
+  readonly host: () => Host;
+}
+
+function shareRules(
+  hosts: Hosts,
+  life: HostLife & { readonly start: number; readonly failureMode: ClusterFailureMode },
+): ShareSync {
+  const { time, twin } = hosts;
+  const { id, start, daemon, isOver } = life;
+  const nowMs = (): number => hosts.wallMs();
+  const engine = createTwinLimits(twin, { hostId: id, start }, nowMs);
   const shared: SharedLimits = {
     async sync(questions) {
-      if (host.cutOff) throw new Error("cut off");
+      const host = life.host();
+      if (host.cutOff || isOver()) throw new Error("cut off");
       hosts.asked += questions.length;
       if (host.isSlow) return await new Promise(() => {});
       const replies = (await engine.sync(questions)).map((reply, i) =>
@@ -162,7 +218,8 @@ function startHost(
         await new Promise<void>((resolve) => time.schedule(host.answerMs, resolve));
       return replies;
     },
-    read: (names) => (host.cutOff ? Promise.reject(new Error("cut off")) : engine.read(names)),
+    read: (names) =>
+      life.host().cutOff ? Promise.reject(new Error("cut off")) : engine.read(names),
   };
   const { book } = daemon.state;
   const slices = { yieldToEventLoop: async () => {} };
@@ -174,38 +231,28 @@ function startHost(
       monoMs: () => time.nowMs,
       nowMs,
       lsn: () => daemon.state.writer.lsn,
-      schedule: (ms, run) => time.schedule(ms, run),
+      schedule: (ms, run) =>
+        time.schedule(ms, () => {
+          if (!isOver()) run();
+        }),
       isRestoring: () => daemon.state.expectedProxies !== null,
-      generationOf: () => host.generation,
+      generationOf: () => life.host().generation,
     },
-    failureMode,
+    life.failureMode,
   );
-  shares.turn.hosts = count;
-  daemon.state.shares = shares;
-  const host: Host = {
-    id,
-    daemon,
-    shares,
-    proxy: daemon.proxy(`proxy-${index + 1}`),
-    cutOff: false,
-    awayRule: null,
-    isSlow: false,
-    answerMs: 0,
-    generation: 0,
-  };
-  if (budgets.length > 0) shareBudgets(hosts, host);
-  return host;
+  return shares;
 }
 
 /** Its spend is exchanged as that of a host with an engine. */
-function shareBudgets({ time, engine, wallMs }: Hosts, host: Host): void {
-  const { state } = host.daemon;
+function shareBudgets({ time, engine, wallMs }: Hosts, life: HostLife): void {
+  const { state } = life.daemon;
   const board = createSpendBoard(engine.connect().commands, { clusterName: "sluice" });
   const spend = new SpendExchange({
-    ...{ book: state.budgets, host: host.id, nowMs: wallMs, monoMs: () => time.nowMs },
+    ...{ book: state.budgets, host: life.id, nowMs: wallMs, monoMs: () => time.nowMs },
     board: {
       async exchange(questions) {
-        if (host.cutOff) throw new EngineAwayError("cut off");
+        const host = life.host();
+        if (host.cutOff || life.isOver()) throw new EngineAwayError("cut off");
         if (host.isSlow) return await new Promise(() => {});
         const answers = await board.exchange(questions);
         if (host.answerMs > 0)
@@ -213,7 +260,10 @@ function shareBudgets({ time, engine, wallMs }: Hosts, host: Host): void {
         return answers;
       },
     },
-    after: (ms, run) => time.schedule(ms, run),
+    after: (ms, run) =>
+      time.schedule(ms, () => {
+        if (!life.isOver()) run();
+      }),
     isLoading: () => state.accountsLoading,
     shares: state.shares,
     isRestoring: () => state.expectedProxies !== null,
@@ -223,6 +273,7 @@ function shareBudgets({ time, engine, wallMs }: Hosts, host: Host): void {
   });
   state.budgets.others = spend;
   const tick = (): void => {
+    if (life.isOver()) return;
     void spend.tick();
     time.schedule(spendTickMs, tick);
   };

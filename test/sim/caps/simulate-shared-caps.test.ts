@@ -18,6 +18,7 @@ t.test("hosts that share hard caps don't exceed them, and use them up", async (t
     "cut",
     "settled",
     "cut off",
+    "daemon killed",
     "other latency",
     "filled",
   ];

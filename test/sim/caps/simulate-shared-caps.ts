@@ -1,7 +1,7 @@
 /**
  * Histories of hard caps that two or three hosts share, each from a seed: streams on all hosts
- * hold, draw and settle, while the engine answers late or not at all, and hosts are cut off. Time
- * is virtual, and the daemons' steps are their own.
+ * hold, draw and settle, while the engine answers late or not at all, hosts are cut off, and
+ * daemons are killed. Time is virtual, and the daemons' steps are their own.
  *
  * Invariant, after each event: what all hosts have used is within each cap, also what no settle has
  * charged yet. Some histories have a budget alone, whose short periods end while streams run, and
@@ -10,7 +10,7 @@
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
-import type { Lease, Metered } from "../../../shared/wire/message-to-daemon.js";
+import type { Lease, Metered, Settle } from "../../../shared/wire/message-to-daemon.js";
 import { executed, settleOf, target } from "../../limiterd/in-memory-daemon.js";
 import { beginMs, type Host, type Hosts, startHosts } from "../../limiterd/shares/hosts.js";
 import { createRandom, type Random } from "../random.js";
@@ -29,7 +29,8 @@ interface Running {
   lease: Lease | null;
   output: number;
   allowance: number;
-  isDrawing: boolean;
+  /** The total of a draw without an answer; null: none. */
+  drawing: number | null;
   isEnded: boolean;
 }
 
@@ -52,6 +53,8 @@ class SharedHistory {
   #costBefore = 0;
   readonly #read = new Map<Host, number>();
   readonly #running = new Map<string, Running>();
+  /** Settles that the daemon of a host may not have written yet. */
+  readonly #unwritten = new Map<Host, Settle[]>();
   #id = 1;
   #seq = 0;
   #usedTokens = 0;
@@ -102,6 +105,7 @@ class SharedHistory {
     else if (kind < 0.75 && running.length > 0) this.flow(random.pick(running));
     else if (kind < 0.85 && running.length > 0) this.end(random.pick(running));
     else if (kind < 0.87) this.trouble(random.pick(hosts.all));
+    else if (kind < 0.885) await this.restart(random.pick(hosts.all));
     if (this.#endsPeriods && random.chance(0.03)) await this.pass(random.int(5000, 25_000));
     await this.pass(random.chance(0.5) ? 0 : Math.floor(random.skewed(1, 1500)));
   }
@@ -113,6 +117,59 @@ class SharedHistory {
     this.note(host.cutOff ? "cut off" : "other latency", host.id);
   }
 
+  /** What its proxy doesn't know to be written, the proxy reports again. */
+  async restart(host: Host): Promise<void> {
+    await host.daemon.commit();
+    if (this.random.chance(0.5)) await host.daemon.commit();
+    const known = host.daemon.state.proxies.all.get(host.proxy.state.proxy!.id);
+    const durable = known?.durableSeq ?? 0;
+    host.restart();
+    await this.pass(this.random.pick([0, this.random.int(1, 900)]));
+    if (this.random.chance(0.3)) await this.#useElsewhere(host);
+    const running = [...this.#running.values()].filter((request) => request.host === host);
+    host.reconnect(
+      running.flatMap(({ lease, metered, allowance }) =>
+        lease === null
+          ? []
+          : {
+              ...lease,
+              holding: { promptTokens: metered.promptTokens, output: allowance, rates, keyId: "" },
+            },
+      ),
+    );
+    this.#read.set(host, 0);
+    this.note("daemon killed", host.id);
+    const unwritten = (this.#unwritten.get(host) ?? []).filter(({ seq }) => seq > durable);
+    this.#unwritten.set(host, unwritten);
+    for (const settle of unwritten) host.proxy.send(settle);
+    for (const request of running)
+      if (request.lease === null) this.#ask(request);
+      else if (request.drawing !== null) this.#draw(request, request.drawing);
+  }
+
+  /** Requests on the other hosts use all that they get. */
+  async #useElsewhere(away: Host): Promise<void> {
+    const others = this.hosts.all.filter((host) => host !== away);
+    for (let i = 0; i < 40; i++) {
+      if (i % 10 === 0) for (const host of others) this.begin(host, 0);
+      await this.pass(5);
+      for (const request of this.#running.values())
+        if (request.host !== away && request.lease !== null) this.flow(request);
+    }
+  }
+
+  #draw(request: Running, total: number): void {
+    request.drawing = total;
+    request.host.proxy.send({ kind: "draw", id: request.id, total });
+  }
+
+  #ask({ host, id, metered }: Running): void {
+    host.proxy.send({
+      ...{ read: 0, kind: "admit", id, userPath: "/", credential: "authenticated" },
+      ...{ targets: [target], submission: false, metered },
+    });
+  }
+
   begin(host: Host, promptTokens: number): void {
     const { random } = this;
     const id = ++this.#id;
@@ -122,23 +179,20 @@ class SharedHistory {
       isStreamed: random.chance(0.8),
       rates: [rates],
     };
-    this.#running.set(`${host.id} ${id}`, {
+    const request: Running = {
       ...{ host, id, metered, input: random.int(0, Math.ceil(promptTokens / 2)) },
-      ...{ lease: null, output: 0, allowance: 0, isDrawing: false, isEnded: false },
-    });
-    host.proxy.send({
-      ...{ read: 0, kind: "admit", id, userPath: "/", credential: "authenticated" },
-      ...{ targets: [target], submission: false, metered },
-    });
+      ...{ lease: null, output: 0, allowance: 0, drawing: null, isEnded: false },
+    };
+    this.#running.set(`${host.id} ${id}`, request);
+    this.#ask(request);
   }
 
   flow(request: Running): void {
-    const { host, metered, id } = request;
+    const { metered } = request;
     const most = Math.min(request.allowance, metered.outputMax ?? request.allowance);
     request.output = this.random.int(request.output, Math.max(request.output, most));
-    if (!metered.isStreamed || request.isEnded || request.isDrawing) return;
-    request.isDrawing = true;
-    host.proxy.send({ kind: "draw", id, total: request.allowance + this.random.int(1, 1500) });
+    if (!metered.isStreamed || request.isEnded || request.drawing !== null) return;
+    this.#draw(request, request.allowance + this.random.int(1, 1500));
   }
 
   end({ host, id, lease, input, output }: Running): void {
@@ -148,7 +202,9 @@ class SharedHistory {
       ...{ inputTokens: input, outputTokens: output, inputCost: 0 },
       ...{ outputCost: cost, totalCost: cost },
     });
-    host.proxy.send({ ...settleOf(lease!, ++this.#seq, input + output), record });
+    const settle = { ...settleOf(lease!, ++this.#seq, input + output), record };
+    this.#unwritten.set(host, [...(this.#unwritten.get(host) ?? []), settle]);
+    host.proxy.send(settle);
     this.#usedTokens += input + output;
     this.#usedCost += cost;
     this.note("settled", `${host.id} ${id} ${input} ${output}`);
@@ -181,7 +237,7 @@ class SharedHistory {
       this.note("admitted", `${host.id} ${request.id} ${allowance}`);
     } else if (answer.kind === "drawn") {
       if (answer.total < request.allowance) throw new Violation("an allowance fell");
-      request.isDrawing = false;
+      request.drawing = null;
       request.allowance = answer.total;
       request.isEnded = answer.cap !== undefined;
       this.note(request.isEnded ? "cut" : "drawn", `${host.id} ${request.id} ${answer.total}`);
@@ -234,11 +290,7 @@ class SharedHistory {
       for (const request of this.#running.values()) {
         for (let draws = 0; draws < 20 && !request.isEnded; draws++) {
           if (request.lease === null || !request.metered.isStreamed) break;
-          if (!request.isDrawing) {
-            request.isDrawing = true;
-            const total = request.allowance + 4096;
-            request.host.proxy.send({ kind: "draw", id: request.id, total });
-          }
+          if (request.drawing === null) this.#draw(request, request.allowance + 4096);
           await this.pass(1);
         }
         if (request.lease === null) continue;
