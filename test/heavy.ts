@@ -224,6 +224,11 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     takes: "2 min",
     command: ["dist/test/bench/translations.js"],
   },
+  "bench:hard-caps": {
+    does: "what a hard cap costs for each event of a stream",
+    takes: "3 min",
+    command: ["dist/test/bench/hard-caps.js"],
+  },
   "bench:live": {
     does: "what the dashboard's watchers cost",
     takes: "3 min",

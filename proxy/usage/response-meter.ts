@@ -244,6 +244,11 @@ export class ResponseMeter {
     return this.#tap!.push(chunk);
   }
 
+  /** The last piece of a stream, in Latin-1. */
+  get latin1(): string {
+    return this.#tap!.latin1;
+  }
+
   /** As in `StreamTap`. */
   dropIncomplete(): void {
     this.#tap!.dropIncomplete();

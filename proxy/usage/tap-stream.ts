@@ -26,6 +26,8 @@ export interface StreamTap {
    * yet.
    */
   push(chunk: Buffer): Buffer | readonly Buffer[] | null;
+  /** The last chunk in Latin-1. */
+  readonly latin1: string;
   /** Drops the bytes of an event that isn't complete, so that another event may follow. */
   dropIncomplete(): void;
   /** Ends the stream. Returns held bytes that must still be sent. */
@@ -112,6 +114,7 @@ class Tap implements StreamTap {
   #holding: boolean;
   /** A `finish_reason` has passed. */
   #hasFinished = false;
+  latin1 = "";
 
   constructor(
     reader: EventReader,
@@ -195,6 +198,7 @@ class Tap implements StreamTap {
 
   push(chunk: Buffer): Buffer | readonly Buffer[] | null {
     const text = chunk.toString("latin1");
+    this.latin1 = text;
     this.#hasLoneCr = text.includes("\r") && loneCr.test(text);
     return this.#holding ? this.#hold(chunk, text) : this.#pass(chunk, text);
   }
