@@ -54,6 +54,14 @@ interface Claim {
   readonly claimed: number;
 }
 
+export interface DividedCap {
+  readonly cap: number;
+  /** Whether the request waits or can wait, so that the order decides instead of the weights. */
+  readonly waits: boolean;
+  /** Whether it runs already, so that those that wait claim their parts of a hard cap. */
+  readonly isRunning?: boolean;
+}
+
 /** How a cap is divided at a moment. */
 interface Division {
   /** Up to its floor, the asking child is admitted if the cap has room. */
@@ -131,23 +139,23 @@ export class SharedCap {
     return sharer === undefined ? 0 : this.#serviceOf(sharer);
   }
 
-  /**
-   * How a cap is divided when a child asks; null: nothing is kept for others, so the cap alone
-   * decides. `waits`: the request waits or can wait, so the order decides instead of the weights.
-   */
+  /** How a cap is divided when a child asks; null: nothing is kept for others. */
   divide(
     name: string,
-    { cap, waits }: { readonly cap: number; readonly waits: boolean },
+    { cap, waits, isRunning = false }: DividedCap,
     nowMs: number,
   ): Division | null {
     const shares = this.#currentShares();
-    const isContended = this.#isRecent(this.#shortMs, nowMs);
+    const isContended =
+      this.#isRecent(this.#shortMs, nowMs) || (isRunning && this.#waiting.size > 0);
     if (!isContended && !this.#floorsExist) return null;
     const byWeight = isContended && !waits;
     const sharers: Contender[] = [{ name, ...this.#shareOf(name), isShort: true }];
     for (const sharer of this.#sharers.values()) {
       if (sharer.name === name || !this.#wants(sharer, nowMs)) continue;
-      const isShort = byWeight && this.#isRecent(sharer.shortMs, nowMs);
+      const isShort =
+        byWeight &&
+        (this.#isRecent(sharer.shortMs, nowMs) || (isRunning && this.#waiting.has(sharer)));
       sharers.push({ name: sharer.name, ...this.#shareOf(sharer.name), isShort });
     }
     const parts = byWeight

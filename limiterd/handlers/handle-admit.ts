@@ -202,9 +202,9 @@ function admitted(
   state.counts.admitted++;
   const shadowed = shadowsOf(state, known, verdict);
   const counting = leaseOf(state, known, verdict, shadowed);
-  const { lease, allowance } =
+  const { lease, allowance, cap } =
     metered === undefined || submission
-      ? { lease: counting, allowance: undefined }
+      ? { lease: counting, allowance: undefined, cap: undefined }
       : holdFirst(
           state,
           counting,
@@ -229,6 +229,7 @@ function admitted(
     exhausted: exhaustedText(known, verdict, uses),
     shadow: shadowNames(shadowed),
     allowance,
+    cap,
   });
   state.writer.counted();
   return { kind: "admitted" };

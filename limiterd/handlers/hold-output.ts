@@ -34,7 +34,7 @@ import {
   unclaimed,
   wantedAtFirst,
 } from "../rules/hard-limits.js";
-import { reportBreach, waitOfTokens } from "../rules/judge.js";
+import { reportBreach, shareBreach, waitOfTokens } from "../rules/judge.js";
 import { matchAll } from "../rules/rule-book.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
 import { beginTurn } from "./wait-for-hosts.js";
@@ -78,7 +78,7 @@ function hardLimitsOf(
 }
 
 /**
- * The lease of an admitted request with what it holds, and the output that it may use. Its turn of
+ * The lease of an admitted request with what it holds. Its turn of
  * the hosts is its own, as that of a draw is: end the one of the verdict before. `final`: the
  * verdict couldn't wait for other hosts.
  */
@@ -87,15 +87,29 @@ export function holdFirst(
   lease: HeldLease,
   asked: Asked,
   { nowMs, final }: { readonly nowMs: number; readonly final: boolean },
-): { readonly lease: HeldLease; readonly allowance: number | undefined } {
+): FirstHeld {
   const turn = state.shares === null ? null : beginTurn(state.shares, final);
   const limits = hardLimitsOf(state, lease, asked, nowMs);
   turn?.end();
-  if (limits.length === 0) return { lease, allowance: undefined };
+  if (limits.length === 0) return { lease, allowance: undefined, cap: undefined };
   const { output: before = 0, charged = nothingCharged } = lease.hold ?? {};
   const hold = { ...asked, charged, output: before };
-  const { output } = allow(limits, hold, before + wantedAtFirst(asked.demand));
-  return { lease: { ...lease, hold: holdOn(limits, { ...hold, output }) }, allowance: output };
+  const { output, tightest } = allow(limits, hold, before + wantedAtFirst(asked.demand));
+  const { isStreamed, outputMax } = asked.demand;
+  const isLowered = !isStreamed && tightest !== null && output - before < (outputMax ?? Infinity);
+  return {
+    lease: { ...lease, hold: holdOn(limits, { ...hold, output }) },
+    allowance: output,
+    cap: isLowered ? limitInWords(breachOf(state, tightest, nowMs)) : undefined,
+  };
+}
+
+interface FirstHeld {
+  readonly lease: HeldLease;
+  /** The output that it may use; undefined if no hard cap counts it. */
+  readonly allowance: number | undefined;
+  /** As in `Admitted`. */
+  readonly cap: string | undefined;
 }
 
 /** False: the peer broke the grammar. */
@@ -142,6 +156,7 @@ function answerDraw(
   peer.leases.set(id, { ...held, hold: holdOn(limits, { ...hold, demand, output }) });
   const mayClaim = turn !== null && most > output;
   if (mayClaim) wantMore(state, limits, most - output, nowMs);
+  noteAsked(limits, cap, nowMs);
   const waits = mayClaim && turn.isUnsure && !turn.willTimeOut;
   turn?.end();
   const isParked =
@@ -156,6 +171,13 @@ function answerDraw(
   peer.send({ kind: "drawn", id, total: output, cap: words });
 }
 
+/** Notes on each cap that children share that one asks, and whether that cap gave it no more. */
+function noteAsked(limits: readonly HardLimit[], cap: HardLimit | null, nowMs: number): void {
+  for (const { of, share } of limits)
+    if (share !== undefined && of instanceof Counter)
+      of.rule.tenants?.sharing?.of(of.child, nowMs)?.asked(share.name, nowMs, cap?.of === of);
+}
+
 /** Wants to claim so much more output of caps that hosts share. */
 function wantMore(
   { budgets }: DaemonState,
@@ -164,7 +186,8 @@ function wantMore(
   nowMs: number,
 ): void {
   for (const limit of limits) {
-    const { of } = limit;
+    const { of, share } = limit;
+    if (share !== undefined) continue;
     const want = Math.max(1, outputAmount(limit, output));
     const needs = { held: limit.held.of(limit.child), need: want, want };
     // As in a judgement, the share of a counter notes in the turn what it lacks.
@@ -175,11 +198,14 @@ function wantMore(
 
 function breachOf(
   state: DaemonState,
-  { of, cap }: HardLimit,
+  { of, cap, share }: HardLimit,
   nowMs: number,
 ): Breach | BudgetBreach {
   if (!(of instanceof Counter)) return breachOfAccount(state.budgets, of, nowMs);
-  return reportBreach({ counter: of, dimension: of.rule.measure ?? "tokens", cap, waitSeconds: 1 });
+  return reportBreach({
+    ...{ counter: of, dimension: of.rule.measure ?? "tokens", cap, waitSeconds: 1 },
+    ...(share === undefined ? {} : { share: share.name }),
+  });
 }
 
 /** Lowers what a running request holds by what a settle has charged of it. */
@@ -230,7 +256,7 @@ export function breachOnPath(
   const { settings, book } = state;
   const { usageEnabled: tokensEnforced, tokenWeights } = settings;
   const options = { nowMs, tokensEnforced, tokenWeights, demand, uses };
-  for (const counter of book.ruleSet.hasHard ? counters : []) {
+  for (const [i, counter] of (book.ruleSet.hasHard ? counters : []).entries()) {
     const { rule } = counter;
     if (!isHard(rule)) continue;
     rollWindow(counter.window, rule.periodMs, nowMs);
@@ -238,6 +264,10 @@ export function breachOnPath(
     const cap = rule.definition.maxTokens!;
     if (waitSeconds > 0)
       return reportBreach({ counter, dimension: rule.measure ?? "tokens", cap, waitSeconds });
+    const ofChild = counters[i + 1];
+    const isShared = rule.tenants !== null && ofChild?.rule === rule.tenants;
+    const breach = isShared ? shareBreach({ counter, ofChild }, options) : null;
+    if (breach !== null) return reportBreach(breach);
   }
   const budgets = enforcedBudgets(state);
   if (budgets === null || budgets.hard.size === 0) return null;

@@ -111,10 +111,13 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
     refusedBy: bothOf(onPath.refusedBy, refusedBy),
   };
   const atTarget = askedAt(onPath.hold, metered, { index: target, uses });
-  const { lease: holding, allowance } =
-    atTarget === null
-      ? { lease: moved, allowance: undefined }
-      : holdFirst(state, moved, atTarget, { nowMs, final });
+  const {
+    lease: holding,
+    allowance,
+    cap,
+  } = atTarget === null
+    ? { lease: moved, allowance: undefined, cap: undefined }
+    : holdFirst(state, moved, atTarget, { nowMs, final });
   peer.leases.set(lease, holding);
   const index = asked.targets.indexOf(chosen);
   peer.send({
@@ -127,6 +130,7 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
     key: null,
     allowance,
     shadow: shadowNames(shadowed),
+    cap,
   });
   state.writer.counted();
 }

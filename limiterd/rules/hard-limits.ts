@@ -13,6 +13,7 @@ import type { Account, Budget } from "../budgets/budget-account.js";
 import { type Counter, capsOf, countsOf, isOff, type Rule, shareOf } from "../counters/counter.js";
 import { Held } from "../counters/held.js";
 import { type ClaimNeeds, rollWindow, slidingTokens } from "../counters/window.js";
+import { roomOfShare, type SharedCounter, sharerOf } from "./judge-share.js";
 
 /** What a request may use at one target. */
 export interface Demand extends Omit<Metered, "rates"> {
@@ -70,6 +71,8 @@ export interface HardLimit {
   readonly claimed: number;
   /** The rule's counter or the budget's account. */
   readonly of: Counter | Account;
+  /** If it is a child's share of a cap: the limit of the whole cap, and the child's name. */
+  readonly share?: { readonly within: HardLimit; readonly name: string };
 }
 
 export function isHard({
@@ -146,7 +149,7 @@ export function hardRules(
     readonly uses: readonly string[] | undefined;
   },
 ): HardLimit[] {
-  return counters.flatMap((counter) => {
+  return counters.flatMap((counter, i) => {
     const { rule, child } = counter;
     if (!isHard(rule) || isOff(rule, nowMs) || isLenient(rule.definition, uses)) return [];
     const weights = weightsOfRule(rule, demand, tokenWeights);
@@ -156,8 +159,26 @@ export function hardRules(
     const cap = capsOf(counter, nowMs).maxTokens!;
     const left = cap - slidingTokens(window, rule.periodMs, atMs);
     const claimed = shareOf(counter)?.leftOfClaim(counter.window, nowMs) ?? left;
-    return { held: heldOf(rule), child, weights, cap, left, claimed, of: counter };
+    const limit = { held: heldOf(rule), child, weights, cap, left, claimed, of: counter };
+    const next = counters[i + 1];
+    return rule.tenants === null || next?.rule !== rule.tenants
+      ? limit
+      : [limit, limitOfShare(limit, { counter, ofChild: next }, nowMs)];
   });
+}
+
+/** The share of the request's child in a hard cap. */
+function limitOfShare(within: HardLimit, shared: SharedCounter, nowMs: number): HardLimit {
+  const { rule, child } = shared.ofChild;
+  const held = heldOf(rule);
+  const left = held.of(child) + Math.floor(roomOfShare(shared, within.cap, nowMs));
+  const share = { within, name: sharerOf(shared) };
+  return { ...within, held, child, left, claimed: left, share };
+}
+
+/** What other running requests hold of the whole cap. */
+function heldByOthers({ share, held, child }: HardLimit): number {
+  return share === undefined ? held.of(child) : heldByOthers(share.within);
 }
 
 /** What is held of a rule or a budget. */
@@ -221,18 +242,21 @@ export function holdOn(limits: readonly HardLimit[], hold: Omit<LeaseHold, "hold
 }
 
 /** The output for which so much of a cap has room, given that the request holds nothing of it. */
-function roomOn({ held, child, weights }: HardLimit, left: number, demand: Demand): number {
-  const heldByOthers = held.of(child);
-  const room =
-    (left - heldByOthers) * weights.parts - weights.prompt * promptOf(demand, heldByOthers);
+function roomOn(limit: HardLimit, left: number, demand: Demand): number {
+  const { held, child, weights } = limit;
+  const prompt = weights.prompt * promptOf(demand, heldByOthers(limit));
+  const room = (left - held.of(child)) * weights.parts - prompt;
   if (weights.output === 0) return room >= 0 ? Number.POSITIVE_INFINITY : 0;
   return Math.max(0, Math.floor(room / weights.output));
 }
 
-/** The output that a request may use in all, and the cap that leaves it no more. */
 interface Allowed {
+  /** The output that a request may use in all. */
   readonly output: number;
+  /** The cap that leaves it no more. */
   readonly cap: HardLimit | null;
+  /** The cap with the least room. */
+  readonly tightest: HardLimit | null;
 }
 
 /**
@@ -253,7 +277,7 @@ export function allow(
   const rest = uncharged(demand, charged);
   for (const limit of limits) {
     const { left, claimed } = limit;
-    const isAlone = limit.held.of(limit.child) === 0;
+    const isAlone = heldByOthers(limit) === 0;
     const room = used + roomOn(limit, Math.min(left, claimed), rest);
     // What all hosts leave sets the size of a chunk, and so what a host claims for it: a fraction
     // of that claim would leave the most of it unused.
@@ -264,7 +288,8 @@ export function allow(
       cap = limit;
     }
   }
-  return { output: Math.max(before, output), cap: output <= before && most > before ? cap : null };
+  const isOver = output <= before && most > before;
+  return { output: Math.max(before, output), cap: isOver ? cap : null, tightest: cap };
 }
 
 /** As if hosts shared no cap. */

@@ -5,7 +5,7 @@
  * to be divided among the children as its own is: who has 6 of 10 requests here has 60 of 100.
  */
 import { type Counter, countsOf, shareOf } from "../counters/counter.js";
-import { type SharedCap, sharerName, whole } from "../counters/shared-cap.js";
+import { type DividedCap, type SharedCap, sharerName, whole } from "../counters/shared-cap.js";
 import { estimateRequests, rollWindow, slidingTokens, type Window } from "../counters/window.js";
 
 /** A counter that children share, and that of the child that asks. */
@@ -21,26 +21,32 @@ export function sharerOf({ counter, ofChild }: SharedCounter): string {
   return counter.child === "" ? ofChild.child : ofChild.child.slice(counter.child.length + 1);
 }
 
-/** What the asking child uses. */
-export function usedByAsking({ ofChild }: SharedCounter, unit: SharedUnit, nowMs: number): number {
-  return usedOf(ofChild, unit, nowMs);
+/** What the asking child uses, with what its running requests hold of a hard cap. */
+export function usedByAsking(shared: SharedCounter, unit: SharedUnit, nowMs: number): number {
+  const { ofChild } = shared;
+  return usedOf(ofChild, unit, nowMs) + heldOf(shared, unit, ofChild);
+}
+
+/** What running requests hold of a counter of a hard cap. */
+function heldOf({ counter }: SharedCounter, unit: SharedUnit, of: Counter): number {
+  const isHard = unit === "tokens" && counter.rule.definition.hold !== undefined;
+  return isHard ? (of.rule.held?.of(of.child) ?? 0) : 0;
 }
 
 /**
  * Seconds until the shares admit a request of the child if nothing else is counted meanwhile; 0 if
  * they admit it now.
  */
-export function waitForShare(
-  shared: SharedCounter,
-  { unit, cap, waits }: SharedPart,
-  nowMs: number,
-): number {
+export function waitForShare(shared: SharedCounter, part: SharedPart, nowMs: number): number {
+  const { unit, cap, need = 0 } = part;
   const state = sharedCapOf(shared);
-  const name = sharerOf(shared);
-  if (state === undefined || state.divide(name, { cap, waits }, nowMs) === null) return 0;
-  const room = new Room(shared, state, { name, unit, cap, waits, nowMs });
-  if (room.admitsIn(0)) return 0;
-  if (unit === "slots") return 1;
+  // What needs more than the whole cap is refused by the cap.
+  if (state === undefined || need > cap) return 0;
+  if (state.divide(sharerOf(shared), part, nowMs) === null) return 0;
+  const room = new Room(shared, state, part, nowMs);
+  if (room.admitsIn(0, "with what is held")) return 0;
+  // What runs may end at any time.
+  if (unit === "slots" || room.admitsIn(0)) return 1;
   // Then all windows are empty, and no child wants anything.
   let admitted = Math.ceil((2 * shared.counter.rule.periodMs) / 1000) + 1;
   let refused = 0;
@@ -52,61 +58,84 @@ export function waitForShare(
   return admitted;
 }
 
-/** A cap, its unit, and whether the request waits or can wait. */
-interface SharedPart {
-  readonly unit: SharedUnit;
-  readonly cap: number;
-  readonly waits: boolean;
+/**
+ * How much of a hard cap's room a child's running request may get: all of it, unless others may
+ * claim a part. It must hold nothing.
+ */
+export function roomOfShare(shared: SharedCounter, cap: number, nowMs: number): number {
+  const { counter } = shared;
+  const state = sharedCapOf(shared);
+  const asked = { unit: "tokens", cap, waits: false, isRunning: true } as const;
+  if (state !== undefined)
+    return new Room(shared, state, asked, nowMs).room(0, "with what is held");
+  const used = usedOfAll(counter, "tokens", { nowMs, inMs: 0 });
+  return cap - used - heldOf(shared, "tokens", counter);
 }
 
-interface AskedPart extends SharedPart {
-  readonly name: string;
-  readonly nowMs: number;
+/** A cap and its unit. */
+interface SharedPart extends DividedCap {
+  readonly unit: SharedUnit;
+  /** What a request needs of a hard cap; absent: anything. */
+  readonly need?: number | undefined;
 }
 
 /** What the judged child and others have used of a cap, now and later. */
 class Room {
   readonly #shared: SharedCounter;
   readonly #state: SharedCap;
-  readonly #asked: AskedPart;
+  readonly #part: SharedPart;
+  readonly #nowMs: number;
   readonly #children = new Map<string, Counter | undefined>();
 
-  constructor(shared: SharedCounter, state: SharedCap, asked: AskedPart) {
+  constructor(shared: SharedCounter, state: SharedCap, part: SharedPart, nowMs: number) {
     this.#shared = shared;
     this.#state = state;
-    this.#asked = asked;
+    this.#part = part;
+    this.#nowMs = nowMs;
   }
 
-  /** `inMs`: how long from now. */
-  admitsIn(inMs: number): boolean {
-    const { name, unit, cap, waits, nowMs } = this.#asked;
+  admitsIn(inMs: number, held: "with what is held" | null = null): boolean {
+    const { unit, need } = this.#part;
+    const room = this.room(inMs, held);
+    return unit === "tokens" && need === undefined ? room > 0 : room >= (need ?? 1);
+  }
+
+  /** What the child may use `inMs` from now; `held`: beside what requests hold of a hard cap. */
+  room(inMs: number, held: "with what is held" | null): number {
+    const { unit, cap } = this.#part;
     const { counter, ofChild } = this.#shared;
+    const nowMs = this.#nowMs;
     const atMs = nowMs + inMs;
-    const free = cap - usedOfAll(counter, unit, { nowMs, inMs });
-    if (free <= 0) return false;
-    const division = this.#state.divide(name, { cap, waits }, atMs);
-    if (division === null) return true;
+    const isHeld = held !== null;
+    const holds = (of: Counter): number => (isHeld ? heldOf(this.#shared, unit, of) : 0);
+    const free = cap - usedOfAll(counter, unit, { nowMs, inMs }) - holds(counter);
+    const division = this.#state.divide(sharerOf(this.#shared), this.#part, atMs);
+    if (free <= 0 || division === null) return free;
     const counts = unit !== "tokens";
+    const wholeOf = (part: number): number => (counts ? whole(part) : part);
     const scale = scaleOf(this.#shared, unit, { nowMs, inMs });
-    const used = scale * usedOf(ofChild, unit, atMs);
-    const isWithin = (part: number): boolean => (counts ? used + 1 <= whole(part) : used < part);
-    if (isWithin(division.floor)) return true;
-    const keepsFloorsOnly = isWithin(division.own);
-    let kept = 0;
-    for (const { name: other, floor, claimed } of division.claims) {
-      const part = keepsFloorsOnly ? floor : claimed;
-      kept += Math.max(0, (counts ? whole(part) : part) - scale * this.#usedBy(other, atMs));
+    const usedBy = (of: Counter): number => scale * usedOf(of, unit, atMs) + holds(of);
+    const used = usedBy(ofChild);
+    let keptFloors = 0;
+    let keptClaims = 0;
+    for (const { name, floor, claimed } of division.claims) {
+      const other = this.#child(name);
+      const usedByOther = other === undefined ? 0 : usedBy(other);
+      keptFloors += Math.max(0, wholeOf(floor) - usedByOther);
+      keptClaims += Math.max(0, wholeOf(claimed) - usedByOther);
     }
-    return counts ? kept + 1 <= free : kept < free;
+    const onFloor = wholeOf(division.floor) - used;
+    const onOwn = Math.min(wholeOf(division.own) - used, free - keptFloors);
+    return Math.min(free, Math.max(onFloor, onOwn, free - keptClaims));
   }
 
-  #usedBy(name: string, nowMs: number): number {
+  #child(name: string): Counter | undefined {
     let child = this.#children.get(name);
     if (child === undefined && !this.#children.has(name)) {
       child = copyOfChild(this.#shared.counter, this.#shared.ofChild, name);
       this.#children.set(name, child);
     }
-    return child === undefined ? 0 : usedOf(child, this.#asked.unit, nowMs);
+    return child;
   }
 }
 
@@ -124,7 +153,8 @@ export function hasFloorLeft(
     caps.every(({ unit, cap }) =>
       state.isBelowFloor(
         name,
-        scaleOf(shared, unit, { nowMs, inMs: 0 }) * usedOf(shared.ofChild, unit, nowMs),
+        scaleOf(shared, unit, { nowMs, inMs: 0 }) * usedOf(shared.ofChild, unit, nowMs) +
+          heldOf(shared, unit, shared.ofChild),
         cap,
       ),
     )

@@ -419,7 +419,11 @@ export function shareBreach(shared: SharedCounter, options: BreachOptions): Foun
   const tokensWait =
     maxTokens === null || !options.tokensEnforced
       ? 0
-      : waitForShare(shared, { unit: "tokens", cap: maxTokens, waits }, options.nowMs);
+      : waitForShare(
+          shared,
+          { unit: "tokens", cap: maxTokens, waits, need: needOfHard(counter, maxTokens, options) },
+          options.nowMs,
+        );
   if (requestsWait === 0 && tokensWait === 0) return null;
   return tokensWait > requestsWait
     ? {
@@ -493,24 +497,29 @@ function waitBelow(counter: Counter, cap: number, nowMs: number): number {
  * Seconds until a hard cap has room for the demand beside what running requests hold; 1 if it has
  * when they have ended.
  */
-function waitOfHard(
-  counter: Counter,
-  cap: number,
-  { nowMs, demand, tokenWeights = null }: BreachOptions,
-): number {
+function waitOfHard(counter: Counter, cap: number, options: BreachOptions): number {
+  const { nowMs, demand, tokenWeights = null } = options;
   const { rule, child } = counter;
   const held = rule.held?.of(child) ?? 0;
-  const isMetered = demand !== undefined && isHard(rule);
-  const weights = isMetered ? weightsOfRule(rule, demand, tokenWeights) : null;
-  const need = weights === null ? 1 : needOf(weights, cap, demand, held);
+  const need = needOfHard(counter, cap, options) ?? 1;
   const room = cap - held - need + 1;
   if (room > 0 && waitBelow(counter, room, nowMs) === 0)
-    return demand === undefined || weights === null
+    return demand === undefined || !isHard(rule)
       ? 0
       : waitOfClaim(counter, demand, { nowMs, tokenWeights });
   const wait = waitBelow(counter, Math.max(1, cap - need + 1), nowMs);
   // A request that never fits isn't asked to try again soon.
   return Math.max(need > cap ? rule.periodMs / 1000 : 1, wait);
+}
+
+/** What the request needs of a hard cap; undefined of any other. */
+function needOfHard(
+  { rule, child }: Counter,
+  cap: number,
+  { demand, tokenWeights = null }: BreachOptions,
+): number | undefined {
+  if (demand === undefined || !isHard(rule)) return undefined;
+  return needOf(weightsOfRule(rule, demand, tokenWeights), cap, demand, rule.held?.of(child) ?? 0);
 }
 
 /** Seconds until this host may use what the request needs; 0 if no other host counts. */

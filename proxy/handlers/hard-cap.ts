@@ -2,19 +2,23 @@
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Operation } from "../../shared/operation.js";
 import { lengthStop } from "../hard-caps/length-stop.js";
-import { OutputAllowance, type StreamCap } from "../hard-caps/output-allowance.js";
+import {
+  type GrantedOutput,
+  OutputAllowance,
+  type StreamCap,
+} from "../hard-caps/output-allowance.js";
 import type { RequestBounds } from "../hard-caps/request-bounds.js";
 import type { RequestContext } from "../request-context.js";
-import type { SentFor } from "./model-call.js";
 
 /** Null if no hard cap counts the request, or if its answer is sent as a stream. */
 export function grantedTo(
   { admission }: Pick<RequestContext["record"], "admission">,
   bounds: RequestBounds,
-): NonNullable<SentFor["granted"]> | null {
+): GrantedOutput | null {
   const metering = admission?.metering;
   if (bounds.isStreamed || metering === undefined) return null;
-  return { tokens: metering.granted - metering.spent, choices: bounds.choices };
+  const { granted, spent, cap } = metering;
+  return { tokens: granted - spent, choices: bounds.choices, loweredBy: cap };
 }
 
 interface Capped {

@@ -9,6 +9,7 @@ import type { Operation } from "../../shared/operation.js";
 import type { Refused } from "../dialects/fit/own-reasoning.js";
 import type { AnswerTranslator } from "../dialects/translated-upstream.js";
 import { type Gateway, providerOf } from "../gateway.js";
+import type { GrantedOutput } from "../hard-caps/output-allowance.js";
 import type { Naming } from "../objects/object-body.js";
 import { allowableNames, type Route } from "../routing/resolve-model.js";
 import type { RefusedPart } from "../upstream/errors/refused-part.js";
@@ -74,7 +75,7 @@ export interface SentFor {
   /** What the target has refused. */
   readonly refused: Refused;
   /** The output that hard caps grant a request that isn't cut; null or absent without any. */
-  readonly granted?: { readonly tokens: number; readonly choices: number } | null;
+  readonly granted?: GrantedOutput | null;
 }
 
 export interface TargetRequest {

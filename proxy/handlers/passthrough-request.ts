@@ -176,6 +176,7 @@ async function relay(
       bounds === null || operation === null
         ? null
         : streamCap(context, target, { operation, bounds }),
+    granted,
     // A caller chooses the path: counts of tokens, for one, have limits of their own.
     onHeard:
       target.model === "" || !runsModel(path, operation)

@@ -19,10 +19,24 @@ import type { JsonObject } from "../dialects/shared/translation.js";
 import type { Usage } from "../usage/usage.js";
 
 export interface LengthStop {
-  /** Complete events that go to the client. */
-  see(events: Buffer): void;
+  /** Complete events that go to the client; `latin1`: the same as a text. */
+  see(events: Buffer, latin1?: string): void;
   /** The last bytes of the stream. `cap`: words for the cap that ends it. */
   end(usage: Usage, cap: string): Buffer;
+}
+
+const lengthStops: Partial<Readonly<Record<Operation, RegExp>>> = {
+  chat_completions: /"finish_reason"\s*:\s*"length"/,
+  completions: /"finish_reason"\s*:\s*"length"/,
+  messages: /"stop_reason"\s*:\s*"max_tokens"/,
+  responses: /"reason"\s*:\s*"max_output_tokens"/,
+  generate_content: /"finishReason"\s*:\s*"MAX_TOKENS"/,
+  stream_generate_content: /"finishReason"\s*:\s*"MAX_TOKENS"/,
+};
+
+/** Whether a whole answer says that it has reached its maximum of output. */
+export function isLengthStop(operation: Operation, json: string): boolean {
+  return lengthStops[operation]?.test(json) === true;
 }
 
 /** What the request says about its stream. */
@@ -142,8 +156,7 @@ class MessagesStop implements LengthStop {
   #thinks = false;
   #isSigned = false;
 
-  see(events: Buffer): void {
-    const latin1 = events.toString("latin1");
+  see(events: Buffer, latin1 = events.toString("latin1")): void {
     if (!latin1.includes("content_block_st")) {
       if (this.#thinks && latin1.includes("signature_delta")) this.#isSigned = true;
       return;
@@ -211,10 +224,9 @@ class ResponsesStop implements LengthStop {
   /** Where the last event had its delta: most have it at the same place. */
   #deltaAt = 0;
 
-  see(events: Buffer): void {
+  see(events: Buffer, latin1 = events.toString("latin1")): void {
     this.#first ??= copyOf(events);
     this.#last = events;
-    const latin1 = events.toString("latin1");
     // Most events: one delta in a chunk.
     const isOneDelta = latin1.startsWith(textDelta) && latin1.indexOf("\n\n") === latin1.length - 2;
     if (isOneDelta) this.#addDelta(events, latin1);

@@ -15,11 +15,22 @@ export interface DrawnOutput {
   granted: number;
   /** What earlier attempts have put out. */
   spent: number;
-  /** Words for the limit that granted no more when last asked; null if it granted something. */
+  /**
+   * Words for the limit that granted no more when last asked; null if it granted something. Of an
+   * answer that isn't streamed, for the one that has lowered its maximum.
+   */
   cap: string | null;
   /** At least the tokens of the prompt, until the provider has counted them. */
   promptTokens: number;
   isPromptKnown: boolean;
+}
+
+/** What is granted to an answer that isn't cut. */
+export interface GrantedOutput {
+  readonly tokens: number;
+  readonly choices: number;
+  /** The hard cap that has lowered the request's maximum, in words; null if none has. */
+  readonly loweredBy: string | null;
 }
 
 /** Asks for a higher grant; `then` runs once, after `DrawnOutput` has the answer. */

@@ -10,7 +10,9 @@
  */
 
 import { requestIdCharsMax } from "../../shared/bounds.js";
-import type { StreamCap } from "../hard-caps/output-allowance.js";
+import type { Operation } from "../../shared/operation.js";
+import { isLengthStop } from "../hard-caps/length-stop.js";
+import type { GrantedOutput, StreamCap } from "../hard-caps/output-allowance.js";
 import { beginsWith } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { replyInternalError } from "../http/respond.js";
@@ -45,6 +47,9 @@ const nothingElse: Ended = {};
 interface Relayed extends SentRequestParts {
   /** The hard caps on a stream; null or absent if none counts the request. */
   readonly cap?: StreamCap | null;
+  /** What hard caps grant an answer that isn't cut; null or absent if none counts it. */
+  readonly granted?: GrantedOutput | null;
+  readonly operation: Operation | null;
   /** Hears each answer with its headers; see `LimitReports`. */
   readonly onHeard?: ((heard: Heard) => void) | undefined;
   readonly monoMs: () => number;
@@ -65,9 +70,10 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
   /** Why nothing more is read from the provider. */
   #waitsForClient = false;
   #waitsForGrant = false;
+  #onGranted: (() => void) | null = null;
   /** The charge of a stream that a hard cap has cut. */
   #capped: MeteredUsage | null = null;
-  /** That hard cap, in words. */
+  /** The hard cap that has ended the answer, in words. */
   #cutBy = "";
   readonly #resolve: (forwarded: Forwarded) => void;
 
@@ -237,11 +243,17 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
 
   /**
    * Counts the events of a stream that hard caps count, after they were passed on, and lets the
-   * stream flow, wait or end.
+   * stream flow, wait or end. `chunk`: the piece that completed them.
    */
-  protected capEvents(cap: StreamCap, events: Buffer | readonly Buffer[] | null): void {
+  protected capEvents(
+    cap: StreamCap,
+    events: Buffer | readonly Buffer[] | null,
+    chunk: Buffer,
+  ): void {
     if (this.#capped !== null || this.ended) return;
-    if (Buffer.isBuffer(events)) cap.stop?.see(events);
+    // The meter has decoded the chunk already.
+    if (events === chunk) cap.stop?.see(chunk, this.meter.latin1);
+    else if (Buffer.isBuffer(events)) cap.stop?.see(events);
     else if (events !== null) for (const each of events) cap.stop?.see(each);
     this.#flowOrEnd(cap);
   }
@@ -250,22 +262,25 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
     const { meter } = this;
     const tokens = meter.outputSeen();
     if (meter.inputSeen > 0) cap.allowance.promptCounted(meter.inputSeen);
-    const flows = cap.allowance.use(tokens, () => {
-      this.#waitsForGrant = false;
-      if (this.ended) return;
-      try {
-        this.#flowOrEnd(cap);
-      } catch (error) {
-        return this.onBug(error);
-      }
-      if (!this.ended) this.#resume();
-    });
+    this.#onGranted ??= () => this.#granted(cap);
+    const flows = cap.allowance.use(tokens, this.#onGranted);
     // What follows the end of the answer, or ends an event that has begun, costs nothing more.
     if (flows || meter.isFinished || meter.errorSeen || !meter.isBetweenEvents) return;
     const words = cap.allowance.cap;
     if (words !== null) return this.#endAtCap(cap, words);
     this.#waitsForGrant = true;
     this.#call?.pause();
+  }
+
+  #granted(cap: StreamCap): void {
+    this.#waitsForGrant = false;
+    if (this.ended) return;
+    try {
+      this.#flowOrEnd(cap);
+    } catch (error) {
+      return this.onBug(error);
+    }
+    if (!this.ended) this.#resume();
   }
 
   #endAtCap({ stop }: StreamCap, words: string): void {
@@ -282,6 +297,15 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
     this.meter.dropIncomplete();
     this.passed(stop.end(charged.usage ?? noUsage, words));
     if (!this.ended) this.completed();
+  }
+
+  /** Call it with a whole answer: notes the hard cap that has lowered a maximum that it reached. */
+  protected noteLowered(text: string, { usage }: MeteredUsage): void {
+    const { granted = null, operation } = this.what;
+    if (granted === null || granted.loweredBy === null || operation === null) return;
+    const max = Math.floor(granted.tokens / granted.choices);
+    if ((usage?.outputTokens ?? 0) >= max && isLengthStop(operation, text))
+      this.#cutBy = granted.loweredBy;
   }
 
   /** A stream that hard caps count has ended. */

@@ -134,7 +134,7 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
     const out = this.meter.push(chunk);
     if (out !== null) this.#passEvents(out);
     const { cap = null } = this.what;
-    if (cap !== null) this.capEvents(cap, out);
+    if (cap !== null) this.capEvents(cap, out, chunk);
   }
 
   #passEvents(out: Buffer | readonly Buffer[]): void {
@@ -190,8 +190,10 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
               "latin1",
             ),
     };
-    if (responseId === "") this.end(this.charge("complete", null, answer), ending);
-    else this.end(this.charge("running"), ending, { responseId });
+    if (responseId !== "") return this.end(this.charge("running"), ending, { responseId });
+    const charged = this.charge("complete", null, answer);
+    this.noteLowered(text, charged);
+    this.end(charged, ending);
   }
 
   /** What came reaches the client, which reads the reason; it counts as the provider's failure. */

@@ -3,7 +3,7 @@
  * are made from the result, also for passthrough requests and WebSocket sessions.
  */
 import type { Operation } from "../../shared/operation.js";
-import type { StreamCap } from "../hard-caps/output-allowance.js";
+import type { GrantedOutput, StreamCap } from "../hard-caps/output-allowance.js";
 import type { Exchange } from "../http/exchange.js";
 import type { TranslationReport } from "../usage/response-meter.js";
 import type { ProviderResult } from "../usage/usage-record.js";
@@ -45,6 +45,8 @@ export interface ForwardRequest {
   readonly holdsHead: boolean;
   /** The hard caps on a stream; null or absent if none counts the request. */
   readonly cap?: StreamCap | null;
+  /** As in `AnswerRelay`. */
+  readonly granted?: GrantedOutput | null;
   /** Called when the answer starts to be sent. After that the request isn't repeated. */
   readonly onBegun?: () => void;
   /** As in `AnswerRelay`. */

@@ -65,14 +65,18 @@ function upstreamMessage({ subject, named, cap }: Breach): string {
     : `${provider}: its own limit of ${cap} ${counted}${of} is reached`;
 }
 
-/** The limit in words: `the day request limit of /team`, or `the monthly budget of /team`. */
+/**
+ * The limit in words: `the day request limit of /team`, `a's share of the day token limit of
+ * /team`, or `the monthly budget of /team`.
+ */
 export function limitInWords(breach: Breach | BudgetBreach): string {
   const { dimension, periodSeconds } = breach;
   if (dimension === "budget")
     return `the ${budgetPeriodLabel(periodSeconds, breach.rolling)} budget of ${budgetSubject(breach)}`;
   const isOfNow = dimension === "concurrent" || periodSeconds === 0;
   const period = isOfNow ? "" : `${periodLabel(periodSeconds)} `;
-  return `the ${period}${kinds[dimension]} limit of ${limitedBy(breach)}`;
+  const share = breach.share === undefined ? "" : `${breach.share}'s share of `;
+  return `${share}the ${period}${kinds[dimension]} limit of ${limitedBy(breach)}`;
 }
 
 function limitedBy(breach: Breach): string {

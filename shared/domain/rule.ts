@@ -272,8 +272,6 @@ export function parseCaps(
       `${at}shares can't be combined with max_requests 0, which allows no request`,
       `${at}shares`,
     );
-  if (hold.value.hold === "hard" && shares.value.childShares !== undefined)
-    return bad(`${at}hold ${hardWithShares}`, `${at}hold`);
   return good({
     maxRequests,
     maxTokens,
@@ -283,9 +281,6 @@ export function parseCaps(
     ...shares.value,
   });
 }
-
-/** What running streams draw isn't divided by shares, so that they could take others' floors. */
-export const hardWithShares = "hard can't be combined with shares, which divide admissions only";
 
 /** Whether a rule has a cap that may be hard: calls of tools aren't known beforehand. */
 export function hasHeldCap({

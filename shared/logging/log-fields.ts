@@ -64,7 +64,7 @@ export const requestFields: readonly LogField[] = [
     name: "rule",
     meaning: "the rule or budget that refused the request: scope, subject, period, dimension",
   },
-  { name: "cut_by", meaning: "the [hard cap](../hard-caps.md) that ended the stream" },
+  { name: "cut_by", meaning: "the [hard cap](../hard-caps.md) that ended the answer" },
   { name: "note", meaning: "why the request ended so, in words" },
   { name: "sample", meaning: "the part of such lines that Sluice writes, if not all" },
 ];

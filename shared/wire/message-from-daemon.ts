@@ -134,6 +134,8 @@ const admitted = message("admitted", {
   allowance: optional(count()),
   /** The names of shadow rules that would refuse it, such as `/team minute`; absent if none. */
   shadow: optional(listOf(text, shadowNamesMax)),
+  /** The hard cap that gives an answer that isn't streamed less than its maximum, in words. */
+  cap: optional(text),
 });
 export type Admitted = ValueOf<typeof admitted>;
 

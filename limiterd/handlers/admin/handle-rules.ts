@@ -11,7 +11,6 @@ import type { Holdable } from "../../../shared/domain/hold.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
 import type { Exhaustible } from "../../../shared/domain/on-exhausted.js";
 import {
-  hardWithShares,
   hasHeldCap,
   parseRuleKey,
   parseRuleResetOne,
@@ -223,8 +222,6 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
     const kept = keptOf(move.body, edited, definition);
     if (!kept.ok) return failed(ports, kept.failure);
     const written = { ...kept.value, ...definition };
-    if (written.hold !== undefined && written.childShares !== undefined)
-      return failed(ports, invalid(`hold ${hardWithShares}`, "hold"));
     if (isEnforced)
       return {
         definitions: ruleEnforcement(moved, written, known, nowMs),

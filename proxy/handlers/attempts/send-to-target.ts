@@ -300,6 +300,7 @@ function forwardRequest(
     holdsHead: hasFallback || provider.type === "gemini",
     onBegun: () => call.answered(),
     cap: bounds === null ? null : streamCap(context, target, { operation: call.operation, bounds }),
+    granted: bounds === null ? null : grantedTo(context.record, bounds),
     onHeard: gateway.limitReports.hearerOf({
       config: provider,
       upstream,

@@ -295,12 +295,12 @@ export function grantedAdmission(
   waited?: Waited,
 ): Admission {
   const { id, target: index, admittedAtMs, lsn, key, pricedOnly = false } = answer;
-  const { exhausted, allowance, shadow } = answer;
+  const { exhausted, allowance, shadow, cap } = answer;
   const target = targets[index];
   const metering =
     allowance === undefined || metered === undefined
       ? undefined
-      : granted(metered, index, allowance, rerouted?.metering);
+      : { ...granted(metered, index, allowance, rerouted?.metering), cap: cap ?? null };
   assertLimiter(target !== undefined, "the daemon chose one of the targets");
   if (rerouted !== null)
     return Object.assign(rerouted, {

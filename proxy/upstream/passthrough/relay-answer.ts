@@ -7,7 +7,7 @@
 import { heldResponseBytesMax, readableResponseBytesMax } from "../../../shared/bounds.js";
 import { append } from "../../../shared/long-lists.js";
 import { mayRunInBackground, type Operation } from "../../../shared/operation.js";
-import type { StreamCap } from "../../hard-caps/output-allowance.js";
+import type { GrantedOutput, StreamCap } from "../../hard-caps/output-allowance.js";
 import { headerOf, passResponseHeaders } from "../../http/copy-headers.js";
 import type { Exchange } from "../../http/exchange.js";
 import { replyFailure } from "../../http/respond.js";
@@ -48,6 +48,8 @@ export interface RelayRequest {
   readonly readsModel?: boolean;
   /** The hard caps on a stream; null or absent if none counts the request. */
   readonly cap?: StreamCap | null;
+  /** As in `AnswerRelay`. */
+  readonly granted?: GrantedOutput | null;
   /**
    * For a request about an earlier response. Receives the answer in Latin-1, if all of it was held.
    */
@@ -152,7 +154,7 @@ class Relaying extends AnswerRelay<RelayRequest> {
   protected passed(chunk: Buffer): void {
     const meter = this.meter;
     const { cap = null } = this.what;
-    if (meter.isStream && cap !== null) return this.#passEvents(meter.push(chunk), cap);
+    if (meter.isStream && cap !== null) return this.#passEvents(meter.push(chunk), chunk, cap);
     if (meter.isStream) meter.push(chunk);
     else meter.keep(chunk);
     if (!this.exchange.begun) this.#hold();
@@ -161,10 +163,10 @@ class Relaying extends AnswerRelay<RelayRequest> {
   }
 
   /** Passes only whole events, since the stream may be cut after any of them. */
-  #passEvents(events: Buffer | readonly Buffer[] | null, cap: StreamCap): void {
+  #passEvents(events: Buffer | readonly Buffer[] | null, chunk: Buffer, cap: StreamCap): void {
     if (Buffer.isBuffer(events)) this.write(events);
     else if (events !== null) for (const each of events) this.write(each);
-    this.capEvents(cap, events);
+    this.capEvents(cap, events, chunk);
   }
 
   #hold(): void {
@@ -210,6 +212,7 @@ class Relaying extends AnswerRelay<RelayRequest> {
         ? this.charge(isNothing ? "failed" : "complete", null, answer)
         : this.charge("running");
     const outcome = isNothing ? "upstream_error" : "complete";
+    this.noteLowered(text, charged);
     this.end(charged, { status, outcome, finish }, { responseId });
   }
 

@@ -79,6 +79,11 @@ async function nearCap(t: Test, headers: Record<string, string>): Promise<void> 
     (isLeft) => isLeft,
   );
   t.pass("the provider's work is cancelled");
+  await isCutBy(t, headers);
+}
+
+/** Its record says which cap has ended the path's answer. */
+async function isCutBy(t: Test, headers: Record<string, string>): Promise<void> {
   const path = headers["x-sluice-user-path"]!;
   const { body } = await admin(url, `GET /usage/records?user_path=${path}`, undefined, bearer);
   const [record] = body["records"] as readonly { readonly cut_by: string }[];
@@ -295,5 +300,13 @@ t.test("an answer that isn't streamed gets a maximum that fits", async (t) => {
     t.equal(body[field], tokens);
     t.ok(tokens >= 64 && tokens <= maxTokens, `${field} ${tokens}`);
     t.equal(await used(headers), tokens + 10);
+    await isCutBy(t, headers);
   }
+  const headers = await cappedPath();
+  await openaiAt(headers).chat.completions.create({ model: "gpt-test", messages, max_tokens: 30 });
+  await used(headers);
+  const path = headers["x-sluice-user-path"]!;
+  const { body } = await admin(url, `GET /usage/records?user_path=${path}`, undefined, bearer);
+  const [record] = body["records"] as readonly { readonly cut_by: string | null }[];
+  t.equal(record?.cut_by, null, "its own maximum has ended it");
 });

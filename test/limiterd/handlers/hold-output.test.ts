@@ -82,6 +82,17 @@ t.test("a stream may draw beyond its own maximum: its tokens are estimates", asy
   t.equal(request.allowance, 164);
 });
 
+t.test("an answer that isn't streamed hears which cap has lowered its maximum", async (t) => {
+  const peer = startDaemon([tokens(10_000), hard({ maxTokens: 9000 }, "/")]).proxy("p1");
+  const capOf = (id: number, outputMax: number | null): string | undefined => {
+    running(peer, id, whole(40, outputMax));
+    return (peer.received.at(-1) as { cap?: string }).cap;
+  };
+  t.equal(capOf(2, 100), undefined, "it gets all that it asks for");
+  t.equal(capOf(3, null), "the minute token limit of /");
+  t.equal(capOf(4, 5000), "the minute token limit of /");
+});
+
 let seq = 0;
 function settled(lease: Lease, input: number, output: number): Settle {
   const cost = input * dear.input + output * dear.output;
@@ -420,4 +431,43 @@ t.test("lists and metrics show what is held now", async (t) => {
   );
   const text = JSON.stringify(await ask(daemon, "metrics", { rules_max: 10 }));
   t.match(text, /sluice_budget_held_usd|budgetHeld/);
+});
+
+t.test("children that share a hard cap: their streams keep off others' floors", async (t) => {
+  const childShares = { children: { a: { floor: 0.4 }, b: {} } };
+  const rule = hard({ maxTokens: 10_000, childShares });
+  const daemon = startDaemon([rule]);
+  const peer = daemon.proxy("p1");
+  const ofChild = (child: string): number =>
+    daemon.state.book.find(rule)!.tenants!.held?.of(child) ?? 0;
+  const b = running(peer, 2, stream(0), "/team/b");
+  while (b.allowance < 5000) t.equal(draw(b, b.allowance + 4096), undefined, "nobody else asks");
+  const a = running(peer, 3, stream(0), "/team/a/x");
+  t.same([ofChild("a"), ofChild("b")], [a.allowance, b.allowance]);
+  let words: string | undefined;
+  while (words === undefined) words = draw(b, b.allowance + 4096);
+  t.equal(words, "b's share of the minute token limit of /team");
+  t.equal(b.allowance, 6000, "all but what is left of the floor");
+  t.match(begin(peer, 4, stream(0), "/team/b"), "tokens 1", "so what is held may come back");
+  words = undefined;
+  while (words === undefined) words = draw(a, a.allowance + 4096);
+  t.equal(a.allowance, 4000, "its floor");
+  t.equal(words, "the minute token limit of /team");
+  settle(a, 0, 1000);
+  settle(b, 0, 6000);
+  t.same([ofChild("a"), ofChild("b"), heldOf(daemon, rule)], [0, 0, 0]);
+  t.match(begin(peer, 5, stream(0), "/team/b"), /^tokens \d\d/, "3000 are kept for a");
+  t.equal(typeof begin(peer, 6, stream(2000), "/team/a"), "object");
+});
+
+t.test("of a hard cap, children whose streams were cut get parts by weight", async (t) => {
+  const childShares = { children: { a: { weight: 3 } } };
+  const daemon = startDaemon([hard({ maxTokens: 8000, childShares })]);
+  const peer = daemon.proxy("p1");
+  const [a, b] = ["a", "b"].map((child, i) => running(peer, 2 + i, stream(0), `/team/${child}`));
+  // One of them is short, as if another request of it were.
+  const { sharing } = [...daemon.state.book.shared][0]!.tenants!;
+  for (const child of ["a", "b"]) sharing!.of("")!.asked(child, daemon.nowMs, true);
+  for (const request of [b!, a!]) while (draw(request, request.allowance + 4096) === undefined);
+  t.same([a!.allowance, b!.allowance], [6000, 2000]);
 });

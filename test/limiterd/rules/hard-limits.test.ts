@@ -70,7 +70,7 @@ t.test("a stream gets chunks between two bounds, and at the end what is left", a
   ] as const)
     t.equal(allow([limit(left)], holding(of, before), wanted).output, output, `${left} ${before}`);
   const [small, large] = [limit(30), limit(9000)];
-  t.same(allow([large, small], holding(of), 100), { output: 8, cap: null });
+  t.same(allow([large, small], holding(of), 100), { output: 8, cap: null, tightest: small });
   t.equal(allow([large, small], holding(of, 30), 100).cap, small);
   t.equal(allow([small], holding(of, 30), 30).cap, null, "it wants no more");
   const bounded = demand({ promptTokens: 0, outputMax: 30 });

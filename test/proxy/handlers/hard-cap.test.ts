@@ -33,7 +33,7 @@ const metering = { granted: 100, spent: 70, cap: null, promptTokens: 5, isPrompt
 
 t.test("an answer that isn't a stream gets what earlier attempts have left", async (t) => {
   const { context } = requestWith({ ...metering });
-  t.same(grantedTo(context.record, bounds(false)), { tokens: 30, choices: 2 });
+  t.same(grantedTo(context.record, bounds(false)), { tokens: 30, choices: 2, loweredBy: null });
   t.equal(grantedTo(context.record, bounds(true)), null, "a stream is cut");
   const uncounted = requestWith(undefined).context;
   t.equal(grantedTo(uncounted.record, bounds(false)), null, "none counts the request");

@@ -32,19 +32,6 @@ t.test("a hard rule needs a cap on tokens or cost", async (t) => {
   t.ok(put({ max_tokens: 9, hold: "hard", on_exhausted: { use: "cheap" } }).ok);
 });
 
-t.test("a hard cap has no shares", async (t) => {
-  const put = (caps: object) =>
-    parseRuleWrite({ user_path: "/team", limit_key: { period: "day" }, ...caps }, entitled);
-  t.match(put({ max_tokens: 9, hold: "hard", shares: {} }), {
-    ok: false,
-    failure: {
-      param: "hold",
-      message: "hold hard can't be combined with shares, which divide admissions only",
-    },
-  });
-  t.ok(put({ max_tokens: 9, hold: "soft", shares: {} }).ok);
-});
-
 t.test("a budget may be hard, unless it only warns", async (t) => {
   const put = (more: object) =>
     parseBudgetWrite(

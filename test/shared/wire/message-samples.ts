@@ -310,6 +310,7 @@ export const fromDaemon: {
     exhausted: fc.option(name, { nil: undefined }),
     shadow: fc.option(fc.array(name, { maxLength: 3 }), { nil: undefined }),
     allowance: fc.option(count, { nil: undefined }),
+    cap: fc.option(name, { nil: undefined }),
   }),
   refused: fc.record({
     kind: fc.constant("refused"),

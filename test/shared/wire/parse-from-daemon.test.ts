@@ -273,6 +273,7 @@ t.test(
         "the day request limit of /team",
         64,
         ["/team minute"],
+        "the day token limit of /team",
       ],
       [
         "refused",

@@ -1,7 +1,7 @@
 import t from "tap";
 import { simulateCaps } from "./simulate-caps.js";
 
-const seeds = Array.from({ length: 6 }, (_, i) => i + 1);
+const seeds = Array.from({ length: 7 }, (_, i) => i + 1);
 
 t.test("whatever goes wrong, no hard cap is exceeded, and none is left unused", async (t) => {
   const tally = new Map<string, number>();
@@ -22,6 +22,7 @@ t.test("whatever goes wrong, no hard cap is exceeded, and none is left unused", 
     "proxy killed",
     "daemon crashed",
     "filled",
+    "floor used up",
   ];
   t.same(
     expected.filter((kind) => !tally.has(kind)),

@@ -4,13 +4,17 @@
  * own, on a store in memory; the proxies are models that know what their requests really use.
  *
  * Invariants, after each event: all that was used is within each cap, also what no settle has
- * charged yet; a cap holds exactly what its requests hold; an allowance never falls. At rest:
- * nothing is held, and what was charged is what was used. Then small requests fill a cap.
+ * charged yet; a cap holds exactly what its requests hold; an allowance never falls. If children
+ * share a cap: no child gets what is left of the floor of another that wants it, and none is
+ * refused or cut below its floor while there is room. At rest: nothing is held, and what was
+ * charged is what was used. Then small requests fill a cap.
  */
 import { Held } from "../../../limiterd/counters/held.js";
+import { pathItself } from "../../../limiterd/counters/shared-cap.js";
 import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
 import { orphansKeptMs, sweepOrphans } from "../../../limiterd/lifecycle/sweep.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
+import { shareOfChild } from "../../../shared/domain/child-shares.js";
 import { sumUsd } from "../../../shared/domain/money.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { Lease, Metered, Settle } from "../../../shared/wire/message-to-daemon.js";
@@ -74,6 +78,13 @@ function must(isTrue: boolean, text: () => string): void {
 
 const paths = ["/team", "/team/a", "/team/a/x", "/team/b", "/other"];
 
+/** The children that share the cap of /team; undefined for other paths. */
+const sharers = ["a", "b", pathItself];
+function sharerOf(userPath: string): string | undefined {
+  const [, team, child = pathItself] = userPath.split("/");
+  return team === "team" ? child : undefined;
+}
+
 class History {
   readonly random: Random;
   readonly rules: readonly RuleDefinition[];
@@ -87,6 +98,8 @@ class History {
   hash = 0;
   #lease = 2;
   #proxyId = 0;
+  /** The children that have asked since the daemon started, while its windows didn't end. */
+  readonly #wanting = new Set<string>();
   /** What settled requests used. */
   readonly used: { userPath: string; input: number; output: number }[] = [];
 
@@ -96,7 +109,15 @@ class History {
     const children = this.random.int(20_000, 60_000);
     const costs = this.random.int(20, 100) / 100;
     const amount = this.random.int(20, 80) / 100;
-    const all: RuleDefinition = { ...path, subject: "/team", maxTokens: tokens, perChild: false };
+    const isShared = this.random.chance(0.5);
+    const share = () => ({
+      weight: this.random.int(1, 3),
+      ...(this.random.chance(0.7) ? { floor: this.random.pick([0.1, 0.25, 0.4]) } : {}),
+    });
+    const all: RuleDefinition = {
+      ...{ ...path, subject: "/team", maxTokens: tokens, perChild: false },
+      ...(isShared ? { childShares: { children: { a: share(), b: share() } } } : {}),
+    };
     const template: RuleDefinition = {
       ...{ ...path, subject: "/team", periodSeconds: day - 1, maxTokens: children },
       perChild: true,
@@ -124,6 +145,11 @@ class History {
         ...{ name: "tokens", covers: below("/team"), cap: tokens, used: sum },
         held: ruleHeld(all, ""),
       },
+      ...(isShared ? sharers : []).map((child) => ({
+        ...{ name: `share of ${child}`, cap: tokens, used: sum },
+        covers: (userPath: string) => sharerOf(userPath) === child,
+        held: ({ state }: TestDaemon) => state.book.find(all)!.tenants!.held?.of(child) ?? 0,
+      })),
       ...["a", "b"].map((child) => ({
         ...{ name: `child ${child}`, covers: below(`/team/${child}`), cap: children, used: sum },
         held: ruleHeld(template, child),
@@ -187,12 +213,16 @@ class History {
     const outputMax = random.chance(0.5) ? null : random.int(0, 3000);
     const metered: Metered = { promptTokens, outputMax, isStreamed, rates: [rates] };
     const id = this.#lease++;
+    const isAlone = this.#shareHeld(() => true) === 0;
     proxy.peer.send({
       ...{ read: 0, kind: "admit", id, userPath, credential: "authenticated", targets: [target] },
       ...{ submission: false, metered },
     });
     const answer = proxy.peer.received.at(-1)!;
+    this.#asks(userPath);
     if (answer.kind === "refused" || answer.kind === "exceeded") {
+      const isOfShares = answer.kind === "refused" && answer.subject === "/team";
+      if (isOfShares) this.#checkFloorRefused(userPath, promptTokens + 64);
       this.note("refused", `${userPath} ${answer.dimension} ${answer.waitSeconds}`);
       return answer.waitSeconds;
     }
@@ -210,6 +240,8 @@ class History {
     const input = random.int(0, Math.ceil(promptTokens / 2));
     proxy.running.push({ lease, metered, input, output: 0, allowance, isEnded: false });
     this.note("admitted", `${id} ${userPath} ${promptTokens} ${allowance}`);
+    // A request alone on a cap needs room for half of its prompt.
+    this.#checkFloorsKept(userPath, isAlone ? Math.ceil(promptTokens / 2) : 0);
     return null;
   }
 
@@ -230,8 +262,13 @@ class History {
     const drawn = answer as Extract<typeof answer, { kind: "drawn" }>;
     must(drawn.total >= request.allowance, () => "an allowance fell");
     must(drawn.total <= total, () => "more than was wanted");
+    const isMore = drawn.total > request.allowance;
     request.allowance = drawn.total;
     request.isEnded = drawn.cap !== undefined;
+    this.#asks(lease.userPath);
+    if (isMore) this.#checkFloorsKept(lease.userPath, 0);
+    if (request.isEnded && /limit of \/team$/.test(drawn.cap!))
+      this.#checkFloorRefused(lease.userPath, 1);
     this.note(request.isEnded ? "cut" : "drawn", `${lease.lease} ${drawn.total}`);
   }
 
@@ -304,8 +341,68 @@ class History {
     this.daemon = this.#start(this.daemon.store.crash());
     this.daemon.nowMs = nowMs;
     endReconnectGrace(this.daemon.state);
+    this.#wanting.clear();
     for (const proxy of this.proxies) this.link(proxy);
     this.note("daemon crashed");
+  }
+
+  #asks(userPath: string): void {
+    const child = sharerOf(userPath);
+    if (child !== undefined) this.#wanting.add(child);
+  }
+
+  /** What running requests of children hold of the shared cap. */
+  #shareHeld(isOf: (child: string) => boolean): number {
+    let held = 0;
+    for (const { running } of this.proxies)
+      for (const { lease, metered, allowance } of running) {
+        const child = sharerOf(lease.userPath);
+        if (child !== undefined && isOf(child)) held += metered.promptTokens + allowance;
+      }
+    return held;
+  }
+
+  /** What children have of the shared cap: what they have used, and what their requests hold. */
+  #shareUsed(isOf: (child: string) => boolean): number {
+    let used = this.#shareHeld(isOf);
+    for (const { userPath, input, output } of this.used) {
+      const child = sharerOf(userPath);
+      if (child !== undefined && isOf(child)) used += input + output;
+    }
+    return used;
+  }
+
+  #floorOf(child: string): number {
+    const { childShares, maxTokens } = this.rules[0]!;
+    return shareOfChild(childShares ?? {}, child).floor * maxTokens!;
+  }
+
+  /** A child has got something. `beyond`: what it may have got beyond its room. */
+  #checkFloorsKept(userPath: string, beyond: number): void {
+    const child = sharerOf(userPath);
+    const own = this.#shareUsed((each) => each === child);
+    if (child === undefined || own <= this.#floorOf(child)) return;
+    const free = this.rules[0]!.maxTokens! - this.#shareUsed(() => true);
+    let kept = 0;
+    for (const other of this.#wanting)
+      if (other !== child)
+        kept += Math.max(0, this.#floorOf(other) - this.#shareUsed((each) => each === other));
+    must(kept <= free + beyond + 1, () => `${child} got what is kept: ${kept} of ${free} free`);
+  }
+
+  /** The shared cap has refused a child that needs so much. */
+  #checkFloorRefused(userPath: string, need: number): void {
+    // The daemon doesn't know yet what the requests of others have not used.
+    if (!this.proxies.every(({ isLinked }) => isLinked)) return;
+    const child = sharerOf(userPath)!;
+    const own = this.#shareUsed((each) => each === child);
+    const free = this.rules[0]!.maxTokens! - this.#shareUsed(() => true);
+    const left = this.#floorOf(child) - own;
+    must(
+      left <= need || free <= need,
+      () => `${child} has ${left} of its floor and ${free} are free, but it is refused`,
+    );
+    if (this.#floorOf(child) > 0) this.note("floor used up", child);
   }
 
   /** What the requests that a cap counts have used. */
@@ -360,15 +457,23 @@ class History {
   /** Small requests one after the other use at least 99 % of the smallest cap. */
   fill(): void {
     const [proxy] = this.proxies;
-    for (let i = 0; i < 20_000; i++) {
-      if (this.begin(proxy!, 20, "/team/a") !== null) break;
+    // Until nobody gets more: floors are kept for children that want them.
+    const team = ["/team/a", "/team/b", "/team"];
+    const filling = this.rules[0]!.childShares === undefined ? team.slice(0, 1) : team;
+    let refused = 0;
+    for (let i = 0; i < 20_000 && refused < filling.length; i++) {
+      if (this.begin(proxy!, 20, filling[i % filling.length]!) !== null) {
+        refused++;
+        continue;
+      }
+      refused = 0;
       const request = proxy!.running[0]!;
       for (let draws = 0; draws < 200 && !request.isEnded; draws++) this.#drawAll(proxy!, request);
       request.output = request.allowance;
       this.end(proxy!);
     }
     const ratios = this.caps
-      .filter(({ covers }) => covers("/team/a"))
+      .filter(({ covers, name }) => covers("/team/a") && !name.startsWith("share"))
       .map((cap) => this.#usedOf(cap, false) / cap.cap);
     const fullest = Math.max(...ratios);
     must(fullest > 0.99, () => `only ${fullest} of the fullest cap is used`);

@@ -43,8 +43,36 @@ const ofOneHost = (
     {
       name: "an admission ignores what running requests hold",
       file: limits,
-      find: "(left - heldByOthers) * weights.parts",
+      find: "(left - held.of(child)) * weights.parts",
       put: "left * weights.parts",
+    },
+    {
+      name: "a running stream takes what floors keep for others",
+      from: 20,
+      file: limits,
+      find: "Math.floor(roomOfShare(shared, within.cap, nowMs))",
+      put: "Math.floor(within.left - within.held.of(within.child))",
+    },
+    {
+      name: "a floor is free although its owner's streams hold a part of it",
+      from: 20,
+      file: "limiterd/rules/judge-share.js",
+      find: "scale * usedOf(of, unit, atMs) + holds(of)",
+      put: "scale * usedOf(of, unit, atMs)",
+    },
+    {
+      name: "a new request takes what floors keep for others",
+      from: 20,
+      file: "limiterd/rules/judge.js",
+      find: "waits, need: needOfHard(counter, maxTokens, options) }",
+      put: "waits }",
+    },
+    {
+      name: "a child whose stream draws doesn't want its floor",
+      file: output,
+      find: ".asked(share.name, nowMs, cap?.of === of)",
+      put: ".isIdle(nowMs)",
+      often: false,
     },
     {
       name: "the prompt isn't held",
@@ -53,7 +81,7 @@ const ofOneHost = (
       put: "amountOf(weights, 0, output)",
     },
   ] as const
-).map((mutant) => ({ ...mutant, simulation: "caps" as const, often: true }));
+).map((mutant) => ({ often: true, ...mutant, simulation: "caps" as const }));
 
 const ofHosts = (
   [
@@ -76,6 +104,12 @@ const ofHosts = (
       put: "const amount = this.#advance.amount;",
     },
     {
+      name: "a restarted host reports its spend before its proxies report what they hold",
+      file: "limiterd/cluster/spend/exchange-spend.js",
+      find: "if (this.#ports.isRestoring()) return false;",
+      put: "",
+    },
+    {
       name: "a host uses what it hasn't claimed of a budget",
       file: claims,
       find: "return Math.min(confirmed.upTo, this.#leastUpTo) - this.#used;",
@@ -88,6 +122,6 @@ const ofHosts = (
       put: "",
     },
   ] as const
-).map((mutant) => ({ ...mutant, simulation: "shared-caps" as const, often: true }));
+).map((mutant) => ({ often: true, ...mutant, simulation: "shared-caps" as const }));
 
 export const capsMutants: readonly Mutant[] = [...ofOneHost, ...ofHosts];
