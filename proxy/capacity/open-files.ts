@@ -23,11 +23,10 @@ export interface OpenFiles {
 /** `onExhausted` runs at each check that finds none left. */
 export function watchOpenFiles(log: Log, onExhausted: () => void): OpenFiles {
   const max = filesMax();
-  let exhausted = false;
   let spare = openSpare(spareFiles).files;
   const check = (): Error | null => {
-    const { files, lack } = openSpare(exhausted ? spareFiles : 1);
-    if (lack !== null && !exhausted) {
+    const { files, lack } = openSpare(open.exhausted ? spareFiles : 1);
+    if (lack !== null && !open.exhausted) {
       log.error(
         { code: lack.code, max },
         "no file descriptors are left: requests get 503, and /ready too; raise LimitNOFILE or ulimit -n",
@@ -35,29 +34,29 @@ export function watchOpenFiles(log: Log, onExhausted: () => void): OpenFiles {
       closeAll(spare);
       spare = [];
     }
-    if (lack === null && exhausted) {
+    if (lack === null && open.exhausted) {
       log.info("file descriptors are available again");
       spare = files;
     } else closeAll(files);
-    exhausted = lack !== null;
+    open.exhausted = lack !== null;
     return lack;
   };
   const timer = setInterval(() => {
     if (check() !== null) onExhausted();
   }, checkMs);
   timer.unref();
-  return {
+  // Not a getter: every request reads it.
+  const open = {
     max,
-    get exhausted() {
-      return exhausted;
-    },
-    replaceError: (error) => check() ?? error,
+    exhausted: false,
+    replaceError: (error: Error) => check() ?? error,
     close() {
       clearInterval(timer);
       closeAll(spare);
       spare = [];
     },
   };
+  return open;
 }
 
 /** `lack`: the error that ended the opening. */

@@ -26,7 +26,7 @@ import {
 import { mapUpstreamError } from "./errors/upstream-error.js";
 import type { UpstreamFailure } from "./errors/upstream-failure.js";
 import type { Forwarded, ForwardRequest } from "./forwarded.js";
-import { readReportedWait } from "./reported-limits.js";
+import { readReportedWait } from "./limit-reports.js";
 import { readRetryAfterMs } from "./retry-wait.js";
 import { StreamHead } from "./stream-head.js";
 import type { UpstreamCall } from "./upstream.js";

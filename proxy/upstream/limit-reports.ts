@@ -1,13 +1,21 @@
 /**
- * Reports to the daemon what providers' answers say of their limits (docs/upstream-limits.md).
- * Where the limits are only shown, the headers of one answer a second and target are read.
+ * Reads what providers' answers say of their limits, in headers and in the body of a 429, and
+ * reports it to the daemon (docs/upstream-limits.md). Where the limits are only shown, the headers
+ * of one answer a second and target are read. The families of headers, with the places where they
+ * are published, are in `test/outside/limit-headers.ts`.
  */
+
+import { isObject, parseJson } from "../../shared/checked.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import type { Target } from "../../shared/domain/target-name.js";
-import type { ReportedLimit } from "../../shared/domain/upstream-limits.js";
+import {
+  limitNameCharsMax,
+  type ReportedLimit,
+  reportedLimitsMax,
+} from "../../shared/domain/upstream-limits.js";
 import { observedTargetsMax, observeMs } from "../bounds.js";
 import type { LimitReport } from "../limiter/limiter.js";
-import { readReportedLimits, readReportedWait } from "./reported-limits.js";
+import { readRetryAfterMs } from "./retry-wait.js";
 import type { Upstream } from "./upstream.js";
 
 /** An answer, when it begins, or an error, once its body has arrived. */
@@ -108,4 +116,270 @@ export class LimitReports {
 export function sizeClass(promptBytes: number, stream: boolean): number {
   const length = Math.min(31, Math.floor(Math.log2(Math.max(1, promptBytes))));
   return stream ? length : 32 + length;
+}
+
+type RawHeaders = readonly (Buffer | string)[];
+
+/** What a 429 says beside its headers. */
+interface ReportedWait {
+  readonly limits: readonly ReportedLimit[];
+  /** Null if it names none. */
+  readonly waitMs: number | null;
+}
+
+/** A longer time is a mistake of the provider. */
+const waitMsMax = 31 * 86_400_000;
+
+type Part = "limit" | "remaining" | "reset";
+type Found = Map<string, Partial<Record<Part, string>>>;
+
+/** The limits in the headers of an answer; `nowMs`: the wall clock, if the answer has no date. */
+export function readReportedLimits(
+  rawHeaders: RawHeaders,
+  nowMs: number,
+): readonly ReportedLimit[] {
+  let found: Found | null = null;
+  let date = "";
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const raw = rawHeaders[i]!;
+    // Most headers are passed over by their length and first letter.
+    if (raw.length === 4 && textOf(raw).toLowerCase() === "date") date = textOf(rawHeaders[i + 1]!);
+    if (raw.length < 9 || !mayBegin(raw)) continue;
+    const name = textOf(raw).toLowerCase();
+    if (!/^(?:x-rate-?limit|anthropic-(?:ratelimit|priority|fast)|ratelimit)/.test(name)) continue;
+    found ??= new Map();
+    readHeader(found, name, textOf(rawHeaders[i + 1]!).trim());
+  }
+  if (found === null) return noLimits;
+  const dateMs = Date.parse(date);
+  return limitsOf(found, Number.isNaN(dateMs) ? nowMs : dateMs);
+}
+
+function textOf(raw: Buffer | string): string {
+  return typeof raw === "string" ? raw : raw.toString("latin1");
+}
+
+/** `x`, `a` or `r`, in either case. */
+function mayBegin(raw: Buffer | string): boolean {
+  const first = (typeof raw === "string" ? raw.charCodeAt(0) : raw[0]!) | 0x20;
+  return first === 0x78 || first === 0x61 || first === 0x72;
+}
+
+function readHeader(found: Found, name: string, value: string): void {
+  const anthropic =
+    /^anthropic-(ratelimit|priority|fast)-([a-z0-9-]+)-(limit|remaining|reset|status|utilization)$/.exec(
+      name,
+    );
+  if (anthropic !== null) {
+    const [, family, counted, part] = anthropic;
+    const of = underscored(family === "ratelimit" ? counted! : `${family!}-${counted!}`);
+    return readAnthropic(found, { name: of, part: part!, value });
+  }
+  // Mistral's limit of tokens, and the usual ones with what they count.
+  const bySize = /^(?:x-)?ratelimitbysize-(limit|remaining|reset)(-[a-z]+)?$/.exec(name);
+  if (bySize !== null)
+    return add(found, underscored(`tokens${bySize[2] ?? ""}`), bySize[1] as Part, value);
+  const usual = /^x-rate-?limit-(limit|remaining|reset)(?:-([a-z0-9_-]+))?$/.exec(name);
+  if (usual !== null) {
+    const counted = (usual[2] ?? "requests").replace(/^req(?=-|$)/, "requests");
+    return add(found, underscored(counted), usual[1] as Part, value);
+  }
+  const draft = /^ratelimit-(limit|remaining|reset)$/.exec(name);
+  if (draft !== null) return add(found, "requests", draft[1] as Part, value);
+  if (name === "ratelimit" || name === "ratelimit-policy") readFields(found, value);
+}
+
+function underscored(name: string): string {
+  return name.replaceAll("-", "_");
+}
+
+/** A subscription's limit has a status and the used share instead of counts. */
+function readAnthropic(
+  found: Found,
+  { name, part, value }: { readonly name: string; readonly part: string; readonly value: string },
+): void {
+  if (part === "status") {
+    if (value === "rejected") add(found, name, "remaining", "0");
+  } else if (part === "utilization") {
+    const used = Number(value);
+    if (!(used >= 0)) return;
+    add(found, name, "limit", "100");
+    add(found, name, "remaining", String(Math.max(0, Math.ceil(100 - used * 100))));
+  } else add(found, name, part as Part, value);
+}
+
+/** The fields of the IETF's drafts: `"default";r=50;t=30`, `default;q=100;w=60`, `limit=100, …`. */
+function readFields(found: Found, value: string): void {
+  if (/^\s*(?:limit|remaining|reset)\s*=/.test(value)) {
+    for (const [, part, count] of value.matchAll(/(limit|remaining|reset)\s*=\s*(\d+)/g))
+      add(found, "requests", part as Part, count!);
+    return;
+  }
+  for (const item of value.split(",")) {
+    const [policy = "", ...parameters] = item.trim().split(";");
+    const quoted = policy.trim().replaceAll('"', "").toLowerCase();
+    // Without a policy's name it counts requests.
+    const name =
+      quoted === "" || quoted === "default" || /^\d+$/.test(quoted) ? "requests" : quoted;
+    for (const parameter of parameters) {
+      const [, key, count] = /^\s*(q|r|t)\s*=\s*(\d{1,15})\s*$/.exec(parameter) ?? [];
+      if (key !== undefined) add(found, underscored(name), fieldParts[key]!, count!);
+    }
+  }
+}
+
+const fieldParts: Readonly<Record<string, Part>> = { q: "limit", r: "remaining", t: "reset" };
+
+function add(found: Found, name: string, part: Part, value: string): void {
+  if (name.length > limitNameCharsMax) return;
+  let parts = found.get(name);
+  if (parts === undefined) {
+    if (found.size >= reportedLimitsMax) return;
+    parts = {};
+    found.set(name, parts);
+  }
+  // `reset: 0` of a status doesn't replace a count.
+  parts[part] ??= value;
+}
+
+function limitsOf(found: Found, nowMs: number): readonly ReportedLimit[] {
+  const limits: ReportedLimit[] = [];
+  for (const [name, { limit, remaining, reset }] of found) {
+    // Azure reports -1 for a limit that it doesn't know.
+    if (limit?.startsWith("-") === true || remaining?.startsWith("-") === true) continue;
+    const cap = countOf(limit);
+    if (cap === 0) continue;
+    const left = countOf(remaining);
+    const resetMs = reset === undefined ? null : readResetMs(reset, nowMs);
+    if (cap !== null || left !== null) limits.push({ name, limit: cap, remaining: left, resetMs });
+  }
+  return limits;
+}
+
+/** Also the first of a list, `100, 100;w=60`, as early drafts have it. */
+function countOf(text: string | undefined): number | null {
+  const [, digits] = /^(\d{1,15})(?:\.\d+)?(?:\s*[,;].*)?$/.exec(text ?? "") ?? [];
+  return digits === undefined ? null : Number(digits);
+}
+
+/**
+ * The time until a reset: a time of day, Unix time in seconds or milliseconds, seconds, or a
+ * duration such as `6m0s`; null for anything else. `nowMs`: the provider's time.
+ */
+export function readResetMs(text: string, nowMs: number): number | null {
+  let ms: number | null = null;
+  if (/^\d{4}-\d\d-\d\dT/.test(text)) ms = Date.parse(text) - nowMs;
+  else if (/^\d{1,16}(?:\.\d+)?$/.test(text)) {
+    const number = Number(text);
+    if (number > 1e11) ms = number - nowMs;
+    else ms = number > 1e9 ? number * 1000 - nowMs : number * 1000;
+  } else ms = durationMs(text);
+  if (ms === null || Number.isNaN(ms) || ms > waitMsMax) return null;
+  return Math.max(0, Math.ceil(ms));
+}
+
+const unitMs: Readonly<Record<string, number>> = {
+  d: 86_400_000,
+  h: 3_600_000,
+  m: 60_000,
+  s: 1000,
+  ms: 1,
+};
+
+/** `2m59.56s`, `12ms`, `1h0m0s`; null for any other text. */
+function durationMs(text: string): number | null {
+  if (!/^(?:\d{1,12}(?:\.\d{1,12})?(?:ms|[dhms]))+$/.test(text)) return null;
+  let ms = 0;
+  for (const [, number, unit] of text.matchAll(/(\d{1,12}(?:\.\d{1,12})?)(ms|[dhms])/g))
+    ms += Number(number) * unitMs[unit!]!;
+  return ms;
+}
+
+/** What a 429 reports in its headers and its body, which is the provider's own text. */
+export function readReportedWait(
+  rawHeaders: RawHeaders,
+  body: string,
+  nowMs: number,
+): ReportedWait {
+  const inHeaders = readReportedLimits(rawHeaders, nowMs);
+  const afterMs = readRetryAfterMs(rawHeaders);
+  const statedMs = afterMs !== null && afterMs <= waitMsMax ? Math.ceil(afterMs) : null;
+  const inBody = readBody(body, nowMs);
+  const limits = inHeaders.length > 0 ? inHeaders : inBody.limits;
+  return { limits, waitMs: statedMs ?? inBody.waitMs ?? exhaustedMs(limits) };
+}
+
+/** Until the last reset of the exhausted limits; null if none has one. */
+function exhaustedMs(limits: readonly ReportedLimit[]): number | null {
+  let lastMs: number | null = null;
+  for (const { remaining, resetMs } of limits)
+    if (remaining === 0 && resetMs !== null) lastMs = Math.max(lastMs ?? 0, resetMs);
+  return lastMs;
+}
+
+const nothingReported: ReportedWait = { limits: noLimits, waitMs: null };
+
+/**
+ * Google's details, OpenRouter's headers, a number of seconds, or a sentence that names the wait.
+ * Some hosts have these without a member `error` around them.
+ */
+function readBody(body: string, nowMs: number): ReportedWait {
+  const answer = parseJson(body);
+  const first: unknown = Array.isArray(answer) ? answer[0] : answer;
+  if (!isObject(first)) return nothingReported;
+  const error = isObject(first["error"]) ? first["error"] : first;
+  const { details, metadata, message, retry_after_seconds: after } = error;
+  const seconds = after ?? first["retry_after_seconds"];
+  const given = typeof seconds === "number" ? readResetMs(String(seconds), 0) : null;
+  const waitMs = given ?? (Array.isArray(details) ? retryDelayMs(details) : null);
+  const inWords = waitMs ?? (typeof message === "string" ? waitInWordsMs(message) : null);
+  if (Array.isArray(details)) return { limits: quotasOf(details, inWords), waitMs: inWords };
+  const headers = isObject(metadata) ? metadata["headers"] : undefined;
+  if (!isObject(headers)) return { limits: noLimits, waitMs: inWords };
+  const flat = Object.entries(headers).flatMap(([name, value]) => [name, String(value)]);
+  return { limits: readReportedLimits(flat, nowMs), waitMs: inWords };
+}
+
+function retryDelayMs(details: readonly unknown[]): number | null {
+  for (const detail of details)
+    if (isObject(detail) && typeof detail["retryDelay"] === "string")
+      return readResetMs(detail["retryDelay"], 0);
+  return null;
+}
+
+/** `Please retry in 26.66s`, `Please try again in 6m0s`, `Please retry after 45 seconds`. */
+function waitInWordsMs(message: string): number | null {
+  const [, seconds, duration] =
+    /(?:retry|try again) (?:in|after) (?:(\d{1,9}(?:\.\d+)?) seconds?|((?:\d{1,12}(?:\.\d{1,12})?(?:ms|[dhms]))+))/i.exec(
+      message,
+    ) ?? [];
+  if (seconds !== undefined) return readResetMs(seconds, 0);
+  return duration === undefined ? null : readResetMs(duration, 0);
+}
+
+/** The violated quotas of a Google API. */
+function quotasOf(details: readonly unknown[], waitMs: number | null): readonly ReportedLimit[] {
+  const limits: ReportedLimit[] = [];
+  for (const detail of details) {
+    const violations = isObject(detail) ? detail["violations"] : undefined;
+    if (!Array.isArray(violations)) continue;
+    for (const violation of violations as readonly unknown[]) {
+      if (!isObject(violation) || typeof violation["quotaId"] !== "string") continue;
+      if (limits.length >= reportedLimitsMax) break;
+      const limit = countOf(String(violation["quotaValue"]));
+      limits.push({ name: quotaName(violation["quotaId"]), limit, remaining: 0, resetMs: waitMs });
+    }
+  }
+  return limits;
+}
+
+/** `GenerateContentPaidTierInputTokensPerModelPerMinute` is `input_tokens_minute`. */
+function quotaName(id: string): string {
+  const counted = /InputToken/i.test(id)
+    ? "input_tokens"
+    : /Token/i.test(id)
+      ? "tokens"
+      : "requests";
+  if (/PerDay/i.test(id)) return `${counted}_day`;
+  return /PerMinute/i.test(id) ? `${counted}_minute` : counted;
 }

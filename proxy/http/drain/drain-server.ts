@@ -33,18 +33,17 @@ export class ServerDrain {
   #idleUntilMonoMs = Number.POSITIVE_INFINITY;
   #runningUntilMonoMs = Number.POSITIVE_INFINITY;
   #ended: Promise<void> | null = null;
+  /** Whether `end` was called; read with every request. */
+  begun = false;
 
   constructor(server: Server, ports: DrainPorts) {
     this.#server = server;
     this.#ports = ports;
   }
 
-  get begun(): boolean {
-    return this.#ended !== null;
-  }
-
   /** Resolves when no connection is open. If called again, the earlier times apply. */
   end({ idleMs, runningMs }: DrainTimes): Promise<void> {
+    this.begun = true;
     const nowMonoMs = performance.now();
     this.#idleUntilMonoMs = Math.min(this.#idleUntilMonoMs, nowMonoMs + idleMs);
     this.#runningUntilMonoMs = Math.min(this.#runningUntilMonoMs, nowMonoMs + runningMs);

@@ -1,16 +1,13 @@
 /**
- * A provider over HTTP, with undici: each call with its deadlines, its cancellation, and its second
- * try on a new connection if the provider had closed the kept-alive one. Sluice requests responses
- * without compression, and decodes them if they are compressed anyway.
- *
- * Not here: the connections (`connection-pool.ts`).
+ * A provider over HTTP, with undici: pooled keep-alive connections, deadlines, cancellation. Sluice
+ * requests responses without compression, and decodes them if they are compressed anyway.
  */
 import { Readable } from "node:stream";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import { rememberingLast } from "../../../shared/text/remembered.js";
 import type { Egress } from "../../egress/egress.js";
 import { acceptIdentity, headerOf } from "../../http/copy-headers.js";
-import { createDeadlines, type Deadlines, type Watched } from "../call-deadlines.js";
+import { createDeadlines } from "../call-deadlines.js";
 import {
   credentialHeaders,
   credentialHeadersAt,
@@ -20,16 +17,10 @@ import {
   withOwnHeaders,
 } from "../credentials/provider-keys.js";
 import { echoedSecrets, masked } from "../echo-mask.js";
-import { asUpstreamFailure, isConnectionLost, noSuchStatus } from "../errors/upstream-failure.js";
 import { LargeBody } from "../large-body.js";
-import type { RequestTimeouts, Upstream, UpstreamCall, UpstreamSink } from "../upstream.js";
-import {
-  type CallConnection,
-  type CallHandler,
-  type CallOptions,
-  createConnectionPool,
-} from "./connection-pool.js";
-import { DecodedAnswer, type EncodedSource } from "./decoded-answer.js";
+import type { Upstream, UpstreamCall } from "../upstream.js";
+import { type CallOptions, createConnectionPool } from "./connection-pool.js";
+import { HttpCall } from "./http-call.js";
 
 /** `replaceError`: replaces the error of a failed connection if the cause is another one. */
 export function createHttpUpstream(
@@ -104,241 +95,4 @@ function withVersion(headers: readonly string[], keyHeaders: readonly string[]):
   return headerOf(headers, "anthropic-version") === ""
     ? [...headers, ...anthropicVersion, ...keyHeaders]
     : [...headers, ...keyHeaders];
-}
-
-/**
- * The most informational responses before an answer. Providers send only a few, except as a sign of
- * life in a long wait.
- */
-const informationalMax = 100;
-
-class AbortedError extends Error {
-  override name = "AbortedError";
-}
-
-/**
- * Created once: its stack trace, which is never read, would cost more than the rest of an abort.
- */
-const aborted = new AbortedError();
-
-/** One call, as undici reports it. */
-class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watched {
-  idleTicks = 0;
-  timeoutTicks = Infinity;
-  watchIndex = -1;
-  isSent = false;
-  isResent = false;
-  keyName = "";
-  connection: CallConnection | null = null;
-  /** Called with the head of the answer. */
-  onStatus: ((status: number, rawHeaders: readonly Buffer[]) => void) | null = null;
-  #sink: UpstreamSink;
-  /** Also the sink, if the answer is compressed. */
-  #decoded: DecodedAnswer | null = null;
-  /** The decoder accepts no more bytes for now. */
-  #full = false;
-  readonly #deadlines: Deadlines;
-  /** The call has a connection and hasn't ended. */
-  #running = false;
-  #resume: (() => void) | null = null;
-  #begun = false;
-  /** Responses with a status of 1xx so far. */
-  #informational = 0;
-  #paused = false;
-  #aborted = false;
-  /** The connection was kept alive, so the provider may have closed it meanwhile. */
-  #reused = false;
-  #resend: (() => void) | null = null;
-
-  readonly #timeouts: RequestTimeouts | null;
-  /** The watch of the attempt's total timeout; null without one. */
-  #total: Watched | null = null;
-
-  constructor(
-    sink: UpstreamSink,
-    deadlines: Deadlines,
-    timeouts: RequestTimeouts | null | undefined = null,
-  ) {
-    this.#sink = sink;
-    this.#deadlines = deadlines;
-    this.#timeouts = timeouts ?? null;
-  }
-
-  /**
-   * `send` sends the request again on a new connection, if its first connection has been closed
-   * since that connection's last answer.
-   */
-  mayBeResent(send: () => void): void {
-    this.#resend = send;
-  }
-
-  /**
-   * The call has got a connection. Before that it waited in the pool's queue, where no deadline of
-   * the provider applies.
-   */
-  onConnect(abort: (error?: Error) => void): void {
-    if (this.#aborted) return abort(aborted);
-    this.#running = true;
-    const connection = this.connection!;
-    this.#reused = connection.isUsed;
-    connection.isUsed = true;
-    connection.isSilent = true;
-    const { firstByteTimeoutMs = null, totalTimeoutMs = null } = this.#timeouts ?? {};
-    this.timeoutTicks =
-      firstByteTimeoutMs === null
-        ? this.#deadlines.firstByteTimeoutTicks
-        : this.#deadlines.timeoutTicksFor(firstByteTimeoutMs);
-    this.#deadlines.watch(this);
-    if (totalTimeoutMs !== null) this.#watchTotal(totalTimeoutMs);
-  }
-
-  #watchTotal(ms: number): void {
-    this.#total = {
-      idleTicks: 0,
-      timeoutTicks: this.#deadlines.timeoutTicksFor(ms),
-      watchIndex: -1,
-      onTimedOut: () => this.#endAfter(`no end of the response after ${ms} ms`),
-    };
-    this.#deadlines.watch(this.#total);
-  }
-
-  #unwatch(): void {
-    this.#deadlines.unwatch(this);
-    if (this.#total !== null) this.#deadlines.unwatch(this.#total);
-  }
-
-  /** A part of the body was sent: a provider that still reads a long upload isn't idle. */
-  onBodySent(): void {
-    this.idleTicks = 0;
-  }
-
-  /** undici has written the whole request, but the socket may still hold some of it. */
-  onRequestSent(): void {
-    const { socket } = this.connection!;
-    if (socket?.writableNeedDrain !== true) this.isSent = true;
-    else
-      socket.once("drain", () => {
-        this.isSent = true;
-      });
-  }
-
-  onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
-    // For such a status undici's own assertion throws where nothing can catch it; an exception
-    // thrown here goes to `onError`.
-    if (status < 100) throw new Error(noSuchStatus(status).reason);
-    // Each one is a sign of life, so an endless number would hold the request forever.
-    if (status < 200 && ++this.#informational > informationalMax)
-      throw new Error(`more than ${informationalMax} informational responses`);
-    this.#resume = resume;
-    this.idleTicks = 0;
-    // A lower status is informational: the real response follows.
-    if (status >= 200) {
-      this.#begun = true;
-      this.timeoutTicks = this.#deadlines.idleTimeoutTicks;
-      if (!this.#aborted) this.#begin(status, rawHeaders);
-    }
-    return !this.#paused;
-  }
-
-  #begin(status: number, rawHeaders: readonly Buffer[]): void {
-    this.onStatus?.(status, rawHeaders);
-    const coding = codingOf(rawHeaders);
-    if (coding !== "") {
-      this.#decoded = new DecodedAnswer(this.#sink, coding, this);
-      this.#sink = this.#decoded;
-    }
-    this.#sink.onHead(status, rawHeaders);
-  }
-
-  onData(chunk: Buffer): boolean {
-    this.idleTicks = 0;
-    if (!this.#aborted) this.#sink.onData(chunk);
-    return !this.#paused && !this.#full;
-  }
-
-  onComplete(): void {
-    this.#running = false;
-    this.#unwatch();
-    if (!this.#aborted) this.#sink.onEnd();
-  }
-
-  onError(error: Error): void {
-    this.#running = false;
-    this.#unwatch();
-    if (this.#aborted) return;
-    const resend = this.#resend;
-    if (resend === null || !this.#foundClosed(error))
-      return this.#sink.onFailure(asUpstreamFailure(error));
-    this.#resend = null;
-    this.isResent = this.isSent;
-    this.isSent = false;
-    resend();
-  }
-
-  /** The provider closed the connection while it was idle, before it answered this call. */
-  #foundClosed(error: Error): boolean {
-    return this.#reused && this.connection!.isSilent && isConnectionLost(error);
-  }
-
-  onTimedOut(): void {
-    const { firstByteTimeoutMs, idleTimeoutMs } = this.#deadlines;
-    const firstByteMs = this.#timeouts?.firstByteTimeoutMs ?? firstByteTimeoutMs;
-    this.#endAfter(
-      this.#begun ? `nothing for ${idleTimeoutMs} ms` : `no response for ${firstByteMs} ms`,
-    );
-  }
-
-  #endAfter(reason: string): void {
-    this.abort();
-    this.#sink.onFailure({ kind: "timed_out", reason });
-  }
-
-  /** The client isn't reading, so the provider can't time out. */
-  pause(): void {
-    this.#paused = true;
-    this.timeoutTicks = Infinity;
-    this.#decoded?.pause();
-  }
-
-  resume(): void {
-    if (!this.#paused) return;
-    this.#paused = false;
-    this.#decoded?.resume();
-    this.#continue();
-  }
-
-  setFull(full: boolean): void {
-    this.#full = full;
-    if (full) this.timeoutTicks = Infinity;
-    else this.#continue();
-  }
-
-  #continue(): void {
-    if (this.#paused || this.#full) return;
-    this.idleTicks = 0;
-    this.timeoutTicks = this.#deadlines.idleTimeoutTicks;
-    if (this.#running) this.#resume?.();
-  }
-
-  abort(): void {
-    this.#aborted = true;
-    this.#decoded?.stop();
-    this.#unwatch();
-    if (this.#running) this.connection?.socket?.destroy(aborted);
-  }
-}
-
-/** The content coding in an answer's headers, in lower case; empty if there is none. */
-export function codingOf(rawHeaders: readonly Buffer[]): string {
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    // Few headers have a name of this length; only those are converted to strings.
-    if (
-      rawHeaders[i]!.length === "content-encoding".length &&
-      headerOf([rawHeaders[i]!, rawHeaders[i + 1]!], "content-encoding") !== ""
-    ) {
-      const coding = rawHeaders[i + 1]!.toString("latin1").trim().toLowerCase();
-      if (coding !== "identity") return coding;
-    }
-  }
-  return "";
 }

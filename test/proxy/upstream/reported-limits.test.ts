@@ -3,7 +3,7 @@ import {
   readReportedLimits,
   readReportedWait,
   readResetMs,
-} from "../../../proxy/upstream/reported-limits.js";
+} from "../../../proxy/upstream/limit-reports.js";
 import type { ReportedLimit } from "../../../shared/domain/upstream-limits.js";
 import { limitHeaders } from "../../outside/limit-headers.js";
 

@@ -2,7 +2,7 @@ import { EventEmitter, once } from "node:events";
 import { brotliCompressSync, createGzip, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import t from "tap";
 import { DecodedAnswer } from "../../../../proxy/upstream/client/decoded-answer.js";
-import { codingOf } from "../../../../proxy/upstream/client/http-upstream.js";
+import { codingOf } from "../../../../proxy/upstream/client/http-call.js";
 import type { UpstreamFailure } from "../../../../proxy/upstream/errors/upstream-failure.js";
 
 /** A sink, and the source of what goes to it. */
