@@ -115,7 +115,7 @@ export const verdictMutants: readonly Mutant[] = [
   {
     name: "request without a verdict reported in a hello alone",
     file: leases,
-    find: "if (this.#admissions.size === 0 ||",
+    find: "if (this.admissions.size === 0 ||",
     put: "if (true ||",
     often: false,
   },
