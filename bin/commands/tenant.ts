@@ -37,8 +37,8 @@ export function addTenant(program: Command, session: Session): void {
     .command("tenant")
     .description("show one tenant: usage, limits, budgets, keys, the last refusals and failures")
     .argument("<path>", "its user path, such as /customers/acme")
-    .option("--days <n>", "usage of the last n days, at most 365 (default: 30)")
-    .option("--month [month]", "of a calendar month such as 2026-02 (default: the current one)")
+    .option("--days <n>", "the last n days, at most 365 (default: 30)")
+    .option("--month [month]", "a calendar month such as 2026-02 (default: the current one)")
     .addOption(jsonOption("print one object with the answers of the admin API"))
     .action((path: string, _options, command: Command) =>
       showTenant(session, path, command.optsWithGlobals<TenantFlags>()),

@@ -49,10 +49,10 @@ export function addTenants(program: Command, session: Session): void {
     .option("--search <text>", "only those with this in their path")
     .option("--tree", "direct children only, with the figures of all below them")
     .option("--limit <n>", `at most this many, up to ${listedMax} (default: ${listedDefault})`)
-    .option("--days <n>", "usage of the last n days, at most 365 (default: 30)")
-    .option("--month [month]", "of a calendar month such as 2026-02 (default: the current one)")
-    .option("--from <date>", "of this UTC day, such as 2026-02-01, and later")
-    .option("--to <date>", "up to this UTC day (default: today)")
+    .option("--days <n>", "the last n days, at most 365 (default: 30)")
+    .option("--month [month]", "a calendar month such as 2026-02 (default: the current one)")
+    .option("--from <date>", "the first day, UTC, such as 2026-02-01")
+    .option("--to <date>", "the last day, UTC (default: today)")
     .addOption(jsonOption("print the response of GET /admin/tenants"))
     .action((_options, command: Command) =>
       showTenants(session, command.optsWithGlobals<TenantsFlags>()),

@@ -305,13 +305,13 @@ function seconds(min: number): JsonSchema {
 
 const limitedModels: JsonSchema = {
   description:
-    "On user paths: the models that it is for, by name or how names begin and *; with ! those to leave out. Default: all.",
+    "On user paths: only these models, such as claude-opus-*; after ! those to leave out. Default: all.",
   ...listOf({ type: "string" }, { min: 1, max: modelPatternsMax }),
 };
 
 const onExhausted: JsonSchema = {
   description:
-    "What happens when it is exhausted: refuse, warn (it counts and refuses nothing), or use with another model. Default: refuse.",
+    "When exhausted: refuse, warn (it only counts), or use with another model. Default: refuse.",
   default: "refuse",
   anyOf: [
     orVariable({ enum: ["refuse", "warn"] }),
@@ -326,14 +326,14 @@ const onExhausted: JsonSchema = {
 
 const hold: JsonSchema = {
   description:
-    "hard: running requests count with what they may still use, and a stream ends at the cap. soft: requests that are running when it is reached end normally. Default: soft.",
+    "hard: running requests count with what they may still use, and a stream ends at the cap. soft: they end normally. Default: soft.",
   default: "soft",
   ...orVariable({ enum: ["soft", "hard"] }),
 };
 
 const shares: JsonSchema = {
   description:
-    "How the children of the rule's path share its caps; for rules on providers and models, the first segments of callers' paths. Also a text: `a: weight=3, floor=0.2; *: weight=1`. Default: first come, first served.",
+    "How children of the path share the caps; of a provider or model, the first segments of callers' paths. Also a text: `a: weight=3, floor=0.2; *: weight=1`. Default: first come, first served.",
   anyOf: [
     mapping({
       default_weight: {

@@ -89,14 +89,20 @@ function textOf(isTaken: (firstWord: string) => boolean): string {
 
 function commandText(node: CommandNode, before: readonly CommandNode[]): string {
   const { name, description, flags } = node;
-  // `--help` has the others.
-  const lines = (examples[name] ?? []).filter((line) => line !== `sluice ${name}`).slice(0, 1);
+  // `--help` has the others. One with nothing but flags says no more than their list.
+  const lines = (examples[name] ?? []).filter((line) => isTelling(line, name)).slice(0, 1);
   const shown = lines.map((line) => (line.startsWith("sluice ") ? `$ ${line}\n` : `${line}\n`));
   return [
     `### sluice ${name}\n\n${description[0]?.toUpperCase()}${description.slice(1)}.\n`,
     lines.length === 0 ? "" : `\n\`\`\`\n${shown.join("")}\`\`\`\n`,
     flags.length === 0 ? "" : `\n${flagLines(flags, before)}`,
   ].join("");
+}
+
+/** Whether it shows more than flags: an argument, or where the output goes. */
+function isTelling(example: string, name: string): boolean {
+  const flags = new RegExp(`^sluice ${name}(?: --[^|>]*)?$`);
+  return !flags.test(example);
 }
 
 /**

@@ -26,7 +26,7 @@ export function addUsage(program: Command, session: Session): void {
   const usage = program
     .command("usage")
     .description("show requests, tokens and costs of the last days")
-    .option("--path <path>", "only this user path and everything below it (default: /)")
+    .option("--path <path>", "on this user path and below it (default: /)")
     .option("--days <n>", "the last n days, at most 365 (default: 30)")
     .option("--month [month]", "a calendar month such as 2026-02 (default: the current one)")
     .option("--from <date>", "the first day, UTC, such as 2026-02-01")
@@ -50,7 +50,7 @@ export function addUsage(program: Command, session: Session): void {
     // `exportUsageCommand` refuses those that aren't for an export.
     .configureHelp({ showGlobalOptions: true, visibleGlobalOptions: () => [...program.options] })
     .requiredOption("--format <format>", "ndjson or csv")
-    .option("--path <path>", "only this user path and everything below it (default: /)")
+    .option("--path <path>", "on this user path and below it (default: /)")
     .option("--days <n>", "the last n days, at most 365")
     .option("--from <date>", "the first day, UTC (default: the oldest record)")
     .option("--to <date>", "the last day, UTC (default: up to now)")

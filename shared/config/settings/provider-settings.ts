@@ -49,7 +49,7 @@ export const providerSettings = {
     defaultValue: null,
     defaultText: "the preset's, otherwise openai",
     example: "openai",
-    meaning: "API of the provider; openai for all compatible ones, simulator for the built-in one.",
+    meaning: "API of the provider; openai for all compatible ones.",
   }),
   base_url: field({
     kind: baseUrl,
@@ -141,14 +141,14 @@ export const providerSettings = {
     defaultValue: "lenient",
     defaultText: "lenient",
     meaning:
-      "Fields that a translation can't express: lenient drops them and names them in X-Sluice-Dropped; strict refuses the request.",
+      "Fields that a translation can't express: lenient drops and names them in X-Sluice-Dropped, strict refuses the request.",
   }),
   native_requests: field<NativeMode>({
     kind: choice(nativeModes),
     defaultValue: "fitted",
     defaultText: "fitted",
     meaning:
-      "fitted removes fields that the provider is known to refuse from untranslated requests, and names them in X-Sluice-Dropped; untouched keeps them.",
+      "Untranslated requests: fitted removes fields that the provider is known to refuse, and names them in X-Sluice-Dropped; untouched keeps them.",
   }),
   cache: field<CacheMode>({
     kind: choice(cacheModes),
@@ -231,14 +231,14 @@ export const providerSettings = {
     defaultValue: 10_000,
     defaultText: "10000",
     meaning:
-      "Time for which a circuit stays open, doubled with each further failure up to five minutes.",
+      "Time for which a circuit stays open; each further failure doubles it, up to five minutes.",
   }),
   upstream_limits: field<UpstreamLimitMode>({
     kind: choice(upstreamLimitModes),
     defaultValue: "observe",
     defaultText: "observe",
     meaning:
-      "The provider's own limits, from its answers: observe shows them, avoid also keeps requests from exhausted models until the reset.",
+      "The provider's own limits, from its answers: observe shows them, avoid also sends nothing to exhausted models.",
   }),
   trust_limits: field({
     kind: boolean,
@@ -251,7 +251,7 @@ export const providerSettings = {
     defaultValue: null,
     defaultText: "none",
     example: "{ min: 2, max: 64 }",
-    meaning: "Bounds of the requests in flight per model, which follow its latency between them.",
+    meaning: "Requests in flight per model, which follow its latency between these bounds.",
   }),
 } as const;
 

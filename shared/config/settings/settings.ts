@@ -63,7 +63,7 @@ export const serverSettings = {
     flag: "host",
     kind: host,
     defaultValue: "127.0.0.1",
-    meaning: "The address that the proxy listens on.",
+    meaning: "Address to listen on.",
   }),
   port: setting({
     path: "server.port",
@@ -71,14 +71,14 @@ export const serverSettings = {
     flag: "port",
     kind: integer({ min: 0, max: 65_535 }),
     defaultValue: 8080,
-    meaning: "The port that the proxy listens on; 0 takes any free one.",
+    meaning: "Port to listen on; 0 takes any free one.",
   }),
   proxies: setting<number | "auto">({
     path: "server.proxies",
     env: "SLUICE_PROXIES",
     kind: processCount,
     defaultValue: 1,
-    meaning: "Number of proxy processes; auto is one for each processor.",
+    meaning: "Proxy processes; auto is one for each processor.",
   }),
   masterKey: setting({
     path: "server.master_key",
@@ -111,7 +111,7 @@ export const serverSettings = {
     defaultValue: null,
     example: "8081",
     meaning:
-      "Separate port for /admin and the dashboard, which then leave server.port; 0 takes any free one.",
+      "Own port of /admin and the dashboard, which then leave server.port; 0 takes any free one.",
   }),
   publicUrl: setting<string | null>({
     path: "server.public_url",
@@ -134,8 +134,7 @@ export const serverSettings = {
     kind: hostNames,
     defaultValue: [],
     example: "[gateway.internal]",
-    meaning:
-      "Host names under which an open gateway may be called, beyond localhost, server.host and IP addresses.",
+    meaning: "Host names for an open gateway, besides localhost, server.host and IP addresses.",
   }),
   corsOrigins: setting<readonly string[]>({
     path: "server.cors_origins",
@@ -161,15 +160,14 @@ export const serverSettings = {
     defaultValue: [],
     example: "[10.0.0.0/8]",
     meaning:
-      "Addresses or networks of reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted.",
+      "Reverse proxies, by address or network, whose X-Forwarded-For and X-Forwarded-Proto are trusted.",
   }),
   passthrough: setting<PassthroughAccess>({
     path: "server.passthrough",
     env: "SLUICE_PASSTHROUGH",
     kind: passthroughAccess,
     defaultValue: "master_key",
-    meaning:
-      "Who may use /p/{provider}/…: no caller, the master key and callers of an open gateway, or all.",
+    meaning: "Who may use /p/{provider}/…; master_key includes callers of an open gateway.",
   }),
   userPathHeader: setting({
     path: "server.user_path_header",
@@ -196,14 +194,14 @@ export const serverSettings = {
     defaultValue: null,
     defaultText: "a quarter of the memory, at most 2 GiB",
     example: "268435456",
-    meaning: "Memory of a proxy for requests and answers; beyond it 503.",
+    meaning: "Memory for requests and answers; beyond it 503.",
   }),
   connectionsMax: setting({
     path: "server.max_connections",
     kind: integer({ min: 1, max: 1_000_000 }),
     defaultValue: 10_000,
     meaning:
-      "Most connections, and most requests, of a proxy; beyond it 503. A lower limit on open files lowers it.",
+      "Connections, and requests, of a proxy; beyond it 503. A lower limit on open files lowers it.",
   }),
   drainMs: setting({
     path: "server.drain_seconds",
@@ -216,8 +214,7 @@ export const serverSettings = {
     env: "SLUICE_DRAIN_GRACE_SECONDS",
     kind: seconds({ min: 0, max: 3600, zero: true }),
     defaultValue: 2_000,
-    meaning:
-      "Time for which a stopping proxy accepts requests while /ready answers 503, for load balancers.",
+    meaning: "Time for load balancers: a stopping proxy accepts requests while /ready answers 503.",
   }),
   reloadDrainMs: setting({
     path: "server.reload_drain_seconds",
@@ -229,8 +226,7 @@ export const serverSettings = {
     path: "server.stalled_client_seconds",
     kind: seconds({ min: 0.1, max: 3600, zero: false }),
     defaultValue: 60_000,
-    meaning:
-      "Time for which a client may leave a response unread; then Sluice closes the connection.",
+    meaning: "Time after which Sluice closes a connection whose client doesn't read.",
   }),
   streamKeepAliveMs: setting({
     path: "server.stream_keep_alive_seconds",
@@ -254,7 +250,7 @@ const tlsSettings = {
     defaultValue: null,
     example: "/etc/sluice/tls/tls.crt",
     meaning:
-      "PEM file with the certificate, and those between it and its root; server.port and server.admin.port then speak TLS. A changed file applies within ten seconds.",
+      "PEM file with the certificate and its intermediate ones; server.port and server.admin.port then speak TLS. A changed file applies within ten seconds.",
   }),
   tlsKeyFile: setting({
     path: "server.tls.key_file",
@@ -270,7 +266,7 @@ const tlsSettings = {
     kind: filePath,
     defaultValue: null,
     example: "/etc/sluice/tls/ca.crt",
-    meaning: "PEM file with the authorities of client certificates; each client then needs one.",
+    meaning: "PEM file with the authorities of client certificates, which are then required.",
   }),
   tlsClientId: setting<string | null>({
     path: "server.tls.client_id",
@@ -279,7 +275,7 @@ const tlsSettings = {
     defaultValue: null,
     example: '"spiffe://cluster.local/ns/{namespace}/sa/{account}"',
     meaning:
-      "URI or DNS name in the certificates of clients that need no other credential, with its parts in braces.",
+      "URI or DNS name, with parts in braces, in certificates that replace other credentials.",
   }),
   tlsUserPath: setting<string | null>({
     path: "server.tls.user_path",
@@ -346,7 +342,7 @@ export const limiterSettings = {
     kind: choice(["closed", "open"]),
     defaultValue: "closed",
     meaning:
-      "Without the daemon, closed refuses model requests with 503; open admits them and counts them later.",
+      "Without the daemon: closed refuses model requests with 503, open admits and counts them later.",
   }),
   deadlineMs: setting({
     path: "limiter.deadline_ms",
@@ -378,7 +374,7 @@ export const usageSettings = {
     kind: integer({ min: 0, max: 1_000_000 }),
     defaultValue: 10_000,
     meaning:
-      "The latest failed requests whose details the daemon keeps, and as many that were refused or took several attempts; 0: none.",
+      "Failed requests whose details are kept, and as many that were refused or took several attempts; 0: none.",
   }),
   keepsErrorTexts: setting({
     path: "usage.request_messages",
@@ -399,7 +395,7 @@ export const usageSettings = {
     kind: seconds({ min: 0.1, max: 3600, zero: true }),
     defaultValue: 60_000,
     meaning:
-      "Interval at which Sluice asks a provider for the usage of a background response or a batch; grows with its age; 0: never.",
+      "Interval of asking for the usage of a background response or a batch, which grows with its age; 0: never.",
   }),
   backgroundWaitMs: setting({
     path: "usage.background_wait_seconds",
@@ -412,7 +408,7 @@ export const usageSettings = {
     kind: integer({ min: 0, max: 1_000_000 }),
     defaultValue: 10_000,
     meaning:
-      "Most background responses and batches to look up; the usage of further ones stays unknown.",
+      "Background responses and batches to look up; the usage of further ones stays unknown.",
   }),
   storeBytesMax: setting<number | null>({
     path: "usage.max_store_bytes",
@@ -499,8 +495,7 @@ const metricsSettings = {
     kind: integer({ min: 0, max: 65_535 }),
     defaultValue: null,
     example: "9464",
-    meaning:
-      "Another port for /metrics, /health and /ready, for a proxy whose server.host Prometheus can't reach; 0 takes any free one.",
+    meaning: "Further port for /metrics, /health and /ready; 0 takes any free one.",
   }),
   metricsSeriesMax: setting({
     path: "metrics.series_max",
@@ -528,8 +523,7 @@ const tracingSettings = {
     path: "tracing.propagate",
     kind: choice(["private", "all", "none"]),
     defaultValue: "private",
-    meaning:
-      "Providers that get traceparent and tracestate: those in private networks, all, or none.",
+    meaning: "Providers that get traceparent and tracestate; private: those in private networks.",
   }),
   tracingEndpoint: setting({
     path: "tracing.endpoint",
@@ -538,7 +532,7 @@ const tracingSettings = {
     defaultValue: null,
     example: "http://127.0.0.1:4318",
     meaning:
-      "Address of the collector for spans, by OTLP over HTTP; /v1/traces is appended. Without it there are no spans.",
+      "Collector for spans, by OTLP over HTTP; /v1/traces is appended. Without it there are no spans.",
   }),
   tracesEndpoint: setting<string | null>({
     path: "tracing.traces_endpoint",
@@ -588,7 +582,7 @@ export const clusterSettings = {
     defaultValue: null,
     example: "valkeys://engine.internal:6379",
     meaning:
-      "Valkey or Redis through which hosts share limits: its address, or those of a Cluster's servers or of Sentinels.",
+      "Valkey or Redis through which hosts share limits, or the servers of a Cluster, or Sentinels.",
   }),
   clusterName: setting({
     path: "cluster.name",
@@ -603,7 +597,7 @@ export const clusterSettings = {
     kind: choice(["closed", "local", "open"]),
     defaultValue: "closed",
     meaning:
-      "Without the engine, closed refuses limited requests with 503, local gives each host its part of a limit, open admits them and counts them later.",
+      "Without the engine: closed refuses limited requests with 503, local divides limits among the hosts, open admits and counts later.",
   }),
   clusterUsername: setting({
     path: "cluster.username",
@@ -644,7 +638,7 @@ export const clusterSettings = {
     defaultValue: null,
     example: "engine",
     meaning:
-      "Name of the primary that the Sentinels monitor; cluster.url then has the Sentinels' addresses, user and password.",
+      "Name of the primary at the Sentinels; cluster.url then has the Sentinels' addresses, user and password.",
   }),
   clusterSentinelPasswordFile: setting({
     path: "cluster.sentinel_password_file",
@@ -686,8 +680,7 @@ const ruleSettings = {
     defaultValue: null,
     defaultText: "1 for each kind",
     example: "{ cached: 0.1, cache_write: 1.25 }",
-    meaning:
-      "How many tokens each kind of token counts as, for rules without token_weights of their own.",
+    meaning: "How many tokens each kind counts as, for rules without their own token_weights.",
   }),
   enqueuedCaps: setting<readonly EnqueuedCap[]>({
     path: "rate_limits.max_enqueued_tokens",
@@ -696,7 +689,7 @@ const ruleSettings = {
     defaultValue: [],
     example: "[/team=2000000]",
     meaning:
-      "Most tokens that the unfinished batches of a user path, and of paths below it, may have. A batch that would exceed it gets 429.",
+      "Tokens in unfinished batches of a user path and below it; a batch beyond it gets 429.",
   }),
   budgetsEnabled: setting({
     path: "budgets.enabled",
@@ -721,15 +714,14 @@ const waitSettings = {
     env: "WAITING_MAX_SECONDS",
     kind: seconds({ min: 1, max: waitSecondsMax, zero: true }),
     defaultValue: 0,
-    meaning:
-      "Longest time that a request may wait for room under its limits instead of getting 429; 0: requests don't wait.",
+    meaning: "Longest wait for room under limits instead of a 429; 0: requests don't wait.",
   }),
   waitDefaultMs: setting({
     path: "waiting.default_seconds",
     env: "WAITING_DEFAULT_SECONDS",
     kind: seconds({ min: 1, max: waitSecondsMax, zero: true }),
     defaultValue: 0,
-    meaning: "How long requests without a Prefer: wait header may wait; 0: they don't.",
+    meaning: "Longest wait of requests without a Prefer: wait header; 0: they don't wait.",
   }),
   waitsOfPaths: setting<readonly WaitOfPath[]>({
     path: "waiting.paths",
@@ -737,8 +729,7 @@ const waitSettings = {
     kind: waitsOfPaths,
     defaultValue: [],
     example: "[/agents=300, /batch=600:60]",
-    meaning:
-      "Longest time of user paths and of paths below them, and after a colon the default. The longest path applies.",
+    meaning: "Longest wait by user path, and after a colon the default; the longest path applies.",
   }),
 } as const;
 

@@ -37,14 +37,16 @@ const page = readFileSync(
   new URL("../../../../docs/reference/command-line.md", import.meta.url),
   "utf8",
 );
-/** The page, with the examples that only the help has behind the first of their command. */
-const shown = page.replace(/^\$ (sluice .*)$/gm, (line, command: string) => {
-  const alike = Object.entries(examples).map(([name, lines]) =>
-    lines.filter((each) => each !== `sluice ${name}`),
-  );
-  const further = alike.find(([first]) => first === command)?.slice(1) ?? [];
-  return [line, ...further.map((each) => `$ ${each}`)].join("\n");
-});
+/** The page, with all examples of the help under the heading of their command. */
+const shown = page
+  .split("\n")
+  .flatMap((line) => {
+    const name = /^### sluice (.*)$/.exec(line)?.[1];
+    const ofHelp = (examples[name ?? ""] ?? []).filter((each) => each !== `sluice ${name}`);
+    if (name !== undefined) return [line, ...ofHelp.map((each) => `$ ${each}`)];
+    return Object.values(examples).some((lines) => lines.includes(line.slice(2))) ? [] : [line];
+  })
+  .join("\n");
 const here = ["--config", site.configFile, "--socket", site.socket];
 const env = { SLUICE_API_KEY: masterKey, SLUICE_SOCKET: site.socket };
 

@@ -52,15 +52,17 @@ type Table = Readonly<Record<string, Row>>;
 
 const rowsOfSettings = Object.values<Setting<unknown>>(settings);
 
-/** What a value may be, with its bounds. */
+/** What a value may be, with its bounds. The page says that a range is of integers. */
 function accepts({ label, range }: ValueKind<unknown>): string {
-  return range === undefined ? label : `${label}, ${range}`;
+  if (range === undefined) return label;
+  return label === "integer" ? range : `${label}, ${range}`;
 }
 
 /** A default as a page shows it: words as they are, values as code with their unit. */
 function shownDefault({ kind, defaultText }: Pick<Row, "kind" | "defaultText">): string {
   if (defaultText === null) return "required";
-  if (defaultText === "none" || defaultText.includes(" ")) return defaultText;
+  if (defaultText === "none") return "";
+  if (defaultText.includes(" ")) return defaultText;
   return withUnit(defaultText, kind).replace(defaultText, code(defaultText));
 }
 
@@ -114,7 +116,7 @@ function tableOfFields(table: Table, lists: Readonly<Record<string, EntryList>> 
   const ofLists = Object.entries(lists).map(([key, { entriesMax, meaning }]) => [
     code(key),
     `list, at most ${entriesMax}`,
-    "none",
+    "",
     meaning,
   ]);
   return markdown(["key", "accepts", "default", "meaning"], [...together(fields), ...ofLists]);
