@@ -10,6 +10,7 @@ import { usageFlushMs as usageFlushMsDefault } from "../shared/bounds.js";
 import type { Config } from "../shared/config/config.js";
 import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
 import { namingsOf } from "../shared/config/model-name.js";
+import { createUseProblem } from "../shared/config/model-to-use.js";
 import { settingText } from "../shared/config/setting-text.js";
 import { type MoneySum, sumUsd } from "../shared/domain/money.js";
 import { capFields } from "../shared/domain/rule.js";
@@ -216,6 +217,7 @@ async function openState(
       config.providers.map(({ name, upstreamLimits }) => [name, upstreamLimits] as const),
     ),
     inertReason: createInertReason(config),
+    useProblem: createUseProblem(config),
     configFile: config.file,
     settingText: (path: string) => settingText(config, path),
   };

@@ -7,6 +7,7 @@ import type { TenantList } from "../shared/api/tenant-item.js";
 import type { BackgroundConfig, WaitLimits } from "../shared/config/config.js";
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
 import type { EnqueuedCap } from "../shared/config/kinds/list-kinds.js";
+import type { UseProblem } from "../shared/config/model-to-use.js";
 import type { BudgetDefinition, Unpriced } from "../shared/domain/budget.js";
 import { emptySum, type MoneySum } from "../shared/domain/money.js";
 import type { RuleDefinition } from "../shared/domain/rule.js";
@@ -77,6 +78,8 @@ export interface DaemonSettings {
   readonly upstreams: ReadonlyMap<string, UpstreamPolicy>;
   /** Why a rule is inert under this configuration; null if it isn't. */
   readonly inertReason: InertReason;
+  /** Why the model that a limit names can't serve instead; null if it can. */
+  readonly useProblem: UseProblem;
   /** The path of the configuration file. */
   readonly configFile: string | null;
   /** How messages show a setting, by its path (`setting-text.ts`). */

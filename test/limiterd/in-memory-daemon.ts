@@ -51,6 +51,7 @@ import type { ProviderConfig, WaitLimits } from "../../shared/config/config.js";
 import { createInertReason } from "../../shared/config/inert-rule.js";
 import type { EnqueuedCap } from "../../shared/config/kinds/list-kinds.js";
 import { namingsOf } from "../../shared/config/model-name.js";
+import type { UseProblem } from "../../shared/config/model-to-use.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
 import { sumUsd } from "../../shared/domain/money.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
@@ -134,6 +135,7 @@ export function startDaemon(
     budgets: configured = [] as readonly BudgetDefinition[] | null,
     labelsOf = (_keyId: string): readonly string[] => [],
     providers = [] as readonly ProviderConfig[],
+    useProblem = (() => null) as UseProblem,
     tokenWeights = null as TokenWeights | null,
     enqueuedCaps = [] as readonly EnqueuedCap[],
     waiting = { maxMs: 0, defaultMs: 0, paths: [] } as WaitLimits,
@@ -229,6 +231,7 @@ export function startDaemon(
       enqueuedCaps,
       waiting,
       inertReason,
+      useProblem,
       configFile: null,
     },
     upstream: new UpstreamBook(upstreams),

@@ -1,11 +1,12 @@
 /** `list`, `set`, `delete` and `reset` for rules and budgets. */
 
+import type { QueueList } from "../../../shared/api/queue-item.js";
 import type { UpstreamTargetPage } from "../../../shared/api/upstream-item.js";
 import { itemsPerPage } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
 import { subjectWithModels } from "../../../shared/domain/limited-models.js";
 import { textOfWhen, type WhenField } from "../../../shared/domain/rule-hours.js";
-import { childPath } from "../../../shared/domain/user-path.js";
+import { childPath, isPathWithin } from "../../../shared/domain/user-path.js";
 import { failure } from "../../../shared/error-code.js";
 import { escapeControls } from "../../../shared/logging/escape-controls.js";
 import { append } from "../../../shared/long-lists.js";
@@ -29,6 +30,7 @@ import {
   listLimits,
 } from "../../limits/list-limits.js";
 import { isTemplate } from "../../limits/rule-table.js";
+import { enqueuedLines } from "../../live/queue-table.js";
 import { renderUpstream } from "../../live/upstream-table.js";
 import { watchDaemon } from "../../live/watch-daemon.js";
 import { type ArgumentProblem, refusal, usageFailure } from "../../session/command-failure.js";
@@ -79,7 +81,9 @@ export async function showLimits<S extends string>(
     const all = filterLimits(await listLimits(client, kind, byUse), filter);
     const own = filter.path === null ? all : await onPath(client, kind, all, filter.path);
     const list = children === 0 ? own : await withChildren(client, kind, own, children);
-    return flags.json === true ? listBody(list, kind) : withNote(kind.render(list), list);
+    if (flags.json === true) return listBody(list, kind);
+    const batches = await capsOnBatches(client, kind, filter);
+    return [withNote(kind.render(list), list), ...batches].join("\n");
   };
   if (everyMs === null) return terminal.out(await withDaemon(session, flags, read));
   await watchDaemon(session, flags, {
@@ -90,6 +94,21 @@ export async function showLimits<S extends string>(
       await terminal.write(terminal.columns === null ? `${text}\n` : `${clearScreen}${text}\n`);
     },
   });
+}
+
+/** The caps on batches, which are settings, below the rules; none for whoever may not see them. */
+async function capsOnBatches<S extends string>(
+  client: AdminClient,
+  { list }: LimitKind<S>,
+  { scope, path }: ListFilter,
+): Promise<readonly string[]> {
+  if (list !== "rate-limits.list" || (scope !== null && scope !== "user_path")) return [];
+  const answer = await client.call("queues.list", null);
+  const { enqueued = [] } = answer.ok ? (answer.body as Partial<QueueList>) : {};
+  const items = enqueued.filter((cap) => path === null || isPathWithin(path, cap.user_path));
+  if (items.length === 0) return [];
+  const where = "rate_limits.max_enqueued_tokens sets these; sluice reload applies a change";
+  return ["", ...enqueuedLines(items), where];
 }
 
 /**

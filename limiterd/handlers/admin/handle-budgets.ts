@@ -119,6 +119,8 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
     );
   const written = parse(move.body);
   if (written === null) return;
+  const unknownModel = state.settings.useProblem(written);
+  if (unknownModel !== null) return ports.fail(unknownModel);
   const moved =
     move.replaced === null || budgetId(move.replaced) === budgetId(written) ? null : move.replaced;
   const { budgets, settings: configured } = state;

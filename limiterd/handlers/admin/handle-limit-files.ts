@@ -37,7 +37,8 @@ export function handleLimitFiles(
 ): void {
   const { limitFiles, settings, book } = state;
   if (op === "limits.stage") {
-    const entitled = { perChildEntitled: settings.quotaTemplatesEntitled };
+    const { quotaTemplatesEntitled: perChildEntitled, useProblem } = settings;
+    const entitled = { perChildEntitled, useProblem };
     if (checkedValue(limitFiles.take(body, entitled), ports) !== null) ports.answer({});
     return;
   }

@@ -203,6 +203,8 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
     ports,
   );
   if (definition === null) return;
+  const unknownModel = settings.useProblem(definition);
+  if (unknownModel !== null) return ports.fail(unknownModel);
   const moved =
     move.replaced === null || ruleId(move.replaced) === ruleId(definition) ? null : move.replaced;
   makeChange(state, nowMs, ports, () => {

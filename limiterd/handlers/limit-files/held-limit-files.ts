@@ -14,12 +14,14 @@ import {
   show,
 } from "../../../shared/checked.js";
 import { ruleName } from "../../../shared/config/limits/rule-limits.js";
+import type { UseProblem } from "../../../shared/config/model-to-use.js";
 import {
   type BudgetDefinition,
   budgetId,
   budgetName,
   parseBudgetWrite,
 } from "../../../shared/domain/budget.js";
+import type { Exhaustible } from "../../../shared/domain/on-exhausted.js";
 import { parseRuleWrite, type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import { tooManyLimits } from "../../../shared/limit-files/apply-limits.js";
@@ -53,6 +55,7 @@ export interface HeldLimitFile {
 
 interface Entitled {
   readonly perChildEntitled: boolean;
+  readonly useProblem: UseProblem;
 }
 
 export class HeldLimitFiles {
@@ -125,7 +128,7 @@ function addRules(file: HeldLimitFile, list: unknown, entitled: Entitled): Failu
   file.rules ??= new Map();
   return addAll(file.rules, list, {
     field: "rate_limits",
-    parse: (entry) => parseRuleWrite(entry, entitled),
+    parse: (entry) => withKnownModel(parseRuleWrite(entry, entitled), entitled),
     idOf: ruleId,
     nameOf: ruleName,
   });
@@ -136,10 +139,18 @@ function addBudgets(file: HeldLimitFile, list: unknown, entitled: Entitled): Fai
   file.budgets ??= new Map();
   return addAll(file.budgets, list, {
     field: "budgets",
-    parse: (entry) => parseBudgetWrite(entry, entitled),
+    parse: (entry) => withKnownModel(parseBudgetWrite(entry, entitled), entitled),
     idOf: budgetId,
     nameOf: budgetName,
   });
+}
+
+function withKnownModel<D extends Exhaustible>(
+  parsed: Checked<D>,
+  { useProblem }: Entitled,
+): Checked<D> {
+  const problem = parsed.ok ? useProblem(parsed.value) : null;
+  return problem === null ? parsed : { ok: false, failure: problem };
 }
 
 function addAll<D>(

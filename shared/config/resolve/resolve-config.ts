@@ -32,6 +32,7 @@ import {
   enqueuedWarnings,
   providerWarnings,
   tokenRuleWarnings,
+  useWarnings,
   variableWarnings,
 } from "./config-warnings.js";
 import { resolveIssuers } from "./jwt-issuers.js";
@@ -210,6 +211,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
       ...tokenRuleWarnings(rules, values.usageEnabled),
       ...enqueuedWarnings(values.enqueuedCaps, values.usageEnabled),
       ...budgetWarnings(budgets, values.usageEnabled),
+      ...useWarnings(config),
       ...providerWarnings(rules, prices, [...names, ...mcpServers.map(({ name }) => name)]),
       ...clusterWarnings(config),
       ...clearTextWarnings(providers),

@@ -1,6 +1,6 @@
 /**
- * Budgets with a calendar and of a provider, raises and shadow rules over two hosts, in whole
- * processes on a real engine.
+ * Budgets with a calendar, of a provider and of a model, raises, shadow rules, and rules after
+ * which another model serves, over two hosts, in whole processes on a real engine.
  */
 import t from "tap";
 import { exactly } from "../../support/patterns/exactly.js";
@@ -9,28 +9,38 @@ import { type ClusterHost, startHost, untilSo } from "../cluster-host.js";
 
 const skip = engineProgram === null && noEngine;
 // Each answer of sim-fast costs about a dollar, and has some 30 tokens.
-const yaml = `prices: { simulator/sim-fast: { input: 0, output: 30000 } }
+const yaml = `prices: { "simulator/*": { input: 0, output: 30000 } }
+virtual_models: { cheap: { targets: [{ model: simulator/sim-slow }] } }
 rate_limits:
   user_paths:
     - { path: /out, limits: [{ period_seconds: 31536000, max_output_tokens: 60 }] }
+    - { path: /then, limits: [{ period_seconds: 31536000, max_requests: 6, on_exhausted: { use: cheap } }] }
+    - { path: /warned, limits: [{ period_seconds: 31536000, max_requests: 3, on_exhausted: warn }] }
 budgets:
   user_paths:
     - { path: /calendar, limits: [{ period: monthly, amount: 4, time_zone: Asia/Tokyo, anchor_day: 3 }] }
     - { path: /rolling, limits: [{ period_seconds: 86400, amount: 4, rolling: true }] }
     - { path: /raised, limits: [{ period: monthly, amount: 3 }] }
   providers:
-    - { name: simulator, limits: [{ period: yearly, amount: 60 }] }
+    - { name: simulator, limits: [{ period: yearly, amount: 80 }] }
+  models:
+    - { model: sim-slow, limits: [{ period: monthly, amount: 8, time_zone: Asia/Tokyo }] }
 `;
 
 type Hosts = readonly [ClusterHost, ClusterHost];
 
 /** Asks in turns until both refuse; returns how many were admitted. */
-async function untilBothRefuse(hosts: Hosts, path: string, words: RegExp): Promise<number> {
+async function untilBothRefuse(
+  hosts: Hosts,
+  path: string,
+  words: RegExp,
+  model?: string,
+): Promise<number> {
   let admitted = 0;
   const refusing = new Set<ClusterHost>();
   await untilSo(async () => {
     for (const host of hosts) {
-      const { status, body } = await host.chat(path);
+      const { status, body } = await host.chat(path, undefined, model);
       if (status === 200) {
         admitted++;
         refusing.clear();
@@ -130,6 +140,33 @@ t.test("limits of every kind, on two hosts", { skip }, async (t) => {
   }, "both enforce it");
   await untilBothRefuse(hosts, "/shadow", /day request limit of 4 reached/);
 
+  const after = new Set<ClusterHost>();
+  let own = 0;
+  await untilSo(async () => {
+    for (const host of hosts) {
+      const { status, headers } = await host.chat("/then");
+      t.equal(status, 200, "another model serves");
+      if (headers.get("x-sluice-fallback") === "cheap") after.add(host);
+      else own++;
+    }
+    return after.size === hosts.length;
+  }, "both hosts go to the other model");
+  t.equal(own, 6, "no more than the cap has gone to the first model");
+  await untilSo(async () => {
+    const { headers, status } = await a.chat("/warned");
+    return status === 200 && headers.get("x-sluice-exhausted") !== null;
+  }, "a rule that warns says so");
+  await untilSo(async () => {
+    const { headers, status } = await b.chat("/warned");
+    return status === 200 && headers.get("x-sluice-exhausted") !== null;
+  }, "on the other host too");
+  await untilBothRefuse(hosts, "/any", /budget exceeded for model sim-slow/, "sim-slow");
+  await untilSo(isSame("sim-slow"), "both list what was spent on the model");
+  await untilSo(
+    async () => (await a.chat("/then")).status === 429,
+    "the other model's budget refuses what would go there",
+  );
+
   // The last one, because it ends everything: what all the others have cost counts in it.
   await untilBothRefuse(hosts, "/any", /budget exceeded for provider simulator/);
   await untilSo(isSame("simulator"), "both list what was spent at the provider");
@@ -140,6 +177,6 @@ t.test("limits of every kind, on two hosts", { skip }, async (t) => {
     });
   t.match(
     Object.keys(await itemsOn(a, "budgets")).sort(),
-    exactly(["/calendar", "/raised", "/rolling", "simulator"]),
+    exactly(["/calendar", "/raised", "/rolling", "sim-slow", "simulator"]),
   );
 });

@@ -170,3 +170,22 @@ t.test("a write without the field keeps it, as a save of the dashboard does", as
     t.equal(await kept(), undefined, what);
   }
 });
+
+t.test("a write that names no model is refused with those that exist", async (t) => {
+  const headers = { authorization: `Bearer ${masterKey}` };
+  for (const [what, body] of [
+    ["rate-limits", { limit_key: { period: "day" }, max_requests: 5 }],
+    ["budgets", { budget_key: { period: "daily" }, amount: 5 }],
+  ] as const) {
+    const write = { subject: "/typo", ...body, on_exhausted: { use: "cheep" } };
+    const { status, body: answer } = await admin(url, `PUT /${what}`, write, headers);
+    t.match(
+      { status, ...answer },
+      {
+        status: 400,
+        param: "on_exhausted.use",
+        message: /such as cheap, .*; did you mean cheap\?$/,
+      },
+    );
+  }
+});

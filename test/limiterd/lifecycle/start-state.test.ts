@@ -118,6 +118,7 @@ async function start(
         quotaTemplatesEntitled: entitled,
         tokenWeights: null,
         inertReason: createInertReason({ usageEnabled, providers: [], virtualModels: [] }),
+        useProblem: () => null,
         configFile: "/etc/sluice.yaml",
         settingText: (path: string) => path,
       },

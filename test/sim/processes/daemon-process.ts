@@ -173,6 +173,7 @@ export class DaemonProcess {
       upstreams: new Map(),
       enqueuedCaps: [],
       inertReason: () => null,
+      useProblem: () => null,
       configFile: null,
       waiting: { maxMs: 0, defaultMs: 0, paths: [] },
       settingText: (path: string) => path,

@@ -43,7 +43,7 @@ import { fakeGateway, operator, served } from "../../fake-gateway.js";
 type Fields = Record<string, unknown>;
 type Check = (body: unknown) => Checked<unknown> | Promise<Checked<unknown>>;
 
-const entitled = { perChildEntitled: true };
+const entitled = { perChildEntitled: true, useProblem: () => null };
 const fake = fakeGateway('providers: { one: { type: simulator, models: ["*"] } }');
 Object.assign(fake.gateway.limiter, { call: () => Promise.resolve({ ok: true, body: {} }) });
 
