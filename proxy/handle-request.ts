@@ -1,12 +1,17 @@
 /** Dispatches each request: route, caller, handler, log line. */
 import { type Failure, failure } from "../shared/error-code.js";
 import { authenticate, authenticateScrape, showsKey } from "./auth/authenticate.js";
-import { authorizeCaller, mustAuthorizeFirst } from "./auth/authorize-caller.js";
-import { type Authentication, callerName } from "./auth/caller.js";
+import {
+  type Authentication,
+  authorizeCaller,
+  callerName,
+  mustAuthorizeFirst,
+} from "./auth/caller.js";
 import { answeredPreflight } from "./auth/cors.js";
 import { authenticateSession, cookieOf } from "./auth/session/authenticate-session.js";
 import { clientAddress } from "./auth/session/client-address.js";
 import { webPageProblem } from "./auth/web-page.js";
+import { freePlacesMax } from "./capacity/free-places.js";
 import { serveDashboard } from "./dashboard/serve-dashboard.js";
 import type { Gateway } from "./gateway.js";
 import { serveAdmin } from "./handlers/admin/serve-admin.js";
@@ -43,7 +48,6 @@ import {
   areaOf,
   type Endpoint,
   type FreeEndpoint,
-  freePlacesMax,
   isModelOperation,
   isPublic,
   isScrape,
@@ -86,7 +90,7 @@ export async function handleRequest(gateway: Gateway, exchange: Exchange): Promi
     logRequest(gateway, ended);
     countRequest(gateway, ended);
     reportDetails(gateway, ended);
-    endTrace(ended);
+    if (record.trace !== null) endTrace(ended);
   } catch (error) {
     logBug(gateway.log, exchange.id, error);
   }
@@ -107,7 +111,8 @@ function answerRequest(
   const { endpoint, area } = match;
   record.route = match.route;
   if (meetsLimits(endpoint)) record.endpoint = endpoint;
-  if (area === "model") beginTrace(gateway, { exchange, record });
+  if (gateway.tracing !== null && area === "model")
+    beginTrace(gateway.tracing, { exchange, record });
   const received = { gateway, exchange, record };
   if (isPublic(endpoint)) return answerPublic(received, endpoint);
   const identified = isScrape(endpoint)

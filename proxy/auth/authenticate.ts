@@ -1,7 +1,7 @@
 /**
  * The caller of a request and its user path, from the request alone (docs/authentication.md): TLS
  * has checked a client certificate; the master key and JWTs are checked here. The daemon checks
- * managed keys, and whether calls without credentials are allowed (`authorize-caller.ts`, or the
+ * managed keys, and whether calls without credentials are allowed (`authorizeCaller`, or the
  * admission).
  */
 import { everything } from "../../shared/access/admin-role.js";

@@ -1,7 +1,9 @@
 /**
- * Requests without an admission: how many of each kind one caller may run at a time, and in which
- * order they begin.
+ * Requests without an admission (docs/reference/bounds.md, "Connections"): how many of each
+ * endpoint one caller may run at a time, and in which order they begin.
  */
+import { watchersMax } from "../bounds.js";
+import type { FreeEndpoint } from "../http/match-route.js";
 
 export class FreePlaces<Kind extends string> {
   readonly #max: Readonly<Record<Kind, number>>;
@@ -90,3 +92,80 @@ export class FairTurns {
     }
   }
 }
+
+/** Each calls a provider. */
+const providerCallsMax = 256;
+/** Each calls the daemon, which answers one at a time per proxy. */
+const daemonCallsMax = 256;
+/** Each may hold a body of 4 MiB; the daemon holds four of them. */
+const fileCallsMax = 4;
+/** Answered from memory, or by a daemon call that equal requests share. */
+const repliesMax = 1000;
+/** Each stays open; its requests are limited like any others. */
+const socketsMax = 1000;
+/** Each may be megabytes of text, and one of them needs the daemon. */
+const scrapesMax = 8;
+
+/** How many requests of an endpoint one caller may run at a time. */
+export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
+  count_tokens: providerCallsMax,
+  input_tokens: providerCallsMax,
+  count_content_tokens: providerCallsMax,
+  responses_socket: socketsMax,
+  mcp_session: socketsMax,
+  files: providerCallsMax,
+  batches: providerCallsMax,
+  stored_responses: providerCallsMax,
+  stored_interactions: providerCallsMax,
+  uploads: providerCallsMax,
+  containers: providerCallsMax,
+  conversations: providerCallsMax,
+  message_batches: providerCallsMax,
+  model: repliesMax,
+  models: repliesMax,
+  usage: repliesMax,
+  "rate-limits": daemonCallsMax,
+  "rate-limits-children": daemonCallsMax,
+  "rate-limits-test": daemonCallsMax,
+  "rate-limits-raise": daemonCallsMax,
+  "rate-limits-reset-one": daemonCallsMax,
+  "rate-limits-reset": daemonCallsMax,
+  budgets: daemonCallsMax,
+  "budgets-children": daemonCallsMax,
+  "budgets-raise": daemonCallsMax,
+  "budgets-reset-one": daemonCallsMax,
+  "budgets-reset": daemonCallsMax,
+  "budgets-settings": daemonCallsMax,
+  limits: fileCallsMax,
+  "auth-keys": daemonCallsMax,
+  "auth-keys-rotate": daemonCallsMax,
+  "auth-keys-deactivate": daemonCallsMax,
+  "auth-keys-delete": daemonCallsMax,
+  "denied-jwts": daemonCallsMax,
+  explain: daemonCallsMax,
+  live: watchersMax,
+  targets: repliesMax,
+  "in-flight": daemonCallsMax,
+  queues: daemonCallsMax,
+  refusals: daemonCallsMax,
+  "upstream-limits": daemonCallsMax,
+  status: daemonCallsMax,
+  "usage-summary": daemonCallsMax,
+  "usage-records": daemonCallsMax,
+  "usage-export": daemonCallsMax,
+  "usage-follow": daemonCallsMax,
+  "usage-reprice": daemonCallsMax,
+  providers: repliesMax,
+  config: repliesMax,
+  alerts: daemonCallsMax,
+  "alerts-test": fileCallsMax,
+  requests: daemonCallsMax,
+  request: daemonCallsMax,
+  sessions: daemonCallsMax,
+  tenants: daemonCallsMax,
+  traffic: daemonCallsMax,
+  audit: daemonCallsMax,
+  reconciliations: daemonCallsMax,
+  metrics: scrapesMax,
+  "metrics-limiter": scrapesMax,
+};

@@ -2,8 +2,7 @@
  * Answers a request that only prepares a provider's prompt cache, if no target can do that: the
  * model doesn't run, so nothing is admitted, counted or charged.
  */
-import { authorizeCaller } from "../auth/authorize-caller.js";
-import { modelProblem } from "../auth/caller.js";
+import { authorizeCaller, modelProblem } from "../auth/caller.js";
 import { parseObjectExactly, writeExactly } from "../body/exact-json.js";
 import { warmUpResponse } from "../dialects/responses-to-chat/warm-up.js";
 import { replyJson, requestIdHeaders } from "../http/respond.js";

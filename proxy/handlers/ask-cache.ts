@@ -6,8 +6,7 @@
 import { assert } from "../../shared/assert.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Operation } from "../../shared/operation.js";
-import { authorizeCaller } from "../auth/authorize-caller.js";
-import { modelProblem } from "../auth/caller.js";
+import { authorizeCaller, modelProblem } from "../auth/caller.js";
 import { providerOf } from "../gateway.js";
 import { requestIdHeaders, targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";

@@ -9,7 +9,7 @@ import type { ProviderConfig, RewriterName } from "../../shared/config/config.js
 import type { DefaultModel } from "../../shared/config/kinds/list-kinds.js";
 import type { Failure } from "../../shared/error-code.js";
 import { isGoogleOperation } from "../../shared/operation.js";
-import { denialOfDense } from "../auth/authorize-caller.js";
+import { denialOfDense } from "../auth/caller.js";
 import { editModelBody, mustAskUsage } from "../body/edit-model-body.js";
 import { parseObjectExactly, writeExactly } from "../body/exact-json.js";
 import { withoutLoneSurrogates } from "../body/lone-surrogates.js";

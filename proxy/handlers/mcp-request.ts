@@ -8,16 +8,15 @@
 import { mcpProvider, modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { toolName } from "../../shared/usage/tool-calls.js";
-import { authorizeCaller, denialOfDense } from "../auth/authorize-caller.js";
-import { callerName, modelProblem } from "../auth/caller.js";
+import { authorizeCaller, callerName, denialOfDense, modelProblem } from "../auth/caller.js";
 import { hasMoreValues, unauthenticatedValuesMax } from "../body/count-values.js";
 import { type RpcMessage, readRpcMessage } from "../body/rpc-message.js";
+import { freePlacesMax } from "../capacity/free-places.js";
 import type { Gateway, Provider } from "../gateway.js";
 import { unreadBody } from "../http/body-spool.js";
 import { describeJson, forwardRequestHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { admittedHeaders } from "../http/limit-headers.js";
-import { freePlacesMax } from "../http/match-route.js";
 import { targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
 import { type Forwarded, isGone } from "../upstream/forwarded.js";

@@ -27,6 +27,7 @@ import type { Exchange } from "../http/exchange.js";
 import { parseTraceparent } from "../http/trace-context.js";
 import type { Refused } from "../metrics/proxy-counts.js";
 import { failureKindOf, inWords } from "../metrics/request-reports.js";
+import type { Tracing } from "../metrics/spans/request-trace.js";
 import type { SpanAttributes } from "../metrics/spans/spans.js";
 import type { RequestRecord } from "../request-record.js";
 
@@ -370,12 +371,8 @@ interface TracedRequest {
   readonly record: RequestRecord;
 }
 
-/** Does nothing when tracing is off or the request isn't sampled. */
-export function beginTrace(
-  { tracing }: Pick<Gateway, "tracing">,
-  { exchange, record }: TracedRequest,
-): void {
-  if (tracing === null) return;
+/** Sets the trace of the record, if the request is sampled. */
+export function beginTrace(tracing: Tracing, { exchange, record }: TracedRequest): void {
   const caller = parseTraceparent(exchange.header("traceparent"));
   const name = `${exchange.method} ${record.route}`;
   record.trace = tracing.begin(name, caller, record.startedMonoMs);

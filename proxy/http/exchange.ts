@@ -54,7 +54,7 @@ export interface Exchange extends RequestHeaders {
   /** The client's TLS connection to this proxy; null for plain HTTP. */
   readonly tls: ClientTls | null;
   readonly method: string;
-  /** The endpoint's (`paths/endpoint-path.ts`), without the query. */
+  /** The endpoint's (`endpointAddress`), without the query. */
   readonly path: string;
   /** Without its question mark; empty when there is none. */
   readonly query: string;

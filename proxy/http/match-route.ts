@@ -1,6 +1,13 @@
-/** The table of endpoints (docs/reference/http-api.md): which endpoint a method and a path mean. */
+/**
+ * The table of endpoints (docs/reference/http-api.md): which endpoint a method and a path mean; and
+ * the paths under which clients reach them. An SDK's base URL may lack `/v1` or have a trailing
+ * slash, and clients of Azure and Google put the model into the path. Other paths, such as those of
+ * administration, health and passthrough, stay as written, because a reverse proxy in front of
+ * Sluice may guard them.
+ */
+
 import { googleMethods } from "../../shared/operation.js";
-import { watchersMax } from "../bounds.js";
+import { percentDecoded } from "../../shared/text/percent-decoded.js";
 import { type AdminEndpoint, adminKeyRoutes, adminRoutes } from "./paths/admin-routes.js";
 
 /** Requests to a model, which are admitted, counted and limited. */
@@ -87,7 +94,7 @@ export function isPublic(endpoint: Endpoint): endpoint is PublicEndpoint {
   return publicSet.has(endpoint);
 }
 
-/** Its requests cost no admission; `freePlacesMax` bounds them. */
+/** Its requests cost no admission; `capacity/free-places.ts` bounds them. */
 export type FreeEndpoint = Exclude<Endpoint, LimitedEndpoint | PublicEndpoint>;
 
 export function isModelOperation(endpoint: Endpoint): endpoint is ModelOperation {
@@ -154,7 +161,7 @@ export const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEn
   ["/v1/containers", { area: "model", methods: { GET: "containers", POST: "containers" } }],
   ["/v1/conversations", { area: "model", methods: { POST: "conversations" } }],
   ["/v1/realtime", { area: "model", methods: { GET: "realtime" } }],
-  // `paths/endpoint-path.ts` removed the model before the colon.
+  // `endpointAddress` removed the model before the colon.
   ...Object.entries(googleMethods).map(([endpoint, method]): [string, PathEndpoints] => [
     `/v1beta/models:${method}`,
     { area: "model", methods: { POST: endpoint as keyof typeof googleMethods } },
@@ -295,81 +302,140 @@ function allowedMethods(found: PathEndpoints): readonly string[] {
   return headIsGet(found) ? [...written, "HEAD"] : written;
 }
 
-// How many requests of a free endpoint one caller may run at a time (docs/reference/bounds.md,
-// "Connections").
+/** The parts of a request's URL. */
+interface EndpointAddress {
+  readonly path: string;
+  /** The query without its question mark; empty if there is none. */
+  readonly query: string;
+  /** The model in the path; null if the path names none. */
+  readonly model: string | null;
+}
 
-/** Each calls a provider. */
-const providerCallsMax = 256;
-/** Each calls the daemon, which answers one at a time per proxy. */
-const daemonCallsMax = 256;
-/** Each may hold a body of 4 MiB; the daemon holds four of them. */
-const fileCallsMax = 4;
-/** Answered from memory, or by a daemon call that equal requests share. */
-const repliesMax = 1000;
-/** Each stays open; its requests are limited like any others. */
-const socketsMax = 1000;
-/** Each may be megabytes of text, and one of them needs the daemon. */
-const scrapesMax = 8;
+/** The paths of nearly all requests, which need no parsing. */
+const usual: ReadonlyMap<string, EndpointAddress> = new Map(
+  ["/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/embeddings"].map((path) => [
+    path,
+    { path, query: "", model: null },
+  ]),
+);
 
-export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
-  count_tokens: providerCallsMax,
-  input_tokens: providerCallsMax,
-  count_content_tokens: providerCallsMax,
-  responses_socket: socketsMax,
-  mcp_session: socketsMax,
-  files: providerCallsMax,
-  batches: providerCallsMax,
-  stored_responses: providerCallsMax,
-  stored_interactions: providerCallsMax,
-  uploads: providerCallsMax,
-  containers: providerCallsMax,
-  conversations: providerCallsMax,
-  message_batches: providerCallsMax,
-  model: repliesMax,
-  models: repliesMax,
-  usage: repliesMax,
-  "rate-limits": daemonCallsMax,
-  "rate-limits-children": daemonCallsMax,
-  "rate-limits-test": daemonCallsMax,
-  "rate-limits-raise": daemonCallsMax,
-  "rate-limits-reset-one": daemonCallsMax,
-  "rate-limits-reset": daemonCallsMax,
-  budgets: daemonCallsMax,
-  "budgets-children": daemonCallsMax,
-  "budgets-raise": daemonCallsMax,
-  "budgets-reset-one": daemonCallsMax,
-  "budgets-reset": daemonCallsMax,
-  "budgets-settings": daemonCallsMax,
-  limits: fileCallsMax,
-  "auth-keys": daemonCallsMax,
-  "auth-keys-rotate": daemonCallsMax,
-  "auth-keys-deactivate": daemonCallsMax,
-  "auth-keys-delete": daemonCallsMax,
-  "denied-jwts": daemonCallsMax,
-  explain: daemonCallsMax,
-  live: watchersMax,
-  targets: repliesMax,
-  "in-flight": daemonCallsMax,
-  queues: daemonCallsMax,
-  refusals: daemonCallsMax,
-  "upstream-limits": daemonCallsMax,
-  status: daemonCallsMax,
-  "usage-summary": daemonCallsMax,
-  "usage-records": daemonCallsMax,
-  "usage-export": daemonCallsMax,
-  "usage-follow": daemonCallsMax,
-  "usage-reprice": daemonCallsMax,
-  providers: repliesMax,
-  config: repliesMax,
-  alerts: daemonCallsMax,
-  "alerts-test": fileCallsMax,
-  requests: daemonCallsMax,
-  request: daemonCallsMax,
-  sessions: daemonCallsMax,
-  tenants: daemonCallsMax,
-  traffic: daemonCallsMax,
-  audit: daemonCallsMax,
-  reconciliations: daemonCallsMax,
-  metrics: scrapesMax,
-  "metrics-limiter": scrapesMax,
-};
+/** `url`: that of the request line. Paths of other endpoints stay as written. */
+export function endpointAddress(url: string): EndpointAddress {
+  return usual.get(url) ?? readAddress(url);
+}
+
+function readAddress(url: string): EndpointAddress {
+  const mark = url.indexOf("?");
+  const written = mark === -1 ? url : url.slice(0, mark);
+  const query = mark === -1 ? "" : url.slice(mark + 1);
+  const google = written.includes(":") ? ofGoogle.exec(written) : null;
+  if (google !== null)
+    return { path: `/v1beta/models:${google[2]!}`, query, model: modelNamed(google[1]!) };
+  const interaction = written.includes("/interactions") ? ofInteractions.exec(written) : null;
+  if (interaction !== null)
+    return { path: `/v1beta/interactions${interaction[1]!}`, query, model: null };
+  if (!written.startsWith("/openai/")) return { path: endpointPath(written), query, model: null };
+  return ofAzure(endpointPath(written.slice("/openai".length)), { written, query });
+}
+
+/**
+ * `/v1beta/models/{model}:generateContent`, of any version of that API; a model may have colons.
+ */
+const ofGoogle = new RegExp(
+  `^/+v1(?:beta|alpha)?/(?:models/|(?=tunedModels/))(.+):(${Object.values(googleMethods).join("|")})$`,
+);
+
+/** A path of interactions, of any version, which clients of Vertex AI write below their project. */
+const ofInteractions =
+  /^\/+(?:v1(?:beta1?|alpha)?\/+)?(?:projects\/[^/]+\/locations\/[^/]+\/)?interactions(?:\/*$|(?=\/))(.*)$/;
+
+/** The first of these words ends the model's name, which may contain slashes. */
+const operationOf = "/(?:chat|completions|embeddings|audio|images|responses|batches|files)(?![^/])";
+const ofDeployment = new RegExp(`^/deployments/(.+?)(${operationOf}.*)$`);
+
+/** `/openai/deployments/{model}/…` and `/openai/…`; its `api-version` is Azure's own. */
+function ofAzure(
+  path: string,
+  { written, query }: { readonly written: string; readonly query: string },
+): EndpointAddress {
+  const deployed = ofDeployment.exec(path);
+  if (deployed !== null) {
+    const model = modelNamed(deployed[1]!);
+    return { path: endpointPath(deployed[2]!), query: withoutDates(query), model };
+  }
+  return path.startsWith("/v1/")
+    ? { path, query: withoutDates(query), model: null }
+    : { path: written, query, model: null };
+}
+
+/** Invalid UTF-8 becomes a name that no model may have, so that the request is refused. */
+function modelNamed(coded: string): string {
+  return percentDecoded(coded) ?? "\ufffd";
+}
+
+/** Realtime clients of Azure name the model in the query, as `deployment`. */
+function withoutDates(query: string): string {
+  return query
+    .split("&")
+    .filter((parameter) => !/^api-version=/i.test(parameter))
+    .map((parameter) => parameter.replace(/^deployment=/, "model="))
+    .join("&");
+}
+
+function endpointPath(written: string): string {
+  if (isUsual(written)) return written;
+  let path = written.replace(/\/{2,}/g, "/");
+  if (path.endsWith("/")) path = path.slice(0, -1);
+  path = path.replace(/^(?:\/v1)+(?=\/v1\/)/, "");
+  if (path.startsWith("/v1/")) return path;
+  return apiResources.has(path.split("/", 2)[1] ?? "") ? `/v1${path}` : written;
+}
+
+/** Usually nothing changes, so nothing is allocated. */
+function isUsual(path: string): boolean {
+  return (
+    path.startsWith("/v1/") &&
+    !path.startsWith("v1/", 4) &&
+    !path.endsWith("/") &&
+    !path.includes("//")
+  );
+}
+
+/** The first segments that SDKs append to their base URL, which usually ends in `/v1`. */
+export const apiResources: ReadonlySet<string> = new Set([
+  "agents",
+  "assistants",
+  "audio",
+  "batches",
+  "chat",
+  "chatkit",
+  "complete",
+  "completions",
+  "containers",
+  "content_provenance_checks",
+  "conversations",
+  "decisions",
+  "embeddings",
+  "evals",
+  "files",
+  "fine_tuning",
+  "images",
+  "live",
+  "messages",
+  "models",
+  "moderations",
+  "organization",
+  "projects",
+  "realtime",
+  "rerank",
+  "responses",
+  "safety",
+  "skills",
+  "threads",
+  "uploads",
+  "vaults",
+  "vector_stores",
+  "videos",
+  "webhook_endpoints",
+  "webhook_event_types",
+]);

@@ -12,7 +12,7 @@ import { UploadGone, UploadTooLarge } from "./body-spool.js";
 import { headerOf } from "./copy-headers.js";
 import { type Lingering, leavesMuch } from "./drain/lingering.js";
 import type { BodyResult, ClientSocket, ClientTls, Exchange } from "./exchange.js";
-import { endpointAddress } from "./paths/endpoint-path.js";
+import { endpointAddress } from "./match-route.js";
 import { refuseIfLate } from "./refuse-unreadable.js";
 
 /** What all exchanges of a listener share. */

@@ -13,7 +13,7 @@ import {
   type PassedHeaders,
 } from "./copy-headers.js";
 import type { Exchange, RequestHeaders } from "./exchange.js";
-import { endpointAddress } from "./paths/endpoint-path.js";
+import { endpointAddress } from "./match-route.js";
 import type { CarriedSpan } from "./trace-context.js";
 
 type Header = (name: string) => string | undefined;

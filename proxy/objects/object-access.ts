@@ -20,8 +20,7 @@ import {
   responseDays,
   threadDays,
 } from "../../shared/wire/stored-object.js";
-import { authorizeCaller } from "../auth/authorize-caller.js";
-import type { Caller } from "../auth/caller.js";
+import { authorizeCaller, type Caller } from "../auth/caller.js";
 import type { NamedValues } from "../body/scan-json.js";
 import type { Limiter } from "../limiter/limiter.js";
 import type { Naming } from "./object-body.js";

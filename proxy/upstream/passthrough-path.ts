@@ -9,7 +9,7 @@
  * Not here: which providers are configured, and who may call them.
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
-import { apiResources } from "../http/paths/endpoint-path.js";
+import { apiResources } from "../http/match-route.js";
 
 interface PassthroughPath {
   /** As the caller wrote it. */

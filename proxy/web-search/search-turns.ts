@@ -10,7 +10,7 @@ import { readableResponseBytesMax } from "../../shared/bounds.js";
 import { isObject, parseJson } from "../../shared/checked.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { searchingHosts } from "../../shared/config/host-traits.js";
-import { authorizeCaller } from "../auth/authorize-caller.js";
+import { authorizeCaller } from "../auth/caller.js";
 import { parseObjectExactly, writeExactly } from "../body/exact-json.js";
 import { EventSplitter } from "../dialects/event-stream.js";
 import type { JsonObject } from "../dialects/shared/translation.js";

@@ -4,7 +4,7 @@
  */
 import { authenticatedCaller, type Caller } from "../../proxy/auth/caller.js";
 import { freeRequestsPerTurn, usageReadBounds } from "../../proxy/bounds.js";
-import { FairTurns, FreePlaces } from "../../proxy/capacity/free-places.js";
+import { FairTurns, FreePlaces, freePlacesMax } from "../../proxy/capacity/free-places.js";
 import { MemoryLedger } from "../../proxy/capacity/memory-ledger.js";
 import { SharedReads } from "../../proxy/capacity/shared-reads.js";
 import type { Capacity, Gateway } from "../../proxy/gateway.js";
@@ -12,7 +12,6 @@ import type { CallParts } from "../../proxy/handlers/model-call.js";
 import type { Spool } from "../../proxy/http/body-spool.js";
 import { passedHeaders } from "../../proxy/http/copy-headers.js";
 import type { Exchange } from "../../proxy/http/exchange.js";
-import { freePlacesMax } from "../../proxy/http/match-route.js";
 import type {
   Admission,
   AdmissionOutcome,

@@ -3,11 +3,10 @@
  * checks that are its. What is thrown on its way is in `handlers/fail-request.test.ts`.
  */
 import t from "tap";
-import { FairTurns, FreePlaces } from "../../proxy/capacity/free-places.js";
+import { FairTurns, FreePlaces, freePlacesMax } from "../../proxy/capacity/free-places.js";
 import type { Capacity, Gateway } from "../../proxy/gateway.js";
 import { handleRequest } from "../../proxy/handle-request.js";
 import type { ClientSocket } from "../../proxy/http/exchange.js";
-import { freePlacesMax } from "../../proxy/http/match-route.js";
 import { exactly } from "../support/patterns/exactly.js";
 import { FakeExchange } from "./fake-exchange.js";
 import { fakeCapacity, fakeGateway } from "./fake-gateway.js";

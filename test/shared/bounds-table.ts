@@ -13,8 +13,8 @@ import {
   repeatedRequestsMax,
   watchersMax,
 } from "../../proxy/bounds.js";
+import { freePlacesMax } from "../../proxy/capacity/free-places.js";
 import { lanesMax, runningMax, waitingMax } from "../../proxy/handlers/responses-socket.js";
-import { freePlacesMax } from "../../proxy/http/match-route.js";
 import { linesPerFileMax, namesPerFileMax } from "../../proxy/objects/batch-input.js";
 import { requestsPerBatchMax } from "../../proxy/objects/batch-requests.js";
 import * as bounds from "../../shared/bounds.js";

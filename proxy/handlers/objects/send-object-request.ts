@@ -5,7 +5,7 @@
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import type { Failure } from "../../../shared/error-code.js";
 import { isNativeToGoogle, type Operation } from "../../../shared/operation.js";
-import { denialOfDense } from "../../auth/authorize-caller.js";
+import { denialOfDense } from "../../auth/caller.js";
 import { hasMoreValues, unauthenticatedValuesMax } from "../../body/count-values.js";
 import { boundaryOf, FieldFinder } from "../../body/multipart.js";
 import type { Provider } from "../../gateway.js";

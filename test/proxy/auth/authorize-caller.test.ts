@@ -1,6 +1,11 @@
 import t from "tap";
-import { authorizeCaller, mustAuthorizeFirst } from "../../../proxy/auth/authorize-caller.js";
-import { authenticatedCaller, type Caller, wrongToken } from "../../../proxy/auth/caller.js";
+import {
+  authenticatedCaller,
+  authorizeCaller,
+  type Caller,
+  mustAuthorizeFirst,
+  wrongToken,
+} from "../../../proxy/auth/caller.js";
 import { MemoryLedger } from "../../../proxy/capacity/memory-ledger.js";
 import type { Area } from "../../../proxy/http/match-route.js";
 import type { AuthorizeOutcome, Limiter } from "../../../proxy/limiter/limiter.js";

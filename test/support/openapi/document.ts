@@ -1,6 +1,6 @@
 /** `docs/openapi.json` as tests read it: its operations, and what its references name. */
 import { readFileSync } from "node:fs";
-import { endpointAddress } from "../../../proxy/http/paths/endpoint-path.js";
+import { endpointAddress } from "../../../proxy/http/match-route.js";
 
 export type Schema = Readonly<Record<string, unknown>>;
 

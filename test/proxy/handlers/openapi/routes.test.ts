@@ -1,7 +1,11 @@
 /** Holds `docs/openapi.json` to the table of routes: every path and method, and none else. */
 import t from "tap";
-import { matchRoute, patterns, routes } from "../../../../proxy/http/match-route.js";
-import { endpointAddress } from "../../../../proxy/http/paths/endpoint-path.js";
+import {
+  endpointAddress,
+  matchRoute,
+  patterns,
+  routes,
+} from "../../../../proxy/http/match-route.js";
 import { document, operations } from "../../../support/openapi/document.js";
 
 /** A request's path for one of the document. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { apiResources, endpointAddress } from "../../../../proxy/http/paths/endpoint-path.js";
+import { apiResources, endpointAddress } from "../../../../proxy/http/match-route.js";
 import { root } from "../../../tidy/source-tree.js";
 
 const endpointPath = (written: string): string => endpointAddress(written).path;
