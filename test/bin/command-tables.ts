@@ -8,7 +8,7 @@ import {
 import { examples } from "../../bin/examples.js";
 import { createProgram } from "../../bin/program.js";
 import { exitCodeMeanings } from "../../bin/session/exit-code.js";
-import { code, grouped, markdown } from "../support/markdown-table.js";
+import { code, grouped, meanings } from "../support/markdown-table.js";
 import { sessionForTests } from "./command-session.js";
 
 /** The commands of each section of the page. Those in none are in its last section. */
@@ -41,10 +41,7 @@ const sections = {
 const tree = (): CommandNode => treeOf(createProgram(sessionForTests().session));
 
 export function exitCodeTable(): string {
-  return markdown(
-    ["code", "meaning"],
-    exitCodeMeanings.map(({ code, meaning }) => [`${code}`, meaning]),
-  );
+  return meanings(exitCodeMeanings.map(({ code, meaning }) => [`${code}`, meaning]));
 }
 
 export function globalFlags(): string {

@@ -1,8 +1,13 @@
-/** A table in Markdown, as the generated parts of the pages have it. Pure. */
+/** Tables and lists in Markdown, as the generated parts of the pages have them. Pure. */
 
 export function markdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |\n`;
   return [line(head), `|${head.map(() => "---|").join("")}\n`, ...rows.map(line)].join("");
+}
+
+/** Names with their meanings: a list, which reads like a table of two columns. */
+export function meanings(rows: readonly (readonly [name: string, meaning: string])[]): string {
+  return rows.map(([name, meaning]) => `- ${name}: ${meaning}\n`).join("");
 }
 
 export const code = (text: string | null): string => (text === null ? "–" : `\`${text}\``);

@@ -12,7 +12,7 @@ import { providerTraits, providerTypes } from "../../../shared/config/provider-t
 import { errorCodes } from "../../../shared/error-code.js";
 import { recordFields } from "../../../shared/export/exported-record.js";
 import { type Operation, operations } from "../../../shared/operation.js";
-import { code, grouped, markdown } from "../../support/markdown-table.js";
+import { code, grouped, markdown, meanings } from "../../support/markdown-table.js";
 import {
   document,
   operations as documented,
@@ -76,8 +76,7 @@ function listOfAdminEndpoints(): string {
 
 function tableOfOperating(): string {
   const places = documented.filter((place) => isAdmin(place) && tagOf(place) === operating);
-  return markdown(
-    ["endpoint", "what it does"],
+  return meanings(
     grouped(places, ({ path }) => path).map(([path, methods]) => [
       `${methods.map(({ method }) => code(method)).join("/")} ${code(path)}`,
       [...new Set(methods.map(({ operation }) => operation.summary))].join(" · "),
@@ -100,8 +99,7 @@ function tableOfParameters(places: readonly Placed[]): string {
     places.flatMap(({ operation }) => parametersOf(operation)),
     parameterName,
   );
-  return markdown(
-    ["parameter", "accepts"],
+  return meanings(
     byName.map(([name, parameters]) => {
       const meanings = new Set(
         parameters.map(
@@ -168,8 +166,7 @@ const kinds: Readonly<Record<string, string>> = { string: "text", boolean: "`tru
  */
 function tableOfBody(prefix: string, asInFile: readonly string[] = []): string {
   const own = fieldsOf(prefix).filter(([name]) => !asInFile.includes(name));
-  return markdown(
-    ["field", "accepts"],
+  return meanings(
     grouped(own, ([, text]) => text).map(([text, alike]) => [
       alike.map(([name]) => code(name)).join(", "),
       text,
@@ -199,8 +196,7 @@ function tableOfHeaders(): string {
   const shown = Object.entries(document.components.headers).filter(([name]) =>
     /^(?:X-(?!Content)|Request-ID|Retry-After|Age)/.test(name),
   );
-  return markdown(
-    ["header", "meaning"],
+  return meanings(
     grouped(shown, ([, { description }]) => description).map(([description, alike]) => [
       alike.map(([name]) => code(name.toLowerCase())).join(", "),
       description,
@@ -267,8 +263,7 @@ function tableOfOperations(): string {
 
 function tableOfPresets(): string {
   const known = presets.filter(({ name }) => !(providerTypes as readonly string[]).includes(name));
-  return markdown(
-    ["providers", "operations"],
+  return meanings(
     grouped(known, ({ operations: offered }) => offered.map(code).join(", ")).map(
       ([offered, alike]) => [alike.map(({ name }) => code(name)).join(", "), offered],
     ),
@@ -283,8 +278,7 @@ function tableOfRecord(): string {
     if (meaning === undefined) throw new Error(`docs/openapi.json doesn't describe Record.${name}`);
     return { name, meaning: `${meaning}` };
   });
-  return markdown(
-    ["field", "meaning"],
+  return meanings(
     grouped(rows, ({ meaning }) => meaning).map(([meaning, alike]) => [
       alike.map(({ name }) => code(name)).join(", "),
       meaning,

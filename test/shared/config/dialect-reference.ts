@@ -12,7 +12,7 @@ import {
   googleFinishReasons,
   stopReasons,
 } from "../../../proxy/dialects/shared/stop-reasons.js";
-import { code, grouped, markdown } from "../../support/markdown-table.js";
+import { code, grouped, markdown, meanings } from "../../support/markdown-table.js";
 
 /** The place of an object in a request, and its table for each dialect of a provider. */
 type Places = readonly (readonly [place: string, ...tables: readonly (FieldTable | null)[]])[];
@@ -105,12 +105,14 @@ function fieldsOf(dialects: readonly string[], places: Places): string {
 /** Fields with the same handling in every dialect share a row. */
 function tableOfChanges(dialects: readonly string[], rows: readonly Row[]): string {
   const textsOf = ({ cells }: Row): readonly string[] => cells.map(({ text }) => text);
+  const changes = grouped(rows, (row) => textsOf(row).join(" | ")).map(([, alike]) => ({
+    names: alike.map(({ name }) => name).join(", "),
+    texts: textsOf(alike[0]!),
+  }));
+  if (dialects.length === 1) return meanings(changes.map(({ names, texts }) => [names, texts[0]!]));
   return markdown(
     ["field", ...dialects],
-    grouped(rows, (row) => textsOf(row).join(" | ")).map(([, alike]) => [
-      alike.map(({ name }) => name).join(", "),
-      ...textsOf(alike[0]!),
-    ]),
+    changes.map(({ names, texts }) => [names, ...texts]),
   );
 }
 

@@ -35,7 +35,7 @@ import { type LogField, lineFields, requestFields } from "../../../shared/loggin
 import { limiterMetrics } from "../../../shared/metrics/limiter-metrics.js";
 import { proxyMetrics } from "../../../shared/metrics/proxy-metrics.js";
 import { commandSections, exitCodeTable, globalFlags } from "../../bin/command-tables.js";
-import { code, grouped, markdown } from "../../support/markdown-table.js";
+import { code, grouped, markdown, meanings } from "../../support/markdown-table.js";
 import { boundTables } from "../bounds-table.js";
 import { listOfAlerts, tableOfMetrics } from "../metrics/metric-tables.js";
 import { adminTables, apiTables, recordTables, roleTables } from "./api-reference.js";
@@ -215,10 +215,7 @@ function together(rows: readonly (readonly string[])[]): readonly (readonly stri
 }
 
 function tableOfLogFields(fields: readonly LogField[]): string {
-  return markdown(
-    ["field", "meaning"],
-    fields.map(({ name, meaning }) => [code(name), meaning]),
-  );
+  return meanings(fields.map(({ name, meaning }) => [code(name), meaning]));
 }
 
 /** The tables of each page, by the names in its comments `<!-- generated: NAME -->`. */
@@ -230,8 +227,7 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
     model_traits: () => tableOfFields(modelTraitsSettings),
     per_model: () => tableOfFields(perModelSettings),
     presets: () =>
-      markdown(
-        ["name", "base URL, unless the variable has one"],
+      meanings(
         presets.map(({ name, keyVariable, variables, baseUrl }) => [
           keyVariable === `${variables}_API_KEY`
             ? code(name)

@@ -3,12 +3,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import type { Metric } from "../../../shared/metrics/metric.js";
-import { code, markdown } from "../../support/markdown-table.js";
+import { code, meanings } from "../../support/markdown-table.js";
 import { root } from "../../tidy/source-tree.js";
 
 export function tableOfMetrics(metrics: Readonly<Record<string, Metric>>): string {
-  return markdown(
-    ["metric", "meaning"],
+  return meanings(
     Object.values(metrics).map((metric) => {
       const { name, kind, labels, buckets, help } = metric;
       if (kindByName(metric) !== kind) throw new Error(`${name} doesn't look like a ${kind}`);
