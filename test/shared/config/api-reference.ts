@@ -4,8 +4,7 @@
  */
 import { chooseDialect } from "../../../proxy/dialects/choose-dialect.js";
 import { matchRoute, meetsLimits } from "../../../proxy/http/match-route.js";
-import { type AdminAccess, adminAccess } from "../../../proxy/http/paths/admin-access.js";
-import { adminKeyRoutes, adminRoutes } from "../../../proxy/http/paths/admin-routes.js";
+import type { AdminAccess } from "../../../proxy/http/paths/admin-access.js";
 import { ruleForm } from "../../../shared/config/limits/rule-limits.js";
 import { presets } from "../../../shared/config/presets.js";
 import { providerTraits, providerTypes } from "../../../shared/config/provider-type.js";
@@ -208,29 +207,6 @@ function tableOfHeaders(): string {
 export function roleText({ role, ofSubtree }: AdminAccess): string {
   return ofSubtree ? role : `${role} of /`;
 }
-
-/** Which endpoints of the admin API each role opens. */
-function tableOfRoles(): string {
-  const routes = [
-    ...adminRoutes,
-    ...adminKeyRoutes.map(([, methods, route]) => [route, methods] as const),
-  ];
-  const calls = routes.flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, endpoint]) => ({
-      role: roleText(adminAccess[endpoint][method]!),
-      call: code(`${method} ${path}`),
-    })),
-  );
-  return markdown(
-    ["role", "endpoints"],
-    grouped(calls, ({ role }) => role).map(([role, alike]) => [
-      role,
-      alike.map(({ call }) => call).join(", "),
-    ]),
-  );
-}
-
-export const roleTables = { roles: tableOfRoles };
 
 function tableOfCodes(): string {
   const rows = Object.entries(errorCodes).sort(([, one], [, other]) => one.status - other.status);

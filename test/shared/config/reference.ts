@@ -38,7 +38,7 @@ import { commandSections, exitCodeTable, globalFlags } from "../../bin/command-t
 import { code, grouped, markdown, meanings } from "../../support/markdown-table.js";
 import { boundTables } from "../bounds-table.js";
 import { listOfAlerts, tableOfMetrics } from "../metrics/metric-tables.js";
-import { adminTables, apiTables, recordTables, roleTables } from "./api-reference.js";
+import { adminTables, apiTables, recordTables } from "./api-reference.js";
 import { dialectTables } from "./dialect-reference.js";
 
 interface Row {
@@ -262,7 +262,6 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
   },
   "reference/http-api.md": apiTables,
   "reference/admin-api.md": adminTables,
-  "roles.md": roleTables,
   "reference/dialects.md": dialectTables,
   "reference/usage-record.md": recordTables,
 };
