@@ -332,8 +332,6 @@ export class Proxies implements Contributor {
     return changes;
   }
 
-  committed(): void {}
-
   takeDirty(): KnownProxy[] {
     const taken = this.#dirty;
     this.#dirty = [];

@@ -52,8 +52,6 @@ export class SpendLog implements Contributor {
     return [{ table: "spendlog", key, value }];
   }
 
-  committed(): void {}
-
   /** Returns all accounts whose own entries are stale. */
   takeBehind(): ReadonlySet<Account> {
     const taken = this.#behind;

@@ -267,7 +267,8 @@ function endOf(window: Window, periodMs: number): number {
   return window.startMs + periodMs;
 }
 
-function wholeSeconds(ms: number): number {
+/** A wait in whole seconds, at least 1. */
+export function wholeSeconds(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1000));
 }
 

@@ -29,6 +29,7 @@ import {
   admit,
   admitShadows,
   type Exceeded,
+  headersOfCounters,
   type ShadowVerdict,
   type Unsure,
   type Verdict,
@@ -36,7 +37,6 @@ import {
 import { demandAt } from "../rules/hard-limits.js";
 import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "../rules/judge.js";
 import { noRules } from "../rules/rule-book.js";
-import { headersOfCounters } from "../rules/success-headers.js";
 import type { ClusterTurn } from "../shares/cluster-turn.js";
 import { type DaemonState, enforcedBudgets, hasWaiters, judgingUpstream } from "../state.js";
 import type { Look } from "../waiting/wait-queues.js";

@@ -2,10 +2,19 @@
  * Admits a request: judges it, and counts it on every rule that applies to it or on none. This is
  * one synchronous step; the clock is an argument. Not here: the decision itself (`judge.ts`).
  */
-import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
+import type { Measure } from "../../shared/domain/rule.js";
+import type { Breach, BudgetBreach, Left, SuccessHeaders } from "../../shared/domain/verdict.js";
 import { append } from "../../shared/long-lists.js";
-import { type Counter, isOff, keepChild, type Rule, shareOf } from "../counters/counter.js";
-import { rollWindow } from "../counters/window.js";
+import {
+  type Counter,
+  capsAt,
+  countsOf,
+  isOff,
+  keepChild,
+  type Rule,
+  shareOf,
+} from "../counters/counter.js";
+import { estimateRequests, rollWindow, slidingTokens, wholeSeconds } from "../counters/window.js";
 import {
   type AdmissionOptions,
   type BreachOptions,
@@ -26,7 +35,6 @@ import {
   TargetRules,
 } from "./rule-book.js";
 import type { ShadowedRequest } from "./shadow-rules.js";
-import { headersOfCounters } from "./success-headers.js";
 
 export interface AdmittedVerdict {
   readonly kind: "admitted";
@@ -139,6 +147,50 @@ export function readmit(
     headers: headersOfCounters(inOrder(counters, ofPath), options),
     exhausted: [],
   };
+}
+
+/**
+ * The numbers of the success headers, whose names and texts the proxy adds: the request triple from
+ * the rule with the least left after this request, the token triple likewise; ties to the earlier
+ * rule. The windows are rolled to now.
+ */
+export function headersOfCounters(
+  counters: readonly Counter[],
+  { nowMs: ownNowMs, tokensEnforced }: BreachOptions,
+): SuccessHeaders | null {
+  let requests: SuccessHeaders["requests"] = null;
+  let tokens: SuccessHeaders["tokens"] = null;
+  let ofMeasures: Partial<Record<Measure, Left>> | undefined;
+  for (const counter of counters) {
+    const { rule } = counter;
+    if (rule.periodMs === 0 || isOff(rule, ownNowMs)) continue;
+    const { window, nowMs } = countsOf(counter, ownNowMs);
+    const { maxRequests, maxTokens } = capsAt(rule, counter.child, nowMs);
+    if (maxRequests !== null) {
+      const remaining = Math.max(0, maxRequests - estimateRequests(window, rule.periodMs, nowMs));
+      if (requests === null || remaining < requests.remaining)
+        requests = {
+          limit: maxRequests,
+          remaining,
+          resetSeconds: wholeSeconds(window.startMs + rule.periodMs - nowMs),
+        };
+    }
+    if (maxTokens !== null && tokensEnforced) {
+      const held = rule.held === null ? 0 : rule.held.of(counter.child);
+      const used = held + slidingTokens(window, rule.periodMs, nowMs);
+      const remaining = Math.max(0, maxTokens - used);
+      const { measure } = rule;
+      const least = measure === null ? tokens : (ofMeasures?.[measure] ?? null);
+      if (least === null || remaining < least.remaining) {
+        const resetSeconds = wholeSeconds(window.startMs + rule.periodMs - nowMs);
+        const left = { limit: maxTokens, remaining, resetSeconds };
+        if (measure === null) tokens = left;
+        else ofMeasures = { ...ofMeasures, [measure]: left };
+      }
+    }
+  }
+  if (ofMeasures !== undefined) return { requests, tokens, measures: ofMeasures };
+  return requests === null && tokens === null ? null : { requests, tokens };
 }
 
 /** Notes on each shared cap that a child asks, and whether the cap or its shares refuse it. */

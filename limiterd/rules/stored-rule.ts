@@ -123,7 +123,7 @@ function measuresFromStored(value: unknown): {
 
 /** Writes what shadow rules would have refused with the batch of the journal that counts it. */
 export function shadowNotes(book: Pick<RuleBook, "takeRefused">): Contributor {
-  return { changes: () => book.takeRefused().map(ruleChange), committed() {} };
+  return { changes: () => book.takeRefused().map(ruleChange) };
 }
 
 /**

@@ -175,7 +175,7 @@ export class Writer {
     this.#withBatch = [];
     this.#queue.add(changes, () => {
       this.#pendingEntries -= settles.size + halves;
-      for (const contributor of contributors) contributor.committed(lsn);
+      for (const contributor of contributors) contributor.committed?.(lsn);
       settles.reportDurable();
     });
     this.#pendingEntries += halves;
@@ -326,7 +326,7 @@ export interface Contributor {
    */
   changes(lsn: number): readonly Change[];
   /** The batch is committed; batches are committed in their order. */
-  committed(lsn: number): void;
+  committed?(lsn: number): void;
 }
 
 interface QueuePorts {

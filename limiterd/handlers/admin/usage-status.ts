@@ -9,10 +9,10 @@ import { whenField } from "../../../shared/domain/rule-hours.js";
 import { formatMillis } from "../../../shared/time.js";
 import { capsAt, countsOf, isOff } from "../../counters/counter.js";
 import { budgetStatuses, refreshStatuses } from "../../lists/list-budgets.js";
+import { wholeSeconds } from "../../counters/window.js";
 import { liveCounts } from "../../lists/list-rules.js";
 import { raisesField } from "../../lists/raise-items.js";
 import { byRule, type RuleCounters } from "../../rules/rule-book.js";
-import { secondsToEnd } from "../../rules/success-headers.js";
 import type { DaemonState } from "../../state.js";
 import { usageOf } from "../../usage/reports/usage-totals.js";
 import type { UsageWindow } from "../../usage/usage-query.js";
@@ -91,7 +91,7 @@ function rateLimitStatus(
     ...whenField(when),
     ...live,
     ...(rule.periodMs > 0
-      ? { resets_in_seconds: secondsToEnd(counted.window.startMs + rule.periodMs, counted.nowMs) }
+      ? { resets_in_seconds: wholeSeconds(counted.window.startMs + rule.periodMs - counted.nowMs) }
       : {}),
     ...capFields({ ...definition, ...caps }),
     ...(maxRequests === null

@@ -1,8 +1,8 @@
 import t from "tap";
 import { countsOf } from "../../../limiterd/counters/counter.js";
-import type { RuleShares } from "../../../limiterd/counters/window.js";
+import { type RuleShares, wholeSeconds } from "../../../limiterd/counters/window.js";
+import { headersOfCounters } from "../../../limiterd/rules/admit.js";
 import { charge } from "../../../limiterd/rules/charge.js";
-import { headersOfCounters, secondsToEnd } from "../../../limiterd/rules/success-headers.js";
 import { bookOf, matchKept, now, rule, ruleWith } from "../book-of.js";
 
 const options = { nowMs: now, tokensEnforced: true };
@@ -50,7 +50,7 @@ t.test("the end of a window is a whole second away, at least one", async (t) => 
     [0, 1],
     [-5000, 1],
   ] as const)
-    t.equal(secondsToEnd(now + ms, now), seconds, String(ms));
+    t.equal(wholeSeconds(ms), seconds, String(ms));
 });
 
 t.test("a counter that is shared counts what all hosts do, as it is shared now", async (t) => {
