@@ -8,8 +8,8 @@ import { capFields, type Measure, measures, periodLabel } from "../../../shared/
 import { whenField } from "../../../shared/domain/rule-hours.js";
 import { formatMillis } from "../../../shared/time.js";
 import { capsAt, countsOf, isOff } from "../../counters/counter.js";
-import { budgetStatuses, refreshStatuses } from "../../lists/list-budgets.js";
 import { wholeSeconds } from "../../counters/window.js";
+import { budgetStatuses, refreshStatuses } from "../../lists/list-budgets.js";
 import { liveCounts } from "../../lists/list-rules.js";
 import { raisesField } from "../../lists/raise-items.js";
 import { byRule, type RuleCounters } from "../../rules/rule-book.js";
