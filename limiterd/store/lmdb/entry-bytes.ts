@@ -20,6 +20,7 @@ import { type Change, type Table, tables } from "../store.js";
  */
 const sealVersion = 1;
 
+/** The version and the checksum. */
 const headBytes = 5;
 
 /** A little less than lmdb accepts with pages of 4 KiB. */
@@ -115,6 +116,7 @@ function looseTextFromBytes(stored: Buffer): string | null {
   let key = "";
   let from = 0;
   for (let at = 0; at < bytes.length; at++) {
+    // A surrogate's three bytes, as `characterBytes` makes them.
     if (bytes[at] !== 0xed || !(bytes[at + 1]! >= 0xa0)) continue;
     key += textFromBytes(bytes.subarray(from, at));
     key += String.fromCharCode(0xd000 | ((bytes[at + 1]! & 0x3f) << 6) | (bytes[at + 2]! & 0x3f));
