@@ -108,13 +108,14 @@ class Room {
     const atMs = nowMs + inMs;
     const isHeld = held !== null;
     const holds = (of: Counter): number => (isHeld ? heldOf(this.#shared, unit, of) : 0);
-    const free = cap - usedOfAll(counter, unit, { nowMs, inMs }) - holds(counter);
+    const heldHere = holds(counter);
+    const free = cap - usedOfAll(counter, unit, { nowMs, inMs }) - heldHere;
     const division = this.#state.divide(sharerOf(this.#shared), this.#part, atMs);
     if (free <= 0 || division === null) return free;
     const counts = unit !== "tokens";
     const wholeOf = (part: number): number => (counts ? whole(part) : part);
-    const scale = scaleOf(this.#shared, unit, { nowMs, inMs });
-    const usedBy = (of: Counter): number => scale * usedOf(of, unit, atMs) + holds(of);
+    const scale = scaleOf(this.#shared, unit, { nowMs, inMs, held: heldHere });
+    const usedBy = (of: Counter): number => scale * (usedOf(of, unit, atMs) + holds(of));
     const used = usedBy(ofChild);
     let keptFloors = 0;
     let keptClaims = 0;
@@ -153,8 +154,8 @@ export function hasFloorLeft(
     caps.every(({ unit, cap }) =>
       state.isBelowFloor(
         name,
-        scaleOf(shared, unit, { nowMs, inMs: 0 }) * usedOf(shared.ofChild, unit, nowMs) +
-          heldOf(shared, unit, shared.ofChild),
+        scaleOf(shared, unit, { nowMs, inMs: 0, held: heldOf(shared, unit, shared.counter) }) *
+          usedByAsking(shared, unit, nowMs),
         cap,
       ),
     )
@@ -171,16 +172,24 @@ export function sharedCapOf({ counter, ofChild }: SharedCounter): SharedCap | un
 
 /**
  * How much more all hosts have counted than this one: a host knows only its own counts of each
- * child, and takes those of the others to be in the same proportion. 1 on one host.
+ * child, and takes those of the others to be in the same proportion. 1 on one host. `held`: what
+ * running requests hold here of a hard cap; that of other hosts is in their counts.
  */
 function scaleOf(
   { counter }: Pick<SharedCounter, "counter">,
   unit: SharedUnit,
-  { nowMs, inMs }: { readonly nowMs: number; readonly inMs: number },
+  { nowMs, inMs, held }: CountedAt & { readonly held: number },
 ): number {
   if (shareOf(counter) === null) return 1;
-  const here = usedOf(counter, unit, nowMs + inMs);
-  return here === 0 ? 1 : Math.max(1, usedOfAll(counter, unit, { nowMs, inMs }) / here);
+  const here = held + usedOf(counter, unit, nowMs + inMs);
+  const all = held + usedOfAll(counter, unit, { nowMs, inMs });
+  return here === 0 ? 1 : Math.max(1, all / here);
+}
+
+interface CountedAt {
+  readonly nowMs: number;
+  /** How long from then. */
+  readonly inMs: number;
 }
 
 /** What this host has counted. */
@@ -189,11 +198,7 @@ function usedOf({ rule, window, inFlight }: Counter, unit: SharedUnit, nowMs: nu
 }
 
 /** What all hosts have counted. */
-function usedOfAll(
-  counter: Counter,
-  unit: SharedUnit,
-  { nowMs, inMs }: { readonly nowMs: number; readonly inMs: number },
-): number {
+function usedOfAll(counter: Counter, unit: SharedUnit, { nowMs, inMs }: CountedAt): number {
   if (shareOf(counter) === null) return usedOf(counter, unit, nowMs + inMs);
   const view = countsOf(counter, nowMs);
   return unit === "slots"

@@ -57,7 +57,7 @@ const ofOneHost = (
       name: "a floor is free although its owner's streams hold a part of it",
       from: 20,
       file: "limiterd/rules/judge-share.js",
-      find: "scale * usedOf(of, unit, atMs) + holds(of)",
+      find: "scale * (usedOf(of, unit, atMs) + holds(of))",
       put: "scale * usedOf(of, unit, atMs)",
     },
     {

@@ -1,0 +1,124 @@
+/**
+ * Children that share a cap over two hosts on a real engine: each gets its part of the cap of all
+ * hosts if it sends its requests to all of them alike, also after a daemon was killed, and of a
+ * hard cap.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import t, { type Test } from "tap";
+import { admin, until } from "../../support/client.js";
+import { makeSite } from "../../support/processes/processes.js";
+import { engineProgram, noEngine, startEngine } from "../../support/processes/start-engine.js";
+import { startEndlessStreams } from "../../support/providers/endless-streams.js";
+
+const skip = engineProgram === null && noEngine;
+t.setTimeout(300_000);
+
+/** Two hosts with these limits, and the provider behind them. */
+async function twoHosts(test: Test, limits: string) {
+  const provider = await startEndlessStreams();
+  test.teardown(() => provider.close());
+  const engine = await startEngine(test);
+  const yaml = `
+providers:
+  test: { type: openai, base_url: "${provider.baseUrl}", api_key: none, models: [m], retries: 0 }
+limiter: { deadline_ms: 30000 }
+rate_limits:
+  user_paths:
+    - { path: /team, limits: [${limits}] }
+`;
+  const sites = [0, 1].map(() => makeSite(test, yaml, { SLUICE_CLUSTER_URL: engine.url }));
+  const daemons = await Promise.all(sites.map((site) => site.startDaemon()));
+  const urls = await Promise.all(sites.map(async (site) => (await site.startProxy()).ready));
+  const restartFirst = async (): Promise<void> => {
+    await daemons[0]!.kill("SIGKILL");
+    await sites[0]!.startDaemon();
+  };
+  return { provider, urls, restartFirst };
+}
+
+async function ask(url: string, child: string, more: object): Promise<number> {
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-sluice-user-path": `/team/${child}` },
+    body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "hi" }], ...more }),
+  });
+  await response.text();
+  return response.status;
+}
+
+t.test("requests are divided by weight over both hosts", { skip }, async (t) => {
+  const seconds = 3;
+  const cap = 60;
+  const { urls, restartFirst } = await twoHosts(
+    t,
+    `{ period_seconds: ${seconds}, max_requests: ${cap}, shares: { children: { a: { weight: 3 } } } }`,
+  );
+  const admitted = { a: 0, b: 0 };
+  let isOver = false;
+  let counts = false;
+  const load = Promise.all(
+    urls.flatMap((url) =>
+      (["b", "a"] as const).map(async (child) => {
+        while (!isOver) {
+          if ((await ask(url, child, { max_tokens: 1 })) === 200 && counts) admitted[child]++;
+          await delay(10);
+        }
+      }),
+    ),
+  );
+  await delay(2000 * seconds);
+  counts = true;
+  const windows = 6;
+  await delay(1000 * seconds * windows);
+  counts = false;
+  const { a, b } = admitted;
+  t.comment(`${a} and ${b} of ${cap * windows}`);
+  t.ok(a + b <= cap * (windows + 1), "the cap holds");
+  t.ok(a + b >= 0.8 * cap * windows, "and is used");
+  t.ok(a / b > 2 && a / b < 4.5, "three parts and one");
+  await restartFirst();
+  await delay(2000 * seconds);
+  Object.assign(admitted, { a: 0, b: 0 });
+  counts = true;
+  await delay(1000 * seconds * windows);
+  isOver = true;
+  await load;
+  t.comment(`after a kill: ${admitted.a} and ${admitted.b}`);
+  t.ok(admitted.a / admitted.b > 2 && admitted.a / admitted.b < 4.5, "also after a kill");
+});
+
+t.test("the streams of a hard cap keep off the floor of a child", { skip }, async (t) => {
+  const cap = 40_000;
+  const floor = 0.4;
+  /** What streams may exceed a part by: a chunk each, and what is on its way. */
+  const passed = 0.15 * cap;
+  const { provider, urls } = await twoHosts(
+    t,
+    `{ period: day, max_tokens: ${cap}, hold: hard, shares: { children: { a: { floor: ${floor} } } } }`,
+  );
+  provider.atOnce = 1;
+  const stream = { stream: true };
+  /** What the streams of a child have put out. */
+  const flowed = (): number => provider.calls.reduce((sum, { tokens }) => sum + tokens, 0);
+  for (const url of urls) t.equal(await ask(url, "a", { max_tokens: 1 }), 200, "a wants its floor");
+  const ofB = Promise.all(
+    urls.flatMap((url) => Array.from({ length: 20 }, () => ask(url, "b", stream))),
+  );
+  await ofB;
+  const usedByB = flowed();
+  t.comment(`b: ${usedByB} of ${cap}`);
+  t.ok(usedByB <= (1 - floor) * cap + passed, "b has what a's floor leaves");
+  provider.atOnce = 20;
+  await until(
+    async () => {
+      for (const url of urls) await ask(url, "a", stream);
+      const [rule] = (await admin(urls[0]!, "GET /rate-limits")).body.rate_limits;
+      return rule!.tokens_used;
+    },
+    (tokens) => tokens > 0.95 * cap,
+  );
+  const usedByA = flowed() - usedByB;
+  t.comment(`a: ${usedByA} of ${cap}`);
+  t.ok(usedByA >= floor * cap - passed, "and a has its floor");
+  t.ok(flowed() <= cap * 1.25, "the cap holds");
+});
