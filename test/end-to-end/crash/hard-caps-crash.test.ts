@@ -24,7 +24,7 @@ limiter: { deadline_ms: 30000 }
 prices: { test/m: { input: 0.5, output: 1 } }
 rate_limits:
   user_paths:
-${["many", "daemon", "proxy"].map((path) => `    - { path: /${path}, limits: [{ period: day, max_tokens: ${tokensMax}, hold: hard }] }`).join("\n")}
+${["many", "daemon", "proxy", "both"].map((path) => `    - { path: /${path}, limits: [{ period: day, max_tokens: ${tokensMax}, hold: hard }] }`).join("\n")}
 budgets:
   user_paths:
     - { path: /paid, limits: [{ period: daily, amount: ${budgetUsd}, hold: hard }] }
@@ -153,4 +153,35 @@ t.test("what a killed proxy held comes back", async (t) => {
     (now) => now > 0.9 * tokensMax,
   );
   t.ok(tokens <= tokensMax * (1 + passed), `${tokens} are used`);
+});
+
+t.test("after both were killed, nothing is held, and all of the cap can be used", async (t) => {
+  provider.atOnce = 1;
+  const other = await site.startProxy();
+  const before = provider.calls.length;
+  const answers = all(other.ready, "/both");
+  await until(
+    async () => provider.calls.slice(before).reduce((sum, { tokens }) => sum + tokens, 0),
+    (sum) => sum > tokensMax / 8,
+  );
+  await Promise.all([other.kill("SIGKILL"), daemon.kill("SIGKILL")]);
+  daemon = await site.startDaemon();
+  const broken = await answers;
+  t.same(
+    broken.filter(({ finish }) => finish !== ""),
+    [],
+    "the streams of the proxy break",
+  );
+  provider.atOnce = 50;
+  const tokens = await until(
+    async () => {
+      await ask(url, "/both");
+      return used("/both", -1);
+    },
+    (now) => now > 0.97 * tokensMax,
+  );
+  t.ok(tokens <= tokensMax * (1 + passed), `${tokens} are used`);
+  const { body } = await admin(url, "GET /rate-limits");
+  const rule = body.rate_limits.find(({ subject }) => subject === "/both");
+  t.match(rule, { tokens_held: 0, in_flight: 0 });
 });
