@@ -156,6 +156,9 @@ export const keptMs = 60_000;
  */
 export const retryMs = 250;
 
+/** Draws that wait for what other requests hold: each is judged a hundred times a second. */
+export const drawsWaitingMax = 1000;
+
 /** Requests that wait for room, in all and of one class: they take memory in both processes. */
 export const waitersMax = 10_000;
 export const waitersPerClassMax = 1000;

@@ -52,6 +52,7 @@ import type { RequestBook } from "./usage/request-book.js";
 import type { TrafficBook } from "./usage/traffic-book.js";
 import type { UsageLog } from "./usage/usage-log.js";
 import type { Waiters } from "./waiting/waiters.js";
+import type { WaitingDraws } from "./waiting/waiting-draws.js";
 
 export interface DaemonSettings {
   readonly version: string;
@@ -156,6 +157,7 @@ export interface DaemonState {
   expectedProxies: Set<string> | null;
   readonly refusals: RecentRefusals;
   readonly waiters: Waiters;
+  readonly draws: WaitingDraws;
   /** The ids of inert rules; proxies report their number in /health. */
   readonly inertRules: Set<string>;
   /** Called with each inert rule and budget that is written, for the log. */

@@ -84,6 +84,12 @@ export const spoolBytesMax = 512 * 1024 * 1024;
 /** Admissions queued in one proxy for the daemon: they must not fill its memory. */
 export const admissionsWaitingMax = 20_000;
 
+/**
+ * How long a draw of a hard cap may wait for what other requests hold, in ms: the proxy allows it
+ * beside the daemon's deadline.
+ */
+export const drawWaitMsMax = 1000;
+
 // Names and rules.
 
 /** Matching costs one look-up per segment of a path (`docs/reference/http-api.md`). */

@@ -15,6 +15,11 @@ export class Held {
     return this.#sums.get(child)?.amount ?? 0;
   }
 
+  /** How many requests hold something. */
+  requestsOf(child: string): number {
+    return this.#sums.get(child)?.requests ?? 0;
+  }
+
   /** Adds what one request holds. */
   add(child: string, amount: number): void {
     const sum = this.#sums.get(child);

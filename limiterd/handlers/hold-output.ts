@@ -26,6 +26,7 @@ import {
   giveBack,
   type HardLimit,
   hardRules,
+  heldByOthers,
   holdOn,
   isHard,
   type LeaseHold,
@@ -125,12 +126,21 @@ export function drawMore(
   return true;
 }
 
-/** `final`: it has waited for other hosts and can't wait for them again. */
+interface AnsweringDraw {
+  readonly nowMs: number;
+  /** Whether it has waited for other hosts and can't wait for them again. */
+  readonly final: boolean;
+  /** Since when it waits for what other requests hold; null or absent: it doesn't. */
+  readonly waited?: { readonly sinceMs: number } | null;
+  /** Whether it can't wait for that again. */
+  readonly isLast?: boolean;
+}
+
 function answerDraw(
   state: DaemonState,
   peer: PeerState,
   draw: Draw,
-  { nowMs, final }: { readonly nowMs: number; readonly final: boolean },
+  { nowMs, final, waited = null, isLast = false }: AnsweringDraw,
 ): void {
   const { id, total, promptTokens } = draw;
   // The proxy has a newer connection, on which it repeats the draw.
@@ -153,22 +163,45 @@ function answerDraw(
   const { output, cap } = allow(limits, before, total);
   // What all hosts leave; judged, as the line above, while the request holds nothing.
   const most = cap === null ? output : allow(unclaimed(limits), before, total).output;
+  const waits = cap !== null && most === output && !isLast && heldByOthers(cap) > 0;
   peer.leases.set(id, { ...held, hold: holdOn(limits, { ...hold, demand, output }) });
   const mayClaim = turn !== null && most > output;
   if (mayClaim) wantMore(state, limits, most - output, nowMs);
   noteAsked(limits, cap, nowMs);
-  const waits = mayClaim && turn.isUnsure && !turn.willTimeOut;
+  const asksHosts = mayClaim && turn.isUnsure && !turn.willTimeOut;
   turn?.end();
   const isParked =
-    waits &&
+    asksHosts &&
     state.shares!.park((last) => {
       if (state.stopping || !state.peers.has(peer)) return;
       answerDraw(state, peer, draw, { nowMs: state.shares!.nowMs(), final: last });
       state.book.reclaim();
     });
   if (isParked) return;
+  if (waits && waitsForOthers(state, peer, { draw, cap, final, waited })) return;
   const words = cap === null ? undefined : limitInWords(breachOf(state, cap, nowMs));
   peer.send({ kind: "drawn", id, total: output, cap: words });
+}
+
+interface WaitingDraw extends Required<Pick<AnsweringDraw, "final" | "waited">> {
+  readonly draw: Draw;
+  readonly cap: HardLimit;
+}
+
+/** Whether the draw waits for what others hold of a cap: it is judged again. */
+function waitsForOthers(
+  state: DaemonState,
+  peer: PeerState,
+  { draw, cap, final, waited }: WaitingDraw,
+): boolean {
+  const { held, child } = cap.share?.within ?? cap;
+  const judge = (since: { readonly sinceMs: number }, isLast: boolean): void => {
+    if (state.stopping || !state.peers.has(peer)) return;
+    const nowMs = state.shares?.nowMs() ?? state.wallMs();
+    answerDraw(state, peer, draw, { nowMs, final, waited: since, isLast });
+    state.book.reclaim();
+  };
+  return state.draws.add({ peer, lease: draw.id, held, child, judge }, waited);
 }
 
 /** Notes on each cap that children share that one asks, and whether that cap gave it no more. */

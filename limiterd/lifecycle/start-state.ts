@@ -57,6 +57,7 @@ import { RequestBook } from "../usage/request-book.js";
 import { TrafficBook } from "../usage/traffic-book.js";
 import { restoreUsage } from "../usage/usage-log.js";
 import { Waiters } from "../waiting/waiters.js";
+import { WaitingDraws } from "../waiting/waiting-draws.js";
 import { loadAccounts } from "./load-unread.js";
 import { restore } from "./restore.js";
 
@@ -228,6 +229,7 @@ export async function startState(
       ],
     },
   );
+  const monoMs = measurePorts === undefined ? wallMs : (): number => measurePorts.monoMs();
   const state: DaemonState = {
     settings,
     book: restored.book,
@@ -278,11 +280,8 @@ export async function startState(
     yieldToEventLoop,
     wallMs,
     refusals: new RecentRefusals(),
-    waiters: new Waiters({
-      monoMs: measurePorts === undefined ? wallMs : () => measurePorts.monoMs(),
-      schedule,
-      inTurn: (turn) => waitingTurn(state, turn),
-    }),
+    waiters: new Waiters({ monoMs, schedule, inTurn: (turn) => waitingTurn(state, turn) }),
+    draws: new WaitingDraws({ monoMs, schedule }),
     inertRules: new Set(),
     onInert,
     onUnreadable,

@@ -177,7 +177,7 @@ function limitOfShare(within: HardLimit, shared: SharedCounter, nowMs: number): 
 }
 
 /** What other running requests hold of the whole cap. */
-function heldByOthers({ share, held, child }: HardLimit): number {
+export function heldByOthers({ share, held, child }: HardLimit): number {
   return share === undefined ? held.of(child) : heldByOthers(share.within);
 }
 

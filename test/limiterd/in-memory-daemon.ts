@@ -47,6 +47,7 @@ import { RequestBook } from "../../limiterd/usage/request-book.js";
 import { TrafficBook } from "../../limiterd/usage/traffic-book.js";
 import { restoreUsage } from "../../limiterd/usage/usage-log.js";
 import { Waiters } from "../../limiterd/waiting/waiters.js";
+import { drawTickMs, WaitingDraws } from "../../limiterd/waiting/waiting-draws.js";
 import type { ProviderConfig, WaitLimits } from "../../shared/config/config.js";
 import { createInertReason } from "../../shared/config/inert-rule.js";
 import type { EnqueuedCap } from "../../shared/config/kinds/list-kinds.js";
@@ -105,6 +106,8 @@ export interface TestDaemon {
   connect(mayAdminister?: boolean): TestPeer;
   /** A proxy that has said hello, holding `leases`. */
   proxy(proxyId: string, leases?: readonly Lease[], version?: number): TestPeer;
+  /** Judges again the draws that wait, after the time that lies between. */
+  tickDraws(): void;
   /** Runs the timers that wait and lets the commits end. */
   commit(): Promise<void>;
   snapshot(): Promise<void>;
@@ -142,12 +145,15 @@ export function startDaemon(
     destinations = [] as readonly AlertDestination[],
     upstreams = new Map() as ReadonlyMap<string, UpstreamPolicy>,
     upMs = 0,
+    /** Whether draws wait for what others hold: `tickDraws` then judges them again. */
+    drawsWait = false,
     versions = wireVersions,
     /** Whether the windows that the start has left in the store are loaded. */
     loads = true,
   } = {},
 ): TestDaemon {
   const timers: (() => void)[] = [];
+  const drawTimers: (() => void)[] = [];
   const inertReports: string[] = [];
   const damageReports: string[] = [];
   const droppedRecords: string[] = [];
@@ -282,6 +288,13 @@ export function startDaemon(
     startedAtMs: nowMs,
     expectedProxies: restored.expectedProxies.size > 0 ? restored.expectedProxies : null,
     refusals: new RecentRefusals(),
+    draws: Object.assign(
+      new WaitingDraws({
+        monoMs: () => daemon.nowMs,
+        schedule: (_ms, run) => void drawTimers.push(run),
+      }),
+      drawsWait ? {} : { add: () => false },
+    ),
     waiters: new Waiters({
       monoMs: () => daemon.nowMs,
       schedule: (_ms, run) => void timers.push(run),
@@ -389,6 +402,10 @@ export function startDaemon(
         more: false,
       });
       return peer;
+    },
+    tickDraws() {
+      daemon.nowMs += drawTickMs;
+      for (const run of drawTimers.splice(0)) run();
     },
     async commit() {
       for (const run of timers.splice(0)) run();

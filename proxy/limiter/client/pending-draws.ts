@@ -3,7 +3,7 @@
  * answer. Totals are asked for, so a question may be repeated. At its deadline the failure mode
  * answers: `open` grants what was asked for, `closed` ends the stream.
  */
-import { admissionsWaitingMax } from "../../../shared/bounds.js";
+import { admissionsWaitingMax, drawWaitMsMax } from "../../../shared/bounds.js";
 import type { FailureMode } from "../../../shared/config/config.js";
 import { IdMap } from "../../../shared/id-map.js";
 import type { Drawn } from "../../../shared/wire/message-from-daemon.js";
@@ -41,8 +41,10 @@ export class PendingDraws {
   ask({ lease }: Admission, metering: Metering, total: number, then: () => void): void {
     const { connection } = this.#context;
     const askedMonoMs = this.#context.monoMs();
-    const deadlineMonoMs = connection.deadlineMonoMs(askedMonoMs);
-    const isLate = connection.silent || deadlineMonoMs <= askedMonoMs;
+    const patientMonoMs = connection.deadlineMonoMs(askedMonoMs);
+    const isLate = connection.silent || patientMonoMs <= askedMonoMs;
+    // The daemon may let it wait for what other requests hold.
+    const deadlineMonoMs = patientMonoMs + drawWaitMsMax;
     if (isLate || this.waiting.size >= admissionsWaitingMax) {
       this.#withoutAnswer(metering, total);
       return then();

@@ -13,6 +13,7 @@ import { Held } from "../../../limiterd/counters/held.js";
 import { pathItself } from "../../../limiterd/counters/shared-cap.js";
 import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
 import { orphansKeptMs, sweepOrphans } from "../../../limiterd/lifecycle/sweep.js";
+import { drawWaitMsMax } from "../../../shared/bounds.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { shareOfChild } from "../../../shared/domain/child-shares.js";
 import { sumUsd } from "../../../shared/domain/money.js";
@@ -87,6 +88,7 @@ function sharerOf(userPath: string): string | undefined {
 
 class History {
   readonly random: Random;
+  readonly drawsWait: boolean;
   readonly rules: readonly RuleDefinition[];
   readonly budgets: readonly BudgetDefinition[];
   readonly caps: readonly Cap[];
@@ -105,6 +107,7 @@ class History {
 
   constructor(seed: number) {
     this.random = createRandom(seed);
+    this.drawsWait = seed % 2 === 0;
     const tokens = this.random.int(20_000, 100_000);
     const children = this.random.int(20_000, 60_000);
     const costs = this.random.int(20, 100) / 100;
@@ -170,7 +173,13 @@ class History {
   #start(store?: TestDaemon["store"]): TestDaemon {
     const { rules, budgets } = this;
     const nowMs = this.daemon?.nowMs ?? Date.parse("2026-01-05T00:00:00Z");
-    return startDaemon(rules, { budgets, nowMs, ...(store === undefined ? {} : { store }) });
+    const { drawsWait } = this;
+    return startDaemon(rules, {
+      budgets,
+      nowMs,
+      drawsWait,
+      ...(store === undefined ? {} : { store }),
+    });
   }
 
   #newProxy(): void {
@@ -257,8 +266,16 @@ class History {
     const total = request.allowance + random.int(1, 1500);
     for (let times = random.chance(0.2) ? 2 : 1; times > 0; times--)
       proxy.peer.send({ kind: "draw", id: lease.lease, total });
-    const answer = proxy.peer.received.at(-1)!;
-    must(answer.kind === "drawn", () => JSON.stringify(answer));
+    const { received } = proxy.peer;
+    const isAnswered = (): boolean => {
+      const last = received.at(-1)!;
+      return last.kind === "drawn" && last.id === lease.lease;
+    };
+    const askedMs = this.daemon.nowMs;
+    while (!isAnswered() && this.daemon.nowMs - askedMs <= drawWaitMsMax) this.daemon.tickDraws();
+    if (this.daemon.nowMs > askedMs) this.note("waited", `${lease.lease}`);
+    const answer = received.at(-1)!;
+    must(isAnswered(), () => JSON.stringify(answer));
     const drawn = answer as Extract<typeof answer, { kind: "drawn" }>;
     must(drawn.total >= request.allowance, () => "an allowance fell");
     must(drawn.total <= total, () => "more than was wanted");

@@ -1,6 +1,7 @@
 import t from "tap";
 import type { LimiterClientOptions } from "../../../../proxy/limiter/client/limiter-client.js";
 import type { Admission, Metering } from "../../../../proxy/limiter/limiter.js";
+import { drawWaitMsMax } from "../../../../shared/bounds.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { ClientHarness, deadlineMs, expiryIntervalMs, gpt, kinds } from "./client-harness.js";
 
@@ -119,7 +120,7 @@ t.test("without an answer in time the failure mode decides", async (t) => {
   for (const failureMode of ["open", "closed"] as const) {
     const drawing = await new Drawing({ failureMode }).admit();
     drawing.draw(128);
-    drawing.harness.advance(deadlineMs + expiryIntervalMs);
+    drawing.harness.advance(deadlineMs + drawWaitMsMax + expiryIntervalMs);
     t.equal(drawing.answers, 1, failureMode);
     const expected =
       failureMode === "open"
@@ -140,7 +141,7 @@ t.test("without an answer in time the failure mode decides", async (t) => {
 t.test("a late answer doesn't answer a later draw", async (t) => {
   const drawing = await new Drawing({ failureMode: "open" }).admit();
   drawing.draw(128);
-  drawing.harness.advance(deadlineMs + expiryIntervalMs);
+  drawing.harness.advance(deadlineMs + drawWaitMsMax + expiryIntervalMs);
   drawing.harness.receive({ kind: "event", name: "limited", value: true });
   drawing.draw(192);
   drawing.drawn(128);
@@ -158,7 +159,7 @@ t.test("a settled request gets no answer", async (t) => {
     () => {},
   );
   drawing.drawn(128);
-  drawing.harness.advance(2 * deadlineMs);
+  drawing.harness.advance(2 * (deadlineMs + drawWaitMsMax));
   t.equal(drawing.answers, 0);
   t.same(kinds(drawing.harness.take()), ["draw", "settle"]);
 });

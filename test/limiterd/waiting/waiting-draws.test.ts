@@ -1,0 +1,140 @@
+/** Draws that wait for what other requests hold of a hard cap. */
+import t from "tap";
+import { Held } from "../../../limiterd/counters/held.js";
+import type { PeerState } from "../../../limiterd/peer.js";
+import { drawTickMs, WaitingDraws } from "../../../limiterd/waiting/waiting-draws.js";
+import { drawWaitMsMax } from "../../../shared/bounds.js";
+import type { Drawn } from "../../../shared/wire/message-from-daemon.js";
+import type { Lease } from "../../../shared/wire/message-to-daemon.js";
+import { counts, pathRule, settleOf, startDaemon, target } from "../in-memory-daemon.js";
+
+const cap = 400_000;
+const prompt = { bound: 8000, used: 2000 };
+
+/** The part of a cap that a wave of streams with large prompts uses, each until it is cut. */
+function useOfWave(drawsWait: boolean): number {
+  const rule = { ...pathRule("/team", 86_400, { tokens: cap }), hold: "hard" as const };
+  const daemon = startDaemon([rule], { drawsWait });
+  const peer = daemon.proxy("p1");
+  const streams = new Map<number, { lease: Lease; total: number; isAsking: boolean }>();
+  for (let id = 2; id < 42; id++) {
+    const metered = {
+      promptTokens: prompt.bound,
+      outputMax: null,
+      isStreamed: true,
+      rates: [null],
+    };
+    peer.send({
+      ...{ read: 0, kind: "admit", id, userPath: "/team", credential: "authenticated" },
+      ...{ targets: [target], submission: false, metered },
+    } as never);
+    const answer = peer.received.at(-1)!;
+    if (answer.kind !== "admitted") throw new Error(JSON.stringify(answer));
+    const { admittedAtMs, lsn, allowance } = answer;
+    const lease = {
+      ...{ lease: id, userPath: "/team", admittedAtMs, lsn, target, submission: false },
+      ...{ targetAtMs: admittedAtMs, targetLsn: lsn },
+    };
+    streams.set(id, { lease, total: allowance!, isAsking: false });
+  }
+  let seq = 0;
+  let read = peer.received.length;
+  for (let turn = 0; streams.size > 0; turn++) {
+    if (turn > 10_000) throw new Error(`${streams.size} streams don't end`);
+    for (const stream of streams.values()) {
+      if (stream.isAsking) continue;
+      stream.isAsking = true;
+      peer.send({ kind: "draw", id: stream.lease.lease, total: stream.total + 512 });
+    }
+    daemon.tickDraws();
+    // What is answered in this turn reaches the proxy, and its settle the daemon, in the next one.
+    const answers = peer.received.slice(read) as readonly Drawn[];
+    read = peer.received.length;
+    for (const { id, total, cap: words } of answers) {
+      const stream = streams.get(id)!;
+      Object.assign(stream, { total, isAsking: false });
+      if (words === undefined) continue;
+      streams.delete(id);
+      peer.send(settleOf(stream.lease, ++seq, prompt.used + total));
+      read = peer.received.length;
+    }
+  }
+  return counts(daemon, rule).tokens / cap;
+}
+
+t.test("a wave of streams with large prompts uses more than 99 % of a cap", async (t) => {
+  const [waiting, without] = [useOfWave(true), useOfWave(false)];
+  t.ok(waiting > 0.99 && waiting <= 1, `${waiting} of the cap is used`);
+  t.ok(without < 0.98, `without waiting, ${without}`);
+});
+
+function drawsAt() {
+  const time = { nowMs: 0, timers: [] as (() => void)[] };
+  const draws = new WaitingDraws({
+    monoMs: () => time.nowMs,
+    schedule: (_ms, run) => void time.timers.push(run),
+  });
+  const answered: (readonly [lease: number, atMs: number, isLast: boolean])[] = [];
+  const peer = { leases: new Map() } as unknown as PeerState;
+  const held = new Held();
+  const add = (lease: number, since: { readonly sinceMs: number } | null = null): boolean => {
+    const draw = { peer, lease, held, child: "" };
+    return draws.add(
+      {
+        ...draw,
+        judge: (waited, isLast) => {
+          if (isLast || !add(lease, waited)) answered.push([lease, time.nowMs, isLast]);
+        },
+      },
+      since,
+    );
+  };
+  const pass = (ms: number): void => {
+    for (const until = time.nowMs + ms; time.nowMs < until; time.nowMs += drawTickMs)
+      for (const run of time.timers.splice(0)) run();
+  };
+  const begin = (lease: number): void => {
+    (peer.leases as unknown as Map<number, object>).set(lease, {});
+    held.add("", 10);
+  };
+  const end = (lease: number): void => {
+    (peer.leases as unknown as Map<number, object>).delete(lease);
+    held.remove("", 10);
+  };
+  return { draws, add, pass, begin, end, answered };
+}
+
+t.test(
+  "if all requests on a cap wait, one ends at once, and the next when it has ended",
+  async (t) => {
+    const { draws, add, pass, begin, end, answered } = drawsAt();
+    for (const lease of [1, 2, 3]) begin(lease);
+    for (const lease of [1, 2, 3]) t.ok(add(lease));
+    t.equal(draws.size, 3);
+    pass(50);
+    t.same(answered, [[1, 0, true]]);
+    t.notOk(add(1), "its stream gets no more");
+    end(1);
+    pass(20);
+    t.same(answered[1], [2, 50, true]);
+    pass(200);
+    t.same(answered[2], [3, 200, true], "its stream doesn't end, so the next one does");
+    t.equal(draws.size, 0);
+  },
+);
+
+t.test("while others run, a draw waits for them, and one after the other ends", async (t) => {
+  const { add, pass, begin, answered } = drawsAt();
+  for (const lease of [1, 2, 3, 4]) begin(lease);
+  for (const lease of [1, 2]) add(lease);
+  pass(150);
+  t.same(answered, []);
+  pass(drawWaitMsMax);
+  t.same(
+    answered.map(([lease, atMs]) => [lease, atMs]),
+    [
+      [1, 200],
+      [2, 300],
+    ],
+  );
+});
