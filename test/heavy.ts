@@ -193,15 +193,10 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     takes: "1 min",
     command: ["dist/test/tidy/thermometer.js"],
   },
-  "bench:endpoints": {
-    does: "what Sluice adds to each endpoint; --beside DIR compares two builds",
+  "bench:builds": {
+    does: "one request in this build and in that of --beside DIR",
     takes: "10 min",
-    command: ["dist/test/bench/endpoints.js"],
-  },
-  "bench:bursts": {
-    does: "a thousand streams at the same moment, through Sluice and the undici forwarder",
-    takes: "1 min",
-    command: ["dist/test/bench/bursts.js"],
+    command: ["dist/test/bench/builds.js"],
   },
   "bench:streams": {
     does: "2,000 streams through one proxy",

@@ -18,7 +18,7 @@ import { cpuSource, cpuUsBetween, readCpu } from "./measure/process-stat.js";
 import { createProcesses, type Processes } from "./measure/processes.js";
 import { ownBuild, startSharingDaemon } from "./peers/sluice.js";
 import { buildBuildsReport, formatBuilds } from "./report/builds-report.js";
-import { scenarioOf } from "./report/endpoint-scenarios.js";
+import { scenarioOf } from "./table/scenarios.js";
 
 const farCap = 1_000_000_000;
 /** Daemons with and without an engine take turns, so often, for so long each. */

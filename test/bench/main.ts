@@ -1,65 +1,65 @@
 /**
- * `npm run bench`: measures Sluice beside its peers in one run and prints both, with the ratios
- * that hold on other machines too. It exits 0 whatever the figures say, and 1 only when Sluice
- * couldn't be measured. How to read it: docs/contributing/benchmark.md.
+ * `npm run bench`: measures Sluice beside its peers in one run, as a table with what each figure
+ * should be at most, and the daemon beside Redis. It exits 0 whatever the figures say, and 1 only
+ * when the run isn't sound. How to read it: docs/contributing/benchmark.md.
  */
 import { Command, Option } from "commander";
 import { measureDaemon } from "./measure/measure-daemon.js";
-import { measureProxy } from "./measure/measure-proxy.js";
-import { measureRest } from "./measure/measure-rest.js";
 import type { RunContext } from "./measure/rounds.js";
 import { withProcesses } from "./measure/with-processes.js";
+import { gomodel } from "./overshoot/gateways/gomodel.js";
+import { portkey } from "./overshoot/gateways/portkey.js";
+import { sluiceMissing } from "./peers/sluice.js";
 import { atLeastOne, describeRun } from "./report/describe-run.js";
-import { formatReport } from "./report/format-report.js";
-import { buildReport, type Report } from "./report/report.js";
+import { buildDaemonReport, formatDaemon, formatHead } from "./report/report.js";
+import { formatComparison } from "./report/table-report.js";
+import { lineNames, measureTable } from "./table/measure-table.js";
 
 interface Options {
   readonly json: boolean;
   readonly seconds: number;
   readonly rounds: number;
-  readonly connections: number;
-  readonly only?: "proxy" | "daemon" | "rest";
+  readonly warmUp: number;
+  readonly streams: number;
+  readonly only: readonly string[];
 }
 
-function readOptions(): Options {
-  return new Command("bench")
-    .description("Measures Sluice beside its peers, in one run.")
-    .option("--json", "print the report as JSON", false)
-    .option("--seconds <n>", "length of each measured phase", atLeastOne, 3)
-    .option("--rounds <n>", "how often the peers take turns", atLeastOne, 5)
-    .option("--connections <n>", "connections of the HTTP part", atLeastOne, 32)
-    .addOption(
-      new Option("--only <part>", "measure one part alone").choices(["proxy", "daemon", "rest"]),
-    )
-    .parse()
-    .opts<Options>();
-}
+const allParts = [...lineNames, "daemon"];
 
-async function run(options: Options, context: RunContext): Promise<Report> {
-  const head = describeRun(options, [
-    ["nginx", "nginx", "-v"],
-    ["Redis", "redis-server", "--version"],
-  ]);
-  const { only, connections } = options;
-  const takesPart = (part: Options["only"]): boolean => only === undefined || only === part;
-  const rest = takesPart("rest") ? await measureRest(context, connections) : null;
-  const proxy = takesPart("proxy") ? await measureProxy(context, connections) : null;
-  const daemon = takesPart("daemon") ? await measureDaemon(context) : null;
-  return buildReport(head, proxy, daemon, rest);
-}
-
-const options = readOptions();
+const options = new Command("bench")
+  .description("Measures Sluice beside its peers, in one run.")
+  .option("--json", "print the figures as JSON", false)
+  .option("--seconds <n>", "length of each measured phase", atLeastOne, 3)
+  .option("--rounds <n>", "how often the peers take turns", atLeastOne, 5)
+  .option("--warm-up <n>", "short requests to each peer before a line", atLeastOne, 30_000)
+  .option("--streams <n>", "streams of a burst", atLeastOne, 1000)
+  .addOption(
+    new Option("--only <parts...>", "measure these alone")
+      .choices(allParts)
+      .default(allParts, "all"),
+  )
+  .parse()
+  .opts<Options>();
 
 await withProcesses("bench", async (processes, dir) => {
-  const report = await run(options, {
+  const missing = sluiceMissing();
+  if (missing !== null) throw new Error(missing);
+  const context: RunContext = {
     processes,
     dir,
     seconds: options.seconds,
     rounds: options.rounds,
-    say: (line) => process.stderr.write(`${line}\n`),
-  });
+    say: (line) => void process.stderr.write(`${line}\n`),
+  };
+  const head = describeRun(options, { GoModel: gomodel, Portkey: portkey });
+  const table = await measureTable(context, options, new Set(options.only));
+  const daemon = options.only.includes("daemon")
+    ? buildDaemonReport(await measureDaemon(context))
+    : null;
   process.stdout.write(
-    `${options.json ? JSON.stringify(report, null, 2) : formatReport(report)}\n`,
+    options.json
+      ? `${JSON.stringify({ head, table, daemon }, null, 2)}\n`
+      : `${[formatHead(head), formatComparison(table), daemon === null ? "" : formatDaemon(daemon)].filter((text) => text !== "").join("\n\n")}\n`,
   );
-  return report.skipped["sluice"] === undefined && report.skipped["daemon"] === undefined ? 0 : 1;
+  return table.complaints.length + (daemon?.complaints.length ?? 0) === 0 ? 0 : 1;
 });

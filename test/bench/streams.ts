@@ -205,7 +205,7 @@ await withProcesses("streams", async (processes, dir) => {
     },
   });
   await processes.node(buildIn(program("../..")).daemonFile, ["--config", config]);
-  const proxy = await processes.node(program("./peers/watched-proxy.js"), [config]);
+  const proxy = await processes.node(program("./peers/watched-proxy.js"), ["--config", config]);
   const clients = await processes.node(program("./load/stream-load.js"), []);
   const daemon = await connectDaemon({ socketPath: socketIn(home) });
   const inFlight = async (): Promise<number> => {

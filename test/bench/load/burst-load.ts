@@ -1,12 +1,13 @@
-/** The clients of `npm run heavy -- bench:bursts`, a process of its own. */
+/** The clients of a burst, a process of its own. */
 import net from "node:net";
 import { serveJobs } from "../measure/job-channel.js";
 import { createHistogram } from "../report/histogram.js";
-import { httpRequest } from "./chat-exchange.js";
 
 /** So many streams, all at the same moment, each on a connection of its own. */
 export interface BurstJob {
   readonly url: string;
+  /** The bytes of one request. */
+  readonly request: string;
   readonly streams: number;
   /** The interval of a stream's events. */
   readonly everyMs: number;
@@ -21,18 +22,10 @@ export interface BurstMeasured {
   readonly errors: Readonly<Record<string, number>>;
 }
 
-const body = JSON.stringify({
-  model: "test/model",
-  messages: [{ role: "user", content: "hi" }],
-  stream: true,
-  stream_options: { include_usage: true },
-});
-
 const okLine = "HTTP/1.1 200 ";
 
-serveJobs<BurstJob, BurstMeasured>(async ({ url, streams, everyMs }) => {
+serveJobs<BurstJob, BurstMeasured>(async ({ url, request, streams, everyMs }) => {
   const { hostname, port } = new URL(url);
-  const request = httpRequest(hostname, "/v1/chat/completions", body);
   const first = createHistogram();
   const delay = createHistogram();
   const startedAt = performance.now();

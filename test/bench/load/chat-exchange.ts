@@ -65,8 +65,13 @@ export function chatRequest(host: string): string {
   return httpRequest(host, requestPath, requestBody);
 }
 
-/** A POST with the caller's headers as bytes on the wire. */
-export function httpRequest(host: string, path: string, body: string): string {
-  const headers = Object.entries(requestHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
+/** A POST as bytes on the wire. */
+export function httpRequest(
+  host: string,
+  path: string,
+  body: string,
+  named: Readonly<Record<string, string>> = requestHeaders,
+): string {
+  const headers = Object.entries(named).map(([name, value]) => `${name}: ${value}\r\n`);
   return `POST ${path} HTTP/1.1\r\nhost: ${host}\r\n${headers.join("")}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }

@@ -5,11 +5,13 @@
  */
 import net from "node:net";
 import { serveJobs } from "../measure/job-channel.js";
-import { type Driven, measurePhase, type PhaseJob } from "../measure/phase.js";
-import type { Histogram } from "../report/histogram.js";
+import { type Driven, measurePhase, type Phase, type PhaseJob } from "../measure/phase.js";
+import { createHistogram, type Histogram } from "../report/histogram.js";
 import { createResponseReader, pending } from "./response-reader.js";
 
 export interface HttpJob extends PhaseJob {
+  /** Only so many requests, before anything is measured. */
+  readonly warmUp?: number;
   /** Such as `http://127.0.0.1:4000`. */
   readonly url: string;
   readonly connections: number;
@@ -22,9 +24,12 @@ export interface HttpJob extends PhaseJob {
 /** More lost connections than this in one phase are a peer that is down, not a peer with errors. */
 const errorsMax = 10_000;
 
-serveJobs((job: HttpJob) =>
-  measurePhase(job, (seconds, latency, first) => drive(job, seconds, { latency, first })),
-);
+serveJobs(async (job: HttpJob): Promise<Phase | null> => {
+  if (job.warmUp === undefined)
+    return measurePhase(job, (seconds, latency, first) => drive(job, seconds, { latency, first }));
+  await drive(job, Infinity, { latency: createHistogram(), first: createHistogram() });
+  return null;
+});
 
 function drive(
   job: HttpJob,
@@ -40,8 +45,8 @@ function drive(
     let lastAtMs = 0;
     let working = job.connections;
     const startAt = performance.now();
-    const endAt = startAt + seconds * 1000;
-    const { ratePerSecond } = job;
+    let endAt = startAt + seconds * 1000;
+    const { ratePerSecond, warmUp = Infinity } = job;
     /** How many turns were given out. */
     let turns = 0;
     const untilTurnMs = (now: number): number =>
@@ -77,7 +82,7 @@ function drive(
         if (status === pending) return;
         const now = performance.now();
         if (status === 200) {
-          count++;
+          if (++count === warmUp) endAt = now;
           lastAtMs = now;
           latency.record((now - sentAt) * 1000);
           first.record((firstAt - sentAt) * 1000);

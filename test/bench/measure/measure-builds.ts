@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { httpRequest } from "../load/chat-exchange.js";
 import { type Build, startConfigured, twoRules } from "../peers/sluice.js";
-import { providersAt, type Scenario } from "../report/endpoint-scenarios.js";
+import { providersAt, type Scenario } from "../table/scenarios.js";
 import { type KeptConnections, keepConnections } from "./kept-connections.js";
 import { cpuSource, cpuUsBetween, readCpu } from "./process-stat.js";
 import type { RunContext } from "./rounds.js";

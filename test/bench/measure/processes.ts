@@ -34,6 +34,8 @@ interface ProgramOptions {
 }
 
 export interface Processes {
+  /** The file of Node. */
+  readonly execPath: string;
   /** A Node program that sends `{ ready: url }` over its IPC channel. */
   node(
     file: string,
@@ -108,6 +110,7 @@ export function createProcesses(dir: string): Processes {
   }
 
   return {
+    execPath: process.execPath,
     node: (file, args, nodeFlags = [], options = {}) =>
       launch(
         file,

@@ -17,6 +17,8 @@ export interface RunContext {
 
 export interface Contender {
   readonly name: string;
+  /** In place of a round that isn't counted. */
+  readonly warmUp?: () => Promise<void>;
   run(seconds: number): Promise<Phase>;
 }
 
@@ -40,10 +42,14 @@ export async function inTurn(
   for (const { name } of contenders) phases[name] = [];
   for (let round = 0; round <= context.rounds; round++) {
     for (let turn = 0; turn < contenders.length; turn++) {
-      const { name, run } = contenders[(turn + round) % contenders.length]!;
+      const { name, run, warmUp } = contenders[(turn + round) % contenders.length]!;
       context.say(
         round === 0 ? `warming up ${name}` : `round ${round} of ${context.rounds}: ${name}`,
       );
+      if (round === 0 && warmUp !== undefined) {
+        await warmUp();
+        continue;
+      }
       const phase = await run(context.seconds).catch((cause: unknown) => {
         throw new Error(`${name}: ${cause instanceof Error ? cause.message : String(cause)}`, {
           cause,

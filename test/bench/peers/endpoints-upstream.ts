@@ -1,5 +1,5 @@
 /**
- * The provider of `npm run heavy -- bench:endpoints`, a process of its own: each operation's
+ * The provider of `npm run bench`, a process of its own: each operation's
  * recorded answer, at once. The first event of a stream leaves at once too, the others a moment
  * later, one by one, each in its own turn of the event loop.
  */

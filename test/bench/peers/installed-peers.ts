@@ -53,13 +53,16 @@ daemon off;
 worker_processes 1;
 pid ${join(dir, "nginx.pid")};
 error_log ${join(dir, "error.log")};
-events { worker_connections 1024; }
+events { worker_connections 8192; }
 http {
   access_log off;
+  client_max_body_size 0;
+  client_body_buffer_size 4m;
+  proxy_max_temp_file_size 0;
   ${temporary}
   upstream provider { server ${new URL(upstreamUrl).host}; keepalive 64; keepalive_requests 1000000000; }
   server {
-    listen 127.0.0.1:${port};
+    listen 127.0.0.1:${port} backlog=4096;
     keepalive_requests 1000000000;
     location / {
       proxy_pass http://provider;

@@ -13,7 +13,7 @@ export interface WatchProxyJob {
   readonly memory: boolean;
 }
 
-const [, , file] = process.argv;
+const [, , , file] = process.argv;
 const loaded = loadConfig({
   file,
   env: process.env,

@@ -1,4 +1,4 @@
-/** What `npm run heavy -- bench:endpoints --beside` prints of two builds. Pure. */
+/** What `npm run heavy -- bench:builds` prints of two builds. Pure. */
 import type { BuildsMeasures, StartMeasures } from "../measure/measure-builds.js";
 import { type Paired, paired } from "./paired.js";
 import { median } from "./report.js";

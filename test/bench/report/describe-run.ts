@@ -6,22 +6,14 @@ import { createRequire } from "node:module";
 import os from "node:os";
 import { InvalidArgumentError } from "commander";
 import { cpuSource } from "../measure/process-stat.js";
+import type { GatewaySetUp } from "../overshoot/gateways/gateway.js";
 import { findProgram, programVersion } from "../peers/installed-peers.js";
 import type { Head } from "./report.js";
 
-export interface RunSize {
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly connections: number;
-}
-
-/**
- * `programs`: those beside Sluice and the packages that take part where they are installed, with
- * the flag that prints their version.
- */
+/** `gateways`: those that take part where they are installed, by name. */
 export function describeRun(
-  { rounds, seconds, connections }: RunSize,
-  programs: readonly (readonly [name: string, program: string, flag: string])[],
+  { rounds, seconds }: { readonly rounds: number; readonly seconds: number },
+  gateways: Readonly<Record<string, Pick<GatewaySetUp, "find" | "version">>>,
 ): Head {
   const cpus = os.cpus();
   const require = createRequire(import.meta.url);
@@ -31,9 +23,16 @@ export function describeRun(
     undici: ofPackage("undici"),
     "http-proxy": ofPackage("http-proxy"),
   };
-  for (const [name, program, flag] of programs) {
+  for (const [name, program, flag] of [
+    ["nginx", "nginx", "-v"],
+    ["Redis", "redis-server", "--version"],
+  ] as const) {
     const file = findProgram(program);
     if (file !== null) versions[name] = programVersion(file, flag);
+  }
+  for (const [name, gateway] of Object.entries(gateways)) {
+    const file = gateway.find();
+    if (file !== null) versions[name] = gateway.version(file);
   }
   return {
     date: new Date().toISOString(),
@@ -45,7 +44,6 @@ export function describeRun(
     cpuSource: `/proc (${cpuSource()})`,
     rounds,
     seconds,
-    connections,
     versions,
   };
 }

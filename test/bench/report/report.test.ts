@@ -1,21 +1,7 @@
 import t from "tap";
 import type { Phase } from "../measure/phase.js";
-import { formatReport } from "./format-report.js";
-import { buildReport, type Head, median } from "./report.js";
-
-const head: Head = {
-  date: "2030-01-01T00:00:00.000Z",
-  node: "20.0.0",
-  cpu: "CPU",
-  cores: 2,
-  kernel: "6",
-  loadBefore: 0,
-  cpuSource: "/proc",
-  rounds: 3,
-  seconds: 3,
-  connections: 32,
-  versions: {},
-};
+import { buildDaemonReport, formatDaemon, median } from "./report.js";
+import { figureOf, formatComparison } from "./table-report.js";
 
 function phase(fields: Partial<Phase>): Phase {
   return {
@@ -34,81 +20,51 @@ function phase(fields: Partial<Phase>): Phase {
   };
 }
 
-function withCpu(...values: readonly number[]): Phase[] {
-  return values.map((cpuUs) => phase({ cpuUs }));
-}
-
 t.test("the median of an even number is the mean of the two in the middle", async (t) => {
   t.equal(median([5, 1, 3]), 3);
   t.equal(median([4, 1, 3, 2]), 2.5);
 });
 
-t.test("a ratio is the median of the rounds' own ratios, not the ratio of medians", async (t) => {
-  const rounds = {
-    phases: {
-      sluice: withCpu(10, 40, 90),
-      undici: withCpu(10, 10, 60),
-      "http-proxy": withCpu(100, 100, 100),
-    },
-    skipped: {},
-  };
-  const report = buildReport(head, rounds, null);
-  t.match(report.ratios[0], { median: 1.5, lowest: 1, highest: 4 });
+const chat = {
+  name: "chat, CPU",
+  unit: "µs",
+  base: "undici",
+  values: { undici: [10, 10, 60], Sluice: [10, 40, 90], "Sluice, no limits": [] },
+  reach: { of: "Sluice", atMost: 1.2 },
+} as const;
+
+t.test("a figure is the median of the rounds' own ratios, not the ratio of medians", async (t) => {
+  t.match(figureOf(chat), {
+    values: { undici: 10, Sluice: 1.5 },
+    reach: { atMost: 1.2, measured: 1.5 },
+  });
 });
 
-t.test("each line of the reach shows its own figure beside what it should be", async (t) => {
-  const memory = (ownBytes: number) => ({ residentBytes: 2 * ownBytes, ownBytes });
-  const proxy = {
-    phases: {
-      sluice: [phase({ cpuUs: 18, besideCpuUs: 3 })],
-      undici: withCpu(10),
-      "http-proxy": withCpu(20),
-    },
-    skipped: {},
-  };
-  const daemon = {
-    phases: {
-      "daemon 128": [phase({ cpuUs: 15, perSecond: 20 })],
-      "redis 128": [phase({ perSecond: 10 })],
-    },
-    skipped: {},
-  };
-  const rest = {
-    programs: {
-      up: { firstAnswerMs: [600, 500, 400], atRest: memory(100e6), afterLoad: memory(161e6) },
-      pair: { firstAnswerMs: [400], atRest: memory(85e6), afterLoad: memory(120e6) },
-      undici: { firstAnswerMs: [250], atRest: memory(50e6), afterLoad: memory(60e6) },
-    },
-    statusMs: [100, 130, 110],
-  };
-  const report = buildReport(head, proxy, daemon, rest);
-  t.strictSame(
-    report.reach.map(({ measured }) => measured),
-    [100, 85, 161, 500, 2, 110, 1.8, 2.1, 0.9, 15, 0.5],
-  );
-  const lines = formatReport(report).split("\nReach\n")[1]!.split("\n").slice(1);
-  t.strictSame(
-    lines.map((line) => /(met|NOT MET)$/.exec(line)?.[1]),
-    ["met", "met", "NOT MET", "NOT MET", "met", "met", "NOT MET", "NOT MET", "met", "met", "met"],
-  );
-  t.match(lines[0], /memory at rest, sluice up +100 MB +110 MB +met$/);
-  const unmeasured = formatReport(buildReport(head, null, null)).split("\nReach\n")[1]!;
-  t.equal(unmeasured.match(/not measured/g)?.length, lines.length);
+t.test("each line of the table shows what it should be at most, and the distance", async (t) => {
+  const memory = { name: "memory", unit: "MB", base: null, values: { Sluice: [100] } } as const;
+  const text = formatComparison({
+    lines: [
+      chat,
+      { ...memory, reach: { of: "Sluice", atMost: 110 } },
+      { ...memory, name: "burst", values: {}, reach: { of: "Sluice", atMost: 3 } },
+    ],
+    skipped: { nginx: "not installed" },
+    complaints: [],
+  });
+  t.match(text, /^ +undici +Sluice +at most$/m);
+  t.match(text, /^ {2}chat, CPU +10 µs +1\.50 × +1\.20 × +1\.25 × too much$/m);
+  t.match(text, /^ {2}memory +100 MB +110 MB +PASS$/m);
+  t.match(text, /^ {2}burst$/m);
+  t.match(text, /^not measured: nginx \(not installed\)$/m);
 });
 
 t.test("one failed request makes the whole run complain, above the tables", async (t) => {
-  const rounds = {
-    phases: {
-      sluice: [
-        phase({ errors: 0 }),
-        phase({ errors: 3, lastError: "the status 503" }),
-        phase({ errors: 0 }),
-      ],
-    },
-    skipped: { nginx: "not installed" },
-  };
-  const text = formatReport(buildReport(head, rounds, null));
-  t.match(text, /THIS RUN ISN'T SOUND\n!!! sluice: 3 failed, the last with the status 503/);
-  t.ok(text.indexOf("!!!") < text.indexOf("req/s"));
-  t.match(text, /not measured: nginx, 1 worker \(not installed\)/);
+  const table = formatComparison({ lines: [chat], skipped: {}, complaints: ["chat: 3 failed"] });
+  t.match(table, /^!!! THIS RUN ISN'T SOUND\n!!! chat: 3 failed\n/);
+  const failed = phase({ errors: 3, lastError: "ECONNRESET" });
+  const phases = { "daemon 1": [phase({}), failed, phase({})] };
+  const text = formatDaemon(buildDaemonReport({ phases, skipped: { redis: "not installed" } }));
+  t.match(text, /THIS RUN ISN'T SOUND\n!!! daemon 1: 3 failed, the last with ECONNRESET/);
+  t.ok(text.indexOf("!!!") < text.indexOf("adm/s"));
+  t.match(text, /not measured: Redis, Lua \(not installed\)/);
 });

@@ -1,5 +1,5 @@
 /** What the benchmark needs of a gateway: to start it with caps, to kill it, to start it again. */
-import type { Processes } from "../../measure/processes.js";
+import type { Processes, Running } from "../../measure/processes.js";
 import type { Target } from "../clients.js";
 import type { Cap, Unit } from "../work.js";
 
@@ -24,6 +24,8 @@ export interface Setting {
 export interface RunningGateway {
   /** Where a client sends requests that count against this cap. */
   target(cap: string): Target;
+  /** Its process. */
+  running(): Running;
   /** Ends all processes of the gateway by SIGKILL and starts it again with what it has stored. */
   crash(): Promise<void>;
 }

@@ -63,6 +63,7 @@ export const gomodel: GatewaySetUp = {
         headers: { "x-gomodel-user-path": `/${cap}` },
         model: priced.model,
       }),
+      running: () => running,
       async crash() {
         await processes.kill(running);
         running = await start();

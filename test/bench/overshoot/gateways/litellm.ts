@@ -113,6 +113,7 @@ export const litellm: GatewaySetUp = {
         headers: { authorization: `Bearer sk-${cap}` },
         model: priced.model,
       }),
+      running: () => running,
       async crash() {
         await processes.kill(running);
         running = await start();

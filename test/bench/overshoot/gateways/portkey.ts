@@ -39,6 +39,7 @@ export const portkey: GatewaySetUp = {
         },
         model: priced.model,
       }),
+      running: () => running,
       async crash() {
         await processes.kill(running);
         running = await start();

@@ -75,6 +75,7 @@ function setUp(
           headers: { "x-sluice-user-path": `/${cap}` },
           model: priced.model,
         }),
+        running: () => pair.proxy,
         async crash() {
           await Promise.all([processes.kill(pair.proxy), processes.kill(pair.daemon)]);
           rmSync(`${home}/limiterd.sock`, { force: true });

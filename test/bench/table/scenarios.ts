@@ -1,21 +1,16 @@
-/** What `npm run heavy -- bench:endpoints` asks of each peer, endpoint by endpoint. */
+/** What benchmarks ask of Sluice and of its peers, endpoint by endpoint. */
 import { benchModel, requestBody } from "../load/chat-exchange.js";
 import { chatModel, embeddingModel, messagesModel } from "../peers/recorded-answers.js";
 
-export type PeerKind = "direct" | "undici" | "http-proxy" | "sluice";
-
 export interface Scenario {
   readonly name: string;
-  /** In the report. */
-  readonly label: string;
   /** Where Sluice has it. */
   readonly path: string;
-  /** Where the provider has it: the peers that only forward are asked for this. */
+  /** Where the provider has it: forwarders are asked for this. */
   readonly upstreamPath: string;
   readonly body: string;
-  /** What Sluice's answer must hold: the real thing is measured. */
+  /** What the answer must hold: the real thing is measured. Forwarders give the provider's. */
   readonly expected: readonly string[];
-  readonly peers: readonly PeerKind[];
 }
 
 /** The chat request with other fields. */
@@ -78,67 +73,53 @@ const largeChat = (fields: object): string =>
     ...fields,
   });
 
-const bare: readonly PeerKind[] = ["direct", "undici", "sluice"];
 const completions = "/v1/chat/completions";
 
 export const scenarios: readonly Scenario[] = [
   {
     name: "chat",
-    label: "chat",
     path: completions,
     upstreamPath: completions,
     body: requestBody,
     expected: ['"total_tokens":120'],
-    peers: bare,
   },
   {
     name: "translated",
-    label: "chat → Anthropic",
     path: completions,
     upstreamPath: "/v1/messages",
     body: chat({ model: messagesModel }),
     expected: ['"chat.completion"', '"total_tokens":120'],
-    peers: bare,
   },
   {
     name: "stream",
-    label: "stream of 200 events",
     path: completions,
     upstreamPath: completions,
     body: chat({ stream: true }),
     expected: ['"finish_reason":"stop"', "data: [DONE]\n\n"],
-    peers: bare,
   },
   {
     name: "translated-stream",
-    label: "stream → Anthropic",
     path: completions,
     upstreamPath: "/v1/messages",
     body: chat({ model: messagesModel, stream: true }),
     expected: ['"chat.completion.chunk"', '"finish_reason":"stop"', "data: [DONE]\n\n"],
-    peers: bare,
   },
   {
     name: "messages",
-    label: "Messages → OpenAI",
     path: "/v1/messages",
     upstreamPath: completions,
     body: messages({ model: chatModel }),
     expected: ['"type":"message"', '"output_tokens":46'],
-    peers: bare,
   },
   {
     name: "messages-stream",
-    label: "Messages stream → OpenAI",
     path: "/v1/messages",
     upstreamPath: completions,
     body: messages({ model: chatModel, stream: true }),
     expected: ['"stop_reason":"end_turn"', "event: message_stop"],
-    peers: bare,
   },
   {
     name: "embeddings",
-    label: "embeddings",
     path: "/v1/embeddings",
     upstreamPath: "/v1/embeddings",
     body: JSON.stringify({
@@ -148,29 +129,23 @@ export const scenarios: readonly Scenario[] = [
       encoding_format: "base64",
     }),
     expected: ['"total_tokens":31'],
-    peers: bare,
   },
   {
     name: "passthrough",
-    label: "passthrough",
     path: "/p/bench/chat/completions",
     upstreamPath: completions,
     body: requestBody,
     expected: ['"total_tokens":120'],
-    peers: ["direct", "undici", "http-proxy", "sluice"],
   },
   {
     name: "large",
-    label: "chat of 1 MB",
     path: completions,
     upstreamPath: completions,
     body: largeChat({}),
     expected: ['"total_tokens":120'],
-    peers: bare,
   },
   {
     name: "large-messages",
-    label: "Messages of 1 MB",
     path: "/v1/messages",
     upstreamPath: "/v1/messages",
     body: messages({
@@ -178,20 +153,16 @@ export const scenarios: readonly Scenario[] = [
       messages: [{ role: "user", content: "Find the bug." }, ...agentMessages(largeBytes)],
     }),
     expected: ['"output_tokens":46'],
-    peers: bare,
   },
   {
     name: "large-translated",
-    label: "chat of 1 MB → Anthropic",
     path: completions,
     upstreamPath: "/v1/messages",
     body: largeChat({ model: messagesModel }),
     expected: ['"chat.completion"', '"total_tokens":120'],
-    peers: bare,
   },
   {
     name: "large-answer",
-    label: "answer of 2 MB",
     path: "/v1/embeddings",
     upstreamPath: "/v1/embeddings",
     body: JSON.stringify({
@@ -200,11 +171,9 @@ export const scenarios: readonly Scenario[] = [
       encoding_format: "base64",
     }),
     expected: ['"total_tokens":7936'],
-    peers: bare,
   },
   {
     name: "large-numbers",
-    label: "answer of 2 MB of numbers",
     path: "/v1/embeddings",
     upstreamPath: "/v1/embeddings",
     body: JSON.stringify({
@@ -213,7 +182,6 @@ export const scenarios: readonly Scenario[] = [
       encoding_format: "float",
     }),
     expected: ['"total_tokens":7936'],
-    peers: bare,
   },
 ];
 
