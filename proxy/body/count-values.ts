@@ -220,10 +220,11 @@ const openBrace = 0x7b;
  */
 export const shortStringBytes = 2048;
 /**
- * How much of the beginning of a long string stays in the shape, up to the first escape. Sluice's
- * marks of signatures are in it, and so are ids.
+ * How much of the beginning of a long string stays in the shape, up to the first escape and the
+ * first character that isn't ASCII. Sluice's marks of signatures are in it, and so are ids.
  */
 const beginningBytes = 256;
+const plainBeginning = /^[^\\\x80-\xff]*/;
 /** In a shortened string, before the position of its cut: so it is no valid name or id. */
 const shortenedMark = "\u0000";
 
@@ -424,8 +425,7 @@ class Walk {
     const next = spaceEnd(this.#bytes, end, end + spaceNearby);
     if (next === end + spaceNearby || this.#bytes[next] === colon) return;
     const beginning = this.#bytes.toString("latin1", at + 1, at + beginningBytes);
-    const escapeAt = beginning.indexOf("\\");
-    const kept = escapeAt === -1 ? beginning : beginning.slice(0, escapeAt);
+    const kept = plainBeginning.exec(beginning)![0];
     this.cuts.push({ start: at, end, instead: shortenedString(kept, this.cuts.length) });
   }
 

@@ -10,6 +10,8 @@ import type { DefaultModel } from "../../shared/config/kinds/list-kinds.js";
 import type { Failure } from "../../shared/error-code.js";
 import { isGoogleOperation } from "../../shared/operation.js";
 import { denialOfDense } from "../auth/caller.js";
+import { type CarriedBody, type CarryingBody, carriedBody } from "../body/carried-texts.js";
+import type { BodyOutline } from "../body/count-values.js";
 import { editModelBody, mustAskUsage } from "../body/edit-model-body.js";
 import { parseObjectExactly, writeExactly } from "../body/exact-json.js";
 import { withoutLoneSurrogates } from "../body/lone-surrogates.js";
@@ -97,8 +99,7 @@ export async function readJsonCall(
       : namingIn(outline.shape, parsed.fields, operation, outline);
   const given = {
     bytes: body.bytes,
-    shape: outline?.shape ?? body.bytes,
-    escapesHalves: outline?.escapesHalves ?? true,
+    outline,
     body: parsed.body,
     naming,
     turn: gateway.loops?.read(operation, parsed.fields, outline ?? noLongTexts) ?? null,
@@ -117,6 +118,9 @@ function otherModel(
   return name === null ? null : { name, isMeant: false };
 }
 
+/** The operations whose translations carry long texts. */
+const carrying: ReadonlySet<JsonOperation> = new Set(["chat_completions", "messages"]);
+
 const asNamed: SentFor = { isNamed: true, refused: nothingRefused };
 
 /** Fields that Sluice adds to requests of its own accord. */
@@ -127,9 +131,8 @@ type FittedRequest = TargetRequest & { readonly body: Buffer };
 
 interface GivenBody extends Pick<ModelCall, "naming" | "turn"> {
   readonly bytes: Buffer;
-  /** See `BodyOutline`. */
-  readonly shape: Buffer;
-  readonly escapesHalves: boolean;
+  /** Null for a short body. */
+  readonly outline: BodyOutline | null;
   readonly body: ModelBody;
 }
 
@@ -152,14 +155,20 @@ class JsonCall implements ModelCall {
    */
   #shape: Buffer;
   readonly #escapesHalves: boolean;
+  /** Null for a short body, and once released. */
+  #outline: BodyOutline | null;
   /** What is sent, if only the model and `stream_options` differ from the client's body. */
   #nearlyGiven: Buffer | null = null;
+  /** What is sent, if it is a translation in which long texts are carried. */
+  #carrying: CarryingBody | null = null;
   readonly #body: ModelBody;
   readonly #exchange: Exchange;
   readonly #nowMs: () => number;
   readonly #dialects: CallDialects;
   /** The client's body, parsed for the first translation, and the translations by target. */
   #parsed: JsonObject | null = null;
+  /** `#parsed`, if its long texts are carried. */
+  #carried: CarriedBody | null = null;
   #translations: Map<string, TranslatedRequest> | null = null;
   /** The memory that they took from the ledger. */
   #translationBytes = 0;
@@ -172,7 +181,7 @@ class JsonCall implements ModelCall {
 
   constructor(
     operation: JsonOperation,
-    { bytes, shape, escapesHalves, body, naming, turn }: GivenBody,
+    { bytes, outline, body, naming, turn }: GivenBody,
     { gateway, exchange }: RequestContext<CallParts>,
   ) {
     this.operation = operation;
@@ -185,8 +194,9 @@ class JsonCall implements ModelCall {
     this.carriedTools = body.carriedTools;
     this.isAgent = body.modelField === "agent";
     this.#bytes = bytes;
-    this.#shape = shape;
-    this.#escapesHalves = escapesHalves;
+    this.#shape = outline?.shape ?? bytes;
+    this.#escapesHalves = outline?.escapesHalves ?? true;
+    this.#outline = outline;
     this.#body = body;
     this.#dialects = new CallDialects(operation, body);
     this.#exchange = exchange;
@@ -237,7 +247,9 @@ class JsonCall implements ModelCall {
     const overridden =
       provider.perModel.length === 0 ? fitted : overrideRequest(fitted, provider, model);
     const request = this.#accepted(overridden, { provider, model }, refused);
-    const isWhole = request.body === this.#nearlyGiven && !this.#escapesHalves;
+    const shape = this.#shapeOf(request.body);
+    const isWhole =
+      shape !== request.body && !this.#escapesHalves && withoutLoneSurrogates(shape) === shape;
     const whole =
       provider.type === "anthropic" && !isWhole
         ? withoutLoneSurrogates(request.body)
@@ -252,6 +264,12 @@ class JsonCall implements ModelCall {
     const dropped =
       whole === request.body ? request.dropped : [...request.dropped, "halves of characters"];
     return { ...request, body, dropped };
+  }
+
+  /** What is sent, without long texts of the client's; the same Buffer if it isn't known. */
+  #shapeOf(sent: Buffer): Buffer {
+    if (sent === this.#nearlyGiven) return this.#shape;
+    return sent === this.#carrying?.bytes ? this.#carrying.shape : sent;
   }
 
   #largeBody(whole: Buffer): LargeBody {
@@ -278,7 +296,7 @@ class JsonCall implements ModelCall {
     { reasoning, fields }: Refused,
   ): FittedRequest {
     const { operation, body: bytes, dropped } = request;
-    const searched = bytes === this.#nearlyGiven ? this.#shape : bytes;
+    const searched = this.#shapeOf(bytes);
     if (!reasoning && fields.length === 0 && !isMarked(searched)) return request;
     const mayLose = (path: string): boolean =>
       this.mayLose(target.provider, { kind: "field", path, isLasting: true });
@@ -365,9 +383,10 @@ class JsonCall implements ModelCall {
     this.#echoed = context.request;
     const hideUsageChunk =
       this.operation === "chat_completions" && this.#body.stream && !this.#body.includeUsage;
+    this.#carrying = isShort ? null : (this.#carried?.write(translated.body) ?? null);
     return {
       operation,
-      body: Buffer.from(writeExactly(translated.body)),
+      body: this.#carrying?.bytes ?? Buffer.from(writeExactly(translated.body)),
       savedBytes: isShort ? savedBytes : 0,
       hideUsageChunk,
       translator: createAnswerTranslator(translation, context, { memory: exchange.memory }),
@@ -381,13 +400,19 @@ class JsonCall implements ModelCall {
     let translated = this.#translations.get(name);
     if (translated === undefined) {
       translated = translateRequest(this.#object(), target);
+      // An error may quote a text.
+      if (!translated.ok && this.#carried !== null)
+        translated = translateRequest(parseObjectExactly(this.#bytes), target);
       this.#translations.set(name, translated);
     }
     return translated;
   }
 
   #object(): JsonObject {
-    this.#parsed ??= parseObjectExactly(this.#bytes);
+    if (this.#parsed !== null) return this.#parsed;
+    const outline = carrying.has(this.operation) ? this.#outline : null;
+    this.#carried = outline === null ? null : carriedBody(outline);
+    this.#parsed = this.#carried?.fields ?? parseObjectExactly(this.#bytes);
     return this.#parsed;
   }
 
@@ -397,6 +422,7 @@ class JsonCall implements ModelCall {
     const keepsBytes = isLarge ? writeExactly(this.#echoed ?? {}).length : this.#bytes.length;
     memory.give(Math.max(0, this.#translationBytes - keepsBytes));
     this.#parsed = null;
+    this.#carried = null;
     this.#translations = null;
     if (this.#sent !== null) {
       const fields = boundFields(this.#bytes, this.#body.members);
@@ -407,7 +433,9 @@ class JsonCall implements ModelCall {
     memory.give(this.#bytes.length);
     this.#bytes = Buffer.alloc(0);
     this.#shape = this.#bytes;
+    this.#outline = null;
     this.#nearlyGiven = null;
+    this.#carrying = null;
   }
 
   close(): void {}

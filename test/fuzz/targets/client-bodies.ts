@@ -24,9 +24,26 @@ const mutator = new JsonMutator(
 
 async function tryJson(random: Random): Promise<void> {
   const sample = random.pick(requestSamples);
-  let bytes: Buffer = Buffer.from(mutator.text(sample.body, random));
+  const mutated = mutator.text(sample.body, random);
+  let bytes: Buffer = Buffer.from(random.chance(0.3) ? withLongTexts(mutated, random) : mutated);
   if (random.chance(0.2)) bytes = mutateBytes(bytes, random);
   await tryBody(sample, bytes, random);
+}
+
+/** Lengthens some of a body's strings, so that they are carried through a translation. */
+function withLongTexts(json: string, random: Random): string {
+  const lengthened = (text: string): string => {
+    const pad = random.pick(["text ", "\n", " ", "日本", '"\\', "\u0000", "error "]);
+    const padding = pad.repeat(Math.ceil(22_000 / pad.length));
+    return random.chance(0.5) ? text + padding : padding + text;
+  };
+  try {
+    return JSON.stringify(JSON.parse(json), (_key, value: unknown) =>
+      typeof value === "string" && random.chance(0.3) ? lengthened(value) : value,
+    );
+  } catch {
+    return json;
+  }
 }
 
 /** What makes many values of few bytes. */

@@ -2,13 +2,19 @@
  * A body through all that the proxy does with it in its own process: checks, the translation into a
  * provider's dialect, rewriters, edits. It gives a request, or a failure with a status of its own.
  */
+import { parseObjectExactly, writeExactly } from "../../../proxy/body/exact-json.js";
+import { withoutLoneSurrogates } from "../../../proxy/body/lone-surrogates.js";
+import { bodyText, parseModelBody } from "../../../proxy/body/model-body.js";
+import { CallDialects } from "../../../proxy/dialects/choose-dialect.js";
+import { isMarked } from "../../../proxy/dialects/shared/made-by.js";
+import { translateRequest } from "../../../proxy/dialects/translate-request.js";
 import { isCacheableRequest } from "../../../proxy/handlers/cache/cacheable.js";
 import { readJsonCall } from "../../../proxy/handlers/json-call.js";
 import type { CallParts, ReadCall } from "../../../proxy/handlers/model-call.js";
 import type { RequestContext } from "../../../proxy/request-context.js";
 import { upstreamPath } from "../../../proxy/upstream/upstream-path.js";
 import { isCount } from "../../../shared/checked.js";
-import type { RewriterName } from "../../../shared/config/config.js";
+import type { ProviderConfig, RewriterName } from "../../../shared/config/config.js";
 import { findPreset } from "../../../shared/config/presets.js";
 import { isGoogleOperation } from "../../../shared/operation.js";
 import { FakeExchange } from "../../proxy/fake-exchange.js";
@@ -101,6 +107,7 @@ export async function tryBody(
   upstreamPath(provider, sent.operation, model, "a=1&b=%zz");
   must(isCount(sent.savedBytes), "saved bytes");
   const body = await bytesOf(sent.body!);
+  if (sent.savedBytes === 0) mustBeTranslatedWhole(operation, bytes, { provider, model, body });
   const fields = JSON.parse(body.toString()) as Named & { readonly generateContentRequest?: Named };
   const meant = isGoogleOperation(sent.operation) ? `models/${model}` : model;
   // Gemini counts a request within the body, which names the model too.
@@ -111,6 +118,27 @@ export async function tryBody(
     (named.length > 0 && named.every((name) => name === meant)) || !isWellFormed(model),
     () => `the model ${JSON.stringify(model)} is sent as ${JSON.stringify(named)}`,
   );
+}
+
+/** Long texts that are carried make no difference. Returns whether the body was translated. */
+export function mustBeTranslatedWhole(
+  operation: RequestSample["operation"],
+  bytes: Buffer,
+  sent: { readonly provider: ProviderConfig; readonly model: string; readonly body: Buffer },
+): boolean {
+  const { provider, model } = sent;
+  const read = parseModelBody(operation, bodyText(operation, bytes));
+  const dialect = read.ok ? new CallDialects(operation, read.body).at(provider, model) : null;
+  if (dialect === null || dialect.translation === null || isMarked(bytes)) return false;
+  const { operation: asked, translation } = dialect;
+  const target = { provider, model, operation: asked, translation };
+  const whole = translateRequest(parseObjectExactly(bytes), target);
+  must(whole.ok, "it is translated whole, too");
+  const expected = Buffer.from(writeExactly(whole.body));
+  const compared = (json: Buffer): string =>
+    JSON.stringify(JSON.parse(withoutLoneSurrogates(json).toString()));
+  must(compared(sent.body) === compared(expected), "long texts make no difference");
+  return true;
 }
 
 interface Named {
