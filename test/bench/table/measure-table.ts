@@ -225,7 +225,11 @@ export async function measureTable(
     const generator = await context.processes.node(program("../load/http-load.js"), []);
     for (const line of asked)
       lines.push(
-        ...(await measureHttp({ context, generator, complaints, skipped, warmUp }, line, contenders)),
+        ...(await measureHttp(
+          { context, generator, complaints, skipped, warmUp },
+          line,
+          contenders,
+        )),
       );
     if (wanted.has("turns")) lines.push(await measureTurns(context, generator, upstream.url));
     await context.processes.stopAll();
