@@ -24,7 +24,7 @@ export interface CarryingBody {
   readonly shape: Buffer;
 }
 
-/** What may be in place of a text: its number between NULs, which JSON can write in one way only. */
+/** What is in place of a text: its number between NULs, which JSON can write in one way only. */
 const mark = "\u0000\u0000";
 /** As JSON.stringify writes it. */
 const writtenMark = "\\u0000\\u0000";

@@ -56,10 +56,9 @@ await withProcesses("bench", async (processes, dir) => {
   const daemon = options.only.includes("daemon")
     ? buildDaemonReport(await measureDaemon(context))
     : null;
-  process.stdout.write(
-    options.json
-      ? `${JSON.stringify({ head, table, daemon }, null, 2)}\n`
-      : `${[formatHead(head), formatComparison(table), daemon === null ? "" : formatDaemon(daemon)].filter((text) => text !== "").join("\n\n")}\n`,
-  );
+  const texts = [formatHead(head), formatComparison(table)];
+  if (daemon !== null) texts.push(formatDaemon(daemon));
+  const text = options.json ? JSON.stringify({ head, table, daemon }, null, 2) : texts.join("\n\n");
+  process.stdout.write(`${text}\n`);
   return table.complaints.length + (daemon?.complaints.length ?? 0) === 0 ? 0 : 1;
 });

@@ -2,7 +2,7 @@
 import { atLevel, inFlightLevels } from "../load/admission-levels.js";
 import type { Phase } from "../measure/phase.js";
 import type { Rounds } from "../measure/rounds.js";
-import { formatTable, micro, milli, percent, ratioCells, whole } from "./table.js";
+import { formatTable, micro, milli, percent, type Ratio, ratioCells, whole } from "./table.js";
 
 export interface Head {
   readonly date: string;
@@ -21,15 +21,6 @@ export interface Head {
 /** One line of a table: medians over the rounds. */
 export interface Row extends Omit<Phase, "count" | "seconds"> {
   readonly name: string;
-}
-
-/** The median over the rounds of a quotient within one round, and its spread. */
-export interface Ratio {
-  readonly name: string;
-  readonly median: number;
-  readonly lowest: number;
-  readonly highest: number;
-  readonly unit: "×" | "µs" | "ms";
 }
 
 export interface DaemonReport {

@@ -1,8 +1,32 @@
 /** The table of `npm run bench` as text: a line for each figure, a column for each contender. Pure. */
 import { type ContenderName, contenderNames } from "../table/contenders.js";
-import type { Line, TableMeasures } from "../table/measure-table.js";
 import { median } from "./report.js";
 import { formatTable } from "./table.js";
+
+/** By contender, one value for each round. */
+export type Values = Partial<Record<ContenderName, readonly number[]>>;
+
+export interface Line {
+  readonly name: string;
+  readonly unit: "µs" | "ms" | "MB" | "kB";
+  readonly values: Values;
+  /** The contender whose values the others are divided by; null if they are shown as they are. */
+  readonly base: ContenderName | null;
+  /** The largest that Sluice's figure should be, and whose of its two columns. */
+  readonly reach: Reach | null;
+}
+
+export interface Reach {
+  readonly of: "Sluice" | "Sluice, no limits";
+  readonly atMost: number;
+}
+
+export interface TableMeasures {
+  readonly lines: readonly Line[];
+  /** By contender, why it takes no part. */
+  readonly skipped: Readonly<Record<string, string>>;
+  readonly complaints: readonly string[];
+}
 
 /** One line's figures, as they are compared with its reach. */
 export interface Figure {

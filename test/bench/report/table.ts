@@ -1,5 +1,13 @@
 /** Tables of figures as text for a terminal. Pure. */
-import type { Ratio } from "./report.js";
+
+/** The median over the rounds of a quotient within one round, and its spread. */
+export interface Ratio {
+  readonly name: string;
+  readonly median: number;
+  readonly lowest: number;
+  readonly highest: number;
+  readonly unit: "×" | "µs" | "ms";
+}
 
 /** Columns in line: the first to the left, the others to the right. */
 export function formatTable(

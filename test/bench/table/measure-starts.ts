@@ -15,6 +15,7 @@ import { memoryOf } from "../measure/process-stat.js";
 import type { Processes, Running } from "../measure/processes.js";
 import type { RunContext } from "../measure/rounds.js";
 import { twoRules } from "../peers/sluice.js";
+import type { Line } from "../report/table-report.js";
 import {
   type Contender,
   type ContenderName,
@@ -25,7 +26,6 @@ import {
   startPair,
   startUp,
 } from "./contenders.js";
-import type { Line } from "./measure-table.js";
 import { scenarioOf } from "./scenarios.js";
 
 /** After the start and after the load, before memory is read. */

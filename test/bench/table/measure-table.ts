@@ -17,6 +17,7 @@ import { inTurn, type RunContext } from "../measure/rounds.js";
 import type { Watched } from "../measure/watch-loop.js";
 import type { ProviderJob, ProviderState } from "../peers/slow-provider.js";
 import type { WatchProxyJob } from "../peers/watched-proxy.js";
+import type { Line, Reach, TableMeasures, Values } from "../report/table-report.js";
 import {
   type Contender,
   type ContenderName,
@@ -27,31 +28,6 @@ import {
 } from "./contenders.js";
 import { measureStarts } from "./measure-starts.js";
 import { type Scenario, scenarioOf } from "./scenarios.js";
-
-/** By contender, one value for each round. */
-export type Values = Partial<Record<ContenderName, readonly number[]>>;
-
-export interface Line {
-  readonly name: string;
-  readonly unit: "µs" | "ms" | "MB" | "kB";
-  readonly values: Values;
-  /** The contender whose values the others are divided by; null if they are shown as they are. */
-  readonly base: ContenderName | null;
-  /** The largest that Sluice's figure should be, and whose of its two columns. */
-  readonly reach: Reach | null;
-}
-
-export interface Reach {
-  readonly of: "Sluice" | "Sluice, no limits";
-  readonly atMost: number;
-}
-
-export interface TableMeasures {
-  readonly lines: readonly Line[];
-  /** By contender, why it takes no part. */
-  readonly skipped: Readonly<Record<string, string>>;
-  readonly complaints: readonly string[];
-}
 
 interface HttpLine {
   /** In `--only`. */
