@@ -1,4 +1,4 @@
-/** The table of `npm run bench` as text: a line for each figure, a column for each contender. Pure. */
+/** The table of `npm run bench` as text: a line for each figure, a column for each contender. */
 import { type ContenderName, contenderNames } from "../table/contenders.js";
 import { median } from "./report.js";
 import { formatTable } from "./table.js";
