@@ -88,18 +88,31 @@ const losses: readonly Loss[] = ["left out", "dropped", "refused"];
  * doesn't get. A field that only gets another name is in neither.
  */
 function fieldsOf(dialects: readonly string[], places: Places): string {
-  const rows = places.flatMap(([place, ...tables]) => {
+  const found = places.flatMap(([place, ...tables]) => {
     const names = new Set(tables.flatMap((table) => [...(table ?? new Map()).keys()]));
     return [...names].map((name) => ({
+      field: name,
       name: code(`${place}${name}`),
       cells: tables.map((table) => handling(table, place, name)),
     }));
+  });
+  const byField = new Map(grouped(found, ({ field }) => field));
+  const rows = found.flatMap((row): readonly Row[] => {
+    const alike = byField.get(row.field)!;
+    if (!isAlikeAnywhere(alike)) return [row];
+    return row === alike[0] ? [{ ...row, name: `${code(row.field)} anywhere` }] : [];
   });
   const isChanged = ({ cells }: Row): boolean => cells.some(({ how }) => how === "changed");
   return `${tableOfChanges(dialects, rows.filter(isChanged))}\n${listOfLosses(
     dialects,
     rows.filter((row) => !isChanged(row)),
   )}`;
+}
+
+/** Of a field of many objects, such as `cache_control`. */
+function isAlikeAnywhere(rows: readonly Row[]): boolean {
+  const [first, ...others] = rows.map(({ cells }) => cells.map(({ text }) => text).join(" | "));
+  return others.length > 1 && others.every((each) => each === first);
 }
 
 /** Fields with the same handling in every dialect share a row. */
