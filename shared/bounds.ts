@@ -202,6 +202,10 @@ export const batchesPerTrim = 500;
 export const sumsPerTrim = 2000;
 /** Groups in a summary, the largest first: the answer must fit into one frame. */
 export const usageGroupsMax = 1000;
+/** Groups whose course over time a summary shows; the rest is one: a chart tells no more apart. */
+export const seriesGroupsMax = 7;
+/** Days whose hours a summary shows: it reads all their records. */
+export const hourlyDaysMax = 7;
 /** Groups in memory while a summary is computed; the rest is combined into one group. */
 export const usageGroupsHeldMax = 10_000;
 /** Records in one page of an export, at about 600 bytes each: a page fits into a frame. */

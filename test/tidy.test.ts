@@ -426,7 +426,6 @@ const packagesOfPages: Readonly<Record<string, RegExp>> = {
   preact: /./,
   "preact/hooks": /./,
   "@preact/signals": /./,
-  uplot: /^proxy\/dashboard\/web\/parts\/line-chart\.tsx$/,
 };
 
 function pageRoom(path: string): string {

@@ -131,7 +131,10 @@ function listedChild(
   };
 }
 
-/** `child`: lists only the raises that apply to it. */
+/**
+ * `child`: lists only the raises that apply to it, and not what the template would have refused,
+ * which isn't counted by child.
+ */
 function listItem(book: RuleBook, rule: Rule, options: ListOptions, child?: string): RuleItem {
   const { nowMs, inertReason, configFile: file } = options;
   const { scope, subject, periodSeconds, models, when, perChild } = rule.definition;
@@ -155,7 +158,7 @@ function listItem(book: RuleBook, rule: Rule, options: ListOptions, child?: stri
       ? { requests_used: 0, tokens_used: 0, in_flight: 0 }
       : liveCounts(countersOf(rule.own), nowMs)),
     ...raisesField(rule, nowMs, child),
-    ...(wouldRefuse === null ? {} : wouldRefuseFields(wouldRefuse)),
+    ...(wouldRefuse === null || child !== undefined ? {} : wouldRefuseFields(wouldRefuse)),
     ...(inert === null ? {} : { inert }),
     source: rule.source,
     ...declared(rule, { file, section: "rate_limits" }),

@@ -307,7 +307,12 @@ async function addSpenders(
   const parents = new Set([window.userPath]);
   if (isFlat) for (const path of templatesIn(state)) if (rows.reaches(path)) parents.add(path);
   for (const parent of [...parents].slice(0, templatesMax)) {
-    const { groups } = await summarizeUsage(state, { ...window, userPath: parent }, "path", nowMs);
+    const { groups } = await summarizeUsage(
+      state,
+      { ...window, userPath: parent },
+      { by: "path", step: null },
+      nowMs,
+    );
     for (const { key, total_cost: cost } of groups) {
       // The rest has no path; the parent's own usage is no child's.
       if (key === parent || !key.startsWith("/") || (isFlat && parents.has(key))) continue;

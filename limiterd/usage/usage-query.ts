@@ -1,10 +1,15 @@
 /** The bodies of the operations on usage: a user path, days, and what else each takes. */
-import { exportedRecordsMax, usageDaysMax } from "../../shared/bounds.js";
+import { exportedRecordsMax, hourlyDaysMax, usageDaysMax } from "../../shared/bounds.js";
 import { asQuery, type Checked, isAbsent, isCount, isObject, show } from "../../shared/checked.js";
 import { parseUserPath } from "../../shared/domain/limit-key.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import { dayMs, parseDay } from "../../shared/time.js";
-import { type Grouping, groupings } from "../../shared/wire/admin-op.js";
+import {
+  type Grouping,
+  groupings,
+  type UsageStep,
+  usageSteps,
+} from "../../shared/wire/admin-op.js";
 import type { Moments } from "./record-days.js";
 import type { Days } from "./usage-reader.js";
 
@@ -60,6 +65,28 @@ export function parseGrouping(body: unknown): Checked<Grouping | null> {
   if (by !== null && known === undefined)
     return wrong(`by must be one of ${groupings.join(", ")}, not ${show(by)}`, "by");
   return { ok: true, value: known ?? null };
+}
+
+/** How a summary is split. */
+export interface UsageSplit {
+  /** Null: no groups. */
+  readonly by: Grouping | null;
+  /** Null: no course over time. */
+  readonly step: UsageStep | null;
+}
+
+/** `by` and `step` of a summary of these days. */
+export function parseSplit(body: unknown, { fromDay, toDay }: Days): Checked<UsageSplit> {
+  const by = parseGrouping(body);
+  if (!by.ok) return by;
+  const step = isObject(body) ? (body["step"] ?? null) : null;
+  const known = usageSteps.find((name) => name === step) ?? null;
+  if (step !== null && known === null)
+    return wrong(`step must be one of ${usageSteps.join(", ")}, not ${show(step)}`, "step");
+  const days = (parseDay(toDay)! - parseDay(fromDay)!) / dayMs + 1;
+  if (known === "hour" && days > hourlyDaysMax)
+    return wrong(`step=hour needs at most ${hourlyDaysMax} days, not ${days}`, "step");
+  return { ok: true, value: { by: by.value, step: known } };
 }
 
 const exportFields = ["after", "limit", "user_path", "start_date", "end_date"];

@@ -88,7 +88,10 @@ export interface RuleItem extends RulePeriod, RuleCaps, RuleHosts, RuleCounts, W
    * the child's path then, and the counts are its own.
    */
   readonly template?: string;
-  /** Of a shadow rule: the requests that it would have refused since it was made. */
+  /**
+   * Of a shadow rule: the requests that it would have refused since it was made, of a template those
+   * of all its children; absent for a child.
+   */
   readonly would_refuse?: number;
   /** With milliseconds; absent if there are none. */
   readonly last_would_refuse_at?: string;

@@ -2,6 +2,14 @@
 
 import type { Administration } from "../access/admin-role.js";
 
+interface MayChange {
+  /**
+   * The requests of the admin API that change or ask for something by a body, and that its role
+   * may send, such as `PUT /admin/budgets`.
+   */
+  readonly may: readonly string[];
+}
+
 interface SessionOwner {
   readonly signed_in_at: string;
   readonly expires_at: string;
@@ -21,9 +29,10 @@ interface SelfSession extends Partial<SessionOwner> {
 
 export type SignedIn =
   /** The gateway is open, and every caller is its operator. */
-  | { readonly kind: "open" }
+  | (MayChange & { readonly kind: "open" })
   | { readonly kind: "none" }
   | (SessionOwner &
+      MayChange &
       Administration & {
         readonly kind: "admin";
         /** Who it is; null with the master key. */

@@ -5,6 +5,7 @@
 
 import type { CountedHosts } from "../usage/hosts-text.js";
 import type { DetailField } from "../usage/usage-details.js";
+import type { UsageStep } from "../wire/admin-op.js";
 import type { BudgetStatus } from "./budget-item.js";
 import type { Timed } from "./list-page.js";
 import type { RuleCaps, RuleCounts, RuleHosts, RulePeriod } from "./rule-item.js";
@@ -82,12 +83,32 @@ export interface UsageGroup extends UnknownUsage {
   readonly name?: string | null;
 }
 
+/** One figure for each of the times. */
+interface SeriesGroup extends Pick<UsageGroup, "key" | "name"> {
+  readonly requests: readonly number[];
+  readonly total_tokens: readonly number[];
+  /** US dollars. */
+  readonly total_cost: readonly number[];
+}
+
+/** How usage went over time. */
+export interface UsageSeries {
+  /** Hours are summed from the records of this host. */
+  readonly step: UsageStep;
+  /** Days, or the beginnings of hours in whole seconds, up to now. */
+  readonly times: readonly string[];
+  /** The largest groups; all others are `other`. */
+  readonly groups: readonly SeriesGroup[];
+}
+
 /** The answer to GET /admin/usage. */
 export interface UsageSummary extends Timed {
   readonly user_path: string;
   readonly usage: UsageTotals;
   /** Days in order; other groups by cost, then by requests. Empty without `by`. */
   readonly groups: readonly UsageGroup[];
+  /** Present with `step`. */
+  readonly series?: UsageSeries;
   /** Present if several hosts share their usage. */
   readonly hosts?: ReportHosts;
 }

@@ -97,6 +97,10 @@ export const groupings = [
 ] as const;
 export type Grouping = (typeof groupings)[number];
 
+/** The steps of a usage summary over time. */
+export const usageSteps = ["day", "hour"] as const;
+export type UsageStep = (typeof usageSteps)[number];
+
 const readOps: ReadonlySet<AdminOp> = new Set([
   "rate-limits.list",
   "rate-limits.children",

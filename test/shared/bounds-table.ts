@@ -139,6 +139,8 @@ const limits: readonly Row[] = [
 
 const usage: readonly Row[] = [
   ["rows of a usage report", count(bounds.usageGroupsMax), "the rest is `other`"],
+  ["groups of a usage report over time", count(bounds.seriesGroupsMax), "the rest is `other`"],
+  ["days of a usage report by hour", count(bounds.hourlyDaysMax), "400"],
   ["models of a path and day", count(bounds.modelsPerDayMax), "the rest is `other`"],
   ["unlisted models of a provider, proxy and day", count(bounds.unlistedModelsMax), "`(unknown)`"],
   ["late usage record", days(bounds.recordLatenessMs), "it counts for the day 7 days ago"],

@@ -16,6 +16,7 @@ import { parseAdjustments } from "../../usage/repricing.js";
 import {
   parseExportPage,
   parseGrouping,
+  parseSplit,
   parseUsageWindow,
   type UsageWindow,
 } from "../../usage/usage-query.js";
@@ -107,14 +108,18 @@ function answerOf(
   }
   const window = parseUsageWindow(body);
   if (!window.ok) return window;
-  const by = parseGrouping(body);
-  if (op === "usage.status")
+  if (op === "usage.status") {
+    const by = parseGrouping(body);
     return by.ok
       ? { ok: true, value: statusWithGroups(state, window.value, { by: by.value, body }, nowMs) }
       : by;
+  }
   if (op !== "usage.summary") return unreachable(op);
   if (!state.settings.usageEnabled) return usageIsOff(state);
-  return by.ok ? { ok: true, value: summarizeUsage(state, window.value, by.value, nowMs) } : by;
+  const split = parseSplit(body, window.value);
+  return split.ok
+    ? { ok: true, value: summarizeUsage(state, window.value, split.value, nowMs) }
+    : split;
 }
 
 /** The status of a path, with a summary's groups if the body asks for them and usage is tracked. */
@@ -126,7 +131,7 @@ async function statusWithGroups(
 ): Promise<UsageStatus> {
   const status = await usageStatus(state, window, keyIdOf(body), nowMs);
   if (by === null || !state.settings.usageEnabled) return status;
-  const { usage, groups, hosts } = await summarizeUsage(state, window, by, nowMs);
+  const { usage, groups, hosts } = await summarizeUsage(state, window, { by, step: null }, nowMs);
   return { ...status, usage, groups, ...(hosts === undefined ? {} : { hosts: forCallers(hosts) }) };
 }
 

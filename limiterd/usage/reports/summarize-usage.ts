@@ -1,6 +1,7 @@
 /**
- * The usage of a path, split by day, model, provider, direct child or origin. It reads only sums,
- * in slices, with their values when the operation began.
+ * The usage of a path, split by day, model, provider, direct child or origin, and how the largest
+ * parts went over time. It reads only sums, in slices, with their values when the operation began;
+ * for sessions and hours the records.
  */
 
 import type { UsageGroup, UsageSummary } from "../../../shared/api/usage-report.js";
@@ -29,7 +30,7 @@ import {
   under,
 } from "../rollup-keys.js";
 import type { EachSum, OthersSums, RollupView, SumsQuestion } from "../rollups.js";
-import type { UsageWindow } from "../usage-query.js";
+import type { UsageSplit, UsageWindow } from "../usage-query.js";
 import {
   newestBatches,
   readRange,
@@ -38,6 +39,7 @@ import {
   readUnstored,
   type UsageReader,
 } from "../usage-reader.js";
+import type { UsageRecord } from "../usage-records.js";
 import {
   addTo,
   differenceOfSums,
@@ -47,6 +49,7 @@ import {
   keepLargest,
   NamedSums,
 } from "./usage-groups.js";
+import { SeriesSums } from "./usage-series.js";
 import { usageTotals } from "./usage-totals.js";
 
 /**
@@ -56,13 +59,13 @@ import { usageTotals } from "./usage-totals.js";
 export async function summarizeUsage(
   state: DaemonState,
   window: UsageWindow,
-  by: Grouping | null,
+  split: UsageSplit,
   nowMs: number,
 ): Promise<UsageSummary> {
   const { others } = state.usage;
-  if (others === null) return summarize(state, { window, others }, by, nowMs);
+  if (others === null) return summarize(state, { window, others }, split, nowMs);
   const { answer, hosts } = await others.withOthers((open) =>
-    summarize(state, { window, others: open }, by, nowMs),
+    summarize(state, { window, others: open }, split, nowMs),
   );
   return { ...answer, hosts };
 }
@@ -76,7 +79,7 @@ interface SummaryQuery {
 async function summarize(
   state: DaemonState,
   { window, others: otherSums }: SummaryQuery,
-  by: Grouping | null,
+  { by, step }: UsageSplit,
   nowMs: number,
 ): Promise<UsageSummary> {
   const view = state.usage.rollups.open();
@@ -91,24 +94,35 @@ async function summarize(
     const prefix = totalPrefix(window.userPath);
     const addDay: EachSum = (key, sum) => {
       addRollup(total, sum);
-      if (by === "day") addTo(days, dayIn(key, prefix), sum);
+      if (by === "day" || step === "day") addTo(days, dayIn(key, prefix), sum);
     };
     await readRollups(state, { prefix, days: window, view }, addDay);
     await of.readOthers("totals", addDay);
     const groups =
-      by === null || by === "day"
-        ? [...days].sort(([a], [b]) => (a < b ? -1 : 1))
-        : by === "path"
-          ? await children(state, of, total)
-          : by === "model" || by === "provider"
-            ? await targets(state, of, by)
-            : by === "session"
-              ? await sessions(state, window, total)
-              : await origins(state, of, { by, total });
+      by === null
+        ? []
+        : by === "day"
+          ? [...days].sort(([a], [b]) => (a < b ? -1 : 1))
+          : by === "path"
+            ? await children(state, of, total)
+            : await named(state, of, { by, total });
+    // What was used at the path itself by day is only known as the rest.
+    const own = by === "path" && step === "day" ? window.userPath : null;
+    const shown = groups.filter(([name]) => name !== own);
+    const series = step === null ? null : new SeriesSums(shown, { window, step, nowMs });
+    if (series !== null && step === "hour")
+      await eachRecord(state, window, by, (names, sum, atMs) =>
+        series.add(names, sum, series.timeOf(atMs)),
+      );
+    if (series !== null && step === "day") {
+      await eachOfDay(state, of, { by, names: series.names }, series.add);
+      series.setTotals(days);
+    }
     return {
       user_path: window.userPath,
       usage: usageTotals(total, window),
       groups: groups.map((group) => ({ ...groupItem(group), ...nameOf(state, by, group) })),
+      ...(series === null ? {} : { series: series.item((group) => nameOf(state, by, group)) }),
       server_time: formatMillis(nowMs),
     };
   } finally {
@@ -124,80 +138,155 @@ interface Source {
   readOthers(kind: SumsQuestion["kind"], each: EachSum): Promise<void>;
 }
 
-async function targets(
+/** Receives each sum with the groups that it is in, and its day. */
+type EachGrouped = (names: readonly string[], sum: Rollup, day: string) => void;
+
+/** Of usage that isn't split by day or direct child. */
+type NamedGrouping = Exclude<Grouping, "day" | "path">;
+
+/** The groups by name. Usage without a sum by name is in the group of the rest. */
+async function named(
+  state: DaemonState,
+  of: Source,
+  { by, total }: { readonly by: NamedGrouping; readonly total: Rollup },
+): Promise<Group[]> {
+  const sums = new NamedSums();
+  const known = emptyRollup();
+  await eachNamed(state, of, by, (names, sum) => {
+    addRollup(known, sum);
+    for (const name of names) sums.add(name, sum);
+  });
+  // Each sum of a path is split by model as a whole.
+  if (by !== "model" && by !== "provider") addRollup(sums.rest, differenceOfSums(total, known));
+  return sums.groups(state);
+}
+
+async function eachNamed(
+  state: DaemonState,
+  of: Source,
+  by: NamedGrouping,
+  each: EachGrouped,
+): Promise<void> {
+  if (by === "model" || by === "provider") return eachTarget(state, of, by, each);
+  if (by !== "session") return eachOrigin(state, of, by, each);
+  await eachRecord(state, of.window, by, (names, sum, atMs) => each(names, sum, dayOf(atMs)));
+}
+
+async function eachTarget(
   state: DaemonState,
   { window, view, readOthers }: Source,
   by: "model" | "provider",
-): Promise<Group[]> {
-  const sums = new NamedSums();
+  each: EachGrouped,
+): Promise<void> {
   const prefix = modelsPrefix(window.userPath);
   const add: EachSum = (key, sum) => {
     const { provider, model } = modelIn(key, prefix);
-    sums.add(by === "provider" ? provider : targetName({ provider, model }), sum);
+    each([by === "provider" ? provider : targetName({ provider, model })], sum, dayIn(key, prefix));
   };
   await readRollups(state, { prefix, days: window, view }, add);
   await readOthers("models", add);
-  return sums.groups(state);
 }
 
-/** The group of usage without a key, or without a label. */
+/** The group of usage without a key, a label or a session. */
 const noneOf = "(none)";
 
-/**
- * The groups by requested model, key or label. Usage without a sum by origin is in the group of the
- * rest. A request of a key with several labels is in the group of each label.
- */
-async function origins(
+/** A request of a key with several labels is in the group of each label. */
+async function eachOrigin(
   state: DaemonState,
   { window, view, readOthers }: Source,
-  { by, total }: { readonly by: "requested_model" | "key" | "label"; readonly total: Rollup },
-): Promise<Group[]> {
-  const sums = new NamedSums();
-  const known = emptyRollup();
-  const addOrigin = ({ keyId, provider, model }: Origin, sum: Rollup): void => {
-    addRollup(known, sum);
-    if (by === "requested_model")
-      sums.add(provider === "" ? model : targetName({ provider, model }), sum);
-    else if (by === "key") sums.add(keyId === "" ? noneOf : keyId, sum);
-    else {
-      const labels = state.labelsOf(keyId);
-      for (const label of labels.length === 0 ? [noneOf] : labels) sums.add(label, sum);
-    }
+  by: "requested_model" | "key" | "label",
+  each: EachGrouped,
+): Promise<void> {
+  const add = ({ day, keyId, provider, model }: Origin, sum: Rollup): void => {
+    const requested = provider === "" ? model : targetName({ provider, model });
+    each(by === "requested_model" ? [requested] : namesOfKey(state, by, keyId), sum, day);
   };
-  await readOrigins(state, view, window, addOrigin);
+  await readOrigins(state, view, window, add);
   await readOthers("origins", (key, sum) => {
     const origin = originIn(key);
-    if (origin !== null) addOrigin(origin, sum);
+    if (origin !== null) add(origin, sum);
   });
-  addRollup(sums.rest, differenceOfSums(total, known));
-  return sums.groups(state);
+}
+
+function namesOfKey(
+  { labelsOf }: Pick<DaemonState, "labelsOf">,
+  by: "key" | "label",
+  keyId: string,
+): readonly string[] {
+  if (by === "key") return [keyId === "" ? noneOf : keyId];
+  const labels = labelsOf(keyId);
+  return labels.length === 0 ? [noneOf] : labels;
 }
 
 /**
- * The groups by session, from the records of this host, newest first. Usage whose records are
- * deleted, or on other hosts, is in the group of the rest.
+ * Passes the records of this host, newest first, as sums. Deleted records, and those of other
+ * hosts, aren't among them.
  */
-async function sessions(
+async function eachRecord(
   state: DaemonState,
   { userPath, fromDay, toDay }: UsageWindow,
-  total: Rollup,
-): Promise<Group[]> {
-  const sums = new NamedSums();
-  const known = emptyRollup();
+  by: Grouping | null,
+  each: (names: readonly string[], sum: Rollup, atMs: number) => void,
+): Promise<void> {
   const within = { userPath, fromMs: parseDay(fromDay)!, beforeMs: parseDay(toDay)! + dayMs };
   const turns = new Turns(recordsPerTurn);
   for (const { records } of newestBatches(state, within, Number.POSITIVE_INFINITY)) {
-    for (const record of records) {
-      if (record.cacheHit || !isWithin(record, within)) continue;
-      const one = rollupOf(record);
-      addRollup(known, one);
-      sums.add(record.session === "" ? noneOf : record.session, one);
-    }
+    for (const record of records)
+      if (!record.cacheHit && isWithin(record, within))
+        each(namesOfRecord(state, by, record, userPath), rollupOf(record) as Rollup, record.atMs);
     // Finding an entry of the store costs as much as some records.
     if (turns.isOver(records.length + 4)) await state.yieldToEventLoop();
   }
-  addRollup(sums.rest, differenceOfSums(total, known));
-  return sums.groups(state);
+}
+
+function namesOfRecord(
+  state: Pick<DaemonState, "labelsOf">,
+  by: Grouping | null,
+  { provider, model, requestedModel, keyId, session, userPath, atMs }: UsageRecord,
+  top: string,
+): readonly string[] {
+  switch (by) {
+    case null:
+      return [];
+    case "day":
+      return [dayOf(atMs)];
+    case "model":
+      return [targetName({ provider, model })];
+    case "requested_model":
+      return [requestedModel === "" ? targetName({ provider, model }) : requestedModel];
+    case "provider":
+      return [provider];
+    case "path": {
+      const below = userPath.slice(top === "/" ? 1 : top.length + 1);
+      return [childPath(top, below.split("/", 1)[0]!)];
+    }
+    case "session":
+      return [session === "" ? noneOf : session];
+    default:
+      return namesOfKey(state, by, keyId);
+  }
+}
+
+/** Passes the sums of each day of these groups, and perhaps of others. */
+async function eachOfDay(
+  state: DaemonState,
+  of: Source,
+  { by, names }: { readonly by: Grouping | null; readonly names: readonly string[] },
+  each: EachGrouped,
+): Promise<void> {
+  if (by === null || by === "day") return;
+  if (by !== "path") return eachNamed(state, of, by, each);
+  const { window, view, readOthers } = of;
+  const top = childrenPrefix(window.userPath);
+  for (const name of names) {
+    const prefix = totalPrefix(name);
+    await readRollups(state, { prefix, days: window, view }, (key, sum) =>
+      each([name], sum, dayIn(key, prefix)),
+    );
+  }
+  await readOthers("children", (key, sum) =>
+    each([childPath(window.userPath, nameIn(key, top))], sum, dayOfKey(key)),
+  );
 }
 
 /** The name of a key; null for a deleted key. */

@@ -12,7 +12,7 @@ import { unknownIn } from "./usage-totals.js";
 export type Group = [key: string, sum: Rollup];
 
 /** The group of the rest if there are too many groups. */
-const others = "other";
+export const others = "other";
 
 export function addTo(groups: Map<string, Rollup>, name: string, sum: Rollup): void {
   const known = groups.get(name);

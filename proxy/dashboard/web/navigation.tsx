@@ -17,6 +17,7 @@ interface NavigationProps {
 }
 
 export function Navigation({ entries, current }: NavigationProps) {
+  const { preferences } = useApp();
   const groups = Object.entries(texts.groups)
     .map(([key, title]) => ({ key, title, pages: entries.filter(({ group }) => group === key) }))
     .filter(({ pages }) => pages.length > 0);
@@ -26,6 +27,18 @@ export function Navigation({ entries, current }: NavigationProps) {
         <Icon name="gate" />
         {texts.product}
       </a>
+      <button
+        type="button"
+        class="button find"
+        aria-keyshortcuts="Control+K"
+        onClick={() => preferences.showFinder(true)}
+      >
+        <Icon name="search" />
+        {texts.palette.open}
+        <span class="keys small" aria-hidden="true">
+          {texts.palette.keys}
+        </span>
+      </button>
       <nav aria-label={texts.navigation}>
         {groups.map(({ key, title, pages }) => (
           <div class="nav-group" key={key}>
@@ -54,6 +67,7 @@ export function Navigation({ entries, current }: NavigationProps) {
 
 /** On a phone: the name, and a button that opens the list. */
 export function PhoneBar(props: NavigationProps) {
+  const { preferences } = useApp();
   const [isOpen, setOpen] = useState(false);
   return (
     <header class="phone-bar">
@@ -61,6 +75,14 @@ export function PhoneBar(props: NavigationProps) {
         <Icon name="gate" />
         {texts.product}
       </a>
+      <button
+        type="button"
+        class="button ghost square"
+        aria-label={texts.palette.open}
+        onClick={() => preferences.showFinder(true)}
+      >
+        <Icon name="search" />
+      </button>
       <button
         type="button"
         class="button ghost square"
@@ -158,7 +180,7 @@ function Pulse() {
   return (
     <div class="pulse">
       <span class={`dot ${look}`} />
-      {heardMs === 0 ? texts.connecting : look === "" ? texts.live(age) : texts.stale(age)}
+      {heardMs === 0 ? texts.connecting : look === "" ? texts.heard(age) : texts.stale(age)}
     </div>
   );
 }

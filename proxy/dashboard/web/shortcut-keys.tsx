@@ -1,8 +1,9 @@
 /**
- * Single keys: `/` filters, `g` and a letter opens a page, `?` shows them all. They can be switched
+ * Ctrl-K finds a place. Single keys: `/` filters, `g` and a letter opens a page, `?` shows them all. They can be switched
  * off, and are off while something is written.
  */
-import { useEffect } from "preact/hooks";
+import type { FunctionComponent } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { hrefOf } from "./data/router.js";
 import type { PageEntry } from "./pages.js";
 import { useApp } from "./parts/app.js";
@@ -34,7 +35,48 @@ export function ShortcutKeys({ entries }: { readonly entries: readonly PageEntry
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, [areOn, entries, router, preferences]);
-  if (!preferences.shortcutsShown.value) return null;
+  return (
+    <>
+      <Finder entries={entries} />
+      {preferences.shortcutsShown.value && <ShortcutList entries={entries} />}
+    </>
+  );
+}
+
+type Finding = FunctionComponent<{
+  readonly entries: readonly PageEntry[];
+  readonly onClose: () => void;
+}>;
+
+/** Its code comes when it is first opened. */
+function Finder({ entries }: { readonly entries: readonly PageEntry[] }) {
+  const { preferences, toasts } = useApp();
+  const isShown = preferences.finderShown.value;
+  const [Palette, setPalette] = useState<Finding | null>(null);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const isAsked = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey);
+      if (!isAsked || event.shiftKey || event.altKey) return;
+      event.preventDefault();
+      if (document.querySelector("dialog[open]") === null) preferences.showFinder(true);
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [preferences]);
+  useEffect(() => {
+    if (!isShown || Palette !== null) return;
+    import("./palette.js").then(
+      (loaded) => setPalette(() => loaded.Palette),
+      () => toasts.failed(shellTexts.brokenPage.text),
+    );
+  }, [isShown, Palette, toasts]);
+  if (!isShown || Palette === null) return null;
+  return <Palette entries={entries} onClose={() => preferences.showFinder(false)} />;
+}
+
+function ShortcutList({ entries }: { readonly entries: readonly PageEntry[] }) {
+  const { preferences } = useApp();
+  const areOn = preferences.shortcuts.value;
   return (
     <Dialog title={texts.title} onClose={() => preferences.showShortcuts(false)}>
       <div class="form">

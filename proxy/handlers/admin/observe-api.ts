@@ -148,9 +148,9 @@ function tenantsOf(query: string, nowMs: number): Checked<unknown> {
   return good({ ...others, start_date: window.startDate, end_date: window.endDate });
 }
 
-const summaryParameters = ["user_path", "by", "days", "start_date", "end_date", "format"];
+const summaryParameters = ["user_path", "by", "step", "days", "start_date", "end_date", "format"];
 
-/** `{user_path, start_date, end_date, by}`: the days are those of GET /v1/usage. */
+/** `{user_path, start_date, end_date, by, step}`: the days are those of GET /v1/usage. */
 function summaryOf(query: string, nowMs: number): Checked<unknown> {
   const parameters = queryParameters(query);
   for (const name of parameters.keys()) {
@@ -166,6 +166,7 @@ function summaryOf(query: string, nowMs: number): Checked<unknown> {
   return good({
     user_path: parameters.get("user_path"),
     by: parameters.get("by"),
+    step: parameters.get("step"),
     start_date: window.startDate,
     end_date: window.endDate,
   });

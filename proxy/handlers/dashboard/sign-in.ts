@@ -4,6 +4,7 @@
  * a cookie that no script can read.
  */
 
+import { everything } from "../../../shared/access/admin-role.js";
 import type { SessionStatus, SignedIn } from "../../../shared/api/session-status.js";
 import { assert } from "../../../shared/assert.js";
 import { auditTextCharsMax, unauthenticatedBodyMs } from "../../../shared/bounds.js";
@@ -23,6 +24,7 @@ import { crossSiteProblem, endedCookie, sessionCookie } from "../../auth/session
 import { webPageProblem } from "../../auth/web-page.js";
 import { pageHeaders } from "../../dashboard/page-head.js";
 import { contentCoding } from "../../http/copy-headers.js";
+import { requestsOf } from "../../http/paths/admin-access.js";
 import { replyFailure, replyJson } from "../../http/respond.js";
 import { limiterUnavailable } from "../../limiter/daemon-calls.js";
 import type { RequestContext } from "../../request-context.js";
@@ -170,7 +172,9 @@ async function tellSession(context: SessionContext): Promise<void> {
 
 /** Beyond loopback an open gateway doesn't serve /admin. */
 function openGateway({ adminOpen }: { readonly adminOpen: boolean }): SignedIn {
-  return adminOpen ? { kind: "open" } : { kind: "self", user_path: "/" };
+  return adminOpen
+    ? { kind: "open", may: requestsOf(everything) }
+    : { kind: "self", user_path: "/" };
 }
 
 function signedInBy(session: OpenSession | null): SignedIn {
@@ -181,7 +185,13 @@ function signedInBy(session: OpenSession | null): SignedIn {
   };
   const administration = administrationOf(session);
   if (administration !== null)
-    return { kind: "admin", ...administration, name: nameOf(session), ...times };
+    return {
+      kind: "admin",
+      ...administration,
+      name: nameOf(session),
+      may: requestsOf(administration),
+      ...times,
+    };
   assert(session.kind !== "admin" && session.kind !== "granted", "both administer something");
   const userPath = session.userPath ?? "/";
   if (session.kind === "jwt") return { kind: "self", user_path: userPath, ...times };

@@ -11,7 +11,7 @@ import {
   includesRole,
 } from "../../../shared/access/admin-role.js";
 import { type Failure, plainFailure } from "../../../shared/error-code.js";
-import type { AdminEndpoint } from "./admin-routes.js";
+import { type AdminEndpoint, adminKeyRoutes, adminRoutes } from "./admin-routes.js";
 
 export interface AdminAccess {
   readonly role: AdminRole;
@@ -85,6 +85,16 @@ export function accessProblem(
   const where = ofSubtree ? held.path : "/";
   return refused(
     `${method} ${path} needs the role ${role} for ${where}: this is ${administrationText(held)}`,
+  );
+}
+
+/** The requests other than GET that the holder of a role may send: `PUT /admin/budgets`, … */
+export function requestsOf(held: Administration): readonly string[] {
+  const keyRoutes = adminKeyRoutes.map(([, methods, route]) => [route, methods] as const);
+  return [...adminRoutes, ...keyRoutes].flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([method, endpoint]) => accessProblem(held, endpoint, { method, path }) === null)
+      .flatMap(([method]) => (method === "GET" ? [] : [`${method} ${path}`])),
   );
 }
 

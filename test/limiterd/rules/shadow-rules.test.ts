@@ -98,6 +98,23 @@ t.test(
   },
 );
 
+t.test(
+  "what a shadow template would refuse is its own count, not that of each child",
+  async (t) => {
+    const template = { ...pathRule("/team", 60, { requests: 1 }), perChild: true };
+    const daemon = startDaemon([shadow(template)]);
+    const peer = daemon.proxy("p");
+    for (const userPath of ["/team/a", "/team/a", "/team/b", "/team/b"]) admit(peer, { userPath });
+    t.match(await list(daemon), exactly([{ would_refuse: 2 }]));
+    const page = await ask(daemon, "rate-limits.list", { order: "use" });
+    const children = (page as unknown as RulePage).rate_limits.filter(
+      ({ template }) => template !== undefined,
+    );
+    t.equal(children.length, 2);
+    for (const child of children) t.equal(child.would_refuse, undefined, child.subject);
+  },
+);
+
 t.test("what it would refuse isn't counted by it, whatever becomes of the request", async (t) => {
   const daemon = startDaemon([shadow(pathRule("/team", 60, { requests: 1, tokens: 1000 }))]);
   const peer = daemon.proxy("p");

@@ -28,7 +28,7 @@ function withImports(name: string, seen = new Set<string>()): ReadonlySet<string
   return seen;
 }
 
-t.test("the first page is at most 70 kB gzipped, and all of it 130", async (t) => {
+t.test("the first page is at most 60 kB gzipped, and all of it 115", async (t) => {
   const named = (start: string): string =>
     [...bundle.files.keys()].find((n) => n.startsWith(start))!;
   const first = new Set([
@@ -43,8 +43,8 @@ t.test("the first page is at most 70 kB gzipped, and all of it 130", async (t) =
   ]);
   const allKb = await gzippedKb([bundle.page, bundle.icon, ...bundle.files.values()]);
   t.comment(`first load ${firstKb.toFixed(1)} kB, all ${allKb.toFixed(1)} kB, gzipped`);
-  t.ok(firstKb <= 70, `${firstKb}`);
-  t.ok(allKb <= 130, `${allKb}`);
+  t.ok(firstKb <= 60, `${firstKb}`);
+  t.ok(allKb <= 115, `${allKb}`);
 });
 
 t.test("nothing in it leads to another host", async (t) => {

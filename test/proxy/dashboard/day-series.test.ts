@@ -1,6 +1,6 @@
 /** Usage by day as the chart draws it. */
 import t from "tap";
-import { axisTop, daySeries } from "../../../proxy/dashboard/web/logic/day-series.js";
+import { axisTop, daySeries, periodBefore } from "../../../proxy/dashboard/web/logic/day-series.js";
 
 t.test("each day of the span occurs once, also those without a request", async (t) => {
   const group = { key: "2026-02-28", requests: 2, total_tokens: 30, total_cost: 0.5 };
@@ -30,3 +30,14 @@ for (const [largest, top] of [
   [0.003, 0.005],
 ] as const)
   t.test(`an axis up to ${largest} ends at ${top}`, async (t) => t.equal(axisTop(largest), top));
+
+t.test("the period before has as many days and ends the day before", async (t) => {
+  t.same(periodBefore({ start_date: "2026-03-01", end_date: "2026-03-07" }), {
+    start_date: "2026-02-22",
+    end_date: "2026-02-28",
+  });
+  t.same(periodBefore({ start_date: "2026-01-01", end_date: "2026-01-01" }), {
+    start_date: "2025-12-31",
+    end_date: "2025-12-31",
+  });
+});

@@ -286,3 +286,34 @@ t.test("a hard cap stays one, and is made one or soft by a save that says so", a
   t.same(holdBody(soft, { hold: "hard" }), { hold: "soft" });
   t.same(holdBody({ ...soft, hard: true }, { hold: "hard" }), { hold: "hard" });
 });
+
+t.test("what makes a deleted limit again has all of its definition", async (t) => {
+  const written = {
+    scope: "user_path",
+    subject: "/team",
+    per_child: true,
+    models: ["gpt-5.4", "claude-*"],
+    when: { days: ["mon", "fri"], from: "09:00", to: "17:00", time_zone: "Europe/Berlin" },
+    max_requests: 10,
+    max_tokens: 1_000,
+    max_input_tokens: 900,
+    max_output_tokens: 800,
+    max_cost: 1.000_001,
+    max_tool_calls: 7,
+    token_weights: { cached: 0.1 },
+    host_only: true,
+  };
+  const listed = { ...written, period_label: "300s", period_seconds: 300 } as unknown as RuleItem;
+  const made = ruleBody(ruleDraftOf(listed), null);
+  const { when, limit_key, token_weights, ...body } = made.ok ? made.body : {};
+  const { when: hours, token_weights: weights, ...rest } = written;
+  t.same(body, rest);
+  t.same(limit_key, { period: "300" });
+  t.same(when, hours);
+  t.same(token_weights, weights);
+  const shares = { a: { weight: 3 }, "*": { weight: 1 } };
+  for (const more of [{ hold: "hard" }, { on_exhausted: { use: "cheap" } }, { shares }]) {
+    const again = ruleBody(ruleDraftOf({ ...rule, ...more } as RuleItem), null);
+    t.ok(again.ok && Object.keys(more).every((field) => again.body[field] !== undefined));
+  }
+});

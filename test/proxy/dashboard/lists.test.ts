@@ -1,6 +1,6 @@
 /** What is asked of one page of a list, and what it is after the stream has told of it. */
 import t from "tap";
-import { itemsAfter, listPath } from "../../../proxy/dashboard/web/logic/list-page.js";
+import { itemsAfter, listPath, newRows } from "../../../proxy/dashboard/web/logic/list-page.js";
 
 t.test("only what the list knows is passed on, escaped, and nothing empty", async (t) => {
   const query = new URLSearchParams({ search: "a&b=c", after: "", status: "active", tab: "x" });
@@ -39,4 +39,11 @@ t.test("changed items take their places, and a whole page takes all", async (t) 
     "what isn't on the page stays off it",
   );
   t.same(itemsAfter(before, true, [item("/c", 1)]), [item("/c", 1)]);
+});
+
+t.test("rows that came while a list stands still are counted", async (t) => {
+  const rows = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);
+  t.equal(newRows(rows(0, 10), rows(0, 10), String), "0");
+  t.equal(newRows(rows(0, 10), rows(7, 10), String), "7");
+  t.equal(newRows(rows(0, 100), rows(500, 100), String), "100+", "more may have gone by");
 });

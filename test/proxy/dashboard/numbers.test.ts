@@ -2,6 +2,7 @@
 import t from "tap";
 import {
   formatBytes,
+  formatChange,
   formatCount,
   formatDuration,
   formatMoment,
@@ -95,4 +96,17 @@ t.test("moments are in UTC and say so", async (t) => {
   t.equal(formatMoment("2026-11-23T14:05:09Z"), "2026-11-23 14:05 UTC");
   t.equal(formatTime("2026-11-23T14:05:09.123Z"), "14:05:09 UTC");
   t.equal(secondsBetween("2026-11-23T14:05:09Z", "2026-11-23T14:06:00.500Z"), 51.5);
+});
+
+t.test("a change is in percent, many times as a factor", async (t) => {
+  for (const [now, before, text] of [
+    [5, 5, ""],
+    [0, 0, ""],
+    [5, 0, "new"],
+    [112, 100, "+12 %"],
+    [95, 100, "−5 %"],
+    [0, 100, "−100 %"],
+    [2000, 100, "×20"],
+  ] as const)
+    t.equal(formatChange(now, before), text, `${before} to ${now}`);
 });

@@ -57,6 +57,7 @@ const status = {
   pending_responses: 0,
   pending_responses_left_out: 0,
   proxy_ids: ["proxy-1"],
+  open_targets: [],
   older_proxies: 0,
   store: { failing: null },
 } as unknown as DaemonStatus;
@@ -74,7 +75,7 @@ t.test("nothing is shown without problems, and each problem separately", async (
     [{ older_proxies: 1 }, null, "older-proxies"],
     [{}, { limiter: { unsettled: 101 } } as Health, "unsettled"],
     [{}, { limiter: { unsettled: 0, cluster_failing: "refused" } } as Health, "cluster"],
-    [{}, { targets: { failing: 1, open: 0 } } as Health, "targets"],
+    [{ open_targets: ["openai/gpt-5.4: 503"] }, null, "targets"],
     [{}, { capacity: { file_descriptors_exhausted: true } } as Health, "files"],
   ];
   for (const [change, health, kind] of table)

@@ -1,7 +1,7 @@
 /** Rules and budgets of user paths as a tree. */
 import fc from "fast-check";
 import t from "tap";
-import { treeRows } from "../../../proxy/dashboard/web/logic/subject-tree.js";
+import { flatRows, treeRows } from "../../../proxy/dashboard/web/logic/subject-tree.js";
 
 const rowsOf = (...subjects: readonly string[]): string[] =>
   treeRows(subjects.map((subject) => ({ subject }))).map(
@@ -42,4 +42,11 @@ t.test("whatever the paths, each row is there once, below what its label complet
       );
     }),
   );
+});
+
+t.test("rows in another order than the tree's have their whole paths", async (t) => {
+  t.same(flatRows([{ subject: "/b/c" }, { subject: "/b" }]), [
+    { item: { subject: "/b/c" }, depth: 0, label: "/b/c", isContinued: false },
+    { item: { subject: "/b" }, depth: 0, label: "/b", isContinued: false },
+  ]);
 });

@@ -66,3 +66,22 @@ t.test("notes say what is part of a figure", async (t) => {
   );
   t.match(figures.at(-1), { label: "Tokens saved by rewriters", value: "70" });
 });
+
+t.test("beside the period before, each sum says how it changed", async (t) => {
+  const before = {
+    ...totals,
+    start_date: "2026-10-04",
+    end_date: "2026-10-31",
+    total_cost: 2,
+    total_requests: 12,
+    total_input_tokens: 0,
+  };
+  t.same(
+    usageFigures(totals, before).map(({ change }) => change),
+    ["+50 %", "", "new", ""],
+  );
+  t.equal(
+    usageFigures(totals, before)[1]?.note,
+    "2026-11-01 to 2026-11-28 UTC; the change is from 2026-10-04 to 2026-10-31 UTC",
+  );
+});

@@ -10,6 +10,7 @@ export class Preferences {
   readonly #theme;
   readonly #shortcuts;
   readonly #shortcutsShown = signal(false);
+  readonly #finderShown = signal(false);
 
   constructor(memory: Memory, root: HTMLElement) {
     this.#memory = memory;
@@ -33,6 +34,15 @@ export class Preferences {
 
   showShortcuts(shown: boolean): void {
     this.#shortcutsShown.value = shown;
+  }
+
+  /** Whether places can be searched for. */
+  get finderShown(): ReadonlySignal<boolean> {
+    return this.#finderShown;
+  }
+
+  showFinder(shown: boolean): void {
+    this.#finderShown.value = shown;
   }
 
   chooseTheme(theme: Theme): void {

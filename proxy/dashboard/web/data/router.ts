@@ -75,6 +75,11 @@ export function hrefOf(
   return `${base}${page}${text === "" ? "" : `?${text}`}`;
 }
 
+/** The address of a tenant's page. */
+export function tenantHref(path: string): string {
+  return `${base}tenants${path.split("/").map(encodeURIComponent).join("/")}`;
+}
+
 function readPlace({ pathname, search }: Location): Place {
   const page = pathname.startsWith(base) ? pathname.slice(base.length) : "";
   let end = page.length;

@@ -1,5 +1,5 @@
 /** Usage by day for a chart: every day once, including days without requests. Pure. */
-import { daysBetween } from "../../../../shared/time.js";
+import { dayMs, dayOf, daysBetween, parseDay } from "../../../../shared/time.js";
 
 /** The fields read from a group of usage by day. */
 interface DayGroup {
@@ -43,4 +43,16 @@ export function axisTop(largest: number): number {
   const power = 10 ** Math.floor(Math.log10(largest));
   for (const step of [1, 2, 2.5, 5]) if (largest <= step * power) return step * power;
   return 10 * power;
+}
+
+interface Period {
+  readonly start_date: string;
+  readonly end_date: string;
+}
+
+/** As many days, up to the day before. */
+export function periodBefore({ start_date, end_date }: Period): Record<keyof Period, string> {
+  const startMs = parseDay(start_date) ?? 0;
+  const days = daysBetween(start_date, end_date).length;
+  return { start_date: dayOf(startMs - days * dayMs), end_date: dayOf(startMs - dayMs) };
 }

@@ -163,7 +163,7 @@ function setText(patterns: readonly string[]): string {
 }
 
 /** The path as the gateway normalizes it: one leading slash, none doubled, none at the end. */
-function plainPath(path: string): string {
+export function plainPath(path: string): string {
   const segments = path.split("/").map((segment) => segment.trim());
   return `/${segments.filter((segment) => segment !== "").join("/")}`;
 }

@@ -66,3 +66,14 @@ export function itemKey(item: Named): string {
   const { scope, subject, template, period_seconds, models, when, mode } = item;
   return JSON.stringify([scope, subject, template, period_seconds, models, when, mode]);
 }
+
+/** How many of the latest rows aren't among the shown ones: `12`, or `100+` if all are others. */
+export function newRows<Row>(
+  shown: readonly Row[],
+  latest: readonly Row[],
+  keyOf: (row: Row) => string,
+): string {
+  const known = new Set(shown.map(keyOf));
+  const count = latest.filter((row) => !known.has(keyOf(row))).length;
+  return count >= rowsPerPage ? `${count}+` : String(count);
+}

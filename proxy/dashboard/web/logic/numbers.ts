@@ -41,6 +41,15 @@ export function formatShare(share: number): string {
   return `${grouped.format(Math.floor(share * 100 + 1e-9))} %`;
 }
 
+/** +12 %, −5 %, ×20; "new" if there was nothing before, empty without a change. */
+export function formatChange(now: number, before: number): string {
+  if (now === before) return "";
+  if (before === 0) return "new";
+  const percent = Math.round((now / before - 1) * 100);
+  if (percent >= 1000) return `×${grouped.format(now / before)}`;
+  return `${percent < 0 ? "−" : "+"}${Math.abs(percent)} %`;
+}
+
 /** 42 s, 3 min, 5 h 12 min, 2 d 4 h: two units at most. */
 export function formatDuration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));

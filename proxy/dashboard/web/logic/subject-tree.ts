@@ -48,3 +48,10 @@ function comparePaths(a: readonly string[], b: readonly string[]): number {
 function isBelow(path: string, ancestor: string): boolean {
   return path !== ancestor && (ancestor === "/" || path.startsWith(`${ancestor}/`));
 }
+
+/** The rows in their order, each with its whole path. */
+export function flatRows<Item extends { readonly subject: string }>(
+  items: readonly Item[],
+): readonly TreeRow<Item>[] {
+  return items.map((item) => ({ item, depth: 0, label: item.subject, isContinued: false }));
+}

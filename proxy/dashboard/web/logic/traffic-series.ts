@@ -2,6 +2,8 @@
 import type { RequestKind, TrafficReport } from "../../../../shared/api/request-item.js";
 
 interface TrafficSeries {
+  readonly stepSeconds: number;
+  /** In ms. */
   readonly times: readonly number[];
   readonly answered: readonly number[];
   /** Failed, refused and denied. */
@@ -9,27 +11,34 @@ interface TrafficSeries {
 }
 
 const notAnswered: readonly RequestKind[] = ["failed", "refused", "denied", "invalid", "canceled"];
+/** More would be too narrow to point at. */
+const barsMax = 120;
+/** Minutes, then hours. */
+const steps = [60, 300, 900, 3_600, 7_200, 21_600, 86_400];
 
-/** Requests per minute or hour; 0 at times in which nothing happened. */
+/** Requests in each step; 0 at times in which nothing happened. Steps are as long as need be. */
 export function trafficSeries({
   start,
   end,
   step_seconds,
   points,
 }: Pick<TrafficReport, "start" | "end" | "step_seconds" | "points">): TrafficSeries {
-  const stepMs = step_seconds * 1000;
-  const known = new Map(points.map((point) => [Date.parse(point.time), point.requests]));
-  const times: number[] = [];
-  const answered: number[] = [];
-  const others: number[] = [];
-  const startMs = Date.parse(start);
-  for (let ms = startMs - (startMs % stepMs); ms < Date.parse(end); ms += stepMs) {
-    const requests = known.get(ms);
-    times.push(ms);
-    answered.push(requests?.answered ?? 0);
-    others.push(
-      requests === undefined ? 0 : notAnswered.reduce((sum, kind) => sum + requests[kind], 0),
-    );
+  const [startMs, endMs] = [Date.parse(start), Date.parse(end)];
+  const stepSeconds =
+    steps.find(
+      (seconds) => seconds >= step_seconds && endMs - startMs <= barsMax * seconds * 1000,
+    ) ?? steps.at(-1)!;
+  const stepMs = stepSeconds * 1000;
+  const firstMs = startMs - (startMs % stepMs);
+  const count = Math.max(0, Math.ceil((endMs - firstMs) / stepMs));
+  const answered = new Array<number>(count).fill(0);
+  const others = new Array<number>(count).fill(0);
+  for (const { time, requests } of points) {
+    const at = Math.floor((Date.parse(time) - firstMs) / stepMs);
+    if (at < 0 || at >= count) continue;
+    answered[at]! += requests.answered;
+    for (const kind of notAnswered) others[at]! += requests[kind];
   }
-  return { times, answered, others };
+  const times = answered.map((_, at) => firstMs + at * stepMs);
+  return { stepSeconds, times, answered, others };
 }

@@ -13,13 +13,13 @@ export type Trouble =
   | { readonly kind: "budgets-off" }
   | { readonly kind: "dropped"; readonly count: number }
   | { readonly kind: "older-proxies"; readonly count: number }
-  | { readonly kind: "targets"; readonly failing: number; readonly open: number }
+  | { readonly kind: "targets"; readonly names: readonly string[] }
   | { readonly kind: "files" };
 
 /** A few settles wait even during normal operation. */
 const unsettledMax = 100;
 
-/** `health`: that of the answering proxy; null if unknown. */
+/** `health`: of the answering proxy, for what only a proxy knows; null if unknown. */
 export function troublesOf(status: DaemonStatus, health: Health | null): readonly Trouble[] {
   const troubles: Trouble[] = [];
   const { store } = status;
@@ -36,8 +36,8 @@ export function troublesOf(status: DaemonStatus, health: Health | null): readonl
     troubles.push({ kind: "older-proxies", count: status.older_proxies });
   const unsettled = health?.limiter?.unsettled ?? 0;
   if (unsettled > unsettledMax) troubles.push({ kind: "unsettled", count: unsettled });
-  const { failing = 0, open = 0 } = health?.targets ?? {};
-  if (failing > 0) troubles.push({ kind: "targets", failing, open });
+  const { open_targets: open } = status;
+  if (open.length > 0) troubles.push({ kind: "targets", names: open });
   if (health?.capacity?.file_descriptors_exhausted === true) troubles.push({ kind: "files" });
   return troubles;
 }

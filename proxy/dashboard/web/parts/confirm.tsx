@@ -1,34 +1,54 @@
-/** Asks before an action that can't be undone; for a large one, the user must type a word. */
+/** Asks before an action, naming what it changes; for a large one, the user must type a word. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { Method } from "../data/gateway-client.js";
+import type { Problem } from "../data/gateway-client.js";
 import { shellTexts } from "../texts/shell-texts.js";
+import { useApp } from "./app.js";
 import { Dialog, DialogFoot } from "./dialog.js";
 import { TextField } from "./field.js";
 import { Icon } from "./icon.js";
-import { useChange } from "./use-change.js";
+import { type ChangeRequest, useUndo } from "./use-change.js";
 
 interface ConfirmProps {
   readonly title: string;
-  readonly children: ComponentChildren;
+  readonly children?: ComponentChildren;
+  /** What is changed, if it is more than one. */
+  readonly names?: readonly string[];
   readonly submit: string;
   /** The word that must be typed. */
   readonly word?: string;
-  readonly change: {
-    readonly method: Method;
-    readonly path: string;
-    readonly body: unknown;
-    readonly done: string;
-  };
+  /** Sent one after the other. */
+  readonly changes: readonly ChangeRequest[];
+  /** The notice that is shown after them. */
+  readonly done: string;
+  /** What makes up for each change, and the notice after that. */
+  readonly undo?: { readonly changes: readonly ChangeRequest[]; readonly done: string };
   readonly onDone: () => void;
   readonly onClose: () => void;
 }
 
-export function Confirm({ title, children, submit, word, change, onDone, onClose }: ConfirmProps) {
-  const { isBusy, problem, run } = useChange();
+export function Confirm(props: ConfirmProps) {
+  const { title, children, names = [], submit, word, onClose } = props;
+  const { client, toasts } = useApp();
+  const undone = useUndo();
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  // What was changed before a problem isn't changed again.
+  const [made, setMade] = useState(0);
   const [typed, setTyped] = useState("");
   const confirm = async (): Promise<void> => {
-    if (!(await run(change))) return;
+    const { changes, done, undo, onDone } = props;
+    setBusy(true);
+    for (let at = made; at < changes.length; at++) {
+      const { method, path, body } = changes[at]!;
+      const answer = await client.change(method, path, body);
+      setMade(answer.ok ? at + 1 : at);
+      if (answer.ok) continue;
+      setBusy(false);
+      setProblem(answer.problem);
+      return onDone();
+    }
+    toasts.done(done, undo && (() => void undone(undo, onDone)));
     onDone();
     onClose();
   };
@@ -42,6 +62,16 @@ export function Confirm({ title, children, submit, word, change, onDone, onClose
         }}
       >
         <div>{children}</div>
+        {names.length > 1 && (
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
+          <ul class="named" tabIndex={0} aria-label={title}>
+            {names.map((name, at) => (
+              <li key={name} class={at < made ? "soft" : ""}>
+                <code>{name}</code>
+              </li>
+            ))}
+          </ul>
+        )}
         {word !== undefined && (
           <TextField
             label={shellTexts.typeWord(word)}
@@ -51,7 +81,11 @@ export function Confirm({ title, children, submit, word, change, onDone, onClose
             autoFocus
           />
         )}
-        {problem !== null && <Failed>{problem.message}</Failed>}
+        {problem !== null && (
+          <Failed>
+            {names.length > 1 ? `${names[made]}: ${problem.message}` : problem.message}
+          </Failed>
+        )}
         <DialogFoot
           onCancel={onClose}
           submit={submit}

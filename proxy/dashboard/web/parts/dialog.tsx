@@ -5,6 +5,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { shellTexts } from "../texts/shell-texts.js";
+import { useIsAway } from "./change-button.js";
 import { Icon } from "./icon.js";
 
 interface DialogProps {
@@ -55,7 +56,7 @@ export function Dialog({ title, onClose, look = "plain", children }: DialogProps
   );
 }
 
-/** The buttons at a form's end: cancel, and the action. */
+/** The buttons at a form's end: cancel, and the action, which needs the daemon. */
 export function DialogFoot({
   onCancel,
   submit,
@@ -67,6 +68,7 @@ export function DialogFoot({
   readonly danger?: boolean;
   readonly busy: boolean;
 }) {
+  const isAway = useIsAway();
   return (
     <div class="dialog-foot">
       <button type="button" class="button" onClick={onCancel}>
@@ -75,7 +77,7 @@ export function DialogFoot({
       <button
         type="submit"
         class={danger ? "button primary danger" : "button primary"}
-        disabled={busy}
+        disabled={busy || isAway}
       >
         {submit}
       </button>

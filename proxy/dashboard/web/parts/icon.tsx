@@ -25,6 +25,8 @@ const shapes = {
   monitor: "M3 5h18v11H3zM9 20h6M12 16v4",
   moon: "M20 14.500A8 8 0 0 1 9.5 4 8 8 0 1 0 20 14.5",
   overview: "M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z",
+  pause: "M9 5v14M15 5v14",
+  play: "M8 5v14l11-7z",
   plus: "M12 5v14M5 12h14",
   providers: "M4 4h16v6H4zM4 14h16v6H4zM8 7v.01M8 17v.01",
   requests: "M4 8h15m-4-4 4 4-4 4M20 16H5m4-4-4 4 4 4",

@@ -20,13 +20,15 @@ export function Paging({ rows, next, heardMs, children }: PagingProps) {
   const { router } = useApp();
   const { page, query } = router.place.value;
   const kept = Object.fromEntries(query);
+  const isPart = query.has("after") || next !== null;
   return (
     <TableFoot>
       <span>
         {shellTexts.paging.rows(formatCount(rows))} · <Age heardMs={heardMs} />
+        {isPart && query.has("sort") && ` · ${shellTexts.paging.sortedHere}`}
       </span>
       {children !== undefined && <span>{children}</span>}
-      {(query.has("after") || next !== null) && (
+      {isPart && (
         <span class="paging">
           {query.has("after") && (
             <a class="button" href={hrefOf(page, { ...kept, after: null })}>

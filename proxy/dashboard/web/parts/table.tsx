@@ -3,7 +3,11 @@
  * browsers forget a table's own when its display is changed.
  */
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { shellTexts } from "../texts/shell-texts.js";
+import { Icon } from "./icon.js";
+import { FilterSelect } from "./lists/filters.js";
+import { type Sorting, useSorting } from "./lists/use-sorting.js";
 
 export interface Column<Row> {
   readonly key: string;
@@ -12,15 +16,20 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   /** `lead`: what the row is about. `number`: aligned right. `end`: buttons. */
   readonly kind?: "lead" | "number" | "end";
-  /** Its order in the table's `sorting`; without, the table isn't sorted by it. */
+  /** What the rows that are here are sorted by; a row without it comes last. */
+  readonly by?: (row: Row) => string | number | null | undefined;
+  /** Its order in the table's `sorting`, if something else sorts. */
   readonly sort?: string;
+  /** It stands beside the lead where rows are one line on a phone, and nowhere else. */
+  readonly isBrief?: boolean;
 }
 
-/** The order of the rows, which the head of a column changes. */
-export interface Sorting {
-  readonly by: string;
-  readonly isDescending: boolean;
-  choose(by: string): void;
+/** Which rows the reader has chosen, to do one thing to all of them. */
+export interface Selection<Row> {
+  readonly keys: ReadonlySet<string>;
+  /** Null for a row that can't be chosen; else its name. */
+  readonly nameOf: (row: Row) => string | null;
+  choose(rows: readonly Row[], isChosen: boolean): void;
 }
 
 export interface TableProps<Row> {
@@ -31,61 +40,165 @@ export interface TableProps<Row> {
   readonly keyOf: (row: Row) => string;
   /** `continued`: it belongs to the row above; `joined`: the one below belongs to it. */
   readonly rowClass?: (row: Row) => string;
+  /** If something else sorts the rows. */
   readonly sorting?: Sorting;
+  /** Null if rows can't be chosen. */
+  readonly selection?: Selection<Row> | null;
+  /** Low rows; on a phone each is one line, which opens. */
+  readonly isCompact?: boolean;
 }
 
-export function Table<Row>({ caption, columns, rows, keyOf, rowClass, sorting }: TableProps<Row>) {
+export function Table<Row>(props: TableProps<Row>) {
+  const { caption, columns, keyOf, rowClass, selection = null, isCompact = false } = props;
+  const own = useSorting(columns);
+  const [open, setOpen] = useState<string | null>(null);
+  const sorting = props.sorting ?? own.sorting;
+  const rows = props.sorting === undefined ? own.sorted(props.rows) : props.rows;
   return (
     <div class="table-frame">
-      <table class="table" role="table">
+      <PhoneSort columns={columns} />
+      <table class={isCompact ? "table compact" : "table"} role="table">
         <caption class="visually-hidden">{caption}</caption>
         <thead role="rowgroup">
           <tr role="row">
-            {columns.map(({ key, head, kind, sort }) => (
-              <th
-                key={key}
-                role="columnheader"
-                scope="col"
-                class={kind === "number" ? kind : ""}
-                aria-sort={ariaSort(sort, sorting)}
-              >
-                {kind === "end" ? (
-                  <span class="visually-hidden">{head}</span>
-                ) : sort === undefined || sorting === undefined ? (
-                  head
-                ) : (
-                  <SortButton {...{ head, sort, sorting }} />
-                )}
-              </th>
-            ))}
+            {selection !== null && <ChooseAll rows={rows} keyOf={keyOf} selection={selection} />}
+            {columns.map(({ key, head, kind, sort, by, isBrief }) => {
+              const order = sort ?? (by === undefined ? undefined : key);
+              return (
+                <th
+                  key={key}
+                  role="columnheader"
+                  scope="col"
+                  class={isBrief ? "brief" : kind === "number" ? kind : ""}
+                  aria-sort={ariaSort(order, sorting)}
+                >
+                  {kind === "end" ? (
+                    <span class="visually-hidden">{head}</span>
+                  ) : order === undefined ? (
+                    head
+                  ) : (
+                    <SortButton {...{ head, sort: order, sorting }} />
+                  )}
+                </th>
+              );
+            })}
           </tr>
         </thead>
         <tbody role="rowgroup">
-          {rows.map((row) => (
-            <tr key={keyOf(row)} role="row" class={rowClass?.(row) ?? ""}>
-              {columns.map(({ key, head, kind, cell }) => {
-                const content = cell(row);
-                return (
-                  <td
-                    key={key}
-                    role="cell"
-                    data-label={head}
-                    class={`${kind ?? ""}${content === null ? " blank" : ""}`}
-                  >
-                    {content}
-                  </td>
-                );
-              })}
-            </tr>
-          ))}
+          {rows.map((row) => {
+            const rowKey = keyOf(row);
+            const isOpen = rowKey === open;
+            return (
+              <tr
+                key={rowKey}
+                role="row"
+                class={`${rowClass?.(row) ?? ""}${isOpen ? " open" : ""}`}
+              >
+                {selection !== null && <ChooseOne {...{ row, rowKey, selection }} />}
+                {columns.map(({ key, head, kind, cell, isBrief }) => {
+                  const content = cell(row);
+                  return (
+                    <td
+                      key={key}
+                      role="cell"
+                      data-label={head}
+                      class={`${kind ?? ""}${content === null ? " blank" : ""}${isBrief ? " brief" : ""}`}
+                    >
+                      {content}
+                      {isCompact && kind === "lead" && (
+                        <button
+                          type="button"
+                          class="fold phone-only"
+                          aria-expanded={isOpen}
+                          aria-label={shellTexts.more}
+                          onClick={() => setOpen(isOpen ? null : rowKey)}
+                        >
+                          <Icon name="forward" />
+                        </button>
+                      )}
+                    </td>
+                  );
+                })}
+              </tr>
+            );
+          })}
         </tbody>
       </table>
     </div>
   );
 }
 
-function ariaSort(sort: string | undefined, sorting: Sorting | undefined) {
-  if (sort === undefined || sorting?.by !== sort) return undefined;
+/** On a phone there are no heads to sort by. */
+function PhoneSort<Row>({ columns }: { readonly columns: readonly Column<Row>[] }) {
+  const options = columns.flatMap(({ key, head, sort, by }): [string, string][] =>
+    sort !== undefined
+      ? [[sort, head]]
+      : by === undefined
+        ? []
+        : [
+            [`-${key}`, `${head} ▾`],
+            [key, `${head} ▴`],
+          ],
+  );
+  if (options.length === 0) return null;
+  return (
+    <div class="phone-sort">
+      <FilterSelect
+        name="sort"
+        label={shellTexts.sort.label}
+        options={[["", shellTexts.sort.own], ...options]}
+      />
+    </div>
+  );
+}
+
+interface ChooseAllProps<Row> {
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  readonly selection: Selection<Row>;
+}
+
+function ChooseAll<Row>({ rows, keyOf, selection }: ChooseAllProps<Row>) {
+  const possible = rows.filter((row) => selection.nameOf(row) !== null);
+  const chosen = possible.filter((row) => selection.keys.has(keyOf(row)));
+  return (
+    <th role="columnheader" scope="col" class="choose">
+      <input
+        type="checkbox"
+        aria-label={shellTexts.choose.all}
+        disabled={possible.length === 0}
+        checked={chosen.length > 0 && chosen.length === possible.length}
+        indeterminate={chosen.length > 0 && chosen.length < possible.length}
+        onChange={({ currentTarget }) => selection.choose(possible, currentTarget.checked)}
+      />
+    </th>
+  );
+}
+
+interface ChooseOneProps<Row> {
+  readonly row: Row;
+  readonly rowKey: string;
+  readonly selection: Selection<Row>;
+}
+
+function ChooseOne<Row>({ row, rowKey, selection }: ChooseOneProps<Row>) {
+  const name = selection.nameOf(row);
+  return (
+    <td role="cell" class="choose">
+      {name !== null && (
+        <input
+          type="checkbox"
+          aria-label={shellTexts.choose.one(name)}
+          checked={selection.keys.has(rowKey)}
+          onChange={({ currentTarget }) => selection.choose([row], currentTarget.checked)}
+        />
+      )}
+    </td>
+  );
+}
+
+function ariaSort(sort: string | undefined, sorting: Sorting) {
+  if (sort === undefined || sorting.by !== sort) return undefined;
   return sorting.isDescending ? "descending" : "ascending";
 }
 

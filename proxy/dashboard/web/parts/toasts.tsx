@@ -10,6 +10,8 @@ interface Toast {
   readonly id: number;
   readonly kind: "done" | "failed";
   readonly text: string;
+  /** Takes back what was done. */
+  readonly undo?: (() => void) | undefined;
 }
 
 const shownMax = 3;
@@ -23,10 +25,10 @@ export class ToastList {
     return this.#toasts;
   }
 
-  /** Disappears after a while. */
-  done(text: string): void {
-    const id = this.#add("done", text);
-    setTimeout(() => this.close(id), doneMs);
+  /** Disappears after a while, unless it can be undone. */
+  done(text: string, undo?: () => void): void {
+    const id = this.#add("done", text, undo);
+    if (undo === undefined) setTimeout(() => this.close(id), doneMs);
   }
 
   /** Stays until it is closed. */
@@ -38,9 +40,9 @@ export class ToastList {
     this.#toasts.value = this.#toasts.value.filter((toast) => toast.id !== id);
   }
 
-  #add(kind: Toast["kind"], text: string): number {
+  #add(kind: Toast["kind"], text: string, undo?: () => void): number {
     const id = this.#next++;
-    this.#toasts.value = [...this.#toasts.value, { id, kind, text }].slice(-shownMax);
+    this.#toasts.value = [...this.#toasts.value, { id, kind, text, undo }].slice(-shownMax);
     return id;
   }
 }
@@ -48,12 +50,24 @@ export class ToastList {
 export function Toasts({ list }: { readonly list: ToastList }) {
   return (
     <div class="toasts" role="status" aria-live="polite">
-      {list.toasts.value.map(({ id, kind, text }) => (
+      {list.toasts.value.map(({ id, kind, text, undo }) => (
         <div class="toast" key={id}>
           <span class={kind === "done" ? "good" : "bad"}>
             <Icon name={kind === "done" ? "check" : "alert"} />
           </span>
           <span>{text}</span>
+          {undo !== undefined && (
+            <button
+              type="button"
+              class="button"
+              onClick={() => {
+                list.close(id);
+                undo();
+              }}
+            >
+              {shellTexts.undo}
+            </button>
+          )}
           <button
             type="button"
             class="button ghost square"

@@ -26,10 +26,13 @@ export function useAsking(): Asking {
   };
 }
 
-interface Change {
+export interface ChangeRequest {
   readonly method: Method;
   readonly path: string;
   readonly body: unknown;
+}
+
+interface Change extends ChangeRequest {
   /** The notice that is shown after it. */
   readonly done: string;
 }
@@ -49,5 +52,25 @@ export function useChange(): Changing {
       if (ok) toasts.done(done);
       return ok;
     },
+  };
+}
+
+interface Undo {
+  readonly changes: readonly ChangeRequest[];
+  readonly done: string;
+}
+
+/** Makes up for changes; what fails stays in a notice. */
+export function useUndo(): (undo: Undo, onDone: () => void) => Promise<void> {
+  const { client, toasts } = useApp();
+  return async ({ changes, done }, onDone) => {
+    for (const { method, path, body } of changes) {
+      const answer = await client.change(method, path, body);
+      if (answer.ok) continue;
+      toasts.failed(answer.problem.message);
+      return onDone();
+    }
+    toasts.done(done);
+    onDone();
   };
 }

@@ -96,18 +96,23 @@ export const budgetsTexts = {
     saved: (name: string) => `The budget of ${name} is saved`,
   },
   confirmReset: {
-    title: "Reset the budget?",
+    title: (count: number) => (count === 1 ? "Reset the budget?" : `Reset ${count} budgets?`),
     text: (name: string, period: string) =>
       `Sets the spend of the ${period} budget of ${name} to zero.`,
+    textOfMany: "Sets the spend of each to zero.",
     submit: "Reset",
     done: (name: string) => `The budget of ${name} is reset`,
+    doneMany: (count: number) => `${count} budgets are reset`,
   },
   confirmDelete: {
-    title: "Delete the budget?",
+    title: (count: number) => (count === 1 ? "Delete the budget?" : `Delete ${count} budgets?`),
     text: (name: string, period: string) =>
       `The ${period} budget of ${name} no longer refuses anything. Recorded usage stays.`,
+    textOfMany: "They no longer refuse anything. Recorded usage stays.",
     submit: "Delete",
     done: (name: string) => `The budget of ${name} is deleted`,
+    doneMany: (count: number) => `${count} budgets are deleted`,
+    restored: "Made again as before: it has the spend of its whole period, and no raises",
   },
   confirmAll: {
     title: "Reset all budgets?",

@@ -10,6 +10,9 @@ export const limitsTexts = {
   tabsLabel: "What the limits are about",
   search: "Filter by name",
   source: "Where they come from",
+  order: "Order",
+  orders: { "": "By name", use: "Fullest first" },
+  used: "Used",
   sources: { all: "All sources", manual: "Made by hand", config: "From the configuration" },
   columns: {
     user_path: "User path",
@@ -155,18 +158,24 @@ export const limitsTexts = {
     key: "a day's requests, the refused ones on top",
   },
   confirmReset: {
-    title: "Reset the counters?",
+    title: (count: number) =>
+      count === 1 ? "Reset the counters?" : `Reset the counters of ${count} limits?`,
     text: (name: string, period: string) =>
       `Resets the counters of the ${period} limit of ${name}. Requests in flight keep their slots.`,
+    textOfMany: "Requests in flight keep their slots.",
     submit: "Reset",
     done: (name: string) => `The counters of ${name} are reset`,
+    doneMany: (count: number) => `The counters of ${count} limits are reset`,
   },
   confirmDelete: {
-    title: "Delete the limit?",
+    title: (count: number) => (count === 1 ? "Delete the limit?" : `Delete ${count} limits?`),
     text: (name: string, period: string) =>
       `The ${period} limit of ${name} no longer counts or refuses anything.`,
+    textOfMany: "They no longer count or refuse anything.",
     submit: "Delete",
     done: (name: string) => `The limit of ${name} is deleted`,
+    doneMany: (count: number) => `${count} limits are deleted`,
+    restored: "Made again as before: counters begin at zero, and raises are gone",
   },
   confirmAll: {
     title: "Reset the counters of all limits?",

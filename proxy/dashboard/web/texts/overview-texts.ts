@@ -16,7 +16,7 @@ export const overviewTexts = {
       `The store can't be written: ${reason}. Limits still apply; counts since then are lost if the daemon stops.`,
     cluster: (reason: string) => `The cluster's engine fails: ${reason}.`,
     unsettled: (count: string) =>
-      `${count} requests wait to be settled: their tokens and costs aren't counted yet.`,
+      `${count} requests of this page's proxy wait to be settled: their tokens and costs aren't counted yet.`,
     inert: (count: number, names: string) =>
       count === 1
         ? `One limit or budget has no effect as written: ${names}.`
@@ -32,11 +32,9 @@ export const overviewTexts = {
       count === "1"
         ? "One proxy runs an older release than the daemon."
         : `${count} proxies run an older release than the daemon.`,
-    targets: (failing: string, open: string) =>
-      failing === "1"
-        ? `One target fails${open === "1" ? ": circuit open" : ""}.`
-        : `${failing} targets fail; circuits open: ${open}.`,
-    files: "The proxy has no file descriptors left, and refuses connections.",
+    targets: (count: number, names: string) =>
+      count === 1 ? `A circuit is open: ${names}.` : `${count} circuits are open: ${names}.`,
+    files: "The proxy of this page has no file descriptors left, and refuses connections.",
   },
   now: {
     label: "Now",
@@ -54,8 +52,8 @@ export const overviewTexts = {
     unknown: "–",
   },
   chart: {
-    perMinute: "Requests per minute",
-    perHour: "Requests per hour",
+    per: (step: string) => `Requests per ${step}`,
+    steps: { 60: "minute", 3600: "hour", 86400: "day" } as Readonly<Record<number, string>>,
     answered: "answered",
     others: "failed, refused or denied",
   },

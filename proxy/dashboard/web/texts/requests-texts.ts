@@ -119,6 +119,7 @@ export const requestTexts = {
     status: "Status",
     why: "Why",
     took: "Took",
+    tokens: "Tokens",
     providersId: "Provider's id",
     input: "Input tokens",
     output: "Output tokens",

@@ -1,21 +1,21 @@
 /** The words of the pages on providers and on the system. */
 
 export const providersTexts = {
-  about: "The providers of this proxy. Change them in the configuration file.",
+  about: "What all proxies had from the providers. Change them in the configuration file.",
   none: {
     title: "No provider is configured",
     text: "Add one to the configuration file, or set its key in the environment.",
   },
   open: (count: number) => (count === 1 ? "1 circuit open" : `${count} circuits open`),
-  failing: "failing",
+  errors: (share: string) => `${share} errors`,
   well: "ok",
-  untried: "not called yet",
+  untried: "no requests",
   columns: {
     name: "Provider",
     state: "State",
     models: "Models",
     keys: "Key from",
-    success: "Last success",
+    requests: "Requests",
     failure: "Last failure",
   },
   keySources: {
@@ -26,7 +26,6 @@ export const providersTexts = {
     command: "a command",
   },
   caption: "Providers in the order of the configuration",
-  failureOf: (model: string, reason: string) => `${model}: ${reason}`,
   modelsFrom: { any: "any name", configured: "configured", listed: "listed by the provider" },
   models: "Models and prices",
   modelsCaption: "Models of all providers with their prices",

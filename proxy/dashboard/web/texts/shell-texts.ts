@@ -7,6 +7,7 @@ export const shellTexts = {
   openMenu: "Open the menu",
   close: "Close",
   sortBy: (column: string) => `Sort by ${column}`,
+  sort: { label: "Sort by", own: "Sort by…" },
   cancel: "Cancel",
   groups: { now: "Now", control: "Control", traffic: "Traffic", setup: "Setup" },
   pages: {
@@ -37,7 +38,8 @@ export const shellTexts = {
     "This gateway is open: anyone who can reach it can change everything here. Set a master key to close it.",
   daemonAway: "The limiter daemon doesn't answer. The data is stale, and changes aren't possible.",
   gatewayAway: "The gateway doesn't answer. The data is stale.",
-  live: (age: string) => `Live, ${age} ago`,
+  heard: (age: string) => `Live, ${age} ago`,
+  live: { pause: "Pause", news: (count: string) => `${count} new` },
   stale: (age: string) => `Last update ${age} ago`,
   connecting: "Connecting…",
   notFound: {
@@ -58,16 +60,35 @@ export const shellTexts = {
     open: "Keyboard shortcuts",
     title: "Keyboard shortcuts",
     on: "Use single keys as shortcuts",
-    rows: [["/", "Filter the list"]] as readonly (readonly [string, string])[],
+    rows: [
+      ["Ctrl K", "Find a page, tenant, key, limit or request"],
+      ["/", "Filter the list"],
+    ] as readonly (readonly [string, string])[],
     goTo: (page: string) => `Go to ${page}`,
     help: "Show this list",
     then: "then",
+  },
+  palette: {
+    title: "Find",
+    open: "Find…",
+    keys: "Ctrl K",
+    label: "A page, tenant, key, limit, budget, or a request's id",
+    count: (count: number) => (count === 1 ? "1 result" : `${count} results`),
+    none: "Nothing is found",
+    kinds: {
+      page: "Page",
+      tenant: "Tenant",
+      key: "Key",
+      limit: "Limit",
+      budget: "Budget",
+      request: "Request",
+    },
   },
   paging: {
     first: "First page",
     next: "Next page",
     rows: (count: string) => `${count} on this page`,
-    total: (count: string) => `${count} in all`,
+    sortedHere: "Sorted within this page",
   },
   meter: {
     room: (share: string) => share,
@@ -85,8 +106,25 @@ export const shellTexts = {
   },
   typeWord: (word: string) => `Type ${word} to confirm`,
   time: "Time (UTC)",
-  showTable: "Show as a table",
-  showChart: "Show as a chart",
+  utc: "UTC",
+  chart: {
+    hint: "Point at a bar for its numbers",
+    label: (what: string, count: number) => `${what}, ${count} bars`,
+    showTable: "Show as a table",
+    show: "Show as a chart",
+    all: "All",
+  },
+  undo: "Undo",
+  more: "More",
+  choose: {
+    all: "Choose all",
+    one: (name: string) => `Choose ${name}`,
+    bar: "What to do with the chosen rows",
+    count: (count: number) => (count === 1 ? "1 chosen" : `${count} chosen`),
+    none: "Choose none",
+    reset: "Reset…",
+    remove: "Delete…",
+  },
 } as const;
 
 export const signInTexts = {

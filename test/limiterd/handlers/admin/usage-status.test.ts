@@ -850,3 +850,76 @@ t.test("of a rule that each host counts for itself it is said so, and of no othe
     ],
   );
 });
+
+interface Series {
+  readonly groups: readonly { readonly key: string }[];
+  readonly series: {
+    readonly step: string;
+    readonly times: readonly string[];
+    readonly groups: readonly {
+      readonly key: string;
+      readonly requests: readonly number[];
+      readonly total_tokens: readonly number[];
+      readonly total_cost: readonly number[];
+    }[];
+  };
+}
+
+t.test("a summary over time has the largest groups by day, and the rest", async (t) => {
+  const daemon = startDaemon([], { nowMs });
+  const window = { start_date: "2026-03-08", end_date: "2026-03-10" };
+  for (const written of [true, false]) {
+    for (let i = 0; i < 9; i++)
+      add(daemon, `/team/u${i}`, { model: `m${i}`, totalCost: (i + 1) * 1_000_000 });
+    add(daemon, "/team", { atMs: nowMs - dayMs, totalCost: 500 });
+    if (written) await commit(daemon);
+  }
+  for (const [by, names] of [
+    ["model", (i: number) => `openai/m${i}`],
+    ["path", (i: number) => `/team/u${i}`],
+  ] as const) {
+    const asked = { user_path: "/team", ...window, by, step: "day" };
+    const { series } = (await ask(daemon, "usage.summary", asked)) as unknown as Series;
+    t.same(series.times, ["2026-03-08", "2026-03-09", "2026-03-10"]);
+    t.same(
+      series.groups.map(({ key, requests }) => [key, ...requests]),
+      [...[8, 7, 6, 5, 4, 3, 2].map((i) => [names(i), 0, 0, 2]), ["other", 0, 2, 4]],
+      by,
+    );
+    t.same(series.groups[0]?.total_cost, [0, 0, 0.000018]);
+    t.equal(series.groups[0]?.total_tokens[2], 2 * (record.inputTokens + record.outputTokens));
+  }
+  const all = { user_path: "/team", ...window, step: "day" };
+  t.match(await ask(daemon, "usage.summary", all), {
+    groups: [],
+    series: { groups: exactly([{ key: "other", requests: exactly([0, 2, 18]) }]) },
+  });
+});
+
+t.test("by hour it is summed from the records, of a few days only", async (t) => {
+  const daemon = startDaemon([], { nowMs });
+  Object.assign(daemon.state, { labelsOf: (id: string) => (id === "key_1" ? ["a", "b"] : []) });
+  add(daemon, "/team/x", { keyId: "key_1", session: "s", requestedModel: "smart" });
+  add(daemon, "/team/y/deep", { atMs: nowMs - 3_600_000 });
+  add(daemon, "/team", { atMs: nowMs - 3_600_000, cacheHit: true });
+  add(daemon, "/other");
+  const hourly = async (by: string): Promise<unknown> => {
+    const asked = { user_path: "/team", ...today, by, step: "hour" };
+    const { series } = (await ask(daemon, "usage.summary", asked)) as unknown as Series;
+    t.equal(series.times.length, 13, "up to now");
+    t.equal(series.times[12], "2026-03-10T12:00:00Z");
+    return Object.fromEntries(series.groups.map(({ key, requests }) => [key, requests.slice(11)]));
+  };
+  t.same(await hourly("path"), { "/team/x": [0, 1], "/team/y": [1, 0] });
+  t.same(await hourly("model"), { "openai/gpt-4o": [1, 1] });
+  t.same(await hourly("provider"), { openai: [1, 1] });
+  t.same(await hourly("requested_model"), { smart: [0, 1], "openai/gpt-4o": [1, 0] });
+  t.same(await hourly("key"), { key_1: [0, 1], "(none)": [1, 0] });
+  t.same(await hourly("label"), { a: [0, 1], b: [0, 1], "(none)": [1, 0] });
+  t.same(await hourly("session"), { s: [0, 1], "(none)": [1, 0] });
+  for (const [body, message] of [
+    [{ ...year, step: "hour" }, "step=hour needs at most 7 days, not 365"],
+    [{ ...today, step: "week" }, 'step must be one of day, hour, not "week"'],
+  ] as const)
+    t.match(await refusal(ask(daemon, "usage.summary", body)), { param: "step", message });
+});

@@ -76,15 +76,13 @@ t.test("each asks the daemon for one thing", async (t) => {
 });
 
 t.test("a summary takes a path, a grouping and the days of GET /v1/usage", async (t) => {
-  t.same((await get("usage-summary", "user_path=/team&by=model&days=2")).asked, [
-    [
-      "usage.summary",
-      { user_path: "/team", by: "model", start_date: "1969-12-31", end_date: "1970-01-01" },
-    ],
+  const days = { start_date: "1969-12-31", end_date: "1970-01-01" };
+  t.same((await get("usage-summary", "user_path=/team&by=model&step=hour&days=2")).asked, [
+    ["usage.summary", { user_path: "/team", by: "model", step: "hour", ...days }],
   ]);
   t.match(
     (await get("usage-summary")).asked,
-    exactly([["usage.summary", { user_path: null, by: null }]]),
+    exactly([["usage.summary", { user_path: null, by: null, step: null }]]),
   );
   const table: readonly (readonly [query: string, param: string, message: RegExp])[] = [
     ["path=/team", "path", /unknown parameter path: expected one of user_path, by/],

@@ -1,5 +1,9 @@
 import t from "tap";
-import { accessProblem, adminAccess } from "../../../../proxy/http/paths/admin-access.js";
+import {
+  accessProblem,
+  adminAccess,
+  requestsOf,
+} from "../../../../proxy/http/paths/admin-access.js";
 import {
   type AdminEndpoint,
   adminKeyRoutes,
@@ -43,4 +47,17 @@ t.test("a role includes those below it, in its subtree", async (t) => {
   t.match(accessProblem(everything, "status", { method: "PATCH", path: "/admin/status" }), {
     status: 403,
   });
+});
+
+t.test("a role's requests are those that it may send, by their paths", async (t) => {
+  t.same(requestsOf({ role: "viewer", path: "/team" }), [
+    "POST /admin/rate-limits/test",
+    "POST /admin/explain",
+  ]);
+  const operator = requestsOf({ role: "operator", path: "/team" });
+  t.ok(operator.includes("PUT /admin/rate-limits"));
+  t.notOk(operator.includes("POST /admin/auth-keys"), "it issues no keys");
+  t.notOk(operator.includes("POST /admin/rate-limits/reset"), "that is of all");
+  t.ok(requestsOf({ role: "admin", path: "/team" }).includes("DELETE /admin/auth-keys/{id}"));
+  t.ok(requestsOf(everything).includes("POST /admin/usage/reprice"));
 });

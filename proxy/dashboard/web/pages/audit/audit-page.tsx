@@ -54,6 +54,7 @@ const columns: readonly Column<AuditEntry>[] = [
   {
     key: "subject",
     head: texts.columns.subject,
+    by: ({ subject }) => subject,
     kind: "lead",
     cell: ({ subject, operation }) => (
       <span class="two-lines">
@@ -65,6 +66,7 @@ const columns: readonly Column<AuditEntry>[] = [
   {
     key: "who",
     head: texts.columns.who,
+    by: ({ who }) => who,
     cell: ({ who, from }) => (
       <span class="two-lines">
         <span class="wrap">{who}</span>
@@ -77,6 +79,7 @@ const columns: readonly Column<AuditEntry>[] = [
   {
     key: "time",
     head: texts.columns.time,
+    by: ({ time }) => time,
     cell: ({ time, request_id }) => (
       <span class="two-lines">
         <time class="nowrap" dateTime={time} title={formatMoment(time)}>

@@ -4,12 +4,13 @@ import { amountOf } from "../../logic/budget-amount.js";
 import { elapsedOf } from "../../logic/elapsed.js";
 import { itemKey } from "../../logic/list-page.js";
 import { formatDuration, formatMoney } from "../../logic/numbers.js";
-import { type TreeRow, treeRows } from "../../logic/subject-tree.js";
-import { isTemplate } from "../../logic/used-share.js";
+import type { TreeRow } from "../../logic/subject-tree.js";
+import { isTemplate, shareOf } from "../../logic/used-share.js";
 import { Countdown } from "../../parts/age.js";
 import { LimitActions, LimitSubject, periodText } from "../../parts/limits/limit-row.js";
+import { LimitTable, type ShareOf, shareText } from "../../parts/limits/limit-table.js";
 import { Meter } from "../../parts/meter.js";
-import { type Column, Table } from "../../parts/table.js";
+import type { Column } from "../../parts/table.js";
 import { budgetsTexts as texts } from "../../texts/budgets-texts.js";
 import type { OpenBudgetDialog } from "./budgets-dialog.js";
 
@@ -24,28 +25,43 @@ interface BudgetTableProps {
 type Row = TreeRow<BudgetItem>;
 
 export function BudgetTable({ scope, budgets, serverTime, heardMs, onOpen }: BudgetTableProps) {
-  const rows = treeRows(budgets);
   const columns: readonly Column<Row>[] = [
-    { key: "subject", head: texts.columns[scope], kind: "lead", cell: LimitSubject },
+    {
+      key: "subject",
+      head: texts.columns[scope],
+      kind: "lead",
+      by: ({ item }) => item.subject,
+      cell: LimitSubject,
+    },
+    {
+      key: "brief",
+      head: texts.columns.spent,
+      isBrief: true,
+      cell: ({ item }) => shareText(item, texts.periods, spentShare),
+    },
     {
       key: "period",
       head: texts.columns.period,
+      by: ({ item }) => item.period_seconds,
       cell: ({ item }) => <span class="nowrap">{periodText(item, texts.periods)}</span>,
     },
     {
       key: "spent",
       head: texts.columns.spent,
+      by: ({ item }) => spentShare(item),
       cell: ({ item }) => <Spent budget={item} now={serverTime} />,
     },
     {
       key: "pace",
       head: texts.columns.pace,
+      by: ({ item }) => item.forecast?.exhausts_at,
       cell: ({ item }) => <Pace budget={item} now={serverTime} />,
     },
     {
       key: "resets",
       head: texts.columns.resets,
       kind: "number",
+      by: ({ item }) => item.period_end,
       cell: ({ item: { period_end, rolling } }) => (
         <span class="soft nowrap">
           {rolling === true ? (
@@ -63,26 +79,34 @@ export function BudgetTable({ scope, budgets, serverTime, heardMs, onOpen }: Bud
       cell: ({ item }) => (
         <LimitActions
           item={item}
+          path={listPath}
           words={texts}
           onChildren={isTemplate(item) ? () => onOpen({ kind: "children", budget: item }) : null}
           onRaise={() => onOpen({ kind: "raise", budget: item })}
           onEdit={() => onOpen({ kind: "edit", budget: item })}
-          onReset={() => onOpen({ kind: "reset", budget: item })}
-          onRemove={() => onOpen({ kind: "remove", budget: item })}
+          onReset={() => onOpen({ kind: "reset", budgets: [item] })}
+          onRemove={() => onOpen({ kind: "remove", budgets: [item] })}
         />
       ),
     },
   ];
   return (
-    <Table
+    <LimitTable
       caption={texts.caption(texts.tabs[scope])}
+      path={listPath}
       columns={columns}
-      rows={rows}
-      keyOf={({ item }) => itemKey(item)}
-      rowClass={(row) => (rows[rows.indexOf(row) + 1]?.isContinued === true ? "joined" : "")}
+      items={budgets}
+      keyOf={itemKey}
+      periods={texts.periods}
+      onMany={(kind, chosen) => onOpen({ kind, budgets: chosen })}
     />
   );
 }
+
+const listPath = "/admin/budgets";
+
+const spentShare: ShareOf<BudgetItem> = (budget) =>
+  isTemplate(budget) ? null : shareOf({ used: budget.spent, cap: amountOf(budget) });
 
 interface CellProps {
   readonly budget: BudgetItem;

@@ -1,9 +1,9 @@
 /** What the page of budgets opens over itself: one dialog at a time. */
 import type { BudgetChildList, BudgetItem } from "../../../../../shared/api/budget-item.js";
-import { budgetDraftOf, newBudget } from "../../logic/budget-draft.js";
+import { budgetBody, budgetDraftOf, newBudget } from "../../logic/budget-draft.js";
 import { formatMoney } from "../../logic/numbers.js";
 import { ChildrenDialog } from "../../parts/limits/children-dialog.js";
-import { ConfirmOne, ConfirmResetAll } from "../../parts/limits/confirm-limit.js";
+import { ConfirmLimits, ConfirmResetAll } from "../../parts/limits/confirm-limit.js";
 import { RaiseDialog } from "../../parts/limits/raise-dialog.js";
 import { Meter } from "../../parts/meter.js";
 import type { Column } from "../../parts/table.js";
@@ -17,8 +17,7 @@ export type OpenBudgetDialog =
   | { readonly kind: "add"; readonly scope: BudgetItem["scope"] }
   | { readonly kind: "edit"; readonly budget: BudgetItem }
   | { readonly kind: "raise"; readonly budget: BudgetItem }
-  | { readonly kind: "reset"; readonly budget: BudgetItem }
-  | { readonly kind: "remove"; readonly budget: BudgetItem }
+  | { readonly kind: "reset" | "remove"; readonly budgets: readonly BudgetItem[] }
   | { readonly kind: "children"; readonly budget: BudgetItem }
   | { readonly kind: "anchors" }
   | { readonly kind: "reset-all" };
@@ -49,9 +48,10 @@ export function BudgetsDialog({ dialog, onClose, onChanged }: BudgetsDialogProps
     case "reset":
     case "remove":
       return (
-        <ConfirmOne
+        <ConfirmLimits
           kind={dialog.kind}
-          item={dialog.budget}
+          items={dialog.budgets}
+          bodyOf={(budget) => budgetBody(budgetDraftOf(budget), null)}
           keyField="budget_key"
           path={listPath}
           periods={texts.periods}

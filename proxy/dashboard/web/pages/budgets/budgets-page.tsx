@@ -5,13 +5,15 @@ import { spentElsewhereText } from "../../../../../shared/usage/hosts-text.js";
 import { hrefOf } from "../../data/router.js";
 import { limitQuery } from "../../logic/list-page.js";
 import { useApp } from "../../parts/app.js";
+import { ChangeButton } from "../../parts/change-button.js";
 import { Icon } from "../../parts/icon.js";
 import { useBudgets } from "../../parts/limits/use-live-list.js";
-import { SearchFilter } from "../../parts/lists/filters.js";
+import { FilterSelect, SearchFilter } from "../../parts/lists/filters.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
 import { Paging } from "../../parts/paging.js";
 import { Tabs } from "../../parts/tabs.js";
 import { budgetsTexts as texts } from "../../texts/budgets-texts.js";
+import { limitsTexts } from "../../texts/limits-texts.js";
 import { BudgetTable } from "./budget-table.js";
 import { BudgetsDialog, type OpenBudgetDialog } from "./budgets-dialog.js";
 
@@ -23,7 +25,7 @@ export function BudgetsPage() {
   const { query } = router.place.value;
   const scope: Scope = scopes.find((each) => each === query.get("scope")) ?? "user_path";
   const [dialog, setDialog] = useState<OpenBudgetDialog | null>(null);
-  const budgets = useBudgets(limitQuery(query, [], scope));
+  const budgets = useBudgets(limitQuery(query, ["order"], scope));
   const polled = budgets.polled;
   const add = (): void => setDialog({ kind: "add", scope });
   return (
@@ -43,6 +45,11 @@ export function BudgetsPage() {
         />
         <div class="filters">
           <SearchFilter label={texts.search} />
+          <FilterSelect
+            name="order"
+            label={limitsTexts.order}
+            options={Object.entries(limitsTexts.orders)}
+          />
         </div>
         <Card>
           <WhenReady polled={polled} onRetry={() => budgets.refresh()}>
@@ -93,12 +100,12 @@ function Actions({
 }) {
   return (
     <>
-      <button type="button" class="button" onClick={() => onOpen({ kind: "anchors" })}>
+      <ChangeButton needs="PUT /admin/budgets/settings" onClick={() => onOpen({ kind: "anchors" })}>
         {texts.anchors}
-      </button>
-      <button type="button" class="button" onClick={() => onOpen({ kind: "reset-all" })}>
+      </ChangeButton>
+      <ChangeButton needs="POST /admin/budgets/reset" onClick={() => onOpen({ kind: "reset-all" })}>
         {texts.resetAll}
-      </button>
+      </ChangeButton>
       <AddButton onAdd={onAdd} />
     </>
   );
@@ -106,10 +113,10 @@ function Actions({
 
 function AddButton({ onAdd }: { readonly onAdd: () => void }) {
   return (
-    <button type="button" class="button primary" onClick={onAdd}>
+    <ChangeButton needs="PUT /admin/budgets" look="primary" onClick={onAdd}>
       <Icon name="plus" />
       {texts.add}
-    </button>
+    </ChangeButton>
   );
 }
 

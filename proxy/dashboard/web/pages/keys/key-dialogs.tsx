@@ -1,19 +1,22 @@
-/** The dialogs that issue, rotate and end a key. */
+/** The dialogs that issue, rotate and end keys. */
 import { useState } from "preact/hooks";
+import type { BudgetPage } from "../../../../../shared/api/budget-item.js";
 import type { IssuedKey, KeyItem } from "../../../../../shared/api/key-item.js";
+import type { RulePage } from "../../../../../shared/api/rule-item.js";
 import type { Answer, Problem } from "../../data/gateway-client.js";
+import { type KeyField, keyBody, keyLimits, newKey, otherValue } from "../../logic/key-draft.js";
+import { formatCount } from "../../logic/numbers.js";
 import { useApp } from "../../parts/app.js";
+import { useMay } from "../../parts/change-button.js";
 import { Confirm, Failed } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
 import { SelectField, TextField } from "../../parts/field.js";
 import { Icon } from "../../parts/icon.js";
-import { useAsking } from "../../parts/use-change.js";
 import { keysTexts, keysTexts as texts } from "../../texts/keys-texts.js";
 
 const address = "/admin/auth-keys";
-const dayMs = 86_400_000;
 /** Those that show their own problems. */
-const shownFields = ["name", "user_path", "labels", "expires_at"];
+const shownFields = ["name", "user_path", "models", "labels", "expires_at"];
 
 type OnSecret = (value: string, notice: string | null) => void;
 
@@ -26,59 +29,72 @@ interface IssueProps {
 
 export function IssueDialog({ serverTime, onIssued, onClose }: IssueProps) {
   const { client } = useApp();
-  const [name, setName] = useState("");
-  const [path, setPath] = useState("");
-  const [labels, setLabels] = useState("");
-  const [days, setDays] = useState("");
-  const { isBusy, problem, errorOf, submit } = useSubmit(
-    () =>
-      client.send<IssuedKey>("POST", address, {
-        ...optional("name", name.trim()),
-        ...optional("user_path", path.trim()),
-        ...(labels.trim() === "" ? {} : { labels: listed(labels) }),
-        ...optional("expires_at", momentAfter(serverTime, Number(days))),
-      }),
-    ({ value, notice }) => onIssued(value, notice ?? null),
+  const may = useMay();
+  const [draft, setDraft] = useState(newKey);
+  /** What is wrong before the key is asked for. */
+  const [wrong, setWrong] = useState<{ readonly field: KeyField; readonly text: string } | null>(
+    null,
   );
   const form = texts.form;
+  const { isBusy, problem, errorOf, submit } = useSubmit(
+    async () => {
+      setWrong(null);
+      const limits = keyLimits(draft);
+      if (!limits.ok) {
+        setWrong({ field: limits.field, text: form.wrong[limits.field] ?? "" });
+        return null;
+      }
+      // The limits come first, so that the key is never without them.
+      for (const limit of limits.limits) {
+        const { field, path, body } = limit;
+        const asked = new URLSearchParams({ user_path: String(body["subject"]), limit: "50" });
+        const known = await client.get<RulePage & BudgetPage>(`${path}?${asked}`);
+        if (!known.ok) return known;
+        const other = otherValue(limit, known.body.rate_limits ?? known.body.budgets);
+        if (other !== null) {
+          setWrong({ field, text: form.hasOther(formatCount(other)) });
+          return null;
+        }
+        const made = await client.send<IssuedKey>("PUT", path, body);
+        if (!made.ok) return made;
+      }
+      return client.send<IssuedKey>("POST", address, keyBody(draft, serverTime));
+    },
+    ({ value, notice }) => onIssued(value, notice ?? null),
+  );
+  const field = (name: Exclude<KeyField, "days">, param: string = name) => ({
+    label: form[name],
+    hint: form.hints[name],
+    value: draft[name],
+    onInput: (value: string) => setDraft({ ...draft, [name]: value }),
+    error: wrong?.field === name ? wrong.text : errorOf(param),
+  });
   return (
     <Dialog title={form.title} onClose={onClose}>
       <form class="form" onSubmit={submit}>
-        <TextField
-          label={form.name}
-          hint={form.nameHint}
-          value={name}
-          onInput={setName}
-          error={errorOf("name")}
-          autoFocus
-        />
-        <TextField
-          label={form.path}
-          hint={form.pathHint}
-          value={path}
-          onInput={setPath}
-          error={errorOf("user_path")}
-          placeholder="/team/app"
-          mono
-        />
+        <TextField {...field("name")} autoFocus />
+        <TextField {...field("path", "user_path")} placeholder="/team/app" mono />
+        <TextField {...field("models")} placeholder={form.anyModel} mono />
         <div class="form-row">
-          <TextField
-            label={form.labels}
-            hint={form.labelsHint}
-            value={labels}
-            onInput={setLabels}
-            error={errorOf("labels")}
-          />
+          {may("PUT /admin/rate-limits") && (
+            <TextField {...field("perMinute")} kind="number" placeholder={form.noLimit} />
+          )}
+          {may("PUT /admin/budgets") && (
+            <TextField {...field("monthly")} kind="number" placeholder={form.noLimit} />
+          )}
+        </div>
+        <div class="form-row">
+          <TextField {...field("labels")} />
           <SelectField
             label={form.expires}
-            value={days}
+            value={draft.days}
             // Numbers as names would come first.
             options={["", "30", "90", "365"].map((each) => [each, form.expiry[each as "30"]])}
-            onChoose={setDays}
+            onChoose={(days) => setDraft({ ...draft, days })}
             error={errorOf("expires_at")}
           />
         </div>
-        {problem !== null && !shownFields.includes(problem.field ?? "") && (
+        {problem !== null && wrong === null && !shownFields.includes(problem.field ?? "") && (
           <Failed>{problem.message}</Failed>
         )}
         <DialogFoot onCancel={onClose} submit={form.submit} busy={isBusy} />
@@ -122,49 +138,34 @@ export function RotateDialog({ of: key, onRotated, onClose }: RotateProps) {
 }
 
 interface EndProps {
-  readonly of: KeyItem;
+  readonly of: readonly KeyItem[];
   readonly how: "deactivate" | "delete";
   readonly onEnded: () => void;
   readonly onClose: () => void;
 }
 
-export function EndKeyDialog({ of: key, how, onEnded, onClose }: EndProps) {
+export function EndKeysDialog({ of: keys, how, onEnded, onClose }: EndProps) {
   const words = how === "delete" ? texts.deleting : texts.deactivating;
-  const name = key.name ?? key.id;
-  const place = `${address}/${encodeURIComponent(key.id)}`;
+  const names = keys.map(({ id, name }) => (name === null ? id : `${name} · ${id}`));
+  const what = keys.length === 1 ? (keys[0]!.name ?? keys[0]!.id) : texts.keys(keys.length);
   return (
     <Confirm
-      title={words.title(name)}
+      title={words.title(what)}
+      names={names}
       submit={words.submit}
-      change={{
-        method: how === "delete" ? "DELETE" : "POST",
-        path: how === "delete" ? place : `${place}/deactivate`,
-        body: undefined,
-        done: words.done(name),
-      }}
+      changes={keys.map(({ id }) => {
+        const place = `${address}/${encodeURIComponent(id)}`;
+        return how === "delete"
+          ? { method: "DELETE", path: place, body: undefined }
+          : { method: "POST", path: `${place}/deactivate`, body: undefined };
+      })}
+      done={words.done(what)}
       onDone={onEnded}
       onClose={onClose}
     >
       {words.text}
     </Confirm>
   );
-}
-
-function listed(text: string): readonly string[] {
-  return text
-    .split(",")
-    .map((label) => label.trim())
-    .filter((label) => label !== "");
-}
-
-function optional(field: string, value: string): Readonly<Record<string, string>> {
-  return value === "" ? {} : { [field]: value };
-}
-
-/** Empty: never. */
-function momentAfter(serverTime: string | null, days: number): string {
-  if (days === 0 || serverTime === null) return "";
-  return new Date(Date.parse(serverTime) + days * dayMs).toISOString();
 }
 
 interface Submit {
@@ -175,11 +176,19 @@ interface Submit {
   readonly submit: (event: Event) => void;
 }
 
-function useSubmit<T>(question: () => Promise<Answer<T>>, onDone: (body: T) => void): Submit {
-  const { isBusy, problem, ask } = useAsking();
+/** `question`: null if something was found wrong before it. */
+function useSubmit<T>(
+  question: () => Promise<Answer<T> | null>,
+  onDone: (body: T) => void,
+): Submit {
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
   const run = async (): Promise<void> => {
-    const answer = await ask(question);
-    if (answer.ok) onDone(answer.body);
+    setBusy(true);
+    const answer = await question();
+    setBusy(false);
+    setProblem(answer === null || answer.ok ? null : answer.problem);
+    if (answer?.ok === true) onDone(answer.body);
   };
   return {
     isBusy,

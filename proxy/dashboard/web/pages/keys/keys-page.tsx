@@ -1,39 +1,55 @@
 /** The managed keys: who has which, when each was last used, and all that can be done to them. */
 import { useState } from "preact/hooks";
 import type { KeyItem, KeyPage } from "../../../../../shared/api/key-item.js";
+import type { UsageSummary } from "../../../../../shared/api/usage-report.js";
+import { hrefOf } from "../../data/router.js";
 import { listPath } from "../../logic/list-page.js";
+import { formatMoney } from "../../logic/numbers.js";
 import { Ago } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";
+import { ChangeButton, useMay } from "../../parts/change-button.js";
 import { Icon } from "../../parts/icon.js";
 import { FilterSelect, SearchFilter } from "../../parts/lists/filters.js";
 import { ListCard } from "../../parts/lists/list-card.js";
-import { useSorting } from "../../parts/lists/use-sorting.js";
+import { SelectedBar, useSelection } from "../../parts/lists/selection.js";
 import { PageHead } from "../../parts/page.js";
 import type { Column } from "../../parts/table.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { keysTexts as texts } from "../../texts/keys-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
-import { EndKeyDialog, IssueDialog, RotateDialog, SecretDialog } from "./key-dialogs.js";
+import { EndKeysDialog, IssueDialog, RotateDialog, SecretDialog } from "./key-dialogs.js";
 
 const address = "/admin/auth-keys";
 
 type Open =
   | { readonly kind: "issue" }
-  | { readonly kind: "rotate" | "deactivate" | "delete"; readonly key: KeyItem }
+  | { readonly kind: "rotate"; readonly key: KeyItem }
+  | { readonly kind: "deactivate" | "delete"; readonly keys: readonly KeyItem[] }
   /** The new secret is held by this page alone, until the dialog is closed or the page left. */
   | { readonly kind: "secret"; readonly value: string; readonly notice: string | null };
 
 export function KeysPage() {
   const { query } = useApp().router.place.value;
   const list = useListPoll<KeyPage>(listPath(address, query, ["status"]));
-  const { sorting, sorted } = useSorting(keyOrders);
+  const usage = useListPoll<UsageSummary>("/admin/usage?by=key&days=30", { everyMs: 60_000 });
+  const costs = new Map(usage.polled.body?.groups.map(({ key, total_cost }) => [key, total_cost]));
+  const may = useMay();
   const [open, setOpen] = useState<Open | null>(null);
   const isFiltered = ["search", "status"].some((name) => query.has(name));
+  const selection = useSelection({
+    rows: list.polled.body?.auth_keys ?? [],
+    keyOf: ({ id }) => id,
+    nameOf,
+  });
   const issue = (
-    <button type="button" class="button primary" onClick={() => setOpen({ kind: "issue" })}>
+    <ChangeButton
+      needs="POST /admin/auth-keys"
+      look="primary"
+      onClick={() => setOpen({ kind: "issue" })}
+    >
       <Icon name="plus" />
       {texts.issue}
-    </button>
+    </ChangeButton>
   );
   return (
     <>
@@ -51,14 +67,27 @@ export function KeysPage() {
         </div>
         <ListCard
           list={list}
-          rowsOf={(page) => sorted(page.auth_keys)}
-          sorting={sorting}
+          rowsOf={(page) => page.auth_keys}
           caption={texts.caption}
-          columns={columnsOf(list.polled.body?.server_time ?? "", setOpen)}
+          columns={columnsOf(list.polled.body?.server_time ?? "", costs, setOpen)}
+          selection={may(`DELETE ${address}/{id}`) ? selection : null}
+          isCompact
           keyOf={(key) => key.id}
           icon="keys"
           none={isFiltered ? texts.none : texts.empty}
         />
+        <SelectedBar selection={selection}>
+          {(["deactivate", "delete"] as const).map((kind) => (
+            <ChangeButton
+              key={kind}
+              needs={needs[kind]}
+              look="danger"
+              onClick={() => setOpen({ kind, keys: selection.rows })}
+            >
+              {texts.many[kind]}
+            </ChangeButton>
+          ))}
+        </SelectedBar>
       </div>
       <OpenDialog
         open={open}
@@ -95,37 +124,34 @@ function OpenDialog({
   if (open.kind === "rotate")
     return <RotateDialog of={open.key} onRotated={onSecret} onClose={onClose} />;
   return (
-    <EndKeyDialog of={open.key} how={open.kind} onEnded={() => onDone(null)} onClose={onClose} />
+    <EndKeysDialog of={open.keys} how={open.kind} onEnded={() => onDone(null)} onClose={onClose} />
   );
 }
-
-const keyOrders = {
-  name: nameOf,
-  path: ({ user_path }: KeyItem) => user_path,
-  status: ({ status, expires_at }: KeyItem) => `${status} ${expires_at ?? "never"}`,
-  used: ({ last_used_at }: KeyItem) => last_used_at,
-  created: ({ created_at }: KeyItem) => created_at,
-};
 
 /** What a key is called in a sentence. */
 function nameOf(key: KeyItem): string {
   return key.name ?? key.id;
 }
 
-function columnsOf(serverTime: string, onOpen: (open: Open) => void): readonly Column<KeyItem>[] {
+function columnsOf(
+  serverTime: string,
+  costs: ReadonlyMap<string, number>,
+  onOpen: (open: Open) => void,
+): readonly Column<KeyItem>[] {
   const heads = texts.columns;
   return [
     {
       key: "name",
       head: heads.name,
       kind: "lead",
-      sort: "name",
+      by: nameOf,
       cell: (key) => <KeyName of={key} />,
     },
+    { key: "brief", head: heads.status, isBrief: true, cell: (key) => <KeyState of={key} /> },
     {
       key: "path",
       head: heads.path,
-      sort: "path",
+      by: ({ user_path }) => user_path,
       cell: ({ user_path }) =>
         user_path === null ? (
           <span class="soft">{texts.anyPath}</span>
@@ -136,6 +162,7 @@ function columnsOf(serverTime: string, onOpen: (open: Open) => void): readonly C
     {
       key: "labels",
       head: heads.labels,
+      by: ({ labels }) => labels.join() || null,
       cell: ({ labels }) =>
         labels.length === 0 ? null : (
           <span class="badges">
@@ -147,17 +174,41 @@ function columnsOf(serverTime: string, onOpen: (open: Open) => void): readonly C
           </span>
         ),
     },
-    { key: "status", head: heads.status, sort: "status", cell: (key) => <KeyState of={key} /> },
+    {
+      key: "models",
+      head: heads.models,
+      by: ({ models }) => models?.join(),
+      cell: ({ models }) =>
+        models === null ? null : <span class="small wrap">{models.join(", ")}</span>,
+    },
+    {
+      key: "cost",
+      head: heads.cost,
+      kind: "number",
+      by: ({ id }) => costs.get(id),
+      cell: ({ id }) => {
+        const cost = costs.get(id);
+        return cost === undefined ? null : (
+          <a href={hrefOf("requests", { tab: "recent", key: id })}>{formatMoney(cost)}</a>
+        );
+      },
+    },
+    {
+      key: "status",
+      head: heads.status,
+      by: ({ status, expires_at }) => `${status} ${expires_at ?? "never"}`,
+      cell: (key) => <KeyState of={key} />,
+    },
     {
       key: "used",
       head: heads.lastUsed,
-      sort: "used",
+      by: ({ last_used_at }) => last_used_at,
       cell: ({ last_used_at }) => <Ago moment={last_used_at} now={serverTime} />,
     },
     {
       key: "created",
       head: heads.created,
-      sort: "created",
+      by: ({ created_at }) => created_at,
       cell: ({ created_at }) => <Ago moment={created_at} now={serverTime} />,
     },
     { key: "end", head: heads.actions, kind: "end", cell: (key) => keyActions(key, onOpen) },
@@ -187,17 +238,22 @@ function KeyState({ of: { status, expires_at } }: { readonly of: KeyItem }) {
   );
 }
 
+const needs = {
+  rotate: `POST ${address}/{id}/rotate`,
+  deactivate: `POST ${address}/{id}/deactivate`,
+  delete: `DELETE ${address}/{id}`,
+} as const;
+
 function keyActions(key: KeyItem, onOpen: (open: Open) => void) {
-  const button = (kind: "rotate" | "deactivate" | "delete", icon: "reset" | "lock" | "trash") => (
-    <button
-      type="button"
-      class="button ghost square"
-      aria-label={`${texts[kind]} ${nameOf(key)}`}
-      title={texts[kind]}
-      onClick={() => onOpen({ kind, key })}
+  const button = (kind: keyof typeof needs, icon: "reset" | "lock" | "trash") => (
+    <ChangeButton
+      needs={needs[kind]}
+      look="ghost square"
+      words={`${texts[kind]} ${nameOf(key)}`}
+      onClick={() => onOpen(kind === "rotate" ? { kind, key } : { kind, keys: [key] })}
     >
       <Icon name={icon} />
-    </button>
+    </ChangeButton>
   );
   return (
     <span class="row-actions">

@@ -1,11 +1,11 @@
 /** What the page of limits opens over itself: one dialog at a time. */
 import type { ChildItem, RuleItem } from "../../../../../shared/api/rule-item.js";
 import { formatCount } from "../../logic/numbers.js";
-import { newRule, ruleDraftOf } from "../../logic/rule-draft.js";
+import { newRule, ruleBody, ruleDraftOf } from "../../logic/rule-draft.js";
 import { usesOverTime } from "../../logic/used-share.js";
 import { CapMeters } from "../../parts/limits/cap-meters.js";
 import { ChildrenDialog } from "../../parts/limits/children-dialog.js";
-import { ConfirmOne, ConfirmResetAll } from "../../parts/limits/confirm-limit.js";
+import { ConfirmLimits, ConfirmResetAll } from "../../parts/limits/confirm-limit.js";
 import { RaiseDialog } from "../../parts/limits/raise-dialog.js";
 import { Meter } from "../../parts/meter.js";
 import type { Column } from "../../parts/table.js";
@@ -18,8 +18,7 @@ export type OpenDialog =
   | { readonly kind: "add"; readonly scope: RuleItem["scope"] }
   | { readonly kind: "edit"; readonly rule: RuleItem }
   | { readonly kind: "raise"; readonly rule: RuleItem }
-  | { readonly kind: "reset"; readonly rule: RuleItem }
-  | { readonly kind: "remove"; readonly rule: RuleItem }
+  | { readonly kind: "reset" | "remove"; readonly rules: readonly RuleItem[] }
   | { readonly kind: "children"; readonly rule: RuleItem }
   | { readonly kind: "reset-all" };
 
@@ -45,9 +44,10 @@ export function LimitsDialog({ dialog, onClose, onChanged }: LimitsDialogProps) 
     case "reset":
     case "remove":
       return (
-        <ConfirmOne
+        <ConfirmLimits
           kind={dialog.kind}
-          item={dialog.rule}
+          items={dialog.rules}
+          bodyOf={againBody}
           keyField="limit_key"
           path={listPath}
           periods={texts.periods}
@@ -56,6 +56,12 @@ export function LimitsDialog({ dialog, onClose, onChanged }: LimitsDialogProps) 
         />
       );
   }
+}
+
+/** The body that makes a deleted rule again. */
+function againBody(rule: RuleItem): unknown {
+  const made = ruleBody(ruleDraftOf(rule), null);
+  return made.ok ? made.body : null;
 }
 
 function RuleChildren({

@@ -4,6 +4,7 @@ import { hrefOf } from "../../data/router.js";
 import { isOfSubtree } from "../../data/session.js";
 import { limitQuery } from "../../logic/list-page.js";
 import { useApp } from "../../parts/app.js";
+import { ChangeButton } from "../../parts/change-button.js";
 import { Icon } from "../../parts/icon.js";
 import { useRules } from "../../parts/limits/use-live-list.js";
 import { FilterSelect, SearchFilter } from "../../parts/lists/filters.js";
@@ -24,7 +25,7 @@ export function LimitsPage() {
   const { query } = router.place.value;
   const scope: RuleScope = scopes.find((each) => each === query.get("scope")) ?? "user_path";
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
-  const rules = useRules(limitQuery(query, ["source"], scope));
+  const rules = useRules(limitQuery(query, ["source", "order"], scope));
   const polled = rules.polled;
   return (
     <>
@@ -32,9 +33,12 @@ export function LimitsPage() {
         title={texts.title}
         actions={
           <>
-            <button type="button" class="button" onClick={() => setDialog({ kind: "reset-all" })}>
+            <ChangeButton
+              needs="POST /admin/rate-limits/reset"
+              onClick={() => setDialog({ kind: "reset-all" })}
+            >
               {texts.resetAll}
-            </button>
+            </ChangeButton>
             <AddButton onAdd={() => setDialog({ kind: "add", scope })} />
           </>
         }
@@ -91,10 +95,10 @@ export function LimitsPage() {
 
 function AddButton({ onAdd }: { readonly onAdd: () => void }) {
   return (
-    <button type="button" class="button primary" onClick={onAdd}>
+    <ChangeButton needs="PUT /admin/rate-limits" look="primary" onClick={onAdd}>
       <Icon name="plus" />
       {texts.add}
-    </button>
+    </ChangeButton>
   );
 }
 
@@ -102,6 +106,7 @@ function Filters() {
   return (
     <div class="filters">
       <SearchFilter label={texts.search} />
+      <FilterSelect name="order" label={texts.order} options={Object.entries(texts.orders)} />
       <FilterSelect
         name="source"
         label={texts.source}

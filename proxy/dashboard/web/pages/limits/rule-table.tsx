@@ -2,13 +2,14 @@
 import type { RuleItem } from "../../../../../shared/api/rule-item.js";
 import { itemKey } from "../../logic/list-page.js";
 import { formatCount } from "../../logic/numbers.js";
-import { type TreeRow, treeRows } from "../../logic/subject-tree.js";
-import { isTemplate, usesOverTime } from "../../logic/used-share.js";
+import type { TreeRow } from "../../logic/subject-tree.js";
+import { capUses, isTemplate, shareOf, usesOverTime } from "../../logic/used-share.js";
 import { Countdown } from "../../parts/age.js";
 import { CapList, CapMeters } from "../../parts/limits/cap-meters.js";
 import { LimitActions, LimitSubject, periodText } from "../../parts/limits/limit-row.js";
+import { LimitTable, type ShareOf, shareText } from "../../parts/limits/limit-table.js";
 import { Meter } from "../../parts/meter.js";
-import { type Column, Table } from "../../parts/table.js";
+import type { Column } from "../../parts/table.js";
 import { limitsTexts as texts } from "../../texts/limits-texts.js";
 import type { OpenDialog } from "./limits-dialog.js";
 
@@ -23,18 +24,36 @@ interface RuleTableProps {
 type Row = TreeRow<RuleItem>;
 
 export function RuleTable({ scope, rules, serverTime, heardMs, onOpen }: RuleTableProps) {
-  const rows = treeRows(rules);
   const columns: readonly Column<Row>[] = [
-    { key: "subject", head: texts.columns[scope], kind: "lead", cell: LimitSubject },
+    {
+      key: "subject",
+      head: texts.columns[scope],
+      kind: "lead",
+      by: ({ item }) => item.subject,
+      cell: LimitSubject,
+    },
+    {
+      key: "brief",
+      head: texts.used,
+      isBrief: true,
+      cell: ({ item }) => shareText(item, texts.periods, largestShare),
+    },
     {
       key: "period",
       head: texts.columns.period,
+      by: ({ item }) => item.period_seconds,
       cell: ({ item }) => <span class="nowrap">{periodText(item, texts.periods)}</span>,
     },
-    { key: "requests", head: texts.columns.requests, cell: ({ item }) => <Requests rule={item} /> },
+    {
+      key: "requests",
+      head: texts.columns.requests,
+      by: ({ item }) => largestShare(item, ["requests", "concurrent"]),
+      cell: ({ item }) => <Requests rule={item} />,
+    },
     {
       key: "tokens",
       head: texts.columns.tokens,
+      by: ({ item }) => largestShare(item, overTime),
       cell: ({ item }) =>
         isTemplate(item) ? (
           <CapList uses={usesOverTime(item)} />
@@ -46,6 +65,7 @@ export function RuleTable({ scope, rules, serverTime, heardMs, onOpen }: RuleTab
       key: "resets",
       head: texts.columns.resets,
       kind: "number",
+      by: ({ item }) => item.window_end,
       cell: ({ item: { window_end } }) =>
         window_end === undefined ? null : (
           <span class="soft nowrap">
@@ -61,15 +81,27 @@ export function RuleTable({ scope, rules, serverTime, heardMs, onOpen }: RuleTab
     },
   ];
   return (
-    <Table
+    <LimitTable
       caption={texts.caption(texts.tabs[scope])}
+      path={listPath}
       columns={columns}
-      rows={rows}
-      keyOf={({ item }) => itemKey(item)}
-      rowClass={(row) => (rows[rows.indexOf(row) + 1]?.isContinued === true ? "joined" : "")}
+      items={rules}
+      keyOf={itemKey}
+      periods={texts.periods}
+      onMany={(kind, chosen) => onOpen({ kind, rules: chosen })}
     />
   );
 }
+
+const listPath = "/admin/rate-limits";
+const overTime = ["tokens", "input_tokens", "output_tokens", "cost", "tool_calls"];
+
+/** Of its caps, or of those of these kinds; null where there is none. */
+const largestShare: ShareOf<RuleItem> = (rule, kinds) => {
+  const uses = isTemplate(rule) ? [] : capUses(rule);
+  const shares = uses.filter(({ kind }) => kinds?.includes(kind) ?? true).map(shareOf);
+  return shares.length === 0 ? null : Math.max(...shares);
+};
 
 function Requests({ rule }: { readonly rule: RuleItem }) {
   const { max_requests: cap, requests_used, in_flight, period_seconds } = rule;
@@ -90,12 +122,13 @@ function RuleActions({
   return (
     <LimitActions
       item={rule}
+      path={listPath}
       words={texts}
       onChildren={isTemplate(rule) ? () => onOpen({ kind: "children", rule }) : null}
       onRaise={() => onOpen({ kind: "raise", rule })}
       onEdit={() => onOpen({ kind: "edit", rule })}
-      onReset={() => onOpen({ kind: "reset", rule })}
-      onRemove={() => onOpen({ kind: "remove", rule })}
+      onReset={() => onOpen({ kind: "reset", rules: [rule] })}
+      onRemove={() => onOpen({ kind: "remove", rules: [rule] })}
     />
   );
 }

@@ -17,8 +17,8 @@ import { type RefusalGroup, refusalGroups } from "../../logic/refusal-groups.js"
 import { trafficSeries } from "../../logic/traffic-series.js";
 import { type Trouble, troublesOf } from "../../logic/troubles.js";
 import { useApp } from "../../parts/app.js";
+import { BarChart } from "../../parts/bar-chart.js";
 import { Icon } from "../../parts/icon.js";
-import { LineChart } from "../../parts/line-chart.js";
 import { MomentsFilter, momentsAsked } from "../../parts/lists/range-filter.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
 import { Figures } from "../../parts/usage/usage-sums.js";
@@ -59,24 +59,22 @@ function RequestChart() {
     { everyMs: historyEveryMs },
   );
   const report = polled.body;
-  const { times, answered, others } = useMemo(
-    () => (report === null ? noTraffic : trafficSeries(report)),
-    [report],
-  );
+  const series = useMemo(() => (report === null ? null : trafficSeries(report)), [report]);
+  if (series === null) return null;
+  const { stepSeconds, times, answered, others } = series;
   return (
-    <LineChart
-      title={report?.step_seconds === 3600 ? texts.chart.perHour : texts.chart.perMinute}
-      times={times}
-      lines={[
-        { name: texts.chart.answered, look: "first", values: answered },
-        { name: texts.chart.others, look: "second", values: others },
+    <BarChart
+      title={texts.chart.per(texts.chart.steps[stepSeconds] ?? formatDuration(stepSeconds))}
+      note={<MomentsFilter first={firstSeconds} />}
+      times={times.map((ms) => new Date(ms).toISOString().slice(0, 16).replace("T", " "))}
+      parts={[
+        { name: texts.chart.answered, values: answered },
+        { name: texts.chart.others, values: others, colour: "--bad-fill" },
       ]}
-      actions={<MomentsFilter first={firstSeconds} />}
+      format={formatShort}
     />
   );
 }
-
-const noTraffic = { times: [], answered: [], others: [] };
 
 const nowTexts = overviewTexts.now;
 /** So that one busy second isn't the number. */
@@ -176,7 +174,7 @@ function wordsFor(trouble: Trouble): string {
     case "inert":
       return words.inert(trouble.count, trouble.names.slice(0, namesMax).join("; "));
     case "targets":
-      return words.targets(formatCount(trouble.failing), formatCount(trouble.open));
+      return words.targets(trouble.names.length, trouble.names.slice(0, namesMax).join("; "));
     case "unsettled":
     case "dropped":
     case "older-proxies":

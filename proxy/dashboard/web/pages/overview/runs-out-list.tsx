@@ -1,7 +1,6 @@
 /** Who is about to run out, and when: the first ones. */
 import type { TenantList } from "../../../../../shared/api/tenant-item.js";
-import { hrefOf } from "../../data/router.js";
-import { tenantHref } from "../../parts/limits/limit-line.js";
+import { hrefOf, tenantHref } from "../../data/router.js";
 import { RunsOut } from "../../parts/limits/runs-out.js";
 import { Card, Empty, WhenReady } from "../../parts/page.js";
 import { useListPoll } from "../../parts/use-poll.js";

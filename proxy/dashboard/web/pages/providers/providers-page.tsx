@@ -1,4 +1,4 @@
-/** Providers as this proxy knows them, their models with prices, and what stands for models. */
+/** Providers: what all proxies had from them, their models with prices, what stands for models. */
 
 import { useState } from "preact/hooks";
 import type {
@@ -6,10 +6,14 @@ import type {
   ProviderItem,
   ProviderList,
 } from "../../../../../shared/api/provider-item.js";
-import { formatCount, formatMoney } from "../../logic/numbers.js";
+import type { TrafficReport } from "../../../../../shared/api/request-item.js";
+import { formatCount, formatMoney, formatShare } from "../../logic/numbers.js";
+import { type ProviderTraffic, providerTraffic } from "../../logic/provider-traffic.js";
 import { Ago } from "../../parts/age.js";
+import { useApp } from "../../parts/app.js";
 import { SearchField } from "../../parts/field.js";
 import { TableOrEmpty } from "../../parts/lists/list-card.js";
+import { MomentsFilter, momentsAsked } from "../../parts/lists/range-filter.js";
 import { Card, PageHead, WhenReady } from "../../parts/page.js";
 import { type Column, Table, TableFoot } from "../../parts/table.js";
 import { useListPoll } from "../../parts/use-poll.js";
@@ -18,48 +22,89 @@ import { shellTexts } from "../../texts/shell-texts.js";
 import { TargetTraffic } from "./target-traffic.js";
 import { UpstreamLimits } from "./upstream-limits.js";
 
+const firstSeconds = "900";
+
 export function ProvidersPage() {
-  const { polled, refresh } = useListPoll<ProviderList>("/admin/providers");
+  const { live, router } = useApp();
+  const { query } = router.place.value;
+  const { polled, refresh } = useListPoll<ProviderList>("/admin/providers", { everyMs: 60_000 });
+  const traffic = useListPoll<TrafficReport>(
+    `/admin/traffic?${momentsAsked(query, firstSeconds)}`,
+    { everyMs: 15_000 },
+  );
+  const report = traffic.polled.body;
+  const open = live.live.value.status?.open_targets ?? [];
   return (
     <>
       <PageHead title={shellTexts.pages.providers}>{texts.about}</PageHead>
-      <WhenReady polled={polled} onRetry={refresh}>
-        {(list) => (
-          <div class="stack">
-            <ProviderTable list={list} />
-            <TargetTraffic open={openTargets(list)} />
+      <div class="stack">
+        <div class="filters">
+          <MomentsFilter first={firstSeconds} />
+        </div>
+        <WhenReady polled={polled} onRetry={refresh}>
+          {(list) => <ProviderTable {...{ list, report, open }} />}
+        </WhenReady>
+        <WhenReady polled={traffic.polled} onRetry={traffic.refresh}>
+          {(body) => <TargetTraffic report={body} open={open} />}
+        </WhenReady>
+        {polled.body !== null && (
+          <>
             <UpstreamLimits />
-            <VirtualModels list={list} />
-            <ModelPrices providers={list.providers} />
-          </div>
+            <VirtualModels list={polled.body} />
+            <ModelPrices providers={polled.body.providers} />
+          </>
         )}
-      </WhenReady>
+      </div>
     </>
   );
 }
 
-function openTargets({ providers }: ProviderList): ReadonlySet<string> {
-  const failing = providers.flatMap((provider) => provider.failing);
-  return new Set(failing.filter(({ state }) => state === "open").map(({ target }) => target));
-}
-
 const heads = texts.columns;
 
-function ProviderTable({ list }: { readonly list: ProviderList }) {
+interface ProviderTableProps {
+  readonly list: ProviderList;
+  /** Null until it is known. */
+  readonly report: TrafficReport | null;
+  readonly open: readonly string[];
+}
+
+function ProviderTable({ list, report, open }: ProviderTableProps) {
+  const rows = list.providers.map((provider) => ({
+    ...provider,
+    traffic: providerTraffic(provider.name, report?.targets ?? [], open),
+  }));
   return (
     <Card>
       <TableOrEmpty
         caption={texts.caption}
         icon="providers"
         none={texts.none}
-        rows={list.providers}
+        rows={rows}
         keyOf={({ name }) => name}
         columns={[
-          { key: "name", head: heads.name, kind: "lead", cell: providerName },
-          { key: "state", head: heads.state, cell: providerState },
+          {
+            key: "name",
+            head: heads.name,
+            kind: "lead",
+            by: ({ name }) => name,
+            cell: providerName,
+          },
+          {
+            key: "state",
+            head: heads.state,
+            cell: ({ traffic }) => (report === null ? null : providerState(traffic)),
+          },
+          {
+            key: "requests",
+            head: heads.requests,
+            kind: "number",
+            by: ({ traffic }) => traffic.attempts,
+            cell: ({ traffic }) => formatCount(traffic.attempts),
+          },
           {
             key: "models",
             head: heads.models,
+            by: ({ models_total }) => models_total,
             cell: ({ models_total, models_from }) => (
               <span class="two-lines">
                 <span>{formatCount(models_total)}</span>
@@ -73,22 +118,14 @@ function ProviderTable({ list }: { readonly list: ProviderList }) {
             cell: ({ key_source }) => <span class="nowrap">{texts.keySources[key_source]}</span>,
           },
           {
-            key: "success",
-            head: heads.success,
-            cell: ({ last_success_at }) => <Ago moment={last_success_at} now={list.server_time} />,
-          },
-          {
             key: "failure",
             head: heads.failure,
-            cell: ({ last_failure }) =>
-              last_failure === null ? (
-                <Ago moment={null} now={list.server_time} />
-              ) : (
+            by: ({ traffic }) => traffic.lastError?.at,
+            cell: ({ traffic: { lastError } }) =>
+              lastError === null ? null : (
                 <span class="two-lines">
-                  <Ago moment={last_failure.at} now={list.server_time} />
-                  <span class="soft small wrap">
-                    {texts.failureOf(last_failure.model, last_failure.reason)}
-                  </span>
+                  <Ago moment={lastError.at} now={list.server_time} />
+                  <span class="soft small wrap">{lastError.message}</span>
                 </span>
               ),
           },
@@ -108,13 +145,20 @@ function providerName({ name, type, host }: ProviderItem) {
 }
 
 /** A target that is left alone says more than one that has failed. */
-function providerState({ failing, last_success_at, last_failure }: ProviderItem) {
-  const open = failing.filter(({ state }) => state === "open").length;
-  if (open > 0) return <span class="badge bad">{texts.open(open)}</span>;
-  if (failing.length > 0) return <span class="badge warn">{texts.failing}</span>;
-  if (last_success_at === null && last_failure === null)
-    return <span class="badge">{texts.untried}</span>;
-  return <span class="badge good">{texts.well}</span>;
+function providerState({ open, attempts, errorRate }: ProviderTraffic) {
+  if (open.length > 0)
+    return (
+      <span class="badge bad" title={open.join("; ")}>
+        {texts.open(open.length)}
+      </span>
+    );
+  if (attempts === 0 || errorRate === null) return <span class="badge">{texts.untried}</span>;
+  const look = errorRate === 0 ? "good" : errorRate < 0.05 ? "warn" : "bad";
+  return (
+    <span class={`badge ${look}`}>
+      {errorRate === 0 ? texts.well : texts.errors(formatShare(errorRate))}
+    </span>
+  );
 }
 
 interface NameRow {

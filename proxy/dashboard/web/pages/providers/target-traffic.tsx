@@ -6,80 +6,60 @@ import type {
 } from "../../../../../shared/api/request-item.js";
 import { formatCount, formatShare } from "../../logic/numbers.js";
 import { Ago } from "../../parts/age.js";
-import { useApp } from "../../parts/app.js";
 import { TableOrEmpty } from "../../parts/lists/list-card.js";
-import { MomentsFilter, momentsAsked } from "../../parts/lists/range-filter.js";
-import { useSorting } from "../../parts/lists/use-sorting.js";
-import { Card, WhenReady } from "../../parts/page.js";
+import { Card } from "../../parts/page.js";
 import type { Column } from "../../parts/table.js";
-import { useListPoll } from "../../parts/use-poll.js";
 import { trafficTexts as texts } from "../../texts/setup-texts.js";
 
-const firstSeconds = "900";
+interface TargetTrafficProps {
+  readonly report: TrafficReport;
+  /** The targets whose circuit is open in a proxy, each with its reason. */
+  readonly open: readonly string[];
+}
 
-/** `open`: the targets whose circuit is open at this proxy. */
-export function TargetTraffic({ open }: { readonly open: ReadonlySet<string> }) {
-  const { query } = useApp().router.place.value;
-  const { polled, refresh } = useListPoll<TrafficReport>(
-    `/admin/traffic?${momentsAsked(query, firstSeconds)}`,
-    { everyMs: 15_000 },
-  );
-  const { sorting, sorted } = useSorting(targetOrders);
+export function TargetTraffic({ report, open }: TargetTrafficProps) {
   return (
-    <Card title={texts.title} note={<MomentsFilter first={firstSeconds} />}>
-      <WhenReady polled={polled} onRetry={refresh}>
-        {({ targets, server_time }) => (
-          <TableOrEmpty
-            caption={texts.title}
-            icon="providers"
-            none={texts.none}
-            rows={sorted(targets).slice(0, 100)}
-            sorting={sorting}
-            keyOf={({ target }) => target}
-            columns={columnsOf(open, server_time)}
-          />
-        )}
-      </WhenReady>
+    <Card title={texts.title}>
+      <TableOrEmpty
+        caption={texts.title}
+        icon="providers"
+        none={texts.none}
+        rows={report.targets.slice(0, 100)}
+        keyOf={({ target }) => target}
+        columns={columnsOf(open, report.server_time)}
+      />
     </Card>
   );
 }
 
-const targetOrders = {
-  target: ({ target }: TargetTrafficItem) => target,
-  attempts: ({ attempts }: TargetTrafficItem) => attempts,
-  errors: ({ error_rate }: TargetTrafficItem) => error_rate,
-  first: ({ first_byte_ms }: TargetTrafficItem) => first_byte_ms?.p95 ?? null,
-  whole: ({ duration_ms }: TargetTrafficItem) => duration_ms?.p95 ?? null,
-  speed: ({ tokens_per_second }: TargetTrafficItem) => tokens_per_second,
-  error: ({ last_error }: TargetTrafficItem) => last_error?.at ?? null,
-};
-
-function columnsOf(open: ReadonlySet<string>, now: string): readonly Column<TargetTrafficItem>[] {
+function columnsOf(open: readonly string[], now: string): readonly Column<TargetTrafficItem>[] {
   const heads = texts.columns;
   return [
     {
       key: "target",
       head: heads.target,
-      sort: "target",
+      by: ({ target }) => target,
       kind: "lead",
       cell: ({ target }) => (
         <span class="two-lines">
           <span class="wrap">{target}</span>
-          {open.has(target) && <span class="badge bad">{texts.open}</span>}
+          {open.some((each) => each.startsWith(`${target}:`)) && (
+            <span class="badge bad">{texts.open}</span>
+          )}
         </span>
       ),
     },
     {
       key: "attempts",
       head: heads.attempts,
-      sort: "attempts",
+      by: ({ attempts }) => attempts,
       kind: "number",
       cell: ({ attempts }) => formatCount(attempts),
     },
     {
       key: "errors",
       head: heads.errors,
-      sort: "errors",
+      by: ({ error_rate }) => error_rate,
       cell: ({ error_rate, failures }) => (
         <span class="two-lines">
           <span class={`badge ${badgeOf(error_rate ?? 0)}`}>{formatShare(error_rate ?? 0)}</span>
@@ -96,27 +76,27 @@ function columnsOf(open: ReadonlySet<string>, now: string): readonly Column<Targ
       key: "first",
       head: heads.first,
       kind: "number",
-      sort: "first",
+      by: ({ first_byte_ms }) => first_byte_ms?.p95,
       cell: (item) => times(item.first_byte_ms),
     },
     {
       key: "whole",
       head: heads.whole,
       kind: "number",
-      sort: "whole",
+      by: ({ duration_ms }) => duration_ms?.p95,
       cell: (item) => times(item.duration_ms),
     },
     {
       key: "speed",
       head: heads.speed,
-      sort: "speed",
+      by: ({ tokens_per_second }) => tokens_per_second,
       kind: "number",
       cell: ({ tokens_per_second }) => tokens_per_second,
     },
     {
       key: "error",
       head: heads.error,
-      sort: "error",
+      by: ({ last_error }) => last_error?.at,
       cell: ({ last_error }) =>
         last_error === null ? null : (
           <span class="two-lines">

@@ -44,6 +44,7 @@ export function FailedTab() {
       <ListCard
         list={list}
         rowsOf={(page) => page.requests}
+        isLive
         caption={failedTexts.caption}
         columns={failedColumns}
         keyOf={({ request_id, time }) => `${time} ${request_id}`}
@@ -68,6 +69,7 @@ const failedColumns: readonly Column<RequestItem>[] = [
   {
     key: "path",
     head: heads.path,
+    by: ({ user_path, path }) => user_path ?? path,
     kind: "lead",
     cell: ({ user_path, request_id, path }) => (
       <span class="two-lines">
@@ -79,6 +81,7 @@ const failedColumns: readonly Column<RequestItem>[] = [
   {
     key: "kind",
     head: heads.kind,
+    by: ({ kind, status }) => `${kind} ${status}`,
     cell: ({ kind, status }) => (
       <span class={`badge ${kind === "failed" ? "bad" : kind === "answered" ? "good" : "warn"}`}>
         {requestTexts.kinds[kind]} {status}
@@ -88,12 +91,14 @@ const failedColumns: readonly Column<RequestItem>[] = [
   {
     key: "model",
     head: heads.model,
+    by: ({ target, model }) => target ?? model,
     cell: ({ target, model }) =>
       target === null && model === null ? null : <span class="wrap">{target ?? model}</span>,
   },
   {
     key: "why",
     head: heads.why,
+    by: ({ error_message, note }) => error_message ?? note,
     cell: ({ error_message, note, attempts }) => (
       <span class="wrap">
         {error_message ??
@@ -105,6 +110,7 @@ const failedColumns: readonly Column<RequestItem>[] = [
   {
     key: "time",
     head: heads.time,
+    by: ({ time }) => time,
     cell: ({ time }) => (
       <time class="nowrap" dateTime={time} title={formatMoment(time)}>
         {formatTime(time)}
@@ -150,6 +156,7 @@ const sessionColumns: readonly Column<SessionItem>[] = [
   {
     key: "session",
     head: sessionHeads.session,
+    by: ({ user_path, session }) => `${user_path} ${session}`,
     kind: "lead",
     cell: ({ session, user_path, key_name, key_id }) => (
       <span class="two-lines">
@@ -163,6 +170,7 @@ const sessionColumns: readonly Column<SessionItem>[] = [
   {
     key: "state",
     head: sessionHeads.state,
+    by: ({ ended_at }) => ended_at,
     cell: ({ running, ended_at }) => (
       <span class="two-lines">
         <span class={running ? "badge good" : "badge"}>
@@ -175,6 +183,7 @@ const sessionColumns: readonly Column<SessionItem>[] = [
   {
     key: "agent",
     head: sessionHeads.agent,
+    by: ({ agent }) => agent,
     cell: ({ agent, models }) => (
       <span class="two-lines">
         <span class="wrap">{agent ?? sessionsTexts.unknown}</span>
@@ -185,6 +194,7 @@ const sessionColumns: readonly Column<SessionItem>[] = [
   {
     key: "requests",
     head: sessionHeads.requests,
+    by: ({ requests }) => requests,
     kind: "number",
     cell: ({ requests, failovers }) => (
       <span class="two-lines to-right">
@@ -196,18 +206,21 @@ const sessionColumns: readonly Column<SessionItem>[] = [
   {
     key: "tokens",
     head: sessionHeads.tokens,
+    by: ({ input_tokens, output_tokens }) => input_tokens + output_tokens,
     kind: "number",
     cell: ({ input_tokens, output_tokens }) => formatShort(input_tokens + output_tokens),
   },
   {
     key: "cost",
     head: sessionHeads.cost,
+    by: ({ total_cost }) => total_cost,
     kind: "number",
     cell: ({ total_cost }) => formatMoney(total_cost),
   },
   {
     key: "error",
     head: sessionHeads.error,
+    by: ({ failures }) => failures || null,
     cell: ({ failures, last_error }) =>
       last_error === null ? null : (
         <span class="two-lines">

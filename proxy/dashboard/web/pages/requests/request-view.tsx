@@ -32,7 +32,11 @@ export function RequestView({ id }: { readonly id: string }) {
             <Card title={texts.attempts}>
               <Table
                 caption={texts.attempts}
-                rows={detail.request.attempts.map((attempt, at) => ({ ...attempt, at }))}
+                rows={detail.request.attempts.map((attempt, at) => ({
+                  ...attempt,
+                  at,
+                  used: recordsOf(attempt, detail.records),
+                }))}
                 keyOf={({ at }) => String(at)}
                 columns={attemptColumns}
               />
@@ -121,7 +125,19 @@ function errorText({ error_code, error_message }: WithError): string {
 
 const heads = texts.columns;
 
-const attemptColumns: readonly Column<AttemptItem>[] = [
+/** What an attempt used: the usage with the id that the provider gave it. */
+function recordsOf(
+  { provider_request_id: id }: AttemptItem,
+  records: readonly RecordItem[],
+): readonly RecordItem[] {
+  return id === null ? [] : records.filter((record) => record.provider_request_id === id);
+}
+
+interface UsedAttempt extends AttemptItem {
+  readonly used: readonly RecordItem[];
+}
+
+const attemptColumns: readonly Column<UsedAttempt>[] = [
   {
     key: "target",
     head: heads.target,
@@ -154,6 +170,15 @@ const attemptColumns: readonly Column<AttemptItem>[] = [
     head: heads.took,
     kind: "number",
     cell: ({ duration_ms }) => `${formatCount(duration_ms)} ms`,
+  },
+  {
+    key: "tokens",
+    head: heads.tokens,
+    kind: "number",
+    cell: ({ used }) =>
+      used.length === 0
+        ? null
+        : formatCount(used.reduce((sum, record) => sum + record.total_tokens, 0)),
   },
   {
     key: "id",

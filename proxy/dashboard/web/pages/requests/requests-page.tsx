@@ -95,6 +95,7 @@ function InFlightTab() {
       <ListCard
         list={list}
         rowsOf={(page) => page.in_flight}
+        isLive
         caption={inFlightTexts.caption}
         columns={inFlightColumns}
         keyOf={({ proxy, lease }) => `${proxy} ${lease}`}
@@ -109,12 +110,14 @@ const inFlightColumns: readonly Column<LeaseItem>[] = [
   {
     key: "path",
     head: inFlightTexts.columns.path,
+    by: ({ user_path }) => user_path,
     kind: "lead",
     cell: ({ user_path }) => <span class="path">{user_path}</span>,
   },
   {
     key: "target",
     head: inFlightTexts.columns.target,
+    by: ({ target }) => target,
     cell: ({ target }) =>
       target === null ? (
         <span class="soft">{inFlightTexts.noTarget}</span>
@@ -125,6 +128,7 @@ const inFlightColumns: readonly Column<LeaseItem>[] = [
   {
     key: "since",
     head: inFlightTexts.columns.since,
+    by: ({ admitted_at }) => admitted_at,
     cell: ({ admitted_at }) =>
       admitted_at === null ? (
         <span class="soft">{inFlightTexts.unasked}</span>
@@ -135,12 +139,14 @@ const inFlightColumns: readonly Column<LeaseItem>[] = [
   {
     key: "for",
     head: inFlightTexts.columns.for,
+    by: ({ seconds }) => seconds,
     kind: "number",
     cell: ({ seconds }) => (seconds === null ? null : formatDuration(seconds)),
   },
   {
     key: "proxy",
     head: inFlightTexts.columns.proxy,
+    by: ({ proxy }) => proxy,
     // Enough to tell proxies of a host apart.
     cell: ({ proxy }) => <code title={proxy}>{proxy.slice(0, 8)}</code>,
   },
@@ -172,6 +178,7 @@ function RecentTab() {
       <ListCard
         list={list}
         rowsOf={(page) => page.records}
+        isLive
         caption={recentTexts.caption}
         columns={recentColumns}
         keyOf={({ id }) => id}
@@ -210,6 +217,7 @@ const recentColumns: readonly Column<RecordItem>[] = [
   {
     key: "path",
     head: recentTexts.columns.path,
+    by: ({ user_path }) => user_path,
     kind: "lead",
     cell: ({ user_path, key_name }) => (
       <span class="two-lines">
@@ -221,6 +229,7 @@ const recentColumns: readonly Column<RecordItem>[] = [
   {
     key: "model",
     head: recentTexts.columns.model,
+    by: ({ provider, model }) => `${provider}/${model ?? ""}`,
     cell: ({ provider, model, requested_model }) => (
       <span class="two-lines">
         <span class="wrap">{model === null ? provider : `${provider}/${model}`}</span>
@@ -233,6 +242,7 @@ const recentColumns: readonly Column<RecordItem>[] = [
   {
     key: "status",
     head: recentTexts.columns.status,
+    by: ({ status }) => status,
     cell: ({ status, request_id }) => (
       <span class="two-lines">
         <span>
@@ -247,6 +257,7 @@ const recentColumns: readonly Column<RecordItem>[] = [
   {
     key: "tokens",
     head: recentTexts.columns.tokens,
+    by: ({ input_tokens, output_tokens }) => input_tokens + output_tokens,
     kind: "number",
     cell: ({ input_tokens, output_tokens, estimated, cache_hit }) => (
       <span class="two-lines to-right">
@@ -262,12 +273,14 @@ const recentColumns: readonly Column<RecordItem>[] = [
   {
     key: "cost",
     head: recentTexts.columns.cost,
+    by: ({ total_cost }) => total_cost,
     kind: "number",
     cell: ({ total_cost }) => (total_cost === null ? null : formatMoney(total_cost)),
   },
   {
     key: "latency",
     head: recentTexts.columns.latency,
+    by: ({ latency_ms }) => latency_ms,
     kind: "number",
     cell: ({ latency_ms }) =>
       latency_ms < 10_000 ? `${latency_ms} ms` : formatDuration(latency_ms / 1000),
@@ -275,6 +288,7 @@ const recentColumns: readonly Column<RecordItem>[] = [
   {
     key: "time",
     head: recentTexts.columns.time,
+    by: ({ time }) => time,
     cell: ({ time }) => (
       <time class="nowrap" dateTime={time} title={formatMoment(time)}>
         {formatTime(time)}
@@ -305,6 +319,7 @@ function RefusedTab() {
       <ListCard
         list={list}
         rowsOf={(page) => page.refusals}
+        isLive
         caption={refusedTexts.caption}
         columns={refusedColumns}
         keyOf={({ refused_at, user_path, request_id }) =>
@@ -321,6 +336,7 @@ const refusedColumns: readonly Column<RefusalItem>[] = [
   {
     key: "path",
     head: refusedTexts.columns.path,
+    by: ({ user_path }) => user_path,
     kind: "lead",
     cell: ({ user_path, request_id }) => (
       <span class="two-lines">
@@ -332,16 +348,19 @@ const refusedColumns: readonly Column<RefusalItem>[] = [
   {
     key: "model",
     head: refusedTexts.columns.model,
+    by: ({ model, targets }) => model ?? targets[0],
     cell: ({ model, targets }) => <span class="wrap">{model ?? targets[0]}</span>,
   },
   {
     key: "why",
     head: refusedTexts.columns.why,
+    by: ({ message }) => message,
     cell: ({ message }) => <span>{message}</span>,
   },
   {
     key: "time",
     head: refusedTexts.columns.time,
+    by: ({ refused_at }) => refused_at,
     cell: ({ refused_at }) => (
       <time class="nowrap" dateTime={refused_at} title={formatMoment(refused_at)}>
         {formatTime(refused_at)}
@@ -351,6 +370,7 @@ const refusedColumns: readonly Column<RefusalItem>[] = [
   {
     key: "again",
     head: refusedTexts.columns.again,
+    by: ({ retry_after }) => retry_after,
     cell: ({ retry_after, admitted_at }) =>
       retry_after === null || admitted_at === null ? (
         "–"

@@ -7,6 +7,7 @@ import type {
 } from "../../../../../shared/api/alert-item.js";
 import { formatCount } from "../../logic/numbers.js";
 import { useApp } from "../../parts/app.js";
+import { ChangeButton } from "../../parts/change-button.js";
 import { Failed } from "../../parts/confirm.js";
 import { Card } from "../../parts/page.js";
 import { type Column, Table } from "../../parts/table.js";
@@ -41,9 +42,9 @@ export function AlertsCard({ alerts, onTested }: AlertsCardProps) {
       />
       <div class="card-body stack">
         <div>
-          <button type="button" class="button" disabled={isBusy} onClick={() => void test()}>
+          <ChangeButton needs="POST /admin/alerts/test" isBusy={isBusy} onClick={() => void test()}>
             {texts.test}
-          </button>
+          </ChangeButton>
         </div>
         {problem !== null && <Failed>{problem}</Failed>}
         {results.length > 0 && (

@@ -8,12 +8,11 @@ import {
 } from "../../../../../shared/api/tenant-item.js";
 import type { Answer } from "../../data/gateway-client.js";
 import { Poll } from "../../data/poll.js";
-import { hrefOf } from "../../data/router.js";
+import { hrefOf, tenantHref } from "../../data/router.js";
 import { formatCount, formatMoney, formatShare, formatShort } from "../../logic/numbers.js";
 import { Ago } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
-import { tenantHref } from "../../parts/limits/limit-line.js";
 import { RunsOut } from "../../parts/limits/runs-out.js";
 import { daysAsked } from "../../parts/lists/range-filter.js";
 import { Card, Empty, WhenReady } from "../../parts/page.js";

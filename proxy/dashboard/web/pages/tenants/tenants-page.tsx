@@ -3,7 +3,6 @@ import type { BudgetList } from "../../../../../shared/api/budget-item.js";
 import type { KeyPage } from "../../../../../shared/api/key-item.js";
 import type { RequestPage } from "../../../../../shared/api/request-item.js";
 import type { RuleList } from "../../../../../shared/api/rule-item.js";
-import { tenantSorts } from "../../../../../shared/api/tenant-item.js";
 import type { UsageSummary } from "../../../../../shared/api/usage-report.js";
 import { isPathWithin } from "../../../../../shared/domain/user-path.js";
 import { base, hrefOf } from "../../data/router.js";
@@ -68,11 +67,6 @@ function useClosest(search: string) {
   };
 }
 
-/** On a phone there are no heads of columns to sort by. */
-const sortOptions = tenantSorts.map(
-  (sort) => [sort === "used" ? "" : sort, texts.sorts[sort]] as const,
-);
-
 function Tenants() {
   const { router, session } = useApp();
   const { query } = router.place.value;
@@ -95,9 +89,6 @@ function Tenants() {
             ]}
           />
           <DaysFilter />
-          <span class="phone-only">
-            <FilterSelect name="sort" label={texts.sort} options={sortOptions} />
-          </span>
         </div>
         <TenantTable under={under} />
       </div>

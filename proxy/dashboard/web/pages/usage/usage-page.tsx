@@ -1,17 +1,24 @@
-/** What was used: sums, days as a chart, and groups as a table. */
+/** What was used: sums beside those before, the largest groups over time, and all as a table. */
+import type { ComponentChildren } from "preact";
 import type { DaemonStatus } from "../../../../../shared/api/gateway-status.js";
-import type { UsageGroup, UsageSummary } from "../../../../../shared/api/usage-report.js";
+import type {
+  UsageGroup,
+  UsageSeries,
+  UsageSummary,
+} from "../../../../../shared/api/usage-report.js";
+import { daysBetween } from "../../../../../shared/time.js";
 import { hostsText } from "../../../../../shared/usage/hosts-text.js";
-import { hrefOf } from "../../data/router.js";
-import { formatCount, formatMoney, formatShare } from "../../logic/numbers.js";
+import { hrefOf, tenantHref } from "../../data/router.js";
+import { periodBefore } from "../../logic/day-series.js";
+import { formatChange, formatCount, formatMoney, formatShare } from "../../logic/numbers.js";
 import { useApp } from "../../parts/app.js";
+import { BarChart } from "../../parts/bar-chart.js";
 import { Icon } from "../../parts/icon.js";
 import { FilterSelect, PathFilter } from "../../parts/lists/filters.js";
 import { DaysFilter, daysAsked } from "../../parts/lists/range-filter.js";
-import { useSorting } from "../../parts/lists/use-sorting.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
 import { type Column, Table } from "../../parts/table.js";
-import { UsageDays } from "../../parts/usage/usage-days.js";
+import { formatOf, MeasureFilter, useMeasure } from "../../parts/usage/usage-days.js";
 import { unknownBound } from "../../parts/usage/usage-figures.js";
 import { UsageSums } from "../../parts/usage/usage-sums.js";
 import { useListPoll } from "../../parts/use-poll.js";
@@ -23,8 +30,9 @@ const times = { everyMs: 15_000, news: ({ settled }: DaemonStatus) => settled };
 export function UsagePage() {
   const { query } = useApp().router.place.value;
   const by = query.get("by") ?? "model";
-  const days = useListPoll<UsageSummary>(usagePath(query, "day"), times);
-  const groups = useListPoll<UsageSummary>(usagePath(query, by), times);
+  const step = stepOf(query);
+  const path = usagePath(query, by);
+  const { polled, refresh } = useListPoll<UsageSummary>(`${path}&step=${step}`, times);
   return (
     <>
       <PageHead title={shellTexts.pages.usage}>{texts.about}</PageHead>
@@ -32,127 +40,202 @@ export function UsagePage() {
         <div class="filters">
           <PathFilter />
           <DaysFilter />
-          <a class="button" href={`${usagePath(query, by)}&format=csv`} download>
+          <FilterSelect
+            name="by"
+            label={texts.by}
+            options={Object.entries(texts.groupings).map(([value, text]) => [
+              value === "model" ? "" : value,
+              texts.byOf(text),
+            ])}
+          />
+          <a class="button" href={`${path}&format=csv`} download>
             <Icon name="download" />
             {texts.csv}
           </a>
         </div>
-        <WhenReady polled={days.polled} onRetry={days.refresh}>
-          {({ usage, groups: byDay, hosts }) => (
-            <>
-              {hosts !== undefined && <p class="soft">{texts.ofHosts(hostsText(hosts))}</p>}
-              <UsageSums usage={usage} />
-              <UsageDays usage={usage} groups={byDay} />
-            </>
-          )}
+        <WhenReady polled={polled} onRetry={refresh}>
+          {(summary) => <Report by={by} summary={summary} />}
         </WhenReady>
-        <Card
-          title={texts.by}
-          note={
-            <FilterSelect
-              name="by"
-              label={texts.by}
-              options={Object.entries(texts.groupings).map(([value, text]) => [
-                value === "model" ? "" : value,
-                text,
-              ])}
-            />
-          }
-        >
-          <WhenReady polled={groups.polled} onRetry={groups.refresh}>
-            {(summary) =>
-              summary.groups.length === 0 ? (
-                <Empty icon="usage" title={texts.none.title}>
-                  {texts.none.text}
-                </Empty>
-              ) : (
-                <UsageGroups by={by} summary={summary} />
-              )
-            }
-          </WhenReady>
-        </Card>
       </div>
     </>
   );
 }
 
-function usagePath(query: URLSearchParams, by: string): string {
-  const asked = daysAsked(query);
+/** Hours within a day or two. */
+function stepOf(query: URLSearchParams): "day" | "hour" {
+  const start = query.get("start_date");
+  const end = query.get("end_date");
+  const days =
+    start === null || end === null
+      ? Number(query.get("days") ?? 30)
+      : daysBetween(start, end).length;
+  return days <= 2 ? "hour" : "day";
+}
+
+function usagePath(query: URLSearchParams, by: string, asked = daysAsked(query)): string {
   asked.set("by", by);
   const path = query.get("path");
   if (path !== null && path !== "") asked.set("user_path", path);
   return `/admin/usage?${asked}`;
 }
 
-interface UsageGroupsProps {
+interface ReportProps {
   readonly by: string;
   readonly summary: UsageSummary;
 }
 
-function UsageGroups({ by, summary }: UsageGroupsProps) {
+/** With the same number of days before. */
+function Report({ by, summary }: ReportProps) {
   const { query } = useApp().router.place.value;
-  const { sorting, sorted } = useSorting(groupOrders);
-  const total = summary.usage.total_cost;
+  const { usage, groups, hosts, series } = summary;
+  const asked = new URLSearchParams(periodBefore(usage));
+  const before = useListPoll<UsageSummary>(usagePath(query, by, asked), { everyMs: 60_000 });
+  const known = before.polled.body;
+  return (
+    <>
+      {hosts !== undefined && <p class="soft">{texts.ofHosts(hostsText(hosts))}</p>}
+      <UsageSums usage={usage} before={known?.usage} />
+      {series !== undefined && <UsageChart series={series} />}
+      <Card title={texts.groupings[by as keyof typeof texts.groupings] ?? texts.by}>
+        {groups.length === 0 ? (
+          <Empty icon="usage" title={texts.none.title}>
+            {texts.none.text}
+          </Empty>
+        ) : (
+          <UsageGroups by={by} summary={summary} before={known} />
+        )}
+      </Card>
+    </>
+  );
+}
+
+function UsageChart({ series }: { readonly series: UsageSeries }) {
+  const { query } = useApp().router.place.value;
+  const measure = useMeasure();
+  const field = ({ cost: "total_cost", tokens: "total_tokens", requests: "requests" } as const)[
+    measure
+  ];
+  const { step, times: at, groups } = series;
+  const kept = Object.fromEntries(query);
+  return (
+    <BarChart
+      title={texts.over[step]}
+      note={<MeasureFilter />}
+      times={step === "day" ? at : at.map((time) => time.slice(0, 16).replace("T", " "))}
+      parts={groups.map(({ key, name, ...figures }) => ({
+        name: name ?? key,
+        values: figures[field],
+        ...(key === "other" ? { colour: "--part-7" } : {}),
+      }))}
+      format={formatOf(measure)}
+      hrefOf={
+        step === "hour"
+          ? null
+          : (i) => hrefOf("usage", { ...kept, days: null, start_date: at[i], end_date: at[i] })
+      }
+    />
+  );
+}
+
+interface UsageGroupsProps extends ReportProps {
+  readonly before: UsageSummary | null;
+}
+
+function UsageGroups({ by, summary, before }: UsageGroupsProps) {
+  const { query } = useApp().router.place.value;
+  const { usage, groups } = summary;
+  const total = usage.total_cost;
+  const costs = new Map(before?.groups.map(({ key, total_cost }) => [key, total_cost]));
+  const costBefore = ({ key }: UsageGroup): number | null =>
+    before === null ? null : (costs.get(key) ?? 0);
   const number = (
     key: keyof typeof texts.columns,
-    cell: (group: UsageGroup) => string | null,
-  ): Column<UsageGroup> => ({ key, head: texts.columns[key], kind: "number", sort: key, cell });
-  const lead: Column<UsageGroup> = {
-    key: "lead",
-    head: texts.groupings[by as keyof typeof texts.groupings] ?? texts.by,
-    kind: "lead",
-    sort: "lead",
-    cell: (group) =>
-      by === "path" && group.key.startsWith("/") ? (
-        <a class="path" href={hrefOf("usage", { ...Object.fromEntries(query), path: group.key })}>
-          {group.key}
-        </a>
-      ) : by === "key" && group.key.startsWith("key_") ? (
-        <a href={hrefOf("keys", { search: group.key })}>
-          <GroupName of={group} />
-        </a>
-      ) : (
-        <GroupName of={group} />
-      ),
-  };
+    by: (group: UsageGroup) => number | null,
+    cell: (group: UsageGroup) => ComponentChildren,
+  ): Column<UsageGroup> => ({ key, head: texts.columns[key], kind: "number", by, cell });
+  const count = (key: keyof typeof texts.columns, of: (group: UsageGroup) => number) =>
+    number(key, of, (group) => (of(group) === 0 ? null : formatCount(of(group))));
   return (
     <Table
       caption={texts.groupsCaption}
-      rows={sorted(summary.groups)}
-      sorting={sorting}
+      rows={groups}
       keyOf={({ key }) => key}
       columns={[
-        lead,
-        number("requests", ({ requests }) => formatCount(requests)),
-        number("input", ({ input_tokens }) => formatCount(input_tokens)),
-        number("output", ({ output_tokens }) => formatCount(output_tokens)),
-        number("unpriced", ({ unpriced_requests }) =>
-          unpriced_requests === 0 ? null : formatCount(unpriced_requests),
-        ),
-        ...(summary.usage.unknown_calls === undefined
+        {
+          key: "lead",
+          head: texts.groupings[by as keyof typeof texts.groupings] ?? texts.by,
+          kind: "lead",
+          by: ({ key, name }) => name ?? key,
+          cell: (group) => {
+            const href = leadOf(by, group.key, query);
+            const name = <GroupName of={group} />;
+            return href === null ? name : <a href={href}>{name}</a>;
+          },
+        },
+        count("requests", ({ requests }) => requests),
+        count("input", ({ input_tokens }) => input_tokens),
+        count("output", ({ output_tokens }) => output_tokens),
+        ...(usage.unpriced_requests === 0
+          ? []
+          : [count("unpriced", ({ unpriced_requests }) => unpriced_requests)]),
+        ...(usage.unknown_calls === undefined
           ? []
           : [
-              number("unknown", (group) =>
-                group.unknown_calls === undefined ? null : unknownBound(group),
+              number(
+                "unknown",
+                ({ unknown_calls }) => unknown_calls ?? null,
+                (group) => (group.unknown_calls === undefined ? null : unknownBound(group)),
               ),
             ]),
-        number("cost", ({ total_cost }) => formatMoney(total_cost)),
-        number("share", ({ total_cost }) => (total > 0 ? formatShare(total_cost / total) : null)),
+        number(
+          "cost",
+          ({ total_cost }) => total_cost,
+          ({ total_cost }) => formatMoney(total_cost),
+        ),
+        number(
+          "share",
+          ({ total_cost }) => total_cost,
+          ({ total_cost }) => (total > 0 ? formatShare(total_cost / total) : null),
+        ),
+        number("before", costBefore, (group) => {
+          const cost = costBefore(group);
+          return cost === null ? null : (
+            <span class="nowrap">
+              <span class="soft">{formatMoney(cost)}</span> {formatChange(group.total_cost, cost)}
+            </span>
+          );
+        }),
       ]}
     />
   );
 }
 
-const groupOrders = {
-  lead: ({ key, name }: UsageGroup) => name ?? key,
-  requests: ({ requests }: UsageGroup) => requests,
-  input: ({ input_tokens }: UsageGroup) => input_tokens,
-  output: ({ output_tokens }: UsageGroup) => output_tokens,
-  unpriced: ({ unpriced_requests }: UsageGroup) => unpriced_requests,
-  unknown: ({ unknown_calls }: UsageGroup) => unknown_calls ?? 0,
-  cost: ({ total_cost }: UsageGroup) => total_cost,
-  share: ({ total_cost }: UsageGroup) => total_cost,
-};
+/** Where a group leads; null if nowhere, as for the sum of all small ones. */
+function leadOf(by: string, key: string, query: URLSearchParams): string | null {
+  if (key === "other") return null;
+  const path = query.get("path");
+  const recent = (filter: Readonly<Record<string, string>>): string =>
+    hrefOf("requests", { tab: "recent", path, ...filter });
+  switch (by) {
+    case "path":
+      return key === (path ?? "/")
+        ? tenantHref(key)
+        : hrefOf("usage", { ...Object.fromEntries(query), path: key });
+    case "key":
+      return key === "(none)" ? recent({ key: "none" }) : hrefOf("keys", { search: key });
+    case "model":
+    case "requested_model":
+      return recent({ model: key });
+    case "provider":
+      return hrefOf("providers");
+    case "label":
+      return key === "(none)" ? null : hrefOf("budgets", { scope: "label", search: key });
+    case "session":
+      return key === "(none)" ? null : hrefOf("requests", { tab: "sessions", path });
+    default:
+      return null;
+  }
+}
 
 /** A key by its name, with its id beside it. */
 function GroupName({ of: { key, name } }: { readonly of: UsageGroup }) {

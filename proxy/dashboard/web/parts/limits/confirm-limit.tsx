@@ -1,7 +1,7 @@
-/** Asks before counters or spending are cleared, and before a rule or a budget is deleted. */
+/** Asks before counters or spending are cleared, and before rules or budgets are deleted. */
 import { itemKey } from "../../logic/limit-draft.js";
 import { Confirm } from "../confirm.js";
-import { periodText } from "./limit-row.js";
+import { limitName, periodText } from "./limit-row.js";
 
 interface Ends {
   readonly onClose: () => void;
@@ -20,56 +20,76 @@ interface ConfirmResetAllProps extends Ends {
 }
 
 export function ConfirmResetAll({ path, words, ...ends }: ConfirmResetAllProps) {
+  const { title, text, submit, done } = words;
+  const change = {
+    method: "POST",
+    path: `${path}/reset`,
+    body: { confirmation: "reset" },
+  } as const;
   return (
-    <Confirm
-      title={words.title}
-      submit={words.submit}
-      word="reset"
-      change={{
-        method: "POST",
-        path: `${path}/reset`,
-        body: { confirmation: "reset" },
-        done: words.done,
-      }}
-      {...ends}
-    >
-      {words.text}
+    <Confirm title={title} submit={submit} word="reset" changes={[change]} done={done} {...ends}>
+      {text}
     </Confirm>
   );
 }
 
-interface ConfirmOneProps extends Ends {
+type Item = Parameters<typeof itemKey>[0] & Parameters<typeof limitName>[0];
+
+interface ConfirmLimitsProps<One extends Item> extends Ends {
   readonly kind: "reset" | "remove";
-  readonly item: Parameters<typeof itemKey>[0] & Parameters<typeof periodText>[0];
+  readonly items: readonly One[];
   /** The field of the body that names the period. */
   readonly keyField: Parameters<typeof itemKey>[1];
-  /** Of the list: DELETE is there, `reset-one` below it. */
+  /** Of the list: DELETE and PUT are there, `reset-one` below it. */
   readonly path: string;
   readonly periods: Readonly<Record<string, string>>;
   readonly words: {
-    readonly title: string;
+    readonly title: (count: number) => string;
     readonly text: (subject: string, period: string) => string;
+    readonly textOfMany: string;
     readonly submit: string;
-    readonly done: (subject: string) => string;
+    readonly done: (name: string) => string;
+    readonly doneMany: (count: number) => string;
+    /** What is said after they were put back; present where that is possible. */
+    readonly restored?: string;
   };
+  /** The body of the PUT that makes it again as it is. */
+  readonly bodyOf: (item: One) => unknown;
 }
 
-export function ConfirmOne({ kind, item, keyField, ...rest }: ConfirmOneProps) {
-  const { path, periods, words, ...ends } = rest;
+export function ConfirmLimits<One extends Item>({
+  kind,
+  items,
+  keyField,
+  ...rest
+}: ConfirmLimitsProps<One>) {
+  const { path, periods, words, bodyOf, ...ends } = rest;
+  const [first] = items;
+  if (first === undefined) return null;
+  const isOne = items.length === 1;
   const isReset = kind === "reset";
   return (
     <Confirm
-      title={words.title}
+      title={words.title(items.length)}
+      names={items.map((item) => limitName(item, periods))}
       submit={words.submit}
-      change={{
+      changes={items.map((item) => ({
         method: isReset ? "POST" : "DELETE",
         path: isReset ? `${path}/reset-one` : path,
         body: itemKey(item, keyField),
-        done: words.done(item.subject),
-      }}
+      }))}
+      done={isOne ? words.done(first.subject) : words.doneMany(items.length)}
+      {...(words.restored === undefined
+        ? {}
+        : {
+            undo: {
+              changes: items.map((item) => ({ method: "PUT", path, body: bodyOf(item) })),
+              done: words.restored,
+            },
+          })}
       {...ends}
     >
-      {words.text(item.subject, periodText(item, periods))}
+      {isOne ? words.text(first.subject, periodText(first, periods)) : words.textOfMany}
     </Confirm>
   );
 }

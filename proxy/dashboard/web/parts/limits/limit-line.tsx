@@ -1,6 +1,6 @@
 /** One limit or budget in a line: what it is for, its period, and how much of it is used. */
 import { textOfWhen } from "../../../../../shared/domain/rule-hours.js";
-import { base, hrefOf } from "../../data/router.js";
+import { hrefOf, tenantHref } from "../../data/router.js";
 import type { ClosestLimit } from "../../logic/closest-limits.js";
 import { formatMoment, formatMoney } from "../../logic/numbers.js";
 import { formatOf } from "../../logic/used-share.js";
@@ -41,9 +41,4 @@ export function LimitLine({ limit }: { readonly limit: ClosestLimit }) {
       <Meter used={used} cap={cap} format={isBudget ? formatMoney : formatOf(kind)} />
     </li>
   );
-}
-
-/** The address of a tenant's page. */
-export function tenantHref(path: string): string {
-  return `${base}tenants${path.split("/").map(encodeURIComponent).join("/")}`;
 }

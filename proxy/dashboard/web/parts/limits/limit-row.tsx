@@ -12,6 +12,7 @@ import type { TreeRow } from "../../logic/subject-tree.js";
 import { isTemplate } from "../../logic/used-share.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
 import { raiseTexts } from "../../texts/raise-texts.js";
+import { ChangeButton, useMay, useStandsAbove } from "../change-button.js";
 import { Icon, type IconName } from "../icon.js";
 
 interface LimitItem {
@@ -143,8 +144,26 @@ export function periodText(
     : (words[item.period_label] ?? length);
 }
 
+/** What one limit or budget is called among others. */
+export function limitName(
+  item: Parameters<typeof periodText>[0] & Pick<LimitItem, "subject" | "models">,
+  words: Parameters<typeof periodText>[1],
+): string {
+  const on = item.models === undefined ? [] : [limitsTexts.onModels(item.models)];
+  return [item.subject, periodText(item, words), ...on].join(" · ");
+}
+
+/** Whether it can be changed here: one from the configuration and a template's child can't. */
+export function useIsChangeable(): (item: LimitItem) => boolean {
+  const standsAbove = useStandsAbove();
+  return ({ source, template, subject }) =>
+    source !== "config" && template === undefined && !standsAbove(subject);
+}
+
 interface LimitActionsProps {
   readonly item: LimitItem;
+  /** Of the list, to which changes are sent. */
+  readonly path: string;
   readonly words: {
     readonly edit: (name: string) => string;
     readonly reset: (name: string) => string;
@@ -163,22 +182,41 @@ interface LimitActionsProps {
  * One from the configuration has a lock in place of the buttons: its file is the truth. A child has
  * none: its template is changed.
  */
-export function LimitActions({ item, words, ...on }: LimitActionsProps) {
+export function LimitActions({ item, path, words, ...on }: LimitActionsProps) {
   const { subject } = item;
+  const may = useMay();
+  const standsAbove = useStandsAbove();
   if (item.template !== undefined) return null;
+  const button = (icon: IconName, needs: string, text: string, onClick: () => void) => (
+    <ChangeButton needs={needs} look="ghost square" words={text} onClick={onClick}>
+      <Icon name={icon} />
+    </ChangeButton>
+  );
   return (
     <span class="row-actions">
       {on.onChildren !== null && (
-        <RowButton icon="children" words={words.children(subject)} onClick={on.onChildren} />
+        <button
+          type="button"
+          class="button ghost square"
+          title={words.children(subject)}
+          aria-label={words.children(subject)}
+          onClick={on.onChildren}
+        >
+          <Icon name="children" />
+        </button>
       )}
-      <RowButton icon="raise" words={raiseTexts.button(subject)} onClick={on.onRaise} />
-      {item.source === "config" ? (
-        <Locked declaredAt={item.declared_at} line={item.declared_line} />
-      ) : (
+      {!standsAbove(subject) && (
         <>
-          <RowButton icon="edit" words={words.edit(subject)} onClick={on.onEdit} />
-          <RowButton icon="reset" words={words.reset(subject)} onClick={on.onReset} />
-          <RowButton icon="trash" words={words.remove(subject)} onClick={on.onRemove} />
+          {button("raise", `POST ${path}/raise`, raiseTexts.button(subject), on.onRaise)}
+          {item.source === "config" ? (
+            may(`PUT ${path}`) && <Locked declaredAt={item.declared_at} line={item.declared_line} />
+          ) : (
+            <>
+              {button("edit", `PUT ${path}`, words.edit(subject), on.onEdit)}
+              {button("reset", `POST ${path}/reset-one`, words.reset(subject), on.onReset)}
+              {button("trash", `DELETE ${path}`, words.remove(subject), on.onRemove)}
+            </>
+          )}
         </>
       )}
     </span>
@@ -202,27 +240,5 @@ function Locked({
         {place !== null && <code class="declared-at">{place.within}</code>}
       </span>
     </span>
-  );
-}
-
-function RowButton({
-  icon,
-  words,
-  onClick,
-}: {
-  readonly icon: IconName;
-  readonly words: string;
-  readonly onClick: () => void;
-}) {
-  return (
-    <button
-      type="button"
-      class="button ghost square"
-      title={words}
-      aria-label={words}
-      onClick={onClick}
-    >
-      <Icon name={icon} />
-    </button>
   );
 }

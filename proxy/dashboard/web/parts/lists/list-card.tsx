@@ -1,6 +1,9 @@
 /** A list of the gateway's in a card: its table, the way to its next page, or why it is empty. */
-
-import type { IconName } from "../icon.js";
+import { useState } from "preact/hooks";
+import { newRows } from "../../logic/list-page.js";
+import { shellTexts } from "../../texts/shell-texts.js";
+import { useApp } from "../app.js";
+import { Icon, type IconName } from "../icon.js";
 import { Card, Empty, WhenReady } from "../page.js";
 import { Paging } from "../paging.js";
 import { Table, type TableProps } from "../table.js";
@@ -9,20 +12,47 @@ import type { ListPoll } from "../use-poll.js";
 interface ListCardProps<Page, Row> extends Omit<TableOrEmptyProps<Row>, "rows"> {
   readonly list: ListPoll<Page>;
   readonly rowsOf: (page: Page) => readonly Row[];
+  /** Whether rows come by themselves, so that a reader may want them to stand still. */
+  readonly isLive?: boolean;
 }
 
 export function ListCard<Page extends { readonly next: string | null }, Row>({
   list,
   rowsOf,
+  isLive = false,
   ...table
 }: ListCardProps<Page, Row>) {
+  const asked = String(useApp().router.place.value.query);
+  const [held, setHeld] = useState<{ readonly page: Page; readonly asked: string } | null>(null);
   return (
     <Card>
       <WhenReady polled={list.polled} onRetry={() => list.refresh()}>
-        {(page) => {
+        {(latest) => {
+          // Other filters, or another page, are what the reader wants to see now.
+          const page = held?.asked === asked ? held.page : latest;
           const rows = rowsOf(page);
+          const isHeld = page !== latest;
           return (
             <>
+              {isLive && (
+                <div class="live-bar">
+                  <button
+                    type="button"
+                    class="button ghost"
+                    aria-pressed={held?.asked === asked}
+                    onClick={() => setHeld(held?.asked === asked ? null : { page, asked })}
+                  >
+                    <Icon name={held?.asked === asked ? "play" : "pause"} />
+                    {shellTexts.live.pause}
+                  </button>
+                  {isHeld && (
+                    <NewRows
+                      count={newRows(rows, rowsOf(latest), table.keyOf)}
+                      onShow={() => setHeld({ page: latest, asked })}
+                    />
+                  )}
+                </div>
+              )}
               <TableOrEmpty {...table} rows={rows} />
               <Paging rows={rows.length} next={page.next} heardMs={list.polled.heardMs} />
             </>
@@ -30,6 +60,15 @@ export function ListCard<Page extends { readonly next: string | null }, Row>({
         }}
       </WhenReady>
     </Card>
+  );
+}
+
+/** How many rows have come since the list stands still; it still does after they are shown. */
+function NewRows({ count, onShow }: { readonly count: string; readonly onShow: () => void }) {
+  return count === "0" ? null : (
+    <button type="button" class="button" onClick={onShow}>
+      {shellTexts.live.news(count)}
+    </button>
   );
 }
 

@@ -1,36 +1,42 @@
 /** The order of rows that are all here. In the address: a column, after `-` if descending. */
 import { useApp } from "../app.js";
-import type { Sorting } from "../table.js";
 
-/** What each column is sorted by; a row without a value comes last. */
-type Orders<Row> = Readonly<Record<string, (row: Row) => string | number | null>>;
+/** The order of the rows, which the head of a column changes. */
+export interface Sorting {
+  readonly by: string;
+  readonly isDescending: boolean;
+  choose(by: string): void;
+}
+
+interface Sortable<Row> {
+  readonly key: string;
+  readonly by?: (row: Row) => string | number | null | undefined;
+}
 
 interface Sorted<Row> {
   readonly sorting: Sorting;
   sorted(rows: readonly Row[]): readonly Row[];
 }
 
-export function useSorting<Row>(orders: Orders<Row>): Sorted<Row> {
+/** The column by which rows are sorted, if it is one of these. */
+export function useSorting<Row>(columns: readonly Sortable<Row>[]): Sorted<Row> {
   const { router } = useApp();
   const asked = router.place.value.query.get("sort") ?? "";
   const isDescending = asked.startsWith("-");
   const by = isDescending ? asked.slice(1) : asked;
-  const orderOf = orders[by];
+  const orderOf = columns.find(({ key }) => key === by)?.by;
   return {
     sorting: {
-      by,
+      by: orderOf === undefined ? "" : by,
       isDescending,
       // Numbers are asked for from the largest; the third time is the list's own order again.
       choose: (name) =>
-        router.setQuery({
-          sort: by !== name ? `-${name}` : isDescending ? name : null,
-          after: null,
-        }),
+        router.setQuery({ sort: by !== name ? `-${name}` : isDescending ? name : null }),
     },
     sorted: (rows) =>
       orderOf === undefined
         ? rows
-        : rows.toSorted((a, b) => compare(orderOf(a), orderOf(b), isDescending)),
+        : rows.toSorted((a, b) => compare(orderOf(a) ?? null, orderOf(b) ?? null, isDescending)),
   };
 }
 

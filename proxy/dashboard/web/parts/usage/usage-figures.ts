@@ -1,17 +1,25 @@
 /** The sums of a span of days, as figures; what there is none of is left out. */
 import type { UnknownUsage, UsageTotals } from "../../../../../shared/api/usage-report.js";
-import { formatCount, formatMoney, formatShort } from "../../logic/numbers.js";
+import { formatChange, formatCount, formatMoney, formatShort } from "../../logic/numbers.js";
 import { usageTexts } from "../../texts/usage-texts.js";
 
 const texts = usageTexts.totals;
 
+type Compared = `total_${"cost" | "requests" | "input_tokens" | "output_tokens"}`;
+
 export interface Figure {
   readonly label: string;
   readonly value: string;
+  /** From what it was before. */
+  readonly change?: string;
   readonly note?: string;
 }
 
-export function usageFigures(usage: UsageTotals): readonly Figure[] {
+/** `before`: the period to compare with, if it is known. */
+export function usageFigures(usage: UsageTotals, before?: UsageTotals): readonly Figure[] {
+  const change = (field: Compared) => ({
+    ...(before === undefined ? {} : { change: formatChange(usage[field], before[field]) }),
+  });
   const saved = usage.rewrite_tokens_saved;
   const cached = usage.cached_input_tokens;
   const reasoning = usage.reasoning_tokens ?? 0;
@@ -20,6 +28,7 @@ export function usageFigures(usage: UsageTotals): readonly Figure[] {
     {
       label: texts.cost,
       value: formatMoney(usage.total_cost),
+      ...change("total_cost"),
       note:
         usage.unpriced_requests > 0
           ? texts.unpriced(formatCount(usage.unpriced_requests))
@@ -28,16 +37,25 @@ export function usageFigures(usage: UsageTotals): readonly Figure[] {
     {
       label: texts.requests,
       value: formatShort(usage.total_requests),
-      note: usageTexts.window(usage.start_date, usage.end_date),
+      ...change("total_requests"),
+      note:
+        before === undefined
+          ? usageTexts.window(usage.start_date, usage.end_date)
+          : usageTexts.compared(
+              usageTexts.window(usage.start_date, usage.end_date),
+              usageTexts.window(before.start_date, before.end_date),
+            ),
     },
     {
       label: texts.input,
       value: formatShort(usage.total_input_tokens),
+      ...change("total_input_tokens"),
       ...(cached > 0 ? { note: texts.cached(formatShort(cached)) } : {}),
     },
     {
       label: texts.output,
       value: formatShort(usage.total_output_tokens),
+      ...change("total_output_tokens"),
       ...(reasoning > 0 ? { note: texts.reasoning(formatShort(reasoning)) } : {}),
     },
     ...(saved > 0 ? [{ label: texts.saved, value: formatShort(saved) }] : []),

@@ -1,0 +1,33 @@
+/** What all proxies together know of each provider: its traffic, and its open circuits. Pure. */
+import type { TargetTrafficItem } from "../../../../shared/api/request-item.js";
+
+export interface ProviderTraffic {
+  readonly attempts: number;
+  /** Null without attempts. */
+  readonly errorRate: number | null;
+  readonly lastError: TargetTrafficItem["last_error"];
+  /** Targets with an open circuit in a proxy. */
+  readonly open: readonly string[];
+}
+
+/** `openTargets`: as of the daemon's status, each with its reason. */
+export function providerTraffic(
+  provider: string,
+  targets: readonly TargetTrafficItem[],
+  openTargets: readonly string[],
+): ProviderTraffic {
+  const isOf = (target: string): boolean => target.startsWith(`${provider}/`);
+  const own = targets.filter(({ target }) => isOf(target));
+  const attempts = own.reduce((sum, target) => sum + target.attempts, 0);
+  const failed = own.reduce(
+    (sum, { attempts, error_rate }) => sum + attempts * (error_rate ?? 0),
+    0,
+  );
+  const errors = own.flatMap(({ last_error }) => last_error ?? []);
+  return {
+    attempts,
+    errorRate: attempts === 0 ? null : failed / attempts,
+    lastError: errors.toSorted((a, b) => (a.at < b.at ? 1 : -1))[0] ?? null,
+    open: openTargets.filter(isOf),
+  };
+}

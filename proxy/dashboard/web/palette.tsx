@@ -1,0 +1,168 @@
+/** Leads by a few letters to a page, a tenant, a key, a limit, a budget or a request. */
+import { useEffect, useId, useState } from "preact/hooks";
+import type { BudgetItem, BudgetList } from "../../../shared/api/budget-item.js";
+import type { KeyPage } from "../../../shared/api/key-item.js";
+import type { RequestDetail } from "../../../shared/api/request-item.js";
+import type { RuleItem, RuleList } from "../../../shared/api/rule-item.js";
+import type { TenantList } from "../../../shared/api/tenant-item.js";
+import type { GatewayClient } from "./data/gateway-client.js";
+import { hrefOf, tenantHref } from "./data/router.js";
+import type { PageEntry } from "./pages.js";
+import { useApp } from "./parts/app.js";
+import { Dialog } from "./parts/dialog.js";
+import { Icon } from "./parts/icon.js";
+import { shellTexts } from "./texts/shell-texts.js";
+
+const texts = shellTexts.palette;
+const typingPauseMs = 150;
+const each = 5;
+
+interface Found {
+  readonly kind: keyof typeof texts.kinds;
+  readonly text: string;
+  /** What tells it from others of its name; null if nothing need. */
+  readonly note: string | null;
+  readonly href: string;
+}
+
+interface PaletteProps {
+  readonly entries: readonly PageEntry[];
+  readonly onClose: () => void;
+}
+
+export function Palette({ entries, onClose }: PaletteProps) {
+  const { client, router, session } = useApp();
+  const [text, setText] = useState("");
+  const [places, setPlaces] = useState<readonly Found[]>([]);
+  const [at, setAt] = useState(0);
+  const listId = useId();
+  const asksGateway = session.session.value?.kind !== "self";
+  const words = text.trim();
+  useEffect(() => {
+    if (words === "" || !asksGateway) return setPlaces([]);
+    const asking = new AbortController();
+    const timer = setTimeout(() => {
+      void search(client, words, asking.signal).then((found) => {
+        if (!asking.signal.aborted) setPlaces(found);
+      });
+    }, typingPauseMs);
+    return () => {
+      clearTimeout(timer);
+      asking.abort();
+    };
+  }, [words, asksGateway, client]);
+  const pages = entries
+    .map(({ name, path }) => ({ text: shellTexts.pages[name], href: hrefOf(path) }))
+    .filter((page) => page.text.toLowerCase().includes(words.toLowerCase()))
+    .map((page): Found => ({ ...page, kind: "page", note: null }));
+  const found = [...pages, ...places];
+  const current = Math.min(at, found.length - 1);
+  const go = ({ href }: Found): void => {
+    onClose();
+    router.go(href);
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    const chosen = found[current];
+    if (step !== 0) setAt((current + step + found.length) % Math.max(1, found.length));
+    else if (event.key === "Enter" && chosen !== undefined) go(chosen);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Dialog title={texts.title} onClose={onClose}>
+      <div class="search">
+        <Icon name="search" />
+        <input
+          class="input"
+          data-first="true"
+          role="combobox"
+          aria-label={texts.label}
+          aria-expanded={found.length > 0}
+          aria-controls={listId}
+          aria-autocomplete="list"
+          aria-activedescendant={found.length === 0 ? undefined : `${listId}-${current}`}
+          autocomplete="off"
+          spellcheck={false}
+          placeholder={texts.label}
+          value={text}
+          onKeyDown={onKey}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            setAt(0);
+          }}
+        />
+      </div>
+      <p class="visually-hidden" role="status">
+        {texts.count(found.length)}
+      </p>
+      <div class="found" role="listbox" id={listId} aria-label={texts.title} tabIndex={-1}>
+        {found.map((place, i) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys
+          <div
+            key={`${place.kind} ${place.href} ${place.text}`}
+            id={`${listId}-${i}`}
+            role="option"
+            aria-selected={i === current}
+            tabIndex={-1}
+            ref={(item) => {
+              if (i === current) item?.scrollIntoView({ block: "nearest" });
+            }}
+            onClick={() => go(place)}
+          >
+            <bdi>{place.text}</bdi>
+            <span class="soft small">
+              {[texts.kinds[place.kind], place.note].filter((part) => part !== null).join(" · ")}
+            </span>
+          </div>
+        ))}
+      </div>
+      {found.length === 0 && <p class="soft">{texts.none}</p>}
+    </Dialog>
+  );
+}
+
+/** What the gateway has by these words; a list that can't be asked for has nothing. */
+async function search(
+  client: GatewayClient,
+  words: string,
+  signal: AbortSignal,
+): Promise<readonly Found[]> {
+  const ask = async <T,>(path: string): Promise<T | null> => {
+    const answer = await client.get<T>(path, signal);
+    return answer.ok ? answer.body : null;
+  };
+  const asked = `search=${encodeURIComponent(words)}&limit=${each}`;
+  const isRequestId = /^req_\S+$|^[\w-]{12,}$/.test(words);
+  const [request, tenants, keys, rules, budgets] = await Promise.all([
+    isRequestId ? ask<RequestDetail>(`/admin/requests/${encodeURIComponent(words)}`) : null,
+    ask<TenantList>(`/admin/tenants?flat=true&${asked}`),
+    ask<KeyPage>(`/admin/auth-keys?${asked}`),
+    ask<RuleList>(`/admin/rate-limits?${asked}`),
+    ask<BudgetList>(`/admin/budgets?${asked}`),
+  ]);
+  const requestFound = (id: string): Found => ({
+    ...{ kind: "request", text: id, note: null, href: hrefOf("requests", { id }) },
+  });
+  const limitFound = (kind: "limit" | "budget", of: RuleItem | BudgetItem): Found => {
+    const { scope, subject, period_label } = of;
+    const query = { scope: scope === "user_path" ? null : scope, search: subject };
+    return { kind, text: subject, note: period_label, href: hrefOf(`${kind}s`, query) };
+  };
+  return [
+    ...(request === null ? [] : [requestFound(request.request_id)]),
+    ...(tenants?.tenants ?? []).map(
+      ({ user_path: path }): Found => ({
+        ...{ kind: "tenant", text: path, note: null, href: tenantHref(path) },
+      }),
+    ),
+    ...(keys?.auth_keys ?? []).map(
+      ({ id, name }): Found => ({
+        ...{ kind: "key", text: name ?? id, note: name === null ? null : id },
+        href: hrefOf("keys", { search: id }),
+      }),
+    ),
+    ...(rules?.rate_limits ?? []).map((rule) => limitFound("limit", rule)),
+    ...(budgets?.budgets ?? []).map((budget) => limitFound("budget", budget)),
+  ];
+}

@@ -1,0 +1,188 @@
+/**
+ * Bars over time, stacked where there are several parts; and the same numbers as a table. Times are
+ * UTC, as everywhere.
+ */
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { axisTop } from "../logic/day-series.js";
+import { shellTexts } from "../texts/shell-texts.js";
+import { useApp } from "./app.js";
+import { Icon } from "./icon.js";
+import { Card } from "./page.js";
+import { Table } from "./table.js";
+
+export interface ChartPart {
+  readonly name: string;
+  /** One for each time. */
+  readonly values: readonly number[];
+  /** Of the tokens; without, one for each part in turn. */
+  readonly colour?: string;
+}
+
+interface BarChartProps {
+  readonly title: string;
+  /** In its head. */
+  readonly note?: ComponentChildren;
+  /** The time of each bar, as shown; ascending. */
+  readonly times: readonly string[];
+  /** From the bottom of the bars. */
+  readonly parts: readonly ChartPart[];
+  readonly format: (value: number) => string;
+  /** Where a bar leads; null if nowhere. */
+  readonly hrefOf?: ((at: number) => string) | null;
+}
+
+export function BarChart({ title, note, ...chart }: BarChartProps) {
+  const [isTable, setTable] = useState(false);
+  const [at, setAt] = useState<number | null>(null);
+  const { parts } = chart;
+  const pointed = at === null || at >= chart.times.length ? null : at;
+  return (
+    <Card title={title} note={note}>
+      <div class="chart">
+        <div class="chart-head">
+          <span class="soft small" aria-live="polite">
+            {pointed === null ? shellTexts.chart.hint : wordsOf(chart, pointed)}
+          </span>
+          <button type="button" class="button ghost" onClick={() => setTable(!isTable)}>
+            <Icon name={isTable ? "usage" : "table"} />
+            {isTable ? shellTexts.chart.show : shellTexts.chart.showTable}
+          </button>
+        </div>
+        {isTable ? (
+          <ChartTable title={title} {...chart} />
+        ) : (
+          <>
+            <Bars title={title} {...chart} at={pointed} onPoint={setAt} />
+            {parts.length > 1 && (
+              <ul class="legend small soft">
+                {parts.map((part, i) => (
+                  <li key={part.name}>
+                    <span style={{ background: colourOf(part, i) }} />
+                    <bdi>{part.name}</bdi>
+                  </li>
+                ))}
+              </ul>
+            )}
+          </>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+type Chart = Omit<BarChartProps, "note">;
+
+interface BarsProps extends Chart {
+  readonly at: number | null;
+  readonly onPoint: (at: number | null) => void;
+}
+
+function Bars({ title, times, parts, format, hrefOf = null, at, onPoint }: BarsProps) {
+  const { router } = useApp();
+  const last = times.length - 1;
+  const top = axisTop(Math.max(0, ...times.map((_, i) => sumAt(parts, i))));
+  const lead = (): void => {
+    if (at !== null && hrefOf !== null) router.go(hrefOf(at));
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (event.key === "Enter") lead();
+    if (step === 0) return;
+    event.preventDefault();
+    onPoint(Math.min(last, Math.max(0, (at ?? (step > 0 ? -1 : times.length)) + step)));
+  };
+  return (
+    <div class="bars">
+      <div class="bars-axis soft small" aria-hidden="true">
+        <span>{format(top)}</span>
+        <span>{format(top / 2)}</span>
+        <span>0</span>
+      </div>
+      <div
+        class={hrefOf === null ? "bars-plot" : "bars-plot leads"}
+        role="img"
+        aria-label={shellTexts.chart.label(title, times.length)}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: so that the keyboard reaches it
+        tabIndex={0}
+        onKeyDown={onKey}
+        onClick={lead}
+        onBlur={() => onPoint(null)}
+        onPointerLeave={() => onPoint(null)}
+      >
+        {times.map((time, i) => (
+          <div
+            key={time}
+            class={i === at ? "bar pointed" : "bar"}
+            onPointerEnter={() => onPoint(i)}
+          >
+            {parts
+              .map(
+                (part, index) =>
+                  part.values[i]! > 0 && (
+                    <div
+                      key={part.name}
+                      style={{
+                        height: `${(part.values[i]! / top) * 100}%`,
+                        background: colourOf(part, index),
+                      }}
+                    />
+                  ),
+              )
+              .reverse()}
+          </div>
+        ))}
+      </div>
+      <div class="bars-days soft small" aria-hidden="true">
+        <span>{times[0]}</span>
+        <span>
+          {times[last]} {shellTexts.utc}
+        </span>
+      </div>
+    </div>
+  );
+}
+
+function ChartTable({ title, times, parts, format, hrefOf = null }: Chart) {
+  const rows = times.map((time, at) => ({ time, at })).reverse();
+  const number = (name: string, valueAt: (at: number) => number) => ({
+    key: name,
+    head: name,
+    kind: "number" as const,
+    by: ({ at }: { readonly at: number }) => valueAt(at),
+    cell: ({ at }: { readonly at: number }) => format(valueAt(at)),
+  });
+  return (
+    <Table
+      caption={title}
+      rows={rows}
+      keyOf={({ time }) => time}
+      columns={[
+        {
+          key: "time",
+          head: shellTexts.time,
+          kind: "lead",
+          by: ({ at }) => at,
+          cell: ({ time, at }) => (hrefOf === null ? time : <a href={hrefOf(at)}>{time}</a>),
+        },
+        ...parts.map(({ name, values }) => number(name, (at) => values[at]!)),
+        ...(parts.length > 1 ? [number(shellTexts.chart.all, (at) => sumAt(parts, at))] : []),
+      ]}
+    />
+  );
+}
+
+function sumAt(parts: readonly ChartPart[], at: number): number {
+  return parts.reduce((sum, { values }) => sum + values[at]!, 0);
+}
+
+function wordsOf({ times, parts, format }: Omit<Chart, "title">, at: number): string {
+  const used = parts.filter(({ values }) => values[at]! > 0);
+  const each = used.map(({ name, values }) => `${name} ${format(values[at]!)}`);
+  const all = `${times[at]}: ${format(sumAt(parts, at))}`;
+  return parts.length > 1 && used.length > 0 ? `${all} (${each.join(", ")})` : all;
+}
+
+function colourOf({ colour }: ChartPart, index: number): string {
+  return `var(${colour ?? `--part-${index}`})`;
+}

@@ -1,0 +1,56 @@
+/** Rows that the reader chooses, and the bar below them with what can be done to all of these. */
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { shellTexts } from "../../texts/shell-texts.js";
+import type { Selection } from "../table.js";
+
+interface Choosable<Row> {
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  readonly nameOf: Selection<Row>["nameOf"];
+}
+
+interface Chosen<Row> extends Selection<Row> {
+  /** Those of the rows that are here. */
+  readonly rows: readonly Row[];
+  clear(): void;
+}
+
+export function useSelection<Row>({ rows, keyOf, nameOf }: Choosable<Row>): Chosen<Row> {
+  const [keys, setKeys] = useState<ReadonlySet<string>>(new Set());
+  return {
+    keys,
+    nameOf,
+    rows: rows.filter((row) => keys.has(keyOf(row)) && nameOf(row) !== null),
+    choose(these, isChosen) {
+      const next = new Set(keys);
+      for (const row of these) {
+        if (isChosen) next.add(keyOf(row));
+        else next.delete(keyOf(row));
+      }
+      setKeys(next);
+    },
+    clear: () => setKeys(new Set()),
+  };
+}
+
+interface SelectedBarProps {
+  readonly selection: Pick<Chosen<unknown>, "rows" | "clear">;
+  /** Buttons. */
+  readonly children: ComponentChildren;
+}
+
+export function SelectedBar({ selection: { rows, clear }, children }: SelectedBarProps) {
+  if (rows.length === 0) return null;
+  return (
+    <fieldset class="selected" aria-label={shellTexts.choose.bar}>
+      <span class="strong" role="status">
+        {shellTexts.choose.count(rows.length)}
+      </span>
+      {children}
+      <button type="button" class="button ghost" onClick={clear}>
+        {shellTexts.choose.none}
+      </button>
+    </fieldset>
+  );
+}
