@@ -89,8 +89,8 @@ export interface RuleItem extends RulePeriod, RuleCaps, RuleHosts, RuleCounts, W
    */
   readonly template?: string;
   /**
-   * Of a shadow rule: the requests that it would have refused since it was made, of a template those
-   * of all its children; absent for a child.
+   * Of a shadow rule: the requests that it would have refused since it was made. A template counts
+   * those of all its children, which don't have it.
    */
   readonly would_refuse?: number;
   /** With milliseconds; absent if there are none. */

@@ -1,6 +1,6 @@
 /**
- * Ctrl-K finds a place. Single keys: `/` filters, `g` and a letter opens a page, `?` shows them all. They can be switched
- * off, and are off while something is written.
+ * Ctrl-K finds a place. Single keys: `/` filters, `g` and a letter opens a page, `?` shows them
+ * all. They can be switched off, and are off while something is written.
  */
 import type { FunctionComponent } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -44,7 +44,7 @@ export function ShortcutKeys({ entries }: { readonly entries: readonly PageEntry
 }
 
 type Finding = FunctionComponent<{
-  readonly entries: readonly PageEntry[];
+  readonly pages: readonly { readonly text: string; readonly href: string }[];
   readonly onClose: () => void;
 }>;
 
@@ -65,13 +65,17 @@ function Finder({ entries }: { readonly entries: readonly PageEntry[] }) {
   }, [preferences]);
   useEffect(() => {
     if (!isShown || Palette !== null) return;
-    import("./palette.js").then(
+    import("./parts/palette.js").then(
       (loaded) => setPalette(() => loaded.Palette),
       () => toasts.failed(shellTexts.brokenPage.text),
     );
   }, [isShown, Palette, toasts]);
   if (!isShown || Palette === null) return null;
-  return <Palette entries={entries} onClose={() => preferences.showFinder(false)} />;
+  const pages = entries.map(({ name, path }) => ({
+    text: shellTexts.pages[name],
+    href: hrefOf(path),
+  }));
+  return <Palette pages={pages} onClose={() => preferences.showFinder(false)} />;
 }
 
 function ShortcutList({ entries }: { readonly entries: readonly PageEntry[] }) {

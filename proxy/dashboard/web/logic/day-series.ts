@@ -10,7 +10,7 @@ interface DayGroup {
   readonly total_cost: number;
 }
 
-export interface Day {
+interface Day {
   readonly day: string;
   readonly requests: number;
   readonly tokens: number;

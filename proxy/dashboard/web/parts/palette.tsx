@@ -1,17 +1,16 @@
 /** Leads by a few letters to a page, a tenant, a key, a limit, a budget or a request. */
 import { useEffect, useId, useState } from "preact/hooks";
-import type { BudgetItem, BudgetList } from "../../../shared/api/budget-item.js";
-import type { KeyPage } from "../../../shared/api/key-item.js";
-import type { RequestDetail } from "../../../shared/api/request-item.js";
-import type { RuleItem, RuleList } from "../../../shared/api/rule-item.js";
-import type { TenantList } from "../../../shared/api/tenant-item.js";
-import type { GatewayClient } from "./data/gateway-client.js";
-import { hrefOf, tenantHref } from "./data/router.js";
-import type { PageEntry } from "./pages.js";
-import { useApp } from "./parts/app.js";
-import { Dialog } from "./parts/dialog.js";
-import { Icon } from "./parts/icon.js";
-import { shellTexts } from "./texts/shell-texts.js";
+import type { BudgetItem, BudgetList } from "../../../../shared/api/budget-item.js";
+import type { KeyPage } from "../../../../shared/api/key-item.js";
+import type { RequestDetail } from "../../../../shared/api/request-item.js";
+import type { RuleItem, RuleList } from "../../../../shared/api/rule-item.js";
+import type { TenantList } from "../../../../shared/api/tenant-item.js";
+import type { GatewayClient } from "../data/gateway-client.js";
+import { hrefOf, tenantHref } from "../data/router.js";
+import { shellTexts } from "../texts/shell-texts.js";
+import { useApp } from "./app.js";
+import { Dialog } from "./dialog.js";
+import { Icon } from "./icon.js";
 
 const texts = shellTexts.palette;
 const typingPauseMs = 150;
@@ -26,11 +25,11 @@ interface Found {
 }
 
 interface PaletteProps {
-  readonly entries: readonly PageEntry[];
+  readonly pages: readonly Pick<Found, "text" | "href">[];
   readonly onClose: () => void;
 }
 
-export function Palette({ entries, onClose }: PaletteProps) {
+export function Palette({ pages, onClose }: PaletteProps) {
   const { client, router, session } = useApp();
   const [text, setText] = useState("");
   const [places, setPlaces] = useState<readonly Found[]>([]);
@@ -51,11 +50,12 @@ export function Palette({ entries, onClose }: PaletteProps) {
       asking.abort();
     };
   }, [words, asksGateway, client]);
-  const pages = entries
-    .map(({ name, path }) => ({ text: shellTexts.pages[name], href: hrefOf(path) }))
-    .filter((page) => page.text.toLowerCase().includes(words.toLowerCase()))
-    .map((page): Found => ({ ...page, kind: "page", note: null }));
-  const found = [...pages, ...places];
+  const found = [
+    ...pages
+      .filter((page) => page.text.toLowerCase().includes(words.toLowerCase()))
+      .map((page): Found => ({ ...page, kind: "page", note: null })),
+    ...places,
+  ];
   const current = Math.min(at, found.length - 1);
   const go = ({ href }: Found): void => {
     onClose();
