@@ -105,24 +105,24 @@ export async function modelRequest(
     const tools = received.searches === true ? ["web_search"] : call.carriedTools;
     const { targets, all } = gateway.targetHealth.candidates(withTools(able, tools));
     const bounds = gateway.limiter.hardLimits ? boundsOf(call, received.exchange) : null;
-    const asked = { targets, model: call.model, modelNames, switches: true, bounds };
-    const outcome = await admitRequest(context, asked);
+    const limited = { targets, model: call.model, modelNames, switches: true, bounds };
+    const outcome = await admitRequest(context, limited);
     if (outcome === null) return;
     const switched =
       "use" in outcome
-        ? await admitElsewhere(context, { call, tools, route, all, asked, exhausted: outcome })
+        ? await admitElsewhere(context, { call, tools, route, all, limited, exhausted: outcome })
         : null;
     if (switched === null && "use" in outcome) return;
-    const sending = switched ?? { admitted: outcome as AdmittedRequest, call, route, all };
-    const { admitted } = sending;
+    const served = switched ?? { admitted: outcome as AdmittedRequest, call, route, all };
+    const { admitted } = served;
     const { admission } = admitted;
     keptAlive?.keepAlive(limitHeaders(context, admitted));
-    const forwarded = await sendAdmitted(context, sending, bounds);
+    const forwarded = await sendAdmitted(context, served, bounds);
     if (watched !== null) noteAnswered(received, watched, forwarded);
     settleRequest(
       context,
       admission,
-      cached.kind === "miss" && sending.route === route
+      cached.kind === "miss" && served.route === route
         ? cached.keepAfter(forwarded, admission.target)
         : forwarded,
     );
@@ -203,7 +203,7 @@ function withTools(targets: readonly Target[], tools: readonly string[] | null):
 
 interface ExhaustedCall extends Omit<AdmittedCall, "admitted"> {
   readonly tools: readonly string[] | null;
-  readonly asked: LimitedRequest;
+  readonly limited: LimitedRequest;
   readonly exhausted: Exhausted;
 }
 
@@ -214,25 +214,25 @@ interface ExhaustedCall extends Omit<AdmittedCall, "admitted"> {
  */
 async function admitElsewhere(
   context: RequestContext,
-  { call, tools, asked: first, exhausted: refusing, ...original }: ExhaustedCall,
+  { call, tools, limited: first, exhausted: refusing, ...original }: ExhaustedCall,
 ): Promise<AdmittedCall | null> {
   const { exchange, record } = context;
   const isForbidden = exchange.header(fallbackHeader)?.trim().toLowerCase() === "none";
   let served = original;
-  let asked = first;
+  let limited = first;
   let { use, breach } = refusing;
   const uses: string[] = [];
   for (;;) {
     const other = isForbidden ? null : await elsewhere(context, { call, tools, name: use });
     if (other === null) {
-      const admitted = await admitRequest(context, { ...asked, switches: false, fixed: true });
+      const admitted = await admitRequest(context, { ...limited, switches: false, fixed: true });
       return admitted === null ? null : { ...served, admitted, call };
     }
     uses.push(use);
     const { targets, modelNames } = other;
     served = other;
-    asked = { ...first, targets, modelNames, uses: [...uses] };
-    const outcome = await admitRequest(context, asked);
+    limited = { ...first, targets, modelNames, uses: [...uses] };
+    const outcome = await admitRequest(context, limited);
     if (outcome === null) return null;
     if (!("use" in outcome)) {
       if (record.requestedModel === "") record.requestedModel = call.model;

@@ -85,7 +85,7 @@ export interface MayWait extends Omit<Wait, "waitedMs"> {
 
 /** What an admission says beside its targets; see `Admit`. */
 export interface Asked {
-  readonly modelNames?: readonly string[];
+  readonly modelNames?: readonly string[] | undefined;
   readonly uses?: readonly string[] | undefined;
   readonly fixed?: true | undefined;
   readonly metered?: Metered | undefined;

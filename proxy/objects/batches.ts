@@ -18,8 +18,9 @@ import { BatchSums, resultPicks } from "../usage/batch-sums.js";
 import { fetchAnswer } from "./fetch-answer.js";
 import { AnswerBroken, fetchPieces } from "./fetch-pieces.js";
 
-/** A batch object answers within this time, and each of its results arrives within the other. */
+/** How long a provider may take to answer with a batch. */
 const lookMs = 30_000;
+/** How long reading all results of a batch may take. */
 const resultsMs = 1_800_000;
 /** Batches whose results one proxy reads at a time; others wait for the next look. */
 const batchReadsMax = 4;
@@ -106,11 +107,11 @@ export function batchEndIn(answer: unknown): BatchEnd | null {
   const isEnded = batch["done"] === true || endedStates.has(String(state).toLowerCase());
   if (!isEnded) return null;
   const output = batch["response"] ?? meta["output"];
-  const of = isObject(output) ? output : {};
-  const listed = of["inlinedResponses"] ?? of["inlinedEmbedContentResponses"];
+  const ofGemini = isObject(output) ? output : {};
+  const listed = ofGemini["inlinedResponses"] ?? ofGemini["inlinedEmbedContentResponses"];
   const inline = isObject(listed) ? listed["inlinedResponses"] : undefined;
   return {
-    file: batch["output_file_id"] ?? lastPart(of["responsesFile"]),
+    file: batch["output_file_id"] ?? lastPart(ofGemini["responsesFile"]),
     inline: Array.isArray(inline) ? (inline as unknown[]) : [],
     sum: { model: batch["model"], usage: batch["usage"] },
   };
@@ -258,6 +259,7 @@ function resultsPlace(config: ProviderConfig, id: string, { file }: BatchEnd): P
     : { path: below(config, "files", `/${file}/content`), isNative: false };
 }
 
+/** The path of an operation with more after it, before its query. */
 function below(
   config: ProviderConfig,
   operation: "batches" | "message_batches" | "files",

@@ -340,8 +340,8 @@ export class ResponseMeter {
     const usage = translation === null ? findUsage(answer) : translation.usage;
     const reading = readUsage(usage);
     // Counting the text takes a parse, and only an answer of 0 tokens needs it.
-    const chars = this.#leavesOutText(reading, 1) ? this.#answerText() : 0;
-    return this.#countFilled(reading, chars, this.#textBytes());
+    const chars = this.#lacksText(reading, 1) ? this.#answerText() : 0;
+    return this.#countCompleted(reading, chars, this.#textBytes());
   }
 
   /** The text of a whole answer; one that isn't held is too long to have none. */
@@ -386,27 +386,27 @@ export class ResponseMeter {
   }
 
   #countStream({ usage, contentChars }: StreamTap): MeteredUsage {
-    return this.#countFilled(this.#reading(usage), contentChars);
+    return this.#countCompleted(this.#reading(usage), contentChars);
   }
 
   /** A whole answer that was cut, or couldn't be translated. */
   #countUntranslated(): MeteredUsage {
-    return this.#countFilled(this.#reading(absentUsage), this.#textBytes());
+    return this.#countCompleted(this.#reading(absentUsage), this.#textBytes());
   }
 
   /**
    * The usage, with what it leaves out. `contentChars`: the text of the answer; `textBytes`: the
    * size of an answer without a usage.
    */
-  #countFilled(
+  #countCompleted(
     reading: UsageReading,
     contentChars: number,
     textBytes = contentChars,
   ): MeteredUsage {
-    const filled = this.#withLeftOut(reading, contentChars);
+    const filled = this.#withEstimates(reading, contentChars);
     if (filled === reading) return this.#count(reading, textBytes);
     const { usage, note } = this.#count(filled, contentChars);
-    const why = this.#leavesOutInput(reading)
+    const why = this.#lacksInput(reading)
       ? "its usage leaves out tokens: it has no input"
       : "its usage leaves out tokens: the answer has text";
     return { usage, estimated: usage !== null, note: joinedNotes(why, note) };
@@ -416,13 +416,13 @@ export class ResponseMeter {
    * The reading, with an estimate of the text if it reports no output, and of the prompt if it
    * reports no input. What it reports besides tokens stays.
    */
-  #withLeftOut(reading: UsageReading, contentChars: number): UsageReading {
-    if (reading.kind === "usage" && this.#leavesOutInput(reading)) {
+  #withEstimates(reading: UsageReading, contentChars: number): UsageReading {
+    if (reading.kind === "usage" && this.#lacksInput(reading)) {
       const promptBytes = this.#request.promptBytes();
       const { inputTokens } = estimateTokens({ promptBytes, contentChars: 0 });
       return { ...reading, inputTokens, totalTokens: inputTokens + reading.outputTokens };
     }
-    if (!this.#leavesOutText(reading, contentChars)) return reading;
+    if (!this.#lacksText(reading, contentChars)) return reading;
     if (reading.isBareTotal === true && !this.#isCapped)
       return { ...reading, ...splitTotal(reading, contentChars) };
     if (reading.totalTokens > 0 || reading.reportedCost !== null)
@@ -434,7 +434,7 @@ export class ResponseMeter {
     });
   }
 
-  #leavesOutInput(reading: UsageReading): boolean {
+  #lacksInput(reading: UsageReading): boolean {
     return reading.kind === "usage" && leavesOutInput(reading, this.#request.operation);
   }
 
@@ -442,7 +442,7 @@ export class ResponseMeter {
    * A usage with an input is believed unless a hard cap has counted more, a total without an input
    * only as a total.
    */
-  #leavesOutText(
+  #lacksText(
     reading: UsageReading,
     contentChars: number,
   ): reading is UsageReading & { readonly kind: "usage" } {
@@ -456,13 +456,12 @@ export class ResponseMeter {
     const scale = charsPerToken / this.#bytesPerToken;
     const contentChars = scale * (tap.contentChars + (this.#translation?.untranslatedBytes ?? 0));
     if (this.#translation !== null) {
-      const reading = this.#withLeftOut(readUsage(this.#translation.usage), contentChars);
+      const reading = this.#withEstimates(readUsage(this.#translation.usage), contentChars);
       return this.#count(whenTranslationCut(reading, contentChars), contentChars);
     }
-    const reading = this.#withLeftOut(tap.usage, contentChars);
+    const reading = this.#withEstimates(tap.usage, contentChars);
     const isWhole =
-      this.#leavesOutText(tap.usage, contentChars) &&
-      (this.#isCapped || tap.usage.totalTokens === 0);
+      this.#lacksText(tap.usage, contentChars) && (this.#isCapped || tap.usage.totalTokens === 0);
     const charsSince = isWhole ? 0 : scale * tap.contentCharsSinceUsage;
     return this.#count(whenCut(reading, charsSince), contentChars);
   }

@@ -9,7 +9,7 @@ import { writeExactly } from "../../body/exact-json.js";
 import type { JsonObject } from "../shared/translation.js";
 
 /** Keywords that Anthropic accepts and whose values aren't schemas. */
-const taken: ReadonlySet<string> = new Set([
+const accepted: ReadonlySet<string> = new Set([
   "type",
   "title",
   "description",
@@ -76,29 +76,29 @@ function isMap(schema: JsonObject): boolean {
 
 function closed(schema: JsonObject): JsonObject {
   const out: Record<string, unknown> = {};
-  const told: string[] = [];
+  const inWords: string[] = [];
   for (const [keyword, value] of Object.entries(schema)) {
     if (silent.has(keyword) || keyword === "additionalProperties") continue;
     if (keyword === "oneOf") out["anyOf"] = schemas(value);
     else if (named.has(keyword) && isObject(value)) out[keyword] = byName(value);
     else if (listed.has(keyword)) out[keyword] = schemas(value);
     else if (keyword === "items" && isObject(value)) out[keyword] = closed(value);
-    else if (isTaken(keyword, value)) out[keyword] = value;
-    else told.push(`${keyword}: ${writeExactly(value)}`);
+    else if (isAccepted(keyword, value)) out[keyword] = value;
+    else inWords.push(`${keyword}: ${writeExactly(value)}`);
   }
   // Anthropic requires every object to be closed.
   if (isObjectSchema(schema)) out["additionalProperties"] = false;
-  if (told.length === 0) return out;
+  if (inWords.length === 0) return out;
   const { description } = schema;
-  const words = `(${told.join(", ")})`;
+  const words = `(${inWords.join(", ")})`;
   out["description"] = typeof description === "string" ? `${description} ${words}` : words;
   return out;
 }
 
-function isTaken(keyword: string, value: unknown): boolean {
+function isAccepted(keyword: string, value: unknown): boolean {
   if (keyword === "format") return formats.has(value);
   if (keyword === "minItems") return value === 0 || value === 1;
-  return taken.has(keyword);
+  return accepted.has(keyword);
 }
 
 function isObjectSchema(schema: JsonObject): boolean {

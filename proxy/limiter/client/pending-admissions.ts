@@ -22,15 +22,15 @@ import type { DaemonNotices } from "../daemon-notices.js";
 import {
   type Admission,
   type AdmissionOutcome,
+  type Asked,
   assertLimiter,
-  type MayWait,
   type Metering,
   type Waited,
 } from "../limiter.js";
 import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
 import type { UnreportedAdmissions } from "./report-leases.js";
 
-export interface AdmissionRequest {
+export interface AdmissionRequest extends Asked {
   readonly caller: Claimed;
   /** As in `Admit`. Empty for a judgement only, whose admission says that nothing refuses. */
   readonly targets: readonly Target[];
@@ -38,13 +38,6 @@ export interface AdmissionRequest {
   readonly rerouted: Admission | null;
   readonly submission: boolean;
   readonly startedMonoMs: number;
-  /** As in `Admit`. */
-  readonly modelNames?: readonly string[] | undefined;
-  /** As in `Admit`, as is `fixed`. */
-  readonly uses?: readonly string[] | undefined;
-  readonly fixed?: true | undefined;
-  readonly metered?: Metered | undefined;
-  readonly wait?: MayWait | undefined;
 }
 
 /** Stands for the target of an admission that has been forgotten. */
