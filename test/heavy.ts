@@ -224,6 +224,11 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     takes: "3 min",
     command: ["dist/test/bench/hard-caps.js"],
   },
+  "bench:limits": {
+    does: "what each kind of limit costs a request, in one process",
+    takes: "3 min",
+    command: ["dist/test/bench/limit-kinds.js"],
+  },
   "bench:live": {
     does: "what the dashboard's watchers cost",
     takes: "3 min",

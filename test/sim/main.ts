@@ -4,9 +4,11 @@
  */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
+import { simulateBatches } from "./batches/simulate-batches.js";
 import { simulateCaps } from "./caps/simulate-caps.js";
 import { simulateSharedCaps } from "./caps/simulate-shared-caps.js";
 import { simulateHosts } from "./hosts/simulate-hosts.js";
+import { simulateLoops } from "./loops/simulate-loops.js";
 import { mutants } from "./mutants/mutants.js";
 import { runMutant } from "./mutants/run-mutant.js";
 import { simulateShares } from "./shares/simulate-shares.js";
@@ -21,6 +23,8 @@ const { values: flags } = parseArgs({
     hosts: { type: "boolean" },
     caps: { type: "boolean" },
     shares: { type: "boolean" },
+    batches: { type: "boolean" },
+    loops: { type: "boolean" },
     "shared-caps": { type: "boolean" },
     mutant: { type: "string" },
     mutants: { type: "boolean" },
@@ -34,8 +38,11 @@ const variants = {
   caps: simulateCaps,
   "shared-caps": simulateSharedCaps,
   shares: simulateShares,
+  batches: simulateBatches,
+  loops: simulateLoops,
 };
-const variant = (["hosts", "caps", "shared-caps", "shares"] as const).find((name) => flags[name]);
+const names = ["hosts", "caps", "shared-caps", "shares", "batches", "loops"] as const;
+const variant = names.find((name) => flags[name]);
 const simulateSeed = variant === undefined ? simulate : variants[variant];
 
 function print(line: string): void {

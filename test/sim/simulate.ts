@@ -23,7 +23,9 @@ import { ProxyProcess } from "./processes/proxy-process.js";
 import { createRandom, type Random } from "./random.js";
 import { type Releases, someReleases } from "./releases.js";
 import {
+  hoursAround,
   ledgers,
+  someDefaultWeights,
   someOperation,
   someRaise,
   someRequest,
@@ -74,6 +76,9 @@ async function violationOf(simulation: Simulation): Promise<string | null> {
 class Simulation {
   readonly #world: World;
   readonly #mix: FaultMix;
+  readonly #seed: number;
+  /** Those that rules may have. */
+  readonly #hours: readonly string[];
   /** Without rules and budgets. */
   readonly #bare: boolean;
   readonly #rules: readonly RuleDefinition[];
@@ -102,6 +107,7 @@ class Simulation {
   constructor(world: World, seed: number) {
     const { random } = world;
     this.#world = world;
+    this.#seed = seed;
     this.#releases = someReleases(seed);
     this.#raises = seed % 4 === 3 ? createRandom(seed ^ 0x5bd1e995) : null;
     this.#left = new LeftSettles(world, () => this.#nowMs());
@@ -111,18 +117,24 @@ class Simulation {
       ...someLateReroutes(seed),
     };
     this.#bare = random.chance(0.1);
-    this.#rules = this.#bare ? [] : [...ledgers, ...someRules(random, random.int(1, 9))];
+    const minute = random.int(1, 55);
+    this.#hours = hoursAround(minute);
+    this.#rules = this.#bare
+      ? []
+      : [...ledgers, ...someRules(random, this.#hours, random.int(1, 9))];
     this.#shadowing = seed % 3 === 2 && !this.#bare ? createRandom(seed ^ 0x27d4eb2f) : null;
-    this.#shadows = this.#shadowing === null ? [] : someShadows(this.#shadowing, this.#rules);
+    this.#shadows =
+      this.#shadowing === null ? [] : someShadows(this.#shadowing, this.#hours, this.#rules);
     this.#flushIntervalMs = random.pick([0, 250, 990, 990]);
     this.#usageFlushMs = random.pick([130, 700, 2500]);
     this.#failureMode = random.pick(["closed", "open"] as const);
     this.#socketFaults = { ...this.#mix.socket };
     this.#diskFaults = { ...this.#mix.disk };
     this.#disk = new Disk(world, this.#diskFaults);
-    this.#witness = new Witness(world, this.#disk);
+    this.#witness = new Witness(world, this.#disk, someDefaultWeights(seed));
     this.#disk.onApplied = (changes) => this.#witness.applied(changes);
-    this.#wallAheadMs = beginMs + random.int(0, 3_600_000);
+    // Hours begin and end in the middle of the work.
+    this.#wallAheadMs = beginMs + minute * 60_000 - random.int(0, faultsMs);
     this.#daemon = this.#startDaemon();
   }
 
@@ -166,6 +178,7 @@ class Simulation {
       witness: this.#witness,
       rules: [...this.#rules, ...this.#shadows],
       budgets: this.#bare ? [] : simulatedBudgets,
+      tokenWeights: someDefaultWeights(this.#seed),
       flushIntervalMs: this.#flushIntervalMs,
       usageFlushMs: this.#usageFlushMs,
       release: this.#releases.daemon(this.#healing),
@@ -228,7 +241,7 @@ class Simulation {
       if (this.#healing) return;
       const { client, process } = random.pick(this.#proxies);
       this.#world.after(0, process, () => {
-        const { op, body } = someOperation(random, { bare: this.#bare });
+        const { op, body } = someOperation(random, { bare: this.#bare, hours: this.#hours });
         void client.call(op, body);
       });
       this.#operateEvery(meanMs);

@@ -50,6 +50,8 @@ t.test(
       "request without a verdict reported",
       "unread verdict taken back",
       "question of a connection that was left",
+      "served by another model",
+      "exhausted and not refused",
     ];
     t.same(
       expected.filter((kind) => !tally.has(kind)),

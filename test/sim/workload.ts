@@ -2,8 +2,16 @@
  * The work of the gateway: rules, requests and admin operations, all from the seed. A new kind
  * of traffic is a new entry here.
  */
-import { type RuleDefinition, ruleId, type Scope } from "../../shared/domain/rule.js";
+import {
+  capFields,
+  type MeasureCaps,
+  type RuleDefinition,
+  ruleId,
+  type Scope,
+} from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
+import type { TokenWeights } from "../../shared/domain/token-weights.js";
+import { detailNames } from "../../shared/usage/usage-details.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import { type Execution, interimStatus } from "../../shared/wire/execution.js";
 import { ledgerSeconds } from "./checks/compare-counters.js";
@@ -27,6 +35,8 @@ export interface SimulatedRequest {
   readonly tokens: number;
   /** What it reports as used while it runs at its last target, as a realtime session does. */
   readonly progress: readonly Progress[];
+  /** Whether it can't go to another model when a rule that names one is exhausted. */
+  readonly fixed: boolean;
   /** Ended before its end: by its client, or by the provider. */
   readonly cut: boolean;
   /** What its usage record holds; null: nothing was executed. */
@@ -48,7 +58,68 @@ const subjects: Readonly<Record<Scope, readonly string[]>> = {
 };
 /** The models that a rule on a path is for. */
 const modelSets = ["gpt-4o", "openai/*", "l* o3", "* !gpt-4o", "azure/gpt-4o local/l*"];
+/** The tools that a rule on a path is for, and those that requests carry. */
+const toolSets = ["tool:web_search", "tool:mcp:docs/*", "tool:* !tool:web_search"];
+const carriedTools = ["web_search", "code_execution", "mcp:docs/find", "mcp:shop/buy"];
 const periods = [0, 0, 1, 2, 5, 30, 60, 3600];
+
+/** Where a request goes when a rule that says so is exhausted. */
+export const modelsInstead: Readonly<Record<string, readonly Target[]>> = {
+  cheap: [{ provider: "local", model: "Cheap" }],
+  spare: [
+    { provider: "azure", model: "gpt-4o" },
+    { provider: "local", model: "Cheap" },
+  ],
+};
+
+const tokenWeightings: readonly TokenWeights[] = [
+  { cached: 0.1, cache_write: 1.25 },
+  { reasoning: 0, output: 2.5 },
+  { input: 0.333, cached: 0 },
+];
+
+/** For rules without weights of their own, in some seeds. */
+export function someDefaultWeights(seed: number): TokenWeights | null {
+  return seed % 5 === 0 ? { cached: 0.5, reasoning: 3 } : null;
+}
+
+/** The field `when` of a body. */
+export interface WhenBody {
+  readonly days: readonly string[];
+  readonly from: string;
+  readonly to: string;
+  readonly time_zone: string;
+}
+
+export function hoursOfBody({ days, from, to, time_zone }: WhenBody): string {
+  return `${days.join(",")} ${from}-${to} ${time_zone}`;
+}
+
+function bodyOfHours(hours: string): WhenBody {
+  const [days, times, time_zone] = hours.split(" ") as [string, string, string];
+  const [from, to] = times.split("-") as [string, string];
+  return { days: days.split(","), from, to, time_zone };
+}
+
+/**
+ * Hours that begin or end at a minute of the first hour of 2026, a Thursday, in UTC: some a day
+ * later or earlier where the clocks of their zone show another day.
+ */
+export function hoursAround(minute: number): readonly string[] {
+  const at = (minutes: number): string => {
+    const inDay = (minutes + 2880) % 1440;
+    return [Math.floor(inDay / 60), inDay % 60].map((n) => String(n).padStart(2, "0")).join(":");
+  };
+  return [
+    `thu 00:00-${at(minute)} UTC`,
+    `mon,tue,wed,thu,fri ${at(minute)}-23:59 UTC`,
+    // 5:45 ahead, 5 hours behind.
+    `wed,thu ${at(minute + 345)}-${at(minute + 347)} Asia/Kathmandu`,
+    `tue,wed 18:00-${at(minute - 300)} America/New_York`,
+    // Until the next day.
+    `wed 23:30-${at(minute)} UTC`,
+  ];
+}
 
 /**
  * Rules of so long a period that they count everything, of each scope and of a template's children.
@@ -61,6 +132,12 @@ export const ledgers: readonly RuleDefinition[] = [
   { ...ledger("user_path", "/a", 0, true), models: "* !local/llama !openai/*" },
   ledger("provider", "openai", 0, false),
   ledger("model", "gpt-4o", 0, false),
+  {
+    ...ledger("user_path", "/b", 0, true),
+    ...{ measureCaps: { input_tokens: 2 ** 50, output_tokens: 2 ** 50, cost: 9000 } },
+    tokenWeights: tokenWeightings[0]!,
+  },
+  { ...ledger("user_path", "/", 1, false), models: "tool:*", measureCaps: { tool_calls: 2 ** 50 } },
 ];
 
 function ledger(scope: Scope, subject: string, shorter: number, perChild: boolean): RuleDefinition {
@@ -74,46 +151,80 @@ function ledger(scope: Scope, subject: string, shorter: number, perChild: boolea
   };
 }
 
-export function someRule(random: Random): RuleDefinition {
+/** `hours`: those that a rule may have. */
+export function someRule(random: Random, hours: readonly string[]): RuleDefinition {
   const scope = random.pick(["user_path", "user_path", "user_path", "provider", "model"] as const);
   const periodSeconds = random.pick(periods);
   const both = random.chance(0.3);
-  const isForSome = scope === "user_path" && random.chance(0.3);
+  const isForSome = scope === "user_path" && random.chance(0.4);
+  const isForTools = isForSome && random.chance(0.4);
+  const models = isForSome ? { models: random.pick(isForTools ? toolSets : modelSets) } : {};
+  const when = random.chance(0.2) ? { when: random.pick(hours) } : {};
+  const subject = random.pick(subjects[scope]);
+  const key = { scope, subject, periodSeconds, ...models, ...when };
   if (isForSome && random.chance(0.15))
     return {
-      ...{ scope, subject: random.pick(subjects[scope]), periodSeconds },
-      ...{ maxRequests: 0, maxTokens: null, perChild: random.chance(0.4) },
-      models: random.pick(modelSets),
+      ...{ ...key, maxRequests: 0, maxTokens: null, perChild: random.chance(0.4) },
     };
-  const tokensOnly = !both && random.chance(0.3) && periodSeconds !== 0;
+  const isOverTime = periodSeconds !== 0;
+  const measured = isOverTime ? someMeasures(random, isForTools) : {};
+  const noRequests = !both && isOverTime && random.chance(0.3);
+  const hasTokens = isOverTime && (both || (noRequests && measured.measureCaps === undefined));
+  const isLenient = random.chance(0.2);
   return {
-    scope,
-    subject: random.pick(subjects[scope]),
-    periodSeconds,
-    maxRequests: tokensOnly ? null : random.int(1, periodSeconds === 0 ? 12 : 60),
-    maxTokens: periodSeconds !== 0 && (both || tokensOnly) ? random.int(500, 40_000) : null,
+    ...key,
+    maxRequests: noRequests ? null : random.int(1, periodSeconds === 0 ? 12 : 60),
+    maxTokens: hasTokens ? random.int(500, 40_000) : null,
     perChild: scope === "user_path" && random.chance(0.4),
-    ...(isForSome ? { models: random.pick(modelSets) } : {}),
+    ...measured,
+    ...(hasTokens || hasTokenMeasure(measured) ? someWeights(random) : {}),
+    ...(isLenient
+      ? { onExhausted: random.pick(["warn", { use: "cheap" }, { use: "spare" }] as const) }
+      : {}),
   };
 }
 
+function someMeasures(random: Random, isForTools: boolean): MeasureCaps {
+  if (random.chance(0.6)) return {};
+  const caps = {
+    ...(random.chance(0.4) ? { input_tokens: random.int(500, 20_000) } : {}),
+    ...(random.chance(0.4) ? { output_tokens: random.int(500, 20_000) } : {}),
+    ...(random.chance(0.4) ? { cost: random.int(1, 30) / 1000 } : {}),
+    ...(isForTools && random.chance(0.7) ? { tool_calls: random.int(1, 20) } : {}),
+  };
+  return Object.keys(caps).length === 0 ? {} : { measureCaps: caps };
+}
+
+function hasTokenMeasure({ measureCaps = {} }: MeasureCaps): boolean {
+  return measureCaps.input_tokens !== undefined || measureCaps.output_tokens !== undefined;
+}
+
+function someWeights(random: Random): MeasureCaps {
+  return random.chance(0.4) ? { tokenWeights: random.pick(tokenWeightings) } : {};
+}
+
 /** Rules of the configuration, no two of one identity. */
-export function someRules(random: Random, count: number): RuleDefinition[] {
-  const rules = new Map<string, RuleDefinition>();
-  for (let i = 0; i < count; i++) {
-    const rule = someRule(random);
-    const { scope, subject, periodSeconds, models = "" } = rule;
-    rules.set(`${scope} ${subject.toLowerCase()} ${periodSeconds} ${models}`, rule);
-  }
-  return [...rules.values()];
+export function someRules(
+  random: Random,
+  hours: readonly string[],
+  count: number,
+): RuleDefinition[] {
+  const rules = Array.from({ length: count }, () => someRule(random, hours));
+  return [...new Map(rules.map((rule) => [ruleId(rule), rule])).values()];
 }
 
 /** Shadow rules, often tighter copies of these, no two of one identity. */
-export function someShadows(random: Random, rules: readonly RuleDefinition[]): RuleDefinition[] {
-  const drawn = someRules(random, random.int(1, 5)).map((rule) =>
+export function someShadows(
+  random: Random,
+  hours: readonly string[],
+  rules: readonly RuleDefinition[],
+): RuleDefinition[] {
+  const drawn = someRules(random, hours, random.int(1, 5)).map((rule) =>
     random.chance(0.5) ? tightened(random.pick(rules)) : rule,
   );
-  const shadows = drawn.map((rule): RuleDefinition => ({ ...rule, mode: "shadow" }));
+  const shadows = drawn.map(
+    ({ onExhausted: _, ...rule }): RuleDefinition => ({ ...rule, mode: "shadow" }),
+  );
   return [...new Map(shadows.map((rule) => [ruleId(rule), rule])).values()];
 }
 
@@ -124,25 +235,36 @@ function tightened({ maxRequests, maxTokens, ...key }: RuleDefinition): RuleDefi
   return { ...key, maxRequests: lower(maxRequests, 20), maxTokens: lower(maxTokens, 4000) };
 }
 
+/** The key of a rule as bodies have it. */
+function keyBody({ scope, subject, periodSeconds, models, when, mode }: RuleDefinition) {
+  return {
+    ...{ scope, subject, limit_key: { period_seconds: periodSeconds } },
+    ...(models === undefined ? {} : { models: models.split(" ") }),
+    ...(when === undefined ? {} : { when: bodyOfHours(when) }),
+    ...(mode === undefined ? {} : { mode }),
+  };
+}
+
+/** The body that writes a rule. */
+function writeBody(rule: RuleDefinition) {
+  const mayBeLenient = rule.maxRequests !== 0 && rule.mode === undefined;
+  return {
+    ...keyBody(rule),
+    ...(mayBeLenient ? { on_exhausted: "refuse" } : {}),
+    ...capFields(rule),
+    per_child: rule.perChild,
+  };
+}
+
 /** Writes, resets or deletes one of these shadow rules. */
 export function someShadowOperation(random: Random, shadows: readonly RuleDefinition[]) {
-  const { scope, subject, periodSeconds, models, maxRequests, maxTokens, perChild } =
-    random.pick(shadows);
-  const key = {
-    ...{ scope, subject, mode: "shadow", limit_key: { period_seconds: periodSeconds } },
-    ...(models === undefined ? {} : { models: models.split(" ") }),
-  };
+  const rule = random.pick(shadows);
   const op = random.pick([
     "rate-limits.put",
     "rate-limits.delete",
     "rate-limits.reset-one",
   ] as const);
-  if (op !== "rate-limits.put") return { op, body: key };
-  const caps = {
-    ...(maxRequests === null ? {} : { max_requests: maxRequests }),
-    ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
-  };
-  return { op, body: { ...key, ...caps, per_child: perChild } };
+  return { op, body: op === "rate-limits.put" ? writeBody(rule) : keyBody(rule) };
 }
 
 export function someRequest(random: Random, number: number): SimulatedRequest {
@@ -150,11 +272,16 @@ export function someRequest(random: Random, number: number): SimulatedRequest {
   const first = random.int(0, targets.length - 1);
   const candidates = random.chance(0.7) ? 1 : random.int(2, 3);
   const submission = random.chance(0.15);
+  const tools = random.chance(0.3) ? { tools: someTools(random) } : {};
   return {
     number,
     path: random.pick(paths),
-    targets: Array.from({ length: candidates }, (_, i) => targets[(first + i) % targets.length]!),
+    targets: Array.from({ length: candidates }, (_, i) => ({
+      ...targets[(first + i) % targets.length]!,
+      ...tools,
+    })),
     submission,
+    fixed: random.chance(0.2),
     failsMs: submission
       ? []
       : Array.from({ length: random.pick([0, 0, 1, 1, 2, 3]) }, () => random.skewed(0.1, 400)),
@@ -186,8 +313,23 @@ export function progressId(number: number, index: number): string {
   return `request-${number}-part-${index}`;
 }
 
+function someTools(random: Random): readonly string[] {
+  const first = random.int(0, carriedTools.length - 1);
+  return carriedTools.slice(first, first + random.int(1, 2));
+}
+
+const noDetails = Object.fromEntries(detailNames.map((name) => [name, 0])) as Readonly<
+  Record<(typeof detailNames)[number], number>
+>;
+
 function someExecution(random: Random, number: number, { provider, model }: Target): Execution {
   const cost = random.chance(0.8) ? random.int(0, 2_000_000_000) : null;
+  const [inputTokens, outputTokens] = [random.int(0, 2000), random.int(0, 2000)];
+  const cachedInputTokens = random.chance(0.5) ? random.int(0, inputTokens) : 0;
+  const isWritten = random.chance(0.3);
+  const reasoningTokens = random.chance(0.4) ? random.int(0, outputTokens) : 0;
+  const tools = random.chance(0.2) ? someTools(random) : [];
+  const toolCalls = Object.fromEntries(tools.map((tool) => [tool, random.int(1, 5)]));
   return {
     requestId: recordId(number),
     endpoint: "/v1/chat/completions",
@@ -195,10 +337,10 @@ function someExecution(random: Random, number: number, { provider, model }: Targ
     providerType: "openai",
     model,
     status: 200,
-    inputTokens: random.int(0, 2000),
-    outputTokens: random.int(0, 2000),
-    cachedInputTokens: 0,
-    cacheWriteInputTokens: 0,
+    inputTokens,
+    outputTokens,
+    cachedInputTokens,
+    cacheWriteInputTokens: isWritten ? random.int(0, inputTokens - cachedInputTokens) : 0,
     inputCost: cost,
     outputCost: cost === null ? null : 0,
     totalCost: cost,
@@ -209,7 +351,11 @@ function someExecution(random: Random, number: number, { provider, model }: Targ
     firstByteMs: null,
     requestedModel: "",
     session: "",
-    details: null,
+    details:
+      reasoningTokens === 0
+        ? null
+        : { serviceTier: null, region: null, counts: { ...noDetails, reasoningTokens } },
+    ...(tools.length === 0 ? {} : { toolCalls }),
     atMost: null,
     responseId: "",
     keyId: "",
@@ -219,28 +365,31 @@ function someExecution(random: Random, number: number, { provider, model }: Targ
 /** A raise of one of these rules, or of a child of a template, or the end of one; for seconds. */
 export function someRaise(random: Random, rules: readonly RuleDefinition[]) {
   const raisable = rules.filter(({ periodSeconds }) => periodSeconds < ledgerSeconds / 2);
-  const { scope, subject, periodSeconds, models, maxRequests, maxTokens, perChild } = random.pick(
-    raisable.length > 0 ? raisable : rules,
-  );
+  const rule = random.pick(raisable.length > 0 ? raisable : rules);
+  const { subject, maxRequests, maxTokens, perChild, measureCaps = {} } = rule;
   const above = subject === "/" ? "/" : `${subject}/`;
   const isOfChild = perChild && random.chance(0.6);
-  const key = {
-    scope,
+  const key = keyBody({
+    ...rule,
     subject: isOfChild ? above + random.pick(["a", "b", "x"]) : subject,
-    limit_key: { period_seconds: periodSeconds },
-    ...(models === undefined ? {} : { models: models.split(" ") }),
-  };
+  });
   if (random.chance(0.2)) return { op: "rate-limits.end-raise", body: key } as const;
   const raised = (cap: number | null, most: number): number | null =>
     cap === null || random.chance(0.1) ? null : Math.max(1, cap + random.int(-1, most));
-  const requests = raised(maxRequests, 40);
-  const tokens = raised(maxTokens, 40_000);
+  const measures = Object.entries(measureCaps).map(([measure, cap]) =>
+    measure === "cost"
+      ? ([measure, cap + random.int(0, 20) / 1000] as const)
+      : ([measure, raised(cap, measure === "tool_calls" ? 20 : 20_000)] as const),
+  );
   return {
     op: "rate-limits.raise",
     body: {
       ...key,
-      ...(requests === null ? {} : { max_requests: requests }),
-      ...(tokens === null ? {} : { max_tokens: tokens }),
+      ...capFields({
+        maxRequests: raised(maxRequests, 40),
+        maxTokens: raised(maxTokens, 40_000),
+        measureCaps: Object.fromEntries(measures.filter(([, cap]) => cap !== null)),
+      }),
       for_seconds: random.pick([1, 1, 2, 3, 600]),
       reason: "simulated",
     },
@@ -250,12 +399,9 @@ export function someRaise(random: Random, rules: readonly RuleDefinition[]) {
 /** An operation and its body; `bare`: of a world that may have no rules at all. */
 export function someOperation(
   random: Random,
-  { bare }: { readonly bare: boolean },
+  { bare, hours }: { readonly bare: boolean; readonly hours: readonly string[] },
 ): { readonly op: AdminOp; readonly body: Readonly<Record<string, unknown>> } {
-  const { scope, subject, periodSeconds, models, maxRequests, maxTokens, perChild } =
-    someRule(random);
-  const forModels = models === undefined ? {} : { models: models.split(" ") };
-  const key = { scope, subject, limit_key: { period_seconds: periodSeconds }, ...forModels };
+  const rule = someRule(random, hours);
   const op = random.pick([
     "rate-limits.put",
     "rate-limits.put",
@@ -271,19 +417,13 @@ export function someOperation(
   ] as const);
   switch (op) {
     case "rate-limits.put":
-      return {
-        op,
-        body: {
-          ...key,
-          ...(maxRequests === null ? {} : { max_requests: maxRequests }),
-          ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
-          per_child: perChild,
-        },
-      };
+      return { op, body: writeBody(rule) };
     case "rate-limits.delete":
-      return { op, body: key };
-    case "rate-limits.reset-one":
-      return { op, body: { scope, subject, period: String(periodSeconds), ...forModels } };
+      return { op, body: keyBody(rule) };
+    case "rate-limits.reset-one": {
+      const { limit_key: key, ...others } = keyBody(rule);
+      return { op, body: { ...others, period: String(key.period_seconds) } };
+    }
     case "rate-limits.reset":
       return { op, body: { confirmation: "reset" } };
     case "explain":

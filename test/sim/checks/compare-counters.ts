@@ -8,8 +8,15 @@ import { clearWindow } from "../../../limiterd/counters/window.js";
 import type { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
 import { childNames } from "../../limiterd/counters/child-names.js";
-import type { OracleKind } from "../../limiterd/oracle.js";
-import { type Cell, type Generation, periodOf, type Truth } from "./truth.js";
+import type { OracleKind, OracleMeasure } from "../../limiterd/oracle.js";
+import {
+  type Cell,
+  definitionText,
+  type Generation,
+  noCounts,
+  periodOf,
+  type Truth,
+} from "./truth.js";
 
 /**
  * So long a period that no step of the clock leaves it: it counts everything since its rule was
@@ -17,9 +24,7 @@ import { type Cell, type Generation, periodOf, type Truth } from "./truth.js";
  */
 export const ledgerSeconds = 3_153_600_000;
 
-const noCounts: Cell = { requests: 0, tokens: 0 };
-
-function cellAt({ cells }: Generation, subject: string, period: number): Cell {
+function cellAt({ cells }: Generation, subject: string, period: number): Readonly<Cell> {
   return cells.get(period)?.get(subject) ?? noCounts;
 }
 
@@ -81,13 +86,11 @@ export function counterDifference(
     const rule = known === undefined ? undefined : book.fresh(known);
     const name = id.replaceAll("\n", " ");
     if (rule === undefined) return `the daemon has no rule ${name}`;
-    const { maxRequests, maxTokens, perChild } = generation.definition;
-    if (
-      rule.definition.maxRequests !== maxRequests ||
-      rule.definition.maxTokens !== maxTokens ||
-      rule.definition.perChild !== perChild
-    )
+    if (definitionText(rule.definition) !== definitionText(generation.definition))
       return `rule ${name} is ${JSON.stringify(rule.definition)}`;
+    const capped = Object.keys(generation.definition.measureCaps ?? {});
+    if (rule.parts.length !== capped.length)
+      return `rule ${name} has windows of ${rule.parts.map(({ measure }) => measure).join()}, not of ${capped.join()}`;
     const windows =
       rule.periodMs > 0 &&
       (!options.clockStepped || generation.definition.periodSeconds >= ledgerSeconds / 2);
@@ -95,6 +98,10 @@ export function counterDifference(
       slotDifference(book, generation, rule) ??
       (windows ? windowDifference(book, generation, rule, options.nowMs) : null);
     if (found !== null) return `rule ${name}: ${found}`;
+    for (const part of windows ? rule.parts : []) {
+      const ofPart = windowDifference(book, generation, part, options.nowMs);
+      if (ofPart !== null) return `rule ${name}, ${part.measure}: ${ofPart}`;
+    }
   }
   return null;
 }
@@ -131,14 +138,15 @@ function windowDifference(
   rule: Rule,
   nowMs: number,
 ): string | null {
-  const { periodMs } = rule;
+  const { periodMs, measure } = rule;
   const now = periodOf(generation.definition, nowMs);
   for (const period of [now - 1, now]) {
-    for (const [subject, { requests, tokens }] of generation.cells.get(period) ?? []) {
+    for (const [subject, cell] of generation.cells.get(period) ?? []) {
+      const { requests, tokens } = countsFor(measure, cell);
       if (requests === 0 && tokens === 0) continue;
       const counter = counterOf(book, rule, subject);
       if (counter === undefined || counter.window.startMs / periodMs < period)
-        return `${subject} counts nothing for period ${period}, not ${requests} requests and ${tokens} tokens`;
+        return `${subject} counts nothing for period ${period}, not ${requests} requests and ${tokens} ${measure ?? "tokens"}`;
     }
   }
   return firstDifference(book, rule, (subject, { window }) => {
@@ -149,21 +157,28 @@ function windowDifference(
     if (period < now - 1) return null;
     const found =
       cellDifference(
-        cellAt(generation, subject, period),
-        window.currentRequests,
+        countsFor(measure, cellAt(generation, subject, period)),
+        measure === null ? window.currentRequests : 0,
         window.currentTokens,
       ) ??
       cellDifference(
-        cellAt(generation, subject, period - 1),
-        window.previousRequests,
+        countsFor(measure, cellAt(generation, subject, period - 1)),
+        measure === null ? window.previousRequests : 0,
         window.previousTokens,
       );
     return found === null ? null : `${subject} in the window of ${window.startMs}: ${found}`;
   });
 }
 
+type Counts = Readonly<Pick<Cell, "requests" | "tokens">>;
+
+/** What the window of a rule counts, or that of one of its measures, which needs no requests. */
+function countsFor(measure: OracleMeasure | null, cell: Readonly<Cell>): Counts {
+  return measure === null ? cell : { requests: 0, tokens: cell[measure] };
+}
+
 function cellDifference(
-  { requests, tokens }: Cell,
+  { requests, tokens }: Counts,
   requestsCounted: number,
   tokensCounted: number,
 ): string | null {
@@ -185,9 +200,9 @@ export function estimateFrom(
     if (kind === "concurrent") return BigInt(generation.slots.get(subject) ?? 0);
     const [periodMs, now] = [definition.periodSeconds * 1000, periodOf(definition, nowMs)];
     // Asked for where it is needed: looking reads what the daemon has left in its store.
-    const counter = clockStepped
-      ? counterOf(book, book.fresh(book.rules.get(ruleId(definition))!), subject)
-      : undefined;
+    const rule = clockStepped ? book.fresh(book.rules.get(ruleId(definition))!) : undefined;
+    const ofKind = rule?.parts.find(({ measure }) => measure === kind) ?? rule;
+    const counter = ofKind === undefined ? undefined : counterOf(book, ofKind, subject);
     if (counter === undefined) {
       const period = periodOf(definition, atMs);
       return weighed(

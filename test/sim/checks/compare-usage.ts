@@ -49,7 +49,16 @@ export function recordsOn(disk: Disk): UsageRecord[] {
 export function usageDifference(
   disk: Disk,
   { usage, budgets }: DaemonState,
-  { nowMs, clockStepped }: { readonly nowMs: number; readonly clockStepped: boolean },
+  {
+    nowMs,
+    clockStepped,
+    hasStarted = false,
+  }: {
+    readonly nowMs: number;
+    readonly clockStepped: boolean;
+    /** Whether it may still look up what was spent on budgets that the store didn't have. */
+    readonly hasStarted?: boolean;
+  },
 ): string | null {
   const records = recordsOn(disk);
   const ids = new Set(records.map(({ requestId }) => requestId));
@@ -79,6 +88,7 @@ export function usageDifference(
     ...budgets.copyForModels(null, path, nowMs),
   ]);
   for (const account of new Set(all)) {
+    if (hasStarted && account.budget.backfill) continue;
     const { scope, subject, models } = account.budget.definition;
     const spent = picosOf(spentOf(budgets, account, nowMs));
     const key = `${scope} ${subject} ${account.subject}`;

@@ -4,6 +4,8 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import { usesMax } from "../../../shared/bounds.js";
+import { limitInWords } from "../../../shared/domain/refusal-message.js";
 import { ruleId } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { SuccessHeaders } from "../../../shared/domain/verdict.js";
@@ -23,6 +25,10 @@ export interface Question {
   readonly isReroute: boolean;
   readonly targets: readonly Target[];
   readonly submission: boolean;
+  /** The models to which it may go because others are exhausted. */
+  readonly uses: readonly string[];
+  /** Whether it can't go to another model. */
+  readonly fixed: boolean;
 }
 
 interface ExpectedVerdict {
@@ -57,10 +63,8 @@ export function createExpectation(truth: Truth) {
     return judged.judge;
   }
 
-  return (
-    book: RuleBook,
-    { path, isReroute, targets, submission, nowMs, clockStepped }: Question & CompareOptions,
-  ): ExpectedVerdict => {
+  return (book: RuleBook, question: Question & CompareOptions): ExpectedVerdict => {
+    const { path, isReroute, targets, submission, uses, nowMs, clockStepped } = question;
     estimate = estimateFrom(truth, book, { nowMs, clockStepped });
     // A raise that has ended stays ended if the clock is set back: only the daemon knows when.
     raisesOf = ({ definition, raises }) =>
@@ -71,38 +75,65 @@ export function createExpectation(truth: Truth) {
       );
     const expected = submission
       ? judge().submit(path, nowMs)
-      : judge().ask(path, targets, nowMs, { isReroute });
+      : judge().ask(path, targets, nowMs, { isReroute, uses });
+    const exhausted =
+      expected.refused === undefined && !isReroute
+        ? judge()
+            .exhausted(countedAt(question, path, expected.target), nowMs, uses)
+            .filter(({ dimension }) => !submission || dimension !== "concurrent")
+        : [];
     return {
       exact: !clockStepped,
       verdict(answer) {
-        if (answer.kind === "admitted")
-          return answer.target === expected.target
+        if (answer.kind === "admitted") {
+          if (answer.target !== expected.target)
+            return `goes to target ${answer.target}, but ${JSON.stringify(expected)}`;
+          const words = exhausted.map(({ wait, ...breach }) =>
+            limitInWords({ ...breach, waitSeconds: wait }),
+          );
+          return (answer.exhausted ?? "") === words.join("; ")
             ? null
-            : `goes to target ${answer.target}, but ${JSON.stringify(expected)}`;
-        const { kind: _, id: __, key: ___, waitSeconds, models, ...breach } = answer;
-        const refused = {
-          ...breach,
-          wait: waitSeconds,
-          ...(models === undefined ? {} : { models }),
-        };
-        return isDeepStrictEqual(refused, expected.refused)
+            : `is told that ${answer.exhausted} is exhausted, not ${words.join("; ")}`;
+        }
+        const { kind: _, id: __, key: ___, waitSeconds, ...breach } = answer;
+        const refused = { ...defined(breach), wait: waitSeconds };
+        return isDeepStrictEqual(refused, refusalTo(question, expected))
           ? null
           : `is refused with ${JSON.stringify(answer)}, but ${JSON.stringify(expected)}`;
       },
       headers({ headers, target }, counted) {
-        const sent = { requests: triple(headers?.requests), tokens: triple(headers?.tokens) };
-        const right = judge().triples(
-          submission
-            ? { path: counted, provider: "", model: "" }
-            : { path: counted, ...targets[target]! },
-          nowMs,
-        );
+        const ofMeasures = Object.entries(headers?.measures ?? {});
+        const sent = {
+          ...{ requests: triple(headers?.requests), tokens: triple(headers?.tokens) },
+          ...Object.fromEntries(ofMeasures.map(([measure, left]) => [measure, triple(left)])),
+        };
+        const of = countedAt(question, counted, target);
+        const right = { ...judge().triples(of, nowMs), ...judge().measureTriples(of, nowMs) };
         return isDeepStrictEqual(sent, right)
           ? null
           : `has the headers ${JSON.stringify(sent)}, not ${JSON.stringify(right)}`;
       },
     };
   };
+}
+
+/** What the rules count of a question that is admitted to a target. */
+function countedAt({ targets, submission }: Question, path: string, target: number) {
+  return submission ? { path, provider: "", model: "" } : { path, ...targets[target]! };
+}
+
+/** A refusal names another model to a request that can still go there. */
+function refusalTo(
+  { isReroute, submission, uses, fixed }: Question,
+  { refused }: { readonly refused?: { readonly use?: string } },
+): object | undefined {
+  if (refused?.use === undefined || isReroute) return refused;
+  const { use, ...others } = refused;
+  return submission || fixed || uses.length >= usesMax || uses.includes(use) ? others : refused;
+}
+
+function defined(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 function triple(

@@ -7,6 +7,7 @@ import type { Target } from "../../../shared/domain/target-name.js";
 import { uncountedLsn, unlimitedLsn } from "../../../shared/wire/lsn.js";
 import type { Admitted } from "../../../shared/wire/message-from-daemon.js";
 import type { Admit, Lease, Reroute, Settle } from "../../../shared/wire/message-to-daemon.js";
+import type { OracleUse } from "../../limiterd/oracle.js";
 import type { World } from "../world.js";
 import type { WitnessedRequest } from "./crash-losses.js";
 import type { Moment, RequestRegister } from "./request-register.js";
@@ -136,12 +137,13 @@ export class LeaseAccount {
 
   settled(holder: LeaseHolder, message: Settle, at: Moment): void {
     const { proxyId } = holder;
-    const { lease, lsn, seq, part, userPath: path, target, targetLsn, tokens } = message;
+    const { lease, lsn, seq, part, userPath: path, target, targetLsn } = message;
+    const use = useOf(message);
     if (part === "cached") return;
     if (part === "progress") {
       const atMs = Math.max(0, at.nowMs - message.endedAgoMs);
       const of = { path, atPath: true, target };
-      return this.#register.charge({ of, tick: at.tick, atMs, tokens, proxyId, seq, part });
+      return this.#register.charge({ of, tick: at.tick, atMs, use, proxyId, seq, part });
     }
     this.#release(holder, message);
     if (part === "untried") {
@@ -184,7 +186,7 @@ export class LeaseAccount {
       of: { path, atPath: part !== "attempt", target },
       tick: at.tick,
       atMs: endedAtMs,
-      tokens,
+      use,
       proxyId,
       seq,
       part,
@@ -245,6 +247,15 @@ export class LeaseAccount {
     this.leaveTarget(held);
     leases.delete(lease);
   }
+}
+
+function useOf({ tokens, record }: Settle): OracleUse {
+  if (record === null) return { tokens, recorded: null };
+  const reasoningTokens = record.details?.counts.reasoningTokens ?? 0;
+  return {
+    tokens,
+    recorded: { ...record, reasoningTokens, toolCalls: record.toolCalls ?? {} },
+  };
 }
 
 /** Whether the daemon has answered an admission with this number. */

@@ -2,26 +2,35 @@
  * The rules as the admin operations leave them, one state after the other: what is on the disk must
  * be one of them, and none that is older than what was answered.
  */
+
+import type { Rule } from "../../../limiterd/counters/counter.js";
 import type { PeerState } from "../../../limiterd/peer.js";
 import { resetKey, ruleFromStored } from "../../../limiterd/rules/stored-rule.js";
 import type { DaemonState } from "../../../limiterd/state.js";
 import { raisesFromStored } from "../../../shared/domain/raise.js";
-import { type RuleDefinition, ruleId, type Scope } from "../../../shared/domain/rule.js";
+import {
+  type CapFields,
+  measureId,
+  type RuleDefinition,
+  ruleId,
+  type Scope,
+} from "../../../shared/domain/rule.js";
 import type { Admin } from "../../../shared/wire/message-to-daemon.js";
-import type { OracleRaise } from "../../limiterd/oracle.js";
+import { type OracleMeasure, type OracleRaise, oracleMeasures } from "../../limiterd/oracle.js";
 import type { Disk } from "../processes/disk.js";
+import { hoursOfBody, type WhenBody } from "../workload.js";
 import type { World } from "../world.js";
-import type { Generation, Truth } from "./truth.js";
+import { definitionText, type Generation, type Truth } from "./truth.js";
 
 /** The bodies that the workload sends. */
-interface RuleBody {
+interface RuleBody extends Omit<CapFields, "on_exhausted"> {
   readonly scope: Scope;
   readonly subject: string;
   readonly models?: readonly string[];
   readonly limit_key?: { readonly period_seconds: number };
   readonly period?: string;
-  readonly max_requests?: number;
-  readonly max_tokens?: number;
+  readonly when?: WhenBody;
+  readonly on_exhausted?: "refuse" | "warn" | { readonly use: string };
   readonly per_child?: boolean;
   readonly for_seconds?: number;
   readonly mode?: string;
@@ -32,6 +41,13 @@ interface Raising {
   readonly generation: Generation;
   readonly id: string;
   readonly raises: readonly OracleRaise[];
+}
+
+/** A rule as a start has found it. */
+interface FoundRule {
+  readonly definition: RuleDefinition;
+  readonly sinceLsn: number;
+  readonly measuresSince: Readonly<Partial<Record<OracleMeasure, number>>>;
 }
 
 /** When an operation is seen. */
@@ -112,18 +128,25 @@ export class RuleHistory {
    * disk which takes nothing doesn't have yet.
    */
   restored(tick: number, { book }: DaemonState): void {
-    const rules: { readonly definition: RuleDefinition; readonly sinceLsn: number }[] =
-      this.#onDisk();
+    const rules: FoundRule[] = this.#onDisk();
     const known = new Set(rules.map(({ definition }) => ruleId(definition)));
     this.#history = [this.#diskText()];
     // It reads what is in the store, too, unless all that is configured is there.
     if (book.ruleSet.isRead)
       for (const rule of book.rules.values())
-        if (rule.source === "config" && !known.has(rule.id) && isEnforced(rule)) rules.push(rule);
-    for (const { definition, sinceLsn } of rules) {
-      const since = `${ruleId(definition)} ${sinceLsn}`;
-      const generation = this.#truth.setRule(definition, this.#sinceTicks.get(since) ?? tick);
-      this.#sinceTicks.set(since, generation.sinceTick);
+        if (rule.source === "config" && !known.has(rule.id) && isEnforced(rule))
+          rules.push({ ...rule, measuresSince: sinceOfParts(rule) });
+    for (const { definition, sinceLsn, measuresSince } of rules) {
+      const id = ruleId(definition);
+      const sinceTick = this.#tickOf(id, sinceLsn, tick);
+      const ofMeasures = oracleMeasures.flatMap((measure) => {
+        const lsn = measuresSince[measure];
+        return lsn === undefined
+          ? []
+          : [[measure, this.#tickOf(measureId(id, measure), lsn, sinceTick)] as const];
+      });
+      const since = { sinceTick, measuresSince: new Map(ofMeasures) };
+      const generation = this.#truth.restoreRule(definition, tick, since);
       this.#sinceLsns.set(generation, sinceLsn);
       generation.raises = this.#raisesOnDisk(definition);
     }
@@ -132,6 +155,13 @@ export class RuleHistory {
     this.#starting = false;
     this.#waiting.clear();
     this.#raising.clear();
+  }
+
+  /** When a rule, or its cap of a measure, was made or reset with this log sequence number. */
+  #tickOf(id: string, sinceLsn: number, otherwise: number): number {
+    const tick = this.#sinceTicks.get(`${id} ${sinceLsn}`) ?? otherwise;
+    this.#sinceTicks.set(`${id} ${sinceLsn}`, tick);
+    return tick;
   }
 
   /** When each rule was made; as `restored`. */
@@ -161,7 +191,8 @@ export class RuleHistory {
     switch (op) {
       case "rate-limits.put": {
         const generation = truth.setRule(definition, seen.tick);
-        return generation === known ? undefined : this.#noteCreated(id, generation, seen);
+        if (generation === known) return this.#noteMeasures(id, generation, seen);
+        return this.#noteCreated(id, generation, seen);
       }
       case "rate-limits.delete":
         return known === undefined ? undefined : truth.removeRule(id);
@@ -179,7 +210,7 @@ export class RuleHistory {
     const generation = this.#raisable(asked);
     if (generation === undefined) return null;
     const { definition, raises } = generation;
-    const { subject, maxRequests, maxTokens } = asked;
+    const { subject, maxRequests, maxTokens, measureCaps } = asked;
     const others = raises.filter((raise) => raise.untilMs > nowMs && raise.subject !== subject);
     const ended = { generation, id: ruleId(definition), raises: others };
     if (op === "rate-limits.end-raise") {
@@ -190,14 +221,19 @@ export class RuleHistory {
     const inForce = raises.filter(
       (raise) => raise.untilMs > nowMs && [definition.subject, subject].includes(raise.subject),
     );
-    const isHigher = (kind: "maxRequests" | "maxTokens"): boolean =>
-      asked[kind] === null ||
-      (definition[kind] !== null &&
-        asked[kind] > definition[kind] &&
-        inForce.every((raise) => asked[kind]! >= (raise[kind] ?? 0)));
-    if (maxRequests === null && maxTokens === null) return null;
-    if (!isHigher("maxRequests") || !isHigher("maxTokens")) return null;
-    const raise = { subject, untilMs: nowMs + seconds! * 1000, maxRequests, maxTokens };
+    const isHigher = (capOf: (caps: OracleRaise | RuleDefinition) => number | null): boolean => {
+      const [cap, declared] = [capOf(asked), capOf(definition)];
+      if (cap === null) return true;
+      return (
+        declared !== null && cap > declared && inForce.every((raise) => cap >= (capOf(raise) ?? 0))
+      );
+    };
+    if (maxRequests === null && maxTokens === null && measureCaps === undefined) return null;
+    if (!isHigher((caps) => caps.maxRequests) || !isHigher((caps) => caps.maxTokens)) return null;
+    if (!oracleMeasures.every((measure) => isHigher((caps) => caps.measureCaps?.[measure] ?? null)))
+      return null;
+    const untilMs = nowMs + seconds! * 1000;
+    const raise = { subject, untilMs, maxRequests, maxTokens, measureCaps };
     generation.raises = [...others, raise];
     return { ...ended, raises: generation.raises };
   }
@@ -229,11 +265,12 @@ export class RuleHistory {
     const above = definition.subject === "/" ? "/" : `${definition.subject}/`;
     return (raisesFromStored(entry?.value ?? []) ?? [])
       .filter(({ child }) => child === "" || definition.perChild)
-      .map(({ child, untilMs, maxRequests, maxTokens }) => ({
+      .map(({ child, untilMs, maxRequests, maxTokens, measureCaps }) => ({
         subject: child === "" ? definition.subject : above + child,
         untilMs,
         maxRequests,
         maxTokens,
+        measureCaps,
       }));
   }
 
@@ -242,24 +279,40 @@ export class RuleHistory {
     this.#noteCreated(ruleId(generation.definition), generation, seen);
   }
 
-  #noteCreated(id: string, generation: Generation, { tick, state }: Seen): void {
-    const { sinceLsn } = state.book.fresh(state.book.ruleSet.get(id)!);
+  #noteCreated(id: string, generation: Generation, seen: Seen): void {
+    const { sinceLsn } = seen.state.book.fresh(seen.state.book.ruleSet.get(id)!);
     this.#sinceLsns.set(generation, sinceLsn);
-    this.#sinceTicks.set(`${id} ${sinceLsn}`, tick);
+    this.#sinceTicks.set(`${id} ${sinceLsn}`, seen.tick);
+    this.#noteMeasures(id, generation, seen);
+  }
+
+  #noteMeasures(id: string, { measuresSince }: Generation, { state }: Seen): void {
+    const since = sinceOfParts(state.book.fresh(state.book.ruleSet.get(id)!));
+    for (const [measure, tick] of measuresSince)
+      this.#sinceTicks.set(`${measureId(id, measure)} ${since[measure]}`, tick);
   }
 
   /**
    * The rules as a restart would find them: the last reset of all rules counts for each that is
    * older.
    */
-  #onDisk() {
+  #onDisk(): (FoundRule & { readonly createdAtMs: number })[] {
     const resets = this.#disk.entries("epochs").find(({ key }) => key === resetKey);
     const resetLsn = Number(resets?.value[0] ?? 0);
     return this.#disk
       .entries("rules")
       .map(({ value }) => ruleFromStored(value)!)
       .filter(isEnforced)
-      .map((rule) => ({ ...rule, sinceLsn: Math.max(rule.sinceLsn, resetLsn) }));
+      .map((rule) => ({
+        ...rule,
+        sinceLsn: Math.max(rule.sinceLsn, resetLsn),
+        measuresSince: Object.fromEntries(
+          Object.entries(rule.measuresSince ?? {}).map(([measure, lsn]) => [
+            measure,
+            Math.max(lsn, resetLsn),
+          ]),
+        ),
+      }));
   }
 
   #diskText(): string {
@@ -272,8 +325,18 @@ function isEnforced({ definition }: { readonly definition: RuleDefinition }): bo
   return definition.mode === undefined;
 }
 
+function sinceOfParts({ parts }: Pick<Rule, "parts">): FoundRule["measuresSince"] {
+  return Object.fromEntries(parts.map(({ measure, sinceLsn }) => [measure!, sinceLsn]));
+}
+
 function definitionOf(body: RuleBody): RuleDefinition {
-  const { scope, subject, limit_key: key, period } = body;
+  const { scope, subject, limit_key: key, period, on_exhausted: onExhausted = "refuse" } = body;
+  const measureCaps = Object.fromEntries(
+    oracleMeasures.flatMap((measure) => {
+      const cap = body[`max_${measure}`];
+      return cap === undefined ? [] : [[measure, cap]];
+    }),
+  );
   return {
     scope,
     subject,
@@ -282,15 +345,15 @@ function definitionOf(body: RuleBody): RuleDefinition {
     maxTokens: body.max_tokens ?? null,
     perChild: body.per_child ?? false,
     ...(body.models === undefined ? {} : { models: body.models.join(" ") }),
+    ...(body.when === undefined ? {} : { when: hoursOfBody(body.when) }),
+    ...(Object.keys(measureCaps).length === 0 ? {} : { measureCaps }),
+    ...(body.token_weights === undefined ? {} : { tokenWeights: body.token_weights }),
+    ...(onExhausted === "refuse" ? {} : { onExhausted }),
   };
 }
 
 function asText(rules: readonly (readonly [RuleDefinition, number])[]): string {
   return JSON.stringify(
-    rules
-      .map(([{ scope, subject, periodSeconds, models, maxRequests, maxTokens, perChild }, since]) =>
-        [scope, subject, periodSeconds, models, maxRequests, maxTokens, perChild, since].join(" "),
-      )
-      .sort(),
+    rules.map(([definition, since]) => `${definitionText(definition)} ${since}`).sort(),
   );
 }

@@ -6,7 +6,18 @@
 
 import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
-import { counted, isOfTarget, type OracleRaise } from "../../limiterd/oracle.js";
+import {
+  amountUsed,
+  counted,
+  isOff,
+  isOfTarget,
+  type OracleMeasure,
+  type OracleRaise,
+  type OracleUse,
+  type OracleWeights,
+  oracleMeasures,
+  withCalledTools,
+} from "../../limiterd/oracle.js";
 
 /** Which rules count something: a path's, a target's, or both. */
 export interface Place {
@@ -29,19 +40,22 @@ export interface CountedTokens {
   readonly of: Place;
   readonly tick: number;
   readonly atMs: number;
-  readonly tokens: number;
+  readonly use: OracleUse;
 }
 
-export interface Cell {
-  requests: number;
-  tokens: number;
-}
+/** What a rule counts of a subject in a period. */
+export type Cell = Record<"requests" | "tokens" | OracleMeasure, number>;
+export const noCounts: Readonly<Cell> = {
+  ...{ requests: 0, tokens: 0, input_tokens: 0, output_tokens: 0, cost: 0, tool_calls: 0 },
+};
 
 /** A rule from its creation to its deletion or its next creation. */
 export interface Generation {
   definition: RuleDefinition;
   /** What happened up to here isn't counted by it. */
   sinceTick: number;
+  /** The same of each measure that it caps. */
+  readonly measuresSince: Map<OracleMeasure, number>;
   /**
    * By the period of the moment, then by the subject that the rule counts: a child's path, or
    * empty.
@@ -50,6 +64,20 @@ export interface Generation {
   raises: readonly OracleRaise[];
   /** Requests in flight, by the subject that the rule counts. */
   readonly slots: Map<string, number>;
+}
+
+/** All that a rule says, in one order. */
+export function definitionText(definition: RuleDefinition): string {
+  const { scope, subject, periodSeconds, models, when, maxRequests, maxTokens, perChild } =
+    definition;
+  const { measureCaps, tokenWeights, onExhausted } = definition;
+  const sorted = (value: object | undefined): unknown =>
+    value === undefined ? null : Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify([
+    ...[scope, subject, periodSeconds, models ?? null, when ?? null],
+    ...[maxRequests, maxTokens, perChild, sorted(measureCaps), sorted(tokenWeights)],
+    onExhausted ?? null,
+  ]);
 }
 
 /** Which period of a rule a moment lies in. */
@@ -72,23 +100,37 @@ function cellOf(
   { definition, sinceTick, cells }: Generation,
   { of, tick, atMs }: Pick<CountedRequest, "of" | "tick" | "atMs">,
 ): Cell | null {
-  if (definition.periodSeconds === 0 || tick <= sinceTick) return null;
+  if (definition.periodSeconds === 0 || tick <= sinceTick || isOff(definition, atMs)) return null;
   const subject = countedAt(definition, of);
   if (subject === null) return null;
   const period = periodOf(definition, atMs);
   const ofPeriod = cells.get(period) ?? new Map<string, Cell>();
   cells.set(period, ofPeriod);
   const key = definition.perChild ? subject : "";
-  const known = ofPeriod.get(key) ?? { requests: 0, tokens: 0 };
+  const known = ofPeriod.get(key) ?? { ...noCounts };
   ofPeriod.set(key, known);
   return known;
 }
 
+/** From when on a rule's tokens have these weights. */
+interface Weighing {
+  readonly tick: number;
+  readonly weights: OracleWeights | null;
+}
+
 export class Truth {
+  /** For rules without weights of their own. */
+  readonly #tokenWeights: OracleWeights | null;
+  /** By rule, also over crashes: what was charged keeps the weights of its moment. */
+  readonly #weighings = new Map<string, Weighing[]>();
   readonly #generations = new Map<string, Generation>();
   #requests: CountedRequest[] = [];
   #charges: CountedTokens[] = [];
   #version = 0;
+
+  constructor(tokenWeights: OracleWeights | null) {
+    this.#tokenWeights = tokenWeights;
+  }
 
   get generations(): ReadonlyMap<string, Generation> {
     return this.#generations;
@@ -106,7 +148,7 @@ export class Truth {
 
   addTokens(charge: CountedTokens): void {
     this.#charges.push(charge);
-    for (const cell of this.#cellsOf(charge)) cell.tokens += charge.tokens;
+    for (const generation of this.#generations.values()) this.#charge(generation, charge);
   }
 
   /** Lets `change` change what is known of a request. */
@@ -117,18 +159,73 @@ export class Truth {
     for (const cell of cells) addTo(cell, request, 1);
   }
 
-  setRule(definition: RuleDefinition, sinceTick: number): Generation {
+  /** `tick`: of the change; `sinceTick`: the rule counts what comes after it. */
+  setRule(definition: RuleDefinition, tick: number, sinceTick = tick): Generation {
     this.#version++;
-    const known = this.#generations.get(ruleId(definition));
+    const id = ruleId(definition);
+    this.#weigh(id, { tick, weights: definition.tokenWeights ?? null });
+    const known = this.#generations.get(id);
     if (known !== undefined && known.definition.perChild === definition.perChild) {
+      this.#editMeasures(known, definition, tick);
       known.definition = definition;
       return known;
     }
-    const counts = { cells: new Map(), slots: new Map() };
+    const measuresSince = new Map(
+      oracleMeasures
+        .filter((measure) => definition.measureCaps?.[measure] !== undefined)
+        .map((measure) => [measure, sinceTick]),
+    );
+    const counts = { cells: new Map(), slots: new Map(), measuresSince };
     const generation: Generation = { definition, sinceTick, raises: [], ...counts };
-    this.#generations.set(ruleId(definition), generation);
+    this.#generations.set(id, generation);
     this.#fill(generation);
     return generation;
+  }
+
+  /**
+   * A rule as a start has found it. The change that gave it these weights was the last that a crash
+   * has left.
+   */
+  restoreRule(
+    definition: RuleDefinition,
+    tick: number,
+    since: Pick<Generation, "sinceTick" | "measuresSince">,
+  ): Generation {
+    const id = ruleId(definition);
+    const weights = JSON.stringify(definition.tokenWeights ?? null);
+    const weighings = this.#weighings.get(id) ?? [];
+    const last = weighings.findLastIndex((each) => JSON.stringify(each.weights) === weights);
+    if (last !== -1) weighings.splice(last + 1);
+    const generation = this.setRule(definition, tick, since.sinceTick);
+    for (const [measure, sinceTick] of since.measuresSince)
+      generation.measuresSince.set(measure, sinceTick);
+    this.#fill(generation);
+    return generation;
+  }
+
+  #weigh(id: string, weighing: Weighing): void {
+    const weighings = this.#weighings.get(id) ?? [];
+    this.#weighings.set(id, weighings);
+    const last = JSON.stringify(weighings.at(-1)?.weights);
+    if (last !== JSON.stringify(weighing.weights)) weighings.push(weighing);
+  }
+
+  #weightsAt({ definition }: Generation, tick: number): OracleWeights | null {
+    const weighings = this.#weighings.get(ruleId(definition)) ?? [];
+    return weighings.findLast((each) => each.tick <= tick)?.weights ?? this.#tokenWeights;
+  }
+
+  /** A cap of a measure that is new counts from now on. */
+  #editMeasures(generation: Generation, { measureCaps }: RuleDefinition, tick: number): void {
+    const { measuresSince, cells } = generation;
+    for (const measure of oracleMeasures) {
+      if (measureCaps?.[measure] === undefined) measuresSince.delete(measure);
+      else if (!measuresSince.has(measure)) {
+        measuresSince.set(measure, tick);
+        for (const cell of [...cells.values()].flatMap((each) => [...each.values()]))
+          cell[measure] = 0;
+      }
+    }
   }
 
   removeRule(id: string): void {
@@ -138,6 +235,8 @@ export class Truth {
 
   reset(generation: Generation, sinceTick: number): void {
     generation.sinceTick = sinceTick;
+    for (const measure of generation.measuresSince.keys())
+      generation.measuresSince.set(measure, sinceTick);
     this.#fill(generation);
   }
 
@@ -177,9 +276,19 @@ export class Truth {
       const cell = cellOf(generation, request);
       if (cell !== null) addTo(cell, request, 1);
     }
-    for (const charge of this.#charges) {
-      const cell = cellOf(generation, charge);
-      if (cell !== null) cell.tokens += charge.tokens;
-    }
+    for (const charge of this.#charges) this.#charge(generation, charge);
+  }
+
+  /** Adds to all that a rule counts what a response has used. */
+  #charge(generation: Generation, charge: CountedTokens): void {
+    const { definition, measuresSince } = generation;
+    const { of, use, tick } = charge;
+    const target = of.target === null ? null : withCalledTools(of.target, use);
+    const cell = cellOf(generation, { ...charge, of: { ...of, target } });
+    if (cell === null) return;
+    const weights = this.#weightsAt(generation, tick);
+    cell.tokens += amountUsed(definition, weights, "tokens", use);
+    for (const [measure, sinceTick] of measuresSince)
+      if (tick > sinceTick) cell[measure] += amountUsed(definition, weights, measure, use);
   }
 }

@@ -17,6 +17,7 @@ import type {
   Settle,
   ToDaemon,
 } from "../../../shared/wire/message-to-daemon.js";
+import type { OracleWeights } from "../../limiterd/oracle.js";
 import { describeMessage } from "../describe-message.js";
 import type { Disk } from "../processes/disk.js";
 import type { World } from "../world.js";
@@ -37,13 +38,13 @@ export class Witness {
   clockStepped = false;
   readonly #world: World;
   readonly #disk: Disk;
-  readonly #truth = new Truth();
+  readonly #truth: Truth;
   readonly #rules: RuleHistory;
   /** What the daemon has counted. */
   readonly register: RequestRegister;
   readonly #account: LeaseAccount;
   readonly verdicts = new UnreadVerdictLog();
-  readonly #expect = createExpectation(this.#truth);
+  readonly #expect: ReturnType<typeof createExpectation>;
   readonly #settles: SettleSequences;
   #holders = new Map<PeerState, LeaseHolder>();
   #state: DaemonState | null = null;
@@ -58,9 +59,11 @@ export class Witness {
   /** What the daemon has sent since the last frame arrived. */
   #replies: FromDaemon[] = [];
 
-  constructor(world: World, disk: Disk) {
+  constructor(world: World, disk: Disk, tokenWeights: OracleWeights | null) {
     this.#world = world;
     this.#disk = disk;
+    this.#truth = new Truth(tokenWeights);
+    this.#expect = createExpectation(this.#truth);
     this.#rules = new RuleHistory(world, disk, this.#truth);
     this.register = new RequestRegister(world, this.#truth);
     this.#account = new LeaseAccount(world, this.#truth, this.register);
@@ -154,9 +157,9 @@ export class Witness {
   }
 
   #onAdmit(holder: LeaseHolder, message: Admit, nowMs: number, handle: Handle): void {
-    const { id, userPath: path, targets, submission } = message;
+    const { id, userPath: path, targets, submission, uses = [], fixed = false } = message;
     const what = `admission ${id} of ${holder.proxyId}`;
-    const asked = { what, id, path, isReroute: false, targets, submission };
+    const asked = { what, id, path, isReroute: false, targets, submission, uses, fixed };
     this.#mustAnswer(asked, nowMs, handle, (answer) => {
       const missing =
         this.#world.nowMs - this.#startedMs < reconnectGraceMs
@@ -172,7 +175,7 @@ export class Witness {
 
   #onReroute(holder: LeaseHolder, message: Reroute, nowMs: number, handle: Handle): void {
     const { proxyId, leases } = holder;
-    const { id, lease, targets } = message;
+    const { id, lease, targets, uses = [] } = message;
     const held = leases.get(lease);
     if (held === undefined)
       return this.#world.fail(
@@ -182,7 +185,8 @@ export class Witness {
     this.#account.leaveTarget(held);
     const what = `reroute ${id} of ${proxyId}`;
     const { path } = held;
-    const asked = { what, id, path, isReroute: true, targets, submission: false };
+    const reroute = { isReroute: true, submission: false, fixed: false };
+    const asked = { what, id, path, targets, uses, ...reroute };
     this.#mustAnswer(asked, nowMs, handle, (answer) => {
       const counted = this.#account.rerouted(holder, message, answer, this.#moment(nowMs));
       if (holder.tellsRead) this.verdicts.sent(proxyId, holder.end, counted);

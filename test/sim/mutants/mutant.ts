@@ -8,7 +8,14 @@ export interface Mutant {
   /** Below `dist/`. */
   readonly file: string;
   /** What finds it: the simulation of one host, unless another is named; or the ledger. */
-  readonly simulation?: "hosts" | "caps" | "shared-caps" | "shares" | "ledger";
+  readonly simulation?:
+    | "hosts"
+    | "caps"
+    | "shared-caps"
+    | "shares"
+    | "batches"
+    | "loops"
+    | "ledger";
   /** Occurs exactly once, however its lines are broken. */
   readonly find: string;
   readonly put: string;

@@ -3,6 +3,7 @@ import { capsMutants } from "./caps-mutants.js";
 import { countingMutants } from "./counting-mutants.js";
 import { durabilityMutants } from "./durability-mutants.js";
 import { hostsMutants } from "./hosts-mutants.js";
+import { kindsMutants } from "./kinds-mutants.js";
 import { ledgerMutants } from "./ledger-mutants.js";
 import type { Mutant } from "./mutant.js";
 import { sharesMutants } from "./shares-mutants.js";
@@ -10,6 +11,7 @@ import { verdictMutants } from "./verdict-mutants.js";
 
 export const mutants: readonly Mutant[] = [
   ...countingMutants,
+  ...kindsMutants,
   ...durabilityMutants,
   ...verdictMutants,
   ...hostsMutants,

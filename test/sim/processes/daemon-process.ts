@@ -12,6 +12,7 @@ import type { Store } from "../../../limiterd/store/store.js";
 import { frameBytesMaxToDaemon } from "../../../shared/bounds.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import type { TokenWeights } from "../../../shared/domain/token-weights.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../../../shared/wire/codec.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { writeFromDaemon } from "../../../shared/wire/message-from-daemon.js";
@@ -31,6 +32,7 @@ export interface DaemonOptions {
   readonly witness: Witness;
   readonly rules: readonly RuleDefinition[];
   readonly budgets: readonly BudgetDefinition[];
+  readonly tokenWeights: TokenWeights | null;
   readonly flushIntervalMs: number;
   readonly usageFlushMs: number;
   readonly release: Release;
@@ -145,7 +147,7 @@ export class DaemonProcess {
     const { clockStepped } = witness;
     // It reads accounts that would be read later otherwise.
     const wrong = world.random.chance(0.5)
-      ? usageDifference(disk, state, { nowMs: nowMs(), clockStepped })
+      ? usageDifference(disk, state, { nowMs: nowMs(), clockStepped, hasStarted: true })
       : null;
     if (wrong !== null) world.fail(`after a start ${wrong}`);
     this.#timers = this.#startTimers(state);
@@ -166,7 +168,7 @@ export class DaemonProcess {
       requestDetailsMax: 0,
       background: { lookMs: 60_000, waitMs: 86_400_000, max: 100 },
       quotaTemplatesEntitled: true,
-      tokenWeights: null,
+      tokenWeights: this.#options.tokenWeights,
       budgetsEnabled: true,
       alerts: [{ id: "hook", at: [0.02, 0.1, 0.5, 1], forecast: true, rateLimits: true }],
       unpriced: "allow" as const,

@@ -8,7 +8,7 @@ import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter
 import type { Target } from "../../../shared/domain/target-name.js";
 import { uncountedLsn } from "../../../shared/wire/lsn.js";
 import type { SettledPart } from "../../../shared/wire/message-to-daemon.js";
-import type { SimulatedRequest } from "../workload.js";
+import { modelsInstead, type SimulatedRequest } from "../workload.js";
 import type { Process, World } from "../world.js";
 
 /** A request as its proxy has served it. */
@@ -72,17 +72,33 @@ export class ServedRequests {
   }
 
   serve(request: SimulatedRequest): void {
-    const { number, path, targets, submission } = request;
     const served: Served = { request, outcome: null, settles: [], holds: [] };
     this.all.push(served);
+    this.#admit(served, request.targets, []);
+  }
+
+  /** `uses`: the models to which exhausted rules have sent it so far. */
+  #admit(served: Served, targets: readonly Target[], uses: readonly string[]): void {
+    const { number, path, submission, fixed } = served.request;
     const caller = { userPath: path, credential: "authenticated" } as const;
-    const asking = this.#client.admit(caller, targets, submission);
+    const asked = {
+      ...(uses.length === 0 ? {} : { uses }),
+      ...(fixed ? { fixed } : {}),
+    };
+    const asking = this.#client.admit(caller, targets, submission, asked);
     this.#ask(`request ${number}`, asking, (outcome) => {
       if (served.outcome !== null) this.#world.fail(`request ${number} is answered twice`);
+      const use = outcome.kind === "refused" ? outcome.breach.use : undefined;
+      if (use !== undefined) {
+        this.#world.count("sent to another model");
+        return this.#admit(served, modelsInstead[use]!, [...uses, use]);
+      }
       served.outcome = outcome.kind;
       if (outcome.kind === "refused")
         this.#client.noteRefusal(outcome.id, `request-${number}`, targets[0]!.model);
       if (outcome.kind !== "admitted") return;
+      if (uses.length > 0) this.#world.count("served by another model");
+      if (outcome.admission.exhausted !== undefined) this.#world.count("exhausted and not refused");
       this.#running.set(outcome.admission, served);
       this.#tryTarget(served, outcome.admission, targets);
     });

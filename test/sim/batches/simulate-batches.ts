@@ -1,0 +1,136 @@
+/**
+ * Batches are reserved, submitted, withdrawn and ended, while the daemon restarts and the caps
+ * change. The oracle has a list of all batches that ever were: after each step the enqueued tokens
+ * of every path are the sum of its unfinished ones, and a batch is refused exactly if it doesn't
+ * fit.
+ */
+import { PendingResponses } from "../../../limiterd/usage/pending-responses.js";
+import { recordOn } from "../../limiterd/lifecycle/flush-fixture.js";
+import { createMemoryStore } from "../../support/memory-store.js";
+import { createRandom } from "../random.js";
+import type { SimulationResult } from "../simulate.js";
+
+interface Batch {
+  readonly id: string;
+  readonly path: string;
+  readonly tokens: number;
+  /** When it was reserved or submitted. */
+  atMs: number;
+  state: "reserved" | "submitted" | "over";
+}
+
+const steps = 300;
+const paths = ["/", "/a", "/a/b", "/ab", "/c"];
+const hourMs = 3_600_000;
+const bounds = { lookMs: 60_000, waitMs: 24 * hourMs, max: 1000 };
+/** docs/which-limit.md, "Batches", and the time that a submission may take. */
+const [batchMs, submissionMs] = [50 * hourMs, 900_000];
+
+function isWithin(path: string, above: string): boolean {
+  return `${path}/`.startsWith(above === "/" ? "/" : `${above}/`);
+}
+
+export async function simulateBatches(seed: number): Promise<SimulationResult> {
+  const random = createRandom(seed);
+  const tally = new Map<string, number>();
+  const lines: string[] = [];
+  const store = createMemoryStore();
+  const batches: Batch[] = [];
+  let pending = new PendingResponses(bounds);
+  let nowMs = recordOn("/").atMs;
+  let traceHash = 0;
+  const { provider } = recordOn("/");
+
+  const note = (kind: string, line: string): void => {
+    tally.set(kind, (tally.get(kind) ?? 0) + 1);
+    lines.push(`${kind} ${line}`);
+    traceHash = (Math.imul(traceHash, 31) + lines.at(-1)!.length) >>> 0;
+  };
+  const enqueued = (above: string): number =>
+    batches
+      .filter(({ path, state }) => state !== "over" && isWithin(path, above))
+      .reduce((sum, { tokens }) => sum + tokens, 0);
+  const one = (state: Batch["state"]): Batch | undefined => {
+    const known = batches.filter((batch) => batch.state === state);
+    if (known.length === 0) return undefined;
+    // Reservations have no names: the oldest of those alike ends first.
+    const { path, tokens } = random.pick(known);
+    return known.find((batch) => batch.path === path && batch.tokens === tokens);
+  };
+
+  const step = async (): Promise<string | null> => {
+    const kind = random.pick([
+      ...["enqueue", "enqueue", "enqueue", "submit", "submit", "withdraw", "end", "end", "forget"],
+      ...["restart", "wait"],
+    ] as const);
+    if (kind === "enqueue") {
+      const path = random.pick(paths);
+      const tokens = random.int(0, 400);
+      const caps = paths
+        .filter(() => random.chance(0.4))
+        .map((of) => ({ path: of, tokens: random.int(200, 2000) }));
+      const breached = caps.find(
+        (cap) => isWithin(path, cap.path) && enqueued(cap.path) + tokens > cap.tokens,
+      );
+      const found = pending.enqueue({ userPath: path, tokens }, caps, nowMs);
+      if (
+        found?.cap !== breached ||
+        (found?.enqueued ?? 0) !== (breached ? enqueued(breached.path) : 0)
+      )
+        return `a batch of ${tokens} on ${path} gets ${JSON.stringify(found)}, not ${JSON.stringify(breached)}`;
+      note(breached === undefined ? "admitted" : "refused", `${tokens} on ${path}`);
+      if (breached !== undefined) return null;
+      batches.push({ id: `batch_${batches.length}`, path, tokens, atMs: nowMs, state: "reserved" });
+      return null;
+    }
+    if (kind === "submit") {
+      const batch = one("reserved");
+      if (batch === undefined) return null;
+      Object.assign(batch, { state: "submitted", atMs: nowMs });
+      const record = { ...recordOn(batch.path), atMs: nowMs };
+      await store.commit(pending.add(batch.id, record, nowMs, batch.tokens));
+      note("submitted", batch.id);
+    } else if (kind === "withdraw") {
+      const batch = one("reserved");
+      if (batch === undefined) return null;
+      batch.state = "over";
+      pending.withdraw({ userPath: batch.path, tokens: batch.tokens });
+      note("withdrawn", batch.id);
+    } else if (kind === "end" || kind === "forget") {
+      const batch = one("submitted");
+      if (batch === undefined) return null;
+      batch.state = "over";
+      const taken = kind === "end" ? pending.take(provider, batch.id, nowMs) : undefined;
+      await store.commit(taken ? [taken.change] : pending.forget(provider, batch.id));
+      note("ended", batch.id);
+    } else if (kind === "wait") {
+      nowMs += random.pick([1000, 600_000, 10 * hourMs]);
+      await store.commit(pending.expire(nowMs));
+      for (const batch of batches) {
+        const isOver =
+          (batch.state === "submitted" && batch.atMs + batchMs <= nowMs) ||
+          (batch.state === "reserved" && batch.atMs + submissionMs <= nowMs);
+        if (isOver) batch.state = "over";
+      }
+      note("waited", String(nowMs));
+    } else {
+      pending = new PendingResponses(bounds);
+      pending.restore(store, nowMs);
+      // Its proxy submits it again, or not at all.
+      for (const batch of batches) if (batch.state === "reserved") batch.state = "over";
+      note("restarted", "");
+    }
+    return null;
+  };
+
+  let violation: string | null = null;
+  for (let i = 0; i < steps && violation === null; i++) {
+    violation = await step();
+    for (const path of paths) {
+      const found = pending.enqueuedAt(path, nowMs);
+      if (found !== enqueued(path))
+        violation ??= `${path} has ${found} enqueued tokens, not ${enqueued(path)}`;
+    }
+  }
+  return { seed, violation, events: lines.length, traceHash, tally, lines: lines.slice(-40) };
+}

@@ -1,0 +1,88 @@
+/**
+ * Conversations of agents, some of which end in a loop: what `repeated-turns.ts` finds in each
+ * dialect is what a slow comparison of all turns finds, and the breaker warns and refuses by it.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { noLongTexts, turnsInCycleMax } from "../../../proxy/body/repeated-turns.js";
+import { LoopBreaker } from "../../../proxy/handlers/loop-breaker.js";
+import type { ReportedTurn } from "../../outside/loops.js";
+import { conversationDialects, conversationIn } from "../../support/loop-conversations.js";
+import { createRandom, type Random } from "../random.js";
+import type { SimulationResult } from "../simulate.js";
+
+const conversations = 40;
+const [warnAfter, refuseAfter] = [3, 7];
+
+export function simulateLoops(seed: number): Promise<SimulationResult> {
+  const random = createRandom(seed);
+  const tally = new Map<string, number>();
+  const lines: string[] = [];
+  let traceHash = 0;
+  const result = (violation: string | null): Promise<SimulationResult> =>
+    Promise.resolve({ seed, violation, events: lines.length, traceHash, tally, lines });
+  for (let i = 0; i < conversations; i++) {
+    const turns = someTurns(random);
+    const [found, foundCalls] = [repeated(turns, true), repeated(turns, false)];
+    const comparesResults = random.chance(0.5);
+    const { times } = (comparesResults ? found : foundCalls) ?? { times: 1 };
+    const right = times >= refuseAfter ? "refused" : times >= warnAfter ? "warned" : "let through";
+    tally.set(right, (tally.get(right) ?? 0) + 1);
+    lines.push(`${turns.length} turns, ${right}: ${JSON.stringify([found, foundCalls])}`);
+    traceHash = (Math.imul(traceHash, 31) + turns.length + times) >>> 0;
+    for (const dialect of conversationDialects) {
+      const config = { paths: null, warnAfter, refuseAfter, comparesResults };
+      const breaker = new LoopBreaker([config], (head, body) => head + body.toString("latin1"));
+      const turn = breaker.read(dialect.operation, conversationIn(dialect, turns), noLongTexts);
+      const seen = [turn?.repeated, turn?.repeatedCalls].map((one) =>
+        one == null ? null : { times: one.times, turns: one.turns },
+      );
+      if (!isDeepStrictEqual(seen, [found, foundCalls]))
+        return result(`${dialect.operation}: ${JSON.stringify(seen)} in ${lines.at(-1)}`);
+      const judged = turn && breaker.judge({ turn, key: null, sent: 0 }, "/agents");
+      const did = judged === null ? "let through" : judged.isRefused ? "refused" : "warned";
+      if (did !== right) return result(`${dialect.operation} is ${did}, not ${right}`);
+    }
+  }
+  return result(null);
+}
+
+/** Work, and often a loop at its end: turns that come again and again, or nearly. */
+function someTurns(random: Random): readonly ReportedTurn[] {
+  const work = Array.from({ length: random.int(1, 6) }, () => someTurn(random));
+  if (random.chance(0.2)) return work;
+  const cycle = Array.from({ length: random.int(1, turnsInCycleMax) }, () => someTurn(random));
+  const loop = Array.from({ length: random.int(2, 9) }, () => cycle).flat();
+  const asIs = random.chance(0.6) ? null : random.int(0, loop.length - 1);
+  return [
+    ...work,
+    ...loop.map((turn, i) => (i === asIs && "tool" in turn ? { ...turn, result: "late" } : turn)),
+    ...(random.chance(0.2) ? [someTurn(random)] : []),
+  ];
+}
+
+function someTurn(random: Random): ReportedTurn {
+  if (random.chance(0.2))
+    return { said: `I look at ${random.int(1, 3)}.`, reply: `Go on ${random.int(1, 2)}.` };
+  return {
+    tool: random.pick(["read_file", "bash", "grep"]),
+    args: { path: `${random.int(1, 3)}.ts` },
+    result: `${random.int(1, 2)} lines`,
+  };
+}
+
+/** For each length of a cycle, how often it is there at the end; the shortest of the most. */
+function repeated(turns: readonly ReportedTurn[], withResults: boolean) {
+  const texts = turns.map((turn) =>
+    JSON.stringify("tool" in turn && !withResults ? { ...turn, result: "" } : turn),
+  );
+  let most = { times: 1, turns: 0 };
+  for (let length = 1; length <= turnsInCycleMax && most.times < refuseAfter; length++) {
+    const at = (place: number): string => texts.slice(place, place + length).join("\n");
+    let times = 1;
+    const end = texts.length - length;
+    while (end - times * length >= 0 && at(end - times * length) === at(end)) times++;
+    times = Math.min(times, refuseAfter);
+    if (times > most.times) most = { times, turns: length };
+  }
+  return most.times < 2 ? null : most;
+}
