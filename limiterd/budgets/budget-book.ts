@@ -57,6 +57,8 @@ export class BudgetBook {
   others: OtherHosts | null = null;
   /** Called after each charge of a kept account; null if nothing watches. */
   onCharged: ((account: Account, nowMs: number) => void) | null = null;
+  /** Called when an account gets dirty: the open batch must take it to the store. */
+  onDirty = (): void => {};
   readonly #budgets = new Map<string, Budget>();
   /** By id. */
   readonly budgets: ReadonlyMap<string, Budget> = this.#budgets;
@@ -289,7 +291,10 @@ export class BudgetBook {
       if (!this.#periods.charge(account, record, nowMs)) continue;
       this.others?.charged(account, record.totalCost ?? 0);
       this.recent.add(account, record.totalCost, nowMs);
-      if (!account.dirty) this.#dirty.push(account);
+      if (!account.dirty) {
+        this.#dirty.push(account);
+        this.onDirty();
+      }
       account.dirty = true;
       this.onCharged?.(account, nowMs);
     }

@@ -20,8 +20,8 @@ export interface SpendsLogged {
 }
 
 /**
- * Writes the spend in the commit of the settles that caused it. Its place among the contributors is
- * after `usage`, whose batch gives the entries their keys.
+ * Writes the spend in the commit of the settles that caused it. It contributes to the batches in
+ * which accounts get dirty, after `usage`, whose batch gives the entries their keys.
  */
 export class SpendLog implements Contributor {
   readonly #book: BudgetBook;

@@ -223,13 +223,13 @@ export async function startState(
       firstLsn: restored.epochs.startLsn,
       journaled: restored.journaled,
       retryMs,
-      contributors: [
-        ...[usage, spendLog, restored.proxies, shadowNotes(restored.book)],
-        ...(alerts.isUsed ? [alerts] : []),
-      ],
+      contributors: [usage, restored.proxies, ...(alerts.isUsed ? [alerts] : [])],
     },
   );
   const monoMs = measurePorts === undefined ? wallMs : (): number => measurePorts.monoMs();
+  const notes = shadowNotes(restored.book);
+  restored.book.onNoted = () => writer.contribute(notes);
+  budgets.onDirty = () => writer.contribute(spendLog);
   const state: DaemonState = {
     settings,
     book: restored.book,

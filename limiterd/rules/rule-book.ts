@@ -69,6 +69,8 @@ export class RuleBook {
   unread: UnreadWindows | null = null;
   /** Returns the shares of a rule that is created or loaded. */
   sharesOf = (_rule: Rule): Rule["shares"] => null;
+  /** Called when the notes of a shadow rule change: the open batch must take them to the store. */
+  onNoted = (): void => {};
   /** Called when a rule becomes shared or host-only. */
   shareAnew = (_rule: Rule): void => {};
   /** The rules with raises. */
@@ -344,6 +346,7 @@ export class RuleBook {
   noteRefused(rule: Rule, nowMs: number): void {
     rule.wouldRefuse = { count: rule.wouldRefuse!.count + 1, lastAtMs: nowMs };
     this.#refused.add(rule);
+    this.onNoted();
   }
 
   /** The shadow rules whose notes have changed since the last call. */

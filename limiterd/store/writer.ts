@@ -44,6 +44,8 @@ export class Writer {
   readonly #counted: CountedPort;
   readonly #schedule: WriterPorts["schedule"];
   readonly #contributors: readonly Contributor[];
+  /** Those that have asked to contribute to the open batch. */
+  readonly #toBatch = new Set<Pick<Contributor, "changes">>();
   readonly #queue: CommitQueue;
   #lsn: number;
   /** The settles of the open batch. */
@@ -132,6 +134,11 @@ export class Writer {
     return true;
   }
 
+  /** Asks for changes when the open batch closes, after the contributors to every batch. */
+  contribute(contributor: Pick<Contributor, "changes">): void {
+    this.#toBatch.add(contributor);
+  }
+
   /** Adds changes to the open batch, to be committed with what caused them. */
   addToBatch(changes: readonly Change[]): void {
     append(this.#withBatch, changes);
@@ -171,6 +178,8 @@ export class Writer {
     const value = batchToStored({ settled, counted: counted.take() });
     const changes: Change[] = [{ table: "journal", key: lsn, value }];
     for (const contributor of contributors) append(changes, contributor.changes(lsn));
+    for (const contributor of this.#toBatch) append(changes, contributor.changes(lsn));
+    this.#toBatch.clear();
     append(changes, this.#withBatch);
     this.#withBatch = [];
     this.#queue.add(changes, () => {

@@ -212,12 +212,12 @@ export function startDaemon(
       firstLsn: restored.epochs.startLsn,
       journaled: restored.journaled,
       retryMs: 1000,
-      contributors: [
-        ...[usage, spendLog, restored.proxies, shadowNotes(restored.book)],
-        ...(alerts.isUsed ? [alerts] : []),
-      ],
+      contributors: [usage, restored.proxies, ...(alerts.isUsed ? [alerts] : [])],
     },
   );
+  const notes = shadowNotes(restored.book);
+  restored.book.onNoted = () => writer.contribute(notes);
+  budgets.onDirty = () => writer.contribute(spendLog);
   const state: DaemonState = {
     settings: {
       version: "test",
