@@ -72,7 +72,7 @@ export interface Gateway {
   readonly pages: TrustedPages;
   readonly sessionKeeping: SessionKeeping;
   readonly liveFeed: LiveFeed;
-  /** Null if nobody signs in by OpenID Connect. */
+  /** Null without sign-in by OpenID Connect. */
   readonly oidc: OidcProvider | null;
   /** What the listener of the request serves. */
   readonly served: Served;

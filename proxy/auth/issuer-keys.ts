@@ -35,7 +35,7 @@ export interface IssuerKeyAges {
 /** After a failure. */
 const retryMs = 1_000;
 
-/** Loads at once. */
+/** Starts loading immediately. */
 export function createIssuerKeys<K>(ages: IssuerKeyAges, ports: KeySourcePorts<K>): IssuerKeys<K> {
   let held: { readonly text: string; readonly keys: K } | null = null;
   let loading: Promise<void> | null = null;

@@ -28,7 +28,7 @@ export class MemoryLedger {
 
   /** False if the bytes don't fit below `max`; then none are taken. */
   take(bytes: number, max = this.max): boolean {
-    assert(bytes >= 0, "what is held is no less than nothing");
+    assert(bytes >= 0, "a request takes at least 0 bytes");
     if (this.#held + bytes > max) {
       this.#onFull?.();
       return false;
@@ -38,7 +38,7 @@ export class MemoryLedger {
   }
 
   give(bytes: number): void {
-    assert(bytes >= 0 && bytes <= this.#held, "no more is given back than was taken");
+    assert(bytes >= 0 && bytes <= this.#held, "at most the taken bytes are given back");
     this.#held -= bytes;
   }
 
@@ -50,7 +50,7 @@ export class MemoryLedger {
   }
 
   forget(bytes: number): void {
-    assert(bytes >= 0 && bytes <= this.#kept, "no more is forgotten than was kept");
+    assert(bytes >= 0 && bytes <= this.#kept, "at most the kept bytes are forgotten");
     this.#kept -= bytes;
   }
 }
@@ -107,7 +107,7 @@ export class MemoryShare {
   /** Does nothing after the end of the request, which returned everything. */
   give(bytes: number): void {
     if (this.#isOver) return;
-    assert(bytes <= this.#held, "a request gives back no more than it has taken");
+    assert(bytes <= this.#held, "a request gives back at most what it has taken");
     this.#ledger.give(bytes);
     this.#held -= bytes;
   }

@@ -95,7 +95,7 @@ export class LiveFeed {
   async #tick(): Promise<void> {
     const beganMonoMs = this.#ports.monoMs();
     try {
-      if (!this.#ports.reachable()) this.#tellLost("the limiter daemon does not answer");
+      if (!this.#ports.reachable()) this.#sendLost("the limiter daemon does not answer");
       else await this.#look();
       this.#keepAlive();
     } finally {
@@ -108,8 +108,8 @@ export class LiveFeed {
   async #look(): Promise<void> {
     await this.#endSessions();
     const status = await this.#ports.call("status", null);
-    if (status.ok) await this.#tell(status.body as DaemonStatus);
-    else this.#tellLost(status.failure.message);
+    if (status.ok) await this.#sendStatus(status.body as DaemonStatus);
+    else this.#sendLost(status.failure.message);
   }
 
   /** The last watcher has left. */
@@ -131,18 +131,18 @@ export class LiveFeed {
     await Promise.all(asked);
   }
 
-  async #tell(status: DaemonStatus): Promise<void> {
+  async #sendStatus(status: DaemonStatus): Promise<void> {
     const tick = { server_time: new Date(this.#ports.nowMs()).toISOString(), status };
     const back = this.#lost ? textOf("back", {}) : "";
     this.#lost = false;
     this.#writeAll(back + eventText("tick", JSON.stringify(tick), String(++this.#ticks)));
     const before = this.#status;
     this.#status = status;
-    if (before !== null) await this.#tellRefused(before, status);
-    await this.#tellLists();
+    if (before !== null) await this.#sendRefused(before, status);
+    await this.#sendLists();
   }
 
-  async #tellRefused(before: DaemonStatus, status: DaemonStatus): Promise<void> {
+  async #sendRefused(before: DaemonStatus, status: DaemonStatus): Promise<void> {
     const isAnother = status.refused < before.refused;
     const count = status.refused - (isAnother ? 0 : before.refused);
     if (count === 0) return;
@@ -157,17 +157,17 @@ export class LiveFeed {
     this.#writeAll(newestFirst.join("") + (more > 0 ? textOf("refused", { more }) : ""));
   }
 
-  async #tellLists(): Promise<void> {
+  async #sendLists(): Promise<void> {
     const watches = new Map<string, ListWatch>();
     for (const { watcher } of this.#watching)
       for (const watch of watcher.lists) watches.set(watch.key, watch);
     this.#pages.keep(new Set(watches.keys()));
     const beganMonoMs = this.#ports.monoMs();
     for (const watch of this.#pages.turns([...watches.values()], pagesPerTick, beganMonoMs))
-      await this.#tellList(watch);
+      await this.#sendList(watch);
   }
 
-  async #tellList(watch: ListWatch): Promise<void> {
+  async #sendList(watch: ListWatch): Promise<void> {
     const { list, key } = watch;
     const askedMonoMs = this.#ports.monoMs();
     const page = await wholePage(watch, (op, body) => this.#ports.call(op, body));
@@ -185,7 +185,7 @@ export class LiveFeed {
     }
   }
 
-  #tellLost(message: string): void {
+  #sendLost(message: string): void {
     this.#status = null;
     if (this.#lost) return;
     this.#lost = true;

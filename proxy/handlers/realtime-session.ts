@@ -178,7 +178,7 @@ async function runSession(
     sessions: gateway.sessions,
     modelOutputMax: outputTokensMaxOf(providerOf(gateway, target).config, target.model),
     onProgress(spent) {
-      targetHealth.noteWell(target, startedMonoMs);
+      targetHealth.noteAnswered(target, startedMonoMs);
       const nowMonoMs = gateway.monoMs();
       hear?.({
         status: 200,

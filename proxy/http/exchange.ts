@@ -62,7 +62,7 @@ export interface Exchange extends RequestHeaders {
   readonly modelInPath: string | null;
   /** The id of the JSON-RPC request in the body, once it is read; failures repeat it. */
   rpcId?: RpcId;
-  /** What the client was told went wrong; absent if nothing did. */
+  /** The failure that the client got; absent without one. */
   failure?: Pick<Failure, "code" | "message">;
   /** Names and values in turn, as they were received. */
   readonly rawHeaders: readonly string[];

@@ -53,7 +53,7 @@ export class NodeExchange implements Exchange {
   #watched = false;
   #onGone: () => void = () => {};
   /** Whether a call of `#onGone` is scheduled. */
-  #telling = false;
+  #isNotifying = false;
   #stalled: NodeJS.Timeout | null = null;
   #drain: (() => void) | null = null;
   #added: readonly string[] | null = null;
@@ -142,7 +142,7 @@ export class NodeExchange implements Exchange {
   onGone(run: () => void): void {
     this.#onGone = run;
     if (this.#watched) return;
-    if (this.gone) return this.#tellGone();
+    if (this.gone) return this.#notifyGone();
     this.#watched = true;
   }
 
@@ -152,14 +152,14 @@ export class NodeExchange implements Exchange {
     if (this.#stalled !== null) clearTimeout(this.#stalled);
     if (!this.#watched) return;
     this.#watched = false;
-    this.#tellGone();
+    this.#notifyGone();
   }
 
-  #tellGone(): void {
-    if (this.#telling || this.#response.writableEnded) return;
-    this.#telling = true;
+  #notifyGone(): void {
+    if (this.#isNotifying || this.#response.writableEnded) return;
+    this.#isNotifying = true;
     this.#context.throttled(() => {
-      this.#telling = false;
+      this.#isNotifying = false;
       this.#onGone();
     });
   }

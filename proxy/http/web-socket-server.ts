@@ -40,7 +40,7 @@ interface WebSocketOptions {
   readonly onMessage: (bytes: Buffer) => void;
   /** A message is too large, or there is no memory for it: the socket closes after this. */
   readonly onUnread: (why: "too_large" | "no_memory") => void;
-  /** Runs once, whoever closed it. */
+  /** Runs once, whichever side closed it. */
   readonly onClosed: () => void;
   readonly onBug: (error: unknown) => void;
 }

@@ -65,7 +65,7 @@ const modelsMax = 20_000;
 /** The bound of one provider; providers have a handful. */
 const movingAliasesMax = 100;
 
-/** Starts to learn at once. */
+/** Starts loading the lists immediately. */
 export function createModelCatalog(config: Config, ports: ModelCatalogPorts): ModelCatalog {
   const learned = new Map<string, readonly string[]>();
   const learnedAtMs = new Map<string, number>();

@@ -49,7 +49,7 @@ interface FailingTarget {
 
 /** The last attempts at a provider, as they ended; null if there was none. */
 interface LastAttempts {
-  wellAtMs: number | null;
+  answeredAtMs: number | null;
   failure: { readonly atMs: number; readonly model: string; readonly why: string } | null;
 }
 
@@ -108,7 +108,8 @@ export class TargetHealth {
     if (verdict !== null) this.#noteLast(target, verdict, attempt);
     if (verdict === "failed" && this.#isAvoided(target, attempt)) return;
     if (verdict === "failed") this.#failed(target, startedMonoMs, attempt);
-    else if (verdict === "well" && this.#failing.size > 0) this.#answered(target, startedMonoMs);
+    else if (verdict === "answered" && this.#failing.size > 0)
+      this.#answered(target, startedMonoMs);
   }
 
   /** A 429 that names its wait, where the daemon lets no request to the target until then. */
@@ -122,22 +123,22 @@ export class TargetHealth {
 
   #noteLast(
     { provider, model }: Target,
-    verdict: "failed" | "well",
+    verdict: "failed" | "answered",
     { failed, note }: Attempt,
   ): void {
     let last = this.#last.get(provider);
     if (last === undefined) {
-      last = { wellAtMs: null, failure: null };
+      last = { answeredAtMs: null, failure: null };
       this.#last.set(provider, last);
     }
     const atMs = this.#ports.nowMs();
-    if (verdict === "well") last.wellAtMs = atMs;
+    if (verdict === "answered") last.answeredAtMs = atMs;
     else last.failure = { atMs, model, why: failed?.why ?? note ?? "" };
   }
 
   /** The last attempts at a provider since the proxy started. */
   lastOf(provider: string): Readonly<LastAttempts> {
-    return this.#last.get(provider) ?? { wellAtMs: null, failure: null };
+    return this.#last.get(provider) ?? { answeredAtMs: null, failure: null };
   }
 
   /**
@@ -151,12 +152,12 @@ export class TargetHealth {
       const failed = { failed: null, outcome, note: note ?? String(status) };
       this.#noteLast(target, "failed", failed);
       this.#failed(target, startedMonoMs, failed);
-    } else if (outcome === "complete") this.noteWell(target, startedMonoMs);
+    } else if (outcome === "complete") this.noteAnswered(target, startedMonoMs);
   }
 
   /** A target began to answer a long attempt. */
-  noteWell(target: Target, startedMonoMs: number): void {
-    this.#noteLast(target, "well", { failed: null, outcome: "complete", note: null });
+  noteAnswered(target: Target, startedMonoMs: number): void {
+    this.#noteLast(target, "answered", { failed: null, outcome: "complete", note: null });
     if (this.#failing.size > 0) this.#answered(target, startedMonoMs);
   }
 
@@ -191,7 +192,7 @@ export class TargetHealth {
   #answered(target: Target, startedMs: number): void {
     const name = targetName(target);
     const breaker = this.#failing.get(name)?.breaker;
-    if (breaker?.provesWell(startedMs) !== true) return;
+    if (breaker?.provesRecovery(startedMs) !== true) return;
     this.#failing.delete(name);
     if (!breaker.isClosed) this.#ports.onClosed(target);
   }
@@ -219,13 +220,13 @@ export class TargetHealth {
  * Whether an attempt counts as a success or a failure of its target; null if neither. Missing
  * models and mistakes of callers aren't failures of a target.
  */
-function verdictOf({ failed, outcome }: Attempt): "failed" | "well" | null {
+function verdictOf({ failed, outcome }: Attempt): "failed" | "answered" | null {
   if (failed !== null) {
     const { answered, credentials, status } = failed;
     return !answered || credentials || status >= 500 || status === 429 ? "failed" : null;
   }
   if (outcome === "upstream_cut") return "failed";
-  return outcome === "complete" || outcome === "upstream_error" ? "well" : null;
+  return outcome === "complete" || outcome === "upstream_error" ? "answered" : null;
 }
 
 interface BreakerSettings {
@@ -307,8 +308,8 @@ export class CircuitBreaker {
     this.#probeMs = Infinity;
   }
 
-  /** Whether an answer shows that the target is well: one that began before it opened doesn't. */
-  provesWell(startedMs: number): boolean {
+  /** Whether an answer shows that the target works: one that began before it opened doesn't. */
+  provesRecovery(startedMs: number): boolean {
     return this.isClosed || startedMs >= this.#openedMs;
   }
 }

@@ -314,7 +314,7 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
     // SDKs would retry a 502.
     const retry = credentials
       ? ["x-should-retry", "false"]
-      : [...retryHeaders(this.#headers), ...this.#toldWait()];
+      : [...retryHeaders(this.#headers), ...this.#namedWait()];
     const headers = [...retry, ...this.what.headers];
     const finish = (): void => replyFailure(this.exchange, "model", failure, headers);
     const error = { status: this.status, code, message };
@@ -322,18 +322,18 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
   }
 
   /**
-   * The wait that the provider told otherwise than in a Retry-After, which clients read. Some hang
-   * for as long as it says, so a longer one than a minute isn't told.
+   * A Retry-After for a wait that the provider named elsewhere: clients read only this header. A
+   * wait of more than a minute gets none, because some clients hang for as long as it says.
    */
-  #toldWait(): readonly string[] {
+  #namedWait(): readonly string[] {
     const ms = this.#retryAfterMs;
-    if (ms === null || ms > toldWaitMsMax || headerOf(this.#headers, "retry-after") !== "")
+    if (ms === null || ms > namedWaitMsMax || headerOf(this.#headers, "retry-after") !== "")
       return [];
     return ["retry-after", String(Math.max(1, Math.ceil(ms / 1000)))];
   }
 }
 
-const toldWaitMsMax = 60_000;
+const namedWaitMsMax = 60_000;
 
 /** The operations whose answers are always JSON, whatever content type the response has. */
 const inJson: ReadonlySet<Operation> = new Set<Operation>([

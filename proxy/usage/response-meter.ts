@@ -365,7 +365,7 @@ export class ResponseMeter {
     };
   }
 
-  /** Whether a cut stream told its output, reasoning included: by a usage, or by showing it. */
+  /** Whether the output of a cut stream is known, reasoning included: reported, or shown. */
   get isOutputKnown(): boolean {
     if (this.#tap === null) return false;
     // What a translation calls so may be a summary.

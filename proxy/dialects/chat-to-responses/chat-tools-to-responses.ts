@@ -59,7 +59,7 @@ const simpleChoices: readonly unknown[] = ["auto", "none", "required"];
 
 /**
  * Undefined for the default, and for `auto` and `none` without tools, with which the API refuses
- * any choice. `required` passes: the client is told that it needs tools.
+ * any choice. `required` passes: the API answers that it needs tools.
  */
 export function chatToolChoiceToResponses(
   value: unknown,

@@ -148,9 +148,9 @@ export function withThinking(
   earlier: readonly JsonObject[],
 ): JsonObject {
   if (block["thinking"] !== "") return block;
-  const told = earlier.reduce(
+  const earlierChars = earlier.reduce(
     (chars, { thinking }) => chars + (typeof thinking === "string" ? thinking.length : 0),
     0,
   );
-  return { ...block, thinking: thoughts.slice(told) };
+  return { ...block, thinking: thoughts.slice(earlierChars) };
 }

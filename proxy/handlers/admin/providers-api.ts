@@ -69,7 +69,7 @@ function providerItem(
   const { name, type, baseUrl } = provider;
   const ids = models.current().known.get(name)?.ids ?? [];
   const learnedAtMs = models.learnedAtMs(name);
-  const { wellAtMs, failure } = targetHealth.lastOf(name);
+  const { answeredAtMs, failure } = targetHealth.lastOf(name);
   return {
     name,
     type,
@@ -84,7 +84,7 @@ function providerItem(
       id,
       price: priceItem(prices.priceOf({ provider: name, model: id })),
     })),
-    last_success_at: wellAtMs === null ? null : formatMillis(wellAtMs),
+    last_success_at: answeredAtMs === null ? null : formatMillis(answeredAtMs),
     last_failure:
       failure === null
         ? null

@@ -63,7 +63,7 @@ export function openKeySource(
     const problem = attempts.find((each) => each.problem !== null)?.problem ?? null;
     const found = keysThere(places);
     keys.renewed(found.length === 0 ? null : found, problem ?? "");
-    tell(problem);
+    logProblem(problem);
     const nextMs = attempts.reduce(
       (least, each) => Math.min(least, each.nextMs),
       keyRenewalMs * 12,
@@ -73,7 +73,7 @@ export function openKeySource(
   }
 
   /** Logs a problem once, until it changes. */
-  function tell(problem: string | null): void {
+  function logProblem(problem: string | null): void {
     if (problem !== null && problem !== logged)
       log.warn({ provider: name, reason: problem }, "a provider's key can't be read");
     if (problem === null && logged !== null)

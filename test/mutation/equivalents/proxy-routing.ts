@@ -178,7 +178,7 @@ export const proxyRoutingEquivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/routing/target-health.ts",
-    line: 'else if (verdict === "well" && this.#failing.size > 0)',
+    line: 'else if (verdict === "answered" && this.#failing.size > 0)',
     what: "> becomes >=",
     why: "while none fails none is found: what is left out is quicker, and no more",
   },

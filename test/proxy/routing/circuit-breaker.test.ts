@@ -58,9 +58,9 @@ t.test("a provider that wants more time gets it, within the bound", async (t) =>
 t.test("an answer proves a target well unless it began before the target failed", async (t) => {
   const breaker = new CircuitBreaker();
   for (let i = 0; i < 3; i++) breaker.fail({ startedMs: 0, nowMs: 500, waitMs: 0 }, settings);
-  t.notOk(breaker.provesWell(499));
-  t.ok(breaker.provesWell(500));
-  t.ok(after(2).provesWell(-1), "a closed one always");
+  t.notOk(breaker.provesRecovery(499));
+  t.ok(breaker.provesRecovery(500));
+  t.ok(after(2).provesRecovery(-1), "a closed one always");
 });
 
 t.test(

@@ -64,16 +64,20 @@ t.test(
   "the last success and the last failure of a provider are known, and when they were",
   async (t) => {
     const { clock, health, note } = healthAt();
-    t.same(health.lastOf("a"), { wellAtMs: null, failure: null });
+    t.same(health.lastOf("a"), { answeredAtMs: null, failure: null });
     note(a, failed(503));
     clock.nowMs = 5;
     note(a, answered);
     note(b, failed(404));
     t.same(health.lastOf("a"), {
-      wellAtMs: 1_000_005,
+      answeredAtMs: 1_000_005,
       failure: { atMs: 1_000_000, model: a.model, why: "503" },
     });
-    t.same(health.lastOf("b"), { wellAtMs: null, failure: null }, "a missing model says nothing");
+    t.same(
+      health.lastOf("b"),
+      { answeredAtMs: null, failure: null },
+      "a missing model says nothing",
+    );
   },
 );
 
@@ -85,8 +89,8 @@ t.test("what passes as it is, and a session, speak for their target and against 
     note: executed ? null : "ECONNREFUSED",
   });
   const table = [
-    [direct(200, "complete"), "well"],
-    [direct(101, "complete"), "well"],
+    [direct(200, "complete"), "answered"],
+    [direct(101, "complete"), "answered"],
     [direct(502, "upstream_error", false), "ECONNREFUSED"],
     [direct(200, "upstream_cut"), "200"],
     [direct(500, "upstream_error"), "500"],
@@ -102,7 +106,7 @@ t.test("what passes as it is, and a session, speak for their target and against 
     health.noteDirect(a, 0, attempt);
     const [known] = health.report();
     const what = `${attempt.status} ${attempt.outcome}`;
-    if (expected === "well") t.equal(known, undefined, what);
+    if (expected === "answered") t.equal(known, undefined, what);
     else if (expected === null) t.match(known, { failures: 1, why: "503", state: "failing" }, what);
     else t.match(known, { failures: 2, why: expected, state: "open", retryInMs: 1000 }, what);
   }
@@ -123,7 +127,7 @@ t.test("those that are left alone come last, and no probe is taken", async (t) =
   t.equal(names(), "abc", "its time is over");
   t.equal(order([a, b]), "ab/ab", "the probe is still to be taken");
   note(a, failed(502));
-  health.noteWell(b, 1000);
+  health.noteAnswered(b, 1000);
   t.match(health.report(), exactly([{ target: a, failures: 3, why: "502" }]));
 });
 
@@ -271,11 +275,11 @@ t.test("an answer speaks for its own target, if it began after that failed", asy
   note(a, failed(503), failed(503));
   t.same(notices, ["a opens: 503, 1000"]);
   health.note(a, 499, answered);
-  health.noteWell(a, 499);
+  health.noteAnswered(a, 499);
   t.ok(health.isOpen(a));
   clock.nowMs = 9000;
   t.match(health.report(), exactly([{ state: "open", retryInMs: 0 }]), "its time is over");
-  health.noteWell(a, 500);
+  health.noteAnswered(a, 500);
   t.same(notices, ["a opens: 503, 1000", "a closes"]);
 });
 
@@ -289,7 +293,10 @@ t.test("why the last attempt failed is known of each kind of it", async (t) => {
   ] as const) {
     const { health, note } = healthAt();
     note(a, attempt);
-    t.same(health.lastOf("a"), { wellAtMs: null, failure: { atMs: 1_000_000, model: "m", why } });
+    t.same(health.lastOf("a"), {
+      answeredAtMs: null,
+      failure: { atMs: 1_000_000, model: "m", why },
+    });
     t.match(health.report(), exactly([{ why }]));
   }
   const { clock, health } = healthAt();
@@ -298,7 +305,7 @@ t.test("why the last attempt failed is known of each kind of it", async (t) => {
   clock.nowMs = 5;
   health.noteDirect(a, 0, { ...direct, status: 200, outcome: "complete" });
   t.same(health.lastOf("a"), {
-    wellAtMs: 1_000_005,
+    answeredAtMs: 1_000_005,
     failure: { atMs: 1_000_000, model: "m", why: "500" },
   });
 });
