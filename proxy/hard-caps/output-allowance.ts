@@ -47,6 +47,9 @@ export interface StreamCap {
   readonly learn: (textBytes: number, outputTokens: number) => void;
 }
 
+/** The tokens of a draw that a long stream reaches, as long as the daemon grants all of it. */
+const steadyChunk = 512;
+
 export class OutputAllowance {
   readonly #drawn: DrawnOutput;
   readonly #draw: Draw;
@@ -95,7 +98,10 @@ export class OutputAllowance {
     this.#draw(total, () => {
       this.#isAsking = false;
       const added = this.#drawn.granted - granted;
-      this.#smallGrant = this.#drawn.granted < total ? added : Number.POSITIVE_INFINITY;
+      const isWhole = this.#drawn.granted >= total;
+      this.#smallGrant = isWhole ? Number.POSITIVE_INFINITY : added;
+      // A draw costs as much as many events.
+      if (isWhole && this.#chunk < steadyChunk) this.#chunk *= 2;
       if (added <= 0) {
         this.#drawn.cap ??= "a hard limit";
         this.#isOver = isUsedUp;

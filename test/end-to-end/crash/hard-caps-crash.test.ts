@@ -90,7 +90,7 @@ function endNormally(t: Test, answers: readonly Answer[]): void {
 t.test("a hundred streams end at a cap on tokens, and what is left of it is used", async (t) => {
   endNormally(t, await all(url, "/many"));
   const tokens = await used("/many");
-  t.ok(tokens >= 0.9 * tokensMax, `${tokens} are used`);
+  t.ok(tokens >= 0.97 * tokensMax, `${tokens} are used`);
   t.ok(tokens <= tokensMax * (1 + passed), `${tokens} are used`);
   await useUp("/many");
   const last = await used("/many");

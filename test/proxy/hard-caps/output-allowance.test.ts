@@ -41,10 +41,15 @@ t.test(
     t.ok(allowance.use(chunk / 2 + 5, fails));
     t.same(daemon.asked, [2 * chunk], "once");
     daemon.grant(2 * chunk);
-    t.ok(allowance.use(chunk + 1, fails));
+    t.ok(allowance.use(chunk - 1, fails));
     t.same(daemon.asked, [2 * chunk]);
-    t.ok(allowance.use(2 * chunk - 1, fails));
-    t.same(daemon.asked, [2 * chunk, 3 * chunk]);
+    t.ok(allowance.use(chunk, fails));
+    t.same(daemon.asked, [2 * chunk, 4 * chunk], "a larger one");
+    for (let at = 4 * chunk; daemon.asked.length < 9; at = daemon.asked.at(-1)!) {
+      daemon.grant(at);
+      t.ok(allowance.use(at - 1, fails));
+    }
+    t.equal(daemon.asked.at(-1)! - daemon.asked.at(-2)!, 8 * chunk, "within a bound");
   },
 );
 
@@ -57,8 +62,8 @@ t.test("a stream waits for a late answer, and asks for more from then on", async
   daemon.grant(2 * chunk);
   t.equal(granted, 1);
   t.ok(allowance.use(chunk, fails));
-  t.same(daemon.asked, [2 * chunk, 4 * chunk], "twice as many");
-  for (let at = 4 * chunk; daemon.asked.length < 20; at = daemon.asked.at(-1)!) {
+  t.same(daemon.asked, [2 * chunk, 6 * chunk], "four times as many");
+  for (let at = 6 * chunk; daemon.asked.length < 20; at = daemon.asked.at(-1)!) {
     daemon.grant(at);
     t.notOk(allowance.use(at, () => {}));
   }
