@@ -128,8 +128,9 @@ export async function startProxy({
     gateway.metrics.close();
     await disconnect();
     const providers = [...gateway.providers.values(), ...gateway.mcpServers.values()];
-    for (const { passthrough } of providers) passthrough?.close();
-    await Promise.all(providers.map(({ upstream }) => upstream.close()));
+    await Promise.all(
+      providers.flatMap(({ upstream, passthrough }) => [upstream.close(), passthrough?.close()]),
+    );
   };
   // Other processes may accept on an inherited socket: don't take connections that can't be served
   // yet.

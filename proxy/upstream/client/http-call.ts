@@ -32,6 +32,8 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   isResent = false;
   keyName = "";
   connection: CallConnection | null = null;
+  /** Whether a compressed answer is decoded; otherwise it passes as it came. */
+  decodes = true;
   /** Called with the head of the answer. */
   onStatus: ((status: number, rawHeaders: readonly Buffer[]) => void) | null = null;
   #sink: UpstreamSink;
@@ -144,7 +146,7 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
 
   #begin(status: number, rawHeaders: readonly Buffer[]): void {
     this.onStatus?.(status, rawHeaders);
-    const coding = codingOf(rawHeaders);
+    const coding = this.decodes ? codingOf(rawHeaders) : "";
     if (coding !== "") {
       this.#decoded = new DecodedAnswer(this.#sink, coding, this);
       this.#sink = this.#decoded;

@@ -6,15 +6,14 @@ import type { ClientRequest, IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import type { Deadlines, Watched } from "../call-deadlines.js";
-import {
-  asUpstreamFailure,
-  isConnectionLost,
-  type UpstreamFailure,
-} from "../errors/upstream-failure.js";
+import { asUpstreamFailure, type UpstreamFailure } from "../errors/upstream-failure.js";
 import type { UpstreamCall, UpstreamSink } from "../upstream.js";
-import type { PassthroughRequest } from "./passthrough-upstream.js";
 
-const nothing = Buffer.alloc(0);
+/** A body that may still be on its way. */
+export interface BodyPieces {
+  readonly pieces: AsyncIterable<Buffer>;
+  readonly bytes: number | null;
+}
 
 /** The object that http-proxy gets in place of the client's request. */
 export interface SubstituteRequest extends IncomingMessage {
@@ -40,7 +39,6 @@ export class HttpProxyCall implements UpstreamCall, Watched {
   #awaitsClient = false;
   #paused = false;
   #over = false;
-  #resend: (() => void) | null = null;
 
   constructor(sink: UpstreamSink, deadlines: Deadlines, provider: ProviderConfig) {
     this.#sink = sink;
@@ -49,25 +47,11 @@ export class HttpProxyCall implements UpstreamCall, Watched {
   }
 
   /**
-   * `send` sends the request again on a new connection, if its first connection has been closed
-   * since that connection's last answer.
-   */
-  mayBeResent(send: () => void): void {
-    this.#resend = send;
-  }
-
-  /**
    * The substitute refers to its call directly: each garbage collection would traverse a WeakMap of
    * all open calls.
    */
-  substitute(
-    { path, body }: PassthroughRequest,
-    headers: Record<string, string>,
-  ): SubstituteRequest {
-    const substitute = Readable.from(
-      body === null ? nothing : Buffer.isBuffer(body) ? body : this.#watchedPieces(body.pieces),
-      { objectMode: false },
-    );
+  substitute(path: string, body: BodyPieces, headers: Record<string, string>): SubstituteRequest {
+    const substitute = Readable.from(this.#watchedPieces(body.pieces), { objectMode: false });
     this.#substitute = substitute;
     return Object.assign(substitute, {
       method: "",
@@ -158,20 +142,7 @@ export class HttpProxyCall implements UpstreamCall, Watched {
   onError(error: Error): void {
     if (this.#over) return;
     this.#release();
-    const resend = this.#resend;
-    if (resend === null || !this.#foundClosed(error)) return this.#fail(asUpstreamFailure(error));
-    this.#resend = null;
-    this.#outgoing = null;
-    this.isSent = false;
-    this.#deadlines.unwatch(this);
-    resend();
-  }
-
-  /** The provider closed the connection while it was idle, before it answered this call. */
-  #foundClosed(error: Error): boolean {
-    return (
-      this.#answer === null && this.#outgoing?.reusedSocket === true && isConnectionLost(error)
-    );
+    this.#fail(asUpstreamFailure(error));
   }
 
   #fail(failure: UpstreamFailure): void {

@@ -1,5 +1,7 @@
 /**
- * A provider behind http-proxy: requests that pass unchanged, and WebSocket tunnels.
+ * A provider for what passes unchanged: requests and WebSocket tunnels. A request whose body is
+ * there goes over the connections of `client/`, which takes half the CPU; other bodies, which a
+ * provider may answer before they have come, and tunnels go through http-proxy.
  *
  * http-proxy gets a substitute for the client's request, with the filtered headers and the body,
  * and never the client's response: the answer goes to a sink. So a client that leaves ends the
@@ -15,6 +17,8 @@ import type { Egress } from "../../egress/egress.js";
 import { createEgressAgent } from "../../egress/egress-agent.js";
 import { acceptIdentity } from "../../http/copy-headers.js";
 import { createDeadlines } from "../call-deadlines.js";
+import { type CallOptions, createConnectionPool } from "../client/connection-pool.js";
+import { HttpCall } from "../client/http-call.js";
 import {
   credentialHeadersAt,
   noteRefusals,
@@ -23,8 +27,7 @@ import {
   withOwnHeaders,
 } from "../credentials/provider-keys.js";
 import { echoedSecrets, masked } from "../echo-mask.js";
-import type { RequestBody } from "../upstream.js";
-import { HttpProxyCall, type SubstituteRequest } from "./http-proxy-call.js";
+import { type BodyPieces, HttpProxyCall, type SubstituteRequest } from "./http-proxy-call.js";
 import type { PassthroughUpstream } from "./passthrough-upstream.js";
 import { Tunnel } from "./tunnel.js";
 
@@ -66,6 +69,7 @@ export function createHttpProxyUpstream(
   const freshAgent = createEgressAgent(base.protocol, egress, {
     connectTimeoutMs: provider.connectTimeoutMs,
   });
+  const pool = createConnectionPool(provider, egress, replaceError);
   const deadlines = createDeadlines(provider);
   const onTunnelRequest = new WeakMap<object, (outgoing: ClientRequest) => void>();
   const newServer = (): HttpProxy => {
@@ -80,44 +84,45 @@ export function createHttpProxyUpstream(
     return made;
   };
   const secretsWith = rememberingLast((key: string | null) => echoedSecrets(key, provider.headers));
+  const ownHeadersOf = (key: string | null, path: string, flat: readonly string[]): string[] => [
+    ...acceptIdentity,
+    ...withOwnHeaders(flat, provider.headers),
+    ...credentialHeadersAt(provider, key, path),
+  ];
   const headersOf = (
     key: string | null,
     path: string,
     flat: readonly string[],
-  ): Record<string, string> =>
-    headerObject([
-      "host",
-      base.host,
-      ...acceptIdentity,
-      ...withOwnHeaders(flat, provider.headers),
-      ...credentialHeadersAt(provider, key, path),
-    ]);
+  ): Record<string, string> => headerObject(["host", base.host, ...ownHeadersOf(key, path, flat)]);
   return {
-    send(request, sink) {
-      const { method, path, body } = request;
+    send({ method, path, headers: given, body }, sink) {
       const key = keys.choose();
-      const call = new HttpProxyCall(
-        masked(sink, secretsWith(key), anyStatus),
-        deadlines,
-        provider,
-      );
+      const to = masked(sink, secretsWith(key), anyStatus);
+      const held = body === null || Buffer.isBuffer(body) ? { body } : null;
+      const call =
+        held === null ? new HttpProxyCall(to, deadlines, provider) : new HttpCall(to, deadlines);
       if (keys.missing !== null) {
         sink.onFailure({ kind: "unreachable", reason: keys.missing });
         return call;
       }
       if (key !== null) call.keyName = keys.nameOf(key);
       if (key !== null && keys.wantsRefusals) call.onStatus = noteRefusals(keys, key);
-      const headers = headersOf(key, path, [...request.headers, ...framing(body)]);
-      const sendBy = (by: HttpAgent): void => {
-        // The substitute has no method: for a DELETE of unknown length http-proxy sets the length
-        // to 0, and would send the body as another request.
-        const options = { agent: by, method };
-        const substitute = call.substitute(request, { ...headers });
-        server().web(substitute, noResponse, options, (error) => call.onError(replaceError(error)));
-      };
-      if (idempotentMethods.has(method) && (body === null || Buffer.isBuffer(body)))
-        call.mayBeResent(() => sendBy(freshAgent));
-      sendBy(agent);
+      if (call instanceof HttpCall) {
+        call.decodes = false;
+        const headers = ownHeadersOf(key, path, given);
+        const options = { method: method as CallOptions["method"], path, headers, ...held! };
+        if (idempotentMethods.has(method))
+          call.mayBeResent(() => pool.dispatchAlone(options, call));
+        pool.dispatch(options, call);
+        return call;
+      }
+      const pieces = body as BodyPieces;
+      const headers = headersOf(key, path, [...given, ...framing(pieces)]);
+      // The substitute has no method: for a DELETE of unknown length http-proxy sets the length to
+      // 0, and would send the body as another request.
+      const substitute = call.substitute(path, pieces, headers);
+      const options = { agent, method };
+      server().web(substitute, noResponse, options, (error) => call.onError(replaceError(error)));
       return call;
     },
     tunnel(client, { path, headers }, sink) {
@@ -148,6 +153,7 @@ export function createHttpProxyUpstream(
       deadlines.stop();
       agent.destroy();
       freshAgent.destroy();
+      return pool.close();
     },
   };
 }
@@ -207,8 +213,6 @@ function headerObject(flat: readonly string[]): Record<string, string> {
  * The headers that frame the body, from the values that Node's parser has read, never as the client
  * wrote them.
  */
-function framing(body: RequestBody): readonly string[] {
-  if (body === null) return [];
-  const bytes = Buffer.isBuffer(body) ? body.length : body.bytes;
+function framing({ bytes }: BodyPieces): readonly string[] {
   return bytes === null ? ["transfer-encoding", "chunked"] : ["content-length", String(bytes)];
 }

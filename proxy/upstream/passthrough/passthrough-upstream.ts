@@ -1,6 +1,6 @@
 /**
  * The port to a provider for unchanged requests: any method and path of its origin, and WebSockets.
- * `http-proxy-upstream.ts` implements it with http-proxy.
+ * `http-proxy-upstream.ts` implements it.
  */
 import type { ClientSocket } from "../../http/exchange.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
@@ -69,5 +69,5 @@ export interface PassthroughUpstream {
   /** As `Upstream.redact`. */
   redact(text: string): string;
   /** Destroys the provider's connections. */
-  close(): void;
+  close(): Promise<void>;
 }

@@ -236,7 +236,7 @@ async function tryRelay(random: Random): Promise<void> {
   const exchange = new FakeExchange();
   const provider = new Provider();
   const forwarding = relayAnswer(exchange, {
-    upstream: { ...provider.upstream, tunnel: never, close: () => {} },
+    upstream: { ...provider.upstream, tunnel: never, close: () => Promise.resolve() },
     provider: "p",
     links: { baseUrl: "https://api.test.example/v1", place: "http://localhost:8080/p/p" },
     request: { method: "POST", path: "/x", headers: [], body: null },

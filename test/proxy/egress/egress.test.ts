@@ -73,7 +73,7 @@ async function outcomes(way: Way): Promise<readonly string[]> {
     outcome((sink) => passing.send({ ...given, method: "GET", path: "/x" }, sink)),
   ]);
   await upstream.close();
-  passing.close();
+  await passing.close();
   return ended;
 }
 

@@ -233,10 +233,7 @@ t.test(
     const keys = keyless("first-key", "second-key");
     const upstream = createHttpUpstream(config, directEgress, keys);
     const passing = createHttpProxyUpstream(config, directEgress, keys);
-    t.teardown(() => {
-      passing.close();
-      return upstream.close();
-    });
+    t.teardown(() => Promise.all([upstream.close(), passing.close()]));
     const given = { headers: ["user-agent", "theirs"], body: null };
     const call = (): Promise<string> =>
       outcome((sink) =>

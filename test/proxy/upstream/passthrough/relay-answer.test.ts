@@ -24,7 +24,7 @@ class Relaying extends RequestUnderWay<PassthroughRequest> {
             throw new Error("not used here");
           },
           redact: (text) => text.replaceAll("sk-secret", "[redacted]"),
-          close: () => {},
+          close: () => Promise.resolve(),
         },
         provider: "test",
         links: { baseUrl: "https://api.test.example/v1", place: "http://localhost:8080/p/test" },
