@@ -143,9 +143,17 @@ function amountUsed({ measure, definition }: Rule, tokens: number, use?: Use): n
   if (recorded === null) return tokens;
   if (weights === null)
     return measure === "input_tokens" ? recorded.inputTokens : recorded.outputTokens;
-  const reasoningTokens = recorded.details?.counts.reasoningTokens ?? 0;
   const part = measure === null ? "all" : measure === "input_tokens" ? "input" : "output";
-  return weighTokens(weights, part, { ...recorded, reasoningTokens });
+  const { inputTokens, cachedInputTokens, cacheWriteInputTokens, outputTokens } = recorded;
+  const reasoningTokens = recorded.details?.counts.reasoningTokens ?? 0;
+  // A spread takes V8 a microsecond.
+  return weighTokens(weights, part, {
+    inputTokens,
+    cachedInputTokens,
+    cacheWriteInputTokens,
+    outputTokens,
+    reasoningTokens,
+  });
 }
 
 /** The calls of the rule's tools. */

@@ -328,8 +328,11 @@ export function longestBreach(
       definition.onExhausted !== undefined &&
       options.isStrict !== true &&
       isLenient(definition, options.uses)
-    )
+    ) {
+      // It counts the request all the same.
+      rollWindow(counter.window, counter.rule.periodMs, options.nowMs);
       continue;
+    }
     if (counter.rule.periodMs === 0) {
       if (isFull(counter, options)) {
         if (isLonger(1, longest))

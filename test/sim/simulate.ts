@@ -241,7 +241,9 @@ class Simulation {
       if (this.#healing) return;
       const { client, process } = random.pick(this.#proxies);
       this.#world.after(0, process, () => {
-        const { op, body } = someOperation(random, { bare: this.#bare, hours: this.#hours });
+        const { op, body } = someOperation(random, {
+          ...{ bare: this.#bare, hours: this.#hours, rules: this.#rules },
+        });
         void client.call(op, body);
       });
       this.#operateEvery(meanMs);

@@ -6,6 +6,7 @@ import {
   capFields,
   type MeasureCaps,
   type RuleDefinition,
+  type RuleKey,
   ruleId,
   type Scope,
 } from "../../shared/domain/rule.js";
@@ -151,31 +152,36 @@ function ledger(scope: Scope, subject: string, shorter: number, perChild: boolea
   };
 }
 
-/** `hours`: those that a rule may have. */
-export function someRule(random: Random, hours: readonly string[]): RuleDefinition {
+/** The key of a rule; `hours`: those that it may have. */
+function someKey(random: Random, hours: readonly string[]): RuleKey {
   const scope = random.pick(["user_path", "user_path", "user_path", "provider", "model"] as const);
-  const periodSeconds = random.pick(periods);
-  const both = random.chance(0.3);
   const isForSome = scope === "user_path" && random.chance(0.4);
-  const isForTools = isForSome && random.chance(0.4);
-  const models = isForSome ? { models: random.pick(isForTools ? toolSets : modelSets) } : {};
-  const when = random.chance(0.2) ? { when: random.pick(hours) } : {};
-  const subject = random.pick(subjects[scope]);
-  const key = { scope, subject, periodSeconds, ...models, ...when };
-  if (isForSome && random.chance(0.15))
-    return {
-      ...{ ...key, maxRequests: 0, maxTokens: null, perChild: random.chance(0.4) },
-    };
+  return {
+    ...{ scope, subject: random.pick(subjects[scope]), periodSeconds: random.pick(periods) },
+    ...(isForSome ? { models: random.pick(random.chance(0.4) ? toolSets : modelSets) } : {}),
+    ...(random.chance(0.2) ? { when: random.pick(hours) } : {}),
+  };
+}
+
+export function someRule(random: Random, hours: readonly string[]): RuleDefinition {
+  return someCaps(random, someKey(random, hours), random.chance(0.4));
+}
+
+function someCaps(random: Random, key: RuleKey, perChild: boolean): RuleDefinition {
+  const { scope, periodSeconds, models } = key;
+  const rule = { ...key, perChild: perChild && scope === "user_path" };
+  if (models !== undefined && random.chance(0.15))
+    return { ...rule, maxRequests: 0, maxTokens: null };
   const isOverTime = periodSeconds !== 0;
-  const measured = isOverTime ? someMeasures(random, isForTools) : {};
+  const both = random.chance(0.3);
+  const measured = isOverTime ? someMeasures(random, models?.startsWith("tool:") === true) : {};
   const noRequests = !both && isOverTime && random.chance(0.3);
   const hasTokens = isOverTime && (both || (noRequests && measured.measureCaps === undefined));
   const isLenient = random.chance(0.2);
   return {
-    ...key,
+    ...rule,
     maxRequests: noRequests ? null : random.int(1, periodSeconds === 0 ? 12 : 60),
     maxTokens: hasTokens ? random.int(500, 40_000) : null,
-    perChild: scope === "user_path" && random.chance(0.4),
     ...measured,
     ...(hasTokens || hasTokenMeasure(measured) ? someWeights(random) : {}),
     ...(isLenient
@@ -399,9 +405,22 @@ export function someRaise(random: Random, rules: readonly RuleDefinition[]) {
 /** An operation and its body; `bare`: of a world that may have no rules at all. */
 export function someOperation(
   random: Random,
-  { bare, hours }: { readonly bare: boolean; readonly hours: readonly string[] },
+  {
+    bare,
+    hours,
+    rules,
+  }: {
+    readonly bare: boolean;
+    readonly hours: readonly string[];
+    /** Those of the configuration, which are edited now and then. */
+    readonly rules: readonly RuleDefinition[];
+  },
 ): { readonly op: AdminOp; readonly body: Readonly<Record<string, unknown>> } {
-  const rule = someRule(random, hours);
+  const edited = rules.filter(({ periodSeconds }) => periodSeconds < ledgerSeconds / 2);
+  const known =
+    edited.length > 0 && random.chance(0.4) ? random.pick(edited) : someRule(random, hours);
+  const { scope, subject, periodSeconds, models, when, perChild } = known;
+  const rule = someCaps(random, { scope, subject, periodSeconds, models, when }, perChild);
   const op = random.pick([
     "rate-limits.put",
     "rate-limits.put",

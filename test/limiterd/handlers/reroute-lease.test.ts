@@ -514,3 +514,20 @@ t.test("the headers of a reroute are of the path's window as it is then", async 
   rerouted(peer, lease, [c]);
   t.match(peer.received.at(-1), { headers: { requests: { limit: 3, remaining: 3 } } });
 });
+
+t.test("a rule that refuses nothing counts a reroute in the window of its moment", async (t) => {
+  for (const onExhausted of ["warn", { use: "cheap" }] as const) {
+    const rule = { ...ofModel("b", { requests: 10 }), onExhausted };
+    const daemon = startDaemon([rule]);
+    const peer = daemon.proxy("p");
+    for (const id of [2, 4]) {
+      admitted(peer, [a, b], id);
+      const uses = ["cheap"];
+      const reroute = { lease: id, targets: [b], read: 0, uses };
+      peer.send({ kind: "reroute", id: id + 1, ...reroute });
+      t.match(peer.received.at(-1), { kind: "admitted", headers: { requests: { remaining: 9 } } });
+      daemon.nowMs += 180_000;
+    }
+    t.equal(counts(daemon, rule).requests, 1, "the first one is long over");
+  }
+});

@@ -58,6 +58,8 @@ interface Seen {
 }
 
 export class RuleHistory {
+  /** The latest time that the wall clock has shown: a raise that ended before stays ended. */
+  latestMs = 0;
   readonly #world: World;
   readonly #disk: Disk;
   readonly #truth: Truth;
@@ -253,8 +255,11 @@ export class RuleHistory {
     const raising = this.#raising.get(peer)?.get(id);
     this.#raising.get(peer)?.delete(id);
     if (raising === undefined || raising.generation.raises !== raising.raises) return;
+    // It may have been deleted, or made again, in the same commit.
+    if (this.#truth.generations.get(raising.id) !== raising.generation) return;
     const found = this.#raisesOnDisk(raising.generation.definition).map(({ untilMs }) => untilMs);
-    if (raising.raises.some(({ untilMs }) => !found.includes(untilMs)))
+    const { latestMs } = this;
+    if (raising.raises.some(({ untilMs }) => untilMs > latestMs && !found.includes(untilMs)))
       this.#world.fail(`a raise of ${raising.id} is answered, but the disk has ${found}`);
   }
 

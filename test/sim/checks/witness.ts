@@ -46,6 +46,8 @@ export class Witness {
   readonly verdicts = new UnreadVerdictLog();
   readonly #expect: ReturnType<typeof createExpectation>;
   readonly #settles: SettleSequences;
+  /** By proxy and lease, the models to which it may go because others are exhausted. */
+  readonly #uses = new Map<string, readonly string[]>();
   #holders = new Map<PeerState, LeaseHolder>();
   #state: DaemonState | null = null;
   /** Counts what happens to the daemon. */
@@ -158,6 +160,7 @@ export class Witness {
 
   #onAdmit(holder: LeaseHolder, message: Admit, nowMs: number, handle: Handle): void {
     const { id, userPath: path, targets, submission, uses = [], fixed = false } = message;
+    this.#uses.set(`${holder.proxyId} ${id}`, uses);
     const what = `admission ${id} of ${holder.proxyId}`;
     const asked = { what, id, path, isReroute: false, targets, submission, uses, fixed };
     this.#mustAnswer(asked, nowMs, handle, (answer) => {
@@ -175,7 +178,8 @@ export class Witness {
 
   #onReroute(holder: LeaseHolder, message: Reroute, nowMs: number, handle: Handle): void {
     const { proxyId, leases } = holder;
-    const { id, lease, targets, uses = [] } = message;
+    const { id, lease, targets } = message;
+    const uses = this.#uses.get(`${proxyId} ${lease}`) ?? message.uses ?? [];
     const held = leases.get(lease);
     if (held === undefined)
       return this.#world.fail(
@@ -307,6 +311,7 @@ export class Witness {
 
   /** Compares the daemon's counters with the truth. */
   check(nowMs: number): void {
+    this.#rules.latestMs = Math.max(this.#rules.latestMs, nowMs);
     // Comparing would read the rules that the daemon has left in its store.
     if (this.#state?.book.ruleSet.isRead !== true) return;
     this.#checks++;

@@ -5,7 +5,6 @@
  */
 import type { Mutant } from "./mutant.js";
 
-const used = "limiterd/rules/used.js";
 const charge = "limiterd/rules/charge.js";
 const judge = "limiterd/rules/judge.js";
 const pendingResponses = "limiterd/usage/pending-responses.js";
@@ -14,14 +13,14 @@ const turns = "proxy/body/repeated-turns.js";
 export const kindsMutants: readonly Mutant[] = [
   {
     name: "weights of a rule are ignored",
-    file: used,
+    file: charge,
     find: "definition.tokenWeights ?? use?.tokenWeights ?? null",
     put: "use?.tokenWeights ?? null",
     often: true,
   },
   {
     name: "a cap on input tokens counts the output",
-    file: used,
+    file: charge,
     find: 'measure === "input_tokens" ? recorded.inputTokens : recorded.outputTokens',
     put: "recorded.outputTokens",
     often: true,
