@@ -3,7 +3,7 @@ import t from "tap";
 import { startSeededGateway } from "../../dashboard/seeded-gateway.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { violationsOf } from "../accessibility.js";
-import { launchBrowser, noBrowser, openDashboard, openGateway } from "../browser.js";
+import { launchBrowser, noBrowser, openDashboard, openGateway, widths } from "../browser.js";
 
 const masterKey = "sk-many-at-once-0123456789abcdef";
 
@@ -53,6 +53,29 @@ t.test("lists that carry work", { skip: noBrowser }, async (t) => {
       await openDashboard(watched, gateway.url, `${list}?sort=-subject`);
       t.same(await subjects(), tree.toSorted().reverse(), "by the link alone");
     }
+  });
+
+  t.test("sixty limits fit two screens, on a desk and on a phone", async (t) => {
+    for (let i = 0; i < 60; i++) {
+      const answer = await fetch(`${gateway.url}/admin/rate-limits`, {
+        method: "PUT",
+        headers: { authorization: `Bearer ${masterKey}` },
+        body: JSON.stringify({
+          user_path: `/many/team-${i}`,
+          limit_key: { period: "minute" },
+          max_requests: 100,
+        }),
+      });
+      t.equal(answer.status, 200);
+    }
+    for (const [name, size] of Object.entries(widths)) {
+      await page.setViewportSize(size);
+      await openDashboard(watched, gateway.url, "limits?search=/many");
+      const last = await page.locator("tbody tr").nth(59).boundingBox();
+      const bottom = (last?.y ?? Number.POSITIVE_INFINITY) + (last?.height ?? 0);
+      t.ok(bottom <= 2 * size.height, `${name}: ${bottom} of ${2 * size.height} pixels`);
+    }
+    await page.setViewportSize(widths.desk);
   });
 
   t.test("chosen limits are deleted after one question that names them, and undone", async (t) => {

@@ -102,6 +102,7 @@ t.test("a change is in percent, many times as a factor", async (t) => {
   for (const [now, before, text] of [
     [5, 5, ""],
     [0, 0, ""],
+    [1001, 1000, ""],
     [5, 0, "new"],
     [112, 100, "+12 %"],
     [95, 100, "−5 %"],

@@ -41,11 +41,12 @@ export function formatShare(share: number): string {
   return `${grouped.format(Math.floor(share * 100 + 1e-9))} %`;
 }
 
-/** +12 %, −5 %, ×20; "new" if there was nothing before, empty without a change. */
+/** +12 %, −5 %, ×20; "new" if there was nothing before, empty below half a percent. */
 export function formatChange(now: number, before: number): string {
   if (now === before) return "";
   if (before === 0) return "new";
   const percent = Math.round((now / before - 1) * 100);
+  if (percent === 0) return "";
   if (percent >= 1000) return `×${grouped.format(now / before)}`;
   return `${percent < 0 ? "−" : "+"}${Math.abs(percent)} %`;
 }

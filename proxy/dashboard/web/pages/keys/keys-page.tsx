@@ -69,7 +69,7 @@ export function KeysPage() {
           list={list}
           rowsOf={(page) => page.auth_keys}
           caption={texts.caption}
-          columns={columnsOf(list.polled.body?.server_time ?? "", costs, setOpen)}
+          columns={columnsOf(list.polled.body, costs, setOpen)}
           selection={may(`DELETE ${address}/{id}`) ? selection : null}
           isCompact
           keyOf={(key) => key.id}
@@ -134,11 +134,19 @@ function nameOf(key: KeyItem): string {
 }
 
 function columnsOf(
-  serverTime: string,
+  page: KeyPage | null,
   costs: ReadonlyMap<string, number>,
   onOpen: (open: Open) => void,
 ): readonly Column<KeyItem>[] {
   const heads = texts.columns;
+  const serverTime = page?.server_time ?? "";
+  const models: Column<KeyItem> = {
+    key: "models",
+    head: heads.models,
+    by: ({ models }) => models?.join(),
+    cell: ({ models }) =>
+      models === null ? null : <span class="small wrap">{models.join(", ")}</span>,
+  };
   return [
     {
       key: "name",
@@ -174,13 +182,8 @@ function columnsOf(
           </span>
         ),
     },
-    {
-      key: "models",
-      head: heads.models,
-      by: ({ models }) => models?.join(),
-      cell: ({ models }) =>
-        models === null ? null : <span class="small wrap">{models.join(", ")}</span>,
-    },
+    // Most gateways let each key use any model.
+    ...(page?.auth_keys.some((key) => key.models !== null) === true ? [models] : []),
     {
       key: "cost",
       head: heads.cost,
