@@ -58,11 +58,15 @@ function accepts({ label, range }: ValueKind<unknown>): string {
   return label === "integer" ? range : `${label}, ${range}`;
 }
 
-/** A default as a page shows it: words as they are, values as code with their unit. */
-function shownDefault({ kind, defaultText }: Pick<Row, "kind" | "defaultText">): string {
+/** A default as a page shows it: words as they are, values as code; a unit unless the key has it. */
+function shownDefault(
+  key: string,
+  { kind, defaultText }: Pick<Row, "kind" | "defaultText">,
+): string {
   if (defaultText === null) return "required";
   if (defaultText === "none") return "";
   if (defaultText.includes(" ")) return defaultText;
+  if (kind.unit !== undefined && key.includes(unitWord(kind.unit))) return code(defaultText);
   return withUnit(defaultText, kind).replace(defaultText, code(defaultText));
 }
 
@@ -101,7 +105,12 @@ function tableOfRows(rows: readonly Setting<unknown>[]): string {
         name === null || name === undefined ? [] : [code(name)],
       );
       const key = file === undefined ? code(row.path) : `${code(row.path)}, \`…_file\``;
-      return [[key, ...names].join(", "), accepts(row.kind), shownDefault(row), row.meaning];
+      return [
+        [key, ...names].join(", "),
+        accepts(row.kind),
+        shownDefault(row.path, row),
+        row.meaning,
+      ];
     }),
   );
 }
@@ -110,7 +119,7 @@ function tableOfFields(table: Table, lists: Readonly<Record<string, EntryList>> 
   const fields = Object.entries(table).map(([key, row]) => [
     code(key),
     accepts(row.kind),
-    shownDefault(row),
+    shownDefault(key, row),
     row.meaning,
   ]);
   const ofLists = Object.entries(lists).map(([key, { entriesMax, meaning }]) => [
@@ -130,7 +139,7 @@ function tablesOfPrices(): string {
   const tables = ranges.filter(isCommon).map(([accepted, alike]) => {
     const table = markdown(
       ["key", "default", "meaning"],
-      alike.map(([key, row]) => [code(key), shownDefault(row), row.meaning]),
+      alike.map(([key, row]) => [code(key), shownDefault(key, row), row.meaning]),
     );
     return `${accepted[0]?.toUpperCase()}${accepted.slice(1)}:\n\n${table}`;
   });
