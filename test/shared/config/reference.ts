@@ -58,7 +58,7 @@ function accepts({ label, range }: ValueKind<unknown>): string {
   return label === "integer" ? range : `${label}, ${range}`;
 }
 
-/** A default as a page shows it: words as they are, values as code; a unit unless the key has it. */
+/** A default as a page shows it: values as code, with their unit unless the key names it. */
 function shownDefault(
   key: string,
   { kind, defaultText }: Pick<Row, "kind" | "defaultText">,
