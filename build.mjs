@@ -6,7 +6,9 @@ import { execFileSync, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { build } from "esbuild";
+
+/** Loaded only if something must be built: `npm start` asks each time. */
+const build = async (options) => (await import("esbuild")).build(options);
 
 const bundled = {
   bundle: true,
