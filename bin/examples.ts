@@ -54,6 +54,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice keys issue --path /team/app --value-file old.key",
     "sluice keys issue --role operator --path /team --name ann > ann.key",
   ],
+  "keys show": ["sluice keys show key_1"],
   "keys rotate": ["sluice keys rotate key_1 --overlap 1h > ci.key"],
   "keys deactivate": ["sluice keys deactivate key_3"],
   "keys delete": ["sluice keys delete key_3"],

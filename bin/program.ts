@@ -81,6 +81,7 @@ export function createProgram(session: Session): Command {
       "another host's gateway, by its admin API, with the key of SLUICE_API_KEY or SLUICE_MASTER_KEY (default: SLUICE_URL)",
     )
     .option("--key-file <file>", "the file with the key for --url")
+    .option("--wide", "print tables as wide as they need, not as the terminal")
     .configureHelp({
       showGlobalOptions: true,
       commandUsage: (command) => `${usageName(command)} ${command.usage()}`,

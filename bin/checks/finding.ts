@@ -1,5 +1,6 @@
 /** The findings of `sluice doctor` and their output. Pure. */
-import { type Column, renderTable } from "../text/table.js";
+import { type Column, plainView, renderTable, type TableView } from "../text/table.js";
+import type { Tone } from "../text/tone.js";
 
 export interface Finding {
   /** The checked subject. */
@@ -23,15 +24,19 @@ export function failed(check: string, text: string): Finding {
 
 const columns: readonly Column<Finding>[] = [
   { title: "CHECK", align: "left", text: ({ check }) => check },
-  { title: "STATE", align: "left", text: ({ state }) => state },
-  { title: "FOUND", align: "left", text: ({ text }) => text },
+  { title: "STATE", align: "left", text: ({ state }) => state, tone: toneOf },
+  { title: "FOUND", align: "left", text: ({ text }) => text, wraps: true },
 ];
 
+function toneOf({ state }: Finding): Tone | null {
+  return state === "ok" ? null : state === "warning" ? "warn" : "bad";
+}
+
 /** The table, and a line that sums it up. */
-export function renderFindings(findings: readonly Finding[]): string {
+export function renderFindings(findings: readonly Finding[], view: TableView = plainView): string {
   const count = (wanted: Finding["state"]): string => {
     const { length } = findings.filter(({ state }) => state === wanted);
     return `${length} ${wanted}${length === 1 ? "" : "s"}`;
   };
-  return `${renderTable(columns, findings)}\n${count("failure")}, ${count("warning")}`;
+  return `${renderTable(columns, findings, view)}\n${count("failure")}, ${count("warning")}`;
 }

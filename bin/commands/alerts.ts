@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { AlertTestResult, AlertTestResults } from "../../shared/api/alert-item.js";
 import { CommandFailure, usageFailure } from "../session/command-failure.js";
-import { type CommandFlags, jsonOption } from "../session/command-flags.js";
+import { type CommandFlags, jsonOption, tableView } from "../session/command-flags.js";
 import { requireConfiguration } from "../session/configuration.js";
 import { answered } from "../session/daemon-answer.js";
 import { exitCodes } from "../session/exit-code.js";
@@ -43,7 +43,7 @@ async function testAlerts(session: Session, flags: CommandFlags): Promise<void> 
       ? JSON.stringify({ results })
       : results.length === 0
         ? "no alerts are configured"
-        : renderTable(columns, results),
+        : renderTable(columns, results, tableView(session, flags)),
   );
   if (results.some(({ delivered }) => !delivered))
     throw new CommandFailure({ exitCode: exitCodes.failed, lines: [], error: {} });

@@ -33,7 +33,7 @@ import { secretFilesOf } from "../checks/secret-files-of.js";
 import { listKeys } from "../keys/list-keys.js";
 import { type Listed, type ListOf, listLimits } from "../limits/list-limits.js";
 import { CommandFailure } from "../session/command-failure.js";
-import { type CommandFlags, jsonOption } from "../session/command-flags.js";
+import { type CommandFlags, jsonOption, tableView } from "../session/command-flags.js";
 import { readConfiguration } from "../session/configuration.js";
 import { answered } from "../session/daemon-answer.js";
 import { exitCodes } from "../session/exit-code.js";
@@ -86,7 +86,11 @@ async function runDoctor(session: Session, flags: DoctorFlags): Promise<void> {
   const findings = found.flat();
   const { terminal } = session;
   if (flags.bundle !== undefined) bundle(flags.bundle, { session, config, host, findings });
-  terminal.out(flags.json === true ? JSON.stringify({ findings }) : renderFindings(findings));
+  terminal.out(
+    flags.json === true
+      ? JSON.stringify({ findings })
+      : renderFindings(findings, tableView(session, flags)),
+  );
   const states = new Set(findings.map(({ state }) => state));
   // 2 for failures, as for other doctors; 1 for warnings, if they count.
   const exitCode = states.has("failure") ? exitCodes.usage : exitCodes.failed;

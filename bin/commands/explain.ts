@@ -4,18 +4,31 @@
  */
 
 import type { Command } from "commander";
+import type { Config } from "../../shared/config/config.js";
+import { remoteVariables } from "../../shared/config/settings/settings.js";
 import { hashKey } from "../../shared/domain/key-secret.js";
 import { keyNumber, looksLikeManagedKey } from "../../shared/domain/managed-key.js";
 import { append } from "../../shared/long-lists.js";
+import { DaemonError } from "../../shared/wire/daemon-error.js";
 import { notAKey } from "../keys/key-flags.js";
 import { renderExplanation } from "../limits/explanation-text.js";
-import { type ArgumentProblem, usageFailure } from "../session/command-failure.js";
-import { type CommandFlags, jsonOption, pathFromFlag } from "../session/command-flags.js";
+import {
+  type ArgumentProblem,
+  type CommandFailure,
+  usageFailure,
+} from "../session/command-failure.js";
+import {
+  type CommandFlags,
+  jsonOption,
+  pathFromFlag,
+  tableView,
+} from "../session/command-flags.js";
 import { requireConfiguration } from "../session/configuration.js";
 import { answered } from "../session/daemon-answer.js";
 import { resolveTargets } from "../session/resolve-targets.js";
 import type { Session } from "../session/terminal.js";
 import { remotePlace, withDaemon } from "../session/with-daemon.js";
+import { adminUrl } from "../text/http-url.js";
 
 interface ExplainFlags extends CommandFlags {
   readonly path?: string;
@@ -54,17 +67,28 @@ export function addExplain(program: Command, session: Session): void {
 async function explainCommand(session: Session, flags: ExplainFlags): Promise<void> {
   const path = checkFlags(flags);
   const { model, request, key } = flags;
+  const asked = { user_path: path, ...(key === undefined ? {} : { key }), model };
+  const isElsewhere = remotePlace(session, flags) !== null;
+  const fields =
+    request !== undefined || isElsewhere ? null : await targetFields(session, flags, model!);
   const body =
     request !== undefined
       ? { request_id: request }
-      : remotePlace(session, flags) !== null
-        ? { user_path: path, ...(key === undefined ? {} : { key }), model }
-        : { user_path: path, ...keyFields(flags), ...(await targetFields(session, flags, model!)) };
-  const explanation = await withDaemon(session, flags, async (client) =>
-    answered(await client.call("explain", body)),
-  );
+      : fields === null
+        ? asked
+        : { user_path: path, ...keyFields(flags), ...fields };
+  const explanation =
+    fields !== null && "config" in fields
+      ? await askGateway(session, fields, asked)
+      : await withDaemon(session, flags, async (client) =>
+          answered(await client.call("explain", body)),
+        );
   const shown = { ...(request === undefined ? { model } : {}), ...(explanation as object) };
-  session.terminal.out(flags.json === true ? JSON.stringify(shown) : renderExplanation(shown));
+  session.terminal.out(
+    flags.json === true
+      ? JSON.stringify(shown)
+      : renderExplanation(shown, tableView(session, flags)),
+  );
 }
 
 /** The daemon receives the hash of a key, never the key. */
@@ -73,13 +97,51 @@ function keyFields({ key }: ExplainFlags): object {
   return { key: looksLikeManagedKey(key) ? { key_hash: hashKey(key) } : { id: key } };
 }
 
-async function targetFields(session: Session, flags: ExplainFlags, model: string): Promise<object> {
-  const resolved = await resolveTargets(
-    requireConfiguration(session, flags, () => {}),
-    model,
-  );
-  if (!resolved.ok) throw usageFailure([{ message: resolved.reason, param: "--model" }]);
-  return { targets: resolved.targets, model_names: resolved.names };
+/** The configuration tells the targets, or only the running gateway does. */
+type TargetFields = { readonly targets: unknown; readonly model_names: unknown } | OnlyProxyKnows;
+
+interface OnlyProxyKnows {
+  readonly config: Config;
+  /** Why the configuration doesn't tell. */
+  readonly reason: string;
+}
+
+async function targetFields(
+  session: Session,
+  flags: ExplainFlags,
+  model: string,
+): Promise<TargetFields> {
+  const config = requireConfiguration(session, flags, () => {});
+  const resolved = await resolveTargets(config, model);
+  if (resolved.ok) return { targets: resolved.targets, model_names: resolved.names };
+  const { reason, proxyKnows } = resolved;
+  if (proxyKnows) return { config, reason };
+  throw usageFailure([{ message: reason, param: "--model" }]);
+}
+
+/** The gateway of this host, by its admin API. */
+async function askGateway(
+  { nowMs }: Session,
+  { config, reason }: OnlyProxyKnows,
+  asked: object,
+): Promise<unknown> {
+  const fail = (why: string): CommandFailure =>
+    usageFailure([{ message: `${reason}, or start the gateway: ${why}`, param: "--model" }]);
+  const url = adminUrl(config);
+  if (url === null) throw fail("its port is chosen when it starts");
+  const [{ openRemote }, { masterKeyOf }] = await Promise.all([
+    import("../remote/open-remote.js"),
+    import("../session/ask-health.js"),
+  ]);
+  const env = { [remoteVariables.masterKey]: masterKeyOf(config) ?? undefined };
+  const gateway = openRemote({ url, keyFile: null }, { env, nowMs });
+  try {
+    return answered(await gateway.call("explain", asked));
+  } catch (error) {
+    throw error instanceof DaemonError ? fail(error.message) : error;
+  } finally {
+    gateway.close();
+  }
 }
 
 /** The normalized path; throws all problems together. */

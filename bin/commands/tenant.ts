@@ -15,12 +15,18 @@ import { budgetKind, type LimitKind, ruleKind } from "../limits/limit-kind.js";
 import type { LimitList, Listed } from "../limits/list-limits.js";
 import { renderRules } from "../limits/rule-table.js";
 import { usageFailure } from "../session/command-failure.js";
-import { type CommandFlags, jsonOption, pathFromFlag } from "../session/command-flags.js";
+import {
+  type CommandFlags,
+  jsonOption,
+  pathFromFlag,
+  tableView,
+} from "../session/command-flags.js";
 import { answered, unreadableAnswer } from "../session/daemon-answer.js";
 import type { Session } from "../session/terminal.js";
 import { type AdminClient, withDaemon } from "../session/with-daemon.js";
+import { shortTime } from "../text/duration.js";
 import { formatCount, formatUsd, withCurrency } from "../text/number-text.js";
-import { type Column, renderTable } from "../text/table.js";
+import { type Column, renderTable, type TableView } from "../text/table.js";
 import { readSummary } from "../usage/read-summary.js";
 import { renderGroups } from "../usage/usage-table.js";
 import { type WindowFlags, windowFromFlags } from "../usage/window-flags.js";
@@ -56,7 +62,13 @@ async function showTenant(session: Session, given: string, flags: TenantFlags): 
   );
   const { terminal } = session;
   if (flags.json === true) return terminal.out(JSON.stringify(tenant));
-  terminal.out(render(tenant, { path: path.value, startDate, endDate }));
+  terminal.out(
+    render(
+      tenant,
+      { path: path.value, startDate, endDate, nowMs: session.nowMs() },
+      tableView(session, flags),
+    ),
+  );
 }
 
 interface Asked {
@@ -138,7 +150,11 @@ async function limitsIfOn<S extends string>(
   return isOff ? null : limitsOnPath(client, kind, path);
 }
 
-function render(tenant: Tenant, { path, startDate, endDate }: Asked): string {
+function render(
+  tenant: Tenant,
+  { path, startDate, endDate, nowMs }: Asked & { readonly nowMs: number },
+  view: TableView,
+): string {
   const { usage, rate_limits, budgets, keys, refusals, failures, server_time } = tenant;
   const serverTime = server_time ?? "";
   const part = (title: string, text: string): string => `${title}\n${text}`;
@@ -148,14 +164,16 @@ function render(tenant: Tenant, { path, startDate, endDate }: Asked): string {
       ? part(path, "usage isn't tracked")
       : part(
           `${path}, ${startDate} to ${endDate} (UTC): ${formatCount(summary.usage.total_requests)} requests, ${formatCount(summary.usage.total_tokens)} tokens, ${formatUsd(summary.usage.total_cost, 2)}`,
-          summary.groups.length === 0 ? "no requests" : renderGroups(summary.groups, "model", path),
+          summary.groups.length === 0
+            ? "no requests"
+            : renderGroups(summary.groups, { by: "model", userPath: path, view }),
         ),
     ...(isUnknown(tenant, path) ? [`no request, key, rule or budget names ${path}`] : []),
-    part("BUDGETS", renderBudgets({ items: budgets, serverTime })),
-    part("LIMITS", renderRules({ items: rate_limits, serverTime })),
-    part("KEYS", renderKeys(keys)),
-    part("LAST REFUSALS", eventTable(refusals, refusalColumns)),
-    part("LAST FAILURES", eventTable(failures, failureColumns)),
+    part("BUDGETS", renderBudgets({ items: budgets, serverTime }, view)),
+    part("LIMITS", renderRules({ items: rate_limits, serverTime }, view)),
+    part("KEYS", renderKeys(keys, view)),
+    part("LAST REFUSALS", eventTable(refusals, refusalColumns(nowMs), view)),
+    part("LAST FAILURES", eventTable(failures, failureColumns(nowMs), view)),
   ].join("\n\n");
 }
 
@@ -170,8 +188,12 @@ function isUnknown({ usage, rate_limits, budgets, keys, refusals }: Tenant, path
   );
 }
 
-function eventTable(events: readonly Listed[], columns: readonly Column<Listed>[]): string {
-  return events.length === 0 ? "none" : renderTable(columns, events);
+function eventTable(
+  events: readonly Listed[],
+  columns: readonly Column<Listed>[],
+  view: TableView,
+): string {
+  return events.length === 0 ? "none" : renderTable(columns, events, view);
 }
 
 const column = (title: string, field: string): Column<Listed> => ({
@@ -180,20 +202,30 @@ const column = (title: string, field: string): Column<Listed> => ({
   text: (item) => String(item[field] ?? "-"),
 });
 
-const refusalColumns: readonly Column<Listed>[] = [
-  column("AT", "refused_at"),
-  column("PATH", "user_path"),
-  column("MODEL", "model"),
-  column("REQUEST", "request_id"),
-  { title: "WHY", align: "left", text: ({ message }) => withCurrency(String(message ?? "-")) },
+const timeColumn = (field: string, nowMs: number): Column<Listed> => ({
+  ...column("AT", field),
+  text: ({ [field]: at }) => (typeof at === "string" ? shortTime(at, nowMs) : "-"),
+});
+
+const refusalColumns = (nowMs: number): readonly Column<Listed>[] => [
+  timeColumn("refused_at", nowMs),
+  { ...column("PATH", "user_path"), detail: true },
+  { ...column("MODEL", "model"), detail: true },
+  { ...column("REQUEST", "request_id"), detail: true },
+  {
+    title: "WHY",
+    wraps: true,
+    align: "left",
+    text: ({ message }) => withCurrency(String(message ?? "-")),
+  },
 ];
 
-const failureColumns: readonly Column<Listed>[] = [
-  column("AT", "time"),
-  column("PATH", "user_path"),
+const failureColumns = (nowMs: number): readonly Column<Listed>[] => [
+  timeColumn("time", nowMs),
+  { ...column("PATH", "user_path"), detail: true },
   column("STATUS", "status"),
-  column("PROVIDER", "provider"),
-  column("MODEL", "model"),
-  column("REQUEST", "request_id"),
-  column("WHY", "error"),
+  { ...column("PROVIDER", "provider"), detail: true },
+  { ...column("MODEL", "model"), detail: true },
+  { ...column("REQUEST", "request_id"), detail: true },
+  { ...column("WHY", "error"), wraps: true },
 ];

@@ -12,19 +12,22 @@ import {
 } from "../../shared/api/tenant-item.js";
 import { isObject } from "../../shared/checked.js";
 import { append } from "../../shared/long-lists.js";
-import { untilExhausted } from "../limits/rule-table.js";
+import { toneOfEnd, untilExhausted } from "../limits/rule-table.js";
 import { type ArgumentProblem, usageFailure } from "../session/command-failure.js";
 import {
   type CommandFlags,
   jsonOption,
   limitFromFlag,
   pathFromFlag,
+  tableView,
 } from "../session/command-flags.js";
 import { answered, unreadableAnswer } from "../session/daemon-answer.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
+import { shortTime } from "../text/duration.js";
 import { formatCount, formatUsd } from "../text/number-text.js";
 import { type Column, renderTable } from "../text/table.js";
+import { toneOfShare } from "../text/tone.js";
 import { type WindowFlags, windowFromFlags } from "../usage/window-flags.js";
 
 interface TenantsFlags extends CommandFlags, WindowFlags {
@@ -93,7 +96,7 @@ async function showTenants(session: Session, flags: TenantsFlags): Promise<void>
   if (flags.json === true) return terminal.out(JSON.stringify(list));
   const { tenants, more, start_date, end_date, server_time } = list as unknown as TenantList;
   if (tenants.length === 0) return terminal.out(`no tenants below ${path.value}`);
-  terminal.out(renderTable(columnsAt(Date.parse(server_time)), tenants));
+  terminal.out(renderTable(columnsAt(Date.parse(server_time)), tenants, tableView(session, flags)));
   terminal.err(
     `spend of ${start_date} to ${end_date} (UTC)${more ? `; only the first ${limit.value} are shown: --limit shows more` : ""}`,
   );
@@ -107,13 +110,28 @@ function columnsAt(nowMs: number): readonly Column<TenantItem>[] {
       align: "right",
       text: ({ usage }) => (usage === null ? "-" : formatUsd(usage.total_cost, 2)),
     },
-    { title: "USED", align: "right", text: ({ nearest }) => percentOf(nearest) },
-    { title: "OF", align: "left", text: ({ nearest }) => nameOf(nearest) },
-    { title: "RUNS OUT", align: "left", text: ({ runs_out }) => runsOutText(runs_out, nowMs) },
-    { title: "KEYS", align: "right", text: (item) => formatCount(item.keys) },
+    {
+      title: "USED",
+      align: "right",
+      text: ({ nearest }) => percentOf(nearest),
+      tone: ({ nearest }) => toneOfShare(nearest?.used_ratio ?? 0),
+    },
+    { title: "OF", detail: true, align: "left", text: ({ nearest }) => nameOf(nearest) },
+    {
+      title: "RUNS OUT",
+      align: "left",
+      text: ({ runs_out }) => runsOutText(runs_out, nowMs),
+      tone: ({ runs_out }) => toneOfEnd(runs_out?.exhausts_at, nowMs),
+    },
+    { title: "KEYS", detail: true, align: "right", text: (item) => formatCount(item.keys) },
     { title: "REFUSED", align: "right", text: (item) => formatCount(item.refusals) },
     { title: "FAILED", align: "right", text: (item) => formatCount(item.failures) },
-    { title: "LAST ERROR", align: "left", text: ({ last_error }) => last_error?.at ?? "-" },
+    {
+      title: "LAST ERROR",
+      detail: true,
+      align: "left",
+      text: ({ last_error: last }) => (last === null ? "-" : shortTime(last.at, nowMs)),
+    },
   ];
 }
 

@@ -1,5 +1,11 @@
 /** The table of managed keys. Pure; the keys are the objects of the admin API. */
-import { type Column, renderTable } from "../text/table.js";
+import {
+  type Column,
+  plainView,
+  renderFields,
+  renderTable,
+  type TableView,
+} from "../text/table.js";
 import type { ListedKey } from "./list-keys.js";
 
 const columns: readonly Column<ListedKey>[] = [
@@ -13,11 +19,13 @@ const columns: readonly Column<ListedKey>[] = [
   },
   {
     title: "LABELS",
+    detail: true,
     align: "left",
     text: ({ labels }) => (Array.isArray(labels) && labels.length > 0 ? labels.join(", ") : "-"),
   },
   {
     title: "MODELS",
+    detail: true,
     align: "left",
     text: ({ models, role }) =>
       typeof role === "string"
@@ -26,10 +34,21 @@ const columns: readonly Column<ListedKey>[] = [
           ? models.join(", ")
           : "(any)",
   },
-  { title: "KEY", align: "left", text: ({ redacted_value: redacted }) => text(redacted) },
-  { title: "STATUS", align: "left", text: ({ status }) => text(status) },
+  {
+    title: "KEY",
+    detail: true,
+    align: "left",
+    text: ({ redacted_value: redacted }) => text(redacted),
+  },
+  {
+    title: "STATUS",
+    align: "left",
+    text: ({ status }) => text(status),
+    tone: ({ status }) => (status === "active" ? null : "warn"),
+  },
   {
     title: "EXPIRES",
+    detail: true,
     align: "left",
     text: ({ expires_at: at }) => (at === null ? "never" : text(at)),
   },
@@ -38,19 +57,28 @@ const columns: readonly Column<ListedKey>[] = [
     align: "left",
     text: ({ last_used_at: at }) => (at === null ? "never" : text(at)),
   },
-  { title: "CREATED", align: "left", text: ({ created_at: at }) => text(at) },
+  { title: "CREATED", detail: true, align: "left", text: ({ created_at: at }) => text(at) },
 ];
 
 /**
  * The table of `keys list`, and below it the old secrets that still work; one sentence when there
  * is nothing to show.
  */
-export function renderKeys(keys: readonly ListedKey[]): string {
+export function renderKeys(keys: readonly ListedKey[], view: TableView = plainView): string {
   if (keys.length === 0) return "no keys";
   const rotated = keys
     .filter((key) => oldSecrets(key).length > 0)
     .map((key) => `${text(key["id"])} was rotated: ${oldSecretsText(key)}`);
-  return [renderTable(columns, keys), ...rotated].join("\n");
+  return [renderTable(columns, keys, view), ...rotated].join("\n");
+}
+
+/** What `keys show` prints. */
+export function renderKey(key: ListedKey): string {
+  const shown = columns
+    .filter(({ title }) => title !== "ID")
+    .map((column) => [column.title.toLowerCase(), column.text(key)] as const);
+  const old = oldSecrets(key).length === 0 ? [] : [["old secret", oldSecretsText(key)] as const];
+  return `${text(key["id"])}\n${renderFields([...shown, ...old])}`;
 }
 
 /** Until when the old secrets of a key work. */

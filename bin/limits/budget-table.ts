@@ -4,8 +4,9 @@
  */
 import { isObject } from "../../shared/checked.js";
 import { spentElsewhereText } from "../../shared/usage/hosts-text.js";
-import { plainUsd } from "../text/number-text.js";
-import { type Column, renderTable } from "../text/table.js";
+import { plainUsd, spentText } from "../text/number-text.js";
+import { type Column, plainView, renderTable, type TableView } from "../text/table.js";
+import { toneOfShare } from "../text/tone.js";
 import type { LimitList, Listed } from "./list-limits.js";
 import {
   isTemplate,
@@ -14,6 +15,7 @@ import {
   raiseLines,
   sourceText,
   subjectText,
+  toneOfEnd,
   untilExhausted,
   untilReset,
 } from "./rule-table.js";
@@ -21,19 +23,25 @@ import {
 /** The columns that every table of budgets has. */
 export function budgetColumns(nowMs: number): readonly Column<Listed>[] {
   return [
-    { title: "SCOPE", align: "left", text: (budget) => String(budget["scope"]) },
+    { title: "SCOPE", detail: true, align: "left", text: (budget) => String(budget["scope"]) },
     { title: "SUBJECT", align: "left", text: subjectText },
     { title: "PERIOD", align: "left", text: (budget) => String(budget["period_label"]) },
+    { title: "SPENT / AMOUNT", align: "right", text: amountText },
     {
-      title: "SPENT",
+      title: "USED",
       align: "right",
-      text: (budget) => (isTemplate(budget) ? "-" : plainUsd(budget["spent"])),
+      text: usedRatio,
+      tone: (budget) => toneOfShare(Number(budget["usage_ratio"] ?? 0)),
     },
-    { title: "AMOUNT", align: "right", text: amountText },
-    { title: "USED", align: "right", text: usedRatio },
-    { title: "RUNS OUT", align: "right", text: (budget) => runsOut(budget, nowMs) },
+    {
+      title: "RUNS OUT",
+      align: "right",
+      text: (budget) => runsOut(budget, nowMs),
+      tone: ({ forecast }) => toneOfEnd(isObject(forecast) ? forecast["exhausts_at"] : null, nowMs),
+    },
     {
       title: "ENDS IN",
+      detail: true,
       align: "right",
       // A rolling budget has no end.
       text: (budget) =>
@@ -43,15 +51,18 @@ export function budgetColumns(nowMs: number): readonly Column<Listed>[] {
 }
 
 /** The table of `budgets list`, and below it why budgets are inert, if they are. */
-export function renderBudgets({ items, serverTime }: LimitList): string {
+export function renderBudgets(
+  { items, serverTime }: LimitList,
+  view: TableView = plainView,
+): string {
   if (items.length === 0) return "no budgets";
   const columns: readonly Column<Listed>[] = [
     ...budgetColumns(Date.parse(serverTime)),
-    { title: "SOURCE", align: "left", text: sourceText },
+    { title: "SOURCE", detail: true, align: "left", text: sourceText },
   ];
   const reasons = new Set(items.flatMap(({ inert }) => (typeof inert === "string" ? [inert] : [])));
   return [
-    renderTable(columns, items),
+    renderTable(columns, items, view),
     ...raiseLines(items),
     ...spentElsewhereLines(items),
     ...[...reasons].map((reason) => `inert: ${reason}`),
@@ -74,13 +85,11 @@ export function spentElsewhereLines(budgets: readonly Listed[]): readonly string
   return text === null ? [] : [text];
 }
 
-/** With what was carried over. */
+/** With what was carried over, and what running requests hold. */
 function amountText(budget: Listed): string {
-  const { carried_over: carried } = budget;
+  const { spent, carried_over: carriedOver, held } = budget;
   const amount = raisedValue(budget, "amount");
-  return typeof carried === "number" && carried > 0 && typeof amount === "number"
-    ? `${plainUsd(amount)} + ${plainUsd(carried)}`
-    : plainUsd(amount);
+  return spentText({ spent: isTemplate(budget) ? null : spent, amount, carriedOver, held });
 }
 
 function usedRatio(budget: Listed): string {

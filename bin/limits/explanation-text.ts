@@ -8,7 +8,14 @@ import { isObject } from "../../shared/checked.js";
 import { enqueuedLines } from "../live/queue-table.js";
 import { formatDuration } from "../text/duration.js";
 import { plainUsd, withCurrency } from "../text/number-text.js";
-import { type Column, renderFields, renderTable } from "../text/table.js";
+import {
+  type Column,
+  plainView,
+  renderFields,
+  renderTable,
+  type TableView,
+} from "../text/table.js";
+import type { Tone } from "../text/tone.js";
 import { budgetColumns, spentElsewhereLines } from "./budget-table.js";
 import { inertLines, nameOf, raiseLines, ruleColumns } from "./rule-table.js";
 
@@ -21,8 +28,18 @@ function columnsOfRules(nowMs: number): readonly Column<TargetRule>[] {
   return [
     { title: "FOR", align: "left", text: ({ target }) => target },
     ...ruleColumns(nowMs),
-    { title: "VERDICT", align: "left", text: ruleVerdict },
+    {
+      title: "VERDICT",
+      align: "left",
+      text: ruleVerdict,
+      wraps: true,
+      tone: verdictTone(ruleVerdict),
+    },
   ];
+}
+
+function verdictTone(verdict: (item: Fields) => string): (item: Fields) => Tone | null {
+  return (item) => (verdict(item).startsWith("admits") ? null : "bad");
 }
 
 function ruleVerdict({ breached, retry_after: wait, would_refuse: would }: Fields): string {
@@ -33,7 +50,16 @@ function ruleVerdict({ breached, retry_after: wait, would_refuse: would }: Field
 }
 
 function columnsOfBudgets(nowMs: number): readonly Column<Fields>[] {
-  return [...budgetColumns(nowMs), { title: "VERDICT", align: "left", text: budgetVerdict }];
+  return [
+    ...budgetColumns(nowMs),
+    {
+      title: "VERDICT",
+      align: "left",
+      text: budgetVerdict,
+      wraps: true,
+      tone: verdictTone(budgetVerdict),
+    },
+  ];
 }
 
 function budgetVerdict({ retry_after: wait, inert }: Fields): string {
@@ -45,7 +71,7 @@ function budgetVerdict({ retry_after: wait, inert }: Fields): string {
 }
 
 /** The refusal, if the explanation is about one; the verdict now; the targets; the rules. */
-export function renderExplanation(explanation: Fields): string {
+export function renderExplanation(explanation: Fields, view: TableView = plainView): string {
   const { refusal, verdict, rules, targets, budgets, server_time: serverTime } = explanation;
   const nowMs = typeof serverTime === "string" ? Date.parse(serverTime) : Number.NaN;
   const candidates = fieldsIn(targets);
@@ -66,8 +92,8 @@ export function renderExplanation(explanation: Fields): string {
     ...candidates.map((target) => `target ${String(target["target"])}: ${renderTarget(target)}`),
     met.length + shadows.length === 0
       ? "no rule applies"
-      : renderTable(columnsOfRules(nowMs), [...met, ...shadows]),
-    ...(accounts.length === 0 ? [] : [renderTable(columnsOfBudgets(nowMs), accounts)]),
+      : renderTable(columnsOfRules(nowMs), [...met, ...shadows], view),
+    ...(accounts.length === 0 ? [] : [renderTable(columnsOfBudgets(nowMs), accounts, view)]),
     ...spentElsewhereLines(accounts),
     ...met.flatMap(shareLine),
     ...raiseLines([...met, ...accounts]),

@@ -10,6 +10,7 @@ import {
 import { effectiveSubject, periodLabel, type Scope } from "../../shared/domain/rule.js";
 import type { ErrorCode } from "../../shared/error-code.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
+import type { TableView } from "../text/table.js";
 import { budgetFlags } from "./budget-flags.js";
 import { renderBudgets } from "./budget-table.js";
 import type { FlagForm } from "./limit-flags.js";
@@ -34,7 +35,7 @@ export interface LimitKind<S extends string> extends ListOf {
   /** The subject in the form that matching uses. */
   readonly effectiveSubject: (scope: S, subject: string) => string;
   readonly notFound: ErrorCode;
-  readonly render: (list: LimitList) => string;
+  readonly render: (list: LimitList, view: TableView) => string;
   /** The question before all are reset, and the line after it. */
   readonly resetQuestion: string;
   readonly resetDone: string;

@@ -10,7 +10,7 @@ import type {
   LimitsPlan,
 } from "../../shared/limit-files/limits-plan.js";
 import { plainUsd } from "../text/number-text.js";
-import { type Column, renderTable } from "../text/table.js";
+import { type Column, plainView, renderTable, type TableView } from "../text/table.js";
 import { capWords, nameOf, sourceText } from "./rule-table.js";
 
 const marks: Readonly<Record<LimitAction, string>> = {
@@ -32,7 +32,11 @@ const columns: readonly Column<LimitChangeItem>[] = [
 ];
 
 /** The changes, a line with their counts, and the inert ones. `done`: whether they are made. */
-export function renderPlan({ changes, counts }: LimitsPlan, done: boolean): string {
+export function renderPlan(
+  { changes, counts }: LimitsPlan,
+  done: boolean,
+  view: TableView = plainView,
+): string {
   if (changes.length === 0) return ["nothing to change", ...countsLine(counts, done)].join(": ");
   const inert = changes.flatMap((change) =>
     change.inert === undefined
@@ -40,7 +44,7 @@ export function renderPlan({ changes, counts }: LimitsPlan, done: boolean): stri
       : [`inert: ${change.scope} ${nameOfChange(change)} ${change.period_label}: ${change.inert}`],
   );
   return [
-    ...(done ? [] : [renderTable(columns, changes), ...new Set(inert)]),
+    ...(done ? [] : [renderTable(columns, changes, view), ...new Set(inert)]),
     `${done ? "applied: " : ""}${countsLine(counts, done).join("")}`,
   ].join("\n");
 }

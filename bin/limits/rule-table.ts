@@ -13,46 +13,55 @@ import { declaredPlace } from "../../shared/domain/rule.js";
 import { hoursOf } from "../../shared/domain/rule-hours.js";
 import { type TokenWeights, textOfWeights } from "../../shared/domain/token-weights.js";
 import { formatDuration } from "../text/duration.js";
-import { plainUsd } from "../text/number-text.js";
-import { type Column, renderTable } from "../text/table.js";
+import { plainUsd, spentText } from "../text/number-text.js";
+import { type Column, plainView, renderTable, type TableView } from "../text/table.js";
+import { type Tone, toneOfShare } from "../text/tone.js";
 import type { LimitList, Listed } from "./list-limits.js";
 
 /** The columns that every table of rules has. */
 export function ruleColumns(nowMs: number): readonly Column<Listed>[] {
   return [
-    { title: "SCOPE", align: "left", text: (rule) => String(rule["scope"]) },
+    { title: "SCOPE", detail: true, align: "left", text: (rule) => String(rule["scope"]) },
     { title: "SUBJECT", align: "left", text: subjectText },
     { title: "PERIOD", align: "left", text: (rule) => String(rule["period_label"]) },
     {
       title: "REQUESTS",
       align: "right",
-      text: (rule) => (isConcurrent(rule) ? "-" : usedOf(rule, "requests_used", "max_requests")),
+      text: (rule) => (isConcurrent(rule) ? "-" : usedOf(rule, "requests")),
+      tone: (rule) => (isConcurrent(rule) ? null : toneOfShare(shareOf(rule, "requests"))),
     },
     {
       title: "TOKENS",
       align: "right",
       text: tokensText,
+      tone: (rule) => toneOfShare(overTimeShare(rule)),
     },
     {
       title: "IN FLIGHT",
       align: "right",
-      text: (rule) => (isConcurrent(rule) ? usedOf(rule, "in_flight", "max_requests") : "-"),
+      text: (rule) => (isConcurrent(rule) ? usedOf(rule, "requests", "in_flight") : "-"),
+      tone: (rule) => toneOfShare(shareOf(rule, "requests", "in_flight")),
     },
-    { title: "RESETS IN", align: "right", text: (rule) => untilReset(rule["window_end"], nowMs) },
+    {
+      title: "RESETS IN",
+      detail: true,
+      align: "right",
+      text: (rule) => untilReset(rule["window_end"], nowMs),
+    },
   ];
 }
 
 /** The table of `limits list`, and below it the inert rules. */
-export function renderRules({ items, serverTime }: LimitList): string {
+export function renderRules({ items, serverTime }: LimitList, view: TableView = plainView): string {
   if (items.length === 0) return "no rules";
   const hasShadows = items.some(({ mode }) => mode === "shadow");
   const columns: readonly Column<Listed>[] = [
     ...ruleColumns(Date.parse(serverTime)),
     ...(hasShadows ? [wouldRefuseColumn] : []),
-    { title: "SOURCE", align: "left", text: sourceText },
+    { title: "SOURCE", detail: true, align: "left", text: sourceText },
   ];
   return [
-    renderTable(columns, items),
+    renderTable(columns, items, view),
     ...raiseLines(items),
     ...inertLines(items),
     ...overrideLines(items, { command: "limits", declaredText: capsText }),
@@ -111,13 +120,13 @@ export function capWords(
   ];
 }
 
-/** The use of all caps over time beside requests: `12/100`, `3/50 in`, `7/50 out`, `$1/$5`. */
+/** The use of all caps over time beside requests: `12/100`, `3/50 in`, `7/50 out`, `$1.00 / $5.00`. */
 function tokensText(rule: Listed): string {
   if (isConcurrent(rule)) return "-";
   const used = [
-    usedOf(rule, "tokens_used", "max_tokens"),
+    usedOf(rule, "tokens"),
     ...measureWords.map(([name, word]) => {
-      const text = usedOf(rule, `${name}_used`, `max_${name}`);
+      const text = usedOf(rule, name);
       return text === "-" ? "-" : `${text} ${word}`;
     }),
     costOf(rule),
@@ -132,9 +141,11 @@ const measureWords = [
 ] as const;
 
 function costOf(rule: Listed): string {
-  const { max_cost: cap, cost_used: used } = rule;
-  if (typeof cap !== "number") return "-";
-  return `${isTemplate(rule) || typeof used !== "number" ? "-" : plainUsd(used)}/${plainUsd(cap)}`;
+  const { cost_used: used, cost_held: held } = rule;
+  const cap = raisedValue(rule, "max_cost");
+  return typeof cap === "number"
+    ? spentText({ spent: isTemplate(rule) ? null : used, amount: cap, held })
+    : "-";
 }
 
 /** `manual`; or `config`, with the file and the line or the variable to change. */
@@ -210,7 +221,7 @@ export function subjectText(item: Listed): string {
   const hold = holdWords(item["hold"]);
   const subject = nameOf(item);
   const marks = [
-    ...(typeof template === "string" ? [`child of ${template}`] : []),
+    ...(typeof template === "string" ? ["child"] : []),
     ...(perChild === true && typeof template !== "string" ? ["each child"] : []),
     ...(hostOnly === true ? ["each host"] : []),
     ...(typeof unpriced === "string" ? [`unpriced: ${unpriced}`] : []),
@@ -242,13 +253,46 @@ function isConcurrent(rule: Listed): boolean {
   return rule["period_seconds"] === 0;
 }
 
-/** `12/100`; `banned` for a cap of 0, `-` without a cap, and `-/100` without a counter. */
-function usedOf(rule: Listed, usedField: string, capField: string): string {
-  const used = rule[usedField];
-  const cap = raisedValue(rule, capField);
+/**
+ * `12/100`; `banned` for a cap of 0, `-` without a cap, and `-/100` without a counter; with what
+ * running requests hold of it.
+ */
+function usedOf(rule: Listed, name: string, usedField = `${name}_used`): string {
+  const { [usedField]: used, [`${name}_held`]: held } = rule;
+  const cap = raisedValue(rule, `max_${name}`);
   if (typeof cap !== "number") return "-";
   if (cap === 0) return "banned";
-  return `${isTemplate(rule) || typeof used !== "number" ? "-" : used}/${cap}`;
+  const counted = `${isTemplate(rule) || typeof used !== "number" ? "-" : used}/${cap}`;
+  return typeof held === "number" && held > 0 ? `${counted} +${held} held` : counted;
+}
+
+/** The highest used share of any cap, of a rule or a budget. */
+export function usedShare(item: Listed): number {
+  return Math.max(
+    shareOf(item, "requests", item["period_seconds"] === 0 ? "in_flight" : "requests_used"),
+    overTimeShare(item),
+    share(item["spent"], raisedValue(item, "amount")),
+  );
+}
+
+/** That of the caps in the column TOKENS. */
+function overTimeShare(item: Listed): number {
+  const names = ["tokens", "input_tokens", "output_tokens", "cost", "tool_calls"];
+  return Math.max(...names.map((name) => shareOf(item, name)));
+}
+
+function shareOf(item: Listed, name: string, usedField = `${name}_used`): number {
+  return share(item[usedField], raisedValue(item, `max_${name}`));
+}
+
+function share(used: unknown, cap: unknown): number {
+  return typeof used === "number" && typeof cap === "number" && cap > 0 ? used / cap : 0;
+}
+
+/** The colour of when a limit runs out: `bad` once it has, `warn` within an hour. */
+export function toneOfEnd(at: unknown, nowMs: number): Tone | null {
+  const leftMs = typeof at === "string" ? Date.parse(at) - nowMs : Number.NaN;
+  return leftMs <= 0 ? "bad" : leftMs < 3_600_000 ? "warn" : null;
 }
 
 /** The time until the end of a window or period; `-` without one. */

@@ -1,7 +1,7 @@
 /** The table of requests in flight, and which of them are shown. Pure. */
 import type { LeaseItem } from "../../shared/api/lease-item.js";
 import { formatDuration } from "../text/duration.js";
-import { type Column, renderTable } from "../text/table.js";
+import { type Column, plainView, renderTable, type TableView } from "../text/table.js";
 
 const columns: readonly Column<LeaseItem>[] = [
   { title: "PATH", align: "left", text: (lease) => lease.user_path },
@@ -11,14 +11,14 @@ const columns: readonly Column<LeaseItem>[] = [
     align: "right",
     text: ({ seconds }) => (seconds === null ? "-" : formatDuration(seconds)),
   },
-  { title: "SINCE", align: "left", text: (lease) => lease.admitted_at ?? "-" },
-  { title: "PROXY", align: "left", text: ({ proxy }) => proxy.slice(0, 8) },
-  { title: "LEASE", align: "right", text: ({ lease }) => String(lease) },
+  { title: "SINCE", detail: true, align: "left", text: (lease) => lease.admitted_at ?? "-" },
+  { title: "PROXY", detail: true, align: "left", text: ({ proxy }) => proxy.slice(0, 8) },
+  { title: "LEASE", detail: true, align: "right", text: ({ lease }) => String(lease) },
 ];
 
 /** One sentence when there is nothing to show. */
-export function renderInFlight(leases: readonly LeaseItem[]): string {
-  return leases.length === 0 ? "nothing is in flight" : renderTable(columns, leases);
+export function renderInFlight(leases: readonly LeaseItem[], view: TableView = plainView): string {
+  return leases.length === 0 ? "nothing is in flight" : renderTable(columns, leases, view);
 }
 
 /** The leases on the path or below it that have run for so long or for an unknown time. */

@@ -1,7 +1,7 @@
 /** The table of the requests that wait for room. Pure. */
 import type { EnqueuedItem, QueueItem, QueueList } from "../../shared/api/queue-item.js";
 import { formatDuration } from "../text/duration.js";
-import { type Column, renderTable } from "../text/table.js";
+import { type Column, plainView, renderTable, type TableView } from "../text/table.js";
 
 const columns: readonly Column<QueueItem>[] = [
   { title: "LIMIT", align: "left", text: ({ limit }) => limit },
@@ -14,14 +14,18 @@ const columns: readonly Column<QueueItem>[] = [
   },
   {
     title: "CLASSES",
+    wraps: true,
     align: "left",
     text: ({ classes }) => classes.map((each) => `${each.user_path} ${each.waiting}`).join(", "),
   },
 ];
 
 /** One sentence when there is nothing to show. */
-export function renderQueues({ queues, enqueued = [] }: Shown): string {
-  const waiting = queues.length === 0 ? "no request waits" : renderTable(columns, queues);
+export function renderQueues(
+  { queues, enqueued = [] }: Shown,
+  view: TableView = plainView,
+): string {
+  const waiting = queues.length === 0 ? "no request waits" : renderTable(columns, queues, view);
   return [waiting, ...enqueuedLines(enqueued)].join("\n");
 }
 

@@ -96,10 +96,16 @@ export const attemptColumns: readonly Column<AttemptItem>[] = [
   },
   { title: "TOOK", align: "right", text: ({ duration_ms }) => `${formatCount(duration_ms)} ms` },
   { title: "RETRY", align: "right", text: ({ retry }) => String(retry) },
-  { title: "GIVEN", align: "left", text: ({ given }) => (given ? "yes" : "no") },
-  { title: "PROVIDER'S ID", align: "left", text: (attempt) => attempt.provider_request_id ?? "-" },
+  { title: "GIVEN", detail: true, align: "left", text: ({ given }) => (given ? "yes" : "no") },
+  {
+    title: "PROVIDER'S ID",
+    detail: true,
+    align: "left",
+    text: (attempt) => attempt.provider_request_id ?? "-",
+  },
   {
     title: "WHY",
+    wraps: true,
     align: "left",
     text: ({ reason, error_code, error_message }) =>
       reason === null ? "answered" : errorOf(error_code, error_message) || reason,

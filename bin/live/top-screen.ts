@@ -1,7 +1,7 @@
 /** The screen of `sluice top`: a head line, a table, a line of keys. Pure. */
 import { budgetColumns } from "../limits/budget-table.js";
 import type { Listed } from "../limits/list-limits.js";
-import { isTemplate, ruleColumns } from "../limits/rule-table.js";
+import { isTemplate, ruleColumns, usedShare } from "../limits/rule-table.js";
 import { formatDuration } from "../text/duration.js";
 import { formatCount, formatUsd, withCurrency } from "../text/number-text.js";
 import { type Column, renderTable } from "../text/table.js";
@@ -143,24 +143,6 @@ const usageOrder: Readonly<Record<TopState["sort"], (a: Listed, b: Listed) => nu
 function numberIn(item: Listed, field: string): number {
   const value = item[field];
   return typeof value === "number" ? value : 0;
-}
-
-/** The highest used share of any cap. */
-function usedShare(item: Listed): number {
-  const share = (used: unknown, cap: unknown): number =>
-    typeof used === "number" && typeof cap === "number" && cap > 0 ? used / cap : 0;
-  return Math.max(
-    share(
-      item["period_seconds"] === 0 ? item["in_flight"] : item["requests_used"],
-      item["max_requests"],
-    ),
-    share(item["tokens_used"], item["max_tokens"]),
-    share(item["input_tokens_used"], item["max_input_tokens"]),
-    share(item["output_tokens_used"], item["max_output_tokens"]),
-    share(item["cost_used"], item["max_cost"]),
-    share(item["tool_calls_used"], item["max_tool_calls"]),
-    share(item["spent"], item["amount"]),
-  );
 }
 
 function columnsOf(tab: Tab, nowMs: number): readonly Column<Listed>[] {

@@ -1,7 +1,7 @@
 /** The table of providers' own limits. Pure. */
 import type { LearnedLimit, UpstreamTargetItem } from "../../shared/api/upstream-item.js";
 import { formatDuration } from "../text/duration.js";
-import { type Column, renderTable } from "../text/table.js";
+import { type Column, plainView, renderTable, type TableView } from "../text/table.js";
 
 interface Row {
   readonly item: UpstreamTargetItem;
@@ -51,7 +51,10 @@ function stateOf({
 }
 
 /** One sentence when there is nothing to show. */
-export function renderUpstream(items: readonly UpstreamTargetItem[]): string {
+export function renderUpstream(
+  items: readonly UpstreamTargetItem[],
+  view: TableView = plainView,
+): string {
   const rows = items.flatMap((item): Row[] =>
     item.limits.length === 0
       ? [{ item, limit: null, isFirst: true }]
@@ -59,5 +62,5 @@ export function renderUpstream(items: readonly UpstreamTargetItem[]): string {
   );
   return rows.length === 0
     ? "no provider has reported a limit since the daemon's start"
-    : renderTable(columns, rows);
+    : renderTable(columns, rows, view);
 }

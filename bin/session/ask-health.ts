@@ -63,9 +63,12 @@ export function operatorKey({
   server,
   metrics,
 }: Pick<Config, "server" | "metrics">): string | null {
-  return (
-    metrics.token ?? keyIn(metrics.tokenFile) ?? server.masterKey ?? keyIn(server.masterKeyFile)
-  );
+  return metrics.token ?? keyIn(metrics.tokenFile) ?? masterKeyOf({ server });
+}
+
+/** The master key, if there is one and this user may read it. */
+export function masterKeyOf({ server }: Pick<Config, "server">): string | null {
+  return server.masterKey ?? keyIn(server.masterKeyFile);
 }
 
 function keyIn(file: string | null): string | null {

@@ -1,13 +1,25 @@
 /** The flags that several commands have in common. */
 import { Option } from "commander";
 import { parseUserPath } from "../../shared/domain/limit-key.js";
+import type { TableView } from "../text/table.js";
 import type { FromArguments } from "./command-failure.js";
+import type { Session } from "./terminal.js";
 import type { DaemonFlags } from "./with-daemon.js";
 
 /** The flags of every command that prints a result. */
 export interface CommandFlags extends DaemonFlags {
   /** Print the result, and an error, as JSON. */
   readonly json?: boolean;
+  /** Tables as wide as they need. */
+  readonly wide?: boolean;
+}
+
+/** How tables are shown where the command prints. */
+export function tableView(
+  { terminal: { columns, colour } }: Pick<Session, "terminal">,
+  { wide }: Pick<CommandFlags, "wide">,
+): TableView {
+  return { width: wide === true ? null : columns, colour };
 }
 
 /** `--json`, spelt the same for all commands. */

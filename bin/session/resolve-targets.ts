@@ -17,7 +17,12 @@ type ResolvedTargets =
       /** By which a key's list may allow the model. */
       readonly names: readonly string[];
     }
-  | { readonly ok: false; readonly reason: string };
+  | {
+      readonly ok: false;
+      readonly reason: string;
+      /** Whether a running proxy knows more models. */
+      readonly proxyKnows: boolean;
+    };
 
 /** Best first; for `round_robin` the order of a proxy's first request. */
 export async function resolveTargets(
@@ -45,6 +50,7 @@ export async function resolveTargets(
   if (unlearned.length === 0)
     return {
       ok: false,
+      proxyKnows: false,
       reason: `--model ${named} is no virtual model and no configured provider lists it`,
     };
   const list = unlearned.length === 1 ? "lists its models" : "list their models";
@@ -54,6 +60,7 @@ export async function resolveTargets(
   ].join(": ");
   return {
     ok: false,
-    reason: `${reason}; write provider/model, or ask the proxy with POST /admin/explain`,
+    proxyKnows: true,
+    reason: `${reason}; write provider/model`,
   };
 }

@@ -9,6 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { escapeControls } from "../../shared/logging/escape-controls.js";
 import { systemReason } from "../../shared/text/system-reason.js";
 import { openScreen, type Screen } from "../text/raw-screen.js";
+import { escapeExceptTones, paintWords, showsColour } from "../text/tone.js";
 import { outputClosed, stopped } from "./command-failure.js";
 import { exitCodes } from "./exit-code.js";
 
@@ -24,6 +25,8 @@ export interface Terminal {
   write(text: string | Uint8Array): Promise<void>;
   /** The width of the terminal; null if standard output isn't one. */
   readonly columns: number | null;
+  /** Whether standard output shows colours. */
+  readonly colour: boolean;
   /**
    * Replaces the progress text in the last line of standard error; an empty text removes it. Null
    * if standard error isn't a terminal.
@@ -83,8 +86,13 @@ function workingDirectory(): string {
 
 function processTerminal(): Terminal {
   return {
-    out: (text) => void process.stdout.write(`${escapeControls(text)}\n`),
-    err: (text) => void process.stderr.write(`${escapeControls(text)}\n`),
+    out: (text) => void process.stdout.write(`${escapeExceptTones(text)}\n`),
+    err: (text) => {
+      const escaped = escapeControls(text);
+      const shown =
+        process.stderr.isTTY && showsColour(process.env) ? paintWords(escaped) : escaped;
+      process.stderr.write(`${shown}\n`);
+    },
     write: (text) =>
       new Promise((resolve, reject) =>
         process.stdout.write(text, (error) => {
@@ -93,6 +101,7 @@ function processTerminal(): Terminal {
         }),
       ),
     columns: process.stdout.isTTY ? process.stdout.columns : null,
+    colour: process.stdout.isTTY && showsColour(process.env),
     showProgress:
       process.stderr.isTTY && process.env["TERM"] !== "dumb"
         ? (text) => void process.stderr.write(`\r${text}\u001b[K`)

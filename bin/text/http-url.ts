@@ -23,7 +23,16 @@ export function healthUrl({ server, metrics }: Pick<Config, "server" | "metrics"
   const { listen } = metrics;
   const isPlain = listen !== null && listen.port !== 0;
   const { host, port } = isPlain ? listen : server;
+  return urlHere({ host, port }, isPlain ? null : server.tls);
+}
+
+/** The URL at which this machine reaches the admin API of a proxy; null as above. */
+export function adminUrl({ server }: Pick<Config, "server">): string | null {
+  return urlHere(server.admin ?? server, server.tls);
+}
+
+function urlHere({ host, port }: Place, tls: Config["server"]["tls"]): string | null {
   if (port === 0) return null;
   const reached = host === "0.0.0.0" || host === "" ? "127.0.0.1" : host === "::" ? "::1" : host;
-  return httpUrl({ host: reached, port }, isPlain ? null : server.tls);
+  return httpUrl({ host: reached, port }, tls);
 }

@@ -23,7 +23,11 @@ export function usdDecimals(largest: number): number {
 
 /** The message of a refusal with a currency sign, which the API's fixed text lacks. */
 export function withCurrency(message: string): string {
-  return message.replace(/: spent (\d\S*) of (\d\S*)$/, ": spent $$$1 of $$$2");
+  return message.replace(
+    /: spent (\d\S*) of (\d\S*)$/,
+    (_, spent, amount) =>
+      `: spent ${formatUsd(Number(spent), usdDecimals(Number(amount)))} of ${plainUsd(Number(amount))}`,
+  );
 }
 
 /** `$1,234.50`. An amount that would be rounded to zero is `<$0.01`. */
@@ -34,9 +38,29 @@ export function formatUsd(usd: number, decimals: number): string {
   return `$${usd.toLocaleString("en-US", digits)}`;
 }
 
-/** US dollars with two decimals, or with as many as the amount has; `-` for no number. */
+/** `$5,000.00`: two decimals, or as many as the amount has; `-` for no number. */
 export function plainUsd(usd: unknown): string {
   if (typeof usd !== "number") return "-";
-  const twoDecimals = usd.toFixed(2);
-  return `$${Number(twoDecimals) === usd ? twoDecimals : String(usd)}`;
+  const digits = { minimumFractionDigits: 2, maximumFractionDigits: 20 };
+  return `$${usd.toLocaleString("en-US", digits)}`;
+}
+
+/** `$21.98 / $5,000.00`, with what was carried over and what running requests hold. */
+export function spentText({
+  spent,
+  amount,
+  carriedOver,
+  held,
+}: Readonly<Record<"spent" | "amount", unknown>> &
+  Partial<Readonly<Record<"carriedOver" | "held", unknown>>>): string {
+  if (typeof amount !== "number") return "-";
+  const decimals = usdDecimals(amount);
+  const part = (usd: unknown, text: (shown: string) => string): string =>
+    typeof usd === "number" && usd > 0 ? text(formatUsd(usd, decimals)) : "";
+  return [
+    typeof spent === "number" ? formatUsd(spent, decimals) : "-",
+    ` / ${plainUsd(amount)}`,
+    part(carriedOver, (shown) => ` + ${shown}`),
+    part(held, (shown) => ` (${shown} held)`),
+  ].join("");
 }

@@ -1,47 +1,159 @@
-/** Draws tables and lists of fields in plain text; what is in a cell stays in its line. Pure. */
+/**
+ * Draws tables and lists of fields in plain text, within the width of a terminal; what is in a cell
+ * stays in its column. Pure.
+ */
 
 import { escapeInLine } from "../../shared/logging/escape-controls.js";
 import { greatest } from "../../shared/long-lists.js";
+import { displayWidth, shortenTo, wrapTo } from "./display-width.js";
+import { paint, type Tone } from "./tone.js";
 
 export interface Column<Row> {
   readonly title: string;
   readonly align: "left" | "right";
   readonly text: (row: Row) => string;
+  /** Left out first where a table is wider than the terminal. */
+  readonly detail?: boolean;
+  /** Sentences, which take several lines where there is no room for one. */
+  readonly wraps?: boolean;
+  /** The colour of a cell that warns. */
+  readonly tone?: (row: Row) => Tone | null;
 }
 
-/** A table: titles, then rows; columns two spaces apart, no trailing spaces. */
-export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+/** Where a table is shown. */
+export interface TableView {
+  /** The width of the terminal; null: the table is as wide as it needs. */
+  readonly width: number | null;
+  readonly colour: boolean;
+}
+
+/** For files, pipes and programs. */
+export const plainView: TableView = { width: null, colour: false };
+
+const gap = 2;
+/** Narrower columns tell nothing. */
+const sentenceMin = 30;
+const cellMin = 12;
+
+/**
+ * A table: titles, then rows; columns two spaces apart, no trailing spaces. One that is too wide
+ * leaves out columns of details, breaks sentences into lines and shortens the longest cells; its
+ * last line says so. Columns without a value are left out first.
+ */
+export function renderTable<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  view: TableView = plainView,
+): string {
+  const all = columns.map((column): DrawnColumn => {
+    const cells = rows.map((row) => escapeInLine(column.text(row)));
+    const tones = rows.map((row) => (view.colour ? (column.tone?.(row) ?? null) : null));
+    const width = greatest([column.title, ...cells].map(displayWidth));
+    const { title, align, detail = false, wraps = false } = column;
+    return { title, align, detail, wraps, cells, tones, width };
+  });
+  const { shown, note } = fit(all, view.width);
+  const title = (column: DrawnColumn): Line => [column.title, null];
   const lines = [
-    columns.map(({ title }) => title),
-    ...rows.map((row) => columns.map(({ text }) => escapeInLine(text(row)))),
+    drawLine(shown, title),
+    ...rows.flatMap((_, row) => {
+      const pieces = shown.map((column) => wrapOrShorten(column, column.cells[row] ?? ""));
+      return Array.from(
+        {
+          length: greatest(
+            pieces.map(({ length }) => length),
+            1,
+          ),
+        },
+        (_, line) =>
+          drawLine(shown, (column, index) => [
+            pieces[index]?.[line] ?? "",
+            column.tones[row] ?? null,
+          ]),
+      );
+    }),
   ];
-  const widths = columns.map((_, index) => greatest(lines.map((line) => width(line[index] ?? ""))));
-  return lines
-    .map((line) =>
-      columns
-        .map(({ align }, index) => pad(line[index] ?? "", widths[index] ?? 0, align))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+  return [...lines, ...(note === null ? [] : [note])].join("\n");
+}
+
+interface DrawnColumn
+  extends Required<Pick<Column<unknown>, "title" | "align" | "detail" | "wraps">> {
+  readonly cells: readonly string[];
+  readonly tones: readonly (Tone | null)[];
+  readonly width: number;
+}
+
+type Line = readonly [text: string, tone: Tone | null];
+
+/** The columns that fit with their widths, and what the reader misses; null: nothing. */
+function fit(
+  all: readonly DrawnColumn[],
+  room: number | null,
+): { readonly shown: readonly DrawnColumn[]; readonly note: string | null } {
+  const least = ({ wraps, width }: DrawnColumn): number =>
+    wraps ? Math.min(width, sentenceMin) : width;
+  const needed = (columns: readonly DrawnColumn[], of: (column: DrawnColumn) => number): number =>
+    columns.reduce((sum, column) => sum + of(column) + gap, -gap);
+  if (room === null || needed(all, ({ width }) => width) <= room) return { shown: all, note: null };
+  let shown = all.filter(({ cells }) => cells.some((cell) => cell !== "-" && cell !== ""));
+  const left: string[] = [];
+  for (const column of all.toReversed()) {
+    if (needed(shown, least) <= room) break;
+    if (!column.detail) continue;
+    shown = shown.filter((other) => other !== column);
+    left.unshift(column.title);
+  }
+  const widths = new Map(shown.map((column) => [column, least(column)]));
+  const widthOf = (column: DrawnColumn): number => widths.get(column) ?? column.width;
+  for (let over = needed(shown, widthOf) - room; over > 0; over--) {
+    const [longest] = shown
+      .filter((column) => !column.wraps && column.align === "left" && widthOf(column) > cellMin)
+      .toSorted((a, b) => widthOf(b) - widthOf(a));
+    if (longest === undefined) break;
+    widths.set(longest, widthOf(longest) - 1);
+  }
+  const isShortened = shown.some((column) => !column.wraps && widthOf(column) < column.width);
+  const sentence = shown.find(({ wraps }) => wraps);
+  if (sentence !== undefined) {
+    const spare = Math.max(0, room - needed(shown, widthOf));
+    widths.set(sentence, Math.min(sentence.width, widthOf(sentence) + spare));
+  }
+  const missed = [...left, ...(isShortened ? ["whole names"] : [])];
+  return {
+    shown: shown.map((column) => ({ ...column, width: widthOf(column) })),
+    note: missed.length === 0 ? null : `(--wide also shows ${missed.join(", ")})`,
+  };
+}
+
+function wrapOrShorten({ wraps, width }: DrawnColumn, cell: string): readonly string[] {
+  return wraps ? wrapTo(cell, width) : [shortenTo(cell, width)];
+}
+
+function drawLine(
+  columns: readonly DrawnColumn[],
+  lineOf: (column: DrawnColumn, index: number) => Line,
+): string {
+  return columns
+    .map((column, index) => {
+      const [text, tone] = lineOf(column, index);
+      const space = " ".repeat(Math.max(0, column.width - displayWidth(text)));
+      const shown = tone === null || text === "" ? text : paint(text, tone);
+      return column.align === "right" ? space + shown : shown + space;
+    })
+    .join(" ".repeat(gap))
+    .trimEnd();
 }
 
 /** A list of names and values: indented, the values in one column. */
 export function renderFields(fields: readonly (readonly [name: string, value: string])[]): string {
   const widest = greatest(
-    fields.map(([name]) => width(name)),
+    fields.map(([name]) => displayWidth(name)),
     0,
   );
   return fields
-    .map(([name, value]) => `  ${pad(name, widest, "left")}  ${escapeInLine(value)}`.trimEnd())
+    .map(([name, value]) => {
+      const space = " ".repeat(widest - displayWidth(name));
+      return `  ${name}${space}  ${escapeInLine(value)}`.trimEnd();
+    })
     .join("\n");
-}
-
-function pad(text: string, columns: number, align: "left" | "right"): string {
-  const space = " ".repeat(columns - width(text));
-  return align === "left" ? text + space : space + text;
-}
-
-function width(text: string): number {
-  return [...text].length;
 }

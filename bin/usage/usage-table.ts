@@ -3,13 +3,16 @@ import type { UsageGroup } from "../../shared/api/usage-report.js";
 import { greatest } from "../../shared/long-lists.js";
 import type { Grouping } from "../../shared/wire/admin-op.js";
 import { formatCount, formatUsd, usdDecimals } from "../text/number-text.js";
-import { type Column, renderTable } from "../text/table.js";
+import { type Column, renderTable, type TableView } from "../text/table.js";
 
 /** A row for each group, in the given order. `userPath` is the path of the query. */
 export function renderGroups(
   groups: readonly UsageGroup[],
-  by: Grouping,
-  userPath: string,
+  {
+    by,
+    userPath,
+    view,
+  }: { readonly by: Grouping; readonly userPath: string; readonly view: TableView },
 ): string {
   const decimals = usdDecimals(
     greatest(
@@ -35,8 +38,8 @@ export function renderGroups(
         },
       },
       count("REQUESTS", (group) => group.requests),
-      count("INPUT", (group) => group.input_tokens),
-      count("OUTPUT", (group) => group.output_tokens),
+      { ...count("INPUT", (group) => group.input_tokens), detail: true },
+      { ...count("OUTPUT", (group) => group.output_tokens), detail: true },
       count("TOTAL", (group) => group.total_tokens),
       {
         title: "COST",
@@ -53,6 +56,7 @@ export function renderGroups(
       ...(someUnpriced ? [count("UNPRICED", (group) => group.unpriced_requests)] : []),
     ],
     groups,
+    view,
   );
 }
 

@@ -7,7 +7,7 @@ import { greatest } from "../../shared/long-lists.js";
 import { ageText, hostsText } from "../../shared/usage/hosts-text.js";
 import type { Grouping } from "../../shared/wire/admin-op.js";
 import { formatCount, formatUsd, usdDecimals } from "../text/number-text.js";
-import { renderFields } from "../text/table.js";
+import { renderFields, type TableView } from "../text/table.js";
 import { dayChart } from "./day-chart.js";
 import type { ShownSummary, ShownTotals } from "./read-summary.js";
 import { renderGroups } from "./usage-table.js";
@@ -18,6 +18,7 @@ interface UsageView extends ReportWindow {
   /** Null to print the chart without a table. */
   readonly by: Grouping | null;
   readonly columns: number;
+  readonly table: TableView;
   readonly unicode: boolean;
 }
 
@@ -34,7 +35,10 @@ export function renderUsage({ usage, groups, hosts }: ShownSummary, view: UsageV
   const parts = [`${heading}\n${renderTotals(usage)}`];
   const byDay = view.by === null || view.by === "day" ? everyDay(groups, view) : null;
   if (byDay !== null) parts.push(renderChart(byDay, view));
-  if (view.by !== null) parts.push(renderGroups(byDay ?? groups, view.by, view.userPath));
+  if (view.by !== null)
+    parts.push(
+      renderGroups(byDay ?? groups, { by: view.by, userPath: view.userPath, view: view.table }),
+    );
   return parts.join("\n\n");
 }
 

@@ -15,6 +15,8 @@ export interface RunOptions {
   readonly answer?: string | null;
   /** The width of the terminal; null: standard output is none. */
   readonly columns?: number | null;
+  /** Whether the terminal shows colours. */
+  readonly colour?: boolean;
   /** What happens while a command waits; it ends the command by a rejection. */
   readonly pause?: (ms: number) => Promise<void>;
   /** Where the programs are. */
@@ -53,6 +55,7 @@ export function sessionForTests(options: RunOptions = {}): {
       err: (text) => void err.push(text),
       write,
       columns: options.columns ?? null,
+      colour: options.colour ?? false,
       showProgress: null,
       openScreen: () => null,
       ask: answer === null ? null : ask,

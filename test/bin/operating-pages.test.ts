@@ -71,6 +71,7 @@ t.test("each command in a block of a page exists, with its flags", async (t) => 
       err: () => {},
       write: async () => {},
       columns: null,
+      colour: false,
       showProgress: null,
       openScreen: () => null,
       ask: null,

@@ -1,7 +1,7 @@
 /** `sluice config show`: each setting with its value and source, but no secrets. */
 import type { Command } from "commander";
 import type { EffectiveSetting } from "../../../shared/config/config.js";
-import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
+import { type CommandFlags, jsonOption, tableView } from "../../session/command-flags.js";
 import { configurationSource, requireConfiguration } from "../../session/configuration.js";
 import { answered } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
@@ -16,6 +16,7 @@ const columns: readonly Column<EffectiveSetting>[] = [
   { title: "SETTING", align: "left", text: ({ path }) => path },
   {
     title: "VALUE",
+    wraps: true,
     align: "left",
     text: ({ value, unit }) => (unit === null || value === "" ? value : `${value} ${unit}`),
   },
@@ -51,9 +52,10 @@ async function showConfiguration(session: Session, flags: ShowFlags): Promise<vo
   const shown = settings.filter(({ source }) => flags.changed !== true || source !== "default");
   if (flags.json === true) return session.terminal.out(JSON.stringify({ file, settings: shown }));
   session.terminal.out(
-    [`file: ${file ?? "none"}`, ...(shown.length === 0 ? [] : [renderTable(columns, shown)])].join(
-      "\n",
-    ),
+    [
+      `file: ${file ?? "none"}`,
+      ...(shown.length === 0 ? [] : [renderTable(columns, shown, tableView(session, flags))]),
+    ].join("\n"),
   );
 }
 

@@ -4,11 +4,11 @@ import { parseJwtName } from "../../../shared/domain/jwt-denial.js";
 import { append } from "../../../shared/long-lists.js";
 import { expiryProblem, readExpiry } from "../../keys/key-flags.js";
 import { type FromArguments, usageFailure } from "../../session/command-failure.js";
-import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
+import { type CommandFlags, jsonOption, tableView } from "../../session/command-flags.js";
 import { answered } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
-import { type Column, renderTable } from "../../text/table.js";
+import { type Column, renderTable, type TableView } from "../../text/table.js";
 
 interface JwtFlags extends CommandFlags {
   readonly jti?: string;
@@ -47,7 +47,9 @@ export function addJwts(program: Command, session: Session): void {
       const flags = command.optsWithGlobals<CommandFlags>();
       const denied = await withDaemon(session, flags, listDenied);
       session.terminal.out(
-        flags.json === true ? JSON.stringify({ denied_jwts: denied }) : renderDeniedJwts(denied),
+        flags.json === true
+          ? JSON.stringify({ denied_jwts: denied })
+          : renderDeniedJwts(denied, tableView(session, flags)),
       );
     });
 }
@@ -60,7 +62,11 @@ async function denyJwt(session: Session, flags: JwtFlags): Promise<void> {
     flags,
     async (client) => answered(await client.call("jwts.deny", denial.value)) as DeniedJwt,
   );
-  session.terminal.out(flags.json === true ? JSON.stringify(denied) : renderDeniedJwts([denied]));
+  session.terminal.out(
+    flags.json === true
+      ? JSON.stringify(denied)
+      : renderDeniedJwts([denied], tableView(session, flags)),
+  );
 }
 
 async function allowJwt(session: Session, flags: JwtFlags): Promise<void> {
@@ -135,8 +141,8 @@ const columns: readonly Column<DeniedJwt>[] = [
 ];
 
 /** The table of `jwts list`; one sentence when there is nothing to show. */
-function renderDeniedJwts(denied: readonly DeniedJwt[]): string {
-  return denied.length === 0 ? "no JWT is denied" : renderTable(columns, denied);
+function renderDeniedJwts(denied: readonly DeniedJwt[], view: TableView): string {
+  return denied.length === 0 ? "no JWT is denied" : renderTable(columns, denied, view);
 }
 
 function text(value: unknown, without: string): string {

@@ -6,7 +6,9 @@ import {
   keyNumber,
   keyStatuses,
   looksLikeManagedKey,
+  redactKey,
 } from "../../../shared/domain/managed-key.js";
+import { plainFailure } from "../../../shared/error-code.js";
 import { confirmFirstKey } from "../../keys/confirm-first-key.js";
 import {
   asFlagProblem,
@@ -19,15 +21,21 @@ import {
   monthlyBudget,
   notAKey,
 } from "../../keys/key-flags.js";
-import { oldSecretsText, renderKeys } from "../../keys/key-table.js";
+import { oldSecretsText, renderKey, renderKeys } from "../../keys/key-table.js";
 import { type ListedKey, listKeys } from "../../keys/list-keys.js";
 import { readInput } from "../../limits/read-input.js";
 import {
   type ArgumentProblem,
   type FromArguments,
+  refusal,
   usageFailure,
 } from "../../session/command-failure.js";
-import { type CommandFlags, jsonOption, pathFromFlag } from "../../session/command-flags.js";
+import {
+  type CommandFlags,
+  jsonOption,
+  pathFromFlag,
+  tableView,
+} from "../../session/command-flags.js";
 import { answered } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
@@ -80,6 +88,16 @@ export function addKeys(program: Command, session: Session): void {
     .addOption(jsonOption("print the response of GET /admin/auth-keys"))
     .action((_options, command: Command) =>
       printKeys(session, command.optsWithGlobals<KeyListFlags>()),
+    );
+  keys
+    .command("show")
+    .description(
+      "show one key: whose it is, what it may use, when it was used, until when it works",
+    )
+    .argument("<id>", "the key's id, such as key_7, or the key itself")
+    .addOption(jsonOption("print the key as GET /admin/auth-keys lists it"))
+    .action((id: string, _options, command: Command) =>
+      showKey(session, id, command.optsWithGlobals<CommandFlags>()),
     );
   keys
     .command("rotate")
@@ -217,12 +235,37 @@ async function printKeys(session: Session, flags: KeyListFlags): Promise<void> {
   const filter = { user_path: path.value, status: status ?? null };
   const listed = await withDaemon(session, flags, (client) => listKeys(client, filter));
   const keys = beforeMs === null ? listed : listed.filter((key) => lastUsedMs(key) < beforeMs);
-  session.terminal.out(flags.json === true ? JSON.stringify(keys) : renderKeys(keys));
+  session.terminal.out(
+    flags.json === true ? JSON.stringify(keys) : renderKeys(keys, tableView(session, flags)),
+  );
 }
 
 /** A key that was never used counts from its issue. */
 function lastUsedMs({ last_used_at: used, created_at: created }: ListedKey): number {
   return Date.parse(String(used ?? created));
+}
+
+async function showKey(session: Session, id: string, flags: CommandFlags): Promise<void> {
+  const isId = keyNumber(id) !== null;
+  if (!isId && !looksLikeManagedKey(id))
+    throw usageFailure([{ message: notAKey("the key", id), param: "id" }]);
+  const listed = await withDaemon(session, flags, (client) => listKeys(client));
+  // The list has no hashes, but the beginning of each key.
+  const shown = redactKey(id);
+  const [key, ...others] = listed.filter((each) =>
+    isId ? each["id"] === id : each["redacted_value"] === shown,
+  );
+  if (key === undefined) {
+    const message = isId ? `no key ${id} is known` : `no key that begins with ${shown} is known`;
+    throw refusal({ ...plainFailure(404, "not_found_error", message), param: "id" });
+  }
+  if (others.length > 0) {
+    const ids = [key, ...others].map((each) => String(each["id"])).join(", ");
+    throw usageFailure([
+      { message: `${ids} begin with ${shown}: give the id of one`, param: "id" },
+    ]);
+  }
+  session.terminal.out(flags.json === true ? JSON.stringify(key) : renderKey(key));
 }
 
 /** Like `issueKey`: prints only the new secret on standard output. */

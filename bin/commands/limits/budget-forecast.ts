@@ -9,7 +9,7 @@ import {
 import { budgetKind } from "../../limits/limit-kind.js";
 import { type Listed, listLimits } from "../../limits/list-limits.js";
 import { usageFailure } from "../../session/command-failure.js";
-import type { CommandFlags } from "../../session/command-flags.js";
+import { type CommandFlags, tableView } from "../../session/command-flags.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
 import { type Column, renderTable } from "../../text/table.js";
@@ -50,7 +50,7 @@ export async function checkForecasts(session: Session, flags: ForecastFlags): Pr
       ? JSON.stringify({ budgets: checked.map(jsonOf) })
       : checked.length === 0
         ? "no budgets whose forecasts can be checked"
-        : renderTable(columns, checked),
+        : renderTable(columns, checked, tableView(session, flags)),
   );
 }
 

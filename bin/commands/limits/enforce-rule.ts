@@ -7,7 +7,7 @@ import { type KeyFlags, keyBody, keyFromFlags } from "../../limits/limit-flags.j
 import { ruleKind } from "../../limits/limit-kind.js";
 import { limitOf, listBody, listLimits } from "../../limits/list-limits.js";
 import { refusal, usageFailure } from "../../session/command-failure.js";
-import type { CommandFlags } from "../../session/command-flags.js";
+import { type CommandFlags, tableView } from "../../session/command-flags.js";
 import { answered, unreadableAnswer } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
@@ -42,6 +42,8 @@ export async function enforceRule(
   });
   const enforced = { ...shadow, mode: undefined };
   session.terminal.out(
-    flags.json === true ? listBody(list, ruleKind) : ruleKind.render(limitOf(list, enforced)),
+    flags.json === true
+      ? listBody(list, ruleKind)
+      : ruleKind.render(limitOf(list, enforced), tableView(session, flags)),
   );
 }

@@ -23,7 +23,7 @@ import {
   refusal,
   usageFailure,
 } from "../../session/command-failure.js";
-import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
+import { type CommandFlags, jsonOption, tableView } from "../../session/command-flags.js";
 import { confirm } from "../../session/confirm.js";
 import { unreadableAnswer } from "../../session/daemon-answer.js";
 import { exitCodes } from "../../session/exit-code.js";
@@ -82,7 +82,7 @@ async function runApply(session: Session, file: string, flags: ApplyFlags): Prom
   const plan = await ask({ dry_run: true });
   const isSettled = plan.changes.length === 0 || flags.dryRun === true;
   if (flags.json !== true) {
-    terminal.out(renderPlan(plan, false));
+    terminal.out(renderPlan(plan, false, tableView(session, flags)));
     for (const line of keptLines(plan.counts)) terminal.err(line);
   } else if (isSettled) terminal.out(JSON.stringify(plan));
   if (flags.exitCode === true && plan.changes.length > 0) throw new DifferencesFound();

@@ -11,7 +11,7 @@ import {
 import type { LimitKind } from "../../limits/limit-kind.js";
 import { type LimitList, limitsOn, listBody, listLimits } from "../../limits/list-limits.js";
 import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
-import type { CommandFlags } from "../../session/command-flags.js";
+import { type CommandFlags, tableView } from "../../session/command-flags.js";
 import { answered } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
@@ -40,7 +40,9 @@ export async function raiseLimit<S extends string>(
     return listLimits(client, kind);
   });
   session.terminal.out(
-    flags.json === true ? listBody(list, kind) : kind.render(raisedOn(kind, list, scope, subject)),
+    flags.json === true
+      ? listBody(list, kind)
+      : kind.render(raisedOn(kind, list, scope, subject), tableView(session, flags)),
   );
 }
 

@@ -5,7 +5,7 @@ import { type KeyFlags, keyBody, keyFromFlags } from "../../limits/limit-flags.j
 import type { LimitKind } from "../../limits/limit-kind.js";
 import { limitOf, listBody, listLimits } from "../../limits/list-limits.js";
 import { refusal, usageFailure } from "../../session/command-failure.js";
-import type { CommandFlags } from "../../session/command-flags.js";
+import { type CommandFlags, tableView } from "../../session/command-flags.js";
 import { answered } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
@@ -36,6 +36,8 @@ export async function revertLimit<S extends string>(
     return listLimits(client, kind);
   });
   session.terminal.out(
-    flags.json === true ? listBody(list, kind) : kind.render(limitOf(list, named)),
+    flags.json === true
+      ? listBody(list, kind)
+      : kind.render(limitOf(list, named), tableView(session, flags)),
   );
 }

@@ -34,7 +34,7 @@ import { enqueuedLines } from "../../live/queue-table.js";
 import { renderUpstream } from "../../live/upstream-table.js";
 import { watchDaemon } from "../../live/watch-daemon.js";
 import { type ArgumentProblem, refusal, usageFailure } from "../../session/command-failure.js";
-import { type CommandFlags, pathFromFlag } from "../../session/command-flags.js";
+import { type CommandFlags, pathFromFlag, tableView } from "../../session/command-flags.js";
 import { confirm } from "../../session/confirm.js";
 import { answered, unreadableAnswer } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
@@ -63,7 +63,9 @@ async function showUpstream(session: Session, flags: CommandFlags): Promise<void
   );
   const page = answered(answer) as UpstreamTargetPage;
   session.terminal.out(
-    flags.json === true ? JSON.stringify(page) : renderUpstream(page.upstream_limits),
+    flags.json === true
+      ? JSON.stringify(page)
+      : renderUpstream(page.upstream_limits, tableView(session, flags)),
   );
 }
 
@@ -83,7 +85,7 @@ export async function showLimits<S extends string>(
     const list = children === 0 ? own : await withChildren(client, kind, own, children);
     if (flags.json === true) return listBody(list, kind);
     const batches = await capsOnBatches(client, kind, filter);
-    return [withNote(kind.render(list), list), ...batches].join("\n");
+    return [withNote(kind.render(list, tableView(session, flags)), list), ...batches].join("\n");
   };
   if (everyMs === null) return terminal.out(await withDaemon(session, flags, read));
   await watchDaemon(session, flags, {
@@ -283,7 +285,10 @@ export async function setLimits<S extends string>(
   session.terminal.out(
     flags.json === true
       ? listBody(list, kind)
-      : kind.render(limitsOn(list, { scope, subject: kind.effectiveSubject(scope, normal) })),
+      : kind.render(
+          limitsOn(list, { scope, subject: kind.effectiveSubject(scope, normal) }),
+          tableView(session, flags),
+        ),
   );
 }
 
@@ -354,7 +359,9 @@ export async function resetLimits<S extends string>(
         "subject",
       ),
     );
-  session.terminal.out(flags.json === true ? listBody(list, kind) : kind.render(one));
+  session.terminal.out(
+    flags.json === true ? listBody(list, kind) : kind.render(one, tableView(session, flags)),
+  );
 }
 
 async function resetAll<S extends string>(

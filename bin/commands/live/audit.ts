@@ -7,10 +7,15 @@ import { append } from "../../../shared/long-lists.js";
 import { formatMillis } from "../../../shared/time.js";
 import { readPages } from "../../live/read-pages.js";
 import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
-import { type CommandFlags, jsonOption, limitFromFlag } from "../../session/command-flags.js";
+import {
+  type CommandFlags,
+  jsonOption,
+  limitFromFlag,
+  tableView,
+} from "../../session/command-flags.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
-import { readDuration } from "../../text/duration.js";
+import { readDuration, shortTime } from "../../text/duration.js";
 import { type Column, renderTable } from "../../text/table.js";
 
 interface AuditFlags extends CommandFlags {
@@ -73,16 +78,20 @@ async function listEntries(session: Session, flags: AuditFlags): Promise<void> {
   const entries = (items as readonly AuditEntry[]).slice(0, limit.value);
   const { terminal } = session;
   if (flags.json === true) return terminal.out(JSON.stringify({ entries }));
-  terminal.out(entries.length === 0 ? "no changes" : renderTable(columns, entries));
+  terminal.out(
+    entries.length === 0
+      ? "no changes"
+      : renderTable(columnsAt(session.nowMs()), entries, tableView(session, flags)),
+  );
 }
 
-const columns: readonly Column<AuditEntry>[] = [
-  { title: "TIME", align: "left", text: ({ time }) => time },
+const columnsAt = (nowMs: number): readonly Column<AuditEntry>[] => [
+  { title: "TIME", align: "left", text: ({ time }) => shortTime(time, nowMs) },
   { title: "WHO", align: "left", text: ({ who }) => who },
-  { title: "FROM", align: "left", text: ({ from }) => from },
-  { title: "OPERATION", align: "left", text: ({ operation }) => operation },
+  { title: "FROM", detail: true, align: "left", text: ({ from }) => from },
+  { title: "OPERATION", detail: true, align: "left", text: ({ operation }) => operation },
   { title: "SUBJECT", align: "left", text: ({ subject }) => subject },
-  { title: "CHANGE", align: "left", text: changeOf },
+  { title: "CHANGE", wraps: true, align: "left", text: changeOf },
 ];
 
 const changeCharsMax = 120;

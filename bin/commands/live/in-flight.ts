@@ -5,7 +5,12 @@ import { itemsPerPage } from "../../../shared/bounds.js";
 import { filterInFlight, renderInFlight } from "../../live/in-flight-table.js";
 import { readPages } from "../../live/read-pages.js";
 import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
-import { type CommandFlags, jsonOption, pathFromFlag } from "../../session/command-flags.js";
+import {
+  type CommandFlags,
+  jsonOption,
+  pathFromFlag,
+  tableView,
+} from "../../session/command-flags.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
 import { readDuration } from "../../text/duration.js";
@@ -51,6 +56,10 @@ async function showInFlight(session: Session, flags: InFlightFlags): Promise<voi
   );
   const shown = filterInFlight(items as readonly LeaseItem[], { path: path.value, olderSeconds });
   const { terminal } = session;
-  terminal.out(flags.json === true ? JSON.stringify({ in_flight: shown }) : renderInFlight(shown));
+  terminal.out(
+    flags.json === true
+      ? JSON.stringify({ in_flight: shown })
+      : renderInFlight(shown, tableView(session, flags)),
+  );
   if (more) terminal.err(`more are in flight: these are among the ${items.length} longest`);
 }

@@ -23,12 +23,13 @@ import {
   jsonOption,
   limitFromFlag,
   pathFromFlag,
+  tableView,
 } from "../../session/command-flags.js";
 import { answered, unreadableAnswer } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
-import { readDuration } from "../../text/duration.js";
-import { formatCount, plainUsd } from "../../text/number-text.js";
+import { readDuration, shortTime } from "../../text/duration.js";
+import { formatCount, plainUsd, withCurrency } from "../../text/number-text.js";
 import { type Column, renderTable } from "../../text/table.js";
 
 interface RequestFlags extends CommandFlags {
@@ -87,13 +88,14 @@ async function showRequest(session: Session, id: string, flags: CommandFlags): P
   const { terminal } = session;
   if (flags.json === true) return terminal.out(JSON.stringify(detail));
   const shown = detail as unknown as RequestDetail;
+  const view = tableView(session, flags);
   terminal.out(renderRequest(shown));
   const { request } = shown;
   if (request !== null && request.attempts.length > 0)
-    terminal.out(`\nATTEMPTS\n${renderTable(attemptColumns, request.attempts)}`);
+    terminal.out(`\nATTEMPTS\n${renderTable(attemptColumns, request.attempts, view)}`);
   if (shown.limits !== null)
     terminal.out(
-      `\nLIMITS\n${renderExplanation(shown.limits as unknown as Record<string, unknown>)}`,
+      `\nLIMITS\n${renderExplanation(shown.limits as unknown as Record<string, unknown>, view)}`,
     );
 }
 
@@ -128,24 +130,38 @@ async function listRequests(session: Session, flags: RequestFlags): Promise<void
   const shown = (items as readonly RequestItem[]).slice(0, limit.value);
   const { terminal } = session;
   if (flags.json === true) return terminal.out(JSON.stringify({ requests: shown }));
-  terminal.out(shown.length === 0 ? "no such requests" : renderTable(requestColumns, shown));
+  terminal.out(
+    shown.length === 0
+      ? "no such requests"
+      : renderTable(requestColumns(session.nowMs()), shown, tableView(session, flags)),
+  );
 }
 
-const requestColumns: readonly Column<RequestItem>[] = [
-  { title: "TIME", align: "left", text: ({ time }) => time },
-  { title: "KIND", align: "left", text: ({ kind }) => kind },
-  { title: "STATUS", align: "right", text: ({ status }) => String(status) },
-  { title: "PATH", align: "left", text: ({ user_path }) => user_path ?? "-" },
-  { title: "MODEL", align: "left", text: ({ target, model }) => target ?? model ?? "-" },
+const requestColumns = (nowMs: number): readonly Column<RequestItem>[] => [
+  { title: "TIME", align: "left", text: ({ time }) => shortTime(time, nowMs) },
+  {
+    title: "STATUS",
+    align: "right",
+    text: ({ status }) => String(status),
+    tone: ({ status }) => (status >= 500 ? "bad" : status >= 400 ? "warn" : null),
+  },
+  { title: "PATH", detail: true, align: "left", text: ({ user_path }) => user_path ?? "-" },
+  {
+    title: "MODEL",
+    detail: true,
+    align: "left",
+    text: ({ target, model }) => target ?? model ?? "-",
+  },
+  { title: "KIND", detail: true, align: "left", text: ({ kind }) => kind },
   { title: "REQUEST", align: "left", text: ({ request_id }) => request_id },
-  { title: "WHY", align: "left", text: whyOf },
+  { title: "WHY", wraps: true, align: "left", text: whyOf },
 ];
 
-const whyCharsMax = 80;
+const whyCharsMax = 160;
 
 function whyOf({ error_message: message, note, attempts, outcome }: RequestItem): string {
   const tries = attempts.length > 1 ? `${attempts.length} attempts` : outcome;
-  const why = message ?? note ?? tries;
+  const why = withCurrency(message ?? note ?? tries);
   return why.length > whyCharsMax ? `${why.slice(0, whyCharsMax - 1)}…` : why;
 }
 
@@ -168,18 +184,27 @@ async function listSessions(session: Session, flags: SessionFlags): Promise<void
   const { terminal } = session;
   if (flags.json === true) return terminal.out(JSON.stringify(list));
   const { sessions } = list as unknown as SessionList;
-  terminal.out(sessions.length === 0 ? "no sessions" : renderTable(sessionColumns, sessions));
+  terminal.out(
+    sessions.length === 0
+      ? "no sessions"
+      : renderTable(sessionColumns(session.nowMs()), sessions, tableView(session, flags)),
+  );
 }
 
-const sessionColumns: readonly Column<SessionItem>[] = [
+const sessionColumns = (nowMs: number): readonly Column<SessionItem>[] => [
   { title: "SESSION", align: "left", text: (item) => item.session },
   { title: "PATH", align: "left", text: (item) => item.user_path },
-  { title: "KEY", align: "left", text: (item) => item.key_name ?? item.key_id ?? "-" },
-  { title: "AGENT", align: "left", text: (item) => item.agent?.slice(0, 30) ?? "-" },
-  { title: "MODELS", align: "left", text: (item) => item.models.join(", ") },
-  { title: "LAST", align: "left", text: (item) => item.ended_at },
-  { title: "RUNS", align: "left", text: (item) => (item.running ? "yes" : "no") },
-  { title: "REQUESTS", align: "right", text: (item) => formatCount(item.requests) },
+  {
+    title: "KEY",
+    detail: true,
+    align: "left",
+    text: (item) => item.key_name ?? item.key_id ?? "-",
+  },
+  { title: "AGENT", detail: true, align: "left", text: (item) => item.agent?.slice(0, 30) ?? "-" },
+  { title: "MODELS", detail: true, align: "left", text: (item) => item.models.join(", ") },
+  { title: "LAST", align: "left", text: (item) => shortTime(item.ended_at, nowMs) },
+  { title: "RUNS", detail: true, align: "left", text: (item) => (item.running ? "yes" : "no") },
+  { title: "REQUESTS", detail: true, align: "right", text: (item) => formatCount(item.requests) },
   {
     title: "TOKENS",
     align: "right",
@@ -190,11 +215,12 @@ const sessionColumns: readonly Column<SessionItem>[] = [
     align: "right",
     text: (item) => plainUsd(Math.round(item.total_cost * 1e6) / 1e6),
   },
-  { title: "FAILOVERS", align: "right", text: (item) => formatCount(item.failovers) },
-  { title: "RETRIED", align: "right", text: (item) => formatCount(item.retried) },
+  { title: "FAILOVERS", detail: true, align: "right", text: (item) => formatCount(item.failovers) },
+  { title: "RETRIED", detail: true, align: "right", text: (item) => formatCount(item.retried) },
   { title: "FAILURES", align: "right", text: (item) => formatCount(item.failures) },
   {
     title: "LAST ERROR",
+    wraps: true,
     align: "left",
     text: (item) => item.last_error?.slice(0, whyCharsMax) ?? "-",
   },

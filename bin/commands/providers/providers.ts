@@ -11,7 +11,7 @@ import type { ProviderConfig } from "../../../shared/config/config.js";
 import { formatMillis } from "../../../shared/time.js";
 import { judgeProvider, type ProviderVerdict } from "../../checks/provider-check.js";
 import { CommandFailure, usageFailure } from "../../session/command-failure.js";
-import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
+import { type CommandFlags, jsonOption, tableView } from "../../session/command-flags.js";
 import { requireConfiguration } from "../../session/configuration.js";
 import { answered } from "../../session/daemon-answer.js";
 import { exitCodes } from "../../session/exit-code.js";
@@ -75,7 +75,7 @@ async function showTraffic(session: Session, flags: TrafficFlags): Promise<void>
   terminal.out(
     report.targets.length === 0
       ? "no requests to providers"
-      : renderTable(trafficColumns(circuits), report.targets),
+      : renderTable(trafficColumns(circuits), report.targets, tableView(session, flags)),
   );
 }
 
@@ -91,10 +91,16 @@ function trafficColumns(circuits: readonly string[]): readonly Column<TargetTraf
       align: "right",
       text: ({ error_rate: rate }) => (rate === null ? "-" : `${(rate * 100).toFixed(1)} %`),
     },
-    { title: "FIRST BYTE p50 / p95", align: "right", text: (item) => times(item.first_byte_ms) },
+    {
+      title: "FIRST BYTE p50 / p95",
+      detail: true,
+      align: "right",
+      text: (item) => times(item.first_byte_ms),
+    },
     { title: "WHOLE p50 / p95", align: "right", text: (item) => times(item.duration_ms) },
     {
       title: "TOKENS/S",
+      detail: true,
       align: "right",
       text: ({ tokens_per_second: rate }) => (rate === null ? "-" : String(rate)),
     },
@@ -103,10 +109,18 @@ function trafficColumns(circuits: readonly string[]): readonly Column<TargetTraf
       align: "left",
       text: ({ target }) =>
         circuits.some((text) => text.startsWith(`${target}: `)) ? "open" : "closed",
+      tone: ({ target }) =>
+        circuits.some((text) => text.startsWith(`${target}: `)) ? "bad" : null,
     },
-    { title: "FAILURES", align: "left", text: ({ failures }) => failuresText(failures) },
+    {
+      title: "FAILURES",
+      detail: true,
+      align: "left",
+      text: ({ failures }) => failuresText(failures),
+    },
     {
       title: "LAST ERROR",
+      wraps: true,
       align: "left",
       text: ({ last_error: last }) => (last === null ? "-" : `${last.at} ${last.message}`),
     },
@@ -130,7 +144,7 @@ interface Row {
 const columns: readonly Column<Row>[] = [
   { title: "NAME", align: "left", text: ({ name }) => name },
   { title: "TYPE", align: "left", text: ({ type }) => type },
-  { title: "HOST", align: "left", text: ({ host }) => host },
+  { title: "HOST", detail: true, align: "left", text: ({ host }) => host },
   { title: "KEY", align: "left", text: ({ key }) => key },
   { title: "MODELS", align: "left", text: ({ models }) => models },
   { title: "STATE", align: "left", text: ({ state }) => state },
@@ -147,7 +161,9 @@ async function listProviders(session: Session, flags: CommandFlags): Promise<voi
           return body.providers.map(rowOfItem);
         });
   session.terminal.out(
-    flags.json === true ? JSON.stringify({ providers: rows }) : renderTable(columns, rows),
+    flags.json === true
+      ? JSON.stringify({ providers: rows })
+      : renderTable(columns, rows, tableView(session, flags)),
   );
 }
 
@@ -207,7 +223,7 @@ async function checkProviders(
   session.terminal.out(
     flags.json === true
       ? JSON.stringify({ providers: verdicts })
-      : renderTable(verdictColumns, verdicts),
+      : renderTable(verdictColumns, verdicts, tableView(session, flags)),
   );
   if (verdicts.some(({ state }) => state === "failure"))
     throw new CommandFailure({ exitCode: exitCodes.failed, lines: [], error: {} });
@@ -215,6 +231,11 @@ async function checkProviders(
 
 const verdictColumns: readonly Column<ProviderVerdict>[] = [
   { title: "NAME", align: "left", text: ({ name }) => name },
-  { title: "STATE", align: "left", text: ({ state }) => state },
-  { title: "", align: "left", text: ({ text }) => text },
+  {
+    title: "STATE",
+    align: "left",
+    text: ({ state }) => state,
+    tone: ({ state }) => (state === "ok" ? null : state === "warning" ? "warn" : "bad"),
+  },
+  { title: "", align: "left", text: ({ text }) => text, wraps: true },
 ];

@@ -2,7 +2,12 @@
 import type { Command } from "commander";
 import { type Grouping, groupings } from "../../../shared/wire/admin-op.js";
 import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
-import { type CommandFlags, jsonOption, pathFromFlag } from "../../session/command-flags.js";
+import {
+  type CommandFlags,
+  jsonOption,
+  pathFromFlag,
+  tableView,
+} from "../../session/command-flags.js";
 import { answered } from "../../session/daemon-answer.js";
 import { type Session, showsUnicode } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
@@ -120,6 +125,7 @@ async function showUsage(session: Session, flags: UsageFlags): Promise<void> {
       endDate,
       by,
       columns: terminal.columns ?? columnsDefault,
+      table: tableView(session, flags),
       unicode: showsUnicode(session.env),
     }),
   );

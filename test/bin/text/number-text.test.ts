@@ -38,7 +38,7 @@ t.test("a refusal for money says which money, any other stays as it is", async (
   for (const [message, shown] of [
     [
       "budget exceeded for /team daily limit: spent 8.5 of 8",
-      "budget exceeded for /team daily limit: spent $8.5 of $8",
+      "budget exceeded for /team daily limit: spent $8.50 of $8.00",
     ],
     ["rate limit exceeded for /spent 1 of 2", "rate limit exceeded for /spent 1 of 2"],
     ["-", "-"],

@@ -242,6 +242,7 @@ const withJson: Readonly<Record<string, readonly string[]>> = {
   "limits apply": ["limits.yaml", "--dry-run"],
   "keys issue": ["--label", "CamelCase"],
   "keys list": [],
+  "keys show": ["key_1"],
   "keys rotate": ["key_1"],
   "keys deactivate": ["key_1"],
   "keys delete": ["key_1"],
@@ -415,18 +416,47 @@ t.test("children of templates are listed below them, again and again", async (t)
     },
   });
   t.equal(exitCode, 130);
-  t.equal(out.match(/\/users\/ann \(child of \/users\) +day +1\/5/g)?.length, 2, out);
+  t.equal(out.match(/\/users\/ann \(child\) +day +1\/5/g)?.length, 2, out);
   const listed = async (...flags: readonly string[]): Promise<string> =>
     (await run(["limits", "list", ...flags, ...here], { env })).out;
-  t.match(await listed("--sort", "used"), /\/users\/ann \(child of \/users\) +day +1\/5/);
+  t.match(await listed("--sort", "used"), /\/users\/ann \(child\) +day +1\/5/);
   const ofAnn = await listed("--path", "/users/ann/app");
-  t.match(ofAnn, /\/users\/ann \(child of \/users\) +day +1\/5/);
+  t.match(ofAnn, /\/users\/ann \(child\) +day +1\/5/);
   t.notMatch(ofAnn, /each child/);
-  t.match(await listed("--path", "/users/new"), /\/users\/new \(child of \/users\) +day +0\/5/);
+  t.match(await listed("--path", "/users/new"), /\/users\/new \(child\) +day +0\/5/);
   t.match(await run(["limits", "list", "--sort", "size", ...here], { env }), {
     exitCode: 2,
     err: /--sort must be name or used, not "size"/,
   });
+});
+
+t.test("one key is shown by its id or itself, and tables fit the terminal", async (t) => {
+  const issued = await run(
+    ["keys", "issue", "--path", "/team/shown", "--name", "shown", "--json", ...here],
+    { env },
+  );
+  const { id, value } = JSON.parse(issued.out);
+  for (const where of [here, ["--url", url]])
+    for (const name of [id, value]) {
+      const { out } = await run(["keys", "show", name, ...where], { env });
+      t.match(out, new RegExp(`^${id}\\n  name +shown\\n  path +/team/shown\\n`));
+      t.notMatch(out, value);
+    }
+  t.match(await run(["keys", "show", "key_999", ...here], { env }), {
+    exitCode: 3,
+    err: "error: no key key_999 is known",
+  });
+  t.match(await run(["keys", "show", "mine", ...here], { env }), { exitCode: 2 });
+  const narrow = await run(["keys", "list", ...here], { env, columns: 80 });
+  const [table = ""] = narrow.out.split("\n(--wide");
+  t.ok(
+    table.split("\n").every((line) => line.length <= 80),
+    table,
+  );
+  t.match(narrow.out, /^\(--wide also shows .*CREATED\)$/m);
+  const wide = await run(["keys", "list", "--wide", ...here], { env, columns: 80 });
+  t.match(wide.out, /^ID .* CREATED$/m);
+  t.notMatch(wide.out, /--wide/);
 });
 
 t.test("a tenant is on one screen", async (t) => {
@@ -442,8 +472,8 @@ t.test("a tenant is on one screen", async (t) => {
     t.equal(exitCode, 0);
     for (const line of [
       /^\/tenants\/acme, .* \(UTC\): \d+ requests, \d+ tokens, \$\d/,
-      /^BUDGETS\n.*\n.*\/tenants\/acme \(child of \/tenants\) +daily/m,
-      /^LIMITS\n[^]*\/tenants\/acme \(child of \/tenants\) +day +1\/1/m,
+      /^BUDGETS\n.*\n.*\/tenants\/acme \(child\) +daily/m,
+      /^LIMITS\n[^]*\/tenants\/acme \(child\) +day +1\/1/m,
       /^KEYS\n[^]*acme app +\/tenants\/acme\/app/m,
       /^LAST REFUSALS\n.*\n.*\/tenants\/acme\/app .*day/m,
     ])
@@ -461,7 +491,7 @@ t.test("a key is issued with a budget for its path", async (t) => {
   });
   t.match(issued, { exitCode: 0, err: /budget of \/users\/bob: \$20\.00 a month/ });
   const { out } = await run(["budgets", "list", "--path", "/users/bob", ...here], { env });
-  t.match(out, /\/users\/bob +monthly +\$0\.00 +\$20\.00/);
+  t.match(out, /\/users\/bob +monthly +\$0\.00 \/ \$20\.00/);
   t.match(await run(["keys", "issue", "--monthly", "x"], { env }), {
     exitCode: 2,
     err: /--monthly must be .*[^]*--monthly needs --path/,

@@ -288,20 +288,27 @@ t.test(
   },
 );
 
-t.test(
-  "a model that only a running proxy can know gets a clear sentence at the command line",
-  async (t) => {
-    writeFileSync(
-      site.configFile,
-      readFileSync(site.configFile, "utf8").replace(", models: [gpt-4o] }\n  two", " }\n  two"),
-    );
-    t.match(await sluice("explain", "--model", "gpt-9"), {
-      exitCode: 2,
-      err: /"gpt-9" can't be resolved by the configuration alone: one lists its models to a running proxy only; write provider\/model, or ask the proxy/,
+t.test("a model that only the running gateway can know is asked there", async (t) => {
+  writeFileSync(
+    site.configFile,
+    readFileSync(site.configFile, "utf8").replace(", models: [gpt-4o] }\n  two", " }\n  two"),
+  );
+  const explainAt = (port: string, model: string): ReturnType<typeof run> =>
+    run(["explain", "--model", model], {
+      env: { SLUICE_SOCKET: site.socket, SLUICE_CONFIG: site.configFile, PORT: port },
+      cwd: site.directory,
     });
-    t.match(await sluice("explain", "--model", "one/gpt-9"), {
-      exitCode: 0,
-      out: /admitted, to one\/gpt-9/,
-    });
-  },
-);
+  const { port } = new URL(url);
+  t.match(await explainAt(port, "gpt-9"), { exitCode: 3, err: /"gpt-9"/ });
+  t.match(await explainAt(port, "one/gpt-9"), { exitCode: 0, out: /admitted, to one\/gpt-9/ });
+  const unknown =
+    /^error: --model "gpt-9" can't be resolved by the configuration alone: one lists its models to a running proxy only; write provider\/model, or start the gateway: /;
+  t.match(await explainAt("1", "gpt-9"), {
+    exitCode: 2,
+    err: new RegExp(`${unknown.source}.*127\\.0\\.0\\.1:1`),
+  });
+  t.match(await explainAt("0", "gpt-9"), {
+    exitCode: 2,
+    err: new RegExp(`${unknown.source}its port is chosen when it starts$`),
+  });
+});

@@ -42,11 +42,11 @@ t.test(
     const list = (...flags: string[]) => run(["budgets", "list", "--socket", socket, ...flags]);
     t.equal(
       (await list()).out,
-      `SCOPE      SUBJECT             PERIOD       SPENT  AMOUNT   USED  RUNS OUT  ENDS IN  SOURCE
-label      research            monthly  $0.000123  $10.00  1250%       now      18h  manual
-user_path  /team (each child)  daily            -  $10.00      -         -      18h  manual
-user_path  /team               daily        $2.50  $10.00    25%    3h 30m      18h  manual
-user_path  /lasts              daily        $2.50  $10.00    25%         -      18h  manual`,
+      `SCOPE      SUBJECT             PERIOD    SPENT / AMOUNT   USED  RUNS OUT  ENDS IN  SOURCE
+label      research            monthly  <$0.01 / $10.00  1250%       now      18h  manual
+user_path  /team (each child)  daily         - / $10.00      -         -      18h  manual
+user_path  /team               daily     $2.50 / $10.00    25%    3h 30m      18h  manual
+user_path  /lasts              daily     $2.50 / $10.00    25%         -      18h  manual`,
     );
     t.equal((await list("--scope", "label")).out.split("\n").length, 2);
     t.equal(
@@ -56,7 +56,7 @@ user_path  /lasts              daily        $2.50  $10.00    25%         -      
     );
     const ofApp = (await list("--path", "team/app/")).out.split("\n");
     t.equal(ofApp.length, 3);
-    t.match(ofApp[1], /\/team\/app \(child of \/team\) +daily +\$7\.00 +\$10\.00/);
+    t.match(ofApp[1], /\/team\/app \(child\) +daily +\$7\.00 \/ \$10\.00/);
     t.same(JSON.parse((await list("--json")).out), {
       budgets,
       server_time: "2026-01-01T00:00:00.000Z",
@@ -102,7 +102,10 @@ t.test("an empty list is a sentence, and an inert budget has its reason", async 
   const tiny = await startFakeDaemon(t, {
     budgets: [item("/a", { amount: 1e-12, usage_ratio: 2.5e12 })],
   });
-  t.match((await run(["budgets", "list", "--socket", tiny.socket])).out, / \$1e-12 +>9999% /);
+  t.match(
+    (await run(["budgets", "list", "--socket", tiny.socket])).out,
+    / \/ \$0\.000000000001 +>9999% /,
+  );
   const inert = await startFakeDaemon(t, {
     budgets: [item("/a", { inert: "usage is off" }), item("/b", { inert: "usage is off" })],
   });
@@ -282,7 +285,7 @@ t.test("amounts of money have two decimals, or as many as they have", async (t) 
     "$0.50",
     "$10.25",
     "$0.000001",
-    "$1234.5678",
+    "$1,234.5678",
     "-",
   ]);
 });

@@ -1,0 +1,42 @@
+/** The colours of what warns, in terminals only. Pure. */
+import { escapeControls } from "../../shared/logging/escape-controls.js";
+
+/** `warn`: near its end; `bad`: at its end, or failed. */
+export type Tone = "warn" | "bad";
+
+const codes = { warn: "33", bad: "31" } as const satisfies Readonly<Record<Tone, string>>;
+
+export function paint(text: string, tone: Tone): string {
+  return `\u001b[${codes[tone]}m${text}\u001b[0m`;
+}
+
+/** What `paint` writes, within one line: whatever else is in a text from outside stays escaped. */
+const painted = /(\u001b\[3[13]m[^\u001b\n]*\u001b\[0m)/;
+
+/** Escapes control characters, except those of `paint`. */
+export function escapeExceptTones(text: string): string {
+  return text
+    .split(painted)
+    .map((part, index) => {
+      if (index % 2 === 0) return escapeControls(part);
+      return part.slice(0, 5) + escapeControls(part.slice(5, -4)) + part.slice(-4);
+    })
+    .join("");
+}
+
+/** `error:` and `warning:` at the beginning of lines in their colours. */
+export function paintWords(text: string): string {
+  return text.replaceAll(/^(error|warning)(?=:)/gm, (word) =>
+    paint(word, word === "error" ? "bad" : "warn"),
+  );
+}
+
+/** From 80 % of a limit on it warns, as in the dashboard. */
+export function toneOfShare(share: number): Tone | null {
+  return share >= 1 ? "bad" : share >= 0.8 ? "warn" : null;
+}
+
+/** Whether a terminal shows colours (https://no-color.org). */
+export function showsColour(env: Readonly<Record<string, string | undefined>>): boolean {
+  return !env["NO_COLOR"] && env["TERM"] !== "dumb";
+}
