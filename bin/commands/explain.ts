@@ -129,10 +129,8 @@ async function askGateway(
     usageFailure([{ message: `${reason}, or start the gateway: ${why}`, param: "--model" }]);
   const url = adminUrl(config);
   if (url === null) throw fail("its port is chosen when it starts");
-  const [{ openRemote }, { masterKeyOf }] = await Promise.all([
-    import("../remote/open-remote.js"),
-    import("../session/ask-health.js"),
-  ]);
+  const { openRemote } = await import("../remote/open-remote.js");
+  const { masterKeyOf } = await import("../session/ask-health.js");
   const env = { [remoteVariables.masterKey]: masterKeyOf(config) ?? undefined };
   const gateway = openRemote({ url, keyFile: null }, { env, nowMs });
   try {

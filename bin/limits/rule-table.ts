@@ -12,6 +12,7 @@ import { exhaustedWords } from "../../shared/domain/on-exhausted.js";
 import { declaredPlace } from "../../shared/domain/rule.js";
 import { hoursOf } from "../../shared/domain/rule-hours.js";
 import { type TokenWeights, textOfWeights } from "../../shared/domain/token-weights.js";
+import { greatest } from "../../shared/long-lists.js";
 import { formatDuration } from "../text/duration.js";
 import { plainUsd, spentText } from "../text/number-text.js";
 import { type Column, plainView, renderTable, type TableView } from "../text/table.js";
@@ -120,7 +121,7 @@ export function capWords(
   ];
 }
 
-/** The use of all caps over time beside requests: `12/100`, `3/50 in`, `7/50 out`, `$1.00 / $5.00`. */
+/** The use of the caps over time beside requests: `12/100`, `3/50 in`, `$1.00 / $5.00`. */
 function tokensText(rule: Listed): string {
   if (isConcurrent(rule)) return "-";
   const used = [
@@ -278,7 +279,7 @@ export function usedShare(item: Listed): number {
 /** That of the caps in the column TOKENS. */
 function overTimeShare(item: Listed): number {
   const names = ["tokens", "input_tokens", "output_tokens", "cost", "tool_calls"];
-  return Math.max(...names.map((name) => shareOf(item, name)));
+  return greatest(names.map((name) => shareOf(item, name)));
 }
 
 function shareOf(item: Listed, name: string, usedField = `${name}_used`): number {
