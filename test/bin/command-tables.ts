@@ -119,7 +119,7 @@ function flagLines(flags: readonly FlagNode[], before: readonly CommandNode[]): 
     ...together(own),
     ...groups.map(([node, same]) => {
       const shown = same.filter((flag) => !isPlainJson(flag));
-      return `- ${rangesOf(node, shown)}: as for ${linkTo(node)}\n`;
+      return `- the flags ${rangesOf(node, shown)} of ${linkTo(node)}\n`;
     }),
   ].join("");
 }

@@ -30,7 +30,7 @@ export const mcpOptions = {
   headers,
   forward_headers: {
     ...forward_headers,
-    meaning: "Further headers of callers that are forwarded; those of MCP are.",
+    meaning: "Further headers of callers that Sluice forwards, besides those of MCP.",
   },
   proxy,
   proxy_file,

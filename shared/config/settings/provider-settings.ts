@@ -120,7 +120,7 @@ export const providerSettings = {
     defaultValue: null,
     defaultText: "what its /models lists",
     example: '["*"]',
-    meaning: 'Model ids; ["*"] accepts any, and further ids beside it are listed.',
+    meaning: 'Model ids; ["*"] accepts any; /v1/models lists the ids next to it.',
   }),
   passthrough: field<PassthroughAccess | null>({
     kind: passthroughAccess,

@@ -111,7 +111,7 @@ export const serverSettings = {
     defaultValue: null,
     example: "8081",
     meaning:
-      "Own port of /admin and the dashboard, which then leave server.port; 0 takes any free one.",
+      "Separate port for /admin and the dashboard, which server.port then doesn't serve; 0 takes any free one.",
   }),
   publicUrl: setting<string | null>({
     path: "server.public_url",
@@ -374,14 +374,14 @@ export const usageSettings = {
     kind: integer({ min: 0, max: 1_000_000 }),
     defaultValue: 10_000,
     meaning:
-      "Failed requests whose details are kept, and as many that were refused or took several attempts; 0: none.",
+      "Failed requests whose details Sluice keeps, and the same number of requests that were refused or took several attempts; 0: none.",
   }),
   keepsErrorTexts: setting({
     path: "usage.request_messages",
     kind: boolean,
     defaultValue: true,
     meaning:
-      "Keeps the messages of errors in these details; a provider's may quote the prompt. false: codes only.",
+      "Keeps error messages in these details; a provider's message may quote the prompt. false keeps codes only.",
   }),
   auditRetentionDays: setting({
     path: "audit.retention_days",
@@ -395,7 +395,7 @@ export const usageSettings = {
     kind: seconds({ min: 0.1, max: 3600, zero: true }),
     defaultValue: 60_000,
     meaning:
-      "Interval of asking for the usage of a background response or a batch, which grows with its age; 0: never.",
+      "Interval at which Sluice asks for the usage of a background response or a batch; it grows with their age. 0: never.",
   }),
   backgroundWaitMs: setting({
     path: "usage.background_wait_seconds",
@@ -507,7 +507,7 @@ const metricsSettings = {
     path: "metrics.rules_max",
     kind: integer({ min: 0, max: 1000 }),
     defaultValue: 500,
-    meaning: "Rules, and budgets, with series at /metrics/limiter.",
+    meaning: "Most rules, and most budgets, that have series at /metrics/limiter.",
   }),
   metricsUserPathDepth: setting({
     path: "metrics.user_paths",
@@ -540,7 +540,7 @@ const tracingSettings = {
     kind: webUrl,
     defaultValue: null,
     example: "https://otel.example.com/in/traces",
-    meaning: "Complete address for spans; beats tracing.endpoint.",
+    meaning: "Complete address for spans; takes precedence over tracing.endpoint.",
   }),
   tracingHeaders: setting({
     path: "tracing.headers",
@@ -704,7 +704,7 @@ const ruleSettings = {
     kind: choice(unpricedChoices),
     defaultValue: "allow",
     meaning:
-      "Whether callers under a budget may use models without a price, unless the budget says.",
+      "Whether callers under a budget may use models without a price, unless the budget has its own unpriced.",
   }),
 } as const;
 
@@ -729,7 +729,8 @@ const waitSettings = {
     kind: waitsOfPaths,
     defaultValue: [],
     example: "[/agents=300, /batch=600:60]",
-    meaning: "Longest wait by user path, and after a colon the default; the longest path applies.",
+    meaning:
+      "Longest wait by user path, and after a colon the default; the longest matching path applies.",
   }),
 } as const;
 
@@ -741,7 +742,7 @@ const adminSettings = {
     defaultValue: null,
     example: "https://login.example.com/",
     meaning:
-      "Provider of OpenID Connect at which people sign in to the dashboard, as its tokens name it.",
+      "OpenID Connect provider at which people sign in to the dashboard: the issuer named in its tokens.",
   }),
   oidcClientId: setting<string | null>({
     path: "admin.oidc.client_id",
@@ -774,7 +775,7 @@ const adminSettings = {
     defaultValue: null,
     defaultText: "the gateway's own address",
     example: "https://gateway.example/dashboard/sign-in/callback",
-    meaning: "Address to which the provider sends browsers back, as it is registered there.",
+    meaning: "Address to which the provider sends browsers back, as registered there.",
   }),
   oidcScopes: setting<readonly string[]>({
     path: "admin.oidc.scopes",
@@ -788,7 +789,7 @@ const adminSettings = {
     defaultValue: [],
     defaultText: "none",
     example: "[{ claim: groups, value: team-leads, role: operator, path: /team }]",
-    meaning: "Roles by claims; the first entry that a person has decides.",
+    meaning: "Roles by claims; the first entry that matches a person's claims decides.",
   }),
 } as const;
 
