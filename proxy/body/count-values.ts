@@ -401,18 +401,14 @@ class Walk {
       if (plain[bytes[at]!] === 0) return at;
       at++;
     }
-    // Four bytes at once: each of the three terms has a high bit set if a byte is a quote, a
-    // backslash, or below 0x20.
+    // Four bytes at once. The first term has a high bit set for a byte below 0x20 or a quote, the
+    // second one for a backslash; a byte from 0x80 on has none.
     const wordsEnd = (end - unaligned) >> 2;
     let word = (at - unaligned) >> 2;
     for (; word < wordsEnd; word++) {
       const four = words[word]!;
-      const quotes = four ^ 0x22222222;
-      const backslashes = four ^ 0x5c5c5c5c;
       const found =
-        ((quotes - 0x01010101) & ~quotes) |
-        ((backslashes - 0x01010101) & ~backslashes) |
-        ((four - 0x20202020) & ~four);
+        (((four ^ 0x02020202) - 0x21212121) | ((four ^ 0x5c5c5c5c) - 0x01010101)) & ~four;
       if ((found & 0x80808080) !== 0) break;
     }
     at = Math.max(at, word * 4 + unaligned);
