@@ -211,7 +211,7 @@ export class HeldBody {
 
   #grow(needed: number): boolean {
     // If the length is announced, larger steps save copies and waste nothing at the end.
-    const factor = this.#announced === Infinity ? 2 : 4;
+    const factor = this.#announced === Infinity ? 2 : 16;
     const grown = Math.max(grownBytesMin, factor * this.#bytes.length);
     const size = Math.max(needed, Math.min(this.#announced, grown));
     if (!this.#memory.take(size - this.#bytes.length)) return false;

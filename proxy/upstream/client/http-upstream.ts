@@ -69,7 +69,9 @@ export function createHttpUpstream(
         body:
           body === null || Buffer.isBuffer(body)
             ? body
-            : Readable.from(body.pieces, { objectMode: false }),
+            : body instanceof LargeBody
+              ? body.pieces
+              : Readable.from(body.pieces, { objectMode: false }),
       });
       if (isHeld && isRepeatable) call.mayBeResent(() => pool.dispatchAlone(options(), call));
       pool.dispatch(options(), call);

@@ -3,8 +3,10 @@ import { LargeBody } from "../../../proxy/upstream/large-body.js";
 import { largeBodyBytes } from "../../../shared/bounds.js";
 import { bytesOf } from "../fake-gateway.js";
 
+const pieceBytes = 16 * largeBodyBytes;
+
 t.test("all of it comes in pieces, as often as it is sent", async (t) => {
-  for (const length of [1, largeBodyBytes, largeBodyBytes + 1, 3 * largeBodyBytes]) {
+  for (const length of [1, pieceBytes, pieceBytes + 1, 3 * pieceBytes]) {
     const held = Buffer.alloc(length, "abc");
     const body = new LargeBody(held);
     t.equal(body.bytes, length);
@@ -14,13 +16,14 @@ t.test("all of it comes in pieces, as often as it is sent", async (t) => {
 });
 
 t.test("once it is let go, what is on its way is sent to its end, and no more", async (t) => {
-  const held = Buffer.alloc(3 * largeBodyBytes, "abc");
+  const held = Buffer.alloc(3 * pieceBytes, "abc");
   const body = new LargeBody(held);
   const pieces: Buffer[] = [];
   for await (const piece of body.pieces) {
     pieces.push(piece);
     body.release();
   }
+  t.equal(pieces.length, 3);
   t.ok(Buffer.concat(pieces).equals(held));
   t.throws(() => body.pieces, /isn't sent again/);
 });
