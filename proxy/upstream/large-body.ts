@@ -3,14 +3,11 @@
  * released: an HTTP client keeps its request, and with it the body, until the answer has ended,
  * which for a stream may be minutes later.
  */
-import { Readable } from "node:stream";
 import { assert } from "../../shared/assert.js";
 import { largeBodyBytes } from "../../shared/bounds.js";
 
 /** Each piece is a write of its own. */
 const pieceBytes = 16 * largeBodyBytes;
-
-const nothing = Buffer.alloc(0);
 
 export class LargeBody {
   /** The length of the body. */
@@ -23,18 +20,16 @@ export class LargeBody {
     this.#held = held;
   }
 
-  /** The whole body. The stream releases it once it is read. */
-  get pieces(): Readable {
-    let rest = this.whole();
-    return new Readable({
-      read() {
-        this.push(rest.subarray(0, pieceBytes));
-        rest = rest.subarray(pieceBytes);
-        if (rest.length > 0) return;
-        rest = nothing;
-        this.push(null);
-      },
-    });
+  /** The whole body, which is released with the last piece: a generator would keep it. */
+  get pieces(): Iterable<Buffer> {
+    let rest: Buffer | null = this.whole();
+    const next = (): IteratorResult<Buffer> => {
+      if (rest === null) return { done: true, value: undefined };
+      const value = rest.subarray(0, pieceBytes);
+      rest = rest.length > pieceBytes ? rest.subarray(pieceBytes) : null;
+      return { done: false, value };
+    };
+    return { [Symbol.iterator]: () => ({ next }) };
   }
 
   whole(): Buffer {

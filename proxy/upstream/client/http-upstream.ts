@@ -70,7 +70,7 @@ export function createHttpUpstream(
           body === null || Buffer.isBuffer(body)
             ? body
             : body instanceof LargeBody
-              ? body.pieces
+              ? streamOf(body.pieces)
               : Readable.from(body.pieces, { objectMode: false }),
       });
       if (isHeld && isRepeatable) call.mayBeResent(() => pool.dispatchAlone(options(), call));
@@ -85,6 +85,16 @@ export function createHttpUpstream(
       return pool.close();
     },
   };
+}
+
+/** Without the promises of `Readable.from`. */
+function streamOf(pieces: Iterable<Buffer>): Readable {
+  const rest = pieces[Symbol.iterator]();
+  return new Readable({
+    read() {
+      this.push(rest.next().value ?? null);
+    },
+  });
 }
 
 /** Errors are redacted as a whole (`redact`). */
