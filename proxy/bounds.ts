@@ -29,7 +29,7 @@ export const refusedPartsMax = 3;
 
 // Requests of agents that clients send again.
 
-/** After its answer a request is remembered for so long: loops are faster. */
+/** How long a request is remembered after its answer, in ms; a loop repeats it sooner. */
 export const repeatedRequestMs = 10 * 60_000;
 /** Remembered requests; each takes some 200 bytes. */
 export const repeatedRequestsMax = 10_000;

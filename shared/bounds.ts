@@ -56,8 +56,8 @@ export const connectionsNamedMax = 32;
 /** Settles that a proxy keeps while the daemon is away; each takes about 340 bytes of memory. */
 export const settleOutboxMax = 200_000;
 /**
- * Settles that a proxy keeps as objects; it keeps later ones as bytes. A daemon that answers never
- * has so many outstanding.
+ * Settles that a proxy keeps as objects; it keeps later ones as bytes. While the daemon answers,
+ * the number never gets this high.
  */
 export const settlesKeptAsTheyAre = 2_000;
 /**
@@ -69,8 +69,8 @@ export const framesPerWindow = 50;
 /** Settles that a proxy sends before the kernel has accepted all of them: twice `endsPerTurn`. */
 export const settlesPerWindow = 200;
 /**
- * Settles that a proxy has sent without an acknowledgement. Its other messages wait behind at most
- * so many, about 30 ms of the daemon's time.
+ * Settles that a proxy has sent without an acknowledgement. This is also the maximum that its other
+ * messages wait behind, about 30 ms of the daemon's time.
  */
 export const settlesUnacknowledgedMax = 1000;
 /**

@@ -78,7 +78,7 @@ export interface Bill {
   readonly rows: readonly BillRow[];
   /** The kinds that it separates; others are within their parents, or unknown. */
   readonly separates: ReadonlySet<Kind>;
-  /** The largest number of decimals of its amounts: each is rounded to so many. */
+  /** The largest number of decimals of its amounts: each amount is rounded to this number. */
   readonly decimals: number;
   /** What the reader should know. */
   readonly notes: readonly string[];

@@ -1,8 +1,7 @@
 /**
- * Compares our usage with a bill: by UTC day, project and model, within it by service tier and
- * region.
- * Quantities come first, then the rate that the bill implies, then the cause of each difference.
- * Pure.
+ * Compares our usage with a bill, by UTC day, project and model (a `Cell`), and within a cell by
+ * service tier and region (a `Part`). Quantities come first, then the rate that the bill implies,
+ * then the cause of each difference. Pure.
  *
  * A difference is explained by turning our cost into the bill's in steps: what had no price gets
  * one, prices become the bill's, quantities move to the bill's tiers and regions, then the missing
@@ -114,28 +113,36 @@ export function gapOf(cells: readonly Cell[]): Pico {
   return [...byModel.values()].reduce((sum, off) => sum + absolute(off), 0n);
 }
 
-/** Both sides of a day and model, by tier and region. */
+/** Our usage and the bill's in one tier and region of a cell. */
 interface Part {
   readonly tier: string;
   readonly region: string;
+  /** Our quantities; `unpriced` and `estimated` are among them. */
   readonly ours: Map<Kind, bigint>;
   readonly unpriced: Map<Kind, bigint>;
   readonly estimated: Map<Kind, bigint>;
+  /** As in `UsageRow`. */
   estimateRoom: bigint;
+  /** As in `UsageRow`. */
   lostRequests: number;
+  /** Our costs. */
   readonly costs: Record<Group, Pico>;
+  /** Our number of requests. */
   requests: number;
+  /** The bill's quantities. */
   readonly billed: Map<Kind, bigint>;
+  /** The bill's amounts for them. */
   readonly amounts: Map<Kind, Pico>;
-  /** The amount of all kinds together, until it is shared out. */
+  /** The bill's amount for all kinds together; 0 once `shareTotal` has divided it. */
   total: Pico;
-  /** Whether it was: then the rates are a guess. */
+  /** Whether `shareTotal` has divided the total: then the rates are a guess. */
   isShared: boolean;
   billedRequests: number | null;
+  /** The bill's lines with an amount. Each may be rounded. */
   lines: number;
 }
 
-/** Both sides of a cell. */
+/** Our usage and the bill's in one cell. */
 interface Sides extends Pick<Cell, "day" | "project" | "model"> {
   readonly parts: Map<string, Part>;
   hasUsage: boolean;
@@ -178,14 +185,9 @@ function contextOf(
     cells.set(key, made);
     return made;
   };
-  // A bill may charge tools without naming the model: then they are compared without it.
-  const withoutModel = new Set(
-    rows.flatMap(({ item, model }) =>
-      model === null && item in kinds && kinds[item as Kind].group === "tools" ? [item] : [],
-    ),
-  );
-  addUsage(usage, { sidesOf, separates, withoutModel });
-  addBill(usage, rows, { sidesOf, separates, withoutModel });
+  const toolsWithoutModel = rows.some(({ item, model }) => model === null && isTool(item));
+  addUsage(usage, { sidesOf, separates, toolsWithoutModel });
+  addBill(usage, rows, { sidesOf, separates, toolsWithoutModel });
   // Half of the last decimal; beyond the twelfth a reader's own rounding counts.
   const lineTolerance = decimals >= 12 ? 1n : 5n * 10n ** BigInt(11 - decimals);
   for (const { model, parts } of cells.values())
@@ -203,10 +205,18 @@ function contextOf(
 interface Adding {
   readonly sidesOf: (row: Pick<UsageRow, "day" | "project">, model: string) => Sides;
   readonly separates: ReadonlySet<Kind>;
-  readonly withoutModel: ReadonlySet<string>;
+  /** The bill charges tools without naming the model, so tools are compared without it. */
+  readonly toolsWithoutModel: boolean;
 }
 
-function addUsage(usage: readonly UsageRow[], { sidesOf, separates, withoutModel }: Adding): void {
+function isTool(item: BillRow["item"]): boolean {
+  return item in kinds && kinds[item as Kind].group === "tools";
+}
+
+function addUsage(
+  usage: readonly UsageRow[],
+  { sidesOf, separates, toolsWithoutModel }: Adding,
+): void {
   for (const row of usage) {
     const sides = sidesOf(row, row.model);
     const part = partOf(sides, row.tier, row.region);
@@ -214,13 +224,12 @@ function addUsage(usage: readonly UsageRow[], { sidesOf, separates, withoutModel
     part.requests += row.requests;
     part.lostRequests += row.lostRequests;
     part.estimateRoom += BigInt(Math.round(row.estimateRoom));
-    const hasTools = withoutModel.size > 0;
-    const tools = hasTools ? sidesOf(row, noModel) : sides;
-    const toolPart = hasTools ? partOf(tools, "standard", "") : part;
+    const toolSides = toolsWithoutModel ? sidesOf(row, noModel) : sides;
+    const toolPart = toolsWithoutModel ? partOf(toolSides, "standard", "") : part;
     for (const group of groups) {
       const to = group === "tools" ? toolPart : part;
       to.costs[group] += row.costs[group];
-      if (row.costs[group] !== 0n && to === toolPart) tools.hasUsage = true;
+      if (row.costs[group] !== 0n && to === toolPart) toolSides.hasUsage = true;
     }
     for (const [from, into] of [
       ["quantities", "ours"],
@@ -231,9 +240,8 @@ function addUsage(usage: readonly UsageRow[], { sidesOf, separates, withoutModel
         const quantity = Math.round(row[from][kind] ?? 0);
         const within = kindWithin(kind, separates);
         if (quantity === 0 || within === null) continue;
-        const isTool = kinds[kind].group === "tools";
-        const to = isTool ? toolPart : part;
-        if (isTool) tools.hasUsage = true;
+        const to = isTool(kind) ? toolPart : part;
+        if (isTool(kind)) toolSides.hasUsage = true;
         to[into].set(within, (to[into].get(within) ?? 0n) + BigInt(quantity));
       }
   }
@@ -242,7 +250,7 @@ function addUsage(usage: readonly UsageRow[], { sidesOf, separates, withoutModel
 function addBill(
   usage: readonly UsageRow[],
   rows: readonly BillRow[],
-  { sidesOf, separates, withoutModel }: Adding,
+  { sidesOf, separates, toolsWithoutModel }: Adding,
 ): void {
   const ours = [...new Set(usage.map(({ model }) => model))];
   const names = joinModels(ours, [
@@ -250,9 +258,8 @@ function addBill(
   ]);
   for (const row of rows) {
     const { item, quantity, amount } = row;
-    const isTool = item in kinds && kinds[item as Kind].group === "tools";
     const model =
-      row.model === null || (isTool && withoutModel.size > 0)
+      row.model === null || (isTool(item) && toolsWithoutModel)
         ? noModel
         : (names.get(row.model) ?? row.model);
     const sides = sidesOf(row, model);
@@ -467,8 +474,7 @@ function explainGroup({ group, model, sides, parts, context, sums }: Explaining)
   }));
   const tolerance = context.lineTolerance * BigInt(Math.max(1, linesOf(parts, ofGroup)));
   const priceCause: Cause = group === "tools" ? "tool_fee" : "stale_price";
-  const says = (kind: Kind): boolean => parts.some(({ billed }) => billed.has(kind));
-  const hasQuantities = ofGroup.some(says);
+  const hasQuantities = parts.some(({ billed }) => ofGroup.some((kind) => billed.has(kind)));
   const hasAmounts = parts.some(({ amounts }) => ofGroup.some((kind) => amounts.has(kind)));
 
   if (hasQuantities && hasAmounts) {
@@ -476,9 +482,8 @@ function explainGroup({ group, model, sides, parts, context, sums }: Explaining)
       addPrices(walk, { model, ofGroup, context, sums });
       useBillRates(walk, { ofGroup, tolerance, priceCause, sums });
     }
-    const rateOf = (part: Part, kind: Kind): Rate | null => dayRate(part, kind);
-    moveTiers(walks, { ofGroup, rateOf, sums });
-    changeQuantities(walks, { ofGroup, rateOf, sums, sides, group, parts });
+    moveTiers(walks, { ofGroup, sums });
+    changeQuantities(walks, { ofGroup, sums, sides, group, parts });
   }
 
   const rest = target - walks.reduce((sum, { value }) => sum + value, 0n);
@@ -518,7 +523,7 @@ function linesOf(parts: readonly Part[], ofGroup: readonly Kind[]): number {
     : 0;
 }
 
-/** The rate of a kind on this day; a quantity without an amount was free. */
+/** The rate of a kind on the part's day; a quantity without an amount was free. */
 function dayRate({ billed, amounts }: Part, kind: Kind): Rate | null {
   const quantity = billed.get(kind) ?? 0n;
   return quantity > 0n ? { amount: amounts.get(kind) ?? 0n, quantity } : null;
@@ -529,7 +534,7 @@ interface Step {
   readonly sums: Record<Cause, Pico>;
 }
 
-/** What had no price is worth what the bill says. */
+/** Gives quantities without a price the bill's. */
 function addPrices(
   walk: Walk,
   { model, ofGroup, context, sums }: Step & { readonly model: string; readonly context: Context },
@@ -572,7 +577,11 @@ function useBillRates(
   walk.atBillRates = true;
 }
 
-/** What a quantity of a walk is worth so far: its share of the value, by the rates if known. */
+/**
+ * The part of a walk's value that a quantity has: by the bill's rates where they are in use. Else
+ * the value is divided in the proportion of the rates, in millionths; a kind without a rate weighs 1
+ * pico-dollar, and no kind weighs nothing.
+ */
 function shareOf(walk: Walk, kind: Kind, quantity: bigint, ofGroup: readonly Kind[]): Pico {
   const rate = dayRate(walk.part, kind);
   if (walk.atBillRates && rate !== null) return worthOf(quantity, rate);
@@ -585,17 +594,12 @@ function shareOf(walk: Walk, kind: Kind, quantity: bigint, ofGroup: readonly Kin
   return all === 0n ? 0n : divided(walk.value * quantity * weightOf(kind), all);
 }
 
-type RateOf = (part: Part, kind: Kind) => Rate | null;
-
-/** Quantities that the bill has in another tier or region than our records. */
-function moveTiers(
-  walks: readonly Walk[],
-  { ofGroup, rateOf, sums }: Step & { readonly rateOf: RateOf },
-): void {
+/** Moves quantities to the tiers and regions in which the bill has them. */
+function moveTiers(walks: readonly Walk[], { ofGroup, sums }: Step): void {
   for (const kind of ofGroup)
     for (const from of walks)
       for (const to of walks) {
-        const rate = rateOf(to.part, kind);
+        const rate = dayRate(to.part, kind);
         const moved = smaller(surplusOf(from, kind), -surplusOf(to, kind));
         if (from === to || rate === null || moved <= 0n) continue;
         const before = shareOf(from, kind, moved, ofGroup);
@@ -610,7 +614,7 @@ function moveTiers(
       }
 }
 
-/** Negative if the bill has more. */
+/** How much more of a kind we have than the bill; negative if the bill has more. */
 function surplusOf({ left, part }: Walk, kind: Kind): bigint {
   return (left.get(kind) ?? 0n) - (part.billed.get(kind) ?? 0n);
 }
@@ -624,41 +628,38 @@ function changeQuantities(
   walks: readonly Walk[],
   {
     ofGroup,
-    rateOf,
     sums,
     sides,
     group,
     parts,
   }: Step & {
-    readonly rateOf: RateOf;
     readonly sides: Sides;
     readonly group: Group;
     readonly parts: readonly Part[];
   },
 ): void {
-  const [missing, surplus] = [1n, -1n].map((sign) =>
-    walks.reduce(
-      (sum, walk) =>
-        ofGroup.reduce((all, kind) => {
-          const off = -sign * surplusOf(walk, kind);
-          return all + (off > 0n ? off : 0n);
-        }, sum),
-      0n,
-    ),
-  ) as [bigint, bigint];
-  // As many tokens of another kind: they were recorded, but not as what they are.
+  let missing = 0n;
+  let surplus = 0n;
+  for (const walk of walks)
+    for (const kind of ofGroup) {
+      const off = surplusOf(walk, kind);
+      if (off > 0n) surplus += off;
+      else missing -= off;
+    }
+  // As many tokens of one kind are missing as another has too many: recorded as the wrong kind.
   const swapped = smaller(missing, surplus);
-  const past = pastShare(parts, sides.hasUsage);
+  const unrecorded = unrecordedShare(parts, sides.hasUsage);
   let room = parts.reduce((sum, { estimateRoom }) => sum + estimateRoom, 0n);
   for (const kind of ofGroup) {
     const estimated = parts.reduce((sum, part) => sum + (part.estimated.get(kind) ?? 0n), 0n);
     const billed = parts.reduce((sum, part) => sum + (part.billed.get(kind) ?? 0n), 0n);
-    let pastLeft = past === null ? 0n : (billed * past.part) / past.of;
+    let unrecordedLeft =
+      unrecorded === null ? 0n : (billed * unrecorded.missing) / unrecorded.billed;
     let estimatedLeft = estimated > 0n ? estimated : 0n;
     for (const walk of walks) {
       const off = surplusOf(walk, kind);
       if (off === 0n) continue;
-      const rate = rateOf(walk.part, kind);
+      const rate = dayRate(walk.part, kind);
       const total = off > 0n ? surplus : missing;
       const size = absolute(off);
       const swap = total === 0n ? 0n : (size * swapped) / total;
@@ -674,7 +675,7 @@ function changeQuantities(
       if (off < 0n) {
         if (walk.part.tier === "batch") take("batch", left);
         take("tokens_not_read", swap);
-        pastLeft -= take("past_sluice", pastLeft);
+        unrecordedLeft -= take("past_sluice", unrecordedLeft);
         if (isTokens(kind)) {
           const most = estimatedLeft > room ? estimatedLeft : room;
           const taken = take("estimated", most);
@@ -692,7 +693,11 @@ function changeQuantities(
   }
 }
 
-/** The worth of each piece; rounded so that the pieces add up. */
+/**
+ * Adds the worth of each piece to its cause, rounded so that the pieces add up. `sign`: 1 for
+ * quantities that are added, at the bill's rate; -1 for those that are removed, at what they were
+ * worth.
+ */
 function addPieces(
   walk: Walk,
   kind: Kind,
@@ -724,24 +729,26 @@ function addPieces(
   walk.left.set(kind, (walk.left.get(kind) ?? 0n) + sign * size);
 }
 
+interface UnrecordedShare {
+  readonly missing: bigint;
+  readonly billed: bigint;
+}
+
 /**
  * The share of the billed traffic that we have no records of: by requests if the bill counts them,
- * else the smallest share that is missing of input and of output. Null: none.
+ * else the smaller of the shares that input and output miss. Null: none.
  */
-function pastShare(
-  parts: readonly Part[],
-  hasUsage: boolean,
-): { readonly part: bigint; readonly of: bigint } | null {
-  if (!hasUsage) return { part: 1n, of: 1n };
+function unrecordedShare(parts: readonly Part[], hasUsage: boolean): UnrecordedShare | null {
+  if (!hasUsage) return { missing: 1n, billed: 1n };
   const counted = parts.filter(
     ({ billedRequests, tier }) => billedRequests !== null && tier !== "batch",
   );
   if (counted.length > 0) {
     const billed = counted.reduce((sum, part) => sum + part.billedRequests!, 0);
     const ours = parts.reduce((sum, part) => sum + part.requests + part.lostRequests, 0);
-    return billed > ours ? { part: BigInt(billed - ours), of: BigInt(billed) } : null;
+    return billed > ours ? { missing: BigInt(billed - ours), billed: BigInt(billed) } : null;
   }
-  let least: { readonly part: bigint; readonly of: bigint } | null = null;
+  let least: UnrecordedShare | null = null;
   for (const group of ["input", "output"] as const) {
     let ours = 0n;
     let billed = 0n;
@@ -753,8 +760,9 @@ function pastShare(
         }
     if (billed === 0n) continue;
     if (billed <= ours) return null;
-    const share = { part: billed - ours, of: billed };
-    if (least === null || share.part * least.of < least.part * share.of) least = share;
+    const share = { missing: billed - ours, billed };
+    if (least === null || share.missing * least.billed < least.missing * share.billed)
+      least = share;
   }
   return least;
 }

@@ -53,8 +53,8 @@ const forms: Partial<Record<Table, (value: readonly unknown[], key: string | num
     resets: (value) => resetFromStored(value) !== null,
     settings: (value, key) =>
       (isRaisesKey(key) ? raisesFromStored(value) : anchorsFromStored(value)) !== null,
-    audit: (value) => entryOf(0, value) !== null,
-    reconciliations: (value) => itemOf(0, value) !== null,
+    audit: (value, key) => entryOf(key, value) !== null,
+    reconciliations: (value, key) => itemOf(key, value) !== null,
   };
 
 /**
@@ -81,7 +81,7 @@ export function verifyStore(store: Store, options: VerifyOptions): StoreReport {
     if (malformed > 1) problems.push(`and ${malformed - 1} more entries of ${table} like it`);
   }
   note(problems, () => records.finish());
-  note(problems, () => startReads(store, options.nowMs));
+  note(problems, () => readAsAtStart(store, options.nowMs));
   const { count, firstMs, lastMs, daysCompared } = records;
   return {
     schema: options.schema,
@@ -99,11 +99,8 @@ export function verifyStore(store: Store, options: VerifyOptions): StoreReport {
 }
 
 /** Reads what every start reads, in the same way. Throws `StoreUnreadableError`. */
-function startReads(store: Store, nowMs: number): void {
-  restore(store, null, {
-    nowMs,
-    uptime: { boot: "", upMs: 0 },
-  });
+function readAsAtStart(store: Store, nowMs: number): void {
+  restore(store, null, { nowMs, uptime: unusedUptime });
   restoreDenials(store);
   const usage = restoreUsage({
     store,
@@ -120,6 +117,9 @@ function startReads(store: Store, nowMs: number): void {
   );
 }
 
+/** For the number of the next epoch, which this process doesn't write. */
+const unusedUptime = { boot: "", upMs: 0 };
+
 function keysIn(store: Store): number {
   try {
     const keys = restoreKeys(store);
@@ -130,6 +130,7 @@ function keysIn(store: Store): number {
   }
 }
 
+/** Runs a check, and adds to `problems` why the store can't be read. */
 function note(problems: string[], check: () => void): void {
   try {
     check();

@@ -161,8 +161,8 @@ export class ShareTokens {
   }
 
   /**
-   * Sets how many tokens may stay unreported: so many that those of all hosts together are at most
-   * a quarter of what is left. While the engine settles, the distance is unknown.
+   * Sets how many tokens may stay unreported: those of all hosts together are at most a quarter of
+   * what is left. While the engine settles, the distance to the cap is unknown.
    */
   letWait(answer: CounterTotals, hosts: number, settling: boolean): void {
     const { periodMs } = this.#rule;

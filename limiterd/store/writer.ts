@@ -102,7 +102,7 @@ export class Writer {
     return this.#queue;
   }
 
-  /** The store fails and so many changes wait that callers should avoid adding more. */
+  /** Whether the store fails and `changesWaitingMax` changes wait: callers should add no more. */
   get isFull(): boolean {
     return this.#queue.failing !== null && this.#queue.length >= changesWaitingMax;
   }

@@ -54,9 +54,11 @@ interface Correction {
 }
 
 /**
- * The record of a settle that arrives for the first time. If it arrives more than a week after its
- * request ended, it is recorded as of a week ago, so that the records of a day are in a bounded
- * part of the table.
+ * The record of a settle that arrives for the first time. If the settle arrives more than a week
+ * after its request ended, the record says that it ended a week ago, so that the records of a day
+ * are in a bounded part of the table.
+ *
+ * Field by field (docs/contributing/decisions.md); without `responseId` and `batchTokens`.
  */
 export function recordOf(
   { userPath, estimated, endedAgoMs }: Pick<Settle, "userPath" | "estimated" | "endedAgoMs">,

@@ -1,8 +1,9 @@
 /**
- * Draws to which a hard cap gives nothing because of what other running requests hold
- * (`docs/hard-caps.md`). Most of that comes back: a request holds more for its prompt than it uses.
- * So a draw waits a moment for it. If nothing comes, or if all requests on the cap wait, one draw
- * is answered: its stream ends, and the others get what it held. Not here: the judgement
+ * Draws that wait (`docs/hard-caps.md`). By a draw a running stream asks for more output under a
+ * hard cap. If the cap has nothing left because other running requests hold the rest, the draw
+ * waits a moment: most requests give some of it back, since they hold more for their prompt than
+ * they use. If none does, or if all requests on the cap wait, one draw is answered with nothing: its
+ * stream ends, and what it held goes to the others. Not here: the judgement
  * (`handlers/hold-output.ts`).
  */
 import { drawWaitMsMax } from "../../shared/bounds.js";
@@ -12,15 +13,15 @@ import type { PeerState } from "../peer.js";
 
 /** How often the draws that wait are judged again, in ms. */
 export const drawTickMs = 10;
-/** If nothing comes back for so long, one stream ends: hardly a pause for who reads it. */
+/** How long a draw waits until one stream ends, in ms; a reader barely notices the pause. */
 const idleMs = 200;
-/** Within so long the stream ends and its request is settled; then another one ends. */
+/** The time that an ending stream has to settle before another one ends, in ms. */
 const endMs = 100;
 
 interface WaitingDraw {
   readonly peer: PeerState;
   readonly lease: number;
-  /** The cap that gives it nothing. */
+  /** The cap that has nothing left. */
   readonly held: Held;
   readonly child: string;
   readonly sinceMs: number;
@@ -28,7 +29,7 @@ interface WaitingDraw {
   readonly judge: (draw: Pick<WaitingDraw, "sinceMs">, isLast: boolean) => void;
 }
 
-/** A stream to which nothing more was given. */
+/** A stream that ends because its draw was answered with nothing. */
 interface EndingStream extends Omit<WaitingDraw, "sinceMs" | "judge"> {
   readonly untilMs: number;
 }
@@ -53,13 +54,16 @@ export class WaitingDraws {
     return this.#draws.length;
   }
 
-  /** `since`: when it was added before. False: it must be answered now. */
-  add(draw: Omit<WaitingDraw, "sinceMs">, since: Pick<WaitingDraw, "sinceMs"> | null): boolean {
+  /**
+   * `before`: the same draw, if it waited before; it keeps its time. False: the draw must be
+   * answered now.
+   */
+  add(draw: Omit<WaitingDraw, "sinceMs">, before: Pick<WaitingDraw, "sinceMs"> | null): boolean {
     const { peer, lease } = draw;
     const isSame = (other: Pick<WaitingDraw, "peer" | "lease">): boolean =>
       other.peer === peer && other.lease === lease;
     if (this.#ending.some(isSame) || this.#draws.length >= drawsWaitingMax) return false;
-    const { sinceMs = this.#ports.monoMs() } = since ?? {};
+    const sinceMs = before?.sinceMs ?? this.#ports.monoMs();
     this.#draws = this.#draws.filter((other) => !isSame(other));
     this.#draws.push({ ...draw, sinceMs });
     this.#schedule();

@@ -14,8 +14,8 @@ import {
   apiKey,
   headerList,
   headerValue,
-  keySecret,
   masterKey,
+  signingSecret,
   webhookSecret,
 } from "../../shared/config/kinds/secret-kinds.js";
 import { outboundProxy } from "../../shared/config/kinds/url-kinds.js";
@@ -109,7 +109,7 @@ async function withSecret(issuer: JwtIssuerConfig): Promise<JwtIssuerConfig> {
   const name = `the secret_file of the issuer ${issuer.issuer}`;
   return {
     ...issuer,
-    keys: { kind: "secret", secret: await read(name, issuer.keys.path, keySecret) },
+    keys: { kind: "secret", secret: await read(name, issuer.keys.path, signingSecret) },
   };
 }
 

@@ -23,7 +23,10 @@ interface Open<C> {
 }
 
 export class ConnectionRoom<C extends Connection> {
-  /** How many requests may run at once, and how many connections may be open without idle ones. */
+  /**
+   * The bound on running requests. Also the bound on connections: beyond it the longest idle one is
+   * closed for each new one, as long as more than the reserve are idle.
+   */
   readonly max: number;
   readonly #reserve: number;
   readonly #open = new Map<C, Open<C>>();
@@ -58,7 +61,7 @@ export class ConnectionRoom<C extends Connection> {
     return this.#open.keys();
   }
 
-  /** How many of its requests run. */
+  /** The number of a connection's running requests. */
   runningOn(connection: C): number {
     return this.#open.get(connection)?.running ?? 0;
   }
@@ -68,7 +71,7 @@ export class ConnectionRoom<C extends Connection> {
     const open = alone(connection);
     this.#open.set(connection, open);
     this.#becomesIdle(open);
-    // A new connection survives this many newer ones.
+    // The reserve: a connection that is still idle survives this number of newer ones.
     if (this.#open.size > this.max && this.#idleCount > this.#reserve) this.closeIdle(1);
   }
 

@@ -91,7 +91,7 @@ type Page =
   | { readonly ok: true; readonly items: readonly ListedModel[]; readonly hasMore: boolean }
   | { readonly ok: false; readonly failure: Failure };
 
-/** Anthropic's and Google's own maximum. Without a limit the list is one page of so many. */
+/** Anthropic's and Google's own maximum of models in a page; also the default here. */
 const pageMax = 1000;
 
 /** OpenAI's list has no pages. */

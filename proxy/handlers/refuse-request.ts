@@ -22,7 +22,7 @@ export function refuseRoute(
   if (match.kind === "unknown" || isMethodOfGoogle(exchange)) {
     record.end(404, "refused");
     const message =
-      leftOut(path) ?? `unknown API endpoint: ${method} ${path}${pathHint(path, match.area)}`;
+      whyNotOffered(path) ?? `unknown API endpoint: ${method} ${path}${pathHint(path, match.area)}`;
     return replyFailure(exchange, match.area, plainFailure(404, "not_found_error", message));
   }
   record.end(405, "refused");
@@ -88,7 +88,7 @@ export function refuseOneTooMany(
  * Resources of OpenAI's and Anthropic's SDKs that run at the provider for long or are stores:
  * Sluice can't see their tokens.
  */
-const unseen = new Set([
+const uncountedResources = new Set([
   "vector_stores",
   "fine_tuning",
   "evals",
@@ -114,25 +114,25 @@ const unseen = new Set([
   "content_provenance_checks",
 ]);
 /** Stored chat completions, and the voices of an account. */
-const storedBesideModels = /^\/v1\/(?:chat\/completions\/.|audio\/voice)/;
+const uncountedPath = /^\/v1\/(?:chat\/completions\/.|audio\/voice)/;
 /** Gemini's API beyond the methods that Sluice offers. */
-const ofGoogle = /^\/(?:upload\/)?v1beta\//;
+const otherGooglePath = /^\/(?:upload\/)?v1beta\//;
 
-/** Sessions in which media flows between client and provider directly. */
-const besideUs =
+/** Sessions in which media flows directly between client and provider, not through Sluice. */
+const directSession =
   /^\/v1\/realtime\/(?:translations\/)?(?:client_secrets|sessions|transcription_sessions|calls)(?:\/|$)/;
 
 /**
  * The message for a provider path that Sluice doesn't offer, with the reason; null for an unknown
  * path.
  */
-export function leftOut(path: string): string | null {
-  if (besideUs.test(path))
+export function whyNotOffered(path: string): string | null {
+  if (directSession.test(path))
     return `${path} is not offered: the session would not pass through Sluice, so nothing could be counted: open a WebSocket at /v1/realtime instead`;
-  if (ofGoogle.test(path))
+  if (otherGooglePath.test(path))
     return `${path} is not offered: of Gemini's own API Sluice has the methods of models. Where passthrough is open it is at /p/{provider}${path}, with the name of a provider`;
   const resource = path.startsWith("/v1/") ? path.split("/", 3)[2]! : "";
-  if (!unseen.has(resource) && !storedBesideModels.test(path)) return null;
+  if (!uncountedResources.has(resource) && !uncountedPath.test(path)) return null;
   return `${path} is not offered: what a provider does there can't be counted. Where passthrough is open it is at /p/{provider}${path}, with the name of a provider`;
 }
 
@@ -155,7 +155,7 @@ export function refuseCaller(
     area,
     failure,
     failure.status === 401
-      ? // Without the second, Claude Code tries for minutes before it says so.
+      ? // Without x-should-retry, Claude Code retries for minutes before it reports the 401.
         ["www-authenticate", challenge(expiredAtMs), "x-should-retry", "false", ...headers]
       : failure.status === 503
         ? ["retry-after", "1", ...headers]

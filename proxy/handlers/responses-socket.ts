@@ -41,7 +41,7 @@ export const lanesMax = 32;
 export const waitingMax = 64;
 
 const tickMs = 30_000;
-/** Without a frame from the client, not even an answer to a ping, for so many ticks it has left. */
+/** Ticks without any frame from the client, even an answer to a ping, after which it has left. */
 const quietTicksMax = 20;
 
 type SocketContext = RequestContext<

@@ -9,7 +9,7 @@ import { charsPerToken } from "../usage/count-usage.js";
 const ratioMax = 5;
 /** A token is at least one byte. */
 const ratioMin = 1;
-/** What is usual counts as an answer of so many tokens. */
+/** The weight of the usual ratio in a target's mean: that of an answer of 64 tokens. */
 const usualTokens = 64;
 /** The tokens of which the mean is taken, and the part of it that one answer may be. */
 const tokensMax = 4096;

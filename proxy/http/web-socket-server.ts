@@ -33,7 +33,7 @@ interface WebSocketOptions {
   /** Takes the memory of each message; `onMessage` gives it back. */
   readonly memory: Pick<MemoryShare, "take" | "give">;
   readonly messageBytesMax: number;
-  /** A client that reads nothing for so long is cut off. */
+  /** How long a client may read nothing before it is disconnected. */
   readonly stalledMs: number;
   readonly setTimer: (ms: number, run: () => void) => () => void;
   readonly isUtf8: (bytes: Buffer) => boolean;

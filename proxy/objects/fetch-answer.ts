@@ -1,4 +1,4 @@
-/** A short answer of a provider's as a whole, for what Sluice asks itself. */
+/** Sends a request of Sluice's own to a provider, and returns its short answer as a whole. */
 import type { UpstreamFailure } from "../upstream/errors/upstream-failure.js";
 import type { Upstream, UpstreamCall } from "../upstream/upstream.js";
 
@@ -7,7 +7,7 @@ type FetchedAnswer =
   | {
       readonly kind: "failed";
       readonly failure: UpstreamFailure;
-      /** Whether it succeeded, but is larger than `bytesMax`. */
+      /** Whether the provider's answer was a success, but is larger than `bytesMax`. */
       readonly isTooLarge: boolean;
     };
 
@@ -17,11 +17,11 @@ interface Fetch {
   readonly isNative?: boolean;
   readonly headers: readonly string[];
   readonly bytesMax: number;
-  /** Is handed what ends the call. */
+  /** Called once, with a function that ends the call. */
   readonly onCall: (abort: () => void) => void;
 }
 
-/** A GET. Never rejects. An error comes without the keys that the provider may repeat in it. */
+/** Sends a GET. Never rejects. Keys that the provider repeats in an error are removed. */
 export function fetchAnswer(
   upstream: Upstream,
   { path, isNative = false, headers, bytesMax, onCall }: Fetch,

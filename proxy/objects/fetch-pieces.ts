@@ -1,9 +1,9 @@
-/** A long answer of a provider's, piece by piece, for what Sluice asks itself. */
+/** Sends a request of Sluice's own to a provider, and returns its long answer piece by piece. */
 import type { UpstreamFailure } from "../upstream/errors/upstream-failure.js";
 import type { Upstream, UpstreamCall } from "../upstream/upstream.js";
 
 export type FetchedPieces =
-  /** The provider waits for who reads the pieces. They throw `AnswerBroken`. */
+  /** The provider waits while the pieces aren't read. Reading may throw `AnswerBroken`. */
   | {
       readonly kind: "answered";
       readonly status: number;
@@ -27,11 +27,11 @@ interface Fetch {
   /** As in `UpstreamRequest`. */
   readonly isNative?: boolean;
   readonly headers: readonly string[];
-  /** Is handed what ends the call. */
+  /** Called once, with a function that ends the call. */
   readonly onCall: (abort: () => void) => void;
 }
 
-/** A GET. Never rejects. The pieces must be read, or left by a `break` or `return`. */
+/** Sends a GET. Never rejects. The pieces must be read, or left by a `break` or `return`. */
 export function fetchPieces(
   upstream: Upstream,
   { path, isNative = false, headers, onCall }: Fetch,

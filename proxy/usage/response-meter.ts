@@ -120,8 +120,8 @@ export class ResponseMeter {
   }
 
   /**
-   * Starts metering a stream of events. `capped`: it may be cut after any of them, and counts with
-   * so many bytes a token until its usage is reported; null if it can't be cut.
+   * Starts metering a stream of events. `capped`: the number of bytes that count as a token until
+   * the usage is reported, for a stream that may be cut after any event; null if it can't be cut.
    */
   beginStream(
     hideUsageChunk: boolean,

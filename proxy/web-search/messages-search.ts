@@ -46,7 +46,7 @@ interface OpenBlock {
   /** The input of a call so far. */
   json: string;
   /** Its index for the client; null for a search, which is sent once it is complete. */
-  readonly index: number | null;
+  readonly clientIndex: number | null;
 }
 
 class MessagesSearch implements SearchConversation {
@@ -61,7 +61,7 @@ class MessagesSearch implements SearchConversation {
   /** The client's content so far. */
   readonly #content: JsonObject[] = [];
   #index = 0;
-  /** The model's content in this turn. */
+  /** The model's content in this turn, with ids of `#callIds`. */
   #blocks: JsonObject[] = [];
   readonly #open = new Map<unknown, OpenBlock>();
   #first: JsonObject | null = null;
@@ -119,14 +119,14 @@ class MessagesSearch implements SearchConversation {
     const { content, stop_reason, stop_sequence, usage } = answer;
     this.#stop = { stop_reason, stop_sequence };
     this.#usage = summed(this.#usage, usage);
-    for (const given of Array.isArray(content) ? content.filter(isObject) : []) {
-      const block = this.#withOwnId(given);
+    for (const answered of Array.isArray(content) ? content.filter(isObject) : []) {
+      const block = this.#withUniqueId(answered);
       this.#blocks.push(block);
       this.#content.push(this.#forClient(block));
     }
   }
 
-  #withOwnId(block: JsonObject): JsonObject {
+  #withUniqueId(block: JsonObject): JsonObject {
     const { type, id } = block;
     return type === "tool_use" && typeof id === "string"
       ? { ...block, id: this.#callIds.of(id) }
@@ -155,7 +155,7 @@ class MessagesSearch implements SearchConversation {
       type: "web_search_result_location",
       url: result.url,
       title: result.title,
-      encrypted_index: encrypted(result.url),
+      encrypted_index: encoded(result.url),
       cited_text: text.slice(start, end).slice(0, citedCharsMax),
     }));
   }
@@ -172,22 +172,23 @@ class MessagesSearch implements SearchConversation {
       }
       case "content_block_start": {
         const begun = isObject(value["content_block"]) ? value["content_block"] : {};
-        const block = this.#withOwnId(begun);
-        const own = this.#isCall(block) ? null : this.#index++;
-        this.#open.set(index, { block: { ...block }, json: "", index: own });
-        return own === null ? "" : written({ ...value, index: own, content_block: block });
+        const block = this.#withUniqueId(begun);
+        const clientIndex = this.#isCall(block) ? null : this.#index++;
+        this.#open.set(index, { block: { ...block }, json: "", clientIndex });
+        if (clientIndex === null) return "";
+        return eventText({ ...value, index: clientIndex, content_block: block });
       }
       case "content_block_delta": {
         const open = this.#open.get(index);
         if (open === undefined || !isObject(delta)) return "";
         addDelta(open, delta);
-        return open.index === null ? "" : written({ ...value, index: open.index });
+        return open.clientIndex === null ? "" : eventText({ ...value, index: open.clientIndex });
       }
       case "content_block_stop":
         return this.#closed(index);
       case "message_delta":
         if (isObject(delta)) this.#stop = delta;
-        this.#turnUsage = { ...(this.#turnUsage as object), ...given(value["usage"]) };
+        this.#turnUsage = { ...(this.#turnUsage as object), ...withoutNulls(value["usage"]) };
         return "";
       case "message_stop":
         this.#usage = summed(this.#usage, this.#turnUsage);
@@ -200,36 +201,36 @@ class MessagesSearch implements SearchConversation {
     }
   }
 
-  #closed(at: unknown): string {
-    const open = this.#open.get(at);
+  #closed(modelIndex: unknown): string {
+    const open = this.#open.get(modelIndex);
     if (open === undefined) return "";
-    this.#open.delete(at);
-    const { block, json, index } = open;
+    this.#open.delete(modelIndex);
+    const { block, json, clientIndex: index } = open;
     // The arguments in an answer that was cut are incomplete.
     if (json !== "") block["input"] = parseJson(json) ?? {};
     this.#blocks.push(block);
-    if (index === null) return this.#block(this.#forClient(block));
+    if (index === null) return this.#eventsOf(this.#forClient(block));
     const citations = this.#citations(block).map((citation) =>
-      written({
+      eventText({
         type: "content_block_delta",
         index,
         delta: { type: "citations_delta", citation },
       }),
     );
-    return citations.join("") + written({ type: "content_block_stop", index });
+    return citations.join("") + eventText({ type: "content_block_stop", index });
   }
 
   /** A complete block as events. */
-  #block(block: JsonObject): string {
+  #eventsOf(block: JsonObject): string {
     const index = this.#index++;
     const { input, ...rest } = block;
     const isUse = block["type"] === "server_tool_use";
     const start = isUse ? { ...rest, input: {} } : block;
     const delta = { type: "input_json_delta", partial_json: JSON.stringify(input) };
     return (
-      written({ type: "content_block_start", index, content_block: start }) +
-      (isUse ? written({ type: "content_block_delta", index, delta }) : "") +
-      written({ type: "content_block_stop", index })
+      eventText({ type: "content_block_start", index, content_block: start }) +
+      (isUse ? eventText({ type: "content_block_delta", index, delta }) : "") +
+      eventText({ type: "content_block_stop", index })
     );
   }
 
@@ -266,7 +267,7 @@ class MessagesSearch implements SearchConversation {
     );
     const blocks = outcomes.map(resultBlock);
     append(this.#content, blocks);
-    return blocks.map((block) => this.#block(block)).join("");
+    return blocks.map((block) => this.#eventsOf(block)).join("");
   }
 
   whole(): JsonObject {
@@ -281,8 +282,8 @@ class MessagesSearch implements SearchConversation {
   lastEvents(): string {
     if (this.#hasFailed) return "";
     return (
-      written({ type: "message_delta", delta: this.#ending(), usage: this.#totalUsage() }) +
-      written({ type: "message_stop" })
+      eventText({ type: "message_delta", delta: this.#ending(), usage: this.#totalUsage() }) +
+      eventText({ type: "message_stop" })
     );
   }
 
@@ -300,28 +301,28 @@ class MessagesSearch implements SearchConversation {
 
 const citedCharsMax = 150;
 
-function written(event: JsonObject): string {
+function eventText(event: JsonObject): string {
   return formatEvent({ event: String(event["type"]), data: JSON.stringify(event) });
 }
 
-/** Without members that are null. */
-function given(usage: unknown): JsonObject {
+/** The members of an object that aren't null; an empty object for anything else. */
+function withoutNulls(usage: unknown): JsonObject {
   if (!isObject(usage)) return {};
   return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null));
 }
 
 function addDelta(open: OpenBlock, delta: JsonObject): void {
   const { block } = open;
-  const append = (name: string, more: unknown): void => {
+  const appendTo = (name: string, more: unknown): void => {
     block[name] = `${typeof block[name] === "string" ? block[name] : ""}${String(more ?? "")}`;
   };
   switch (delta["type"]) {
     case "text_delta":
-      return append("text", delta["text"]);
+      return appendTo("text", delta["text"]);
     case "thinking_delta":
-      return append("thinking", delta["thinking"]);
+      return appendTo("thinking", delta["thinking"]);
     case "signature_delta":
-      return append("signature", delta["signature"]);
+      return appendTo("signature", delta["signature"]);
     case "input_json_delta":
       open.json += String(delta["partial_json"] ?? "");
   }
@@ -342,29 +343,35 @@ function resultBlock({ call, results, error }: SearchOutcome): JsonObject {
             type: "web_search_result",
             url,
             title,
-            encrypted_content: encrypted(text),
+            encrypted_content: encoded(text),
             page_age: age,
           }))
         : { type: "web_search_tool_result_error", error_code: error },
   };
 }
 
-/** The field is opaque to clients, which send it back: the mark tells Sluice's own from others. */
+/**
+ * Begins the values of Anthropic's `encrypted_content` and `encrypted_index` that Sluice wrote
+ * ("sluice_" in base64). Clients only send them back, so Sluice encodes its text and doesn't encrypt
+ * it.
+ */
 const mark = "c2x1aWNlX3";
 
-function encrypted(text: string): string {
+function encoded(text: string): string {
   return mark + Buffer.from(text).toString("base64url");
 }
 
-function decrypted(value: unknown): string {
+/** Empty for a value that Sluice didn't write. */
+function decoded(value: unknown): string {
   return typeof value === "string" && value.startsWith(mark)
     ? Buffer.from(value.slice(mark.length), "base64url").toString("utf8")
     : "";
 }
 
 /**
- * Earlier turns with searches as calls of the function tool. Results go to a message of the user
- * directly behind the calls, or to the next one where a call of the client's is among them.
+ * Turns searches of earlier turns into calls of the function tool. Their results go into a user's
+ * message of their own behind the calls; or into the next one of the client, if the turn also has
+ * calls of the client's own tools.
  */
 function withToolCalls(value: unknown, name: string): JsonObject[] {
   const messages: JsonObject[] = [];
@@ -436,7 +443,7 @@ function resultFrom({ tool_use_id: id, content }: JsonObject): JsonObject {
             [
               `${i + 1}. ${String(page["title"])}`,
               String(page["url"]),
-              decrypted(page["encrypted_content"]),
+              decoded(page["encrypted_content"]),
             ].join("\n"),
           )
           .join("\n\n");

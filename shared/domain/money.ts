@@ -152,7 +152,7 @@ export function picoFromUsd(usd: unknown): PicoUsd | null {
   return isPicoUsd(pico) ? pico : null;
 }
 
-/** The same of a cost that may be negative. */
+/** As `picoFromUsd`, for a cost that may be negative. */
 export function signedPicoFromUsd(usd: unknown): PicoUsd | null {
   if (typeof usd !== "number" || usd >= 0) return picoFromUsd(usd);
   const pico = picoFromUsd(-usd);

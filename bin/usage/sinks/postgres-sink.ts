@@ -27,7 +27,7 @@ interface PostgresOptions {
 }
 
 const connectMs = 10_000;
-/** A batch of a thousand takes milliseconds; a server that is silent for so long is gone. */
+/** How long a server may be silent, in ms; a batch of a thousand records takes milliseconds. */
 const answerMs = 60_000;
 /** No partition can hold the record. */
 const noPartition = "23514";

@@ -1,7 +1,7 @@
 /**
- * Requests that wait for the engine's answers about some counters or accounts. Each is judged again
- * when all of these are answered, or when its time is up. A waiting request holds no slots or
- * units.
+ * Requests that wait for the engine's answers about some counters or accounts (`Awaited`). Each
+ * request is judged again when the engine has answered about all of them, or when its time is up. A
+ * waiting request holds no slots or units.
  */
 
 import { parkedMax, parkedMs, roundsMax } from "../../bounds.js";
@@ -15,14 +15,15 @@ interface Parked {
   readonly judgeAgain: JudgeAgain;
   readonly atMonoMs: number;
   readonly round: number;
-  /** The number of those without an answer. */
+  /** The number of `awaited` without an answer. */
   missing: number;
 }
 
 export class ParkedRequests {
   readonly #parked = new Set<Parked>();
-  /** By what they wait for: requests that need the next question, and the pending one. */
+  /** By counter or account: the requests that wait for a question that hasn't been sent. */
   readonly #next = new Map<Awaited, Parked[]>();
+  /** By counter or account: the requests that wait for the answer to the question sent. */
   readonly #asked = new Map<Awaited, Parked[]>();
   /** The request that is being judged again. */
   #current: Parked | null = null;
@@ -54,12 +55,12 @@ export class ParkedRequests {
     }
   }
 
-  /** Whether requests wait for the next question about it. */
+  /** Whether requests wait for a question about a counter or account that hasn't been sent. */
   isAwaited(each: Awaited): boolean {
     return this.#next.has(each);
   }
 
-  /** Call when a question about it is sent. */
+  /** Call when a question about a counter or account is sent. */
   sent(each: Awaited): void {
     const waiting = this.#next.get(each);
     if (waiting === undefined) return;
@@ -67,9 +68,7 @@ export class ParkedRequests {
     this.#asked.set(each, waiting);
   }
 
-  /**
-   * Call when the questions about these are answered: judges the requests that waited for them.
-   */
+  /** Call when questions are answered: judges the requests that waited for the last of them. */
   ended(awaited: Iterable<Awaited>, monoMs: number): void {
     const ready = new Set<Parked>();
     for (const each of awaited) {

@@ -40,7 +40,7 @@ export function fitOwnMessages(
   return out;
 }
 
-/** The provider handles values of the wrong type. */
+/** Fits all fields. Leaves values of the wrong type to the provider, which refuses them. */
 function fitFields(out: Fields, traits: MessagesTargetTraits, check: RequestCheck): void {
   const { max_tokens: wanted, output_config: given } = out;
   if (!traits.takesForcedCalls) dropForcedCall(out, check);
@@ -119,10 +119,11 @@ function withoutSpaceAtEnd(content: string | readonly unknown[]): string | reado
   return [...content.slice(0, -1), { ...block, text: text.trimEnd() }];
 }
 
-/** The smallest budget that Anthropic accepts. */
-const budgetMin = 1024;
+/** The smallest `budget_tokens` that Anthropic accepts. */
+const thinkingTokensMin = 1024;
 
-const budgets: Readonly<Partial<Record<Effort, number>>> = {
+/** The `budget_tokens` for an effort, for models that don't take one. */
+const thinkingTokens: Readonly<Partial<Record<Effort, number>>> = {
   low: 4096,
   medium: 16_384,
   high: 32_000,
@@ -153,10 +154,10 @@ function fitThinking(
     if (taken === "adaptive") out["thinking"] = { ...others, type: "adaptive" };
     // The limit on output may have become smaller.
     else if (typeof budget === "number" && budget >= (out["max_tokens"] as number))
-      out["thinking"] = { ...thinking, budget_tokens: budgetWithin(budget, out) };
+      out["thinking"] = { ...thinking, budget_tokens: thinkingWithin(budget, out) };
   } else if (taken === "budget") {
-    const wanted = (isEffort(effort) ? budgets[effort] : undefined) ?? budgets.high!;
-    out["thinking"] = { ...others, type: "enabled", budget_tokens: budgetWithin(wanted, out) };
+    const wanted = (isEffort(effort) ? thinkingTokens[effort] : undefined) ?? thinkingTokens.high!;
+    out["thinking"] = { ...others, type: "enabled", budget_tokens: thinkingWithin(wanted, out) };
   }
 }
 
@@ -175,10 +176,10 @@ function turnThinkingOff(
   else if (type !== off) out["thinking"] = { type: off };
 }
 
-/** Leaves room for the answer. */
-function budgetWithin(wanted: number, { max_tokens: max }: Fields): number {
+/** The wanted tokens for thinking, but at most half of `max_tokens`: the answer needs the rest. */
+function thinkingWithin(wanted: number, { max_tokens: max }: Fields): number {
   if (typeof max !== "number") return wanted;
-  return Math.max(budgetMin, Math.min(wanted, Math.floor(max / 2)));
+  return Math.max(thinkingTokensMin, Math.min(wanted, Math.floor(max / 2)));
 }
 
 function thinks({ thinking }: Fields): boolean {
@@ -191,8 +192,8 @@ function whyNotThinking(out: Fields, taken: MessagesModelTraits["thinking"]): st
   if (isObject(choice) && (choice["type"] === "any" || choice["type"] === "tool"))
     return "the model doesn't think where it has to call a tool";
   if (taken !== "budget") return null;
-  if ((out["max_tokens"] as number) <= budgetMin)
-    return `the model needs more than ${budgetMin} tokens to think`;
+  if ((out["max_tokens"] as number) <= thinkingTokensMin)
+    return `the model needs more than ${thinkingTokensMin} tokens to think`;
   return continuesWithoutThinking(out["messages"] as readonly JsonObject[])
     ? "the calls whose results it gets came without signed thinking"
     : null;

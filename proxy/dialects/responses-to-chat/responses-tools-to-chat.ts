@@ -78,7 +78,7 @@ function translateTool(
   else {
     const tool = check.fields(value, path, type === "function" ? functionFields : customFields);
     if (tool === undefined) return [];
-    checkCallers(tool, path, check);
+    dropUnsupported(tool, path, check);
     const inner: Fields = {
       name: chatToolName(check.string(tool["name"], `${path}.name`) ?? "", namespace),
     };
@@ -145,8 +145,8 @@ function customTool(
   };
 }
 
-/** Deferred tools are sent with all others, and programs can't call tools. */
-function checkCallers(tool: JsonObject, path: string, check: RequestCheck): void {
+/** Drops the fields for deferred loading and for calls by programs, which chat doesn't have. */
+function dropUnsupported(tool: JsonObject, path: string, check: RequestCheck): void {
   const { defer_loading: deferred, allowed_callers: callers } = tool;
   if (!isAbsent(deferred) && deferred !== false)
     check.drop(

@@ -14,7 +14,7 @@ import { settledRetentionMs, spoolBytesMax } from "../../../shared/bounds.js";
 import type { Settle } from "../../../shared/wire/message-to-daemon.js";
 import { endFrame, headFrame, type SettleFileHead, settleFrame } from "./settle-file.js";
 
-/** A file that hasn't been touched for so long is no longer being delivered. */
+/** The age of a file's last touch after which no process is delivering it any more, in ms. */
 const takenMs = 10_000;
 
 /** One day less than the daemon's own retention: clocks and its last write differ a little. */

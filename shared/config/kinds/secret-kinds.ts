@@ -103,15 +103,18 @@ function weightedKey(raw: unknown): WeightedKey | WeightedKeyFile | undefined {
   return typeof keyFile === "string" ? { keyFile, ...rest } : undefined;
 }
 
-/** Headers that Sluice sets, or that belong to the connection. */
-const takenHeaders =
+/** Headers of requests to providers that Sluice sets, or that belong to the connection. */
+const reservedHeaders =
   /^(?:host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|content-type|expect|accept-encoding)$/i;
 
 const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 
 const webhookSecretBytes = { min: 24, max: 64 };
 
-/** A secret of the Standard Webhooks scheme. */
+/**
+ * A secret of the Standard Webhooks scheme. Node's decoder skips characters that aren't base64, so
+ * the bytes are encoded again and compared.
+ */
 export const webhookSecret: ValueKind<string> = {
   label: "secret",
   range: `${webhookSecretBytes.min} to ${webhookSecretBytes.max} bytes`,
@@ -141,14 +144,14 @@ export const headerValue: ValueKind<string> = {
   schema: { type: "string" },
 };
 
-export interface OwnHeaders {
+export interface ExtraHeaders {
   /** Flat names and values. */
   readonly values: readonly string[];
   readonly files: readonly HeaderFile[];
 }
 
-/** Headers for every request to a provider; their values may be secrets. */
-export const ownHeaders: ValueKind<OwnHeaders> = {
+/** Headers that the operator adds to every request to a provider; their values may be secrets. */
+export const extraHeaders: ValueKind<ExtraHeaders> = {
   label: "mapping",
   range: "values of at most 8192 characters",
   expected:
@@ -159,7 +162,7 @@ export const ownHeaders: ValueKind<OwnHeaders> = {
     const values: string[] = [];
     const files: HeaderFile[] = [];
     for (const [name, given] of Object.entries(raw)) {
-      if (!headerName.test(name) || takenHeaders.test(name)) return undefined;
+      if (!headerName.test(name) || reservedHeaders.test(name)) return undefined;
       const path = fileOnly(given);
       const value = headerValue.parse(given);
       if (path !== null) files.push({ name, path });
@@ -195,7 +198,7 @@ export function parseHeaderList(text: string): Readonly<Record<string, string>> 
     const [, name = "", written = ""] =
       /^\s*([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*=(.*)$/.exec(pair) ?? [];
     const value = percentDecoded(written.trim());
-    if (name === "" || takenHeaders.test(name) || value === null) return null;
+    if (name === "" || reservedHeaders.test(name) || value === null) return null;
     if (!/^[\x20-\x7e]{1,8192}$/.test(value)) return null;
     headers[name.toLowerCase()] = value;
   }
@@ -223,17 +226,20 @@ function fileOnly(given: unknown): string | null {
 }
 
 /** RFC 7518 requires a key at least as long as the hash: 32 bytes for the shortest. */
-const keySecretCharsMin = 32;
+const signingSecretCharsMin = 32;
 
-/** A shared secret for signatures: its UTF-8 bytes, without the white space around it. */
-export const keySecret: ValueKind<string> = {
+/**
+ * The secret with which an issuer of JWTs signs them: its UTF-8 bytes, without the white space
+ * around it.
+ */
+export const signingSecret: ValueKind<string> = {
   label: "secret",
-  range: `at least ${keySecretCharsMin} characters`,
-  expected: `must be a text of at least ${keySecretCharsMin} characters`,
+  range: `at least ${signingSecretCharsMin} characters`,
+  expected: `must be a text of at least ${signingSecretCharsMin} characters`,
   quotable: never,
   parse: (raw) => {
     const secret = textOf(raw);
-    return secret !== undefined && secret.length >= keySecretCharsMin ? secret : undefined;
+    return secret !== undefined && secret.length >= signingSecretCharsMin ? secret : undefined;
   },
-  schema: orVariable({ type: "string", minLength: keySecretCharsMin }),
+  schema: orVariable({ type: "string", minLength: signingSecretCharsMin }),
 };

@@ -28,8 +28,8 @@ export const host: ValueKind<string> = {
   schema: { type: "string" },
 };
 
-/** Headers that already have a meaning for the gateway. */
-const takenHeaders: ReadonlySet<string> = new Set([
+/** Headers of requests to Sluice that already have a meaning. */
+const requestHeaders: ReadonlySet<string> = new Set([
   "authorization",
   "x-api-key",
   "host",
@@ -46,7 +46,9 @@ export const headerName: ValueKind<string> = {
   quotable: always,
   parse: (raw) => {
     const name = textOf(raw)?.toLowerCase();
-    return name !== undefined && /^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name) && !takenHeaders.has(name)
+    return name !== undefined &&
+      /^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name) &&
+      !requestHeaders.has(name)
       ? name
       : undefined;
   },

@@ -4,7 +4,7 @@
  */
 import { choice } from "../kinds/choice-kinds.js";
 import { allowedModels, list, names } from "../kinds/list-kinds.js";
-import { keySecret } from "../kinds/secret-kinds.js";
+import { signingSecret } from "../kinds/secret-kinds.js";
 import { filePath, text } from "../kinds/text-kinds.js";
 import { webUrl } from "../kinds/url-kinds.js";
 import { type FieldValues, field } from "./setting.js";
@@ -61,7 +61,7 @@ export const jwtSettings = {
     meaning: "URL of the issuer's JWKS, fetched every ten minutes and for unknown keys.",
   }),
   secret: field({
-    kind: keySecret,
+    kind: signingSecret,
     defaultText: "none",
     example: '"${JWT_SECRET}"',
     meaning: "Shared secret for HS256, HS384 and HS512.",

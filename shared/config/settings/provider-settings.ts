@@ -12,7 +12,7 @@ import { type Operation, operations } from "../../operation.js";
 import { boolean, choice, passthroughAccess } from "../kinds/choice-kinds.js";
 import { forwardedHeaders, modelList, names } from "../kinds/list-kinds.js";
 import { concurrencyRange, integer } from "../kinds/number-kinds.js";
-import { apiKey, apiKeys, type OwnHeaders, ownHeaders } from "../kinds/secret-kinds.js";
+import { apiKey, apiKeys, type ExtraHeaders, extraHeaders } from "../kinds/secret-kinds.js";
 import { apiVersion, filePath, text } from "../kinds/text-kinds.js";
 import { baseUrl, outboundProxy } from "../kinds/url-kinds.js";
 import {
@@ -87,8 +87,8 @@ export const providerSettings = {
     example: "gcloud auth print-access-token",
     meaning: "Shell command that prints the key; run again before the key expires.",
   }),
-  headers: field<OwnHeaders>({
-    kind: ownHeaders,
+  headers: field<ExtraHeaders>({
+    kind: extraHeaders,
     defaultValue: { values: [], files: [] },
     defaultText: "none",
     example: "{ X-Project: red }",

@@ -4,7 +4,11 @@ import {
   deniedCaller,
   type RefusedCaller,
 } from "../../../proxy/auth/caller.js";
-import { leftOut, refuseCaller, refuseRoute } from "../../../proxy/handlers/refuse-request.js";
+import {
+  refuseCaller,
+  refuseRoute,
+  whyNotOffered,
+} from "../../../proxy/handlers/refuse-request.js";
 import { areaOf, matchRoute } from "../../../proxy/http/match-route.js";
 import { limiterUnavailable } from "../../../proxy/limiter/daemon-calls.js";
 import { RequestRecord } from "../../../proxy/request-record.js";
@@ -72,7 +76,7 @@ t.test("what is left out says why, and where it works instead", async (t) => {
     "/v1beta/cachedContents",
     "/upload/v1beta/files",
   ]) {
-    t.match(leftOut(path), `/p/{provider}${path},`);
+    t.match(whyNotOffered(path), `/p/{provider}${path},`);
     t.equal(matchRoute("POST", path).kind, "unknown");
   }
   for (const path of [
@@ -81,8 +85,8 @@ t.test("what is left out says why, and where it works instead", async (t) => {
     "/v1/realtime/translations/client_secrets",
     "/v1/realtime/calls",
   ]) {
-    t.match(leftOut(path), /WebSocket at \/v1\/realtime instead$/);
-    t.notMatch(leftOut(path), "/p/", "nothing would be counted there either");
+    t.match(whyNotOffered(path), /WebSocket at \/v1\/realtime instead$/);
+    t.notMatch(whyNotOffered(path), "/p/", "nothing would be counted there either");
     t.equal(matchRoute("POST", path).kind, "unknown");
   }
 });
@@ -103,7 +107,7 @@ t.test("anything else is unknown", async (t) => {
     "/v1/organization/projects",
     "/v1/realtime/callsx",
   ])
-    t.equal(leftOut(path), null, path);
+    t.equal(whyNotOffered(path), null, path);
 });
 
 t.test(
