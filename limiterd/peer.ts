@@ -368,7 +368,7 @@ interface StoredProxy {
   /** Whether it was connected at the write: a restarted daemon then waits for it. */
   readonly connected: boolean;
   readonly seenAtMs: number;
-  /** As [lease, path, …attempts], an attempt as [provider, model, lsn]. */
+  /** Stored as [lease, path, …attempts], an attempt as [provider, model, lsn]. */
   readonly recounted: readonly (readonly [lease: number, Recounted])[];
 }
 

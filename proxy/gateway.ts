@@ -79,7 +79,7 @@ export interface Gateway {
   readonly limiter: Limiter;
   /** By instance name, in the order of the configuration. */
   readonly providers: ReadonlyMap<string, Provider>;
-  /** Those of `/mcp/{server}`, by `mcp:` and the name. */
+  /** The servers of `/mcp/{server}`, by `mcp:` and the name. */
   readonly mcpServers: ReadonlyMap<string, Provider>;
   readonly targetOrder: TargetOrder;
   readonly targetHealth: TargetHealth;
@@ -90,7 +90,7 @@ export interface Gateway {
   readonly models: ModelCatalog;
   readonly sizeOf: SizeOf;
   readonly prices: PriceTable;
-  /** The same prices as of another time, which `nowMs` returns. */
+  /** `prices` at another time, which `nowMs` returns. */
   readonly pricesAt: (nowMs: () => number) => PriceTable;
   /** A request has used a target without a price. */
   readonly noticeUnpriced: (target: Target) => void;

@@ -55,7 +55,7 @@ interface RunningProxy {
    * everything.
    */
   stop(atOnce?: boolean): Promise<void>;
-  /** The same once a successor listens on the same sockets. A later `stop` speeds it up. */
+  /** Stops as `stop` does once a successor listens on the same sockets; `stop` speeds it up. */
   replaced(): Promise<void>;
 }
 

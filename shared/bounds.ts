@@ -35,8 +35,8 @@ export const socketPathBytesMax = 107;
 /** A connection is closed if it sends no hello within this time: it isn't a peer. */
 export const helloDeadlineMs = 5_000;
 /**
- * The daemon closes a command-line connection that is idle, or doesn't read its export, for so
- * long.
+ * How long a command-line connection may be idle, or not read its export, before the daemon closes
+ * it.
  */
 export const commandIdleMs = 10 * 60_000;
 /**
@@ -247,13 +247,12 @@ export const connectionsReserveMax = 256;
  */
 export const heldMemoryShare = 1 / 4;
 /**
- * The most that the share above may be: V8's heap, which holds parsed bodies, doesn't grow with the
- * machine.
+ * The maximum of that memory: V8's heap, which holds parsed bodies, doesn't grow with the machine.
  */
 export const heldBytesMaxByDefault = 2 * 1024 * 1024 * 1024;
-/** The share of that memory reserved for answers: running requests must be able to finish. */
+/** The share of that memory reserved for answers, so that running requests can finish. */
 export const memoryForAnswersShare = 1 / 4;
-/** Memory for conversations that WebSockets keep between requests, as a share of the same. */
+/** The share of that memory for conversations that WebSockets keep between requests. */
 export const keptMemoryShare = 1 / 4;
 /** Memory overhead of one piece of a body: a Buffer and its backing objects. */
 export const heldPieceBytes = 256;
@@ -281,7 +280,7 @@ export const readableResponseBytesMax = 32 * 1024 * 1024;
  * and the results of content filters, which take about 1 KiB on Azure.
  */
 export const heldHeadBytesMax = 16 * 1024;
-/** How long they are buffered: after this time a client may need a keep-alive. */
+/** How long the beginning of a stream is buffered: later a client may need a keep-alive. */
 export const heldHeadMs = 10_000;
 /**
  * Output tokens that a stream under hard caps asks for at a time: what a fast model gives in two
@@ -394,9 +393,9 @@ export const labelBytesMax = 64;
  * clients can't fill the memory.
  */
 export const unauthorizedBodyBytesMax = 256 * 1024;
-/** How long such a body may take to arrive. */
+/** How long the body of a request may take to arrive whose caller isn't authenticated yet. */
 export const unauthenticatedBodyMs = 15_000;
-/** The share that all such bodies may take of the memory for requests and answers. */
+/** The share of the memory for requests and answers that the bodies of such requests may take. */
 export const memoryForUnauthenticatedShare = 1 / 16;
 
 // Files of limits.

@@ -9,7 +9,7 @@ import { type Finding, failed, ok, warning } from "./finding.js";
 type Fields = Readonly<Record<string, unknown>>;
 
 const gibibyte = 1024 ** 3;
-/** The same share as in the log's warning. */
+/** The share of the store's maximum size from which the log warns, too. */
 const fillShare = 0.8;
 /** A snapshot is due after each flush interval; a busy disk may delay it by this many. */
 const intervalsMissed = 10;

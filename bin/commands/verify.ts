@@ -63,7 +63,7 @@ async function runVerify(
   const [code] = (await once(child, "exit")) as [number | null];
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, forward);
   if (code === 0) return;
-  // It has printed what failed.
+  // The tests have printed what failed.
   const exitCode = code === exitCodes.killed ? exitCodes.killed : exitCodes.failed;
   throw new CommandFailure({ exitCode, lines: [], error: {} });
 }

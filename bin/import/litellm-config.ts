@@ -252,7 +252,7 @@ class Translation {
       const reached = openai || address !== null ? {} : { base_url: found.baseUrl };
       this.#providers.set(name, { ...type, ...reached, ...fields });
     }
-    // These don't list what they serve, or list more.
+    // These providers don't list their models, or list more than they serve.
     if (isOwn || preset === "azure") {
       const provider = this.#providers.get(name)!;
       const models = new Set([...((provider["models"] as string[] | undefined) ?? []), model]);

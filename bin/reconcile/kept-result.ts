@@ -13,7 +13,7 @@ import { amountsJson, countRows, type ReportHead, totalsJson } from "./report.js
 
 /** Texts from a bill: a model, a tier or a line's title is readable within it. */
 const textCharsMax = 200;
-/** What lists are cut to, in turn, until all fit: about half each time. At 200, few are cut. */
+/** The lengths to which lists are cut, tried in turn until the result fits. At 200 few are cut. */
 const entriesMax = [200, 100, 50, 25, 10, 5, 2] as const;
 
 export function keptResult(head: ReportHead, result: Reconciliation): KeptReconciliation {

@@ -16,7 +16,7 @@ import { exitCodes } from "./exit-code.js";
 export interface Terminal {
   /** Prints to standard output, with a newline after it; control characters as escapes. */
   out(text: string): void;
-  /** The same to standard error. */
+  /** As `out`, to standard error. */
   err(text: string): void;
   /**
    * Writes to standard output unchanged; resolves when the text has left the process, so that a

@@ -118,7 +118,7 @@ export interface Budget {
   declaredAt: DeclaredAt | null;
   /** Null: its amount is that of the definition. */
   raises: readonly Raise[] | null;
-  /** As of a rule, in pico-dollars. */
+  /** What running requests hold of it as a hard cap, in pico-dollars; null: never anything. */
   held: Held | null;
 }
 

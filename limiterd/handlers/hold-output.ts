@@ -40,10 +40,10 @@ import { matchAll } from "../rules/rule-book.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
 import { beginTurn } from "./wait-for-hosts.js";
 
-/** What a request says of itself for hard caps. */
+/** The facts of a request that hard caps need. */
 export type Asked = Pick<LeaseHold, "demand" | "keyId" | "uses">;
 
-/** What a request may use at the first of these targets, some of those of the message. */
+/** The part of `metered` for `targets`, which are some of the message's targets. */
 export function meteredAt(
   { metered, targets: asked }: Pick<Admit, "metered" | "targets">,
   targets: readonly Target[],
@@ -261,7 +261,7 @@ export function holdLess(
   return { ...held, hold: holdOn(limits, { ...hold, charged }) };
 }
 
-/** What a lease holds again that a proxy reports. */
+/** The hold of a lease that a proxy reports after a restart. */
 export function holdReported(
   state: DaemonState,
   { userPath, target, holding }: Lease,
@@ -308,7 +308,7 @@ export function breachOnPath(
   return judgeBudgets(budgets, { userPath, labels, uses, demand, isHardOnly: true }, nowMs);
 }
 
-/** What a request says of itself at another target; null if it says nothing. */
+/** The facts of a request at another target; null if the message has none. */
 export function askedAt(
   hold: LeaseHold | null,
   metered: Metered | undefined,

@@ -259,7 +259,7 @@ function met(
   nowMs: number,
 ): Account[] {
   if (!settings.budgetsEnabled) return [];
-  // Those on providers and models aren't the caller's own.
+  // Budgets on providers and models aren't the caller's own.
   const ofPath = book
     .copyForModels(null, userPath, nowMs)
     .filter(({ budget }) => budget.definition.scope === "user_path");

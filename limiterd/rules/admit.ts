@@ -272,7 +272,7 @@ export function admitShadows(
   const admitting: Counter[] = [];
   const judged = submission ? matched.filter(hasWindow) : matched;
   for (const { counter } of byRule(judged)) {
-    // Those of its parts, and of the children that share its caps.
+    // The counters of the rule's parts, and of the children that share its caps.
     const ofRule = judged.filter(({ rule }) => rule.ruleId === counter.rule.ruleId);
     const isRefused = longestBreach(ofRule, options) !== null;
     if (book.shared.size > 0) noteAsked(ofRule, isRefused, options);

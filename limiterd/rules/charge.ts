@@ -301,7 +301,7 @@ function chargeTokens(
   nowMs: number,
 ): void {
   const { endedAtMs, tokens } = facts;
-  // What has no tokens may have a cost.
+  // A request without tokens may have a cost.
   if (tokens === 0 && facts.recorded === null) return;
   const isThere = held !== undefined && isSameTarget(held.target, target);
   const calls = facts.recorded?.toolCalls;

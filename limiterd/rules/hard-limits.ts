@@ -31,17 +31,17 @@ const usefulOutput = 64;
 const usefulDivisor = 128;
 /** The output that a stream may use at first. */
 const firstOutput = 256;
-/** The least that one draw adds: small, because what streams hold at the end is left unused. */
+/** The least that one draw adds. Small, because streams don't use what they hold at their end. */
 const chunkMin = 8;
 /** A draw adds at most this fraction of what is left: one in 50. */
 const chunkDivisor = 50;
-/** The maximum of a request that isn't streamed and has none of its own. */
+/** The maximum of output for a request that isn't streamed and names none. */
 const wholeOutput = 32_768;
-/** Such a request may use half of what is left if it runs alone on a cap. */
+/** A request that isn't streamed may use this part of what is left if it runs alone on a cap. */
 const aloneDivisor = 2;
-/** While others run, it may use one in 32 of what is left. */
+/** The part that it may use while other requests run: one in 32 of what is left. */
 const amongDivisor = 32;
-/** Whatever the fraction is, it may use this much, if that is left. */
+/** It may use at least this much output, however small the part is, if that much is left. */
 const wholeOutputMin = 4096;
 /**
  * The bytes of a token of the prompt of a request that runs alone. It is a guess: a token may have
@@ -105,13 +105,13 @@ export function weightsOfCost(rates: Demand["rates"]): Weights {
   return rates === null ? weightless : { prompt: rates.input, output: rates.output, parts: 1 };
 }
 
-/** What a prompt and an output count as. */
+/** The amount that the tokens of a prompt and an output count as. */
 function amountOf({ prompt, output, parts }: Weights, promptTokens: number, out: number): number {
   const amount = Math.ceil((prompt * promptTokens + output * out) / parts);
   return Math.min(amount, Number.MAX_SAFE_INTEGER);
 }
 
-/** What so much more output counts as. */
+/** The amount that `output` more tokens count as. */
 export function outputAmount({ weights }: HardLimit, output: number): number {
   return amountOf(weights, 0, output);
 }
@@ -292,7 +292,7 @@ export function allow(
   return { output: Math.max(before, output), cap: isOver ? cap : null, tightest: cap };
 }
 
-/** As if hosts shared no cap. */
+/** The limits without the claims of hosts: as if no cap were shared. */
 export function unclaimed(limits: readonly HardLimit[]): readonly HardLimit[] {
   return limits.map((limit) => ({ ...limit, claimed: limit.left }));
 }
@@ -307,18 +307,18 @@ export function claimNeeds(limit: HardLimit, demand: Demand): ClaimNeeds {
   return { held, need, want: Math.max(need, amountOf(weights, demand.promptTokens, output)) };
 }
 
-/** With one more chunk. */
+/** The output of a stream after one more chunk. `before`: its output so far. */
 function chunkTo(room: number, before: number): number {
   const part = Math.floor(Math.max(0, room - before) / chunkDivisor);
   return before + Math.min(outputChunkTokensMax, Math.max(chunkMin, part));
 }
 
-/** All that a request that isn't streamed gets. */
+/** The whole output that a request gets that isn't streamed. */
 function wholeTo(room: number, isAlone: boolean): number {
   return Math.max(Math.floor(room / (isAlone ? aloneDivisor : amongDivisor)), wholeOutputMin);
 }
 
-/** What a request holds when its attempt has failed: nothing. */
+/** The hold of a request whose attempt has failed: it keeps its own facts and holds nothing. */
 export function withoutTarget(hold: LeaseHold | null): LeaseHold | null {
   if (hold === null) return null;
   const before = hold.charged.before + hold.charged.output;

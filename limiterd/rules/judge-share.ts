@@ -45,9 +45,9 @@ export function waitForShare(shared: SharedCounter, part: SharedPart, nowMs: num
   if (state.divide(sharerOf(shared), part, nowMs) === null) return 0;
   const room = new Room(shared, state, part, nowMs);
   if (room.admitsIn(0, "with what is held")) return 0;
-  // What runs may end at any time.
+  // A running request may end at any time.
   if (unit === "slots" || room.admitsIn(0)) return 1;
-  // Then all windows are empty, and no child wants anything.
+  // After two periods all windows are empty, and no child wants anything.
   let admitted = Math.ceil((2 * shared.counter.rule.periodMs) / 1000) + 1;
   let refused = 0;
   while (admitted - refused > 1) {

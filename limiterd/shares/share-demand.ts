@@ -14,7 +14,7 @@ interface Left {
   readonly periodMs: number;
 }
 
-/** All hosts together hold at most one `fewOf`th of what is left if they hold it longer. */
+/** The hosts together hold units longer only while they hold at most a 16th of what is left. */
 const fewOf = 16;
 /** A pause this many times as long as usual counts as idle. */
 const gapsOfIdle = 8;

@@ -182,8 +182,8 @@ export class Share implements CounterShare {
       return isHard(this.rule) && !this.#turn.away && !this.isAway
         ? this.#waitWithoutUnit(waitSeconds)
         : waitSeconds;
-    const freshMs = this.tokens.isFar ? farTokensFreshMs : tokensFreshMs;
-    if (this.units.ageMs(this.#turn.monoMs) <= freshMs) return 0;
+    const tokensValidMs = this.tokens.isFar ? farTokensFreshMs : tokensFreshMs;
+    if (this.units.ageMs(this.#turn.monoMs) <= tokensValidMs) return 0;
     const mode = this.#mode;
     if (mode === "open") return 0;
     if (mode === "local") return waitForTokens(own, periodMs, nowMs, this.#localCap(cap));

@@ -44,7 +44,7 @@ export class Writer {
   readonly #counted: CountedPort;
   readonly #schedule: WriterPorts["schedule"];
   readonly #contributors: readonly Contributor[];
-  /** Those that have asked to contribute to the open batch. */
+  /** The contributors whose changes go into the open batch. */
   readonly #toBatch = new Set<Pick<Contributor, "changes">>();
   readonly #queue: CommitQueue;
   #lsn: number;

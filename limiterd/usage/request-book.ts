@@ -181,7 +181,7 @@ export class RequestBook {
     return this.#agents.get(session) ?? null;
   }
 
-  /** Those of the time since `fromMs` in batches, newest first. Others may be added in between. */
+  /** The requests since `fromMs` in batches, newest first. Others may be added between batches. */
   *since(fromMs: number): Generator<readonly KeptRequest[]> {
     let before = atTheEnd;
     for (;;) {

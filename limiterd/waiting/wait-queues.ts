@@ -37,7 +37,7 @@ export type Look =
   | { readonly kind: "behind"; readonly key: string }
   /** Its verdict needs fresh counts of other hosts; `looked` follows. */
   | { readonly kind: "asking" }
-  /** The other hosts can't be asked now. */
+  /** The other hosts don't answer now; look again later. */
   | { readonly kind: "later" };
 
 interface Entry<W> {

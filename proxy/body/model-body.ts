@@ -245,7 +245,7 @@ const unrepeated = [
   "providerOptions",
 ];
 
-/** The same check one level down, for a body that has stream options. */
+/** The field of `stream_options` that occurs twice with different values; null if none does. */
 function repeatedOption(
   bytes: Buffer,
   { stream_options: options }: Fields,

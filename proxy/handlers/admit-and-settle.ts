@@ -478,7 +478,7 @@ export function refuseAdmitted(
       if (failure !== null && !exchange.gone)
         replyFailure(exchange, "model", failure, [
           ...admittedHeaders({ admission, headers }),
-          ...wait(failure),
+          ...retryAfter(failure),
         ]);
     }),
   );
@@ -509,7 +509,7 @@ export async function refuseUnadmitted(
   record.identified(authorized.caller);
   record.end(failure.status, outcomeOf(failure));
   if (failure.status >= 500) record.note = failure.message;
-  replyFailure(exchange, "model", failure, [...headers, ...wait(failure)]);
+  replyFailure(exchange, "model", failure, [...headers, ...retryAfter(failure)]);
 }
 
 function outcomeOf({ code }: Failure): Outcome {
@@ -517,7 +517,8 @@ function outcomeOf({ code }: Failure): Outcome {
   return code === "overloaded" || code === "limiter_unavailable" ? code : "refused";
 }
 
-function wait({ code, status }: Failure): readonly string[] {
+/** `retry-after` for a failure that passes by itself. */
+function retryAfter({ code, status }: Failure): readonly string[] {
   if (code === "limiter_unavailable") return ["retry-after", "1"];
   // A batch whose results Sluice reads.
   if (status === 409) return ["retry-after", "10"];

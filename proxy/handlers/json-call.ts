@@ -126,7 +126,7 @@ const asNamed: SentFor = { isNamed: true, refused: nothingRefused };
 /** Fields that Sluice adds to requests of its own accord. */
 const addedFields: ReadonlySet<string> = new Set(["stream_options", "include", "store"]);
 
-/** Before the operator's overrides. */
+/** A request before the operator's overrides. */
 type FittedRequest = TargetRequest & { readonly body: Buffer };
 
 interface GivenBody extends Pick<ModelCall, "naming" | "turn"> {
@@ -157,9 +157,9 @@ class JsonCall implements ModelCall {
   readonly #escapesHalves: boolean;
   /** Null for a short body, and once released. */
   #outline: BodyOutline | null;
-  /** What is sent, if only the model and `stream_options` differ from the client's body. */
+  /** The body sent, if it differs from the client's only in the model and `stream_options`. */
   #nearlyGiven: Buffer | null = null;
-  /** What is sent, if it is a translation in which long texts are carried. */
+  /** The body sent, if it is a translation in which long texts are carried. */
   #carrying: CarryingBody | null = null;
   readonly #body: ModelBody;
   readonly #exchange: Exchange;
@@ -170,7 +170,7 @@ class JsonCall implements ModelCall {
   /** `#parsed`, if its long texts are carried. */
   #carried: CarriedBody | null = null;
   #translations: Map<string, TranslatedRequest> | null = null;
-  /** The memory that they took from the ledger. */
+  /** The memory that the translations took from the ledger. */
   #translationBytes = 0;
   /** Request fields that the answer echoes, kept until it ends. */
   #echoed: JsonObject | null = null;
@@ -266,7 +266,7 @@ class JsonCall implements ModelCall {
     return { ...request, body, dropped };
   }
 
-  /** What is sent, without long texts of the client's; the same Buffer if it isn't known. */
+  /** A body that is sent, without the client's long texts; `sent` itself if they aren't known. */
   #shapeOf(sent: Buffer): Buffer {
     if (sent === this.#nearlyGiven) return this.#shape;
     return sent === this.#carrying?.bytes ? this.#carrying.shape : sent;
@@ -441,9 +441,9 @@ class JsonCall implements ModelCall {
   close(): void {}
 }
 
-/** The start of every signature that Sluice writes, in base64. */
-const own = "c2x1aWNlX3";
-const ownSignature = new RegExp(`("thought(?:S|_s)ignature"\\s*:\\s*")${own}[^"]*"`, "g");
+/** The start of every signature that Sluice writes: "sluice_" in base64. */
+const mark = "c2x1aWNlX3";
+const ownSignature = new RegExp(`("thought(?:S|_s)ignature"\\s*:\\s*")${mark}[^"]*"`, "g");
 
 /**
  * Replaces signatures that Sluice made for the thinking of other models by the value that Google
@@ -451,7 +451,7 @@ const ownSignature = new RegExp(`("thought(?:S|_s)ignature"\\s*:\\s*")${own}[^"]
  * Quotes in texts are escaped, so every match is a field. `shape`: as of `BodyOutline`.
  */
 export function signedForGoogle(body: Buffer, shape = body): Buffer {
-  if (!shape.includes(own)) return body;
+  if (!shape.includes(mark)) return body;
   const text = body.toString("latin1").replace(ownSignature, `$1${signatureOfOthers}"`);
   return Buffer.from(text, "latin1");
 }

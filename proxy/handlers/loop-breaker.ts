@@ -30,7 +30,7 @@ export interface Loop {
 
 /** What is known of the conversation in a request. */
 export interface AgentTurn extends Omit<ConversationEnd, "resent"> {
-  /** The same for each time that the request is sent; null unless it ends with tools' results. */
+  /** Equal each time that the request is sent; null unless the request ends with tools' results. */
   readonly digest: string | null;
 }
 

@@ -139,25 +139,23 @@ export function whyNotOffered(path: string): string | null {
 export function refuseCaller(
   { exchange, record }: Pick<RequestContext, "exchange" | "record">,
   area: Area,
-  { failure: known, note, expiredAtMs }: RefusedCaller,
+  { failure: original, note, expiredAtMs }: RefusedCaller,
   headers: readonly string[] = [],
 ): void {
   // A 401 would make clients of MCP look for an OAuth server here.
-  const isForbidden = known.status === 401 && speaksMcp(exchange);
-  const failure = isForbidden ? { ...known, status: 403 } : known;
-  record.end(
-    failure.status,
-    failure.code === "limiter_unavailable" ? "limiter_unavailable" : "refused",
-  );
+  const isForbidden = original.status === 401 && speaksMcp(exchange);
+  const refusal = isForbidden ? { ...original, status: 403 } : original;
+  const { status, code } = refusal;
+  record.end(status, code === "limiter_unavailable" ? "limiter_unavailable" : "refused");
   record.note = note ?? null;
   replyFailure(
     exchange,
     area,
-    failure,
-    failure.status === 401
+    refusal,
+    status === 401
       ? // Without x-should-retry, Claude Code retries for minutes before it reports the 401.
         ["www-authenticate", challenge(expiredAtMs), "x-should-retry", "false", ...headers]
-      : failure.status === 503
+      : status === 503
         ? ["retry-after", "1", ...headers]
         : headers,
   );

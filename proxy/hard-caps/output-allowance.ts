@@ -54,7 +54,7 @@ export class OutputAllowance {
   readonly #drawn: DrawnOutput;
   readonly #draw: Draw;
   #chunk = outputChunkTokensMin;
-  /** The last grant, if it was less than was asked for, as near the cap. */
+  /** The last grant, if the daemon granted less than was asked for: near a cap. */
   #smallGrant = Number.POSITIVE_INFINITY;
   #used: number;
   /** The daemon granted nothing after all was used. */

@@ -11,7 +11,7 @@ const ratioMax = 5;
 const ratioMin = 1;
 /** The weight of the usual ratio in a target's mean: that of an answer of 64 tokens. */
 const usualTokens = 64;
-/** The tokens of which the mean is taken, and the part of it that one answer may be. */
+/** The tokens in a target's mean at most; one answer adds at most a quarter of them. */
 const tokensMax = 4096;
 const answerTokensMax = tokensMax / 4;
 

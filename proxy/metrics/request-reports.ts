@@ -87,7 +87,7 @@ export class RequestReports {
     this.#schedule();
   }
 
-  /** Whether details can be taken now. A flood of them leaves room for those that matter more. */
+  /** Whether there is room for details. Minor ones take at most a quarter of it. */
   hasRoom(isMinor: boolean): boolean {
     const max = isMinor ? detailsPerReport / 4 : detailsPerReport;
     return this.#details && this.#waiting.length < max;
@@ -137,7 +137,7 @@ export class RequestReports {
     this.#tokens = 0;
     this.#cost = 0;
     this.#agents = [];
-    // So that targets that are gone don't stay.
+    // Drops targets that are no longer used.
     if (this.#targetCount > targetsPerReport / 2) {
       this.#targets.clear();
       this.#targetCount = 0;

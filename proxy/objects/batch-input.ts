@@ -16,7 +16,7 @@ import { type firstForeign, noSuchObject } from "./object-access.js";
 import { type Naming, namingIn } from "./object-body.js";
 import { namedMax } from "./object-ids.js";
 
-/** Names in all lines of a file, each of which the daemon is asked for: four in each of 50,000. */
+/** Ids in all lines of a file: four in each of 50,000 lines. The daemon is asked about each. */
 export const namesPerFileMax = 200_000;
 
 /** Lines of a file, blank ones too: each takes time. OpenAI takes 50,000 at most, Azure 100,000. */
@@ -95,7 +95,7 @@ class Lines {
   }
 }
 
-/** What the lines name, until the daemon has been asked who has made it. */
+/** The ids that lines name, collected until the daemon is asked who made the objects. */
 class NamedInLines {
   /** The number of the last line. */
   line = 0;

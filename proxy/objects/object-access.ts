@@ -207,7 +207,7 @@ export async function makerOnly(
   return own.length === 0 ? targets : own;
 }
 
-/** What the fields at the top of a body of any such API name. */
+/** The ids of the conversation that a body continues, in the fields of any of these APIs. */
 function continuedIds(call: NamedValues): readonly string[] {
   return ["previous_response_id", "previous_interaction_id", "conversation", "thread"].flatMap(
     (name): readonly string[] => {

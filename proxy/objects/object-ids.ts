@@ -39,15 +39,15 @@ export const naming: ReadonlySet<string> = new Set([
   "part_ids",
 ]);
 
-/** What most of them end in. */
+/** The end of most of these field names, by which a body is searched. */
 const ending = Buffer.from("_id");
-/** How letters, and the underscore, are written with an escape: as no program writes them. */
+/** The beginnings of escapes for letters and the underscore, which no program writes. */
 const escapeOfAscii = Buffer.from("\\u00");
 const escapedLetters = ["4", "5", "6", "7"].map((digit) => Buffer.from(`\\u00${digit}`));
-/** The others. They begin with frequent letters, so that the search takes five times as long. */
+/** The other field names. They begin with frequent letters: the search takes five times longer. */
 const furtherSigns = ['conversation"', 'container"'].map((sign) => Buffer.from(sign));
 
-/** No more names are asked for: a body with more of them is refused, since any may be another's. */
+/** Ids that one body may name. A body with more is refused, since any may be another caller's. */
 export const namedMax = 1000;
 
 /** Ids of objects, each with the field that names it. */

@@ -27,7 +27,7 @@ export function isPriceMap(document: unknown): document is PriceMap {
   );
 }
 
-/** What no price is: negative or infinite costs. */
+/** The costs in a map that can't be prices: negative or infinite ones. */
 export function mapProblems(map: PriceMap): readonly string[] {
   return Object.entries(map).flatMap(([key, listed]) =>
     Object.entries(listed)

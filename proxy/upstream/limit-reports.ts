@@ -256,7 +256,7 @@ function limitsOf(found: Found, nowMs: number): readonly ReportedLimit[] {
   return limits;
 }
 
-/** Also the first of a list, `100, 100;w=60`, as early drafts have it. */
+/** A count, or the first of a list such as `100, 100;w=60`, which early drafts of the RFC have. */
 function countOf(text: string | undefined): number | null {
   const [, digits] = /^(\d{1,15})(?:\.\d+)?(?:\s*[,;].*)?$/.exec(text ?? "") ?? [];
   return digits === undefined ? null : Number(digits);

@@ -36,7 +36,7 @@ export function toolCallsIn(answer: unknown): ToolCalls | undefined {
       .reduce<ToolCalls | undefined>(addedCalls, undefined);
   if (!isObject(answer)) return undefined;
   const { output, content, candidates } = answer;
-  // As in answers of chat completions.
+  // An answer of chat completions has none of these fields.
   if (output === undefined && content === undefined && candidates === undefined) return undefined;
   const names = [
     ...items(output).map(nameOfItem),

@@ -149,8 +149,8 @@ function dearestRates(rates: TokenRates): TokenRates {
 }
 
 /**
- * What removed input tokens would have cost in the same request; null if there were none, or if
- * they have no price.
+ * The cost that input tokens would have had in the request from which a rewriter removed them; null
+ * if there were none, or if they have no price.
  */
 export function priceSavedTokens(
   tokens: number,
@@ -172,7 +172,7 @@ export function priceUnmetered(price: Price | null): Costs | null {
   return isKnown ? fromPrice(noUsage, price, noOtherModel) : null;
 }
 
-/** What an answer without tokens is sold by. */
+/** The units by which answers without tokens are sold. */
 const soldBy = ["searchUnits", "audioMs", "characters", "images", "pages"] as const;
 
 /**

@@ -28,7 +28,7 @@ import { added, type Usage, type UsagePart } from "./usage.js";
 export type UsageReading =
   | ({
       readonly kind: "usage";
-      /** The total is known, and neither input nor output: all of it is taken as input. */
+      /** The provider reports only a total: all of it counts as input. */
       readonly isBareTotal?: true;
       /** What was corrected or ignored, for the log. */
       readonly note: string | null;

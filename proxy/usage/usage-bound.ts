@@ -36,7 +36,7 @@ export interface SentRequest {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** These operations are sold by other units than the tokens of a text. */
+/** Operations that are sold by other units than the tokens of a text. */
 const withOtherUnits: ReadonlySet<Operation> = new Set<Operation>([
   ...pictures,
   "speech",

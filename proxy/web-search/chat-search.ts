@@ -1,8 +1,8 @@
 /** The web search of chat completions: `web_search_options`, and annotations in the answer. */
 import { isCount, isObject, parseJson } from "../../shared/checked.js";
 import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
-import { OwnIds } from "../dialects/shared/own-ids.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
+import { UniqueIds } from "../dialects/shared/unique-ids.js";
 import {
   addResults,
   citationsIn,
@@ -40,7 +40,7 @@ class ChatSearch implements SearchConversation {
   readonly #tools: readonly unknown[];
   readonly #messages: unknown[];
   readonly #results = new Map<string, SearchResult>();
-  readonly #callIds = new OwnIds();
+  readonly #callIds = new UniqueIds();
   #turns = 0;
   /** The text of all turns. */
   #text = "";
@@ -103,7 +103,7 @@ class ChatSearch implements SearchConversation {
     const { content, tool_calls: calls } = this.#message;
     if (Array.isArray(calls))
       for (const [i, call] of (calls as readonly Call[]).entries())
-        this.#calls.set(i, { ...call, id: this.#ownId(call.id) });
+        this.#calls.set(i, { ...call, id: this.#uniqueId(call.id) });
     if (typeof content === "string" && content !== "")
       this.#text += this.#text === "" ? content : `\n\n${content}`;
   }
@@ -123,10 +123,10 @@ class ChatSearch implements SearchConversation {
     if (this.#answerFields["id"] === undefined) this.#answerFields = head;
     if (choice["finish_reason"]) this.#finishReason = choice["finish_reason"];
     const delta = isObject(choice["delta"]) ? this.#forClient(choice["delta"]) : {};
-    return Object.keys(delta).length === 0 ? "" : this.#written({ ...choice, delta });
+    return Object.keys(delta).length === 0 ? "" : this.#eventText({ ...choice, delta });
   }
 
-  #written(choice: JsonObject): string {
+  #eventText(choice: JsonObject): string {
     const chunk = { ...this.#answerFields, choices: [{ ...choice, finish_reason: null }] };
     return formatEvent({ event: null, data: JSON.stringify(chunk) });
   }
@@ -158,7 +158,7 @@ class ChatSearch implements SearchConversation {
     const call = this.#calls.get(index);
     if (call === undefined)
       this.#calls.set(index, {
-        id: this.#ownId(id),
+        id: this.#uniqueId(id),
         type: "function",
         function: { name: String(name), arguments: String(more) },
       });
@@ -169,7 +169,7 @@ class ChatSearch implements SearchConversation {
     return [{ ...piece, ...own, index: this.#indexes.get(index) }];
   }
 
-  #ownId(id: unknown): unknown {
+  #uniqueId(id: unknown): unknown {
     return typeof id === "string" ? this.#callIds.of(id) : id;
   }
 

@@ -2,8 +2,8 @@
 import { isObject, parseJson } from "../../shared/checked.js";
 import { append } from "../../shared/long-lists.js";
 import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
-import { OwnIds } from "../dialects/shared/own-ids.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
+import { UniqueIds } from "../dialects/shared/unique-ids.js";
 import {
   addResults,
   citationsIn,
@@ -39,7 +39,7 @@ class GoogleSearch implements SearchConversation {
   readonly #tools: readonly JsonObject[];
   readonly #contents: unknown[];
   readonly #results = new Map<string, SearchResult>();
-  readonly #callIds = new OwnIds();
+  readonly #callIds = new UniqueIds();
   readonly #queries: string[] = [];
   #turns = 0;
   /** The parts of all turns that the client gets. */
@@ -110,14 +110,14 @@ class GoogleSearch implements SearchConversation {
     const { content, ...rest } = candidate;
     if (rest["finishReason"] !== undefined) this.#candidateFields = rest;
     const parts = isObject(content) && Array.isArray(content["parts"]) ? content["parts"] : [];
-    const turnParts = parts.filter(isObject).map((part) => this.#withOwnId(part));
+    const turnParts = parts.filter(isObject).map((part) => this.#withUniqueId(part));
     append(this.#turnParts, turnParts);
     const clientParts = turnParts.filter((part) => !this.#isSearch(part));
     append(this.#clientParts, clientParts);
     return clientParts;
   }
 
-  #withOwnId(part: JsonObject): JsonObject {
+  #withUniqueId(part: JsonObject): JsonObject {
     const { functionCall: call } = part;
     return isObject(call) && typeof call["id"] === "string"
       ? { ...part, functionCall: { ...call, id: this.#callIds.of(call["id"]) } }
@@ -138,10 +138,10 @@ class GoogleSearch implements SearchConversation {
     }
     const parts = this.#take(value);
     if (parts.length === 0) return "";
-    return this.#written({ candidates: [{ content: { role: "model", parts }, index: 0 }] });
+    return this.#eventText({ candidates: [{ content: { role: "model", parts }, index: 0 }] });
   }
 
-  #written(chunk: JsonObject): string {
+  #eventText(chunk: JsonObject): string {
     return formatEvent({ event: null, data: JSON.stringify({ ...this.#answerFields, ...chunk }) });
   }
 
@@ -223,7 +223,7 @@ class GoogleSearch implements SearchConversation {
   }
 
   lastEvents(): string {
-    return this.#hasFailed ? "" : this.#written(this.#ending([]));
+    return this.#hasFailed ? "" : this.#eventText(this.#ending([]));
   }
 }
 

@@ -5,8 +5,8 @@
 import { isCount, isObject, parseJson } from "../../shared/checked.js";
 import { append } from "../../shared/long-lists.js";
 import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
-import { OwnIds } from "../dialects/shared/own-ids.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
+import { UniqueIds } from "../dialects/shared/unique-ids.js";
 import {
   addResults,
   citationsIn,
@@ -56,7 +56,7 @@ class MessagesSearch implements SearchConversation {
   readonly #tools: readonly JsonObject[];
   readonly #messages: JsonObject[];
   readonly #results = new Map<string, SearchResult>();
-  readonly #callIds = new OwnIds();
+  readonly #callIds = new UniqueIds();
   #turns = 0;
   /** The client's content so far. */
   readonly #content: JsonObject[] = [];
@@ -352,8 +352,8 @@ function resultBlock({ call, results, error }: SearchOutcome): JsonObject {
 
 /**
  * Begins the values of Anthropic's `encrypted_content` and `encrypted_index` that Sluice wrote
- * ("sluice_" in base64). Clients only send them back, so Sluice encodes its text and doesn't encrypt
- * it.
+ * ("sluice_" in base64). Clients only send them back, so Sluice encodes its text and doesn't
+ * encrypt it.
  */
 const mark = "c2x1aWNlX3";
 

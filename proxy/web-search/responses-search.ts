@@ -5,8 +5,8 @@
 import { isObject, parseJson } from "../../shared/checked.js";
 import { append } from "../../shared/long-lists.js";
 import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
-import { OwnIds } from "../dialects/shared/own-ids.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
+import { UniqueIds } from "../dialects/shared/unique-ids.js";
 import {
   addResults,
   citationsIn,
@@ -62,7 +62,7 @@ class ResponsesSearch implements SearchConversation {
   #last: JsonObject = {};
   #usage: unknown;
   #hasFailed = false;
-  readonly #callIds = new OwnIds();
+  readonly #callIds = new UniqueIds();
   /** By the item's index, those of this turn. */
   readonly #turnCallIds = new Map<unknown, string>();
   /** The ids of items of earlier turns. */
@@ -154,10 +154,10 @@ class ResponsesSearch implements SearchConversation {
   /** Each turn of a translated provider counts its items from 0: in one response ids differ. */
   #renamed(item: JsonObject): JsonObject {
     const { id } = item;
-    return this.#ids.has(id) ? { ...item, id: this.#ownId(id) } : item;
+    return this.#ids.has(id) ? { ...item, id: this.#uniqueId(id) } : item;
   }
 
-  #ownId(id: unknown): unknown {
+  #uniqueId(id: unknown): unknown {
     return this.#ids.has(id) ? `${String(id)}_${this.#turns}` : id;
   }
 
@@ -194,7 +194,7 @@ class ResponsesSearch implements SearchConversation {
       case "response.in_progress": {
         if (this.#turns > 1 || !isObject(value["response"])) return "";
         this.#first = value["response"];
-        return this.#written({ ...value, response: this.#asAsked(this.#first) });
+        return this.#eventText({ ...value, response: this.#asAsked(this.#first) });
       }
       case "response.completed":
       case "response.incomplete":
@@ -215,14 +215,14 @@ class ResponsesSearch implements SearchConversation {
     if (at !== undefined && index === null) return "";
     const named = { ...value };
     if (item !== null) named["item"] = this.#renamed(item);
-    if (named["item_id"] !== undefined) named["item_id"] = this.#ownId(named["item_id"]);
+    if (named["item_id"] !== undefined) named["item_id"] = this.#uniqueId(named["item_id"]);
     const moved = at === undefined ? named : { ...named, output_index: index };
     if (type === "response.content_part.done")
-      return this.#written({ ...moved, part: this.#annotatedPart(value["part"]) });
-    if (type !== "response.output_text.done") return this.#written(moved);
+      return this.#eventText({ ...moved, part: this.#annotatedPart(value["part"]) });
+    if (type !== "response.output_text.done") return this.#eventText(moved);
     const { item_id, content_index, text } = named;
     const added = this.#annotations(text).map((annotation, annotation_index) =>
-      this.#written({
+      this.#eventText({
         type: "response.output_text.annotation.added",
         item_id,
         output_index: index,
@@ -231,7 +231,7 @@ class ResponsesSearch implements SearchConversation {
         annotation,
       }),
     );
-    return added.join("") + this.#written(moved);
+    return added.join("") + this.#eventText(moved);
   }
 
   #done(item: JsonObject, at: unknown): string {
@@ -240,10 +240,10 @@ class ResponsesSearch implements SearchConversation {
     const annotated = this.#renamed(this.#annotated(item));
     this.#output.push(annotated);
     const place = { output_index: this.#indexes.get(at) ?? null, item: annotated };
-    return this.#written({ type: "response.output_item.done", ...place });
+    return this.#eventText({ type: "response.output_item.done", ...place });
   }
 
-  #written(event: JsonObject): string {
+  #eventText(event: JsonObject): string {
     const numbered = { ...event, sequence_number: this.#sequence++ };
     return formatEvent({ event: String(event["type"]), data: JSON.stringify(numbered) });
   }
@@ -274,9 +274,9 @@ class ResponsesSearch implements SearchConversation {
         const item = searchItem({ call, results: [], error: null }, "in_progress", false);
         const place = { output_index, item_id: item["id"] };
         return (
-          this.#written({ type: "response.output_item.added", output_index, item }) +
-          this.#written({ type: "response.web_search_call.in_progress", ...place }) +
-          this.#written({ type: "response.web_search_call.searching", ...place })
+          this.#eventText({ type: "response.output_item.added", output_index, item }) +
+          this.#eventText({ type: "response.web_search_call.in_progress", ...place }) +
+          this.#eventText({ type: "response.web_search_call.searching", ...place })
         );
       })
       .join("");
@@ -300,8 +300,8 @@ class ResponsesSearch implements SearchConversation {
         this.#output.push(item);
         const place = { output_index, item_id: item["id"] };
         return (
-          this.#written({ type: "response.web_search_call.completed", ...place }) +
-          this.#written({ type: "response.output_item.done", output_index, item })
+          this.#eventText({ type: "response.web_search_call.completed", ...place }) +
+          this.#eventText({ type: "response.output_item.done", output_index, item })
         );
       })
       .join("");
@@ -321,7 +321,7 @@ class ResponsesSearch implements SearchConversation {
 
   lastEvents(): string {
     const { status = "failed" } = this.#last;
-    return this.#written({ type: `response.${String(status)}`, response: this.whole() });
+    return this.#eventText({ type: `response.${String(status)}`, response: this.whole() });
   }
 }
 

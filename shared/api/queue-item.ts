@@ -8,7 +8,7 @@ export interface QueueItem {
   readonly scope: string;
   readonly subject: string;
   readonly period_seconds: number;
-  /** As in a refusal. */
+  /** As in `RefusalItem`. */
   readonly dimension: string;
   /** The models that the limit is for, if not all. */
   readonly models?: readonly string[];

@@ -22,8 +22,8 @@ import {
   unitFields,
 } from "./settings/price-settings.js";
 
-/** What a model without a price costs nothing for. */
-const nothing: Price = {
+/** A price without rates, to which the fields of a configured price are added. */
+const noRates: Price = {
   rates: { input: null, output: null, cachedInput: null, cacheWrite: null, kinds: {} },
   tiers: [],
   perRequest: 0,
@@ -39,7 +39,7 @@ export function priceAt(
   base: Price | null,
   nowMs: number,
 ): Price | null {
-  let price = withFields(base ?? nothing, fields, tiers);
+  let price = withFields(base ?? noRates, fields, tiers);
   for (const { from, ...change } of changes)
     if ((from ?? 0) <= nowMs) price = withFields(price, change, []);
   if (!hasPrice(price)) return null;

@@ -11,7 +11,7 @@ export const dailySeconds = 86_400;
 export const weeklySeconds = 604_800;
 /** The number is thirty days, but the period is the calendar month. */
 export const monthlySeconds = 2_592_000;
-/** As for the month: ninety days, but the calendar's quarter. */
+/** Ninety days; stands for a quarter of the calendar, as `monthlySeconds` does for a month. */
 export const quarterlySeconds = 7_776_000;
 export const yearlySeconds = 31_536_000;
 

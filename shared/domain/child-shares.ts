@@ -16,7 +16,7 @@ export interface ChildShare {
   readonly priority?: number;
 }
 
-/** As bodies, files and lists have it; absent in a definition: whoever asks first is served. */
+/** As bodies, files and lists have it; without it in a definition, whoever asks first is served. */
 export interface ChildShares {
   /** The weight of children that `children` doesn't name. Default: 1. */
   readonly default_weight?: number;

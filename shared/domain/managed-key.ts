@@ -163,7 +163,7 @@ export function takeImportedKey(
       ? { ok: true, value: { imported: null, key } }
       : bad("hash is required for redacted_value", "hash");
   const hash = importedHash(given);
-  // It isn't repeated: it could be the key.
+  // The message doesn't repeat the value, which could be the key.
   if (hash === null) return bad(`hash must be ${hashExpected}`, "hash");
   if (isAdminRole(key["role"]))
     return bad("hash can't be combined with role: Sluice generates keys of administration", "hash");

@@ -85,7 +85,7 @@ export type Factors = Readonly<Partial<Record<FactorKind, number>>>;
 export const factorKinds = ["input", "cachedInput", "cacheWrite", "output"] as const;
 export type FactorKind = (typeof factorKinds)[number];
 
-/** The same factor for all kinds of tokens. */
+/** The factors that are `factor` for all kinds of tokens. */
 export function evenFactors(factor: number): Factors {
   return { input: factor, cachedInput: factor, cacheWrite: factor, output: factor };
 }
@@ -127,7 +127,7 @@ function scaledRates(rates: TokenRates, factors: Factors): TokenRates {
   const times = (rate: number, kind: FactorKind): number => scaled(rate, factors[kind] ?? 1000);
   const orNull = (rate: number | null, kind: FactorKind): number | null =>
     rate === null ? null : times(rate, kind);
-  // What has no rate of its own has the input's, which has another factor.
+  // Without a rate of its own a kind has the input's rate; here it needs one, for its own factor.
   const own = (kind: "cachedInput" | "cacheWrite"): number | null =>
     (factors[kind] ?? 1000) === (factors.input ?? 1000)
       ? rates[kind]

@@ -109,7 +109,7 @@ function higher(cap: number | null, raised: number | null): number | null {
   return cap === null || raised === null ? cap : Math.max(cap, raised);
 }
 
-/** What the body of a raise asks for. */
+/** The request for a raise, as a body has it. */
 export interface AskedRaise<S extends string> extends RaisedValues {
   readonly key: LimitKey<S>;
   readonly forMs: number;
@@ -248,14 +248,14 @@ export function raisesFromStored(value: readonly unknown[]): Raise[] | null {
   const raises: Raise[] = [];
   for (const one of value) {
     if (!Array.isArray(one)) return null;
-    const [child, fromMs, untilMs, maxRequests, maxTokens, amountUsd, by, reason, of]: unknown[] =
-      one;
+    const [child, fromMs, untilMs, maxRequests, maxTokens, amountUsd, ...rest]: unknown[] = one;
+    const [by, reason, caps] = rest;
     if (typeof child !== "string" || typeof by !== "string" || typeof reason !== "string")
       return null;
     if (!isMoment(fromMs) || !isMoment(untilMs)) return null;
     if (!isCapOrNull(maxRequests) || !isCapOrNull(maxTokens) || !isAmountOrNull(amountUsd))
       return null;
-    const measureCaps = of === undefined ? {} : measureCapsFromStored(of);
+    const measureCaps = caps === undefined ? {} : measureCapsFromStored(caps);
     if (measureCaps === null) return null;
     raises.push({
       child,

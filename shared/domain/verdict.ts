@@ -81,7 +81,7 @@ export interface BudgetBreach {
   readonly subject: string;
   readonly periodSeconds: number;
   readonly spentUsd: number;
-  /** With what the last period has left for this one. */
+  /** The budget's amount, and what is carried over from the last period. */
   readonly amountUsd: number;
   /** Until the end of the period; for a rolling one, until less than the amount counts. */
   readonly waitSeconds: number;

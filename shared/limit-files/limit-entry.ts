@@ -104,7 +104,7 @@ export function ruleOfItem(item: Item): Checked<RuleDefinition> {
   );
 }
 
-/** The same of a budget. */
+/** As `ruleOfItem`, for a budget. */
 export function budgetOfItem(item: Item): Checked<BudgetDefinition> {
   const { models, amount, unpriced, on_exhausted, hold } = item;
   const calendar = Object.fromEntries(calendarFields.map((name) => [name, item[name]]));

@@ -6,7 +6,7 @@
  */
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
-/** The same for a text within one line, such as a name: also line feed and tab are escaped. */
+/** As `escapeControls`, for a text within a line, such as a name: line feed and tab, too. */
 export function escapeInLine(text: string): string {
   return escapeControls(text.replaceAll("\n", "\\n").replaceAll("\t", "\\t"));
 }

@@ -136,7 +136,7 @@ const holding = structure({
   promptTokens: count(),
   /** The tokens of output that it may use so far. */
   output: count(),
-  /** Those of its target; null without a price. */
+  /** The rates of its target; null without a price. */
   rates: nullable(rates),
   /** Empty without a managed key. */
   keyId: kindOf(isModelName),

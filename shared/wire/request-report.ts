@@ -171,7 +171,7 @@ const texts = [
   "rule",
 ] as const;
 
-/** Also for what the store has. */
+/** Whether a value of the wire or the store is a report. */
 export function isRequestReport(value: unknown): value is RequestReport {
   if (!isObject(value)) return false;
   const { request_id, kind, status, outcome, method, path, stream, attempts, dropped } = value;
@@ -208,7 +208,7 @@ function isAttempt(value: unknown): value is AttemptReport {
   );
 }
 
-/** Also for what the store has. */
+/** Whether a value of the wire or the store is a report. */
 export function isTargetReport(value: unknown): value is TargetReport {
   if (!isObject(value)) return false;
   return (

@@ -49,7 +49,7 @@ async function writeStarter({ terminal, env, cwd }: Session, flags: CommandFlags
 
 type Ask = (question: string) => Promise<string>;
 
-/** Those named, or those whose keys are in the environment. */
+/** Asks which providers to use; by default those whose keys are in the environment. */
 async function askProviders(ask: Ask, found: readonly Preset[]): Promise<readonly Preset[]> {
   const names = found.map(({ name }) => name).join(", ");
   const usual = names === "" ? "none: a simulator answers" : names;

@@ -10,7 +10,7 @@ export function gatheredMetrics(warn: (line: string) => void): GatheredMetrics {
   );
 }
 
-/** From its start to its end; it is asked only once it is ready. */
+/** Includes a proxy process in the metrics, from when it is ready to its end. */
 export function watchProxy(metrics: GatheredMetrics, name: string, child: ChildProcess): void {
   const process: ProxyProcess = {
     name,

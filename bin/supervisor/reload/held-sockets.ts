@@ -23,8 +23,8 @@ export function heldFromUnit({ byName }: InheritedSockets): readonly HeldSocket[
 }
 
 /**
- * The sockets of a configuration: those that are held already, others are bound. Rejects when an
- * address is taken; then none is left behind.
+ * The sockets of a configuration: takes those that are held already, and binds the others. If an
+ * address is in use, rejects and closes the sockets that it has bound.
  */
 export async function holdSockets(
   { host, port, admin }: Pick<Config["server"], "host" | "port" | "admin">,

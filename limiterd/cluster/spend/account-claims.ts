@@ -8,11 +8,10 @@
  *
  * A claim is the amount that a host reports beside its spend, in one period (`HostClaim`): what its
  * running requests hold, and an advance. An `AccountClaim` is all that this host knows of the
- * claims to one account: what it has stated (`Stated`), and the other hosts' claims. What of the
- * budget counts at the moment, and how much that is, a caller says with each question
- * (`CountedPart`), and what a request needs beside what others hold, and wants (`ClaimNeeds`).
- * Judgements read by `ofOthers`, `leftOf` and `lacks`, which change nothing; `want` and `renew`
- * make the host claim more.
+ * claims to one account: its own (`Stated`), and the other hosts'. Callers pass the part of the
+ * budget that counts at the moment (`CountedPart`), and what a request needs and wants beside what
+ * others hold (`ClaimNeeds`). `ofOthers`, `leftOf` and `lacks` only read; `want` and `renew` make
+ * the host claim more.
  */
 import { freshMs, knownAccountsMax, parkedMs } from "../../bounds.js";
 import type { Account, Budget, BudgetClaims, CountedPart } from "../../budgets/budget-account.js";
@@ -49,7 +48,7 @@ interface Stated {
   /** As `HostClaim.startMs`. */
   readonly startMs: number;
   readonly generation: number;
-  /** How much may be spent here since the claim was made in memory. */
+  /** The value of `#used` up to which the claim allows spending. */
   readonly upTo: number;
   readonly held: number;
 }
@@ -62,16 +61,18 @@ export class AccountClaim implements Awaited {
   waiting = 0;
   readonly #ports: ClaimPorts;
   readonly #advance = new Advance();
-  /** What was spent here since this claim was made in memory. */
+  /** What this host has spent since this object was made, in pico-dollars. */
   #used = 0;
   #confirmed: Stated | null = null;
-  /** What the engine may have received since the last confirmation: the least. */
+  /** The least `upTo` of the claims that the engine may have received since the last confirmation. */
   #leastUpTo = Number.POSITIVE_INFINITY;
+  /** The claim of the pending question; null without one. */
   #asked: Stated | null = null;
   #answeredMonoMs = Number.NEGATIVE_INFINITY;
   #reportedHeld = 0;
   /** The period or slice of the last report. */
   #reportedStartMs = 0;
+  /** When a judgement last needed it. */
   #neededMonoMs: number;
   /** The claims of the other hosts, by host. */
   #others: ReadonlyMap<string, HostClaim> = new Map();
@@ -121,7 +122,7 @@ export class AccountClaim implements Awaited {
     this.#ports.ask(this);
   }
 
-  /** Whether the engine should be told of a change, or there is an advance to give back. */
+  /** Whether the host should report a change to the engine, or has an advance to give back. */
   get isUnsent(): boolean {
     const held = this.#held;
     if (this.#advance.amount > 0 || held !== this.#reportedHeld) return true;
@@ -129,7 +130,7 @@ export class AccountClaim implements Awaited {
     return held > 0 && this.#ports.startMs(this.budget) !== this.#reportedStartMs;
   }
 
-  /** Whether nothing would be lost without it. */
+  /** Whether this object can be dropped: nothing would be lost. */
   get isForgettable(): boolean {
     return (
       !this.isUnsent &&
@@ -144,7 +145,7 @@ export class AccountClaim implements Awaited {
     this.#used += cost;
   }
 
-  /** The spend has changed otherwise: what was confirmed has no meaning now. */
+  /** Call when the spend has changed otherwise: the confirmed claim has no meaning then. */
   clear(): void {
     this.#confirmed = null;
   }
@@ -190,7 +191,7 @@ export class AccountClaim implements Awaited {
     this.#ports.turn.lacking.push(this);
   }
 
-  /** What a report claims. */
+  /** The claim for a report, which is sent now. */
   report(account: Account, isLast: boolean): HostClaim {
     const held = this.#held;
     const { turn, left, monoMs } = this.#ports;
@@ -211,7 +212,7 @@ export class AccountClaim implements Awaited {
     return { startMs, amount };
   }
 
-  /** Notes the claims of other hosts. Those that are missing were lost, and still count. */
+  /** Notes the claims of other hosts. A claim that is missing was lost by the engine: it counts on. */
   seen(others: ReadonlyMap<string, HostClaim>): void {
     this.#others = new Map([...this.#others, ...others]);
   }
@@ -263,7 +264,7 @@ export class AccountClaims implements BudgetClaims {
     this.#of(account)?.renew(part);
   }
 
-  /** What has something to report or to give back; forgets what isn't needed. */
+  /** The claims with something to report or to give back. Forgets claims that aren't needed. */
   takeUnsent(): readonly AccountClaim[] {
     const unsent: AccountClaim[] = [];
     for (const claim of this.#claims.values())
@@ -272,7 +273,7 @@ export class AccountClaims implements BudgetClaims {
     return unsent;
   }
 
-  /** The spend of a budget was looked up again. */
+  /** Call when the spend of a budget was looked up again. */
   clear(budget: Budget): void {
     for (const claim of this.#claims.values()) if (claim.budget === budget) claim.clear();
   }

@@ -226,9 +226,9 @@ export class SpendExchange implements OtherHosts {
   }
 
   /**
-   * A claim that may not be told is dropped. If a question about it is pending, requests that wait
-   * for the next one ask again when it ends (`claimsAnswered`); while proxies report after a
-   * restart, they wait until they are judged for the last time.
+   * Sends the claims that are due. Drops a claim that may not be sent now. If a question about its
+   * account is pending, the requests that wait ask again when the question ends (`claimsAnswered`).
+   * While proxies report after a restart, these requests wait until their last judgement.
    */
   #askClaims(): Promise<boolean> {
     const questions: OpenQuestion[] = [];

@@ -245,8 +245,8 @@ function isOtherMode(a: RuleKey, b: RuleKey): boolean {
 }
 
 /**
- * What an edited rule does when it is exhausted, whether it is hard, and its shares, unless the
- * body says it. Fails if the two can't be combined.
+ * The options that an edited rule keeps because the body doesn't name them: `on_exhausted`, `hold`
+ * and `shares`. Fails if they don't fit the options in the body.
  */
 function keptOf(
   body: unknown,

@@ -84,7 +84,7 @@ export function keyToBytes(key: string | number): Buffer {
   const text = loneSurrogate.test(key)
     ? Buffer.concat([...key].map(characterBytes))
     : Buffer.from(key);
-  // Also false for an empty text.
+  // The comparison is also false for an empty text.
   return text[0]! >= firstUnmarked ? text : Buffer.concat([Buffer.of(textMark), text]);
 }
 

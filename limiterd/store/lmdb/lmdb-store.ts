@@ -282,7 +282,7 @@ const defining: ReadonlySet<Table> = new Set<Table>([
  * How long a check is valid, in ms: with hundreds of commits a second, checking each would cost
  * some percent of the time, and a store is moved once if ever.
  */
-const believedMs = 100;
+const checkValidMs = 100;
 
 /**
  * Decides how often to check that the store's file is still in its place: a later daemon wouldn't
@@ -308,7 +308,7 @@ export class StorePlace {
    * change is of a defining table.
    */
   takes(changes: readonly Pick<Change, "table">[], nowMs: number): boolean {
-    const isBelieved = nowMs - this.#seenAtMs < believedMs;
-    return (isBelieved && !changes.some(({ table }) => defining.has(table))) || this.isKept(nowMs);
+    const isRecent = nowMs - this.#seenAtMs < checkValidMs;
+    return (isRecent && !changes.some(({ table }) => defining.has(table))) || this.isKept(nowMs);
   }
 }

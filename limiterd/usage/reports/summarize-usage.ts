@@ -83,7 +83,7 @@ async function summarize(
   nowMs: number,
 ): Promise<UsageSummary> {
   const view = state.usage.rollups.open();
-  const of: Source = {
+  const source: Source = {
     window,
     view,
     readOthers: async (kind, each) => otherSums?.read({ kind, ...window }, each),
@@ -97,16 +97,16 @@ async function summarize(
       if (by === "day" || step === "day") addTo(days, dayIn(key, prefix), sum);
     };
     await readRollups(state, { prefix, days: window, view }, addDay);
-    await of.readOthers("totals", addDay);
+    await source.readOthers("totals", addDay);
     const groups =
       by === null
         ? []
         : by === "day"
           ? [...days].sort(([a], [b]) => (a < b ? -1 : 1))
           : by === "path"
-            ? await children(state, of, total)
-            : await named(state, of, { by, total });
-    // What was used at the path itself by day is only known as the rest.
+            ? await children(state, source, total)
+            : await named(state, source, { by, total });
+    // The days of the path's own usage aren't stored: the series has it in the rest.
     const own = by === "path" && step === "day" ? window.userPath : null;
     const shown = groups.filter(([name]) => name !== own);
     const series = step === null ? null : new SeriesSums(shown, { window, step, nowMs });
@@ -115,7 +115,7 @@ async function summarize(
         series.add(names, sum, series.timeOf(atMs)),
       );
     if (series !== null && step === "day") {
-      await eachOfDay(state, of, { by, names: series.names }, series.add);
+      await eachOfDay(state, source, { by, names: series.names }, series.add);
       series.setTotals(days);
     }
     return {
@@ -130,7 +130,7 @@ async function summarize(
   }
 }
 
-/** What a summary reads. */
+/** The sums that a summary reads: this host's, and the other hosts'. */
 interface Source {
   readonly window: UsageWindow;
   readonly view: RollupView;
@@ -141,18 +141,18 @@ interface Source {
 /** Receives each sum with the groups that it is in, and its day. */
 type EachGrouped = (names: readonly string[], sum: Rollup, day: string) => void;
 
-/** Of usage that isn't split by day or direct child. */
+/** A split by neither day nor direct child. */
 type NamedGrouping = Exclude<Grouping, "day" | "path">;
 
 /** The groups by name. Usage without a sum by name is in the group of the rest. */
 async function named(
   state: DaemonState,
-  of: Source,
+  source: Source,
   { by, total }: { readonly by: NamedGrouping; readonly total: Rollup },
 ): Promise<Group[]> {
   const sums = new NamedSums();
   const known = emptyRollup();
-  await eachNamed(state, of, by, (names, sum) => {
+  await eachNamed(state, source, by, (names, sum) => {
     addRollup(known, sum);
     for (const name of names) sums.add(name, sum);
   });
@@ -163,13 +163,13 @@ async function named(
 
 async function eachNamed(
   state: DaemonState,
-  of: Source,
+  source: Source,
   by: NamedGrouping,
   each: EachGrouped,
 ): Promise<void> {
-  if (by === "model" || by === "provider") return eachTarget(state, of, by, each);
-  if (by !== "session") return eachOrigin(state, of, by, each);
-  await eachRecord(state, of.window, by, (names, sum, atMs) => each(names, sum, dayOf(atMs)));
+  if (by === "model" || by === "provider") return eachTarget(state, source, by, each);
+  if (by !== "session") return eachOrigin(state, source, by, each);
+  await eachRecord(state, source.window, by, (names, sum, atMs) => each(names, sum, dayOf(atMs)));
 }
 
 async function eachTarget(
@@ -270,13 +270,13 @@ function namesOfRecord(
 /** Passes the sums of each day of these groups, and perhaps of others. */
 async function eachOfDay(
   state: DaemonState,
-  of: Source,
+  source: Source,
   { by, names }: { readonly by: Grouping | null; readonly names: readonly string[] },
   each: EachGrouped,
 ): Promise<void> {
   if (by === null || by === "day") return;
-  if (by !== "path") return eachNamed(state, of, by, each);
-  const { window, view, readOthers } = of;
+  if (by !== "path") return eachNamed(state, source, by, each);
+  const { window, view, readOthers } = source;
   const top = childrenPrefix(window.userPath);
   for (const name of names) {
     const prefix = totalPrefix(name);

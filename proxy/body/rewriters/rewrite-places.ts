@@ -82,7 +82,7 @@ export function findPrompt(body: string, dialect: PromptDialect): Prompt {
     addTexts(body, content, by, texts);
     if (dialect === "messages") addToolResults(body, content, texts);
   }
-  // They were collected by kind, not in order.
+  // The walk collects places by kind, not in order.
   return { texts: texts.sort(byStart), instructions: instructions.sort(byStart) };
 }
 

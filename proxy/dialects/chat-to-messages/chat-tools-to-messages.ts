@@ -31,7 +31,7 @@ function toTool(value: unknown, index: number, reader: RequestReader): JsonObjec
   const called = reader.object(tool["function"], `${at}.function`);
   reader.fields(called, chatFunctionFields, `${at}.function.`);
   const out: Record<string, unknown> = {
-    name: toolName(called["name"], `${at}.function.name`, reader),
+    name: readToolName(called["name"], `${at}.function.name`, reader),
   };
   if (!isAbsent(called["description"]))
     out["description"] = reader.text(called["description"], `${at}.function.description`);
@@ -93,7 +93,7 @@ function objectChoice(choice: JsonObject, reader: RequestReader): JsonObject | u
   if (choice["type"] !== "function")
     reader.refuse("tool_choice.type", "must be function or allowed_tools");
   const called = reader.object(choice["function"], "tool_choice.function");
-  return { type: "tool", name: toolName(called["name"], "tool_choice.function.name", reader) };
+  return { type: "tool", name: readToolName(called["name"], "tool_choice.function.name", reader) };
 }
 
 const modes: ReadonlyMap<string, string> = new Map([
@@ -112,12 +112,12 @@ function allowedNames(choice: unknown, reader: RequestReader): ReadonlySet<strin
   const names = reader.list(tools, `${at}.tools`).map((item, i) => {
     const tool = reader.object(item, `${at}.tools[${i}]`);
     const called = reader.object(tool["function"], `${at}.tools[${i}].function`);
-    return toolName(called["name"], `${at}.tools[${i}].function.name`, reader);
+    return readToolName(called["name"], `${at}.tools[${i}].function.name`, reader);
   });
   return new Set(names);
 }
 
 /** A tool's name in a form that Anthropic accepts. */
-export function toolName(value: unknown, at: string, reader: RequestReader): string {
+export function readToolName(value: unknown, at: string, reader: RequestReader): string {
   return fittingToolName(reader.name(value, at), messagesNameCharsMax);
 }

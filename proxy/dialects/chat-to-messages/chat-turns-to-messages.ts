@@ -23,7 +23,7 @@ import {
   chatToolFields,
   chatUserFields,
 } from "./chat-request-fields.js";
-import { toolName } from "./chat-tools-to-messages.js";
+import { readToolName } from "./chat-tools-to-messages.js";
 
 interface MessagesTurns {
   readonly system: readonly JsonObject[];
@@ -161,7 +161,7 @@ function toolUse(value: unknown, at: string, ids: CallIds, reader: RequestReader
   return {
     type: "tool_use",
     id: ids.ofCall(reader.name(call["id"], `${at}.id`)),
-    name: toolName(called["name"], `${at}.function.name`, reader),
+    name: readToolName(called["name"], `${at}.function.name`, reader),
     input: toolInput(
       reader.text(called["arguments"], `${at}.function.arguments`),
       `${at}.function.arguments`,

@@ -6,7 +6,6 @@ import { writeExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-value.js";
 import { chatAnnotation, readCitation } from "../shared/chat-pieces.js";
 import { isWebUrl } from "../shared/data-url.js";
-import { OwnIds } from "../shared/own-ids.js";
 import { finishReason } from "../shared/stop-reasons.js";
 import { mustBeReturned, reasoningDetail, wantsDetails } from "../shared/thinking-blocks.js";
 import { messagesNameCharsMax, ToolNames } from "../shared/tool-call.js";
@@ -16,6 +15,7 @@ import {
   type JsonObject,
   UntranslatableAnswer,
 } from "../shared/translation.js";
+import { UniqueIds } from "../shared/unique-ids.js";
 
 /** Throws `UntranslatableAnswer`. */
 export function messagesAnswerToChat(body: JsonObject, context: AnswerContext): JsonObject {
@@ -98,7 +98,7 @@ function readBlocks(content: readonly unknown[], names: ToolNames): MessageParts
     thinkingBlocks: [],
     calls: [],
   };
-  const ids = new OwnIds();
+  const ids = new UniqueIds();
   let chars = 0;
   for (const block of content) {
     if (!isObject(block))

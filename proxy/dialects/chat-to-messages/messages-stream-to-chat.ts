@@ -11,7 +11,6 @@ import { errorBody } from "../../body/error-body.js";
 import { mergeUsage } from "../../usage/find-usage.js";
 import { chatErrorEvent } from "../shared/error-events.js";
 import { GuardedTranslator, parseEventData } from "../shared/guarded-translator.js";
-import { OwnIds } from "../shared/own-ids.js";
 import { finishReason } from "../shared/stop-reasons.js";
 import { mustBeReturned, reasoningDetail, wantsDetails } from "../shared/thinking-blocks.js";
 import type { ToolNames } from "../shared/tool-call.js";
@@ -23,6 +22,7 @@ import {
   type JsonObject,
   UntranslatableAnswer,
 } from "../shared/translation.js";
+import { UniqueIds } from "../shared/unique-ids.js";
 import {
   annotationsOf,
   chatId,
@@ -55,7 +55,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
   readonly #context: AnswerContext;
   readonly #names: ToolNames;
   #id: string;
-  readonly #ids = new OwnIds();
+  readonly #ids = new UniqueIds();
   /** The beginning of each chunk's JSON, up to its choices. */
   #chunkHead: string | null = null;
   #begun = false;

@@ -3,7 +3,6 @@ import { isObject } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { errorBody } from "../../body/error-body.js";
 import { chatAnnotation, readCitation } from "../shared/chat-pieces.js";
-import { OwnIds } from "../shared/own-ids.js";
 import { carryReasoning } from "../shared/thinking-blocks.js";
 import { chatUsage } from "../shared/translate-usage.js";
 import {
@@ -12,6 +11,7 @@ import {
   type JsonObject,
   UntranslatableAnswer,
 } from "../shared/translation.js";
+import { UniqueIds } from "../shared/unique-ids.js";
 
 /** Throws `UntranslatableAnswer`. */
 export function responsesAnswerToChat(body: JsonObject, context: AnswerContext): JsonObject {
@@ -72,7 +72,7 @@ class MessageOfItems {
   readonly #calls: JsonObject[] = [];
   readonly #logprobs: unknown[] = [];
   readonly #annotations: JsonObject[] = [];
-  readonly #ids = new OwnIds();
+  readonly #ids = new UniqueIds();
   #chars = 0;
 
   constructor(provider: string) {
@@ -175,7 +175,7 @@ function partsOf(value: unknown): readonly JsonObject[] {
 }
 
 /** A call in the form of chat completions. */
-export function callOf(item: JsonObject, ids: OwnIds): JsonObject {
+export function callOf(item: JsonObject, ids: UniqueIds): JsonObject {
   const id = ids.of(textOf(item, "call_id"));
   const name = textOf(item, "name");
   return item["type"] === "custom_tool_call"

@@ -9,7 +9,6 @@ import { isCount, isObject } from "../../../shared/checked.js";
 import { findUsage, mergeUsage } from "../../usage/find-usage.js";
 import { chatErrorEvent } from "../shared/error-events.js";
 import { GuardedTranslator, parseEventData } from "../shared/guarded-translator.js";
-import { OwnIds } from "../shared/own-ids.js";
 import { chatUsage } from "../shared/translate-usage.js";
 import {
   type AnswerContext,
@@ -17,6 +16,7 @@ import {
   type JsonObject,
   UntranslatableAnswer,
 } from "../shared/translation.js";
+import { UniqueIds } from "../shared/unique-ids.js";
 import {
   annotationsOf,
   betweenParts,
@@ -32,7 +32,7 @@ const done: ClientEvent = { event: null, data: "[DONE]" };
 export class ResponsesStreamToChat extends GuardedTranslator {
   readonly #context: AnswerContext;
   #id: string;
-  readonly #ids = new OwnIds();
+  readonly #ids = new UniqueIds();
   #begun = false;
   /** The number of each call among the calls, by its index in the output. */
   readonly #calls = new Map<number, number>();

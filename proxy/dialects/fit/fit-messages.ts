@@ -94,15 +94,15 @@ function isUser(message: unknown): message is JsonObject {
 function withoutSystem(messages: readonly unknown[]): readonly unknown[] {
   // Each turn is joined once: joining message by message takes quadratic time.
   const turns: unknown[][] = [];
-  let isMoved = false;
+  let followsMoved = false;
   for (const message of messages) {
     const last = turns.at(-1);
     const isInstruction = isSystem(message);
     const said = isInstruction ? { ...message, role: "user" } : message;
-    const joins: boolean = isUser(last?.[0]) && isUser(said) && (isMoved || isInstruction);
+    const joins: boolean = isUser(last?.[0]) && isUser(said) && (followsMoved || isInstruction);
     if (joins) last?.push(said);
     else turns.push([said]);
-    isMoved = joins || isInstruction;
+    followsMoved = joins || isInstruction;
   }
   return turns.map((turn) => (turn.length === 1 ? turn[0] : joined(turn.filter(isUser))));
 }

@@ -32,7 +32,7 @@ export const nothingRefused: Refused = { reasoning: false, fields: [] };
 interface Reading {
   /** The secret for the provider, without the account's mark; null if the target can't read it. */
   readonly secret: (text: string) => string | null;
-  /** The same for a signature in base64. */
+  /** As `secret`, for a signature in base64. */
   readonly signature: (text: string) => string | null;
 }
 

@@ -1,7 +1,6 @@
 /** Translates a complete chat completion to an Anthropic message. */
 import { isObject } from "../../../shared/checked.js";
 import { type CallPiece, type ChatPiece, chatPieces, namelessCall } from "../shared/chat-pieces.js";
-import { OwnIds } from "../shared/own-ids.js";
 import { stopReason } from "../shared/stop-reasons.js";
 import { noSignature } from "../shared/thinking-blocks.js";
 import { readToolInput, ToolNames } from "../shared/tool-call.js";
@@ -11,6 +10,7 @@ import {
   type JsonObject,
   UntranslatableAnswer,
 } from "../shared/translation.js";
+import { UniqueIds } from "../shared/unique-ids.js";
 
 /** Throws `UntranslatableAnswer`. */
 export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): JsonObject {
@@ -24,7 +24,7 @@ export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): 
   const pieces = chatPieces(choice, "message", context.provider);
   const texts = pieces.filter((piece) => piece.kind === "text").filter(({ text }) => text !== "");
   const calls = pieces.filter((piece) => piece.kind === "call");
-  const ids = new OwnIds();
+  const ids = new UniqueIds();
   const isCut = choice["finish_reason"] === "length";
   const refusal = textOf(pieces, "refusal") || null;
   return {
@@ -80,7 +80,7 @@ function calledTool(call: CallPiece, isCut: boolean, context: AnswerContext): Js
     throw new UntranslatableAnswer(
       "the provider's answer calls a tool with arguments that are not a JSON object",
     );
-  return { name: toolNames(context).original(toolName(call)), input };
+  return { name: toolNames(context).original(calledName(call)), input };
 }
 
 /** Some providers send no id, but the client needs one to match the results. */
@@ -98,7 +98,8 @@ export function toolNames({ request }: AnswerContext): ToolNames {
   );
 }
 
-export function toolName({ name, custom }: CallPiece): string {
+/** The name of a called tool, as sent to the provider. */
+export function calledName({ name, custom }: CallPiece): string {
   if (custom)
     throw new UntranslatableAnswer("the provider's answer calls a tool that is not a function");
   if (name === null) throw namelessCall();

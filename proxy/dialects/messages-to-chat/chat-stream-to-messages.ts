@@ -16,9 +16,9 @@ import type { ToolNames } from "../shared/tool-call.js";
 import { messagesUsage } from "../shared/translate-usage.js";
 import { type AnswerContext, FailedAnswer, type JsonObject } from "../shared/translation.js";
 import {
+  calledName,
   messagesId,
   stopDetails,
-  toolName,
   toolNames,
   toolUseId,
 } from "./chat-answer-to-messages.js";
@@ -140,7 +140,7 @@ export class ChatStreamToMessages extends ChatStreamReader {
       {
         type: "tool_use",
         id: toolUseId(call, this.#calls, this.#context),
-        name: this.#toolNames.original(toolName(call)),
+        name: this.#toolNames.original(calledName(call)),
         input: {},
       },
     );

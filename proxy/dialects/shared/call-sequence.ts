@@ -7,13 +7,13 @@
  * Providers number the calls of a stream with an index. But some give every call the index 0, or
  * none, so that only the ids differ; some repeat the id, or make a new one for each piece of a
  * call, but send the name once; and some send the name after the first piece. Two calls of one id
- * get ids of their own (`own-ids.ts`).
+ * get unique ids (`unique-ids.ts`).
  */
 import { readableResponseBytesMax } from "../../../shared/bounds.js";
 import { type CallPiece, namelessCall } from "./chat-pieces.js";
-import { OwnIds } from "./own-ids.js";
 import { splitSigned } from "./thought-signature.js";
 import { UntranslatableAnswer } from "./translation.js";
+import { UniqueIds } from "./unique-ids.js";
 
 /** A call as far as it is known. `text` is the part that the sink hasn't received. */
 export type Call = { -readonly [Field in keyof CallPiece]: CallPiece[Field] };
@@ -40,7 +40,7 @@ export class CallSequence {
   readonly #entries: Entry[] = [];
   readonly #byIndex = new Map<number, Entry>();
   readonly #byId = new Map<string, Entry>();
-  readonly #ids = new OwnIds();
+  readonly #ids = new UniqueIds();
   /** The position of the current call, whose pieces pass. */
   #position = 0;
   #heldChars = 0;

@@ -19,7 +19,7 @@ export async function replyTargets({
   replyJson(exchange, 200, body);
 }
 
-/** Also for GET /admin/status and /admin/live. */
+/** The targets that fail; GET /admin/status and /admin/live list them, too. */
 export function failingTargets({
   targetHealth,
 }: Pick<Gateway, "targetHealth">): readonly TargetItem[] {

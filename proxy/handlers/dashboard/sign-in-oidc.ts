@@ -84,7 +84,7 @@ async function signIn(
   callback.search = exchange.query;
   const person = await oidc.finish(secret, callback).catch((error: unknown) => reasonOf(error));
   if (typeof person === "string") return { refused: "failed", reason: person };
-  // It isn't a guess.
+  // The provider knows the person, so this attempt isn't a guess.
   attempts.takeBack(client, beganMonoMs);
   const { administration, name } = person;
   if (administration === null) return { refused: "no-role", reason: `${name} has no role` };

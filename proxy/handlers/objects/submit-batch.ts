@@ -82,7 +82,7 @@ export async function submitBatch(
   settleRequest(context, admission, isMade ? { ...forwarded, batchTokens: tokens } : forwarded);
 }
 
-/** As for estimates. */
+/** For the estimate of a batch's tokens. */
 const bytesPerToken = 4;
 
 /** Whether the enqueued tokens of the path have a cap (`rate_limits.max_enqueued_tokens`). */

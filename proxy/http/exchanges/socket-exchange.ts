@@ -23,7 +23,7 @@ interface SocketRequest {
   readonly handshake: Exchange;
   /** The headers of the handshake, with the key that its subprotocols may hold. */
   readonly headers: Pick<RequestHeaders, "header">;
-  /** The same without those that concern only the handshake. */
+  /** `headers` without those that concern only the handshake. */
   readonly rawHeaders: readonly string[];
   readonly id: string;
   readonly body: Buffer;

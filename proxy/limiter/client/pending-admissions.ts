@@ -32,7 +32,10 @@ import type { UnreportedAdmissions } from "./report-leases.js";
 
 export interface AdmissionRequest extends Asked {
   readonly caller: Claimed;
-  /** As in `Admit`. Empty for a judgement only, whose admission says that nothing refuses. */
+  /**
+   * As in `Admit`. Empty for a question that only asks for a refusal: an admission is then the
+   * answer that nothing refuses.
+   */
   readonly targets: readonly Target[];
   /** The admission whose target failed; null for a request that isn't admitted yet. */
   readonly rerouted: Admission | null;
@@ -202,7 +205,7 @@ export class PendingAdmissions {
     resolve(this.#withoutVerdict(request));
   }
 
-  /** The path's rules and budgets don't refuse a request that isn't read yet. */
+  /** The daemon's answer to a question that only asks for a refusal: nothing refuses. */
   authorized(id: number): void {
     const pending = this.#waiting.take(id);
     if (pending === undefined) return this.#late.rejected(id);

@@ -13,7 +13,7 @@ import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
 
 /** Numbers and msgpack's own bytes beside the texts of a lease. */
 const leaseOverheadBytes = 100;
-/** What it holds of hard caps: four numbers, and the id of a key. */
+/** The bytes of a lease's hold on hard caps: four numbers, and the id of a key. */
 const holdingBytes = 120;
 
 /** One hello, or several when the leases don't fit into one frame; each takes an id of its own. */

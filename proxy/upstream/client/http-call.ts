@@ -37,7 +37,7 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   /** Called with the head of the answer. */
   onStatus: ((status: number, rawHeaders: readonly Buffer[]) => void) | null = null;
   #sink: UpstreamSink;
-  /** Also the sink, if the answer is compressed. */
+  /** Decodes a compressed answer on its way to the sink; null for any other answer. */
   #decoded: DecodedAnswer | null = null;
   /** The decoder accepts no more bytes for now. */
   #full = false;

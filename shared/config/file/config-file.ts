@@ -57,7 +57,7 @@ export interface DeclaredVirtualModel {
 export interface DeclaredAlias {
   readonly at: string;
   readonly name: string;
-  /** As written. */
+  /** As the file writes it. */
   readonly target: string;
 }
 

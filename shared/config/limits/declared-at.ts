@@ -6,9 +6,9 @@ import type { DeclaredAt } from "../../domain/rule.js";
 
 /** Limits of one list entry in the file; more are refused. */
 export const limitsPerEntryMax = 1000;
-/** More than a file of 16 MiB can hold. */
+/** Entries of a list in the file: more than 16 MiB can hold. */
 const entriesMax = 2 ** 21;
-/** The rest of an exact integer: limits on later lines are shown without their line. */
+/** The highest line that fits into an exact integer with the indexes; 0 stands for later ones. */
 const linesMax = 2 ** 22;
 
 /** The place of a limit by the indexes of its entry and itself; line 0 if unknown. */

@@ -1,11 +1,11 @@
 /**
  * The ids of an answer's calls, of which no two are the same. Some hosts number the calls of each
  * model anew, or give all of them one id; clients match results by it, and Anthropic refuses a
- * conversation in which it occurs twice. The turns of one answer share an `OwnIds`.
+ * conversation in which it occurs twice. The turns of one answer share an `UniqueIds`.
  */
 import { splitSigned } from "./thought-signature.js";
 
-export class OwnIds {
+export class UniqueIds {
   /** By id, the number for its next occurrence. */
   readonly #next = new Map<string, number>();
 
@@ -15,7 +15,7 @@ export class OwnIds {
     return this.ofPlain(plain) + signature;
   }
 
-  /** The same for an id without a signature. */
+  /** As `of`, for an id without a signature. */
   ofPlain(plain: string): string {
     let number = this.#next.get(plain);
     if (number === undefined) {
