@@ -579,8 +579,8 @@ function useBillRates(
 
 /**
  * The part of a walk's value that a quantity has: by the bill's rates where they are in use. Else
- * the value is divided in the proportion of the rates, in millionths; a kind without a rate weighs 1
- * pico-dollar, and no kind weighs nothing.
+ * the value is divided in the proportion of the rates, in millionths; a kind without a rate weighs
+ * 1 pico-dollar, and no kind weighs nothing.
  */
 function shareOf(walk: Walk, kind: Kind, quantity: bigint, ofGroup: readonly Kind[]): Pico {
   const rate = dayRate(walk.part, kind);

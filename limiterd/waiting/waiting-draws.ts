@@ -2,8 +2,8 @@
  * Draws that wait (`docs/hard-caps.md`). By a draw a running stream asks for more output under a
  * hard cap. If the cap has nothing left because other running requests hold the rest, the draw
  * waits a moment: most requests give some of it back, since they hold more for their prompt than
- * they use. If none does, or if all requests on the cap wait, one draw is answered with nothing: its
- * stream ends, and what it held goes to the others. Not here: the judgement
+ * they use. If none does, or if all requests on the cap wait, one draw is answered with nothing:
+ * its stream ends, and what it held goes to the others. Not here: the judgement
  * (`handlers/hold-output.ts`).
  */
 import { drawWaitMsMax } from "../../shared/bounds.js";

@@ -64,7 +64,7 @@ export class AccountClaim implements Awaited {
   /** What this host has spent since this object was made, in pico-dollars. */
   #used = 0;
   #confirmed: Stated | null = null;
-  /** The least `upTo` of the claims that the engine may have received since the last confirmation. */
+  /** The least `upTo` of the claims sent to the engine since the last confirmation. */
   #leastUpTo = Number.POSITIVE_INFINITY;
   /** The claim of the pending question; null without one. */
   #asked: Stated | null = null;
@@ -212,7 +212,7 @@ export class AccountClaim implements Awaited {
     return { startMs, amount };
   }
 
-  /** Notes the claims of other hosts. A claim that is missing was lost by the engine: it counts on. */
+  /** Notes the claims of other hosts. The engine has lost claims that are missing: they count on. */
   seen(others: ReadonlyMap<string, HostClaim>): void {
     this.#others = new Map([...this.#others, ...others]);
   }
