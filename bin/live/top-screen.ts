@@ -35,7 +35,7 @@ interface Size {
   readonly rows: number;
 }
 
-/** As many lines as the terminal has, each at most as wide. */
+/** The lines of the screen: one for each row of the terminal, at most as wide as its columns. */
 export function drawTop(
   state: TopState,
   data: TopData,

@@ -26,7 +26,7 @@ export interface CounterShare {
   waitOfRequests(own: Window, cap: number, nowMs: number): number;
   /** As `waitOfRequests`, for tokens. */
   waitOfTokens(own: Window, cap: number, nowMs: number): number;
-  /** The wait until so much of a hard cap is claimed for this host; 0 if it is. */
+  /** The wait until this host has claimed what is needed of a hard cap; 0 if it has. */
   waitOfClaim(own: Window, needs: ClaimNeeds, nowMs: number): number;
   /** What this host may still use of a hard cap, including what its requests hold. */
   leftOfClaim(own: Window, nowMs: number): number;
@@ -216,9 +216,10 @@ export function waitForTokens(
 }
 
 /**
- * Whole seconds until the estimates reach their caps if the counts of the current half continue at
- * their pace; null if none does, or one has. With less than a minute of the half, or a quarter of
- * it, the pace is that of the estimate. A null cap is none. The window must be rolled to `nowMs`.
+ * Whole seconds until the first estimate reaches its cap if the counts of the current half continue
+ * at their pace. Null if no estimate reaches its cap, or if one has already. Before a quarter of
+ * the half or a minute has passed, the pace is that of the estimate. A null cap is no cap. The
+ * window must be rolled to `nowMs`.
  */
 export function secondsToCaps(
   window: Window,
@@ -251,11 +252,11 @@ function msToCap(
   if (now >= cap) return 0;
   const elapsedMs = periodMs - leftMs;
   const perMs = elapsedMs >= Math.min(periodMs / 4, 60_000) ? current / elapsedMs : now / periodMs;
-  // The counts of the previous half leave the estimate evenly.
+  // During this half the estimate loses the counts of the previous one evenly.
   const growth = perMs - previous / periodMs;
   const ms = (cap - now) / growth;
   if (growth > 0 && ms <= leftMs) return ms;
-  // In the next window, those of this half do.
+  // During the next half it loses the counts of this one.
   const atEnd = current + perMs * leftMs;
   const nextGrowth = perMs - atEnd / periodMs;
   const nextMs = (cap - atEnd) / nextGrowth;

@@ -99,7 +99,7 @@ type Stage = "first" | "final" | "overdue";
 
 const answered: Look = { kind: "answered" };
 
-/** Answers a request, or makes it wait for room. */
+/** Answers a request, or makes it wait for room. Returns the result for the queue of waiters. */
 function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Stage): Look {
   const { peer, message, waiter = null } = asked;
   const known = knownRequest(state, asked, nowMs, stage);
@@ -120,7 +120,7 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Sta
   return admitted(state, asked, known, verdict);
 }
 
-/** A request whose caller may send it, as it is judged: one object for each judgement. */
+/** A request with its caller and the targets that the caller may use; made for each judgement. */
 interface KnownRequest extends JudgedRequest {
   readonly caller: Identified;
   readonly key: KeyOfCaller | null;
@@ -131,7 +131,10 @@ interface KnownRequest extends JudgedRequest {
   readonly stage: Stage;
 }
 
-/** Finds who asks, and which of the targets they may use. Null if none: that is answered. */
+/**
+ * Identifies the caller, and finds the targets that it may use. Null if the caller is denied or may
+ * use none: then the request has been answered.
+ */
 function knownRequest(
   state: DaemonState,
   { peer, message }: Asked,
@@ -338,7 +341,9 @@ function askHosts(state: DaemonState, waiter: Waiter): Look {
   return { kind: "later" };
 }
 
-/** The refusal of a request whose wait is over, with the wait of this moment. Counts nothing. */
+/**
+ * The refusal of a request whose wait is over; its `waitSeconds` are judged anew. Counts nothing.
+ */
 function overdueRefusal(
   rules: Parameters<typeof admit>[0],
   request: JudgedRequest,
@@ -444,7 +449,7 @@ function unpricedModel(target: Target, budget: BudgetDefinition, byDefault: Unpr
   );
 }
 
-/** A function of its own, so that `answerAdmit` allocates no closure. */
+/** Answers a request once other hosts' counts are known. Outside of `answerAdmit` for speed. */
 function answerAgain(state: DaemonState, asked: Asked) {
   return (nowMs: number, final: boolean): void => {
     // A connection that the proxy has left gets no answer.

@@ -249,7 +249,7 @@ function newManagedKey(fields: KeyFields): ManagedKey {
 /** Keeps the newest known uses of a key and of its old secrets. */
 function keepUses(key: ManagedKey, known: ManagedKey): void {
   key.lastUsedAtMs = newest(key.lastUsedAtMs, known.lastUsedAtMs);
-  // The caller writes the key.
+  // The caller writes the key with its last use, so no use is left to write.
   key.writtenUseMs = key.lastUsedAtMs;
   for (const old of key.oldSecrets) {
     const before = [known, ...known.oldSecrets].find(({ hash }) => hash === old.hash);

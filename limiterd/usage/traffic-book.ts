@@ -34,7 +34,7 @@ const hoursKeptMs = 90 * dayMs;
 const byMinuteMaxMs = dayMs;
 /** Minutes or hours that are read between two turns of the event loop. */
 const cellsPerTurn = 50;
-/** Removals at a time. */
+/** Old cells that one call of `changes` removes. */
 const removalsMax = 200;
 
 type Unit = "m" | "h";
@@ -85,7 +85,9 @@ class TargetCell {
   readonly model: string;
   attempts = 0;
   readonly failures = failureKinds.map(() => 0);
+  /** A histogram of the times to the first byte. */
   readonly first = new Array<number>(bucketsMax).fill(0);
+  /** A histogram of the times to the end of the answer. */
   readonly whole = new Array<number>(bucketsMax).fill(0);
   tokens = 0;
   tokenMs = 0;
@@ -158,7 +160,7 @@ interface TrafficPorts {
 }
 
 export class TrafficBook {
-  /** The cells that aren't in the store as they are now, and the current ones. */
+  /** By start: the current cells, and those that have changed since the last write. */
   readonly #cells: Readonly<Record<Unit, Map<number, Cell>>> = { m: new Map(), h: new Map() };
 
   /** Adds a report. */
@@ -175,7 +177,7 @@ export class TrafficBook {
     return cell;
   }
 
-  /** What to write, and what is too old. Cells that are over leave the memory. */
+  /** The changes that write changed cells and remove old ones. Forgets cells of the past. */
   changes(store: Pick<Store, "keys">, nowMs: number): Change[] {
     const changes: Change[] = [];
     for (const unit of ["m", "h"] as const) {
@@ -183,7 +185,7 @@ export class TrafficBook {
         if (cell.isChanged)
           changes.push({ table: "traffic", key: keyOf(unit, start), value: cell.toStored() });
         cell.isChanged = false;
-        // One that ended before the last write is in the store by now.
+        // A cell that ended before the last write is in the store by now.
         if (start + 2 * lengths[unit] < nowMs) this.#cells[unit].delete(start);
       }
       const oldest = startOf(unit, nowMs - kept[unit]);
@@ -280,7 +282,7 @@ function asReport({ counts, tokens, cost, targets }: Cell): Added {
   };
 }
 
-/** A damaged one is begun again. */
+/** A cell of the store; null without one, or if it is damaged: then it starts over. */
 function storedCell(store: Pick<Store, "get">, key: string): Cell | null {
   try {
     const stored = store.get("traffic", key);
@@ -291,7 +293,7 @@ function storedCell(store: Pick<Store, "get">, key: string): Cell | null {
   }
 }
 
-/** Null for what `toStored` never wrote: such a time is left out. */
+/** Null for what `toStored` never wrote: reports leave such a cell out. */
 function cellFrom(value: readonly unknown[]): Cell | null {
   const [counts, tokens, cost, ...targets] = value;
   if (!isCounts(counts) || !isCount(tokens) || typeof cost !== "number") return null;

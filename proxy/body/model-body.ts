@@ -245,7 +245,7 @@ const unrepeated = [
   "providerOptions",
 ];
 
-/** The field of `stream_options` that occurs twice with different values; null if none does. */
+/** The field of `stream_options` that is given more than once; null if none is. */
 function repeatedOption(
   bytes: Buffer,
   { stream_options: options }: Fields,
@@ -333,7 +333,7 @@ interface BodyText {
   readonly outline: BodyOutline | null;
 }
 
-/** Their field may hold lists of token ids: for embeddings up to 2,048 lists of 8,192. */
+/** Operations whose field may hold lists of token ids: for embeddings up to 2,048 of 8,192. */
 const takesTokens: ReadonlySet<Operation> = new Set<Operation>(["embeddings", "completions"]);
 
 export function bodyText(operation: Operation, bytes: Buffer): BodyText {
@@ -355,7 +355,7 @@ export async function largeBodyText(
   return { bytes, outline };
 }
 
-/** Whether parsing takes so long that the caller must be authenticated first. */
+/** Whether the body has so many values that its caller must be authenticated before the parse. */
 export function isDense({ outline }: BodyText): boolean {
   return outline !== null && outline.values > unauthenticatedValuesMax;
 }

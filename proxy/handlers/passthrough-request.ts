@@ -114,7 +114,10 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   settleRequest(context, admitted.admission, submitted);
 }
 
-/** Sends an admitted request and relays the answer. `shown`: an answer about a stored object. */
+/**
+ * Sends an admitted request and relays the answer. `shown`: the text of an answer about a stored
+ * object, in Latin-1; empty for any other answer.
+ */
 async function relay(
   context: RequestContext,
   {
@@ -201,7 +204,7 @@ async function relay(
   return { forwarded, shown };
 }
 
-/** What a request reads, deletes or creates of what a provider stores. */
+/** The stored objects of a provider that a request reads, deletes or creates; by its path. */
 interface StoredObjects {
   readonly response: StoredObject | null;
   readonly batch: BatchRead | null;
@@ -218,7 +221,7 @@ function storedObjectsAt(method: string, path: string): StoredObjects {
   };
 }
 
-/** Whether the answer says what is to be charged for an object. */
+/** Whether the answer may show what an object used, which is then charged. */
 function isAboutObject({ response, batch, submitsBatch }: StoredObjects): boolean {
   return response !== null || batch !== null || submitsBatch;
 }
@@ -329,8 +332,8 @@ function responseAt(method: string, path: string): StoredObject | null {
 }
 
 /**
- * The id of the file that a request deletes; null if none. A container's file is another one, and a
- * vector store only forgets its file.
+ * The id of the file that a request deletes; null if none. Files of containers aren't the account's
+ * files, and a vector store only forgets its file.
  */
 function deletedFile(method: string, path: string): string | null {
   if (method !== "DELETE") return null;

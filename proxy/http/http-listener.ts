@@ -139,13 +139,14 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
       lastRequests.add(request);
     }
     const exchange = new NodeExchange(request, response, context);
-    // The event is emitted once.
+    // `on` is enough: Node emits the event once.
     response.on("close", () => {
       connections.ended(socket);
       exchange.closed();
-      // Its head may have been sent before it was known that nothing can follow.
+      // The head may have been sent before this was known to be the last request, without
+      // `connection: close`: so the connection is ended here.
       const isOver = lastRequests.isComplete(socket) && connections.runningOn(socket) === 0;
-      // Each call for a destroyed socket would add a listener.
+      // `destroySoon` adds a listener to a destroyed socket with each call.
       if (isOver && !socket.destroyed) socket.destroySoon();
     });
     // A response queued behind another one on its connection has no socket yet, and may end with
@@ -167,7 +168,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     if (request.url === "*")
       return exchangeOf(request, response).reply(204, ["allow", methods.join(", ")], "", "latin1");
     const exchange = exchangeOf(request, response);
-    // So few can't be a burst.
+    // With this few requests there is no burst to spread over turns.
     if (connections.requests <= beginsPerTurn) options.handle(exchange);
     else throttledBegins(() => options.handle(exchange));
   };

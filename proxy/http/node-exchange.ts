@@ -271,7 +271,7 @@ export class NodeExchange implements Exchange {
 export class LastRequests {
   readonly #bySocket = new WeakMap<Socket, IncomingMessage>();
 
-  /** The answer to this request announces, or will announce, the end of its connection. */
+  /** Call for a request whose answer announces the end of its connection. */
   add(request: IncomingMessage): void {
     this.#bySocket.set(request.socket, request);
   }
@@ -283,7 +283,7 @@ export class LastRequests {
     return true;
   }
 
-  /** Whether such a request is complete: unreadable bytes then follow it. */
+  /** Whether the last request of a connection is complete: unreadable bytes then follow it. */
   isComplete(socket: Socket): boolean {
     return this.#bySocket.get(socket)?.complete === true;
   }

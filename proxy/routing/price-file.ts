@@ -28,7 +28,7 @@ export type FiledPrice = Pick<Price, "rates"> &
 export interface PriceFile {
   /** The day of the lists that it was made from. */
   readonly date: string;
-  /** The lists, with version and licence. */
+  /** The public lists that it was made from, each with version and licence. */
   readonly lists: readonly string[];
   readonly pages: readonly string[];
   /** By provider and by the id of the model in lower case. */
@@ -210,6 +210,7 @@ export interface PriceFileDifference {
   readonly doubts: readonly string[];
 }
 
+/** Compares the list in use with a newer one. */
 export function comparePriceFiles(now: PriceFile, next: PriceFile): PriceFileDifference {
   const doubts: string[] = [];
   let [models, known, added, changed, gone] = [0, 0, 0, 0, 0];
@@ -240,8 +241,8 @@ function exactly({ providers }: PriceFile, provider: string, model: string): Fil
 }
 
 /**
- * Says which amount has changed by more than the likely factor, to 0 or from it, or is missing now;
- * null if none.
+ * Names an amount that has changed by more than `likelyFactorMax`, or to or from 0, or that is
+ * missing now; null if none.
  */
 function unlikely(before: FiledPrice, after: FiledPrice): string | null {
   const [then, now] = [amountsOf(before, after), amountsOf(after, before)];
@@ -257,8 +258,8 @@ function unlikely(before: FiledPrice, after: FiledPrice): string | null {
 }
 
 /**
- * Amounts in pico-dollars, by what they are for; factors and thresholds of tiers, too. For a tier
- * of long input that only the other price has, the rates that apply to such input.
+ * The amounts, factors and thresholds of a price by name, to be compared with those of `other`. If
+ * only `other` has a tier of long input, the tier has the rates that apply to such input here.
  */
 function amountsOf(price: FiledPrice, other: FiledPrice): Record<string, unknown> {
   const { rates, perUnit, perImage, perRequest, tiers = [], serviceTiers, regions } = price;
@@ -286,7 +287,6 @@ function renamed(
   return Object.fromEntries(Object.entries(amounts).map(([key, amount]) => [name(key), amount]));
 }
 
-/** The price of a model by its id, or of the model that the id is a dated snapshot of. */
 /** Why a list from the future is a mistake; null for any other. */
 export function futureProblem(date: string, nowMs: number): string | null {
   return date > dayOf(nowMs + dayMs)
@@ -294,6 +294,7 @@ export function futureProblem(date: string, nowMs: number): string | null {
     : null;
 }
 
+/** The price of a model by its id, or of the model that the id is a dated snapshot of. */
 export function filedPrice(
   { providers }: PriceFile,
   { providerId, model }: { readonly providerId: string; readonly model: string },

@@ -39,7 +39,7 @@ import type {
 } from "./search-conversation.js";
 
 interface Dialect {
-  /** One of these is in every body with a search. */
+  /** Texts of which every body with a search contains one: a body without any isn't parsed. */
   readonly signs: readonly string[];
   /** Null if the body has no search. */
   readonly conversation: (body: JsonObject) => SearchConversation | null;
@@ -73,7 +73,7 @@ export async function searchingRequest(
   const unchanged = { ...context, exchange: new ReadExchange(exchange, read) };
   if (!read.ok || !dialect.signs.some((sign) => read.bytes.includes(sign)))
     return modelRequest(unchanged, operation);
-  // Only for a known caller is the body parsed a second time.
+  // `modelRequest` parses the body again, so only the body of a known caller is parsed here.
   const authorized = await authorizeCaller(gateway.limiter, context.caller, "model");
   const body = authorized.ok ? parsedBody(read.bytes) : null;
   const conversation = body === null ? null : dialect.conversation(body);
@@ -310,7 +310,7 @@ class TurnExchange extends DelegatedExchange {
     });
   }
 
-  /** Decoded already. */
+  /** The body is decoded already, so it has no content-encoding. */
   override header(name: string): string | undefined {
     return name === "content-encoding" ? undefined : super.header(name);
   }
@@ -343,7 +343,7 @@ class TurnExchange extends DelegatedExchange {
       return true;
     }
     const text = this.#onEvents(this.#splitter.push(chunk));
-    // A comment keeps the client waiting.
+    // A comment keeps the client's connection alive.
     if (text === "") return chunk[0] === colon ? this.#outer.write(chunk) : true;
     return this.#outer.write(Buffer.from(text));
   }

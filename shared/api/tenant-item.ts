@@ -33,13 +33,15 @@ export interface TenantItem {
   readonly has_children: boolean;
   /** The fullest limit or budget; null if none applies to this path or one below it. */
   readonly nearest: TenantLimit | null;
-  /** The one that is used up first, within its period; null if each lasts. */
+  /** The limit or budget that is used up first, within its period; null if each lasts. */
   readonly runs_out: TenantLimit | null;
   /** Active keys that are bound to it or to a path below it. */
   readonly keys: number;
-  /** Of the kept requests. */
+  /** Refusals among the kept requests. */
   readonly refusals: number;
+  /** Failures among the kept requests. */
   readonly failures: number;
+  /** The last failure among the kept requests. */
   readonly last_error: {
     readonly at: string;
     readonly request_id: string;
@@ -55,8 +57,8 @@ export interface TenantList extends Timed {
   readonly start_date: string;
   readonly end_date: string;
   readonly tenants: readonly TenantItem[];
-  /** Whether there are further ones. */
+  /** Whether there are further tenants. */
   readonly more: boolean;
-  /** Of the usage; present if several hosts share it. */
+  /** The hosts whose usage is included; present if several hosts share it. */
   readonly hosts?: ReportHosts;
 }

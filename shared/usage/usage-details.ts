@@ -8,7 +8,7 @@ import { isCount } from "../checked.js";
 
 /** Calls that one response may report: a larger number is invalid and isn't charged. */
 export const callsPerResponseMax = 100_000;
-/** A day of sound, in milliseconds, and as many characters. */
+/** The maximum of milliseconds of sound, a day, and of characters. */
 export const measurePerResponseMax = 86_400_000;
 
 /** Token details are part of the count named in their comment. */

@@ -212,7 +212,7 @@ export class AccountClaim implements Awaited {
     return { startMs, amount };
   }
 
-  /** Notes the claims of other hosts. The engine has lost claims that are missing: they count on. */
+  /** Notes the claims of other hosts. Claims that are missing were lost, and still count. */
   seen(others: ReadonlyMap<string, HostClaim>): void {
     this.#others = new Map([...this.#others, ...others]);
   }

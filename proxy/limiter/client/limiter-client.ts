@@ -244,7 +244,7 @@ export class LimiterClient implements Limiter {
     return this.#outbox.drained(ms);
   }
 
-  /** The settles left once nothing is settled any more and the connection is closed. */
+  /** The settles without an acknowledgement. Call it once the connection is closed. */
   unacknowledged(): UnacknowledgedSettles {
     return this.#outbox.unacknowledged(this.#ports.monoMs());
   }
@@ -283,7 +283,7 @@ export class LimiterClient implements Limiter {
       case "settled":
         return this.#outbox.acknowledge(message.seq, nowMonoMs);
       case "authorized":
-        // Answers a judgement or a check of a caller.
+        // Answers a question for a refusal, or a check of a caller.
         this.#pending.authorized(message.id);
         return this.#calls.replied(message);
       case "answer":
