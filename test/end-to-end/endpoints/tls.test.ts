@@ -143,7 +143,7 @@ providers: { sim: { type: simulator } }
 `,
   );
   await site.startDaemon();
-  const proxy = await site.startProxy();
+  const proxy = await site.startProxy(site.socket, { intervals: { 10000: 500 } });
   t.match(proxy.ready, /^https:\/\//);
   const ask = { authority, key: masterKey };
   const answered = await call(proxy.ready, { ...ask, path: "/v1/chat/completions", json: chat });

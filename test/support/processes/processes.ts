@@ -57,8 +57,11 @@ interface RunsAs {
   readonly namespace?: string;
   /** Its inspector listens, on a port of its own (`inspectorOf`). */
   readonly inspected?: boolean;
+  /** The intervals that are shorter (`shorter-intervals.ts`), in ms, each with what it is instead. */
+  readonly intervals?: Readonly<Record<number, number>>;
 }
 
+const shorterIntervals = new URL("shorter-intervals.js", import.meta.url).href;
 const clocked = fileURLToPath(new URL("clocked-limiterd.js", import.meta.url));
 
 /**
@@ -87,7 +90,7 @@ export function makeSite(
   const begin = (
     script: string,
     extra: readonly string[],
-    { filesMax, namespace, inspected, ...user }: RunsAs = {},
+    { filesMax, namespace, inspected, intervals, ...user }: RunsAs = {},
   ): ChildProcess => {
     const starter =
       namespace !== undefined
@@ -104,12 +107,18 @@ export function makeSite(
         SLUICE_DATA_DIR: join(directory, "data"),
         PORT: "0",
         SLUICE_DRAIN_GRACE_SECONDS: "0",
+        ...(intervals === undefined ? {} : { TEST_INTERVALS: JSON.stringify(intervals) }),
         ...env,
       },
       // Not the test's own flags, but as a supervisor starts it: reading source maps would be a
       // tenth of its start.
       ...(starter === null
-        ? { execArgv: inspected === true ? ["--inspect=127.0.0.1:0"] : [] }
+        ? {
+            execArgv: [
+              ...(inspected === true ? ["--inspect=127.0.0.1:0"] : []),
+              ...(intervals === undefined ? [] : [`--import=${shorterIntervals}`]),
+            ],
+          }
         : { execPath: starter[0]!, execArgv: [...starter.slice(1), process.execPath] }),
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
