@@ -1,6 +1,6 @@
 /**
- * Loaded into a program that a test starts with `intervals`: one of exactly so many ms, such as that
- * at which the proxy looks at its certificate, is shorter. Nothing else changes.
+ * Loaded into a program that a test starts with `intervals`: one of exactly so many ms, such as
+ * that at which the proxy looks at its certificate, is shorter. Nothing else changes.
  */
 const name = "TEST_INTERVALS";
 const shorter = new Map(Object.entries(JSON.parse(process.env[name]!) as Record<string, number>));
