@@ -40,6 +40,7 @@ const routes: { readonly [Op in AdminOp]?: readonly [RemoteRequest["method"], st
   "budgets.put-settings": ["PUT", "/admin/budgets/settings"],
   "limits.plan": ["POST", "/admin/limits"],
   "limits.apply": ["POST", "/admin/limits"],
+  "limits.keys": ["GET", "/admin/limits"],
   "keys.issue": ["POST", "/admin/auth-keys"],
   "keys.list": ["GET", "/admin/auth-keys"],
   "jwts.list": ["GET", "/admin/denied-jwts"],
@@ -74,6 +75,8 @@ export function remoteRequest(op: AdminOp, body: unknown, nowMs: number): Remote
       const key = withExpiry(fields["key"], fields, nowMs);
       return to(op, imported === true ? { ...key, hash, redacted_value } : key);
     }
+    case "limits.keys":
+      return to(op, { keys: true });
     case "jwts.deny":
       return to(op, withExpiry(fields["jwt"], fields, nowMs));
     case "keys.rotate":

@@ -9,7 +9,7 @@ import { asObject, bad, type Checked, good, isObject } from "../checked.js";
 import { type Failure, failure, invalid, plainFailure } from "../error-code.js";
 import { append } from "../long-lists.js";
 import type { AdminOp } from "../wire/admin-op.js";
-import type { LimitChangeItem, LimitsPlan, LimitsPlanPage } from "./limits-plan.js";
+import type { KeyLock, LimitChangeItem, LimitsPlan, LimitsPlanPage } from "./limits-plan.js";
 
 type Answer =
   | { readonly ok: true; readonly body: unknown }
@@ -34,8 +34,8 @@ interface Request {
   readonly revision: string | null;
 }
 
-const sectionNames = ["rate_limits", "budgets"] as const;
-type SectionName = (typeof sectionNames)[number];
+export const sectionNames = ["rate_limits", "budgets", "keys", "denied_jwts"] as const;
+export type SectionName = (typeof sectionNames)[number];
 
 /** `body`: that of POST /admin/limits. Rejects if `call` does. */
 export async function applyLimits(body: unknown, ports: Ports): Promise<Applied> {
@@ -64,13 +64,25 @@ export async function applyLimits(body: unknown, ports: Ports): Promise<Applied>
 export const outdated: Failure = plainFailure(
   409,
   "invalid_request_error",
-  "nothing was changed: rules or budgets have changed since the plan was made; look at the new plan",
+  "nothing was changed: rules, budgets, keys or denied JWTs have changed since the plan was made; look at the new plan",
 );
 
 export const tooManyLimits: Failure = invalid(
-  `at most ${limitsPerFileMax} rules and budgets can be applied together`,
+  `at most ${limitsPerFileMax} entries can be applied together`,
   "rate_limits",
 );
+
+const lockReasons: Readonly<Record<KeyLock, string>> = {
+  deactivated: "is deactivated, and a file can't undo that: take it out",
+  rotated:
+    "has a new secret since it was rotated, and the file the hash of an old one: put the new hash",
+  role: "is a key of administration, which no file has: take it out",
+};
+
+/** Why a file with this key isn't applied. */
+export function lockedKeyText(id: string, lock: KeyLock): string {
+  return `nothing was changed: ${id} ${lockReasons[lock]}`;
+}
 
 async function readPlan(ports: Ports, question: object): Promise<Applied> {
   const all: LimitChangeItem[] = [];
@@ -104,16 +116,21 @@ function parseRequest(body: unknown): Checked<Request> {
   const sections: Record<SectionName, readonly unknown[] | null> = {
     rate_limits: null,
     budgets: null,
+    keys: null,
+    denied_jwts: null,
   };
   for (const name of sectionNames) {
     const list = fields.value[name] ?? null;
     if (list !== null && !Array.isArray(list)) return bad(`${name} must be a list`, name);
     sections[name] = list;
   }
-  const { rate_limits: rules, budgets } = sections;
-  if (rules === null && budgets === null)
-    return bad("rate_limits or budgets is required: a list, empty for none", "rate_limits");
-  if ((rules?.length ?? 0) + (budgets?.length ?? 0) > limitsPerFileMax)
+  const given = Object.values(sections).filter((list) => list !== null);
+  if (given.length === 0)
+    return bad(
+      `one of ${sectionNames.join(", ")} is required: a list, empty for none`,
+      "rate_limits",
+    );
+  if (given.reduce((sum, list) => sum + list.length, 0) > limitsPerFileMax)
     return { ok: false, failure: tooManyLimits };
   for (const [name, value] of Object.entries({ prune, take_over: takeOver, dry_run: dryRun }))
     if (value !== undefined && typeof value !== "boolean")

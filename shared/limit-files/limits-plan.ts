@@ -30,7 +30,7 @@ interface LimitValues extends CapFields, CalendarFields {
 }
 
 /** A rule or budget that differs from the file. */
-export interface LimitChangeItem extends ModeField {
+export interface LimitItem extends ModeField {
   readonly kind: "rule" | "budget";
   readonly action: LimitAction;
   readonly scope: Scope | BudgetScope;
@@ -52,15 +52,57 @@ export interface LimitChangeItem extends ModeField {
   readonly inert?: string;
 }
 
-/** The number of rules and budgets by action. */
+/**
+ * Why a file can't have a key: it is deactivated, the hash is that of a secret from before a
+ * rotation, or it is a key of administration.
+ */
+export type KeyLock = "deactivated" | "rotated" | "role";
+
+/** What a file can say of a key. */
+export interface KeyValues {
+  readonly name: string | null;
+  readonly user_path: string | null;
+  readonly labels: readonly string[];
+  readonly models: readonly string[] | null;
+  readonly expires_at: string | null;
+}
+
+/** A managed key that differs from the file. */
+export interface KeyItem {
+  readonly kind: "key";
+  readonly action: "add" | "change" | "remove" | "locked";
+  /** Absent if it is added. */
+  readonly id?: string;
+  readonly redacted_value: string;
+  readonly before?: KeyValues;
+  readonly after?: KeyValues;
+  readonly locked_by?: KeyLock;
+}
+
+/** A denied JWT that differs from the file. */
+export interface DenialItem {
+  readonly kind: "denied_jwt";
+  readonly action: "add" | "change" | "remove";
+  readonly claim: "jti" | "sub";
+  readonly value: string;
+  readonly issuer: string | null;
+  readonly before?: { readonly expires_at: string | null };
+  readonly after?: { readonly expires_at: string | null };
+}
+
+export type LimitChangeItem = LimitItem | KeyItem | DenialItem;
+
+/** The number of changes by action. */
 export interface LimitCounts extends Readonly<Record<LimitAction, number>> {
   readonly unchanged: number;
-  /** Made by hand, not in the file, and left unchanged. */
+  /** Made by hand, not in its section of the file, and left unchanged. */
   readonly kept: number;
 }
 
 interface PlanFacts {
-  /** Sorted by scope, subject, period and models; rules before budgets. */
+  /**
+   * Sorted by scope, subject, period and models; rules before budgets, then keys and denied JWTs.
+   */
   readonly changes: readonly LimitChangeItem[];
   readonly counts: LimitCounts;
   /** Changes whenever the plan would change. */

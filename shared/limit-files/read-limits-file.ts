@@ -1,9 +1,9 @@
 /**
- * A file of rules and budgets: the sections `rate_limits` and `budgets` of a configuration file,
- * so that users can move entries between the two files
- * (docs/reference/command-line.md, "sluice limits apply"). Pure.
+ * A file of limits: the sections `rate_limits` and `budgets` of a configuration file, so that users
+ * can move entries between the two files, and the lists `keys` and `denied_jwts`
+ * (docs/limits-in-git.md). Pure.
  */
-import { isObject } from "../checked.js";
+import { type Checked, isObject, showKind } from "../checked.js";
 import type { Environment } from "../config/environment.js";
 import { parseYaml } from "../config/file/parse-yaml.js";
 import {
@@ -20,12 +20,24 @@ import { ruleForm } from "../config/limits/rule-limits.js";
 import { fileProblem, locateProblems, type Problem } from "../config/problems.js";
 import { type Mapping, readMapping } from "../config/read-mapping.js";
 import type { BudgetDefinition } from "../domain/budget.js";
+import { type JwtDenial, jwtNameKey } from "../domain/jwt-denial.js";
 import type { RuleDefinition } from "../domain/rule.js";
+import type { Failure } from "../error-code.js";
+import { sectionNames } from "./apply-limits.js";
+import {
+  denialEntryFields,
+  type FileKey,
+  keyEntryFields,
+  parseDenialEntry,
+  parseKeyEntry,
+} from "./credential-entry.js";
 
 /** Null: the file lacks the section, so nothing of it changes. */
 export interface LimitsFile {
   readonly rules: readonly RuleDefinition[] | null;
   readonly budgets: readonly BudgetDefinition[] | null;
+  readonly keys: readonly FileKey[] | null;
+  readonly denials: readonly JwtDenial[] | null;
   /** Each entry's place in the file, in the same order, such as `budgets.labels[0].limits[1]`. */
   readonly ruleAt: readonly string[];
   readonly budgetAt: readonly string[];
@@ -76,13 +88,18 @@ export function readLimitsFile({ file, text, env }: Source): LimitsFileRead {
   };
   const rules = read(ruleSection, ruleForm);
   const budgets = read(budgetSection, budgetForm);
-  if (rules === null && budgets === null && problems.length + yaml.problems.length === 0)
-    problems.push("the file has neither rate_limits nor budgets");
+  const keys = readEntries(top, keyList, problems);
+  const denials = readEntries(top, denialList, problems);
+  const isEmpty = [rules, budgets, keys, denials].every((section) => section === null);
+  if (isEmpty && problems.length + yaml.problems.length === 0)
+    problems.push(`the file has none of ${sectionNames.join(", ")}`);
   if (problems.length > 0 || yaml.problems.length > 0) return failed();
   return {
     ok: true,
     rules: rules?.limits ?? null,
     budgets: budgets?.limits ?? null,
+    keys,
+    denials,
     ruleAt: rules?.at ?? [],
     budgetAt: budgets?.at ?? [],
   };
@@ -101,9 +118,68 @@ export function placed(
 }
 
 function readTop(document: unknown, problems: string[]): Mapping {
-  const known = [ruleSection.name, budgetSection.name];
+  const known = [ruleSection.name, budgetSection.name, keyList.name, denialList.name];
   if (document === null) return {};
   return readMapping(document, "", known, problems) ?? {};
+}
+
+interface EntryList<D> {
+  readonly name: string;
+  readonly fields: readonly string[];
+  readonly parse: (entry: unknown) => Checked<D>;
+  readonly idOf: (entry: D) => string;
+}
+
+const keyList: EntryList<FileKey> = {
+  name: "keys",
+  fields: keyEntryFields,
+  parse: parseKeyEntry,
+  idOf: ({ hash }) => hash,
+};
+
+const denialList: EntryList<JwtDenial> = {
+  name: "denied_jwts",
+  fields: denialEntryFields,
+  parse: parseDenialEntry,
+  idOf: jwtNameKey,
+};
+
+/** Null if the file has no such list. Each entry's place is its index. */
+function readEntries<D>(
+  top: Mapping,
+  { name, fields, parse, idOf }: EntryList<D>,
+  problems: string[],
+): readonly D[] | null {
+  if (!Object.hasOwn(top, name)) return null;
+  const list = top[name];
+  if (!Array.isArray(list)) {
+    problems.push(`${name} must be a list; [] for none, not ${showKind(list)}`);
+    return [];
+  }
+  const read = new Map<string, { readonly entry: D; readonly at: string }>();
+  for (const [i, raw] of (list as unknown[]).entries()) {
+    const at = `${name}[${i}]`;
+    const before = problems.length;
+    const entry = readMapping(raw, at, fields, problems);
+    if (entry === null || problems.length > before) continue;
+    const parsed = parse(entry);
+    if (!parsed.ok) {
+      problems.push(placedAt(at, entry, parsed.failure));
+      continue;
+    }
+    const id = idOf(parsed.value);
+    const first = read.get(id);
+    if (first === undefined) read.set(id, { entry: parsed.value, at });
+    else problems.push(`${at} says the same as ${first.at}: keep one of them`);
+  }
+  return [...read.values()].map(({ entry }) => entry);
+}
+
+/** A problem of an entry, which begins with the place in the file that it is about. */
+function placedAt(at: string, entry: Mapping, { message, param }: Failure): string {
+  const field = /^\w+/.exec(param ?? "")?.[0];
+  if (field === undefined || !Object.hasOwn(entry, field)) return `${at}: ${message}`;
+  return message.startsWith(field) ? `${at}.${message}` : `${at}.${field}: ${message}`;
 }
 
 /**

@@ -1,28 +1,49 @@
-/** Lists the existing rules and budgets, page by page, in the form of a file of limits. */
+/** Lists what exists, section by section and page by page, in the form of a file of limits. */
 import { type Checked, good, isObject } from "../checked.js";
 import type { BudgetDefinition } from "../domain/budget.js";
+import type { JwtDenial } from "../domain/jwt-denial.js";
 import type { RuleDefinition } from "../domain/rule.js";
 import { type Failure, failure } from "../error-code.js";
 import type { AdminOp } from "../wire/admin-op.js";
+import { denialOfItem, type FileKey, parseKeyEntry } from "./credential-entry.js";
 import { budgetOfItem, ruleOfItem } from "./limit-entry.js";
 
-/** Rules or budgets, as the daemon lists them. */
+/** One section, as the daemon lists it. */
 interface LimitLists<D> {
   readonly op: AdminOp;
-  readonly items: "rate_limits" | "budgets";
+  readonly items: "rate_limits" | "budgets" | "keys" | "denied_jwts";
+  /** Whether the configuration declares some, too. */
+  readonly hasSources: boolean;
   readonly parse: (item: Readonly<Record<string, unknown>>) => Checked<D>;
 }
 
 export const ruleLists: LimitLists<RuleDefinition> = {
   op: "rate-limits.list",
   items: "rate_limits",
+  hasSources: true,
   parse: ruleOfItem,
 };
 
 export const budgetLists: LimitLists<BudgetDefinition> = {
   op: "budgets.list",
   items: "budgets",
+  hasSources: true,
   parse: budgetOfItem,
+};
+
+/** Without keys of administration, and those that are deactivated or expired. */
+export const keyLists: LimitLists<FileKey> = {
+  op: "limits.keys",
+  items: "keys",
+  hasSources: false,
+  parse: parseKeyEntry,
+};
+
+export const denialLists: LimitLists<JwtDenial> = {
+  op: "jwts.list",
+  items: "denied_jwts",
+  hasSources: false,
+  parse: denialOfItem,
 };
 
 type Call = (
@@ -34,10 +55,10 @@ type Call = (
 
 /** `all`: also the limits that the configuration declares. Ends at the first failure. */
 export async function* readLimits<D>(
-  { op, items: name, parse }: LimitLists<D>,
+  { op, items: name, hasSources, parse }: LimitLists<D>,
   { call, all }: { readonly call: Call; readonly all: boolean },
 ): AsyncGenerator<Checked<readonly D[]>> {
-  const narrowed = all ? {} : { source: "manual" };
+  const narrowed = all || !hasSources ? {} : { source: "manual" };
   for (let after: unknown = null; ; ) {
     const answer = await call(op, { ...narrowed, after });
     if (!answer.ok) return yield answer;

@@ -1,4 +1,4 @@
-/** Rules and budgets as a file that `read-limits-file.ts` reads. Pure. */
+/** A file of limits, as `read-limits-file.ts` reads it. Pure. */
 
 import { plainScalar } from "../config/file/parse-yaml.js";
 import { budgetSection, ruleSection } from "../config/file/read-limit-lists.js";
@@ -6,24 +6,38 @@ import { limitsPerEntryMax } from "../config/limits/declared-at.js";
 import { type BudgetDefinition, compareBudgets } from "../domain/budget.js";
 import { calendarFields } from "../domain/budget-calendar.js";
 import type { SharesField } from "../domain/child-shares.js";
+import type { JwtDenial } from "../domain/jwt-denial.js";
 import type { LimitKey } from "../domain/limit-key.js";
 import type { ExhaustedField } from "../domain/on-exhausted.js";
 import { capFieldNames, compareRules, type RuleDefinition } from "../domain/rule.js";
 import type { TokenWeights } from "../domain/token-weights.js";
+import {
+  compareDenials,
+  compareKeys,
+  denialEntry,
+  type FileKey,
+  keyEntry,
+} from "./credential-entry.js";
 import { budgetEntry, type EntryPeriod, ruleEntry } from "./limit-entry.js";
 
 interface Limits {
   /** Null: the file has no such section. */
   readonly rules: readonly RuleDefinition[] | null;
   readonly budgets: readonly BudgetDefinition[] | null;
+  readonly keys?: readonly FileKey[] | null;
+  readonly denials?: readonly JwtDenial[] | null;
 }
 
 /** The same text for the same limits, whatever their order. */
-export function writeLimitsFile({ rules, budgets }: Limits): string {
+export function writeLimitsFile({ rules, budgets, keys = null, denials = null }: Limits): string {
   const lines = [
-    "# Rules and budgets, written by sluice limits export, read by sluice limits apply.",
+    "# Written by sluice limits export, read by sluice limits apply.",
     ...(rules === null ? [] : ["", ...ruleLines(rules)]),
     ...(budgets === null ? [] : ["", ...budgetLines(budgets)]),
+    ...(keys === null ? [] : ["", ...listLines("keys", [...keys].sort(compareKeys).map(keyEntry))]),
+    ...(denials === null
+      ? []
+      : ["", ...listLines("denied_jwts", [...denials].sort(compareDenials).map(denialEntry))]),
   ];
   return `${lines.join("\n")}\n`;
 }
@@ -75,6 +89,25 @@ function budgetLines(budgets: readonly BudgetDefinition[]): readonly string[] {
       ...(entry.hold === undefined ? [] : [`hold: ${entry.hold}`]),
     ];
   });
+}
+
+/** A list of entries, each field on its own line, so that a diff shows what changed. */
+function listLines(name: string, entries: readonly object[]): readonly string[] {
+  if (entries.length === 0) return [`${name}: []`];
+  return [
+    `${name}:`,
+    ...entries.flatMap((entry) =>
+      Object.entries(entry).map(
+        ([field, value], i) => `  ${i === 0 ? "-" : " "} ${field}: ${valueText(value)}`,
+      ),
+    ),
+  ];
+}
+
+function valueText(value: unknown): string {
+  return Array.isArray(value)
+    ? `[${(value as string[]).map(textOf).join(", ")}]`
+    : textOf(value as string);
 }
 
 function weightsText(weights: TokenWeights): string {

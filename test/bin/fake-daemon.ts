@@ -317,6 +317,7 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "limits.stage":
     case "limits.plan":
     case "limits.apply":
+    case "limits.keys":
     case "backup":
     case "usage.records":
     case "usage.status":

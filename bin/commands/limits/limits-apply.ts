@@ -1,5 +1,5 @@
 /**
- * `sluice limits apply`: makes rules and budgets match a file. It shows the plan, then carries it
+ * `sluice limits apply`: makes rules, budgets, keys and denied JWTs match a file. It shows the plan, then carries it
  * out as a whole if nothing has changed since.
  */
 import type { Command } from "commander";
@@ -8,6 +8,7 @@ import { problemLine } from "../../../shared/config/problems.js";
 import type { Failure } from "../../../shared/error-code.js";
 import { invalid, plainFailure } from "../../../shared/error-code.js";
 import { applyLimits } from "../../../shared/limit-files/apply-limits.js";
+import { denialEntry, keyEntry } from "../../../shared/limit-files/credential-entry.js";
 import { budgetEntry, ruleEntry } from "../../../shared/limit-files/limit-entry.js";
 import type { LimitsPlan } from "../../../shared/limit-files/limits-plan.js";
 import {
@@ -15,6 +16,7 @@ import {
   placed,
   readLimitsFile,
 } from "../../../shared/limit-files/read-limits-file.js";
+import { confirmFirstKey } from "../../keys/confirm-first-key.js";
 import { keptLines, lockedText, renderPlan } from "../../limits/plan-text.js";
 import { newFileId, readInput } from "../../limits/read-input.js";
 import {
@@ -42,11 +44,11 @@ interface ApplyFlags extends CommandFlags {
 export function addLimitsApply(parent: Command, session: Session): void {
   parent
     .command("apply")
-    .description("apply a file of rules and budgets: all of it, or nothing")
+    .description("apply a file of rules, budgets, keys and denied JWTs: all of it, or nothing")
     .argument("<file>", "what limits export has written; - for standard input")
     .option("--dry-run", "show the plan, change nothing")
     .option("--exit-code", "with --dry-run: end with 2 for differences, 0 for none, 1 for an error")
-    .option("--prune", "remove rules and budgets made by hand that the file lacks")
+    .option("--prune", "remove what was made by hand and the file's sections lack")
     .option("--take-over", "override rules and budgets of the configuration")
     .option("--yes", "don't ask; required without a terminal")
     .addOption(jsonOption("print the response of POST /admin/limits"))
@@ -74,6 +76,8 @@ async function runApply(session: Session, file: string, flags: ApplyFlags): Prom
   const body = {
     ...(read.rules === null ? {} : { rate_limits: read.rules.map(ruleEntry) }),
     ...(read.budgets === null ? {} : { budgets: read.budgets.map(budgetEntry) }),
+    ...(read.keys === null ? {} : { keys: read.keys.map(keyEntry) }),
+    ...(read.denials === null ? {} : { denied_jwts: read.denials.map(denialEntry) }),
     prune: flags.prune === true,
     take_over: flags.takeOver === true,
   };
@@ -89,6 +93,8 @@ async function runApply(session: Session, file: string, flags: ApplyFlags): Prom
   if (isSettled) return;
   if (plan.counts.locked > 0)
     throw refusal(plainFailure(409, "invalid_request_error", lockedText(plan)));
+  const addsKey = plan.changes.some(({ kind, action }) => kind === "key" && action === "add");
+  if (addsKey && flags.yes !== true) await confirmFirstKey(session, flags);
   if (flags.yes !== true) await confirm(terminal.ask!, "Apply this?", nothingChanged);
   const done = await ask({ revision: plan.revision });
   terminal.out(flags.json === true ? JSON.stringify(done) : renderPlan(done, true));
@@ -122,8 +128,12 @@ function located(
   failed: Failure,
   { name, text, ruleAt, budgetAt }: LimitsFile & { readonly name: string; readonly text: string },
 ): CommandFailure {
-  const [entry, section, index] = /^(rate_limits|budgets)\[(\d+)\]/.exec(failed.param ?? "") ?? [];
-  const at = (section === "budgets" ? budgetAt : ruleAt)[Number(index)];
+  const [entry, section, index] =
+    /^(rate_limits|budgets|keys|denied_jwts)\[(\d+)\]/.exec(failed.param ?? "") ?? [];
+  const at =
+    section === "rate_limits" || section === "budgets"
+      ? (section === "budgets" ? budgetAt : ruleAt)[Number(index)]
+      : entry;
   if (entry === undefined || at === undefined) return refusal(failed);
   const what = failed.message.replace(`${entry}: `, "");
   const lines = placed(name, text, [`${at}: ${what}`]).map(problemLine);

@@ -1,11 +1,14 @@
-/** `sluice limits export`: writes rules and budgets as a file for `sluice limits apply`. */
+/** `sluice limits export`: writes what exists as a file for `sluice limits apply`. */
 import type { Command } from "commander";
 import type { Checked } from "../../../shared/checked.js";
 import type { Failure } from "../../../shared/error-code.js";
+import { denialEntry, keyEntry } from "../../../shared/limit-files/credential-entry.js";
 import { budgetEntry, ruleEntry } from "../../../shared/limit-files/limit-entry.js";
 import {
   budgetLists,
+  denialLists,
   isSwitchedOff,
+  keyLists,
   readLimits,
   ruleLists,
 } from "../../../shared/limit-files/read-limits.js";
@@ -16,7 +19,7 @@ import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
 
-type ExportFlags = CommandFlags & { readonly all?: boolean };
+type ExportFlags = CommandFlags & { readonly all?: boolean; readonly keys?: boolean };
 
 /** Adds `export` to `limits`. */
 export function addLimitsExport(parent: Command, session: Session): void {
@@ -24,6 +27,7 @@ export function addLimitsExport(parent: Command, session: Session): void {
     .command("export")
     .description("print the rules and budgets that were made by hand, as a file for limits apply")
     .option("--all", "include those of the configuration")
+    .option("--keys", "include the hashes of managed keys, and denied JWTs")
     .addOption(jsonOption("print the response of GET /admin/limits"))
     .action((_options, command: Command) =>
       exportLimits(session, command.optsWithGlobals<ExportFlags>()),
@@ -32,12 +36,18 @@ export function addLimitsExport(parent: Command, session: Session): void {
 
 async function exportLimits(session: Session, flags: ExportFlags): Promise<void> {
   const { terminal } = session;
-  const { rules, budgets } = await withDaemon(session, flags, async (client) => {
+  const { rules, budgets, keys, denials } = await withDaemon(session, flags, async (client) => {
     const asked = { call: client.call, all: flags.all === true };
     const rules = await allOf(readLimits(ruleLists, asked));
     const budgets = await allOf(readLimits(budgetLists, asked));
-    if (!rules.ok && !budgets.ok) throw refusal(rules.failure);
-    return { rules: rules.ok ? rules.value : null, budgets: budgets.ok ? budgets.value : null };
+    const isWanted = flags.keys === true;
+    if (!rules.ok && !budgets.ok && !isWanted) throw refusal(rules.failure);
+    return {
+      rules: rules.ok ? rules.value : null,
+      budgets: budgets.ok ? budgets.value : null,
+      keys: isWanted ? await everyOne(readLimits(keyLists, asked)) : null,
+      denials: isWanted ? await everyOne(readLimits(denialLists, asked)) : null,
+    };
   });
   if (rules === null) terminal.err("note: rate limits are disabled: the file has none");
   if (budgets === null) terminal.err("note: budgets are disabled: the file has none");
@@ -46,9 +56,17 @@ async function exportLimits(session: Session, flags: ExportFlags): Promise<void>
       JSON.stringify({
         ...(rules === null ? {} : { rate_limits: rules.map(ruleEntry) }),
         ...(budgets === null ? {} : { budgets: budgets.map(budgetEntry) }),
+        ...(keys === null ? {} : { keys: keys.map(keyEntry) }),
+        ...(denials === null ? {} : { denied_jwts: denials.map(denialEntry) }),
       }),
     );
-  await terminal.write(writeLimitsFile({ rules, budgets }));
+  await terminal.write(writeLimitsFile({ rules, budgets, keys, denials }));
+}
+
+async function everyOne<D>(pages: AsyncIterable<Checked<readonly D[]>>): Promise<readonly D[]> {
+  const read = await allOf(pages);
+  if (!read.ok) throw refusal(read.failure);
+  return read.value;
 }
 
 /** All of them, or that they are switched off. Throws any other failure. */

@@ -52,6 +52,7 @@ const confinements: Readonly<Record<AdminOp, Confinement>> = {
   "limits.stage": "whole",
   "limits.plan": "whole",
   "limits.apply": "whole",
+  "limits.keys": "whole",
   "keys.issue": "handler",
   "keys.list": "path",
   "keys.rotate": "handler",

@@ -236,6 +236,7 @@ export function handleAdmin(
     case "limits.stage":
     case "limits.plan":
     case "limits.apply":
+    case "limits.keys":
       return handleLimitFiles(state, { op, body }, nowMs, ports);
     case "rate-limits.list":
     case "rate-limits.children":

@@ -1,13 +1,22 @@
 /**
- * Files of rules and budgets (docs/reference/admin-api.md, "Files of limits"): `limits.stage` adds
- * a piece of a file, `limits.plan` returns in pages what the file would change, `limits.apply`
- * makes these changes in one commit.
+ * Files of rules, budgets, keys and denied JWTs (docs/reference/admin-api.md, "Files of limits"):
+ * `limits.stage` adds a piece of a file, `limits.plan` returns in pages what the file would change,
+ * `limits.apply` makes these changes in one commit, and `limits.keys` lists the keys that a file
+ * would have, in pages.
  */
 
-import { changesPerPage, plansInSlicesMax, sharedChangesMax } from "../../../shared/bounds.js";
+import {
+  changesPerPage,
+  deniedJwtsMax,
+  keysMax,
+  plansInSlicesMax,
+  sharedChangesMax,
+} from "../../../shared/bounds.js";
 import { isCount, isObject } from "../../../shared/checked.js";
-import { type Failure, invalid, plainFailure } from "../../../shared/error-code.js";
-import { outdated } from "../../../shared/limit-files/apply-limits.js";
+import { keyId } from "../../../shared/domain/managed-key.js";
+import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
+import { lockedKeyText, outdated } from "../../../shared/limit-files/apply-limits.js";
+import { keyEntry } from "../../../shared/limit-files/credential-entry.js";
 import type { LimitsPlanPage } from "../../../shared/limit-files/limits-plan.js";
 import { runAtOnce, runInSlices } from "../../../shared/long-lists.js";
 import { formatMillis } from "../../../shared/time.js";
@@ -15,6 +24,7 @@ import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { Definition } from "../../cluster/definitions/definition.js";
 import type { DaemonState } from "../../state.js";
 import { type HeldLimitFile, type HeldPlan, unknownFile } from "../limit-files/held-limit-files.js";
+import { isInFiles } from "../limit-files/plan-credentials.js";
 import type { PlanOptions } from "../limit-files/plan-limits.js";
 import {
   type AdminPorts,
@@ -43,6 +53,7 @@ export function handleLimitFiles(
     return;
   }
   const fields = isObject(body) ? body : {};
+  if (op === "limits.keys") return listKeys(state, fields, nowMs, ports);
   const { id } = fields;
   const file = limitFiles.find(id);
   if (file === null) return ports.fail(unknownFile);
@@ -61,6 +72,28 @@ export function handleLimitFiles(
   book.ruleSet.whenRead(() => {
     if (op === "limits.plan") void answerPlan(state, { file, fields }, nowMs, then);
     else void carryOut(state, { file, fields }, nowMs, then);
+  });
+}
+
+/** The body: {after?}. The only list with the hashes of keys. */
+function listKeys(
+  { keys }: DaemonState,
+  { after }: Readonly<Record<string, unknown>>,
+  nowMs: number,
+  ports: AdminPorts,
+): void {
+  const from = Number(after ?? 0);
+  if (!isCount(from))
+    return ports.fail(invalid("after must be the next of the previous page", "after"));
+  const all = keys.all();
+  const end = from + changesPerPage;
+  ports.answer({
+    keys: all
+      .slice(from, end)
+      .filter((key) => isInFiles(key, nowMs))
+      .map(keyEntry),
+    next: end < all.length ? String(end) : null,
+    server_time: formatMillis(nowMs),
   });
 }
 
@@ -86,10 +119,12 @@ async function answerPlan(
 ): Promise<void> {
   const { id, prune, take_over: takeOver, dry_run: dryRun, after = null } = fields;
   if (after === null)
-    file.plan = await planInSlices(state, file, {
-      prune: prune === true,
-      takeOver: takeOver === true,
-    });
+    file.plan = await planInSlices(
+      state,
+      file,
+      { prune: prune === true, takeOver: takeOver === true },
+      nowMs,
+    );
   const from = after === null ? 0 : Number(after);
   if (file.plan === null || !isCount(from))
     return ports.fail(invalid("after must be the next of the previous page", "after"));
@@ -114,12 +149,14 @@ async function planInSlices(
   state: DaemonState,
   file: HeldLimitFile,
   options: PlanOptions,
+  nowMs: number,
 ): Promise<HeldPlan> {
   for (let i = 0; i < plansInSlicesMax; i++) {
-    const plan = await runInSlices(planLimitFile(state, file, options), state.yieldToEventLoop);
+    const work = planLimitFile(state, file, options, nowMs);
+    const plan = await runInSlices(work, state.yieldToEventLoop);
     if (isCurrent(state, file, plan)) return plan;
   }
-  return runAtOnce(planLimitFile(state, file, options));
+  return runAtOnce(planLimitFile(state, file, options, nowMs));
 }
 
 /** A plan with its definitions. */
@@ -137,7 +174,7 @@ async function prepareInSlices(
 ): Promise<Prepared> {
   const plan = isCurrent(state, file, known)
     ? known
-    : await planInSlices(state, file, known.options);
+    : await planInSlices(state, file, known.options, nowMs);
   const definitions = await runInSlices(definitionsOf(state, plan, nowMs), state.yieldToEventLoop);
   return { plan, definitions };
 }
@@ -148,7 +185,7 @@ function prepareAtOnce(
   { options }: HeldPlan,
   nowMs: number,
 ): Prepared {
-  const plan = runAtOnce(planLimitFile(state, file, options));
+  const plan = runAtOnce(planLimitFile(state, file, options, nowMs));
   return { plan, definitions: runAtOnce(definitionsOf(state, plan, nowMs)) };
 }
 
@@ -182,7 +219,8 @@ async function carryOut(
       ? prepared
       : prepareAtOnce(state, file, plan, nowMs);
     if (now.plan.revision !== plan.revision) return failed(ports, outdated);
-    if (plan.counts.locked > 0) return failed(ports, locked(plan.counts.locked));
+    const refusal = plan.counts.locked > 0 ? locked(plan) : noRoom(state, plan);
+    if (refusal !== null) return failed(ports, refusal);
     return { definitions: now.definitions, answer: () => ({}) };
   });
 }
@@ -194,7 +232,39 @@ function tooManyShared(count: number): Failure {
   );
 }
 
-function locked(count: number): Failure {
+/** The bounds of what one key or one denial would have to keep, too. */
+function noRoom(
+  { keys, denials, writer }: DaemonState,
+  plan: Pick<HeldPlan, "keys" | "denials">,
+): Failure | null {
+  const newKeys = plan.keys.filter(({ action }) => action === "add").length;
+  if (newKeys > 0 && writer.failing !== null)
+    return failure(
+      "limiter_unavailable",
+      `nothing was changed: the store can't be written (${writer.failing.message})`,
+    );
+  if (keys.size + newKeys > keysMax)
+    return invalid(
+      `nothing was changed: there would be ${keys.size + newKeys} keys, and ${keysMax} is the most`,
+      "keys",
+    );
+  const grown = plan.denials.map(
+    ({ before, after }) => Number(after !== null) - Number(before !== null),
+  );
+  const denied = grown.reduce((sum, change) => sum + change, denials.size);
+  return denied <= deniedJwtsMax
+    ? null
+    : invalid(
+        `nothing was changed: there would be ${denied} denied JWTs, and ${deniedJwtsMax} is the most`,
+        "denied_jwts",
+      );
+}
+
+function locked({ counts, keys }: Pick<HeldPlan, "counts" | "keys">): Failure {
+  const key = keys.find(({ lock }) => lock !== null);
+  if (key !== undefined)
+    return plainFailure(409, "invalid_request_error", lockedKeyText(keyId(key.number!), key.lock!));
+  const count = counts.locked;
   return plainFailure(
     409,
     "invalid_request_error",

@@ -1,6 +1,6 @@
 /**
- * The plan of a file of limits: its changes to the current rules and budgets, in the form shown to
- * users and as definitions.
+ * The plan of a file of limits: its changes to the current rules, budgets, keys and denied JWTs, in
+ * the form shown to users and as definitions.
  */
 
 import { limitsPerTurn } from "../../../shared/bounds.js";
@@ -13,8 +13,10 @@ import {
 } from "../../../shared/domain/budget.js";
 import { calendarBody, isSameCalendar } from "../../../shared/domain/budget-calendar.js";
 import { holdField } from "../../../shared/domain/hold.js";
+import { jwtNameKey } from "../../../shared/domain/jwt-denial.js";
 import { modeField } from "../../../shared/domain/limit-key.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
+import { keyId } from "../../../shared/domain/managed-key.js";
 import { exhaustedField, isSameOnExhausted } from "../../../shared/domain/on-exhausted.js";
 import {
   capFields,
@@ -25,19 +27,37 @@ import {
   ruleId,
 } from "../../../shared/domain/rule.js";
 import { whenField } from "../../../shared/domain/rule-hours.js";
+import type { FileKey } from "../../../shared/limit-files/credential-entry.js";
 import {
+  type DenialItem,
+  type KeyItem,
+  type KeyValues,
   type LimitAction,
   type LimitChangeItem,
+  type LimitItem,
   limitActions,
 } from "../../../shared/limit-files/limits-plan.js";
 import { append, type SlicedWork, Turns } from "../../../shared/long-lists.js";
 import { TextDigest } from "../../../shared/text/text-digest.js";
+import { formatSeconds } from "../../../shared/time.js";
 import type { Definition } from "../../cluster/definitions/definition.js";
+import { deletedKey } from "../../keys/changed-key.js";
 import { placed } from "../../lists/list-query.js";
 import type { DaemonState } from "../../state.js";
 import { budgetDefinition, budgetDeletion, budgetReversion } from "../definitions/apply-budgets.js";
+import {
+  denialDefinition,
+  denialDeletion,
+  keyDefinition,
+} from "../definitions/apply-credentials.js";
 import { ruleDefinitions, ruleDeletions, ruleReversion } from "../definitions/apply-rules.js";
 import type { HeldLimitFile, HeldPlan } from "../limit-files/held-limit-files.js";
+import {
+  type DenialChange,
+  type KeyChange,
+  planDenials,
+  planKeys,
+} from "../limit-files/plan-credentials.js";
 import { type LimitChange, type PlanOptions, planLimits } from "../limit-files/plan-limits.js";
 
 const ruleKind = {
@@ -75,13 +95,14 @@ export function isCurrent(
 /** The plan of a held file. It may be out of date after its last turn: ask `isCurrent`. */
 export function* planLimitFile(
   state: DaemonState,
-  { rules, budgets, part }: Pick<HeldLimitFile, "rules" | "budgets" | "part">,
+  { rules, budgets, keys, denials, part }: Omit<HeldLimitFile, "plan">,
   options: PlanOptions,
+  nowMs: number,
 ): SlicedWork<HeldPlan> {
   const { declared } = state;
   const { limitsVersion } = state.limitFiles;
   const turns = new Turns(limitsPerTurn);
-  const how = { ...options, turns };
+  const how = { ...options, nowMs, turns };
   const present = {
     rules: { present: state.book.rules, declared: definitionIn(declared.rules) },
     budgets: { present: state.budgets.budgets, declared: definitionIn(declared.budgets) },
@@ -92,6 +113,8 @@ export function* planLimitFile(
     budgets === null
       ? nothing
       : yield* planLimits(budgetKind, present.budgets, [...budgets.values()], how);
+  const ofKeys = keys === null ? nothing : yield* planKeys(state.keys, keys, how);
+  const ofDenials = denials === null ? nothing : yield* planDenials(state.denials, denials, how);
   const changes: LimitChangeItem[] = [];
   const digest = new TextDigest();
   const show = (item: LimitChangeItem): void => {
@@ -106,10 +129,19 @@ export function* planLimitFile(
     show(budgetItem(state, change));
     if (turns.isOver()) yield;
   }
+  for (const change of ofKeys.changes) {
+    show(keyItem(change));
+    if (turns.isOver()) yield;
+  }
+  for (const change of ofDenials.changes) {
+    show(denialItem(change));
+    if (turns.isOver()) yield;
+  }
+  const all = [ofRules, ofBudgets, ofKeys, ofDenials];
   const counts = {
     ...countActions(changes),
-    unchanged: ofRules.unchanged + ofBudgets.unchanged,
-    kept: ofRules.kept + ofBudgets.kept,
+    unchanged: all.reduce((sum, { unchanged }) => sum + unchanged, 0),
+    kept: all.reduce((sum, { kept }) => sum + kept, 0),
   };
   return {
     options,
@@ -119,6 +151,8 @@ export function* planLimitFile(
     madeOf: { limitsVersion, part },
     rules: ofRules.changes,
     budgets: ofBudgets.changes,
+    keys: ofKeys.changes,
+    denials: ofDenials.changes,
   };
 }
 
@@ -128,7 +162,7 @@ export function* planLimitFile(
  */
 export function* definitionsOf(
   state: DaemonState,
-  { rules, budgets }: Pick<HeldPlan, "rules" | "budgets">,
+  { rules, budgets, keys, denials }: Pick<HeldPlan, "rules" | "budgets" | "keys" | "denials">,
   nowMs: number,
 ): SlicedWork<readonly Definition[]> {
   const turns = new Turns(limitsPerTurn);
@@ -139,6 +173,16 @@ export function* definitionsOf(
   }
   for (const change of budgets) {
     append(definitions, budgetChanges(state, change, nowMs));
+    if (turns.isOver()) yield;
+  }
+  let number = state.keys.nextNumber;
+  for (const change of keys) {
+    append(definitions, keyChanges(state, change, { number, nowMs }));
+    if (change.action === "add") number++;
+    if (turns.isOver()) yield;
+  }
+  for (const change of denials) {
+    definitions.push(denialChanged(state, change, nowMs));
     if (turns.isOver()) yield;
   }
   return definitions;
@@ -177,10 +221,79 @@ function budgetChanges(
   return [after === null ? budgetDeletion(before!) : budgetDefinition(after, known, nowMs)];
 }
 
+/** `number`: that of a new key. */
+function keyChanges(
+  { keys }: Pick<DaemonState, "keys">,
+  { action, number: knownNumber, after }: KeyChange,
+  { number, nowMs }: { readonly number: number; readonly nowMs: number },
+): readonly Definition[] {
+  const known = knownNumber === null ? undefined : keys.byNumber(knownNumber);
+  if (action === "add")
+    return [
+      keyDefinition({
+        ...after!,
+        number,
+        role: null,
+        oldSecrets: [],
+        createdAtMs: nowMs,
+        deactivatedAtMs: null,
+        deletedAtMs: null,
+        lastUsedAtMs: null,
+      }),
+    ];
+  if (known === undefined || action === "locked") return [];
+  if (after === null) return [keyDefinition(deletedKey(known, nowMs))];
+  const { name, userPath, labels, models, expiresAtMs } = after;
+  return [keyDefinition({ ...known, name, userPath, labels, models, expiresAtMs })];
+}
+
+function denialChanged(
+  { denials }: Pick<DaemonState, "denials">,
+  { before, after }: DenialChange,
+  nowMs: number,
+): Definition {
+  if (after === null) return denialDeletion(before!);
+  const deniedAtMs = denials.get(jwtNameKey(after))?.deniedAtMs ?? nowMs;
+  return denialDefinition({ ...after, deniedAtMs });
+}
+
+function keyItem({ action, number, before, after, lock }: KeyChange): KeyItem {
+  return {
+    kind: "key",
+    action,
+    ...(number === null ? {} : { id: keyId(number) }),
+    redacted_value: (before ?? after)!.redacted,
+    ...(before === null ? {} : { before: keyValues(before) }),
+    ...(after === null ? {} : { after: keyValues(after) }),
+    ...(lock === null ? {} : { locked_by: lock }),
+  };
+}
+
+function keyValues({ name, userPath, labels, models, expiresAtMs }: FileKey): KeyValues {
+  return { name, user_path: userPath, labels, models, expires_at: secondsOrNull(expiresAtMs) };
+}
+
+function denialItem({ action, before, after }: DenialChange): DenialItem {
+  const { claim, value, issuer } = (after ?? before)!;
+  return {
+    kind: "denied_jwt",
+    action,
+    claim,
+    value,
+    issuer,
+    ...(before === null ? {} : { before: { expires_at: secondsOrNull(before.expiresAtMs) } }),
+    ...(after === null ? {} : { after: { expires_at: secondsOrNull(after.expiresAtMs) } }),
+  };
+}
+
+function secondsOrNull(ms: number | null): string | null {
+  return ms === null ? null : formatSeconds(ms);
+}
+
 function ruleItem(
   { book, declared, settings }: DaemonState,
   { action, id, before, after }: LimitChange<RuleDefinition>,
-): LimitChangeItem {
+): LimitItem {
   const { scope, subject, periodSeconds, models, when, mode } = (after ?? before)!;
   const inert = after === null ? null : settings.inertReason(after);
   const at = action === "revert" ? declared.rules.find(id)?.at : book.rules.get(id)?.declaredAt;
@@ -209,7 +322,7 @@ function ruleItem(
 function budgetItem(
   { budgets, declared, settings }: DaemonState,
   { action, id, before, after }: LimitChange<BudgetDefinition>,
-): LimitChangeItem {
+): LimitItem {
   const { scope, subject, periodSeconds, models, rolling } = (after ?? before)!;
   const inert = after === null ? null : budgetsInert(settings.usageEnabled);
   const known = budgets.budgets.get(id);
@@ -235,7 +348,7 @@ function concernsConfiguration(action: LimitAction): boolean {
   return action === "revert" || action === "locked" || action === "take_over";
 }
 
-function ruleValues(rule: RuleDefinition): NonNullable<LimitChangeItem["after"]> {
+function ruleValues(rule: RuleDefinition): NonNullable<LimitItem["after"]> {
   return {
     ...capFields(rule),
     per_child: rule.perChild,
@@ -243,7 +356,7 @@ function ruleValues(rule: RuleDefinition): NonNullable<LimitChangeItem["after"]>
   };
 }
 
-function budgetValues(budget: BudgetDefinition): NonNullable<LimitChangeItem["after"]> {
+function budgetValues(budget: BudgetDefinition): NonNullable<LimitItem["after"]> {
   const { amountUsd, perChild, unpriced } = budget;
   return {
     amount: amountUsd,

@@ -18,6 +18,14 @@ import { applyRaises } from "./apply-raises.js";
 import { applyRule, applyRuleReset, noteOfRules } from "./apply-rules.js";
 import type { Applying } from "./applying.js";
 
+/** What files of limits have. */
+const kindsInFiles: ReadonlySet<Definition["kind"]> = new Set([
+  "rules",
+  "budgets",
+  "keys",
+  "denials",
+] as const);
+
 /** The result of applying definitions to memory. */
 interface Applied {
   /**
@@ -62,8 +70,7 @@ export function applyDefinitions(
     const flaw = apply(state, definition, applying);
     if (flaw !== null) flaws.push({ definition, flaw });
   }
-  if (definitions.some(({ kind }) => kind === "rules" || kind === "budgets"))
-    state.limitFiles.limitsVersion++;
+  if (definitions.some(({ kind }) => kindsInFiles.has(kind))) state.limitFiles.limitsVersion++;
   announceSituation(state, before, applying);
   return { ...write(state, applying, { definitions, also }), flaws };
 }
@@ -85,10 +92,9 @@ function write(
   // The note on all rules, which a start reads, is in the commit of their changes.
   const hasRules = definitions.some(({ kind }) => kind === "rules" || kind === "rule_resets");
   const together = [...all, ...(hasRules ? [noteOfRules(state)] : []), ...also];
-  // One commit, so that after a crash the store has all rules and budgets of one call or none of
-  // them.
+  // One commit, so that after a crash the store has all of one file of limits or nothing of it.
   const written =
-    hasRules || definitions.some(({ kind }) => kind === "budgets")
+    hasRules || definitions.some(({ kind }) => kindsInFiles.has(kind))
       ? writer.tryWrite(together)
       : tryWriteSlices(writer, together);
   if (stale.length === 0 && backfill === null) return { written, followed: Promise.resolve() };

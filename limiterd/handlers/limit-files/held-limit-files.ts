@@ -21,14 +21,21 @@ import {
   budgetName,
   parseBudgetWrite,
 } from "../../../shared/domain/budget.js";
+import { type JwtDenial, jwtNameKey } from "../../../shared/domain/jwt-denial.js";
 import type { Exhaustible } from "../../../shared/domain/on-exhausted.js";
 import { parseRuleWrite, type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import { tooManyLimits } from "../../../shared/limit-files/apply-limits.js";
+import {
+  type FileKey,
+  parseDenialEntry,
+  parseKeyEntry,
+} from "../../../shared/limit-files/credential-entry.js";
 import type { LimitChangeItem, LimitCounts } from "../../../shared/limit-files/limits-plan.js";
+import type { DenialChange, KeyChange } from "./plan-credentials.js";
 import type { LimitChange, PlanOptions } from "./plan-limits.js";
 
-/** The rules or budgets of a file, by id. */
+/** A section of a file, by what identifies its entries. */
 type Section<D> = Map<string, D>;
 
 /** The last plan of a file. */
@@ -42,6 +49,8 @@ export interface HeldPlan {
   /** The changes in the form in which they are applied. */
   readonly rules: readonly LimitChange<RuleDefinition>[];
   readonly budgets: readonly LimitChange<BudgetDefinition>[];
+  readonly keys: readonly KeyChange[];
+  readonly denials: readonly DenialChange[];
 }
 
 export interface HeldLimitFile {
@@ -50,6 +59,8 @@ export interface HeldLimitFile {
   /** Null: the file has no such section. */
   rules: Section<RuleDefinition> | null;
   budgets: Section<BudgetDefinition> | null;
+  keys: Section<FileKey> | null;
+  denials: Section<JwtDenial> | null;
   plan: HeldPlan | null;
 }
 
@@ -59,7 +70,7 @@ interface Entitled {
 }
 
 export class HeldLimitFiles {
-  /** Grows with each change of rules and budgets; an earlier plan may be outdated then. */
+  /** Grows with each change of what files have; an earlier plan may be outdated then. */
   limitsVersion = 0;
   /** The least recently used file is first. */
   readonly #files = new Map<string, HeldLimitFile>();
@@ -69,11 +80,12 @@ export class HeldLimitFiles {
   }
 
   /**
-   * Adds a piece. The body: {id, part, rate_limits?, budgets?}; pieces come in order, and part 0
-   * begins a file.
+   * Adds a piece. The body: {id, part, rate_limits?, budgets?, keys?, denied_jwts?}; pieces come in
+   * order, and part 0 begins a file.
    */
   take(body: unknown, entitled: Entitled): Checked<HeldLimitFile> {
-    const { id, part, rate_limits: rules, budgets } = isObject(body) ? body : {};
+    const fields = isObject(body) ? body : {};
+    const { id, part, rate_limits: rules, budgets } = fields;
     if (typeof id !== "string" || !/^[\w-]{1,64}$/.test(id))
       return bad(`id must be a text of up to 64 letters, not ${show(id)}`, "id");
     if (!isCount(part)) return bad(`part must be an integer from 0, not ${show(part)}`, "part");
@@ -85,9 +97,9 @@ export class HeldLimitFiles {
     const problem =
       addRules(file, rules, entitled) ??
       addBudgets(file, budgets, entitled) ??
-      ((file.rules?.size ?? 0) + (file.budgets?.size ?? 0) > limitsPerFileMax
-        ? tooManyLimits
-        : null);
+      addKeys(file, fields["keys"]) ??
+      addDenials(file, fields["denied_jwts"]) ??
+      (sizeOf(file) > limitsPerFileMax ? tooManyLimits : null);
     if (problem !== null) {
       this.drop(id);
       return { ok: false, failure: problem };
@@ -113,7 +125,14 @@ export class HeldLimitFiles {
     if (this.#files.has(id)) return;
     const [oldest] = this.#files.keys();
     if (this.#files.size >= limitFilesHeldMax) this.#files.delete(oldest!);
-    this.#files.set(id, { part: 0, rules: null, budgets: null, plan: null });
+    this.#files.set(id, {
+      part: 0,
+      rules: null,
+      budgets: null,
+      keys: null,
+      denials: null,
+      plan: null,
+    });
   }
 }
 
@@ -143,6 +162,32 @@ function addBudgets(file: HeldLimitFile, list: unknown, entitled: Entitled): Fai
     idOf: budgetId,
     nameOf: budgetName,
   });
+}
+
+function addKeys(file: HeldLimitFile, list: unknown): Failure | null {
+  if (isAbsent(list)) return null;
+  file.keys ??= new Map();
+  return addAll(file.keys, list, {
+    field: "keys",
+    parse: parseKeyEntry,
+    idOf: ({ hash }) => hash,
+    nameOf: () => "a key with this hash",
+  });
+}
+
+function addDenials(file: HeldLimitFile, list: unknown): Failure | null {
+  if (isAbsent(list)) return null;
+  file.denials ??= new Map();
+  return addAll(file.denials, list, {
+    field: "denied_jwts",
+    parse: parseDenialEntry,
+    idOf: jwtNameKey,
+    nameOf: ({ claim, value }) => `${claim} ${show(value)}`,
+  });
+}
+
+function sizeOf({ rules, budgets, keys, denials }: HeldLimitFile): number {
+  return [rules, budgets, keys, denials].reduce((sum, section) => sum + (section?.size ?? 0), 0);
 }
 
 function withKnownModel<D extends Exhaustible>(

@@ -1,14 +1,20 @@
 /**
- * GET and POST /admin/limits: rules and budgets as the file of limits that `sluice limits export`
- * writes and `sluice limits apply` takes, as JSON (docs/reference/admin-api.md, "Files of limits").
+ * GET and POST /admin/limits: rules, budgets, keys and denied JWTs as the file of limits that
+ * `sluice limits export` writes and `sluice limits apply` takes, as JSON (docs/reference/admin-api.md, "Files of limits").
  */
-import { bad, type Checked, good } from "../../../shared/checked.js";
-import type { Failure } from "../../../shared/error-code.js";
+import { administrationText, includesRole } from "../../../shared/access/admin-role.js";
+import { assert } from "../../../shared/assert.js";
+import { bad, type Checked, good, isObject } from "../../../shared/checked.js";
+import { importedHash } from "../../../shared/domain/managed-key.js";
+import { type Failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { applyLimits } from "../../../shared/limit-files/apply-limits.js";
+import { denialEntry, keyEntry } from "../../../shared/limit-files/credential-entry.js";
 import { budgetEntry, ruleEntry } from "../../../shared/limit-files/limit-entry.js";
 import {
   budgetLists,
+  denialLists,
   isSwitchedOff,
+  keyLists,
   readLimits,
   ruleLists,
 } from "../../../shared/limit-files/read-limits.js";
@@ -19,7 +25,9 @@ import { failAdmin, readJson } from "./admin-json.js";
 import { askDaemon, askedBy } from "./asked-by.js";
 import { listParameters, writerTo } from "./reply-list.js";
 
-type LimitsContext = RequestContext<"limiter" | "isUtf8" | "newId" | "sessionKeeping">;
+type LimitsContext = RequestContext<
+  "credentials" | "limiter" | "isUtf8" | "newId" | "sessionKeeping"
+>;
 
 /** Fits the maximum of rules and budgets, on paths of usual length. */
 const fileBodyBytesMax = 4 * 1024 * 1024;
@@ -34,6 +42,8 @@ async function apply(context: LimitsContext): Promise<void> {
   const { gateway, exchange, record } = context;
   const body = await readJson(context, { bytesMax: fileBodyBytesMax, depthMax: fileBodyDepthMax });
   if (!body.ok) return failAdmin(context, body.failure);
+  const unfit = problemOfCredentials(context, body.value);
+  if (unfit !== null) return failAdmin(context, unfit);
   const done = await applyLimits(body.value, {
     call: (op, asked) => gateway.limiter.call(op, asked, askedBy(context)),
     newId: gateway.newId,
@@ -43,22 +53,55 @@ async function apply(context: LimitsContext): Promise<void> {
   replyJson(exchange, 200, done.plan);
 }
 
-/** `all` includes what the configuration declares. A disabled section is omitted. */
+/** Why a body with keys or denied JWTs isn't applied; null if it may be. */
+function problemOfCredentials(context: LimitsContext, body: unknown): Failure | null {
+  const { keys, denied_jwts: denied } = isObject(body) ? body : {};
+  if (keys === undefined && denied === undefined) return null;
+  const forbidden = roleProblem(context);
+  if (forbidden !== null) return forbidden;
+  const { masterKey, isHashOf } = context.gateway.credentials;
+  const hashes = (Array.isArray(keys) ? (keys as unknown[]) : []).map((entry) =>
+    isObject(entry) ? importedHash(entry["hash"]) : null,
+  );
+  const at = hashes.findIndex(
+    (hash) => hash !== null && masterKey !== null && isHashOf(hash, masterKey),
+  );
+  return at < 0
+    ? null
+    : invalid(`keys[${at}]: hash must not be that of the master key`, `keys[${at}].hash`);
+}
+
+/** As for /admin/auth-keys and /admin/denied-jwts, keys and denied JWTs need the role admin. */
+function roleProblem({ caller: { administers } }: LimitsContext): Failure | null {
+  assert(administers !== undefined, "only callers with a role reach /admin");
+  if (includesRole(administers.role, "admin")) return null;
+  const held = administrationText(administers);
+  const message = `keys and denied_jwts need the role admin for /: this is ${held}`;
+  return plainFailure(403, "permission_error", message);
+}
+
+/**
+ * `all` includes what the configuration declares, `keys` the keys and denied JWTs. A disabled
+ * section is omitted.
+ */
 async function replyLimits(context: LimitsContext): Promise<void> {
   const { exchange, record } = context;
-  const all = parseAll(exchange.query);
-  if (!all.ok) return failAdmin(context, all.failure);
+  const parameters = parseParameters(exchange.query);
+  if (!parameters.ok) return failAdmin(context, parameters.failure);
+  const { all, keys: hasKeys } = parameters.value;
+  const forbidden = hasKeys ? roleProblem(context) : null;
+  if (forbidden !== null) return failAdmin(context, forbidden);
   const asked: Parameters<typeof readLimits>[1] = {
     call: (op, body) => askDaemon(context, op, body),
-    all: all.value,
+    all,
   };
   const sections = createSections(exchange);
-  const rules = await sections.write("rate_limits", readLimits(ruleLists, asked), ruleEntry);
-  const budgets =
-    rules === null || isSwitchedOff(rules)
-      ? await sections.write("budgets", readLimits(budgetLists, asked), budgetEntry)
-      : rules;
-  const failed = budgets !== null && (rules !== null || !isSwitchedOff(budgets)) ? budgets : null;
+  const ofRules = await sections.write("rate_limits", readLimits(ruleLists, asked), ruleEntry);
+  const ofBudgets = isLeftOut(ofRules)
+    ? await sections.write("budgets", readLimits(budgetLists, asked), budgetEntry)
+    : ofRules;
+  const ofKeys = isLeftOut(ofBudgets) && hasKeys ? await writeKeys(sections, asked) : null;
+  const failed = ofKeys ?? (isLeftOut(ofBudgets) && sections.isBegun ? null : ofBudgets);
   if (failed === null) {
     record.end(200, "answered");
     return sections.end();
@@ -69,15 +112,32 @@ async function replyLimits(context: LimitsContext): Promise<void> {
   exchange.cut();
 }
 
-function parseAll(query: string): Checked<boolean> {
+/** Whether the other sections are written although one isn't. */
+function isLeftOut(failed: Failure | null): boolean {
+  return failed === null || isSwitchedOff(failed);
+}
+
+async function writeKeys(
+  sections: Sections,
+  asked: Parameters<typeof readLimits>[1],
+): Promise<Failure | null> {
+  return (
+    (await sections.write("keys", readLimits(keyLists, asked), keyEntry)) ??
+    (await sections.write("denied_jwts", readLimits(denialLists, asked), denialEntry))
+  );
+}
+
+function parseParameters(
+  query: string,
+): Checked<{ readonly all: boolean; readonly keys: boolean }> {
   const parameters = listParameters(query);
   if (!parameters.ok) return parameters;
-  const { all = "false", ...others } = parameters.value;
+  const { all = "false", keys = "false", ...others } = parameters.value;
   const [unknown] = Object.keys(others);
-  if (unknown !== undefined) return bad(`unknown field ${unknown}: expected all`, unknown);
-  return all === "true" || all === "false"
-    ? good(all === "true")
-    : bad("all must be true or false", "all");
+  if (unknown !== undefined) return bad(`unknown field ${unknown}: expected all, keys`, unknown);
+  for (const [name, value] of Object.entries({ all, keys }))
+    if (value !== "true" && value !== "false") return bad(`${name} must be true or false`, name);
+  return good({ all: all === "true", keys: keys === "true" });
 }
 
 interface Sections {

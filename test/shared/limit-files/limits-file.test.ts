@@ -65,7 +65,7 @@ t.test("a file is as a person would write the sections of a configuration", asyn
   });
   t.equal(
     text,
-    `# Rules and budgets, written by sluice limits export, read by sluice limits apply.
+    `# Written by sluice limits export, read by sluice limits apply.
 
 rate_limits:
   user_paths:
@@ -105,8 +105,100 @@ t.test("a name that a reviewer wouldn't see is escaped", async (t) => {
   t.match(writeLimitsFile({ rules: [hidden], budgets: null }), String.raw`"/team\u202e/\u200bapp"`);
 });
 
+t.test("keys and denied JWTs are read back, a field on each line", async (t) => {
+  const keys = [
+    {
+      hash: "4".repeat(43),
+      redacted: "sk-sluice-w5nQ…",
+      name: "no",
+      userPath: "/team/app",
+      labels: ["ci", "7"],
+      models: ["openai/*", "!gpt-4o"],
+      expiresAtMs: Date.UTC(2030, 0, 1),
+    },
+    {
+      hash: "5".repeat(43),
+      redacted: "…",
+      name: "${HOME}\u202e",
+      userPath: null,
+      labels: [],
+      models: null,
+      expiresAtMs: null,
+    },
+  ];
+  const denials = [
+    { claim: "sub", value: "system:serviceaccount:a:b", issuer: null, expiresAtMs: null },
+    {
+      claim: "jti",
+      value: "0x10",
+      issuer: "https://a.example/",
+      expiresAtMs: Date.UTC(2030, 0, 1),
+    },
+  ] as const;
+  const text = writeLimitsFile({ rules: null, budgets: null, keys, denials });
+  t.match(
+    text,
+    `keys:
+  - name: "$\${HOME}\\u202e"
+    redacted_value: "…"
+    hash: "5555555555555555555555555555555555555555555"
+  - name: "no"
+    user_path: /team/app
+    labels: [ci, "7"]
+    models: ["openai/*", "!gpt-4o"]
+    expires_at: "2030-01-01T00:00:00Z"
+    redacted_value: "sk-sluice-w5nQ…"
+    hash: "4444444444444444444444444444444444444444444"
+
+denied_jwts:
+  - jti: "0x10"
+    issuer: "https://a.example/"
+    expires_at: "2030-01-01T00:00:00Z"
+  - sub: "system:serviceaccount:a:b"
+`.replace('"no"', "no"),
+  );
+  t.match(read(text), exactly({ keys: [...keys].reverse(), denials: [...denials].reverse() }));
+  const empty = writeLimitsFile({ rules: null, budgets: null, keys: [], denials: [] });
+  t.match(empty, /^keys: \[\]$[^]*^denied_jwts: \[\]$/m);
+  t.match(read(empty), exactly({ rules: null, keys: [], denials: [] }));
+});
+
 const wrong: readonly (readonly [name: string, text: string, problems: readonly string[]])[] = [
-  ["an empty file", "", ["limits.yaml: the file has neither rate_limits nor budgets"]],
+  [
+    "an empty file",
+    "",
+    ["limits.yaml: the file has none of rate_limits, budgets, keys, denied_jwts"],
+  ],
+  [
+    "a list without a value, which would be no keys",
+    "keys:\n",
+    ["limits.yaml:1:1: keys must be a list; [] for none, not null"],
+  ],
+  [
+    "keys and denied JWTs with mistakes, each in its place",
+    `keys:
+  - { hash: no hash, user_path: /a }
+  - user_path: /a
+  - hash: QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ
+    user_path: a:b
+  - hash: QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ
+    path: /a
+  - { hash: RRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRR }
+  - { hash: RRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRR }
+denied_jwts:
+  - { sub: a, jti: b }
+  - { sub: a, expires_at: tomorrow }
+`,
+    [
+      /^limits\.yaml:2:7: keys\[0\]\.hash must be the SHA-256 of a key/,
+      /^limits\.yaml:3:5: keys\[1\]: hash is required/,
+      /^limits\.yaml:5:5: keys\[2\]\.user_path /,
+      /^limits\.yaml:7:5: keys\[3\]\.path is not a known key/,
+      /^limits\.yaml:9:\d: keys\[5\] says the same as keys\[4\]: keep one of them$/,
+      /^limits\.yaml:11:\d+: denied_jwts\[0\]\.?.*exactly one of jti and sub is required$/,
+      /^limits\.yaml:12:\d+: denied_jwts\[1\]\.expires_at must be an RFC 3339 timestamp/,
+    ] as unknown as readonly string[],
+  ],
   [
     "a section without a value, which would be no limits",
     "budgets:\n",
@@ -117,7 +209,9 @@ const wrong: readonly (readonly [name: string, text: string, problems: readonly 
   [
     "a whole configuration",
     "server: { port: 1 }\nrate_limits: {}\n",
-    ["limits.yaml:1:1: server is not a known key: expected rate_limits, budgets"],
+    [
+      "limits.yaml:1:1: server is not a known key: expected rate_limits, budgets, keys, denied_jwts",
+    ],
   ],
   [
     "settings of a section",

@@ -1,8 +1,10 @@
 /** Files of limits in a daemon: all of one or nothing, also when it is killed in between. */
+import { createHash } from "node:crypto";
 import t from "tap";
 import { limitFilesHeldMax, limitsPerTurn, plansInSlicesMax } from "../../../../shared/bounds.js";
 import { applyLimits } from "../../../../shared/limit-files/apply-limits.js";
 import type { LimitsPlan } from "../../../../shared/limit-files/limits-plan.js";
+import { formatMillis } from "../../../../shared/time.js";
 import { wireVersion } from "../../../../shared/version.js";
 import type { AdminOp } from "../../../../shared/wire/admin-op.js";
 import { createMemoryStore, type MemoryStore } from "../../../support/memory-store.js";
@@ -51,12 +53,15 @@ const budget = (subject: string, amount: number): object => ({
   amount,
 });
 
+const hashOf = (key: string): string => createHash("sha256").update(key).digest("base64url");
+const hexOf = (key: string): string => createHash("sha256").update(key).digest("hex");
+
 /** False: it isn't answered, for the daemon is killed. */
 async function carriedOut(daemon: TestDaemon, body: object): Promise<boolean> {
   const { changes: _, revision } = await planOf(daemon, { ...body, dry_run: true });
   const id = `file-${++ids}`;
-  const { rate_limits: rules, budgets } = body as { rate_limits?: unknown[]; budgets?: unknown[] };
-  await ask(daemon, "limits.stage", { id, part: 0, rate_limits: rules, budgets });
+  const { prune: _prune, ...sections } = body as { readonly prune?: boolean };
+  await ask(daemon, "limits.stage", { id, part: 0, ...sections });
   await ask(daemon, "limits.plan", { id, prune: true });
   const peer = daemon.proxy("p1");
   peer.send({ kind: "admin", id: 2, op: "limits.apply", body: { id, revision } });
@@ -162,7 +167,10 @@ t.test("a plan that would be another one by now isn't carried out", async (t) =>
   await ask(daemon, "rate-limits.put", rule("/a", 9));
   t.match(await applied(daemon, { ...body, revision }), {
     ok: false,
-    failure: { status: 409, message: /^nothing was changed: rules or budgets have changed since/ },
+    failure: {
+      status: 409,
+      message: /^nothing was changed: rules, budgets, keys or denied JWTs have changed since/,
+    },
   });
   t.equal(daemon.state.book.rules.size, 2);
   t.equal(daemon.state.limitFiles.size, 0);
@@ -218,17 +226,46 @@ t.test("one bad entry is named, and nothing is changed", async (t) => {
       "rate_limits[1] must be an object, not null",
       "rate_limits[1]",
     ],
-    [{}, "rate_limits or budgets is required: a list, empty for none", "rate_limits"],
+    [
+      {},
+      "one of rate_limits, budgets, keys, denied_jwts is required: a list, empty for none",
+      "rate_limits",
+    ],
+    [
+      { keys: [{ hash: hashOf("a") }, { user_path: "/a" }] },
+      "keys[1]: hash is required: the SHA-256 of a key: 64 hex digits, or 43 characters of base64url",
+      "keys[1].hash",
+    ],
+    [
+      { keys: [{ hash: hashOf("a") }, { hash: hexOf("a") }] },
+      "keys[1]: a key with this hash is there twice",
+      "keys[1]",
+    ],
+    [
+      { keys: [{ hash: hashOf("a"), role: "viewer" }] },
+      "keys[0]: hash can't be combined with role: Sluice generates keys of administration",
+      "keys[0].hash",
+    ],
+    [
+      { denied_jwts: [{ sub: "a", jti: "b" }] },
+      "denied_jwts[0]: exactly one of jti and sub is required",
+      "denied_jwts[0].jti",
+    ],
+    [
+      { denied_jwts: [{ sub: "a" }, { sub: "a", expires_at: "2030-01-01T00:00:00Z" }] },
+      'denied_jwts[1]: sub "a" is there twice',
+      "denied_jwts[1]",
+    ],
     [{ budgets: [], prune: "yes" }, "prune must be true or false", "prune"],
     [
       { budgets: [], dryrun: true },
-      "unknown field dryrun: expected rate_limits, budgets, prune, take_over, dry_run, revision",
+      "unknown field dryrun: expected rate_limits, budgets, keys, denied_jwts, prune, take_over, dry_run, revision",
       "dryrun",
     ],
     [{ budgets: [budget(`/${"x".repeat(20_000)}`, 1)] }, "budgets[0] is too large", "budgets[0]"],
     [
       { rate_limits: Array.from({ length: 10_001 }, () => 0) },
-      "at most 10000 rules and budgets can be applied together",
+      "at most 10000 entries can be applied together",
       "rate_limits",
     ],
   ];
@@ -415,6 +452,199 @@ t.test(
   },
 );
 
+/** Keys and denied JWTs that open or refuse something, by what a file says of them. */
+async function credentialsOf(daemon: TestDaemon): Promise<unknown> {
+  const { keys } = (await ask(daemon, "limits.keys", {})) as { keys: { hash: string }[] };
+  const denied = [...daemon.state.denials.all()].map(({ value }) => value);
+  return { keys: keys.map(({ hash, ...more }) => [nameOfHash(hash), more]), denied };
+}
+
+const nameOfHash = (hash: string): string | undefined =>
+  ["a", "b", "c", "d"].find((key) => hashOf(key) === hash);
+
+const none = { name: null, user_path: null, labels: [], models: null, expires_at: null };
+
+t.test("keys and denied JWTs become as the file says, and with it only", async (t) => {
+  const daemon = startDaemon([], {});
+  const body = {
+    rate_limits: [rule("/team", 1)],
+    keys: [
+      { hash: hashOf("a"), user_path: "/team", name: "CI", labels: ["ci"] },
+      { hash: hexOf("b"), redacted_value: "sk-abc…" },
+    ],
+    denied_jwts: [
+      { sub: "ann", expires_at: "2030-01-01T00:00:00.5Z" },
+      { jti: "7", issuer: "x" },
+    ],
+  };
+  const plan = await planOf(daemon, { ...body, dry_run: true });
+  t.match(
+    plan.changes,
+    exactly([
+      { kind: "rule" },
+      { kind: "key", action: "add", redacted_value: "sk-abc…", after: none },
+      {
+        kind: "key",
+        action: "add",
+        redacted_value: "…",
+        after: { ...none, name: "CI", user_path: "/team", labels: ["ci"] },
+      },
+      { kind: "denied_jwt", action: "add", claim: "jti", value: "7", after: { expires_at: null } },
+      { kind: "denied_jwt", action: "add", claim: "sub", value: "ann", issuer: null },
+    ]),
+  );
+  t.notMatch(JSON.stringify(plan), hashOf("a"), "no plan has a hash");
+  t.equal(daemon.state.keys.size, 0, "a dry run adds none");
+  await planOf(daemon, { ...body, revision: plan.revision });
+  const all = {
+    keys: [
+      ["b", { redacted_value: "sk-abc…" }],
+      ["a", { name: "CI", user_path: "/team", labels: ["ci"], redacted_value: "…" }],
+    ],
+    denied: ["7", "ann"],
+  };
+  t.same(await credentialsOf(daemon), all);
+  t.match(await planOf(daemon, { ...body, prune: true }), { changes: { length: 0 } });
+
+  daemon.state.keys.use(daemon.state.keys.find(hashOf("a"))!, hashOf("a"), daemon.nowMs);
+  const changed = { hash: hashOf("a"), user_path: "/team", name: "CI 2", models: ["fast"] };
+  const edited = await planOf(daemon, { keys: [changed], denied_jwts: [{ sub: "ann" }] });
+  t.match(edited.counts, { change: 2, kept: 2, remove: 0 });
+  t.match(edited.changes, [
+    {
+      action: "change",
+      id: "key_2",
+      before: { name: "CI", labels: ["ci"], models: null },
+      after: { name: "CI 2", labels: [], models: ["fast"] },
+    },
+    {
+      action: "change",
+      before: { expires_at: "2030-01-01T00:00:00Z" },
+      after: { expires_at: null },
+    },
+  ]);
+  t.match(daemon.state.keys.find(hashOf("a")), { id: "key_2", lastUsedAtMs: daemon.nowMs });
+  t.match(
+    await planOf(daemon, { rate_limits: [rule("/team", 1)], prune: true }),
+    { changes: { length: 0 } },
+    "without the sections nothing is said of keys",
+  );
+  const pruned = await planOf(daemon, { keys: [changed], denied_jwts: [], prune: true });
+  t.match(pruned.counts, { remove: 3, unchanged: 1 });
+  t.match(await credentialsOf(daemon), exactly({ keys: [["a", { name: "CI 2" }]], denied: [] }));
+  t.equal(daemon.state.keys.find(hashOf("b")), undefined, "a removed key is deleted");
+
+  const restarted = startDaemon([], { store: daemon.store.crash() });
+  t.match(await credentialsOf(restarted), exactly({ keys: [["a", { name: "CI 2" }]] }));
+});
+
+t.test("a file adds nothing that has expired, and prunes nothing that opens nothing", async (t) => {
+  const daemon = startDaemon([], {});
+  const expired = formatMillis(daemon.nowMs - 1000);
+  const soon = formatMillis(daemon.nowMs + 5000);
+  const old = {
+    keys: [{ hash: hashOf("a"), expires_at: expired }],
+    denied_jwts: [{ sub: "ann", expires_at: expired }],
+  };
+  t.match(await planOf(daemon, { ...old, prune: true }), {
+    changes: { length: 0 },
+    counts: { unchanged: 2 },
+  });
+  await planOf(daemon, {
+    keys: [{ hash: hashOf("b"), expires_at: soon }, { hash: hashOf("c") }],
+  });
+  await ask(daemon, "keys.deactivate", { key_hash: hashOf("c") });
+  daemon.nowMs += 6000;
+  t.match(await credentialsOf(daemon), exactly({ keys: [] }));
+  t.match(await planOf(daemon, { keys: [], prune: true }), {
+    changes: { length: 0 },
+    counts: { kept: 0 },
+  });
+});
+
+t.test("a key that is taken back, rotated or of administration locks the file", async (t) => {
+  const daemon = startDaemon([], {});
+  const redacted = { redacted_value: "sk-sluice-abcd…" };
+  await planOf(daemon, { keys: [{ hash: hashOf("a") }, { hash: hashOf("b") }] });
+  await ask(daemon, "keys.deactivate", { key_hash: hashOf("a") });
+  await ask(daemon, "keys.rotate", {
+    key_hash: hashOf("b"),
+    new_hash: hashOf("c"),
+    ...redacted,
+    rotation: {},
+  });
+  await ask(daemon, "keys.issue", {
+    key_hash: hashOf("d"),
+    ...redacted,
+    key: { role: "viewer" },
+  });
+  const before = daemon.state.keys.all().map(({ hash }) => hash);
+  for (const [key, lock, message] of [
+    ["a", "deactivated", /^nothing was changed: key_2 is deactivated, and a file can't undo that/],
+    ["b", "rotated", /^nothing was changed: key_1 has a new secret since it was rotated/],
+    ["d", "role", /^nothing was changed: key_3 is a key of administration/],
+  ] as const) {
+    const body = { keys: [{ hash: hashOf(key) }], rate_limits: [rule("/x", 1)] };
+    const plan = await planOf(daemon, { ...body, dry_run: true });
+    t.match(plan.changes.at(-1), { kind: "key", action: "locked", locked_by: lock });
+    t.match(await applied(daemon, body), { ok: false, failure: { status: 409, message } });
+  }
+  t.same(
+    daemon.state.keys.all().map(({ hash }) => hash),
+    before,
+  );
+  t.same(limitsIn(daemon.store), []);
+  t.match(
+    (await planOf(daemon, { keys: [], prune: true })).changes.map((change) => change.kind),
+    ["key"],
+    "the rotated key goes, the key of administration stays",
+  );
+});
+
+t.test("keys and limits of one file are all in the store or none of them is", async (t) => {
+  const body = {
+    rate_limits: [rule("/a", 1)],
+    keys: Array.from({ length: 1500 }, (_, i) => ({ hash: hashOf(`${i}`), user_path: "/a" })),
+    denied_jwts: [{ sub: "ann" }],
+  };
+  for (const sections of [body, { ...body, rate_limits: undefined }]) {
+    const seen = new Set<string>();
+    for (let commits = 0; commits < 3; commits++) {
+      const store = createMemoryStore();
+      const daemon = startDaemon([], { store });
+      store.commitsLeft = commits;
+      const isAnswered = await carriedOut(daemon, sections);
+      const { state } = startDaemon([], { store: store.crash() });
+      const left = [state.keys.size, state.denials.size].join();
+      if (isAnswered) t.equal(left, "1500,1");
+      seen.add(left);
+    }
+    t.same([...seen].sort(), ["0,0", "1500,1"]);
+  }
+});
+
+t.test("a file is refused where its keys or denied JWTs wouldn't fit", async (t) => {
+  const daemon = startDaemon([], {});
+  await planOf(daemon, {
+    denied_jwts: Array.from({ length: 10_000 }, (_, i) => ({ sub: `${i}` })),
+  });
+  t.match(await applied(daemon, { denied_jwts: [{ sub: "more" }], rate_limits: [rule("/a", 1)] }), {
+    ok: false,
+    failure: {
+      message: "nothing was changed: there would be 10001 denied JWTs, and 10000 is the most",
+    },
+  });
+  t.ok((await applied(daemon, { denied_jwts: [{ sub: "more" }], prune: true })).ok);
+  t.equal(daemon.state.denials.size, 1);
+  Object.defineProperty(daemon.state.keys, "size", { value: 200_000 });
+  t.match(await applied(daemon, { keys: [{ hash: hashOf("a") }] }), {
+    ok: false,
+    failure: {
+      message: "nothing was changed: there would be 200001 keys, and 200000 is the most",
+    },
+  });
+});
+
 t.test("a file that was refused isn't held any more", async (t) => {
   const daemon = startDaemon([], {});
   const table: readonly (readonly [op: AdminOp, more: object, param: string])[] = [
@@ -538,7 +768,10 @@ t.test("what is no more as it was planned isn't carried out, and else it is", as
         () => true,
         ({ failure }) => failure.message,
       );
-      t.match(done, works ? true : /rules or budgets have changed since the plan was made/);
+      t.match(
+        done,
+        works ? true : /rules, budgets, keys or denied JWTs have changed since the plan was made/,
+      );
       const caps = daemon.state.book.sorted().map(({ definition }) => definition.maxRequests);
       const old = 4 * limitsPerTurn - 1;
       t.strictSame(
@@ -554,7 +787,7 @@ t.test("a piece that arrives after the plan invalidates it", async (t) => {
   await ask(daemon, "limits.stage", { id, part: 0, rate_limits: [rule("/a", 5)] });
   const { revision } = await ask(daemon, "limits.plan", { id });
   await ask(daemon, "limits.stage", { id, part: 1, rate_limits: [rule("/b", 5)] });
-  const message = /rules or budgets have changed/;
+  const message = /have changed since/;
   t.match(await refusal(ask(daemon, "limits.apply", { id, revision })), { message });
   t.equal(daemon.state.book.rules.size, 0);
 });
@@ -582,7 +815,7 @@ t.test("what a plan removes may be removed by others while it is prepared", asyn
           budget_key: { period: "daily" },
         });
     });
-    const message = /rules or budgets have changed since the plan was made/;
+    const message = /rules, budgets, keys or denied JWTs have changed since the plan was made/;
     t.match(await refusal(ask(daemon, "limits.apply", { id, revision })), { message }, sort);
     const left = sort === "rate_limits" ? daemon.state.book.rules : daemon.state.budgets.budgets;
     t.equal(left.size, many.length - 1, "the one alone is gone");

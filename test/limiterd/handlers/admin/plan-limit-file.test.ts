@@ -24,7 +24,10 @@ const plannedAtOnce = (
   daemon: TestDaemon,
   file: Pick<Planned[1], "rules" | "budgets">,
   options: Planned[2],
-): HeldPlan => runAtOnce(planLimitFile(daemon.state, { ...file, part: 1 }, options));
+): HeldPlan =>
+  runAtOnce(
+    planLimitFile(daemon.state, { ...file, keys: null, denials: null, part: 1 }, options, 0),
+  );
 
 function configured(usageEnabled = true): TestDaemon {
   const daemon = startDaemon([configuredRule], { budgets: [configuredBudget], usageEnabled });

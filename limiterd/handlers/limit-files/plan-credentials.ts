@@ -1,0 +1,134 @@
+/**
+ * Plans the changes that make managed keys and denied JWTs equal to a file. Pure. Keys that no
+ * longer open anything, and keys of administration, are no part of it.
+ */
+import { type JwtDenial, jwtNameKey } from "../../../shared/domain/jwt-denial.js";
+import {
+  compareDenials,
+  compareKeys,
+  type FileKey,
+} from "../../../shared/limit-files/credential-entry.js";
+import type { KeyLock } from "../../../shared/limit-files/limits-plan.js";
+import type { SlicedWork, Turns } from "../../../shared/long-lists.js";
+import { formatSeconds } from "../../../shared/time.js";
+import type { JwtDenials } from "../../keys/jwt-denials.js";
+import { type KeyRing, keyStatus, type ManagedKey } from "../../keys/key-ring.js";
+
+interface Options {
+  readonly prune: boolean;
+  readonly nowMs: number;
+  readonly turns: Turns;
+}
+
+export interface KeyChange {
+  readonly action: "add" | "change" | "remove" | "locked";
+  /** The number of the existing key; null: it is added. */
+  readonly number: number | null;
+  readonly before: FileKey | null;
+  readonly after: FileKey | null;
+  readonly lock: KeyLock | null;
+}
+
+export interface DenialChange {
+  readonly action: "add" | "change" | "remove";
+  readonly before: JwtDenial | null;
+  readonly after: JwtDenial | null;
+}
+
+interface Planned<C> {
+  readonly changes: readonly C[];
+  readonly unchanged: number;
+  /** The number that aren't in the file and stay. */
+  readonly kept: number;
+}
+
+/** Whether a file of limits has this key: it calls models, and works. */
+export function isInFiles(key: ManagedKey, nowMs: number): boolean {
+  return key.role === null && key.deletedAtMs === null && keyStatus(key, nowMs) === "active";
+}
+
+/** `wanted`: by hash. */
+export function* planKeys(
+  keys: KeyRing,
+  wanted: ReadonlyMap<string, FileKey>,
+  { prune, nowMs, turns }: Options,
+): SlicedWork<Planned<KeyChange>> {
+  const changes: KeyChange[] = [];
+  for (const after of wanted.values()) {
+    const known = keys.find(after.hash);
+    // An expired key that isn't known opens nothing, as the file says.
+    if (known === undefined && !isOver(after, nowMs))
+      changes.push({ action: "add", number: null, before: null, after, lock: null });
+    if (known !== undefined) {
+      const lock = lockOf(known, after.hash);
+      const number = known.number;
+      if (lock !== null) changes.push({ action: "locked", number, before: known, after, lock });
+      else if (!isSameKey(known, after))
+        changes.push({ action: "change", number, before: known, after, lock: null });
+    }
+    if (turns.isOver()) yield;
+  }
+  const unchanged = wanted.size - changes.length;
+  changes.sort((a, b) => compareKeys(a.after!, b.after!));
+  let kept = 0;
+  for (const before of keys.all()) {
+    if (turns.isOver()) yield;
+    if (!isInFiles(before, nowMs) || wanted.has(before.hash)) continue;
+    if (prune)
+      changes.push({ action: "remove", number: before.number, before, after: null, lock: null });
+    else kept++;
+  }
+  return { changes, unchanged, kept };
+}
+
+/** `wanted`: by name (`jwtNameKey`). */
+export function* planDenials(
+  denials: JwtDenials,
+  wanted: ReadonlyMap<string, JwtDenial>,
+  { prune, nowMs, turns }: Options,
+): SlicedWork<Planned<DenialChange>> {
+  const changes: DenialChange[] = [];
+  for (const [name, after] of wanted) {
+    const known = denials.get(name);
+    if (known === undefined && !isOver(after, nowMs))
+      changes.push({ action: "add", before: null, after });
+    if (known !== undefined && expiryText(known) !== expiryText(after))
+      changes.push({ action: "change", before: known, after });
+    if (turns.isOver()) yield;
+  }
+  const unchanged = wanted.size - changes.length;
+  changes.sort((a, b) => compareDenials(a.after!, b.after!));
+  let kept = 0;
+  for (const before of denials.all()) {
+    if (turns.isOver()) yield;
+    if (isOver(before, nowMs) || wanted.has(jwtNameKey(before))) continue;
+    if (prune) changes.push({ action: "remove", before, after: null });
+    else kept++;
+  }
+  return { changes, unchanged, kept };
+}
+
+/** Why a file can't have this key; null if it can. */
+function lockOf(known: ManagedKey, hash: string): KeyLock | null {
+  if (known.deactivatedAtMs !== null) return "deactivated";
+  if (known.hash !== hash) return "rotated";
+  return known.role === null ? null : "role";
+}
+
+function isSameKey(a: FileKey, b: FileKey): boolean {
+  return (
+    a.name === b.name &&
+    a.userPath === b.userPath &&
+    expiryText(a) === expiryText(b) &&
+    JSON.stringify([a.labels, a.models]) === JSON.stringify([b.labels, b.models])
+  );
+}
+
+/** In whole seconds, as files have it. */
+function expiryText({ expiresAtMs }: Pick<FileKey, "expiresAtMs">): string | null {
+  return expiresAtMs === null ? null : formatSeconds(expiresAtMs);
+}
+
+function isOver({ expiresAtMs }: Pick<FileKey, "expiresAtMs">, nowMs: number): boolean {
+  return expiresAtMs !== null && expiresAtMs <= nowMs;
+}
