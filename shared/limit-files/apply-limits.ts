@@ -35,7 +35,7 @@ interface Request {
 }
 
 export const sectionNames = ["rate_limits", "budgets", "keys", "denied_jwts"] as const;
-export type SectionName = (typeof sectionNames)[number];
+type SectionName = (typeof sectionNames)[number];
 
 /** `body`: that of POST /admin/limits. Rejects if `call` does. */
 export async function applyLimits(body: unknown, ports: Ports): Promise<Applied> {

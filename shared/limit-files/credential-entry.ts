@@ -17,7 +17,7 @@ import { formatSeconds } from "../time.js";
 /** A key that calls models; keys of administration are in no file. */
 export type FileKey = Omit<KeyDefinition, "role"> & ImportedKey;
 
-export interface KeyEntry {
+interface KeyEntry {
   readonly hash: string;
   readonly redacted_value: string;
   readonly name?: string;
@@ -27,7 +27,7 @@ export interface KeyEntry {
   readonly expires_at?: string;
 }
 
-export type DenialEntry = { readonly jti: string } | { readonly sub: string };
+type DenialEntry = { readonly jti: string } | { readonly sub: string };
 
 export const keyEntryFields = [
   "name",

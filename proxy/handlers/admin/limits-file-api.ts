@@ -1,6 +1,7 @@
 /**
  * GET and POST /admin/limits: rules, budgets, keys and denied JWTs as the file of limits that
- * `sluice limits export` writes and `sluice limits apply` takes, as JSON (docs/reference/admin-api.md, "Files of limits").
+ * `sluice limits export` writes and `sluice limits apply` takes, as JSON
+ * (docs/reference/admin-api.md, "Files of limits").
  */
 import { administrationText, includesRole } from "../../../shared/access/admin-role.js";
 import { assert } from "../../../shared/assert.js";
