@@ -1,6 +1,6 @@
 /**
- * `sluice limits apply`: makes rules, budgets, keys and denied JWTs match a file. It shows the plan,
- * then carries it out as a whole if nothing has changed since.
+ * `sluice limits apply`: makes rules, budgets, keys and denied JWTs match a file. It shows the
+ * plan, then carries it out as a whole if nothing has changed since.
  */
 import type { Command } from "commander";
 import { isObject } from "../../../shared/checked.js";
