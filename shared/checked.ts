@@ -3,6 +3,7 @@
  * and what was expected. Also helpers for such checks.
  */
 import { type Failure, invalid } from "./error-code.js";
+import { shortLimits } from "./short-limits.js";
 
 export type Checked<T> =
   | { readonly ok: true; readonly value: T }
@@ -71,10 +72,16 @@ export function asObject(
     if (!known.includes(name)) {
       const key = known.find((each) => each === "limit_key" || each === "budget_key");
       const isPeriod = name === "period" || name === "period_seconds";
+      const short =
+        known.includes("max_requests") && Object.hasOwn(shortLimits, name)
+          ? shortLimits[name]
+          : undefined;
       const hint =
         key !== undefined && isPeriod
           ? `write "${key}": {"${name}": …}`
-          : `expected ${known.length === 0 ? "none" : known.map((each) => at + each).join(", ")}`;
+          : key !== undefined && short !== undefined
+            ? `write "${key}": {"period": "${short.period}"}, "${short.cap}": …`
+            : `expected ${known.length === 0 ? "none" : known.map((each) => at + each).join(", ")}`;
       return bad(`unknown ${word} ${field}: ${hint}`, field);
     }
     // Null must not count as absent: the field may be the one that guards a change.

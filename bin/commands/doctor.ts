@@ -76,7 +76,7 @@ async function runDoctor(session: Session, flags: DoctorFlags): Promise<void> {
   });
   const found = await Promise.all([
     loaded.ok
-      ? checkConfiguration(loaded.config, loaded.warnings)
+      ? checkConfiguration(loaded.config, [...loaded.warnings, ...loaded.unset])
       : loaded.problems.map((problem) => failed("configuration", problemLine(problem))),
     config === null ? [] : checkHost(config, host),
     config === null ? [] : checkListedPrices(config, session.nowMs),
@@ -99,7 +99,7 @@ async function runDoctor(session: Session, flags: DoctorFlags): Promise<void> {
 }
 
 function checkConfiguration(config: Config, warnings: readonly string[]): readonly Finding[] {
-  const warned = [...warnings, ...likelyMistakes(config), ...unreadableFiles(config)];
+  const warned = [...warnings, ...likelyMistakes(config, warnings), ...unreadableFiles(config)];
   const file = config.file ?? "built-in default: no file was found";
   return [ok("configuration", file), ...warned.map((text) => warning("configuration", text))];
 }

@@ -72,7 +72,7 @@ export function requireConfiguration(
 
 function checked(loaded: LoadedConfiguration, onWarning: (warning: string) => void): Config {
   if (!loaded.ok) throw configurationFailure(loaded.file, loaded.problems);
-  for (const warning of loaded.warnings) onWarning(warning);
+  for (const warning of [...loaded.warnings, ...loaded.unset]) onWarning(warning);
   return loaded.config;
 }
 

@@ -2,6 +2,7 @@
  * The hint "did you mean" in messages about unknown names. The caller passes the known names and
  * decides whether an unknown name is an error or a warning.
  */
+import { shortLimits } from "../short-limits.js";
 
 /**
  * The most differences of a misspelling: a third of the letters, at most two. More makes another
@@ -68,22 +69,14 @@ export function didYouMean(name: string, known: readonly string[]): string {
   return close === null ? "" : `; did you mean ${close}?`;
 }
 
-/** How the file writes what the variables and flags abbreviate. */
-const compact: Readonly<Record<string, string>> = {
-  rpm: "{ period: minute, max_requests: … }",
-  rph: "{ period: hour, max_requests: … }",
-  rpd: "{ period: day, max_requests: … }",
-  tpm: "{ period: minute, max_tokens: … }",
-  tph: "{ period: hour, max_tokens: … }",
-  tpd: "{ period: day, max_tokens: … }",
-  concurrent: "{ period: concurrent, max_requests: … }",
-};
-
 /** `; did you mean port?` if a known name is close, else `: expected host, port`. */
 export function nameHint(name: string, known: readonly string[]): string {
-  const written = Object.hasOwn(compact, plain(name)) ? compact[plain(name)] : undefined;
+  const short = Object.hasOwn(shortLimits, plain(name)) ? shortLimits[plain(name)] : undefined;
+  const written = short === undefined ? undefined : `{ period: ${short.period}, ${short.cap}: … }`;
   if (written !== undefined && known.includes("max_requests") && known.includes("period"))
     return `; write ${written}`;
+  if (/^(?:limit|budget)_key$/.test(name) && known.includes("period"))
+    return "; write its period here, without it";
   if (written !== undefined && known.includes("limits")) return `; write limits: [${written}]`;
   const hint = didYouMean(name, known);
   if (hint !== "" || known.length === 0) return hint;

@@ -12,6 +12,18 @@ t.test(
         param: "period",
       },
     });
+    const caps = [...known, "max_requests"];
+    for (const [name, written] of [
+      ["rpm", '"limit_key": {"period": "minute"}, "max_requests": …'],
+      ["tpd", '"limit_key": {"period": "day"}, "max_tokens": …'],
+    ] as const)
+      t.match(asObject({ [name]: 1 }, caps), {
+        ok: false,
+        failure: { message: `unknown field ${name}: write ${written}`, param: name },
+      });
+    t.match(asObject({ rpm: 1 }, known), {
+      failure: { message: "unknown field rpm: expected user_path, limit_key" },
+    });
     t.match(asObject({ odd: 1 }, known), {
       ok: false,
       failure: { message: "unknown field odd: expected user_path, limit_key" },

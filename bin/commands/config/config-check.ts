@@ -42,7 +42,7 @@ function checkConfiguration(session: Session, flags: CommandFlags): void {
   const warnings: string[] = [];
   const config = requireConfiguration(session, flags, (warning) => warnings.push(warning));
   append(warnings, inertModelRules(config));
-  append(warnings, likelyMistakes(config));
+  append(warnings, likelyMistakes(config, warnings));
   append(warnings, unreadableFiles(config));
   const refused = openBeyondLoopback(config);
   if (refused !== null) warnings.push(`${onlyWithKey}: ${refused}`);

@@ -30,19 +30,21 @@ const reservedKeys: ReadonlySet<string> = new Set(["__proto__", "prototype", "co
 
 /**
  * The document with the values of the variables. Unset variables and malformed placeholders are
- * reported with their path.
+ * reported with their path; `unset` gets a sentence for each optional value that is left out so.
  */
 export function substituteVariables(
   document: unknown,
   env: Environment,
   problems: string[],
+  unset: string[] = [],
 ): unknown {
-  return substitute(document, "", "required", { env, problems });
+  return substitute(document, "", "required", { env, problems, unset });
 }
 
 interface Context {
   readonly env: Environment;
   readonly problems: string[];
+  readonly unset: string[];
 }
 
 /** The role of an unset variable: a problem, an absent value, or left to another process. */
@@ -88,7 +90,7 @@ function substituteText(
   text: string,
   at: string,
   need: Need,
-  { env, problems }: Context,
+  { env, problems, unset }: Context,
 ): string | null | undefined {
   if (isBareVariable(text, env)) {
     problems.push(
@@ -110,8 +112,10 @@ function substituteText(
     const value = variable(env, name);
     if (value !== null) return value;
     if (need === "elsewhere") return match;
-    if (need === "optional") missing = true;
-    else if (env[name] === undefined)
+    if (need === "optional") {
+      missing = true;
+      unset.push(`${at} needs the environment variable ${name}, which isn't set`);
+    } else if (env[name] === undefined)
       problems.push(`${at} needs the environment variable ${name}, which isn't set`);
     return "";
   });

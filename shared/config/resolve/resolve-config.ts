@@ -57,7 +57,13 @@ import { resolveWebSearch } from "./web-search.js";
 
 /** A valid configuration with warnings about it, or every problem. */
 export type ConfigResult =
-  | { readonly ok: true; readonly config: Config; readonly warnings: readonly string[] }
+  | {
+      readonly ok: true;
+      readonly config: Config;
+      readonly warnings: readonly string[];
+      /** Secrets left out because their variable isn't set here; it may be in another process. */
+      readonly unset: readonly string[];
+    }
   | { readonly ok: false; readonly file: string | null; readonly problems: readonly Problem[] };
 
 export interface ConfigSources {
@@ -88,7 +94,9 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
   };
   // If the text isn't YAML, nothing in it can be checked.
   if (yaml.document === undefined) return failed();
-  const shape = parseShape(substituteVariables(yaml.document, env, problems.file), problems.file);
+  const unset: string[] = [];
+  const document = substituteVariables(yaml.document, env, problems.file, unset);
+  const shape = parseShape(document, problems.file);
 
   const fileDirectory = file === null ? sources.cwd : directoryOf(file.path);
   const placed = { ...sources, file: shape.settings, fileDirectory };
@@ -203,6 +211,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
   return {
     ok: true,
     config,
+    unset,
     warnings: [
       ...variableWarnings(env),
       ...samplerWarnings,

@@ -55,3 +55,19 @@ t.test("nothing is said about what is as it should be", async (t) => {
   ])
     t.same(mistakesIn(text), [], text);
 });
+
+t.test("a key whose variable isn't set is said once, with the variable", async (t) => {
+  const text =
+    "server: { master_key: '${NO_MASTER}' }\nproviders: { openai: { api_key: '${NO_KEY}' } }";
+  const file = { path: "/etc/sluice/sluice.yaml", text };
+  const of = (env: Readonly<Record<string, string>>) => {
+    const built = resolveConfig({ file, flags: {}, env, cwd: "/", uid: 0 });
+    if (!built.ok) throw new Error(built.problems.map(({ message }) => message).join("\n"));
+    return [...built.unset, ...likelyMistakes(built.config, built.unset)];
+  };
+  t.same(of({}), [
+    "server.master_key needs the environment variable NO_MASTER, which isn't set",
+    "providers.openai.api_key needs the environment variable NO_KEY, which isn't set",
+  ]);
+  t.same(of({ NO_MASTER: "3f1c9a7e5d2b8c4061f2", NO_KEY: "sk-proj-x" }), []);
+});

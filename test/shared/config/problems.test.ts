@@ -62,6 +62,10 @@ t.test(
         /\[0\]\.rpm is not a known key; write limits: \[\{ period: minute, max_requests: … \}\]$/,
       ],
       [limit("rpm: 10"), /\.rpm is not a known key; write \{ period: minute, max_requests: … \}$/],
+      [
+        limit("period: minute, limit_key: { period: minute }, max_requests: 1"),
+        /\.limit_key is not a known key; write its period here, without it$/,
+      ],
       [limit("tpd: 10"), /\.tpd is not a known key; write \{ period: day, max_tokens: … \}$/],
       [
         provider('type: openai, base_url: "${NO_SUCH_VARIABLE}"'),
