@@ -10,7 +10,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   up: ["sluice up", "sluice up --port 9000 --verbose"],
   limits: ["sluice limits list", "sluice limits set /team --rpm 100 --concurrent 8"],
   "limits list": [
-    "sluice limits list --path /team/app",
+    "sluice limits list --for /team/app",
     "sluice limits list --sort used",
     "sluice limits list --upstream",
   ],

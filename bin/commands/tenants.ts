@@ -47,7 +47,7 @@ export function addTenants(program: Command, session: Session): void {
   program
     .command("tenants")
     .description("list tenants: spend, the fullest limit, when it runs out, refusals, errors")
-    .option("--path <path>", "those below this user path (default: /)")
+    .option("--path <path>", "below this user path (default: /)")
     .option("--sort <order>", `${sortNames.join(", ")} (default: used)`)
     .option("--search <text>", "only those with this in their path")
     .option("--tree", "direct children only, with the figures of all below them")

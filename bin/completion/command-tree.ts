@@ -81,6 +81,7 @@ const flagValues: Readonly<Record<string, ValueKind>> = {
     flagSettings.flatMap(({ long, kind }) => (kind.isPath === true ? [[long, "files"]] : [])),
   ),
   "--path": "subjects",
+  "--for": "subjects",
   "--key": "keys",
   "--model": "models",
   "--config": "files",

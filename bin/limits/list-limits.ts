@@ -7,6 +7,7 @@ import { isObject } from "../../shared/checked.js";
 import type { LimitKey } from "../../shared/domain/limit-key.js";
 import type { LimitedModels } from "../../shared/domain/limited-models.js";
 import { hoursOf } from "../../shared/domain/rule-hours.js";
+import { isPathWithin } from "../../shared/domain/user-path.js";
 import { append } from "../../shared/long-lists.js";
 import { answered, unreadableAnswer } from "../session/daemon-answer.js";
 import type { AdminClient } from "../session/with-daemon.js";
@@ -59,18 +60,35 @@ export function listBody({ items, serverTime }: LimitList, { items: name }: List
 /** Which items to keep; null keeps all. */
 export interface ListFilter {
   readonly scope: string | null;
-  /** A normalized user path: keeps what applies to a caller with it, as in /v1/usage. */
+  /** A normalized user path: keeps what is on it and below it, its own child of a template too. */
   readonly path: string | null;
+  /** A normalized user path: keeps what applies to a caller with it, as in /v1/usage. */
+  readonly caller: string | null;
 }
 
-export function filterLimits(list: LimitList, { scope, path }: ListFilter): LimitList {
+export function filterLimits(list: LimitList, { scope, path, caller }: ListFilter): LimitList {
   return {
     ...list,
     items: list.items.filter(
       (item) =>
-        (scope === null || item["scope"] === scope) && (path === null || covers(item, path)),
+        (scope === null || item["scope"] === scope) &&
+        (path === null || isOn(item, path)) &&
+        (caller === null || covers(item, caller)),
     ),
   };
+}
+
+function isOn(item: Listed, path: string): boolean {
+  const { scope, subject, template, per_child: perChild } = item;
+  if (scope !== "user_path" || typeof subject !== "string") return false;
+  return (
+    isPathWithin(subject, path) ||
+    (perChild === true && template === undefined && subject === parentOf(path))
+  );
+}
+
+function parentOf(path: string): string | null {
+  return path === "/" ? null : path.slice(0, path.lastIndexOf("/")) || "/";
 }
 
 /** The items on one subject, in the form that matching uses. */

@@ -38,8 +38,8 @@ export function limitFromFlag(
   return { ok: false, problems: [{ message, param: "--limit" }] };
 }
 
-/** The normalized path that `--path` names; `/` without it. */
-export function pathFromFlag(typed: string | undefined): FromArguments<string> {
-  const path = parseUserPath(typed ?? "/", "--path");
+/** The normalized path that `--path` names, or another flag; `/` without it. */
+export function pathFromFlag(typed: string | undefined, flag = "--path"): FromArguments<string> {
+  const path = parseUserPath(typed ?? "/", flag);
   return path.ok ? path : { ok: false, problems: [path.failure] };
 }

@@ -82,7 +82,7 @@ export function addKeys(program: Command, session: Session): void {
   keys
     .command("list")
     .description("list the keys, newest first; secrets are redacted")
-    .option("--path <path>", "those of this user path and below it (default: /, all)")
+    .option("--path <path>", "on this user path and below it")
     .option("--status <status>", `only these: ${keyStatuses.join(", ")}`)
     .option("--unused <time>", "those that weren't used in this time, such as 30d")
     .addOption(jsonOption("print the response of GET /admin/auth-keys"))

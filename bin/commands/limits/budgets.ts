@@ -23,7 +23,7 @@ const texts: LimitCommandTexts = {
   subject: "user path such as /team/app; or a label, with --scope",
   resetSubject: "user path or label",
   listScope: "only budgets of this scope: user_path or label",
-  listPath: "only budgets that apply to a caller with this user path",
+  listFor: "only budgets that apply to a caller with this user path",
   listJson: "print the response of GET /admin/budgets",
   scope: "user_path, label, provider or model (default: user_path)",
   period: "hourly, daily, weekly, monthly, quarterly, yearly or a number of seconds",

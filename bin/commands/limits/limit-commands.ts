@@ -31,7 +31,7 @@ export interface LimitCommandTexts {
   readonly subject: string;
   readonly resetSubject: string;
   readonly listScope: string;
-  readonly listPath: string;
+  readonly listFor: string;
   readonly listJson: string;
   readonly scope: string;
   readonly period: string;
@@ -62,7 +62,8 @@ export function addLimitCommands<S extends string>(
     .command("list")
     .description(texts.list)
     .option("--scope <scope>", texts.listScope)
-    .option("--path <path>", texts.listPath)
+    .option("--path <path>", "on this user path and below it")
+    .option("--for <path>", texts.listFor)
     .option("--sort <order>", "name, or used: the fullest first, children of templates too")
     .option(
       "--children [n]",

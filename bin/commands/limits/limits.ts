@@ -24,7 +24,7 @@ const texts: LimitCommandTexts = {
   subject: "user path such as /team/app; or a provider's name or a model's id, with --scope",
   resetSubject: "user path, provider or model",
   listScope: "only rules of this scope: user_path, provider or model",
-  listPath: "only rules that apply to a caller with this user path",
+  listFor: "only rules that apply to a caller with this user path",
   listJson: "print the response of GET /admin/rate-limits",
   upstream: "instead of rules, what providers report of their own limits",
   scope: "user_path, provider or model (default: user_path)",

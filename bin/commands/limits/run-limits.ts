@@ -44,6 +44,7 @@ import { readDuration } from "../../text/duration.js";
 export interface ListFlags {
   readonly scope?: string;
   readonly path?: string;
+  readonly for?: string;
   readonly sort?: string;
   /** True if given without a value. */
   readonly children?: string | true;
@@ -81,7 +82,8 @@ export async function showLimits<S extends string>(
   const { terminal } = session;
   const read = async (client: AdminClient): Promise<string> => {
     const all = filterLimits(await listLimits(client, kind, byUse), filter);
-    const own = filter.path === null ? all : await onPath(client, kind, all, filter.path);
+    const path = filter.caller ?? filter.path;
+    const own = path === null ? all : await onPath(client, kind, all, path);
     const list = children === 0 ? own : await withChildren(client, kind, own, children);
     if (flags.json === true) return listBody(list, kind);
     const batches = await capsOnBatches(client, kind, filter);
@@ -102,12 +104,15 @@ export async function showLimits<S extends string>(
 async function capsOnBatches<S extends string>(
   client: AdminClient,
   { list }: LimitKind<S>,
-  { scope, path }: ListFilter,
+  { scope, path, caller }: ListFilter,
 ): Promise<readonly string[]> {
   if (list !== "rate-limits.list" || (scope !== null && scope !== "user_path")) return [];
   const answer = await client.call("queues.list", null);
   const { enqueued = [] } = answer.ok ? (answer.body as Partial<QueueList>) : {};
-  const items = enqueued.filter((cap) => path === null || isPathWithin(path, cap.user_path));
+  const items = enqueued.filter(
+    ({ user_path: at }) =>
+      (path === null || isPathWithin(at, path)) && (caller === null || isPathWithin(caller, at)),
+  );
   if (items.length === 0) return [];
   const where = "rate_limits.max_enqueued_tokens sets these; sluice reload applies a change";
   return ["", ...enqueuedLines(items), where];
@@ -140,11 +145,15 @@ export async function limitsOnPath<S extends string>(
   kind: LimitKind<S>,
   path: string,
 ): Promise<LimitList> {
-  const all = filterLimits(await listLimits(client, kind), { scope: null, path });
+  const all = filterLimits(await listLimits(client, kind), {
+    scope: null,
+    path: null,
+    caller: path,
+  });
   return onPath(client, kind, all, path);
 }
 
-/** Each template with the counts of the child that the path is in. */
+/** Each template above the path with the counts of the child that the path is in. */
 async function onPath<S extends string>(
   client: AdminClient,
   kind: LimitKind<S>,
@@ -154,7 +163,7 @@ async function onPath<S extends string>(
   const items: Listed[] = [];
   for (const item of list.items) {
     const template = String(item["subject"]);
-    if (!isTemplate(item)) {
+    if (!isTemplate(item) || isPathWithin(template, path)) {
       items.push(item);
       continue;
     }
@@ -250,15 +259,21 @@ function filterFromFlags<S extends string>(
       message: `--scope must be ${grammar.scopesExpected}, not ${JSON.stringify(flags.scope)}`,
       param: "--scope",
     });
-  const path = pathFromFlag(flags.path);
-  if (!path.ok) append(problems, path.problems);
-  if (flags.path !== undefined && typeof scope === "string" && scope !== "user_path")
-    problems.push({
-      message: `--path is for user-path ${grammar.plural} and can't be combined with --scope ${scope}`,
-      param: "--path",
-    });
-  if (!path.ok || problems.length > 0) throw usageFailure(problems);
-  return { scope: scope ?? null, path: flags.path === undefined ? null : path.value };
+  const pathOf = (flag: "path" | "for"): string | null => {
+    const { [flag]: typed } = flags;
+    if (typed === undefined) return null;
+    const path = pathFromFlag(typed, `--${flag}`);
+    if (!path.ok) append(problems, path.problems);
+    if (typeof scope === "string" && scope !== "user_path")
+      problems.push({
+        message: `--${flag} is for user-path ${grammar.plural} and can't be combined with --scope ${scope}`,
+        param: `--${flag}`,
+      });
+    return path.ok ? path.value : null;
+  };
+  const [path, caller] = [pathOf("path"), pathOf("for")];
+  if (problems.length > 0) throw usageFailure(problems);
+  return { scope: scope ?? null, path, caller };
 }
 
 /** Writes the limits in the flags, after checking all of them, and prints the subject's limits. */

@@ -78,13 +78,17 @@ t.test(
       ],
       serverTime,
     };
-    const kept = (path: string): unknown =>
-      filterLimits(list, { scope: null, path }).items.map(
+    const kept = (caller: string | null, path: string | null = null): unknown =>
+      filterLimits(list, { scope: null, path, caller }).items.map(
         (rule) => `${String(rule["subject"])}${rule["per_child"] === true ? "/*" : ""}`,
       );
     t.same(kept("/team"), ["/", "/team"]);
     t.same(kept("/team/app"), ["/", "/team", "/team/*", "/team/app"]);
     t.same(kept("/"), ["/"]);
+    t.same(kept(null, "/team"), ["/team", "/team/*", "/team/app"], "and below it");
+    t.same(kept(null, "/team/app"), ["/team/*", "/team/app"], "with its own child");
+    t.same(kept(null, "/team/app/x"), []);
+    t.same(kept(null, "/"), ["/", "/team", "/team/*", "/team/app", "/team-alpha"]);
   },
 );
 

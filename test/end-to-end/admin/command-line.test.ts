@@ -420,7 +420,7 @@ t.test("children of templates are listed below them, again and again", async (t)
   const listed = async (...flags: readonly string[]): Promise<string> =>
     (await run(["limits", "list", ...flags, ...here], { env })).out;
   t.match(await listed("--sort", "used"), /\/users\/ann \(child\) +day +1\/5/);
-  const ofAnn = await listed("--path", "/users/ann/app");
+  const ofAnn = await listed("--for", "/users/ann/app");
   t.match(ofAnn, /\/users\/ann \(child\) +day +1\/5/);
   t.notMatch(ofAnn, /each child/);
   t.match(await listed("--path", "/users/new"), /\/users\/new \(child\) +day +0\/5/);

@@ -50,12 +50,15 @@ user_path  /lasts              daily     $2.50 / $10.00    25%         -      18
     );
     t.equal((await list("--scope", "label")).out.split("\n").length, 2);
     t.equal(
-      (await list("--path", "/team")).out.split("\n").length,
+      (await list("--for", "/team")).out.split("\n").length,
       2,
       "a template doesn't cover its own path",
     );
-    const ofApp = (await list("--path", "team/app/")).out.split("\n");
+    const ofApp = (await list("--for", "team/app/")).out.split("\n");
     t.equal(ofApp.length, 3);
+    const own = (await list("--path", "/team/app")).out.split("\n");
+    t.equal(own.length, 2);
+    t.match(own[1], /\/team\/app \(child\) +daily +\$7\.00 \/ /);
     t.match(ofApp[1], /\/team\/app \(child\) +daily +\$7\.00 \/ \$10\.00/);
     t.same(JSON.parse((await list("--json")).out), {
       budgets,

@@ -71,7 +71,9 @@ t.test("the list is narrowed by scope and by path", async (t) => {
       }
     ).rate_limits.map(({ subject }) => subject);
   t.same(await subjects("--scope", "provider"), ["openai"]);
-  t.same(await subjects("--path", "team/app/"), ["/team"]);
+  t.same(await subjects("--for", "team/app/"), ["/team"]);
+  t.same(await subjects("--path", "team/app/"), []);
+  t.same(await subjects("--path", "team"), ["/team"]);
   t.match(
     await run(["limits", "list", "--socket", socket, "--scope", "provider", "--path", "/team"]),
     { exitCode: 2, err: /--path .* can't be combined/ },
@@ -394,8 +396,10 @@ t.test("the list ends with the caps on batches, which are settings", async (t) =
     await list(),
     /of \/team: 1200 of 2000000 tokens .*\n.* of \/other: .*\n.*max_enqueued_tokens sets these/,
   );
-  const onTeam = await list("--path", "/team/app");
+  const onTeam = await list("--for", "/team/app");
   t.match(onTeam, /batches of \/team/);
+  t.match(await list("--path", "/team"), /batches of \/team/);
+  t.notMatch(await list("--path", "/team/app"), /batches/);
   for (const text of [onTeam, await list("--scope", "provider"), await list("--json")])
     t.notMatch(text, /other/);
 });
@@ -437,7 +441,7 @@ t.test("children of a template with hours are asked for by its hours", async (t)
       "rate-limits.children": () => ({ children: [ann] }),
     },
   });
-  for (const flags of [["--children"], ["--path", "/users/ann"]]) {
+  for (const flags of [["--children"], ["--path", "/users/ann"], ["--for", "/users/ann/app"]]) {
     calls.length = 0;
     const { out } = await run(["limits", "list", ...flags, "--socket", socket]);
     t.match(out, /\/users\/ann/);
