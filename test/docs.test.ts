@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import t from "tap";
+import { ownedFiles, ownerOf, withOwner } from "./artefacts/repository-owner.js";
 import { heavy } from "./heavy.js";
 import { root } from "./tidy/source-tree.js";
 
@@ -180,3 +181,21 @@ function comments(text: string): string {
     .filter((line) => /^\s*(?:\/\*|\*|\/\/)/.test(line))
     .join("\n");
 }
+
+t.test("who publishes names the repository in package.json alone", async (t) => {
+  const shipped = tree.filter((path) => !/^(?:test|node_modules)\b/.test(path));
+  const said = shipped.filter((path) => /\bOWNER\b/.test(read(path)));
+  const isSet = ownerOf(JSON.parse(read("package.json")) as object) !== null;
+  t.same(said.toSorted(), isSet ? [] : [...ownedFiles].sort());
+  for (const path of ownedFiles)
+    t.notMatch(withOwner(read(path), "acme"), /\bOWNER\b/, `${path} is written by npm run docs`);
+  for (const repository of [
+    "github:acme/sluice",
+    "acme/sluice",
+    "https://github.com/acme/sluice",
+    { type: "git", url: "git+https://github.com/acme/sluice.git" },
+    { type: "git", url: "git@github.com:acme/sluice.git" },
+  ])
+    t.equal(ownerOf({ repository }), "acme");
+  for (const repository of [undefined, "", "sluice", {}]) t.equal(ownerOf({ repository }), null);
+});

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Publishes the files in FOLDER, which `npm run heavy -- release` has completed: publish.sh FOLDER.
-# Variables: TAG (such as v0.1.0), REPOSITORY (OWNER/NAME on GitHub), GITHUB_TOKEN, NODE_AUTH_TOKEN.
+# Variables: TAG (such as v0.1.0), REPOSITORY (such as acme/sluice on GitHub), GITHUB_TOKEN, NODE_AUTH_TOKEN.
 # With DRY_RUN=1 it prints each command in place of running it; npm then checks the package.
 set -eu
 folder=$1

@@ -8,6 +8,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
+import { ownerOf } from "./repository-owner.js";
 import { repository, run } from "./run.js";
 import { packageJson } from "./stage-tree.js";
 
@@ -35,6 +36,7 @@ export function releaseProblems(tag: string): string[] {
     tag !== `v${version}` && `the tag is ${tag}, and package.json has the version ${version}`,
     chart.version !== version && `the chart has the version ${chart.version}, not ${version}`,
     chart.appVersion !== version && `the chart's appVersion is ${chart.appVersion}, not ${version}`,
+    ownerOf(packageJson) === null && "package.json has no repository on GitHub",
     heading === undefined && `CHANGELOG.md has no section ${version}`,
     heading?.includes("unreleased") && `CHANGELOG.md calls ${version} unreleased: give it a date`,
   ];
@@ -88,5 +90,5 @@ if (process.argv[1] === import.meta.filename) {
   for (const problem of problems) process.stderr.write(`release: ${problem}\n`);
   const isDryRun = (process.env["DRY_RUN"] ?? "") !== "";
   if (problems.length > 0 && !isDryRun) process.exitCode = 1;
-  else completeRelease(folder, `ghcr.io/${process.env["REPOSITORY"] ?? "OWNER/sluice"}`);
+  else completeRelease(folder, `ghcr.io/${process.env["REPOSITORY"] ?? "nobody/sluice"}`);
 }

@@ -16,6 +16,7 @@ import { unpackNode } from "./unpack-node.js";
 
 export const packageJson = JSON.parse(readFileSync(join(repository, "package.json"), "utf8")) as {
   readonly version: string;
+  readonly repository?: unknown;
   readonly description: string;
   readonly bin: Readonly<Record<string, string>>;
 };
