@@ -156,7 +156,7 @@ export const keptMs = 60_000;
  */
 export const retryMs = 250;
 
-/** Draws that wait for what other requests hold: each is judged a hundred times a second. */
+/** Draws that wait for what other requests hold: a loop over them takes much less than a tick. */
 export const drawsWaitingMax = 1000;
 
 /** Requests that wait for room, in all and of one class: they take memory in both processes. */

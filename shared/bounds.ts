@@ -86,9 +86,9 @@ export const admissionsWaitingMax = 20_000;
 
 /**
  * How long a draw of a hard cap may wait for what other requests hold, in ms: the proxy allows it
- * beside the daemon's deadline.
+ * beside the daemon's deadline. Meanwhile its provider goes on sending.
  */
-export const drawWaitMsMax = 1000;
+export const drawWaitMsMax = 250;
 
 // Names and rules.
 

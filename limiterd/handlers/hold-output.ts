@@ -38,6 +38,7 @@ import {
 import { reportBreach, shareBreach, waitOfTokens } from "../rules/judge.js";
 import { matchAll } from "../rules/rule-book.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
+import type { Judged, Waited } from "../waiting/waiting-draws.js";
 import { beginTurn } from "./wait-for-hosts.js";
 
 /** The facts of a request that hard caps need. */
@@ -131,7 +132,7 @@ interface AnsweringDraw {
   /** Whether it has waited for other hosts and can't wait for them again. */
   readonly final: boolean;
   /** Since when it waits for what other requests hold; null or absent: it doesn't. */
-  readonly waited?: { readonly sinceMs: number } | null;
+  readonly waited?: Waited | null;
   /** Whether it can't wait for that again. */
   readonly isLast?: boolean;
 }
@@ -141,15 +142,15 @@ function answerDraw(
   peer: PeerState,
   draw: Draw,
   { nowMs, final, waited = null, isLast = false }: AnsweringDraw,
-): void {
+): Judged {
   const { id, total, promptTokens } = draw;
   // The proxy has a newer connection, on which it repeats the draw.
-  if (peer.proxy?.peer !== peer) return;
+  if (peer.proxy?.peer !== peer) return "answered";
   const held = peer.leases.get(id);
   const hold = held?.hold ?? null;
   if (held === undefined || hold === null) {
     peer.send({ kind: "drawn", id, total });
-    return;
+    return "answered";
   }
   giveBack(hold);
   const turn = state.shares === null ? null : beginTurn(state.shares, final);
@@ -174,13 +175,14 @@ function answerDraw(
     asksHosts &&
     state.shares!.park((last) => {
       if (state.stopping || !state.peers.has(peer)) return;
-      answerDraw(state, peer, draw, { nowMs: state.shares!.nowMs(), final: last });
+      answerDraw(state, peer, draw, { nowMs: state.shares!.nowMs(), final: last, waited, isLast });
       state.book.reclaim();
     });
-  if (isParked) return;
-  if (waits && waitsForOthers(state, peer, { draw, cap, final, waited })) return;
+  if (isParked) return "asking";
+  if (waits && waitsForOthers(state, peer, { draw, cap, final, waited })) return "refused";
   const words = cap === null ? undefined : limitInWords(breachOf(state, cap, nowMs));
   peer.send({ kind: "drawn", id, total: output, cap: words });
+  return "answered";
 }
 
 interface WaitingDraw extends Required<Pick<AnsweringDraw, "final" | "waited">> {
@@ -195,13 +197,15 @@ function waitsForOthers(
   { draw, cap, final, waited }: WaitingDraw,
 ): boolean {
   const { held, child } = cap.share?.within ?? cap;
-  const judge = (since: { readonly sinceMs: number }, isLast: boolean): void => {
-    if (state.stopping || !state.peers.has(peer)) return;
+  const share = cap.share?.name ?? null;
+  const judge = (since: Waited, isLast: boolean): Judged => {
+    if (state.stopping || !state.peers.has(peer)) return "answered";
     const nowMs = state.shares?.nowMs() ?? state.wallMs();
-    answerDraw(state, peer, draw, { nowMs, final, waited: since, isLast });
+    const judged = answerDraw(state, peer, draw, { nowMs, final, waited: since, isLast });
     state.book.reclaim();
+    return judged;
   };
-  return state.draws.add({ peer, lease: draw.id, held, child, judge }, waited);
+  return state.draws.add({ peer, lease: draw.id, held, child, share, judge }, waited);
 }
 
 /** Notes on each cap that children share that one asks, and whether that cap gave it no more. */

@@ -2,7 +2,7 @@
 import t from "tap";
 import { Held } from "../../../limiterd/counters/held.js";
 import type { PeerState } from "../../../limiterd/peer.js";
-import { drawTickMs, WaitingDraws } from "../../../limiterd/waiting/waiting-draws.js";
+import { drawTickMs, type Waited, WaitingDraws } from "../../../limiterd/waiting/waiting-draws.js";
 import { drawWaitMsMax } from "../../../shared/bounds.js";
 import type { Drawn } from "../../../shared/wire/message-from-daemon.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
@@ -68,6 +68,7 @@ t.test("a wave of streams with large prompts uses more than 99 % of a cap", asyn
   t.ok(without < 0.98, `without waiting, ${without}`);
 });
 
+/** Draws of a cap; a judgement refuses them, but gives to those that `given` allows. */
 function drawsAt() {
   const time = { nowMs: 0, timers: [] as (() => void)[] };
   const draws = new WaitingDraws({
@@ -75,15 +76,24 @@ function drawsAt() {
     schedule: (_ms, run) => void time.timers.push(run),
   });
   const answered: (readonly [lease: number, atMs: number, isLast: boolean])[] = [];
+  const judged: number[] = [];
   const peer = { leases: new Map() } as unknown as PeerState;
   const held = new Held();
-  const add = (lease: number, since: { readonly sinceMs: number } | null = null): boolean => {
-    const draw = { peer, lease, held, child: "" };
+  const other = new Held();
+  const refusing = { given: 0, moves: new Set<number>(), shares: new Map<number, string>() };
+  const add = (lease: number, since: Waited | null = null): boolean => {
+    const by = refusing.moves.has(lease) ? other : held;
+    const share = refusing.shares.get(lease) ?? null;
     return draws.add(
       {
-        ...draw,
+        ...{ peer, lease, held: by, child: "", share },
         judge: (waited, isLast) => {
-          if (isLast || !add(lease, waited)) answered.push([lease, time.nowMs, isLast]);
+          judged.push(lease);
+          const isGiven = !isLast && !refusing.moves.has(lease) && refusing.given > 0;
+          if (isGiven) refusing.given--;
+          else if (!isLast && add(lease, waited)) return "refused";
+          answered.push([lease, time.nowMs, isLast]);
+          return "answered";
         },
       },
       since,
@@ -101,7 +111,7 @@ function drawsAt() {
     (peer.leases as unknown as Map<number, object>).delete(lease);
     held.remove("", 10);
   };
-  return { draws, add, pass, begin, end, answered };
+  return { draws, add, pass, begin, end, answered, judged, refusing };
 }
 
 t.test(
@@ -117,8 +127,8 @@ t.test(
     end(1);
     pass(20);
     t.same(answered[1], [2, 50, true]);
-    pass(200);
-    t.same(answered[2], [3, 200, true], "its stream doesn't end, so the next one does");
+    pass(150);
+    t.same(answered[2], [3, 150, true], "its stream doesn't end, so the next one does");
     t.equal(draws.size, 0);
   },
 );
@@ -127,14 +137,75 @@ t.test("while others run, a draw waits for them, and one after the other ends", 
   const { add, pass, begin, answered } = drawsAt();
   for (const lease of [1, 2, 3, 4]) begin(lease);
   for (const lease of [1, 2]) add(lease);
-  pass(150);
+  pass(100);
   t.same(answered, []);
   pass(drawWaitMsMax);
   t.same(
     answered.map(([lease, atMs]) => [lease, atMs]),
     [
-      [1, 200],
-      [2, 300],
+      [1, 100],
+      [2, 200],
     ],
   );
+});
+
+t.test("no draw waits longer than the proxy allows", async (t) => {
+  const { draws, add, pass, begin, answered } = drawsAt();
+  for (let lease = 1; lease <= 20; lease++) begin(lease);
+  for (let lease = 1; lease < 20; lease++) add(lease);
+  pass(drawWaitMsMax + drawTickMs);
+  t.equal(answered.length, 19);
+  t.ok(answered.every(([, atMs, isLast]) => isLast && atMs <= drawWaitMsMax));
+  t.equal(draws.size, 0);
+});
+
+t.test("a tick judges the first draw of a cap, and goes on while it gives something", async (t) => {
+  const { add, pass, begin, answered, judged, refusing } = drawsAt();
+  for (let lease = 1; lease <= 1001; lease++) begin(lease);
+  for (let lease = 1; lease <= 1000; lease++) add(lease);
+  pass(5 * drawTickMs);
+  t.same(judged, [1, 1, 1, 1, 1], "of a thousand");
+  refusing.given = 2;
+  pass(drawTickMs);
+  t.same(judged.slice(5), [1, 2, 3], "first come, first served");
+  t.same(answered, [
+    [1, 50, false],
+    [2, 50, false],
+  ]);
+});
+
+t.test("a draw that another cap refuses moves there, and the next one is judged", async (t) => {
+  const { add, pass, begin, judged, answered, refusing } = drawsAt();
+  for (let lease = 1; lease <= 5; lease++) begin(lease);
+  for (let lease = 1; lease < 5; lease++) add(lease);
+  refusing.moves.add(1);
+  pass(drawTickMs);
+  t.same(judged.slice(0, 2), [1, 2]);
+  refusing.given = 1;
+  pass(drawTickMs);
+  t.same(
+    answered.filter(([, , isLast]) => !isLast).map(([lease]) => lease),
+    [2],
+  );
+});
+
+t.test("a draw at its child's share doesn't hold up the draws of others", async (t) => {
+  const { add, pass, begin, judged, refusing } = drawsAt();
+  for (let lease = 1; lease <= 5; lease++) begin(lease);
+  refusing.shares.set(1, "a").set(2, "a").set(3, "b");
+  for (let lease = 1; lease < 5; lease++) add(lease);
+  pass(drawTickMs);
+  t.same(judged, [1, 3, 4]);
+});
+
+t.test("requests that have ended aren't counted among those that wait", async (t) => {
+  const { draws, add, pass, begin, end, answered } = drawsAt();
+  for (const lease of [1, 2, 3, 4]) begin(lease);
+  for (const lease of [1, 2, 3]) add(lease);
+  end(1);
+  pass(5 * drawTickMs);
+  t.same(answered, [], "the fourth still runs");
+  t.equal(draws.size, 2);
+  t.ok(add(2), "the same draw, repeated, keeps its place");
+  t.equal(draws.size, 2);
 });
