@@ -75,6 +75,8 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
   #capped: MeteredUsage | null = null;
   /** The hard cap that has ended the answer, in words. */
   #cutBy = "";
+  /** Set while what has arrived of a stream at its cap is counted. */
+  #endsAt: StreamCap | null = null;
   readonly #resolve: (forwarded: Forwarded) => void;
 
   constructor(
@@ -143,7 +145,8 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
   onData(chunk: Buffer): void {
     if (this.ended) return;
     try {
-      this.passed(chunk);
+      if (this.#endsAt === null) this.passed(chunk);
+      else this.meter.push(chunk);
     } catch (error) {
       this.onBug(error);
     }
@@ -151,6 +154,7 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
 
   onEnd(): void {
     if (this.ended) return;
+    if (this.#endsAt !== null) return this.#cutAtCap(this.#endsAt);
     try {
       this.completed();
     } catch (error) {
@@ -160,6 +164,7 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
 
   onFailure(failure: UpstreamFailure): void {
     if (this.ended) return;
+    if (this.#endsAt !== null) return this.#cutAtCap(this.#endsAt);
     try {
       this.failed(failure);
     } catch (error) {
@@ -250,7 +255,7 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
     events: Buffer | readonly Buffer[] | null,
     chunk: Buffer,
   ): void {
-    if (this.#capped !== null || this.ended) return;
+    if (this.#endsAt !== null || this.ended) return;
     // The meter has decoded the chunk already.
     if (events === chunk) cap.stop?.see(chunk, this.meter.latin1);
     else if (Buffer.isBuffer(events)) cap.stop?.see(events);
@@ -283,11 +288,30 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
     if (!this.ended) this.#resume();
   }
 
-  #endAtCap({ stop }: StreamCap, words: string): void {
+  /**
+   * What the provider has sent meanwhile is billed, so it is charged: it is read, in two turns of
+   * the event loop, but not passed on.
+   */
+  #endAtCap(cap: StreamCap, words: string): void {
+    this.#cutBy = words;
+    this.#endsAt = cap;
+    this.#call?.resume();
+    setImmediate(() => void setImmediate(() => this.#cutAtCap(cap)));
+  }
+
+  #cutAtCap(cap: StreamCap): void {
+    if (this.ended) return;
     this.abortCall();
+    try {
+      this.#passEnd(cap);
+    } catch (error) {
+      this.onBug(error);
+    }
+  }
+
+  #passEnd({ stop }: StreamCap): void {
     const charged = this.charge("capped");
     this.#capped = charged;
-    this.#cutBy = words;
     if (stop === null)
       return this.end(charged, {
         status: this.status,
@@ -295,7 +319,7 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
         finish: () => this.exchange.cut(),
       });
     this.meter.dropIncomplete();
-    this.passed(stop.end(charged.usage ?? noUsage, words));
+    this.passed(stop.end(charged.usage ?? noUsage, this.#cutBy));
     if (!this.ended) this.completed();
   }
 

@@ -23,6 +23,7 @@
  * | cut | nothing; the request wasn't sent whole | | |
  * | cut | nothing | estimate of the prompt and hidden reasoning | request |
  * | cut | part of an answer | what came, and hidden reasoning unless it is shown | request |
+ * | capped | a stream up to its last event, with a usage | as for complete | |
  * | capped | part of an answer | what came, and hidden reasoning unless it is shown | request |
  * | cut | the status of an error, or a stream that begins with an error | as for an error | |
  *
@@ -122,6 +123,7 @@ function chargeForAnswer(
       if (status === 0 && !call.isSent) return { ...unmetered, note };
       return chargeForCut(call, status === 0 ? meter.usageOfPrompt(note) : meter.usageSeen(note));
     case "capped":
+      if (meter.isUsageComplete) return chargeForAnswer(call, "complete", note, answer);
       return chargeForCut(call, meter.usageSeen(note));
   }
 }

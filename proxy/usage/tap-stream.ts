@@ -205,6 +205,7 @@ class Tap implements StreamTap {
 
   dropIncomplete(): void {
     this.#open.clear();
+    this.#large = null;
     this.#openLine = "empty";
     this.#afterCr = false;
     this.#lines = 0;

@@ -1470,13 +1470,15 @@ t.test(
         forwarding.data(`${chunk("y").slice(30)}${chunk(twenty)}${chunk("z").slice(0, 10)}`);
         t.ok(forwarding.paused, "more may have been given back");
         answer(45, words);
-        t.ok(forwarding.aborted, "the call is cancelled");
+        t.notOk(forwarding.paused, "what has arrived is read");
+        forwarding.data(`${chunk("z").slice(10)}${chunk(twenty)}`, chunk("y").slice(0, 30));
         const forwarded = await forwarding.finished();
+        t.ok(forwarding.aborted, "the call is cancelled");
         t.match(forwarded, {
           status: 200,
           outcome: "complete",
           estimated: true,
-          usage: { totalTokens: estimate(4 * 61) },
+          usage: { totalTokens: estimate(4 * 82) },
           cutBy: words,
           failed: null,
         });
@@ -1519,6 +1521,40 @@ t.test("an answer whose end has come isn't cut, and teaches the bytes of a token
   t.match(forwarded, { outcome: "complete", estimated: false, usage: { totalTokens: 8 } });
   t.equal(forwarded.note, null);
   t.same(learned, [[20, 5]]);
+});
+
+t.test("an answer that ends while a hard cap cuts it counts as it was reported", async (t) => {
+  const { cap, answer } = cappedAt(10);
+  const forwarding = new Forwarding({ cap });
+  forwarding.head(200, eventStream).data(chunk(twenty));
+  answer(10, words);
+  const usage = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 };
+  const last = `data: ${JSON.stringify({ choices: [], usage })}\n\n${done}`;
+  forwarding.data(chunk(twenty), chunk("", "stop"), last).end();
+  t.match(await forwarding.finished(), {
+    ...{ outcome: "complete", cutBy: words, estimated: false },
+    usage: { totalTokens: 8 },
+  });
+  const sent = forwarding.exchange.body.toString();
+  t.equal(sent.split('"finish_reason":"length"').length, 2);
+  t.notOk(sent.includes('"finish_reason":"stop"'));
+});
+
+t.test("a client that leaves, or a lost connection, ends a stream at its cap once", async (t) => {
+  for (const how of ["left", "lost"] as const) {
+    const { cap, answer } = cappedAt(10);
+    const forwarding = new Forwarding({ cap });
+    forwarding.head(200, eventStream).data(chunk(twenty));
+    answer(10, words);
+    forwarding.data(chunk(twenty));
+    if (how === "left") forwarding.exchange.leave();
+    else forwarding.fail("broken");
+    const forwarded = await forwarding.finished();
+    t.match(forwarded, {
+      ...{ outcome: how === "left" ? "client_gone" : "complete", cutBy: words },
+      usage: { totalTokens: estimate(4 * 40) },
+    });
+  }
 });
 
 t.test("without an end of its dialect, a stream at a cap is cut", async (t) => {

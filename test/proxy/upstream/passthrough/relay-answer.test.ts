@@ -486,12 +486,15 @@ t.test(
     then();
     t.notOk(relaying.aborted, "more may have been given back");
     then();
-    t.ok(relaying.aborted);
+    t.notOk(relaying.paused, "what has arrived is read");
+    relaying.data(chunk("late").slice(20));
     t.match(await relaying.finished(), {
       outcome: "complete",
       estimated: true,
+      usage: { outputTokens: 17 },
       cutBy: "budget of /a",
     });
+    t.ok(relaying.aborted);
     const { body, calls, headers } = relaying.exchange;
     const begun = chunk("abc") + chunk("x".repeat(10));
     t.ok(body.toString().startsWith(`${begun}: cut at a hard cap: budget of /a\n\ndata: {"id":`));
