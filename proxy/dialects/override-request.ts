@@ -60,7 +60,7 @@ function overriddenBody(
   body: Buffer,
 ): OverriddenBody | null {
   if (!tuned.includes(operation) || set.length + defaults.length + drop.length === 0) return null;
-  const text = body.toString("latin1");
+  const text = body.toString("utf8");
   const members = scanObject(text);
   const given = new Set(members.filter((member) => !isNull(text, member)).map(({ key }) => key));
   const added = [...set, ...defaults.filter(({ name }) => !given.has(name))];
@@ -69,17 +69,9 @@ function overriddenBody(
   if (added.length === 0 && !members.some(({ key }) => gone.has(key))) return null;
   const kept = members
     .filter(({ key }) => !gone.has(key))
-    .map(({ key, start, end }) => `${quoted(key)}:${text.slice(start, end)}`);
+    .map(({ key, start, end }) => `${JSON.stringify(key)}:${text.slice(start, end)}`);
   const all = [...kept, ...added.map(({ name, json }) => `"${name}":${json}`)];
-  return { bytes: Buffer.from(`{${all.join(",")}}`, "latin1"), dropped };
-}
-
-/** Escapes characters outside Latin-1: the client may have escaped them in a key. */
-function quoted(key: string): string {
-  return JSON.stringify(key).replace(
-    /[\u0100-\uffff]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return { bytes: Buffer.from(`{${all.join(",")}}`), dropped };
 }
 
 function isNull(text: string, { start, end }: JsonMember): boolean {

@@ -65,7 +65,7 @@ function stepsOf(
 
 /** Null if nothing changes, or if the body can't be fitted; then the provider checks it. */
 export function fittedBody(bytes: Buffer, steps: readonly FitStep[]): FittedBody | null {
-  const body = parseBodyExactly(bytes.toString("latin1"));
+  const body = parseBodyExactly(bytes.toString("utf8"));
   if (!isObject(body) || nestedDeeperThan(body, jsonDepthMax)) return null;
   const check = new RequestCheck(false);
   const fitted = steps.reduce((before, step) => step(before, check), body);
@@ -79,12 +79,12 @@ export function fittedBody(bytes: Buffer, steps: readonly FitStep[]): FittedBody
 
 /** A body with these fields replaced or removed. All other fields keep every byte. */
 function withMembers(body: Buffer, names: readonly string[], values: JsonObject): Buffer {
-  const text = body.toString("latin1");
+  const text = body.toString("utf8");
   const members = scanObject(text)
     .filter(({ key }) => !names.includes(key))
     .map(({ key, start, end }) => `${JSON.stringify(key)}:${text.slice(start, end)}`);
   for (const name of names)
     if (values[name] !== undefined)
       members.push(`${JSON.stringify(name)}:${writeExactly(values[name])}`);
-  return Buffer.from(`{${members.join(",")}}`, "latin1");
+  return Buffer.from(`{${members.join(",")}}`);
 }

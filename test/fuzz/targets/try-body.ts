@@ -2,6 +2,7 @@
  * A body through all that the proxy does with it in its own process: checks, the translation into a
  * provider's dialect, rewriters, edits. It gives a request, or a failure with a status of its own.
  */
+import { isUtf8 } from "node:buffer";
 import { parseObjectExactly, writeExactly } from "../../../proxy/body/exact-json.js";
 import { withoutLoneSurrogates } from "../../../proxy/body/lone-surrogates.js";
 import { bodyText, parseModelBody } from "../../../proxy/body/model-body.js";
@@ -107,7 +108,11 @@ export async function tryBody(
   upstreamPath(provider, sent.operation, model, "a=1&b=%zz");
   must(isCount(sent.savedBytes), "saved bytes");
   const body = await bytesOf(sent.body!);
-  if (sent.savedBytes === 0) mustBeTranslatedWhole(operation, bytes, { provider, model, body });
+  must(isUtf8(body), "the body is UTF-8");
+  if (sent.savedBytes === 0) {
+    mustBeTranslatedWhole(operation, bytes, { provider, model, body });
+    await escapesMustNotMatter(operation, bytes, { provider, model, body });
+  }
   const fields = JSON.parse(body.toString()) as Named & { readonly generateContentRequest?: Named };
   const meant = isGoogleOperation(sent.operation) ? `models/${model}` : model;
   // Gemini counts a request within the body, which names the model too.
@@ -117,6 +122,32 @@ export async function tryBody(
   must(
     (named.length > 0 && named.every((name) => name === meant)) || !isWellFormed(model),
     () => `the model ${JSON.stringify(model)} is sent as ${JSON.stringify(named)}`,
+  );
+}
+
+/** A client may escape all characters beyond ASCII. */
+async function escapesMustNotMatter(
+  operation: RequestSample["operation"],
+  bytes: Buffer,
+  sent: { readonly provider: ProviderConfig; readonly model: string; readonly body: Buffer },
+): Promise<void> {
+  const escaped = inAscii(bytes);
+  if (escaped.length === bytes.length) return;
+  const read = await readJsonCall(operation, contextOf([escaped]));
+  if (!read.ok || read.call.problemAt(sent.provider, sent.model) !== null) return;
+  const { body } = read.call.requestTo(sent.provider, sent.model, []);
+  const meaning = (json: Buffer): string => JSON.stringify(JSON.parse(json.toString()));
+  must(meaning(await bytesOf(body!)) === meaning(sent.body), "escapes make no difference");
+}
+
+function inAscii(json: Buffer): Buffer {
+  return Buffer.from(
+    json
+      .toString()
+      .replace(
+        /[\u0080-\uffff]/g,
+        (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+      ),
   );
 }
 

@@ -16,12 +16,26 @@ const providers = {
 type Sent = Pick<Case, "dropped"> & { readonly body: JsonObject };
 
 function sent({ operation, provider, model, given: body }: Case, isNamed: boolean): Sent {
-  const bytes = Buffer.from(JSON.stringify(body));
-  const steps = fitSteps(operation, { provider: providers[provider], model, isNamed }, bytes);
-  const fitted = fittedBody(bytes, steps);
-  return fitted === null
-    ? { body, dropped: [] }
-    : { body: JSON.parse(fitted.bytes.toString()) as JsonObject, dropped: fitted.dropped };
+  const target = { provider: providers[provider], model, isNamed };
+  const json = JSON.stringify(body);
+  const fitted = fittedJson(json, operation, target);
+  // Many clients escape all characters beyond ASCII.
+  const escaped = json.replace(/[^\0-\x7f]/g, (char) => {
+    return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+  t.same(fittedJson(escaped, operation, target), fitted, "escapes make no difference");
+  return fitted ?? { body, dropped: [] };
+}
+
+function fittedJson(
+  json: string,
+  operation: Operation,
+  target: Parameters<typeof fitSteps>[1],
+): Sent | null {
+  const bytes = Buffer.from(json);
+  const fitted = fittedBody(bytes, fitSteps(operation, target, bytes));
+  if (fitted === null) return null;
+  return { body: JSON.parse(fitted.bytes.toString()) as JsonObject, dropped: fitted.dropped };
 }
 
 const user = { role: "user", content: "grüße" };
