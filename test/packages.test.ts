@@ -8,6 +8,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import t from "tap";
 import { version } from "../shared/version.js";
+import { verifyFiles } from "./artefacts/verify-files.js";
 import { root } from "./tidy/source-tree.js";
 
 interface Locked {
@@ -183,4 +184,14 @@ t.test("the page on dependencies names every one of them", async (t) => {
   )[1]!;
   for (const name of Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }))
     t.match(page, new RegExp(`(?<![\\w@/-])${name}(?![\\w/-])`), name);
+});
+
+t.test("sluice verify imports no package that only tests have", async (t) => {
+  const dist = join(root, "dist");
+  const { devDependencies } = manifest;
+  for (const file of verifyFiles(dist))
+    for (const [, name] of readFileSync(join(dist, file), "utf8").matchAll(
+      /^(?:import|export) .*?from "((?:@[^"/]+\/)?[^"/.][^"/]*)/gm,
+    ))
+      t.notOk(name! in devDependencies, `${file}: ${name}`);
 });

@@ -16,8 +16,7 @@ const started = [
  */
 export function copyVerifyFiles(dist: string, into: string, packages: object): void {
   rmSync(into, { recursive: true, force: true });
-  const files = new Set<string>();
-  for (const file of started) addImports(dist, file, files);
+  const files = verifyFiles(dist);
   for (const file of files) {
     mkdirSync(dirname(join(into, file)), { recursive: true });
     copyFileSync(join(dist, file), join(into, file));
@@ -28,6 +27,13 @@ export function copyVerifyFiles(dist: string, into: string, packages: object): v
   );
   const listed = { packages: Object.fromEntries(versions) };
   writeFileSync(join(into, "packages.json"), `${JSON.stringify(listed)}\n`);
+}
+
+/** The files, below `dist`. */
+export function verifyFiles(dist: string): ReadonlySet<string> {
+  const files = new Set<string>();
+  for (const file of started) addImports(dist, file, files);
+  return files;
 }
 
 function addImports(dist: string, file: string, files: Set<string>): void {

@@ -5,7 +5,7 @@
  * fit.
  */
 import { PendingResponses } from "../../../limiterd/usage/pending-responses.js";
-import { recordOn } from "../../limiterd/lifecycle/flush-fixture.js";
+import { executed, target } from "../../limiterd/in-memory-daemon.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { createRandom } from "../random.js";
 import type { SimulationResult } from "../simulate.js";
@@ -37,9 +37,9 @@ export async function simulateBatches(seed: number): Promise<SimulationResult> {
   const store = createMemoryStore();
   const batches: Batch[] = [];
   let pending = new PendingResponses(bounds);
-  let nowMs = recordOn("/").atMs;
+  let nowMs = Date.parse("2026-03-10T12:00:00Z");
   let traceHash = 0;
-  const { provider } = recordOn("/");
+  const { provider, model } = target;
 
   const note = (kind: string, line: string): void => {
     tally.set(kind, (tally.get(kind) ?? 0) + 1);
@@ -87,7 +87,10 @@ export async function simulateBatches(seed: number): Promise<SimulationResult> {
       const batch = one("reserved");
       if (batch === undefined) return null;
       Object.assign(batch, { state: "submitted", atMs: nowMs });
-      const record = { ...recordOn(batch.path), atMs: nowMs };
+      const record = {
+        ...executed(),
+        ...{ userPath: batch.path, provider, model, estimated: false, atMs: nowMs },
+      };
       await store.commit(pending.add(batch.id, record, nowMs, batch.tokens));
       note("submitted", batch.id);
     } else if (kind === "withdraw") {
