@@ -1,44 +1,14 @@
 /** Keys that another gateway issued, through real processes. */
-import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import t from "tap";
 import { hashKey } from "../../../shared/domain/key-secret.js";
 import { admin } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
-import { makeSite, type Site } from "../../support/processes/processes.js";
-import { programPath } from "../../support/processes/program-path.js";
+import { makeSite } from "../../support/processes/processes.js";
+import { chat, cli, closed, hexOf, masterKey } from "./key-site.js";
 
-const masterKey = "sk-master-key-of-the-test";
 const byMaster = { authorization: `Bearer ${masterKey}` };
-const closed = `
-server: { master_key: ${masterKey} }
-rate_limits:
-  user_paths: [{ path: /team, limits: [{ period: day, max_requests: 100 }] }]
-`;
-const hexOf = (key: string): string => Buffer.from(hashKey(key), "base64url").toString("hex");
-
-async function chat(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-): Promise<readonly [status: number, limit: string | null]> {
-  const response = await fetch(`${url}/v1/chat/completions`, {
-    method: "POST",
-    headers,
-    body: JSON.stringify({ model: "sim-fast", messages: [{ role: "user", content: "hi" }] }),
-  });
-  await response.text();
-  return [response.status, response.headers.get("x-ratelimit-limit-requests")];
-}
-
-async function cli(site: Site, ...argv: string[]): Promise<{ stdout: string; stderr: string }> {
-  const run = [programPath("sluice"), "--socket", site.socket, ...argv];
-  return await promisify(execFile)(process.execPath, run, {
-    cwd: site.directory,
-    env: { PATH: process.env["PATH"] },
-  });
-}
 
 t.test(
   "an imported key works in every proxy until it is deleted, also after restarts",

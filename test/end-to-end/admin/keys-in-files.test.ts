@@ -1,42 +1,10 @@
 /** Keys and denied JWTs of a file of limits, through real processes. */
-import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import t from "tap";
 import { hashKey } from "../../../shared/domain/key-secret.js";
-import { makeSite, type Site } from "../../support/processes/processes.js";
-import { programPath } from "../../support/processes/program-path.js";
-
-const masterKey = "sk-master-key-of-the-test";
-const closed = `
-server: { master_key: ${masterKey} }
-rate_limits:
-  user_paths: [{ path: /team, limits: [{ period: day, max_requests: 100 }] }]
-`;
-const hexOf = (key: string): string => Buffer.from(hashKey(key), "base64url").toString("hex");
-
-async function chat(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-): Promise<readonly [status: number, limit: string | null]> {
-  const response = await fetch(`${url}/v1/chat/completions`, {
-    method: "POST",
-    headers,
-    body: JSON.stringify({ model: "sim-fast", messages: [{ role: "user", content: "hi" }] }),
-  });
-  await response.text();
-  return [response.status, response.headers.get("x-ratelimit-limit-requests")];
-}
-
-async function cli(site: Site, ...argv: string[]): Promise<{ stdout: string; stderr: string }> {
-  const to = argv.includes("--url") ? [] : ["--socket", site.socket];
-  const run = [programPath("sluice"), ...to, ...argv];
-  return await promisify(execFile)(process.execPath, run, {
-    cwd: site.directory,
-    env: { PATH: process.env["PATH"] },
-  });
-}
+import { makeSite } from "../../support/processes/processes.js";
+import { chat, cli, closed, hexOf, masterKey } from "./key-site.js";
 
 t.test("a file of limits brings keys along, by the socket and by the admin API", async (t) => {
   const site = makeSite(t, closed);
