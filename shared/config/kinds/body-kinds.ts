@@ -55,7 +55,7 @@ function isJson(value: unknown, depthLeft: number): boolean {
   return isObject(value) && Object.values(value).every((item) => isJson(item, depthLeft - 1));
 }
 
-/** JSON in ASCII, because bodies are edited as bytes. */
+/** JSON in ASCII. */
 function asciiJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[\u0080-\uffff]/g,

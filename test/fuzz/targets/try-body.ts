@@ -21,6 +21,7 @@ import { isGoogleOperation } from "../../../shared/operation.js";
 import { FakeExchange } from "../../proxy/fake-exchange.js";
 import { bytesOf, callContext } from "../../proxy/fake-gateway.js";
 import type { Random } from "../../sim/random.js";
+import { inAscii } from "../../support/in-ascii.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { must } from "../fuzz-target.js";
 import type { RequestSample } from "../samples/request-samples.js";
@@ -131,24 +132,13 @@ async function escapesMustNotMatter(
   bytes: Buffer,
   sent: { readonly provider: ProviderConfig; readonly model: string; readonly body: Buffer },
 ): Promise<void> {
-  const escaped = inAscii(bytes);
+  const escaped = Buffer.from(inAscii(bytes.toString()));
   if (escaped.length === bytes.length) return;
   const read = await readJsonCall(operation, contextOf([escaped]));
   if (!read.ok || read.call.problemAt(sent.provider, sent.model) !== null) return;
   const { body } = read.call.requestTo(sent.provider, sent.model, []);
   const meaning = (json: Buffer): string => JSON.stringify(JSON.parse(json.toString()));
   must(meaning(await bytesOf(body!)) === meaning(sent.body), "escapes make no difference");
-}
-
-function inAscii(json: Buffer): Buffer {
-  return Buffer.from(
-    json
-      .toString()
-      .replace(
-        /[\u0080-\uffff]/g,
-        (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
-      ),
-  );
 }
 
 /** Long texts that are carried make no difference. Returns whether the body was translated. */

@@ -4,6 +4,7 @@ import type { JsonObject } from "../../../../proxy/dialects/shared/translation.j
 import { openaiChat } from "../../../../shared/config/host-traits.js";
 import { findPreset } from "../../../../shared/config/presets.js";
 import type { Operation } from "../../../../shared/operation.js";
+import { inAscii } from "../../../support/in-ascii.js";
 import { providerConfig } from "../../../support/provider-config.js";
 
 const providers = {
@@ -19,11 +20,7 @@ function sent({ operation, provider, model, given: body }: Case, isNamed: boolea
   const target = { provider: providers[provider], model, isNamed };
   const json = JSON.stringify(body);
   const fitted = fittedJson(json, operation, target);
-  // Many clients escape all characters beyond ASCII.
-  const escaped = json.replace(/[^\0-\x7f]/g, (char) => {
-    return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  });
-  t.same(fittedJson(escaped, operation, target), fitted, "escapes make no difference");
+  t.same(fittedJson(inAscii(json), operation, target), fitted, "escapes make no difference");
   return fitted ?? { body, dropped: [] };
 }
 
