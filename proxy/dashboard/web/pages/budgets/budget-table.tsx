@@ -7,8 +7,8 @@ import { formatDuration, formatMoney } from "../../logic/numbers.js";
 import type { TreeRow } from "../../logic/subject-tree.js";
 import { isTemplate, shareOf } from "../../logic/used-share.js";
 import { Countdown } from "../../parts/age.js";
-import { LimitActions, LimitSubject, periodText } from "../../parts/limits/limit-row.js";
-import { LimitTable, type ShareOf, shareText } from "../../parts/limits/limit-table.js";
+import { LimitActions } from "../../parts/limits/limit-row.js";
+import { firstColumns, LimitTable, type ShareOf } from "../../parts/limits/limit-table.js";
 import { Meter } from "../../parts/meter.js";
 import type { Column } from "../../parts/table.js";
 import { budgetsTexts as texts } from "../../texts/budgets-texts.js";
@@ -26,25 +26,15 @@ type Row = TreeRow<BudgetItem>;
 
 export function BudgetTable({ scope, budgets, serverTime, heardMs, onOpen }: BudgetTableProps) {
   const columns: readonly Column<Row>[] = [
-    {
-      key: "subject",
-      head: texts.columns[scope],
-      kind: "lead",
-      by: ({ item }) => item.subject,
-      cell: LimitSubject,
-    },
-    {
-      key: "brief",
-      head: texts.columns.spent,
-      isBrief: true,
-      cell: ({ item }) => shareText(item, texts.periods, spentShare),
-    },
-    {
-      key: "period",
-      head: texts.columns.period,
-      by: ({ item }) => item.period_seconds,
-      cell: ({ item }) => <span class="nowrap">{periodText(item, texts.periods)}</span>,
-    },
+    ...firstColumns<BudgetItem>({
+      heads: {
+        subject: texts.columns[scope],
+        brief: texts.columns.spent,
+        period: texts.columns.period,
+      },
+      periods: texts.periods,
+      shareOf: spentShare,
+    }),
     {
       key: "spent",
       head: texts.columns.spent,

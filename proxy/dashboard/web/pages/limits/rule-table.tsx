@@ -6,8 +6,8 @@ import type { TreeRow } from "../../logic/subject-tree.js";
 import { capUses, isTemplate, shareOf, usesOverTime } from "../../logic/used-share.js";
 import { Countdown } from "../../parts/age.js";
 import { CapList, CapMeters } from "../../parts/limits/cap-meters.js";
-import { LimitActions, LimitSubject, periodText } from "../../parts/limits/limit-row.js";
-import { LimitTable, type ShareOf, shareText } from "../../parts/limits/limit-table.js";
+import { LimitActions } from "../../parts/limits/limit-row.js";
+import { firstColumns, LimitTable, type ShareOf } from "../../parts/limits/limit-table.js";
 import { Meter } from "../../parts/meter.js";
 import type { Column } from "../../parts/table.js";
 import { limitsTexts as texts } from "../../texts/limits-texts.js";
@@ -25,25 +25,15 @@ type Row = TreeRow<RuleItem>;
 
 export function RuleTable({ scope, rules, serverTime, heardMs, onOpen }: RuleTableProps) {
   const columns: readonly Column<Row>[] = [
-    {
-      key: "subject",
-      head: texts.columns[scope],
-      kind: "lead",
-      by: ({ item }) => item.subject,
-      cell: LimitSubject,
-    },
-    {
-      key: "brief",
-      head: texts.used,
-      isBrief: true,
-      cell: ({ item }) => shareText(item, texts.periods, largestShare),
-    },
-    {
-      key: "period",
-      head: texts.columns.period,
-      by: ({ item }) => item.period_seconds,
-      cell: ({ item }) => <span class="nowrap">{periodText(item, texts.periods)}</span>,
-    },
+    ...firstColumns<RuleItem>({
+      heads: {
+        subject: texts.columns[scope],
+        brief: texts.used,
+        period: texts.columns.period,
+      },
+      periods: texts.periods,
+      shareOf: largestShare,
+    }),
     {
       key: "requests",
       head: texts.columns.requests,

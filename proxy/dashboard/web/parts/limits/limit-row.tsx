@@ -15,7 +15,7 @@ import { raiseTexts } from "../../texts/raise-texts.js";
 import { ChangeButton, useMay, useStandsAbove } from "../change-button.js";
 import { Icon, type IconName } from "../icon.js";
 
-interface LimitItem {
+export interface LimitItem {
   readonly subject: string;
   readonly per_child: boolean;
   readonly template?: string;

@@ -7,7 +7,13 @@ import { useApp } from "../app.js";
 import { ChangeButton, useMay } from "../change-button.js";
 import { SelectedBar, useSelection } from "../lists/selection.js";
 import { type Column, Table } from "../table.js";
-import { limitName, periodText, useIsChangeable } from "./limit-row.js";
+import {
+  type LimitItem,
+  LimitSubject,
+  limitName,
+  periodText,
+  useIsChangeable,
+} from "./limit-row.js";
 
 type Item = Parameters<typeof limitName>[0] & Parameters<ReturnType<typeof useIsChangeable>>[0];
 
@@ -66,8 +72,43 @@ export function LimitTable<One extends Item>(props: LimitTableProps<One>) {
 /** Of a rule or a budget, what its fullest cap has used; null for a template. */
 export type ShareOf<One> = (item: One, kinds?: readonly string[]) => number | null;
 
+interface FirstColumns<One> {
+  readonly heads: Readonly<Record<"subject" | "brief" | "period", string>>;
+  readonly periods: Readonly<Record<string, string>>;
+  readonly shareOf: ShareOf<One>;
+}
+
+/** What is limited, for how long, and on a phone how much of it is used. */
+export function firstColumns<One extends LimitItem & Parameters<typeof periodText>[0]>({
+  heads,
+  periods,
+  shareOf,
+}: FirstColumns<One>): readonly Column<TreeRow<One>>[] {
+  return [
+    {
+      key: "subject",
+      head: heads.subject,
+      kind: "lead",
+      by: ({ item }) => item.subject,
+      cell: LimitSubject,
+    },
+    {
+      key: "brief",
+      head: heads.brief,
+      isBrief: true,
+      cell: ({ item }) => shareText(item, periods, shareOf),
+    },
+    {
+      key: "period",
+      head: heads.period,
+      by: ({ item }) => item.period_seconds,
+      cell: ({ item }) => <span class="nowrap">{periodText(item, periods)}</span>,
+    },
+  ];
+}
+
 /** In few words, for a phone. */
-export function shareText<One extends Parameters<typeof periodText>[0]>(
+function shareText<One extends Parameters<typeof periodText>[0]>(
   item: One,
   periods: Readonly<Record<string, string>>,
   shareOf: ShareOf<One>,
