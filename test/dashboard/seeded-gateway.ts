@@ -10,6 +10,7 @@ entitlements: [quota_templates]
 waiting: { max_seconds: 60 }
 providers:
   openai: { type: simulator, models: [gpt-5.4, gpt-5.4-mini] }
+  simulator: { type: simulator, models: [sim-slow] }
   anthropic: { type: simulator, models: [claude-sonnet-4-5, claude-haiku-4-5] }
   groq: { type: simulator, models: [llama-3.3-70b] }
 virtual_models:

@@ -79,23 +79,28 @@ t.test("while a page is open", { skip: noBrowser }, async (t) => {
 
   t.test("a request that waits is in view with its limit, until it has room", async (t) => {
     const headers = { authorization: `Bearer ${masterKey}`, "x-sluice-user-path": "/queued/one" };
-    const limit_key = { period_seconds: 20 };
+    const limit_key = { period: "concurrent" };
     await fetch(`${gateway.url}/admin/rate-limits`, {
       method: "PUT",
       headers,
       body: JSON.stringify({ user_path: "/queued", limit_key, max_requests: 1 }),
     });
     await openDashboard(watched, gateway.url, "limits");
-    const call = (): Promise<Response> =>
+    const call = (stream: boolean, content: string, signal?: AbortSignal): Promise<Response> =>
       fetch(`${gateway.url}/v1/chat/completions`, {
         method: "POST",
         headers: { ...headers, "content-type": "application/json", prefer: "wait=60" },
-        body: JSON.stringify({ model: "gpt-5.4", messages: [{ role: "user", content: "hi" }] }),
+        body: JSON.stringify({ model: "sim-slow", stream, messages: [{ role: "user", content }] }),
+        signal: signal ?? null,
       });
-    await call();
-    const waits = call();
-    const row = page.getByRole("row", { name: /request limit of \/queued/ });
+    const leaves = new AbortController();
+    // The stream has one event per word, and lasts over a minute if its client stays.
+    const stream = await call(true, "one ".repeat(120), leaves.signal);
+    t.equal(stream.status, 200);
+    const waits = call(false, "hi");
+    const row = page.getByRole("row", { name: /concurrency limit of \/queued/ });
     await row.getByText("/queued/one 1").waitFor();
+    leaves.abort();
     t.equal((await waits).status, 200);
     await row.waitFor({ state: "detached" });
     t.same(watched.problems, []);
