@@ -256,7 +256,7 @@ export function isLimited(state: DaemonState): boolean {
 }
 
 /** Whether any rule or budget is a hard cap, so that proxies meter the output as it flows. */
-export function isHard(state: DaemonState): boolean {
+export function hasHardCaps(state: DaemonState): boolean {
   const { settings, book } = state;
   if (!settings.usageEnabled) return false;
   return (

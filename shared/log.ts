@@ -75,7 +75,7 @@ export function createLog(process_: string, level: LogLevel, format: LogFormat =
   const stream = {
     write(json: string): void {
       handOver();
-      const line = asText ? textOf(process_, json) : escapeControls(json);
+      const line = asText ? readableLine(process_, json) : escapeControls(json);
       destination.write(Buffer.from(inJournal ? journalPriority(json) + line : line));
     },
     flush(done?: (error?: Error) => void): void {
@@ -96,7 +96,7 @@ export function createLog(process_: string, level: LogLevel, format: LogFormat =
     line(lineLevel: LineLevel, fields: string, message: string) {
       if (!logger.isLevelEnabled(lineLevel)) return;
       const json = `{"level":"${lineLevel}"${timestamp()},${ofProcess},${fields},"msg":"${message}"}\n`;
-      const line = asText ? textOf(process_, json) : json;
+      const line = asText ? readableLine(process_, json) : json;
       const text = inJournal ? journalPriorities[lineLevel] + line : line;
       const bytesMax = text.length * bytesPerCharMax;
       if (bytes + bytesMax > gatherBytesMax) handOver();
@@ -111,7 +111,7 @@ export function createLog(process_: string, level: LogLevel, format: LogFormat =
 }
 
 /** A line as text, with its line feed. */
-function textOf(process_: string, json: string): string {
+function readableLine(process_: string, json: string): string {
   return `${lineText(process_, json.trimEnd(), "trace")}\n`;
 }
 

@@ -62,9 +62,9 @@ export function readHostFacts(paths: {
     nodeVersion: process.versions.node,
     filesMax: limits === undefined ? null : Number(limits),
     backlogMax: backlog === null ? null : Number(backlog),
-    configFile: configFile === null ? null : placeOf(configFile),
-    dataDir: dataDir === null ? null : placeOf(dataDir),
-    secretFiles: secretFiles.map(placeOf).filter((place) => place !== null),
+    configFile: configFile === null ? null : placeFacts(configFile),
+    dataDir: dataDir === null ? null : placeFacts(dataDir),
+    secretFiles: secretFiles.map(placeFacts).filter((place) => place !== null),
     disk: dataDir === null ? null : diskOf(dataDir),
     trialWrite: dataDir === null ? null : tryWrite(dataDir),
     units: readInstalledUnits(join(programs, "../../systemd")),
@@ -81,7 +81,7 @@ function readText(path: string): string | null {
   }
 }
 
-function placeOf(path: string): PlaceFacts | null {
+function placeFacts(path: string): PlaceFacts | null {
   try {
     const { mode, uid } = statSync(path);
     return { path, mode: mode & 0o777, uid };

@@ -28,10 +28,12 @@ export function readInstalledUnits(
   for (const name of namesIn(shippedIn).filter((each) =>
     /\.(?:service|socket|timer|target)$/.test(each),
   )) {
-    const shipped = textOf(join(shippedIn, name));
-    const path = directories.map((each) => join(each, name)).find((each) => textOf(each) !== null);
+    const shipped = fileText(join(shippedIn, name));
+    const path = directories
+      .map((each) => join(each, name))
+      .find((each) => fileText(each) !== null);
     if (path === undefined || shipped === null) continue;
-    units.push({ path, isShipped: withoutPlaces(textOf(path) ?? "") === withoutPlaces(shipped) });
+    units.push({ path, isShipped: withoutPlaces(fileText(path) ?? "") === withoutPlaces(shipped) });
     for (const directory of directories)
       for (const dropIn of namesIn(join(directory, `${name}.d`)))
         if (dropIn.endsWith(".conf")) dropIns.push(join(directory, `${name}.d`, dropIn));
@@ -55,7 +57,7 @@ function namesIn(directory: string): readonly string[] {
   }
 }
 
-function textOf(path: string): string | null {
+function fileText(path: string): string | null {
   try {
     return readFileSync(path, "utf8");
   } catch {

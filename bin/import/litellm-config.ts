@@ -154,7 +154,7 @@ class Translation {
     const group = String(item["model_name"] ?? "");
     const params = this.#withCredentials(objectOf(item["litellm_params"]), place);
     const info = objectOf(item["model_info"]);
-    const full = textOf(params["model"]) ?? "";
+    const full = trimmedOrNull(params["model"]) ?? "";
     if (group === "" || full === "") {
       this.#note(`${place}: it has no model_name or model`);
       return [];
@@ -206,7 +206,7 @@ class Translation {
   /** The name of the provider with this address, key and so on; null without a counterpart. */
   #provider(litellm: string, params: Fields, model: string, place: string): string | null {
     const preset = renamed[litellm] ?? litellm;
-    const base = textOf(params["api_base"] ?? params["base_url"]);
+    const base = trimmedOrNull(params["api_base"] ?? params["base_url"]);
     const isOwn =
       compatible.has(litellm) || (preset === "openai" && base !== null && !isOpenai(base));
     const found = isOwn ? undefined : findPreset(preset);
@@ -218,7 +218,7 @@ class Translation {
       this.#note(`${place}: ${litellm} needs an api_base`);
       return null;
     }
-    const version = textOf(params["api_version"]);
+    const version = trimmedOrNull(params["api_version"]);
     const organization = params["organization"];
     if (organization !== undefined && typeof organization !== "string")
       this.#note(`${place}.litellm_params.organization: one provider per organization`);
@@ -373,7 +373,7 @@ class Translation {
       };
     }
     for (const [name, given] of Object.entries(objectOf(this.#router["model_group_alias"]))) {
-      const group = textOf(isObject(given) ? given["model"] : given) ?? "";
+      const group = trimmedOrNull(isObject(given) ? given["model"] : given) ?? "";
       const target = virtual[group] === undefined ? aliases[group] : group;
       if (target === undefined) this.#note(`model_group_alias ${name}: no model ${group} is known`);
       else aliases[name] = target;
@@ -453,7 +453,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as unknown[]) : [];
 }
 
-function textOf(value: unknown): string | null {
+function trimmedOrNull(value: unknown): string | null {
   return typeof value === "string" && value.trim() !== "" ? value.trim() : null;
 }
 

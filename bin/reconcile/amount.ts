@@ -25,7 +25,7 @@ const picoPlaces = 12;
  * The amount that a decimal names; null if it names none. `unitPlaces`: 2 for an amount in cents.
  * A number is taken as JSON wrote it.
  */
-export function amountOf(value: unknown, unitPlaces = 0): Amount | null {
+export function readAmount(value: unknown, unitPlaces = 0): Amount | null {
   if (typeof value !== "string" && typeof value !== "number") return null;
   const text = String(value).trim();
   const parts = /^([+-]?)(\d{0,40})(?:\.(\d{0,40}))?(?:e([+-]?\d{1,2}))?$/i.exec(text);

@@ -1,7 +1,7 @@
 /** Adds up usage records by UTC day, project, model, tier and region, for the comparison. Pure. */
 import { isAbsent } from "../../shared/checked.js";
 import type { ExportedRecord } from "../../shared/export/exported-record.js";
-import { amountOf, type Pico } from "./amount.js";
+import { type Pico, readAmount } from "./amount.js";
 import { type Group, groups, type Kind, kindNames, regionOf, tierOf } from "./bill.js";
 
 export interface UsageRow {
@@ -177,10 +177,10 @@ function costsOf(
   record: ExportedRecord,
   quantities: Readonly<Partial<Record<Kind, number>>>,
 ): Readonly<Record<Group, Pico>> | null {
-  const total = amountOf(record["total_cost"])?.pico ?? null;
+  const total = readAmount(record["total_cost"])?.pico ?? null;
   if (total === null) return null;
-  const input = amountOf(record["input_cost"])?.pico ?? 0n;
-  const output = amountOf(record["output_cost"])?.pico ?? 0n;
+  const input = readAmount(record["input_cost"])?.pico ?? 0n;
+  const output = readAmount(record["output_cost"])?.pico ?? 0n;
   const { web_searches = 0, file_searches = 0, maps_searches = 0, containers = 0 } = quantities;
   const rest = total - input - output;
   const hasTool = web_searches + file_searches + maps_searches + containers > 0;

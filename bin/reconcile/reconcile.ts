@@ -80,9 +80,9 @@ export function reconcile(
     .map((sides) => compare(sides, context))
     .sort(
       (a, b) =>
-        inOrder(a.day, b.day) ||
-        inOrder(a.project ?? "", b.project ?? "") ||
-        inOrder(a.model, b.model),
+        compareTexts(a.day, b.day) ||
+        compareTexts(a.project ?? "", b.project ?? "") ||
+        compareTexts(a.model, b.model),
     );
   const sums = emptyCauses();
   for (const cell of cells) for (const cause of causeNames) sums[cause] += cell.causes[cause] ?? 0n;
@@ -98,7 +98,7 @@ export function reconcile(
   };
 }
 
-function inOrder(a: string, b: string): number {
+function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 

@@ -24,7 +24,7 @@ export class NotAFileError extends Error {
   override name = "NotAFileError";
 }
 
-const endings = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const endSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
  * Begins a file. Rejects with `NotAFileError` or the system's error. If the path is a link, its
@@ -40,9 +40,9 @@ export async function beginExportFile(path: string, mode = 0o666): Promise<Expor
     process.kill(process.pid, signal);
   };
   const forget = (): void => {
-    for (const signal of endings) process.off(signal, onSignal);
+    for (const signal of endSignals) process.off(signal, onSignal);
   };
-  for (const signal of endings) process.on(signal, onSignal);
+  for (const signal of endSignals) process.on(signal, onSignal);
   return {
     write: (text) => file.appendFile(text),
     async finish(check) {

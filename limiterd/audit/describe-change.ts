@@ -36,7 +36,7 @@ const describers: Readonly<Record<Definition["kind"], Describe>> = {
     return either === undefined
       ? null
       : {
-          ...ofRule(either),
+          ...ruleSubject(either),
           before: known === undefined ? null : ruleEntry(known),
           after: next === undefined ? null : ruleEntry(next),
         };
@@ -52,7 +52,7 @@ const describers: Readonly<Record<Definition["kind"], Describe>> = {
     return either === undefined
       ? null
       : {
-          ...ofBudget(either),
+          ...budgetSubject(either),
           before: known === undefined ? null : budgetEntry(known),
           after: next === undefined ? null : budgetEntry(next),
         };
@@ -67,19 +67,19 @@ const describers: Readonly<Record<Definition["kind"], Describe>> = {
     const known = budgets.budgets.get(key);
     return value === null || known === undefined
       ? null
-      : { ...ofBudget(known.definition), before: null, after: null };
+      : { ...budgetSubject(known.definition), before: null, after: null };
   },
   rule_raises({ book }, { key, value }) {
     const known = book.ruleSet.get(key);
     return known === undefined
       ? null
-      : { ...ofRule(known.definition), ...raisesOf(known.raises, value) };
+      : { ...ruleSubject(known.definition), ...raisesOf(known.raises, value) };
   },
   budget_raises({ budgets }, { key, value }) {
     const known = budgets.budgets.get(key);
     return known === undefined
       ? null
-      : { ...ofBudget(known.definition), ...raisesOf(known.raises, value) };
+      : { ...budgetSubject(known.definition), ...raisesOf(known.raises, value) };
   },
   settings({ budgets }, { value }) {
     const after = value === null ? null : anchorsFromStored(value);
@@ -114,11 +114,11 @@ function pathOf({ scope, subject }: { readonly scope: string; readonly subject: 
   return scope === "user_path" ? subject : undefined;
 }
 
-function ofRule(definition: RuleDefinition): Pick<Audited, "subject" | "path"> {
+function ruleSubject(definition: RuleDefinition): Pick<Audited, "subject" | "path"> {
   return { subject: nameOfRule(definition), path: pathOf(definition) };
 }
 
-function ofBudget(definition: BudgetDefinition): Pick<Audited, "subject" | "path"> {
+function budgetSubject(definition: BudgetDefinition): Pick<Audited, "subject" | "path"> {
   return { subject: nameOfBudget(definition), path: pathOf(definition) };
 }
 
@@ -155,14 +155,16 @@ interface Shown {
 
 function ruleShown(value: readonly unknown[] | undefined): Shown | null {
   const definition = value === undefined ? undefined : ruleFromStored(value)?.definition;
-  return definition === undefined ? null : { of: ofRule(definition), entry: ruleEntry(definition) };
+  return definition === undefined
+    ? null
+    : { of: ruleSubject(definition), entry: ruleEntry(definition) };
 }
 
 function budgetShown(value: readonly unknown[] | undefined): Shown | null {
   const definition = value === undefined ? undefined : budgetFromStored(value)?.definition;
   return definition === undefined
     ? null
-    : { of: ofBudget(definition), entry: budgetEntry(definition) };
+    : { of: budgetSubject(definition), entry: budgetEntry(definition) };
 }
 
 function raisesOf(

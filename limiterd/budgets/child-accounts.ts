@@ -72,12 +72,12 @@ export class ChildAccounts<A> implements AccountsByName<A> {
   }
 
   #other(name: string): Map<string, A> | undefined {
-    return this.#others.length === 0 ? undefined : this.#others[placeOf(name)];
+    return this.#others.length === 0 ? undefined : this.#others[mapIndex(name)];
   }
 }
 
 /** The hash isn't keyed: names chosen to collide make one Map large, as if there were only one. */
-function placeOf(name: string): number {
+function mapIndex(name: string): number {
   let hash = 0;
   for (let i = 0; i < name.length; i++) hash = (Math.imul(hash, 31) + name.charCodeAt(i)) | 0;
   return (hash ^ (hash >>> 15)) & (spreadOver - 1);

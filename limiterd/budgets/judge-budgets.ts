@@ -165,7 +165,7 @@ function refusesUntil(
   if (definition.hold === undefined) return null;
   const held = ofAll?.of(account.child) ?? 0;
   const weights = weightsOfCost(demand?.rates ?? null);
-  const cap = picoOf(amountOf(book, account, nowMs));
+  const cap = picoOf(amountWithCarryOver(book, account, nowMs));
   const need = needOf(weights, cap, demand, held);
   const left = leftOf(book, account, nowMs);
   const hard = hardAccount(book, account, nowMs);
@@ -249,7 +249,7 @@ function countedPart(book: BudgetMatching, account: Account, nowMs: number): Cou
     fromMs: countedFrom(budget.definition, bounds),
     endMs: bounds.endMs,
     claimsFromMs: countedFrom(budget.definition, claimedIn),
-    amount: picoOf(amountOf(book, account, nowMs)),
+    amount: picoOf(amountWithCarryOver(book, account, nowMs)),
     spentHere,
   };
 }
@@ -260,7 +260,10 @@ function picoOf({ microUsd, picoUsd }: MoneySum): number {
 
 /** What the running period has left, in pico-dollars; exact below $9,007. */
 function leftOf(book: BudgetMatching, account: Account, nowMs: number): number {
-  const left = differenceOf(amountOf(book, account, nowMs), spentOf(book, account, nowMs));
+  const left = differenceOf(
+    amountWithCarryOver(book, account, nowMs),
+    spentOf(book, account, nowMs),
+  );
   return picoOf(left);
 }
 
@@ -294,7 +297,7 @@ function hardLimit(
   const { budget, child } = account;
   const weights = weightsOfCost(rates);
   if (weights.prompt === 0 && weights.output === 0) return null;
-  const cap = picoOf(amountOf(book, account, nowMs));
+  const cap = picoOf(amountWithCarryOver(book, account, nowMs));
   const left = leftOf(book, account, nowMs) - claimedByOthers(hard);
   const claimed = shared === null ? left : shared.claims.leftOf(account, shared.part);
   return { held: heldOf(budget), child, weights, cap, left, claimed, of: account };
@@ -426,7 +429,7 @@ export function carriedOver(book: BudgetMatching, account: Account, nowMs: numbe
 }
 
 /** The amount of the running period, with raises and what was carried over. */
-function amountOf(book: BudgetMatching, account: Account, nowMs: number): MoneySum {
+function amountWithCarryOver(book: BudgetMatching, account: Account, nowMs: number): MoneySum {
   const amount = amountAt(account, nowMs);
   if (account.budget.definition.rollover === undefined) return amount;
   const sum = { ...amount };
@@ -434,7 +437,7 @@ function amountOf(book: BudgetMatching, account: Account, nowMs: number): MoneyS
   return sum;
 }
 
-/** As `amountOf`, in US dollars. */
+/** As `amountWithCarryOver`, in US dollars. */
 export function amountUsdOf(book: BudgetMatching, account: Account, nowMs: number): number {
   const { rollover } = account.budget.definition;
   const amountUsd = amountUsdAt(account, nowMs);
@@ -443,7 +446,7 @@ export function amountUsdOf(book: BudgetMatching, account: Account, nowMs: numbe
 
 /** Whether the spend has reached the amount. */
 export function isExceeded(book: BudgetMatching, account: Account, nowMs: number): boolean {
-  return compareSums(spentOf(book, account, nowMs), amountOf(book, account, nowMs)) >= 0;
+  return compareSums(spentOf(book, account, nowMs), amountWithCarryOver(book, account, nowMs)) >= 0;
 }
 
 /** The breach that refuses a request with only this account. */

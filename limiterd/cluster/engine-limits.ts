@@ -58,7 +58,7 @@ export function createEngineLimits(
   const ports = { isReached: () => connection.state.kind === "connected", onRefused };
   return {
     sync: (questions) =>
-      inOrder(
+      askAll(
         questions,
         async (question) => {
           const key = counterKey(clusterName, question);
@@ -68,7 +68,7 @@ export function createEngineLimits(
         ports,
       ),
     read: (counters) =>
-      inOrder(
+      askAll(
         counters,
         async (counter) => {
           const key = counterKey(clusterName, counter);
@@ -85,7 +85,7 @@ export function createEngineLimits(
  * Rejects if the engine is away. If one server of a Cluster is away, its questions get the status
  * `away`. A question whose key or answer has an unexpected form gets `unusable`.
  */
-async function inOrder<Q, R>(
+async function askAll<Q, R>(
   asked: readonly Q[],
   ask: (each: Q) => Promise<R>,
   { isReached, onRefused }: { isReached(): boolean; onRefused(reason: string): void },

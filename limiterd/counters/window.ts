@@ -114,9 +114,9 @@ export function rollWindow(window: Window, periodMs: number, nowMs: number): voi
     return;
   }
   if (periodMs === 0) return;
-  const oneOn = ageMs < 2 * periodMs;
-  window.previousRequests = oneOn ? window.currentRequests : 0;
-  window.previousTokens = oneOn ? window.currentTokens : 0;
+  const isNextPeriod = ageMs < 2 * periodMs;
+  window.previousRequests = isNextPeriod ? window.currentRequests : 0;
+  window.previousTokens = isNextPeriod ? window.currentTokens : 0;
   window.currentRequests = 0;
   window.currentTokens = 0;
   window.startMs = alignedStart(periodMs, nowMs);

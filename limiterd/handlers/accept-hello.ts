@@ -18,7 +18,7 @@ import {
 } from "../rules/charge.js";
 import { withGauge } from "../rules/judge.js";
 import { matchPath, matchTarget } from "../rules/rule-book.js";
-import { type DaemonState, isHard, isLimited, judgingUpstream } from "../state.js";
+import { type DaemonState, hasHardCaps, isLimited, judgingUpstream } from "../state.js";
 import { countInertBudgets } from "./admin/daemon-status.js";
 import { sendJwts, sendNotices } from "./announcements/announce.js";
 import { holdReported } from "./hold-output.js";
@@ -197,7 +197,7 @@ function welcomePeer(state: DaemonState, peer: PeerState): void {
     keysExist: state.keys.size > 0,
     deniedJwts: state.denials.size,
     importedKeysExist: state.keys.imported > 0 ? true : undefined,
-    hardLimits: isHard(state) ? true : undefined,
+    hardLimits: hasHardCaps(state) ? true : undefined,
   });
   sendJwts(state, peer);
   sendNotices(state, peer);

@@ -391,10 +391,10 @@ function exhaustedText(
   const hasLenient = budgets !== null && budgets.lenient.size > 0;
   if (verdict.exhausted.length === 0 && !hasLenient) return undefined;
   const target = submission ? null : targets[verdict.target]!;
-  const of = { userPath, labels, target, uses };
+  const request = { userPath, labels, target, uses };
   const breaches = [
     ...verdict.exhausted,
-    ...(hasLenient ? exhaustedBudgets(budgets, of, nowMs) : []),
+    ...(hasLenient ? exhaustedBudgets(budgets, request, nowMs) : []),
   ];
   return breaches.length === 0 ? undefined : breaches.map(limitInWords).join("; ");
 }

@@ -28,7 +28,7 @@ import {
   hardRules,
   heldByOthers,
   holdOn,
-  isHard,
+  isHardCap,
   type LeaseHold,
   nothingCharged,
   outputAmount,
@@ -295,7 +295,7 @@ export function breachOnPath(
   const options = { nowMs, tokensEnforced, tokenWeights, demand, uses };
   for (const [i, counter] of (book.ruleSet.hasHard ? counters : []).entries()) {
     const { rule } = counter;
-    if (!isHard(rule)) continue;
+    if (!isHardCap(rule)) continue;
     rollWindow(counter.window, rule.periodMs, nowMs);
     const waitSeconds = waitOfTokens(counter, options);
     const cap = rule.definition.maxTokens!;

@@ -14,8 +14,8 @@ import {
 } from "../peer.js";
 import { admitShadows, readmit, type ShadowVerdict, type Verdict } from "../rules/admit.js";
 import { releaseTarget } from "../rules/charge.js";
-import { inOrder, noRules } from "../rules/rule-book.js";
-import { type DaemonState, enforcedBudgets, isHard, judgingUpstream } from "../state.js";
+import { inRuleOrder, noRules } from "../rules/rule-book.js";
+import { type DaemonState, enforcedBudgets, hasHardCaps, judgingUpstream } from "../state.js";
 import { admissionLsn, refusedByOf, shadowNames } from "./handle-admit.js";
 import { askedAt, breachOnPath, holdFirst, meteredAt } from "./hold-output.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
@@ -107,8 +107,8 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
     target: chosen,
     targetAtMs: nowMs,
     targetLsn: lsn,
-    counters: withShadows(inOrder(verdict.counters, onPath.counters), shadowed),
-    refusedBy: bothOf(onPath.refusedBy, refusedBy),
+    counters: withShadows(inRuleOrder(verdict.counters, onPath.counters), shadowed),
+    refusedBy: joinNames(onPath.refusedBy, refusedBy),
   };
   const atTarget = askedAt(onPath.hold, metered, { index: target, uses });
   const {
@@ -143,7 +143,7 @@ function targetsWithin(
   { targets, metered, onPath, uses }: AskedReroute,
   nowMs: number,
 ): { readonly targets: readonly Target[]; readonly breach: Verdict | null } {
-  if (metered === undefined || !isHard(state)) return { targets, breach: null };
+  if (metered === undefined || !hasHardCaps(state)) return { targets, breach: null };
   const breaches = targets.map((_, index) =>
     breachOnPath(state, onPath, askedAt(onPath.hold, metered, { index, uses })!, nowMs),
   );
@@ -162,7 +162,7 @@ function withShadows(
   return shadowed === null ? counters : [...counters, ...shadowed.counters];
 }
 
-function bothOf(
+function joinNames(
   a: readonly string[] | undefined,
   b: readonly string[] | undefined,
 ): readonly string[] | undefined {

@@ -29,7 +29,7 @@ export function followRecords(
   nowMs: number,
 ): Checked<Promise<FollowedRecords>> {
   const end = committedEnd(state);
-  const begin = placeOf(state, query, end);
+  const begin = startPlace(state, query, end);
   if (begin.key > end || (begin.key === end && begin.index > 0)) return beyondTheEnd;
   const { follower: name, finished } = query;
   if (name !== null) state.followers.note({ name, place: begin, askedAtMs: nowMs, finished });
@@ -86,7 +86,7 @@ interface Begin extends RecordPlace {
   readonly isOther: boolean;
 }
 
-function placeOf({ followers }: DaemonState, { after, from }: FollowQuery, end: number): Begin {
+function startPlace({ followers }: DaemonState, { after, from }: FollowQuery, end: number): Begin {
   if (after === null) return { key: from === "now" ? end : 0, index: 0, isOther: false };
   const at = followers.storeIds.findIndex(({ id }) => id === after.storeId);
   if (at < 0) return { key: 0, index: 0, isOther: true };

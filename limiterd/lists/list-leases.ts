@@ -21,7 +21,7 @@ type Place = Pick<InFlight, "proxyId" | "lease"> & { readonly atMs: number };
 
 /** One page, the longest running first, without submissions, which hold no slot. */
 export function listLeases(peers: Iterable<PeerState>, query: ListQuery, nowMs: number): LeasePage {
-  const from = placeOf(query.after);
+  const from = placeAtCursor(query.after);
   const first: InFlight[] = [];
   let hasMore = false;
   /** Requests that were admitted later than this aren't on the page. */
@@ -48,7 +48,7 @@ export function listLeases(peers: Iterable<PeerState>, query: ListQuery, nowMs: 
   return {
     in_flight: first.map((inFlight) => leaseItem(inFlight, nowMs)),
     server_time: formatMillis(nowMs),
-    next: hasMore && last !== undefined ? textOf(placeIn(last)) : null,
+    next: hasMore && last !== undefined ? cursorText(placeIn(last)) : null,
   };
 }
 
@@ -77,12 +77,12 @@ function compare(a: Place, b: Place): number {
   return a.lease - b.lease;
 }
 
-function textOf({ atMs, proxyId, lease }: Place): string {
+function cursorText({ atMs, proxyId, lease }: Place): string {
   return `${atMs}.${lease}.${proxyId}`;
 }
 
 /** The place that a cursor names; any other text starts from the beginning. */
-function placeOf(after: string | null): Place | null {
+function placeAtCursor(after: string | null): Place | null {
   const [, atMs, lease, proxyId] = /^(\d{1,15})\.(\d{1,15})\.(.*)$/.exec(after ?? "") ?? [];
   return proxyId === undefined ? null : { atMs: Number(atMs), lease: Number(lease), proxyId };
 }

@@ -70,11 +70,11 @@ function queueItem(view: QueueView<Waiter>, monoMs: number): QueueItem {
       .slice(0, classesMax)
       .map(({ name, waiting }) => ({ user_path: childPath(above, name), waiting })),
     oldest_seconds: Math.max(0, Math.floor((monoMs - view.oldest.arrivedMs) / 1000)),
-    expected_seconds: wholeSeconds(view.expectedMs),
+    expected_seconds: expectedSeconds(view.expectedMs),
   };
 }
 
 /** Null if the wait isn't known. */
-export function wholeSeconds(ms: number | null): number | null {
+export function expectedSeconds(ms: number | null): number | null {
   return ms === null ? null : Math.ceil(ms / 1000);
 }

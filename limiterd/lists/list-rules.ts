@@ -28,7 +28,7 @@ import {
 } from "../counters/counter.js";
 import { estimateRequests, rollWindow, secondsToCaps, slidingTokens } from "../counters/window.js";
 import type { DeclaredLimits } from "../declared-limits.js";
-import { isHard } from "../rules/hard-limits.js";
+import { isHardCap } from "../rules/hard-limits.js";
 import { countersOf, type RuleBook, type RuleCounters } from "../rules/rule-book.js";
 import { type LastAnswers, rank, type Slices, splitRef, templatesOfRules } from "./fullest.js";
 import {
@@ -249,7 +249,7 @@ export function liveCounts({ counter, parts }: RuleCounters, ownNowMs: number): 
       ? {}
       : { requests_remaining: Math.max(0, maxRequests - requestsUsed) }),
     ...(maxTokens === null ? {} : { tokens_remaining: Math.max(0, maxTokens - tokensUsed) }),
-    ...(isHard(rule) ? { tokens_held: rule.held?.of(child) ?? 0 } : {}),
+    ...(isHardCap(rule) ? { tokens_held: rule.held?.of(child) ?? 0 } : {}),
     ...Object.fromEntries(parts.flatMap((part) => countsOfPart(part, ownNowMs))),
     window_start: formatSeconds(window.startMs),
     window_end: formatSeconds(window.startMs + rule.periodMs),
@@ -274,7 +274,7 @@ function heldOfPart(
   { rule, child }: Counter,
   shown: (count: number) => number,
 ): readonly (readonly [string, number])[] {
-  return isHard(rule) ? [[`${rule.measure}_held`, shown(rule.held?.of(child) ?? 0)]] : [];
+  return isHardCap(rule) ? [[`${rule.measure}_held`, shown(rule.held?.of(child) ?? 0)]] : [];
 }
 
 function countsOfPart(part: Counter, ownNowMs: number): readonly (readonly [string, number])[] {

@@ -29,7 +29,7 @@ import { sharerOf } from "./judge-share.js";
 import {
   byRule,
   hasWindow,
-  inOrder,
+  inRuleOrder,
   type Matching,
   type RuleBook,
   TargetRules,
@@ -144,7 +144,7 @@ export function readmit(
     kind: "admitted",
     target,
     counters,
-    headers: headersOfCounters(inOrder(counters, ofPath), options),
+    headers: headersOfCounters(inRuleOrder(counters, ofPath), options),
     exhausted: [],
   };
 }

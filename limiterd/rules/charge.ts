@@ -105,11 +105,11 @@ export function charge(
     // The children that share a gauge take turns by what they use.
     if (periodMs === 0 && sharing === null) continue;
     if (isOff(rule, atMs)) continue;
-    const amount = amountOf(rule, all, use);
+    const amount = amountCounted(rule, all, use);
     const tokens =
       charged === undefined
         ? amount
-        : Math.max(0, amount - amountOf(rule, charged.tokens, charged.use));
+        : Math.max(0, amount - amountCounted(rule, charged.tokens, charged.use));
     if (requests === 0 && tokens === 0) continue;
     if (sharing !== null && requests === 0) sharing.used(counter.child, tokens);
     if (periodMs === 0) continue;
@@ -128,7 +128,7 @@ export function charge(
 }
 
 /** What the window of a rule, or of a part of one, counts. Absent `use`: only tokens are known. */
-function amountOf(rule: Rule, tokens: number, use?: Use): number {
+function amountCounted(rule: Rule, tokens: number, use?: Use): number {
   const amount = amountUsed(rule, tokens, use);
   return use?.isWithdrawn === true ? 0 - amount : amount;
 }

@@ -75,7 +75,7 @@ export interface HardLimit {
   readonly share?: { readonly within: HardLimit; readonly name: string };
 }
 
-export function isHard({
+export function isHardCap({
   definition,
   measure,
   wouldRefuse,
@@ -106,14 +106,18 @@ export function weightsOfCost(rates: Demand["rates"]): Weights {
 }
 
 /** The amount that the tokens of a prompt and an output count as. */
-function amountOf({ prompt, output, parts }: Weights, promptTokens: number, out: number): number {
+function weightedAmount(
+  { prompt, output, parts }: Weights,
+  promptTokens: number,
+  out: number,
+): number {
   const amount = Math.ceil((prompt * promptTokens + output * out) / parts);
   return Math.min(amount, Number.MAX_SAFE_INTEGER);
 }
 
 /** The amount that `output` more tokens count as. */
 export function outputAmount({ weights }: HardLimit, output: number): number {
-  return amountOf(weights, 0, output);
+  return weightedAmount(weights, 0, output);
 }
 
 /** The tokens of the prompt that count: a request alone on a cap isn't refused for a bound. */
@@ -132,7 +136,7 @@ export function needOf(
   const parts = Math.floor((cap * weights.parts) / Math.max(1, weights.output) / usefulDivisor);
   const useful = Math.min(usefulOutput, Math.max(1, parts));
   const output = Math.min(demand.outputMax ?? useful, useful);
-  return Math.max(1, amountOf(weights, promptOf(demand, held), output));
+  return Math.max(1, weightedAmount(weights, promptOf(demand, held), output));
 }
 
 /** The hard caps among these counters. Rolls their windows to now. */
@@ -151,7 +155,7 @@ export function hardRules(
 ): HardLimit[] {
   return counters.flatMap((counter, i) => {
     const { rule, child } = counter;
-    if (!isHard(rule) || isOff(rule, nowMs) || isLenient(rule.definition, uses)) return [];
+    if (!isHardCap(rule) || isOff(rule, nowMs) || isLenient(rule.definition, uses)) return [];
     const weights = weightsOfRule(rule, demand, tokenWeights);
     if (weights.prompt === 0 && weights.output === 0) return [];
     rollWindow(counter.window, rule.periodMs, nowMs);
@@ -234,7 +238,7 @@ export function holdOn(limits: readonly HardLimit[], hold: Omit<LeaseHold, "hold
   const { promptTokens } = uncharged(hold.demand, hold.charged);
   const output = Math.max(0, hold.output - hold.charged.before - hold.charged.output);
   const holdings = limits.map(({ held, child, weights }): Holding => {
-    const amount = amountOf(weights, promptTokens, output);
+    const amount = weightedAmount(weights, promptTokens, output);
     held.add(child, amount);
     return { held, child, amount };
   });
@@ -304,7 +308,7 @@ export function claimNeeds(limit: HardLimit, demand: Demand): ClaimNeeds {
   const need = needOf(weights, cap, demand, held);
   const start = { demand, charged: nothingCharged, output: 0 };
   const { output } = allow(unclaimed([limit]), start, wantedAtFirst(demand));
-  return { held, need, want: Math.max(need, amountOf(weights, demand.promptTokens, output)) };
+  return { held, need, want: Math.max(need, weightedAmount(weights, demand.promptTokens, output)) };
 }
 
 /** The output of a stream after one more chunk. `before`: its output so far. */

@@ -29,8 +29,8 @@ export function usedByAsking(shared: SharedCounter, unit: SharedUnit, nowMs: num
 
 /** What running requests hold of a counter of a hard cap. */
 function heldOf({ counter }: SharedCounter, unit: SharedUnit, of: Counter): number {
-  const isHard = unit === "tokens" && counter.rule.definition.hold !== undefined;
-  return isHard ? (of.rule.held?.of(of.child) ?? 0) : 0;
+  const isHardCap = unit === "tokens" && counter.rule.definition.hold !== undefined;
+  return isHardCap ? (of.rule.held?.of(of.child) ?? 0) : 0;
 }
 
 /**

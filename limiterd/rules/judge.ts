@@ -33,12 +33,12 @@ import {
   type Demand,
   demandAt,
   hardRules,
-  isHard,
+  isHardCap,
   needOf,
   weightsOfRule,
 } from "./hard-limits.js";
 import { hasFloorLeft, type SharedCounter, sharerOf, waitForShare } from "./judge-share.js";
-import { hasWindow, inOrder, type Matching } from "./rule-book.js";
+import { hasWindow, inRuleOrder, type Matching } from "./rule-book.js";
 
 export interface JudgedRequest {
   readonly userPath: string;
@@ -124,7 +124,7 @@ export function judge(
     const breach =
       (demand === undefined
         ? longestBreach(matched, options)
-        : longestBreach(inOrder(matched, ofPath), { ...options, demand })) ??
+        : longestBreach(inRuleOrder(matched, ofPath), { ...options, demand })) ??
       (upstream === null ? null : upstreamBreach(upstream, options));
     if (breach !== null) {
       targetBreach = targetBreach === null ? breach : shorterBreach(targetBreach, breach);
@@ -135,10 +135,10 @@ export function judge(
         ? judgeByTargetBudgets(target, request, options)
         : judgeAllBudgets(target, request, { ...options, demand });
     if (spent === null && demand !== undefined)
-      return { kind: "admitted", target: i, counters: inOrder(ofTarget, ofPath) };
+      return { kind: "admitted", target: i, counters: inRuleOrder(ofTarget, ofPath) };
     if (spent === null)
       return pathBreach === null
-        ? judgeByBudgets(i, inOrder(ofTarget, ofPath), request, options)
+        ? judgeByBudgets(i, inRuleOrder(ofTarget, ofPath), request, options)
         : refusedBy(pathBreach);
     if (overBudget === null || spent.waitSeconds < overBudget.breach.waitSeconds)
       overBudget = { breach: spent, ofTarget };
@@ -147,7 +147,7 @@ export function judge(
   if (overBudget !== null && isShorter(overBudget, targetBreach))
     return pathBreach !== null && pathBreach.waitSeconds >= overBudget.breach.waitSeconds
       ? refusedBy(pathBreach)
-      : judgementOf(overBudget.breach, inOrder(overBudget.ofTarget, ofPath));
+      : judgementOf(overBudget.breach, inRuleOrder(overBudget.ofTarget, ofPath));
   const ofTargets = targetBreach!;
   const worst = pathBreach === null ? ofTargets : longerBreach(ofTargets, pathBreach);
   return refusedBy(worst);
@@ -507,7 +507,7 @@ function waitOfHard(counter: Counter, cap: number, options: BreachOptions): numb
   const need = needOfHard(counter, cap, options) ?? 1;
   const room = cap - held - need + 1;
   if (room > 0 && waitBelow(counter, room, nowMs) === 0)
-    return demand === undefined || !isHard(rule)
+    return demand === undefined || !isHardCap(rule)
       ? 0
       : waitOfClaim(counter, demand, { nowMs, tokenWeights });
   const wait = waitBelow(counter, Math.max(1, cap - need + 1), nowMs);
@@ -521,7 +521,7 @@ function needOfHard(
   cap: number,
   { demand, tokenWeights = null }: BreachOptions,
 ): number | undefined {
-  if (demand === undefined || !isHard(rule)) return undefined;
+  if (demand === undefined || !isHardCap(rule)) return undefined;
   return needOf(weightsOfRule(rule, demand, tokenWeights), cap, demand, rule.held?.of(child) ?? 0);
 }
 

@@ -584,7 +584,7 @@ export class TargetRules implements Matching {
 }
 
 /** The counters of a target and of a path in the order of the rules: model, provider, user path. */
-export function inOrder(
+export function inRuleOrder(
   ofTarget: readonly Counter[],
   ofPath: readonly Counter[],
 ): readonly Counter[] {
@@ -623,7 +623,7 @@ interface Counted {
 export function matchAll(book: RuleBook, counted: Counted, nowMs: number): readonly Counter[] {
   const { userPath, target } = counted;
   const ofTarget = target === null ? noCounters : book.matchTarget(target, userPath, nowMs);
-  const enforced = inOrder(ofTarget, book.matchPath(userPath, nowMs));
+  const enforced = inRuleOrder(ofTarget, book.matchPath(userPath, nowMs));
   return withShadows(book, enforced, { ...counted, atPath: true }, nowMs);
 }
 

@@ -10,7 +10,7 @@ import { addCount, type Halves, noHalves, rollHalves } from "../cluster/halves.j
 import type { CounterTotals } from "../cluster/shared-limits.js";
 import type { Rule } from "../counters/counter.js";
 import { slidingTokens, type Window } from "../counters/window.js";
-import { isHard } from "../rules/hard-limits.js";
+import { isHardCap } from "../rules/hard-limits.js";
 import { Advance } from "./advance.js";
 import { CapDistance } from "./cap-distance.js";
 
@@ -79,14 +79,14 @@ export class ShareTokens {
 
   /** What running requests of this host hold. */
   get #held(): number {
-    return isHard(this.#rule) ? (this.#rule.held?.of(this.#child) ?? 0) : 0;
+    return isHardCap(this.#rule) ? (this.#rule.held?.of(this.#child) ?? 0) : 0;
   }
 
   /** Begins a report and returns its tokens; none for a gauge. */
   report(own: Window, time: ClaimTime): Halves {
     this.#unsent = 0;
     const used = this.#halvesOf(own);
-    if (!isHard(this.#rule)) {
+    if (!isHardCap(this.#rule)) {
       this.#claimed = noHalves;
       this.#advance.clear();
       this.#reportedHeld = 0;
@@ -142,7 +142,7 @@ export class ShareTokens {
     reported: Halves,
     { nowMs, cap, settling }: { nowMs: number; cap: number; settling: boolean },
   ): void {
-    if (!isHard(this.#rule)) return;
+    if (!isHardCap(this.#rule)) return;
     this.#available = cap - this.#estimate(this.#others, nowMs);
     if (!settling) this.#claimed = reported;
   }

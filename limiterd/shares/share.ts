@@ -27,7 +27,7 @@ import {
   waitForRequests,
   waitForTokens,
 } from "../counters/window.js";
-import { isHard } from "../rules/hard-limits.js";
+import { isHardCap } from "../rules/hard-limits.js";
 import { requestsLeft } from "./cap-distance.js";
 import type { ClusterTurn } from "./cluster-turn.js";
 import type { Exchange } from "./engine-clock.js";
@@ -179,7 +179,7 @@ export class Share implements CounterShare {
     // Charged tokens are never taken back, so even an old answer is enough to refuse; what other
     // hosts claim of a hard cap is taken back.
     if (waitSeconds > 0)
-      return isHard(this.rule) && !this.#turn.away && !this.isAway
+      return isHardCap(this.rule) && !this.#turn.away && !this.isAway
         ? this.#waitWithoutUnit(waitSeconds)
         : waitSeconds;
     const tokensValidMs = this.tokens.isFar ? farTokensFreshMs : tokensFreshMs;

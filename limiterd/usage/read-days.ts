@@ -52,7 +52,7 @@ export async function readChildDays(
   const { store, yieldToEventLoop } = reader;
   const prefix = childrenPrefix(parent);
   const days = { fromDay: dayOf(span.fromMs), toDay: dayOf(span.toMs) };
-  const placeOf = (key: string): { child: string; day: string; isIn: boolean } => {
+  const childAndDay = (key: string): { child: string; day: string; isIn: boolean } => {
     const child = nameIn(key, prefix);
     const day = dayIn(key, `${prefix}${child}\n`);
     return { child, day, isIn: day >= days.fromDay && day <= days.toDay };
@@ -60,7 +60,7 @@ export async function readChildDays(
   const early = new Set<string>();
   await readUnstored(reader, view, (key, sum) => {
     if (!key.startsWith(prefix)) return;
-    const { child, day, isIn } = placeOf(key);
+    const { child, day, isIn } = childAndDay(key);
     if (!isIn) return;
     early.add(key);
     each(child, sum, day);
@@ -74,7 +74,7 @@ export async function readChildDays(
     const keys = store.keys("rollups", { from: next, before, limit }).map(String);
     let found = 0;
     for (const key of keys) {
-      const { child, day, isIn } = placeOf(key);
+      const { child, day, isIn } = childAndDay(key);
       if (!isIn) continue;
       found++;
       if (key === last || early.has(key)) continue;

@@ -198,7 +198,7 @@ export class RequestBook {
 
   /** One page, newest first. `after` is the place of the last examined request; null if invalid. */
   list(query: ListQuery, nowMs: number): RequestPage | null {
-    const before = query.after === null ? atTheEnd : placeOf(query.after);
+    const before = query.after === null ? atTheEnd : placeAtCursor(query.after);
     if (before === null) return null;
     const { kind } = query.chosen;
     const requests: RequestItem[] = [];
@@ -237,7 +237,7 @@ export class RequestBook {
   }
 }
 
-function placeOf(after: string): Place | null {
+function placeAtCursor(after: string): Place | null {
   const found = /^(\d{1,16})-(\d{1,16})$/.exec(after);
   return found === null ? null : { atMs: Number(found[1]), key: Number(found[2]) };
 }

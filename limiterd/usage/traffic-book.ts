@@ -342,11 +342,11 @@ function sparse(counts: readonly number[]): SparseCounts {
 
 function percentiles(counts: readonly number[]): Percentiles | null {
   const total = counts.reduce((sum, count) => sum + count, 0);
-  return total === 0 ? null : { p50: at(counts, total * 0.5), p95: at(counts, total * 0.95) };
+  return total === 0 ? null : { p50: msAt(counts, total * 0.5), p95: msAt(counts, total * 0.95) };
 }
 
-/** The middle of the bucket in which a rank falls. */
-function at(counts: readonly number[], rank: number): number {
+/** The middle of the bucket in which a rank falls, in ms; see `SparseCounts`. */
+function msAt(counts: readonly number[], rank: number): number {
   let seen = 0;
   for (let bucket = 0; bucket < counts.length; bucket++) {
     seen += counts[bucket]!;

@@ -89,12 +89,12 @@ function replaceTexts(fields: Fields, instead: (text: string, isCarried: boolean
           (key === "text" && place === "part");
         values[key] = instead(value, isCarried);
       } else if (typeof value === "object" && value !== null)
-        open.push([value, placeOf(place, key, { value, container })]);
+        open.push([value, placeInside(place, key, { value, container })]);
     }
   }
 }
 
-function placeOf(
+function placeInside(
   outer: Place,
   key: string,
   { value, container }: { readonly value: object; readonly container: object },

@@ -65,7 +65,7 @@ export type ModelField = "model" | "agent";
 export interface OtherModel {
   readonly name: string;
   /** Whether it overrides the body's model, as the deployment in Azure's path does. */
-  readonly isMeant: boolean;
+  readonly overridesBody: boolean;
 }
 
 type ModelBodyResult =
@@ -128,7 +128,7 @@ export function parseModelBody(
       ? (value[modelField] as string)
       : decodeString(bytes, lastMember(members, modelField)!);
   const model =
-    other !== null && (other.isMeant || writtenModel === null) ? other.name : writtenModel!;
+    other !== null && (other.overridesBody || writtenModel === null) ? other.name : writtenModel!;
   if (model.trim() === "") return refuse("model must not be empty", "model");
   const problem = modelNameProblem(model);
   if (problem !== null) return refuse(problem, "model");
@@ -252,7 +252,7 @@ function repeatedOption(
   members: readonly JsonMember[],
 ): string | null {
   if (!isObject(options)) return null;
-  const text = textOf(bytes, lastMember(members, "stream_options")!);
+  const text = memberText(bytes, lastMember(members, "stream_options")!);
   return repeatedKey(scanObject(text), ["include_usage"]) === null
     ? null
     : "stream_options.include_usage";
@@ -270,14 +270,14 @@ function hasRepeatedKind(
   const isPicture = (tool: unknown): boolean =>
     isObject(tool) && (tool["type"] === "image_generation" || tool["id"] === "image_generation");
   if (!Array.isArray(tools) || !tools.some(isPicture)) return false;
-  const text = textOf(bytes, lastMember(members, "tools")!);
+  const text = memberText(bytes, lastMember(members, "tools")!);
   return scanArray(text).some(
     ({ start }) =>
       text[start] === "{" && repeatedKey(scanObject(text, start), ["type", "id"]) !== null,
   );
 }
 
-function textOf(bytes: Buffer, { start, end }: JsonMember): string {
+function memberText(bytes: Buffer, { start, end }: JsonMember): string {
   return bytes.toString("latin1", start, end);
 }
 

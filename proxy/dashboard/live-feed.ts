@@ -42,12 +42,12 @@ interface Watching {
 }
 
 /** An event with its data as JSON, which contains no line breaks. */
-function eventText(name: keyof LiveEvents, data: string, id = ""): string {
+function encodeJsonEvent(name: keyof LiveEvents, data: string, id = ""): string {
   return `event: ${name}\n${id === "" ? "" : `id: ${id}\n`}data: ${data}\n\n`;
 }
 
-function textOf<Name extends keyof LiveEvents>(name: Name, data: LiveEvents[Name]): string {
-  return eventText(name, JSON.stringify(data));
+function encodeEvent<Name extends keyof LiveEvents>(name: Name, data: LiveEvents[Name]): string {
+  return encodeJsonEvent(name, JSON.stringify(data));
 }
 
 export class LiveFeed {
@@ -125,7 +125,7 @@ export class LiveFeed {
     const asked = [...this.#watching].map(async (watching) => {
       if ((await watching.watcher.mayWatch()) !== false || !this.#watching.has(watching)) return;
       this.#watching.delete(watching);
-      watching.watcher.write(Buffer.from(textOf("ended", {})));
+      watching.watcher.write(Buffer.from(encodeEvent("ended", {})));
       watching.watcher.end();
     });
     await Promise.all(asked);
@@ -133,9 +133,9 @@ export class LiveFeed {
 
   async #sendStatus(status: DaemonStatus): Promise<void> {
     const tick = { server_time: new Date(this.#ports.nowMs()).toISOString(), status };
-    const back = this.#lost ? textOf("back", {}) : "";
+    const back = this.#lost ? encodeEvent("back", {}) : "";
     this.#lost = false;
-    this.#writeAll(back + eventText("tick", JSON.stringify(tick), String(++this.#ticks)));
+    this.#writeAll(back + encodeJsonEvent("tick", JSON.stringify(tick), String(++this.#ticks)));
     const before = this.#status;
     this.#status = status;
     if (before !== null) await this.#sendRefused(before, status);
@@ -152,9 +152,9 @@ export class LiveFeed {
     const page = await this.#ports.call("refusals.list", { after, limit });
     if (!page.ok) return;
     const { refusals } = page.body as RefusalPage;
-    const newestFirst = refusals.toReversed().map((refusal) => textOf("refused", refusal));
+    const newestFirst = refusals.toReversed().map((refusal) => encodeEvent("refused", refusal));
     const more = count - refusals.length;
-    this.#writeAll(newestFirst.join("") + (more > 0 ? textOf("refused", { more }) : ""));
+    this.#writeAll(newestFirst.join("") + (more > 0 ? encodeEvent("refused", { more }) : ""));
   }
 
   async #sendLists(): Promise<void> {
@@ -181,7 +181,8 @@ export class LiveFeed {
       const data = has.has(key) ? changed : whole();
       if (watcher.ready) has.add(key);
       else has.clear();
-      if (watcher.ready && data !== null) this.#write(watching, Buffer.from(eventText(list, data)));
+      if (watcher.ready && data !== null)
+        this.#write(watching, Buffer.from(encodeJsonEvent(list, data)));
     }
   }
 
@@ -189,7 +190,7 @@ export class LiveFeed {
     this.#status = null;
     if (this.#lost) return;
     this.#lost = true;
-    this.#writeAll(textOf("lost", { message }));
+    this.#writeAll(encodeEvent("lost", { message }));
   }
 
   #keepAlive(): void {

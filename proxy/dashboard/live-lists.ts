@@ -107,7 +107,7 @@ export class LivePages {
   /** The changes of a page that the daemon has just sent, and the time that it took. */
   next({ list, key }: ListWatch, { items, next, server_time }: FoundPage, took: Took): PageChange {
     const field = liveLists[list].items;
-    const page = new Map(items.map((item) => [nameOf(item), textOf(item)] as const));
+    const page = new Map(items.map((item) => [nameOf(item), itemText(item)] as const));
     const before = this.#pages.get(key);
     this.#pages.set(key, page);
     this.#restsUntilMs.set(key, took.endedMonoMs + restFactor * took.ms);
@@ -137,7 +137,7 @@ function nameOf(item: RuleItem | BudgetItem): string {
 }
 
 /** What changes with the time alone isn't compared. */
-function textOf(item: RuleItem | BudgetItem): ItemText {
+function itemText(item: RuleItem | BudgetItem): ItemText {
   return {
     text: JSON.stringify(item),
     compared: JSON.stringify(

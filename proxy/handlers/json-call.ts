@@ -113,9 +113,9 @@ function otherModel(
   { modelInPath }: Pick<Exchange, "modelInPath">,
   defaults: readonly DefaultModel[],
 ): OtherModel | null {
-  if (modelInPath !== null) return { name: modelInPath, isMeant: true };
+  if (modelInPath !== null) return { name: modelInPath, overridesBody: true };
   const name = defaultModel(operation, defaults);
-  return name === null ? null : { name, isMeant: false };
+  return name === null ? null : { name, overridesBody: false };
 }
 
 /** The operations whose translations carry long texts. */

@@ -88,21 +88,21 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   if (!named.ok) return refuseUnadmitted(context, named.failure);
   const operation = operationAt(exchange.method, route.path);
   const bounds = gateway.limiter.hardLimits ? boundsOf(exchange, operation, body) : null;
-  const at = await admitAt(context, route, named.model, bounds);
-  if (at === null) return;
-  const { target, admitted } = at;
+  const admission = await admitAt(context, route, named.model, bounds);
+  if (admission === null) return;
+  const { target, admitted } = admission;
   const objects = storedObjectsAt(exchange.method, route.path);
-  const early =
+  const problem =
     objects.submitsBatch && hasEnqueuedCap(gateway, admitted.admission)
       ? notCounted()
       : await settleBeforeDeletions(gateway, target, objects);
-  if (early !== null) return refuseAdmitted(context, admitted, early);
+  if (problem !== null) return refuseAdmitted(context, admitted, problem);
   const { forwarded, shown } = await relay(context, {
     route,
     body,
     operation,
     bounds,
-    at,
+    admission,
     objects,
   });
   const answer =
@@ -125,14 +125,14 @@ async function relay(
     body,
     operation,
     bounds,
-    at: { target, admitted },
+    admission: { target, admitted },
     objects,
   }: {
     readonly route: PassthroughRoute;
     readonly body: PeekedBody | null;
     readonly operation: Operation | null;
     readonly bounds: RequestBounds | null;
-    readonly at: Admitted;
+    readonly admission: Admitted;
     readonly objects: StoredObjects;
   },
 ): Promise<{ readonly forwarded: Forwarded; readonly shown: string }> {

@@ -161,7 +161,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   const refuse = (request: IncomingMessage, response: ServerResponse, what: Failure): void =>
     replyFailure(exchangeOf(request, response), "model", what, ["connection", "close"]);
   const serve = (request: ServedRequest, response: ServerResponse): void => {
-    if (lastRequests.drops(request)) return;
+    if (lastRequests.dropIfAfterLast(request)) return;
     const problem = checkHead(request);
     if (problem !== null) return refuse(request, response, problem);
     if (request.isTooEarly) return refuse(request, response, tooEarly);
@@ -197,19 +197,19 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     },
   });
   server.on("checkContinue", (request, response) => {
-    if (lastRequests.drops(request)) return;
+    if (lastRequests.dropIfAfterLast(request)) return;
     if (request.headers.expect?.trim().toLowerCase() !== "100-continue")
       return refuse(request, response, unknownExpectation);
     continueWhenRead(request, response);
     serve(request, response);
   });
   server.on("checkExpectation", (request, response) => {
-    if (lastRequests.drops(request)) return;
+    if (lastRequests.dropIfAfterLast(request)) return;
     refuse(request, response, unknownExpectation);
   });
   // From here on Node no longer reads the socket.
   server.on("upgrade", (request, socket, head) => {
-    if (lastRequests.drops(request)) return void socket.resume();
+    if (lastRequests.dropIfAfterLast(request)) return void socket.resume();
     // An upgraded request runs as long as its socket is open.
     connections.began(socket as Socket);
     const exchange = createUpgradeExchange(request, socket as Socket, head, context);

@@ -276,8 +276,8 @@ export class LastRequests {
     this.#bySocket.set(request.socket, request);
   }
 
-  /** Whether bytes after such a request look like another request; if so, drops their body. */
-  drops(request: IncomingMessage): boolean {
+  /** Drops the body of a request that follows its connection's last one; returns whether it did. */
+  dropIfAfterLast(request: IncomingMessage): boolean {
     if (!this.#bySocket.has(request.socket)) return false;
     request.resume();
     return true;

@@ -187,7 +187,7 @@ async function settleEnded(
   const { config, upstream } = provider;
   let cancel = (): void => {};
   const answer = await fetchAnswer(upstream, {
-    ...placeOf(config, id),
+    ...batchPlace(config, id),
     headers: [],
     bytesMax: readableResponseBytesMax,
     onCall: (abort) => {
@@ -243,7 +243,7 @@ interface Place {
 }
 
 /** Where the batch is. */
-function placeOf(config: ProviderConfig, id: string): Place {
+function batchPlace(config: ProviderConfig, id: string): Place {
   if (config.type === "gemini") return { path: `/batches/${id}`, isNative: true };
   const operation = config.type === "anthropic" ? "message_batches" : "batches";
   return { path: below(config, operation, `/${id}`), isNative: false };

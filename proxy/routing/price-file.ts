@@ -99,8 +99,8 @@ export function checkPriceFile(file: unknown): PriceFile {
 type Note = (field: string, value: unknown, expected: string) => void;
 type Check = (value: unknown, field: string, note: Note) => void;
 
-/** A value that `isValid` accepts. */
-function one(isValid: (value: unknown) => boolean, expected: string): Check {
+/** Checks a value by `isValid`. */
+function checkOf(isValid: (value: unknown) => boolean, expected: string): Check {
   return (value, field, note) => {
     if (!isValid(value)) note(field, value, expected);
   };
@@ -118,14 +118,14 @@ function map(each: Check, names: readonly string[] | null = null): Check {
   };
 }
 
-const amount = one(isPicoUsd, "pico-dollars");
-const rate = one(
+const amount = checkOf(isPicoUsd, "pico-dollars");
+const rate = checkOf(
   (value) => isCount(value) && value <= usdPerMillionMax * 1e6,
   `pico-dollars per token, at most ${usdPerMillionMax * 1e6}`,
 );
 const factors = map(
   map(
-    one((value) => isCount(value) && value <= factorMax, `thousandths, at most ${factorMax}`),
+    checkOf((value) => isCount(value) && value <= factorMax, `thousandths, at most ${factorMax}`),
     [...factorKinds],
   ),
 );
@@ -161,11 +161,11 @@ const priceFields: Readonly<Record<keyof FiledPrice, Check>> = {
   perImage: map(amount),
   serviceTiers: factors,
   regions: factors,
-  contextTokens: one(isCount, "a number of tokens"),
-  page: one(isCount, "an index of pages"),
-  audioMsMin: one(() => false, "absent"),
-  reportedFactor: one(() => false, "absent"),
-  ignoresReported: one(() => false, "absent"),
+  contextTokens: checkOf(isCount, "a number of tokens"),
+  page: checkOf(isCount, "an index of pages"),
+  audioMsMin: checkOf(() => false, "absent"),
+  reportedFactor: checkOf(() => false, "absent"),
+  ignoresReported: checkOf(() => false, "absent"),
 };
 
 function checkPrice(price: unknown, pages: number, note: Note): void {

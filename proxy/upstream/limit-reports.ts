@@ -143,19 +143,20 @@ export function readReportedLimits(
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const raw = rawHeaders[i]!;
     // Most headers are passed over by their length and first letter.
-    if (raw.length === 4 && textOf(raw).toLowerCase() === "date") date = textOf(rawHeaders[i + 1]!);
+    if (raw.length === 4 && latin1Text(raw).toLowerCase() === "date")
+      date = latin1Text(rawHeaders[i + 1]!);
     if (raw.length < 9 || !mayBegin(raw)) continue;
-    const name = textOf(raw).toLowerCase();
+    const name = latin1Text(raw).toLowerCase();
     if (!/^(?:x-rate-?limit|anthropic-(?:ratelimit|priority|fast)|ratelimit)/.test(name)) continue;
     found ??= new Map();
-    readHeader(found, name, textOf(rawHeaders[i + 1]!).trim());
+    readHeader(found, name, latin1Text(rawHeaders[i + 1]!).trim());
   }
   if (found === null) return noLimits;
   const dateMs = Date.parse(date);
   return limitsOf(found, Number.isNaN(dateMs) ? nowMs : dateMs);
 }
 
-function textOf(raw: Buffer | string): string {
+function latin1Text(raw: Buffer | string): string {
   return typeof raw === "string" ? raw : raw.toString("latin1");
 }
 

@@ -69,15 +69,15 @@ function items(list: unknown): readonly Fields[] {
 function nameOfItem({ type, server_label: server, name }: Fields): string | null {
   const [, tool] = itemType.exec(String(type)) ?? [];
   if (tool === undefined) return null;
-  return tool === "mcp" ? mcpTool(textOf(server), textOf(name)) : toolName(tool);
+  return tool === "mcp" ? mcpTool(nameOrUnknown(server), nameOrUnknown(name)) : toolName(tool);
 }
 
 function nameOfBlock({ type, name, server_name: server }: Fields): string | null {
-  if (type === "mcp_tool_use") return mcpTool(textOf(server), textOf(name));
-  return type === "server_tool_use" ? toolName(textOf(name)) : null;
+  if (type === "mcp_tool_use") return mcpTool(nameOrUnknown(server), nameOrUnknown(name));
+  return type === "server_tool_use" ? toolName(nameOrUnknown(name)) : null;
 }
 
-function textOf(value: unknown): string {
+function nameOrUnknown(value: unknown): string {
   return typeof value === "string" && value !== "" ? value : "unknown";
 }
 

@@ -118,7 +118,7 @@ function withRequestedUnits(
   body: RequestBody | undefined,
 ): Usage {
   if (operation === "speech") {
-    const characters = Array.from(textOf(requestFields(body)["input"])).length;
+    const characters = Array.from(textOrEmpty(requestFields(body)["input"])).length;
     return withCounts(usage, {
       characters: Math.min(characters, measurePerResponseMax),
       // Nothing else is put out.
@@ -128,7 +128,7 @@ function withRequestedUnits(
   if (operation === null || !pictures.has(operation)) return usage;
   const { n, quality, size } = requestFields(body);
   const images = isCount(n, 1) && n <= callsPerResponseMax ? n : 1;
-  const kind = [quality, size].map(textOf).filter((text) => text !== "" && text !== "auto");
+  const kind = [quality, size].map(textOrEmpty).filter((text) => text !== "" && text !== "auto");
   const isDetailed = (usage.details?.counts.imageOutputTokens ?? 0) > 0;
   const imageOutputTokens = isDetailed ? {} : { imageOutputTokens: usage.outputTokens };
   return {
@@ -143,7 +143,7 @@ function withCounts(usage: Usage, more: Partial<UsageDetails["counts"]>): Usage 
   return { ...usage, details: detailsOf(serviceTier, { ...counts, ...more }, region) };
 }
 
-function textOf(value: unknown): string {
+function textOrEmpty(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 

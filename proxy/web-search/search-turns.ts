@@ -80,7 +80,7 @@ export async function searchingRequest(
   const isOfGoogle = operation === "stream_generate_content";
   // Google's older clients get a stream as one array, to which no turn can be added.
   const isArray = isOfGoogle && !wantsEvents(exchange.query);
-  if (body === null || conversation === null || isArray || isNative(context, operation, body))
+  if (body === null || conversation === null || isArray || needsNoSearch(context, operation, body))
     return modelRequest(unchanged, operation);
   const turns = new SearchTurns(context, operation, search, conversation);
   return turns.run(isOfGoogle || body["stream"] === true);
@@ -95,8 +95,8 @@ function parsedBody(bytes: Buffer): JsonObject | null {
   }
 }
 
-/** Whether every target searches itself, or the model is unknown. */
-function isNative(
+/** Whether Sluice needn't search: every target searches itself, or the model is unknown. */
+function needsNoSearch(
   { gateway, exchange }: RequestContext<"models" | "providers">,
   operation: ModelOperation,
   body: JsonObject,
@@ -158,7 +158,7 @@ class SearchTurns {
       const { calls } = conversation;
       if (calls.length > 0) {
         if (stream) this.#write(conversation.searching());
-        const outcomes = await this.#searched(calls);
+        const outcomes = await this.#runSearches(calls);
         if (exchange.gone) return this.#context.record.gone(exchange);
         const events = conversation.searched(outcomes);
         if (stream) this.#write(events);
@@ -210,16 +210,16 @@ class SearchTurns {
     exchange.end();
   }
 
-  async #searched(calls: readonly SearchCall[]): Promise<readonly SearchOutcome[]> {
+  async #runSearches(calls: readonly SearchCall[]): Promise<readonly SearchOutcome[]> {
     const { exchange } = this.#context;
     const aborts: (() => void)[] = [];
     exchange.onGone(() => {
       for (const abort of aborts) abort();
     });
-    return Promise.all(calls.map((call) => this.#searchedOne(call, aborts)));
+    return Promise.all(calls.map((call) => this.#runSearch(call, aborts)));
   }
 
-  async #searchedOne(call: SearchCall, aborts: (() => void)[]): Promise<SearchOutcome> {
+  async #runSearch(call: SearchCall, aborts: (() => void)[]): Promise<SearchOutcome> {
     const { gateway, exchange } = this.#context;
     const failed = (error: SearchError): SearchOutcome => ({ call, results: [], error });
     const { query } = call;

@@ -107,7 +107,7 @@ export function locateProblems(
   { text, places }: { readonly text: string; readonly places: Places },
 ): readonly Problem[] {
   const offsets = problems.map(({ kind, message }) =>
-    kind === "file" ? placeOf(message, places) : null,
+    kind === "file" ? placeOfPath(message, places) : null,
   );
   const ascending = [...new Set(offsets)].flatMap((at) => at ?? []).sort((a, b) => a - b);
   const positions = positionsOf(text, ascending);
@@ -118,7 +118,7 @@ export function locateProblems(
 }
 
 /** The place of the longest path in the file with which a text begins; null if there is none. */
-export function placeOf(text: string, places: Places): number | null {
+export function placeOfPath(text: string, places: Places): number | null {
   /** A key or a list index. */
   const step = /\.?([\w-]+)|\[(?:(\d+)|("(?:[^"\\]|\\.)*"))\]/y;
   let found: number | null = null;

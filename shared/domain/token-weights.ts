@@ -50,11 +50,11 @@ export function parseTokenWeights(raw: unknown, param: string): Checked<TokenWei
       );
     weights[kind] = partsOf(value) / parts;
   }
-  return good(inOrder(weights));
+  return good(canonicalWeights(weights));
 }
 
 /** The same text for the same weights. */
-function inOrder(weights: TokenWeights): TokenWeights {
+function canonicalWeights(weights: TokenWeights): TokenWeights {
   return Object.fromEntries(
     tokenKinds.flatMap((kind) => (weights[kind] === undefined ? [] : [[kind, weights[kind]]])),
   );

@@ -106,8 +106,8 @@ function listLines(name: string, entries: readonly object[]): readonly string[] 
 
 function valueText(value: unknown): string {
   return Array.isArray(value)
-    ? `[${(value as string[]).map(textOf).join(", ")}]`
-    : textOf(value as string);
+    ? `[${(value as string[]).map(plainOrQuoted).join(", ")}]`
+    : plainOrQuoted(value as string);
 }
 
 function weightsText(weights: TokenWeights): string {
@@ -146,7 +146,7 @@ function sectionLines<D extends LimitKey<string> & { readonly perChild: boolean 
     lines.push(`  ${list}:`);
     for (const entry of entriesOf(ofScope)) {
       const [{ subject, perChild }] = entry;
-      lines.push(`    - ${subjectKey}: ${textOf(subject)}`);
+      lines.push(`    - ${subjectKey}: ${plainOrQuoted(subject)}`);
       if (perChild) lines.push("      per_child: true");
       lines.push("      limits:");
       for (const limit of entry) lines.push(`        - { ${fieldsOf(limit).join(", ")} }`);
@@ -175,12 +175,12 @@ function entriesOf<D extends LimitKey<string> & { readonly perChild: boolean }>(
 }
 
 /** A text that YAML reads back as it is, and in which no variable is replaced. */
-function textOf(text: string): string {
+function plainOrQuoted(text: string): string {
   const isPlain = /^[/A-Za-z][\w./-]*$/.test(text) && plainScalar(text) === text;
   return isPlain ? text : quoted(text);
 }
 
-/** As `textOf`, always in quotes. */
+/** As `plainOrQuoted`, always in quotes. */
 function quoted(text: string): string {
   // `$NAME` as a whole, as shells write a variable, has one more `$`.
   const escaped = /^\s*\$+[A-Z][A-Z0-9_]*\s*$/.test(text)

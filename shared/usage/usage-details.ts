@@ -200,8 +200,8 @@ function isTextOrNull(value: unknown): value is string | null {
 export function flawOfDetails(details: UsageDetails | null): string | null {
   if (details === null) return null;
   const { serviceTier, region, counts } = details;
-  if (serviceTier !== null && !label.test(serviceTier)) return "serviceTier";
-  if (region !== null && !label.test(region)) return "region";
+  if (serviceTier !== null && !tierOrRegion.test(serviceTier)) return "serviceTier";
+  if (region !== null && !tierOrRegion.test(region)) return "region";
   if (counts === noDetailCounts) return null;
   return detailNames.find((name) => !isDetail(name, counts[name])) ?? null;
 }
@@ -211,13 +211,13 @@ function isDetail(name: DetailName, value: unknown): value is number {
   return isCount(value) && value <= detailMax(name);
 }
 
-const label = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
+const tierOrRegion = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
 
 /** A tier or a region as records have it; null for anything that is no name. */
 export function labelOf(raw: unknown): string | null {
   if (typeof raw !== "string") return null;
   const name = raw.toLowerCase();
-  return label.test(name) ? name : null;
+  return tierOrRegion.test(name) ? name : null;
 }
 
 /** A tier as records have it; null if there is none. */

@@ -5,7 +5,7 @@
 import { isObject } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { dayMs, dayOf } from "../../../shared/time.js";
-import { amountOf } from "../amount.js";
+import { readAmount } from "../amount.js";
 import {
   type Bill,
   BillError,
@@ -17,7 +17,7 @@ import {
   tierOf,
 } from "../bill.js";
 import { skuLine } from "../line-words.js";
-import { allPages, type BillingApi, BillingApiError } from "./billing-api.js";
+import { allPages, type BillingApi, BillingApiError, textOrNull } from "./billing-api.js";
 import type { BillQuery } from "./openai-bill.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -141,7 +141,7 @@ async function itemsOf(
 }
 
 function isOfProjects({ workspace_id: id }: Fields, { projects }: BillQuery): boolean {
-  return projects.length === 0 || projects.includes(textOf(id) ?? defaultWorkspace);
+  return projects.length === 0 || projects.includes(textOrNull(id) ?? defaultWorkspace);
 }
 
 function usageRows(day: string, result: Fields): readonly BillRow[] {
@@ -158,29 +158,35 @@ function usageRows(day: string, result: Fields): readonly BillRow[] {
   ];
   return quantities.flatMap(([item, quantity]) =>
     typeof quantity === "number" && quantity > 0 && Number.isFinite(quantity)
-      ? [{ ...placeOf(day, result), item, quantity, amount: null, text: null }]
+      ? [{ ...rowDimensions(day, result), item, quantity, amount: null, text: null }]
       : [],
   );
 }
 
 function costRow(day: string, result: Fields): { readonly row: BillRow; readonly places: number } {
-  const description = textOf(result["description"]);
+  const description = textOrNull(result["description"]);
   requireUsd(result["currency"], `the cost of ${JSON.stringify(description)} on ${day}`);
   // In cents, as a decimal text.
-  const usd = amountOf(result["amount"], 2);
+  const usd = readAmount(result["amount"], 2);
   if (usd === null)
     throw new BillError(
       `amount of ${JSON.stringify(description)} on ${day} must be a decimal, not ${JSON.stringify(result["amount"])}`,
     );
   const item = usd.pico < 0n ? "credit" : itemOf(result);
   return {
-    row: { ...placeOf(day, result), item, quantity: null, amount: usd.pico, text: description },
+    row: {
+      ...rowDimensions(day, result),
+      item,
+      quantity: null,
+      amount: usd.pico,
+      text: description,
+    },
     places: usd.decimals,
   };
 }
 
 function itemOf(result: Fields): BillItem {
-  const byToken = tokenTypes[textOf(result["token_type"]) ?? ""];
+  const byToken = tokenTypes[textOrNull(result["token_type"]) ?? ""];
   if (byToken !== undefined) return byToken;
   switch (result["cost_type"]) {
     case "web_search":
@@ -189,29 +195,25 @@ function itemOf(result: Fields): BillItem {
     case "session_usage":
       return "tool";
     default:
-      return skuLine(textOf(result["description"]) ?? "").item;
+      return skuLine(textOrNull(result["description"]) ?? "").item;
   }
 }
 
-function placeOf(
+function rowDimensions(
   day: string,
   result: Fields,
 ): Pick<BillRow, "day" | "model" | "tier" | "region" | "project"> {
   return {
     day,
-    model: textOf(result["model"]),
+    model: textOrNull(result["model"]),
     // Our records call a speed a tier, too; how a tier is paid for isn't a tier of its own.
     tier:
       result["speed"] === "fast"
         ? "fast"
         : tierOf(result["service_tier"]).replace(/_(?:on_demand|discount)$/, ""),
     region: regionOf(result["inference_geo"]),
-    project: textOf(result["workspace_id"]) ?? defaultWorkspace,
+    project: textOrNull(result["workspace_id"]) ?? defaultWorkspace,
   };
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === "string" && value !== "" ? value : null;
 }
 
 async function resultsOf(

@@ -4,7 +4,7 @@
  */
 import { isObject, parseJson } from "../../../shared/checked.js";
 import { dayOf, parseDay } from "../../../shared/time.js";
-import { amountOf } from "../amount.js";
+import { readAmount } from "../amount.js";
 import {
   type Bill,
   BillError,
@@ -180,12 +180,12 @@ function fromBigQuery(lines: readonly Line[], query: BillQuery): Bill {
   let others = 0;
   for (const { where, fields } of lines) {
     const day = dayIn(fieldOf(fields, "usage_start_time"), `usage_start_time, ${where}`);
-    const project = textOf(fieldOf(fields, "project.id"));
+    const project = trimmedOrNull(fieldOf(fields, "project.id"));
     if (!isWithin(query, day, project)) continue;
     requireUsd(fieldOf(fields, "currency"), `${where} of the bill`);
-    const sku = textOf(fieldOf(fields, "sku.description"));
+    const sku = trimmedOrNull(fieldOf(fields, "sku.description"));
     if (sku === null) throw new BillError(`${where} of the bill has no sku.description`);
-    const service = textOf(fieldOf(fields, "service.description"));
+    const service = trimmedOrNull(fieldOf(fields, "service.description"));
     if (service !== null && !modelServices.test(service)) {
       others++;
       continue;
@@ -193,7 +193,7 @@ function fromBigQuery(lines: readonly Line[], query: BillQuery): Bill {
     const cost = amountIn(fieldOf(fields, "cost"), `cost, ${where}`);
     decimals = Math.max(decimals, Math.min(12, cost.decimals));
     const meaning = skuLine(sku);
-    const isUsage = [null, "regular"].includes(textOf(fieldOf(fields, "cost_type")));
+    const isUsage = [null, "regular"].includes(trimmedOrNull(fieldOf(fields, "cost_type")));
     const quantity = Number(fieldOf(fields, "usage.amount"));
     const place = { day, tier: meaning.tier, region: "", project, text: sku };
     rows.push({
@@ -272,20 +272,21 @@ function fromColumns(lines: readonly Line[], query: BillQuery): Bill {
   let decimals = 2;
   for (const { where, fields } of lines) {
     const day = dayIn(fields["date"], `date, ${where}`);
-    const project = textOf(fields["project"]);
+    const project = trimmedOrNull(fields["project"]);
     if (!isWithin(query, day, project)) continue;
     requireUsd(fields["currency"], `${where} of the bill`);
     // A line may be about a quantity alone.
-    const hasAmount = textOf(fields["amount"]) !== null || textOf(fields["quantity"]) === null;
+    const hasAmount =
+      trimmedOrNull(fields["amount"]) !== null || trimmedOrNull(fields["quantity"]) === null;
     const amount = hasAmount ? amountIn(fields["amount"], `amount, ${where}`) : null;
     decimals = Math.max(decimals, Math.min(12, amount?.decimals ?? 0));
     const place = {
       day,
-      model: textOf(fields["model"]),
+      model: trimmedOrNull(fields["model"]),
       tier: tierOf(fields["tier"]),
       region: regionOf(fields["region"]),
       project,
-      text: textOf(fields["model"]) ?? where,
+      text: trimmedOrNull(fields["model"]) ?? where,
     };
     const item = itemIn(fields["kind"], { where, isNegative: (amount?.pico ?? 0n) < 0n });
     if (item in countable) separates.add(item as Kind);
@@ -293,7 +294,7 @@ function fromColumns(lines: readonly Line[], query: BillQuery): Bill {
       ...place,
       item,
       quantity:
-        textOf(fields["quantity"]) === null
+        trimmedOrNull(fields["quantity"]) === null
           ? null
           : countIn(fields["quantity"], `quantity, ${where}`),
       amount: amount?.pico ?? null,
@@ -313,7 +314,8 @@ function fromColumns(lines: readonly Line[], query: BillQuery): Bill {
 function quantitiesIn(fields: Fields, where: string): readonly (readonly [BillItem, number])[] {
   const found = new Map<BillItem, number>();
   for (const [name, item] of Object.entries(quantityColumns))
-    if (textOf(fields[name]) !== null) found.set(item, countIn(fields[name], `${name}, ${where}`));
+    if (trimmedOrNull(fields[name]) !== null)
+      found.set(item, countIn(fields[name], `${name}, ${where}`));
   const part = (item: BillItem): number => found.get(item) ?? 0;
   const input = found.get("input");
   const output = found.get("output");
@@ -330,7 +332,7 @@ function itemIn(
   value: unknown,
   { where, isNegative }: { readonly where: string; readonly isNegative: boolean },
 ): BillItem {
-  const kind = textOf(value);
+  const kind = trimmedOrNull(value);
   if (kind === null) return isNegative ? "credit" : "total";
   if (otherItems.includes(kind) || kind in countable) return kind as BillItem;
   throw new BillError(
@@ -368,8 +370,8 @@ function offsetOf(zone: string | undefined): string {
   return zone === undefined || zone === "UTC" ? "Z" : zone;
 }
 
-function amountIn(value: unknown, where: string): NonNullable<ReturnType<typeof amountOf>> {
-  const amount = amountOf(value);
+function amountIn(value: unknown, where: string): NonNullable<ReturnType<typeof readAmount>> {
+  const amount = readAmount(value);
   if (amount === null)
     throw new BillError(
       `${where} of the bill, must be a decimal such as 1.25, not ${shownNumber(value)}`,
@@ -396,6 +398,6 @@ function isQuantity(number: number): boolean {
   return Number.isFinite(number) && number >= 0;
 }
 
-function textOf(value: unknown): string | null {
+function trimmedOrNull(value: unknown): string | null {
   return typeof value === "string" && value.trim() !== "" ? value.trim() : null;
 }

@@ -149,3 +149,8 @@ function messageIn(text: string): string {
   if (typeof message !== "string") return "";
   return `: ${message.replaceAll(/\bsk-[\w*.-]+/g, "sk-…").slice(0, 300)}`;
 }
+
+/** A text of the provider's answer; null if it is absent, empty or no text. */
+export function textOrNull(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}

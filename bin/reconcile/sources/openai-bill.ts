@@ -2,7 +2,7 @@
 import { isObject } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { dayMs, dayOf } from "../../../shared/time.js";
-import { amountOf } from "../amount.js";
+import { readAmount } from "../amount.js";
 import {
   type Bill,
   BillError,
@@ -13,7 +13,7 @@ import {
   tierOf,
 } from "../bill.js";
 import { openaiLine } from "../line-words.js";
-import { allPages, type BillingApi, BillingApiError } from "./billing-api.js";
+import { allPages, type BillingApi, BillingApiError, textOrNull } from "./billing-api.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -147,7 +147,7 @@ function keyOf({ day, project, model, tier, item }: BillRow): string {
 }
 
 function usageRows(day: string, result: Fields, { quantities }: UsageEndpoint): readonly BillRow[] {
-  const model = textOf(result["model"]);
+  const model = textOrNull(result["model"]);
   const tier = result["batch"] === true ? "batch" : tierOf(result["service_tier"]);
   return quantities(result)
     .filter(([, quantity]) => quantity !== 0)
@@ -156,7 +156,7 @@ function usageRows(day: string, result: Fields, { quantities }: UsageEndpoint): 
       model,
       tier,
       region: "",
-      project: textOf(result["project_id"]),
+      project: textOrNull(result["project_id"]),
       item,
       quantity,
       amount: null,
@@ -169,10 +169,10 @@ function costRow(
   result: Fields,
 ): { readonly row: BillRow; readonly decimals: number } | null {
   const amount = isObject(result["amount"]) ? result["amount"] : {};
-  const line = textOf(result["line_item"]);
+  const line = textOrNull(result["line_item"]);
   requireUsd(amount["currency"], `the cost of ${JSON.stringify(line)} on ${day}`);
   if (amount["value"] === undefined || amount["value"] === null) return null;
-  const usd = amountOf(amount["value"]);
+  const usd = readAmount(amount["value"]);
   if (usd === null)
     throw new BillError(
       `amount.value of ${JSON.stringify(line)} on ${day} must be a decimal, not ${JSON.stringify(amount["value"])}`,
@@ -183,7 +183,7 @@ function costRow(
     model: meaning.model,
     tier: meaning.tier,
     region: "",
-    project: textOf(result["project_id"]),
+    project: textOrNull(result["project_id"]),
     // A negative line is a credit, whatever it is for.
     item: usd.pico < 0n ? "credit" : meaning.item,
     quantity: Number.isFinite(result["quantity"]) ? (result["quantity"] as number) : null,
@@ -191,10 +191,6 @@ function costRow(
     text: line,
   };
   return { row, decimals: usd.decimals };
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === "string" && value !== "" ? value : null;
 }
 
 interface Buckets {

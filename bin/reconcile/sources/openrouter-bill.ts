@@ -1,6 +1,6 @@
 /** OpenRouter's bill: the activity of the last 30 days, by its management API. */
 import { isObject } from "../../../shared/checked.js";
-import { amountOf } from "../amount.js";
+import { readAmount } from "../amount.js";
 import { type Bill, BillError, type BillItem, type BillRow, type Kind } from "../bill.js";
 import { type BillingApi, BillingApiError, getJson } from "./billing-api.js";
 import type { BillQuery } from "./openai-bill.js";
@@ -22,7 +22,7 @@ export async function openrouterBill(
     const { date, model, usage } = item;
     const day = typeof date === "string" ? date.slice(0, 10) : "";
     if (day < startDate || day > endDate) return [];
-    const usd = amountOf(usage);
+    const usd = readAmount(usage);
     if (usd === null)
       throw new BillError(
         `usage of ${JSON.stringify(model)} on ${day} must be a number, not ${JSON.stringify(usage)}`,

@@ -326,10 +326,10 @@ function subscribeNow(link: Link, channel: string): void {
 }
 
 function isSameState(one: EngineState, other: EngineState): boolean {
-  return textOf(one) === textOf(other);
+  return comparableText(one) === comparableText(other);
 }
 
-function textOf(state: EngineState): string {
+function comparableText(state: EngineState): string {
   if (state.kind === "connecting") return state.kind;
   const said = state.kind === "away" ? [state.reason] : [state.epoch, ...state.serversAway];
   return JSON.stringify([state.kind, ...said]);

@@ -11,7 +11,7 @@ import { type Change, type Store, StoreUnreadableError } from "../../store/store
 import type { Rollups } from "../../usage/rollups.js";
 import { EngineAwayError, EngineRefusedError } from "../engine/engine.js";
 import type { PublishedSum, UsageBoard } from "./usage-board.js";
-import { placeOf, rollupText } from "./usage-pieces.js";
+import { rollupText, sumPlaceOf } from "./usage-pieces.js";
 
 /** Sums that are read and published in one turn of the event loop. */
 const perSlice = 100;
@@ -141,7 +141,7 @@ export class UsagePublisher {
    * this host's own reports name.
    */
   #read(key: string): PublishedSum | null {
-    const place = placeOf(key);
+    const place = sumPlaceOf(key);
     if (place === null || place.day < this.#oldestDay()) return null;
     try {
       const sum = this.#ports.rollups.find(key);
@@ -172,7 +172,7 @@ export class UsagePublisher {
       const keys = this.#ports.store
         .keys("rollups", { from: walk.from, before: end, limit: keysPerSlice })
         .map(String);
-      const since = keys.filter((key) => (placeOf(key)?.day ?? "") >= walk.sinceDay);
+      const since = keys.filter((key) => (sumPlaceOf(key)?.day ?? "") >= walk.sinceDay);
       await this.#publishKeys(new Set(since));
       if (keys.length < keysPerSlice) {
         if (this.#walk === walk) this.#walk = null;

@@ -10,7 +10,7 @@ import { isAtOrBelow, totalPrefix } from "../../usage/rollup-keys.js";
 import type { EachSum, OtherHostsUsage, OthersSums, SumsQuestion } from "../../usage/rollups.js";
 import { EngineAwayError, EngineRefusedError } from "../engine/engine.js";
 import type { PublishedHost, UsageBoard } from "./usage-board.js";
-import { keyOf, pieceOf, placeOf, rollupFromText } from "./usage-pieces.js";
+import { keyOf, pieceOf, rollupFromText, sumPlaceOf } from "./usage-pieces.js";
 
 /** Fields that are read in one turn. */
 const fieldsPerTurn = 100;
@@ -129,7 +129,7 @@ export class OtherUsage implements OtherHostsUsage {
     days: readonly string[],
     { question, each, inTime }: Reading & { readonly question: SumsQuestion },
   ): Promise<void> {
-    const place = placeOf(totalPrefix(question.userPath) + question.fromDay)!;
+    const place = sumPlaceOf(totalPrefix(question.userPath) + question.fromDay)!;
     for (let i = 0; i < days.length; i += fieldsPerTurn) {
       inTime();
       const some = days.slice(i, i + fieldsPerTurn);

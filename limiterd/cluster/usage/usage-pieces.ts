@@ -18,7 +18,7 @@ export interface SumPlace {
 }
 
 /** Null for a sum that no report reads, such as a label's. */
-export function placeOf(key: string): SumPlace | null {
+export function sumPlaceOf(key: string): SumPlace | null {
   const parts = key.split("\n");
   const [kind, first = "", second = ""] = parts;
   if (kind === "t" && parts.length === 4) {

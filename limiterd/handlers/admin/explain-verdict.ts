@@ -23,7 +23,7 @@ import { formatMillis } from "../../../shared/time.js";
 import { judgeTargetBudgets } from "../../budgets/judge-budgets.js";
 import { type Counter, capsOf, isNewChild, isOff } from "../../counters/counter.js";
 import { shareOfNewCap } from "../../counters/shared-cap.js";
-import { wholeSeconds } from "../../lists/list-queues.js";
+import { expectedSeconds } from "../../lists/list-queues.js";
 import { admittedAt, explainBreach, retryAfter } from "../../lists/list-refusals.js";
 import { liveCounts } from "../../lists/list-rules.js";
 import { raisesField } from "../../lists/raise-items.js";
@@ -166,7 +166,7 @@ function queueField(
   const end = counter === undefined ? null : (waiters?.atEnd(counter) ?? null);
   if (end === null) return {};
   return {
-    queue: { position: end.position, expected_seconds: wholeSeconds(end.expectedMs) },
+    queue: { position: end.position, expected_seconds: expectedSeconds(end.expectedMs) },
   };
 }
 

@@ -259,9 +259,9 @@ function keptOf(
   const { onExhausted, hold, childShares } = edited.definition;
   const keepsExhausted = onExhausted !== undefined && isLeftOut("on_exhausted");
   const keepsHold = hold !== undefined && isLeftOut("hold");
-  const isHard = (keepsHold ? hold : written.hold) !== undefined;
+  const isHardCap = (keepsHold ? hold : written.hold) !== undefined;
   const exhausted = keepsExhausted ? onExhausted : written.onExhausted;
-  if (isHard && exhausted === "warn")
+  if (isHardCap && exhausted === "warn")
     return keepsHold
       ? bad("the rule has hold hard, which on_exhausted warn can't have: send hold soft", "hold")
       : bad(

@@ -8,7 +8,7 @@ import { beginBackfill } from "../../budgets/backfill-budget.js";
 import { removeSpends } from "../../budgets/remove-spends.js";
 import { budgetChange } from "../../budgets/stored-budget.js";
 import { type Definition, definitionKinds } from "../../cluster/definitions/definition.js";
-import { type DaemonState, isHard, isLimited } from "../../state.js";
+import { type DaemonState, hasHardCaps, isLimited } from "../../state.js";
 import type { Change } from "../../store/store.js";
 import { tryWriteSlices } from "../../store/writer.js";
 import { announce, announceJwts, announceLimited } from "../announcements/announce.js";
@@ -66,7 +66,7 @@ export function applyDefinitions(
     allowed: [],
   };
   const flaws: { definition: Definition; flaw: string }[] = [];
-  for (const definition of inOrder(definitions)) {
+  for (const definition of byKind(definitions)) {
     const flaw = apply(state, definition, applying);
     if (flaw !== null) flaws.push({ definition, flaw });
   }
@@ -110,7 +110,7 @@ function write(
   return { written, followed: Promise.all([before, found]) };
 }
 
-function inOrder(definitions: readonly Definition[]): readonly Definition[] {
+function byKind(definitions: readonly Definition[]): readonly Definition[] {
   const ofKinds = new Map(definitionKinds.map((kind) => [kind, [] as Definition[]]));
   for (const one of definitions) ofKinds.get(one.kind)?.push(one);
   return [...ofKinds.values()].flat();
@@ -152,7 +152,7 @@ function situation(state: DaemonState): Situation {
   const { settings, budgets, inertRules, keys } = state;
   return {
     limited: isLimited(state),
-    hard: isHard(state),
+    hard: hasHardCaps(state),
     inertRules: inertRules.size,
     inertBudgets: budgetsInert(settings.usageEnabled) === null ? 0 : budgets.budgets.size,
     keys: keys.size,

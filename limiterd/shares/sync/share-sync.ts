@@ -17,7 +17,7 @@ import {
 import type { SharedLimits, SyncQuestion, SyncReply } from "../../cluster/shared-limits.js";
 import type { Counter, Rule } from "../../counters/counter.js";
 import type { CounterShare, RuleShares, Window } from "../../counters/window.js";
-import { isHard } from "../../rules/hard-limits.js";
+import { isHardCap } from "../../rules/hard-limits.js";
 import type { Awaited, ClusterTurn } from "../cluster-turn.js";
 import { type OwnCounts, Share } from "../share.js";
 import { type JudgeAgain, ParkedRequests } from "./parked-requests.js";
@@ -288,7 +288,7 @@ export class ShareSync {
       if (doubtful.length >= questionsPerBatch) this.#send(doubtful.splice(0));
       if (!share.canAsk || share.wouldGrantNothing) continue;
       // A report without what running requests hold would leave it to other hosts.
-      if (isHard(share.rule) && this.#ports.isRestoring()) continue;
+      if (isHardCap(share.rule) && this.#ports.isRestoring()) continue;
       this.#due.delete(share);
       const own = this.#ports.ownCounts(share);
       if (own === null) {

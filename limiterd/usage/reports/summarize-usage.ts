@@ -45,9 +45,9 @@ import {
   differenceOfSums,
   type Group,
   groupItem,
-  inOrder,
   keepLargest,
   NamedSums,
+  withOthersLast,
 } from "./usage-groups.js";
 import { SeriesSums } from "./usage-series.js";
 import { usageTotals } from "./usage-totals.js";
@@ -350,7 +350,7 @@ async function children(
   }
   const own = differenceOfSums(total, below);
   if (!isEmptyRollup(own)) largest.push([userPath, own]);
-  return inOrder(largest, rest);
+  return withOthersLast(largest, rest);
 }
 
 /** Passes every sum by origin in the window to `each`. Rejects with `StoreUnreadableError`. */

@@ -52,7 +52,7 @@ export function keepLargest(groups: Group[], rest: Rollup, max: number): boolean
   return true;
 }
 
-export function inOrder(groups: Group[], rest: Rollup): Group[] {
+export function withOthersLast(groups: Group[], rest: Rollup): Group[] {
   keepLargest(groups, rest, 0);
   return isEmptyRollup(rest) ? groups : [...groups, [others, rest]];
 }
@@ -89,6 +89,6 @@ export class NamedSums {
       largest.push(group);
       if (keepLargest(largest, this.rest, 2 * usageGroupsMax)) await yieldToEventLoop();
     }
-    return inOrder(largest, this.rest);
+    return withOthersLast(largest, this.rest);
   }
 }

@@ -1,12 +1,12 @@
 /** Translates the content of a chat message to Anthropic's content blocks. */
 import { isAbsent } from "../../../shared/checked.js";
 import {
+  decodedText,
   imageType,
   isWebUrl,
   namelessPdf,
   namelessText,
   readDataUrl,
-  textOf,
 } from "../shared/data-url.js";
 import type { RequestReader } from "../shared/request-reader.js";
 import type { JsonObject } from "../shared/translation.js";
@@ -114,7 +114,7 @@ function documentBlock(value: unknown, at: string, reader: RequestReader): JsonO
   const data = readDataUrl(reader.text(file["file_data"], `${at}.file_data`));
   const title = isAbsent(file["filename"]) ? "" : reader.text(file["filename"], `${at}.filename`);
   const block: Record<string, unknown> = { type: "document" };
-  const text = data === null ? null : textOf(data);
+  const text = data === null ? null : decodedText(data);
   if (data?.mediaType === "application/pdf")
     block["source"] = { type: "base64", media_type: data.mediaType, data: data.base64 };
   else if (text !== null) block["source"] = { type: "text", media_type: "text/plain", data: text };

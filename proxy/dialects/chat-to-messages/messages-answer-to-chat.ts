@@ -107,7 +107,7 @@ function readBlocks(content: readonly unknown[], names: ToolNames): MessageParts
       );
     switch (block["type"]) {
       case "text": {
-        const text = textOf(block, "text");
+        const text = requiredText(block, "text");
         parts.texts.push(text);
         const start = chars;
         chars += text.length;
@@ -115,7 +115,7 @@ function readBlocks(content: readonly unknown[], names: ToolNames): MessageParts
         break;
       }
       case "thinking":
-        parts.thoughts.push(textOf(block, "thinking"));
+        parts.thoughts.push(requiredText(block, "thinking"));
         parts.thinkingBlocks.push({
           type: "thinking",
           thinking: block["thinking"],
@@ -123,14 +123,14 @@ function readBlocks(content: readonly unknown[], names: ToolNames): MessageParts
         });
         break;
       case "redacted_thinking":
-        parts.thinkingBlocks.push({ type: "redacted_thinking", data: textOf(block, "data") });
+        parts.thinkingBlocks.push({ type: "redacted_thinking", data: requiredText(block, "data") });
         break;
       case "tool_use":
         parts.calls.push({
-          id: ids.of(textOf(block, "id")),
+          id: ids.of(requiredText(block, "id")),
           type: "function",
           function: {
-            name: names.original(textOf(block, "name")),
+            name: names.original(requiredText(block, "name")),
             arguments: inputText(block["input"]),
           },
         });
@@ -160,7 +160,7 @@ function typeText(type: unknown): string {
   return typeof type === "string" ? `of type ${type.slice(0, 64)}` : "without a type";
 }
 
-export function textOf(block: JsonObject, field: string): string {
+export function requiredText(block: JsonObject, field: string): string {
   const text = block[field];
   if (typeof text !== "string")
     throw new UntranslatableAnswer(`the provider's answer has a content block without ${field}`);

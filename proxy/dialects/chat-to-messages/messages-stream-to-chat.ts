@@ -29,7 +29,7 @@ import {
   clientNames,
   inputText,
   refusalOf,
-  textOf,
+  requiredText,
   unknownBlock,
   unknownDelta,
 } from "./messages-answer-to-chat.js";
@@ -151,16 +151,19 @@ export class MessagesStreamToChat extends GuardedTranslator {
         return this.#think(this.#open, block["thinking"]);
       case "redacted_thinking":
         this.#open = { kind: "redacted" };
-        return this.#sendThinkingBlock({ type: "redacted_thinking", data: textOf(block, "data") });
+        return this.#sendThinkingBlock({
+          type: "redacted_thinking",
+          data: requiredText(block, "data"),
+        });
       case "tool_use":
         this.#open = { kind: "call", call: this.#calls++, input: block["input"], hasDeltas: false };
         return this.#chunk({
           tool_calls: [
             {
               index: this.#open.call,
-              id: this.#ids.of(textOf(block, "id")),
+              id: this.#ids.of(requiredText(block, "id")),
               type: "function",
-              function: { name: this.#names.original(textOf(block, "name")), arguments: "" },
+              function: { name: this.#names.original(requiredText(block, "name")), arguments: "" },
             },
           ],
         });
@@ -178,20 +181,20 @@ export class MessagesStreamToChat extends GuardedTranslator {
       );
     switch (delta["type"]) {
       case "text_delta":
-        return this.#text(textOf(delta, "text"));
+        return this.#text(requiredText(delta, "text"));
       case "citations_delta":
         if (open.kind === "text" && open.citations.length < citationsMax)
           open.citations.push(delta["citation"]);
         return;
       case "thinking_delta":
-        if (open.kind === "thinking") this.#think(open, textOf(delta, "thinking"));
+        if (open.kind === "thinking") this.#think(open, requiredText(delta, "thinking"));
         return;
       case "signature_delta":
         if (open.kind === "thinking" && fitsEvent(open))
-          open.signature += textOf(delta, "signature");
+          open.signature += requiredText(delta, "signature");
         return;
       case "input_json_delta":
-        if (open.kind === "call") this.#arguments(open, textOf(delta, "partial_json"));
+        if (open.kind === "call") this.#arguments(open, requiredText(delta, "partial_json"));
         return;
       default:
         throw unknownDelta(delta["type"]);

@@ -104,14 +104,14 @@ class MessageOfItems {
 
   #addMessage(item: JsonObject): void {
     for (const part of partsOf(item["content"])) {
-      if (part["type"] === "refusal") this.#refusals.push(textOf(part, "refusal"));
+      if (part["type"] === "refusal") this.#refusals.push(requiredText(part, "refusal"));
       else this.#addText(part);
       if (Array.isArray(part["logprobs"])) append(this.#logprobs, part["logprobs"]);
     }
   }
 
   #addText(part: JsonObject): void {
-    const text = textOf(part, "text");
+    const text = requiredText(part, "text");
     append(this.#annotations, annotationsOf(part, this.#chars));
     this.#chars += text.length;
     this.#texts.push(text);
@@ -152,10 +152,10 @@ export const betweenParts = "\n\n";
 
 /** The summary of reasoning or, if there is none, its text, which open models give. */
 export function thinkingOf(item: JsonObject): string {
-  const summary = partsOf(item["summary"]).map((part) => textOf(part, "text"));
+  const summary = partsOf(item["summary"]).map((part) => requiredText(part, "text"));
   if (summary.length > 0) return summary.join(betweenParts);
   return partsOf(item["content"])
-    .map((part) => textOf(part, "text"))
+    .map((part) => requiredText(part, "text"))
     .join("");
 }
 
@@ -176,14 +176,14 @@ function partsOf(value: unknown): readonly JsonObject[] {
 
 /** A call in the form of chat completions. */
 export function callOf(item: JsonObject, ids: UniqueIds): JsonObject {
-  const id = ids.of(textOf(item, "call_id"));
-  const name = textOf(item, "name");
+  const id = ids.of(requiredText(item, "call_id"));
+  const name = requiredText(item, "name");
   return item["type"] === "custom_tool_call"
-    ? { id, type: "custom", custom: { name, input: textOf(item, "input") } }
-    : { id, type: "function", function: { name, arguments: textOf(item, "arguments") } };
+    ? { id, type: "custom", custom: { name, input: requiredText(item, "input") } }
+    : { id, type: "function", function: { name, arguments: requiredText(item, "arguments") } };
 }
 
-function textOf(object: JsonObject, field: string): string {
+function requiredText(object: JsonObject, field: string): string {
   const text = object[field];
   if (typeof text !== "string")
     throw new UntranslatableAnswer(`the provider's answer has an item without ${field}`);

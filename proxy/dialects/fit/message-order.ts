@@ -30,10 +30,10 @@ function systemFirst(messages: Messages): Messages {
 
 /** The joined texts of the messages. */
 function joined(messages: Messages, between: string): string {
-  return messages.map(({ content }) => textOf(content, between)).join(between);
+  return messages.map(({ content }) => contentText(content, between)).join(between);
 }
 
-function textOf(content: unknown, between: string): string {
+function contentText(content: unknown, between: string): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
   return (content as Messages)
@@ -82,7 +82,7 @@ function addAfterTool(out: JsonObject[], last: JsonObject, content: unknown): vo
   if (parts.every(({ type }) => type === "text"))
     out[out.length - 1] = {
       ...last,
-      content: `${textOf(last["content"], "\n\n")}\n\n${textOf(content, "\n\n")}`,
+      content: `${contentText(last["content"], "\n\n")}\n\n${contentText(content, "\n\n")}`,
     };
   else out.push({ role: "assistant", content: "I have the result." }, { role: "user", content });
 }
@@ -104,7 +104,7 @@ export function withTexts(messages: Messages): Messages {
   return messages.map((message) => {
     const { content } = message;
     return Array.isArray(content) && (content as Messages).every(({ type }) => type === "text")
-      ? { ...message, content: textOf(content, "\n") }
+      ? { ...message, content: contentText(content, "\n") }
       : message;
   });
 }

@@ -26,7 +26,7 @@ export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): 
   const calls = pieces.filter((piece) => piece.kind === "call");
   const ids = new UniqueIds();
   const isCut = choice["finish_reason"] === "length";
-  const refusal = textOf(pieces, "refusal") || null;
+  const refusal = joinedText(pieces, "refusal") || null;
   return {
     id: messagesId(body["id"], context),
     type: "message",
@@ -58,14 +58,14 @@ export function stopDetails(refusal: string | null): JsonObject | null {
   return refusal === null ? null : { type: "refusal", category: null, explanation: refusal };
 }
 
-function textOf(pieces: readonly ChatPiece[], kind: "reasoning" | "refusal"): string {
+function joinedText(pieces: readonly ChatPiece[], kind: "reasoning" | "refusal"): string {
   return pieces.reduce((text, piece) => (piece.kind === kind ? text + piece.text : text), "");
 }
 
 /** The signed and encrypted blocks. Thoughts that none of them holds are one unsigned block. */
 function thinkingBlocks(pieces: readonly ChatPiece[]): readonly JsonObject[] {
   const signed = pieces.filter((piece) => piece.kind === "signed").map(({ block }) => block);
-  const thoughts = textOf(pieces, "reasoning");
+  const thoughts = joinedText(pieces, "reasoning");
   if (thoughts === "" || signed.some(({ type }) => type === "thinking")) return signed;
   return [{ type: "thinking", thinking: thoughts, signature: noSignature }, ...signed];
 }

@@ -165,7 +165,7 @@ function translatePart(
   if (!kind.roles.has(role))
     return check.refuse(
       path,
-      `can't be passed on: this provider only has chat completions, where ${placeOf(role)} can't hold ${quote(type)}`,
+      `can't be passed on: this provider only has chat completions, where ${roleText(role)} can't hold ${quote(type)}`,
     );
   const part = check.fields(value, path, kind.fields);
   if (part === undefined) return undefined;
@@ -176,7 +176,7 @@ function translatePart(
   return translated;
 }
 
-function placeOf(role: ContentRole): string {
+function roleText(role: ContentRole): string {
   return role === "tool" ? "a tool output" : `a message of the role ${role}`;
 }
 

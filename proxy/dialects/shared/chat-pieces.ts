@@ -94,8 +94,8 @@ export function chatPieces(
   const pieces: ChatPiece[] = [];
   // DeepSeek's name for reasoning, then OpenRouter's; providers that send both send the same text.
   const reasoning =
-    textOf(message["reasoning_content"], "reasoning_content") ||
-    textOf(message["reasoning"], "reasoning");
+    optionalText(message["reasoning_content"], "reasoning_content") ||
+    optionalText(message["reasoning"], "reasoning");
   addReasoning(pieces, reasoning);
   const { thinking_blocks: blocks, reasoning_details: details } = message;
   addSigned(pieces, blocks);
@@ -106,7 +106,7 @@ export function chatPieces(
     );
   addContent(pieces, message["content"], logprobsOf(choice["logprobs"]));
   addCitations(pieces, message["annotations"]);
-  const refusal = textOf(message["refusal"], "refusal");
+  const refusal = optionalText(message["refusal"], "refusal");
   if (refusal !== "") pieces.push({ kind: "refusal", text: refusal });
   const calls = message["tool_calls"];
   if (isAbsent(calls)) return pieces;
@@ -163,7 +163,7 @@ export function chatAnnotation(citation: Citation): JsonObject {
   return { type: "url_citation", url_citation: citation };
 }
 
-function textOf(value: unknown, name: string): string {
+function optionalText(value: unknown, name: string): string {
   if (isAbsent(value)) return "";
   if (typeof value !== "string")
     throw new UntranslatableAnswer(`the answer's ${name} is not a string`);
@@ -176,7 +176,7 @@ function textOf(value: unknown, name: string): string {
  */
 function addContent(pieces: ChatPiece[], content: unknown, logprobs: readonly Logprob[]): void {
   if (!Array.isArray(content)) {
-    const text = textOf(content, "content");
+    const text = optionalText(content, "content");
     if (text !== "" || logprobs.length > 0) pieces.push({ kind: "text", text, logprobs });
     return;
   }
@@ -192,8 +192,10 @@ function addContent(pieces: ChatPiece[], content: unknown, logprobs: readonly Lo
 }
 
 function thinkingOf(thinking: unknown): string {
-  if (!Array.isArray(thinking)) return textOf(thinking, "thinking");
-  return thinking.map((part) => textOf(isObject(part) ? part["text"] : part, "thinking")).join("");
+  if (!Array.isArray(thinking)) return optionalText(thinking, "thinking");
+  return thinking
+    .map((part) => optionalText(isObject(part) ? part["text"] : part, "thinking"))
+    .join("");
 }
 
 function callPiece(call: unknown, position: number | null): CallPiece {
@@ -203,17 +205,17 @@ function callPiece(call: unknown, position: number | null): CallPiece {
   if (!isAbsent(inner) && !isObject(inner))
     throw new UntranslatableAnswer("a tool call's function is not an object");
   const fields: JsonObject = isObject(inner) ? inner : {};
-  const id = textOf(call["id"], "id of a tool call");
+  const id = optionalText(call["id"], "id of a tool call");
   const input = fields[custom ? "input" : "arguments"];
   return {
     kind: "call",
     index: position ?? (isCount(call["index"]) ? call["index"] : null),
     id: id || null,
     clientId: signedId(id, call) || null,
-    name: textOf(fields["name"], "name of a tool call") || null,
+    name: optionalText(fields["name"], "name of a tool call") || null,
     custom,
     // Some providers send the arguments as an object instead of as JSON in a string.
-    text: isObject(input) ? jsonOf(input) : textOf(input, "arguments of a tool call"),
+    text: isObject(input) ? jsonOf(input) : optionalText(input, "arguments of a tool call"),
   };
 }
 

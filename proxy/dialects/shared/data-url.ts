@@ -31,7 +31,7 @@ function decodedBase64(encoded: string): string | null {
 }
 
 /** The text in a `data:` URL; null if its type isn't one of a text. */
-export function textOf({ mediaType, base64 }: DataUrl): string | null {
+export function decodedText({ mediaType, base64 }: DataUrl): string | null {
   return isTextType(mediaType) ? Buffer.from(base64, "base64").toString("utf8") : null;
 }
 
@@ -48,7 +48,7 @@ export function fileAsText(part: unknown): JsonObject | null {
   if (!isObject(part) || part["type"] !== "file" || !isObject(part["file"])) return null;
   const { file_data: url, filename: name } = part["file"];
   const data = typeof url === "string" ? readDataUrl(url) : null;
-  const text = data === null ? null : textOf(data);
+  const text = data === null ? null : decodedText(data);
   if (text === null) return null;
   const isNamed = typeof name === "string" && name !== "" && name !== namelessText;
   return { type: "text", text: isNamed ? `${name}\n${text}` : text };

@@ -5,7 +5,7 @@
 import { show } from "../../checked.js";
 import { entitlementLine, notEntitled } from "../../domain/limit-key.js";
 import type { DeclaredAt } from "../../domain/rule.js";
-import { type Places, placeOf, positionsOf } from "../problems.js";
+import { type Places, placeOfPath, positionsOf } from "../problems.js";
 import type { Mapping } from "../read-mapping.js";
 import { placeInFile } from "./declared-at.js";
 import type { EnvLimits } from "./env-limits.js";
@@ -83,7 +83,7 @@ export function placesInFile<S extends string>(
   { text, places }: { readonly text: string; readonly places: Places },
 ): readonly DeclaredAt[] {
   const limits = entries.flatMap((entry) => entry.limits);
-  const offsets = limits.map(({ at }) => placeOf(at, places));
+  const offsets = limits.map(({ at }) => placeOfPath(at, places));
   const ascending = offsets.flatMap((at) => at ?? []).sort((a, b) => a - b);
   const lines = new Map(positionsOf(text, ascending).map(({ line }, i) => [ascending[i]!, line]));
   const seen = new Map<S, number>();

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { amountOf, exactUsd, plainRate, shownUsd } from "../../../bin/reconcile/amount.js";
+import { exactUsd, plainRate, readAmount, shownUsd } from "../../../bin/reconcile/amount.js";
 
 t.test("decimals are exact, as text, as JSON's numbers, and in cents", async (t) => {
   const cases: readonly (readonly [unknown, number, bigint, number])[] = [
@@ -16,15 +16,15 @@ t.test("decimals are exact, as text, as JSON's numbers, and in cents", async (t)
     ["90071992547409.93", 0, 90_071_992_547_409_930_000_000_000n, 2],
   ];
   for (const [value, places, pico, decimals] of cases)
-    t.same(amountOf(value, places), { pico, decimals }, String(value));
+    t.same(readAmount(value, places), { pico, decimals }, String(value));
   for (const value of ["", ".", "1,5", "$1", "1 USD", "NaN", null, undefined, {}, "0x10"])
-    t.equal(amountOf(value), null, JSON.stringify(value) ?? "undefined");
+    t.equal(readAmount(value), null, JSON.stringify(value) ?? "undefined");
 });
 
 t.test("what is printed exactly is read exactly", async () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n }), (pico) => {
-      return amountOf(exactUsd(pico))?.pico === pico;
+      return readAmount(exactUsd(pico))?.pico === pico;
     }),
   );
 });
@@ -36,7 +36,7 @@ t.test("people see rounded dollars with their sign", async (t) => {
 
 t.test("a rate has as few decimals as the rounding of the bill allows", async (t) => {
   const rate = (usd: string, quantity: bigint): string =>
-    plainRate({ amount: amountOf(usd)!.pico, quantity }, 1_000_000n, 500_000n);
+    plainRate({ amount: readAmount(usd)!.pico, quantity }, 1_000_000n, 500_000n);
   t.equal(rate("0.15", 1_000_001n), "0.15");
   t.equal(rate("0.2", 333_333n), "0.6");
   t.equal(rate("2.5", 1_000_000n), "2.5");

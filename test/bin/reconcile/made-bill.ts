@@ -1,5 +1,5 @@
 /** Usage and bills made for tests of the comparison. */
-import { amountOf, type Pico } from "../../../bin/reconcile/amount.js";
+import { type Pico, readAmount } from "../../../bin/reconcile/amount.js";
 import {
   type BillItem,
   type BillRow,
@@ -13,7 +13,7 @@ export const day = "2026-11-20";
 export const everyKind: ReadonlySet<Kind> = new Set(kindNames);
 
 export function usd(text: string): Pico {
-  return amountOf(text)!.pico;
+  return readAmount(text)!.pico;
 }
 
 interface MadeUsage {

@@ -2,7 +2,7 @@ import t from "tap";
 import { charge, hold, release } from "../../../limiterd/rules/charge.js";
 import {
   hasWindow,
-  inOrder,
+  inRuleOrder,
   isSameTarget,
   matchAll,
   matchTarget,
@@ -630,7 +630,7 @@ t.test("a request meets the rules of its target, then those of its path", async 
   );
   t.same(names(matchTarget(book, { userPath: "/", target: gpt }, now)), ofTarget);
   t.same(names(matchTarget(book, { userPath: "/", target: null }, now)), []);
-  t.same(names(inOrder([], book.matchPath("/", now))), ["/ 60"]);
+  t.same(names(inRuleOrder([], book.matchPath("/", now))), ["/ 60"]);
   const ofTargets = new TargetRules(book);
   t.same(names(ofTargets.matchTarget(gpt, "/", now)), ofTarget);
   t.same(ofTargets.matchPath(), []);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { inOrder, RuleBook } from "../../../limiterd/rules/rule-book.js";
+import { inRuleOrder, RuleBook } from "../../../limiterd/rules/rule-book.js";
 import { bookOf, names, now, rule } from "../book-of.js";
 
 t.test(
@@ -95,7 +95,7 @@ t.test("the counters of a request are in the order of all rules", async (t) => {
     rule("model", "gpt-4o", 3600),
   ];
   const book = bookOf(...definitions);
-  const met = inOrder(
+  const met = inRuleOrder(
     book.matchTarget({ provider: "openai", model: "gpt-4o" }, "/", now),
     book.matchPath("/team/app", now),
   );

@@ -70,7 +70,7 @@ export const counterEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/budgets/child-accounts.ts",
-    line: "return this.#others.length === 0 ? undefined : this.#others[placeOf(name)];",
+    line: "return this.#others.length === 0 ? undefined : this.#others[mapIndex(name)];",
     what: "the condition is always false",
     why: "in an empty list there is nothing at any place, which takes longer to say",
   },

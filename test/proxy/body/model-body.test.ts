@@ -101,8 +101,8 @@ t.test("what routing needs is taken from the body", async (t) => {
 });
 
 t.test("a model may be named elsewhere, and a moderation needs none", async (t) => {
-  const least = { name: "omni-moderation-latest", isMeant: false };
-  const meant = { name: "of-path", isMeant: true };
+  const least = { name: "omni-moderation-latest", overridesBody: false };
+  const meant = { name: "of-path", overridesBody: true };
   const modelOf = (...args: Parameters<typeof parsed>): readonly (string | null)[] => {
     const result = parsed(...args);
     return result.ok ? [result.body.model, result.body.writtenModel] : [result.failure.message];

@@ -77,8 +77,8 @@ const ofOneHost = (
     {
       name: "the prompt isn't held",
       file: limits,
-      find: "amountOf(weights, promptTokens, output)",
-      put: "amountOf(weights, 0, output)",
+      find: "weightedAmount(weights, promptTokens, output)",
+      put: "weightedAmount(weights, 0, output)",
     },
   ] as const
 ).map((mutant) => ({ often: true, ...mutant, simulation: "caps" as const }));

@@ -2,7 +2,7 @@
 import type { BudgetItem } from "../../../../shared/api/budget-item.js";
 
 /** With what the last period has left for this one. */
-export function amountOf({
+export function budgetAmount({
   amount,
   carried_over = 0,
 }: Pick<BudgetItem, "amount" | "carried_over">): number {

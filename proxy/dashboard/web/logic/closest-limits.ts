@@ -2,7 +2,7 @@
 import type { BudgetItem } from "../../../../shared/api/budget-item.js";
 import type { RuleItem } from "../../../../shared/api/rule-item.js";
 import type { WhenField } from "../../../../shared/domain/rule-hours.js";
-import { amountOf } from "./budget-amount.js";
+import { budgetAmount } from "./budget-amount.js";
 import { type CapKind, fullestCap, isTemplate, shareOf } from "./used-share.js";
 
 export interface ClosestLimit {
@@ -37,7 +37,7 @@ export function closestLimits(
         ...nameOf(budget),
         kind: "budget",
         used: budget.spent,
-        cap: amountOf(budget),
+        cap: budgetAmount(budget),
         exhausts_at: budget.forecast?.exhausts_at ?? null,
       });
   return all.sort((a, b) => shareOf(b) - shareOf(a)).slice(0, count);

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import t from "tap";
 import {
   keyOf,
-  placeOf,
   rollupFromText,
   rollupText,
+  sumPlaceOf,
 } from "../../../../limiterd/cluster/usage/usage-pieces.js";
 import { addRollup, emptyRollup, rollupOf } from "../../../../limiterd/usage/rollup.js";
 import {
@@ -35,7 +35,7 @@ t.test("a sum's place is enough to find its key again", async () => {
         originKey(day, { userPath, keyId: "" }, modelSuffix("", model)),
       ];
       return keys.every((key) => {
-        const place = placeOf(key);
+        const place = sumPlaceOf(key);
         return place !== null && place.day === day && keyOf(place) === key;
       });
     }),
@@ -44,7 +44,7 @@ t.test("a sum's place is enough to find its key again", async () => {
 
 t.test("sums by label, and damaged keys, are in no piece", async (t) => {
   for (const key of [labelPrefix("eu") + day, "", "t", "t\n/\nteam", "m\n/", "o\n/\n", "x\ny\nz"])
-    t.equal(placeOf(key), null, JSON.stringify(key));
+    t.equal(sumPlaceOf(key), null, JSON.stringify(key));
 });
 
 t.test("a sum is read as it was written, whatever it counts", async (t) => {

@@ -1,6 +1,6 @@
 /** Budgets as rows: a bar with a tick at the elapsed share of the period, so that pace is seen. */
 import type { BudgetItem } from "../../../../../shared/api/budget-item.js";
-import { amountOf } from "../../logic/budget-amount.js";
+import { budgetAmount } from "../../logic/budget-amount.js";
 import { elapsedOf } from "../../logic/elapsed.js";
 import { itemKey } from "../../logic/list-page.js";
 import { formatDuration, formatMoney } from "../../logic/numbers.js";
@@ -96,7 +96,7 @@ export function BudgetTable({ scope, budgets, serverTime, heardMs, onOpen }: Bud
 const listPath = "/admin/budgets";
 
 const spentShare: ShareOf<BudgetItem> = (budget) =>
-  isTemplate(budget) ? null : shareOf({ used: budget.spent, cap: amountOf(budget) });
+  isTemplate(budget) ? null : shareOf({ used: budget.spent, cap: budgetAmount(budget) });
 
 interface CellProps {
   readonly budget: BudgetItem;
@@ -108,7 +108,7 @@ function Spent({ budget, now }: CellProps) {
   const { spent, amount } = budget;
   if (isTemplate(budget)) return <>{formatMoney(amount)}</>;
   const pace = elapsedOf(budget, now);
-  return <Meter used={spent} cap={amountOf(budget)} format={formatMoney} pace={pace} />;
+  return <Meter used={spent} cap={budgetAmount(budget)} format={formatMoney} pace={pace} />;
 }
 
 function Pace({ budget, now }: CellProps) {

@@ -2,7 +2,7 @@
 import type { BudgetStatus } from "../../../../../shared/api/budget-item.js";
 import type { RateLimitStatus, UsageStatus } from "../../../../../shared/api/usage-report.js";
 import { hostsText } from "../../../../../shared/usage/hosts-text.js";
-import { amountOf } from "../../logic/budget-amount.js";
+import { budgetAmount } from "../../logic/budget-amount.js";
 import { itemKey } from "../../logic/list-page.js";
 import { formatDuration, formatMoney } from "../../logic/numbers.js";
 import { capUses, formatOf } from "../../logic/used-share.js";
@@ -155,7 +155,7 @@ const budgetColumns: readonly Column<BudgetStatus>[] = [
   {
     key: "used",
     head: texts.used,
-    cell: (budget) => <Meter used={budget.spent} cap={amountOf(budget)} format={formatMoney} />,
+    cell: (budget) => <Meter used={budget.spent} cap={budgetAmount(budget)} format={formatMoney} />,
   },
   {
     key: "again",
