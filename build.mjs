@@ -27,7 +27,6 @@ const forNode = {
 /** Packages that are loaded from `node_modules`: native ones, and those that few starts need. */
 const external = [
   "*/otel-spans.js",
-  "@pydantic/genai-prices",
   "http-proxy",
   "ioredis",
   "jose",
@@ -60,6 +59,20 @@ const forBrowsers = {
   outdir: "dist/programs/dashboard",
   entryNames: "[name]-[hash]",
 };
+
+/** The prices of the package as data: `proxy/routing/packaged-prices.ts` reads them. */
+async function writePrices() {
+  const { waitForUpdate } = await import("@pydantic/genai-prices");
+  const providers = (await waitForUpdate()).map(
+    ({ id, api_pattern, fallback_model_providers, models }) => ({
+      ...{ id, api_pattern, fallback_model_providers },
+      models: models.map(({ id, match, context_window, prices }) => ({
+        ...{ id, match, context_window, prices },
+      })),
+    }),
+  );
+  writeFileSync("dist/programs/genai-prices.json", JSON.stringify(providers));
+}
 
 /** Which packages a bundle holds, for the licences that are shipped with it. */
 const writeMetafile = (name, { metafile }) =>
@@ -94,6 +107,7 @@ async function buildPrograms() {
       sourcemap: false,
     }),
     build({ ...forNode, entryPoints: ["bin/bundle/write-code.ts"], outdir: "dist" }),
+    writePrices(),
   ]);
   writeMetafile("spans", spans);
   for (const name of programs) prepareScript(`dist/programs/${name}.cjs`);

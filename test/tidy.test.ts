@@ -55,6 +55,7 @@ const adaptersWithin = [
   "proxy/limiter/client/connect-limiter.ts",
   "proxy/limiter/spool/",
   "proxy/metrics/spans/",
+  "proxy/routing/packaged-prices.ts",
   "proxy/routing/price-list.ts",
   "shared/domain/key-secret.ts",
   "bin/reconcile/sources/",
@@ -78,7 +79,6 @@ const soleImporters = {
   ioredis: "limiterd/cluster/engine/open-client.ts",
   pg: "bin/usage/sinks/postgres-sink.ts",
   "js-yaml": "shared/config/file/parse-yaml.ts",
-  "@pydantic/genai-prices": "proxy/routing/price-list.ts",
 };
 
 const pageArea = "proxy/dashboard/web/";
@@ -207,6 +207,7 @@ t.test("a program is one file: only these modules ask for the path of a module",
       // To find what the package ships.
       "proxy/dashboard/bundle-files.ts",
       "proxy/handlers/openapi/openapi-file.ts",
+      "proxy/routing/packaged-prices.ts",
       "proxy/routing/price-list.ts",
       // To find packages.
       "proxy/upstream/client/connection-pool.ts",

@@ -1,13 +1,12 @@
 /**
  * The price lists: `docs/prices.json` or the newer file of `price_list_file`, then, for what it
- * lacks, the package `@pydantic/genai-prices`. All are data on the disk; `sluice prices update`
- * alone downloads. This file alone knows the package; it turns its prices into ours.
+ * lacks, that of `packaged-prices.ts`, whose prices are turned into ours here. All are data on the
+ * disk; `sluice prices update` alone downloads.
  *
  * The lists are loaded when a configured provider may be in them, and not otherwise.
  */
 import { readFile, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import type { MatchLogic, ModelInfo, ModelPrice } from "@pydantic/genai-prices";
 import { findPreset, presetAt } from "../../shared/config/presets.js";
 import {
   type Price,
@@ -18,6 +17,12 @@ import {
   tokenKinds,
   type UnitName,
 } from "../../shared/domain/price.js";
+import {
+  loadPackagedPrices,
+  type PackagedModel,
+  type PackagedPrice,
+  packagedPriceAt,
+} from "./packaged-prices.js";
 import {
   type FiledPrice,
   filedPrice,
@@ -89,27 +94,18 @@ async function readOwn(path: string): Promise<PriceFile | null> {
   }
 }
 
-/** The package, as lists name it. */
-export const packageName = "@pydantic/genai-prices 0.1.8 (MIT)";
-
 export async function loadPriceList(path: string | null): Promise<PriceList> {
   return createPriceList(await readPriceFile(path));
 }
 
 export async function createPriceList(source: ReadPriceFile): Promise<PriceList> {
-  const { calcPrice, findProvider } = await import("@pydantic/genai-prices");
+  const packaged = await loadPackagedPrices();
   const { file: filed } = source;
 
-  function inPackage(providerId: string, model: string, nowMs?: number) {
-    try {
-      const name = listedModel(providerId, model);
-      const timestamp = nowMs === undefined ? {} : { timestamp: new Date(nowMs) };
-      const found = calcPrice({}, name, { providerId, ...timestamp });
-      return found === null || !isOf(found.model, name) ? null : found;
-    } catch {
-      // The package throws for prices that it finds inconsistent: the model counts as unpriced.
-      return null;
-    }
+  function inPackage(providerId: string, model: string): PackagedModel | null {
+    const name = listedModel(providerId, model);
+    const found = packaged.model(providerId, name);
+    return found === undefined || !isOf(found, name) ? null : found;
   }
 
   const inFile = (providerId: string, model: string) =>
@@ -127,22 +123,19 @@ export async function createPriceList(source: ReadPriceFile): Promise<PriceList>
     if (own !== null) return whole(own);
     const found = ofProfile(providerId, model);
     if (found !== null) return found;
-    const listed = inPackage(providerId, model, nowMs);
-    return listed === null
-      ? publishedPrice(providerId, model)
-      : withPublished(readPrice(listed.model_price, { providerId, model }), providerId, model);
+    const listed = inPackage(providerId, model);
+    if (listed === null) return publishedPrice(providerId, model);
+    const price = readPrice(packagedPriceAt(listed, nowMs), { providerId, model });
+    return withPublished(price, providerId, model);
   };
 
   return {
     source,
     providerId(baseUrl, name) {
-      const byUrl = findProvider({ providerApiUrl: baseUrl });
-      if (byUrl !== undefined) return byUrl.id;
+      const byUrl = packaged.providerAt(baseUrl);
+      if (byUrl !== undefined) return byUrl;
       const wanted = (presetAt(baseUrl) ?? findPreset(name))?.priceListName ?? name;
-      if (Object.hasOwn(filed.providers, wanted)) return wanted;
-      // The package also takes names that merely contain a provider's: `my-openai-mock` is not
-      // OpenAI.
-      return findProvider({ providerId: wanted })?.id === wanted ? wanted : null;
+      return Object.hasOwn(filed.providers, wanted) || packaged.has(wanted) ? wanted : null;
     },
     price(providerId, model, nowMs) {
       const found = find(providerId, model, nowMs);
@@ -154,7 +147,7 @@ export async function createPriceList(source: ReadPriceFile): Promise<PriceList>
     contextTokens(providerId, model) {
       return (
         inFile(providerId, model)?.contextTokens ??
-        inPackage(providerId, model)?.model.context_window ??
+        inPackage(providerId, model)?.context_window ??
         null
       );
     },
@@ -171,7 +164,7 @@ function whole(price: FiledPrice): Price {
  * Whether the model that the package finds is this one or one that this is a dated snapshot of, and
  * not only one whose name begins likewise: `claude-sonnet-5-5` isn't `claude-sonnet-5`.
  */
-function isOf({ id, match }: Pick<ModelInfo, "id" | "match">, model: string): boolean {
+function isOf({ id, match }: Pick<PackagedModel, "id" | "match">, model: string): boolean {
   const regional = model.replace(/^(?:us-gov|us|eu|apac|jp|au|ca|sa)\.(?=[\w-]+\.)/, "regional.");
   const names = [model, regional].flatMap(sameModels).flatMap((name) => {
     const bare = name.replace(/-v\d+(?::\d+)?$/, "");
@@ -182,7 +175,7 @@ function isOf({ id, match }: Pick<ModelInfo, "id" | "match">, model: string): bo
   return isName(id) || isName(bareId) || names.some((name) => isNamedIn(match, name));
 }
 
-function isNamedIn(match: MatchLogic, name: string): boolean {
+function isNamedIn(match: PackagedModel["match"], name: string): boolean {
   if ("or" in match) return match.or.some((one) => isNamedIn(one, name));
   if ("and" in match) return match.and.some((one) => isNamedIn(one, name));
   if ("equals" in match) return match.equals.toLowerCase() === name;
@@ -209,7 +202,7 @@ function listedModel(providerId: string, model: string): string {
 /**
  * Null without any price. A listed model without one is free, as moderations are.
  */
-function readPrice(listed: ModelPrice, { providerId, model }: Named): Price | null {
+function readPrice(listed: PackagedPrice, { providerId, model }: Named): Price | null {
   const rates = ratesAt(listed, 0);
   const names = Object.keys(listed);
   const hours = listed["audio_hours"] ?? listed["input_audio_hours"];
@@ -280,7 +273,7 @@ interface ListedTier {
   readonly price: number;
 }
 
-function ratesAt(listed: ModelPrice, inputTokens: number): TokenRates {
+function ratesAt(listed: PackagedPrice, inputTokens: number): TokenRates {
   const rate = (key: string): number | null => {
     const value = listed[key];
     if (value === undefined) return null;

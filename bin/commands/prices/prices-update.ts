@@ -14,6 +14,7 @@ import {
   printPriceFile,
   publishedMap,
 } from "../../../proxy/routing/make-price-file.js";
+import { packageName } from "../../../proxy/routing/packaged-prices.js";
 import {
   checkPriceFile,
   comparePriceFiles,
@@ -23,7 +24,7 @@ import {
   type PriceFileDifference,
   priceFileBytesMax,
 } from "../../../proxy/routing/price-file.js";
-import { createPriceList, packageName, readPriceFile } from "../../../proxy/routing/price-list.js";
+import { createPriceList, readPriceFile } from "../../../proxy/routing/price-list.js";
 import { isPrivateAddress, parseIpAddress } from "../../../shared/config/ip-network.js";
 import { isLoopback } from "../../../shared/config/open-gateway.js";
 import { systemReason } from "../../../shared/text/system-reason.js";

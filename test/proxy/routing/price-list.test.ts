@@ -2,8 +2,15 @@
  * The price list against the package that it comes from: what our integers make of a price, the
  * package's own arithmetic makes too.
  */
-import { calcPrice, waitForUpdate } from "@pydantic/genai-prices";
+
+import { createRequire } from "node:module";
+import { calcPrice, findProvider, waitForUpdate } from "@pydantic/genai-prices";
 import t from "tap";
+import {
+  loadPackagedPrices,
+  packagedPriceAt,
+  packageName,
+} from "../../../proxy/routing/packaged-prices.js";
 import { emptyPriceFile } from "../../../proxy/routing/price-file.js";
 import { createPriceList, loadPriceList, usdAt } from "../../../proxy/routing/price-list.js";
 import { priceUsage } from "../../../proxy/usage/price-usage.js";
@@ -105,6 +112,47 @@ t.test("a price that changes by the hour is the one of that time", async (t) => 
   const at = (hour: number): unknown =>
     list.price("deepseek", "deepseek-chat", Date.UTC(2026, 10, 21, hour))?.rates;
   t.not(JSON.stringify(at(12)), JSON.stringify(at(20)));
+});
+
+t.test("the package's providers and models are found as the package finds them", async (t) => {
+  const packagedPrices = await loadPackagedPrices();
+  const providers = (await waitForUpdate()) ?? [];
+  const spellings = (id: string): readonly string[] => [
+    ...[id, id.toUpperCase(), ` ${id}`, `${id}x`, `x${id}`, `x/${id}`, id.slice(0, -1)],
+    ...[`${id}-20260704`, `${id}-20260231`, id.replace(/(\d{4})-(\d\d)-(\d\d)/, "$1$2$3")],
+  ];
+  const times = [0, 3, 12, 17].flatMap((hour) => [
+    Date.UTC(2026, 6, 1, hour, 30),
+    Date.UTC(2026, 10, 21, hour),
+  ]);
+  let compared = 0;
+  for (const { id: providerId, api_pattern, models } of providers) {
+    t.ok(packagedPrices.has(providerId), providerId);
+    const address = api_pattern.replaceAll(/\\|\(.*?\)\??|\[.*?\][*+]?|\|.*/g, "");
+    for (const baseUrl of [address, `${address}/v1`, `x${address}`])
+      t.equal(
+        packagedPrices.providerAt(baseUrl),
+        findProvider({ providerApiUrl: baseUrl })?.id,
+        baseUrl,
+      );
+    for (const name of models.flatMap(({ id }) => spellings(id))) {
+      const found = packagedPrices.model(providerId, name);
+      const theirs = calcPrice({}, name, { providerId, timestamp: new Date(times[0]!) });
+      if (found?.id !== theirs?.model.id)
+        t.fail(`${providerId}/${name}: ${found?.id} against ${theirs?.model.id}`);
+      compared++;
+      if (found === undefined || !Array.isArray(theirs!.model.prices)) continue;
+      for (const atMs of times) {
+        const timed = calcPrice({}, name, { providerId, timestamp: new Date(atMs) })!;
+        t.same(packagedPriceAt(found, atMs), timed.model_price, `${providerId}/${name} ${atMs}`);
+      }
+    }
+  }
+  t.ok(compared > 10_000, `${compared} compared`);
+  const { version } = createRequire(import.meta.url)(
+    "../../../../node_modules/@pydantic/genai-prices/package.json",
+  ) as { readonly version: string };
+  t.match(packageName, ` ${version} (`);
 });
 
 /**

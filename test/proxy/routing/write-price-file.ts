@@ -11,8 +11,9 @@ import {
   makePriceFile,
   printPriceFile,
 } from "../../../proxy/routing/make-price-file.js";
+import { packageName } from "../../../proxy/routing/packaged-prices.js";
 import { emptyPriceFile } from "../../../proxy/routing/price-file.js";
-import { createPriceList, packageName } from "../../../proxy/routing/price-list.js";
+import { createPriceList } from "../../../proxy/routing/price-list.js";
 
 const [path, version, date] = process.argv.slice(2);
 if (path === undefined || version === undefined || !/^\d{4}-\d\d-\d\d$/.test(date ?? ""))
