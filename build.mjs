@@ -39,6 +39,9 @@ const external = [
 const forPrograms = {
   ...forNode,
   format: "cjs",
+  // V8 keeps the text in memory.
+  minifyWhitespace: true,
+  lineLimit: 200,
   outExtension: { ".js": ".cjs" },
   external,
   define: { "import.meta.url": "__url" },

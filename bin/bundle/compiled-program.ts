@@ -32,13 +32,16 @@ type Wrapped = (
  */
 const flagOfStarts = "--semi-space-growth-factor=1";
 
+const head = Buffer.from("(function (require, __filename, __dirname, __import) {");
+const tail = Buffer.from("\n})");
+
 /** `file`: a CommonJS module of ASCII characters. */
 export function compileProgram(file: string): CompiledProgram {
   setFlagsFromString(flagOfStarts);
-  // V8 holds such a text in one byte for each character.
-  const source = readFileSync(file, "latin1");
-  const text = `(function (require, __filename, __dirname, __import) {${source}\n})`;
-  const digest = createHash("sha256").update(text, "latin1").digest();
+  const bytes = Buffer.concat([head, readFileSync(file), tail]);
+  const digest = createHash("sha256").update(bytes).digest();
+  // V8 uses such a text where it is, one byte for each character. It would copy a joined one.
+  const text = bytes.toString("latin1");
   const codeFile = `${file}.${process.arch}.code`;
   const cachedData = readCode(codeFile, digest);
   const script = new Script(text, {
