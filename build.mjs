@@ -33,7 +33,6 @@ const external = [
   "lmdb",
   "msgpackr-extract",
   "pg",
-  "undici",
 ];
 /** The programs, in CommonJS, for which V8 can keep compiled code; `bin/bundle/` starts them. */
 const forPrograms = {

@@ -71,7 +71,6 @@ const soleImporters = {
   "@opentelemetry/exporter-trace-otlp-proto": "proxy/metrics/spans/otel-spans.ts",
   "@opentelemetry/resources": "proxy/metrics/spans/otel-spans.ts",
   "@opentelemetry/sdk-trace-base": "proxy/metrics/spans/otel-spans.ts",
-  undici: "proxy/upstream/client/connection-pool.ts",
   "http-proxy": "proxy/upstream/passthrough/http-proxy-upstream.ts",
   pino: "shared/log.ts",
   msgpackr: "shared/wire/codec.ts",

@@ -1,6 +1,6 @@
 /**
  * How connections leave this host: directly or through a proxy, and which certificates they trust.
- * One for each provider, and for each address of an issuer's keys; both the pool of undici and
+ * One for each provider, and for each address of an issuer's keys; both the pool of connections and
  * Node's agents are made of it.
  */
 import { X509Certificate } from "node:crypto";

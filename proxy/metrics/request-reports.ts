@@ -286,7 +286,7 @@ const words: Readonly<Record<string, string>> = {
   ETIMEDOUT: "the provider didn't answer in time",
 };
 
-/** A message with words for the codes of Node and undici. */
+/** A message with words for the codes of Node and of `client/`. */
 export function inWords(message: string): string {
   return message.replace(/\b(?:UND_ERR_[A-Z_]+|E[A-Z]{4,})\b/g, (code) => words[code] ?? code);
 }

@@ -1,6 +1,6 @@
 /**
- * The deadlines of one provider's calls, watched by one timer: undici's own deadlines use two
- * timers per request, and cost more than the rest of its bookkeeping.
+ * The deadlines of one provider's calls, watched by one timer: timers of
+ * their own would cost each call more than the rest of its bookkeeping.
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
 

@@ -1,6 +1,6 @@
 /**
  * The port to a provider: one request out, one response in, piece by piece.
- * `client/http-upstream.ts` implements it with undici, `simulated-upstream.ts` with the simulator.
+ * `client/http-upstream.ts` implements it over HTTP, `simulated-upstream.ts` with the simulator.
  */
 import type { UpstreamFailure } from "./errors/upstream-failure.js";
 import type { LargeBody } from "./large-body.js";

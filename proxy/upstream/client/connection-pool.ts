@@ -1,225 +1,199 @@
 /**
- * The connections to one provider, made by undici: a pool that keeps them alive, and single
- * connections beside it. Only this file imports the package.
+ * The connections to one provider: a pool that keeps them alive, and single connections beside it.
  */
-import { createRequire } from "node:module";
-import type { Socket } from "node:net";
-import type * as undici from "undici";
-import type { buildConnector, Dispatcher } from "undici";
+import { performance } from "node:perf_hooks";
 import { endsPerTurn } from "../../../shared/bounds.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import { createThrottledEnds } from "../../../shared/throttled-queue.js";
 import type { Egress } from "../../egress/egress.js";
-import { openTunnel } from "../../egress/open-tunnel.js";
+import {
+  type CallBody,
+  type CallHandler,
+  Connection,
+  type ConnectionOwner,
+  type WaitingCall,
+} from "./connection.js";
+import { createSocketOpener, type SocketOpener } from "./open-socket.js";
+import { requestHead } from "./request-head.js";
 
-/**
- * Loads the parts of undici: the package's own index also loads its `fetch`, caches and WebSockets,
- * which costs four times the CPU at each start of a proxy, and 8 MB.
- */
-const require = createRequire(import.meta.url);
-const connectorOf = require("undici/lib/core/connect.js") as typeof undici.buildConnector;
-const Client = require("undici/lib/dispatcher/client.js") as typeof undici.Client;
-const Pool = require("undici/lib/dispatcher/pool.js") as typeof undici.Pool;
-
-export type CallOptions = Pick<Dispatcher.DispatchOptions, "method" | "path" | "body"> & {
-  readonly headers: string[];
-};
-
-/** The connection that a call uses. */
-export interface CallConnection {
-  readonly socket: Socket | null;
-  /** An earlier call has used this socket. */
-  isUsed: boolean;
-  /** Nothing has arrived since the call began. */
-  isSilent: boolean;
+export interface CallOptions {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: readonly string[];
+  readonly body: CallBody;
 }
 
-/**
- * The handler in the form that undici 7 uses internally. Its newer form wraps this one, and makes
- * an object of the headers and a controller for each request: a tenth of the proxy's CPU, although
- * Sluice needs flat headers. undici 8 has only the newer form.
- */
-export interface CallHandler {
-  connection: CallConnection | null;
-  onConnect(abort: (error?: Error) => void): void;
-  onBodySent(): void;
-  onRequestSent(): void;
-  onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean;
-  onData(chunk: Buffer): boolean;
-  onComplete(): void;
-  onError(error: Error): void;
+/** A connection is closed this long before the provider says that it closes it. */
+const closedEarlierMs = 2000;
+/** The longest time that a provider can have a connection kept. */
+const keptMsMax = 600_000;
+
+class PoolClosed extends Error {
+  override name = "PoolClosed";
 }
 
-interface ConnectionPool {
-  dispatch(options: CallOptions, call: CallHandler): void;
+export class ConnectionPool implements ConnectionOwner {
+  /** As the Host header has it. */
+  readonly host: string;
+  readonly #max: number;
+  readonly #keepAliveMs: number;
+  readonly #opener: SocketOpener;
+  readonly #throttledEnds = createThrottledEnds((run) => void setImmediate(run), endsPerTurn);
+  readonly #open = new Set<Connection>();
+  /** The one that was used last comes last, and is used first. */
+  readonly #idle: Connection[] = [];
+  /** Idle connections that got a call in this turn of the event loop. */
+  #reserved: Connection[] = [];
+  #waiting: WaitingCall[] = [];
+  #next = 0;
+  readonly #alone = new Set<Connection>();
+  #sweeper: NodeJS.Timeout | null = null;
+  #onClosed: (() => void) | null = null;
+  #isClosed = false;
+
+  /** `replaceError`: replaces the error of a failed connection if the cause is another one. */
+  constructor(
+    { baseUrl, connectionsMax, connectTimeoutMs, keepAliveMs }: ProviderConfig,
+    egress: Egress,
+    replaceError: (error: Error) => Error,
+  ) {
+    const url = new URL(baseUrl);
+    this.host = url.host;
+    this.#max = connectionsMax;
+    this.#keepAliveMs = keepAliveMs;
+    this.#opener = createSocketOpener(url, egress, connectTimeoutMs, replaceError);
+  }
+
+  dispatch(options: CallOptions, call: CallHandler): void {
+    const waiting = this.#prepare(options, call, false);
+    if (waiting !== null) this.#place(waiting);
+  }
+
   /** Makes a connection for this call, and closes it after the call. */
-  dispatchAlone(options: CallOptions, call: CallHandler): void;
+  dispatchAlone(options: CallOptions, call: CallHandler): void {
+    const waiting = this.#prepare(options, call, true);
+    if (waiting === null) return;
+    const connection = new Connection(this, true);
+    this.#alone.add(connection);
+    connection.open(this.#opener, waiting, this.#throttledEnds);
+  }
+
+  #prepare(options: CallOptions, call: CallHandler, closes: boolean): WaitingCall | null {
+    const { method, body } = options;
+    try {
+      if (this.#isClosed) throw new PoolClosed("the connections are closed");
+      const isLast = closes || method === "HEAD";
+      return { method, head: requestHead(options, this.host, isLast), body, call };
+    } catch (error) {
+      call.onError(error as Error);
+      return null;
+    }
+  }
+
+  #place(waiting: WaitingCall): void {
+    const idle = this.#takeIdle();
+    if (idle !== null) this.#reserve(idle, waiting);
+    else if (this.#open.size < this.#max) {
+      const connection = new Connection(this, false);
+      this.#open.add(connection);
+      connection.open(this.#opener, waiting, this.#throttledEnds);
+    } else this.#waiting.push(waiting);
+  }
+
+  #takeIdle(): Connection | null {
+    if (this.#idle.length === 0) return null;
+    const nowMs = performance.now();
+    for (;;) {
+      const idle = this.#idle.pop();
+      if (idle === undefined) return null;
+      const socket = idle.socket!;
+      if (!socket.destroyed && nowMs < idle.idleUntilMs) {
+        socket.ref();
+        return idle;
+      }
+      socket.destroy();
+    }
+  }
+
+  /**
+   * The request is sent after this turn of the event loop has read what its sockets hold: an end,
+   * or bytes that nobody asked for, which must not become the answer to this call.
+   */
+  #reserve(connection: Connection, waiting: WaitingCall): void {
+    connection.reserve(waiting);
+    this.#reserved.push(connection);
+    if (this.#reserved.length === 1) setImmediate(() => this.#startReserved());
+  }
+
+  #startReserved(): void {
+    const reserved = this.#reserved;
+    this.#reserved = [];
+    for (const connection of reserved) {
+      const unsent = connection.start();
+      if (unsent !== null && !this.#isClosed) this.#place(unsent);
+      else unsent?.call.onError(new PoolClosed("the connections are closed"));
+    }
+  }
+
+  onFree(connection: Connection): void {
+    const keptMs = connection.keptAliveMs;
+    const idleMs =
+      keptMs === null ? this.#keepAliveMs : Math.min(keptMs - closedEarlierMs, keptMsMax);
+    if (this.#isClosed || idleMs <= 0) return void connection.socket!.destroy();
+    const waiting = this.#takeWaiting();
+    if (waiting !== null) return this.#reserve(connection, waiting);
+    connection.socket!.unref();
+    connection.idleUntilMs = performance.now() + idleMs;
+    this.#idle.push(connection);
+    this.#sweeper ??= setInterval(() => this.#sweep(), this.#sweepMs()).unref();
+  }
+
+  #sweepMs(): number {
+    return Math.min(1000, Math.max(10, this.#keepAliveMs / 8));
+  }
+
+  #sweep(): void {
+    const nowMs = performance.now();
+    for (const each of this.#idle) if (each.idleUntilMs <= nowMs) each.socket!.destroy();
+    if (this.#idle.length > 0 || this.#sweeper === null) return;
+    clearInterval(this.#sweeper);
+    this.#sweeper = null;
+  }
+
+  #takeWaiting(): WaitingCall | null {
+    const waiting = this.#waiting[this.#next];
+    if (waiting === undefined) return null;
+    if (++this.#next === this.#waiting.length) {
+      this.#waiting = [];
+      this.#next = 0;
+    }
+    return waiting;
+  }
+
+  onClosed(connection: Connection): void {
+    if (this.#alone.delete(connection)) return this.#mayBeClosed();
+    this.#open.delete(connection);
+    const at = this.#idle.indexOf(connection);
+    if (at !== -1) this.#idle.splice(at, 1);
+    if (this.#isClosed) return this.#mayBeClosed();
+    const waiting = this.#takeWaiting();
+    if (waiting !== null) this.#place(waiting);
+  }
+
+  #mayBeClosed(): void {
+    if (this.#open.size === 0 && this.#alone.size === 0) this.#onClosed?.();
+  }
+
   /** Destroys all connections. */
-  close(): Promise<void>;
-}
-
-/** `replaceError`: replaces the error of a failed connection if the cause is another one. */
-export function createConnectionPool(
-  { baseUrl, connectionsMax, connectTimeoutMs, keepAliveMs }: ProviderConfig,
-  egress: Egress,
-  replaceError: (error: Error) => Error,
-): ConnectionPool {
-  const { origin } = new URL(baseUrl);
-  const throttledEnds = createThrottledEnds((run) => void setImmediate(run), endsPerTurn);
-  const options = {
-    connect: connector(egress, connectTimeoutMs, replaceError),
-    // `createDeadlines` enforces these two.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveTimeout: keepAliveMs,
-  };
-  const pool = new Pool(origin, {
-    ...options,
-    factory: (to, given) => new Connection(to, given, throttledEnds),
-    connections: connectionsMax,
-  });
-  const alone = new Set<Connection>();
-  return {
-    dispatch(request, call) {
-      pool.dispatch(request, call);
-    },
-    dispatchAlone(request, call) {
-      const connection = new Connection(origin, options, throttledEnds);
-      alone.add(connection);
-      connection.dispatch({ ...request, reset: true }, call);
-      void connection.close().finally(() => alone.delete(connection));
-    },
-    async close() {
-      await Promise.all([pool, ...alone].map((each) => each.destroy()));
-    },
-  };
-}
-
-function connector(
-  { proxy, secureContext }: Egress,
-  timeoutMs: number,
-  replaceError: (error: Error) => Error,
-): buildConnector.connector {
-  const direct = connectorOf({
-    timeout: timeoutMs,
-    ...(secureContext === null ? {} : { secureContext }),
-  });
-  return (to, done) => {
-    const connected: buildConnector.Callback = (error, socket) =>
-      error === null ? done(null, socket!) : done(replaceError(error), null);
-    if (proxy === null) return direct(to, connected);
-    const isTls = to.protocol === "https:";
-    const port = Number(to.port) || (isTls ? 443 : 80);
-    openTunnel(
-      { proxy, secureContext },
-      { host: to.hostname, port, timeoutMs },
-      (error, socket) => {
-        if (error !== null) return connected(error, null);
-        if (isTls) direct({ ...to, httpSocket: socket! }, connected);
-        else connected(null, socket!);
-      },
-    );
-  };
-}
-
-/**
- * A connection that hands itself to its call, so that aborting the call closes the socket. undici's
- * own abort closes it too, but keeps the request and connects again, only to find the request
- * aborted (nodejs/undici#5845): a handshake and an unused connection for each client that leaves.
- */
-class Connection extends Client implements CallConnection {
-  socket: Socket | null = null;
-  isUsed = false;
-  isSilent = true;
-
-  constructor(origin: string | URL, options: object, throttledEnds: (run: () => void) => void) {
-    const { connect, ...others } = options as { readonly connect: buildConnector.connector };
-    super(origin, {
-      ...others,
-      connect: (to: buildConnector.Options, done: buildConnector.Callback) =>
-        connect(to, (error, socket) => {
-          this.socket = socket;
-          this.isUsed = false;
-          if (error !== null) return done(error, null);
-          throttleSocketEnd(socket!, throttledEnds, () => {
-            this.isSilent = false;
-          });
-          joinHeadAndBody(socket!);
-          done(null, socket!);
-        }),
+  close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#sweeper !== null) clearInterval(this.#sweeper);
+    for (let each = this.#takeWaiting(); each !== null; each = this.#takeWaiting())
+      each.call.onError(new PoolClosed("the connections are closed"));
+    return new Promise((resolve) => {
+      this.#onClosed = resolve;
+      for (const each of [...this.#open, ...this.#alone]) each.destroy();
+      this.#mayBeClosed();
     });
   }
-
-  override dispatch(
-    options: Dispatcher.DispatchOptions,
-    handler: Dispatcher.DispatchHandler,
-  ): boolean {
-    (handler as CallHandler).connection = this;
-    return super.dispatch(options, handler);
-  }
-}
-
-/** Node copies texts up to this length without an allocation: joining is cheaper than a write. */
-const joinedBytesMax = 16 * 1024;
-
-/** `how`: the encoding or the callback. */
-type Write = (chunk: unknown, how?: unknown, done?: unknown) => boolean;
-
-/**
- * Makes the socket send a head and its short body in one write, if both are written in one cork.
- */
-export function joinHeadAndBody(socket: Socket): void {
-  const write = socket.write.bind(socket) as Write;
-  const uncork = socket.uncork.bind(socket);
-  /** A written head that hasn't been passed on yet, because its cork is still open. */
-  let head: string | null = null;
-  const handOn = (): void => {
-    const held = head;
-    head = null;
-    if (held !== null) write(held, "latin1");
-  };
-  socket.write = (chunk: unknown, how?: unknown, done?: unknown): boolean => {
-    if (head !== null && how === undefined && done === undefined && isShort(chunk)) {
-      const joined = head + chunk.toString("latin1");
-      head = null;
-      return write(joined, "latin1");
-    }
-    handOn();
-    const mayBeHead = typeof chunk === "string" && how === "latin1" && done === undefined;
-    if (!mayBeHead || socket.writableCorked === 0) return write(chunk, how, done);
-    head = chunk;
-    return true;
-  };
-  socket.uncork = (): void => {
-    handOn();
-    uncork();
-  };
-}
-
-function isShort(chunk: unknown): chunk is Buffer {
-  return Buffer.isBuffer(chunk) && chunk.length <= joinedBytesMax;
-}
-
-/**
- * Delays the socket's end until `throttledEnds` runs the callback. `onBytes` is called when bytes
- * have arrived.
- */
-function throttleSocketEnd(
-  socket: Socket,
-  throttledEnds: (run: () => void) => void,
-  onBytes: () => void,
-): void {
-  const push = socket.push.bind(socket);
-  socket.push = (chunk: unknown, encoding?: BufferEncoding) => {
-    if (chunk !== null) {
-      onBytes();
-      return push(chunk, encoding);
-    }
-    throttledEnds(() => {
-      if (socket.destroyed) return;
-      push(null);
-      socket.read(0);
-    });
-    return false;
-  };
 }

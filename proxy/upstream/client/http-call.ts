@@ -1,12 +1,12 @@
 /**
- * One call over HTTP, as undici reports it: its deadlines, its cancellation, and its second try on
+ * One call over HTTP, as its connection reports it: its deadlines, its cancellation, and its second try on
  * a new connection if the provider had closed the kept-alive one.
  */
 import { headerOf } from "../../http/copy-headers.js";
 import type { Deadlines, Watched } from "../call-deadlines.js";
 import { asUpstreamFailure, isConnectionLost, noSuchStatus } from "../errors/upstream-failure.js";
 import type { RequestTimeouts, UpstreamCall, UpstreamSink } from "../upstream.js";
-import type { CallConnection, CallHandler } from "./connection-pool.js";
+import type { CallConnection, CallHandler } from "./connection.js";
 import { DecodedAnswer, type EncodedSource } from "./decoded-answer.js";
 
 /**
@@ -35,7 +35,7 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   /** Whether a compressed answer is decoded; otherwise it passes as it came. */
   decodes = true;
   /** Called with the head of the answer. */
-  onStatus: ((status: number, rawHeaders: readonly Buffer[]) => void) | null = null;
+  onStatus: ((status: number, rawHeaders: readonly string[]) => void) | null = null;
   #sink: UpstreamSink;
   /** Decodes a compressed answer on its way to the sink; null for any other answer. */
   #decoded: DecodedAnswer | null = null;
@@ -80,8 +80,8 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
    * The call has got a connection. Before that it waited in the pool's queue, where no deadline of
    * the provider applies.
    */
-  onConnect(abort: (error?: Error) => void): void {
-    if (this.#aborted) return abort(aborted);
+  onConnect(): boolean {
+    if (this.#aborted) return false;
     this.#running = true;
     const connection = this.connection!;
     this.#reused = connection.isUsed;
@@ -94,6 +94,7 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
         : this.#deadlines.timeoutTicksFor(firstByteTimeoutMs);
     this.#deadlines.watch(this);
     if (totalTimeoutMs !== null) this.#watchTotal(totalTimeoutMs);
+    return true;
   }
 
   #watchTotal(ms: number): void {
@@ -116,7 +117,7 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
     this.idleTicks = 0;
   }
 
-  /** undici has written the whole request, but the socket may still hold some of it. */
+  /** The whole request has been written, but the socket may still hold some of it. */
   onRequestSent(): void {
     const { socket } = this.connection!;
     if (socket?.writableNeedDrain !== true) this.isSent = true;
@@ -126,9 +127,8 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
       });
   }
 
-  onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
-    // For such a status undici's own assertion throws where nothing can catch it; an exception
-    // thrown here goes to `onError`.
+  onHeaders(status: number, rawHeaders: string[], resume: () => void): boolean {
+    // An exception thrown here goes to `onError`.
     if (status < 100) throw new Error(noSuchStatus(status).reason);
     // Each one is a sign of life, so an endless number would hold the request forever.
     if (status < 200 && ++this.#informational > informationalMax)
@@ -144,7 +144,7 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
     return !this.#paused;
   }
 
-  #begin(status: number, rawHeaders: readonly Buffer[]): void {
+  #begin(status: number, rawHeaders: readonly string[]): void {
     this.onStatus?.(status, rawHeaders);
     const coding = this.decodes ? codingOf(rawHeaders) : "";
     if (coding !== "") {
@@ -233,14 +233,14 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
 }
 
 /** The content coding in an answer's headers, in lower case; empty if there is none. */
-export function codingOf(rawHeaders: readonly Buffer[]): string {
+export function codingOf(rawHeaders: readonly string[]): string {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     // Few headers have a name of this length; only those are converted to strings.
     if (
       rawHeaders[i]!.length === "content-encoding".length &&
       headerOf([rawHeaders[i]!, rawHeaders[i + 1]!], "content-encoding") !== ""
     ) {
-      const coding = rawHeaders[i + 1]!.toString("latin1").trim().toLowerCase();
+      const coding = rawHeaders[i + 1]!.trim().toLowerCase();
       if (coding !== "identity") return coding;
     }
   }

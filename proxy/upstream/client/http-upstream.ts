@@ -1,8 +1,7 @@
 /**
- * A provider over HTTP, with undici: pooled keep-alive connections, deadlines, cancellation. Sluice
+ * A provider over HTTP: pooled keep-alive connections, deadlines, cancellation. Sluice
  * requests responses without compression, and decodes them if they are compressed anyway.
  */
-import { Readable } from "node:stream";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import { rememberingLast } from "../../../shared/text/remembered.js";
 import type { Egress } from "../../egress/egress.js";
@@ -19,7 +18,7 @@ import {
 import { echoedSecrets, masked } from "../echo-mask.js";
 import { LargeBody } from "../large-body.js";
 import type { Upstream, UpstreamCall } from "../upstream.js";
-import { type CallOptions, createConnectionPool } from "./connection-pool.js";
+import { type CallOptions, ConnectionPool } from "./connection-pool.js";
 import { HttpCall } from "./http-call.js";
 
 /** `replaceError`: replaces the error of a failed connection if the cause is another one. */
@@ -31,7 +30,7 @@ export function createHttpUpstream(
 ): Upstream {
   const pathPrefix = new URL(provider.baseUrl).pathname.replace(/\/$/, "");
   const nativePrefix = pathPrefix.replace(/\/(?:openai|endpoints\/openapi)$/, "");
-  const pool = createConnectionPool(provider, egress, replaceError);
+  const pool = new ConnectionPool(provider, egress, replaceError);
   const deadlines = createDeadlines(provider);
   const headersWith = rememberingLast((key: string | null) => [
     ...acceptIdentity,
@@ -66,12 +65,7 @@ export function createHttpUpstream(
         method,
         path: (isNative === true ? nativePrefix : pathPrefix) + path,
         headers,
-        body:
-          body === null || Buffer.isBuffer(body)
-            ? body
-            : body instanceof LargeBody
-              ? streamOf(body.pieces)
-              : Readable.from(body.pieces, { objectMode: false }),
+        body: body === null || Buffer.isBuffer(body) ? body : body.pieces,
       });
       if (isHeld && isRepeatable) call.mayBeResent(() => pool.dispatchAlone(options(), call));
       pool.dispatch(options(), call);
@@ -85,16 +79,6 @@ export function createHttpUpstream(
       return pool.close();
     },
   };
-}
-
-/** Without the promises of `Readable.from`. */
-function streamOf(pieces: Iterable<Buffer>): Readable {
-  const rest = pieces[Symbol.iterator]();
-  return new Readable({
-    read() {
-      this.push(rest.next().value ?? null);
-    },
-  });
 }
 
 /** Errors are redacted as a whole (`redact`). */

@@ -1,5 +1,5 @@
 /**
- * Why a provider gave no response or an incomplete one, and how errors of Node, undici and TLS map
+ * Why a provider gave no response or an incomplete one, and how errors of Node and TLS map
  * to these reasons.
  */
 
@@ -58,7 +58,7 @@ function codeText(code: string): string {
     : code;
 }
 
-/** Maps an error of Node, undici or TLS by its code. */
+/** Maps an error of Node or TLS by its code. */
 export function asUpstreamFailure(error: Error & { code?: string }): UpstreamFailure {
   const code = error.code ?? "";
   if (code === "UPLOAD_TOO_LARGE") return { kind: "too_large", reason: error.message };

@@ -17,7 +17,7 @@ import type { Egress } from "../../egress/egress.js";
 import { createEgressAgent } from "../../egress/egress-agent.js";
 import { acceptIdentity } from "../../http/copy-headers.js";
 import { createDeadlines } from "../call-deadlines.js";
-import { type CallOptions, createConnectionPool } from "../client/connection-pool.js";
+import { ConnectionPool } from "../client/connection-pool.js";
 import { HttpCall } from "../client/http-call.js";
 import {
   credentialHeadersAt,
@@ -69,7 +69,7 @@ export function createHttpProxyUpstream(
   const freshAgent = createEgressAgent(base.protocol, egress, {
     connectTimeoutMs: provider.connectTimeoutMs,
   });
-  const pool = createConnectionPool(provider, egress, replaceError);
+  const pool = new ConnectionPool(provider, egress, replaceError);
   const deadlines = createDeadlines(provider);
   const onTunnelRequest = new WeakMap<object, (outgoing: ClientRequest) => void>();
   const newServer = (): HttpProxy => {
@@ -110,7 +110,7 @@ export function createHttpProxyUpstream(
       if (call instanceof HttpCall) {
         call.decodes = false;
         const headers = ownHeadersOf(key, path, given);
-        const options = { method: method as CallOptions["method"], path, headers, ...held! };
+        const options = { method, path, headers, ...held! };
         if (idempotentMethods.has(method))
           call.mayBeResent(() => pool.dispatchAlone(options, call));
         pool.dispatch(options, call);

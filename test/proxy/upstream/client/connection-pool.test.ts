@@ -1,130 +1,310 @@
-import type { Socket } from "node:net";
-import { Writable } from "node:stream";
-import fc from "fast-check";
-import t from "tap";
-import { joinHeadAndBody } from "../../../../proxy/upstream/client/connection-pool.js";
+/** Which connections calls get, what is sent on them, and when they close: over loopback. */
+import { createServer, type Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import t, { type Test } from "tap";
+import type { CallHandler } from "../../../../proxy/upstream/client/connection.js";
+import {
+  type CallOptions,
+  ConnectionPool,
+} from "../../../../proxy/upstream/client/connection-pool.js";
+import type { ProviderConfig } from "../../../../shared/config/config.js";
+import { providerConfig } from "../../../support/provider-config.js";
 
-interface Written {
-  readonly chunk: string | Buffer;
-  readonly encoding: string;
+const answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+
+interface Provider {
+  readonly pool: ConnectionPool;
+  /** What each connection has received. */
+  readonly received: string[];
+  readonly sockets: Socket[];
 }
 
-/** A socket that keeps what it is asked to send: each item is one write to the system. */
-class RecordedSocket extends Writable {
-  readonly sent: (readonly Written[])[] = [];
+/** A provider that calls `serve` for whatever arrives. */
+async function startProvider(
+  t: Test,
+  serve: (socket: Socket, text: string) => void,
+  over: Partial<ProviderConfig> = {},
+): Promise<Provider> {
+  const received: string[] = [];
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    const at = sockets.push(socket) - 1;
+    received.push("");
+    socket.on("error", () => {});
+    socket.on("data", (bytes: Buffer) => {
+      const text = bytes.toString("latin1");
+      received[at] += text;
+      serve(socket, text);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  const config = providerConfig({ name: "x", baseUrl: `http://127.0.0.1:${port}/v1`, ...over });
+  const pool = new ConnectionPool(config, { proxy: null, secureContext: null }, (error) => error);
+  t.teardown(async () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await pool.close();
+  });
+  return { pool, received, sockets };
+}
 
-  constructor() {
-    super({ decodeStrings: false });
+class RecordedCall implements CallHandler {
+  connection: CallHandler["connection"] = null;
+  isWanted = true;
+  isSent = false;
+  isPaused = false;
+  body = "";
+  resume = (): void => {};
+  settle: (outcome: string) => void = () => {};
+  readonly outcome = new Promise<string>((resolve) => {
+    this.settle = resolve;
+  });
+  heard = (): void => {};
+
+  onConnect(): boolean {
+    return this.isWanted;
   }
-
-  override _write(chunk: string | Buffer, encoding: BufferEncoding, done: () => void): void {
-    this.sent.push([{ chunk, encoding }]);
-    done();
+  onBodySent(): void {}
+  onRequestSent(): void {
+    this.isSent = true;
   }
-
-  override _writev(
-    chunks: { chunk: string | Buffer; encoding: BufferEncoding }[],
-    done: () => void,
-  ): void {
-    this.sent.push(chunks.map(({ chunk, encoding }) => ({ chunk, encoding })));
-    done();
+  onHeaders(_status: number, _rawHeaders: string[], resume: () => void): boolean {
+    this.resume = resume;
+    this.heard();
+    return !this.isPaused;
   }
-
-  get bytes(): Buffer {
-    return Buffer.concat(
-      this.sent
-        .flat()
-        .map(({ chunk, encoding }) =>
-          typeof chunk === "string" ? Buffer.from(chunk, encoding as BufferEncoding) : chunk,
-        ),
-    );
+  onData(chunk: Buffer): boolean {
+    this.body += chunk.toString("latin1");
+    return !this.isPaused;
+  }
+  onComplete(): void {
+    this.settle(`ended ${this.body}`);
+  }
+  onError(error: Error): void {
+    this.settle(error.message);
   }
 }
 
-function joinedSocket(): RecordedSocket {
-  const socket = new RecordedSocket();
-  joinHeadAndBody(socket as unknown as Socket);
-  return socket;
-}
-
-const head = "POST /v1/x HTTP/1.1\r\nx-name: \u00e9\r\n\r\n";
-
-t.test("a short body is sent with its head as one text, whatever its bytes are", async (t) => {
-  const body = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
-  const socket = joinedSocket();
-  for (let nth = 0; nth < 2; nth++) {
-    socket.cork();
-    t.equal(socket.write(head, "latin1"), true);
-    socket.write(body);
-    socket.uncork();
-  }
-  t.same(
-    socket.sent.map((chunks) => chunks.map(({ encoding }) => encoding)),
-    [["latin1"], ["latin1"]],
+function send(pool: ConnectionPool, over: Partial<CallOptions> = {}): RecordedCall {
+  const call = new RecordedCall();
+  pool.dispatch(
+    { method: "POST", path: "/x", headers: [], body: Buffer.from("{}"), ...over },
+    call,
   );
-  const request = Buffer.concat([Buffer.from(head, "latin1"), body]);
-  t.same(socket.bytes, Buffer.concat([request, request]));
-});
+  return call;
+}
 
-t.test("a long body stays apart, behind its head", async (t) => {
-  const socket = joinedSocket();
-  const body = Buffer.alloc(16 * 1024 + 1, 7);
-  socket.cork();
-  socket.write(head, "latin1");
-  socket.write(body);
-  socket.uncork();
-  t.equal(socket.sent.length, 1);
-  t.equal(socket.sent[0]?.[1]?.chunk, body);
-  t.same(socket.bytes, Buffer.concat([Buffer.from(head, "latin1"), body]));
-});
+const untilClosed = (socket: Socket): Promise<void> =>
+  socket.destroyed
+    ? Promise.resolve()
+    : new Promise((resolve) => void socket.once("close", () => resolve()));
 
-t.test("a head without a body doesn't wait for one", async (t) => {
-  const uncorked = joinedSocket();
-  uncorked.write(head, "latin1");
-  t.same(uncorked.bytes, Buffer.from(head, "latin1"));
-  const corked = joinedSocket();
-  corked.cork();
-  corked.write(head, "latin1");
-  corked.uncork();
-  t.same(corked.bytes, Buffer.from(head, "latin1"));
-  const ended = joinedSocket();
-  ended.cork();
-  ended.write(head, "latin1");
-  ended.end();
-  t.same(ended.bytes, Buffer.from(head, "latin1"));
-});
-
-t.test("whatever is written arrives in its order, and each callback is called once", async () => {
-  const step = fc.oneof(
-    fc.constantFrom("cork" as const, "uncork" as const),
-    fc.record({
-      chunk: fc.oneof(
-        fc.string({ unit: "binary", maxLength: 5 }),
-        fc.uint8Array({ maxLength: 5 }).map((bytes) => Buffer.from(bytes)),
-      ),
-      encoding: fc.constantFrom("latin1" as const, "utf8" as const, undefined),
-      isCalled: fc.boolean(),
-    }),
+t.test("a body of any kind is sent with its length, or in chunks without one", async (t) => {
+  let wanted = 0;
+  const { pool, received } = await startProvider(
+    t,
+    (socket) => {
+      if (received.join("").length >= wanted) socket.write(answer);
+    },
+    { connectionsMax: 1 },
   );
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
-      const socket = joinedSocket();
-      const plain = new RecordedSocket();
-      let called = 0;
-      for (const what of steps) {
-        if (typeof what === "string") for (const each of [socket, plain]) each[what]();
-        else
-          for (const each of [socket, plain]) {
-            const { chunk, encoding, isCalled } = what;
-            const done = isCalled && each === socket ? [() => void called++] : [];
-            if (encoding === undefined) each.write(chunk, ...done);
-            else each.write(chunk, encoding, ...done);
-          }
+  const long = Buffer.alloc(300_000, "a");
+  async function* later(): AsyncGenerator<Buffer> {
+    for (const piece of ["ab", "", "c"]) {
+      await nextTurn();
+      yield Buffer.from(piece);
+    }
+  }
+  const head = (method: string, isKept = true): string =>
+    `${method} /x HTTP/1.1\r\nhost: 127.0.0.1:${pool.host.split(":")[1]}\r\nconnection: ${isKept ? "keep-alive" : "close"}\r\n`;
+  const table: readonly (readonly [over: Partial<CallOptions>, sent: string])[] = [
+    [{ body: Buffer.from("\u00e9") }, `${head("POST")}content-length: 2\r\n\r\n\u00c3\u00a9`],
+    [{ body: null }, `${head("POST")}content-length: 0\r\n\r\n`],
+    [{ body: long }, `${head("POST")}content-length: 300000\r\n\r\n${long}`],
+    [{ method: "GET", body: null }, `${head("GET")}\r\n`],
+    [
+      { headers: ["content-length", "300003"], body: [Buffer.from("abc"), long] },
+      `${head("POST")}content-length: 300003\r\n\r\nabc${long}`,
+    ],
+    [
+      { headers: ["content-length", "3"], body: later() },
+      `${head("POST")}content-length: 3\r\n\r\nabc`,
+    ],
+    [
+      { body: later() },
+      `${head("POST")}transfer-encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n`,
+    ],
+    [{ body: [] }, `${head("POST")}transfer-encoding: chunked\r\n\r\n0\r\n\r\n`],
+    [{ headers: ["content-length", "0"], body: [] }, `${head("POST")}content-length: 0\r\n\r\n`],
+    [{ method: "DELETE" }, `${head("DELETE")}content-length: 2\r\n\r\n{}`],
+    [{ method: "HEAD", body: null }, `${head("HEAD", false)}\r\n`],
+  ];
+  let all = "";
+  for (const [over, sent] of table) {
+    all += sent;
+    wanted = all.length;
+    const call = send(pool, over);
+    t.match(await call.outcome, /^ended/, sent.slice(0, 20));
+    t.ok(call.isSent);
+  }
+  t.ok(received.join("") === all, "as it was written");
+  // A server may take the body of a DELETE for another request.
+  t.equal(received.length, 2);
+});
+
+t.test("a body that isn't as long as its header says ends its call", async (t) => {
+  const { pool } = await startProvider(t, () => {});
+  async function* failing(): AsyncGenerator<Buffer> {
+    yield Buffer.from("a");
+    throw new Error("the client left");
+  }
+  for (const [length, body, reason] of [
+    ["3", Buffer.from("ab"), "2 bytes of 3"],
+    ["3", [Buffer.from("ab")], "2 bytes of 3"],
+    ["1", [Buffer.from("ab")], "more than 1 bytes"],
+    ["3", failing(), "the client left"],
+  ] as const)
+    t.equal(await send(pool, { headers: ["content-length", length], body }).outcome, reason);
+  t.match(await send(pool, { headers: ["a", "b\r\nc: d"] }).outcome, /invalid a header/);
+});
+
+t.test(
+  "calls beyond the maximum wait in their order, and those that left aren't sent",
+  async (t) => {
+    const open: Socket[] = [];
+    const { pool, received } = await startProvider(t, (socket) => void open.push(socket), {
+      connectionsMax: 2,
+    });
+    const until = async (count: number): Promise<void> => {
+      while (open.length < count) await nextTurn();
+    };
+    const calls = ["/1", "/2", "/3", "/4", "/5"].map((path) => send(pool, { path }));
+    calls[3]!.isWanted = false;
+    await until(2);
+    for (let i = 0; i < 5; i++) await nextTurn();
+    t.equal(open.length, 2);
+    open[0]!.write(answer);
+    await until(3);
+    // A connection that breaks makes room as well.
+    open[1]!.destroy();
+    await until(4);
+    for (const socket of open.slice(2)) socket.write(answer);
+    const outcomes = await Promise.all([0, 1, 2, 4].map((i) => calls[i]!.outcome));
+    t.equal(outcomes.filter((outcome) => outcome === "ended {}").length, 3);
+    t.notMatch(received.join(""), /POST \/4 /);
+    t.equal(received.length, 3);
+  },
+);
+
+t.test("bytes that nobody asked for close the connection, and answer no call", async (t) => {
+  let extra = "";
+  const { pool, sockets } = await startProvider(t, (socket) => void socket.write(answer + extra));
+  t.equal(await send(pool).outcome, "ended {}");
+  sockets[0]!.write(answer.replace("{}", "[]"));
+  await untilClosed(sockets[0]!);
+  extra = answer.replace("{}", "[]");
+  t.equal(await send(pool).outcome, "ended {}");
+  t.equal(await send(pool).outcome, "ended {}");
+  t.equal(sockets.length, 3);
+});
+
+t.test("an idle connection closes after its time, or before the provider's", async (t) => {
+  let reply = answer;
+  const { pool, sockets } = await startProvider(t, (socket) => void socket.write(reply), {
+    keepAliveMs: 50,
+  });
+  await send(pool).outcome;
+  await untilClosed(sockets[0]!);
+  reply = answer.replace("\r\n\r\n", "\r\nkeep-alive: timeout=2\r\n\r\n");
+  await send(pool).outcome;
+  await untilClosed(sockets[1]!);
+  reply = answer.replace("\r\n\r\n", "\r\nKeep-Alive: max=9, timeout=9\r\n\r\n");
+  for (let i = 0; i < 3; i++) await send(pool).outcome;
+  t.equal(sockets.length, 3);
+});
+
+t.test(
+  "an answer that comes before the body was sent ends the call and the connection",
+  async (t) => {
+    let isReturned = false;
+    async function* endless(): AsyncGenerator<Buffer> {
+      try {
+        for (;;) {
+          yield Buffer.from("a");
+          await nextTurn();
+        }
+      } finally {
+        isReturned = true;
       }
-      for (const each of [socket, plain])
-        await new Promise<void>((resolve) => each.end(() => resolve()));
-      const wanted = steps.filter((what) => typeof what !== "string" && what.isCalled).length;
-      return socket.bytes.equals(plain.bytes) && called === wanted;
-    }),
+    }
+    const { pool, sockets } = await startProvider(t, (socket) => void socket.write(answer));
+    const call = send(pool, { body: endless() });
+    t.equal(await call.outcome, "ended {}");
+    t.notOk(call.isSent);
+    await untilClosed(sockets[0]!);
+    while (!isReturned) await nextTurn();
+  },
+);
+
+t.test("a paused answer waits, also for its end when the provider has closed", async (t) => {
+  const closing = answer.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
+  for (const [reply, isClosed] of [
+    [answer, false],
+    [closing, true],
+    ["HTTP/1.1 200 OK\r\n\r\n{}", true],
+    ["HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n", false],
+  ] as const) {
+    const { pool, sockets } = await startProvider(t, (socket) =>
+      isClosed ? void socket.end(reply) : void socket.write(reply),
+    );
+    const call = send(pool);
+    call.isPaused = true;
+    await new Promise<void>((resolve) => {
+      call.heard = resolve;
+    });
+    for (let i = 0; i < 5; i++) await nextTurn();
+    t.equal(call.body, "");
+    call.resume();
+    for (let i = 0; i < 5; i++) await nextTurn();
+    call.isPaused = false;
+    call.resume();
+    t.equal(await call.outcome, "ended {}");
+    t.equal(sockets.length, 1);
+  }
+});
+
+t.test("calls leave nothing on a connection, and closing the pool ends all of them", async (t) => {
+  const { pool, sockets } = await startProvider(
+    t,
+    (socket, text) => {
+      if (text.includes(" /x ")) socket.write(answer);
+    },
+    { connectionsMax: 1 },
   );
+  const first = send(pool, {
+    body: [Buffer.alloc(20_000)],
+    headers: ["content-length", "20000"],
+  });
+  await first.outcome;
+  const listeners = (): string =>
+    JSON.stringify(
+      first
+        .connection!.socket!.eventNames()
+        .map((name) => [String(name), first.connection!.socket!.listenerCount(name)]),
+    );
+  await send(pool).outcome;
+  const before = listeners();
+  for (let i = 0; i < 30; i++)
+    await send(pool, i % 2 === 0 ? {} : { body: [Buffer.alloc(9)] }).outcome;
+  t.equal(listeners(), before);
+  t.equal(sockets.length, 1);
+  const open = send(pool, { path: "/open" });
+  const waiting = send(pool);
+  while (!open.isSent) await nextTurn();
+  await pool.close();
+  t.equal(await open.outcome, "closed");
+  t.equal(await waiting.outcome, "the connections are closed");
+  t.equal(await send(pool).outcome, "the connections are closed");
+  await untilClosed(sockets[0]!);
 });

@@ -1,0 +1,367 @@
+/**
+ * Reads a provider's answer, HTTP/1.1 as RFC 9112 defines it, from the bytes of its connection. It
+ * is strict, because whoever finds another end of an answer than the provider gives one caller's
+ * answer to another: no bare line feeds, no folded headers, one length, no other coding than
+ * `chunked`. Trailers are checked and dropped.
+ *
+ * Not here: the socket, and which call an answer belongs to (`connection.ts`).
+ */
+import { answerHeadBytesMax, chunkExtensionBytesMax } from "../../bounds.js";
+
+/** The answer isn't HTTP as this client accepts it. */
+export class BrokenAnswer extends Error {
+  override name = "BrokenAnswer";
+}
+
+/** Receives an answer. `onHead` and `onData` return false to pause it. */
+export interface AnswerReceiver {
+  /** Also called for informational answers, with a status below 200. */
+  onHead(status: number, rawHeaders: string[]): boolean;
+  onData(chunk: Buffer): boolean;
+  onEnd(): void;
+}
+
+type State =
+  | "head"
+  /** A body with a length. */
+  | "length"
+  /** A body that ends with the connection. */
+  | "close"
+  | "size"
+  | "extension"
+  | "sizeEnd"
+  | "chunk"
+  | "chunkReturn"
+  | "chunkEnd"
+  | "trailers"
+  | "over";
+
+const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+/** Printable characters, spaces, tabs and bytes above ASCII, which are read as Latin-1. */
+const text = "[\\t\\x20-\\x7e\\x80-\\xff]*";
+const fields = `(?:${token}:${text}\\r\\n)*`;
+const headForm = new RegExp(`^HTTP/1\\.[01] \\d{3}(?: ${text})?\\r\\n${fields}$`);
+const trailersForm = new RegExp(`^${fields}$`);
+const quoted = '"(?:[\\t\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e])*"';
+const extensionForm = new RegExp(`^(?:;${token}(?:=(?:${token}|${quoted}))?)*$`);
+const framingInTrailers = /(?:^|\n)(?:content-length|transfer-encoding):/i;
+
+const none = Buffer.alloc(0);
+const return_ = 0x0d;
+const lineFeed = 0x0a;
+const semicolon = 0x3b;
+
+export class AnswerParser {
+  /** Whether the connection can carry another request after this answer. */
+  keepsAlive = false;
+  /** How long the provider keeps the idle connection open, as it says; null if it doesn't say. */
+  keptAliveMs: number | null = null;
+  isPaused = false;
+  readonly #to: AnswerReceiver;
+  #state: State = "over";
+  #isHeadRequest = false;
+  /** The beginning of a head or of trailers, or what arrived during a pause. */
+  #held: Buffer = none;
+  /** Bytes that are missing of the body or of the chunk. */
+  #left = 0;
+  #sizeDigits = 0;
+  #extension = "";
+  #isEnded = true;
+  #isClosed = false;
+
+  constructor(to: AnswerReceiver) {
+    this.#to = to;
+  }
+
+  /** Whether an answer is expected or on its way. */
+  get isReading(): boolean {
+    return !this.#isEnded;
+  }
+
+  /** Expects the answer to a request. */
+  begin(method: string): void {
+    this.#state = "head";
+    this.#isHeadRequest = method === "HEAD";
+    this.#held = none;
+    this.#isEnded = false;
+    this.isPaused = false;
+  }
+
+  /** `bytes` is read and copied, never kept. Throws a `BrokenAnswer`. */
+  read(bytes: Buffer): void {
+    if (this.isPaused) {
+      this.#hold(bytes);
+      return;
+    }
+    let at = 0;
+    if (this.#state === "head") {
+      at = this.#readHeads(bytes);
+      if (at === -1) return;
+      if (this.isPaused) return this.#hold(bytes.subarray(at));
+    } else if (this.#state === "trailers") return this.#readTrailers(bytes);
+    if (this.#state !== "over" && at < bytes.length) at = this.#readBody(bytes, at);
+    this.#mayEnd(bytes.length - at);
+  }
+
+  #hold(bytes: Buffer): void {
+    this.#held = Buffer.concat([this.#held, bytes]);
+  }
+
+  /** Continues after a pause. Throws a `BrokenAnswer`. */
+  resume(): void {
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    const held = this.#held;
+    this.#held = none;
+    if (held.length > 0) this.read(held);
+    else this.#mayEnd(0);
+    if (this.#isClosed && !this.isPaused) this.close();
+  }
+
+  /** The provider has closed the connection. Returns whether the answer is complete. */
+  close(): boolean {
+    this.#isClosed = true;
+    if (this.isPaused) return false;
+    if (this.#state === "close") this.#state = "over";
+    this.#mayEnd(0);
+    return this.#isEnded;
+  }
+
+  /** `extra`: bytes behind the answer, which nobody asked for. */
+  #mayEnd(extra: number): void {
+    if (this.#state !== "over" || this.#isEnded) return;
+    if (extra > 0) this.keepsAlive = false;
+    if (this.isPaused) return;
+    this.#isEnded = true;
+    this.#to.onEnd();
+  }
+
+  /** Returns where the body begins, or -1 if the head isn't complete yet. */
+  #readHeads(given: Buffer): number {
+    const held = this.#held.length;
+    const bytes = held === 0 ? given : Buffer.concat([this.#held, given]);
+    this.#held = none;
+    let at = 0;
+    while (this.#state === "head" && !this.isPaused) {
+      // Some servers end a body with a line that belongs to nothing.
+      while (bytes[at] === return_ && bytes[at + 1] === lineFeed) at += 2;
+      const end = bytes.indexOf("\r\n\r\n", at, "latin1");
+      if ((end === -1 ? bytes.length : end) - at > answerHeadBytesMax)
+        throw new BrokenAnswer(`the head of its answer is longer than ${answerHeadBytesMax} bytes`);
+      if (end === -1) {
+        this.#held = Buffer.from(bytes.subarray(at));
+        return -1;
+      }
+      const head = bytes.toString("latin1", at, end + 2);
+      at = end + 4;
+      this.#readHead(head);
+    }
+    return at - held;
+  }
+
+  #readHead(head: string): void {
+    if (!headForm.test(head))
+      throw new BrokenAnswer(`its answer isn't HTTP: ${describeHead(head)}`);
+    const status = Number(head.slice(9, 12));
+    const rawHeaders: string[] = [];
+    let connection = "";
+    let length = -1;
+    let isChunked = false;
+    this.keptAliveMs = null;
+    for (let at = head.indexOf("\r\n") + 2; at < head.length; ) {
+      const colon = head.indexOf(":", at);
+      const end = head.indexOf("\r\n", colon);
+      const name = head.slice(at, colon);
+      const value = head.slice(colon + 1, end).trim();
+      at = end + 2;
+      rawHeaders.push(name, value);
+      switch (name.length) {
+        case 10: {
+          const lower = name.toLowerCase();
+          if (lower === "connection") connection += `,${value}`;
+          else if (lower === "keep-alive") this.keptAliveMs = readTimeoutMs(value);
+          break;
+        }
+        case 14:
+          if (name.toLowerCase() !== "content-length") break;
+          if (length !== -1) throw new BrokenAnswer("its answer has two lengths");
+          length = readLength(value);
+          break;
+        case 17:
+          if (name.toLowerCase() !== "transfer-encoding") break;
+          if (isChunked || value.toLowerCase() !== "chunked")
+            throw new BrokenAnswer("its answer has a transfer encoding other than chunked");
+          isChunked = true;
+          break;
+        default:
+      }
+    }
+    if (isChunked && length !== -1)
+      throw new BrokenAnswer("its answer has a length and a transfer encoding");
+    if (status === 100 || status === 101)
+      throw new BrokenAnswer(`it answered ${status}, which wasn't asked for`);
+    if (status >= 200) this.#expectBody(status, length, isChunked);
+    const isOld = head.charCodeAt(7) === 0x30;
+    this.keepsAlive = isOld
+      ? /,[\t ]*keep-alive[\t ]*(?:,|$)/i.test(connection)
+      : connection === "" || !/,[\t ]*close[\t ]*(?:,|$)/i.test(connection);
+    if (this.#state === "close") this.keepsAlive = false;
+    if (status < 200 && !this.keepsAlive)
+      throw new BrokenAnswer(`it ends the connection with an informational answer`);
+    if (!this.#to.onHead(status, rawHeaders) && status >= 200) this.isPaused = true;
+  }
+
+  #expectBody(status: number, length: number, isChunked: boolean): void {
+    if (this.#isHeadRequest) this.#state = "over";
+    else if (status === 204 || status === 304) {
+      if (length > 0) throw new BrokenAnswer(`its ${status} announces a body`);
+      this.#state = "over";
+    } else if (isChunked) this.#expectSize();
+    else if (length === -1) this.#state = "close";
+    else {
+      this.#left = length;
+      this.#state = length === 0 ? "over" : "length";
+    }
+  }
+
+  #expectSize(): void {
+    this.#state = "size";
+    this.#left = 0;
+    this.#sizeDigits = 0;
+    this.#extension = "";
+  }
+
+  /** Returns where the answer ends in `bytes`, or their length. */
+  #readBody(bytes: Buffer, at: number): number {
+    if (this.#state === "close") {
+      this.#pass(Buffer.from(bytes.subarray(at)));
+      return bytes.length;
+    }
+    if (this.#state !== "length") return this.#readChunks(bytes, at);
+    const end = Math.min(bytes.length, at + this.#left);
+    this.#left -= end - at;
+    if (this.#left === 0) this.#state = "over";
+    this.#pass(Buffer.from(bytes.subarray(at, end)));
+    return end;
+  }
+
+  #pass(chunk: Buffer): void {
+    if (!this.#to.onData(chunk)) this.isPaused = true;
+  }
+
+  /** What all chunks in `bytes` hold is passed on as one. */
+  #readChunks(bytes: Buffer, from: number): number {
+    const out = Buffer.allocUnsafe(bytes.length - from);
+    let filled = 0;
+    let at = from;
+    while (at < bytes.length && this.#state !== "trailers") {
+      if (this.#state === "chunk") {
+        const end = Math.min(bytes.length, at + this.#left);
+        filled += bytes.copy(out, filled, at, end);
+        this.#left -= end - at;
+        at = end;
+        if (this.#left === 0) this.#state = "chunkReturn";
+      } else this.#readFraming(bytes[at++]!);
+    }
+    // Before the data, which may end the call.
+    const trailers = this.#state === "trailers" ? bytes.subarray(at) : none;
+    if (filled > 0) this.#pass(filled === out.length ? out : out.subarray(0, filled));
+    if (this.#state !== "trailers") return at;
+    if (this.isPaused) this.#hold(trailers);
+    else this.#readTrailers(trailers);
+    return bytes.length;
+  }
+
+  #readFraming(byte: number): void {
+    switch (this.#state) {
+      case "size":
+        return this.#readSize(byte);
+      case "extension":
+        if (byte === return_) return this.#endExtension();
+        this.#extension += String.fromCharCode(byte);
+        if (this.#extension.length > chunkExtensionBytesMax)
+          throw new BrokenAnswer("a chunk of its answer has a long extension");
+        return;
+      case "sizeEnd":
+        expect(byte, lineFeed);
+        this.#state = this.#left === 0 ? "trailers" : "chunk";
+        return;
+      case "chunkReturn":
+        expect(byte, return_);
+        this.#state = "chunkEnd";
+        return;
+      default:
+        expect(byte, lineFeed);
+        this.#expectSize();
+    }
+  }
+
+  #readSize(byte: number): void {
+    const digit = hexDigit(byte);
+    if (digit !== -1) {
+      this.#left = this.#left * 16 + digit;
+      if (++this.#sizeDigits > 16 || !Number.isSafeInteger(this.#left))
+        throw new BrokenAnswer("a chunk of its answer is too long");
+      return;
+    }
+    if (this.#sizeDigits === 0) throw new BrokenAnswer("a chunk of its answer has no size");
+    if (byte === return_) this.#state = "sizeEnd";
+    else if (byte === semicolon) {
+      this.#state = "extension";
+      this.#extension = ";";
+    } else throw new BrokenAnswer("the size of a chunk of its answer isn't a hexadecimal number");
+  }
+
+  #endExtension(): void {
+    if (!extensionForm.test(this.#extension))
+      throw new BrokenAnswer("a chunk of its answer has a malformed extension");
+    this.#state = "sizeEnd";
+  }
+
+  #readTrailers(given: Buffer): void {
+    const bytes = this.#held.length === 0 ? given : Buffer.concat([this.#held, given]);
+    this.#held = none;
+    const hasNone = bytes[0] === return_ && bytes[1] === lineFeed;
+    const end = hasNone ? -2 : bytes.indexOf("\r\n\r\n", 0, "latin1");
+    if ((end === -1 ? bytes.length : end) > answerHeadBytesMax)
+      throw new BrokenAnswer("the trailers of its answer are too long");
+    if (end === -1) {
+      this.#held = Buffer.from(bytes);
+      return;
+    }
+    const trailers = hasNone ? "" : bytes.toString("latin1", 0, end + 2);
+    if (!trailersForm.test(trailers) || framingInTrailers.test(trailers))
+      throw new BrokenAnswer("the trailers of its answer are malformed");
+    this.#state = "over";
+    this.#mayEnd(bytes.length - end - 4);
+  }
+}
+
+function expect(byte: number, expected: number): void {
+  if (byte !== expected) throw new BrokenAnswer("a chunk of its answer doesn't end with its line");
+}
+
+/** -1 for any other byte. */
+function hexDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}
+
+function readLength(value: string): number {
+  const length = /^\d+$/.test(value) ? Number(value) : NaN;
+  if (!Number.isSafeInteger(length))
+    throw new BrokenAnswer("its answer has a length that isn't one");
+  return length;
+}
+
+function readTimeoutMs(value: string): number | null {
+  const seconds = /timeout=(\d+)/i.exec(value)?.[1];
+  return seconds === undefined ? null : Number(seconds) * 1000;
+}
+
+/** The first line of a head, for people. */
+function describeHead(head: string): string {
+  const line = head.slice(0, Math.max(0, head.indexOf("\r\n"))).slice(0, 40);
+  return JSON.stringify(line);
+}

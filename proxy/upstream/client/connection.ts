@@ -1,0 +1,385 @@
+/**
+ * One connection to a provider, and the call that it carries: writes the request, and gives the
+ * bytes that arrive to the parser.
+ *
+ * Not here: which call gets which connection (`connection-pool.ts`).
+ */
+import type { Socket } from "node:net";
+import { AnswerParser, type AnswerReceiver } from "./answer-parser.js";
+import type { SocketOpener } from "./open-socket.js";
+import type { RequestHead } from "./request-head.js";
+
+/** Null: none. Pieces are written one after another, as fast as the provider reads. */
+export type CallBody = Buffer | Iterable<Buffer> | AsyncIterable<Buffer> | null;
+
+/** The connection that a call uses. */
+export interface CallConnection {
+  readonly socket: Socket | null;
+  /** An earlier call has used this socket. */
+  isUsed: boolean;
+  /** Nothing has arrived since the call began. */
+  isSilent: boolean;
+}
+
+/** What a call hears of its request and its answer. */
+export interface CallHandler {
+  connection: CallConnection | null;
+  /** The call has got its connection. False if it doesn't need one any more. */
+  onConnect(): boolean;
+  /** A part of the body, or all of it, was written. */
+  onBodySent(): void;
+  onRequestSent(): void;
+  /** As `AnswerReceiver.onHead`. `resume`: continues a paused answer. */
+  onHeaders(status: number, rawHeaders: string[], resume: () => void): boolean;
+  onData(chunk: Buffer): boolean;
+  onComplete(): void;
+  onError(error: Error): void;
+}
+
+/** A call that waits for a connection. */
+export interface WaitingCall {
+  readonly method: string;
+  readonly head: RequestHead;
+  readonly body: CallBody;
+  readonly call: CallHandler;
+}
+
+export interface ConnectionOwner {
+  /** The connection can carry another call. */
+  onFree(connection: Connection): void;
+  /** The connection is closed, or couldn't be opened. */
+  onClosed(connection: Connection): void;
+}
+
+class ConnectionClosed extends Error {
+  override name = "ConnectionClosed";
+  readonly code = "UND_ERR_SOCKET";
+}
+
+class WrongLength extends Error {
+  override name = "WrongLength";
+}
+
+/**
+ * The bytes that have just arrived, of any connection: they are read before the next ones arrive.
+ */
+const arrived = Buffer.allocUnsafeSlow(64 * 1024);
+
+/** Node copies texts up to this length without an allocation: joining is cheaper than a write. */
+const joinedBytesMax = 16 * 1024;
+
+export class Connection implements CallConnection, AnswerReceiver {
+  socket: Socket | null = null;
+  isUsed = false;
+  isSilent = true;
+  /** When an idle connection is closed, by the monotonic clock. */
+  idleUntilMs = 0;
+  readonly #owner: ConnectionOwner;
+  /** Closes after its call. */
+  readonly #isSingle: boolean;
+  readonly #parser = new AnswerParser(this);
+  readonly #resume = (): void => this.#continue();
+  /** Has this connection, but hasn't been sent yet. */
+  #waiting: WaitingCall | null = null;
+  #call: CallHandler | null = null;
+  #isSending = false;
+  #closesAfter = false;
+  #error: Error | null = null;
+  #isClosed = false;
+
+  constructor(owner: ConnectionOwner, isSingle: boolean) {
+    this.#owner = owner;
+    this.#isSingle = isSingle;
+  }
+
+  /** `throttledEnds` delays the provider's end of the connection. */
+  open(opener: SocketOpener, waiting: WaitingCall, throttledEnds: (run: () => void) => void): void {
+    waiting.call.connection = this;
+    this.#waiting = waiting;
+    const onRead = {
+      buffer: arrived,
+      callback: (bytes: number) => {
+        this.#read(bytes === arrived.length ? arrived : arrived.subarray(0, bytes));
+        return true;
+      },
+    };
+    opener.open(onRead, (error, socket) => {
+      if (this.#isClosed) return void socket?.destroy();
+      if (error !== null) return this.#closed(error);
+      this.#listenTo(socket!, throttledEnds);
+      this.start();
+    });
+  }
+
+  #listenTo(socket: Socket, throttledEnds: (run: () => void) => void): void {
+    this.socket = socket;
+    throttleEnd(socket, throttledEnds);
+    socket.on("error", (error) => {
+      this.#error = error;
+    });
+    socket.on("end", () => this.#ended());
+    socket.on("close", () => this.#closed(null));
+    // Without `onread`, as through a proxy.
+    socket.on("data", (chunk: Buffer) => this.#read(chunk));
+  }
+
+  /** As `AnswerParser.keptAliveMs`. */
+  get keptAliveMs(): number | null {
+    return this.#parser.keptAliveMs;
+  }
+
+  /** The call gets this idle connection, unless it closes before `start`. */
+  reserve(waiting: WaitingCall): void {
+    waiting.call.connection = this;
+    this.#waiting = waiting;
+  }
+
+  /** Sends the call's request. Returns the call if the connection has closed. */
+  start(): WaitingCall | null {
+    const waiting = this.#waiting!;
+    this.#waiting = null;
+    const socket = this.socket!;
+    if (socket.destroyed) return waiting;
+    const { method, head, body, call } = waiting;
+    if (!call.onConnect()) {
+      this.#free();
+      return null;
+    }
+    this.#call = call;
+    this.#closesAfter = this.#isSingle || method === "HEAD";
+    this.#parser.begin(method);
+    if (body === null || Buffer.isBuffer(body)) this.#sendWhole(socket, head, body);
+    else this.#sendPieces(socket, head, body);
+    return null;
+  }
+
+  #sendWhole(socket: Socket, head: RequestHead, body: Buffer | null): void {
+    const bytes = body === null ? 0 : body.length;
+    if (head.length !== null && head.length !== bytes)
+      return void socket.destroy(new WrongLength(`${bytes} bytes of ${head.length}`));
+    const text =
+      bytes > 0 || head.hasBody
+        ? `${head.text}content-length: ${bytes}\r\n\r\n`
+        : `${head.text}\r\n`;
+    if (bytes === 0) socket.write(text, "latin1");
+    else if (bytes <= joinedBytesMax) socket.write(text + body!.toString("latin1"), "latin1");
+    else {
+      socket.cork();
+      socket.write(text, "latin1");
+      socket.write(body!);
+      socket.uncork();
+    }
+    // Servers may not expect a body here, and take it for the next request.
+    if (bytes > 0 && !head.hasBody) this.#closesAfter = true;
+    this.#call!.onBodySent();
+    this.#call!.onRequestSent();
+  }
+
+  #sendPieces(
+    socket: Socket,
+    head: RequestHead,
+    pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
+  ): void {
+    if (!head.hasBody) this.#closesAfter = true;
+    this.#isSending = true;
+    const { length } = head;
+    const framing = length === null ? "transfer-encoding: chunked" : `content-length: ${length}`;
+    const sender = new PieceSender(socket, length, `${head.text}${framing}\r\n\r\n`);
+    const call = this.#call!;
+    const isOver = (): boolean => this.#call !== call || socket.destroyed;
+    const onSent = (): void => call.onBodySent();
+    const sent =
+      Symbol.iterator in pieces
+        ? sender.send(pieces, isOver, onSent)
+        : sender.sendAsync(pieces, isOver, onSent);
+    sent.then(
+      (isSent) => {
+        if (!isSent || isOver()) return;
+        this.#isSending = false;
+        call.onRequestSent();
+      },
+      (error: Error) => {
+        if (!isOver()) socket.destroy(error);
+      },
+    );
+  }
+
+  #read(bytes: Buffer): void {
+    const socket = this.socket;
+    if (socket === null || socket.destroyed) return;
+    // Nobody has asked, so nobody may get it.
+    if (!this.#parser.isReading) return void socket.destroy();
+    this.isSilent = false;
+    try {
+      this.#parser.read(bytes);
+    } catch (error) {
+      socket.destroy(error as Error);
+    }
+    if (this.#parser.isPaused) socket.pause();
+  }
+
+  onHead(status: number, rawHeaders: string[]): boolean {
+    return this.#call!.onHeaders(status, rawHeaders, this.#resume);
+  }
+
+  onData(chunk: Buffer): boolean {
+    return this.#call!.onData(chunk);
+  }
+
+  onEnd(): void {
+    const call = this.#call!;
+    this.#call = null;
+    if (this.#isSending || this.#closesAfter || !this.#parser.keepsAlive) this.socket!.destroy();
+    else this.#free();
+    call.onComplete();
+  }
+
+  #free(): void {
+    if (this.#isSingle) this.socket!.destroy();
+    else this.#owner.onFree(this);
+  }
+
+  #continue(): void {
+    if (!this.#parser.isPaused) return;
+    try {
+      this.#parser.resume();
+    } catch (error) {
+      this.#error = error as Error;
+      this.socket!.destroy(this.#error);
+    }
+    if (this.#parser.isPaused) return;
+    if (this.#isClosed) this.#fail();
+    else this.socket!.resume();
+  }
+
+  #ended(): void {
+    const socket = this.socket!;
+    if (!this.#parser.isReading) return void socket.destroy();
+    // What arrived during a pause is still to be read.
+    if (this.#parser.close() || this.#parser.isPaused) return void socket.destroy();
+    socket.destroy(new ConnectionClosed("other side closed"));
+  }
+
+  #closed(error: Error | null): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    if (error !== null) this.#error = error;
+    this.#owner.onClosed(this);
+    // A call that waits for a reused connection gets another one.
+    if (this.socket === null) {
+      const waiting = this.#waiting;
+      this.#waiting = null;
+      waiting?.call.onError(this.#error ?? new ConnectionClosed("closed"));
+    } else if (!this.#parser.isPaused || this.#error !== null) this.#fail();
+  }
+
+  #fail(): void {
+    const call = this.#call;
+    this.#call = null;
+    call?.onError(this.#error ?? new ConnectionClosed("closed"));
+  }
+
+  /** Destroys it, also while it is being opened. */
+  destroy(): void {
+    if (this.socket !== null) this.socket.destroy();
+    else this.#closed(null);
+  }
+}
+
+/** Writes a body in pieces behind its head. */
+class PieceSender {
+  readonly #socket: Socket;
+  readonly #length: number | null;
+  #head: string;
+  #bytes = 0;
+
+  constructor(socket: Socket, length: number | null, head: string) {
+    this.#socket = socket;
+    this.#length = length;
+    this.#head = head;
+  }
+
+  /** Resolves to whether all was written. */
+  async send(
+    pieces: Iterable<Buffer>,
+    isOver: () => boolean,
+    onSent: () => void,
+  ): Promise<boolean> {
+    const rest = pieces[Symbol.iterator]();
+    for (;;) {
+      const { done, value } = rest.next();
+      if (done === true) break;
+      this.#write(value);
+      onSent();
+      if (this.#socket.writableNeedDrain) await this.#drained();
+      if (isOver()) return false;
+    }
+    this.#end();
+    return true;
+  }
+
+  async sendAsync(
+    pieces: AsyncIterable<Buffer>,
+    isOver: () => boolean,
+    onSent: () => void,
+  ): Promise<boolean> {
+    for await (const piece of pieces) {
+      if (isOver()) return false;
+      this.#write(piece);
+      onSent();
+      if (this.#socket.writableNeedDrain) await this.#drained();
+    }
+    if (isOver()) return false;
+    this.#end();
+    return true;
+  }
+
+  #write(piece: Buffer): void {
+    if (piece.length === 0) return;
+    this.#bytes += piece.length;
+    if (this.#length !== null && this.#bytes > this.#length)
+      throw new WrongLength(`more than ${this.#length} bytes`);
+    this.#socket.cork();
+    if (this.#length === null) {
+      this.#socket.write(`${this.#head}${piece.length.toString(16)}\r\n`, "latin1");
+      this.#socket.write(piece);
+      this.#socket.write("\r\n", "latin1");
+    } else {
+      if (this.#head !== "") this.#socket.write(this.#head, "latin1");
+      this.#socket.write(piece);
+    }
+    this.#head = "";
+    this.#socket.uncork();
+  }
+
+  #end(): void {
+    if (this.#length === null) this.#socket.write(`${this.#head}0\r\n\r\n`, "latin1");
+    else if (this.#bytes !== this.#length)
+      throw new WrongLength(`${this.#bytes} bytes of ${this.#length}`);
+    else if (this.#head !== "") this.#socket.write(this.#head, "latin1");
+  }
+
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#socket.off("drain", done).off("close", done);
+        resolve();
+      };
+      this.#socket.on("drain", done).on("close", done);
+    });
+  }
+}
+
+/** Delays the socket's end until `throttledEnds` runs the callback. */
+function throttleEnd(socket: Socket, throttledEnds: (run: () => void) => void): void {
+  const push = socket.push.bind(socket);
+  socket.push = (chunk: unknown, encoding?: BufferEncoding) => {
+    if (chunk !== null) return push(chunk, encoding);
+    throttledEnds(() => {
+      if (socket.destroyed) return;
+      push(null);
+      socket.read(0);
+    });
+    return false;
+  };
+}

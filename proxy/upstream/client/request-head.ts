@@ -1,0 +1,72 @@
+/**
+ * The head of a request to a provider, as text. It is refused if a name or a value could end a line,
+ * or if it would give the body another length.
+ */
+import { remembered } from "../../../shared/text/remembered.js";
+
+class InvalidRequest extends Error {
+  override name = "InvalidRequest";
+}
+
+/** What is sent before the body. */
+export interface RequestHead {
+  /** Without the headers of the body, and the empty line. */
+  readonly text: string;
+  /** The body's length, as the headers say; null if they don't. */
+  readonly length: number | null;
+  /** Whether the method is one whose request has a body. */
+  readonly hasBody: boolean;
+}
+
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const notInValues = /[^\t\x20-\x7e\x80-\xff]/;
+const notInPaths = /[^\x21-\xff]/;
+const withBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "QUERY"]);
+/** They belong to the connection. */
+const refused = /^(?:connection|transfer-encoding|keep-alive|upgrade|expect|te|trailer)$/i;
+
+/** `host`: the provider's, as the Host header has it, unless the headers have another one. */
+export function requestHead(
+  { method, path, headers }: { method: string; path: string; headers: readonly string[] },
+  host: string,
+  closes: boolean,
+): RequestHead {
+  if (!token.test(method)) throw new InvalidRequest("invalid request method");
+  if (!path.startsWith("/") || notInPaths.test(path))
+    throw new InvalidRequest("invalid request path");
+  let length: number | null = null;
+  let named: string | null = null;
+  let rest = closes ? "connection: close\r\n" : "connection: keep-alive\r\n";
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i]!;
+    const value = headers[i + 1]!;
+    if (notInValues.test(value)) throw new InvalidRequest(`invalid ${name} header`);
+    switch (known(name)) {
+      case "host":
+        if (named !== null) throw new InvalidRequest("duplicate host header");
+        named = value;
+        break;
+      case "length":
+        if (length !== null || !/^\d+$/.test(value))
+          throw new InvalidRequest("invalid content-length header");
+        length = Number(value);
+        break;
+      case "refused":
+        throw new InvalidRequest(`invalid ${name} header`);
+      default:
+        rest += `${name}: ${value}\r\n`;
+    }
+  }
+  const text = `${method} ${path} HTTP/1.1\r\nhost: ${named ?? host}\r\n${rest}`;
+  return { text, length, hasBody: withBody.has(method) };
+}
+
+type Known = "host" | "length" | "refused" | "other";
+
+const known = remembered((name: string): Known => {
+  if (!token.test(name)) return "refused";
+  const lower = name.toLowerCase();
+  if (lower === "host") return "host";
+  if (lower === "content-length") return "length";
+  return refused.test(name) ? "refused" : "other";
+});
