@@ -209,7 +209,6 @@ t.test("a program is one file: only these modules ask for the path of a module",
       "proxy/routing/packaged-prices.ts",
       "proxy/routing/price-list.ts",
       // To find packages.
-      "proxy/upstream/client/connection-pool.ts",
       "proxy/upstream/passthrough/http-proxy-upstream.ts",
     ],
   );

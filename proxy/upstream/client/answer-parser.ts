@@ -9,7 +9,7 @@
 import { answerHeadBytesMax, chunkExtensionBytesMax } from "../../bounds.js";
 
 /** The answer isn't HTTP as this client accepts it. */
-export class BrokenAnswer extends Error {
+class BrokenAnswer extends Error {
   override name = "BrokenAnswer";
 }
 

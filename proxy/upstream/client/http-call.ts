@@ -1,6 +1,6 @@
 /**
- * One call over HTTP, as its connection reports it: its deadlines, its cancellation, and its second try on
- * a new connection if the provider had closed the kept-alive one.
+ * One call over HTTP, as its connection reports it: its deadlines, its cancellation, and its second
+ * try on a new connection if the provider had closed the kept-alive one.
  */
 import { headerOf } from "../../http/copy-headers.js";
 import type { Deadlines, Watched } from "../call-deadlines.js";

@@ -1,6 +1,6 @@
 /**
- * The head of a request to a provider, as text. It is refused if a name or a value could end a line,
- * or if it would give the body another length.
+ * The head of a request to a provider, as text. It is refused if a name or a value could end a
+ * line, or if it would give the body another length.
  */
 import { remembered } from "../../../shared/text/remembered.js";
 
