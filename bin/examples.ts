@@ -119,6 +119,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice import litellm config.yaml --output sluice.yaml",
     "sluice import litellm --keys keys.csv --apply",
   ],
+  "import one-api": ["sluice import one-api export --output sluice.yaml"],
+  "import new-api": [
+    "sluice import new-api export --output sluice.yaml",
+    "sluice import new-api export --keys --apply",
+  ],
   completion: ["source <(sluice completion bash)", "sluice completion fish | source"],
   man: ["sluice man | man -l -"],
   "exit-codes": ["sluice exit-codes"],

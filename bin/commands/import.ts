@@ -1,12 +1,21 @@
 /**
- * `sluice import litellm`: translates the configuration of LiteLLM's proxy, and imports the keys of
- * its database.
+ * `sluice import`: translates the configuration of LiteLLM's proxy, or the channels of one-api or
+ * new-api, and imports the keys of their databases.
  */
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { parseYaml } from "../../shared/config/file/parse-yaml.js";
 import { resolveConfig } from "../../shared/config/resolve/resolve-config.js";
+import { commandsOf } from "../import/import-commands.js";
+import type { KeysRead, KeyToImport, Translated } from "../import/imported-values.js";
 import { translateLitellm } from "../import/litellm-config.js";
-import { commandsOf, type KeyToImport, readLitellmKeys } from "../import/litellm-keys.js";
+import { readLitellmKeys } from "../import/litellm-keys.js";
+import { type OneApiProgram, oneApiPrograms } from "../import/one-api-channels.js";
+import { translateOneApi } from "../import/one-api-config.js";
+import { readOneApiKeys } from "../import/one-api-keys.js";
+import { areNewApis, type OneApiTables, oneApiTables } from "../import/one-api-tables.js";
+import { tableRows } from "../import/table-rows.js";
 import { writeYaml } from "../import/write-yaml.js";
 import { confirmFirstKey } from "../keys/confirm-first-key.js";
 import { readInput } from "../limits/read-input.js";
@@ -19,7 +28,8 @@ import { writeNewFile } from "../session/write-new-file.js";
 import { shellWord } from "../text/shell-word.js";
 
 interface ImportFlags extends CommandFlags {
-  readonly keys?: string;
+  /** LiteLLM's file of keys; for one-api and new-api whether to import theirs. */
+  readonly keys?: string | true;
   readonly output?: string;
   readonly apply?: boolean;
   readonly yes?: boolean;
@@ -27,9 +37,10 @@ interface ImportFlags extends CommandFlags {
 
 /** Adds `import` to the program. */
 export function addImport(program: Command, session: Session): void {
-  program
+  const group = program
     .command("import")
-    .description("bring configuration and keys from another gateway")
+    .description("bring configuration and keys from another gateway");
+  group
     .command("litellm")
     .description("translate the configuration of LiteLLM's proxy, and import its keys")
     .argument("[file]", "LiteLLM's config.yaml; - for standard input")
@@ -43,6 +54,21 @@ export function addImport(program: Command, session: Session): void {
     .action((file: string | undefined, _options, command: Command) =>
       importLitellm(session, file, command.optsWithGlobals<ImportFlags>()),
     );
+  for (const name of oneApiPrograms)
+    group
+      .command(name)
+      .description(`translate the channels of ${name}, or import its tokens and quotas`)
+      .argument(
+        "<directory>",
+        "exports of its tables: channels, tokens, users and options, each .json, .csv or .tsv",
+      )
+      .option("--output <file>", "write the configuration to this new file (default: print it)")
+      .option("--keys", "print the commands that import tokens and quotas, not the configuration")
+      .option("--apply", "with --keys: make the keys and budgets instead")
+      .option("--yes", "don't ask before the first key closes an open gateway")
+      .action((directory: string, _options, command: Command) =>
+        importOneApi(session, name, { directory, ...command.optsWithGlobals<ImportFlags>() }),
+      );
 }
 
 async function importLitellm(
@@ -52,29 +78,85 @@ async function importLitellm(
 ): Promise<void> {
   if (file === undefined && flags.keys === undefined)
     throw usageFailure([{ message: "a config.yaml or --keys is required", param: "file" }]);
-  if (flags.apply === true && flags.keys === undefined)
+  requireKeys(flags);
+  if (file !== undefined) {
+    const { name, text } = await readInput(file, session.cwd);
+    const { document, problems } = parseYaml(text);
+    if (document === undefined || problems.length > 0)
+      throw usageFailure(
+        problems.map(({ message, position: { line } }) => ({
+          message: `${name}:${line}: ${message}`,
+          param: "file",
+        })),
+      );
+    const from = "Made from LiteLLM's configuration by sluice import litellm.";
+    writeConfiguration(session, { ...translateLitellm(document), from }, flags);
+  }
+  if (typeof flags.keys !== "string") return;
+  const { name, text } = await readInput(flags.keys, session.cwd);
+  const read = readLitellmKeys(text, session.nowMs());
+  if (read === null)
+    throw usageFailure([
+      { message: `${name} must be JSON or CSV with a column token`, param: "--keys" },
+    ]);
+  await importKeys(session, read, flags);
+}
+
+async function importOneApi(
+  session: Session,
+  program: OneApiProgram,
+  { directory, ...flags }: ImportFlags & { readonly directory: string },
+): Promise<void> {
+  requireKeys(flags);
+  const tables = await readTables(session, directory);
+  if (program === "one-api" && areNewApis(tables))
+    throw usageFailure([
+      { message: `${directory} has tables of new-api: sluice import new-api`, param: "directory" },
+    ]);
+  if (flags.keys !== undefined)
+    return importKeys(session, readOneApiKeys(tables, session.nowMs()), flags);
+  const from = `Made from channels of ${program} by sluice import ${program}.`;
+  writeConfiguration(session, { ...translateOneApi(program, tables), from }, flags);
+}
+
+/** Rejects with the name of a table that isn't there. */
+async function readTables({ cwd }: Session, directory: string): Promise<OneApiTables> {
+  const read = async (table: keyof OneApiTables): Promise<OneApiTables["users"]> => {
+    const files = ["json", "csv", "tsv"].map((type) => join(directory, `${table}.${type}`));
+    const file = files.find((one) => existsSync(resolve(cwd, one)));
+    if (file === undefined)
+      throw usageFailure([
+        { message: `${files[0]} isn't there, nor as .csv or .tsv`, param: "directory" },
+      ]);
+    const { name, text } = await readInput(file, cwd);
+    const column = oneApiTables[table];
+    const rows = tableRows(text, column);
+    if (rows === null)
+      throw usageFailure([
+        { message: `${name} must be JSON, CSV or TSV with a column ${column}`, param: "directory" },
+      ]);
+    return rows;
+  };
+  return {
+    channels: await read("channels"),
+    tokens: await read("tokens"),
+    users: await read("users"),
+    options: await read("options"),
+  };
+}
+
+function requireKeys({ apply, keys }: ImportFlags): void {
+  if (apply === true && keys === undefined)
     throw usageFailure([{ message: "--apply needs --keys", param: "--apply" }]);
-  if (file !== undefined) await translate(session, file, flags);
-  if (flags.keys !== undefined) await importKeys(session, flags.keys, flags);
 }
 
 /** The notes go to standard error, and into the file as comments. */
-async function translate(
+function writeConfiguration(
   { cwd, terminal, env, uid }: Session,
-  file: string,
+  { config, notes, from }: Translated & { readonly from: string },
   { output }: ImportFlags,
-): Promise<void> {
-  const { name, text } = await readInput(file, cwd);
-  const { document, problems } = parseYaml(text);
-  if (document === undefined || problems.length > 0)
-    throw usageFailure(
-      problems.map(({ message, position: { line } }) => ({
-        message: `${name}:${line}: ${message}`,
-        param: "file",
-      })),
-    );
-  const { config, notes } = translateLitellm(document);
-  const head = ["Made from LiteLLM's configuration by sluice import litellm."];
+): void {
+  const head = [from];
   if (notes.length > 0) head.push("What has no counterpart, or another meaning:");
   const comments = [...head, ...notes.map((note) => `- ${note}`)];
   const yaml = `${comments.map((line) => `# ${line.replace(/\s+/g, " ")}\n`).join("")}\n${writeYaml(config)}`;
@@ -94,14 +176,8 @@ async function translate(
   terminal.err(`written: ${output}`);
 }
 
-async function importKeys(session: Session, file: string, flags: ImportFlags): Promise<void> {
-  const { terminal, cwd, nowMs } = session;
-  const { name, text } = await readInput(file, cwd);
-  const read = readLitellmKeys(text, nowMs());
-  if (read === null)
-    throw usageFailure([
-      { message: `${name} must be JSON or CSV with a column token`, param: "--keys" },
-    ]);
+async function importKeys(session: Session, read: KeysRead, flags: ImportFlags): Promise<void> {
+  const { terminal } = session;
   for (const note of read.notes) terminal.err(`note: ${note}`);
   if (flags.apply !== true) {
     for (const argv of read.keys.flatMap(commandsOf))
@@ -115,7 +191,7 @@ async function importKeys(session: Session, file: string, flags: ImportFlags): P
 /** The limits first: without them, the key could spend immediately. A known key stays as it is. */
 async function applyKey(
   session: Session,
-  { hash, key, rules, budgets }: KeyToImport,
+  { hash, redacted, key, rules, budgets }: KeyToImport,
   flags: ImportFlags,
 ): Promise<string> {
   return await withDaemon(session, flags, async (client) => {
@@ -123,7 +199,7 @@ async function applyKey(
     for (const budget of budgets) answered(await client.call("budgets.put", budget));
     const answer = await client.call("keys.issue", {
       key_hash: hash,
-      redacted_value: "…",
+      redacted_value: redacted,
       imported: true,
       key,
     });

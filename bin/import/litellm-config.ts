@@ -6,14 +6,16 @@ import { isObject } from "../../shared/checked.js";
 import { findPreset } from "../../shared/config/presets.js";
 import { append } from "../../shared/long-lists.js";
 import { budgetPeriod } from "./budget-duration.js";
-
-type Fields = Readonly<Record<string, unknown>>;
-
-interface Translated {
-  /** A configuration of Sluice, as `writeYaml` takes it. */
-  readonly config: Fields;
-  readonly notes: readonly string[];
-}
+import {
+  azureAddress,
+  escaped,
+  type Fields,
+  listOf,
+  objectOf,
+  perMillion,
+  type Translated,
+  trimmedOrNull,
+} from "./imported-values.js";
 
 /** The providers of LiteLLM whose name differs, by Sluice's preset. */
 const renamed: Readonly<Record<string, string>> = {
@@ -445,18 +447,6 @@ function minuteLimits(params: Fields): Record<string, unknown>[] {
   ];
 }
 
-function objectOf(value: unknown): Fields {
-  return isObject(value) ? value : {};
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? (value as unknown[]) : [];
-}
-
-function trimmedOrNull(value: unknown): string | null {
-  return typeof value === "string" && value.trim() !== "" ? value.trim() : null;
-}
-
 function numberOf(value: unknown): number | null {
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   return typeof number === "number" && Number.isFinite(number) && number >= 0 ? number : null;
@@ -470,17 +460,12 @@ function within(value: number, min: number, max: number): number {
   return Math.min(max, Math.max(min, Math.round(value)));
 }
 
-/** Six decimals are the most that a price has. */
-function perMillion(perToken: number): number {
-  return Number((perToken * 1e6).toFixed(6));
-}
-
 /** A value of the file: `os.environ/NAME` becomes `${NAME}`, and a literal `$` stays one. */
 function literal(value: unknown): unknown {
   if (typeof value !== "string") return value;
   const name = /^os\.environ\/(\w+)$/.exec(value.trim())?.[1];
   if (name !== undefined) return `\${${name}}`;
-  return value.replaceAll("${", "$${").replace(/^\$(?=\w+$)/, "$$$$");
+  return escaped(value);
 }
 
 function secretOf(value: unknown): unknown {
@@ -494,8 +479,7 @@ function isOpenai(base: string): boolean {
 /** An api_base as Sluice expects it: up to the endpoint. */
 function addressOf(type: string, base: string, version: string | null): string {
   const address = String(literal(base)).replace(/\/+$/, "");
-  if (type === "azure" && !address.includes("/openai"))
-    return `${address}/openai${version === null ? "/v1" : ""}`;
+  if (type === "azure") return azureAddress(address, version);
   if (type === "anthropic" && !/\/v1$/.test(address)) return `${address}/v1`;
   if (type === "ollama" && !/\/v1$/.test(address)) return `${address}/v1`;
   return address;

@@ -2,34 +2,18 @@
  * Reads an export of LiteLLM's table `LiteLLM_VerificationToken`, JSON or CSV, and says which keys,
  * rules and budgets it becomes (docs/coming-from-litellm.md). Pure.
  */
-import { isObject } from "../../shared/checked.js";
-import { importedHash } from "../../shared/domain/managed-key.js";
+import { importedHash, unknownRedacted } from "../../shared/domain/managed-key.js";
 import { parseTimestamp } from "../../shared/time.js";
 import { budgetPeriod } from "./budget-duration.js";
-
-type Row = Readonly<Record<string, unknown>>;
-
-export interface KeyToImport {
-  readonly hash: string;
-  /** The body of POST /admin/auth-keys, without the hash. */
-  readonly key: Readonly<Record<string, unknown>> & { readonly user_path: string };
-  /** The bodies of PUT /admin/rate-limits. */
-  readonly rules: readonly Row[];
-  /** The bodies of PUT /admin/budgets. */
-  readonly budgets: readonly Row[];
-}
-
-interface KeysRead {
-  readonly keys: readonly KeyToImport[];
-  readonly notes: readonly string[];
-}
+import { type Fields, type KeysRead, type KeyToImport, segmentOf } from "./imported-values.js";
+import { isTrue, tableRows } from "./table-rows.js";
 
 /** Null if the text is neither JSON nor CSV of such a table. */
 export function readLitellmKeys(text: string, nowMs: number): KeysRead | null {
-  const rows = rowsOf(text);
+  const rows = tableRows(text, "token");
   if (rows === null) return null;
   const notes: string[] = [];
-  const taken: { readonly row: Row; readonly hash: string }[] = [];
+  const taken: { readonly row: Fields; readonly hash: string }[] = [];
   for (const [i, row] of rows.entries()) {
     const hash = importedHash(row["token"]);
     const named = nameOf(row) ?? `row ${i + 1}`;
@@ -55,7 +39,7 @@ export function readLitellmKeys(text: string, nowMs: number): KeysRead | null {
 }
 
 function keyOf(
-  row: Row,
+  row: Fields,
   { hash, userPath }: { readonly hash: string; readonly userPath: string },
   notes: string[],
 ): KeyToImport {
@@ -88,6 +72,7 @@ function keyOf(
   if (amount !== null && period.note !== null) notes.push(`${userPath}: ${period.note}`);
   return {
     hash,
+    redacted: unknownRedacted,
     key: {
       user_path: userPath,
       ...(name === null ? {} : { name: name.slice(0, 60) }),
@@ -99,77 +84,16 @@ function keyOf(
   };
 }
 
-/** The command lines that do the same, without the program's name. */
-export function commandsOf({ hash, key, rules, budgets }: KeyToImport): readonly string[][] {
-  const { user_path: path, name, models, expires_at: expires } = key;
-  const flags = rules.flatMap(({ max_requests, max_tokens, limit_key }) =>
-    (limit_key as { readonly period: string }).period === "concurrent"
-      ? ["--concurrent", String(max_requests)]
-      : [
-          ...(max_requests === undefined ? [] : ["--rpm", String(max_requests)]),
-          ...(max_tokens === undefined ? [] : ["--tpm", String(max_tokens)]),
-        ],
-  );
-  return [
-    ...(flags.length === 0 ? [] : [["limits", "set", path, ...flags]]),
-    ...budgets.map(({ budget_key, amount }) => {
-      const { period, period_seconds } = budget_key as Row;
-      const of = period === undefined ? "--period-seconds" : "--period";
-      return [
-        ...["budgets", "set", path, of, String(period ?? period_seconds)],
-        ...["--amount", String(amount)],
-      ];
-    }),
-    [
-      ...["keys", "issue", "--hash", hash, "--path", path],
-      ...(typeof name === "string" ? ["--name", name] : []),
-      ...(Array.isArray(models) ? ["--model", ...(models as string[])] : []),
-      ...(typeof expires === "string" ? ["--expires", expires] : []),
-    ],
-  ];
-}
-
-function rowsOf(text: string): readonly Row[] | null {
-  if (!/^\s*[[{]/.test(text)) return csvRows(text);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  const list = isObject(value) ? (value["keys"] ?? value["data"]) : value;
-  return Array.isArray(list) ? (list as unknown[]).filter(isObject) : null;
-}
-
-/** As PostgreSQL's `COPY … WITH CSV HEADER` writes it. */
-function csvRows(text: string): readonly Row[] | null {
-  const records: string[][] = [[]];
-  for (const [, quoted, plain, end] of text.matchAll(
-    /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g,
-  )) {
-    records.at(-1)!.push(quoted?.replaceAll('""', '"') ?? plain ?? "");
-    if (end !== ",") records.push([]);
-  }
-  const [head, ...rows] = records.filter((record) => record.some((field) => field !== ""));
-  if (head?.includes("token") !== true) return null;
-  return rows.map((row) => Object.fromEntries(head.map((name, i) => [name, row[i] ?? ""])));
-}
-
-function nameOf(row: Row): string | null {
+function nameOf(row: Fields): string | null {
   const { key_alias: alias } = row;
   return typeof alias === "string" && alias.trim() !== "" ? alias.trim() : null;
 }
 
-function pathOf({ team_id: team, user_id: user }: Row): string {
+function pathOf({ team_id: team, user_id: user }: Fields): string {
   return [team, user]
     .filter((id): id is string => typeof id === "string" && id.trim() !== "")
     .map((id) => `/${segmentOf(id)}`)
     .join("");
-}
-
-function segmentOf(text: string): string {
-  const segment = text.trim().replace(/[^\w.@+-]+/g, "-");
-  return /^\.*$/.test(segment) ? "-" : segment.slice(0, 100);
 }
 
 /** A list in JSON, or as PostgreSQL writes an array; null for any model. */
@@ -195,10 +119,6 @@ function listOfText(text: string): readonly string[] {
 function positive(value: unknown): number | null {
   const number = value === "" || value === null ? Number.NaN : Number(value);
   return Number.isFinite(number) && number > 0 ? number : null;
-}
-
-function isTrue(value: unknown): boolean {
-  return value === true || value === "t" || value === "true";
 }
 
 /** Without an offset it is UTC, as PostgreSQL's column has none. */

@@ -1,5 +1,6 @@
 import t from "tap";
-import { commandsOf, readLitellmKeys } from "../../../bin/import/litellm-keys.js";
+import { commandsOf } from "../../../bin/import/import-commands.js";
+import { readLitellmKeys } from "../../../bin/import/litellm-keys.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
 const nowMs = Date.parse("2026-01-01T00:00:00Z");

@@ -132,3 +132,40 @@ t.test(
     });
   },
 );
+
+t.test("one-api's keys work unchanged after an import, with the quotas of users", async (t) => {
+  const site = makeSite(
+    t,
+    `server: { master_key: ${masterKey} }\nprices: { simulator/sim-fast: { input: 0, output: 1 } }\n`,
+  );
+  await site.startDaemon();
+  const { ready } = await site.startProxy();
+  const key = "anns0000111122223333444455556666777788889999aaaa";
+  const row = (fields: object): string => JSON.stringify([{ status: 1, id: 1, ...fields }]);
+  for (const [table, text] of Object.entries({
+    channels: "",
+    options: "",
+    users: row({ username: "ann", quota: 500_000, group: "default" }),
+    tokens: row({
+      key,
+      user_id: 1,
+      name: "laptop",
+      expired_time: -1,
+      unlimited_quota: 0,
+      remain_quota: 5,
+    }),
+  }))
+    writeFileSync(join(site.directory, `${table}.json`), text);
+  t.match(await cli(site, "import", "one-api", ".", "--keys", "--apply"), {
+    stdout: "imported: key_1, for /default/ann/laptop\n",
+  });
+  const bearer = { authorization: `Bearer sk-${key}` };
+  t.same(await chat(ready, bearer), [200, null]);
+  t.same(await chat(ready, bearer), [429, null], "five units are spent");
+  t.match((await admin(ready, "GET /auth-keys", undefined, byMaster)).body, [
+    { redacted_value: "sk-ann…", name: "laptop" },
+  ]);
+  t.match((await admin(ready, "GET /budgets", undefined, byMaster)).body, {
+    budgets: exactly([{ subject: "/default/ann", amount: 1 }, { amount: 0.00001 }]),
+  });
+});
