@@ -377,6 +377,9 @@ export const keyUsesPerFlush = 500;
 export const rotationOverlapSeconds = 86_400;
 /** Old secrets of one key that still work; all are in memory. */
 export const oldSecretsMax = 2;
+
+/** Secrets of a key whose hashes are known after rotations have ended them: some 100 bytes each. */
+export const rememberedSecretsMax = 8;
 /** Bytes of a key's name, which is for people; all keys are in memory. */
 export const keyNameBytesMax = 128;
 /** Characters of an imported key: those of other gateways have 20 to 60. */

@@ -130,7 +130,8 @@ async function readTables({ cwd }: Session, directory: string): Promise<OneApiTa
       ]);
     const { name, text } = await readInput(file, cwd);
     const column = oneApiTables[table];
-    const rows = tableRows(text, column);
+    // SQLite writes nothing for an empty table.
+    const rows = text.trim() === "" ? [] : tableRows(text, column);
     if (rows === null)
       throw usageFailure([
         { message: `${name} must be JSON, CSV or TSV with a column ${column}`, param: "directory" },

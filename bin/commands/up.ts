@@ -41,7 +41,10 @@ interface UpFlags extends ConfigurationFlags {
 }
 
 /** How often the configuration file is looked at, in ms. */
-const watchMs = 1000;
+const watchMs = 500;
+
+/** How long it must stay the same. Longer than `watchMs`, so that a further change is seen. */
+const settledMs = 1000;
 
 /** Adds `up` to the program. */
 export function addUp(program: Command, session: Session): void {
@@ -124,11 +127,15 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
 
 /**
  * Polls, so that a file behind links is watched, too: Kubernetes changes the link of a ConfigMap.
- * A file that is missing for a moment, while an editor replaces it, is no change.
+ * A file that is missing for a moment, while an editor replaces it, is no change. Any other is
+ * applied when the file has stayed as it is for a second: the first half of one that is still being
+ * written, or an empty one, could be a valid configuration, and an open gateway.
  */
 function reloadOnChange(file: string, reloads: Reloads): void {
+  let settled: NodeJS.Timeout | undefined;
   watchFile(file, { interval: watchMs, persistent: false }, ({ nlink }) => {
-    if (nlink > 0) reloads.signal();
+    clearTimeout(settled);
+    if (nlink > 0) settled = setTimeout(() => reloads.signal(), settledMs).unref();
   });
 }
 

@@ -5,9 +5,8 @@
 import { isObject } from "../../shared/checked.js";
 import type { Fields } from "./imported-values.js";
 
-/** Null if the text is none of a table with this column. An empty file is an empty table. */
+/** Null if the text is none of a table with this column. */
 export function tableRows(text: string, column: string): readonly Fields[] | null {
-  if (text.trim() === "") return [];
   if (/^\s*[[{]/.test(text)) return jsonRows(text, column);
   const end = text.search(/\r?\n|$/);
   const head = text.slice(0, end).split("\t");

@@ -1,5 +1,5 @@
 /** The new values of a managed key that is rotated, deactivated or deleted. */
-import { oldSecretsMax } from "../../shared/bounds.js";
+import { oldSecretsMax, rememberedSecretsMax } from "../../shared/bounds.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import { type KeyFields, keyStatus, type ManagedKey, workingOldSecrets } from "./key-ring.js";
 
@@ -39,7 +39,10 @@ export function rotationFlaw(
   );
 }
 
-/** A key with a new secret; the former secrets work until `untilMs` at most. */
+/**
+ * A key with a new secret; the former secrets work until `untilMs` at most. Those that have ended
+ * are remembered, so that no file or import makes a key of them again.
+ */
 export function rotatedKey(
   key: KeyFields,
   { hash, redacted }: NewSecret,
@@ -53,7 +56,7 @@ export function rotatedKey(
       untilMs: Math.min(old.untilMs, untilMs),
       lastUsedAtMs: old.lastUsedAtMs,
     }))
-    .filter((old) => old.untilMs > nowMs);
+    .filter((old, i) => old.untilMs > nowMs || i < rememberedSecretsMax);
   return { ...key, hash, redacted, oldSecrets };
 }
 

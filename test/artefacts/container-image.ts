@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { debianRoot } from "./debian-root.js";
 import { notInstalled, repository, run } from "./run.js";
@@ -32,6 +32,8 @@ interface ImageConfig {
 export interface Image {
   readonly root: string;
   readonly config: ImageConfig;
+  /** What a registry keeps and a node downloads: its layers, compressed. */
+  readonly compressedBytes: number;
 }
 
 /** `tarball`: as `packTarball` has made it. `folder`: for all that buildah makes. */
@@ -48,11 +50,17 @@ export function buildImage(tarball: string, folder: string): Image {
   const file = join(repository, "docs/examples/container/Dockerfile");
   const args = ["--format=docker", "--build-arg=BASE=localhost/base", `--file=${file}`];
   buildah("bud", "--quiet", "--tag=localhost/sluice", ...args, context);
+  const archive = join(folder, "archive");
+  buildah("push", "--quiet", "localhost/sluice", `dir:${archive}`);
+  const { layers } = JSON.parse(readFileSync(join(archive, "manifest.json"), "utf8")) as {
+    readonly layers: readonly { readonly size: number }[];
+  };
+  const compressedBytes = layers.reduce((sum, { size }) => sum + size, 0);
   const container = buildah("from", "--pull-never", "localhost/sluice");
   const { Docker } = JSON.parse(buildah("inspect", container)) as {
     Docker: { config: ImageConfig };
   };
-  return { root: buildah("mount", container), config: Docker.config };
+  return { root: buildah("mount", container), config: Docker.config, compressedBytes };
 }
 
 /** Builds `localhost/base`, the base image, in a subfolder. */
@@ -70,6 +78,8 @@ export interface RunOptions {
   readonly env: readonly string[];
   /** As Kubernetes makes an emptyDir: root's, open to all, with the group of `fsGroup`. */
   readonly emptyDirs: boolean;
+  /** In place of the image's user, with the group root, as OpenShift chooses it. */
+  readonly uid?: number;
 }
 
 export interface Container {
@@ -90,7 +100,7 @@ export interface Container {
 export function runContainer(
   { root, config }: Image,
   folder: string,
-  { env, emptyDirs }: RunOptions,
+  { env, emptyDirs, uid }: RunOptions,
 ): Container {
   const bundle = join(folder, `bundle-${Math.random().toString(36).slice(2)}`);
   mkdirSync(bundle);
@@ -111,7 +121,7 @@ export function runContainer(
     ociVersion: "1.0.2",
     root: { path: root, readonly: true },
     process: {
-      user: { uid: user, gid: user },
+      user: uid === undefined ? { uid: user, gid: user } : { uid, gid: 0 },
       args: [...config.Entrypoint, ...config.Cmd],
       env: [...config.Env, ...env],
       cwd: config.WorkingDir,

@@ -14,7 +14,7 @@ import {
   volumes,
   whyNotHere,
 } from "../container-image.js";
-import { repository } from "../run.js";
+import { repository, run } from "../run.js";
 import { packageJson } from "../stage-tree.js";
 import { packTarball } from "../tarball.js";
 
@@ -93,6 +93,15 @@ t.test("the image", { skip: reason ?? false }, async (t) => {
     t.equal(image.config.Healthcheck.Test[0], "CMD");
   });
 
+  t.test("it is small to download", async (t) => {
+    const [megabytes, unpacked] = [
+      image.compressedBytes / 1e6,
+      Number(run("du", ["-sb", image.root]).split("\t")[0]) / 1e6,
+    ];
+    t.comment(`${megabytes.toFixed(1)} MB compressed, ${unpacked.toFixed(1)} MB unpacked`);
+    t.ok(megabytes > 20 && megabytes <= 120, `${megabytes} MB`);
+  });
+
   t.test("an open gateway doesn't listen on every address", async (t) => {
     const container = runContainer(image, folder, {
       env: [`PORT=${await freePort()}`],
@@ -105,15 +114,20 @@ t.test("the image", { skip: reason ?? false }, async (t) => {
     t.match(container.said(), /no master key is set/);
   });
 
-  for (const emptyDirs of [false, true])
+  for (const [emptyDirs, uid] of [
+    [false, user],
+    [true, user],
+    [true, 1_000_680_000],
+  ] as const)
     t.test(
-      `it serves with ${emptyDirs ? "folders that are open to all" : "folders of its own"}`,
+      `it serves user ${uid} with ${emptyDirs ? "folders that are open to all" : "folders of its own"}`,
       async (t) => {
         const port = await freePort();
         const key = "a-master-key-of-this-test-alone";
         const container = runContainer(image, folder, {
           env: [`PORT=${port}`, `SLUICE_MASTER_KEY=${key}`],
           emptyDirs,
+          ...(uid === user ? {} : { uid }),
         });
         t.teardown(() => container.kill());
         await readyAt(port, container);
@@ -164,7 +178,7 @@ t.test("the image", { skip: reason ?? false }, async (t) => {
         t.match(JSON.parse(container.exec("node", "-e", script)), {
           zombies: 0,
           capabilities: "0000000000000000",
-          uid: String(user),
+          uid: String(uid),
           readOnly: "EROFS",
         });
         container.exec("node", "-e", script, "kill");

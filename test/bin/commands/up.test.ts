@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import t from "tap";
 import { until } from "../../support/client.js";
@@ -194,4 +195,42 @@ t.test("--watch reloads a file behind links, and keeps the old one if it is wron
     async () => (await fetch(`${url}/v1/models`)).status,
     (status) => status === 401,
   );
+});
+
+t.test("--watch waits until a file is written to its end, and follows renames", async (t) => {
+  const directory = temporaryDirectory(t);
+  const file = join(directory, "sluice.yaml");
+  const closed = (key: string): string =>
+    `server: { port: 0, drain_grace_seconds: 0, master_key: ${key} }\n`;
+  writeFileSync(file, closed("first"));
+  const places = ["--socket", join(directory, "l.sock"), "--data-dir", join(directory, "data")];
+  const up = startProgram(t, script, ["up", "--watch", ...places], { cwd: directory });
+  const url = (await up.line(/^ready: /)).replace(/^ready: +/, "");
+  const statusWith = async (key: string): Promise<number> =>
+    (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status;
+
+  // Half a file, again and again, for longer than a look at it takes: empty, it would be open.
+  const half = closed("second").slice(0, closed("second").length / 2);
+  for (let i = 0; i < 20; i++) {
+    writeFileSync(file, i % 2 === 0 ? "" : half);
+    await delay(150);
+  }
+  writeFileSync(file, closed("second"));
+  await up.line(/^reloaded$/);
+  await until(
+    () => statusWith("second"),
+    (status) => status === 200,
+  );
+  t.notMatch(up.err.join("\n"), /failed/, "no half was read");
+
+  // As editors save: the old file gets another name, then the new one its name.
+  renameSync(file, `${file}~`);
+  await delay(700);
+  writeFileSync(join(directory, "new"), closed("third"));
+  renameSync(join(directory, "new"), file);
+  await until(
+    () => statusWith("third"),
+    (status) => status === 200,
+  );
+  t.equal(up.err.filter((line) => line === "reloaded").length, 2);
 });

@@ -74,4 +74,12 @@ t.test("a file of limits brings keys along, by the socket and by the admin API",
   await apply();
   await cli(site, "keys", "deactivate", "key_4");
   await t.rejects(apply(), { message: /nothing was changed: key_4 is deactivated/ });
+
+  // A leaked secret that a rotation has ended stays out, whatever a stale file says.
+  const leaked = "sk-a-leaked-secret-of-the-team";
+  write("keys:", `  - { hash: "${hexOf(leaked)}", user_path: /team }`);
+  await apply();
+  await cli(site, "keys", "rotate", "key_5", "--overlap", "0");
+  await t.rejects(apply(), { message: /nothing was changed: key_5 .*rotated/ });
+  t.same(await chat(url, bearerOf(leaked)), [401, null]);
 });

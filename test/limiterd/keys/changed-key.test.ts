@@ -43,11 +43,28 @@ t.test(
         { hash: "now", redacted: "n…", untilMs: 60, lastUsedAtMs: 7 },
         old("long", 60),
         old("short", 40),
+        old("ended", 20),
       ],
     });
-    t.same(rotatedKey({ ...key, oldSecrets }, secret, 20, 20).oldSecrets, [], "no overlap");
+    t.match(rotatedKey({ ...key, oldSecrets }, secret, 20, 20).oldSecrets, [
+      { hash: "now", untilMs: 20 },
+      { hash: "long", untilMs: 20 },
+    ]);
   },
 );
+
+t.test("a key remembers its last eight secrets that have ended, and all that work", async (t) => {
+  const oldSecrets = Array.from({ length: 8 }, (_, i) => old(String(i), i === 7 ? 90 : i));
+  const secret = { hash: "new", redacted: "new…" };
+  t.same(
+    rotatedKey({ ...key, oldSecrets }, secret, 60, 20).oldSecrets.map(({ hash }) => hash),
+    ["now", "0", "1", "2", "3", "4", "5", "6", "7"],
+  );
+  t.same(
+    rotatedKey({ ...key, oldSecrets }, secret, 20, 20).oldSecrets.map(({ hash }) => hash),
+    ["now", "0", "1", "2", "3", "4", "5", "6"],
+  );
+});
 
 t.test("a key is rotated while it is active and has room for an old secret", async (t) => {
   const flaw = (changes: Partial<KeyFields>, overlapSeconds: number): string | undefined =>
