@@ -1,4 +1,4 @@
-/** What importers of other gateways' data share: values of unknown form as those of Sluice. Pure. */
+/** What imports from other gateways share: their values, in the forms of Sluice. Pure. */
 import { isObject } from "../../shared/checked.js";
 
 export type Fields = Readonly<Record<string, unknown>>;

@@ -52,17 +52,28 @@ t.test("channels of one-api become providers, models and prices", async (t) => {
 
 t.test("channels of new-api have other types, several keys, weights and overrides", async (t) => {
   const { config, notes } = translateOneApi("new-api", newApiTables());
-  t.match(config["providers"], {
+  t.same(config["providers"], {
     openai: {
       // The second key is off.
-      api_keys: exactly(["sk-one", "sk-three"]),
+      api_keys: ["sk-one", "sk-three"],
       headers: { "OpenAI-Organization": "org-1", "X-Team": "a" },
       proxy: "http://10.1.1.1:3128",
       per_model: [{ models: ["*"], set: { temperature: 0 } }],
+      models: ["gpt-4o", "gpt-4o-mini"],
     },
-    "openai-2": { type: "openai", base_url: "https://api.openai.com/v1", api_key: "sk-four" },
-    deepseek: { models: ["deepseek-chat", "deepseek-reasoner"] },
-    custom: { type: "openai", base_url: "https://llm.example.com/api/v1" },
+    "openai-2": {
+      type: "openai",
+      base_url: "https://api.openai.com/v1",
+      api_key: "sk-four",
+      models: ["gpt-4o"],
+    },
+    deepseek: { api_key: "sk-ds", models: ["deepseek-chat", "deepseek-reasoner"] },
+    custom: {
+      type: "openai",
+      base_url: "https://llm.example.com/api/v1",
+      api_key: "sk-c",
+      models: ["house"],
+    },
     ollama: { base_url: "http://10.0.0.7:11434/v1", models: ["llama3.2"] },
   });
   t.same(config["virtual_models"], {
@@ -120,8 +131,11 @@ t.test("what is missing or can't be said becomes a note", async (t) => {
     })),
   });
   const { config, notes } = translateOneApi("one-api", two([0, 5, 5]));
-  t.match(config["virtual_models"], {
-    m: { strategy: "failover", targets: [{ model: "openai-2/m" }, {}, { model: "openai/m" }] },
+  t.same(config["virtual_models"], {
+    m: {
+      strategy: "failover",
+      targets: [{ model: "openai-2/m" }, { model: "openai-3/m" }, { model: "openai/m" }],
+    },
   });
   t.match(notes, exactly([/^model m: channels of one priority are tried in order/]));
   t.match(config["providers"], { openai: { api_key: "$$k" } }, "a dollar is no variable");

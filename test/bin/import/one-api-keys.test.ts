@@ -47,7 +47,7 @@ t.test("tokens and quotas of one-api become keys and budgets", async (t) => {
 t.test("new-api's tokens have groups, limits of models and deletions of their own", async (t) => {
   const { keys, notes } = readOneApiKeys(newApiTables(), nowMs);
   const ofVip = ["gpt-4o", "gpt-4o-mini", "deepseek-chat", "r1"];
-  t.match(
+  t.same(
     keys.map(({ hash, key, budgets }) => [
       hash,
       key.user_path,
@@ -67,13 +67,10 @@ t.test("new-api's tokens have groups, limits of models and deletions of their ow
       ["d", "/vip/2/4", ofVip, ["/vip/2 0.000001"]],
     ].map(([letter, ...rest]) => [hashKey(`sk-${String(letter).repeat(48)}`), ...rest]),
   );
-  t.equal(keys.length, 4);
-  t.match(notes, [
-    /^token 1 /,
-    /^\/vip\/2: no quota/,
-    /^token 5 \(x\): its user isn't in/,
-    /quotas/,
-  ]);
+  t.match(
+    notes,
+    exactly([/^token 1 /, /^\/vip\/2: no quota/, /^token 5 \(x\): its user isn't in/, /quotas/]),
+  );
 });
 
 t.test("a masked key isn't imported", async (t) => {

@@ -162,9 +162,10 @@ t.test("one-api's keys work unchanged after an import, with the quotas of users"
   const bearer = { authorization: `Bearer sk-${key}` };
   t.same(await chat(ready, bearer), [200, null]);
   t.same(await chat(ready, bearer), [429, null], "five units are spent");
-  t.match((await admin(ready, "GET /auth-keys", undefined, byMaster)).body, [
-    { redacted_value: "sk-ann…", name: "laptop" },
-  ]);
+  t.match(
+    (await admin(ready, "GET /auth-keys", undefined, byMaster)).body,
+    exactly([{ redacted_value: "sk-ann…", name: "laptop" }]),
+  );
   t.match((await admin(ready, "GET /budgets", undefined, byMaster)).body, {
     budgets: exactly([{ subject: "/default/ann", amount: 1 }, { amount: 0.00001 }]),
   });
