@@ -66,7 +66,8 @@ async function readShipped(): Promise<ReadPriceFile> {
   const { from, text } = await Promise.any(places.map(read)).catch(() => {
     throw new Error(`the price list can't be read; tried ${places.join(", ")}`);
   });
-  return { file: parsePriceFile(text), from };
+  // Tests check it: a check at each start would take longer than the reading.
+  return { file: JSON.parse(text) as PriceFile, from };
 }
 
 /**

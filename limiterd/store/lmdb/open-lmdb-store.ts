@@ -129,11 +129,14 @@ async function makeStore(file: string): Promise<void> {
     await placeStoreFile(file, async (fresh) => {
       const root = openRoot(fresh);
       try {
-        openTables(fresh, root, { make: true });
-        openMeta(fresh, root, { make: true }).putSync(
-          "schema",
-          Buffer.from(String(schemaAfter(storeMigrations))),
-        );
+        // One transaction: each waits for the disk.
+        root.transactionSync(() => {
+          openTables(fresh, root, { make: true });
+          openMeta(fresh, root, { make: true }).putSync(
+            "schema",
+            Buffer.from(String(schemaAfter(storeMigrations))),
+          );
+        });
         await root.flushed;
       } finally {
         await root.close();
