@@ -12,7 +12,8 @@ import {
 } from "../shared/supervision/inherited-sockets.js";
 import { createFrameReader, encodeFrame } from "../shared/wire/codec.js";
 import { type FromDaemon, writeFromDaemon } from "../shared/wire/message-from-daemon.js";
-import { type Connection, connect, disconnect, receive } from "./handlers/connection.js";
+import { type Connection, connect, receive } from "./handlers/connection.js";
+import { freeSlotsOfLostPeer } from "./handlers/free-slots-of-lost-peer.js";
 import type { DaemonState } from "./state.js";
 import { StoreUnreadableError } from "./store/store.js";
 
@@ -65,7 +66,7 @@ export async function openSockets(
     onClose(peer: Peer) {
       const connection = connections.get(peer);
       connections.delete(peer);
-      if (connection !== undefined) disconnect(state, connection.peer, nowMs());
+      if (connection !== undefined) freeSlotsOfLostPeer(state, connection.peer, nowMs());
     },
   });
   // Opened first, so that a proxy that finds the other socket finds this one too.

@@ -128,7 +128,7 @@ function logOf(log: Log): Parameters<typeof joinCluster>[1]["log"] {
         { fields: fields.slice(0, named) },
         "the engine holds definitions that this release doesn't understand",
       ),
-    passedOver: (flaws) =>
+    skipped: (flaws) =>
       log.error({ flaws: flaws.slice(0, named) }, "invalid definitions of other hosts are ignored"),
     refused: (reason) => log.error({ reason }, "the engine refuses shared data"),
     differing: (hosts) =>

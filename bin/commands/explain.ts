@@ -102,7 +102,7 @@ type TargetFields = { readonly targets: unknown; readonly model_names: unknown }
 
 interface OnlyProxyKnows {
   readonly config: Config;
-  /** Why the configuration doesn't tell. */
+  /** Why the configuration doesn't answer it. */
   readonly reason: string;
 }
 

@@ -58,7 +58,7 @@ interface BillingSource {
   /** The variable that the key is in, unless a flag names another place. */
   readonly variable: string;
   readonly neededKey: string;
-  /** How a key begins that can't read bills. */
+  /** The prefixes of keys that can't read bills. */
   readonly otherKeys: readonly string[];
   headers(key: string): Readonly<Record<string, string>>;
   read(api: BillingApi, query: BillQuery): Promise<Bill>;
@@ -110,7 +110,7 @@ const columnsDefault = 80;
 
 /** Adds `reconcile` to the program. */
 export function addReconcile(program: Command, session: Session): void {
-  const several = (value: string, before: readonly string[]): readonly string[] => [
+  const collect = (value: string, before: readonly string[]): readonly string[] => [
     ...before,
     value,
   ];
@@ -132,19 +132,19 @@ export function addReconcile(program: Command, session: Session): void {
     .option(
       "--records <file>",
       "exported records (NDJSON) instead of the daemon's; once for each host",
-      several,
+      collect,
       [],
     )
     .option(
       "--project <id>",
       "only this project or workspace of the bill, compared with <id>=<provider key>; may be repeated",
-      several,
+      collect,
       [],
     )
     .option(
       "--provider-key <name>",
       "only records of this key of the provider; may be repeated",
-      several,
+      collect,
       [],
     )
     .option("--billing-key-env <variable>", "the variable with the key for the billing API")
@@ -279,7 +279,7 @@ function requireConfigured(
   throw usageFailure([{ message, param: "--provider" }]);
 }
 
-interface Reading {
+interface BillContext {
   readonly query: BillQuery;
   readonly known: readonly Configured[] | null;
   readonly providers: readonly string[];
@@ -288,15 +288,15 @@ interface Reading {
 async function readBill(
   session: Session,
   flags: ReconcileFlags,
-  reading: Reading,
+  context: BillContext,
 ): Promise<{ readonly bill: Bill; readonly source: string }> {
   try {
     if (flags.bill !== undefined)
       return {
-        bill: billFromFile(readText(resolve(session.cwd, flags.bill), "--bill"), reading.query),
+        bill: billFromFile(readText(resolve(session.cwd, flags.bill), "--bill"), context.query),
         source: "exported",
       };
-    const name = sourceOf(flags, reading);
+    const name = sourceOf(flags, context);
     const source: BillingSource = sources[name];
     const api: BillingApi = {
       url: billingUrl(flags.billingUrl ?? source.url),
@@ -304,7 +304,7 @@ async function readBill(
       neededKey: source.neededKey,
       pause: session.pause,
     };
-    return { bill: await source.read(api, reading.query), source: name };
+    return { bill: await source.read(api, context.query), source: name };
   } catch (error) {
     if (error instanceof BillingApiError)
       throw refusal(plainFailure(502, "provider_error", error.message));
@@ -315,7 +315,7 @@ async function readBill(
 }
 
 /** The billing API of the provider, by its host or its name. */
-function sourceOf({ source }: ReconcileFlags, { known, providers }: Reading): SourceName {
+function sourceOf({ source }: ReconcileFlags, { known, providers }: BillContext): SourceName {
   const typed = source?.trim().toLowerCase();
   const host = known?.find(({ name }) => name === providers[0])?.host ?? null;
   const found = sourceNames.find((name) =>
@@ -420,7 +420,7 @@ function checkFlags(flags: ReconcileFlags, nowMs: number): Checked {
   const problems: ArgumentProblem[] = [];
   const isDefault = days === undefined && from === undefined && to === undefined;
   const window = windowFromFlags(
-    isDefault ? { days: daysDefault } : { ...pick(flags) },
+    isDefault ? { days: daysDefault } : windowFlags(flags),
     nowMs - dayMs,
   );
   if (from !== undefined && from >= today)
@@ -480,8 +480,7 @@ function pairingOf(
   return { projects: typed.length === 0 ? project : [...pairs.keys()], keys, pairs };
 }
 
-/** The flags of the window alone. */
-function pick({ days, from, to }: ReconcileFlags): WindowFlags {
+function windowFlags({ days, from, to }: ReconcileFlags): WindowFlags {
   return {
     ...(days === undefined ? {} : { days }),
     ...(from === undefined ? {} : { from }),

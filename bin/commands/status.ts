@@ -52,7 +52,7 @@ async function showStatus(session: Session, flags: CommandFlags): Promise<void> 
 
 /** A remote gateway may be reachable but refuse the key. */
 function noStatus({ exitCode }: CommandFailure): string {
-  return exitCode === exitCodes.failed ? "doesn't tell" : "not reachable";
+  return exitCode === exitCodes.failed ? "gives no status" : "not reachable";
 }
 
 interface State {

@@ -11,20 +11,20 @@ interface NamedFile {
   readonly setting: string;
   /** Null: none is named. */
   readonly path: string | null;
-  /** What comes of it. */
-  readonly without: string;
+  /** The consequence while it can't be read. */
+  readonly consequence: string;
 }
 
-/** A warning for each. */
+/** A warning for each such file. */
 export function unreadableFiles(config: Config): readonly string[] {
-  return namedFiles(config).flatMap(({ setting, path, without }) => {
+  return namedFiles(config).flatMap(({ setting, path, consequence }) => {
     // A variable that is set in the unit of the proxy alone, such as CREDENTIALS_DIRECTORY.
     if (path === null || path.includes("${")) return [];
     try {
       accessSync(path, constants.R_OK);
       return [];
     } catch (error) {
-      return [`${setting} can't be read, and ${without}: ${systemReason(error)}: ${path}`];
+      return [`${setting} can't be read, and ${consequence}: ${systemReason(error)}: ${path}`];
     }
   });
 }
@@ -37,34 +37,34 @@ function namedFiles(config: Config): NamedFile[] {
   const providers = [...config.providers, ...config.mcpServers];
   const { tls } = server;
   return [
-    { setting: "server.master_key_file", path: server.masterKeyFile, without: noStart },
-    { setting: "server.tls.cert_file", path: tls?.certFile ?? null, without: noStart },
-    { setting: "server.tls.key_file", path: tls?.keyFile ?? null, without: noStart },
-    { setting: "server.tls.client_ca_file", path: tls?.clientCaFile ?? null, without: noStart },
-    { setting: "metrics.token_file", path: metrics.tokenFile, without: noStart },
-    { setting: "tracing.headers_file", path: tracing.headersFile, without: noStart },
+    { setting: "server.master_key_file", path: server.masterKeyFile, consequence: noStart },
+    { setting: "server.tls.cert_file", path: tls?.certFile ?? null, consequence: noStart },
+    { setting: "server.tls.key_file", path: tls?.keyFile ?? null, consequence: noStart },
+    { setting: "server.tls.client_ca_file", path: tls?.clientCaFile ?? null, consequence: noStart },
+    { setting: "metrics.token_file", path: metrics.tokenFile, consequence: noStart },
+    { setting: "tracing.headers_file", path: tracing.headersFile, consequence: noStart },
     {
       setting: "admin.oidc.client_secret_file",
       path: oidc?.clientSecretFile ?? null,
-      without: noStart,
+      consequence: noStart,
     },
     {
       setting: "tools.web_search.api_key_file",
       path: webSearch?.apiKeyFile ?? null,
-      without: noStart,
+      consequence: noStart,
     },
     ...alerts.map(({ url, secretFile }) => ({
       setting: `the secret_file of the alerts to ${new URL(url).host}`,
       path: secretFile,
-      without: noStart,
+      consequence: noStart,
     })),
     ...jwtIssuers.flatMap(({ issuer, keys }): NamedFile[] => {
       const of = `of the issuer ${issuer}`;
       if (keys.kind === "secret-file")
-        return [{ setting: `the secret_file ${of}`, path: keys.path, without: noStart }];
+        return [{ setting: `the secret_file ${of}`, path: keys.path, consequence: noStart }];
       if (keys.kind !== "file") return [];
-      const without = "its tokens get 503 until it can";
-      return [{ setting: `the jwks_file ${of}`, path: keys.path, without }];
+      const consequence = "its tokens get 503 until it can";
+      return [{ setting: `the jwks_file ${of}`, path: keys.path, consequence }];
     }),
     ...providers.flatMap(({ name, apiKeyFile, apiKeys, headerFiles, caFile, proxyFile }) => {
       const at = placeOfProvider(name);
@@ -72,32 +72,32 @@ function namedFiles(config: Config): NamedFile[] {
         {
           setting: `${at}.api_key_file`,
           path: apiKeyFile,
-          without: "its requests fail until it can",
+          consequence: "its requests fail until it can",
         },
         ...(apiKeys ?? []).map((key, i) => ({
           setting: `${at}.api_keys[${i}].key_file`,
           path: "keyFile" in key ? key.keyFile : null,
-          without: "that key isn't used until it can",
+          consequence: "that key isn't used until it can",
         })),
         ...headerFiles.map(({ name: header, path }) => ({
           setting: `${at}.headers.${header}.file`,
           path,
-          without: noStart,
+          consequence: noStart,
         })),
-        { setting: `${at}.proxy_file`, path: proxyFile, without: noStart },
-        { setting: `${at}.ca_file`, path: caFile, without: noStart },
+        { setting: `${at}.proxy_file`, path: proxyFile, consequence: noStart },
+        { setting: `${at}.ca_file`, path: caFile, consequence: noStart },
       ];
     }),
     {
       setting: "cluster.password_file",
       path: cluster?.passwordFile ?? null,
-      without: noEngine,
+      consequence: noEngine,
     },
     {
       setting: "cluster.sentinel_password_file",
       path: cluster?.sentinel?.passwordFile ?? null,
-      without: noEngine,
+      consequence: noEngine,
     },
-    { setting: "cluster.ca_file", path: cluster?.caFile ?? null, without: noEngine },
+    { setting: "cluster.ca_file", path: cluster?.caFile ?? null, consequence: noEngine },
   ];
 }

@@ -29,7 +29,7 @@ const describers: Readonly<Record<Definition["kind"], Describe>> = {
   rules(state, { key, value }) {
     const known = state.book.ruleSet.get(key)?.definition;
     const stored = value === null ? null : ruleFromStored(value);
-    // A reversion puts back the configuration's definition, not the one that it carries.
+    // `sluice limits revert` puts back the configuration's definition, whatever this one holds.
     const next =
       stored?.source === "config" ? state.declared.rules.find(key)?.definition : stored?.definition;
     const either = next ?? known;

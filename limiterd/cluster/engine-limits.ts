@@ -62,8 +62,8 @@ export function createEngineLimits(
         questions,
         async (question) => {
           const key = counterKey(clusterName, question);
-          const words = [hostId, `${start} ${numbersOf(question).join(" ")}`];
-          return syncReply(await connection.call(syncScript, [key], words), question);
+          const args = [hostId, `${start} ${numbersOf(question).join(" ")}`];
+          return syncReply(await connection.call(syncScript, [key], args), question);
         },
         ports,
       ),
@@ -72,8 +72,8 @@ export function createEngineLimits(
         counters,
         async (counter) => {
           const key = counterKey(clusterName, counter);
-          const words = [counter.periodMs, counter.generation, hostId];
-          const answered = await connection.call(readScript, [key], words);
+          const args = [counter.periodMs, counter.generation, hostId];
+          const answered = await connection.call(readScript, [key], args);
           return totalsOf(counts(answered, 7), counter.periodMs, answered);
         },
         ports,
@@ -82,7 +82,7 @@ export function createEngineLimits(
 }
 
 /**
- * Rejects if the engine is away. If one server of a Cluster is away, its questions get the status
+ * The replies in the order of the questions. Rejects if the engine is away. If one server of a Cluster is away, its questions get the status
  * `away`. A question whose key or answer has an unexpected form gets `unusable`.
  */
 async function askAll<Q, R>(
@@ -140,11 +140,11 @@ function syncReply(value: EngineValue, question: SyncQuestion): SyncReply {
     number,
     number,
   ];
-  const isMore =
+  const exceedsQuestion =
     granted > question.units.wanted ||
     slotsGranted > question.slots.wanted ||
     settlingMs > settleMs;
-  if (status === undefined || isMore) throw unexpected(value);
+  if (status === undefined || exceedsQuestion) throw unexpected(value);
   const answered = [...numbers.slice(1, 3), ...numbers.slice(8)];
   return {
     status,

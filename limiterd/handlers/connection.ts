@@ -1,16 +1,15 @@
 /**
- * One connection to the daemon, from its first byte to its end: cuts frames from its bytes and
- * handles them, closes it when it breaks the grammar or sends no hello in time, and releases its
- * leases and its backup when it ends. What a frame does is in `handle-message.ts`; the sockets are
- * in `open-sockets.ts`.
+ * One connection to the daemon: cuts frames from its bytes and handles them, and closes it when it
+ * breaks the grammar or sends no hello in time. What a frame does is in `handle-message.ts`, what
+ * the end of a connection does in `free-slots-of-lost-peer.ts`; the sockets are in
+ * `open-sockets.ts`.
  */
 import { commandIdleMs, helloDeadlineMs } from "../../shared/bounds.js";
 import { IdMap } from "../../shared/id-map.js";
 import { OneAtATime } from "../../shared/one-at-a-time.js";
 import type { FrameReader } from "../../shared/wire/codec.js";
 import type { PeerState } from "../peer.js";
-import { releaseAllLeases } from "../rules/charge.js";
-import { type DaemonState, hasWaiters } from "../state.js";
+import type { DaemonState } from "../state.js";
 import { handleFrame } from "./handle-message.js";
 
 /** Adds a new connection; its hello will name its role and its proxy. */
@@ -60,21 +59,6 @@ export function receive(
     valid &&= handleFrame(state, peer, frame, nowMs);
   });
   if (!framed || !valid) closePeer(state, peer);
-}
-
-/** Call when a connection has ended for any reason: frees its slots. */
-export function disconnect(state: DaemonState, peer: PeerState, nowMs: number): void {
-  state.peers.delete(peer);
-  state.backups.ended(peer);
-  state.waiters.disconnected(peer);
-  releaseAllLeases(peer);
-  if (hasWaiters(state)) state.waiters.afterMessage(state.book.revision, nowMs);
-  state.book.reclaim();
-  if (peer.proxy !== null) {
-    if (peer.proxy.peer === peer) peer.proxy.peer = null;
-    peer.proxy.seenAtMs = nowMs;
-    state.proxies.markDirty(peer.proxy);
-  }
 }
 
 /** Closes peers without a timely hello, and command lines that have become idle. */

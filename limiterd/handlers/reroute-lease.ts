@@ -65,7 +65,7 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
   const { targets, breach } = targetsWithin(state, asked, nowMs);
   const metered = meteredAt(asked, targets);
   const request = { userPath: onPath.userPath, targets, metered };
-  // While it isn't known what other hosts hold, their hard caps refuse nothing for good.
+  // Until this host knows what other hosts hold, a breach of their hard caps isn't final: it asks.
   const verdict =
     (turn?.isUnsure === true ? unsure : breach) ??
     readmit(settings.rateLimitsEnabled ? book : noRules, request, {

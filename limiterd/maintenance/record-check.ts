@@ -17,6 +17,7 @@ import {
 import { totalPrefix } from "../usage/rollup-keys.js";
 import { recordsFromStored } from "../usage/usage-records.js";
 
+/** Records with adjacent keys, and the days on which they ended. */
 interface Run {
   readonly firstKey: number;
   readonly fromDay: number;

@@ -28,8 +28,8 @@ export function trustedPages({
   return { hosts: new Set([...allowedHosts, ...own]), origins: new Set(corsOrigins) };
 }
 
-/** An IP address, or a name that always means this host: no foreign page has such a host. */
-const ownHost =
+/** An IP address, or a name that always means this host. A rebound DNS name is neither. */
+const unreboundHost =
   /^(?:(?:[a-z0-9_-]{1,63}\.)?localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])(?::\d*)?$/i;
 
 /**
@@ -41,7 +41,7 @@ export function webPageProblem(
   { hosts, origins }: TrustedPages,
 ): Failure | null {
   const host = request.header("host");
-  if (host !== undefined && !ownHost.test(host) && !hosts.has(nameOf(host)))
+  if (host !== undefined && !unreboundHost.test(host) && !hosts.has(nameOf(host)))
     return refused(
       `an open gateway is called by an IP address or as localhost, not as ${JSON.stringify(host.slice(0, 255))}: list the name in server.allowed_hosts, or set a master key`,
     );

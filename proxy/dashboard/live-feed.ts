@@ -36,8 +36,8 @@ interface FeedPorts {
 /** A watcher and its state. */
 interface Watching {
   readonly watcher: Watcher;
-  /** The keys of the pages that it has as of the last tick. */
-  readonly has: Set<string>;
+  /** The keys of the pages that it got whole; later ticks send it only what changed. */
+  readonly sent: Set<string>;
   writtenMonoMs: number;
 }
 
@@ -76,7 +76,7 @@ export class LiveFeed {
 
   /** Returns a function that ends the watch. */
   watch(watcher: Watcher): () => void {
-    const watching = { watcher, has: new Set<string>(), writtenMonoMs: this.#ports.monoMs() };
+    const watching = { watcher, sent: new Set<string>(), writtenMonoMs: this.#ports.monoMs() };
     this.#watching.add(watching);
     if (!this.#ticking) {
       this.#ticking = true;
@@ -96,16 +96,16 @@ export class LiveFeed {
     const beganMonoMs = this.#ports.monoMs();
     try {
       if (!this.#ports.reachable()) this.#sendLost("the limiter daemon does not answer");
-      else await this.#look();
+      else await this.#poll();
       this.#keepAlive();
     } finally {
       const waitMs = Math.max(0, tickMs - (this.#ports.monoMs() - beganMonoMs));
       if (this.#watching.size > 0) this.#ports.setTimer(waitMs, () => void this.#tick());
-      else this.#rest();
+      else this.#reset();
     }
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     await this.#endSessions();
     const status = await this.#ports.call("status", null);
     if (status.ok) await this.#sendStatus(status.body as DaemonStatus);
@@ -113,7 +113,7 @@ export class LiveFeed {
   }
 
   /** The last watcher has left. */
-  #rest(): void {
+  #reset(): void {
     this.#ticking = false;
     this.#status = null;
     this.#lost = false;
@@ -143,8 +143,8 @@ export class LiveFeed {
   }
 
   async #sendRefused(before: DaemonStatus, status: DaemonStatus): Promise<void> {
-    const isAnother = status.refused < before.refused;
-    const count = status.refused - (isAnother ? 0 : before.refused);
+    const hasRestarted = status.refused < before.refused;
+    const count = status.refused - (hasRestarted ? 0 : before.refused);
     if (count === 0) return;
     // Refusals are numbered in order of counting; the next tick reports the later ones.
     const after = String(status.refused + 1);
@@ -176,11 +176,11 @@ export class LiveFeed {
     const took = { ms: endedMonoMs - askedMonoMs, endedMonoMs };
     const { changed, whole } = this.#pages.next(watch, page, took);
     for (const watching of this.#watching) {
-      const { watcher, has } = watching;
+      const { watcher, sent } = watching;
       if (!watcher.lists.some((each) => each.key === key)) continue;
-      const data = has.has(key) ? changed : whole();
-      if (watcher.ready) has.add(key);
-      else has.clear();
+      const data = sent.has(key) ? changed : whole();
+      if (watcher.ready) sent.add(key);
+      else sent.clear();
       if (watcher.ready && data !== null)
         this.#write(watching, Buffer.from(encodeJsonEvent(list, data)));
     }
@@ -209,7 +209,7 @@ export class LiveFeed {
     const bytes = Buffer.from(text);
     for (const watching of this.#watching) {
       if (watching.watcher.ready) this.#write(watching, bytes);
-      else watching.has.clear();
+      else watching.sent.clear();
     }
   }
 

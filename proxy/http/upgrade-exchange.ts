@@ -34,8 +34,8 @@ export function createUpgradeExchange(
 }
 
 /**
- * A socket whose tunnel isn't open yet. It is read all the same: otherwise it wouldn't be noticed
- * that the client has left.
+ * A socket whose tunnel isn't open yet. This class reads it nevertheless, to notice when the client
+ * leaves.
  */
 class WaitingSocket implements ClientSocket {
   readonly socket: Socket;

@@ -33,7 +33,7 @@ export function withOwnFirst(
   return [ordered[own]!, ...ordered.slice(0, own), ...ordered.slice(own + 1)];
 }
 
-/** The logarithm makes the shares as large as the weights; it is of a number between 0 and 1. */
+/** The logarithm of a number between 0 and 1 makes the shares proportional to the weights. */
 function rankOf(target: WeightedTarget, conversation: string): number {
   const share = (hash(`${conversation}\n${targetName(target)}`) + 0.5) / 2 ** 32;
   return -target.weight / Math.log(share);
@@ -91,7 +91,7 @@ const holdingMessages = ["messages", "input", "contents"];
 function upToFirst(json: string): unknown {
   if (!json.startsWith("[")) return JSON.parse(json);
   for (const { start, end } of scanArray(json, 0, firstMessagesMax)) {
-    // Nor is a list of tokens' ids parsed, which may be long.
+    // An item of a list of token ids is a number; such a list may be long.
     if (json[start] !== "{") continue;
     const item: unknown = JSON.parse(json.slice(start, end));
     if (isUsers(item)) return [item];
@@ -110,18 +110,18 @@ export function conversationIn({
   contents,
 }: Fields): string | null {
   return (
-    (isObject(metadata) ? named(metadata["user_id"]) : null) ??
-    named(user) ??
+    (isObject(metadata) ? nonEmpty(metadata["user_id"]) : null) ??
+    nonEmpty(user) ??
     firstMessage(messages ?? input ?? contents)
   );
 }
 
-function named(value: unknown): string | null {
+function nonEmpty(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }
 
 function firstMessage(messages: unknown): string | null {
-  if (typeof messages === "string") return named(messages.slice(0, messageCharsMax));
+  if (typeof messages === "string") return nonEmpty(messages.slice(0, messageCharsMax));
   if (!Array.isArray(messages)) return null;
   const first: unknown = messages.slice(0, firstMessagesMax).find(isUsers);
   // Gemini's own API calls it parts.
@@ -132,7 +132,7 @@ function firstMessage(messages: unknown): string | null {
 
 const isUsers = (item: unknown): boolean => isObject(item) && item["role"] === "user";
 
-/** How its JSON begins; an image isn't written whole for it, nor are the parts after it. */
+/** The beginning of its JSON, made without writing a whole image or the parts after it. */
 function beginningOf(content: unknown): string {
   const cut = (_: string, value: unknown): unknown =>
     typeof value === "string" ? value.slice(0, messageCharsMax) : value;

@@ -16,7 +16,7 @@ import { windowFromStored } from "../../limiterd/counters/window.js";
 import { DeclaredLimits } from "../../limiterd/declared-limits.js";
 import { findInertRules } from "../../limiterd/handlers/admin/daemon-status.js";
 import { noteStoreState } from "../../limiterd/handlers/announcements/announce.js";
-import { disconnect } from "../../limiterd/handlers/connection.js";
+import { freeSlotsOfLostPeer } from "../../limiterd/handlers/free-slots-of-lost-peer.js";
 import { restoreRaises } from "../../limiterd/handlers/definitions/apply-raises.js";
 import { handleFrame, waitingTurn } from "../../limiterd/handlers/handle-message.js";
 import { HeldLimitFiles } from "../../limiterd/handlers/limit-files/held-limit-files.js";
@@ -387,7 +387,7 @@ export function startDaemon(
         state: peer,
         received,
         send: (message) => handleFrame(state, peer, writeToDaemon(message), daemon.nowMs),
-        close: () => disconnect(state, peer, daemon.nowMs),
+        close: () => freeSlotsOfLostPeer(state, peer, daemon.nowMs),
       };
     },
     proxy(proxyId, leases = [], version = wireVersion) {

@@ -6,7 +6,7 @@
 
 import type { Change } from "../../store/store.js";
 
-/** In the order in which they are applied: a reset follows what it resets. */
+/** In the order in which a daemon applies them: a reset after the rule that it resets. */
 export const definitionKinds = [
   "rules",
   "rule_resets",

@@ -14,7 +14,7 @@ export function unreadableFile(setting: string, error: unknown): EngineFault {
 
 export function silentInTls(): EngineFault {
   return new EngineFault(
-    "the engine hasn't answered in TLS in time: does it, or is its address to begin with valkey://?",
+    "the engine hasn't answered in TLS in time: if it doesn't use TLS, its address must begin with valkey://",
   );
 }
 
@@ -36,7 +36,7 @@ const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
   ],
   [
     /wrong version number|packet length too long|ERR_SSL|EPROTO/i,
-    "the engine doesn't answer in TLS: does it, or is its address to begin with valkey://?",
+    "the engine doesn't answer in TLS: if it doesn't use TLS, its address must begin with valkey://",
   ],
   [/Socket timeout|ETIMEDOUT/, "the engine hasn't answered in time"],
   [

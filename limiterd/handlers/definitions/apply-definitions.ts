@@ -18,7 +18,7 @@ import { applyRaises } from "./apply-raises.js";
 import { applyRule, applyRuleReset, noteOfRules } from "./apply-rules.js";
 import type { Applying } from "./applying.js";
 
-/** What files of limits have. */
+/** The kinds of definitions that a limit file may hold. */
 const kindsInFiles: ReadonlySet<Definition["kind"]> = new Set([
   "rules",
   "budgets",
@@ -86,8 +86,8 @@ function write(
 ): Pick<Applied, "written" | "followed"> {
   const { writer } = state;
   const backfill = beginBackfill(state, incomplete, nowMs);
-  // The mark of the look-up comes first: after a crash before the new anchors are written, the
-  // look-up uses the former ones.
+  // The changes that mark budgets as incomplete come first: if the process ends before the new
+  // anchors are written, the backfill after the restart uses the former ones.
   const all = [...incomplete.map(budgetChange), ...changes];
   // The note on all rules, which a start reads, is in the commit of their changes.
   const hasRules = definitions.some(({ kind }) => kind === "rules" || kind === "rule_resets");

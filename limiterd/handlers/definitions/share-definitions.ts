@@ -46,16 +46,16 @@ interface SharingPorts {
 
 export interface SharingLog extends DefinitionsLog {
   /** Definitions that were skipped, each with what is wrong with it. */
-  passedOver(flaws: readonly string[]): void;
+  skipped(flaws: readonly string[]): void;
   /** The engine has answered with an error. */
   refused(reason: string): void;
 }
 
-/** Interval of questions about changes whose announcement didn't arrive, in ms. */
+/** How often it asks the engine for changes whose announcement didn't arrive, in ms. */
 const refreshMs = 1000;
 /** How long deletions are remembered. */
 const deletedDays = 30;
-/** Interval at which old deletions are removed, in ms. */
+/** How often it removes old deletions, in ms. */
 const trimMs = 10 * 60_000;
 
 /** Begins to share definitions; returns a function that stops it. */
@@ -67,7 +67,7 @@ export function shareDefinitions(state: DaemonState, ports: SharingPorts): () =>
     apply(changed, also) {
       const applied = applyDefinitions(state, changed, nowMs(), also);
       if (applied.flaws.length > 0)
-        log.passedOver(
+        log.skipped(
           applied.flaws.map(({ definition: { kind, key }, flaw }) => `${kind} ${key}: ${flaw}`),
         );
       return applied;
@@ -127,7 +127,7 @@ function ownDefinitions({ book, budgets, keys, denials }: DaemonState): OwnDefin
     const changedAtMs = budget.updatedAtMs;
     own.push({ ...budgetDefinition(budget.definition, budget, changedAtMs), changedAtMs });
   }
-  for (const one of allRaises({ book, budgets })) own.push({ ...one, changedAtMs: 0 });
+  for (const raises of allRaises({ book, budgets })) own.push({ ...raises, changedAtMs: 0 });
   for (const key of keys.all()) own.push({ ...keyDefinition(key), changedAtMs: 0 });
   for (const denial of denials.all())
     own.push({ ...denialDefinition(denial), changedAtMs: denial.deniedAtMs });

@@ -41,7 +41,7 @@ export interface LimitChange<D> {
   readonly after: D | null;
 }
 
-interface SortPlan<D> {
+interface KindPlan<D> {
   /** In the order of lists. */
   readonly changes: readonly LimitChange<D>[];
   readonly unchanged: number;
@@ -58,7 +58,7 @@ export function* planLimits<D>(
   { present, declared }: PresentLimits<D>,
   wanted: readonly D[],
   { prune, takeOver, turns }: PlanOptions & { readonly turns: Turns },
-): SlicedWork<SortPlan<D>> {
+): SlicedWork<KindPlan<D>> {
   const changes: LimitChange<D>[] = [];
   const named = new Set<string>();
   for (const after of wanted) {

@@ -82,7 +82,7 @@ export class BackTestSums {
     this.#wentOn++;
   }
 
-  /** Adds the counts of the rule without caps, which include the request already. */
+  /** Notes the counts of the rule, judged without caps; they include the request already. */
   addUse(counters: readonly Counter[], nowMs: number): void {
     for (const { rule, window, inFlight } of counters) {
       const { periodMs, measure } = rule;

@@ -37,6 +37,7 @@ export function checkPages(file: string, options: CheckOptions): void {
 
 /** The head of one of LMDB's trees. */
 interface Tree {
+  /** In the free tree the size of a page, in others 0. */
   readonly pad: number;
   readonly flags: number;
   readonly depth: number;

@@ -18,7 +18,7 @@ import { noDirectoryReason } from "../../../shared/text/system-reason.js";
 import { StoreUnreadableError } from "../store.js";
 import { plainReason, probeDisk } from "./probe-disk.js";
 
-/** Bytes that a trial writes in addition to values, for pages that change with them. */
+/** Bytes that a trial write has in addition to the values: LMDB rewrites whole pages. */
 export const trialBytes = 64 * 1024;
 
 /**
@@ -84,7 +84,7 @@ export async function placeStoreFile(
   make: (fresh: string) => Promise<void>,
 ): Promise<void> {
   const fresh = `${file}.${process.pid}.new`;
-  // What an earlier process with this number left.
+  // An earlier process with the same process id may have left them.
   for (const end of ["", "-lock"]) rmSync(`${fresh}${end}`, { force: true });
   await make(fresh);
   // Never replaces a store that another daemon has created meanwhile.

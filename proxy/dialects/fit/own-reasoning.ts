@@ -29,7 +29,7 @@ export interface Refused {
 
 export const nothingRefused: Refused = { reasoning: false, fields: [] };
 
-interface Reading {
+interface SecretReader {
   /** The secret for the provider, without the account's mark; null if the target can't read it. */
   readonly secret: (text: string) => string | null;
   /** As `secret`, for a signature in base64. */
@@ -56,7 +56,7 @@ export function ownReasoningStep(
 ): FitStep | null {
   if (!reasoned.has(operation) || (!isRefused && !isMarked(bytes))) return null;
   const { account } = provider;
-  const reading: Reading = {
+  const reader: SecretReader = {
     secret: (text) => (isRefused ? null : ownSecret(text, account)),
     signature: (text) => (isRefused ? null : ownSignature(text, account)),
   };
@@ -64,20 +64,20 @@ export function ownReasoningStep(
     case "responses":
     case "compact":
     case "input_tokens":
-      return (body, check) => inResponses(body, reading, check);
+      return (body, check) => inResponses(body, reader, check);
     case "messages":
     case "count_tokens":
       return (body, check) => {
-        const out: Record<string, unknown> = { ...inMessages(body, reading, check) };
+        const out: Record<string, unknown> = { ...inMessages(body, reader, check) };
         const isSame = out["messages"] === body["messages"];
         if (!isSame) dropUnsignedThinking(out, messagesTraitsOf(provider, model), check);
         return out;
       };
     case "generate_content":
     case "stream_generate_content":
-      return (body) => inContents(body, reading);
+      return (body) => inContents(body, reader);
     default:
-      return (body) => inChat(body, reading);
+      return (body) => inChat(body, reader);
   }
 }
 
@@ -87,14 +87,15 @@ const compacted: JsonObject = {
   content: [{ type: "input_text", text: compactedElsewhere }],
 };
 
-function inResponses(body: JsonObject, { secret }: Reading, check: RequestCheck): JsonObject {
+function inResponses(body: JsonObject, { secret }: SecretReader, check: RequestCheck): JsonObject {
   const { input } = body;
   if (!Array.isArray(input)) return body;
   const gone = new Set<unknown>();
   const items = input.map((item: unknown) => {
     if (!isObject(item)) return item;
     const { encrypted_content: encrypted } = item;
-    // A reference to what the provider stored has no content.
+    // A reference to reasoning that the provider stored has no content: an empty secret asks
+    // whether the target can read any.
     const own = typeof encrypted === "string" ? secret(encrypted) : secret("");
     if (own === encrypted || (own !== null && typeof encrypted !== "string")) return item;
     if (own !== null) return { ...item, encrypted_content: own };
@@ -110,7 +111,7 @@ function inResponses(body: JsonObject, { secret }: Reading, check: RequestCheck)
   return items.every((item, i) => item === input[i]) ? body : { ...body, input: items };
 }
 
-function inMessages(body: JsonObject, { secret }: Reading, check: RequestCheck): JsonObject {
+function inMessages(body: JsonObject, { secret }: SecretReader, check: RequestCheck): JsonObject {
   const { messages } = body;
   if (!Array.isArray(messages)) return body;
   let isChanged = false;
@@ -141,7 +142,7 @@ function isThinking({ type }: JsonObject): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 
-function inContents(body: JsonObject, { signature }: Reading): JsonObject {
+function inContents(body: JsonObject, { signature }: SecretReader): JsonObject {
   const contents = mapObjects(body["contents"], (content) => {
     const parts = mapObjects(content["parts"], (part) => {
       const name =
@@ -153,7 +154,7 @@ function inContents(body: JsonObject, { signature }: Reading): JsonObject {
   return contents === body["contents"] ? body : { ...body, contents };
 }
 
-function inChat(body: JsonObject, { signature }: Reading): JsonObject {
+function inChat(body: JsonObject, { signature }: SecretReader): JsonObject {
   const messages = mapObjects(body["messages"], (message) => {
     const calls = mapObjects(message["tool_calls"], (call) => {
       const { extra_content: extra } = call;
@@ -171,7 +172,7 @@ function inChat(body: JsonObject, { signature }: Reading): JsonObject {
  * OpenRouter's details of a turn's reasoning. If another account made one, all are removed, except
  * that Gemini's models get Google's value for calls of other models.
  */
-function withOwnDetails(message: JsonObject, read: Reading["signature"]): JsonObject {
+function withOwnDetails(message: JsonObject, read: SecretReader["signature"]): JsonObject {
   let isForeign = false;
   const given: unknown = message["reasoning_details"];
   const details = mapObjects(given, (detail) => {
@@ -191,7 +192,7 @@ function withOwnDetails(message: JsonObject, read: Reading["signature"]): JsonOb
 }
 
 /** Google documents a value for calls of other models. */
-function withSignature(object: JsonObject, name: string, read: Reading["signature"]): JsonObject {
+function withSignature(object: JsonObject, name: string, read: SecretReader["signature"]): JsonObject {
   const { [name]: given } = object;
   if (typeof given !== "string" || given === signatureOfOthers) return object;
   const own = read(given) ?? signatureOfOthers;
@@ -232,8 +233,8 @@ export function withoutFieldsStep(
   };
 }
 
-/** What a client or a model writes freely; its fields are no fields of the API. */
-const free: ReadonlySet<string> = new Set([
+/** Fields whose content a client or a model makes up: what is in them are no fields of the API. */
+const freeForm: ReadonlySet<string> = new Set([
   "args",
   "input",
   "input_schema",
@@ -244,23 +245,23 @@ const free: ReadonlySet<string> = new Set([
 /** The same value if no object in it has one of the fields. `found` gets those that one has. */
 function withoutInside(value: unknown, fields: ReadonlySet<string>, found: Set<string>): unknown {
   if (Array.isArray(value)) {
-    const less = value.map((item) => withoutInside(item, fields, found));
-    return less.every((item, i) => item === value[i]) ? value : less;
+    const kept = value.map((item) => withoutInside(item, fields, found));
+    return kept.every((item, i) => item === value[i]) ? value : kept;
   }
   if (!isObject(value)) return value;
-  let less: Record<string, unknown> | null = null;
+  let changed: Record<string, unknown> | null = null;
   for (const name of Object.keys(value)) {
-    if (free.has(name)) continue;
+    if (freeForm.has(name)) continue;
     const isRefused = fields.has(name);
     if (isRefused) found.add(name);
     const inner = value[name];
     const left = isRefused ? undefined : withoutInside(inner, fields, found);
     if (left === inner) continue;
-    less ??= { ...value };
-    if (left === undefined) delete less[name];
-    else less[name] = left;
+    changed ??= { ...value };
+    if (left === undefined) delete changed[name];
+    else changed[name] = left;
   }
-  return less ?? value;
+  return changed ?? value;
 }
 
 /** Removes a field of the body, or of an object in it. False if there is none. */

@@ -114,7 +114,7 @@ async function startFuzzed(
       replaced: nothing,
       renumbered: nothing,
       unreadable: nothing,
-      passedOver: nothing,
+      skipped: nothing,
       refused: nothing,
       differing: nothing,
       copiedDisk: (id) => onBroken(new Error(`${id} is said to be another host's`)),

@@ -4,7 +4,8 @@
  * counts make sense, slots are free afterwards, and what was written can be read again.
  */
 import * as lmdb from "lmdb";
-import { connect, disconnect, receive } from "../../../limiterd/handlers/connection.js";
+import { connect, receive } from "../../../limiterd/handlers/connection.js";
+import { freeSlotsOfLostPeer } from "../../../limiterd/handlers/free-slots-of-lost-peer.js";
 import { sweepChildren, sweepSpends } from "../../../limiterd/lifecycle/sweep.js";
 import { keyToBytes, sealValue, unsealValue } from "../../../limiterd/store/lmdb/entry-bytes.js";
 import type { Change } from "../../../limiterd/store/store.js";
@@ -108,7 +109,7 @@ function talk(daemon: TestDaemon, random: Random): number {
     if (closed) break;
     receive(daemon.state, connection, bytes, daemon.nowMs);
   }
-  disconnect(daemon.state, peer, daemon.nowMs);
+  freeSlotsOfLostPeer(daemon.state, peer, daemon.nowMs);
   return count;
 }
 

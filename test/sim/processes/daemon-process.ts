@@ -2,7 +2,8 @@
  * The daemon's own steps, wired to simulated sockets, disk and clock as `limiterd/main.ts` wires
  * them to real ones.
  */
-import { connect, disconnect, receive } from "../../../limiterd/handlers/connection.js";
+import { connect, receive } from "../../../limiterd/handlers/connection.js";
+import { freeSlotsOfLostPeer } from "../../../limiterd/handlers/free-slots-of-lost-peer.js";
 import { startState } from "../../../limiterd/lifecycle/start-state.js";
 import { startTimers, type Timers } from "../../../limiterd/lifecycle/start-timers.js";
 import type { PeerState } from "../../../limiterd/peer.js";
@@ -96,7 +97,7 @@ export class DaemonProcess {
       if (peer === null) return;
       this.#peers.delete(end);
       witness.closed(peer);
-      disconnect(this.#state!, peer, nowMs());
+      freeSlotsOfLostPeer(this.#state!, peer, nowMs());
     };
     world.after(0, this.process, () => {
       if (!end.open) return;

@@ -64,7 +64,7 @@ export async function join(engine: FakeEngine, daemon: TestDaemon): Promise<Test
       renumbered: (keys) =>
         void log.push(`renumbered ${keys.map(({ from, to }) => `${from} ${to}`).join()}`),
       unreadable: (fields) => void log.push(`unreadable ${fields.join()}`),
-      passedOver: (flaws) => void log.push(`passed over ${flaws.join()}`),
+      skipped: (flaws) => void log.push(`skipped ${flaws.join()}`),
       refused: (reason) => void log.push(`refused ${reason}`),
     },
     onBroken: (error) => {

@@ -236,7 +236,7 @@ t.test("what another release wrote is passed over, and said", async (t) => {
   const keys = ["definitions", "order", "deleted", "state"].map((one) => `sluice:{test}:${one}`);
   await call(writeScript, keys, [a.definitions.state.order, "c", field, '["what"]']);
   await a.refresh();
-  t.same(a.log.slice(1), ["passed over budgets x: it is no budget"]);
+  t.same(a.log.slice(1), ["skipped budgets x: it is no budget"]);
   const rule = pathRule("/team", 60, { requests: 2 });
   t.same(await a.ask("rate-limits.put", { ...team, max_requests: 2 }), {});
   t.ok(a.daemon.state.book.find(rule));

@@ -67,7 +67,7 @@ async function joined(
       replaced: nothing,
       renumbered: nothing,
       unreadable: nothing,
-      passedOver: nothing,
+      skipped: nothing,
       refused: (reason) => void log.push(reason),
       differing: (hosts) => void log.push(...hosts),
       copiedDisk: (id) => void log.push(`copied ${id}`),

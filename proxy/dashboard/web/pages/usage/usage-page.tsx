@@ -25,14 +25,14 @@ import { useListPoll } from "../../parts/use-poll.js";
 import { shellTexts } from "../../texts/shell-texts.js";
 import { usageTexts as texts } from "../../texts/usage-texts.js";
 
-const times = { everyMs: 15_000, news: ({ settled }: DaemonStatus) => settled };
+const polling = { everyMs: 15_000, news: ({ settled }: DaemonStatus) => settled };
 
 export function UsagePage() {
   const { query } = useApp().router.place.value;
   const by = query.get("by") ?? "model";
   const step = stepOf(query);
   const path = usagePath(query, by);
-  const { polled, refresh } = useListPoll<UsageSummary>(`${path}&step=${step}`, times);
+  const { polled, refresh } = useListPoll<UsageSummary>(`${path}&step=${step}`, polling);
   return (
     <>
       <PageHead title={shellTexts.pages.usage}>{texts.about}</PageHead>
@@ -61,7 +61,7 @@ export function UsagePage() {
   );
 }
 
-/** Hours within a day or two. */
+/** A chart of at most two days has a bar for each hour, a longer one for each day. */
 function stepOf(query: URLSearchParams): "day" | "hour" {
   const start = query.get("start_date");
   const end = query.get("end_date");
@@ -84,7 +84,7 @@ interface ReportProps {
   readonly summary: UsageSummary;
 }
 
-/** With the same number of days before. */
+/** Each sum is compared with that of as many days before. */
 function Report({ by, summary }: ReportProps) {
   const { query } = useApp().router.place.value;
   const { usage, groups, hosts, series } = summary;
@@ -115,13 +115,13 @@ function UsageChart({ series }: { readonly series: UsageSeries }) {
   const field = ({ cost: "total_cost", tokens: "total_tokens", requests: "requests" } as const)[
     measure
   ];
-  const { step, times: at, groups } = series;
+  const { step, times, groups } = series;
   const kept = Object.fromEntries(query);
   return (
     <BarChart
       title={texts.over[step]}
       note={<MeasureFilter />}
-      times={step === "day" ? at : at.map((time) => time.slice(0, 16).replace("T", " "))}
+      times={step === "day" ? times : times.map((time) => time.slice(0, 16).replace("T", " "))}
       parts={groups.map(({ key, name, ...figures }) => ({
         name: name ?? key,
         values: figures[field],
@@ -131,7 +131,7 @@ function UsageChart({ series }: { readonly series: UsageSeries }) {
       hrefOf={
         step === "hour"
           ? null
-          : (i) => hrefOf("usage", { ...kept, days: null, start_date: at[i], end_date: at[i] })
+          : (i) => hrefOf("usage", { ...kept, days: null, start_date: times[i], end_date: times[i] })
       }
     />
   );
@@ -167,7 +167,7 @@ function UsageGroups({ by, summary, before }: UsageGroupsProps) {
           kind: "lead",
           by: ({ key, name }) => name ?? key,
           cell: (group) => {
-            const href = leadOf(by, group.key, query);
+            const href = groupHref(by, group.key, query);
             const name = <GroupName of={group} />;
             return href === null ? name : <a href={href}>{name}</a>;
           },
@@ -210,8 +210,8 @@ function UsageGroups({ by, summary, before }: UsageGroupsProps) {
   );
 }
 
-/** Where a group leads; null if nowhere, as for the sum of all small ones. */
-function leadOf(by: string, key: string, query: URLSearchParams): string | null {
+/** The page that a group links to; null for none, as for the sum of all small groups. */
+function groupHref(by: string, key: string, query: URLSearchParams): string | null {
   if (key === "other") return null;
   const path = query.get("path");
   const recent = (filter: Readonly<Record<string, string>>): string =>
