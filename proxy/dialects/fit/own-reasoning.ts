@@ -192,7 +192,11 @@ function withOwnDetails(message: JsonObject, read: SecretReader["signature"]): J
 }
 
 /** Google documents a value for calls of other models. */
-function withSignature(object: JsonObject, name: string, read: SecretReader["signature"]): JsonObject {
+function withSignature(
+  object: JsonObject,
+  name: string,
+  read: SecretReader["signature"],
+): JsonObject {
   const { [name]: given } = object;
   if (typeof given !== "string" || given === signatureOfOthers) return object;
   const own = read(given) ?? signatureOfOthers;

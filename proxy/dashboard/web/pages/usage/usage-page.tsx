@@ -131,7 +131,8 @@ function UsageChart({ series }: { readonly series: UsageSeries }) {
       hrefOf={
         step === "hour"
           ? null
-          : (i) => hrefOf("usage", { ...kept, days: null, start_date: times[i], end_date: times[i] })
+          : (i) =>
+              hrefOf("usage", { ...kept, days: null, start_date: times[i], end_date: times[i] })
       }
     />
   );
