@@ -71,7 +71,7 @@ async function showTenant(session: Session, given: string, flags: TenantFlags): 
   );
 }
 
-interface Asked {
+interface TenantQuery {
   readonly path: string;
   readonly startDate: string;
   readonly endDate: string;
@@ -92,7 +92,7 @@ interface Tenant {
 
 async function readTenant(
   client: AdminClient,
-  { path, startDate, endDate }: Asked,
+  { path, startDate, endDate }: TenantQuery,
 ): Promise<Tenant> {
   const window = { user_path: path, start_date: startDate, end_date: endDate, by: "model" };
   const usage = bodyIfOn(await client.call("usage.summary", window));
@@ -152,7 +152,7 @@ async function limitsIfOn<S extends string>(
 
 function render(
   tenant: Tenant,
-  { path, startDate, endDate, nowMs }: Asked & { readonly nowMs: number },
+  { path, startDate, endDate, nowMs }: TenantQuery & { readonly nowMs: number },
   view: TableView,
 ): string {
   const { usage, rate_limits, budgets, keys, refusals, failures, server_time } = tenant;
@@ -177,7 +177,7 @@ function render(
   ].join("\n\n");
 }
 
-/** Whether nothing has this path, as after a slip of the pen. */
+/** Whether nothing has this path: it may be mistyped. */
 function isUnknown({ usage, rate_limits, budgets, keys, refusals }: Tenant, path: string): boolean {
   const isNamed = ({ user_path, subject }: Listed): boolean => (user_path ?? subject) === path;
   return (

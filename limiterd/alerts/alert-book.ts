@@ -70,7 +70,7 @@ export interface Crossing {
   readonly endMs: number;
   readonly usageRatio: number;
   readonly isRateLimit: boolean;
-  /** The alert without what the book knows. */
+  /** The fields of the alert, except those that the book adds. */
   describe(): Omit<Alert, "id" | "created_at" | "usage_ratio" | "threshold">;
 }
 

@@ -82,8 +82,9 @@ export function createEngineLimits(
 }
 
 /**
- * The replies in the order of the questions. Rejects if the engine is away. If one server of a Cluster is away, its questions get the status
- * `away`. A question whose key or answer has an unexpected form gets `unusable`.
+ * The replies in the order of the questions. Rejects if the engine is away. If one server of a
+ * Cluster is away, its questions get the status `away`. A question whose key or answer has an
+ * unexpected form gets `unusable`.
  */
 async function askAll<Q, R>(
   asked: readonly Q[],

@@ -1,6 +1,6 @@
 /**
- * Applies a settle: releases its slots, charges the usage, and acknowledges it once
- * the journal has it. A settle that was applied before is only acknowledged.
+ * Applies a settle: releases its slots, charges the usage, and acknowledges it once the journal has
+ * it. A settle that was applied before is only acknowledged.
  */
 
 import { addCost } from "../../shared/domain/money.js";

@@ -83,7 +83,7 @@ export function cancelAdmit({ waiters }: DaemonState, peer: PeerState, { id }: C
 
 const noLabels: readonly string[] = [];
 
-interface Asked {
+interface AskedAdmission {
   readonly peer: PeerState;
   readonly proxy: KnownProxy;
   readonly message: Admit;
@@ -100,7 +100,7 @@ type Stage = "first" | "final" | "overdue";
 const answered: Look = { kind: "answered" };
 
 /** Answers a request, or makes it wait for room. Returns the result for the queue of waiters. */
-function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Stage): Look {
+function answerAdmit(state: DaemonState, asked: AskedAdmission, nowMs: number, stage: Stage): Look {
   const { peer, message, waiter = null } = asked;
   const known = knownRequest(state, asked, nowMs, stage);
   if (known === null) return answered;
@@ -137,7 +137,7 @@ interface KnownRequest extends JudgedRequest {
  */
 function knownRequest(
   state: DaemonState,
-  { peer, message }: Asked,
+  { peer, message }: AskedAdmission,
   nowMs: number,
   stage: Stage,
 ): KnownRequest | null {
@@ -168,7 +168,7 @@ function sendDenial({ counts }: DaemonState, peer: PeerState, id: number, why: F
 
 function verdictOn(
   state: DaemonState,
-  { message, waiter = null }: Asked,
+  { message, waiter = null }: AskedAdmission,
   known: KnownRequest,
   turn: ClusterTurn | null,
 ): Verdict | Unsure {
@@ -194,7 +194,7 @@ function verdictOn(
 /** Gives an admitted request its lease, and answers it. */
 function admitted(
   state: DaemonState,
-  asked: Asked,
+  asked: AskedAdmission,
   known: KnownRequest,
   verdict: AdmittedVerdict,
 ): Look {
@@ -219,16 +219,16 @@ function admitted(
   const counted = { userPath, atPath: true, target: lease.target, lsn, atMs: nowMs, refusedBy };
   noteVerdict(state.proxies, peer, proxy, counted);
   // The proxy numbers the targets as it has sent them, with those that a budget leaves out.
-  const isOfAll = targets === message.targets;
+  const usesAllTargets = targets === message.targets;
   peer.send({
     kind: "admitted",
     id,
-    target: isOfAll ? target : message.targets.indexOf(targets[target]!),
+    target: usesAllTargets ? target : message.targets.indexOf(targets[target]!),
     admittedAtMs: nowMs,
     lsn: lease.lsn,
     headers,
     key,
-    pricedOnly: isOfAll ? undefined : true,
+    pricedOnly: usesAllTargets ? undefined : true,
     exhausted: exhaustedText(known, verdict, uses),
     shadow: shadowNames(shadowed),
     allowance,
@@ -241,7 +241,7 @@ function admitted(
 /** Makes a request without room wait for it if it may, or refuses it. */
 function waitOrRefuse(
   state: DaemonState,
-  asked: Asked,
+  asked: AskedAdmission,
   { userPath, targets, submission, key, nowMs, stage }: KnownRequest,
   verdict: Refused | Exceeded,
 ): Look {
@@ -279,10 +279,10 @@ interface RefusedRequest {
   readonly userPath: string;
 }
 
-/** Makes a refused request wait, or wait on. Null if it doesn't wait: it is refused. */
+/** Makes a refused request wait, or go on waiting. Null if it may not wait, and is refused. */
 function waitForRoom(
   state: DaemonState,
-  asked: Asked,
+  asked: AskedAdmission,
   { verdict, userPath }: RefusedRequest,
   nowMs: number,
 ): Look | null {
@@ -316,10 +316,15 @@ function waitForRoom(
   return answered;
 }
 
-function judgeWaiter(state: DaemonState, asked: Asked, nowMs: number, final: boolean): Look {
-  // On a newer connection, the proxy asks again.
-  const isLeft = asked.proxy.peer !== asked.peer;
-  const look = isLeft ? answered : answerAdmit(state, asked, nowMs, final ? "final" : "first");
+function judgeWaiter(
+  state: DaemonState,
+  asked: AskedAdmission,
+  nowMs: number,
+  final: boolean,
+): Look {
+  // The proxy has a newer connection, on which it asks again.
+  const isRepeated = asked.proxy.peer !== asked.peer;
+  const look = isRepeated ? answered : answerAdmit(state, asked, nowMs, final ? "final" : "first");
   if (look.kind === "admitted" || look.kind === "answered") state.waiters.answered(asked.waiter!);
   return look;
 }
@@ -342,7 +347,7 @@ function askHosts(state: DaemonState, waiter: Waiter): Look {
 }
 
 /**
- * The refusal of a request whose wait is over; its `waitSeconds` are judged anew. Counts nothing.
+ * The refusal of a request whose wait is over, with the `waitSeconds` of now. Counts nothing.
  */
 function overdueRefusal(
   rules: Parameters<typeof admit>[0],
@@ -450,7 +455,7 @@ function unpricedModel(target: Target, budget: BudgetDefinition, byDefault: Unpr
 }
 
 /** Answers a request once other hosts' counts are known. Outside of `answerAdmit` for speed. */
-function answerAgain(state: DaemonState, asked: Asked) {
+function answerAgain(state: DaemonState, asked: AskedAdmission) {
   return (nowMs: number, final: boolean): void => {
     // A connection that the proxy has left gets no answer.
     if (asked.proxy.peer === asked.peer)

@@ -27,7 +27,10 @@ const headerNames: ReadonlyMap<Dimension, string> = new Map([
 ]);
 
 /** Three headers: the limit, what is left, and the seconds until the reset. */
-function triple(dimension: Dimension, { limit, remaining, resetSeconds }: Left): readonly string[] {
+function limitHeaders(
+  dimension: Dimension,
+  { limit, remaining, resetSeconds }: Left,
+): readonly string[] {
   const name = headerNames.get(dimension);
   if (name === undefined) return [];
   const text = dimension === "cost" ? usdText : String;
@@ -41,7 +44,7 @@ function triple(dimension: Dimension, { limit, remaining, resetSeconds }: Left):
   ];
 }
 
-/** As `triple`, under the names that Anthropic's clients read; only tokens by kind have them. */
+/** As `limitHeaders`, under the names for Anthropic's clients; only tokens by kind have them. */
 export function messagesHeaders(
   dimension: Dimension,
   { limit, remaining, resetSeconds }: Left,
@@ -62,7 +65,7 @@ export function messagesHeaders(
 /** The headers of a 429: how long to wait, and the limit that was reached. */
 export function refusalHeaders({ dimension, cap, waitSeconds }: Breach): string[] {
   const reached = { limit: cap, remaining: 0, resetSeconds: waitSeconds };
-  return [...waitHeaders(waitSeconds), ...triple(dimension, reached)];
+  return [...waitHeaders(waitSeconds), ...limitHeaders(dimension, reached)];
 }
 
 /** How long to wait, for every client: `retry-after` in seconds, the SDKs' own in milliseconds. */
@@ -103,12 +106,14 @@ export function successHeaders(headers: SuccessHeaders | null): string[] {
   if (headers === null) return [];
   const { requests, tokens, measures } = headers;
   const flat = [
-    ...(requests === null ? [] : triple("requests", requests)),
-    ...(tokens === null ? [] : triple("tokens", tokens)),
+    ...(requests === null ? [] : limitHeaders("requests", requests)),
+    ...(tokens === null ? [] : limitHeaders("tokens", tokens)),
   ];
   if (measures === undefined) return flat;
   return [
     ...flat,
-    ...Object.entries(measures).flatMap(([measure, left]) => triple(measure as Measure, left)),
+    ...Object.entries(measures).flatMap(([measure, left]) =>
+      limitHeaders(measure as Measure, left),
+    ),
   ];
 }

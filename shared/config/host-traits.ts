@@ -72,9 +72,9 @@ export interface ChatTraits {
   /** Whether `response_format` may have a schema. */
   readonly takesOutputSchema: boolean;
   /**
-   * Where OpenAI's newer models accept tools together with an effort, which they do only in the
-   * Responses API: `in_responses`; `refused` by a host without it; `taken` in chat completions by a
-   * host that translates itself.
+   * Where OpenAI's newer models accept tools together with an effort. `in_responses`: only in the
+   * Responses API, as at OpenAI itself. `refused`: nowhere, at a host without that API. `taken`: in
+   * chat completions, too, which the host translates.
    */
   readonly reasoningWithTools: "in_responses" | "refused" | "taken";
   /** Whether it can count the tokens of an input, as OpenAI can; many compatible hosts can't. */

@@ -1,7 +1,7 @@
 /**
  * How the children of a rule's path share its cap (docs/limit-options.md, "Shares of a limit"): by
  * weight, with a guaranteed floor, and by priority. Pure. Not here: the decision
- * (`limiterd/rules/shared-cap.ts`).
+ * (`limiterd/counters/shared-cap.ts`).
  */
 import { bad, type Checked, good, isAbsent, isObject, show } from "../checked.js";
 import { numberAdvice } from "../text/written-number.js";

@@ -4,10 +4,10 @@
  */
 import { metricsOf, shortSeconds } from "./metric.js";
 
-const ofRule = ["scope", "subject", "period"];
-const ofChild = ["subject", "template", "period"] as const;
-const ofUpstream = ["provider", "model"];
-const ofUpstreamLimit = [...ofUpstream, "limit"];
+const ruleLabels = ["scope", "subject", "period"];
+const childLabels = ["subject", "template", "period"] as const;
+const upstreamLabels = ["provider", "model"];
+const upstreamLimitLabels = [...upstreamLabels, "limit"];
 
 export const limiterMetrics = metricsOf("limiter", {
   admissions: {
@@ -260,98 +260,98 @@ export const limiterMetrics = metricsOf("limiter", {
   ruleUsed: {
     name: "sluice_rule_used",
     kind: "gauge",
-    labels: [...ofRule, "dimension"],
+    labels: [...ruleLabels, "dimension"],
     help: "Use of a rule: requests or tokens in its window, or requests in flight.",
   },
   ruleLimit: {
     name: "sluice_rule_limit",
     kind: "gauge",
-    labels: [...ofRule, "dimension"],
+    labels: [...ruleLabels, "dimension"],
     help: "Cap of a rule.",
   },
   ruleInFlight: {
     name: "sluice_rule_in_flight",
     kind: "gauge",
-    labels: ofRule,
+    labels: ruleLabels,
     help: "Requests in flight that a rule counts.",
   },
   wouldRefuse: {
     name: "sluice_shadow_rule_would_refuse_total",
     kind: "counter",
-    labels: ofRule,
+    labels: ruleLabels,
     help: "Requests that a shadow rule would have refused since it was made.",
   },
   budgetSpent: {
     name: "sluice_budget_spent_usd",
     kind: "gauge",
-    labels: ofRule,
+    labels: ruleLabels,
     help: "Spend of a budget in its period, in US dollars.",
   },
   budgetHeld: {
     name: "sluice_budget_held_usd",
     kind: "gauge",
-    labels: ofRule,
+    labels: ruleLabels,
     help: "What running requests hold of a budget that is a hard cap, in US dollars.",
   },
   budgetAmount: {
     name: "sluice_budget_amount_usd",
     kind: "gauge",
-    labels: ofRule,
+    labels: ruleLabels,
     help: "Amount of a budget, in US dollars.",
   },
   childRuleUsed: {
     name: "sluice_child_rule_used_ratio",
     kind: "gauge",
-    labels: ofChild,
+    labels: childLabels,
     help: "Used share of a template's rule by one of its children; the 50 fullest alone.",
   },
   childBudgetUsed: {
     name: "sluice_child_budget_used_ratio",
     kind: "gauge",
-    labels: ofChild,
+    labels: childLabels,
     help: "Spent share of a template's budget by one of its children; the 50 fullest alone.",
   },
   childBudgetSpent: {
     name: "sluice_child_budget_spent_usd",
     kind: "gauge",
-    labels: ofChild,
+    labels: childLabels,
     help: "Spend of such a child in the period of the budget, in US dollars.",
   },
   budgetPeriodEnd: {
     name: "sluice_budget_period_end_timestamp_seconds",
     kind: "gauge",
     unit: "seconds",
-    labels: ofRule,
+    labels: ruleLabels,
     help: "When the period of a budget ends, in Unix time.",
   },
   upstreamLimit: {
     name: "sluice_upstream_limit",
     kind: "gauge",
-    labels: ofUpstreamLimit,
+    labels: upstreamLimitLabels,
     help: "A provider's own limit on a model, as it last reported it.",
   },
   upstreamRemaining: {
     name: "sluice_upstream_remaining",
     kind: "gauge",
-    labels: ofUpstreamLimit,
+    labels: upstreamLimitLabels,
     help: "What is left of a provider's own limit, as it last reported it.",
   },
   upstreamSaturated: {
     name: "sluice_upstream_saturated",
     kind: "gauge",
-    labels: ofUpstream,
+    labels: upstreamLabels,
     help: "Is 1 while a model gets no request because of its provider's own limits. Only with upstream_limits: avoid.",
   },
   upstreamRefusals: {
     name: "sluice_upstream_refusals_total",
     kind: "counter",
-    labels: ofUpstream,
+    labels: upstreamLabels,
     help: "Answers of a provider with status 429.",
   },
   adaptiveConcurrency: {
     name: "sluice_adaptive_concurrency",
     kind: "gauge",
-    labels: ofUpstream,
+    labels: upstreamLabels,
     help: "Requests in flight that a model gets now. Only with adaptive_concurrency.",
   },
   rulesLeftOut: {

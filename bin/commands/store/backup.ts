@@ -87,7 +87,7 @@ async function backupToFile(session: Session, file: string, flags: BackupFlags):
         if (report.problems.length > 0) throw damage(report.problems);
       }),
     );
-    await tellKept(session, flags, asOf);
+    await reportKept(session, flags, asOf);
     print(session, flags, { file, bytes, report });
   } catch (error) {
     await into.abandon();
@@ -108,7 +108,7 @@ async function backupToOutput(session: Session, flags: BackupFlags): Promise<voi
   const { asOf } = await receive(session, flags, (piece) =>
     withSystemErrors("standard output", () => terminal.write(piece)),
   );
-  await tellKept(session, flags, asOf);
+  await reportKept(session, flags, asOf);
 }
 
 interface Received {
@@ -143,7 +143,11 @@ async function receive(
 /**
  * Reports the backup to the daemon, for `sluice doctor` and its metrics. A failure doesn't matter.
  */
-async function tellKept(session: Session, flags: BackupFlags, asOf: string | null): Promise<void> {
+async function reportKept(
+  session: Session,
+  flags: BackupFlags,
+  asOf: string | null,
+): Promise<void> {
   if (asOf === null) return;
   try {
     await withDaemon(session, flags, (client) => noteKept(client, asOf));

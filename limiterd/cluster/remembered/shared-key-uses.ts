@@ -51,7 +51,7 @@ return 0`,
 };
 
 /** Rejects as the engine's calls; each use may or may not have been reported then. */
-export async function tellKeyUses(
+export async function publishKeyUses(
   engine: Pick<EngineConnection, "call" | "commands">,
   clusterName: string,
   keys: readonly SeenKey[],

@@ -16,7 +16,7 @@ function keyOf(clusterName: string, id: string): string {
 }
 
 /** Rejects as the commands. */
-export async function tellMade(
+export async function publishOwners(
   commands: Commands,
   clusterName: string,
   { userPath, objects, days }: MadeObjects,

@@ -25,7 +25,7 @@ function keyOf(clusterName: string, hash: string): string {
 }
 
 /** All of these functions reject as the commands. */
-export async function tellSession(
+export async function publishSession(
   commands: Commands,
   clusterName: string,
   { opening, openedAtMs }: OpenedSession,

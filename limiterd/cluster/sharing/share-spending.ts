@@ -51,7 +51,7 @@ export function shareSpending(state: DaemonState, ports: SpendingPorts): () => P
   const connected = (now: EngineState): void => {
     if (now.kind !== "connected" || now.epoch === epoch) return;
     epoch = now.epoch;
-    spend.tellAll();
+    spend.reportAll();
     publisher?.begin(epoch);
   };
   connected(engine.state);

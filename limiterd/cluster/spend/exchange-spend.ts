@@ -86,6 +86,7 @@ export class SpendExchange implements OtherHosts {
   readonly #ports: SpendPorts;
   readonly #accounts: KnownAccounts;
   readonly #unsent = new Map<string, Account>();
+  /** The accounts that are still to be reported, while everything is reported again. */
   #walk: Iterator<Account> | null = null;
   #running: Promise<boolean> | null = null;
   readonly claims: AccountClaims | null;
@@ -114,7 +115,7 @@ export class SpendExchange implements OtherHosts {
             startMs: (budget) => this.#startOf(budget),
             left: (account) => leftBesideClaims(book, account, ports.nowMs()),
           });
-    this.tellAll();
+    this.reportAll();
   }
 
   /** Reports everything for the last time, within about two seconds. Claims nothing from now on. */
@@ -171,18 +172,18 @@ export class SpendExchange implements OtherHosts {
     this.#unsent.set(name, account);
   }
 
-  #tell(account: Account): void {
+  #report(account: Account): void {
     this.#unsent.set(spendKey(account.budget.id, account.child), account);
   }
 
   lookedUp(budget: Budget): void {
     this.claims?.clear(budget);
-    if (budget.own !== null) this.#tell(budget.own);
-    else this.tellAll();
+    if (budget.own !== null) this.#report(budget.own);
+    else this.reportAll();
   }
 
   /** Reports everything again: the engine may have lost it, or this daemon has just started. */
-  tellAll(): void {
+  reportAll(): void {
     this.#walk = allAccounts(this.#ports.book);
   }
 
@@ -194,13 +195,13 @@ export class SpendExchange implements OtherHosts {
   /** The questions of this tick, at most `max`; reports come first. */
   #takeQuestions(max: number): OpenQuestion[] {
     this.#accounts.tick();
-    this.#walkOn();
-    for (const claim of this.claims?.takeUnsent() ?? []) this.#tell(accountOf(claim));
+    this.#continueWalk();
+    for (const claim of this.claims?.takeUnsent() ?? []) this.#report(accountOf(claim));
     const questions: OpenQuestion[] = [];
     const names = new Set<string>();
     for (const [name, account] of this.#unsent) {
       if (questions.length >= max) return questions;
-      if (!this.#mayTell(account)) continue;
+      if (!this.#mayReport(account)) continue;
       this.#unsent.delete(name);
       names.add(name);
       questions.push(this.#question(this.#accounts.find(name), account));
@@ -214,7 +215,7 @@ export class SpendExchange implements OtherHosts {
    * At most one report of an account with a claim is pending; and a report without what running
    * requests hold would leave it to other hosts.
    */
-  #mayTell({ budget, child }: Account): boolean {
+  #mayReport({ budget, child }: Account): boolean {
     if (budget.definition.hold === undefined || this.claims === null) return true;
     if (this.#ports.isRestoring()) return false;
     return this.claims.find(spendKey(budget.id, child))?.isAsked !== true;
@@ -228,13 +229,14 @@ export class SpendExchange implements OtherHosts {
   /**
    * Sends the claims that are due. Drops a claim that may not be sent now. If a question about its
    * account is pending, the requests that wait ask again when the question ends (`claimsAnswered`).
-   * While proxies report after a restart, these requests wait until their last judgement.
+   * While proxies report after a restart, requests that wait for a claim wait until their last
+   * judgement.
    */
   #askClaims(): Promise<boolean> {
     const questions: OpenQuestion[] = [];
     for (const claim of this.#claiming) {
       const account = accountOf(claim);
-      if (!this.#mayTell(account)) continue;
+      if (!this.#mayReport(account)) continue;
       this.#unsent.delete(claim.name);
       questions.push(this.#question(this.#accounts.need(account), account));
     }
@@ -243,7 +245,7 @@ export class SpendExchange implements OtherHosts {
   }
 
   /** `sentAtMs`: on the monotonic clock, before the questions were sent. */
-  #take(
+  #applyAnswers(
     questions: readonly OpenQuestion[],
     answers: readonly SpendAnswer[],
     sentAtMs: number,
@@ -278,14 +280,14 @@ export class SpendExchange implements OtherHosts {
   /** The engine didn't answer and may have lost the report: repeat it. */
   #failed(questions: readonly OpenQuestion[]): void {
     for (const { reported, claim } of questions) {
-      if (reported !== null) this.#tell(reported);
+      if (reported !== null) this.#report(reported);
       claim?.ended(false);
     }
   }
 
   /**
-   * The question must be sent: with a report it states the account's claim, to which this host
-   * keeps from now on, and those who wait for the claim wait for its answer.
+   * The caller must send the question. With a report it states the account's claim: from now on
+   * this host uses no more than that, and requests that wait for the claim wait for the answer.
    */
   #question(known: Known | null, reported: Account | null): OpenQuestion {
     const { book, nowMs } = this.#ports;
@@ -329,7 +331,7 @@ export class SpendExchange implements OtherHosts {
     return book.boundsOf(budget, nowMs()).startMs;
   }
 
-  #walkOn(): void {
+  #continueWalk(): void {
     if (this.#walk === null || this.#ports.isLoading()) return;
     for (let i = 0; i < walkedPerTick && this.#unsent.size < walkedPerTick; i++) {
       const next = this.#walk.next();
@@ -337,7 +339,7 @@ export class SpendExchange implements OtherHosts {
         this.#walk = null;
         return;
       }
-      if (next.value.spends.some(({ requests }) => requests > 0)) this.#tell(next.value);
+      if (next.value.spends.some(({ requests }) => requests > 0)) this.#report(next.value);
     }
   }
 
@@ -355,7 +357,7 @@ export class SpendExchange implements OtherHosts {
       try {
         const answers = await board.exchange(some);
         this.#isAway = false;
-        this.#take(some, answers, sentAtMs);
+        this.#applyAnswers(some, answers, sentAtMs);
       } catch (error) {
         const unanswered = questions.slice(i);
         this.#failed(unanswered);

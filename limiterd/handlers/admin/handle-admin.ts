@@ -19,7 +19,7 @@ import {
   providerOfBatches,
 } from "../../../shared/wire/stored-object.js";
 import { parseAuditQuery } from "../../audit/audit-log.js";
-import { askOwners, tellMade } from "../../cluster/remembered/shared-owners.js";
+import { askOwners, publishOwners } from "../../cluster/remembered/shared-owners.js";
 import { listLeases } from "../../lists/list-leases.js";
 import { parseListQuery } from "../../lists/list-query.js";
 import { listQueues } from "../../lists/list-queues.js";
@@ -132,7 +132,7 @@ export function handleAdmin(
       const answer = (): void => ports.answer({ status: "ok" });
       return askHosts(
         state.cluster,
-        ({ commands, name }) => tellMade(commands, name, made, nowMs),
+        ({ commands, name }) => publishOwners(commands, name, made, nowMs),
         () => (changes.length === 0 ? answer() : writeChange(state, changes, ports, answer)),
       );
     }

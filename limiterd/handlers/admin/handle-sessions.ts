@@ -14,7 +14,11 @@ import {
   type SessionAnswer,
   type SessionOpening,
 } from "../../../shared/wire/dashboard-session.js";
-import { askSession, endSession, tellSession } from "../../cluster/remembered/shared-sessions.js";
+import {
+  askSession,
+  endSession,
+  publishSession,
+} from "../../cluster/remembered/shared-sessions.js";
 import { identifyCaller } from "../../keys/identify-caller.js";
 import { newSession, type Session } from "../../keys/session-table.js";
 import type { DaemonState } from "../../state.js";
@@ -82,7 +86,7 @@ function open(
   askHosts(
     state.cluster,
     async ({ commands, name }) => {
-      await tellSession(commands, name, opened);
+      await publishSession(commands, name, opened);
       session.isShared = true;
     },
     () => ports.answer(answer),

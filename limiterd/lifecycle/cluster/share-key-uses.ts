@@ -8,7 +8,7 @@ import {
   type EngineConnection,
   EngineRefusedError,
 } from "../../cluster/engine/engine.js";
-import { tellKeyUses } from "../../cluster/remembered/shared-key-uses.js";
+import { publishKeyUses } from "../../cluster/remembered/shared-key-uses.js";
 import type { DaemonState } from "../../state.js";
 
 interface KeyUsePorts {
@@ -40,7 +40,7 @@ export function shareKeyUses(
     if (used.length === 0) return;
     isTelling = true;
     try {
-      await tellKeyUses(engine, clusterName, used);
+      await publishKeyUses(engine, clusterName, used);
     } catch (error) {
       // Keys that were replaced meanwhile are reported as they are now.
       keys.keepUnsent(used);

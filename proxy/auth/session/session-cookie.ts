@@ -13,7 +13,7 @@ export interface TokenCookie {
   readonly sameSite: "Strict" | "Lax";
 }
 
-const ofSession: TokenCookie = { name: "sluice", sameSite: "Strict" };
+const cookieOfSession: TokenCookie = { name: "sluice", sameSite: "Strict" };
 /** 32 bytes in base64url. */
 const tokenShape = /^[\w-]{43}$/;
 /** Browsers send a few hundred bytes; a header may have 64 KiB. */
@@ -32,8 +32,8 @@ export function readSessionCookie(
   header: string | undefined,
   secureOnly: boolean,
 ): SessionCookie | null {
-  const secure = secureOnly || valuesIn(header, ofSession, true).length > 0;
-  const token = tokenIn(header, ofSession, secure);
+  const secure = secureOnly || valuesIn(header, cookieOfSession, true).length > 0;
+  const token = tokenIn(header, cookieOfSession, secure);
   return token === null ? null : { token, secure };
 }
 
@@ -66,12 +66,12 @@ function valuesIn(
 
 /** The value of the `Set-Cookie` that begins a session, which ends when the browser is closed. */
 export function sessionCookie({ token, secure }: SessionCookie): string {
-  return setCookie(ofSession, token, secure);
+  return setCookie(cookieOfSession, token, secure);
 }
 
 /** The value of the `Set-Cookie` that removes the session's cookie. */
 export function endedCookie(secure: boolean): string {
-  return setCookie(ofSession, "", secure, 0);
+  return setCookie(cookieOfSession, "", secure, 0);
 }
 
 /** The value of a `Set-Cookie`; without `maxAge`, the cookie ends when the browser is closed. */

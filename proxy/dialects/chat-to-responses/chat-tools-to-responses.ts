@@ -69,7 +69,7 @@ export function chatToolChoiceToResponses(
   if (isAbsent(value)) return undefined;
   if (simpleChoices.includes(value)) return hasTools || value === "required" ? value : undefined;
   const choice = reader.object(value, "tool_choice");
-  if (choice["type"] !== "allowed_tools") return named(choice, "tool_choice", reader);
+  if (choice["type"] !== "allowed_tools") return namedChoice(choice, "tool_choice", reader);
   const at = "tool_choice.allowed_tools";
   const { mode, tools } = reader.object(choice["allowed_tools"], at);
   return {
@@ -77,12 +77,12 @@ export function chatToolChoiceToResponses(
     mode,
     tools: reader.list(tools, `${at}.tools`).map((tool, i) => {
       const place = `${at}.tools[${i}]`;
-      return named(reader.object(tool, place), place, reader);
+      return namedChoice(reader.object(tool, place), place, reader);
     }),
   };
 }
 
-function named(choice: JsonObject, at: string, reader: RequestReader): JsonObject {
+function namedChoice(choice: JsonObject, at: string, reader: RequestReader): JsonObject {
   const { type } = choice;
   if (type !== "function" && type !== "custom") {
     reader.refuse(`${at}.type`, `must be function or custom, not ${quote(type)}`);

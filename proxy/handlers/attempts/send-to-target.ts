@@ -111,12 +111,12 @@ export async function withRetries(
     gateway.refusals.refused.size === 0
       ? nothingRefused
       : { reasoning: false, fields: gateway.refusals.of(target, operation) };
-  let parts = 0;
+  let partsRemoved = 0;
   const learned: string[] = [];
   for (let resent = 0; ; resent++) {
     record.tries++;
-    const what = { target, operation, stream, resent };
-    const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
+    const attempted = { target, operation, stream, resent };
+    const trace = record.trace?.attempt(attempted, startedMonoMs) ?? null;
     let forwarded: Forwarded | null = null;
     targetLoad?.begin(target);
     try {
@@ -134,9 +134,10 @@ export async function withRetries(
     const { refused: part = null } = forwarded;
     if (forwarded.outcome === "complete")
       for (const path of learned) gateway.refusals.learn(target, operation, path);
-    const mayGo = part !== null && isRepeatable && parts < refusedPartsMax && !exchange.gone;
-    if (mayGo && !has(refused, part) && mayLose(part)) {
-      parts++;
+    const mayRemove =
+      part !== null && isRepeatable && partsRemoved < refusedPartsMax && !exchange.gone;
+    if (mayRemove && !isRemoved(refused, part) && mayLose(part)) {
+      partsRemoved++;
       refused = withPart(refused, part);
       if (part.kind === "field" && part.isLasting) learned.push(part.path);
       record.failedAt(target, `${forwarded.status} ${nameOf(part)}`);
@@ -150,19 +151,19 @@ export async function withRetries(
     const attempts = { retried, elapsedMs, random: gateway.random() };
     const { failed } = forwarded;
     const hasOtherKey = (failed.credentials || failed.status === 429) && upstream.hasReadyKey?.();
-    if (hasOtherKey !== true && isAwaited(failed, config)) return forwarded;
+    if (hasOtherKey !== true && waitsForDaemon(failed, config)) return forwarded;
     const waitMs = retryWaitMs(hasOtherKey === true ? withOtherKey : failed, attempts, config);
     if (waitMs === null) return forwarded;
     record.failedAt(target, forwarded.failed.why);
     forwarded = settleAttempt(context, forwarded);
-    if (!(await stays(gateway, exchange, waitMs))) return abandoned(forwarded, exchange);
+    if (!(await staysDuring(gateway, exchange, waitMs))) return abandoned(forwarded, exchange);
     startedMonoMs = gateway.monoMs();
     retried++;
   }
 }
 
 /** Whether the request was already sent without a part. */
-function has({ reasoning, fields }: Refused, part: RefusedPart): boolean {
+function isRemoved({ reasoning, fields }: Refused, part: RefusedPart): boolean {
   return part.kind === "reasoning" ? reasoning : fields.includes(part.path);
 }
 
@@ -183,7 +184,7 @@ function firstByteMs(forwarded: Forwarded | null, startedMonoMs: number): number
 }
 
 /** Whether the daemon lets no request to the target before the time that the provider named. */
-function isAwaited(
+function waitsForDaemon(
   { status, retryAfterMs }: Pick<TargetFailure, "status" | "retryAfterMs">,
   { upstreamLimits }: Pick<ProviderConfig, "upstreamLimits">,
 ): boolean {
@@ -194,7 +195,7 @@ function isAwaited(
 const withOtherKey = { worthRetrying: true, retryAfterMs: null };
 
 /** Waits; false as soon as the client disconnects. */
-function stays(
+function staysDuring(
   { setTimer }: Pick<Gateway, "setTimer">,
   exchange: Exchange,
   ms: number,

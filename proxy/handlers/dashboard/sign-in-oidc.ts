@@ -25,7 +25,7 @@ type SignInContext = Pick<
 >;
 
 const secondsToSignIn = 600;
-const ofSignIn: TokenCookie = { name: "sluice-sign-in", sameSite: "Lax" };
+const signInCookie: TokenCookie = { name: "sluice-sign-in", sameSite: "Lax" };
 
 export async function startSignIn(context: SignInContext): Promise<void> {
   const { gateway, exchange, record } = context;
@@ -39,7 +39,7 @@ export async function startSignIn(context: SignInContext): Promise<void> {
   });
   if (url === null) return leave(context, "unavailable", []);
   const secure = redirectUrl.protocol === "https:";
-  const cookie = setCookie(ofSignIn, secret, secure, secondsToSignIn);
+  const cookie = setCookie(signInCookie, secret, secure, secondsToSignIn);
   record.end(303, "answered");
   redirect(exchange, url, [cookie]);
 }
@@ -49,11 +49,11 @@ export async function finishSignIn(context: SignInContext): Promise<void> {
   const redirectUrl = redirectUrlOf(context);
   const secure = redirectUrl.protocol === "https:";
   // One sign-in has one answer.
-  const ended = setCookie(ofSignIn, "", secure, 0);
-  const secret = tokenIn(exchange.header("cookie"), ofSignIn, secure);
+  const ended = setCookie(signInCookie, "", secure, 0);
+  const secret = tokenIn(exchange.header("cookie"), signInCookie, secure);
   const signedIn = await signIn(context, secret, redirectUrl);
   if ("refused" in signedIn) {
-    if (signedIn.reason !== null) await tellOfRefusal(context, signedIn.reason);
+    if (signedIn.reason !== null) await reportRefusal(context, signedIn.reason);
     return leave(context, signedIn.refused, [ended]);
   }
   await closeFormer(context);
@@ -94,7 +94,7 @@ async function signIn(
   return opened.ok ? { name, token } : { refused: "failed", reason: opened.failure.message };
 }
 
-async function tellOfRefusal(context: SignInContext, reason: string): Promise<void> {
+async function reportRefusal(context: SignInContext, reason: string): Promise<void> {
   const { log, limiter } = context.gateway;
   log.warn({ reason }, "a sign-in by OpenID Connect was refused");
   const body = { reason: reason.slice(0, auditTextCharsMax) };
@@ -110,8 +110,8 @@ async function closeFormer({ gateway, exchange }: SignInContext): Promise<void> 
 }
 
 /**
- * As the provider knows it: the setting, or the gateway's own address. Without a valid Host there
- * is none, and the provider refuses the stand-in, which no client has registered.
+ * The address of the callback as the provider knows it: the setting, or the gateway's own address.
+ * Without a valid Host it is unknown; the provider refuses the stand-in, which no client registers.
  */
 function redirectUrlOf({ gateway, exchange }: SignInContext): URL {
   const { oidc, server } = gateway.config;

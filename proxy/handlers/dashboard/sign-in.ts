@@ -58,7 +58,7 @@ export function serveSession(context: SessionContext): Promise<void> {
     case "DELETE":
       return signOut(context);
     default:
-      return tellSession(context);
+      return describeSession(context);
   }
 }
 
@@ -151,7 +151,7 @@ async function signOut(context: SessionContext): Promise<void> {
   replyCookie(context, endedCookie(cookie?.secure ?? isOverTlsNow(context)));
 }
 
-async function tellSession(context: SessionContext): Promise<void> {
+async function describeSession(context: SessionContext): Promise<void> {
   const { gateway, exchange, record } = context;
   const cookie = cookieOf(gateway, exchange);
   const open = isOpen(context);

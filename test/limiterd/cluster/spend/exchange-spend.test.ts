@@ -113,7 +113,7 @@ t.test("random charges, wipes, cuts and new starts: at rest all hosts know the t
         else if (one.kind === "lose") host.connection.loseAnswers(1);
         else if (one.kind === "wipe") {
           cluster.engine.wipe();
-          for (const { spend } of hosts) spend.tellAll();
+          for (const { spend } of hosts) spend.reportAll();
         } else {
           await host.daemon.commit();
           hosts[one.host] = join(cluster, `h${one.host}`, budgets, { store: stores[one.host]! });
@@ -286,7 +286,7 @@ t.test("a wiped engine gets all spend again, also of children", async (t) => {
   spend(b!.proxy, "/else", 0.125 * usd);
   await cluster.settle();
   cluster.engine.wipe();
-  for (const host of cluster.hosts) host.spend.tellAll();
+  for (const host of cluster.hosts) host.spend.reportAll();
   ask(c!.proxy, "/team");
   ask(c!.proxy, "/else");
   await cluster.settle();

@@ -86,7 +86,7 @@ export function RuleTable({ scope, rules, serverTime, heardMs, onOpen }: RuleTab
 const listPath = "/admin/rate-limits";
 const overTime = ["tokens", "input_tokens", "output_tokens", "cost", "tool_calls"];
 
-/** Of its caps, or of those of these kinds; null where there is none. */
+/** The largest used share of the rule's caps, or of those of these kinds; null without any. */
 const largestShare: ShareOf<RuleItem> = (rule, kinds) => {
   const uses = isTemplate(rule) ? [] : capUses(rule);
   const shares = uses.filter(({ kind }) => kinds?.includes(kind) ?? true).map(shareOf);
