@@ -8,6 +8,7 @@ import {
   adminKeyRoutes,
   adminRoutes,
 } from "../../../../proxy/http/paths/admin-routes.js";
+import { errorCodes } from "../../../../shared/error-code.js";
 import { roleText } from "../../../shared/config/api-reference.js";
 import { faultsOf } from "../../../support/openapi/any-body.js";
 import {
@@ -41,6 +42,24 @@ t.test("every reference leads somewhere, and nothing is there that none leads to
       .filter((reference) => !named.has(reference)),
     [],
   );
+});
+
+t.test("every error code is named by the description of an answer with its status", async (t) => {
+  const described = operations.flatMap(({ operation }) =>
+    Object.entries(operation.responses).map(([status, answer]) => ({
+      status,
+      text: (resolved(answer) as { readonly description?: string }).description ?? "",
+    })),
+  );
+  for (const [code, { status }] of Object.entries(errorCodes))
+    t.ok(
+      described.some(
+        (answer) =>
+          [String(status), "default"].includes(answer.status) &&
+          answer.text.includes(`\`${code}\``),
+      ),
+      `${status} ${code}`,
+    );
 });
 
 t.test("operations have names of their own, by which clients call them", async (t) => {
