@@ -1,4 +1,4 @@
 /** All of `test/bin`. */
 import { testFolder } from "./run-folder.js";
 
-await testFolder("bin", 3);
+await testFolder("bin", { jobs: 3 });

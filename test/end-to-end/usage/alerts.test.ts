@@ -9,7 +9,7 @@ import { Webhook } from "standardwebhooks";
 import t from "tap";
 import { admin, chat, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
-import { makeSite } from "../../support/processes/processes.js";
+import { makeSite, type Part } from "../../support/processes/processes.js";
 
 interface Body {
   readonly type: string;
@@ -77,7 +77,9 @@ alerts:
 `,
 );
 let daemon = await site.startDaemon();
-let proxy = await site.startProxy();
+/** It asks for due alerts every 100 ms instead of every 2 s. */
+const startProxy = (): Promise<Part> => site.startProxy(site.socket, { intervals: { 2000: 100 } });
+let proxy = await startProxy();
 
 async function spend(path: string, requests: number): Promise<void> {
   for (let i = 0; i < requests; i++)
@@ -88,7 +90,7 @@ async function spend(path: string, requests: number): Promise<void> {
 async function killBoth(): Promise<void> {
   await Promise.all([daemon.kill("SIGKILL"), proxy.kill("SIGKILL")]);
   daemon = await site.startDaemon();
-  proxy = await site.startProxy();
+  proxy = await startProxy();
 }
 
 const names = (some: readonly Received[]): string[] =>

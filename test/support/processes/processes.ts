@@ -57,7 +57,7 @@ interface RunsAs {
   readonly namespace?: string;
   /** Its inspector listens, on a port of its own (`inspectorOf`). */
   readonly inspected?: boolean;
-  /** Intervals in ms that are shorter, with what they are instead (`shorter-intervals.ts`). */
+  /** Intervals and timeouts in ms, with what they are instead (`shorter-intervals.ts`). */
   readonly intervals?: Readonly<Record<number, number>>;
 }
 
