@@ -6,6 +6,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import t from "tap";
+import { answerHeadBytesMax } from "../../../proxy/bounds.js";
 import { ruleNow, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
@@ -281,7 +282,7 @@ t.test(
     );
     upstream.answer = ({ request }) =>
       void request.socket.end(
-        `HTTP/1.1 200 OK\r\nx-a: ${"a".repeat(20_000)}\r\ncontent-length: 0\r\n\r\n`,
+        `HTTP/1.1 200 OK\r\nx-a: ${"a".repeat(answerHeadBytesMax)}\r\ncontent-length: 0\r\n\r\n`,
       );
     t.equal(statusOf(await exchange(get("/p/test/v1/any"))), 502, "and one that is too large");
     upstream.answer = ({ request }) =>
