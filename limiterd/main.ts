@@ -8,6 +8,7 @@ import { hostname } from "node:os";
 import type { AuditEntry } from "../shared/api/audit-entry.js";
 import { usageFlushMs as usageFlushMsDefault } from "../shared/bounds.js";
 import type { Config } from "../shared/config/config.js";
+import { daemonConfig } from "../shared/config/daemon-config.js";
 import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
 import { namingsOf } from "../shared/config/model-name.js";
 import { createUseProblem } from "../shared/config/model-to-use.js";
@@ -199,15 +200,12 @@ async function openState(
 ): Promise<DaemonState> {
   const logState = logStoreState(store, log);
   const settings = {
+    ...daemonConfig(config),
     version,
     wireVersions,
     pid: process.pid,
     rateLimitsEnabled: config.rateLimits.enabled,
     enqueuedCaps: config.rateLimits.enqueuedCaps,
-    usageEnabled: config.usageEnabled,
-    requestDetailsMax: config.requestDetailsMax,
-    background: config.background,
-    quotaTemplatesEntitled: config.quotaTemplatesEntitled,
     tokenWeights: config.rateLimits.tokenWeights,
     budgetsEnabled: config.budgets.enabled,
     alerts: config.alerts,

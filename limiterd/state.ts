@@ -4,7 +4,8 @@
  */
 
 import type { TenantList } from "../shared/api/tenant-item.js";
-import type { BackgroundConfig, WaitLimits } from "../shared/config/config.js";
+import type { WaitLimits } from "../shared/config/config.js";
+import type { DaemonConfig } from "../shared/config/daemon-config.js";
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
 import type { EnqueuedCap } from "../shared/config/kinds/list-kinds.js";
 import type { UseProblem } from "../shared/config/model-to-use.js";
@@ -54,18 +55,13 @@ import type { UsageLog } from "./usage/usage-log.js";
 import type { Waiters } from "./waiting/waiters.js";
 import type { WaitingDraws } from "./waiting/waiting-draws.js";
 
-export interface DaemonSettings {
+export interface DaemonSettings extends DaemonConfig {
   readonly version: string;
   /** The wire versions that it speaks. */
   readonly wireVersions: WireVersions;
   readonly pid: number;
   readonly rateLimitsEnabled: boolean;
   readonly enqueuedCaps: readonly EnqueuedCap[];
-  readonly usageEnabled: boolean;
-  /** Requests whose details are kept. */
-  readonly requestDetailsMax: number;
-  readonly background: BackgroundConfig;
-  readonly quotaTemplatesEntitled: boolean;
   /** For rules without weights of their own; null: each token counts as one. */
   readonly tokenWeights: TokenWeights | null;
   readonly budgetsEnabled: boolean;

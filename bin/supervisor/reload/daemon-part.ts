@@ -1,6 +1,7 @@
 /** The part of a configuration that the daemon uses: whether a reload must restart it. */
 import { isDeepStrictEqual } from "node:util";
 import type { Config } from "../../../shared/config/config.js";
+import { daemonConfig } from "../../../shared/config/daemon-config.js";
 
 export function daemonNeedsRestart(before: Config, after: Config): boolean {
   return !isDeepStrictEqual(daemonPart(before), daemonPart(after));
@@ -8,22 +9,18 @@ export function daemonNeedsRestart(before: Config, after: Config): boolean {
 
 function daemonPart(config: Config): object {
   const { limiter, cluster, rateLimits, budgets, waiting, providers, virtualModels } = config;
-  const { usageEnabled, usageRetentionDays, requestDetailsMax, storeBytesMax, background } = config;
-  const { quotaTemplatesEntitled, logLevel, alerts, mcpServers, auditRetentionDays } = config;
-  const { aliases } = config;
+  const { usageRetentionDays, storeBytesMax, auditRetentionDays } = config;
+  const { logLevel, alerts, mcpServers, aliases } = config;
   return {
+    ...daemonConfig(config),
     limiter,
     cluster,
     rateLimits,
     budgets,
     waiting,
-    usageEnabled,
     usageRetentionDays,
-    requestDetailsMax,
     auditRetentionDays,
     storeBytesMax,
-    background,
-    quotaTemplatesEntitled,
     logLevel,
     alerts,
     upstreamLimits: providers.map(({ name, upstreamLimits }) => [name, upstreamLimits]),

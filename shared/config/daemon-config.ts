@@ -1,0 +1,19 @@
+/**
+ * The fields of the configuration that the daemon uses as they are. A reload that changes one
+ * restarts the daemon. Not here: fields of which the daemon uses a part, or makes something else
+ * (`limiterd/main.ts`, `bin/supervisor/reload/daemon-part.ts`).
+ */
+import type { Config } from "./config.js";
+
+const names = [
+  "usageEnabled",
+  "requestDetailsMax",
+  "background",
+  "quotaTemplatesEntitled",
+] as const satisfies readonly (keyof Config)[];
+
+export type DaemonConfig = Pick<Config, (typeof names)[number]>;
+
+export function daemonConfig(config: DaemonConfig): DaemonConfig {
+  return Object.fromEntries(names.map((name) => [name, config[name]])) as DaemonConfig;
+}
