@@ -128,14 +128,37 @@ const llamaindex: Sdk = {
   command: [process.execPath, "llamaindex.mjs"],
 };
 
-function python(script: "openai_chat" | "anthropic_messages"): Sdk {
-  const isOpenai = script === "openai_chat";
+interface PythonSdk extends Pick<Sdk, "title" | "dialect" | "steps"> {
+  readonly code: string;
+}
+
+const pythons = {
+  openai_chat: {
+    title: "openai 3 (Python), chat completions",
+    dialect: "chat",
+    steps: withPicture,
+    code: `OpenAI(base_url="http://127.0.0.1:8080/v1", api_key="sk-sluice-…")`,
+  },
+  anthropic_messages: {
+    title: "anthropic 2 (Python)",
+    dialect: "messages",
+    steps: withCount,
+    code: `Anthropic(base_url="http://127.0.0.1:8080", api_key="sk-sluice-…")`,
+  },
+  google_genai: {
+    title: "google-genai 3 (Python)",
+    dialect: "google",
+    steps: withCount,
+    code: `genai.Client(api_key="sk-sluice-…", http_options={"base_url": "http://127.0.0.1:8080"})`,
+  },
+} as const satisfies Readonly<Record<string, PythonSdk>>;
+
+function python(script: keyof typeof pythons): Sdk {
+  const { code, ...sdk } = pythons[script];
   return {
+    ...sdk,
     id: `python-${script.replace("_", "-")}`,
-    title: isOpenai ? "openai 3 (Python), chat completions" : "anthropic 2 (Python)",
-    dialect: isOpenai ? "chat" : "messages",
-    steps: isOpenai ? withPicture : withCount,
-    setUp: `\`\`\`python\n${isOpenai ? `OpenAI(base_url="http://127.0.0.1:8080/v1", api_key="sk-sluice-…")` : `Anthropic(base_url="http://127.0.0.1:8080", api_key="sk-sluice-…")`}\n\`\`\``,
+    setUp: `\`\`\`python\n${code}\n\`\`\``,
     command: [pythonProgram, `${script}.py`],
   };
 }
@@ -178,6 +201,7 @@ const table: readonly Sdk[] = [
   llamaindex,
   python("openai_chat"),
   python("anthropic_messages"),
+  python("google_genai"),
 ];
 
 export const sdks = table.map(sdkClient);
