@@ -66,6 +66,7 @@ export const heavy: Readonly<Record<string, Heavy>> = {
       ...noLimit,
       "dist/test/end-to-end/crash/crash-matrix.test.js",
       "dist/test/end-to-end/crash/hard-caps-crash.test.js",
+      "dist/test/end-to-end/crash/hard-caps-changes.test.js",
     ],
     env: { SLUICE_CRASH_ROUNDS: "2" },
   },

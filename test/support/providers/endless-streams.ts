@@ -24,8 +24,10 @@ export interface EndlessStreams {
   token: string;
   /** When the streams of chat completions report their tokens. */
   reports: "never" | "at the end" | "as they flow";
-  /** How many tokens are written at a time, in a millisecond. */
+  /** How many tokens are written at a time. */
   atOnce: number;
+  /** The pause between them. */
+  pauseMs: number;
   /** The most tokens of one answer, so that a test ends. */
   tokensMax: number;
   close(): Promise<void>;
@@ -36,7 +38,8 @@ export const token = "four";
 interface Form {
   readonly begin: readonly string[];
   readonly one: string;
-  readonly end: readonly string[];
+  /** After so many tokens. */
+  readonly end: (tokens: number) => readonly string[];
   /** Reports so many tokens. */
   readonly usage?: (tokens: number) => string;
 }
@@ -73,7 +76,7 @@ function chatForm(
       kind === "call"
         ? chunk(call({ function: { arguments: token } }))
         : chunk(kind === "thinking" ? { reasoning_content: token } : { content: token }),
-    end: [chunk({}, "stop"), "data: [DONE]\n\n"],
+    end: () => [chunk({}, "stop"), "data: [DONE]\n\n"],
     usage,
   };
 }
@@ -87,7 +90,7 @@ function completionsForm(model: unknown): Form {
       model,
       choices: [{ index: 0, text, logprobs: null, finish_reason: finish }],
     });
-  return { begin: [], one: chunk(token), end: [chunk("", "stop"), "data: [DONE]\n\n"] };
+  return { begin: [], one: chunk(token), end: () => [chunk("", "stop"), "data: [DONE]\n\n"] };
 }
 
 function messagesForm(kind: EndlessStreams["kind"], model: unknown): Form {
@@ -120,11 +123,11 @@ function messagesForm(kind: EndlessStreams["kind"], model: unknown): Form {
       ...(kind === "call" ? [block("content_block_delta", { delta: opened })] : []),
     ],
     one: block("content_block_delta", { delta: deltas[kind] }),
-    end: [
+    end: (tokens) => [
       block("content_block_stop", {}),
       eventOf("message_delta", {
         delta: { stop_reason: "end_turn", stop_sequence: null },
-        usage: { output_tokens: 1 },
+        usage: { output_tokens: tokens },
       }),
       eventOf("message_stop", {}),
     ],
@@ -170,7 +173,7 @@ function responsesForm(kind: EndlessStreams["kind"], model: unknown): Form {
           delta: token,
         })
       : event("response.output_text.delta", { ...place, delta: token, logprobs: [] }),
-    end: [event("response.completed", { response: { ...response, status: "completed" } })],
+    end: () => [event("response.completed", { response: { ...response, status: "completed" } })],
   };
 }
 
@@ -181,7 +184,7 @@ function googleForm(): Form {
       modelVersion: "gemini-test",
       responseId: "r1",
     });
-  return { begin: [], one: chunk(token), end: [chunk("", { finishReason: "STOP" })] };
+  return { begin: [], one: chunk(token), end: () => [chunk("", { finishReason: "STOP" })] };
 }
 
 function formOf(path: string, provider: EndlessStreams, model: unknown): Form {
@@ -255,12 +258,12 @@ function stream(
   response: ServerResponse,
   call: EndlessCall,
   form: Form,
-  provider: Pick<EndlessStreams, "atOnce" | "tokensMax" | "reports">,
+  provider: Pick<EndlessStreams, "atOnce" | "pauseMs" | "tokensMax" | "reports">,
 ): void {
   response.writeHead(200, { "content-type": "text/event-stream" });
   response.write(form.begin.join(""));
   const most = maximumIn(call.body, provider);
-  const { atOnce, reports } = provider;
+  const { atOnce, pauseMs, reports } = provider;
   const report = (): string => form.usage?.(call.tokens) ?? "";
   response.on("close", () => {
     call.isLeft = true;
@@ -269,14 +272,15 @@ function stream(
     if (call.isLeft) return;
     if (call.tokens >= most) {
       const last = reports === "never" ? "" : report();
-      return void response.end([...form.end.slice(0, -1), last, form.end.at(-1)].join(""));
+      const end = form.end(call.tokens);
+      return void response.end([...end.slice(0, -1), last, end.at(-1)].join(""));
     }
     const count = Math.min(atOnce, most - call.tokens);
     call.tokens += count;
     const flows = response.write(
       form.one.repeat(count) + (reports === "as they flow" ? report() : ""),
     );
-    if (flows) setTimeout(next, 1);
+    if (flows) setTimeout(next, pauseMs);
     else response.once("drain", next);
   };
   next();
@@ -310,6 +314,7 @@ export async function startEndlessStreams(): Promise<EndlessStreams> {
     token,
     reports: "never",
     atOnce: 4,
+    pauseMs: 1,
     tokensMax: 50_000,
     close: () =>
       new Promise((resolve) => {
