@@ -62,9 +62,10 @@ class SdkProcess {
     });
     this.#child.stderr!.on("data", (text: Buffer) => (this.#noise += text.toString()));
     createInterface({ input: this.#child.stdout! }).on("line", (line) => {
-      if (line.startsWith("\u0001"))
-        this.#answer({ isLate: false, ...(JSON.parse(line.slice(1)) as Omit<Outcome, "isLate">) });
-      else this.#noise += line;
+      if (!line.startsWith("\u0001")) return void (this.#noise += line);
+      const said = JSON.parse(line.slice(1)) as { succeeded: boolean; output?: string | null };
+      // An SDK may find no text.
+      this.#answer({ isLate: false, succeeded: said.succeeded, output: said.output ?? "" });
     });
     this.#child.once("close", (code) => this.#fail(`ended with ${code}`));
     this.#child.once("error", (error) => this.#fail(String(error)));

@@ -1,7 +1,7 @@
 /**
  * What happens to a hard cap while streams in every dialect draw on it, through real processes: its
- * rule is raised, made soft or deleted, its daemon is killed, the whole is reloaded or stopped. Each
- * stream ends as its dialect ends an answer, what clients got is charged, and nothing is held.
+ * rule is raised, made soft or deleted, its daemon is killed, the whole is reloaded or stopped.
+ * Each stream ends as its dialect ends an answer, what clients got is charged, and nothing is held.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
