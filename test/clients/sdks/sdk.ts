@@ -62,7 +62,10 @@ class SdkProcess {
     });
     this.#child.stderr!.on("data", (text: Buffer) => (this.#noise += text.toString()));
     createInterface({ input: this.#child.stdout! }).on("line", (line) => {
-      if (!line.startsWith("\u0001")) return void (this.#noise += line);
+      if (!line.startsWith("\u0001")) {
+        this.#noise += line;
+        return;
+      }
       const said = JSON.parse(line.slice(1)) as { succeeded: boolean; output?: string | null };
       // An SDK may find no text.
       this.#answer({ isLate: false, succeeded: said.succeeded, output: said.output ?? "" });
