@@ -67,6 +67,14 @@ export class Children implements ChildCounters {
     return counter === null ? this.#read(kept.table, name, place) : copyCounter(counter);
   }
 
+  copyAt(place: number): Counter {
+    const kept = this.#kept!;
+    const counter = checkedOutAt(kept, place);
+    return counter === null
+      ? this.#read(kept.table, kept.table.name(place), place)
+      : copyCounter(counter);
+  }
+
   has(name: string): boolean {
     return this.#kept !== null && this.#kept.table.find(name) !== -1;
   }

@@ -347,6 +347,8 @@ export interface ChildCounters {
   get(name: string): Counter | undefined;
   /** A copy of a child's counter; checks nothing out. */
   copy(name: string): Counter | undefined;
+  /** As `copy`, of the child at a place. */
+  copyAt(place: number): Counter;
   has(name: string): boolean;
   /** The counter of a child with requests in flight. */
   busy(name: string): Counter | null;

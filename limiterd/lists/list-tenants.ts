@@ -17,7 +17,8 @@ import { formatMillis, parseDay } from "../../shared/time.js";
 import { accountForecast } from "../budgets/account-forecast.js";
 import type { Account } from "../budgets/budget-account.js";
 import type { BudgetBook } from "../budgets/budget-book.js";
-import type { BudgetMatching } from "../budgets/judge-budgets.js";
+import type { AccountsByName } from "../budgets/child-accounts.js";
+import type { ChildCounters, Counter } from "../counters/counter.js";
 import { countersOf, type RuleCounters } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
 import { summarizeUsage } from "../usage/reports/summarize-usage.js";
@@ -25,7 +26,6 @@ import { addRollup, emptyRollup, type Rollup } from "../usage/rollup.js";
 import { childrenPrefix, dayOfKey, nameIn, totalPrefix, under } from "../usage/rollup-keys.js";
 import { parseUsageWindow, type UsageWindow } from "../usage/usage-query.js";
 import { readStored, readUnstored } from "../usage/usage-reader.js";
-import { childNames } from "./fullest.js";
 import { parseLimit } from "./list-query.js";
 import { secondsToFirst, usedRatio } from "./list-rules.js";
 import { peekedBook, usageRatio } from "./spend/budget-money.js";
@@ -68,7 +68,7 @@ export function parseTenantQuery(body: unknown): Checked<TenantQuery> {
 }
 
 /** Few, because a path's ratio and forecast take more than comparing a name. */
-const pathsPerTurn = 200;
+const pathsPerTurn = 500;
 /** Names with usage that are looked up one by one, each by a query of the store. */
 const usedNamesMax = 2_000;
 /** A shorter limit is free again before anyone could act. */
@@ -80,12 +80,12 @@ export function tenantsFor(
   query: TenantQuery,
   nowMs: number,
 ): Promise<TenantList> {
-  const walked = state.book.childCount + accountsIn(state);
+  const walked = state.book.childCount + accountCount(state);
   const key = JSON.stringify(query);
   return state.rankings.tenants.of({ key, walked, nowMs }, () => listTenants(state, query, nowMs));
 }
 
-function accountsIn({ budgets }: DaemonState): number {
+function accountCount({ budgets }: DaemonState): number {
   let count = 0;
   for (const { children } of budgets.budgets.values()) count += children.size;
   return count;
@@ -99,8 +99,10 @@ async function listTenants(
   const { window, limit, sort } = query;
   const rows = new Rows(query);
   if (sort === "spend") await addSpenders(state, rows, query, nowMs);
-  else if (!query.isFlat) await addUsedNames(state, rows, window);
   await addFacts(state, rows, query, nowMs);
+  // Of other paths nothing but their usage is known: they come last.
+  if (!query.isFlat && (sort === "path" || rows.size <= limit))
+    await addUsedNames(state, rows, window);
   if (rows.wasFull) {
     rows.keepFirst(limit + 1);
     await addFacts(state, rows, query, nowMs);
@@ -187,19 +189,25 @@ async function addLimits(state: DaemonState, rows: Rows, nowMs: number): Promise
   const turns = new Turns(pathsPerTurn);
   if (settings.rateLimitsEnabled)
     for (const counted of limitsOf(state, rows)) {
-      if (rows.wants(counted.path)) rows.note(foundOnLimit(counted, nowMs));
+      const ratio = usedRatio(counted.counters, nowMs);
+      if (rows.wants(counted.path, ratio)) rows.note(foundOnLimit(counted, ratio, nowMs));
       if (turns.isOver()) await yieldToEventLoop();
     }
   if (!settings.budgetsEnabled) return;
   const peeked = peekedBook(budgets);
   for (const account of accountsOf(state, rows)) {
-    if (rows.wants(account.subject)) rows.note(foundOnBudget(budgets, peeked, account, nowMs));
+    const ratio = usageRatio(peeked, account, nowMs);
+    if (rows.wants(account.subject, ratio))
+      rows.note(foundOnBudget(budgets, account, ratio, nowMs));
     if (turns.isOver()) await yieldToEventLoop();
   }
 }
 
-function foundOnLimit({ path, counters, period, seconds }: CountedPath, nowMs: number): Found {
-  const ratio = usedRatio(counters, nowMs);
+function foundOnLimit(
+  { path, counters, period, seconds }: CountedPath,
+  ratio: number,
+  nowMs: number,
+): Found {
   const inSeconds =
     seconds < forecastSecondsMin || ratio === 0
       ? null
@@ -215,15 +223,8 @@ function foundOnLimit({ path, counters, period, seconds }: CountedPath, nowMs: n
   };
 }
 
-/** `peeked`: the book for comparing all accounts. */
-function foundOnBudget(
-  book: BudgetBook,
-  peeked: BudgetMatching,
-  account: Account,
-  nowMs: number,
-): Found {
+function foundOnBudget(book: BudgetBook, account: Account, ratio: number, nowMs: number): Found {
   const { periodSeconds, rolling } = account.budget.definition;
-  const ratio = usageRatio(peeked, account, nowMs);
   return {
     kind: "budget",
     subject: account.subject,
@@ -252,10 +253,8 @@ function* limitsOf({ book }: DaemonState, rows: Rows): Generator<CountedPath> {
     const of = { period: periodLabel(periodSeconds), seconds: periodSeconds };
     if (perChild) {
       if (book.unread !== null) continue;
-      for (const name of childNames(rule.children)) {
-        const child = rule.children.copy(name);
-        if (child !== undefined) yield { ...of, path: child.subject, counters: countersOf(child) };
-      }
+      for (const child of childrenOf(rule.children, rows.childrenOf(subject)))
+        yield { ...of, path: child.subject, counters: countersOf(child) };
     } else {
       const { own } = book.fresh(rule);
       if (own !== null) yield { ...of, path: subject, counters: countersOf(own) };
@@ -268,11 +267,35 @@ function* accountsOf({ budgets }: DaemonState, rows: Rows): Generator<Account> {
     const { scope, subject } = budget.definition;
     if (scope !== "user_path" || !rows.reaches(subject)) continue;
     if (budget.own !== null) yield budget.own;
-    else if (budget.unread === null) yield* budget.children.values();
+    else if (budget.unread === null) yield* accountsIn(budget.children, rows.childrenOf(subject));
   }
 }
 
-/** Direct children with usage: a bounded number, those first whose usage isn't stored yet. */
+/** `names`: of the wanted ones; null: all. */
+function* childrenOf(children: ChildCounters, names: readonly string[] | null): Generator<Counter> {
+  if (names === null) {
+    const walk = children.walk();
+    for (let place = walk.next(); place !== -1; place = walk.next()) yield children.copyAt(place);
+  } else
+    for (const name of names) {
+      const child = children.copy(name);
+      if (child !== undefined) yield child;
+    }
+}
+
+function* accountsIn(
+  children: AccountsByName<Account>,
+  names: readonly string[] | null,
+): Generator<Account> {
+  if (names === null) yield* children.values();
+  else
+    for (const name of names) {
+      const account = children.get(name);
+      if (account !== undefined) yield account;
+    }
+}
+
+/** Direct children with usage: a bounded number of the stored ones, the first by name. */
 async function addUsedNames(
   state: DaemonState,
   rows: Rows,
@@ -281,7 +304,7 @@ async function addUsedNames(
   if (!state.settings.usageEnabled) return;
   const prefix = childrenPrefix(userPath);
   await readUnstored(state, state.usage.rollups, (key) => {
-    if (key.startsWith(prefix)) rows.of(childPath(userPath, nameIn(key, prefix)));
+    if (key.startsWith(prefix)) rows.ofName(childPath(userPath, nameIn(key, prefix)));
   });
   const { from, before } = under(prefix);
   const turns = new Turns(100);
@@ -290,7 +313,7 @@ async function addUsedNames(
     const [key] = state.store.keys("rollups", { from: next, before, limit: 1 });
     if (key === undefined) return;
     const name = nameIn(String(key), prefix);
-    rows.of(childPath(userPath, name));
+    rows.ofName(childPath(userPath, name));
     next = under(`${prefix}${name}\n`).before;
     if (turns.isOver()) await state.yieldToEventLoop();
   }

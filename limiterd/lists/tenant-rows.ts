@@ -5,7 +5,7 @@
  */
 import type { TenantItem, TenantLimit, TenantSort } from "../../shared/api/tenant-item.js";
 import { sumUsd } from "../../shared/domain/money.js";
-import { isPathWithin } from "../../shared/domain/user-path.js";
+import { childPath, isPathWithin } from "../../shared/domain/user-path.js";
 import { formatSeconds } from "../../shared/time.js";
 import type { Rollup } from "../usage/rollup.js";
 
@@ -53,8 +53,8 @@ export interface Found extends Omit<TenantLimit, "exhausts_at"> {
   readonly exhaustsAtMs: number | null;
 }
 
-/** Rows that are held at a time: sorting them takes a few milliseconds. */
-const rowsMax = 4_000;
+/** Rows that are held at a time: sorting them takes one or two milliseconds. */
+const rowsMax = 2_000;
 
 export class Rows {
   readonly #options: RowOptions;
@@ -82,9 +82,24 @@ export class Rows {
     return isPathWithin(path, this.#options.under);
   }
 
-  /** Whether facts of a path are wanted: it has a row, or may get one. */
-  wants(path: string): boolean {
-    return !this.#isClosed || this.#known(path) !== null;
+  /** Whether a limit with this used ratio is wanted: its path has a row, or may get one for it. */
+  wants(path: string, ratio: number): boolean {
+    return this.#mayBeFirst(path, ratio) || this.#known(path) !== null;
+  }
+
+  /**
+   * The names of the direct children of a path whose limits are wanted; null: perhaps all. So the
+   * second look at a million children is at a few.
+   */
+  childrenOf(path: string): readonly string[] | null {
+    const { under, isFlat } = this.#options;
+    if (this.#takesMore) return null;
+    if (!isFlat && path !== under) return this.#known(path) === null ? [] : null;
+    const start = childPath(path, "_").slice(0, -1);
+    return [...this.#rows.keys()].flatMap((row) => {
+      const name = row.startsWith(start) ? row.slice(start.length) : "";
+      return name === "" || name.includes("/") ? [] : name;
+    });
   }
 
   /**
@@ -99,10 +114,24 @@ export class Rows {
     return row;
   }
 
+  /** Makes a row of a path of which nothing but its name is known, if it may be among the first. */
+  ofName(path: string): void {
+    const own = this.#rowPathOf(path);
+    if (own === null || this.#rows.has(own)) return;
+    const compare = comparisons[this.#options.sort];
+    if (
+      this.#last !== null &&
+      (compare(newRow(own), this.#last) || (own < this.#last.path ? -1 : 1)) > 0
+    )
+      return;
+    this.of(path);
+  }
+
   /** Notes a limit or budget. A path gets a row for it only if that may be among the first. */
   note(found: Found): void {
     const { subject, used_ratio: ratio, exhaustsAtMs } = found;
-    const row = this.#mayBeFirst(found) ? this.of(subject) : this.#known(subject);
+    const ends = exhaustsAtMs ?? Number.MAX_SAFE_INTEGER;
+    const row = this.#mayBeFirst(subject, ratio, ends) ? this.of(subject) : this.#known(subject);
     if (row === null) return;
     if (row.path !== subject) row.hasChildren = true;
     if (row.nearest === null || ratio > row.nearest.used_ratio) row.nearest = found;
@@ -123,19 +152,31 @@ export class Rows {
     for (const row of this.#rows.values()) Object.assign(row, noFacts);
   }
 
-  #mayBeFirst({ used_ratio: ratio, exhaustsAtMs }: Found): boolean {
-    if (this.#isClosed) return false;
-    if (!this.#wasFull || this.#last === null) return true;
-    switch (this.#options.sort) {
-      case "path":
-        return true;
-      case "used":
-        return ratio >= (this.#last.nearest?.used_ratio ?? 0);
-      case "runs_out":
-        return exhaustsAtMs !== null && exhaustsAtMs <= endMs(this.#last);
-      default:
-        return false;
-    }
+  /** Whether limits may still bring further rows. */
+  get #takesMore(): boolean {
+    return !this.#isClosed && (this.#last === null || bySubject.has(this.#options.sort));
+  }
+
+  /**
+   * Of equally full paths only those are taken that come before the last row by name: a million
+   * children may have sent one request each. `ends`: when the limit is used up, if that is known.
+   */
+  #mayBeFirst(path: string, ratio: number, ends?: number): boolean {
+    if (!this.#takesMore) return false;
+    const last = this.#last;
+    if (last === null) return true;
+    const { sort } = this.#options;
+    if (sort === "path") return this.#isBefore(path, last);
+    if (sort === "runs_out" && last.runsOut !== null)
+      // Of a limit that nothing uses it isn't calculated.
+      return ends === undefined ? ratio > 0 : ends <= endMs(last);
+    const least = last.nearest?.used_ratio ?? -1;
+    return ratio > least || (ratio === least && (last.keys > 0 || this.#isBefore(path, last)));
+  }
+
+  #isBefore(path: string, { path: last }: Row): boolean {
+    const own = this.#rowPathOf(path);
+    return own !== null && own < last;
   }
 
   #known(path: string): Row | null {
@@ -158,7 +199,7 @@ export class Rows {
       this.#wasFull = true;
       this.#cut(this.#options.limit + 1);
     }
-    const row: Row = { path, hasChildren: false, spend: 0, ...noFacts };
+    const row = newRow(path);
     this.#rows.set(path, row);
     return row;
   }
@@ -171,6 +212,13 @@ export class Rows {
   }
 }
 
+function newRow(path: string): Row {
+  return { path, hasChildren: false, spend: 0, ...noFacts };
+}
+
+/** The orders in which a limit alone may bring a path among the first. */
+const bySubject: ReadonlySet<TenantSort> = new Set(["used", "runs_out", "path"]);
+
 const byRatio = (a: Row, b: Row): number =>
   (b.nearest?.used_ratio ?? -1) - (a.nearest?.used_ratio ?? -1);
 const endMs = (row: Row): number => row.runsOut?.exhaustsAtMs ?? Number.MAX_SAFE_INTEGER;
@@ -182,6 +230,8 @@ const comparisons: Readonly<Record<TenantSort, (a: Row, b: Row) => number>> = {
   runs_out: (a, b) => endMs(a) - endMs(b) || byRatio(a, b),
   spend: (a, b) => b.spend - a.spend || byRatio(a, b),
   refusals: (a, b) => refusalsOf(b) - refusalsOf(a) || byRatio(a, b),
+  failures: (a, b) => b.failures - a.failures || byRatio(a, b),
+  keys: (a, b) => b.keys - a.keys || byRatio(a, b),
   errors: (a, b) => (errorAt(a) === errorAt(b) ? byRatio(a, b) : errorAt(a) < errorAt(b) ? 1 : -1),
   path: () => 0,
 };

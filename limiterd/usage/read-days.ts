@@ -37,26 +37,22 @@ export async function readDays(
   }
 }
 
-/**
- * Passes the sums of every direct child of a path to `each`. Rejects as `readDays`. Keys are read
- * in sequence, many at a time if children have few days, and a child's days outside of the span are
- * skipped. So the time is proportional to the number of sums passed and of children.
- */
+/** The direct children of a path, on some days. */
+export interface ChildDays {
+  readonly parent: string;
+  readonly span: DaySpan;
+}
+
+/** Passes the sums of every direct child of a path to `each`. Rejects as `readDays`. */
 export async function readChildDays(
   reader: UsageReader,
   view: RollupView,
-  { parent, span }: { readonly parent: string; readonly span: DaySpan },
+  { parent, span }: ChildDays,
   each: (child: string, sum: Rollup, day: string) => void,
 ): Promise<void> {
   if (span.toMs < span.fromMs) return;
-  const { store, yieldToEventLoop } = reader;
   const prefix = childrenPrefix(parent);
-  const days = { fromDay: dayOf(span.fromMs), toDay: dayOf(span.toMs) };
-  const childAndDay = (key: string): { child: string; day: string; isIn: boolean } => {
-    const child = nameIn(key, prefix);
-    const day = dayIn(key, `${prefix}${child}\n`);
-    return { child, day, isIn: day >= days.fromDay && day <= days.toDay };
-  };
+  const childAndDay = childAndDayIn(prefix, span);
   const early = new Set<string>();
   await readUnstored(reader, view, (key, sum) => {
     if (!key.startsWith(prefix)) return;
@@ -65,6 +61,26 @@ export async function readChildDays(
     early.add(key);
     each(child, sum, day);
   });
+  await readStoredChildDays(reader, view, { parent, span }, (child, sum, key) => {
+    if (!early.has(key)) each(child, sum, childAndDay(key).day);
+  });
+}
+
+/**
+ * As `readChildDays`, of the stored sums: child by child. Keys are read in sequence, many at a time
+ * if children have few days, and a child's days outside of the span are skipped. So the time is
+ * proportional to the number of sums passed and of children.
+ */
+export async function readStoredChildDays(
+  reader: UsageReader,
+  view: RollupView,
+  { parent, span }: ChildDays,
+  each: (child: string, sum: Rollup, key: string) => void,
+): Promise<void> {
+  const { store, yieldToEventLoop } = reader;
+  const prefix = childrenPrefix(parent);
+  const childAndDay = childAndDayIn(prefix, span);
+  const days = { fromDay: dayOf(span.fromMs), toDay: dayOf(span.toMs) };
   const { from, before } = under(prefix);
   const limitMin = Math.min(rollupsPerSlice, 2 + Math.ceil((span.toMs - span.fromMs) / dayMs));
   let next = from;
@@ -74,12 +90,12 @@ export async function readChildDays(
     const keys = store.keys("rollups", { from: next, before, limit }).map(String);
     let found = 0;
     for (const key of keys) {
-      const { child, day, isIn } = childAndDay(key);
+      const { child, isIn } = childAndDay(key);
       if (!isIn) continue;
       found++;
-      if (key === last || early.has(key)) continue;
+      if (key === last) continue;
       const sum = sumAt(reader, view, key);
-      if (sum !== undefined && !isEmptyRollup(sum)) each(child, sum, day);
+      if (sum !== undefined && !isEmptyRollup(sum)) each(child, sum, key);
     }
     if (keys.length < limit) return;
     last = keys.at(-1)!;
@@ -87,6 +103,23 @@ export async function readChildDays(
     limit = Math.min(rollupsPerSlice, Math.max(limitMin, 2 * found));
     if (turns.isOver(keys.length + keysPerLook)) await yieldToEventLoop();
   }
+}
+
+interface ChildAndDay {
+  readonly child: string;
+  readonly day: string;
+  /** Whether the day is in the span. */
+  readonly isIn: boolean;
+}
+
+function childAndDayIn(prefix: string, span: DaySpan): (key: string) => ChildAndDay {
+  const fromDay = dayOf(span.fromMs);
+  const toDay = dayOf(span.toMs);
+  return (key) => {
+    const child = nameIn(key, prefix);
+    const day = dayIn(key, `${prefix}${child}\n`);
+    return { child, day, isIn: day >= fromDay && day <= toDay };
+  };
 }
 
 /** Passes the sums of a path by model to `each`. Rejects as `readDays`. */

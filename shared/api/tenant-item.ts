@@ -2,7 +2,16 @@
 import type { Timed } from "./list-page.js";
 import type { ReportHosts } from "./usage-report.js";
 
-export const tenantSorts = ["used", "runs_out", "spend", "refusals", "errors", "path"] as const;
+export const tenantSorts = [
+  "used",
+  "runs_out",
+  "spend",
+  "refusals",
+  "failures",
+  "errors",
+  "keys",
+  "path",
+] as const;
 export type TenantSort = (typeof tenantSorts)[number];
 
 /** A limit or budget as a tenant's row names it. */

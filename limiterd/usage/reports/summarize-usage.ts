@@ -14,6 +14,7 @@ import { dayMs, dayOf, formatMillis, parseDay } from "../../../shared/time.js";
 import type { Grouping } from "../../../shared/wire/admin-op.js";
 import { isWithin } from "../../lists/show-record.js";
 import type { DaemonState } from "../../state.js";
+import { readStoredChildDays } from "../read-days.js";
 import { addRollup, emptyRollup, isEmptyRollup, type Rollup, rollupOf } from "../rollup.js";
 import {
   childrenPrefix,
@@ -27,7 +28,6 @@ import {
   originIn,
   originsUnder,
   totalPrefix,
-  under,
 } from "../rollup-keys.js";
 import type { EachSum, OthersSums, RollupView, SumsQuestion } from "../rollups.js";
 import type { UsageSplit, UsageWindow } from "../usage-query.js";
@@ -35,7 +35,6 @@ import {
   newestBatches,
   readRange,
   readRollups,
-  readStored,
   readUnstored,
   type UsageReader,
 } from "../usage-reader.js";
@@ -300,10 +299,7 @@ function nameOf(
   return { name: number === null ? null : (keys.byNumber(number)?.name ?? null) };
 }
 
-/**
- * The groups by direct child. Each child is looked up by name, so days outside the window aren't
- * read. The rest of the total was used at the path itself.
- */
+/** The groups by direct child. The rest of the total was used at the path itself. */
 async function children(
   state: DaemonState,
   { window, view, readOthers }: Source,
@@ -329,20 +325,18 @@ async function children(
     early.add(key);
     addTo(unstored, nameIn(key, prefix), sum);
   });
-  const { from, before } = under(prefix);
-  for (let next = from; ; ) {
-    const [key] = state.store.keys("rollups", { from: next, before, limit: 1 });
-    if (key === undefined) break;
-    const name = nameIn(String(key), prefix);
-    const sum = unstored.get(name) ?? emptyRollup();
-    unstored.delete(name);
-    await readStored(state, { prefix: `${prefix}${name}\n`, days: window, view }, (day, ofDay) => {
-      if (!early.has(day)) addRollup(sum, ofDay);
-    });
-    add(name, sum);
-    next = under(`${prefix}${name}\n`).before;
-    await state.yieldToEventLoop();
-  }
+  const span = { fromMs: parseDay(fromDay)!, toMs: parseDay(toDay)! };
+  const child = { name: "", sum: emptyRollup() };
+  await readStoredChildDays(state, view, { parent: userPath, span }, (name, ofDay, key) => {
+    if (child.name !== name) {
+      add(child.name, child.sum);
+      child.name = name;
+      child.sum = unstored.get(name) ?? emptyRollup();
+      unstored.delete(name);
+    }
+    if (!early.has(key)) addRollup(child.sum, ofDay);
+  });
+  add(child.name, child.sum);
   const turns = new Turns(usageGroupsMax);
   for (const [name, sum] of unstored) {
     add(name, sum);

@@ -97,6 +97,8 @@ t.test("a list has each tenant in a row of its own, in each order", async (t) =>
     ["runs_out", ["/users/cy", "/users/ann", "/users/bob", "/ops", "/users/bob/app"]],
     ["spend", ["/users/ann", "/users/bob", "/users/cy", "/ops", "/users/bob/app"]],
     ["refusals", ["/users/cy", "/users/ann", "/users/bob", "/ops", "/users/bob/app"]],
+    ["failures", ["/users/bob/app", "/users/cy", "/users/ann", "/users/bob", "/ops"]],
+    ["keys", ["/users/cy", "/users/ann", "/users/bob", "/ops", "/users/bob/app"]],
     ["errors", ["/users/bob/app", "/users/cy", "/users/ann", "/users/bob", "/ops"]],
     ["path", ["/ops", "/users/ann", "/users/bob", "/users/bob/app", "/users/cy"]],
   ] as const)
@@ -175,6 +177,14 @@ t.test("of more tenants than are held at a time, the fullest are complete", asyn
   for (let i = 0; i < 5_000; i++) askFor(peer, i + 2, `/users/u${i}`);
   for (let i = 0; i < 9; i++) askFor(peer, 6_000 + i, "/users/u17");
   spend(client(daemon), "/users/u4001", 5 * usd);
+  const first = async (query: object) =>
+    pathsOf(await tenants(daemon, { under: "/users", limit: 4, ...query }));
+  const equallyFull = ["/users/u0", "/users/u1"];
+  for (const flat of ["true", "false"])
+    t.same(await first({ flat }), ["/users/u17", "/users/u4001", ...equallyFull]);
+  for (const sort of ["path", "keys"] as const)
+    t.match(await first({ sort }), sort === "path" ? equallyFull : ["/users/u17"]);
+  t.same((await first({ sort: "spend" }))[0], "/users/u4001");
   const list = await listOf(daemon, { under: "/users", limit: 2 });
   t.match(list, {
     more: true,
