@@ -205,7 +205,7 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     command: ["dist/test/bench/streams.js"],
   },
   "bench:scale": {
-    does: "100,000 rules and 1,000,000 children",
+    does: "100,000 rules and 1,000,000 children; --questions: what lists of tenants and limits cost",
     takes: "10 min",
     needs: "2 GB of memory",
     command: ["dist/test/bench/scale.js"],

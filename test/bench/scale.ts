@@ -9,7 +9,10 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
-import { childPath, scaleRules, templateKey } from "./load/scale-rules.js";
+import { tenantSorts } from "../../shared/api/tenant-item.js";
+import type { AdminOp } from "../../shared/wire/admin-op.js";
+import { executed } from "./load/daemon-port.js";
+import { childPath, scaleBudgets, scaleRules, templateKey } from "./load/scale-rules.js";
 import { giveJob } from "./measure/job-channel.js";
 import { cpuSource, cpuUsBetween, readCpu } from "./measure/process-stat.js";
 import { createProcesses, type Running } from "./measure/processes.js";
@@ -26,8 +29,9 @@ const options = new Command("bench:scale")
     Number,
     3,
   )
+  .option("--questions", "only what lists of tenants and limits cost with all children")
   .parse()
-  .opts<{ rules: number; children: number; rounds: number }>();
+  .opts<{ rules: number; children: number; rounds: number; questions?: true }>();
 
 /** Proxies at once, and admissions in flight of each. */
 const peersAtOnce = 8;
@@ -46,6 +50,8 @@ interface Daemon {
   readonly firstVerdictMs: number;
 }
 
+/** Usage and budgets are only asked for in the questions. */
+const recorded = options.questions === undefined ? {} : { record: executed };
 const dir = mkdtempSync(join(os.tmpdir(), "sluice-scale-"));
 const processes = createProcesses(dir);
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -63,6 +69,7 @@ async function start(name: string, rules: number): Promise<Daemon> {
       providers: { bench: { type: "simulator" } },
       entitlements: ["quota_templates"],
       rate_limits: scaleRules(rules),
+      ...(options.questions === undefined ? {} : { budgets: scaleBudgets }),
     }),
   );
   const begun = performance.now();
@@ -97,7 +104,7 @@ async function load(
   const each = count / daemon.peers.length;
   const done = await Promise.all(
     daemon.peers.map((peer, i) =>
-      peer.run({ count: each, inFlight, pathOf: (n) => pathOf(i * each + n) }),
+      peer.run({ count: each, inFlight, pathOf: (n) => pathOf(i * each + n), ...recorded }),
     ),
   );
   return {
@@ -242,11 +249,38 @@ async function compare(books: ReadonlyMap<string, Daemon>): Promise<void> {
     );
 }
 
+/**
+ * What a person who opens the dashboard asks, and Prometheus: each question walks over all children
+ * the first time; the repetition shows what is reused.
+ */
+async function ask(daemon: Daemon): Promise<void> {
+  const today = new Date().toISOString().slice(0, 10);
+  const days = { start_date: today, end_date: today };
+  const tenants = (query: object) => ["tenants.list", { ...days, limit: 100, ...query }] as const;
+  const questions: Readonly<Record<string, readonly [AdminOp, object]>> = {
+    "limits, the fullest first": ["rate-limits.list", { order: "use", limit: 100 }],
+    "limits, a search": ["rate-limits.list", { order: "use", search: "r-00012", limit: 100 }],
+    "budgets, the fullest first": ["budgets.list", { order: "use", limit: 100 }],
+    ...Object.fromEntries(
+      tenantSorts.map((sort) => [`tenants by ${sort}`, tenants({ under: "/users", sort })]),
+    ),
+    "tenants, all levels": tenants({ flat: true }),
+    "tenants, a search": tenants({ search: "r-00012" }),
+    "tenants, the page": tenants({}),
+    metrics: ["metrics", { rules_max: 1000 }],
+  };
+  for (const [name, [op, body]] of Object.entries(questions)) {
+    await under(daemon, name, () => daemon.peers[0]!.admin(op, body));
+    await under(daemon, `${name}, again`, () => daemon.peers[0]!.admin(op, body));
+  }
+}
+
 async function run(): Promise<void> {
   const cpus = os.cpus();
   print(
     `Sluice at scale, ${new Date().toISOString()}\nNode ${process.versions.node} on ${cpus.length} × ${cpus[0]?.model.trim()}, Linux ${os.release()}, load ${fixed(os.loadavg()[0] ?? 0, 2)} before the run`,
   );
+  if (options.questions === true) return questions();
   const small = await start("small", 10);
   const middle = await start("middle", options.rules / 10);
   const many = await start("many", options.rules);
@@ -338,6 +372,24 @@ async function run(): Promise<void> {
       `  afterwards ${fixed((after.live - ofRules.live) / mb)} MB live more than at the start, ${fixed(after.rss / mb, 0)} MB of RSS in all, store file ${storeMb(large)} MB`,
     );
   }
+}
+
+/** As `run`, of the questions alone. */
+async function questions(): Promise<void> {
+  const empty = await start("large", options.rules);
+  print(`\nStart, empty store\n  ${options.rules} rules: ${await startText(empty)}`);
+  const before = await liveBytes(empty);
+  printColumns(`${options.children} children, ${options.rules} rules`);
+  await under(empty, "every child's first request", () =>
+    load(busy(empty), options.children, childPath),
+  );
+  const after = await liveBytes(empty);
+  print(
+    `  memory per child: ${fixed((after.live - before.live) / options.children, 0)} bytes live, ${fixed((after.rss - before.rss) / options.children, 0)} bytes of RSS; store ${storeMb(empty)} MB`,
+  );
+  await ask(empty);
+  printColumns("Restart");
+  await restart(empty, "large");
 }
 
 async function clearAway(): Promise<void> {

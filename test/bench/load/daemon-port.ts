@@ -16,7 +16,7 @@ const model = "bench-model";
 const targets = [{ provider, model }];
 
 /** What the proxy reports about a request for its usage record. */
-const executed: Execution = {
+export const executed: Execution = {
   requestId: "req_bench",
   endpoint: "/v1/chat/completions",
   provider,

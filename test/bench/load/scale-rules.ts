@@ -42,3 +42,10 @@ export function scaleRules(count: number): object {
   }
   return { user_paths: userPaths, providers, models };
 }
+
+/** A budget of each child, far above what it spends. */
+export const scaleBudgets = {
+  user_paths: [
+    { path: "/users", per_child: true, limits: [{ period: "monthly", amount: 1_000_000 }] },
+  ],
+};

@@ -7,6 +7,7 @@ import { dial } from "../../../shared/socket/ipc.js";
 import { wireVersion } from "../../../shared/version.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
+import type { Execution } from "../../../shared/wire/execution.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { parseFromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
@@ -17,6 +18,8 @@ export interface Load {
   readonly count: number;
   readonly inFlight: number;
   pathOf(n: number): string;
+  /** What is recorded of each request; nothing if absent. */
+  readonly record?: Execution;
   /** Called at each verdict. */
   onVerdict?(): void;
 }
@@ -81,7 +84,8 @@ function converse(
   let onVerdict: (message: FromDaemon) => void = () => {};
   const answers = new Map<number, { resolve(body: unknown): void; reject(error: Error): void }>();
 
-  function run({ count, inFlight, pathOf, onVerdict: noted }: Load): Promise<LoadDone> {
+  function run(load: Load): Promise<LoadDone> {
+    const { count, inFlight, pathOf, record = null, onVerdict: noted } = load;
     const begun = performance.now();
     const asked = new Map<number, { readonly userPath: string; readonly atMs: number }>();
     let sent = 0;
@@ -133,7 +137,7 @@ function converse(
           endedAgoMs: 0,
           tokens: 100,
           estimated: false,
-          record: null,
+          record,
         });
         next();
       };
