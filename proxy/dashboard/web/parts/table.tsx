@@ -14,8 +14,11 @@ export interface Column<Row> {
   /** Words at the top of the column, and before the value on a phone. Hidden if `end`. */
   readonly head: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** `lead`: what the row is about. `number`: aligned right. `end`: buttons. */
-  readonly kind?: "lead" | "number" | "end";
+  /**
+   * `lead`: what the row is about. `number`: aligned right. `rest`: in a low row one line, cut at
+   * the end of the table. `end`: buttons.
+   */
+  readonly kind?: "lead" | "number" | "rest" | "end";
   /** What the rows that are here are sorted by; a row without it comes last. */
   readonly by?: (row: Row) => string | number | null | undefined;
   /** Its order in the table's `sorting`, if something else sorts. */
@@ -46,14 +49,20 @@ export interface TableProps<Row> {
   readonly selection?: Selection<Row> | null;
   /** Low rows; on a phone each is one line, which opens. */
   readonly isCompact?: boolean;
+  /** Only the first rows are drawn, in the order that the reader chose. */
+  readonly isBounded?: boolean;
 }
+
+/** What a browser draws at once without a pause. */
+export const rowsDrawnMax = 100;
 
 export function Table<Row>(props: TableProps<Row>) {
   const { caption, columns, keyOf, rowClass, selection = null, isCompact = false } = props;
   const own = useSorting(columns);
   const [open, setOpen] = useState<string | null>(null);
   const sorting = props.sorting ?? own.sorting;
-  const rows = props.sorting === undefined ? own.sorted(props.rows) : props.rows;
+  const sorted = props.sorting === undefined ? own.sorted(props.rows) : props.rows;
+  const rows = props.isBounded ? sorted.slice(0, rowsDrawnMax) : sorted;
   return (
     <div class="table-frame">
       <PhoneSort columns={columns} />
@@ -125,6 +134,21 @@ export function Table<Row>(props: TableProps<Row>) {
         </tbody>
       </table>
     </div>
+  );
+}
+
+interface CutTextProps {
+  readonly text: string;
+  /** How it looks. */
+  readonly look?: string;
+}
+
+/** Text that low rows cut, and that is whole where the reader points at it. */
+export function CutText({ text, look = "" }: CutTextProps) {
+  return (
+    <span class={`wrap ${look}`} title={text}>
+      {text}
+    </span>
   );
 }
 

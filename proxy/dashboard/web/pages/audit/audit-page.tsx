@@ -8,7 +8,7 @@ import { Icon } from "../../parts/icon.js";
 import { TextFilter } from "../../parts/lists/filters.js";
 import { ListCard } from "../../parts/lists/list-card.js";
 import { PageHead } from "../../parts/page.js";
-import type { Column } from "../../parts/table.js";
+import { type Column, CutText } from "../../parts/table.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { auditTexts as texts } from "../../texts/audit-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
@@ -41,6 +41,7 @@ export function AuditPage() {
           rowsOf={(page) => page.entries}
           caption={texts.caption}
           columns={columns}
+          isCompact
           keyOf={({ id }) => id}
           icon="table"
           none={names.some((name) => query.has(name)) ? texts.unmatched : texts.none}
@@ -58,10 +59,16 @@ const columns: readonly Column<AuditEntry>[] = [
     kind: "lead",
     cell: ({ subject, operation }) => (
       <span class="two-lines">
-        <span class="wrap">{subject}</span>
+        <CutText text={subject} />
         <code class="small">{operation}</code>
       </span>
     ),
+  },
+  {
+    key: "brief",
+    head: texts.columns.time,
+    isBrief: true,
+    cell: ({ time }) => formatTime(time),
   },
   {
     key: "who",
@@ -69,13 +76,23 @@ const columns: readonly Column<AuditEntry>[] = [
     by: ({ who }) => who,
     cell: ({ who, from }) => (
       <span class="two-lines">
-        <span class="wrap">{who}</span>
-        <span class="soft small wrap">{from}</span>
+        <CutText text={who} />
+        <CutText look="soft small" text={from} />
       </span>
     ),
   },
-  { key: "before", head: texts.columns.before, cell: ({ before }) => valueShown(before) },
-  { key: "after", head: texts.columns.after, cell: ({ after }) => valueShown(after) },
+  {
+    key: "before",
+    head: texts.columns.before,
+    kind: "rest",
+    cell: ({ before }) => valueShown(before),
+  },
+  {
+    key: "after",
+    head: texts.columns.after,
+    kind: "rest",
+    cell: ({ after }) => valueShown(after),
+  },
   {
     key: "time",
     head: texts.columns.time,
@@ -96,5 +113,9 @@ const columns: readonly Column<AuditEntry>[] = [
 ];
 
 function valueShown(value: unknown) {
-  return value === null ? null : <code class="small wrap">{JSON.stringify(value)}</code>;
+  return value === null ? null : (
+    <code class="small">
+      <CutText text={JSON.stringify(value)} />
+    </code>
+  );
 }

@@ -111,6 +111,7 @@ const causeColumns: readonly Column<CauseRow>[] = [
     key: "cause",
     head: texts.causes.columns.cause,
     kind: "lead",
+    by: ({ cause }) => cause,
     cell: ({ cause }) => (
       <span class="two-lines">
         <code>{cause}</code>
@@ -122,6 +123,7 @@ const causeColumns: readonly Column<CauseRow>[] = [
     key: "amount",
     head: texts.causes.columns.amount,
     kind: "number",
+    by: ({ usd }) => usd,
     cell: ({ usd }) => formatMoney(usd),
   },
   {
@@ -136,6 +138,7 @@ const modelColumns: readonly Column<Model>[] = [
     key: "model",
     head: texts.models.columns.model,
     kind: "lead",
+    by: ({ project, model }) => `${model} ${project ?? ""}`,
     cell: ({ project, model }) => (
       <span class="two-lines">
         <span class="wrap">{model}</span>
@@ -144,15 +147,17 @@ const modelColumns: readonly Column<Model>[] = [
     ),
   },
   {
-    key: "recorded",
+    key: "modelRecorded",
     head: texts.models.columns.recorded,
     kind: "number",
+    by: ({ recorded_usd }) => Number(recorded_usd),
     cell: ({ recorded_usd }) => formatMoney(Number(recorded_usd)),
   },
   {
-    key: "billed",
+    key: "modelBilled",
     head: texts.models.columns.billed,
     kind: "number",
+    by: ({ billed_usd }) => Number(billed_usd),
     cell: ({ billed_usd }) => formatMoney(Number(billed_usd)),
   },
   {
@@ -170,9 +175,10 @@ const modelColumns: readonly Column<Model>[] = [
 
 const quantityColumns: readonly Column<Quantity>[] = [
   {
-    key: "model",
+    key: "tier",
     head: texts.quantities.columns.model,
     kind: "lead",
+    by: ({ model, tier }) => `${model} ${tier}`,
     cell: ({ model, tier }) => (
       <span class="two-lines">
         <span class="wrap">{model}</span>
@@ -180,17 +186,24 @@ const quantityColumns: readonly Column<Quantity>[] = [
       </span>
     ),
   },
-  { key: "kind", head: texts.quantities.columns.kind, cell: ({ kind }) => <code>{kind}</code> },
   {
-    key: "recorded",
+    key: "kind",
+    head: texts.quantities.columns.kind,
+    by: ({ kind }) => kind,
+    cell: ({ kind }) => <code>{kind}</code>,
+  },
+  {
+    key: "tokensRecorded",
     head: texts.quantities.columns.recorded,
     kind: "number",
+    by: ({ recorded }) => recorded,
     cell: ({ recorded }) => formatCount(recorded),
   },
   {
-    key: "billed",
+    key: "tokensBilled",
     head: texts.quantities.columns.billed,
     kind: "number",
+    by: ({ billed }) => billed,
     cell: ({ billed }) => (billed === null ? "–" : formatCount(billed)),
   },
 ];

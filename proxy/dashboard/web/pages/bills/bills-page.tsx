@@ -81,6 +81,7 @@ function columnsOf(now: string): readonly Column<ReconciliationItem>[] {
       key: "bill",
       head: heads.bill,
       kind: "lead",
+      by: ({ provider, start_date }) => `${provider} ${start_date}`,
       cell: ({ id, provider, start_date: from, end_date: to }) => (
         <a class="wrap" href={hrefOf("bills", { id })}>
           {texts.title(provider, from, to)}
@@ -91,20 +92,28 @@ function columnsOf(now: string): readonly Column<ReconciliationItem>[] {
       key: "billed",
       head: heads.billed,
       kind: "number",
+      by: ({ billed_usd }) => Number(billed_usd),
       cell: ({ billed_usd }) => formatMoney(Number(billed_usd)),
     },
     {
       key: "recorded",
       head: heads.recorded,
       kind: "number",
+      by: ({ recorded_usd }) => Number(recorded_usd),
       cell: ({ recorded_usd }) => formatMoney(Number(recorded_usd)),
     },
     {
       key: "gap",
       head: heads.gap,
       kind: "number",
+      by: ({ gap_percent }) => Number(gap_percent),
       cell: ({ gap_percent }) => `${gap_percent} %`,
     },
-    { key: "time", head: heads.time, cell: ({ time }) => <Ago moment={time} now={now} /> },
+    {
+      key: "time",
+      head: heads.time,
+      by: ({ time }) => time,
+      cell: ({ time }) => <Ago moment={time} now={now} />,
+    },
   ];
 }

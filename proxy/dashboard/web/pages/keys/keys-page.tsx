@@ -13,7 +13,7 @@ import { FilterSelect, SearchFilter } from "../../parts/lists/filters.js";
 import { ListCard } from "../../parts/lists/list-card.js";
 import { SelectedBar, useSelection } from "../../parts/lists/selection.js";
 import { PageHead } from "../../parts/page.js";
-import type { Column } from "../../parts/table.js";
+import { type Column, CutText } from "../../parts/table.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { keysTexts as texts } from "../../texts/keys-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
@@ -145,7 +145,7 @@ function columnsOf(
     head: heads.models,
     by: ({ models }) => models?.join(),
     cell: ({ models }) =>
-      models === null ? null : <span class="small wrap">{models.join(", ")}</span>,
+      models === null ? null : <CutText look="small" text={models.join(", ")} />,
   };
   return [
     {

@@ -43,6 +43,7 @@ const columns: readonly Column<QueueItem>[] = [
     key: "limit",
     head: heads.limit,
     kind: "lead",
+    by: ({ limit }) => limit,
     cell: ({ limit }) => <span class="wrap">{limit}</span>,
   },
   {
@@ -62,18 +63,21 @@ const columns: readonly Column<QueueItem>[] = [
     key: "waiting",
     head: heads.waiting,
     kind: "number",
+    by: ({ waiting }) => waiting,
     cell: ({ waiting }) => formatCount(waiting),
   },
   {
     key: "oldest",
     head: heads.oldest,
     kind: "number",
+    by: ({ oldest_seconds }) => oldest_seconds,
     cell: ({ oldest_seconds }) => formatDuration(oldest_seconds),
   },
   {
     key: "expected",
     head: heads.expected,
     kind: "number",
+    by: ({ expected_seconds }) => expected_seconds,
     cell: ({ expected_seconds }) =>
       expected_seconds === null ? texts.unknown : formatDuration(expected_seconds),
   },
@@ -81,15 +85,17 @@ const columns: readonly Column<QueueItem>[] = [
 
 const enqueuedColumns: readonly Column<EnqueuedItem>[] = [
   {
-    key: "path",
+    key: "enqueuedPath",
     head: texts.enqueued.path,
     kind: "lead",
+    by: ({ user_path }) => user_path,
     cell: ({ user_path }) => <span class="wrap">{user_path}</span>,
   },
   {
-    key: "tokens",
+    key: "enqueuedTokens",
     head: texts.enqueued.tokens,
     kind: "number",
+    by: ({ tokens }) => tokens,
     cell: ({ tokens, max_tokens }) => `${formatCount(tokens)} / ${formatCount(max_tokens)}`,
   },
 ];

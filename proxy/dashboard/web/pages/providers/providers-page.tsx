@@ -15,7 +15,7 @@ import { SearchField } from "../../parts/field.js";
 import { TableOrEmpty } from "../../parts/lists/list-card.js";
 import { MomentsFilter, momentsAsked } from "../../parts/lists/range-filter.js";
 import { Card, PageHead, WhenReady } from "../../parts/page.js";
-import { type Column, Table, TableFoot } from "../../parts/table.js";
+import { type Column, rowsDrawnMax, Table, TableFoot } from "../../parts/table.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { providersTexts as texts } from "../../texts/setup-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
@@ -92,6 +92,7 @@ function ProviderTable({ list, report, open }: ProviderTableProps) {
           {
             key: "state",
             head: heads.state,
+            by: ({ traffic }) => traffic.errorRate,
             cell: ({ traffic }) => (report === null ? null : providerState(traffic)),
           },
           {
@@ -186,12 +187,13 @@ function VirtualModels({ list }: { readonly list: ProviderList }) {
         keyOf={({ name, how }) => `${how} ${name}`}
         columns={[
           {
-            key: "name",
+            key: "virtualName",
             head: heads.name,
             kind: "lead",
+            by: ({ name }) => name,
             cell: ({ name }) => <span class="strong wrap">{name}</span>,
           },
-          { key: "how", head: heads.how, cell: ({ how }) => how },
+          { key: "how", head: heads.how, by: ({ how }) => how, cell: ({ how }) => how },
           {
             key: "targets",
             head: heads.targets,
@@ -216,9 +218,6 @@ interface ModelRow {
   readonly price: PriceItem | null;
 }
 
-/** What a browser draws at once without a pause. */
-const rowsMax = 100;
-
 function ModelPrices({ providers }: { readonly providers: readonly ProviderItem[] }) {
   const [search, setSearch] = useState("");
   const words = search.trim().toLowerCase();
@@ -234,13 +233,14 @@ function ModelPrices({ providers }: { readonly providers: readonly ProviderItem[
       </div>
       <TableOrEmpty
         caption={texts.modelsCaption}
-        rows={rows.slice(0, rowsMax)}
+        rows={rows}
+        isBounded
         keyOf={({ name }) => name}
         columns={columns}
         icon="search"
         none={texts.noModels}
       />
-      <LeftOut providers={providers} unshown={rows.length - rowsMax} />
+      <LeftOut providers={providers} unshown={rows.length - rowsDrawnMax} />
     </Card>
   );
 }
@@ -267,6 +267,7 @@ function money(head: string, of: (price: PriceItem) => number | null): Column<Mo
     key: head,
     head,
     kind: "number",
+    by: ({ price }) => (price === null ? null : of(price)),
     cell: ({ price }) => {
       const usd = price === null ? null : of(price);
       return usd === null ? null : formatMoney(usd);
@@ -276,9 +277,10 @@ function money(head: string, of: (price: PriceItem) => number | null): Column<Mo
 
 const columns: readonly Column<ModelRow>[] = [
   {
-    key: "name",
+    key: "modelName",
     head: texts.model.name,
     kind: "lead",
+    by: ({ name }) => name,
     cell: ({ name, price }) => (
       <span class="two-lines">
         <span class="wrap">{name}</span>

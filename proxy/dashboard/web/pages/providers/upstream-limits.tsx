@@ -12,9 +12,6 @@ import type { Column } from "../../parts/table.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { upstreamTexts as texts } from "../../texts/setup-texts.js";
 
-/** What a browser draws at once without a pause. */
-const rowsMax = 100;
-
 export function UpstreamLimits() {
   const { polled, refresh } = useListPoll<UpstreamTargetPage>("/admin/upstream-limits");
   return (
@@ -25,7 +22,8 @@ export function UpstreamLimits() {
             caption={texts.title}
             icon="limits"
             none={texts.none}
-            rows={items.slice(0, rowsMax)}
+            rows={items}
+            isBounded
             keyOf={({ provider, model }) => `${provider}/${model}`}
             columns={columnsOf(server_time)}
           />
@@ -39,9 +37,10 @@ function columnsOf(now: string): readonly Column<UpstreamTargetItem>[] {
   const heads = texts.columns;
   return [
     {
-      key: "model",
+      key: "learnedModel",
       head: heads.model,
       kind: "lead",
+      by: ({ provider, model }) => `${provider}/${model}`,
       cell: ({ provider, model }) => <span class="wrap">{`${provider}/${model}`}</span>,
     },
     {
@@ -79,11 +78,13 @@ function columnsOf(now: string): readonly Column<UpstreamTargetItem>[] {
       key: "refusals",
       head: heads.refusals,
       kind: "number",
+      by: ({ refusals }) => refusals,
       cell: ({ refusals }) => formatCount(refusals),
     },
     {
       key: "reported",
       head: heads.reported,
+      by: ({ reported_at }) => reported_at,
       cell: ({ reported_at }) => <Ago moment={reported_at} now={now} />,
     },
   ];

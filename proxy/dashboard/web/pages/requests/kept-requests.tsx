@@ -18,7 +18,7 @@ import { useApp } from "../../parts/app.js";
 import { FilterSelect, PathFilter, SearchFilter } from "../../parts/lists/filters.js";
 import { ListCard, TableOrEmpty } from "../../parts/lists/list-card.js";
 import { Card, WhenReady } from "../../parts/page.js";
-import type { Column } from "../../parts/table.js";
+import { type Column, CutText } from "../../parts/table.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import {
   failedTexts,
@@ -45,6 +45,7 @@ export function FailedTab() {
         list={list}
         rowsOf={(page) => page.requests}
         isLive
+        isCompact
         caption={failedTexts.caption}
         columns={failedColumns}
         keyOf={({ request_id, time }) => `${time} ${request_id}`}
@@ -63,6 +64,25 @@ export function RequestLink({ id }: { readonly id: string }) {
   );
 }
 
+interface BriefStatusProps {
+  readonly time: string;
+  readonly status: number;
+  readonly look: string;
+}
+
+/** On a phone: how and when a request ended. */
+export function BriefStatus({ time, status, look }: BriefStatusProps) {
+  return (
+    <span class="nowrap">
+      <span class={`badge ${look}`}>{status}</span> {formatTime(time)}
+    </span>
+  );
+}
+
+function lookOf(kind: RequestItem["kind"]): string {
+  return kind === "failed" ? "bad" : kind === "answered" ? "good" : "warn";
+}
+
 const heads = failedTexts.columns;
 
 const failedColumns: readonly Column<RequestItem>[] = [
@@ -79,11 +99,19 @@ const failedColumns: readonly Column<RequestItem>[] = [
     ),
   },
   {
+    key: "brief",
+    head: heads.kind,
+    isBrief: true,
+    cell: ({ time, kind, status }) => (
+      <BriefStatus time={time} status={status} look={lookOf(kind)} />
+    ),
+  },
+  {
     key: "kind",
     head: heads.kind,
     by: ({ kind, status }) => `${kind} ${status}`,
     cell: ({ kind, status }) => (
-      <span class={`badge ${kind === "failed" ? "bad" : kind === "answered" ? "good" : "warn"}`}>
+      <span class={`badge ${lookOf(kind)}`}>
         {requestTexts.kinds[kind]} {status}
       </span>
     ),
@@ -93,18 +121,21 @@ const failedColumns: readonly Column<RequestItem>[] = [
     head: heads.model,
     by: ({ target, model }) => target ?? model,
     cell: ({ target, model }) =>
-      target === null && model === null ? null : <span class="wrap">{target ?? model}</span>,
+      target === null && model === null ? null : <CutText text={target ?? model ?? ""} />,
   },
   {
     key: "why",
     head: heads.why,
+    kind: "rest",
     by: ({ error_message, note }) => error_message ?? note,
     cell: ({ error_message, note, attempts }) => (
-      <span class="wrap">
-        {error_message ??
+      <CutText
+        text={
+          error_message ??
           note ??
-          (attempts.length > 1 ? failedTexts.attempts(attempts.length) : "")}
-      </span>
+          (attempts.length > 1 ? failedTexts.attempts(attempts.length) : "")
+        }
+      />
     ),
   },
   {
@@ -137,7 +168,9 @@ export function SessionsTab() {
           {({ sessions }) => (
             <TableOrEmpty
               caption={sessionsTexts.caption}
-              rows={sessions.slice(0, 100)}
+              rows={sessions}
+              isBounded
+              isCompact
               keyOf={({ session, user_path }) => `${user_path} ${session}`}
               columns={sessionColumns}
               icon="user"
@@ -161,11 +194,18 @@ const sessionColumns: readonly Column<SessionItem>[] = [
     cell: ({ session, user_path, key_name, key_id }) => (
       <span class="two-lines">
         <span class="path">{user_path}</span>
-        <span class="soft small wrap">
-          {[key_name ?? key_id, session].filter((text) => text !== null).join(" · ")}
-        </span>
+        <CutText
+          look="soft small"
+          text={[key_name ?? key_id, session].filter((text) => text !== null).join(" · ")}
+        />
       </span>
     ),
+  },
+  {
+    key: "brief",
+    head: sessionHeads.cost,
+    isBrief: true,
+    cell: ({ total_cost }) => formatMoney(total_cost),
   },
   {
     key: "state",
@@ -186,8 +226,8 @@ const sessionColumns: readonly Column<SessionItem>[] = [
     by: ({ agent }) => agent,
     cell: ({ agent, models }) => (
       <span class="two-lines">
-        <span class="wrap">{agent ?? sessionsTexts.unknown}</span>
-        <span class="soft small wrap">{models.join(", ")}</span>
+        <CutText text={agent ?? sessionsTexts.unknown} />
+        <CutText look="soft small" text={models.join(", ")} />
       </span>
     ),
   },
@@ -220,12 +260,13 @@ const sessionColumns: readonly Column<SessionItem>[] = [
   {
     key: "error",
     head: sessionHeads.error,
+    kind: "rest",
     by: ({ failures }) => failures || null,
     cell: ({ failures, last_error }) =>
       last_error === null ? null : (
         <span class="two-lines">
-          <span class="wrap">{last_error}</span>
           <span class="soft small">{sessionsTexts.failures(failures)}</span>
+          <CutText text={last_error} />
         </span>
       ),
   },

@@ -20,12 +20,12 @@ import { Icon } from "../../parts/icon.js";
 import { FilterSelect, PathFilter, SearchFilter, TextFilter } from "../../parts/lists/filters.js";
 import { ListCard } from "../../parts/lists/list-card.js";
 import { PageHead } from "../../parts/page.js";
-import type { Column } from "../../parts/table.js";
+import { type Column, CutText } from "../../parts/table.js";
 import { Tabs } from "../../parts/tabs.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { requestsTexts, requestsTexts as texts } from "../../texts/requests-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
-import { FailedTab, RequestLink, SessionsTab } from "./kept-requests.js";
+import { BriefStatus, FailedTab, RequestLink, SessionsTab } from "./kept-requests.js";
 import { RequestView } from "./request-view.js";
 
 const shown = {
@@ -96,6 +96,7 @@ function InFlightTab() {
         list={list}
         rowsOf={(page) => page.in_flight}
         isLive
+        isCompact
         caption={inFlightTexts.caption}
         columns={inFlightColumns}
         keyOf={({ proxy, lease }) => `${proxy} ${lease}`}
@@ -115,6 +116,12 @@ const inFlightColumns: readonly Column<LeaseItem>[] = [
     cell: ({ user_path }) => <span class="path">{user_path}</span>,
   },
   {
+    key: "brief",
+    head: inFlightTexts.columns.for,
+    isBrief: true,
+    cell: ({ seconds }) => (seconds === null ? null : formatDuration(seconds)),
+  },
+  {
     key: "target",
     head: inFlightTexts.columns.target,
     by: ({ target }) => target,
@@ -122,7 +129,7 @@ const inFlightColumns: readonly Column<LeaseItem>[] = [
       target === null ? (
         <span class="soft">{inFlightTexts.noTarget}</span>
       ) : (
-        <span class="wrap">{target}</span>
+        <CutText text={target} />
       ),
   },
   {
@@ -179,6 +186,7 @@ function RecentTab() {
         list={list}
         rowsOf={(page) => page.records}
         isLive
+        isCompact
         caption={recentTexts.caption}
         columns={recentColumns}
         keyOf={({ id }) => id}
@@ -213,6 +221,10 @@ function isFiltered(query: URLSearchParams): boolean {
   return ["path", ...names].some((name) => query.has(name));
 }
 
+function lookOf(status: number): string {
+  return status < 400 ? "good" : status < 500 ? "warn" : "bad";
+}
+
 const recentColumns: readonly Column<RecordItem>[] = [
   {
     key: "path",
@@ -222,9 +234,15 @@ const recentColumns: readonly Column<RecordItem>[] = [
     cell: ({ user_path, key_name }) => (
       <span class="two-lines">
         <span class="path">{user_path}</span>
-        {key_name !== null && <span class="soft small">{key_name}</span>}
+        {key_name !== null && <CutText look="soft small" text={key_name} />}
       </span>
     ),
+  },
+  {
+    key: "brief",
+    head: recentTexts.columns.status,
+    isBrief: true,
+    cell: ({ time, status }) => <BriefStatus time={time} status={status} look={lookOf(status)} />,
   },
   {
     key: "model",
@@ -232,9 +250,9 @@ const recentColumns: readonly Column<RecordItem>[] = [
     by: ({ provider, model }) => `${provider}/${model ?? ""}`,
     cell: ({ provider, model, requested_model }) => (
       <span class="two-lines">
-        <span class="wrap">{model === null ? provider : `${provider}/${model}`}</span>
+        <CutText text={model === null ? provider : `${provider}/${model}`} />
         {requested_model !== null && requested_model !== model && (
-          <span class="soft small wrap">{recentTexts.asked(requested_model)}</span>
+          <CutText look="soft small" text={recentTexts.asked(requested_model)} />
         )}
       </span>
     ),
@@ -246,9 +264,7 @@ const recentColumns: readonly Column<RecordItem>[] = [
     cell: ({ status, request_id }) => (
       <span class="two-lines">
         <span>
-          <span class={`badge ${status < 400 ? "good" : status < 500 ? "warn" : "bad"}`}>
-            {status}
-          </span>
+          <span class={`badge ${lookOf(status)}`}>{status}</span>
         </span>
         <RequestLink id={request_id} />
       </span>
@@ -320,6 +336,7 @@ function RefusedTab() {
         list={list}
         rowsOf={(page) => page.refusals}
         isLive
+        isCompact
         caption={refusedTexts.caption}
         columns={refusedColumns}
         keyOf={({ refused_at, user_path, request_id }) =>
@@ -346,16 +363,23 @@ const refusedColumns: readonly Column<RefusalItem>[] = [
     ),
   },
   {
+    key: "brief",
+    head: refusedTexts.columns.time,
+    isBrief: true,
+    cell: ({ refused_at }) => formatTime(refused_at),
+  },
+  {
     key: "model",
     head: refusedTexts.columns.model,
     by: ({ model, targets }) => model ?? targets[0],
-    cell: ({ model, targets }) => <span class="wrap">{model ?? targets[0]}</span>,
+    cell: ({ model, targets }) => <CutText text={model ?? targets[0] ?? ""} />,
   },
   {
     key: "why",
     head: refusedTexts.columns.why,
+    kind: "rest",
     by: ({ message }) => message,
-    cell: ({ message }) => <span>{message}</span>,
+    cell: ({ message }) => <CutText text={message} />,
   },
   {
     key: "time",

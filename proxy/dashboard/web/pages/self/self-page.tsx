@@ -5,7 +5,7 @@ import { hostsText } from "../../../../../shared/usage/hosts-text.js";
 import { budgetAmount } from "../../logic/budget-amount.js";
 import { itemKey } from "../../logic/list-page.js";
 import { formatDuration, formatMoney } from "../../logic/numbers.js";
-import { capUses, formatOf } from "../../logic/used-share.js";
+import { capUses, formatOf, fullestCap, shareOf } from "../../logic/used-share.js";
 import { useApp } from "../../parts/app.js";
 import { periodText } from "../../parts/limits/limit-row.js";
 import { TableOrEmpty } from "../../parts/lists/list-card.js";
@@ -84,6 +84,7 @@ const limitColumns: readonly Column<RateLimitStatus>[] = [
     key: "subject",
     head: texts.limit,
     kind: "lead",
+    by: ({ subject }) => subject,
     cell: ({ subject, models, inert }) => (
       <span class="two-lines">
         <span class="path">{subject}</span>
@@ -92,10 +93,16 @@ const limitColumns: readonly Column<RateLimitStatus>[] = [
       </span>
     ),
   },
-  { key: "per", head: texts.per, cell: (item) => periodText(item, limitsTexts.periods) },
+  {
+    key: "per",
+    head: texts.per,
+    by: ({ period_seconds }) => period_seconds,
+    cell: (item) => periodText(item, limitsTexts.periods),
+  },
   {
     key: "used",
     head: texts.used,
+    by: (rule) => shareOf(fullestCap(rule) ?? { used: 0, cap: 0 }),
     cell: (rule) => (
       <span class="meters">
         {capUses(rule).map(({ kind, used, cap }) => (
@@ -114,12 +121,14 @@ const limitColumns: readonly Column<RateLimitStatus>[] = [
     key: "again",
     head: texts.freeAgain,
     kind: "number",
+    by: ({ resets_in_seconds }) => resets_in_seconds,
     cell: ({ resets_in_seconds }) =>
       resets_in_seconds === undefined ? null : formatDuration(resets_in_seconds),
   },
   {
     key: "state",
     head: texts.state,
+    by: ({ exhausted }) => Number(exhausted),
     cell: ({ exhausted }) => <State isUsedUp={exhausted} />,
   },
 ];
@@ -144,6 +153,7 @@ const budgetColumns: readonly Column<BudgetStatus>[] = [
     key: "subject",
     head: texts.limit,
     kind: "lead",
+    by: ({ subject }) => subject,
     cell: ({ subject, models }) => (
       <span class="two-lines">
         <span class="path">{subject}</span>
@@ -151,19 +161,31 @@ const budgetColumns: readonly Column<BudgetStatus>[] = [
       </span>
     ),
   },
-  { key: "per", head: texts.per, cell: ({ period_label }) => period_label },
+  {
+    key: "per",
+    head: texts.per,
+    by: ({ period_seconds }) => period_seconds,
+    cell: ({ period_label }) => period_label,
+  },
   {
     key: "used",
     head: texts.used,
+    by: ({ usage_ratio }) => usage_ratio,
     cell: (budget) => <Meter used={budget.spent} cap={budgetAmount(budget)} format={formatMoney} />,
   },
   {
     key: "again",
     head: texts.freeAgain,
     kind: "number",
+    by: ({ resets_in_seconds }) => resets_in_seconds,
     cell: ({ resets_in_seconds }) => formatDuration(resets_in_seconds),
   },
-  { key: "state", head: texts.state, cell: ({ exceeded }) => <State isUsedUp={exceeded} /> },
+  {
+    key: "state",
+    head: texts.state,
+    by: ({ exceeded }) => Number(exceeded),
+    cell: ({ exceeded }) => <State isUsedUp={exceeded} />,
+  },
 ];
 
 function State({ isUsedUp }: { readonly isUsedUp: boolean }) {

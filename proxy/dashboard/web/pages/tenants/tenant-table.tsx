@@ -84,6 +84,7 @@ export function TenantTable({ under }: TenantTableProps) {
                 rows={rows}
                 keyOf={({ user_path }) => user_path}
                 columns={columnsOf({ now: serverTime, under, isFlat, toggle })}
+                isCompact
                 sorting={{ by: sort, isDescending: isDescending(sort), choose }}
               />
               <TableFoot>
@@ -167,6 +168,12 @@ function columnsOf({ now, under, isFlat, toggle }: ColumnsOf): readonly Column<T
       ),
     },
     {
+      key: "brief",
+      head: heads.used,
+      isBrief: true,
+      cell: ({ nearest }) => (nearest === null ? null : <UsedBadge ratio={nearest.used_ratio} />),
+    },
+    {
       key: "spend",
       head: heads.spend,
       kind: "number",
@@ -191,9 +198,7 @@ function columnsOf({ now, under, isFlat, toggle }: ColumnsOf): readonly Column<T
       cell: ({ nearest }) =>
         nearest === null ? null : (
           <span class="nowrap">
-            <span class={`badge ${badgeOf(nearest.used_ratio)}`}>
-              {formatShare(nearest.used_ratio)}
-            </span>{" "}
+            <UsedBadge ratio={nearest.used_ratio} />{" "}
             <span class="soft small">{texts.limitName(nearest.period_label, nearest.kind)}</span>
           </span>
         ),
@@ -217,6 +222,7 @@ function columnsOf({ now, under, isFlat, toggle }: ColumnsOf): readonly Column<T
       key: "failures",
       head: heads.failures,
       kind: "number",
+      sort: "failures",
       cell: ({ user_path, failures }) => (
         <EventCount kind="failed" path={user_path} count={failures} />
       ),
@@ -236,6 +242,7 @@ function columnsOf({ now, under, isFlat, toggle }: ColumnsOf): readonly Column<T
       key: "keys",
       head: heads.keys,
       kind: "number",
+      sort: "keys",
       cell: ({ user_path, keys }) =>
         keys === 0 ? null : <a href={hrefOf("keys", { search: user_path })}>{formatCount(keys)}</a>,
     },
@@ -247,8 +254,9 @@ function nameOf(path: string, isFlat: boolean): string {
   return isFlat ? path : path.slice(path.lastIndexOf("/") + 1);
 }
 
-function badgeOf(ratio: number): string {
-  return ratio >= 1 ? "bad" : ratio >= 0.8 ? "warn" : "";
+function UsedBadge({ ratio }: { readonly ratio: number }) {
+  const look = ratio >= 1 ? "bad" : ratio >= 0.8 ? "warn" : "";
+  return <span class={`badge ${look}`}>{formatShare(ratio)}</span>;
 }
 
 interface FoldProps {
