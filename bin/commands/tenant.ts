@@ -26,7 +26,7 @@ import type { Session } from "../session/terminal.js";
 import { type AdminClient, withDaemon } from "../session/with-daemon.js";
 import { shortTime } from "../text/duration.js";
 import { formatCount, formatUsd, withCurrency } from "../text/number-text.js";
-import { type Column, renderTable, type TableView } from "../text/table.js";
+import { type Column, renderSentence, renderTable, type TableView } from "../text/table.js";
 import { readSummary } from "../usage/read-summary.js";
 import { renderGroups } from "../usage/usage-table.js";
 import { type WindowFlags, windowFromFlags } from "../usage/window-flags.js";
@@ -163,7 +163,10 @@ function render(
     summary === null
       ? part(path, "usage isn't tracked")
       : part(
-          `${path}, ${startDate} to ${endDate} (UTC): ${formatCount(summary.usage.total_requests)} requests, ${formatCount(summary.usage.total_tokens)} tokens, ${formatUsd(summary.usage.total_cost, 2)}`,
+          renderSentence(
+            `${path}, ${startDate} to ${endDate} (UTC): ${formatCount(summary.usage.total_requests)} requests, ${formatCount(summary.usage.total_tokens)} tokens, ${formatUsd(summary.usage.total_cost, 2)}`,
+            view,
+          ),
           summary.groups.length === 0
             ? "no requests"
             : renderGroups(summary.groups, { by: "model", userPath: path, view }),

@@ -26,7 +26,7 @@ import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
 import { shortTime } from "../text/duration.js";
 import { formatCount, formatUsd } from "../text/number-text.js";
-import { type Column, renderTable } from "../text/table.js";
+import { type Column, renderSentence, renderTable } from "../text/table.js";
 import { toneOfShare } from "../text/tone.js";
 import { type WindowFlags, windowFromFlags } from "../usage/window-flags.js";
 
@@ -96,10 +96,10 @@ async function showTenants(session: Session, flags: TenantsFlags): Promise<void>
   if (flags.json === true) return terminal.out(JSON.stringify(list));
   const { tenants, more, start_date, end_date, server_time } = list as unknown as TenantList;
   if (tenants.length === 0) return terminal.out(`no tenants below ${path.value}`);
-  terminal.out(renderTable(columnsAt(Date.parse(server_time)), tenants, tableView(session, flags)));
-  terminal.err(
-    `spend of ${start_date} to ${end_date} (UTC)${more ? `; only the first ${limit.value} are shown: --limit shows more` : ""}`,
-  );
+  const view = tableView(session, flags);
+  terminal.out(renderTable(columnsAt(Date.parse(server_time)), tenants, view));
+  const note = more ? `; only the first ${limit.value} are shown: --limit shows more` : "";
+  terminal.err(renderSentence(`spend of ${start_date} to ${end_date} (UTC)${note}`, view));
 }
 
 function columnsAt(nowMs: number): readonly Column<TenantItem>[] {

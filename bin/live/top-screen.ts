@@ -2,6 +2,7 @@
 import { budgetColumns } from "../limits/budget-table.js";
 import type { Listed } from "../limits/list-limits.js";
 import { isTemplate, ruleColumns, usedShare } from "../limits/rule-table.js";
+import { cutTo, displayWidth } from "../text/display-width.js";
 import { formatDuration } from "../text/duration.js";
 import { formatCount, formatUsd, withCurrency } from "../text/number-text.js";
 import { type Column, renderTable } from "../text/table.js";
@@ -41,7 +42,7 @@ export function drawTop(
   data: TopData,
   { columns, rows }: Size,
 ): readonly string[] {
-  const [title = "", ...table] = state.mode === "help" ? help : tableLines(state, data);
+  const [title = "", ...table] = state.mode === "help" ? help : tableLines(state, data, columns);
   const room = Math.max(1, rows - 4);
   // The selected line is always visible.
   const first = Math.max(0, Math.min(state.selected - room + 1, table.length - room));
@@ -51,9 +52,10 @@ export function drawTop(
       state.mode !== "help" && first + i === state.selected ? `>${line}` : ` ${line}`,
     );
   const blank = Array.from({ length: Math.max(0, room - body.length) }, () => "");
-  return [headLine(data, state), tabLine(state), ` ${title}`, ...body, ...blank, footLine(state)]
+  const head = headLine(data, state, columns);
+  return [head, tabLine(state), ` ${title}`, ...body, ...blank, footLine(state)]
     .slice(0, rows)
-    .map((line) => cut(clean(line), columns));
+    .map((line) => cutTo(clean(line), columns));
 }
 
 /** The number of lines in the table, without titles. */
@@ -66,9 +68,11 @@ export function selectedItem(state: TopState, data: TopData): Listed | undefined
   return rowsOf(state, data)[state.selected];
 }
 
+/** What warns comes first; what has no room at the end is left out whole. */
 function headLine(
   { before, now, inFlight, spentTodayUsd, storeFailing, lost }: TopData,
   { isPaused }: TopState,
+  columns: number,
 ): string {
   if (lost !== null) return `no answer: ${lost.replace(/^error: /, "")}`;
   const seconds = before === null ? 0 : (now.atMs - before.atMs) / 1000;
@@ -77,15 +81,19 @@ function headLine(
   const rate = (value: number | null, digits = 1): string =>
     value === null ? "-" : value.toFixed(value < 10 ? digits : 0);
   const tokens = perSecond("tokens");
-  return [
+  const parts = [
+    ...(isPaused ? ["PAUSED"] : []),
+    ...(storeFailing === null ? [] : [`STORE FAILS: ${storeFailing}`]),
     `${rate(perSecond("admitted"))} requests/s`,
     `${rate(perSecond("refused"))} refused/s`,
     `${formatCount(inFlight)} in flight`,
     `${tokens === null ? "-" : formatCount(Math.round(tokens * 60))} tokens/min`,
     `${spentTodayUsd === null ? "-" : formatUsd(spentTodayUsd, 2)} today`,
-    storeFailing === null ? "store ok" : `STORE FAILS: ${storeFailing}`,
-    ...(isPaused ? ["PAUSED"] : []),
-  ].join("  ");
+    ...(storeFailing === null ? ["store ok"] : []),
+  ];
+  return parts.reduce((line, part) =>
+    displayWidth(line) + 2 + displayWidth(part) > columns ? line : `${line}  ${part}`,
+  );
 }
 
 function tabLine({ tab, filter, sort }: TopState): string {
@@ -114,10 +122,11 @@ const help = [
   "e            the command that explains the marked line",
 ];
 
-function tableLines(state: TopState, data: TopData): readonly string[] {
+function tableLines(state: TopState, data: TopData, width: number): readonly string[] {
   const rows = rowsOf(state, data);
   const columns = columnsOf(state.tab, data.serverMs);
-  const lines = renderTable(columns, rows).split("\n");
+  const view = { width: width - 1, colour: false, isScreen: true };
+  const lines = renderTable(columns, rows, view).split("\n");
   return rows.length === 0 ? [...lines, "nothing"] : lines;
 }
 
@@ -207,9 +216,4 @@ function text(title: string, field: string): Column<Listed> {
 /** Characters that could control the terminal are shown as question marks. */
 function clean(line: string): string {
   return line.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, "?");
-}
-
-function cut(line: string, columns: number): string {
-  const characters = [...line];
-  return characters.length <= columns ? line : characters.slice(0, columns).join("");
 }

@@ -2,7 +2,7 @@
 
 /** Scripts and emoji whose characters take two columns (Unicode's East Asian Width W and F). */
 const wide =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1f9ff}\u{20000}-\u{3fffd}]/u;
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1f9ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
 /** Marks that are drawn over the character before them, and joiners. */
 const none = /[\p{M}\u200b-\u200f]/u;
 const ascii = /^[\u0020-\u007e]*$/;
@@ -27,7 +27,10 @@ export function shortenTo(text: string, columns: number): string {
   return `${head}…${[...tail].reverse().join("")}`;
 }
 
-/** Lines of at most so many columns, broken at spaces; a longer word is broken anywhere. */
+/**
+ * Lines of at most so many columns, broken at spaces; a longer word, such as JSON, after a comma,
+ * and without one anywhere.
+ */
 export function wrapTo(text: string, columns: number): readonly string[] {
   if (displayWidth(text) <= columns) return [text];
   const lines: string[] = [];
@@ -39,14 +42,20 @@ export function wrapTo(text: string, columns: number): readonly string[] {
     }
     if (line !== "") lines.push(line);
     while (displayWidth(word) > columns) {
-      const head = takeColumns([...word], columns);
-      if (head === "") break;
+      const most = cutTo(word, columns);
+      if (most === "") break;
+      const head = most.slice(0, most.lastIndexOf(",") + 1) || most;
       lines.push(head);
       word = word.slice(head.length);
     }
     line = word;
   }
   return [...lines, line];
+}
+
+/** The beginning of the text, of at most so many columns. */
+export function cutTo(text: string, columns: number): string {
+  return takeColumns([...text], columns);
 }
 
 function takeColumns(characters: readonly string[], columns: number): string {

@@ -25,6 +25,8 @@ export interface TableView {
   /** The width of the terminal; null: the table is as wide as it needs. */
   readonly width: number | null;
   readonly colour: boolean;
+  /** Each row is one line, and nothing says what is left out. */
+  readonly isScreen?: boolean;
 }
 
 /** For files, pipes and programs. */
@@ -49,7 +51,8 @@ export function renderTable<Row>(
     const cells = rows.map((row) => escapeInLine(column.text(row)));
     const tones = rows.map((row) => (view.colour ? (column.tone?.(row) ?? null) : null));
     const width = greatest([column.title, ...cells].map(displayWidth));
-    const { title, align, detail = false, wraps = false } = column;
+    const { title, align, detail = false } = column;
+    const wraps = column.wraps === true && view.isScreen !== true;
     return { title, align, detail, wraps, cells, tones, width };
   });
   const { shown, note } = fit(all, view.width);
@@ -73,7 +76,7 @@ export function renderTable<Row>(
       );
     }),
   ];
-  return [...lines, ...(note === null ? [] : [note])].join("\n");
+  return (view.isScreen === true ? lines : [...lines, ...note]).join("\n");
 }
 
 interface DrawnColumn
@@ -85,16 +88,16 @@ interface DrawnColumn
 
 type Line = readonly [text: string, tone: Tone | null];
 
-/** The columns that fit with their widths, and what the reader misses; null: nothing. */
+/** The columns that fit with their widths, and lines about what the reader misses. */
 function fit(
   all: readonly DrawnColumn[],
   room: number | null,
-): { readonly shown: readonly DrawnColumn[]; readonly note: string | null } {
+): { readonly shown: readonly DrawnColumn[]; readonly note: readonly string[] } {
   const least = ({ wraps, width }: DrawnColumn): number =>
     wraps ? Math.min(width, sentenceMin) : width;
   const needed = (columns: readonly DrawnColumn[], of: (column: DrawnColumn) => number): number =>
     columns.reduce((sum, column) => sum + of(column) + gap, -gap);
-  if (room === null || needed(all, ({ width }) => width) <= room) return { shown: all, note: null };
+  if (room === null || needed(all, ({ width }) => width) <= room) return { shown: all, note: [] };
   let shown = all.filter(({ cells }) => cells.some((cell) => cell !== "-" && cell !== ""));
   const left: string[] = [];
   for (const column of all.toReversed()) {
@@ -121,7 +124,7 @@ function fit(
   const missed = [...left, ...(isShortened ? ["whole names"] : [])];
   return {
     shown: shown.map((column) => ({ ...column, width: widthOf(column) })),
-    note: missed.length === 0 ? null : `(--wide also shows ${missed.join(", ")})`,
+    note: missed.length === 0 ? [] : wrapTo(`(--wide also shows ${missed.join(", ")})`, room),
   };
 }
 
@@ -142,6 +145,11 @@ function drawLine(
     })
     .join(" ".repeat(gap))
     .trimEnd();
+}
+
+/** Sentences beside a table, in lines as wide as the terminal. */
+export function renderSentence(text: string, { width }: TableView): string {
+  return (width === null ? [text] : wrapTo(text, width)).join("\n");
 }
 
 /** A list of names and values: indented, the values in one column. */

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import { countLines, drawTop, selectedItem, type TopData } from "../../../bin/live/top-screen.js";
 import { firstState, tabs } from "../../../bin/live/top-state.js";
+import { displayWidth } from "../../../bin/text/display-width.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
 const rule = (subject: string, used: number): Readonly<Record<string, unknown>> => ({
@@ -38,6 +39,24 @@ t.test("the head line has what happened between two looks", async (t) => {
     /STORE FAILS: ENOSPC/,
   );
 });
+
+t.test(
+  "in 80 columns a part of the head is whole or left out, and names are shortened",
+  async (t) => {
+    const items = [rule(`/tenants/${"a-long-name-".repeat(6)}/app`, 3), rule("/東京商事✅", 1)];
+    const crowded = { ...data, items, now: { ...data.now, tokens: 100_000 } };
+    const [head, , titles, ...rows] = drawTop(firstState, crowded, { columns: 80, rows: 8 });
+    t.equal(head, "10 requests/s  0.5 refused/s  7 in flight  3,000,000 tokens/min  $1.50 today");
+    t.match(titles, /^ USED +SCOPE +SUBJECT +PERIOD +REQUESTS/);
+    t.match(rows[0], /^>.*\/tenants\/a-.*….*\/app .* 3\/10/);
+    t.equal(rows[1]?.indexOf("minute"), (titles?.indexOf("PERIOD") ?? 0) - 5, "wide characters");
+    const failing = { ...crowded, storeFailing: "ENOSPC" };
+    t.match(
+      drawTop(firstState, failing, { columns: 80, rows: 8 })[0],
+      /^STORE FAILS: ENOSPC {2}10 /,
+    );
+  },
+);
 
 t.test("the fullest are first, unless names are, and a filter leaves out others", async (t) => {
   t.equal(selectedItem(firstState, data)?.["subject"], "/b");
@@ -91,7 +110,7 @@ t.test("a picture always has the terminal's size, whatever names are in it", asy
         return (
           lines.length <= size.rows &&
           lines.length >= Math.min(size.rows, 4) &&
-          lines.every((line) => [...line].length <= size.columns && !/\p{Cc}/u.test(line))
+          lines.every((line) => displayWidth(line) <= size.columns && !/\p{Cc}/u.test(line))
         );
       }),
     ),

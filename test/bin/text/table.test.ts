@@ -63,6 +63,29 @@ t.test("a table fits its terminal: details go, sentences wrap, long names are cu
   );
 });
 
+t.test("JSON breaks after its commas", async (t) => {
+  const json =
+    '{"scope":"user_path","subject":"/a","limit_key":{"period":"hour"},"max_requests":6}';
+  const one: Column<string> = { title: "CHANGE", align: "left", wraps: true, text: (row) => row };
+  t.equal(
+    renderTable([one], [json], { width: 40, colour: false }),
+    [
+      "CHANGE",
+      '{"scope":"user_path","subject":"/a",',
+      '"limit_key":{"period":"hour"},',
+      '"max_requests":6}',
+    ].join("\n"),
+  );
+});
+
+t.test("on a screen each row is one line, without a note", async (t) => {
+  const lines = renderTable(columns, rows, { width: 60, colour: false, isScreen: true }).split(
+    "\n",
+  );
+  t.equal(lines.length, 1 + rows.length);
+  t.ok(lines.every((line) => line.length <= 60));
+});
+
 t.test("a line of a table is as wide as its terminal at most, at any width", async (t) => {
   for (let width = 52; width < 170; width++) {
     const lines = at(width).split("\n");
