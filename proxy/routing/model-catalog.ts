@@ -183,12 +183,13 @@ interface UnknownModel {
  */
 export function unknownModel(models: ModelCatalog, name: string): UnknownModel {
   const [unlearned] = models.unlearned();
-  if (unlearned === undefined) return { failure: noSuchModel(models.current(), name), headers: [] };
+  const current = models.current();
+  if (unlearned === undefined) return { failure: noSuchModel(current, name), headers: [] };
   return {
     failure: {
       ...failure(
         "provider_unavailable",
-        `the model ${JSON.stringify(name)} is unknown; it may belong to provider ${unlearned}, whose models aren't loaded yet: try again, or name it as ${unlearned}/MODEL`,
+        `the model ${JSON.stringify(name)} is unknown; it may belong to provider ${unlearned}, whose models aren't loaded yet: try again, or name it as ${unlearned}/MODEL${providerHint(current, name) ?? ""}`,
         "model",
       ),
       status: 503,

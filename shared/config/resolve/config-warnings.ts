@@ -83,7 +83,10 @@ export function clearTextWarnings(providers: readonly ProviderConfig[]): readonl
     });
 }
 
-/** Rules and prices for providers that aren't configured. Letter case doesn't matter. */
+/**
+ * Rules and prices for providers that aren't configured, and rules for models whose name begins
+ * with a misspelt one. Letter case doesn't matter.
+ */
 export function providerWarnings(
   rules: readonly RuleDefinition[],
   prices: readonly PriceConfig[],
@@ -101,6 +104,20 @@ export function providerWarnings(
       "rules",
       "limit",
       rules.filter(({ scope }) => scope === "provider").map(({ subject }) => subject),
+    ),
+    ...new Set(
+      rules
+        .filter(({ scope }) => scope === "model")
+        .flatMap(({ subject }) => {
+          const [provider = "", ...id] = subject.split("/");
+          // The id of a model of another provider may begin with any word.
+          const meant = known.has(provider.toLowerCase())
+            ? null
+            : closestName(provider, providerNames);
+          return meant === null || id.length === 0
+            ? []
+            : `the rules for the model ${subject}: no provider ${provider} is configured; did you mean ${meant}/${id.join("/")}?`;
+        }),
     ),
     ...missing(
       "prices",

@@ -205,7 +205,7 @@ function fromDeclared(
   } else if (fields.base_url !== undefined && baseUrlOf(fields, preset, override) === null) {
     const known = presets.filter((each) => each.baseUrl !== null).map((each) => each.name);
     problems.push(
-      `${at}.base_url is required: only the names ${known.join(", ")} have one of their own`,
+      `${at}.base_url is required: only the names ${known.join(", ")} have one of their own${didYouMean(name, known)}`,
     );
   }
   checkSecrets(at, fields, problems);

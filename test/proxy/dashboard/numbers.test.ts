@@ -11,6 +11,7 @@ import {
   formatShort,
   formatTime,
   secondsBetween,
+  withCurrency,
 } from "../../../proxy/dashboard/web/logic/numbers.js";
 
 type Form = (value: number) => string;
@@ -110,4 +111,14 @@ t.test("a change is in percent, many times as a factor", async (t) => {
     [2000, 100, "×20"],
   ] as const)
     t.equal(formatChange(now, before), text, `${before} to ${now}`);
+});
+
+t.test("the message of a refusal by a budget has a currency sign, others stay as they are", (t) => {
+  for (const [message, shown] of [
+    ["budget exceeded for /a daily limit: spent 4.5 of 3", "spent $4.50 of $3.00"],
+    ["budget exceeded for /a daily limit: spent 0.000123 of 0.0001", "spent $0.00012 of $0.0001"],
+    ["rate limit exceeded for /a: minute request limit of 3 reached", "request limit of 3 reached"],
+  ] as const)
+    t.ok(withCurrency(message).endsWith(shown), withCurrency(message));
+  t.end();
 });

@@ -188,6 +188,17 @@ t.test(
   },
 );
 
+t.test(
+  "a misspelt provider is named, also while its models may belong to another one",
+  async (t) => {
+    const { catalog, providers } = bench({ openai: null });
+    const message = () => unknownModel(catalog, "opnai/gpt-4o").failure.message;
+    t.match(message(), /openai\/MODEL; no provider opnai is configured; did you mean openai\?$/);
+    await providers["openai"]!.answer(200, list("gpt-4o"));
+    t.match(message(), /does not exist.*; no provider opnai is configured; did you mean openai\?$/);
+  },
+);
+
 t.test("a catch-all takes a name only when no other provider may list it", async (t) => {
   const toBackup: AliasConfig = {
     name: "*",

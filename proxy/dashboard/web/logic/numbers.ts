@@ -34,6 +34,14 @@ export function formatMoney(usd: number): string {
   return `${usd < 0 ? "−" : ""}$${text}`;
 }
 
+/** The message of a refusal with a currency sign, which the API's fixed text lacks. */
+export function withCurrency(message: string): string {
+  return message.replace(
+    /: spent (\d\S*) of (\d\S*)$/,
+    (_, spent, amount) => `: spent ${formatMoney(Number(spent))} of ${formatMoney(Number(amount))}`,
+  );
+}
+
 /** 0.824 → 82 %; 0 % and 100 % are exact. */
 export function formatShare(share: number): string {
   if (share > 0 && share < 0.01) return "< 1 %";

@@ -30,6 +30,15 @@ t.test("rules for a provider that isn't configured cause one warning each", asyn
   ]);
 });
 
+t.test("a rule for a model of a misspelt provider says what was meant", async (t) => {
+  const models = ["simulatr/sim-fast", "simulator/sim-fast", "vendor/simulator", "simulatr"].map(
+    (model) => ({ model, limits: [{ period: "minute", max_requests: 1 }] }),
+  );
+  t.same(accepted(JSON.stringify({ rate_limits: { models } })).warnings, [
+    "the rules for the model simulatr/sim-fast: no provider simulatr is configured; did you mean simulator/sim-fast?",
+  ]);
+});
+
 t.test(
   "what is set for several hosts does nothing without their engine: one warning",
   async (t) => {

@@ -15,6 +15,7 @@ import {
   formatMoment,
   formatMoney,
   formatTime,
+  withCurrency,
 } from "../../logic/numbers.js";
 import { capUses, usesOverTime } from "../../logic/used-share.js";
 import { Icon } from "../../parts/icon.js";
@@ -89,7 +90,7 @@ function Verdict({
           )
         ) : (
           <>
-            <p>{verdict.message}</p>
+            <p>{withCurrency(verdict.message)}</p>
             {verdict.retry_after !== null && verdict.admitted_at !== null && (
               <p class="soft">
                 {words.when(formatDuration(verdict.retry_after))},{" "}
@@ -133,7 +134,7 @@ function RefusedThen({ refusal }: { readonly refusal: RefusalItem }) {
           <code>{refusal.targets.join(", ")}</code>
         </dd>
         <dt>{words.message}</dt>
-        <dd>{refusal.message}</dd>
+        <dd>{withCurrency(refusal.message)}</dd>
       </dl>
     </Card>
   );
@@ -151,7 +152,9 @@ function ExplainedTargets({ targets }: { readonly targets: readonly ExplainedTar
             <div class="target-head">
               <code>{target.target}</code>
               <TargetBadge target={target} />
-              {target.message !== null && <span class="soft small">{target.message}</span>}
+              {target.message !== null && (
+                <span class="soft small">{withCurrency(target.message)}</span>
+              )}
               {target.rules.length === 0 && <span class="soft small">{targetTexts.noRules}</span>}
             </div>
             {target.rules.length > 0 && (

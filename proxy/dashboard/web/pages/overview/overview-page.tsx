@@ -11,6 +11,7 @@ import {
   formatMoney,
   formatShort,
   secondsBetween,
+  withCurrency,
 } from "../../logic/numbers.js";
 import { currentRate } from "../../logic/rates.js";
 import { type RefusalGroup, refusalGroups } from "../../logic/refusal-groups.js";
@@ -237,7 +238,7 @@ function RefusalLine({
           </span>
         )}
         {group.count > 1 && <span class="badge times">{refusalTexts.times(group.count)}</span>}
-        <div class="soft small">{message}</div>
+        <div class="soft small">{withCurrency(message)}</div>
       </div>
       <div class="refusal-end">
         <span class="soft small nowrap">{shellTexts.age(age)}</span>

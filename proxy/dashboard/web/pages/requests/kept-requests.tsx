@@ -13,6 +13,7 @@ import {
   formatMoney,
   formatShort,
   formatTime,
+  withCurrency,
 } from "../../logic/numbers.js";
 import { useApp } from "../../parts/app.js";
 import { FilterSelect, PathFilter, SearchFilter } from "../../parts/lists/filters.js";
@@ -130,11 +131,11 @@ const failedColumns: readonly Column<RequestItem>[] = [
     by: ({ error_message, note }) => error_message ?? note,
     cell: ({ error_message, note, attempts }) => (
       <CutText
-        text={
+        text={withCurrency(
           error_message ??
-          note ??
-          (attempts.length > 1 ? failedTexts.attempts(attempts.length) : "")
-        }
+            note ??
+            (attempts.length > 1 ? failedTexts.attempts(attempts.length) : ""),
+        )}
       />
     ),
   },

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { RecordItem } from "../../../../../shared/api/record-item.js";
 import type { AttemptItem, RequestDetail } from "../../../../../shared/api/request-item.js";
 import { hrefOf } from "../../data/router.js";
-import { formatCount, formatMoment, formatMoney } from "../../logic/numbers.js";
+import { formatCount, formatMoment, formatMoney, withCurrency } from "../../logic/numbers.js";
 import { Card, WhenReady } from "../../parts/page.js";
 import { type Column, Table } from "../../parts/table.js";
 import { useListPoll } from "../../parts/use-poll.js";
@@ -89,7 +89,7 @@ function factsOf({ request_id, request, records, refusal }: RequestDetail): read
       refusal === null ? (
         (request?.rule ?? null)
       ) : (
-        <a href={hrefOf("explain", { request_id })}>{refusal.message}</a>
+        <a href={hrefOf("explain", { request_id })}>{withCurrency(refusal.message)}</a>
       ),
     ],
     [names.cutBy, record?.cut_by],

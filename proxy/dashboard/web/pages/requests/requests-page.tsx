@@ -13,6 +13,7 @@ import {
   formatMoney,
   formatShort,
   formatTime,
+  withCurrency,
 } from "../../logic/numbers.js";
 import { useApp } from "../../parts/app.js";
 import { SearchField } from "../../parts/field.js";
@@ -379,7 +380,7 @@ const refusedColumns: readonly Column<RefusalItem>[] = [
     head: refusedTexts.columns.why,
     kind: "rest",
     by: ({ message }) => message,
-    cell: ({ message }) => <CutText text={message} />,
+    cell: ({ message }) => <CutText text={withCurrency(message)} />,
   },
   {
     key: "time",

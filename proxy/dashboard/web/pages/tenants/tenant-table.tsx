@@ -9,7 +9,13 @@ import {
 import type { Answer } from "../../data/gateway-client.js";
 import { Poll } from "../../data/poll.js";
 import { hrefOf, tenantHref } from "../../data/router.js";
-import { formatCount, formatMoney, formatShare, formatShort } from "../../logic/numbers.js";
+import {
+  formatCount,
+  formatMoney,
+  formatShare,
+  formatShort,
+  withCurrency,
+} from "../../logic/numbers.js";
 import { Ago } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
@@ -233,7 +239,10 @@ function columnsOf({ now, under, isFlat, toggle }: ColumnsOf): readonly Column<T
       sort: "errors",
       cell: ({ last_error: error }) =>
         error === null ? null : (
-          <a href={hrefOf("requests", { id: error.request_id })} title={error.message}>
+          <a
+            href={hrefOf("requests", { id: error.request_id })}
+            title={withCurrency(error.message)}
+          >
             <Ago moment={error.at} now={now} />
           </a>
         ),
