@@ -109,7 +109,12 @@ function connectionError(url: string, error: unknown, isLate: boolean): DaemonEr
       return new DaemonError("absent", `the host ${hostname} has no address (${code})`, error);
     case "ECONNRESET":
     case "EPIPE":
-      return new DaemonError("lost", `${origin} hung up without an answer`, error);
+      // So does a server that expects TLS.
+      return new DaemonError(
+        "lost",
+        `${origin} hung up without an answer${url.startsWith("https:") ? "" : ": if it speaks TLS, try https://"}`,
+        error,
+      );
     case "EPROTO":
     case "HPE_INVALID_CONSTANT":
       return new DaemonError(
