@@ -19,7 +19,7 @@ import {
 import { exitCodeForStartError } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
 import { isEchoed, whenOrphaned } from "../supervisor/npm-script.js";
-import { bannerText, readyText } from "../supervisor/ready-text.js";
+import { bannerText, readyText, startingText } from "../supervisor/ready-text.js";
 import { bindSocket } from "../supervisor/reload/bind-socket.js";
 import { controlSocketPath, listenForReloads } from "../supervisor/reload/control-socket.js";
 import { type HeldSocket, heldFromUnit, holdSockets } from "../supervisor/reload/held-sockets.js";
@@ -42,6 +42,8 @@ interface UpFlags extends ConfigurationFlags {
 
 /** How often the configuration file is looked at, in ms. */
 const watchMs = 500;
+/** How often a start with many rules says what it does, in ms. */
+const startingMs = 2_000;
 
 /** How long it must stay the same. Longer than `watchMs`, so that a further change is seen. */
 const settledMs = 1000;
@@ -93,8 +95,10 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
     verbose: flags.verbose === true,
     asText: isText(config.logging.format, isatty(flags.verbose === true ? 1 : 2)),
     stopDeadlineMs: drainGraceMs + drainMs + stopGraceMs + killGraceMs,
-    onReady: ({ ready, admin, open }) =>
-      terminal.out(readyText({ url: ready, admin, open, config })),
+    onReady: ({ ready, admin, open }) => {
+      starting.stop();
+      terminal.out(readyText({ url: ready, admin, open, config }));
+    },
   });
   const current = new SupervisedConfiguration(config, sockets, {
     read,
@@ -111,6 +115,11 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
   const stop = onSignals(session, supervisor, reloads);
   whenOrphaned({ env: session.env, parentPid: () => process.ppid, every }, () => stop("SIGTERM"));
   terminal.out(bannerText(config));
+  const begunMs = session.monoMs();
+  const starting = every(startingMs, () => {
+    const text = startingText(config, Math.round((session.monoMs() - begunMs) / 1000));
+    if (text !== null) terminal.out(text);
+  });
   const control = await listenForReloads(
     controlSocketPath(config.limiter.socket, process.pid, session.env),
     () => reloads.request(),
@@ -120,6 +129,7 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
   });
   if (flags.watch === true && config.file !== null) reloadOnChange(config.file, reloads);
   const exitCode = await supervisor.done;
+  starting.stop();
   control?.close();
   if (config.file !== null) unwatchFile(config.file);
   if (exitCode !== 0) throw new CommandFailure({ exitCode, lines: [], error: {} });

@@ -2,11 +2,24 @@
 import type { Config } from "../../shared/config/config.js";
 import { version } from "../../shared/version.js";
 import { configurationSource } from "../session/configuration.js";
+import { formatCount } from "../text/number-text.js";
 import { shellWord } from "../text/shell-word.js";
 
 /** The first lines: the version of Sluice, and where its configuration comes from. */
 export function bannerText(config: Config): string {
   return `sluice ${version}\nconfiguration: ${configurationSource(config)}`;
+}
+
+/** Fewer rules and budgets are read before anyone wonders. */
+const manyLimits = 10_000;
+
+/** While both services start with many rules: what they read, and for how long. Else null. */
+export function startingText(
+  { rateLimits: { rules }, budgets: { budgets } }: Pick<Config, "rateLimits" | "budgets">,
+  seconds: number,
+): string | null {
+  if (rules.length + budgets.length < manyLimits) return null;
+  return `starting:      ${formatCount(rules.length)} rules, ${formatCount(budgets.length)} budgets, ${seconds} s so far`;
 }
 
 /** The address, the dashboard's, a request to try, and notes on a simulator and an open gateway. */

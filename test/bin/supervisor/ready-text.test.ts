@@ -1,6 +1,11 @@
 import { join } from "node:path";
 import t from "tap";
-import { bannerText, exampleModel, readyText } from "../../../bin/supervisor/ready-text.js";
+import {
+  bannerText,
+  exampleModel,
+  readyText,
+  startingText,
+} from "../../../bin/supervisor/ready-text.js";
 import type { Config } from "../../../shared/config/config.js";
 import { loadConfig } from "../../../shared/config/load-config.js";
 
@@ -21,6 +26,15 @@ t.test("the banner names the version and where the configuration is from", async
     bannerText({ ...simulator, file: "/etc/sluice/sluice.yaml" }),
     /configuration: \/etc\/sluice\/sluice\.yaml$/,
   );
+});
+
+t.test("a long start says what is read, a short one nothing", async (t) => {
+  const { rateLimits, budgets } = simulator;
+  const [rule] = configWith({ SET_RATE_LIMIT_: "rpm=5" }).rateLimits.rules;
+  const rules = Array.from({ length: 10_000 }, () => rule!);
+  const many = { budgets, rateLimits: { ...rateLimits, rules } };
+  t.equal(startingText(many, 4), "starting:      10,000 rules, 0 budgets, 4 s so far");
+  t.equal(startingText(simulator, 4), null);
 });
 
 t.test(
