@@ -38,7 +38,7 @@ export async function readDays(
 }
 
 /** The direct children of a path, on some days. */
-export interface ChildDays {
+interface ChildDays {
   readonly parent: string;
   readonly span: DaySpan;
 }

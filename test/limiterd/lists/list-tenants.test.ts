@@ -182,9 +182,9 @@ t.test("of more tenants than are held at a time, the fullest are complete", asyn
   const equallyFull = ["/users/u0", "/users/u1"];
   for (const flat of ["true", "false"])
     t.same(await first({ flat }), ["/users/u17", "/users/u4001", ...equallyFull]);
-  for (const sort of ["path", "keys"] as const)
-    t.match(await first({ sort }), sort === "path" ? equallyFull : ["/users/u17"]);
-  t.same((await first({ sort: "spend" }))[0], "/users/u4001");
+  t.same((await first({ sort: "path" })).slice(0, 2), equallyFull);
+  t.equal((await first({ sort: "keys" }))[0], "/users/u17");
+  t.equal((await first({ sort: "spend" }))[0], "/users/u4001");
   const list = await listOf(daemon, { under: "/users", limit: 2 });
   t.match(list, {
     more: true,
