@@ -172,7 +172,7 @@ export class AnswerParser {
       const colon = head.indexOf(":", at);
       const end = head.indexOf("\r\n", colon);
       const name = head.slice(at, colon);
-      const value = head.slice(colon + 1, end).trim();
+      const value = valueIn(head, colon + 1, end);
       at = end + 2;
       rawHeaders.push(name, value);
       switch (name.length) {
@@ -346,6 +346,19 @@ function hexDigit(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const lower = byte | 0x20;
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}
+
+/** Without the spaces and tabs around it: `trim` would also remove the byte 0xa0. */
+function valueIn(head: string, from: number, to: number): string {
+  let begin = from;
+  let end = to;
+  while (begin < end && isBlank(head.charCodeAt(begin))) begin++;
+  while (begin < end && isBlank(head.charCodeAt(end - 1))) end--;
+  return head.slice(begin, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09;
 }
 
 function readLength(value: string): number {
