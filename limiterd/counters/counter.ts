@@ -3,6 +3,8 @@
  * the rule, or one for each direct child of a template. Not here: how rules are found
  * (`rules/rule-book.ts`) and how children are stored in memory (`children.ts`).
  */
+import { ToolFilter } from "../../shared/config/model-filter.js";
+import { namesTools } from "../../shared/domain/limited-models.js";
 import { type Raise, raisedCaps } from "../../shared/domain/raise.js";
 import {
   type DeclaredAt,
@@ -105,6 +107,7 @@ export class Rule {
   readonly #nowMs: number;
   readonly #childrenOf: (rule: Rule) => ChildCounters;
   #children: ChildCounters | null = null;
+  #tools: ToolFilter | null = null;
   /**
    * Children that a reset has dropped and that aren't processed yet; those with requests in flight
    * are moved back.
@@ -156,6 +159,13 @@ export class Rule {
   /** As `own`, but null while the counter is unused and has no counts. */
   get counted(): Counter | null {
     return this.#own;
+  }
+
+  /** The tools that it is for; null for all requests or some models. */
+  get tools(): ToolFilter | null {
+    const { models } = this.definition;
+    if (this.#tools === null && namesTools(models)) this.#tools = new ToolFilter(models!);
+    return this.#tools;
   }
 
   /** A template's children; empty for any other rule. */

@@ -8,7 +8,6 @@
 import { unreachable } from "../../shared/assert.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
-import { ToolFilter } from "../../shared/config/model-filter.js";
 import { isPicoUsd } from "../../shared/domain/money.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import { type TokenWeights, weighTokens } from "../../shared/domain/token-weights.js";
@@ -133,13 +132,14 @@ function amountCounted(rule: Rule, tokens: number, use?: Use): number {
   return use?.isWithdrawn === true ? 0 - amount : amount;
 }
 
-function amountUsed({ measure, definition }: Rule, tokens: number, use?: Use): number {
+function amountUsed(rule: Rule, tokens: number, use?: Use): number {
+  const { measure, definition } = rule;
   const weights = definition.tokenWeights ?? use?.tokenWeights ?? null;
   if (measure === null && weights === null) return tokens;
   const given = use?.recorded ?? null;
   const recorded = given !== null && isValid(given) ? given : null;
   if (measure === "cost") return recorded?.totalCost ?? 0;
-  if (measure === "tool_calls") return toolCallsOf(definition, recorded);
+  if (measure === "tool_calls") return toolCallsOf(rule, recorded);
   if (recorded === null) return tokens;
   if (weights === null)
     return measure === "input_tokens" ? recorded.inputTokens : recorded.outputTokens;
@@ -158,11 +158,11 @@ function amountUsed({ measure, definition }: Rule, tokens: number, use?: Use): n
 
 /** The calls of the rule's tools. */
 function toolCallsOf(
-  { models }: Rule["definition"],
+  { tools }: Pick<Rule, "tools">,
   recorded: Pick<RecordedUse, "toolCalls"> | null,
 ): number {
   const calls = recorded?.toolCalls;
-  return calls === undefined || models === undefined ? 0 : new ToolFilter(models).callsIn(calls);
+  return calls === undefined || tools === null ? 0 : tools.callsIn(calls);
 }
 
 /** A settle with an invalid record counts nevertheless (`shared/wire/execution.ts`). */

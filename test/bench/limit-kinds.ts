@@ -9,6 +9,7 @@ import { handleFrame } from "../../limiterd/handlers/handle-message.js";
 import type { BudgetDefinition } from "../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
+import type { ToolCalls } from "../../shared/usage/tool-calls.js";
 import type { Admitted } from "../../shared/wire/message-from-daemon.js";
 import { writeToDaemon } from "../../shared/wire/message-to-daemon.js";
 import {
@@ -27,8 +28,9 @@ const options = new Command("bench:limits")
   .description("Measures what each kind of limit costs a request in the daemon.")
   .option("--rounds <n>", "rounds of each kind", atLeastOne, 60)
   .option("--requests <n>", "requests of a burst", atLeastOne, 1000)
+  .option("--kind <name>", "only the kinds with this in their name", "")
   .parse()
-  .opts<{ rounds: number; requests: number }>();
+  .opts<{ rounds: number; requests: number; kind: string }>();
 
 const many = 2 ** 40;
 const target: Target = { provider: "openai", model: "gpt-4o" };
@@ -52,6 +54,8 @@ interface Kind {
   readonly budget?: Partial<BudgetDefinition>;
   readonly target?: Partial<Target>;
   readonly raises?: boolean;
+  /** What each answer reports. */
+  readonly toolCalls?: ToolCalls;
 }
 
 const office = "mon,tue,wed,thu,fri,sat 00:00-24:00 Europe/Berlin";
@@ -71,6 +75,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   "tool calls": {
     rule: { maxTokens: null, models: "tool:web_search", measureCaps: { tool_calls: many } },
     target: { tools: ["web_search"] },
+    toolCalls: { web_search: 2 },
   },
   "a budget in a time zone": { budget: { timeZone: "Europe/Berlin", rollover: 0.5 } },
   "a rolling budget": { budget: { rolling: true } },
@@ -81,6 +86,7 @@ interface Running {
   readonly daemon: TestDaemon;
   readonly peer: TestPeer;
   readonly target: Target;
+  readonly toolCalls: ToolCalls | undefined;
   id: number;
 }
 
@@ -98,12 +104,18 @@ async function start(kind: Kind, on: "/team" | "/other" | null): Promise<Running
     await ask(daemon, "rate-limits.raise", { ...key, ...raise });
   }
   const carried = on === "/other" ? {} : kind.target;
-  return { daemon, peer: daemon.proxy("p"), target: { ...target, ...carried }, id: 0 };
+  return {
+    daemon,
+    peer: daemon.proxy("p"),
+    target: { ...target, ...carried },
+    toolCalls: kind.toolCalls,
+    id: 0,
+  };
 }
 
 /** The CPU of a burst, in microseconds for each request. */
 async function burst(running: Running, requests: number): Promise<number> {
-  const { daemon, peer, target: to } = running;
+  const { daemon, peer, target: to, toolCalls } = running;
   const { state } = peer;
   const before = process.cpuUsage();
   for (let i = 0; i < requests; i++) {
@@ -120,7 +132,7 @@ async function burst(running: Running, requests: number): Promise<number> {
     if (answer.kind !== "admitted") throw new Error(JSON.stringify(answer));
     peer.received.length = 0;
     const settle = settleOf(leaseOf(answer, "/team/app", to), id, 30);
-    const record = executed({ requestId: `r${id}` });
+    const record = executed({ requestId: `r${id}`, toolCalls });
     handleFrame(daemon.state, state, writeToDaemon({ ...settle, record }), daemon.nowMs);
     if (id % 50 === 0) await daemon.commit();
   }
@@ -164,6 +176,7 @@ const shown = ({ median, low, high }: Ratios): string =>
 
 const rows: string[][] = [];
 for (const [name, kind] of Object.entries(kinds)) {
+  if (!name.includes(options.kind)) continue;
   const { unused, used, micros } = await measure(kind);
   rows.push([name, shown(unused), shown(used), micros.toFixed(1)]);
 }
