@@ -205,7 +205,6 @@ async function openState(
     wireVersions,
     pid: process.pid,
     rateLimitsEnabled: config.rateLimits.enabled,
-    enqueuedCaps: config.rateLimits.enqueuedCaps,
     tokenWeights: config.rateLimits.tokenWeights,
     budgetsEnabled: config.budgets.enabled,
     alerts: config.alerts,

@@ -7,7 +7,6 @@ import type { TenantList } from "../shared/api/tenant-item.js";
 import type { WaitLimits } from "../shared/config/config.js";
 import type { DaemonConfig } from "../shared/config/daemon-config.js";
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
-import type { EnqueuedCap } from "../shared/config/kinds/list-kinds.js";
 import type { UseProblem } from "../shared/config/model-to-use.js";
 import type { BudgetDefinition, Unpriced } from "../shared/domain/budget.js";
 import { emptySum, type MoneySum } from "../shared/domain/money.js";
@@ -61,7 +60,6 @@ export interface DaemonSettings extends DaemonConfig {
   readonly wireVersions: WireVersions;
   readonly pid: number;
   readonly rateLimitsEnabled: boolean;
-  readonly enqueuedCaps: readonly EnqueuedCap[];
   /** For rules without weights of their own; null: each token counts as one. */
   readonly tokenWeights: TokenWeights | null;
   readonly budgetsEnabled: boolean;

@@ -32,6 +32,11 @@ export const ruleFlags: FlagForm<Scope> = {
       field: "max_tool_calls",
       meaning: "tool calls per period; needs --models such as tool:web_search",
     },
+    {
+      name: "enqueued-tokens",
+      field: "max_enqueued_tokens",
+      meaning: "tokens of unfinished batches; needs --period concurrent",
+    },
   ],
   shortFlags: [
     {
@@ -83,6 +88,12 @@ export const ruleFlags: FlagForm<Scope> = {
       period: { period_seconds: 0 },
       field: "max_requests",
       meaning: "requests in flight",
+    },
+    {
+      name: "enqueued",
+      period: { period_seconds: 0 },
+      field: "max_enqueued_tokens",
+      meaning: "tokens of unfinished batches",
     },
   ],
   switches: [

@@ -109,12 +109,10 @@ export function capWords(
 ): readonly string[] {
   const { max_cost: cost, token_weights: weights, shares } = caps;
   return [
-    ...(["requests", "tokens", "input_tokens", "output_tokens", "tool_calls"] as const).flatMap(
-      (name) => {
-        const cap = caps[`max_${name}`];
-        return typeof cap === "number" ? [`${format(cap)} ${name.replace("_", " ")}`] : [];
-      },
-    ),
+    ...(["requests", "tokens", ...countedMeasures] as const).flatMap((name) => {
+      const cap = caps[`max_${name}`];
+      return typeof cap === "number" ? [`${format(cap)} ${name.replace("_", " ")}`] : [];
+    }),
     ...(typeof cost === "number" ? [plainUsd(cost)] : []),
     ...(isObject(weights) ? [`weights ${textOfWeights(weights as TokenWeights)}`] : []),
     ...(isObject(shares) ? [`shares ${textOfShares(shares as ChildShares)}`] : []),
@@ -123,7 +121,6 @@ export function capWords(
 
 /** The use of the caps over time beside requests: `12/100`, `3/50 in`, `$1.00 / $5.00`. */
 function tokensText(rule: Listed): string {
-  if (isConcurrent(rule)) return "-";
   const used = [
     usedOf(rule, "tokens"),
     ...measureWords.map(([name, word]) => {
@@ -139,7 +136,10 @@ const measureWords = [
   ["input_tokens", "in"],
   ["output_tokens", "out"],
   ["tool_calls", "calls"],
+  ["enqueued_tokens", "enqueued"],
 ] as const;
+
+const countedMeasures = measureWords.map(([name]) => name);
 
 function costOf(rule: Listed): string {
   const { cost_used: used, cost_held: held } = rule;
@@ -168,9 +168,10 @@ export function raiseLines(items: readonly Listed[]): readonly string[] {
       const values = [
         ...(typeof requests === "number" ? [`${requests} requests`] : []),
         ...(typeof tokens === "number" ? [`${tokens} tokens`] : []),
-        ...raisedMeasures.flatMap(([field, unit]) =>
-          typeof raise[field] === "number" ? [`${raise[field]} ${unit}`] : [],
-        ),
+        ...countedMeasures.flatMap((name) => {
+          const cap = raise[`max_${name}`];
+          return typeof cap === "number" ? [`${cap} ${name.replace("_", " ")}`] : [];
+        }),
         ...(typeof raise["max_cost"] === "number" ? [plainUsd(raise["max_cost"])] : []),
         ...(typeof amount === "number" ? [plainUsd(amount)] : []),
       ];
@@ -180,12 +181,6 @@ export function raiseLines(items: readonly Listed[]): readonly string[] {
   );
   return [...new Set(lines)];
 }
-
-const raisedMeasures = [
-  ["max_input_tokens", "input tokens"],
-  ["max_output_tokens", "output tokens"],
-  ["max_tool_calls", "tool calls"],
-] as const;
 
 function raisesOf({ raises }: Listed): readonly Listed[] {
   return Array.isArray(raises) ? raises.filter(isObject) : [];
@@ -278,7 +273,7 @@ export function usedShare(item: Listed): number {
 
 /** That of the caps in the column TOKENS. */
 function overTimeShare(item: Listed): number {
-  const names = ["tokens", "input_tokens", "output_tokens", "cost", "tool_calls"];
+  const names = ["tokens", "cost", ...countedMeasures];
   return greatest(names.map((name) => shareOf(item, name)));
 }
 

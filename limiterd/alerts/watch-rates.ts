@@ -6,7 +6,7 @@ import { idOfRule, isTenantsId, periodLabel } from "../../shared/domain/rule.js"
 import { formatSeconds } from "../../shared/time.js";
 import { type Counter, capsOf } from "../counters/counter.js";
 import { windowKey } from "../counters/window.js";
-import { liveCounts, usedRatio } from "../lists/list-rules.js";
+import { enqueuedUse, liveCounts, usedRatio } from "../lists/list-rules.js";
 import { countersOf, type RuleBook } from "../rules/rule-book.js";
 import type { AlertBook } from "./alert-book.js";
 
@@ -78,6 +78,9 @@ function usesOf(counter: Counter, counts: RuleCounts, nowMs: number): readonly U
     uses.push({ dimension: "requests", used: counts.requests_used, limit: maxRequests });
   if (maxTokens !== null)
     uses.push({ dimension: "tokens", used: counts.tokens_used, limit: maxTokens });
+  const enqueued = enqueuedUse(counter, nowMs);
+  if (enqueued !== null)
+    uses.push({ dimension: "enqueued_tokens", used: enqueued.used, limit: enqueued.cap });
   for (const part of countersOf(counter).parts) {
     const { rule } = part;
     const cap = capsOf(part, nowMs).maxTokens!;

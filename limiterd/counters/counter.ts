@@ -7,6 +7,7 @@ import { ToolFilter } from "../../shared/config/model-filter.js";
 import { namesTools } from "../../shared/domain/limited-models.js";
 import { type Raise, raisedCaps } from "../../shared/domain/raise.js";
 import {
+  type CappedMeasure,
   type DeclaredAt,
   idOfRule,
   type Measure,
@@ -34,7 +35,7 @@ export interface RuleFields {
   readonly updatedAtMs: number;
   readonly sinceLsn: number;
   /** As `sinceLsn`, of measures whose caps are newer than the rule. */
-  readonly measuresSince?: Readonly<Partial<Record<Measure, number>>>;
+  readonly measuresSince?: Readonly<Partial<Record<CappedMeasure, number>>>;
   /** Of a shadow rule: what it would have refused so far. */
   readonly wouldRefuse?: WouldRefuse;
 }
@@ -104,6 +105,8 @@ export class Rule {
    * there.
    */
   sinceLsn: number;
+  /** The tokens of unfinished batches of a path; null unless the rule caps them. */
+  enqueuedAt: ((path: string, nowMs: number) => number) | null = null;
   readonly #nowMs: number;
   readonly #childrenOf: (rule: Rule) => ChildCounters;
   #children: ChildCounters | null = null;

@@ -3,11 +3,14 @@ import type { EnqueuedItem, QueueItem, QueueList } from "../../shared/api/queue-
 import { itemsPerPage } from "../../shared/bounds.js";
 import { modelsField } from "../../shared/domain/limited-models.js";
 import { limitInWords } from "../../shared/domain/refusal-message.js";
-import { childPath, isPathWithin } from "../../shared/domain/user-path.js";
+import { childPath } from "../../shared/domain/user-path.js";
 import { formatMillis } from "../../shared/time.js";
+import { type Counter, capsOf, isOff } from "../counters/counter.js";
 import type { DaemonState } from "../state.js";
+import type { EnqueuedCap } from "../usage/pending-responses.js";
 import type { QueueView } from "../waiting/wait-queues.js";
 import type { Waiter } from "../waiting/waiters.js";
+import { enqueuedUse } from "./list-rules.js";
 
 /** Classes that a queue lists. */
 const classesMax = 20;
@@ -27,30 +30,50 @@ export function listQueues(
   };
 }
 
-type EnqueuedCounts = Pick<DaemonState, "pending" | "settings">;
+type EnqueuedCounts = Pick<DaemonState, "book" | "pending" | "settings">;
 
 /** The enforced caps on enqueued tokens; with a path, those that a batch of it meets. */
 export function enqueuedItems(
-  { pending, settings }: EnqueuedCounts,
+  state: EnqueuedCounts,
   nowMs: number,
   userPath: string | null = null,
 ): readonly EnqueuedItem[] {
-  return enforcedCaps(settings)
-    .filter(({ path }) => userPath === null || isPathWithin(userPath, path))
-    .map(({ path, tokens }) => ({
-      user_path: path,
-      max_tokens: tokens,
-      tokens: pending.enqueuedAt(path, nowMs),
-    }));
+  const { book, pending, settings } = state;
+  if (!areEnforced(settings)) return [];
+  const paths = userPath === null ? pending.pathsOfBatches(nowMs) : [userPath];
+  const counters = paths.flatMap((path) => book.copyOnBatches(path, nowMs));
+  const own = userPath === null ? book.onBatches.flatMap((rule) => book.fresh(rule).own ?? []) : [];
+  const bySubject = new Map([...own, ...counters].map((counter) => [counter.subject, counter]));
+  return [...bySubject.values()].sort(compareSubjects).flatMap((counter) => {
+    const use = isOff(counter.rule, nowMs) ? null : enqueuedUse(counter, nowMs);
+    return use === null
+      ? []
+      : [{ user_path: counter.subject, max_tokens: use.cap, tokens: use.used }];
+  });
+}
+
+function compareSubjects(a: Counter, b: Counter): number {
+  return a.subject < b.subject ? -1 : a.subject > b.subject ? 1 : 0;
 }
 
 /** Without usage, no batch is counted. */
-export function enforcedCaps({
-  rateLimitsEnabled,
-  usageEnabled,
-  enqueuedCaps,
-}: DaemonState["settings"]): DaemonState["settings"]["enqueuedCaps"] {
-  return rateLimitsEnabled && usageEnabled ? enqueuedCaps : [];
+function areEnforced({ rateLimitsEnabled, usageEnabled }: DaemonState["settings"]): boolean {
+  return rateLimitsEnabled && usageEnabled;
+}
+
+/** The caps on enqueued tokens that a batch of the path meets. */
+export function capsOnBatches(
+  { book, settings }: Pick<DaemonState, "book" | "settings">,
+  userPath: string,
+  nowMs: number,
+): readonly EnqueuedCap[] {
+  if (!areEnforced(settings)) return [];
+  return book.copyOnBatches(userPath, nowMs).flatMap((counter) => {
+    const tokens = capsOf(counter, nowMs).measureCaps?.enqueued_tokens;
+    return tokens === undefined || isOff(counter.rule, nowMs)
+      ? []
+      : [{ path: counter.subject, tokens }];
+  });
 }
 
 function queueItem(view: QueueView<Waiter>, monoMs: number): QueueItem {

@@ -197,7 +197,8 @@ function overridden(
 }
 
 /** The used ratio of a rule; 0 for a template, and for a rule that has counted nothing yet. */
-function ratioOf({ counted }: Rule, nowMs: number): number {
+function ratioOf(rule: Rule, nowMs: number): number {
+  const counted = rule.enqueuedAt === null ? rule.counted : rule.own;
   return counted === null ? 0 : usedRatio(countersOf(counted), nowMs);
 }
 
@@ -217,11 +218,31 @@ function ratioOfCounter(counter: Counter, ownNowMs: number): number {
   const { window, inFlight, nowMs } = countsOf(counter, ownNowMs);
   const { maxRequests, maxTokens } = capsAt(rule, child, nowMs);
   if (maxRequests === 0) return 0;
-  if (rule.periodMs === 0) return inFlight / maxRequests!;
+  if (rule.periodMs === 0)
+    return Math.max(
+      maxRequests === null ? 0 : inFlight / maxRequests,
+      enqueuedRatio(counter, nowMs),
+    );
   return Math.max(
     maxRequests === null ? 0 : estimateRequests(window, rule.periodMs, nowMs) / maxRequests,
     maxTokens === null ? 0 : slidingTokens(window, rule.periodMs, nowMs) / maxTokens,
   );
+}
+
+/** The used part of a cap on the tokens of unfinished batches; 0 without one. */
+function enqueuedRatio(counter: Counter, nowMs: number): number {
+  const use = enqueuedUse(counter, nowMs);
+  return use === null ? 0 : use.used / use.cap;
+}
+
+/** The tokens of unfinished batches and their cap; null without one. */
+export function enqueuedUse(
+  { rule, child, subject }: Counter,
+  nowMs: number,
+): { readonly used: number; readonly cap: number } | null {
+  const cap = capsAt(rule, child, nowMs).measureCaps?.enqueued_tokens;
+  if (cap === undefined || rule.enqueuedAt === null) return null;
+  return { used: rule.enqueuedAt(subject, nowMs), cap };
 }
 
 /** The counts of a counter with the API's names. Rolls the window to now. */
@@ -231,10 +252,17 @@ export function liveCounts({ counter, parts }: RuleCounters, ownNowMs: number): 
   const { window, inFlight, nowMs } = countsOf(counter, ownNowMs);
   const { maxRequests, maxTokens } = capsAt(rule, child, nowMs);
   if (rule.periodMs === 0) {
+    const enqueued = enqueuedUse(counter, nowMs);
     return {
       requests_used: inFlight,
-      requests_remaining: Math.max(0, maxRequests! - inFlight),
+      ...(maxRequests === null ? {} : { requests_remaining: Math.max(0, maxRequests - inFlight) }),
       tokens_used: 0,
+      ...(enqueued === null
+        ? {}
+        : {
+            enqueued_tokens_used: enqueued.used,
+            enqueued_tokens_remaining: Math.max(0, enqueued.cap - enqueued.used),
+          }),
       in_flight: inFlight,
     };
   }

@@ -5,7 +5,7 @@
 import type { DaemonStatus } from "../../shared/api/gateway-status.js";
 import { budgetPeriodLabel } from "../../shared/domain/budget.js";
 import { subjectWithModels } from "../../shared/domain/limited-models.js";
-import { measures, periodLabel, type RuleDefinition } from "../../shared/domain/rule.js";
+import { cappedMeasures, periodLabel, type RuleDefinition } from "../../shared/domain/rule.js";
 import { limiterMetrics } from "../../shared/metrics/limiter-metrics.js";
 import type { MetricsAnswer, ReportedSeries } from "../../shared/metrics/metrics-answer.js";
 import { amountUsdOf } from "../budgets/judge-budgets.js";
@@ -249,7 +249,7 @@ function ruleSeries({ book }: DaemonState, max: number, nowMs: number): LimitSer
     };
     add(periodSeconds === 0 ? "concurrent" : "requests", counts.requests_used, maxRequests);
     add("tokens", counts.tokens_used, maxTokens);
-    for (const measure of measures)
+    for (const measure of cappedMeasures)
       add(measure, counts[`${measure}_used`] ?? 0, measureCaps?.[measure] ?? null);
     series.push(seriesOf("ruleInFlight", names, counts.in_flight));
   }

@@ -20,6 +20,7 @@ import {
 import { ActiveHours } from "../../shared/domain/rule-hours.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import { TimeZones } from "../../shared/domain/time-zone.js";
+import { childOnPath, isPathWithin } from "../../shared/domain/user-path.js";
 import type { HashKey } from "../counters/child-name.js";
 import { Children, CounterPool } from "../counters/children.js";
 import { CountedLog } from "../counters/counted-log.js";
@@ -75,6 +76,10 @@ export class RuleBook {
   shareAnew = (_rule: Rule): void => {};
   /** The rules with raises. */
   readonly raised = new Set<Rule>();
+  /** The rules in memory that cap the tokens of unfinished batches. */
+  readonly #onBatches = new Set<Rule>();
+  /** Returns the tokens of unfinished batches of a path and below it. */
+  enqueuedAt = (_path: string, _nowMs: number): number => 0;
   /** The rules and parts whose caps are shared. */
   readonly shared = new Set<Rule>();
   #version = 0;
@@ -143,14 +148,15 @@ export class RuleBook {
     return this.#counterPool.size;
   }
 
-  /** Creates a rule or edits it. An edit keeps the counters unless `perChild` changes. */
+  /** Creates a rule or edits it. An edit keeps the counters, if the rule still has the same. */
   put(definition: RuleDefinition, { source, nowMs, lsn, createdAtMs = nowMs }: RuleWriting): Rule {
     const known = this.find(definition);
     const times = { updatedAtMs: nowMs, sinceLsn: lsn };
     if (known === null) return this.#make({ definition, source, createdAtMs, ...times }, nowMs);
-    if (known.definition.perChild === definition.perChild) {
+    if (hasSameCounters(known.definition, definition)) {
       const isElsewhere = known.edit(definition, source, nowMs);
       this.ruleSet.noteHold(known);
+      this.#noteEnqueued(known);
       this.#editTenants(known, nowMs, lsn);
       if (isElsewhere) this.shareAnew(known);
       this.#editParts(known, { nowMs, lsn, isElsewhere });
@@ -294,9 +300,32 @@ export class RuleBook {
   copyAllOnPath(userPath: string, nowMs: number): Counter[] {
     const counters = this.copyPath(userPath, nowMs);
     const forModels = this.#index.matchPathForModels(userPath, nowMs, this.#copyChild);
-    return forModels.length === 0
+    const onBatches = this.copyOnBatches(userPath, nowMs).filter(({ rule }) => !isJudged(rule));
+    return forModels.length + onBatches.length === 0
       ? counters
-      : [...counters, ...forModels.map(copyCounter)].sort(compareCounters);
+      : [...counters, ...forModels.map(copyCounter), ...onBatches].sort(compareCounters);
+  }
+
+  /**
+   * Copies of the counters of the rules on a path that cap the tokens of unfinished batches, in the
+   * order of lists.
+   */
+  copyOnBatches(userPath: string, nowMs: number): Counter[] {
+    this.ruleSet.readPath(userPath);
+    return [...this.#onBatches]
+      .flatMap((rule) => {
+        const { subject } = rule.definition;
+        if (!isPathWithin(userPath, subject)) return [];
+        if (this.fresh(rule).own !== null) return [copyCounter(rule.own!)];
+        const child = childOnPath(userPath, subject);
+        return child === null ? [] : [copyCounter(this.#copyChild(rule, child, nowMs))];
+      })
+      .sort(compareCounters);
+  }
+
+  /** The rules that cap the tokens of unfinished batches; call once all rules are in memory. */
+  get onBatches(): readonly Rule[] {
+    return [...this.#onBatches].sort((a, b) => compareRules(a.definition, b.definition));
   }
 
   /**
@@ -366,7 +395,15 @@ export class RuleBook {
     return this.#templates.forgetIdle(nowMs, examined);
   }
 
+  #noteEnqueued(rule: Rule): void {
+    const isOnBatches = rule.definition.measureCaps?.enqueued_tokens !== undefined;
+    rule.enqueuedAt = isOnBatches ? (path, nowMs) => this.enqueuedAt(path, nowMs) : null;
+    if (isOnBatches) this.#onBatches.add(rule);
+    else this.#onBatches.delete(rule);
+  }
+
   #addToIndex(rule: Rule): void {
+    if (!isJudged(rule)) return;
     if (rule.wouldRefuse === null) return this.#index.add(rule);
     this.shadows ??= new ShadowRules(this.#newIndex(), {
       findChild: this.#findChild,
@@ -376,6 +413,7 @@ export class RuleBook {
   }
 
   #removeFromIndex(rule: Rule): void {
+    if (!isJudged(rule)) return;
     if (rule.wouldRefuse === null) return this.#index.remove(rule);
     this.shadows?.remove(rule);
     if (this.shadows?.size === 0) this.shadows = null;
@@ -390,6 +428,7 @@ export class RuleBook {
     rule.shares = this.sharesOf(rule);
     this.ruleSet.add(rule);
     this.#addToIndex(rule);
+    this.#noteEnqueued(rule);
     if (rule.definition.perChild) this.#templates.add(rule);
     this.#makeTenants(rule, nowMs);
     this.#version++;
@@ -488,6 +527,7 @@ export class RuleBook {
     this.ruleSet.remove(rule);
     this.#removeFromIndex(rule);
     this.raised.delete(rule);
+    this.#onBatches.delete(rule);
     this.#version++;
     this.#templates.remove(rule);
     this.#removeTenants(rule);
@@ -502,6 +542,21 @@ export class RuleBook {
     this.#templates.drop(rule);
     if (rule.tenants !== null) this.#clear(rule.tenants, lsn);
   }
+}
+
+/** Whether requests meet a rule: one that caps only what batches have enqueued counts none. */
+function isJudged({
+  definition: { periodSeconds, maxRequests },
+}: Pick<Rule, "definition">): boolean {
+  return periodSeconds > 0 || maxRequests !== null;
+}
+
+/** Whether a rule keeps its counters with this edit. */
+function hasSameCounters(definition: RuleDefinition, edited: RuleDefinition): boolean {
+  return (
+    definition.perChild === edited.perChild &&
+    isJudged({ definition }) === isJudged({ definition: edited })
+  );
 }
 
 /** The definition of the part of a rule that caps a measure. */

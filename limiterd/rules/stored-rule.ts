@@ -14,10 +14,10 @@ import { parseHold } from "../../shared/domain/hold.js";
 import { isLimitedModels, modelsField } from "../../shared/domain/limited-models.js";
 import { parseOnExhausted } from "../../shared/domain/on-exhausted.js";
 import {
+  type CappedMeasure,
   capFields,
+  cappedMeasures,
   effectiveSubject,
-  type Measure,
-  measures,
   parseCaps,
   type RuleDefinition,
   ruleId,
@@ -95,7 +95,7 @@ function measuresToStored({
   if (measureCaps === undefined && tokenWeights === undefined) return null;
   return [
     tokenWeights ?? null,
-    ...measures.flatMap((measure) => {
+    ...cappedMeasures.flatMap((measure) => {
       const cap = measureCaps?.[measure];
       const part = parts.find((each) => each.measure === measure);
       return cap === undefined ? [null, 0] : [cap, part?.sinceLsn ?? 0];
@@ -106,13 +106,13 @@ function measuresToStored({
 /** The weights and caps as fields of a body, and since when each cap counts. */
 function measuresFromStored(value: unknown): {
   readonly fields: Readonly<Record<string, unknown>>;
-  readonly since: Readonly<Partial<Record<Measure, number>>>;
+  readonly since: Readonly<Partial<Record<CappedMeasure, number>>>;
 } | null {
   if (!Array.isArray(value)) return null;
   const [weights, ...caps] = value as readonly unknown[];
   const fields: Record<string, unknown> = { token_weights: weights };
-  const since: Partial<Record<Measure, number>> = {};
-  for (const [i, measure] of measures.entries()) {
+  const since: Partial<Record<CappedMeasure, number>> = {};
+  for (const [i, measure] of cappedMeasures.entries()) {
     const [cap = null, sinceLsn = 0] = caps.slice(2 * i, 2 * i + 2);
     if (!isCount(sinceLsn)) return null;
     fields[`max_${measure}`] = cap;

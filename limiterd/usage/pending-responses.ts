@@ -7,7 +7,6 @@
 
 import { isCount } from "../../shared/checked.js";
 import type { BackgroundConfig } from "../../shared/config/config.js";
-import type { EnqueuedCap } from "../../shared/config/kinds/list-kinds.js";
 import { isPathWithin } from "../../shared/domain/user-path.js";
 import { isMoment } from "../../shared/time.js";
 import { callsBeyond } from "../../shared/usage/tool-calls.js";
@@ -29,6 +28,12 @@ export interface PendingResponse {
 /** Tokens of a batch. */
 export interface EnqueuedTokens {
   readonly userPath: string;
+  readonly tokens: number;
+}
+
+/** The most tokens that the unfinished batches of a path, and of paths below it, may have. */
+export interface EnqueuedCap {
+  readonly path: string;
   readonly tokens: number;
 }
 
@@ -139,6 +144,15 @@ export class PendingResponses {
     for (const { userPath, tokens } of this.#reserved.filter(isOpenAt(nowMs)))
       if (isPathWithin(userPath, path)) sum += tokens;
     return sum;
+  }
+
+  /** The paths that have unfinished batches, each once. */
+  pathsOfBatches(nowMs: number): readonly string[] {
+    const paths = new Set<string>();
+    for (const { record, batchTokens } of this.#pending.values())
+      if (batchTokens !== null) paths.add(record.userPath);
+    for (const { userPath } of this.#reserved.filter(isOpenAt(nowMs))) paths.add(userPath);
+    return [...paths];
   }
 
   /** Ends the reservation of a batch that wasn't created, or is added. */

@@ -93,7 +93,7 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const { target, admitted } = admission;
   const objects = storedObjectsAt(exchange.method, route.path);
   const problem =
-    objects.submitsBatch && hasEnqueuedCap(gateway, admitted.admission)
+    objects.submitsBatch && (await hasEnqueuedCap(gateway, admitted.admission))
       ? notCounted()
       : await settleBeforeDeletions(gateway, target, objects);
   if (problem !== null) return refuseAdmitted(context, admitted, problem);
@@ -303,7 +303,7 @@ function notCounted(): Failure {
   return plainFailure(
     403,
     "permission_error",
-    "a batch can't be submitted by passthrough here: its tokens can't be counted for rate_limits.max_enqueued_tokens",
+    "a batch can't be submitted by passthrough here: its tokens can't be counted for max_enqueued_tokens",
   );
 }
 

@@ -26,7 +26,7 @@ interface QueueClass {
   readonly waiting: number;
 }
 
-/** A cap on the tokens of unfinished batches (`rate_limits.max_enqueued_tokens`). */
+/** A cap on the tokens of unfinished batches (`max_enqueued_tokens` of a rule). */
 export interface EnqueuedItem {
   readonly user_path: string;
   readonly max_tokens: number;
@@ -39,6 +39,6 @@ export interface QueueList extends Timed {
   readonly queues: readonly QueueItem[];
   /** Requests that wait in all queues. */
   readonly waiting: number;
-  /** The enforced caps, in the order of the configuration. */
+  /** The enforced caps, by path; of a template, those of its children that have batches. */
   readonly enqueued: readonly EnqueuedItem[];
 }

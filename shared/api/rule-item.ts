@@ -3,7 +3,7 @@
  * report of what a rule would have refused (docs/reference/admin-api.md, "Rules").
  */
 import type { ModeField } from "../domain/limit-key.js";
-import type { CapFields, Measure, RuleSource, Scope } from "../domain/rule.js";
+import type { CapFields, CappedMeasure, Measure, RuleSource, Scope } from "../domain/rule.js";
 import type { WhenField } from "../domain/rule-hours.js";
 import type { RuleDimension } from "../domain/verdict.js";
 import type { ListPage, Timed } from "./list-page.js";
@@ -39,7 +39,9 @@ export interface RuleHosts {
 
 /** The counts of caps on measures: present if the cap is set. `cost` is in US dollars. */
 type MeasureCounts = {
-  readonly [M in Measure as `${M}_used` | `${M}_remaining` | `${M}_held`]?: number;
+  readonly [M in CappedMeasure as `${M}_used` | `${M}_remaining`]?: number;
+} & {
+  readonly [M in Measure as `${M}_held`]?: number;
 };
 
 /** The counts of a counter in its window, as verdicts use them. */

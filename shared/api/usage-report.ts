@@ -128,6 +128,7 @@ export interface RateLimitStatus extends RulePeriod, RuleCaps, RuleHosts, RuleCo
   readonly output_tokens_usage_ratio?: number;
   readonly cost_usage_ratio?: number;
   readonly tool_calls_usage_ratio?: number;
+  readonly enqueued_tokens_usage_ratio?: number;
   /** Whether an enforced cap has nothing left. */
   readonly exhausted: boolean;
   /** The reason why the rule isn't enforced as written; present only then. */

@@ -413,6 +413,11 @@ const ruleLimit = {
       description: "Calls of the tools that models names, such as tool:web_search, in the period.",
       ...cap,
     },
+    max_enqueued_tokens: {
+      description:
+        "Tokens of unfinished batches of the path and below it; for concurrent, on user paths.",
+      ...cap,
+    },
     token_weights: {
       description:
         "How many tokens each kind of token counts as. Default: rate_limits.token_weights.",

@@ -11,7 +11,7 @@ import type { LogLevel } from "../log.js";
 import type { TelemetryConfig } from "../metrics/telemetry-config.js";
 import type { Operation } from "../operation.js";
 import type { ChatTraits, ResponsesTraits } from "./host-traits.js";
-import type { EnqueuedCap, WaitOfPath } from "./kinds/list-kinds.js";
+import type { WaitOfPath } from "./kinds/list-kinds.js";
 import type { ModelOverrides } from "./model-overrides.js";
 import type { OwnModelTraits } from "./model-traits.js";
 import type {
@@ -287,7 +287,6 @@ export interface Config extends TelemetryConfig, WithCluster, UsageValues {
     readonly flushIntervalMs: number;
     /** For rules without weights of their own; null: each token counts as one. */
     readonly tokenWeights: TokenWeights | null;
-    readonly enqueuedCaps: readonly EnqueuedCap[];
     /** Unique by `ruleId`. */
     readonly rules: readonly RuleDefinition[];
   };

@@ -191,6 +191,7 @@ export const budgetGrammar: KeyGrammar<BudgetScope> = {
   secondsMin: 1,
   secondsExpected: "1",
   keyFields: ["models"],
+  pathFields: ["models"],
   parseModels: parseBudgetModels,
   listedFields: ["per_child", "unpriced", ...calendarFields],
   parseSubject: (scope, raw, param) => {

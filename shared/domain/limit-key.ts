@@ -40,6 +40,8 @@ export interface KeyGrammar<S extends string> {
   readonly secondsExpected: string;
   /** The fields of the key beside those of every key: `models`, `when` and `mode`. */
   readonly keyFields: readonly string[];
+  /** The fields that only limits on user paths have. */
+  readonly pathFields: readonly string[];
   /** Checks `models`. */
   readonly parseModels: (raw: unknown, param: string) => Checked<LimitedModels | undefined>;
   /** Fields of list items that aren't part of the key; bodies may contain them. */
@@ -179,10 +181,10 @@ function keyOf<S extends string>(
   const target = parseLimitTarget(grammar, fields);
   if (!target.ok) return target;
   if (!period.ok) return period;
-  const { models: raw } = fields;
-  if (!isAbsent(raw) && target.value.scope !== "user_path")
-    return bad(`models is for user-path ${grammar.plural} only`, "models");
-  const models = grammar.parseModels(raw, "models");
+  const misplaced = misplacedField(grammar, target.value.scope, fields);
+  if (misplaced !== null)
+    return bad(`${misplaced} is for user-path ${grammar.plural} only`, misplaced);
+  const models = grammar.parseModels(fields["models"], "models");
   if (!models.ok) return models;
   const when = parseWhen(fields["when"], "when");
   if (!when.ok) return when;
@@ -195,6 +197,16 @@ function keyOf<S extends string>(
     ...(when.value === undefined ? {} : { when: when.value }),
     ...mode.value,
   });
+}
+
+/** A field that a limit of this scope can't have; null without one. */
+export function misplacedField<S extends string>(
+  { pathFields }: Pick<KeyGrammar<S>, "pathFields">,
+  scope: S,
+  fields: Fields,
+): string | null {
+  if (scope === "user_path") return null;
+  return pathFields.find((field) => !isAbsent(fields[field])) ?? null;
 }
 
 /** The mode of a rule as bodies and list items have it: absent for `enforce`. */

@@ -9,12 +9,13 @@ import { isMoment } from "../time.js";
 import { amountUsdMax, type BudgetScope, budgetGrammar, parseAmount } from "./budget.js";
 import { type KeyGrammar, type LimitKey, parseKey } from "./limit-key.js";
 import {
+  type CappedMeasure,
+  cappedMeasures,
   checkCap,
   checkMeasure,
   countedCap,
   type Measure,
   type MeasureCaps,
-  measures,
   ruleGrammar,
   type Scope,
 } from "./rule.js";
@@ -71,8 +72,8 @@ export function raisedCaps(
 type CapsOfMeasures = NonNullable<MeasureCaps["measureCaps"]>;
 
 function higherMeasures(caps: CapsOfMeasures, raised: CapsOfMeasures): CapsOfMeasures {
-  const all: Partial<Record<Measure, number>> = { ...caps };
-  for (const measure of measures) {
+  const all: Partial<Record<CappedMeasure, number>> = { ...caps };
+  for (const measure of cappedMeasures) {
     const cap = caps[measure];
     if (cap !== undefined) all[measure] = Math.max(cap, raised[measure] ?? 0);
   }
@@ -124,8 +125,8 @@ export function parseRuleRaise(body: unknown): Checked<AskedRaise<Scope>> {
     if (!requests.ok) return requests;
     const tokens = checkCap(fields["max_tokens"], "max_tokens");
     if (!tokens.ok) return tokens;
-    const measureCaps: Partial<Record<Measure, number>> = {};
-    for (const measure of measures) {
+    const measureCaps: Partial<Record<CappedMeasure, number>> = {};
+    for (const measure of cappedMeasures) {
       const cap = checkMeasure(measure, fields[`max_${measure}`], `max_${measure}`);
       if (!cap.ok) return cap;
       if (cap.value !== null) measureCaps[measure] = cap.value;
@@ -143,7 +144,11 @@ export function parseRuleRaise(body: unknown): Checked<AskedRaise<Scope>> {
 }
 
 /** The caps that a raise of a rule may have. */
-const raisedFields = ["max_requests", "max_tokens", ...measures.map((measure) => `max_${measure}`)];
+const raisedFields = [
+  "max_requests",
+  "max_tokens",
+  ...cappedMeasures.map((measure) => `max_${measure}`),
+];
 
 /** The body of POST /admin/budgets/raise. */
 export function parseBudgetRaise(body: unknown): Checked<AskedRaise<BudgetScope>> {
@@ -274,8 +279,8 @@ export function raisesFromStored(value: readonly unknown[]): Raise[] | null {
 
 function measureCapsFromStored(value: unknown): Pick<Raise, "measureCaps"> | null {
   if (!isObject(value)) return null;
-  const measureCaps: Partial<Record<Measure, number>> = {};
-  for (const measure of measures) {
+  const measureCaps: Partial<Record<CappedMeasure, number>> = {};
+  for (const measure of cappedMeasures) {
     const cap = checkMeasure(measure, value[measure], measure);
     if (!cap.ok) return null;
     if (cap.value !== null) measureCaps[measure] = cap.value;

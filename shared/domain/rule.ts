@@ -42,10 +42,14 @@ import { parseTokenWeights, type TokenWeights } from "./token-weights.js";
 export const measures = ["input_tokens", "output_tokens", "cost", "tool_calls"] as const;
 export type Measure = (typeof measures)[number];
 
+/** All that caps are on beside requests and all tokens; unfinished batches have no window. */
+export const cappedMeasures = [...measures, "enqueued_tokens"] as const;
+export type CappedMeasure = (typeof cappedMeasures)[number];
+
 /** The caps of measures; `cost` is in US dollars. Weights apply to tokens of every kind. */
 export interface MeasureCaps {
   /** Absent without such caps. */
-  readonly measureCaps?: Readonly<Partial<Record<Measure, number>>> | undefined;
+  readonly measureCaps?: Readonly<Partial<Record<CappedMeasure, number>>> | undefined;
   /** Absent: as `rate_limits.token_weights` says. */
   readonly tokenWeights?: TokenWeights | undefined;
 }
@@ -58,8 +62,8 @@ export type RuleKey = LimitKey<Scope>;
 
 /**
  * A cap is an integer of at least 1; null for none. With `models`, `maxRequests` may be 0, which
- * bans these models. For `concurrent`, `maxRequests` caps the
- * requests in flight.
+ * bans these models. For `concurrent`, `maxRequests` caps the requests in flight, and the measure
+ * `enqueued_tokens` what unfinished batches have.
  */
 interface RuleCaps extends MeasureCaps, Exhaustible, Holdable, Shareable {
   readonly maxRequests: number | null;
@@ -212,8 +216,9 @@ interface ParsedCaps extends MeasureCaps, Exhaustible, Holdable, Shareable {
 }
 
 /**
- * The caps of one period: `concurrent` requires `max_requests` and forbids the others; other
- * periods require at least one. With `models`, `max_requests` may be 0, alone: a ban.
+ * The caps of one period, which requires at least one: `concurrent` has `max_requests` and
+ * `max_enqueued_tokens`, other periods have all but the latter. With `models`, `max_requests` may
+ * be 0, alone: a ban.
  */
 export function parseCaps(
   fields: Readonly<Record<string, unknown>>,
@@ -232,9 +237,17 @@ export function parseCaps(
   const { measureCaps = {} } = others.value;
   const overTime = [
     ...(maxTokens === null ? [] : ["max_tokens"]),
-    ...Object.keys(measureCaps).map((measure) => `max_${measure}`),
+    ...measures.flatMap((measure) =>
+      measureCaps[measure] === undefined ? [] : [`max_${measure}`],
+    ),
   ];
   const [first] = overTime;
+  const isOnBatches = measureCaps.enqueued_tokens !== undefined;
+  if (isOnBatches) {
+    const problem = enqueuedProblem(fields, periodSeconds, maxRequests !== null);
+    if (problem !== null)
+      return bad(`${at}max_enqueued_tokens ${problem}`, `${at}max_enqueued_tokens`);
+  }
   if (isBan && first !== undefined)
     return bad(
       `${at}${first} can't be combined with max_requests 0, which allows no request`,
@@ -243,8 +256,11 @@ export function parseCaps(
   if (periodSeconds === 0) {
     if (first !== undefined)
       return bad(`${at}${first} can't be combined with the period concurrent`, `${at}${first}`);
-    if (maxRequests === null)
-      return bad(`${at}max_requests is required for the period concurrent`, `${at}max_requests`);
+    if (maxRequests === null && !isOnBatches)
+      return bad(
+        `${at}max_requests is required for the period concurrent, or max_enqueued_tokens`,
+        `${at}max_requests`,
+      );
   } else if (maxRequests === null && first === undefined) {
     return bad(
       `${at}max_requests is required, or another cap: max_tokens, max_input_tokens, max_output_tokens, max_cost or max_tool_calls`,
@@ -282,6 +298,22 @@ export function parseCaps(
   });
 }
 
+/** Why a cap on the tokens of unfinished batches can't mean anything beside these fields. */
+function enqueuedProblem(
+  { models, mode, on_exhausted: exhausted, shares }: Readonly<Record<string, unknown>>,
+  periodSeconds: number,
+  hasRequests: boolean,
+): string | null {
+  if (periodSeconds !== 0) return "needs the period concurrent";
+  if (isForSomeModels(models))
+    return "can't be combined with models: a batch may have requests for any model";
+  if (mode === "shadow") return "can't be combined with the mode shadow, which refuses nothing";
+  const acting = { on_exhausted: exhausted, shares };
+  const [field] = Object.entries(acting).find(([, value]) => !isAbsent(value)) ?? [];
+  if (field === undefined || hasRequests) return null;
+  return `can't be combined with ${field} without max_requests: a batch beyond it is refused`;
+}
+
 /** Whether a rule has a cap that may be hard: calls of tools aren't known beforehand. */
 export function hasHeldCap({
   maxTokens,
@@ -295,13 +327,13 @@ export function hasHeldCap({
 export const costCapMax = 9000;
 
 /** The cap of a measure as its window counts it: tokens, or pico-dollars. */
-export function countedCap(measure: Measure, cap: number): number {
+export function countedCap(measure: CappedMeasure, cap: number): number {
   return measure === "cost" ? Math.max(1, picoFromUsd(cap)!) : cap;
 }
 
 /** Checks the cap of a measure. */
 export function checkMeasure(
-  measure: Measure,
+  measure: CappedMeasure,
   value: unknown,
   param: string,
 ): Checked<number | null> {
@@ -320,8 +352,8 @@ function parseMeasures(
   hasMaxTokens: boolean,
   at: string,
 ): Checked<MeasureCaps> {
-  const caps: Partial<Record<Measure, number>> = {};
-  for (const measure of measures) {
+  const caps: Partial<Record<CappedMeasure, number>> = {};
+  for (const measure of cappedMeasures) {
     const param = `max_${measure}`;
     const cap = checkMeasure(measure, fields[param], `${at}${param}`);
     if (!cap.ok) return cap;
@@ -356,6 +388,7 @@ export interface CapFields extends ExhaustedField, HoldField, SharesField {
   /** US dollars. */
   readonly max_cost?: number;
   readonly max_tool_calls?: number;
+  readonly max_enqueued_tokens?: number;
   readonly token_weights?: TokenWeights;
 }
 
@@ -366,6 +399,7 @@ export const capFieldNames = [
   "max_output_tokens",
   "max_cost",
   "max_tool_calls",
+  "max_enqueued_tokens",
   "token_weights",
   "on_exhausted",
   "hold",
@@ -399,11 +433,13 @@ export function capFields({
 function measureFields(caps: MeasureCaps["measureCaps"]): CapFields {
   if (caps === undefined) return {};
   const { input_tokens: input, output_tokens: output, cost, tool_calls: calls } = caps;
+  const { enqueued_tokens: enqueued } = caps;
   return {
     ...(input === undefined ? {} : { max_input_tokens: input }),
     ...(output === undefined ? {} : { max_output_tokens: output }),
     ...(cost === undefined ? {} : { max_cost: cost }),
     ...(calls === undefined ? {} : { max_tool_calls: calls }),
+    ...(enqueued === undefined ? {} : { max_enqueued_tokens: enqueued }),
   };
 }
 
@@ -413,7 +449,7 @@ export function hasSameCaps(a: RuleDefinition, b: RuleDefinition): boolean {
     a.maxRequests === b.maxRequests &&
     a.maxTokens === b.maxTokens &&
     (a.measureCaps === b.measureCaps ||
-      measures.every((measure) => a.measureCaps?.[measure] === b.measureCaps?.[measure])) &&
+      cappedMeasures.every((measure) => a.measureCaps?.[measure] === b.measureCaps?.[measure])) &&
     (a.tokenWeights === b.tokenWeights ||
       JSON.stringify(a.tokenWeights) === JSON.stringify(b.tokenWeights)) &&
     isSameOnExhausted(a, b) &&
@@ -515,6 +551,7 @@ export const ruleGrammar: KeyGrammar<Scope> = {
   secondsMin: 0,
   secondsExpected: "0 (concurrent)",
   keyFields: ["models", "when", "mode"],
+  pathFields: ["models", "max_enqueued_tokens"],
   parseModels: parseLimitedModels,
   listedFields: ["per_child", "host_only"],
   parseSubject: (scope, raw, param) =>

@@ -57,6 +57,14 @@ export function childPath(path: string, name: string): string {
   return path === "/" ? `/${name}` : `${path}/${name}`;
 }
 
+/** The name of the direct child of `path` that a path below it goes through; null for `path`. */
+export function childOnPath(userPath: string, path: string): string | null {
+  if (userPath === path) return null;
+  const from = path === "/" ? 1 : path.length + 1;
+  const end = userPath.indexOf("/", from);
+  return userPath.slice(from, end === -1 ? undefined : end);
+}
+
 /** Whether a path is this one or below it. */
 export function isPathWithin(userPath: string, path: string): boolean {
   return path === "/" || userPath === path || userPath.startsWith(`${path}/`);

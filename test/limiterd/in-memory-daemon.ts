@@ -50,7 +50,6 @@ import { Waiters } from "../../limiterd/waiting/waiters.js";
 import { drawTickMs, WaitingDraws } from "../../limiterd/waiting/waiting-draws.js";
 import type { ProviderConfig, WaitLimits } from "../../shared/config/config.js";
 import { createInertReason } from "../../shared/config/inert-rule.js";
-import type { EnqueuedCap } from "../../shared/config/kinds/list-kinds.js";
 import { namingsOf } from "../../shared/config/model-name.js";
 import type { UseProblem } from "../../shared/config/model-to-use.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
@@ -140,7 +139,6 @@ export function startDaemon(
     providers = [] as readonly ProviderConfig[],
     useProblem = (() => null) as UseProblem,
     tokenWeights = null as TokenWeights | null,
-    enqueuedCaps = [] as readonly EnqueuedCap[],
     waiting = { maxMs: 0, defaultMs: 0, paths: [] } as WaitLimits,
     destinations = [] as readonly AlertDestination[],
     upstreams = new Map() as ReadonlyMap<string, UpstreamPolicy>,
@@ -192,6 +190,7 @@ export function startDaemon(
   const background = { lookMs: 60_000, waitMs: 86_400_000, max: 100 };
   const pending = new PendingResponses(background);
   pending.restore(store, nowMs);
+  restored.book.enqueuedAt = (path, atMs) => pending.enqueuedAt(path, atMs);
   const repricing = new Repricing();
   const requests = new RequestBook(100);
   requests.restore(store);
@@ -234,7 +233,6 @@ export function startDaemon(
       alerts: [],
       unpriced: "allow",
       upstreams,
-      enqueuedCaps,
       waiting,
       inertReason,
       useProblem,

@@ -64,7 +64,7 @@ interface Cases {
   }[];
   readonly batches: readonly {
     readonly about: string;
-    readonly max_enqueued_tokens: readonly { readonly path: string; readonly tokens: number }[];
+    readonly rules: readonly object[];
     readonly steps: readonly {
       readonly path: string;
       readonly enqueue?: number;
@@ -208,9 +208,10 @@ for (const item of cases.rules)
     await t.test("by the oracle", (t) => play(t, theOracle(definitions), item, daemon));
   });
 
-for (const { about, max_enqueued_tokens: enqueuedCaps, steps } of cases.batches)
+for (const { about, rules, steps } of cases.batches)
   t.test(about, async (t) => {
-    const daemon = startDaemon([], { enqueuedCaps });
+    const daemon = startDaemon([]);
+    for (const body of rules) await ask(daemon, "rate-limits.put", body);
     for (const { path: user_path, enqueue, end, answer } of steps) {
       if (end !== undefined) {
         await ask(daemon, "batches.withdraw", { user_path, tokens: end });

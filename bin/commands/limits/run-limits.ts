@@ -1,6 +1,5 @@
 /** `list`, `set`, `delete` and `reset` for rules and budgets. */
 
-import type { QueueList } from "../../../shared/api/queue-item.js";
 import type { UpstreamTargetPage } from "../../../shared/api/upstream-item.js";
 import { itemsPerPage } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
@@ -30,7 +29,6 @@ import {
   listLimits,
 } from "../../limits/list-limits.js";
 import { isTemplate } from "../../limits/rule-table.js";
-import { enqueuedLines } from "../../live/queue-table.js";
 import { renderUpstream } from "../../live/upstream-table.js";
 import { watchDaemon } from "../../live/watch-daemon.js";
 import { type ArgumentProblem, refusal, usageFailure } from "../../session/command-failure.js";
@@ -86,8 +84,7 @@ export async function showLimits<S extends string>(
     const own = path === null ? all : await onPath(client, kind, all, path);
     const list = children === 0 ? own : await withChildren(client, kind, own, children);
     if (flags.json === true) return listBody(list, kind);
-    const batches = await capsOnBatches(client, kind, filter);
-    return [withNote(kind.render(list, tableView(session, flags)), list), ...batches].join("\n");
+    return withNote(kind.render(list, tableView(session, flags)), list);
   };
   if (everyMs === null) return terminal.out(await withDaemon(session, flags, read));
   await watchDaemon(session, flags, {
@@ -98,24 +95,6 @@ export async function showLimits<S extends string>(
       await terminal.write(terminal.columns === null ? `${text}\n` : `${clearScreen}${text}\n`);
     },
   });
-}
-
-/** The caps on batches, which are settings, below the rules; none for whoever may not see them. */
-async function capsOnBatches<S extends string>(
-  client: AdminClient,
-  { list }: LimitKind<S>,
-  { scope, path, caller }: ListFilter,
-): Promise<readonly string[]> {
-  if (list !== "rate-limits.list" || (scope !== null && scope !== "user_path")) return [];
-  const answer = await client.call("queues.list", null);
-  const { enqueued = [] } = answer.ok ? (answer.body as Partial<QueueList>) : {};
-  const items = enqueued.filter(
-    ({ user_path: at }) =>
-      (path === null || isPathWithin(at, path)) && (caller === null || isPathWithin(caller, at)),
-  );
-  if (items.length === 0) return [];
-  const where = "rate_limits.max_enqueued_tokens sets these; sluice reload applies a change";
-  return ["", ...enqueuedLines(items), where];
 }
 
 /**

@@ -57,7 +57,13 @@ import { handleRequests } from "./handle-requests.js";
 import { handleRules } from "./handle-rules.js";
 import { handleSessions } from "./handle-sessions.js";
 import { answerList, answerRead, handleUsage } from "./handle-usage.js";
-import { enqueueBatch, parseEndedBatch, parseEnqueued, settleBatch } from "./settle-batch.js";
+import {
+  enqueueBatch,
+  isCapped,
+  parseEndedBatch,
+  parseEnqueued,
+  settleBatch,
+} from "./settle-batch.js";
 
 export function handleAdmin(
   state: DaemonState,
@@ -114,7 +120,7 @@ export function handleAdmin(
       return query === null ? undefined : ports.answer(listLeases(state.peers, query, nowMs));
     }
     case "queues.list":
-      return ports.answer(listQueues(state, nowMs));
+      return state.book.ruleSet.whenRead(() => ports.answer(listQueues(state, nowMs)));
     case "refusals.list": {
       const query = checkedValue(parseListQuery(body, refusalChoices), ports);
       return query === null ? undefined : ports.answer(listRefusals(state.refusals, query, nowMs));
@@ -156,6 +162,10 @@ export function handleAdmin(
       if (name === null) return;
       const changes = state.pending.forget(name.provider, name.id);
       return writeChange(state, changes, ports, () => ports.answer({ status: "ok" }));
+    }
+    case "batches.capped": {
+      const answer = checkedValue(isCapped(state, body, nowMs), ports);
+      return answer === null ? undefined : ports.answer(answer);
     }
     case "batches.enqueue": {
       const batch = checkedValue(parseEnqueued(body), ports);

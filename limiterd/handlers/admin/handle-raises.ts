@@ -17,7 +17,7 @@ import {
   raisedAmount,
   raisedCaps,
 } from "../../../shared/domain/raise.js";
-import { measures, type RuleKey, ruleGrammar } from "../../../shared/domain/rule.js";
+import { cappedMeasures, type RuleKey, ruleGrammar } from "../../../shared/domain/rule.js";
 import { isPathWithin } from "../../../shared/domain/user-path.js";
 import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
@@ -67,7 +67,7 @@ function ruleRaising({ book }: DaemonState): Raising<RuleKey> {
           of: ({ maxTokens }) => maxTokens,
           ...both(definition.maxTokens, now.maxTokens),
         },
-        ...measures.map(
+        ...cappedMeasures.map(
           (measure): Value => ({
             field: `max_${measure}`,
             of: ({ measureCaps }) => measureCaps?.[measure] ?? null,

@@ -1,7 +1,8 @@
 /**
  * `batches.settle`: records what a batch used, at the path and key that submitted it, and forgets
  * the batch, in one commit. A batch that is no longer pending has been settled or has expired.
- * `batches.enqueue` and `batches.withdraw`: the tokens of a batch that is being submitted.
+ * `batches.capped`, `batches.enqueue` and `batches.withdraw`: the tokens of a batch that is being
+ * submitted.
  */
 import { bad, type Checked, good, isCount, isObject, show } from "../../../shared/checked.js";
 import { addCost } from "../../../shared/domain/money.js";
@@ -10,7 +11,7 @@ import { failure } from "../../../shared/error-code.js";
 import { type Execution, flawOf, recordKind } from "../../../shared/wire/execution.js";
 import { batchRecordsMax, parseObjectName } from "../../../shared/wire/stored-object.js";
 import { broken } from "../../../shared/wire/wire-kinds.js";
-import { enforcedCaps } from "../../lists/list-queues.js";
+import { capsOnBatches } from "../../lists/list-queues.js";
 import type { DaemonState } from "../../state.js";
 import { type EnqueuedTokens, finalOf } from "../../usage/pending-responses.js";
 import { recordOf } from "../../usage/usage-records.js";
@@ -64,6 +65,18 @@ export async function settleBatch(
   return { status: "ok" };
 }
 
+/** Whether the tokens of batches of a path are capped: then they must be counted. */
+export function isCapped(
+  state: Pick<DaemonState, "book" | "settings">,
+  body: unknown,
+  nowMs: number,
+): Checked<{ readonly capped: boolean }> {
+  const userPath = isObject(body) ? body["user_path"] : undefined;
+  if (typeof userPath !== "string" || !isNormalUserPath(userPath))
+    return bad(`user_path must be a user path, not ${show(userPath)}`, "user_path");
+  return good({ capped: capsOnBatches(state, userPath, nowMs).length > 0 });
+}
+
 export function parseEnqueued(body: unknown): Checked<EnqueuedTokens> {
   const { user_path: userPath, tokens }: Readonly<Record<string, unknown>> = isObject(body)
     ? body
@@ -77,11 +90,12 @@ export function parseEnqueued(body: unknown): Checked<EnqueuedTokens> {
 
 /** Reserves the tokens of a batch; a failure if the batches of a path would exceed its cap. */
 export function enqueueBatch(
-  { pending, settings }: Pick<DaemonState, "pending" | "settings">,
+  state: Pick<DaemonState, "book" | "pending" | "settings">,
   batch: EnqueuedTokens,
   nowMs: number,
 ): Checked<{ readonly status: "ok" }> {
-  const breach = pending.enqueue(batch, enforcedCaps(settings), nowMs);
+  const caps = capsOnBatches(state, batch.userPath, nowMs);
+  const breach = state.pending.enqueue(batch, caps, nowMs);
   if (breach === null) return good({ status: "ok" });
   const { cap, enqueued } = breach;
   const message = `the limit of ${cap.tokens} enqueued tokens on ${cap.path} is reached: its unfinished batches have ${enqueued}, and this one has ${batch.tokens}`;

@@ -4,7 +4,12 @@
  */
 import type { RateLimitStatus, UsageStatus } from "../../../shared/api/usage-report.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
-import { capFields, type Measure, measures, periodLabel } from "../../../shared/domain/rule.js";
+import {
+  type CappedMeasure,
+  capFields,
+  cappedMeasures,
+  periodLabel,
+} from "../../../shared/domain/rule.js";
 import { whenField } from "../../../shared/domain/rule-hours.js";
 import { formatMillis } from "../../../shared/time.js";
 import { capsAt, countsOf, isOff } from "../../counters/counter.js";
@@ -101,7 +106,7 @@ function rateLimitStatus(
     ...Object.fromEntries(
       Object.entries(measureCaps ?? {}).map(([measure, cap]) => [
         `${measure}_usage_ratio`,
-        (live[`${measure as Measure}_used`] ?? 0) / cap,
+        (live[`${measure as CappedMeasure}_used`] ?? 0) / cap,
       ]),
     ),
     ...raisesField(rule, nowMs, child),
@@ -110,6 +115,6 @@ function rateLimitStatus(
       (live.requests_remaining === 0 ||
         (tokensEnforced &&
           (live.tokens_remaining === 0 ||
-            measures.some((measure) => live[`${measure}_remaining`] === 0)))),
+            cappedMeasures.some((measure) => live[`${measure}_remaining`] === 0)))),
   };
 }

@@ -4,7 +4,6 @@
  * (`../../objects/batches.ts`).
  */
 import { isAbsent } from "../../../shared/checked.js";
-import { isPathWithin } from "../../../shared/domain/user-path.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import { isObjectId } from "../../../shared/wire/stored-object.js";
 import type { Caller } from "../../auth/caller.js";
@@ -55,7 +54,7 @@ export async function submitBatch(
   if (admitted === null) return;
   context.record.target = target;
   const { admission } = admitted;
-  const isCapped = hasEnqueuedCap(context.gateway, admission);
+  const isCapped = await hasEnqueuedCap(context.gateway, admission);
   // After the admission, since it reads a large file, which a caller over its limit can't cause.
   const input =
     fileId === null || (context.caller.isOperator && !isCapped)
@@ -85,18 +84,20 @@ export async function submitBatch(
 /** For the estimate of a batch's tokens. */
 const bytesPerToken = 4;
 
-/** Whether the enqueued tokens of the path have a cap (`rate_limits.max_enqueued_tokens`). */
-export function hasEnqueuedCap(
-  { config: { rateLimits, usageEnabled } }: Pick<Gateway, "config">,
+/** Whether the enqueued tokens of the path have a cap (`max_enqueued_tokens` of a rule). */
+export async function hasEnqueuedCap(
+  { limiter, config }: Pick<Gateway, "limiter" | "config">,
   { userPath }: Pick<Admission, "userPath">,
-): boolean {
-  const isEnforced = rateLimits.enabled && usageEnabled;
-  return isEnforced && rateLimits.enqueuedCaps.some(({ path }) => isPathWithin(userPath, path));
+): Promise<boolean> {
+  const asked = await limiter.call("batches.capped", { user_path: userPath });
+  if (asked.ok) return (asked.body as { readonly capped: boolean }).capped;
+  // Without the daemon, `enqueue` fails too.
+  return config.limiter.failureMode !== "open";
 }
 
 function noFileToCount(): Failure {
   return invalid(
-    "input_blob can't be submitted here: its tokens can't be counted for rate_limits.max_enqueued_tokens",
+    "input_blob can't be submitted here: its tokens can't be counted for max_enqueued_tokens",
     "input_blob",
   );
 }

@@ -163,24 +163,6 @@ export const defaultModels: ValueKind<readonly DefaultModel[]> = listOf(
   { itemsMin: 0 },
 );
 
-/** The most tokens that the unfinished batches of a path, and of paths below it, may have. */
-export interface EnqueuedCap {
-  readonly path: string;
-  readonly tokens: number;
-}
-
-/** User paths and their caps, such as `/team=2000000`. */
-export const enqueuedCaps: ValueKind<readonly EnqueuedCap[]> = listOf(
-  "must be a list of user paths with tokens, such as /team=2000000",
-  (raw) => {
-    const [, written, digits] = /^(\/.*)=(\d{1,15})$/.exec(textOf(raw) ?? "") ?? [];
-    const path = written === undefined ? null : normalizeUserPath(written);
-    const tokens = Number(digits);
-    return path?.ok === true && tokens > 0 ? { path: path.path, tokens } : undefined;
-  },
-  { itemsMin: 0 },
-);
-
 /** Model ids in lower case, in which `*` stands for any characters. */
 export const modelPatterns = listOf(
   "must be a list of model ids, in which * stands for any characters",

@@ -58,7 +58,7 @@ export function readEnvLimits<S extends string, L extends PeriodLimit>(
       entries.push({
         ...target,
         limits: form
-          .parseCompact(value, name, problems)
+          .parseCompact(value, name, problems, scope)
           .map((limit) => ({ scope, subject, ...limit, perChild: false })),
       });
   }

@@ -3,8 +3,8 @@
  * differ is a `LimitForm`, in `rule-limits.ts` and in `budget-limits.ts`. The file's lists are
  * checked in `file-limits.ts`, the variables are read in `env-limits.ts`.
  */
-import { type Checked, isAbsent, show } from "../../checked.js";
-import type { KeyGrammar, LimitKey } from "../../domain/limit-key.js";
+import { type Checked, show } from "../../checked.js";
+import { type KeyGrammar, type LimitKey, misplacedField } from "../../domain/limit-key.js";
 import { nameHint } from "../closest-name.js";
 import type { Mapping } from "../read-mapping.js";
 
@@ -31,7 +31,12 @@ export interface LimitForm<S extends string, L extends PeriodLimit> {
   /** A pair of the compact form. */
   readonly example: string;
   /** Reads the compact form; the shortest period is first. Problems name the variable. */
-  readonly parseCompact: (text: string, variable: string, problems: string[]) => readonly L[];
+  readonly parseCompact: (
+    text: string,
+    variable: string,
+    problems: string[],
+    scope: S,
+  ) => readonly L[];
   /** One text per identity. */
   readonly id: (key: LimitKey<S>) => string;
   /** Its name in messages: `/team minute`. */
@@ -65,9 +70,9 @@ export function parseLimit<S extends string, L extends PeriodLimit>(
   { fields, at }: { readonly fields: Mapping; readonly at: string },
   problems: string[],
 ): L | null {
-  const { models } = fields;
-  if (scope === "user_path" || isAbsent(models)) return parse(fields, at, problems);
-  problems.push(`${at}.models is for user-path ${grammar.plural} only`);
+  const misplaced = misplacedField(grammar, scope, fields);
+  if (misplaced === null) return parse(fields, at, problems);
+  problems.push(`${at}.${misplaced} is for user-path ${grammar.plural} only`);
   return null;
 }
 

@@ -16,8 +16,8 @@ import {
 } from "../../domain/limited-models.js";
 import type { Exhaustible } from "../../domain/on-exhausted.js";
 import {
+  type CappedMeasure,
   capFieldNames,
-  type Measure,
   type MeasureCaps,
   parseCaps,
   parseRuleValues,
@@ -57,6 +57,7 @@ export const ruleForm: LimitForm<Scope, RuleLimit> = {
     max_output_tokens: numberOf,
     max_cost: amountOf,
     max_tool_calls: numberOf,
+    max_enqueued_tokens: numberOf,
     token_weights: weightsOf,
     host_only: (raw) => boolean.parse(raw),
     on_exhausted: null,
@@ -82,7 +83,11 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): RuleLimit 
   for (const cap of capFieldNames) {
     if (!isNoCap(cap) && !isAbsent(fields[cap]))
       checkedValue(
-        parseCaps({ [cap]: fields[cap], models: fields["models"] }, 60, `${at}.`),
+        parseCaps(
+          { [cap]: fields[cap], models: cap === "max_enqueued_tokens" ? null : fields["models"] },
+          cap === "max_enqueued_tokens" ? 0 : 60,
+          `${at}.`,
+        ),
         problems,
       );
   }
@@ -111,7 +116,7 @@ export function ruleName(key: RuleKey): string {
   return `${key.scope === "user_path" ? "" : `${key.scope} `}${subject} ${periodLabel(key.periodSeconds)}`;
 }
 
-type Dimension = "maxRequests" | "maxTokens" | Exclude<Measure, "cost">;
+type Dimension = "maxRequests" | "maxTokens" | Exclude<CappedMeasure, "cost">;
 
 const compactKeys: ReadonlyMap<
   string,
@@ -130,6 +135,7 @@ const compactKeys: ReadonlyMap<
   ["itpd", { periodSeconds: 86_400, dimension: "input_tokens" }],
   ["otpd", { periodSeconds: 86_400, dimension: "output_tokens" }],
   ["concurrent", { periodSeconds: 0, dimension: "maxRequests" }],
+  ["enqueued", { periodSeconds: 0, dimension: "enqueued_tokens" }],
 ]);
 
 /**
@@ -141,13 +147,14 @@ export function parseCompactLimits(
   text: string,
   variable: string,
   problems: string[],
+  scope: Scope = "user_path",
 ): readonly RuleLimit[] {
   const byPeriod = new Map<
     number,
     {
       maxRequests: number | null;
       maxTokens: number | null;
-      measureCaps?: Partial<Record<Measure, number>>;
+      measureCaps?: Partial<Record<CappedMeasure, number>>;
     }
   >();
   for (const { name, value } of readPairs(
@@ -156,6 +163,10 @@ export function parseCompactLimits(
     problems,
   )) {
     const key = compactKeys.get(name)!;
+    if (key.dimension === "enqueued_tokens" && scope !== "user_path") {
+      problems.push(`${variable}: ${name} is for user-path rules only`);
+      continue;
+    }
     const cap = parseCap(value);
     if (typeof cap === "string") {
       problems.push(`${variable}: ${name} ${cap}`);

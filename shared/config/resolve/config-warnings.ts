@@ -5,7 +5,7 @@ import { closestName, didYouMean } from "../closest-name.js";
 import type { Config, PriceConfig, ProviderConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
 import { alertsVariable } from "../file/read-alerts.js";
-import type { EnqueuedCap } from "../kinds/list-kinds.js";
+import { tokensInert } from "../inert-rule.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm, ruleName } from "../limits/rule-limits.js";
 import { createUseProblem } from "../model-to-use.js";
@@ -20,28 +20,19 @@ import {
 } from "../settings/settings.js";
 
 /**
- * Token limits need usage tracking (docs/reference/configuration.md). One warning names all such
- * rules.
+ * Limits of tokens and cost need usage tracking (docs/reference/configuration.md). One warning
+ * names all such rules.
  */
 export function tokenRuleWarnings(
   rules: readonly RuleDefinition[],
   usageEnabled: boolean,
 ): readonly string[] {
-  const inert = usageEnabled ? [] : rules.filter(({ maxTokens }) => maxTokens !== null);
+  const inert = rules.filter((rule) => tokensInert(rule, usageEnabled) !== null);
   return inert.length === 0
     ? []
     : [
-        `token limits need usage.enabled: max_tokens isn't enforced for ${inert.map(ruleName).join(", ")}`,
+        `limits of tokens and cost need usage.enabled: these aren't enforced: ${inert.map(ruleName).join(", ")}`,
       ];
-}
-
-export function enqueuedWarnings(
-  caps: readonly EnqueuedCap[],
-  usageEnabled: boolean,
-): readonly string[] {
-  return usageEnabled || caps.length === 0
-    ? []
-    : ["rate_limits.max_enqueued_tokens needs usage.enabled: it isn't enforced"];
 }
 
 /** Budgets are computed from usage records. One warning names all of them. */

@@ -18,8 +18,6 @@ import { clusterName, enginePassword, engineUrls, engineWord } from "../kinds/cl
 import {
   type DefaultModel,
   defaultModels,
-  type EnqueuedCap,
-  enqueuedCaps,
   hostNames,
   list,
   names,
@@ -681,15 +679,6 @@ const ruleSettings = {
     defaultText: "1 for each kind",
     example: "{ cached: 0.1, cache_write: 1.25 }",
     meaning: "How many tokens each kind counts as, for rules without their own token_weights.",
-  }),
-  enqueuedCaps: setting<readonly EnqueuedCap[]>({
-    path: "rate_limits.max_enqueued_tokens",
-    env: "RATE_LIMITS_MAX_ENQUEUED_TOKENS",
-    kind: enqueuedCaps,
-    defaultValue: [],
-    example: "[/team=2000000]",
-    meaning:
-      "Tokens in unfinished batches of a user path and below it; a batch beyond it gets 429.",
   }),
   budgetsEnabled: setting({
     path: "budgets.enabled",

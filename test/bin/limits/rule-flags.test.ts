@@ -88,6 +88,16 @@ t.test("flags become the bodies of the admin API, one for each period", async (t
     },
     {
       subject: "/team",
+      flags: { enqueued: "2000000", concurrent: "3" },
+      expected: [
+        {
+          ...{ scope: "user_path", subject: "/team", limit_key: { period_seconds: 0 } },
+          ...{ max_requests: 3, max_enqueued_tokens: 2_000_000 },
+        },
+      ],
+    },
+    {
+      subject: "/team",
       flags: { period: "hour", requests: "7", rpm: "5" },
       expected: [
         { scope: "user_path", subject: "/team", limit_key: { period: "hour" }, max_requests: 7 },
@@ -115,6 +125,16 @@ t.test("a problem is reported in terms of the flags: name, expectation, value", 
       problems: ['--rpm must be an integer from 1 to 9007199254740991, not "abc"'],
     },
     { flags: { tpm: "0" }, problems: ["--tpm must be greater than 0, not 0"] },
+    { flags: { enqueued: "0" }, problems: ["--enqueued must be greater than 0, not 0"] },
+    {
+      flags: { period: "minute", enqueuedTokens: "5" },
+      problems: ["--enqueued-tokens needs the period concurrent"],
+    },
+    {
+      flags: { scope: "model", enqueued: "5" },
+      subject: "gpt-4o",
+      problems: ["--enqueued is for user-path rules only"],
+    },
     {
       flags: { concurrent: "1.5" },
       problems: ["--concurrent must be an integer from 1 to 9007199254740991, not 1.5"],
@@ -138,13 +158,13 @@ t.test("a problem is reported in terms of the flags: name, expectation, value", 
     {
       flags: { period: "minute", rpm: "5", tpd: "7" },
       problems: [
-        "--period goes with one of --requests, --tokens, --input-tokens, --output-tokens, --cost, --tool-calls: leave it out beside --rpm, --tpd",
+        "--period goes with one of --requests, --tokens, --input-tokens, --output-tokens, --cost, --tool-calls, --enqueued-tokens: leave it out beside --rpm, --tpd",
       ],
     },
     {
       flags: { periodSeconds: "60", rpm: "5" },
       problems: [
-        "--period-seconds goes with one of --requests, --tokens, --input-tokens, --output-tokens, --cost, --tool-calls: leave it out beside --rpm",
+        "--period-seconds goes with one of --requests, --tokens, --input-tokens, --output-tokens, --cost, --tool-calls, --enqueued-tokens: leave it out beside --rpm",
       ],
     },
     {
@@ -154,13 +174,13 @@ t.test("a problem is reported in terms of the flags: name, expectation, value", 
     {
       flags: { requests: "1" },
       problems: [
-        "--period or --period-seconds is required beside --requests, --tokens, --input-tokens, --output-tokens, --cost, --tool-calls",
+        "--period or --period-seconds is required beside --requests, --tokens, --input-tokens, --output-tokens, --cost, --tool-calls, --enqueued-tokens",
       ],
     },
     {
       flags: {},
       problems: [
-        "nothing to set: give --period with one of --requests, --tokens, --input-tokens, --output-tokens, --cost, --tool-calls, or one of --rpm, --tpm, --rph, --tph, --rpd, --tpd, --itpm, --itph, --itpd, --otpm, --otph, --otpd, --concurrent",
+        "nothing to set: give --period with one of --requests, --tokens, --input-tokens, --output-tokens, --cost, --tool-calls, --enqueued-tokens, or one of --rpm, --tpm, --rph, --tph, --rpd, --tpd, --itpm, --itph, --itpd, --otpm, --otph, --otpd, --concurrent, --enqueued",
       ],
     },
     {

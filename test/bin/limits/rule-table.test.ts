@@ -19,8 +19,8 @@ t.test(
     const rules = [
       {
         ...listed({
-          scope: "model",
-          subject: "gpt-4o",
+          scope: "user_path",
+          subject: "/apps",
           periodSeconds: 0,
           maxRequests: 8,
           maxTokens: null,
@@ -28,6 +28,8 @@ t.test(
         }),
         in_flight: 3,
         requests_used: 3,
+        max_enqueued_tokens: 500,
+        enqueued_tokens_used: 20,
       },
       { ...listed(minute), requests_used: 12, tokens_used: 640 },
       { ...listed({ ...minute, maxTokens: null }), models: ["o3", "!o3-x"] },
@@ -39,12 +41,12 @@ t.test(
       },
     ];
     const expected = [
-      "SCOPE      SUBJECT                         PERIOD      REQUESTS    TOKENS  IN FLIGHT  RESETS IN  SOURCE",
-      "model      gpt-4o                          concurrent         -         -        3/8          -  manual",
-      "user_path  /team                           minute        12/100  640/5000          -        42s  manual",
-      "user_path  /team on o3, !o3-x              minute         0/100         -          -        42s  manual",
-      "user_path  /team on o3-pro                 minute        banned         -          -        42s  manual",
-      "user_path  /users (each child, each host)  minute         -/100         -          -          -  config",
+      "SCOPE      SUBJECT                         PERIOD      REQUESTS           TOKENS  IN FLIGHT  RESETS IN  SOURCE",
+      "user_path  /apps                           concurrent         -  20/500 enqueued        3/8          -  manual",
+      "user_path  /team                           minute        12/100         640/5000          -        42s  manual",
+      "user_path  /team on o3, !o3-x              minute         0/100                -          -        42s  manual",
+      "user_path  /team on o3-pro                 minute        banned                -          -        42s  manual",
+      "user_path  /users (each child, each host)  minute         -/100                -          -          -  config",
     ];
     t.equal(renderRules({ items: rules, serverTime }), expected.join("\n"));
   },

@@ -560,7 +560,7 @@ t.test(
   async (t) => {
     const own = makeSite(
       t,
-      `${configured("background_lookup_seconds: 0")}rate_limits: { max_enqueued_tokens: [/cap=30] }\n`,
+      `${configured("background_lookup_seconds: 0")}rate_limits: { user_paths: [{ path: /cap, limits: [{ period: concurrent, max_enqueued_tokens: 30 }] }] }\n`,
       environment,
     );
     const ownDaemon = await own.startDaemon();

@@ -24,6 +24,7 @@ const ofCallers: readonly string[] = [
   "responses.pending",
   "responses.due",
   "responses.forget",
+  "batches.capped",
   "batches.enqueue",
   "batches.withdraw",
   "batches.settle",

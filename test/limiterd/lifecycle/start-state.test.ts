@@ -111,7 +111,6 @@ async function start(
         unpriced: "allow",
         waiting: { maxMs: 0, defaultMs: 0, paths: [] },
         upstreams: new Map(),
-        enqueuedCaps: [],
         usageEnabled,
         requestDetailsMax: 0,
         background: { lookMs: 60_000, waitMs: 86_400_000, max: 100 },

@@ -311,6 +311,11 @@ t.test("what makes a deleted limit again has all of its definition", async (t) =
   t.same(limit_key, { period: "300" });
   t.same(when, hours);
   t.same(token_weights, weights);
+  const slots = { max_requests: 10, max_enqueued_tokens: 8, period_label: "concurrent" };
+  const onBatches = { ...listed, ...slots, period_seconds: 0 } as RuleItem;
+  t.match(ruleBody(ruleDraftOf(onBatches), null), { body: { max_enqueued_tokens: 8 } });
+  const ofProvider = ruleBody(ruleDraftOf({ ...onBatches, scope: "provider" }), null);
+  t.equal(ofProvider.ok && ofProvider.body["max_enqueued_tokens"], undefined);
   const shares = { a: { weight: 3 }, "*": { weight: 1 } };
   for (const more of [{ hold: "hard" }, { on_exhausted: { use: "cheap" } }, { shares }]) {
     const again = ruleBody(ruleDraftOf({ ...rule, ...more } as RuleItem), null);

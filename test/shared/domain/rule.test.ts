@@ -132,7 +132,7 @@ t.test("labels are minute, hour, day and concurrent, else the seconds", async (t
 });
 
 t.test(
-  "caps are integers from 1 up; concurrent takes requests alone, every other period one of the two",
+  "caps are integers from 1 up; concurrent takes requests or enqueued tokens, other periods the others",
   async (t) => {
     const big = Number.MAX_SAFE_INTEGER;
     const good: readonly (readonly [
@@ -146,6 +146,19 @@ t.test(
       [{ max_requests: null, max_tokens: 3 }, 60, { maxRequests: null, maxTokens: 3 }],
       [{ max_requests: 5 }, 0, { maxRequests: 5, maxTokens: null }],
       [{ max_requests: 5, max_tokens: null }, 0, { maxRequests: 5, maxTokens: null }],
+      [
+        { max_enqueued_tokens: 7 },
+        0,
+        { maxRequests: null, maxTokens: null, measureCaps: { enqueued_tokens: 7 } },
+      ],
+      [
+        { max_enqueued_tokens: 7, max_requests: 2, on_exhausted: "warn" },
+        0,
+        {
+          ...{ maxRequests: 2, maxTokens: null, measureCaps: { enqueued_tokens: 7 } },
+          onExhausted: "warn",
+        },
+      ],
     ];
     for (const [fields, periodSeconds, caps] of good)
       t.same(read(parseCaps(fields, periodSeconds)), caps, JSON.stringify(fields));
@@ -162,7 +175,24 @@ t.test(
       [{ max_requests: null }, 60, /^max_requests: .* is required, or another cap/],
       [{ max_tokens: 5 }, 0, /^max_tokens: max_tokens can't be combined/],
       [{ max_requests: 5, max_tokens: 5 }, 0, /^max_tokens: /],
-      [{}, 0, /^max_requests: max_requests is required for the period concurrent$/],
+      [{}, 0, /^max_requests: .* is required for the period concurrent, or max_enqueued_tokens$/],
+      [{ max_enqueued_tokens: 5 }, 60, /^max_enqueued_tokens: .* needs the period concurrent$/],
+      [{ max_enqueued_tokens: 0 }, 0, /^max_enqueued_tokens: .* must be greater than 0, not 0$/],
+      [{ max_enqueued_tokens: -1 }, 0, /^max_enqueued_tokens: .*greater than 0, not -1$/],
+      [{ max_enqueued_tokens: 1.5 }, 0, /^max_enqueued_tokens: .* must be an integer/],
+      [{ max_enqueued_tokens: "2M" }, 0, /^max_enqueued_tokens: .*integer.*"2M"/],
+      [
+        { max_enqueued_tokens: 5, models: ["gpt-4o"] },
+        0,
+        /^max_enqueued_tokens: .* can't be combined with models: a batch may have/,
+      ],
+      [{ max_enqueued_tokens: 5, mode: "shadow" }, 0, /^max_enqueued_tokens: .*mode shadow/],
+      [
+        { max_enqueued_tokens: 5, on_exhausted: "warn" },
+        0,
+        /^max_enqueued_tokens: .* can't be combined with on_exhausted without max_requests/,
+      ],
+      [{ max_enqueued_tokens: 5, shares: {} }, 0, /^max_enqueued_tokens: .* with shares without/],
       [{ max_requests: 0 }, 60, /^max_requests: max_requests must be greater than 0, not 0$/],
       [{ max_tool_calls: 5 }, 60, /^max_tool_calls: max_tool_calls needs models that name tools/],
       [{ max_tool_calls: 5, models: ["gpt-4o"] }, 60, /^max_tool_calls: .*needs models/],

@@ -174,7 +174,6 @@ export class DaemonProcess {
       alerts: [{ id: "hook", at: [0.02, 0.1, 0.5, 1], forecast: true, rateLimits: true }],
       unpriced: "allow" as const,
       upstreams: new Map(),
-      enqueuedCaps: [],
       inertReason: () => null,
       useProblem: () => null,
       configFile: null,

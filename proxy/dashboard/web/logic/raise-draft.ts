@@ -9,6 +9,7 @@ const allFields = [
   "max_output_tokens",
   "max_cost",
   "max_tool_calls",
+  "max_enqueued_tokens",
   "amount",
 ] as const;
 type RaisedField = (typeof allFields)[number];

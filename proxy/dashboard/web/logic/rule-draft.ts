@@ -31,6 +31,8 @@ export interface RuleDraft extends KeyDraft, ExhaustedDraft {
   /** US dollars. */
   readonly maxCost: string;
   readonly maxToolCalls: string;
+  /** Only for `concurrent` on a user path. */
+  readonly maxEnqueuedTokens: string;
   /** As typed: `cached=0.1, cache_write=1.25`. */
   readonly tokenWeights: string;
   /** As typed: `a: weight=3, floor=0.2; *: weight=1`, or `equal`; empty for none. */
@@ -59,6 +61,7 @@ export function newRule(scope: string, subject: string): RuleDraft {
     maxOutputTokens: "",
     maxCost: "",
     maxToolCalls: "",
+    maxEnqueuedTokens: "",
     tokenWeights: "",
     shares: "",
     hostOnly: false,
@@ -75,6 +78,7 @@ export function ruleDraftOf(rule: RuleItem): RuleDraft {
     maxOutputTokens: typed(rule.max_output_tokens),
     maxCost: typed(rule.max_cost),
     maxToolCalls: typed(rule.max_tool_calls),
+    maxEnqueuedTokens: typed(rule.max_enqueued_tokens),
     tokenWeights: rule.token_weights === undefined ? "" : textOfWeights(rule.token_weights),
     shares: rule.shares === undefined ? "" : textOfShares(rule.shares),
     hostOnly: rule.host_only === true,
@@ -95,8 +99,10 @@ export function ruleBody(draft: RuleDraft, original: RuleItem | null): RuleBody 
   const body = { ...keyBody(draft, "limit_key"), ...exhaustedBody(draft, original) };
   if (draft.hostOnly) body["host_only"] = true;
   Object.assign(body, holdBody(draft, original));
-  const overTime =
-    draft.period === "concurrent"
+  const isGauge = draft.period === "concurrent";
+  const others = capsBatches(draft)
+    ? ([["max_enqueued_tokens", draft.maxEnqueuedTokens]] as const)
+    : isGauge
       ? []
       : ([
           ["max_tokens", draft.maxTokens],
@@ -105,12 +111,12 @@ export function ruleBody(draft: RuleDraft, original: RuleItem | null): RuleBody 
           ["max_cost", draft.maxCost],
           ["max_tool_calls", draft.maxToolCalls],
         ] as const);
-  if (overTime.length > 0 && draft.tokenWeights.trim() !== "")
+  if (!isGauge && draft.tokenWeights.trim() !== "")
     body["token_weights"] = weightsOfText(draft.tokenWeights);
   if (draft.shares.trim() !== "") body["shares"] = sharesOfText(draft.shares);
   // Left out, the edited rule's shares would stay.
   else if (original?.shares !== undefined) body["shares"] = null;
-  for (const [field, text] of [["max_requests", draft.maxRequests] as const, ...overTime]) {
+  for (const [field, text] of [["max_requests", draft.maxRequests] as const, ...others]) {
     if (text.trim() === "") continue;
     const cap = parseAmount(text);
     if (cap === null) return { ok: false, field };
@@ -119,6 +125,11 @@ export function ruleBody(draft: RuleDraft, original: RuleItem | null): RuleBody 
   if (original !== null && isElsewhere(draft, original))
     body["replaces"] = itemKey(original, "limit_key");
   return { ok: true, body };
+}
+
+/** Whether the rule may cap the tokens of unfinished batches. */
+export function capsBatches({ period, scope }: Pick<RuleDraft, "period" | "scope">): boolean {
+  return period === "concurrent" && scope === "user_path";
 }
 
 /** The body without the fields for saving only: a tested rule replaces no other rule. */

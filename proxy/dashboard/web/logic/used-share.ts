@@ -5,7 +5,14 @@ import { formatCount, formatMoney } from "./numbers.js";
 /** `cost` is in US dollars. */
 export type CapKind = "requests" | "concurrent" | (typeof overTime)[number];
 
-const overTime = ["tokens", "input_tokens", "output_tokens", "cost", "tool_calls"] as const;
+const overTime = [
+  "tokens",
+  "input_tokens",
+  "output_tokens",
+  "cost",
+  "tool_calls",
+  "enqueued_tokens",
+] as const;
 
 /** One cap with its use. */
 export interface CapUse {

@@ -101,6 +101,7 @@ export const limitsTexts = {
     maxOutputTokens: "Output tokens at most",
     maxCost: "US dollars at most",
     maxToolCalls: "Tool calls at most",
+    maxEnqueuedTokens: "Tokens of unfinished batches at most",
     tokenWeights: "A token counts as",
     tokenWeightsHint: "By kind, such as cached=0.1, cache_write=1.25. The others count as 1.",
     shares: "Children share by",

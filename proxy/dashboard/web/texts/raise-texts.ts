@@ -12,6 +12,7 @@ export const raiseTexts = {
     max_output_tokens: "Output tokens at most",
     max_cost: "US dollars at most",
     max_tool_calls: "Tool calls at most",
+    max_enqueued_tokens: "Tokens of unfinished batches at most",
     amount: "US dollars",
   },
   time: "For",

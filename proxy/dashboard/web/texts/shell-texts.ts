@@ -102,6 +102,7 @@ export const shellTexts = {
     output_tokens: "output tokens",
     cost: "cost",
     tool_calls: "tool calls",
+    enqueued_tokens: "enqueued tokens",
     concurrent: "at once",
   },
   typeWord: (word: string) => `Type ${word} to confirm`,

@@ -383,27 +383,6 @@ t.test("revert changes nothing where the configuration has no other rule", async
   t.notOk(calls.some(({ op }) => op === "rate-limits.delete"));
 });
 
-t.test("the list ends with the caps on batches, which are settings", async (t) => {
-  const enqueued = [
-    { user_path: "/team", max_tokens: 2_000_000, tokens: 1200 },
-    { user_path: "/other", max_tokens: 5, tokens: 0 },
-  ];
-  const answers = { "queues.list": () => ({ queues: [], enqueued }) };
-  const { socket } = await startFakeDaemon(t, { answers });
-  const list = async (...flags: readonly string[]): Promise<string> =>
-    (await run(["limits", "list", ...flags, "--socket", socket])).out;
-  t.match(
-    await list(),
-    /of \/team: 1200 of 2000000 tokens .*\n.* of \/other: .*\n.*max_enqueued_tokens sets these/,
-  );
-  const onTeam = await list("--for", "/team/app");
-  t.match(onTeam, /batches of \/team/);
-  t.match(await list("--path", "/team"), /batches of \/team/);
-  t.notMatch(await list("--path", "/team/app"), /batches/);
-  for (const text of [onTeam, await list("--scope", "provider"), await list("--json")])
-    t.notMatch(text, /other/);
-});
-
 t.test("a list with children says that other hosts may have met more", async (t) => {
   const ann = { subject: "/users/ann", requests_used: 3, tokens_used: 0, in_flight: 0 };
   for (const [others, note] of [

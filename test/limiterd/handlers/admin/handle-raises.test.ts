@@ -271,7 +271,7 @@ t.test("what can't be raised is refused with the reason", async (t) => {
     [
       "rate-limits.raise",
       { ...raised },
-      "max_requests: one of max_requests, max_tokens, max_input_tokens, max_output_tokens, max_cost, max_tool_calls is required",
+      "max_requests: one of max_requests, max_tokens, max_input_tokens, max_output_tokens, max_cost, max_tool_calls, max_enqueued_tokens is required",
     ],
     [
       "rate-limits.raise",

@@ -1,11 +1,13 @@
 import t from "tap";
 import type { QueueList } from "../../../../shared/api/queue-item.js";
+import type { RuleDefinition } from "../../../../shared/domain/rule.js";
 import { type Execution, recordKind } from "../../../../shared/wire/execution.js";
 import type { Settle } from "../../../../shared/wire/message-to-daemon.js";
 import { batchRecordsMax } from "../../../../shared/wire/stored-object.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import {
   ask,
+  askFor,
   commitUntil,
   executed,
   refusal,
@@ -141,11 +143,12 @@ t.test("wrong records settle nothing", async (t) => {
 });
 
 t.test("the unfinished batches of a path hold their tokens until they end", async (t) => {
-  const enqueuedCaps = [
-    { path: "/team", tokens: 250 },
-    { path: "/", tokens: 1000 },
-  ];
-  const first = startDaemon([], { enqueuedCaps });
+  const capped = (subject: string, tokens: number): RuleDefinition => ({
+    ...{ scope: "user_path", subject, periodSeconds: 0, perChild: false },
+    ...{ maxRequests: null, maxTokens: null, measureCaps: { enqueued_tokens: tokens } },
+  });
+  const rules = [capped("/team", 250), capped("/", 1000)];
+  const first = startDaemon(rules);
   const reserve = (daemon: TestDaemon, tokens: number, path = "/team/app"): Promise<unknown> =>
     ask(daemon, "batches.enqueue", { user_path: path, tokens });
   const over = (daemon: TestDaemon, tokens: number, path?: string): Promise<unknown> =>
@@ -166,7 +169,7 @@ t.test("the unfinished batches of a path hold their tokens until they end", asyn
   t.match(await over(first, 1), atTeam, "it is counted once");
   await ask(first, "batches.withdraw", { user_path: "/team/app", tokens: 150 });
   await reserve(first, 150);
-  const life = startDaemon([], { store: first.store.crash(), nowMs: first.nowMs, enqueuedCaps });
+  const life = startDaemon(rules, { store: first.store.crash(), nowMs: first.nowMs });
   t.match(await over(life, 151), atTeam, "the batch is known after a crash");
   await reserve(life, 150);
   await asked(life, "batches.settle", { provider, id: "batch_1", records: [used("a", 1)] });
@@ -176,6 +179,18 @@ t.test("the unfinished batches of a path hold their tokens until they end", asyn
       ({ tokens }) => tokens,
     );
   t.same(await listed(), [250, 250]);
+  t.match(await asked(life, "rate-limits.list", null), {
+    rate_limits: exactly([
+      { subject: "/", enqueued_tokens_used: 250, enqueued_tokens_remaining: 750 },
+      { subject: "/team", enqueued_tokens_used: 250, enqueued_tokens_remaining: 0 },
+    ]),
+  });
+  t.match(await asked(life, "usage.status", { user_path: "/team", ...dates }), {
+    rate_limits: exactly([
+      { enqueued_tokens_usage_ratio: 0.25 },
+      { enqueued_tokens_usage_ratio: 1 },
+    ]),
+  });
   life.nowMs += hourMs;
   t.same(await listed(), [0, 0], "nothing is held of batches that never came to be");
   await reserve(life, 250);
@@ -190,7 +205,49 @@ t.test("the unfinished batches of a path hold their tokens until they end", asyn
   ] as const)
     for (const op of ["batches.enqueue", "batches.withdraw"] as const)
       t.match(await refusal(ask(life, op, body)), { param });
-  const off = startDaemon([], { enqueuedCaps, usageEnabled: false });
+  const off = startDaemon(rules, { usageEnabled: false });
   await reserve(off, 10_000);
   t.match(await asked(off, "queues.list", null), { enqueued: exactly([]) });
 });
+
+t.test(
+  "a cap on unfinished batches is made, raised, edited and deleted like any other",
+  async (t) => {
+    const daemon = startDaemon([]);
+    const key = { user_path: "/team", limit_key: { period: "concurrent" } };
+    const put = (more: object): Promise<unknown> =>
+      asked(daemon, "rate-limits.put", { ...key, ...more });
+    const reserve = (tokens: number, path = "/team/app"): Promise<unknown> =>
+      ask(daemon, "batches.enqueue", { user_path: path, tokens });
+    const isCapped = (path: string): Promise<unknown> =>
+      asked(daemon, "batches.capped", { user_path: path });
+    t.match(await isCapped("/team"), { capped: false });
+    await put({ max_enqueued_tokens: 100 });
+    t.match(await isCapped("/team/app"), { capped: true });
+    t.match(await isCapped("/teams"), { capped: false });
+    await reserve(100);
+    t.match(await refusal(reserve(1)), { message: /limit of 100 enqueued tokens on \/team/ });
+    const { verdict } = (await asked(daemon, "explain", {
+      user_path: "/team",
+      targets: [{ provider, model: "m" }],
+    })) as { verdict?: unknown };
+    t.match(verdict, { admitted: true }, "requests don't meet it");
+    const raise = { max_enqueued_tokens: 300, for_seconds: 60, reason: "month's end" };
+    await asked(daemon, "rate-limits.raise", { ...key, ...raise });
+    t.match(await asked(daemon, "queues.list", null), { enqueued: exactly([{ max_tokens: 300 }]) });
+    await reserve(200);
+    daemon.nowMs += 60_000;
+    t.match(await refusal(reserve(1)), { message: /limit of 100/ });
+    // Requests meet it from now on: slots are counted.
+    await put({ max_enqueued_tokens: 400, max_requests: 1 });
+    const peer = daemon.proxy("p");
+    t.not(askFor(peer, 1, "/team"), null);
+    t.equal(askFor(peer, 2, "/team"), null);
+    t.match(peer.received.at(-1), { kind: "refused", dimension: "concurrent", cap: 1 });
+    await put({ max_requests: 1 });
+    t.match(await isCapped("/team"), { capped: false });
+    await put({ max_enqueued_tokens: 5, when: { from: "00:00", to: "00:01" } });
+    t.match(await isCapped("/team"), { capped: false }, "its hours are over");
+    t.match(await asked(daemon, "queues.list", null), { enqueued: exactly([]) });
+  },
+);

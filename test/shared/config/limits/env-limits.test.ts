@@ -169,7 +169,7 @@ t.test("a wrong variable is reported with its name", async (t) => {
     [
       "SET_RATE_LIMIT_A",
       "[5]",
-      "SET_RATE_LIMIT_A[0] must be a mapping of period, period_seconds, models, when, mode, max_requests, max_tokens, max_input_tokens, max_output_tokens, max_cost, max_tool_calls, token_weights, host_only, on_exhausted, hold, shares, per_child, not 5",
+      "SET_RATE_LIMIT_A[0] must be a mapping of period, period_seconds, models, when, mode, max_requests, max_tokens, max_input_tokens, max_output_tokens, max_cost, max_tool_calls, max_enqueued_tokens, token_weights, host_only, on_exhausted, hold, shares, per_child, not 5",
     ],
     [
       "SET_RATE_LIMIT_A",
@@ -323,4 +323,22 @@ t.test("no value makes the reader throw", async () => {
         Array.isArray(read({ SET_RATE_LIMIT_X: value, SET_PROVIDER_RATE_LIMIT_Y: value }).problems),
     ),
   );
+});
+
+t.test("caps on unfinished batches are for user paths", async (t) => {
+  t.match(read({ SET_RATE_LIMIT_TEAM: "enqueued=5, concurrent=2" }), {
+    problems: exactly([]),
+    entries: exactly([
+      { limits: exactly([{ maxRequests: 2, measureCaps: { enqueued_tokens: 5 } }]) },
+    ]),
+  });
+  t.match(read({ SET_PROVIDER_RATE_LIMIT_OPENAI: "enqueued=5" }), {
+    problems: exactly(["SET_PROVIDER_RATE_LIMIT_OPENAI: enqueued is for user-path rules only"]),
+  });
+  const json = '[{"period":"concurrent","max_enqueued_tokens":5}]';
+  t.match(read({ SET_PROVIDER_RATE_LIMIT_OPENAI: json }), {
+    problems: exactly([
+      "SET_PROVIDER_RATE_LIMIT_OPENAI[0].max_enqueued_tokens is for user-path rules only",
+    ]),
+  });
 });

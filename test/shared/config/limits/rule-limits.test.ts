@@ -46,15 +46,15 @@ t.test("every wrong pair is reported with its variable", async (t) => {
     ["rpn=1", 'SET_RATE_LIMIT_X holds the unknown key "rpn"; did you mean rpm?'],
     [
       "requests=1",
-      'SET_RATE_LIMIT_X holds the unknown key "requests": expected rpm, tpm, rph, tph, rpd, tpd, itpm, otpm, itph, otph, itpd, otpd, concurrent',
+      'SET_RATE_LIMIT_X holds the unknown key "requests": expected rpm, tpm, rph, tph, rpd, tpd, itpm, otpm, itph, otph, itpd, otpd, concurrent, enqueued',
     ],
     [
       "=1",
-      'SET_RATE_LIMIT_X holds the unknown key "": expected rpm, tpm, rph, tph, rpd, tpd, itpm, otpm, itph, otph, itpd, otpd, concurrent',
+      'SET_RATE_LIMIT_X holds the unknown key "": expected rpm, tpm, rph, tph, rpd, tpd, itpm, otpm, itph, otph, itpd, otpd, concurrent, enqueued',
     ],
     [
       "constructor=1",
-      'SET_RATE_LIMIT_X holds the unknown key "constructor": expected rpm, tpm, rph, tph, rpd, tpd, itpm, otpm, itph, otph, itpd, otpd, concurrent',
+      'SET_RATE_LIMIT_X holds the unknown key "constructor": expected rpm, tpm, rph, tph, rpd, tpd, itpm, otpm, itph, otph, itpd, otpd, concurrent, enqueued',
     ],
     ["100", 'SET_RATE_LIMIT_X must hold pairs such as rpm=100, not "100"'],
     ["rpm=0", 'SET_RATE_LIMIT_X: rpm must be greater than 0, not "0"'],
@@ -128,6 +128,7 @@ t.test("no text makes the parser throw, and every limit it returns is valid", as
         "rpm",
         "TPM",
         "concurrent",
+        "enqueued",
         "=",
         ":",
         ",",

@@ -15,7 +15,7 @@ rate_limits:
 `;
     const { config, warnings } = accepted(text, { env: { SET_RATE_LIMIT_: "tpd=5" } });
     t.same(warnings, [
-      "token limits need usage.enabled: max_tokens isn't enforced for /team minute, provider simulator 300s, / day",
+      "limits of tokens and cost need usage.enabled: these aren't enforced: /team minute, provider simulator 300s, / day",
     ]);
     t.equal(config.rateLimits.rules.length, 4);
     t.same(accepted(text, { env: { USAGE_ENABLED: "true" } }).warnings, []);

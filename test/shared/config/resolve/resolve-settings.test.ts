@@ -178,14 +178,6 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     entitlements: ["quota_templates", [], ["quota_templates"]],
     rateLimitsEnabled: ["0", true, false],
     flushIntervalMs: ["0.05", 3, 50],
-    enqueuedCaps: [
-      "/a=5, /b/=7",
-      ["/=9"],
-      [
-        { path: "/a", tokens: 5 },
-        { path: "/b", tokens: 7 },
-      ],
-    ],
     budgetsEnabled: ["no", true, false],
     tokenWeights: ["cached=0.1", { output: 2 }, { cached: 0.1 }],
     budgetsUnpriced: ["Refuse", "allow", "refuse"],

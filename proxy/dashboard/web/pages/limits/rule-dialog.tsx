@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { RuleItem } from "../../../../../shared/api/rule-item.js";
 import { fieldOf, saveEffect } from "../../logic/limit-draft.js";
-import { type RuleDraft, ruleBody, rulePeriods } from "../../logic/rule-draft.js";
+import { capsBatches, type RuleDraft, ruleBody, rulePeriods } from "../../logic/rule-draft.js";
 import { useApp } from "../../parts/app.js";
 import { Failed } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
@@ -27,6 +27,7 @@ const capFields = [
   "max_output_tokens",
   "max_cost",
   "max_tool_calls",
+  "max_enqueued_tokens",
 ] as const;
 
 interface RuleDialogProps {
@@ -221,12 +222,13 @@ function MainCaps({
   errorOf,
 }: PartProps & { readonly errorOf: (field: string) => string | null }) {
   const isGauge = draft.period === "concurrent";
+  const onBatches = capsBatches(draft);
   return (
     <div class="form-row">
       <TextField
         label={isGauge ? texts.maxAtOnce : texts.maxRequests}
         kind="number"
-        placeholder={isGauge ? "" : texts.noCap}
+        placeholder={isGauge && !onBatches ? "" : texts.noCap}
         error={errorOf("max_requests")}
         value={draft.maxRequests}
         onInput={(maxRequests) => onChange({ maxRequests })}
@@ -239,6 +241,16 @@ function MainCaps({
           error={errorOf("max_tokens")}
           value={draft.maxTokens}
           onInput={(maxTokens) => onChange({ maxTokens })}
+        />
+      )}
+      {onBatches && (
+        <TextField
+          label={texts.maxEnqueuedTokens}
+          kind="number"
+          placeholder={texts.noCap}
+          error={errorOf("max_enqueued_tokens")}
+          value={draft.maxEnqueuedTokens}
+          onInput={(maxEnqueuedTokens) => onChange({ maxEnqueuedTokens })}
         />
       )}
     </div>

@@ -84,7 +84,14 @@ export function RuleTable({ scope, rules, serverTime, heardMs, onOpen }: RuleTab
 }
 
 const listPath = "/admin/rate-limits";
-const overTime = ["tokens", "input_tokens", "output_tokens", "cost", "tool_calls"];
+const overTime = [
+  "tokens",
+  "input_tokens",
+  "output_tokens",
+  "cost",
+  "tool_calls",
+  "enqueued_tokens",
+];
 
 /** The largest used share of the rule's caps, or of those of these kinds; null without any. */
 const largestShare: ShareOf<RuleItem> = (rule, kinds) => {

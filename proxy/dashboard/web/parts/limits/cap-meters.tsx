@@ -13,14 +13,20 @@ export function CapMeters({ uses }: { readonly uses: readonly CapUse[] }) {
           used={used}
           cap={cap}
           format={formatOf(kind)}
-          {...(kind === "input_tokens" || kind === "output_tokens" || kind === "tool_calls"
-            ? { unit: shellTexts.units[kind] }
-            : {})}
+          {...(withUnit.has(kind) ? { unit: shellTexts.units[kind] } : {})}
         />
       ))}
     </span>
   );
 }
+
+/** The others show theirs in the number, or in the head of the column. */
+const withUnit: ReadonlySet<CapUse["kind"]> = new Set([
+  "input_tokens",
+  "output_tokens",
+  "tool_calls",
+  "enqueued_tokens",
+]);
 
 /** The caps of a template, whose children have the counts. */
 export function CapList({ uses }: { readonly uses: readonly CapUse[] }) {
