@@ -11,7 +11,16 @@ const upstream = await startPassthroughProvider();
 t.teardown(() => upstream.close());
 const year = 31_536_000;
 const many = 1_000_000;
+/** Hours from now on in which it is this much later, in UTC. */
+function hoursIn(from: number, to: number): string {
+  const [first, last] = [from, to].map(
+    (hours) => `"${new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16)}"`,
+  );
+  return `when: { from: ${first}, to: ${last} }`;
+}
 const limits: Readonly<Record<string, string>> = {
+  "/hours": `max_requests: ${many}, max_tokens: ${many}, ${hoursIn(-11, 11)}`,
+  "/off": `max_requests: 1, ${hoursIn(10, 12)}`,
   "/models": `max_requests: ${many}, max_tokens: ${many}, models: [m]`,
   "/measured": `max_input_tokens: ${many}, max_output_tokens: ${many}, max_cost: 9000`,
   "/weighed": `max_tokens: ${many}, token_weights: { cached: 0.5, reasoning: 0 }`,
@@ -63,6 +72,8 @@ const counted: Readonly<Record<string, (requests: number) => Partial<RuleItem>>>
   "/tools": (n) => ({ requests_used: n, tool_calls_used: n }),
   "/warned": (n) => ({ requests_used: n }),
   "/raised": (n) => ({ requests_used: n }),
+  "/hours": (n) => ({ requests_used: n, tokens_used: 10 * n }),
+  "/off": () => ({ requests_used: 0 }),
 };
 
 function ask(path: string): Promise<Response> {

@@ -168,13 +168,17 @@ export function accountsOf(
           ? labelsOf(keyId).includes(subject)
             ? subject
             : null
-          : !covered
-            ? null
-            : !perChild
+          : scope === "provider" || scope === "model"
+            ? isForModel(scope === "model" ? subject : `${subject}/*`, provider, model)
               ? subject
-              : below === ""
-                ? null
-                : `${subject === "/" ? "" : subject}/${below.split("/")[0]}`;
+              : null
+            : !covered
+              ? null
+              : !perChild
+                ? subject
+                : below === ""
+                  ? null
+                  : `${subject === "/" ? "" : subject}/${below.split("/")[0]}`;
       if (whose === null) continue;
       const key = `${scope} ${subject} ${whose}${models === undefined ? "" : ` ${models}`}`;
       spent.set(key, (spent.get(key) ?? 0n) + BigInt(totalCost));

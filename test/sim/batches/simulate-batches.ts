@@ -1,10 +1,14 @@
 /**
- * Batches are reserved, submitted, withdrawn and ended, while the daemon restarts and the caps
+ * Batches are reserved, submitted, withdrawn and ended, while the daemon restarts and the rules
  * change. The oracle has a list of all batches that ever were: after each step the enqueued tokens
  * of every path are the sum of its unfinished ones, and a batch is refused exactly if it doesn't
  * fit.
  */
+import { capsOnBatches } from "../../../limiterd/lists/list-queues.js";
+import { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import type { DaemonState } from "../../../limiterd/state.js";
 import { PendingResponses } from "../../../limiterd/usage/pending-responses.js";
+import type { RuleKey } from "../../../shared/domain/rule.js";
 import { executed, target } from "../../limiterd/in-memory-daemon.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { createRandom } from "../random.js";
@@ -19,8 +23,16 @@ interface Batch {
   state: "reserved" | "submitted" | "over";
 }
 
-const steps = 300;
-const paths = ["/", "/a", "/a/b", "/ab", "/c"];
+/** The rule of a path. */
+interface Capped {
+  readonly path: string;
+  readonly perChild: boolean;
+  /** Null: it caps requests alone. */
+  readonly tokens: number | null;
+}
+
+const steps = 400;
+const paths = ["/", "/a", "/a/b", "/a/b/c", "/ab", "/c"];
 const hourMs = 3_600_000;
 const bounds = { lookMs: 60_000, waitMs: 24 * hourMs, max: 1000 };
 /** docs/which-limit.md, "Batches", and the time that a submission may take. */
@@ -36,6 +48,9 @@ export async function simulateBatches(seed: number): Promise<SimulationResult> {
   const lines: string[] = [];
   const store = createMemoryStore();
   const batches: Batch[] = [];
+  const book = new RuleBook();
+  const rules = new Map<string, Capped>();
+  const settings = { rateLimitsEnabled: true, usageEnabled: true } as DaemonState["settings"];
   let pending = new PendingResponses(bounds);
   let nowMs = Date.parse("2026-03-10T12:00:00Z");
   let traceHash = 0;
@@ -50,6 +65,31 @@ export async function simulateBatches(seed: number): Promise<SimulationResult> {
     batches
       .filter(({ path, state }) => state !== "over" && isWithin(path, above))
       .reduce((sum, { tokens }) => sum + tokens, 0);
+  const key = (path: string): RuleKey => ({ scope: "user_path", subject: path, periodSeconds: 0 });
+  const changeRule = (path: string): void => {
+    if (random.chance(0.3)) {
+      rules.delete(path);
+      book.delete(key(path));
+      return note("deleted", path);
+    }
+    const tokens = random.chance(0.7) ? random.int(200, 2000) : null;
+    const rule = { path, perChild: random.chance(0.4), tokens };
+    const maxRequests = tokens === null || random.chance(0.5) ? random.int(1, 9) : null;
+    const caps = tokens === null ? {} : { measureCaps: { enqueued_tokens: tokens } };
+    const { perChild } = rule;
+    const definition = { ...key(path), maxRequests, maxTokens: null, perChild, ...caps };
+    rules.set(path, rule);
+    book.put(definition, { source: "manual", nowMs, lsn: 0 });
+    note("put", JSON.stringify(rule));
+  };
+  /** The path that a rule caps for a batch of this one; null if it caps none. */
+  const cappedPath = (path: string, rule: Capped): string | null => {
+    if (rule.tokens === null || !isWithin(path, rule.path)) return null;
+    if (!rule.perChild) return rule.path;
+    const names = path.split("/").filter((name) => name !== "");
+    const depth = rule.path.split("/").filter((name) => name !== "").length;
+    return names.length === depth ? null : `/${names.slice(0, depth + 1).join("/")}`;
+  };
   const one = (state: Batch["state"]): Batch | undefined => {
     const known = batches.filter((batch) => batch.state === state);
     if (known.length === 0) return undefined;
@@ -61,23 +101,25 @@ export async function simulateBatches(seed: number): Promise<SimulationResult> {
   const step = async (): Promise<string | null> => {
     const kind = random.pick([
       ...["enqueue", "enqueue", "enqueue", "submit", "submit", "withdraw", "end", "end", "forget"],
-      ...["restart", "wait"],
+      ...["restart", "wait", "rule", "rule"],
     ] as const);
+    if (kind === "rule") {
+      changeRule(random.pick(paths));
+      return null;
+    }
     if (kind === "enqueue") {
       const path = random.pick(paths);
       const tokens = random.int(0, 400);
-      const caps = paths
-        .filter(() => random.chance(0.4))
-        .map((of) => ({ path: of, tokens: random.int(200, 2000) }));
-      const breached = caps.find(
-        (cap) => isWithin(path, cap.path) && enqueued(cap.path) + tokens > cap.tokens,
-      );
+      const breached = [...rules.values()]
+        .toSorted((a, b) => (a.path < b.path ? -1 : 1))
+        .map((rule) => ({ path: cappedPath(path, rule), tokens: rule.tokens ?? 0 }))
+        .find((cap) => cap.path !== null && enqueued(cap.path) + tokens > cap.tokens);
+      const caps = capsOnBatches({ book, settings }, path, nowMs);
       const found = pending.enqueue({ userPath: path, tokens }, caps, nowMs);
-      if (
-        found?.cap !== breached ||
-        (found?.enqueued ?? 0) !== (breached ? enqueued(breached.path) : 0)
-      )
-        return `a batch of ${tokens} on ${path} gets ${JSON.stringify(found)}, not ${JSON.stringify(breached)}`;
+      const right =
+        breached === undefined ? null : { cap: breached, enqueued: enqueued(breached.path!) };
+      if (JSON.stringify(found) !== JSON.stringify(right))
+        return `a batch of ${tokens} on ${path} gets ${JSON.stringify(found)}, not ${JSON.stringify(right)}`;
       note(breached === undefined ? "admitted" : "refused", `${tokens} on ${path}`);
       if (breached !== undefined) return null;
       batches.push({ id: `batch_${batches.length}`, path, tokens, atMs: nowMs, state: "reserved" });

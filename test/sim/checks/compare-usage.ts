@@ -34,6 +34,15 @@ export const simulatedBudgets: readonly BudgetDefinition[] = [
     ...{ scope: "user_path", subject: "/ab", periodSeconds: 86_400, amountUsd: 1e6 },
     ...{ perChild: false, timeZone: "Asia/Kathmandu", rollover: 0.5 },
   },
+  { scope: "provider", subject: "openai", periodSeconds: 86_400, amountUsd: 1e6, perChild: false },
+  {
+    ...{ scope: "model", subject: "gpt-4o", periodSeconds: 86_400, amountUsd: 1e6 },
+    perChild: false,
+  },
+  {
+    ...{ scope: "model", subject: "local/llama", periodSeconds: 3600, amountUsd: 1e6 },
+    ...{ perChild: false, rolling: true },
+  },
 ];
 
 const noLabels = (): readonly string[] => [];

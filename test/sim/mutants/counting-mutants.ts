@@ -31,6 +31,20 @@ export const countingMutants: readonly Mutant[] = [
     often: true,
   },
   {
+    name: "budget on a provider is charged for models of all providers",
+    file: "shared/domain/budget.js",
+    find: 'if (scope === "provider")\n        return [`${subject.toLowerCase()}/*`];',
+    put: 'if (scope === "provider") return ["*"];',
+    often: true,
+  },
+  {
+    name: "budget on a model is charged for models whose names begin with its own",
+    file: "shared/domain/budget.js",
+    find: 'if (scope === "model")\n        return [subject.toLowerCase()];',
+    put: 'if (scope === "model") return [`${subject.toLowerCase().slice(0, 1)}*`];',
+    often: true,
+  },
+  {
     name: "rolling budget counts its running slice alone",
     file: "limiterd/budgets/budget-period.js",
     find: "startMs - earlierMs(periodSeconds) : startMs",

@@ -125,6 +125,22 @@ export const kindsMutants: readonly Mutant[] = [
     often: true,
   },
   {
+    name: "the children of a template share its cap on enqueued tokens",
+    file: "limiterd/lists/list-queues.js",
+    find: "[{ path: counter.subject, tokens }]",
+    put: "[{ path: counter.rule.definition.subject, tokens }]",
+    simulation: "batches",
+    often: true,
+  },
+  {
+    name: "a deleted rule still caps enqueued tokens",
+    file: "limiterd/rules/rule-book.js",
+    find: "this.raised.delete(rule); this.#onBatches.delete(rule);",
+    put: "this.raised.delete(rule);",
+    simulation: "batches",
+    often: true,
+  },
+  {
     name: "a batch that is submitted counts twice",
     file: pendingResponses,
     find: "this.withdraw({ userPath: record.userPath, tokens: batchTokens });",
