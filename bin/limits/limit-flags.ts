@@ -283,7 +283,7 @@ function subjectProblems<S extends string>(
 
 /**
  * Replaces the names of body fields in a parser's message by those of the flags. A field whose name
- * may also be a word of the sentence is replaced only if it is the wrong one.
+ * may also be a word of the sentence is replaced only where it begins the message or a path.
  */
 function asFlagProblem<S extends string>(
   { periodField }: KeyGrammar<S>,
@@ -301,12 +301,12 @@ function asFlagProblem<S extends string>(
     ["mode", "--shadow"],
   ];
   const { message, param } = failure;
-  const named = flags.filter(([field]) => field.includes("_") || field === param);
   return {
-    message: named.reduce(
-      (text, [field, flag]) => text.replaceAll(new RegExp(`\\b${field}\\b`, "g"), flag),
-      message,
-    ),
+    message: flags.reduce((text, [field, flag]) => {
+      const isName = field.includes("_");
+      const at = isName ? `\\b${field}\\b` : `^${field}\\b|(?<= )${field}(?=[.[])`;
+      return text.replaceAll(new RegExp(at, "g"), flag);
+    }, message),
     param: flags.find(([field]) => field === param)?.[1] ?? param,
   };
 }

@@ -125,6 +125,20 @@ t.test("a problem is reported in terms of the flags: name, expectation, value", 
       problems: ['--rpm must be an integer from 1 to 9007199254740991, not "abc"'],
     },
     { flags: { tpm: "0" }, problems: ["--tpm must be greater than 0, not 0"] },
+    {
+      flags: { rpm: "5", models: "!a" },
+      problems: ['--models names only models to leave out: add "*" for all others'],
+    },
+    {
+      flags: { rpm: "5", when: "08:00-08:00" },
+      problems: [
+        '--when.to must differ from --when.from, not be "08:00" too: for whole days leave both out',
+      ],
+    },
+    {
+      flags: { rpm: "5", shares: "a: weight=-1" },
+      problems: ["--shares.children.a.weight must be a number from 0.001 to 1000, not -1"],
+    },
     { flags: { enqueued: "0" }, problems: ["--enqueued must be greater than 0, not 0"] },
     {
       flags: { period: "minute", enqueuedTokens: "5" },
