@@ -128,7 +128,7 @@ export const discoveryPauseMs = 5_000;
 
 // Answers of providers.
 
-/** As long as Node's own limit for heads, with the names, which a head repeats. */
-export const answerHeadBytesMax = 32 * 1024;
+/** Node's own limit for heads. */
+export const answerHeadBytesMax = 16 * 1024;
 /** Of a chunk of an answer; hardly any server sends one. */
 export const chunkExtensionBytesMax = 256;
