@@ -132,7 +132,7 @@ export class BudgetBook {
       known.amount = amountSum(definition.amountUsd);
       known.source = source;
       known.updatedAtMs = nowMs;
-      this.#noteUnpriced(known);
+      this.#noteKinds(known);
       return { budget: known, made: false };
     }
     if (known !== undefined) this.#remove(known);
@@ -163,11 +163,11 @@ export class BudgetBook {
     this.#index.add(budget);
     this.#budgets.set(id, budget);
     this.#sorted.add(budget);
-    this.#noteUnpriced(budget);
+    this.#noteKinds(budget);
     return budget;
   }
 
-  #noteUnpriced({ id, definition }: Budget): void {
+  #noteKinds({ id, definition }: Budget): void {
     if (definition.unpriced === "refuse") this.refusing.add(id);
     else this.refusing.delete(id);
     if (definition.onExhausted !== undefined) this.lenient.add(id);
@@ -249,7 +249,7 @@ export class BudgetBook {
     return this.#index.collect(userPath, labels, nowMs, this.#judgedChild);
   }
 
-  /** The accounts for some models that cover the path with this one. */
+  /** The accounts of budgets for some models that cover the path and this target. */
   matchTarget(target: Target, userPath: string, nowMs: number): Account[] {
     return this.#index.collectForModels(userPath, target, nowMs, this.#judgedChild);
   }

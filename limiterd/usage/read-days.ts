@@ -53,16 +53,16 @@ export async function readChildDays(
   if (span.toMs < span.fromMs) return;
   const prefix = childrenPrefix(parent);
   const childAndDay = childAndDayIn(prefix, span);
-  const early = new Set<string>();
+  const unstoredKeys = new Set<string>();
   await readUnstored(reader, view, (key, sum) => {
     if (!key.startsWith(prefix)) return;
     const { child, day, isIn } = childAndDay(key);
     if (!isIn) return;
-    early.add(key);
+    unstoredKeys.add(key);
     each(child, sum, day);
   });
   await readStoredChildDays(reader, view, { parent, span }, (child, sum, key) => {
-    if (!early.has(key)) each(child, sum, childAndDay(key).day);
+    if (!unstoredKeys.has(key)) each(child, sum, childAndDay(key).day);
   });
 }
 

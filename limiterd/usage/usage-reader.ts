@@ -52,7 +52,7 @@ export async function readRollups(
   each: EachSum,
 ): Promise<void> {
   const { prefix, days } = range;
-  const early = new Set<string>();
+  const unstoredKeys = new Set<string>();
   await readUnstored(reader, range.view, (key, sum) => {
     if (
       !key.startsWith(prefix) ||
@@ -60,11 +60,11 @@ export async function readRollups(
       dayIn(key, prefix) > days.toDay
     )
       return;
-    early.add(key);
+    unstoredKeys.add(key);
     each(key, sum);
   });
   await readStored(reader, range, (key, sum) => {
-    if (!early.has(key)) each(key, sum);
+    if (!unstoredKeys.has(key)) each(key, sum);
   });
 }
 
@@ -144,18 +144,18 @@ export async function readRecords(
   { fromMs, lastKey }: { readonly fromMs: number; readonly lastKey: number },
   each: (record: UsageRecord) => void,
 ): Promise<void> {
-  const early = new Set<number>();
+  const unstoredKeys = new Set<number>();
   const hand = (record: UsageRecord): void => {
     if (record.atMs >= fromMs) each(record);
   };
   for (const { key, records } of usage.unwritten()) {
     if (key > lastKey) break;
-    early.add(key);
+    unstoredKeys.add(key);
     for (const record of records) hand(record);
   }
   const moments = { fromMs, beforeMs: null };
   for (const { key, records } of batchesIn(store, usage.days.keysOf(moments, lastKey + 1))) {
-    if (!early.has(key)) for (const record of records) hand(record);
+    if (!unstoredKeys.has(key)) for (const record of records) hand(record);
     await yieldToEventLoop();
   }
 }

@@ -41,9 +41,9 @@ export interface ModelCatalog {
   /** Whether the target's provider is sent an alias that it moves from model to model. */
   isMoving(target: Target): boolean;
   /**
-   * A moving alias has been answered by this model, as the provider's answer says: from now on it
-   * stands for that. Returns the target that has executed the request; null if the answer names no
-   * model.
+   * Notes the model that the provider's answer to a moving alias names: from now on the alias
+   * stands for that model. Returns the target that has executed the request; null if the answer
+   * names no model.
    */
   executed(target: Target, answeredModel: unknown): Target | null;
   /** What the target's provider lists of the model's size. */

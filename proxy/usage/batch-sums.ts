@@ -126,7 +126,7 @@ export class BatchSums {
     this.#open.set(key, { model: name, source, list, usage, costs });
   }
 
-  /** The records, without whose batch it was, which the daemon knows. */
+  /** The records. They don't say whose batch it was: the daemon knows. */
   records(): readonly Execution[] {
     const sums = [...this.#full, ...this.#open.values()].slice(0, batchRecordsMax);
     return sums.map((sum) => this.#recordOf(sum));

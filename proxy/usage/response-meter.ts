@@ -104,7 +104,7 @@ export class ResponseMeter {
   };
   #inputSeen = 0;
   #model: string | null = null;
-  /** What `read` read, of an answer that is held. */
+  /** The text that `read` was given; empty for an answer that isn't held. */
   #text = "";
   /** Of an answer that isn't a stream. */
   #toolCalls: ToolCalls | undefined = undefined;
@@ -368,7 +368,7 @@ export class ResponseMeter {
   /** Whether the output of a cut stream is known, reasoning included: reported, or shown. */
   get isOutputKnown(): boolean {
     if (this.#tap === null) return false;
-    // What a translation calls so may be a summary.
+    // The reasoning in a translated stream may be a summary.
     if (this.#translation === null && this.#tap.reasoningSeen) return true;
     const reading = this.#reading(this.#tap.usage);
     return reading.kind === "usage" && reading.outputTokens > placeholderTokens;

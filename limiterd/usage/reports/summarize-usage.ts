@@ -319,10 +319,10 @@ async function children(
   /** The children's sums that this host's store doesn't have. */
   const unstored = new Map<string, Rollup>();
   await readOthers("children", (key, sum) => addTo(unstored, nameIn(key, prefix), sum));
-  const early = new Set<string>();
+  const unstoredKeys = new Set<string>();
   await readUnstored(state, view, (key, sum) => {
     if (!key.startsWith(prefix) || dayOfKey(key) < fromDay || dayOfKey(key) > toDay) return;
-    early.add(key);
+    unstoredKeys.add(key);
     addTo(unstored, nameIn(key, prefix), sum);
   });
   const span = { fromMs: parseDay(fromDay)!, toMs: parseDay(toDay)! };
@@ -334,7 +334,7 @@ async function children(
       child.sum = unstored.get(name) ?? emptyRollup();
       unstored.delete(name);
     }
-    if (!early.has(key)) addRollup(child.sum, ofDay);
+    if (!unstoredKeys.has(key)) addRollup(child.sum, ofDay);
   });
   add(child.name, child.sum);
   const turns = new Turns(usageGroupsMax);
@@ -354,19 +354,19 @@ export async function readOrigins(
   { userPath, fromDay, toDay }: UsageWindow,
   each: (origin: Origin, sum: Rollup) => void,
 ): Promise<void> {
-  const early = new Set<string>();
+  const unstoredKeys = new Set<string>();
   await readUnstored(reader, view, (key, sum) => {
     const origin = originIn(key);
     if (origin === null || origin.day < fromDay || origin.day > toDay) return;
     if (!isAtOrBelow(origin.userPath, userPath)) return;
-    early.add(key);
+    unstoredKeys.add(key);
     each(origin, sum);
   });
   const last = parseDay(toDay)!;
   for (let ms = parseDay(fromDay)!; ms <= last; ms += dayMs) {
     for (const range of originsUnder(dayOf(ms), userPath))
       await readRange(reader, { ...range, view }, (key, sum) => {
-        const origin = early.has(key) ? null : originIn(key);
+        const origin = unstoredKeys.has(key) ? null : originIn(key);
         if (origin !== null) each(origin, sum);
       });
     await reader.yieldToEventLoop();

@@ -4,7 +4,7 @@ import { writeExactly } from "../../body/exact-json.js";
 import { findUsage } from "../../usage/find-usage.js";
 import { chatPieces } from "../shared/chat-pieces.js";
 import { parseEventData } from "../shared/guarded-translator.js";
-import { failureOf, isGiven } from "../shared/stop-reasons.js";
+import { failureOf, hasContent } from "../shared/stop-reasons.js";
 import {
   type AnswerContext,
   type ClientEvent,
@@ -29,7 +29,7 @@ export class ChatStreamToResponses implements EventTranslator {
   #events: ClientEvent[] = [];
   #state: "new" | "begun" | "ended" = "new";
   /** A part of an answer has come. */
-  #isGiven = false;
+  #hasContent = false;
   /** Set with the finish reason. The last event waits for the usage, which arrives later. */
   #ending: Ending | null = null;
 
@@ -86,8 +86,8 @@ export class ChatStreamToResponses implements EventTranslator {
     const choice = firstChoice(chunk);
     if (choice === null) return;
     const reason = choice["finish_reason"];
-    this.#isGiven ||= isGiven(choice);
-    const failure = this.#isGiven ? null : failureOf(reason);
+    this.#hasContent ||= hasContent(choice);
+    const failure = this.#hasContent ? null : failureOf(reason);
     if (failure !== null) return this.#fail({ message: failure.message });
     this.#begin();
     for (const piece of chatPieces(choice, "delta", this.#provider)) this.#builder.add(piece);

@@ -6,7 +6,7 @@ import { isAbsent, isObject } from "../../../shared/checked.js";
 import { errorBody } from "../../body/error-body.js";
 import { findUsage, mergeUsage } from "../../usage/find-usage.js";
 import { GuardedTranslator, parseEventData } from "./guarded-translator.js";
-import { failureOf, isGiven } from "./stop-reasons.js";
+import { failureOf, hasContent } from "./stop-reasons.js";
 import { type JsonObject, UntranslatableAnswer } from "./translation.js";
 
 export abstract class ChatStreamReader extends GuardedTranslator {
@@ -14,7 +14,7 @@ export abstract class ChatStreamReader extends GuardedTranslator {
   #tier: unknown = null;
   #finish: unknown = null;
   /** A part of an answer has come. */
-  #isGiven = false;
+  #hasContent = false;
 
   /** The merged usage of all chunks so far. */
   override get usage(): unknown {
@@ -57,8 +57,8 @@ export abstract class ChatStreamReader extends GuardedTranslator {
     // A chunk without choices reports usage, or the results of a content filter.
     const choice: unknown = Array.isArray(chunk["choices"]) ? chunk["choices"][0] : undefined;
     if (!isObject(choice)) return;
-    this.#isGiven ||= isGiven(choice);
-    const failure = this.#isGiven ? null : failureOf(choice["finish_reason"]);
+    this.#hasContent ||= hasContent(choice);
+    const failure = this.#hasContent ? null : failureOf(choice["finish_reason"]);
     if (failure !== null) throw failure;
     this.translate(choice, chunk);
     // Some hosts send an empty reason in every chunk.

@@ -63,7 +63,7 @@ export function finishReason(stopReason: unknown): string {
 }
 
 /** Whether a choice of a stream has a part of an answer. */
-export function isGiven({ delta, message = delta }: JsonObject): boolean {
+export function hasContent({ delta, message = delta }: JsonObject): boolean {
   if (!isObject(message)) return false;
   for (const name in message) {
     const value = message[name];

@@ -114,7 +114,7 @@ export function RuleDialog({ first, original, onClose, onDone }: RuleDialogProps
   );
 }
 
-/** Null while something is missing, which saving would tell. */
+/** Null while a field is missing: saving reports which. */
 function testedBody(draft: RuleDraft): Readonly<Record<string, unknown>> | null {
   const body = ruleBody(draft, null);
   if (!body.ok || draft.subject.trim() === "") return null;
@@ -150,7 +150,7 @@ function Period({ draft, onChange, error }: PartProps & { readonly error: string
   );
 }
 
-/** Where one host counts alone anyway, it is shown only on a rule that has it. */
+/** On a single host, `host_only` changes nothing: it is shown only if the rule has it already. */
 function HostOnly({ draft, onChange }: PartProps) {
   const { status } = useApp().live.live.value;
   const isOneOfSeveral = status !== null && status.cluster !== null;

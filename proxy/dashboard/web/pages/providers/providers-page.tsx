@@ -1,4 +1,4 @@
-/** Providers: what all proxies had from them, their models with prices, what stands for models. */
+/** Providers: their answers to all proxies, their models with prices, virtual models, aliases. */
 
 import { useState } from "preact/hooks";
 import type {
@@ -145,7 +145,7 @@ function providerName({ name, type, host }: ProviderItem) {
   );
 }
 
-/** A target that is left alone says more than one that has failed. */
+/** An open circuit is shown rather than a rate of errors. */
 function providerState({ open, attempts, errorRate }: ProviderTraffic) {
   if (open.length > 0)
     return (

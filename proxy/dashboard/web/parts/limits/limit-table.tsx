@@ -1,4 +1,4 @@
-/** Rules or budgets as low rows: a tree of paths, unless the reader sorts them; some to act on. */
+/** Rules or budgets as rows that can be chosen: a tree of paths, unless the reader sorts them. */
 import { formatShare } from "../../logic/numbers.js";
 import { flatRows, type TreeRow, treeRows } from "../../logic/subject-tree.js";
 import { levelOf } from "../../logic/used-share.js";
@@ -19,7 +19,7 @@ type Item = Parameters<typeof limitName>[0] & Parameters<ReturnType<typeof useIs
 
 interface LimitTableProps<One extends Item> {
   readonly caption: string;
-  /** Of the list, to which changes are sent. */
+  /** The path of the list in the API, to which changes are sent. */
   readonly path: string;
   readonly columns: readonly Column<TreeRow<One>>[];
   readonly items: readonly One[];

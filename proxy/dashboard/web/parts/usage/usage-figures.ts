@@ -1,4 +1,4 @@
-/** The sums of a span of days, as figures; what there is none of is left out. */
+/** The sums of a span of days as figures, without those that are 0 and say nothing. */
 import type { UnknownUsage, UsageTotals } from "../../../../../shared/api/usage-report.js";
 import { formatChange, formatCount, formatMoney, formatShort } from "../../logic/numbers.js";
 import { usageTexts } from "../../texts/usage-texts.js";
@@ -10,7 +10,7 @@ type Compared = `total_${"cost" | "requests" | "input_tokens" | "output_tokens"}
 export interface Figure {
   readonly label: string;
   readonly value: string;
-  /** From what it was before. */
+  /** Compared with the period before. */
   readonly change?: string;
   readonly note?: string;
 }
