@@ -90,7 +90,7 @@ export class RequestRecord {
   /** The limit that refused it. */
   breach:
     | (Pick<Breach | BudgetBreach, "scope" | "subject" | "periodSeconds" | "dimension"> &
-        Pick<BudgetBreach, "models" | "rolling">)
+        Pick<BudgetBreach, "models" | "rolling" | "above">)
     | null = null;
   /** The hard cap that ended the stream, in words; empty if none did. */
   cutBy = "";

@@ -5,7 +5,7 @@
  */
 import { leasesPerPeerMax, shadowNamesMax, usesMax } from "../../shared/bounds.js";
 import { ruleName } from "../../shared/config/limits/rule-limits.js";
-import { type BudgetDefinition, budgetName, type Unpriced } from "../../shared/domain/budget.js";
+import { budgetName, type Unpriced } from "../../shared/domain/budget.js";
 import { limitInWords } from "../../shared/domain/refusal-message.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
@@ -36,6 +36,7 @@ import {
 } from "../rules/admit.js";
 import { demandAt } from "../rules/hard-limits.js";
 import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "../rules/judge.js";
+import { breachShownTo, isShown, type Viewer, viewerAt } from "../rules/limits-above.js";
 import { noRules } from "../rules/rule-book.js";
 import type { ClusterTurn } from "../shares/cluster-turn.js";
 import { type DaemonState, enforcedBudgets, hasWaiters, judgingUpstream } from "../state.js";
@@ -184,6 +185,7 @@ function verdictOn(
     upstream: judgingUpstream(state),
     waiters: hasWaiters(state) ? state.waiters.aheadOf(userPath) : null,
     waits: message.wait !== undefined,
+    viewer: viewerAt(state, userPath),
   };
   const rules = settings.rateLimitsEnabled ? book : noRules;
   return waiter !== null && stage === "overdue"
@@ -229,7 +231,7 @@ function admitted(
     headers,
     key,
     pricedOnly: usesAllTargets ? undefined : true,
-    exhausted: exhaustedText(known, verdict, uses),
+    exhausted: exhaustedText(state, known, verdict, uses),
     shadow: shadowNames(shadowed),
     allowance,
     cap,
@@ -248,9 +250,10 @@ function waitOrRefuse(
   const { peer, proxy, message } = asked;
   const { counts } = state;
   const { id } = message;
+  const viewer = viewerAt(state, userPath);
   // The proxy asks again with another model, so this is no refusal of the request yet.
   if (mayUseAnother(message, verdict.breach)) {
-    sendRefusal(peer, id, verdict, key);
+    sendRefusal(peer, id, shownTo(viewer, verdict), key);
     return answered;
   }
   if (message.wait !== undefined && stage !== "overdue") {
@@ -270,7 +273,7 @@ function waitOrRefuse(
     submission,
     breach: verdict.breach,
   });
-  sendRefusal(peer, id, withoutUse(verdict), key);
+  sendRefusal(peer, id, shownTo(viewer, withoutUse(verdict)), key);
   return answered;
 }
 
@@ -381,6 +384,12 @@ function mayUseAnother(
   );
 }
 
+function shownTo(viewer: Viewer, verdict: Refused | Exceeded): Refused | Exceeded {
+  return verdict.kind === "exceeded"
+    ? { ...verdict, breach: breachShownTo(viewer, verdict.breach) }
+    : { ...verdict, breach: breachShownTo(viewer, verdict.breach) };
+}
+
 function withoutUse<V extends Exclude<Verdict, AdmittedVerdict>>(verdict: V): V {
   if (verdict.breach.use === undefined) return verdict;
   const { use: _, ...breach } = verdict.breach;
@@ -389,6 +398,7 @@ function withoutUse<V extends Exclude<Verdict, AdmittedVerdict>>(verdict: V): V 
 
 /** The exhausted rules and budgets that don't refuse a request, in words. */
 function exhaustedText(
+  state: DaemonState,
   { userPath, targets, submission, budgets, labels, nowMs }: KnownRequest,
   verdict: AdmittedVerdict,
   uses: Admit["uses"],
@@ -401,7 +411,10 @@ function exhaustedText(
     ...verdict.exhausted,
     ...(hasLenient ? exhaustedBudgets(budgets, request, nowMs) : []),
   ];
-  return breaches.length === 0 ? undefined : breaches.map(limitInWords).join("; ");
+  if (breaches.length === 0) return undefined;
+  const viewer = viewerAt(state, userPath);
+  const limits = breaches.map((breach) => limitInWords(breachShownTo(viewer, breach)));
+  return [...new Set(limits)].join("; ");
 }
 
 interface AskedTargets {
@@ -436,7 +449,10 @@ function usableTargets(
     ? { ok: true, targets: usable }
     : {
         ok: false,
-        failure: unpricedModel(targets[0]!, refuser(targets[0]!)!.budget.definition, byDefault),
+        failure: unpricedModel(targets[0]!, refuser(targets[0]!)!, {
+          byDefault,
+          viewer: viewerAt(state, userPath),
+        }),
       };
 }
 
@@ -444,12 +460,18 @@ type UsableTargets =
   | { readonly ok: true; readonly targets: readonly Target[] }
   | { readonly ok: false; readonly failure: Failure };
 
-function unpricedModel(target: Target, budget: BudgetDefinition, byDefault: Unpriced): Failure {
+function unpricedModel(
+  target: Target,
+  { budget: { definition: budget }, subject }: Account,
+  { byDefault, viewer }: { readonly byDefault: Unpriced; readonly viewer: Viewer },
+): Failure {
+  const isNamed = isShown({ scope: budget.scope, subject }, viewer);
+  const name = isNamed ? `the budget ${budgetName(budget)}` : `a budget above ${viewer}`;
   const setting =
     budget.unpriced === undefined ? `budgets.unpriced: ${byDefault}` : "unpriced: refuse";
   return failure(
     "model_unpriced",
-    `the model ${targetName(target)} has no price, and the budget ${budgetName(budget)} refuses such models (${setting})`,
+    `the model ${targetName(target)} has no price, and ${name} refuses such models (${setting})`,
     "model",
   );
 }

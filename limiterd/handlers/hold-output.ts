@@ -36,6 +36,7 @@ import {
   wantedAtFirst,
 } from "../rules/hard-limits.js";
 import { reportBreach, shareBreach, waitOfTokens } from "../rules/judge.js";
+import { breachShownTo, viewerAt } from "../rules/limits-above.js";
 import { matchAll } from "../rules/rule-book.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
 import type { Judged, Waited } from "../waiting/waiting-draws.js";
@@ -102,7 +103,7 @@ export function holdFirst(
   return {
     lease: { ...lease, hold: holdOn(limits, { ...hold, output }) },
     allowance: output,
-    cap: isLowered ? limitInWords(breachOf(state, tightest, nowMs)) : undefined,
+    cap: isLowered ? inWords(state, tightest, lease, nowMs) : undefined,
   };
 }
 
@@ -180,7 +181,7 @@ function answerDraw(
     });
   if (isParked) return "asking";
   if (waits && waitsForOthers(state, peer, { draw, cap, final, waited })) return "refused";
-  const words = cap === null ? undefined : limitInWords(breachOf(state, cap, nowMs));
+  const words = cap === null ? undefined : inWords(state, cap, held, nowMs);
   peer.send({ kind: "drawn", id, total: output, cap: words });
   return "answered";
 }
@@ -231,6 +232,15 @@ function wantMore(
     if (of instanceof Counter) shareOf(of)?.waitOfClaim(of.window, needs, nowMs);
     else if (lacksClaim(budgets, of, needs, nowMs)) wantClaim(budgets, of, want);
   }
+}
+
+function inWords(
+  state: DaemonState,
+  limit: HardLimit,
+  { userPath }: Pick<HeldLease, "userPath">,
+  nowMs: number,
+): string {
+  return limitInWords(breachShownTo(viewerAt(state, userPath), breachOf(state, limit, nowMs)));
 }
 
 function breachOf(

@@ -14,6 +14,7 @@ import {
 } from "../peer.js";
 import { admitShadows, readmit, type ShadowVerdict, type Verdict } from "../rules/admit.js";
 import { releaseTarget } from "../rules/charge.js";
+import { breachShownTo, viewerAt } from "../rules/limits-above.js";
 import { inRuleOrder, noRules } from "../rules/rule-book.js";
 import { type DaemonState, enforcedBudgets, hasHardCaps, judgingUpstream } from "../state.js";
 import { admissionLsn, refusedByOf, shadowNames } from "./handle-admit.js";
@@ -65,6 +66,7 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
   const { targets, breach } = targetsWithin(state, asked, nowMs);
   const metered = meteredAt(asked, targets);
   const request = { userPath: onPath.userPath, targets, metered };
+  const viewer = viewerAt(state, onPath.userPath);
   // Until this host knows what other hosts hold, a breach of their hard caps isn't final: it asks.
   const verdict =
     (turn?.isUnsure === true ? unsure : breach) ??
@@ -76,6 +78,7 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
       uses,
       tokenWeights: settings.tokenWeights,
       upstream: judgingUpstream(state),
+      viewer,
     });
   if (verdict.kind === "unsure")
     return waitForHosts(state, peer, id, (laterMs, final) => {
@@ -85,9 +88,20 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
     });
   turn?.end();
   if (verdict.kind === "refused")
-    return peer.send({ kind: "refused", id, ...verdict.breach, key: null });
+    return peer.send({
+      kind: "refused",
+      id,
+      ...breachShownTo(viewer, verdict.breach),
+      key: null,
+    });
   if (verdict.kind === "exceeded")
-    return peer.send({ kind: "exceeded", id, ...verdict.breach, headers: null, key: null });
+    return peer.send({
+      kind: "exceeded",
+      id,
+      ...breachShownTo(viewer, verdict.breach),
+      headers: null,
+      key: null,
+    });
   const { target, headers } = verdict;
   const lsn = admissionLsn(state);
   const chosen = targets[target]!;

@@ -18,6 +18,7 @@ import {
   dimensions,
 } from "../../shared/domain/verdict.js";
 import { formatMillis } from "../../shared/time.js";
+import { breachShownTo, type Viewer } from "../rules/limits-above.js";
 import type { RecentRefusal, RecentRefusals } from "../rules/recent-refusals.js";
 import { itemsExaminedMax, type ListQuery, matches } from "./list-query.js";
 
@@ -34,6 +35,7 @@ export function listRefusals(
   refusals: Pick<RecentRefusals, "newestFirst">,
   query: ListQuery,
   nowMs: number,
+  viewer: Viewer,
 ): RefusalPage {
   const { dimension } = query.chosen;
   const items: RefusalItem[] = [];
@@ -47,7 +49,7 @@ export function listRefusals(
     }
     last = number;
     if ((dimension === undefined || refusal.breach.dimension === dimension) && isFound(refusal))
-      items.push(refusalItem(refusal));
+      items.push(refusalItem(refusal, viewer));
   }
   return { refusals: items, server_time: formatMillis(nowMs), next };
 
@@ -63,17 +65,20 @@ function numberOf(after: string | null): number | null {
   return after !== null && /^\d{1,15}$/.test(after) ? Number(after) : null;
 }
 
-export function refusalItem({
-  requestId,
-  atMs,
-  userPath,
-  keyId,
-  model,
-  targets,
-  targetsLeftOut,
-  submission,
-  breach,
-}: RecentRefusal): RefusalItem {
+export function refusalItem(
+  {
+    requestId,
+    atMs,
+    userPath,
+    keyId,
+    model,
+    targets,
+    targetsLeftOut,
+    submission,
+    breach,
+  }: RecentRefusal,
+  viewer: Viewer,
+): RefusalItem {
   return {
     request_id: requestId,
     refused_at: formatMillis(atMs),
@@ -83,7 +88,7 @@ export function refusalItem({
     ...(submission ? { submission: true } : {}),
     targets: targets.map(targetName),
     ...(targetsLeftOut > 0 ? { targets_left_out: targetsLeftOut } : {}),
-    ...explainBreach(breach),
+    ...explainBreach(breachShownTo(viewer, breach)),
     admitted_at: admittedAt(breach, atMs),
   };
 }
@@ -104,6 +109,13 @@ export function admittedAt(breach: Pick<Breach, "waitSeconds">, nowMs: number): 
  * with its spend and amount.
  */
 export function explainBreach(breach: Breach | BudgetBreach): BreachItem {
+  if (breach.above !== undefined)
+    return {
+      message: refusalMessage(breach),
+      above: breach.above,
+      dimension: breach.dimension,
+      retry_after: retryAfter(breach),
+    };
   if (breach.dimension === "budget") {
     const { scope, subject, periodSeconds, models, rolling, dimension } = breach;
     const { spentUsd, amountUsd, waitSeconds } = breach;

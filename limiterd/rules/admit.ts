@@ -26,6 +26,7 @@ import {
   type Refused,
 } from "./judge.js";
 import { sharerOf } from "./judge-share.js";
+import { isShown } from "./limits-above.js";
 import {
   byRule,
   hasWindow,
@@ -156,7 +157,7 @@ export function readmit(
  */
 export function headersOfCounters(
   counters: readonly Counter[],
-  { nowMs: ownNowMs, tokensEnforced }: BreachOptions,
+  { nowMs: ownNowMs, tokensEnforced, viewer = null }: BreachOptions,
 ): SuccessHeaders | null {
   let requests: SuccessHeaders["requests"] = null;
   let tokens: SuccessHeaders["tokens"] = null;
@@ -164,6 +165,7 @@ export function headersOfCounters(
   for (const counter of counters) {
     const { rule } = counter;
     if (rule.periodMs === 0 || isOff(rule, ownNowMs)) continue;
+    if (viewer !== null && !isShown(headed(counter), viewer)) continue;
     const { window, nowMs } = countsOf(counter, ownNowMs);
     const { maxRequests, maxTokens } = capsAt(rule, counter.child, nowMs);
     if (maxRequests !== null) {
@@ -191,6 +193,10 @@ export function headersOfCounters(
   }
   if (ofMeasures !== undefined) return { requests, tokens, measures: ofMeasures };
   return requests === null && tokens === null ? null : { requests, tokens };
+}
+
+function headed({ rule, subject }: Counter): { readonly scope: string; readonly subject: string } {
+  return { scope: rule.definition.scope, subject };
 }
 
 /** Notes on each shared cap that a child asks, and whether the cap or its shares refuse it. */

@@ -38,6 +38,7 @@ import {
   weightsOfRule,
 } from "./hard-limits.js";
 import { hasFloorLeft, type SharedCounter, sharerOf, waitForShare } from "./judge-share.js";
+import type { Viewer } from "./limits-above.js";
 import { hasWindow, inRuleOrder, type Matching } from "./rule-book.js";
 
 export interface JudgedRequest {
@@ -260,6 +261,8 @@ export interface BreachOptions {
   readonly tokenWeights?: TokenWeights | null;
   /** Whether the request waits for room or can wait. */
   readonly waits?: boolean;
+  /** Who sees the headers; absent or null: they are of all rules. */
+  readonly viewer?: Viewer | undefined;
 }
 
 /** Requests that wait for a counter, and must be admitted before the one that is judged. */

@@ -157,12 +157,13 @@ function remarkFields({ breach, cutBy, note, admission }: RequestRecord): string
 
 /** The limit that refused a request, as text. */
 function ruleText(breach: NonNullable<RequestRecord["breach"]>): string {
-  const { scope, periodSeconds, dimension } = breach;
+  const { scope, periodSeconds, dimension, above } = breach;
   const period =
     dimension === "budget"
       ? budgetPeriodLabel(periodSeconds, breach.rolling)
       : periodLabel(periodSeconds);
-  return `${scope} ${subjectWithModels(breach)} ${period} ${dimension}`;
+  const subject = above === undefined ? subjectWithModels(breach) : `above ${above}`;
+  return `${scope} ${subject} ${period} ${dimension}`;
 }
 
 function loggedTry({ target, why }: { readonly target: Target; readonly why: string }): object {

@@ -63,7 +63,8 @@ export function messagesHeaders(
 }
 
 /** The headers of a 429: how long to wait, and the limit that was reached. */
-export function refusalHeaders({ dimension, cap, waitSeconds }: Breach): string[] {
+export function refusalHeaders({ dimension, cap, waitSeconds, above }: Breach): string[] {
+  if (above !== undefined) return waitHeaders(waitSeconds);
   const reached = { limit: cap, remaining: 0, resetSeconds: waitSeconds };
   return [...waitHeaders(waitSeconds), ...limitHeaders(dimension, reached)];
 }

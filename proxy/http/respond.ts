@@ -275,10 +275,10 @@ function providerIn(subject: string): string {
 /** The cap of a 429 under the names of Anthropic's clients. */
 function ofMessages(
   exchange: Exchange,
-  { dimension, cap, waitSeconds }: Breach,
+  { dimension, cap, waitSeconds, above }: Breach,
   nowMs: number,
 ): readonly string[] {
-  if (!speaksMessages(exchange)) return [];
+  if (above !== undefined || !speaksMessages(exchange)) return [];
   return messagesHeaders(dimension, { limit: cap, remaining: 0, resetSeconds: waitSeconds }, nowMs);
 }
 

@@ -15,6 +15,8 @@ interface BreachFacts {
 export type BreachItem = BreachFacts &
   (
     | { readonly rule: RuleName; readonly dimension: Dimension; readonly cap: number }
+    /** A limit above this path, which isn't shown (`usage.show_ancestors`). */
+    | { readonly above: string; readonly dimension: Dimension | "budget" }
     | {
         readonly budget: BudgetName;
         readonly dimension: "budget";

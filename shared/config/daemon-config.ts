@@ -8,6 +8,7 @@ import type { Config } from "./config.js";
 const names = [
   "usageEnabled",
   "requestDetailsMax",
+  "showsAncestors",
   "background",
   "quotaTemplatesEntitled",
 ] as const satisfies readonly (keyof Config)[];

@@ -29,6 +29,7 @@ const kinds: Readonly<Record<Dimension, string>> = {
  * with max_requests 0`.
  */
 export function refusalMessage(breach: Breach | BudgetBreach): string {
+  if (breach.above !== undefined) return messageOfAbove(breach, breach.above);
   if (breach.dimension === "budget") {
     const period = budgetPeriodLabel(breach.periodSeconds, breach.rolling);
     const limit = `${budgetSubject(breach)} ${period} limit`;
@@ -52,6 +53,14 @@ export function refusalMessage(breach: Breach | BudgetBreach): string {
   return `rate limit exceeded for ${subject}: ${limit} limit of ${cap} reached`;
 }
 
+/** Of a limit that isn't shown. */
+function messageOfAbove({ dimension, models }: Breach | BudgetBreach, path: string): string {
+  if (dimension === "budget") return `budget exceeded: a budget above ${path} is used up`;
+  if (dimension === "banned")
+    return `${isForTools(models) ? "tool" : "model"} not allowed: by a rule above ${path}`;
+  return `rate limit exceeded: a limit above ${path} is reached`;
+}
+
 /** `provider openai: its own limit of 500 requests for gpt-4o is reached`. */
 function upstreamMessage({ subject, named, cap }: Breach): string {
   const slash = subject.indexOf("/");
@@ -70,7 +79,8 @@ function upstreamMessage({ subject, named, cap }: Breach): string {
  * /team`, or `the monthly budget of /team`.
  */
 export function limitInWords(breach: Breach | BudgetBreach): string {
-  const { dimension, periodSeconds } = breach;
+  const { dimension, periodSeconds, above } = breach;
+  if (above !== undefined) return `a ${dimension === "budget" ? "budget" : "limit"} above ${above}`;
   if (dimension === "budget")
     return `the ${budgetPeriodLabel(periodSeconds, breach.rolling)} budget of ${budgetSubject(breach)}`;
   const isOfNow = dimension === "concurrent" || periodSeconds === 0;

@@ -69,6 +69,11 @@ export interface Breach {
   readonly share?: string | undefined;
   /** The name of the provider's limit, if it reports one; only of `upstream`. */
   readonly named?: string | undefined;
+  /**
+   * The caller's path if the rule is above it and isn't shown to the caller
+   * (`usage.show_ancestors`): then there is no subject and no cap.
+   */
+  readonly above?: string | undefined;
 }
 
 /**
@@ -90,4 +95,6 @@ export interface BudgetBreach {
   /** As in `Breach`. */
   readonly use?: string | undefined;
   readonly rolling?: true | undefined;
+  /** As in `Breach`; then there are no amounts. */
+  readonly above?: string | undefined;
 }

@@ -159,6 +159,7 @@ const refused = message("refused", {
   /** As in `Breach`. */
   share: optional(text),
   named: optional(text),
+  above: optional(text),
 });
 export type Refused = ValueOf<typeof refused>;
 
@@ -170,7 +171,7 @@ const exceeded = message("exceeded", {
   subject: text,
   periodSeconds: count(1),
   spentUsd: kindOf((value): value is number => typeof value === "number" && value >= 0),
-  amountUsd: kindOf((value): value is number => typeof value === "number" && value > 0),
+  amountUsd: kindOf((value): value is number => typeof value === "number" && value >= 0),
   waitSeconds: count(1),
   /** Without this request. */
   headers,
@@ -181,6 +182,7 @@ const exceeded = message("exceeded", {
   rolling: optional(kindOf((value): value is true => value === true)),
   /** As in `Breach`. */
   use: optional(text),
+  above: optional(text),
 });
 export type Exceeded = ValueOf<typeof exceeded>;
 

@@ -226,6 +226,7 @@ export function startDaemon(
       settingText: (path: string) => `${path} is false`,
       usageEnabled,
       requestDetailsMax: 100,
+      showsAncestors: true,
       background,
       quotaTemplatesEntitled: true,
       tokenWeights,

@@ -46,6 +46,7 @@ import {
   sharerOf,
   usedByAsking,
 } from "../../rules/judge-share.js";
+import { breachShownTo, isShown } from "../../rules/limits-above.js";
 import { byRule, hasWindow, type RuleBook, type RuleCounters } from "../../rules/rule-book.js";
 import type { ShadowRules } from "../../rules/shadow-rules.js";
 
@@ -74,20 +75,25 @@ export function explainVerdict(
       target: targetName(target),
       chosen: judgement.kind === "admitted" && judgement.target === index,
       admits: breach === null,
-      message: breach === null ? null : refusalMessage(breach),
+      message:
+        breach === null ? null : refusalMessage(breachShownTo(options.viewer ?? null, breach)),
       retry_after: breach === null ? 0 : retryAfter(breach),
       rules: byRule(counters).map((ofRule) => explainRule(ofRule, options)),
     };
   });
+  const { viewer = null } = options;
+  const shown = <R extends { readonly scope: string; readonly subject: string }>(
+    of: readonly R[],
+  ): readonly R[] => of.filter((rule) => isShown(rule, viewer));
   const target = judgement.kind === "admitted" ? (candidates[judgement.target] ?? null) : null;
   const shadows = explainShadows(book.shadows ?? null, { request, target }, options);
   return {
     server_time: formatMillis(options.nowMs),
     user_path: request.userPath,
     verdict: describeJudgement(judgement, rules, targets, options),
-    rules,
-    targets,
-    ...(shadows.length === 0 ? {} : { shadows }),
+    rules: shown(rules),
+    targets: targets.map((each) => ({ ...each, rules: shown(each.rules) })),
+    ...(shown(shadows).length === 0 ? {} : { shadows: shown(shadows) }),
   };
 }
 
@@ -130,7 +136,7 @@ function describeJudgement(
   judgement: Judgement,
   rules: readonly ExplainedRule[],
   targets: readonly ExplainedTarget[],
-  { nowMs, waiters = null }: AdmissionOptions,
+  { nowMs, waiters = null, viewer = null }: AdmissionOptions,
 ): ExplainedVerdict {
   if (judgement.kind === "admitted")
     return {
@@ -148,7 +154,7 @@ function describeJudgement(
     );
   return {
     admitted: false,
-    ...explainBreach(judgement.breach),
+    ...explainBreach(breachShownTo(viewer, judgement.breach)),
     admitted_at: admittedAt(judgement.breach, nowMs),
     // Waiting frees no slot, so the estimate is valid only if a request in flight has ended by
     // then.

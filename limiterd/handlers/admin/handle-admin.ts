@@ -26,6 +26,7 @@ import { listQueues } from "../../lists/list-queues.js";
 import { listRefusals, refusalChoices } from "../../lists/list-refusals.js";
 import { parseTenantQuery, tenantsFor } from "../../lists/list-tenants.js";
 import { reportMetrics } from "../../lists/report-metrics.js";
+import { viewerAt } from "../../rules/limits-above.js";
 import type { DaemonState } from "../../state.js";
 import { keepsFee, type PendingResponse } from "../../usage/pending-responses.js";
 import {
@@ -123,7 +124,8 @@ export function handleAdmin(
       return state.book.ruleSet.whenRead(() => ports.answer(listQueues(state, nowMs)));
     case "refusals.list": {
       const query = checkedValue(parseListQuery(body, refusalChoices), ports);
-      return query === null ? undefined : ports.answer(listRefusals(state.refusals, query, nowMs));
+      if (query === null) return;
+      return ports.answer(listRefusals(state.refusals, query, nowMs, viewerAt(state, within)));
     }
     case "objects.owners": {
       const ids = checkedValue(parseObjectIds(body), ports);

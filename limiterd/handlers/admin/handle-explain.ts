@@ -17,13 +17,14 @@ import { explainBudgets } from "../../lists/list-budgets.js";
 import { enqueuedItems } from "../../lists/list-queues.js";
 import { refusalItem } from "../../lists/list-refusals.js";
 import type { JudgedRequest } from "../../rules/judge.js";
+import { isShown, viewerAt } from "../../rules/limits-above.js";
 import { noRules } from "../../rules/rule-book.js";
 import { type DaemonState, enforcedBudgets, hasWaiters, judgingUpstream } from "../../state.js";
 import { notWithin } from "./confine.js";
 import { explainVerdict } from "./explain-verdict.js";
 import { findKey, unknownKey } from "./handle-keys.js";
 
-interface AskedIn {
+export interface AskedIn {
   readonly nowMs: number;
   /** The subtree of who asks. */
   readonly within: string;
@@ -46,7 +47,7 @@ export function handleExplain(
   if (body["key"] === undefined) {
     const { userPath } = request.value;
     return isPathWithin(userPath, within)
-      ? { ok: true, value: explainNow(state, request.value, nowMs) }
+      ? { ok: true, value: explainNow(state, request.value, { nowMs, within }) }
       : { ok: false, failure: notWithin(userPath, within) };
   }
   const key = readKey(state, body["key"], { nowMs, within });
@@ -63,7 +64,7 @@ export function handleExplain(
       ...explainNow(
         state,
         { ...request.value, userPath: userPath ?? request.value.userPath },
-        nowMs,
+        { nowMs, within },
         id,
       ),
     },
@@ -92,14 +93,17 @@ function readKey(
 export function explainNow(
   state: DaemonState,
   request: JudgedRequest,
-  nowMs: number,
+  { nowMs, within }: AskedIn,
   keyId = "",
 ): Explanation {
   const { book, settings } = state;
   const labels = state.labelsOf(keyId);
   const enforced = enforcedBudgets(state);
   const budgets = enforced === null ? null : { book: matchCopies(enforced), labels };
-  const enqueued = enqueuedItems(state, nowMs, request.userPath);
+  const viewer = viewerAt(state, within);
+  const enqueued = enqueuedItems(state, nowMs, request.userPath).filter(({ user_path: subject }) =>
+    isShown({ scope: "user_path", subject }, viewer),
+  );
   return {
     ...explainVerdict(settings.rateLimitsEnabled ? book : noRules, request, {
       nowMs,
@@ -107,8 +111,11 @@ export function explainNow(
       budgets,
       waiters: hasWaiters(state) ? state.waiters.aheadOf(request.userPath) : null,
       upstream: judgingUpstream(state),
+      viewer,
     }),
-    budgets: explainBudgets(state, request.userPath, labels, nowMs),
+    budgets: explainBudgets(state, request.userPath, labels, nowMs).filter((budget) =>
+      isShown(budget, viewer),
+    ),
     ...(enqueued.length === 0 ? {} : { enqueued }),
   };
 }
@@ -137,8 +144,8 @@ function explainRefusal(
   return {
     ok: true,
     value: {
-      refusal: refusalItem(refusal),
-      ...explainNow(state, refusal, nowMs, refusal.keyId),
+      refusal: refusalItem(refusal, viewerAt(state, within)),
+      ...explainNow(state, refusal, { nowMs, within }, refusal.keyId),
     },
   };
 }

@@ -34,6 +34,7 @@ import { listRecords } from "../../lists/list-records.js";
 import { refusalItem } from "../../lists/list-refusals.js";
 import { parseRecordQuery } from "../../lists/record-query.js";
 import { isWithin } from "../../lists/show-record.js";
+import { viewerAt } from "../../rules/limits-above.js";
 import type { DaemonState } from "../../state.js";
 import { newestBatches } from "../../usage/usage-reader.js";
 import type { UsageRecord } from "../../usage/usage-records.js";
@@ -122,11 +123,11 @@ function detailOf(
         request_id: id,
         request,
         records,
-        refusal: refusal === null ? null : refusalItem(refusal),
+        refusal: refusal === null ? null : refusalItem(refusal, viewerAt(state, within)),
         limits:
           userPath === null || targets.length === 0
             ? null
-            : explainNow(state, { userPath, targets, submission: false }, nowMs, keyId),
+            : explainNow(state, { userPath, targets, submission: false }, { nowMs, within }, keyId),
         server_time: formatMillis(nowMs),
       };
     }),

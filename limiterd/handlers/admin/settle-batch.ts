@@ -12,6 +12,7 @@ import { type Execution, flawOf, recordKind } from "../../../shared/wire/executi
 import { batchRecordsMax, parseObjectName } from "../../../shared/wire/stored-object.js";
 import { broken } from "../../../shared/wire/wire-kinds.js";
 import { capsOnBatches } from "../../lists/list-queues.js";
+import { isShown, viewerAt } from "../../rules/limits-above.js";
 import type { DaemonState } from "../../state.js";
 import { type EnqueuedTokens, finalOf } from "../../usage/pending-responses.js";
 import { recordOf } from "../../usage/usage-records.js";
@@ -98,6 +99,12 @@ export function enqueueBatch(
   const breach = state.pending.enqueue(batch, caps, nowMs);
   if (breach === null) return good({ status: "ok" });
   const { cap, enqueued } = breach;
-  const message = `the limit of ${cap.tokens} enqueued tokens on ${cap.path} is reached: its unfinished batches have ${enqueued}, and this one has ${batch.tokens}`;
+  const isNamed = isShown(
+    { scope: "user_path", subject: cap.path },
+    viewerAt(state, batch.userPath),
+  );
+  const message = !isNamed
+    ? `a limit of enqueued tokens above ${batch.userPath} is reached: this batch has ${batch.tokens}`
+    : `the limit of ${cap.tokens} enqueued tokens on ${cap.path} is reached: its unfinished batches have ${enqueued}, and this one has ${batch.tokens}`;
   return { ok: false, failure: failure("rate_limit_exceeded", message) };
 }

@@ -17,6 +17,7 @@ import { wholeSeconds } from "../../counters/window.js";
 import { budgetStatuses, refreshStatuses } from "../../lists/list-budgets.js";
 import { liveCounts } from "../../lists/list-rules.js";
 import { raisesField } from "../../lists/raise-items.js";
+import { isShown, viewerAt } from "../../rules/limits-above.js";
 import { byRule, type RuleCounters } from "../../rules/rule-book.js";
 import type { DaemonState } from "../../state.js";
 import { usageOf } from "../../usage/reports/usage-totals.js";
@@ -33,6 +34,7 @@ export async function usageStatus(
   nowMs: number,
 ): Promise<UsageStatus> {
   const { userPath } = window;
+  const viewer = viewerAt(state, userPath);
   const { book, settings, shares } = state;
   if (shares !== null && settings.rateLimitsEnabled)
     await shares.refresh(book.copyAllOnPath(userPath, nowMs));
@@ -46,8 +48,10 @@ export async function usageStatus(
     : { usage: null };
   return {
     usage,
-    budgets,
-    rate_limits: rateLimits,
+    budgets: budgets.filter((budget) => isShown(budget, viewer)),
+    rate_limits: rateLimits.filter(({ subject }) =>
+      isShown({ scope: "user_path", subject }, viewer),
+    ),
     server_time: formatMillis(nowMs),
     user_path: userPath,
     ...(hosts === undefined ? {} : { hosts }),

@@ -381,6 +381,14 @@ export const usageSettings = {
     meaning:
       "Keeps error messages in these details; a provider's message may quote the prompt. false keeps codes only.",
   }),
+  showsAncestors: setting({
+    path: "usage.show_ancestors",
+    env: "USAGE_SHOW_ANCESTORS",
+    kind: boolean,
+    defaultValue: true,
+    meaning:
+      "Shows a caller the limits that others share with it: above its path, and on models, providers and labels. false: it sees that such a limit is reached and when to retry, without amounts.",
+  }),
   auditRetentionDays: setting({
     path: "audit.retention_days",
     env: "AUDIT_RETENTION_DAYS",

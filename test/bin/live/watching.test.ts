@@ -26,7 +26,7 @@ function ringsOf(path: string): {
       "refusals.list": (body) => {
         const query = parseListQuery(body, refusalChoices);
         if (!query.ok) throw new Error(query.failure.message);
-        return listRefusals(refusals, query.value, 0);
+        return listRefusals(refusals, query.value, 0, null);
       },
       "usage.records": (body) => {
         const { limit, after } = body as { readonly limit: number; readonly after?: string };

@@ -113,6 +113,7 @@ async function start(
         upstreams: new Map(),
         usageEnabled,
         requestDetailsMax: 0,
+        showsAncestors: true,
         background: { lookMs: 60_000, waitMs: 86_400_000, max: 100 },
         quotaTemplatesEntitled: entitled,
         tokenWeights: null,

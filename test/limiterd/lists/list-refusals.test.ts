@@ -77,6 +77,7 @@ t.test("a refusal is shown with what is known of it, of a rule or of a budget", 
       { newestFirst: () => [[1, { ...refusal, ...changes }] as const].values() },
       wholeList,
       6000,
+      null,
     ).refusals[0];
   const period = { period_label: "minute", period_seconds: 60 };
   const item = {
@@ -132,7 +133,7 @@ t.test("a refusal is shown with what is known of it, of a rule or of a budget", 
       yield [number, refusal];
     }
   }
-  const page = listRefusals({ newestFirst: many }, { ...wholeList, search: "none" }, 0);
+  const page = listRefusals({ newestFirst: many }, { ...wholeList, search: "none" }, 0, null);
   t.match(page, { refusals: { length: 0 }, next: String(itemsExaminedMax + 1) });
   t.equal(looked, itemsExaminedMax + 1, "a bounded number is looked at");
 });

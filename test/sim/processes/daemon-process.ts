@@ -166,6 +166,7 @@ export class DaemonProcess {
       pid: 1,
       rateLimitsEnabled: true,
       usageEnabled: true,
+      showsAncestors: true,
       requestDetailsMax: 0,
       background: { lookMs: 60_000, waitMs: 86_400_000, max: 100 },
       quotaTemplatesEntitled: true,

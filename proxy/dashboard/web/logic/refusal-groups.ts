@@ -25,14 +25,20 @@ export function refusalGroups(
 
 /** Without the message, which contains a growing amount. */
 function keyOf(refusal: RefusalItem): string {
-  const by = "rule" in refusal ? refusal.rule : refusal.budget;
+  const by = limitOf(refusal);
   return JSON.stringify([
     refusal.user_path,
     refusal.model,
     refusal.dimension,
-    by.scope,
-    by.subject,
-    by.period_seconds,
-    by.models,
+    by?.scope,
+    by?.subject,
+    by?.period_seconds,
+    by?.models,
   ]);
+}
+
+/** Undefined if it isn't shown. */
+function limitOf(refusal: RefusalItem) {
+  if ("rule" in refusal) return refusal.rule;
+  return "budget" in refusal ? refusal.budget : undefined;
 }

@@ -95,6 +95,7 @@ const builtIn: Config = {
   usageRetentionDays: 400,
   requestDetailsMax: 10_000,
   keepsErrorTexts: true,
+  showsAncestors: true,
   auditRetentionDays: 365,
   background: { lookMs: 60_000, waitMs: 86_400_000, max: 10_000 },
   storeBytesMax: null,

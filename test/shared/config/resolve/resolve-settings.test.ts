@@ -112,6 +112,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     usageRetentionDays: ["30", 90, 30],
     requestDetailsMax: ["30", 90, 30],
     keepsErrorTexts: ["", false, false],
+    showsAncestors: ["false", true, false],
     auditRetentionDays: ["30", 90, 30],
     backgroundLookMs: ["", 5, 5000],
     backgroundWaitMs: ["", 5, 5000],
