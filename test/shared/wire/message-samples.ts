@@ -327,6 +327,7 @@ export const fromDaemon: {
     use: fc.option(name, { nil: undefined }),
     share: fc.option(name, { nil: undefined }),
     named: fc.option(name, { nil: undefined }),
+    above: fc.option(name, { nil: undefined }),
   }),
   queued: fc.record({ kind: fc.constant("queued"), id: count }),
   cancelled: fc.record({ kind: fc.constant("cancelled"), id: count }),
