@@ -15,17 +15,23 @@ import { enqueuedUse } from "./list-rules.js";
 /** Classes that a queue lists. */
 const classesMax = 20;
 
+/** `within`: the subtree whose limits are listed; others' queues aren't even counted. */
 export function listQueues(
   state: EnqueuedCounts & Pick<DaemonState, "waiters">,
+  within: string,
   nowMs: number,
 ): QueueList {
   const { waiters } = state;
   const { monoMs, queues } = waiters;
-  const views = [...queues.views(monoMs)].sort((a, b) => b.size - a.size);
+  const isIn = ({ oldest: { breach } }: QueueView<Waiter>): boolean =>
+    within === "/" || (breach.scope === "user_path" && isPathWithin(breach.subject, within));
+  const views = [...queues.views(monoMs)].filter(isIn).sort((a, b) => b.size - a.size);
   return {
     queues: views.slice(0, itemsPerPage).map((view) => queueItem(view, monoMs)),
-    waiting: waiters.size,
-    enqueued: enqueuedItems(state, nowMs),
+    waiting: within === "/" ? waiters.size : views.reduce((sum, { size }) => sum + size, 0),
+    enqueued: enqueuedItems(state, nowMs).filter(({ user_path: path }) =>
+      isPathWithin(path, within),
+    ),
     server_time: formatMillis(nowMs),
   };
 }

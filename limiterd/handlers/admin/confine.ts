@@ -62,7 +62,7 @@ const confinements: Readonly<Record<AdminOp, Confinement>> = {
   "jwts.deny": "whole",
   "jwts.allow": "whole",
   "leases.list": "path",
-  "queues.list": "whole",
+  "queues.list": "path",
   "refusals.list": "path",
   "sessions.open": "whole",
   "sessions.open-admin": "whole",

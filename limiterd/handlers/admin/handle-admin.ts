@@ -121,7 +121,7 @@ export function handleAdmin(
       return query === null ? undefined : ports.answer(listLeases(state.peers, query, nowMs));
     }
     case "queues.list":
-      return state.book.ruleSet.whenRead(() => ports.answer(listQueues(state, nowMs)));
+      return state.book.ruleSet.whenRead(() => ports.answer(listQueues(state, within, nowMs)));
     case "refusals.list": {
       const query = checkedValue(parseListQuery(body, refusalChoices), ports);
       if (query === null) return;

@@ -19,7 +19,7 @@ export interface SignedInPerson {
   readonly name: string;
   /** Null: no claim grants a role. */
   readonly administration: Administration | null;
-  /** When the ID token expires. */
+  /** When the session ends: with the ID token, or when the settings say. */
   readonly expiresAtMs: number;
 }
 
@@ -101,7 +101,7 @@ export function createOidcProvider(config: OidcConfig, nowMs: () => number): Oid
       return {
         name: nameOfPerson(claims),
         administration: grantedRole(config.roles, claims),
-        expiresAtMs: idToken.exp * 1000,
+        expiresAtMs: config.sessionMs === null ? idToken.exp * 1000 : nowMs() + config.sessionMs,
       };
     },
   };

@@ -12,6 +12,8 @@ export interface OidcConfig {
   /** Null: made of the gateway's own origin. */
   readonly redirectUrl: string | null;
   readonly scopes: readonly string[];
+  /** Null: as long as the ID token. */
+  readonly sessionMs: number | null;
   readonly roles: readonly ClaimedRole[];
 }
 
@@ -36,6 +38,7 @@ export function resolveOidc(values: SettingValues, problems: string[]): OidcConf
     clientSecretFile: values.oidcClientSecretFile,
     redirectUrl: values.oidcRedirectUrl,
     scopes: values.oidcScopes,
+    sessionMs: values.oidcSessionMs,
     roles,
   };
 }

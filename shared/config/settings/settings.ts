@@ -780,6 +780,15 @@ const adminSettings = {
     defaultValue: ["openid", "profile", "email"],
     meaning: "Scopes to ask for; they decide which claims the provider sends.",
   }),
+  oidcSessionMs: setting<number | null>({
+    path: "admin.oidc.session_seconds",
+    kind: seconds({ min: 60, max: 43_200, zero: false }),
+    defaultValue: null,
+    defaultText: "as long as the ID token",
+    example: "3600",
+    meaning:
+      "Length of a session: at the latest then the provider is asked for the person's claims again.",
+  }),
   oidcRoles: setting<readonly ClaimedRole[]>({
     path: "admin.oidc.roles",
     kind: claimedRoles,

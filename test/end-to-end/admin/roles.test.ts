@@ -209,6 +209,7 @@ t.test("a role for a subtree sees what is in it, and nothing beside or above it"
     ["/admin/auth-keys?limit=200&search=app", ["app /team/a"]],
     ["/admin/in-flight", []],
     ["/admin/refusals", []],
+    ["/admin/queues", []],
     ["/admin/usage", []],
     ["/admin/usage?by=path", ["/team/a"]],
     ["/admin/usage?by=key", [apps.get("/team/a")!.id]],

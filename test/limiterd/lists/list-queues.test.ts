@@ -1,4 +1,5 @@
 import t from "tap";
+import { listQueues } from "../../../limiterd/lists/list-queues.js";
 import { ask, askFor, pathRule, startDaemon, target } from "../in-memory-daemon.js";
 
 t.test("the queues are listed, the longest first, with their classes", async (t) => {
@@ -35,4 +36,51 @@ t.test("the queues are listed, the longest first, with their classes", async (t)
   t.match(list.queues[1], { limit: "the concurrency limit of /few", waiting: 1 });
   const explained = await ask(daemon, "explain", { user_path: "/few", targets: [target] });
   t.match(explained, { verdict: { admitted: false, queue: { position: 2 } } });
+});
+
+const view = (scope: string, subject: string, size: number) => ({
+  size,
+  expectedMs: 1000,
+  classes: [{ name: "app", waiting: size }],
+  oldest: {
+    arrivedMs: 0,
+    breach: { scope, subject, periodSeconds: 60, dimension: "requests", cap: 9, waitSeconds: 1 },
+  },
+});
+const views = [
+  view("user_path", "/", 17),
+  view("user_path", "/team", 2),
+  view("user_path", "/team/a", 3),
+  view("user_path", "/team2", 40),
+  view("model", "openai/gpt-4o", 50),
+];
+const state = {
+  waiters: { monoMs: 5000, size: 112, queues: { views: () => views } },
+  pending: { enqueuedAt: () => 7 },
+  settings: {
+    rateLimitsEnabled: true,
+    usageEnabled: true,
+    enqueuedCaps: ["/", "/team", "/team2"].map((path) => ({ path, tokens: 90 })),
+  },
+} as unknown as Parameters<typeof listQueues>[0];
+
+t.test("a role for a subtree sees the queues in it, and no count of others", (t) => {
+  const { queues, waiting, enqueued } = listQueues(state, "/team", 5000);
+  t.strictSame(
+    queues.map(({ subject, waiting }) => [subject, waiting]),
+    [
+      ["/team/a", 3],
+      ["/team", 2],
+    ],
+  );
+  t.equal(waiting, 5);
+  t.strictSame(
+    enqueued.map(({ user_path: path }) => path),
+    ["/team"],
+  );
+  const all = listQueues(state, "/", 5000);
+  t.equal(all.waiting, 112);
+  t.equal(all.queues.length, 5);
+  t.equal(all.enqueued.length, 3);
+  t.end();
 });

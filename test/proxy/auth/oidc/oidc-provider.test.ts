@@ -39,6 +39,7 @@ const config: OidcConfig = {
   clientSecret: "s",
   clientSecretFile: null,
   redirectUrl: null,
+  sessionMs: null,
   scopes: ["openid"],
   roles: [{ claim: "groups", value: "admins", role: "admin", path: "/" }],
 };
@@ -73,6 +74,15 @@ t.test("the right ID token signs in until it expires", async (t) => {
     administration: { role: "admin", path: "/" },
     expiresAtMs: right.exp * 1000,
   });
+});
+
+t.test("a session of a length of its own ends then, whenever the ID token does", async (t) => {
+  const nowMs = Date.now();
+  for (const sessionMs of [60_000, 7_200_000]) {
+    const own = createOidcProvider({ ...config, sessionMs }, () => nowMs);
+    await own.signInUrl(secret, redirectUrl);
+    t.match(await own.finish(secret, callback), { expiresAtMs: nowMs + sessionMs });
+  }
 });
 
 t.test("a token of another sign-in, issuer, client, key or time is refused", async (t) => {

@@ -162,6 +162,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     oidcClientSecret: ["a", "b", "a"],
     oidcClientSecretFile: ["/a", "/b", "/a"],
     oidcRedirectUrl: ["https://a/x", "https://b/x", "https://a/x"],
+    oidcSessionMs: ["", 3600, 3_600_000],
     oidcScopes: ["", ["openid", "groups"], ["openid", "groups"]],
     oidcRoles: [
       "",

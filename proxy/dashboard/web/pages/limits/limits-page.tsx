@@ -1,7 +1,6 @@
 /** Rules with what is used of them, one tab for each scope; the place to make and change them. */
 import { useState } from "preact/hooks";
 import { hrefOf } from "../../data/router.js";
-import { isOfSubtree } from "../../data/session.js";
 import { limitQuery } from "../../logic/list-page.js";
 import { useApp } from "../../parts/app.js";
 import { ChangeButton } from "../../parts/change-button.js";
@@ -20,8 +19,7 @@ const scopes = ["user_path", "provider", "model"] as const;
 type RuleScope = (typeof scopes)[number];
 
 export function LimitsPage() {
-  const { router, session } = useApp();
-  const who = session.session.value;
+  const { router } = useApp();
   const { query } = router.place.value;
   const scope: RuleScope = scopes.find((each) => each === query.get("scope")) ?? "user_path";
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
@@ -80,7 +78,7 @@ export function LimitsPage() {
             }
           </WhenReady>
         </Card>
-        {!isOfSubtree(who) && <Queues />}
+        <Queues />
       </div>
       {dialog !== null && (
         <LimitsDialog
