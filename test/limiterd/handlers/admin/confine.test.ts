@@ -32,6 +32,7 @@ t.test("a list is about the subtree, or a path in it", async (t) => {
     "budgets.list",
     "keys.list",
     "leases.list",
+    "queues.list",
     "refusals.list",
     "usage.summary",
     "usage.records",
