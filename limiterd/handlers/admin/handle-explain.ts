@@ -24,7 +24,7 @@ import { notWithin } from "./confine.js";
 import { explainVerdict } from "./explain-verdict.js";
 import { findKey, unknownKey } from "./handle-keys.js";
 
-export interface AskedIn {
+interface AskedIn {
   readonly nowMs: number;
   /** The subtree of who asks. */
   readonly within: string;
