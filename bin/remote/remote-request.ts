@@ -100,8 +100,39 @@ function to(op: AdminOp, body: unknown): RemoteRequest | Failure {
     return failure("feature_unavailable", `the admin API has no ${op}: run this on the host`);
   const [method, path] = route;
   return method === "GET"
-    ? { method, path: `${path}${queryOf(body)}`, body: null }
+    ? {
+        method,
+        path: `${path}${queryOf(ofSubtrees.has(op) ? withoutRoot(body) : body)}`,
+        body: null,
+      }
     : { method, path, body: body ?? {} };
+}
+
+/** What is about a subtree: without a path, about all that the key may see. */
+const ofSubtrees: ReadonlySet<AdminOp> = new Set<AdminOp>([
+  "rate-limits.list",
+  "budgets.list",
+  "keys.list",
+  "leases.list",
+  "queues.list",
+  "refusals.list",
+  "usage.summary",
+  "usage.records",
+  "usage.export",
+  "requests.list",
+  "requests.sessions",
+  "tenants.list",
+  "audit.list",
+]);
+
+/** The commands' default path is everything, which a role for a subtree doesn't have. */
+function withoutRoot(body: unknown): unknown {
+  if (!isObject(body)) return body;
+  return Object.fromEntries(
+    Object.entries(body).filter(
+      ([name, value]) => value !== "/" || (name !== "user_path" && name !== "under"),
+    ),
+  );
 }
 
 /** Omits fields without a value. */

@@ -13,6 +13,13 @@ t.test("operations become requests of the admin API", async (t) => {
       ["GET", "/admin/in-flight?limit=5&search=%2Fa+b", null],
     ],
     ["rate-limits.put", { subject: "/a" }, ["PUT", "/admin/rate-limits", { subject: "/a" }]],
+    ["keys.list", { user_path: "/", limit: 5 }, ["GET", "/admin/auth-keys?limit=5", null]],
+    ["tenants.list", { under: "/", search: "/" }, ["GET", "/admin/tenants?search=%2F", null]],
+    [
+      "rate-limits.children",
+      { user_path: "/" },
+      ["GET", "/admin/rate-limits/children?user_path=%2F", null],
+    ],
     ["status", null, ["GET", "/admin/status", null]],
     [
       "keys.issue",
