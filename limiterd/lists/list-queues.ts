@@ -3,7 +3,7 @@ import type { EnqueuedItem, QueueItem, QueueList } from "../../shared/api/queue-
 import { itemsPerPage } from "../../shared/bounds.js";
 import { modelsField } from "../../shared/domain/limited-models.js";
 import { limitInWords } from "../../shared/domain/refusal-message.js";
-import { childPath } from "../../shared/domain/user-path.js";
+import { childPath, isPathWithin } from "../../shared/domain/user-path.js";
 import { formatMillis } from "../../shared/time.js";
 import { type Counter, capsOf, isOff } from "../counters/counter.js";
 import type { DaemonState } from "../state.js";

@@ -29,7 +29,6 @@ prices:
 virtual_models:
   spare: { strategy: failover, targets: [{ model: simulator/small }] }
 rate_limits:
-  max_enqueued_tokens: [/=400017, /queued=5017]
   models: [{ model: simulator/capped, limits: [{ period: day, max_tokens: 1 }] }]
   providers: [{ name: simulator, limits: [{ period: day, max_requests: 900017 }] }]
   user_paths:
@@ -37,6 +36,7 @@ rate_limits:
       limits:
         - { period: day, max_requests: 100017, max_tokens: 200017 }
         - { period: hour, max_input_tokens: 300017 }
+        - { period: concurrent, max_enqueued_tokens: 400017 }
     - { path: /full, limits: [{ period: day, max_tokens: 1017 }] }
     - { path: /none, limits: [{ period: day, max_requests: 0, models: [banned] }] }
     - { path: /busy, limits: [{ period: concurrent, max_requests: 1 }] }
