@@ -183,7 +183,7 @@ export const storeEquivalents: readonly Equivalent[] = [
     why: "the groups are sorted more often, with the same result",
   },
   {
-    file: "limiterd/usage/reports/summarize-usage.ts",
+    file: "limiterd/lists/list-tenants.ts",
     line: 'const [key] = state.store.keys("rollups", { from: next, before, limit: 1 });',
     what: "1 becomes 2",
     why: "the second isn't looked at",
