@@ -3,5 +3,10 @@ import { testFolder } from "../run-folder.js";
 
 await testFolder("end-to-end/crash", {
   oneByOne: true,
-  without: ["backup-drill.test.ts", "crash-matrix.test.ts", "hard-caps-crash.test.ts"],
+  without: [
+    "backup-drill.test.ts",
+    "crash-matrix.test.ts",
+    "hard-caps-changes.test.ts",
+    "hard-caps-crash.test.ts",
+  ],
 });
