@@ -149,6 +149,7 @@ export class AnswerParser {
       if ((end === -1 ? bytes.length : end) - at > answerHeadBytesMax)
         throw new BrokenAnswer(`the head of its answer is longer than ${answerHeadBytesMax} bytes`);
       if (end === -1) {
+        if (!mayBecomeHead(bytes, at)) throw noHttp(bytes.toString("latin1", at));
         this.#held = Buffer.from(bytes.subarray(at));
         return -1;
       }
@@ -160,8 +161,7 @@ export class AnswerParser {
   }
 
   #readHead(head: string): void {
-    if (!headForm.test(head))
-      throw new BrokenAnswer(`its answer isn't HTTP: ${describeHead(head)}`);
+    if (!headForm.test(head)) throw noHttp(head);
     const status = Number(head.slice(9, 12));
     const rawHeaders: string[] = [];
     let connection = "";
@@ -198,14 +198,15 @@ export class AnswerParser {
     }
     if (isChunked && length !== -1)
       throw new BrokenAnswer("its answer has a length and a transfer encoding");
-    if (status === 100 || status === 101)
-      throw new BrokenAnswer(`it answered ${status}, which wasn't asked for`);
+    if (status === 101) throw new BrokenAnswer("it answered 101, which wasn't asked for");
     if (status >= 200) this.#expectBody(status, length, isChunked);
     const isOld = head.charCodeAt(7) === 0x30;
     this.keepsAlive = isOld
       ? /,[\t ]*keep-alive[\t ]*(?:,|$)/i.test(connection)
       : connection === "" || !/,[\t ]*close[\t ]*(?:,|$)/i.test(connection);
-    if (this.#state === "close") this.keepsAlive = false;
+    // Some send the body that these statuses announce but must not have.
+    const isUncertain = (status === 204 || status === 304) && (isChunked || length > 0);
+    if (isUncertain || this.#state === "close") this.keepsAlive = false;
     if (status < 200 && !this.keepsAlive)
       throw new BrokenAnswer(`it ends the connection with an informational answer`);
     if (!this.#to.onHead(status, rawHeaders) && status >= 200) this.isPaused = true;
@@ -214,7 +215,8 @@ export class AnswerParser {
   #expectBody(status: number, length: number, isChunked: boolean): void {
     if (this.#isHeadRequest) this.#state = "over";
     else if (status === 204 || status === 304) {
-      if (length > 0) throw new BrokenAnswer(`its ${status} announces a body`);
+      // The length of a 304 is that of what hasn't changed.
+      if (status === 204 && length > 0) throw new BrokenAnswer("its 204 announces a body");
       this.#state = "over";
     } else if (isChunked) this.#expectSize();
     else if (length === -1) this.#state = "close";
@@ -373,8 +375,18 @@ function readTimeoutMs(value: string): number | null {
   return seconds === undefined ? null : Number(seconds) * 1000;
 }
 
-/** The first line of a head, for people. */
-function describeHead(head: string): string {
-  const line = head.slice(0, Math.max(0, head.indexOf("\r\n"))).slice(0, 40);
-  return JSON.stringify(line);
+/** Whether the bytes from `at` on may be the beginning of a head: other protocols never end it. */
+function mayBecomeHead(bytes: Buffer, at: number): boolean {
+  const first = bytes.toString("latin1", at, at + firstOfHead.length);
+  const lineEnd = bytes.indexOf(lineFeed, at);
+  const isLine = lineEnd === -1 || bytes[lineEnd - 1] === return_;
+  return (isLine && firstOfHead.startsWith(first)) || first === "\r";
+}
+
+const firstOfHead = "HTTP/1.";
+
+/** Names the first line, for people. */
+function noHttp(head: string): BrokenAnswer {
+  const line = /^[^\r\n]{0,40}/.exec(head)![0];
+  return new BrokenAnswer(`its answer isn't HTTP: ${JSON.stringify(line)}`);
 }

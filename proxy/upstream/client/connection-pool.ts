@@ -42,10 +42,9 @@ export class ConnectionPool implements ConnectionOwner {
   readonly #open = new Set<Connection>();
   /** The one that was used last comes last, and is used first. */
   readonly #idle: Connection[] = [];
-  /** Idle connections that got a call in this turn of the event loop. */
+  /** Kept connections that got a call in this turn of the event loop. */
   #reserved: Connection[] = [];
-  #waiting: WaitingCall[] = [];
-  #next = 0;
+  readonly #waiting = new Set<WaitingCall>();
   readonly #alone = new Set<Connection>();
   #sweeper: NodeJS.Timeout | null = null;
   #onClosed: (() => void) | null = null;
@@ -97,7 +96,10 @@ export class ConnectionPool implements ConnectionOwner {
       const connection = new Connection(this, false);
       this.#open.add(connection);
       connection.open(this.#opener, waiting, this.#throttledEnds);
-    } else this.#waiting.push(waiting);
+    } else {
+      this.#waiting.add(waiting);
+      waiting.call.onQueued(() => this.#waiting.delete(waiting));
+    }
   }
 
   #takeIdle(): Connection | null {
@@ -107,7 +109,7 @@ export class ConnectionPool implements ConnectionOwner {
       const idle = this.#idle.pop();
       if (idle === undefined) return null;
       const socket = idle.socket!;
-      if (!socket.destroyed && nowMs < idle.idleUntilMs) {
+      if (idle.isUsable && nowMs < idle.idleUntilMs) {
         socket.ref();
         return idle;
       }
@@ -116,18 +118,22 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   /**
-   * The request is sent after this turn of the event loop has read what its sockets hold: an end,
-   * or bytes that nobody asked for, which must not become the answer to this call.
+   * The request is sent when the event loop has read once more what its sockets hold: an end, which
+   * may have come with the last answer, or bytes that nobody asked for, which must not become the
+   * answer to this call.
    */
   #reserve(connection: Connection, waiting: WaitingCall): void {
     connection.reserve(waiting);
     this.#reserved.push(connection);
-    if (this.#reserved.length === 1) setImmediate(() => this.#startReserved());
+    if (this.#reserved.length > 1) return;
+    setImmediate(() => {
+      const reserved = this.#reserved;
+      this.#reserved = [];
+      setImmediate(() => this.#start(reserved));
+    });
   }
 
-  #startReserved(): void {
-    const reserved = this.#reserved;
-    this.#reserved = [];
+  #start(reserved: readonly Connection[]): void {
     for (const connection of reserved) {
       const unsent = connection.start();
       if (unsent !== null && !this.#isClosed) this.#place(unsent);
@@ -161,13 +167,11 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   #takeWaiting(): WaitingCall | null {
-    const waiting = this.#waiting[this.#next];
-    if (waiting === undefined) return null;
-    if (++this.#next === this.#waiting.length) {
-      this.#waiting = [];
-      this.#next = 0;
+    for (const waiting of this.#waiting) {
+      this.#waiting.delete(waiting);
+      return waiting;
     }
-    return waiting;
+    return null;
   }
 
   onClosed(connection: Connection): void {

@@ -24,6 +24,8 @@ export interface CallConnection {
 /** What a call hears of its request and its answer. */
 export interface CallHandler {
   connection: CallConnection | null;
+  /** The call waits, because all connections are in use. `leave`: it doesn't need one any more. */
+  onQueued(leave: () => void): void;
   /** The call has got its connection. False if it doesn't need one any more. */
   onConnect(): boolean;
   /** A part of the body, or all of it, was written. */
@@ -82,6 +84,8 @@ export class Connection implements CallConnection, AnswerReceiver {
   /** Has this connection, but hasn't been sent yet. */
   #waiting: WaitingCall | null = null;
   #call: CallHandler | null = null;
+  /** The provider has closed it, which `throttledEnds` may not have handled yet. */
+  #hasEnded = false;
   #isSending = false;
   #closesAfter = false;
   #error: Error | null = null;
@@ -113,7 +117,9 @@ export class Connection implements CallConnection, AnswerReceiver {
 
   #listenTo(socket: Socket, throttledEnds: (run: () => void) => void): void {
     this.socket = socket;
-    throttleEnd(socket, throttledEnds);
+    throttleEnd(socket, throttledEnds, () => {
+      this.#hasEnded = true;
+    });
     socket.on("error", (error) => {
       this.#error = error;
     });
@@ -121,6 +127,10 @@ export class Connection implements CallConnection, AnswerReceiver {
     socket.on("close", () => this.#closed(null));
     // Without `onread`, as through a proxy.
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
+  }
+
+  get isUsable(): boolean {
+    return !this.#hasEnded && !this.socket!.destroyed;
   }
 
   /** As `AnswerParser.keptAliveMs`. */
@@ -134,12 +144,12 @@ export class Connection implements CallConnection, AnswerReceiver {
     this.#waiting = waiting;
   }
 
-  /** Sends the call's request. Returns the call if the connection has closed. */
+  /** Sends the call's request. Returns the call if the provider has closed the connection. */
   start(): WaitingCall | null {
     const waiting = this.#waiting!;
     this.#waiting = null;
+    if (!this.isUsable) return waiting;
     const socket = this.socket!;
-    if (socket.destroyed) return waiting;
     const { method, head, body, call } = waiting;
     if (!call.onConnect()) {
       this.#free();
@@ -230,7 +240,7 @@ export class Connection implements CallConnection, AnswerReceiver {
     const call = this.#call!;
     this.#call = null;
     if (this.#isSending || this.#closesAfter || !this.#parser.keepsAlive) this.socket!.destroy();
-    else this.#free();
+    else if (this.isUsable) this.#free();
     call.onComplete();
   }
 
@@ -370,11 +380,16 @@ class PieceSender {
   }
 }
 
-/** Delays the socket's end until `throttledEnds` runs the callback. */
-function throttleEnd(socket: Socket, throttledEnds: (run: () => void) => void): void {
+/** Delays the socket's end until `throttledEnds` runs the callback. `onEnd`: it has arrived. */
+function throttleEnd(
+  socket: Socket,
+  throttledEnds: (run: () => void) => void,
+  onEnd: () => void,
+): void {
   const push = socket.push.bind(socket);
   socket.push = (chunk: unknown, encoding?: BufferEncoding) => {
     if (chunk !== null) return push(chunk, encoding);
+    onEnd();
     throttledEnds(() => {
       if (socket.destroyed) return;
       push(null);

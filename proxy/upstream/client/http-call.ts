@@ -53,6 +53,8 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   /** The connection was kept alive, so the provider may have closed it meanwhile. */
   #reused = false;
   #resend: (() => void) | null = null;
+  /** Leaves the queue of calls without a connection; null if the call isn't in it. */
+  #leave: (() => void) | null = null;
 
   readonly #timeouts: RequestTimeouts | null;
   /** The watch of the attempt's total timeout; null without one. */
@@ -76,11 +78,16 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
     this.#resend = send;
   }
 
+  onQueued(leave: () => void): void {
+    this.#leave = leave;
+  }
+
   /**
    * The call has got a connection. Before that it waited in the pool's queue, where no deadline of
    * the provider applies.
    */
   onConnect(): boolean {
+    this.#leave = null;
     if (this.#aborted) return false;
     this.#running = true;
     const connection = this.connection!;
@@ -228,6 +235,8 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
     this.#aborted = true;
     this.#decoded?.stop();
     this.#unwatch();
+    this.#leave?.();
+    this.#leave = null;
     if (this.#running) this.connection?.socket?.destroy(aborted);
   }
 }

@@ -8,6 +8,7 @@ import {
   ConnectionPool,
 } from "../../../../proxy/upstream/client/connection-pool.js";
 import type { ProviderConfig } from "../../../../shared/config/config.js";
+import { isCollected } from "../../../support/memory/is-collected.js";
 import { providerConfig } from "../../../support/provider-config.js";
 
 const answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
@@ -61,8 +62,13 @@ class RecordedCall implements CallHandler {
     this.settle = resolve;
   });
   heard = (): void => {};
+  leave: (() => void) | null = null;
 
+  onQueued(leave: () => void): void {
+    this.leave = leave;
+  }
   onConnect(): boolean {
+    this.leave = null;
     return this.isWanted;
   }
   onBodySent(): void {}
@@ -196,6 +202,58 @@ t.test(
     t.equal(received.length, 3);
   },
 );
+
+t.test(
+  "a queue that never empties keeps neither calls that were sent nor those that left",
+  async (t) => {
+    const open: Socket[] = [];
+    const { pool } = await startProvider(t, (socket) => void open.push(socket), {
+      connectionsMax: 1,
+    });
+    const queued = (): [RecordedCall, WeakRef<object>] => {
+      const body = Buffer.alloc(100_000);
+      return [send(pool, { body }), new WeakRef(body)];
+    };
+    const first = send(pool);
+    const [second, secondBody] = queued();
+    const [third, thirdBody] = queued();
+    const fourth = send(pool);
+    third.leave!();
+    third.leave = null;
+    t.ok(await isCollected(thirdBody), "it left");
+    while (open.length < 1) await nextTurn();
+    open[0]!.write(answer);
+    t.equal(await first.outcome, "ended {}");
+    while (!second.isSent || open.length < 2) await nextTurn();
+    t.ok(await isCollected(secondBody), "it was sent");
+    open[0]!.write(answer);
+    t.equal(await second.outcome, "ended {}");
+    while (!fourth.isSent) await nextTurn();
+    open[0]!.write(answer);
+    t.equal(await fourth.outcome, "ended {}");
+  },
+);
+
+t.test("no call is sent on a connection whose end has arrived", async (t) => {
+  const { pool, sockets } = await startProvider(t, (socket) => void socket.write(answer));
+  const idle = Array.from({ length: 400 }, () => send(pool));
+  await Promise.all(idle.map(({ outcome }) => outcome));
+  t.equal(sockets.length, 400);
+  for (const socket of sockets) socket.end();
+  // Ends are handled a hundred a turn: the others are still waiting for theirs.
+  for (let i = 0; i < 3; i++) await nextTurn();
+  const calls = Array.from({ length: 50 }, () => send(pool).outcome);
+  t.same([...new Set(await Promise.all(calls))], ["ended {}"]);
+});
+
+t.test("a waiting call doesn't get a connection that closes with its answer", async (t) => {
+  const { pool, sockets } = await startProvider(t, (socket) => void socket.end(answer), {
+    connectionsMax: 2,
+  });
+  const calls = Array.from({ length: 50 }, () => send(pool).outcome);
+  t.same([...new Set(await Promise.all(calls))], ["ended {}"]);
+  t.equal(sockets.length, 50);
+});
 
 t.test("bytes that nobody asked for close the connection, and answer no call", async (t) => {
   let extra = "";
