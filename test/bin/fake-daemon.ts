@@ -74,7 +74,7 @@ export const fakeServerTime = "2025-06-01T12:00:18.000Z";
 
 /** The test that a daemon belongs to: it ends with it. */
 export interface Owner {
-  teardown(end: () => void): void;
+  teardown(end: () => unknown): void;
 }
 
 /** Starts one in a directory of its own; both are gone after the test. */

@@ -1,12 +1,14 @@
 /** A program in a process of its own, whose output a test waits for instead of sleeping. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { until } from "../support/client.js";
 import type { Owner } from "./fake-daemon.js";
 
 export interface ProgramEnd {
@@ -109,7 +111,13 @@ export async function runProgram(
  */
 export function temporaryDirectory(t: Owner): string {
   const directory = mkdtempSync(join(tmpdir(), "sluice-"));
-  t.teardown(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10 }));
+  // `maxRetries` of `rm` doesn't look for new files.
+  const isRemoved = (): Promise<boolean> =>
+    rm(directory, { recursive: true, force: true }).then(
+      () => true,
+      () => false,
+    );
+  t.teardown(() => until(isRemoved, Boolean));
   return directory;
 }
 
