@@ -9,7 +9,7 @@ import type { Budget } from "../budgets/budget-account.js";
 import type { BudgetBook } from "../budgets/budget-book.js";
 import type { ChildCounters, Rule } from "../counters/counter.js";
 import type { RuleBook } from "../rules/rule-book.js";
-import type { ListQuery } from "./list-query.js";
+import { childAsked, type ListQuery } from "./list-query.js";
 
 export interface Slices {
   readonly nowMs: number;
@@ -129,6 +129,23 @@ export function rank(
   return last.of({ key: JSON.stringify(query), walked, nowMs: slices.nowMs }, () =>
     fullest(refsOf(limits, templates), query.limit, usedRatio, slices),
   );
+}
+
+/** What `rank` leaves out: the children that the query's path names and that have used nothing. */
+export function namedUnused(
+  limits: Iterable<Parameters<typeof childAsked>[0] & { readonly id: string }>,
+  query: ListQuery,
+  ranked: readonly string[],
+): readonly string[] {
+  if (query.userPath === "/") return [];
+  const unused: string[] = [];
+  for (const limit of limits) {
+    const child = childAsked(limit, query);
+    if (child === null) continue;
+    const ref = childRef(limit.id, child);
+    if (!ranked.includes(ref)) unused.push(ref);
+  }
+  return unused.slice(0, query.limit - ranked.length);
 }
 
 function* refsOf(

@@ -19,7 +19,13 @@ import { modelsField } from "../../shared/domain/limited-models.js";
 import { exhaustedField } from "../../shared/domain/on-exhausted.js";
 import { firstAfter } from "../../shared/long-lists.js";
 import { formatMillis, formatSeconds } from "../../shared/time.js";
-import { type Account, amountUsdAt, type Budget, startOf } from "../budgets/budget-account.js";
+import {
+  type Account,
+  amountUsdAt,
+  type Budget,
+  knownChildOf,
+  startOf,
+} from "../budgets/budget-account.js";
 import type { PeriodBounds } from "../budgets/budget-period.js";
 import {
   accountWaitSeconds,
@@ -28,8 +34,9 @@ import {
   roomAt,
 } from "../budgets/judge-budgets.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
-import { rank, splitRef, templatesOfBudgets } from "./fullest.js";
+import { namedUnused, rank, splitRef, templatesOfBudgets } from "./fullest.js";
 import {
+  childAsked,
   declared,
   hasChosen,
   isListed,
@@ -41,23 +48,21 @@ import {
   sources,
 } from "./list-query.js";
 import { raisesField } from "./raise-items.js";
-import {
-  forecastField,
-  hasUsage,
-  money,
-  peekedBook,
-  refreshOthers,
-  usageRatio,
-} from "./spend/budget-money.js";
+import { forecastField, hasUsage, money, peekedBook, usageRatio } from "./spend/budget-money.js";
 
 /** The filters of the list. */
 export const budgetChoices = { scope: budgetScopes, source: sources, order: orders } as const;
 
-/** One page of all budgets in the order scope, subject, period, models. */
+/** One page of all budgets in the order scope, subject, period, models, as `listRules`. */
 export function listBudgets(state: DaemonState, query: ListQuery, nowMs: number): BudgetPage {
   const { items, last } = budgetsOn(state, query);
   return {
-    budgets: items.map((budget) => listItem(state, budget, nowMs)),
+    budgets: items.map((budget) => {
+      const child = childAsked(budget, query);
+      return child === null
+        ? listItem(state, budget, nowMs)
+        : listedChild(state, { budget, account: knownChildOf(budget, child) }, nowMs);
+    }),
     server_time: formatMillis(nowMs),
     next: last?.id ?? null,
   };
@@ -69,7 +74,11 @@ export async function listFreshBudgets(
   query: ListQuery,
   nowMs: number,
 ): Promise<BudgetPage> {
-  await refreshOthers(state.budgets, budgetsOn(state, query).items);
+  const accounts = budgetsOn(state, query).items.flatMap((budget) => {
+    const child = childAsked(budget, query);
+    return child === null ? (budget.own ?? []) : [knownChildOf(budget, child)];
+  });
+  await state.budgets.others?.refresh(accounts);
   return listBudgets(state, query, nowMs);
 }
 
@@ -79,7 +88,7 @@ function budgetsOn({ budgets }: DaemonState, query: ListQuery) {
     sorted,
     query.after === null ? 0 : firstAfter(sorted, keyOf(query.after), compareBudgets),
     query.limit,
-    (budget) => isListed(budget, query),
+    (budget) => isListed(budget, query) || childAsked(budget, query) !== null,
   );
 }
 
@@ -108,12 +117,12 @@ export async function listFullestBudgets(
   const templates = templatesOfBudgets(state.budgets, (budget) => hasChosen(budget, query));
   const ranked = { query, limits: budgets, templates };
   const refs = await rank(state.rankings.budgets, ranked, ratio, slices);
-  const listed = refs.flatMap((ref) => {
+  const unused = namedUnused(budgets.values(), query, refs);
+  const listed = [...refs, ...unused].flatMap((ref) => {
     const [id, name] = splitRef(ref);
     const budget = budgets.get(id);
     if (budget === undefined) return [];
-    const account = name === null ? null : budget.children.get(name);
-    return account === undefined ? [] : [{ budget, account }];
+    return [{ budget, account: name === null ? null : knownChildOf(budget, name) }];
   });
   const accounts = listed.flatMap(({ budget, account }) => account ?? budget.own ?? []);
   await state.budgets.others?.refresh(accounts);

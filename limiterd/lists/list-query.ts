@@ -18,7 +18,7 @@ import { declaredAtText, declaredLine } from "../../shared/config/limits/declare
 import { parseUserPath } from "../../shared/domain/limit-key.js";
 import type { DeclaredAt } from "../../shared/domain/rule.js";
 import { whenOfText } from "../../shared/domain/rule-hours.js";
-import { childPath, isPathWithin } from "../../shared/domain/user-path.js";
+import { childOnPath, childPath, isPathWithin } from "../../shared/domain/user-path.js";
 import { parseTimestamp } from "../../shared/time.js";
 
 /** The filters in addition to `search`: each field's name with its allowed values. */
@@ -156,7 +156,11 @@ export function matchesChild(
 
 /** A rule or a budget. */
 interface Listed {
-  readonly definition: { readonly scope: string; readonly subject: string };
+  readonly definition: {
+    readonly scope: string;
+    readonly subject: string;
+    readonly perChild?: boolean;
+  };
   readonly source: string;
 }
 
@@ -198,6 +202,24 @@ export function isListed(item: Listed, query: ListQuery): boolean {
   if (query.userPath !== "/" && !(scope === "user_path" && isPathWithin(subject, query.userPath)))
     return false;
   return hasChosen(item, query) && matches(query, subject);
+}
+
+/**
+ * The name of the template's child that the query's path itself is: the list has this child, also
+ * one that has used nothing; null for other items.
+ */
+export function childAsked(item: Listed, query: ListQuery): string | null {
+  const { perChild, subject } = item.definition;
+  const { userPath: path } = query;
+  if (perChild !== true || !isPathWithin(path, subject)) return null;
+  const child = childOnPath(path, subject);
+  return child !== null && childPath(subject, child) === path && isListedChild(item, query, child)
+    ? child
+    : null;
+}
+
+function isListedChild(item: Listed, query: ListQuery, child: string): boolean {
+  return hasChosen(item, query) && matchesChild(query, item, child);
 }
 
 /** Whether it has the scope and source that the query chooses. */

@@ -30,8 +30,16 @@ import { estimateRequests, rollWindow, secondsToCaps, slidingTokens } from "../c
 import type { DeclaredLimits } from "../declared-limits.js";
 import { isHardCap } from "../rules/hard-limits.js";
 import { countersOf, type RuleBook, type RuleCounters } from "../rules/rule-book.js";
-import { type LastAnswers, rank, type Slices, splitRef, templatesOfRules } from "./fullest.js";
 import {
+  type LastAnswers,
+  namedUnused,
+  rank,
+  type Slices,
+  splitRef,
+  templatesOfRules,
+} from "./fullest.js";
+import {
+  childAsked,
   declared,
   hasChosen,
   isListed,
@@ -61,16 +69,27 @@ interface RankingPorts extends Pick<Slices, "yieldToEventLoop"> {
 export const ruleChoices = { scope: scopes, source: sources, order: orders } as const;
 
 /**
- * One page of all rules in the order scope, subject, period, models. Pages stay consistent if rules
+ * One page of all rules in the order scope, subject, period, models. If the query's path is a child
+ * of a template, it is listed in the place of the template. Pages stay consistent if rules
  * are made or deleted between them.
  */
 export function listRules(book: RuleBook, options: ListOptions): RulePage {
   const { nowMs, query } = options;
   const sorted = book.sorted();
   const from = query.after === null ? 0 : firstAfter(sorted, keyOfId(query.after), compareRules);
-  const { items, last } = pageOf(sorted, from, query.limit, (rule) => isListed(rule, query));
+  const { items, last } = pageOf(
+    sorted,
+    from,
+    query.limit,
+    (rule) => isListed(rule, query) || childAsked(rule, query) !== null,
+  );
   return {
-    rate_limits: items.map((rule) => listItem(book, book.fresh(rule), options)),
+    rate_limits: items.map((rule) => {
+      const child = childAsked(rule, query);
+      return child === null
+        ? listItem(book, book.fresh(rule), options)
+        : listedChild(book, { rule, child }, options);
+    }),
     server_time: formatMillis(nowMs),
     next: last?.id ?? null,
   };
@@ -78,7 +97,8 @@ export function listRules(book: RuleBook, options: ListOptions): RulePage {
 
 /**
  * The rules and the children of templates with the highest used ratio, the fullest first: one page,
- * whose `next` is null. Children that use nothing are listed only if a search names them.
+ * whose `next` is null. Children that use nothing are listed only if a search or the query's path
+ * names them.
  */
 export async function listFullestRules(
   book: RuleBook,
@@ -99,15 +119,14 @@ export async function listFullestRules(
   const templates = templatesOfRules(book, (rule) => hasChosen(rule, query));
   const ranked = { query, limits: book.rules, templates };
   const refs = await rank(last, ranked, ratio, { nowMs, yieldToEventLoop });
+  const unused = namedUnused(book.rules.values(), query, refs);
   return {
-    rate_limits: refs.flatMap((ref) => {
+    rate_limits: [...refs, ...unused].flatMap((ref) => {
       const [id, name] = splitRef(ref);
       const rule = book.rules.get(id);
       if (rule === undefined) return [];
       if (name === null) return [listItem(book, book.fresh(rule), options)];
-      // A child that was removed meanwhile is no longer full.
-      const child = rule.children.copy(name);
-      return child === undefined ? [] : [listedChild(book, { rule, child }, options)];
+      return [listedChild(book, { rule, child: name }, options)];
     }),
     server_time: formatMillis(nowMs),
     next: null,
@@ -117,17 +136,18 @@ export async function listFullestRules(
 /** A child as an item: its template's definition with its own subject and counts. */
 function listedChild(
   book: RuleBook,
-  { rule, child }: { readonly rule: Rule; readonly child: Counter },
+  { rule, child }: { readonly rule: Rule; readonly child: string },
   options: ListOptions,
 ): RuleItem {
-  const { subject } = child;
+  const counters = book.copyOfChild(book.fresh(rule), child, options.nowMs);
+  const { subject } = counters.counter;
   return {
-    ...listItem(book, rule, options, child.child),
+    ...listItem(book, rule, options, child),
     subject,
     effective_subject: subject,
     user_path: subject,
     template: rule.definition.subject,
-    ...liveCounts(countersOf(child), options.nowMs),
+    ...liveCounts(counters, options.nowMs),
   };
 }
 

@@ -348,6 +348,13 @@ export class RuleBook {
     return this.#templates.childOf(rule, child, nowMs);
   }
 
+  /** Copies of the counter of one child of a template and of its parts, also of a new child. */
+  copyOfChild(rule: Rule, child: string, nowMs: number): RuleCounters {
+    const copy = (of: Rule): Counter =>
+      copyCounter(of.own ?? this.#copyChild(this.fresh(of), child, nowMs));
+    return { counter: copy(rule), parts: rule.parts.map(copy) };
+  }
+
   /**
    * Call at the end of a message. Counters of children without a request must not be used
    * afterwards.

@@ -29,7 +29,7 @@ import { type Counter, capsOf, isOff, type Rule } from "../../counters/counter.j
 import { listChildren, nameOfRule, unknownRule } from "../../lists/list-children.js";
 import { isByUse, parseChildrenQuery, parseListQuery } from "../../lists/list-query.js";
 import { listFullestRules, listRules, ruleChoices } from "../../lists/list-rules.js";
-import { countersOf, type RuleBook } from "../../rules/rule-book.js";
+import type { RuleBook } from "../../rules/rule-book.js";
 import type { DaemonState } from "../../state.js";
 import {
   ruleDefinitions,
@@ -122,7 +122,7 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
     void Promise.resolve(page)
       .then(async (first) => {
         if (shares === null) return first;
-        await shares.refresh(pageCounters(book, first));
+        await shares.refresh(pageCounters(book, first, nowMs));
         return await make();
       })
       .then(ports.answer);
@@ -130,7 +130,11 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
 }
 
 /** The counters of the rules and children on a page. */
-function pageCounters(book: RuleBook, { rate_limits: items }: RulePage): readonly Counter[] {
+function pageCounters(
+  book: RuleBook,
+  { rate_limits: items }: RulePage,
+  nowMs: number,
+): readonly Counter[] {
   return items.flatMap(({ scope, subject, template, period_seconds: periodSeconds, ...rest }) => {
     const { models, when, mode } = rest;
     const rule = book.find({
@@ -143,9 +147,8 @@ function pageCounters(book: RuleBook, { rate_limits: items }: RulePage): readonl
     });
     if (rule === null) return [];
     if (template === undefined) return [rule, ...rule.parts].flatMap(({ own }) => own ?? []);
-    const child = rule.children.copy(subject.slice(template === "/" ? 1 : template.length + 1));
-    if (child === undefined) return [];
-    const { counter, parts } = countersOf(child);
+    const child = subject.slice(template === "/" ? 1 : template.length + 1);
+    const { counter, parts } = book.copyOfChild(rule, child, nowMs);
     return [counter, ...parts];
   });
 }

@@ -2,7 +2,7 @@
 import type { AccountForecast, AccountMoney } from "../../../shared/api/budget-item.js";
 import { costUsd, sumUsd } from "../../../shared/domain/money.js";
 import { accountForecast, budgetForecast } from "../../budgets/account-forecast.js";
-import type { Account, Budget } from "../../budgets/budget-account.js";
+import type { Account } from "../../budgets/budget-account.js";
 import type { BudgetBook } from "../../budgets/budget-book.js";
 import {
   amountUsdOf,
@@ -91,12 +91,4 @@ export function hasUsage(book: BudgetBook, account: Account, nowMs: number): boo
   return (
     ownRequests(book, account, nowMs) > 0 || (otherSpend(book, account, nowMs)?.requests ?? 0) > 0
   );
-}
-
-/** In a cluster, reads again the other hosts' spend on these budgets. */
-export async function refreshOthers(
-  { others }: BudgetBook,
-  budgets: readonly Budget[],
-): Promise<void> {
-  if (others !== null) await others.refresh(budgets.flatMap(({ own }) => own ?? []));
 }

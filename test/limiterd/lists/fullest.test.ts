@@ -75,6 +75,12 @@ t.test("the rules of which most is used are listed first", async (t) => {
       next: null,
     }),
   );
+  t.same(await list({ user_path: "/users/ann" }), ["/users/ann"]);
+  t.same(
+    await list({ user_path: "/users/bob" }),
+    ["/users/bob"],
+    "named by the path, though unused",
+  );
   daemon.nowMs += 120_000;
   t.same(await list({ limit: 1 }), ["/c"], "a window that is over counts no more, a slot does");
   await ask(daemon, "rate-limits.reset", { confirmation: "reset" });
@@ -126,6 +132,17 @@ t.test("the budgets of which most is spent are listed first", async (t) => {
       { subject: "/a", usage_ratio: 0.2 },
     ]),
   );
+  for (const [order, user_path, usage_ratio] of [
+    ["use", "/users/ann", 1],
+    ["name", "/users/ann", 1],
+    ["use", "/users/bob", 0],
+    ["name", "/users/bob", 0],
+  ] as const)
+    t.match(
+      (await ask(daemon, "budgets.list", { order, user_path }))["budgets"],
+      exactly([{ subject: user_path, template: "/users", amount: 1, usage_ratio }]),
+      `${order} ${user_path}`,
+    );
 });
 
 t.test(

@@ -389,3 +389,40 @@ t.test("a list is narrowed by scope, source and a part of the subject", (t) => {
   t.same(subjects({ chosen: { scope: "model" } }), ["gpt-4o"]);
   t.end();
 });
+
+t.test("on the path of a template's child, the list has the child with its own counts", (t) => {
+  const book = bookOf([
+    rule("user_path", "/", 60, { requests: 100 }),
+    rule("user_path", "/", 60, { requests: 90, perChild: true }),
+    {
+      ...rule("user_path", "/tenants", 60, { requests: 9, perChild: true }),
+      measureCaps: { cost: 5 },
+    },
+    rule("user_path", "/tenants", 3600, { requests: 80 }),
+    rule("user_path", "/tenants/acme", 86_400, { requests: 7 }),
+    rule("user_path", "/tenants/acme/dev", 60, { requests: 6 }),
+    rule("user_path", "/tenants/other", 60, { requests: 5 }),
+  ]);
+  for (const path of ["/tenants/acme/dev", "/tenants/other"])
+    charge(book, book.matchPath(path, begin), { atMs: begin, requests: 4, tokens: 1 }, begin);
+  const on = (userPath: string, query: Partial<ListQuery> = {}): unknown[] =>
+    listRules(book, {
+      nowMs: begin,
+      inertReason: () => null,
+      configFile: null,
+      declared: { get: () => null },
+      query: { ...wholeList, userPath, ...query },
+    }).rate_limits.map((item) => [item.subject, item.template, item.requests_used]);
+  const own = [
+    ["/tenants/acme/dev", undefined, 4],
+    ["/tenants/acme", undefined, 4],
+  ];
+  t.same(on("/tenants/acme"), [["/tenants/acme", "/tenants", 4], own[1], own[0]]);
+  t.same(on("/tenants/new"), [["/tenants/new", "/tenants", 0]], "also before its first request");
+  t.same(on("/tenants/acme/dev"), [own[0]], "what is above isn't of the path");
+  t.same(on("/tenants/acme", { search: "dev" }), [own[0]]);
+  t.same(on("/tenants/acme", { limit: 1 }), [["/tenants/acme", "/tenants", 4]]);
+  t.same(on("/tenants/acme", { chosen: { source: "config" } }), []);
+  t.equal(book.rules.get("user_path\n/tenants\n60")?.children.has("new"), false);
+  t.end();
+});
