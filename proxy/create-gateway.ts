@@ -39,6 +39,7 @@ import {
 } from "./digests.js";
 import { createEgress } from "./egress/egress.js";
 import { type Gateway, type Provider, providerOf } from "./gateway.js";
+import { readWithin } from "./handlers/admin/asked-by.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
 import { breaksLoops, LoopBreaker } from "./handlers/loop-breaker.js";
 import { createOpenapiLoader } from "./handlers/openapi/openapi-file.js";
@@ -291,7 +292,7 @@ function createDashboard(
       markOf: sessionMark,
     },
     liveFeed: new LiveFeed({
-      call: (op, body) => limiter.call(op, body),
+      call: (op, body, within) => limiter.call(op, body, readWithin(within)),
       reachable: () => limiter.reachable,
       setTimer: (ms, run) => void setTimeout(run, ms).unref(),
       monoMs,

@@ -4,16 +4,18 @@
  * requested once, however many watch it; without watchers nothing is requested. `live-stream.ts`
  * has the connections.
  */
+import { statusForSubtree } from "../../shared/access/subtree-status.js";
 import type { DaemonStatus } from "../../shared/api/gateway-status.js";
 import type { LiveEvents } from "../../shared/api/live-event.js";
-import type { RefusalPage } from "../../shared/api/refusal-item.js";
-import type { AdminOp } from "../../shared/wire/admin-op.js";
+import type { RefusalItem, RefusalPage } from "../../shared/api/refusal-item.js";
+import { isPathWithin } from "../../shared/domain/user-path.js";
 import { keepAliveMs, pagesPerTick, refusalsPerTick, tickMs, watchersMax } from "../bounds.js";
-import type { CallOutcome } from "../limiter/limiter.js";
-import { type ListWatch, LivePages, wholePage } from "./live-lists.js";
+import { type CallWithin, type ListWatch, LivePages, wholePage } from "./live-lists.js";
 
 /** One connection. */
 export interface Watcher {
+  /** The subtree of the watcher's role; `/` for everything. */
+  readonly within: string;
   /** The watched pages. */
   readonly lists: readonly ListWatch[];
   /** Whether it has read all earlier events. */
@@ -25,7 +27,7 @@ export interface Watcher {
 }
 
 interface FeedPorts {
-  call(op: AdminOp, body: unknown): Promise<CallOutcome>;
+  readonly call: CallWithin;
   /** Whether the daemon is connected; otherwise a call would wait as long as an admission. */
   reachable(): boolean;
   setTimer(ms: number, run: () => void): void;
@@ -69,9 +71,12 @@ export class LiveFeed {
     return this.#watching.size;
   }
 
-  /** Whether the maximum number of watchers is reached. */
-  get isFull(): boolean {
-    return this.#closed || this.#watching.size >= watchersMax;
+  /** Whether no other watcher may come. Roles for subtrees have half of the places. */
+  isFullFor(within: string): boolean {
+    if (this.#closed || this.#watching.size >= watchersMax) return true;
+    if (within === "/") return false;
+    const ofSubtrees = [...this.#watching].filter(({ watcher }) => watcher.within !== "/");
+    return ofSubtrees.length >= watchersMax / 2;
   }
 
   /** Returns a function that ends the watch. */
@@ -107,7 +112,7 @@ export class LiveFeed {
 
   async #poll(): Promise<void> {
     await this.#endSessions();
-    const status = await this.#ports.call("status", null);
+    const status = await this.#ports.call("status", null, "/");
     if (status.ok) await this.#sendStatus(status.body as DaemonStatus);
     else this.#sendLost(status.failure.message);
   }
@@ -132,10 +137,14 @@ export class LiveFeed {
   }
 
   async #sendStatus(status: DaemonStatus): Promise<void> {
-    const tick = { server_time: new Date(this.#ports.nowMs()).toISOString(), status };
+    const server_time = new Date(this.#ports.nowMs()).toISOString();
     const back = this.#lost ? encodeEvent("back", {}) : "";
     this.#lost = false;
-    this.#writeAll(back + encodeJsonEvent("tick", JSON.stringify(tick), String(++this.#ticks)));
+    const id = String(++this.#ticks);
+    const tick = (shown: LiveEvents["tick"]["status"]): string =>
+      back + encodeJsonEvent("tick", JSON.stringify({ server_time, status: shown }), id);
+    this.#writeAll(tick(status), (within) => within === "/");
+    this.#writeAll(tick(statusForSubtree(status)), (within) => within !== "/");
     const before = this.#status;
     this.#status = status;
     if (before !== null) await this.#sendRefused(before, status);
@@ -149,12 +158,27 @@ export class LiveFeed {
     // Refusals are numbered in order of counting; the next tick reports the later ones.
     const after = String(status.refused + 1);
     const limit = Math.min(count, refusalsPerTick);
-    const page = await this.#ports.call("refusals.list", { after, limit });
+    const asked = { after, limit };
+    const page = await this.#ports.call("refusals.list", asked, "/");
     if (!page.ok) return;
     const { refusals } = page.body as RefusalPage;
-    const newestFirst = refusals.toReversed().map((refusal) => encodeEvent("refused", refusal));
     const more = count - refusals.length;
-    this.#writeAll(newestFirst.join("") + (more > 0 ? encodeEvent("refused", { more }) : ""));
+    const rest = more > 0 ? encodeEvent("refused", { more }) : "";
+    this.#writeAll(oldestFirst(refusals) + rest, (within) => within === "/");
+    const subtrees = new Set([...this.#watching].map(({ watcher }) => watcher.within));
+    for (const subtree of subtrees) {
+      if (subtree === "/" || !refusals.some(({ user_path: path }) => isPathWithin(path, subtree)))
+        continue;
+      // Asked for again: the role may not see what the limits above its subtree are.
+      const own = await this.#ports.call("refusals.list", asked, subtree);
+      if (!own.ok) return;
+      const known = new Set(refusals.map(nameOfRefusal));
+      // Its page goes further back: fewer refusals are on it.
+      const news = (own.body as RefusalPage).refusals.filter((one) =>
+        known.has(nameOfRefusal(one)),
+      );
+      this.#writeAll(oldestFirst(news), (within) => within === subtree);
+    }
   }
 
   async #sendLists(): Promise<void> {
@@ -170,7 +194,7 @@ export class LiveFeed {
   async #sendList(watch: ListWatch): Promise<void> {
     const { list, key } = watch;
     const askedMonoMs = this.#ports.monoMs();
-    const page = await wholePage(watch, (op, body) => this.#ports.call(op, body));
+    const page = await wholePage(watch, this.#ports.call);
     if (page === null) return;
     const endedMonoMs = this.#ports.monoMs();
     const took = { ms: endedMonoMs - askedMonoMs, endedMonoMs };
@@ -201,13 +225,14 @@ export class LiveFeed {
   }
 
   /**
-   * Sends to all watchers that have read earlier events. The others miss it, and get a whole page
+   * Sends to all watchers, or those of some subtrees, that have read earlier events. The others miss it, and get a whole page
    * later.
    */
-  #writeAll(text: string): void {
+  #writeAll(text: string, isFor: (within: string) => boolean = () => true): void {
     if (text === "") return;
     const bytes = Buffer.from(text);
     for (const watching of this.#watching) {
+      if (!isFor(watching.watcher.within)) continue;
       if (watching.watcher.ready) this.#write(watching, bytes);
       else watching.sent.clear();
     }
@@ -217,4 +242,16 @@ export class LiveFeed {
     watching.writtenMonoMs = this.#ports.monoMs();
     watching.watcher.write(bytes);
   }
+}
+
+function oldestFirst(refusals: readonly RefusalItem[]): string {
+  return refusals
+    .toReversed()
+    .map((refusal) => encodeEvent("refused", refusal))
+    .join("");
+}
+
+/** Callers elsewhere may have chosen the same request id. */
+function nameOfRefusal({ request_id: id, refused_at: at, user_path: path }: RefusalItem): string {
+  return JSON.stringify([id, at, path]);
 }

@@ -20,6 +20,8 @@ export const liveLists = {
 /** A page of a list, with the parameters of GET. */
 export interface ListWatch {
   readonly list: keyof LiveLists;
+  /** The subtree to which the watcher's role confines it; `/` for everything. */
+  readonly within: string;
   /** Unique for each watch. */
   readonly key: string;
   readonly parameters: Readonly<Record<string, unknown>>;
@@ -36,20 +38,23 @@ interface FoundPage extends ListPage {
   readonly items: readonly (RuleItem | BudgetItem)[];
 }
 
+/** Asks the daemon for what a role for a subtree, or for everything (`/`), sees. */
+export type CallWithin = (op: AdminOp, body: unknown, within: string) => Promise<CallOutcome>;
+
 /**
  * A page that is full unless it is the last: the daemon examines a bounded number of items per
  * call, and a search may match few of them. Null if it doesn't answer.
  */
 export async function wholePage(
-  { list, parameters }: ListWatch,
-  call: (op: AdminOp, body: unknown) => Promise<CallOutcome>,
+  { list, parameters, within }: ListWatch,
+  call: CallWithin,
 ): Promise<FoundPage | null> {
   const { op, items: field } = liveLists[list];
   const { limit = itemsPerPage } = parameters;
   const items: (RuleItem | BudgetItem)[] = [];
   let asked = parameters;
   for (;;) {
-    const answer = await call(op, asked);
+    const answer = await call(op, asked, within);
     if (!answer.ok) return null;
     const page = answer.body as Answer;
     append(items, page[field] ?? []);

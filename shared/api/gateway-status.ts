@@ -26,6 +26,12 @@ export interface PriceListStatus {
   readonly file: string;
 }
 
+/** What a role for a subtree sees of it. */
+export type SubtreeStatus = Pick<
+  DaemonStatus,
+  "version" | "uptime_seconds" | "enabled" | "usage_enabled" | "budgets_enabled"
+>;
+
 /** The output of `sluice status`. */
 export interface DaemonStatus {
   readonly version: string;

@@ -79,7 +79,7 @@ const confinements: Readonly<Record<AdminOp, Confinement>> = {
   "batches.withdraw": "whole",
   "batches.settle": "whole",
   explain: "handler",
-  status: "whole",
+  status: "handler",
   metrics: "whole",
   backup: "whole",
   "targets.report": "whole",

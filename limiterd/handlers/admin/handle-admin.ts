@@ -2,6 +2,8 @@
  * Dispatches the admin operations of the HTTP API and the command line. Each checks its whole body
  * before it changes anything, and is answered once the change is committed.
  */
+
+import { statusForSubtree } from "../../../shared/access/subtree-status.js";
 import { parseReconciliation } from "../../../shared/api/reconciliation-item.js";
 import { unreachable } from "../../../shared/assert.js";
 import { good } from "../../../shared/checked.js";
@@ -27,6 +29,7 @@ import { listRefusals, refusalChoices } from "../../lists/list-refusals.js";
 import { parseTenantQuery, tenantsFor } from "../../lists/list-tenants.js";
 import { reportMetrics } from "../../lists/report-metrics.js";
 import { viewerAt } from "../../rules/limits-above.js";
+
 import type { DaemonState } from "../../state.js";
 import { keepsFee, type PendingResponse } from "../../usage/pending-responses.js";
 import {
@@ -80,8 +83,10 @@ export function handleAdmin(
   const { isFull, failing } = state.writer;
   if (isFull && isChange(op)) return ports.fail(tooManyWaiting(failing));
   switch (op) {
-    case "status":
-      return ports.answer(daemonStatus(state, nowMs));
+    case "status": {
+      const status = daemonStatus(state, nowMs);
+      return ports.answer(within === "/" ? status : statusForSubtree(status));
+    }
     case "metrics": {
       const rulesMax = checkedValue(parseMetricsQuestion(body), ports);
       if (rulesMax === null) return;

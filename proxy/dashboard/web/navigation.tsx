@@ -2,7 +2,6 @@
 import { useState } from "preact/hooks";
 import type { SignedIn } from "../../../shared/api/session-status.js";
 import { hrefOf } from "./data/router.js";
-import { isOfSubtree } from "./data/session.js";
 import { type Theme, themes } from "./data/theme.js";
 import { formatDuration } from "./logic/numbers.js";
 import type { PageEntry, PageName } from "./pages.js";
@@ -116,7 +115,7 @@ function SideFoot() {
   const next = themes[(themes.indexOf(theme) + 1) % themes.length]!;
   return (
     <div class="side-foot">
-      {who?.kind !== "self" && !isOfSubtree(who) && <Pulse />}
+      {who?.kind !== "self" && <Pulse />}
       {(who?.kind === "admin" || who?.kind === "self") && (
         <div class="pulse">
           <Icon name="user" />

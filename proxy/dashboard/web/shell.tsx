@@ -2,7 +2,6 @@
 import type { FunctionComponent } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { hrefOf } from "./data/router.js";
-import { isOfSubtree } from "./data/session.js";
 import { Navigation, PhoneBar } from "./navigation.js";
 import { SignInPage } from "./pages/sign-in/sign-in-page.js";
 import { type PageEntry, pagesFor } from "./pages.js";
@@ -29,7 +28,7 @@ function SignedIn({ entries }: { readonly entries: readonly PageEntry[] }) {
   const { live, router, session } = useApp();
   const { page } = router.place.value;
   const who = session.session.value;
-  const isLive = who?.kind !== "self" && !isOfSubtree(who);
+  const isLive = who?.kind !== "self";
   useEffect(() => (isLive ? live.start() : undefined), [live, isLive]);
   const entry =
     entries.find(

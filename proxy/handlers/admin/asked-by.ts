@@ -27,10 +27,12 @@ export function askDaemon(
   op: AdminOp,
   body: unknown,
 ): Promise<CallOutcome> {
-  const within = subtreeOf(caller);
-  // What changes nothing has no entry in the audit log: only the subtree matters.
-  const by = within === "/" ? undefined : { who: "", from: "", requestId: "", within };
-  return gateway.limiter.call(op, body, by);
+  return gateway.limiter.call(op, body, readWithin(subtreeOf(caller)));
+}
+
+/** What changes nothing has no entry in the audit log: only the subtree matters. */
+export function readWithin(within: string): AskedBy | undefined {
+  return within === "/" ? undefined : { who: "", from: "", requestId: "", within };
 }
 
 /** The subtree of a caller of /admin; `/` for everything. */

@@ -15,7 +15,7 @@ import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { priceListStatus } from "../../routing/price-file.js";
 import { failAdmin } from "./admin-json.js";
-import { askDaemon } from "./asked-by.js";
+import { askDaemon, subtreeOf } from "./asked-by.js";
 import { fileHeaders, formatOf } from "./file-format.js";
 import { parseUsageQuery } from "./parse-usage-query.js";
 import { type ListOf, listParameters, replyList } from "./reply-list.js";
@@ -91,13 +91,14 @@ export function observe(
   }
 }
 
-/** What only the proxy knows. */
+/** What only the proxy knows, and only a role for everything sees. */
 function ofThisProxy({
   gateway,
-}: RequestContext<"targetHealth" | "prices" | "nowMs">): Pick<
-  GatewayStatus,
-  "targets" | "price_list"
+  caller,
+}: Pick<RequestContext<"targetHealth" | "prices" | "nowMs">, "gateway" | "caller">): Partial<
+  Pick<GatewayStatus, "targets" | "price_list">
 > {
+  if (subtreeOf(caller) !== "/") return {};
   const { prices, nowMs } = gateway;
   return {
     targets: failingTargets(gateway),

@@ -18,6 +18,7 @@ import { accessProblem } from "../../http/paths/admin-access.js";
 import type { Limiter } from "../../limiter/limiter.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin } from "../admin/admin-json.js";
+import { askDaemon, subtreeOf } from "../admin/asked-by.js";
 import { listParameters } from "../admin/reply-list.js";
 import { refusesRole } from "../admin/serve-admin.js";
 
@@ -26,21 +27,24 @@ type LiveContext = RequestContext<"config" | "limiter" | "liveFeed" | "sessionKe
 export async function streamLive(context: LiveContext): Promise<void> {
   const { gateway, exchange, record } = context;
   if (refusesRole(context, "live")) return;
-  const lists = listsOf(exchange.query);
+  const within = subtreeOf(context.caller);
+  const lists = listsOf(exchange.query, within);
   if (!lists.ok) return failAdmin(context, lists.failure);
   // The daemon checks the parameters, and must be reachable.
   const asked =
     lists.value.length === 0
-      ? [await gateway.limiter.call("status", null)]
+      ? [await askDaemon(context, "status", null)]
       : await Promise.all(
           lists.value.map(({ list, parameters }) =>
-            gateway.limiter.call(liveLists[list].op, parameters),
+            askDaemon(context, liveLists[list].op, parameters),
           ),
         );
   if (exchange.gone) return record.gone(exchange);
   for (const answer of asked) if (!answer.ok) return failAdmin(context, answer.failure);
-  if (gateway.liveFeed.isFull)
-    return failAdmin(context, failure("overloaded", `${watchersMax} streams are open already`));
+  if (gateway.liveFeed.isFullFor(within)) {
+    const places = within === "/" ? watchersMax : watchersMax / 2;
+    return failAdmin(context, failure("overloaded", `${places} streams are open already`));
+  }
   record.end(200, "answered");
   exchange.begin(200, [
     "content-type",
@@ -64,7 +68,7 @@ export async function streamLive(context: LiveContext): Promise<void> {
 }
 
 /** The list pages that the client follows with `rules` or `budgets`; none without them. */
-function listsOf(query: string): Checked<readonly ListWatch[]> {
+function listsOf(query: string, within: string): Checked<readonly ListWatch[]> {
   const read = listParameters(query);
   if (!read.ok) return read;
   const { rules, budgets, ...parameters } = read.value;
@@ -74,7 +78,7 @@ function listsOf(query: string): Checked<readonly ListWatch[]> {
   for (const list of ["rules", "budgets"] as const) {
     if (asked[list] === undefined) continue;
     if (asked[list] !== "true") return bad(`${list} must be true, or be left out`, list);
-    lists.push({ list, key: JSON.stringify([list, ...sorted]), parameters });
+    lists.push({ list, within, key: JSON.stringify([within, list, ...sorted]), parameters });
   }
   const [other] = Object.keys(parameters);
   return lists.length === 0 && other !== undefined
@@ -95,9 +99,11 @@ async function mayStillWatch(
 
 function watcherOf(context: LiveContext, lists: readonly ListWatch[], ended: () => void): Watcher {
   const { gateway, exchange, caller } = context;
+  const within = subtreeOf(caller);
   const cookie = showsKey(exchange) ? null : cookieOf(gateway, exchange);
   let ready = true;
   return {
+    within,
     lists,
     get ready() {
       return ready;
@@ -110,7 +116,7 @@ function watcherOf(context: LiveContext, lists: readonly ListWatch[], ended: () 
       const found = await findSession(gateway, cookie.token);
       if (!found.ok) return null;
       const held = found.session === null ? null : administrationOf(found.session);
-      return held !== null && accessProblem(held, "live", liveRequest) === null;
+      return held?.path === within && accessProblem(held, "live", liveRequest) === null;
     },
     write(events) {
       if (exchange.gone || exchange.write(events)) return;

@@ -130,6 +130,67 @@ t.test("who watches sees requests, refusals and rules as they happen", async (t)
   stream.close();
 });
 
+t.test("a role for a subtree watches it, and hears nothing of others", async (t) => {
+  const site = makeSite(
+    t,
+    `
+server: { master_key: ${masterKey} }
+usage: { show_ancestors: false }
+entitlements: [quota_templates]
+providers: { sim: { type: simulator } }
+rate_limits:
+  user_paths:
+    - { path: /, limits: [{ period: day, max_requests: 3 }] }
+    - { path: /t, per_child: true, limits: [{ period: day, max_requests: 2 }] }
+`,
+  );
+  await site.startDaemon();
+  const { ready: url } = await site.startProxy();
+  const send = async (path: string): Promise<number> =>
+    (
+      await fetch(`${url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { ...byMaster, "content-type": "application/json", "x-sluice-user-path": path },
+        body: JSON.stringify({ model: "sim-fast", messages: [{ role: "user", content: "hi" }] }),
+      })
+    ).status;
+  const issued = await fetch(`${url}/admin/auth-keys`, {
+    method: "POST",
+    headers: byMaster,
+    body: JSON.stringify({ role: "viewer", user_path: "/t/acme" }),
+  });
+  const { value } = (await issued.json()) as { readonly value: string };
+  const headers = { authorization: `Bearer ${value}` };
+  for (const query of ["?rules=true&user_path=/t/other", "?budgets=true&user_path=/"]) {
+    const refused = await watch(url, { query, headers });
+    t.equal(refused.status, 403, query);
+    refused.close();
+  }
+  const status = await fetch(`${url}/admin/status`, { headers });
+  const { uptime_seconds: _, ...shown } = (await status.json()) as Record<string, unknown>;
+  t.match(shown, exactly({ enabled: true, usage_enabled: true, budgets_enabled: true }));
+  t.same(Object.keys(shown), ["version", "enabled", "usage_enabled", "budgets_enabled"]);
+
+  const stream = await watch(url, { query: "?rules=true", headers });
+  const heard: Event[] = [await stream.next("tick"), await stream.next("rules")];
+  t.match(heard[1]!.data, {
+    rate_limits: exactly([{ subject: "/t/acme", template: "/t", requests_used: 0 }]),
+  });
+  for (const [path, code] of [
+    ["/t/other", 200],
+    ["/t/other", 200],
+    ["/t/other", 429],
+    ["/t/acme", 200],
+    ["/t/acme", 429],
+  ] as const)
+    t.equal(await send(path), code, path);
+  const refused = await stream.next("refused");
+  t.match(refused.data, { user_path: "/t/acme", above: "/t/acme" }, "not what the limit above is");
+  heard.push(refused, await stream.next("tick"), await stream.next("tick"));
+  t.notMatch(JSON.stringify(heard), /other|"admitted"|max_requests":3|limit of 3/);
+  stream.close();
+});
+
 t.test("one stream has rules and budgets in the order of use", async (t) => {
   const put = await fetch(`${url}/admin/budgets`, {
     method: "PUT",

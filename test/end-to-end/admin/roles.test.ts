@@ -172,7 +172,7 @@ t.test("each role opens the endpoints of its row, of its subtree or of everythin
       for (const [role, key] of keys) {
         const name = `${method} ${path} by ${role} of ${where}`;
         // The stream has no end: `live.test.ts` reads it.
-        if (endpoint === "live" && where === "/") continue;
+        if (endpoint === "live") continue;
         const answer = await call(method, path + query, key.value, bodies[`${method} ${path}`]);
         const may =
           adminRoles.indexOf(role) >= adminRoles.indexOf(needed.role) &&
@@ -197,11 +197,13 @@ t.test("a role for a subtree sees what is in it, and nothing beside or above it"
   const others = ["/team2", "/teamx", "51017", "56017", "59017", "60017", 'app /"', "any path"];
   const ids = [apps.get("/team2")!.id, apps.get("/teamx/a")!.id, apps.get("/")!.id, unbound.id];
   for (const [path, has] of [
-    ["/admin/rate-limits", ["52017", "54017"]],
-    ["/admin/rate-limits?order=use", ["52017", "54017", '"template":"/team"']],
-    ["/admin/rate-limits?limit=1", ["53017"]],
+    ["/admin/status", ["version"]],
+    // Also what its child of the template on / may use.
+    ["/admin/rate-limits", ["50017", "52017", "54017"]],
+    ["/admin/rate-limits?order=use", ["50017", "52017", "54017", '"template":"/team"']],
+    ["/admin/rate-limits?limit=1", ["50017"]],
     ["/admin/rate-limits?search=team", ["52017"]],
-    ["/admin/rate-limits?user_path=/team/a", ["54017"]],
+    ["/admin/rate-limits?user_path=/team/a", ["53017", "54017"]],
     ["/admin/rate-limits/children?user_path=/team&period=hour", ["/team/a"]],
     ["/admin/budgets", ["57017", "58017"]],
     ["/admin/budgets?order=use", ["57017", "58017"]],
@@ -553,7 +555,7 @@ t.test(
     t.equal(limits.status, 200);
     t.notMatch(limits.text, /team2/);
     t.equal((await get("/admin/rate-limits?user_path=/team2")).status, 403);
-    for (const path of ["/admin/status", "/admin/config", "/admin/live", "/v1/usage"])
+    for (const path of ["/admin/config", "/admin/traffic", "/v1/usage"])
       t.equal((await get(path)).status, 403, path);
     t.same(await get("/health"), { status: 200, text: '{"status":"ok"}', body: { status: "ok" } });
     const put = await fetch(`${url}/admin/rate-limits`, {

@@ -38,6 +38,8 @@ const rule = (subject: string): Rule => ({
 /** A daemon that counts what it is asked, and a clock that is turned by hand. */
 class World {
   readonly asked: string[] = [];
+  /** For each of these, the subtree for which it is asked. */
+  readonly askedWithin: string[] = [];
   readonly refusalsAsked: unknown[] = [];
   status = { refused: 0, admitted: 0 };
   rules: Rule[] = [rule("/a"), rule("/b")];
@@ -49,14 +51,15 @@ class World {
   monoMs = 0;
   #timers: (() => void)[] = [];
   readonly feed = new LiveFeed({
-    call: (op, body) => Promise.resolve(this.#answer(op, body)),
+    call: (op, body, within) => Promise.resolve(this.#answer(op, body, within)),
     reachable: () => this.reachable,
     setTimer: (_, run) => void this.#timers.push(run),
     monoMs: () => this.monoMs,
     nowMs: () => 0,
   });
 
-  #answer(op: string, body: unknown): CallOutcome {
+  #answer(op: string, body: unknown, within: string): CallOutcome {
+    this.askedWithin.push(within);
     this.asked.push(op);
     if (this.away) return { ok: false, failure: failure("limiter_unavailable", "it is away") };
     if (op === "status") return { ok: true, body: { ...this.status } };
@@ -71,11 +74,20 @@ class World {
     this.refusalsAsked.push(body);
     const { after, limit } = body as { after: string; limit: number };
     const newest = Math.min(Number(after) - 1, this.status.refused);
-    const refusals = Array.from({ length: limit }, (_, i) => ({ number: newest - i }));
-    return { ok: true, body: { refusals } };
+    const all = Array.from({ length: newest }, (_, i) => this.refusal(newest - i, within));
+    const isSeen = ({ user_path: path }: { user_path: string }): boolean =>
+      within === "/" || path === within;
+    return { ok: true, body: { refusals: all.filter(isSeen).slice(0, limit) } };
   }
 
-  watch(key: string | null = null, list: ListWatch["list"] = "rules"): FakeWatcher {
+  /** Every third is of /a. */
+  refusal(number: number, within = "/"): { number: number; user_path: string } {
+    const above = within === "/" ? {} : { above: within };
+    const user_path = number % 3 === 0 ? "/a" : "/b";
+    return { number, request_id: `r${number}`, user_path, ...above } as never;
+  }
+
+  watch(key: string | null = null, list: ListWatch["list"] = "rules", within = "/"): FakeWatcher {
     const received: LiveEvent[] = [];
     const fake: FakeWatcher = {
       received,
@@ -83,7 +95,11 @@ class World {
       ended: false,
       may: true,
       watcher: {
-        lists: key === null ? [] : [{ list, key: `${list} ${key}`, parameters: { search: key } }],
+        within,
+        lists:
+          key === null
+            ? []
+            : [{ list, within, key: `${within} ${list} ${key}`, parameters: { search: key } }],
         ready: true,
         mayWatch: () => Promise.resolve(fake.may),
         write(bytes) {
@@ -213,7 +229,12 @@ t.test("a page is asked for until it is full, or the last", async (t) => {
     const next = asked.length === pages.length ? null : `${asked.length}`;
     return Promise.resolve({ ok: true, body: { rate_limits, server_time: "now", next } });
   };
-  const watch = { list: "rules", key: "", parameters: { limit: 3, search: "x" } } as const;
+  const watch = {
+    list: "rules",
+    within: "/",
+    key: "",
+    parameters: { limit: 3, search: "x" },
+  } as const;
   const page = await wholePage(watch, call);
   t.match(
     page,
@@ -274,17 +295,53 @@ t.test("each refusal is sent once, and beyond a bound only their number", async 
   t.same(numbers(), [], "not those from before");
   world.status.refused = 9;
   await world.tick();
-  t.same(numbers(), [{ number: 8 }, { number: 9 }], "the oldest first");
+  t.match(numbers(), exactly([{ number: 8 }, { number: 9 }]), "the oldest first");
   t.same(world.refusalsAsked, [{ after: "10", limit: 2 }]);
   await world.tick();
   t.equal(numbers().length, 2);
   world.status.refused = 109;
   await world.tick();
-  t.same(numbers().slice(-2), [{ number: 109 }, { more: 80 }]);
+  t.match(numbers().slice(-2), exactly([{ number: 109 }, { more: 80 }]));
   t.equal(numbers().length, 2 + 21);
   world.status.refused = 1;
   await world.tick();
-  t.same(numbers().at(-1), { number: 1 }, "of another daemon, which counts anew");
+  t.match(numbers().at(-1), { number: 1 }, "of another daemon, which counts anew");
+});
+
+t.test("a role for a subtree is sent what is in it, as it may see it, and no counts", async (t) => {
+  const world = new World();
+  world.status = { ...world.status, version: "1", admitted: 7, refused: 3 } as never;
+  const watcher = world.watch("x", "rules", "/a");
+  const all = world.watch("x");
+  const other = world.watch(null, "rules", "/c");
+  await world.settle();
+  world.status.refused = 9;
+  await world.tick();
+  const status = { version: "1" };
+  const tick = { server_time: "1970-01-01T00:00:00.000Z", status };
+  for (const { received } of [watcher, other])
+    for (const { event, data } of received) if (event === "tick") t.same(data, tick);
+  t.same(
+    watcher.received.filter(({ event }) => event === "refused").map(({ data }) => data),
+    [world.refusal(6, "/a"), world.refusal(9, "/a")],
+  );
+  t.equal(all.received.filter(({ event }) => event === "refused").length, 6);
+  t.same(events(other), ["tick", "tick"]);
+  world.status.refused = 109;
+  await world.tick();
+  const [more, ...rest] = [watcher, all, other].map(
+    ({ received }) => received.filter(({ data }) => "more" in data).length,
+  );
+  t.same([more, ...rest], [0, 1, 0], "how many others were refused isn't for it");
+  t.ok(events(watcher).includes("rules"));
+  t.ok(world.askedWithin.includes("/a"), "its page is asked for its subtree");
+});
+
+t.test("roles for subtrees leave half of the places to others", async (t) => {
+  const world = new World();
+  for (let i = 0; i < watchersMax / 2; i++) world.watch(null, "rules", `/tenants/${i}`);
+  t.equal(world.feed.isFullFor("/tenants/x"), true);
+  t.equal(world.feed.isFullFor("/"), false);
 });
 
 t.test("the daemon's absence and return are sent once each", async (t) => {
@@ -326,12 +383,12 @@ t.test("a stream ends with its session, before anything more is sent", async (t)
 t.test("so many may watch, and a proxy that stops ends them all", async (t) => {
   const world = new World();
   const watchers = Array.from({ length: watchersMax }, () => world.watch());
-  t.ok(world.feed.isFull);
+  t.ok(world.feed.isFullFor("/"));
   watchers[0]!.leave();
-  t.notOk(world.feed.isFull);
+  t.notOk(world.feed.isFullFor("/"));
   await world.settle();
   world.feed.close();
-  t.ok(world.feed.isFull, "nobody begins to watch then");
+  t.ok(world.feed.isFullFor("/"), "nobody begins to watch then");
   t.ok(watchers.slice(1).every(({ ended }) => ended));
   await world.tick();
   t.notOk(world.waits);

@@ -5,7 +5,7 @@
  * hidden.
  */
 import { type ReadonlySignal, signal } from "@preact/signals";
-import type { DaemonStatus } from "../../../../shared/api/gateway-status.js";
+import type { DaemonStatus, SubtreeStatus } from "../../../../shared/api/gateway-status.js";
 import type { Timed } from "../../../../shared/api/list-page.js";
 import type { LiveEvents, LiveLists } from "../../../../shared/api/live-event.js";
 import type { UsageSummary } from "../../../../shared/api/usage-report.js";
@@ -25,7 +25,7 @@ const refusedMs = 30_000;
 const gatherMs = 30;
 
 interface Live {
-  /** Null until the daemon has sent it. */
+  /** Null until the daemon has sent it, and for a role for a subtree. */
   readonly status: DaemonStatus | null;
   readonly samples: readonly Sample[];
   /** When the latest arrived, by the browser's monotonic clock. */
@@ -62,6 +62,7 @@ export class LiveFeed {
   #streamOpenedMs = 0;
   #refusedMs = Number.NEGATIVE_INFINITY;
   #isLost = false;
+  #wantsCost = true;
   #costToday: number | null = null;
   #costAskedMs = Number.NEGATIVE_INFINITY;
 
@@ -184,7 +185,9 @@ export class LiveFeed {
     }
     const isStreaming = this.#isStreaming() && this.#live.value.heardMs > this.#streamOpenedMs;
     const [status] = await Promise.all([
-      isStreaming ? null : this.#client.get<DaemonStatus & Partial<Timed>>("/admin/status"),
+      isStreaming
+        ? null
+        : this.#client.get<(DaemonStatus | SubtreeStatus) & Partial<Timed>>("/admin/status"),
       this.#askCost(),
     ]);
     if (status?.ok !== true) return;
@@ -193,12 +196,20 @@ export class LiveFeed {
   }
 
   async #askCost(): Promise<void> {
+    if (!this.#wantsCost) return;
     this.#costAskedMs = performance.now();
     const usage = await this.#client.get<UsageSummary>("/admin/usage?days=1");
     if (usage.ok) this.#costToday = usage.body.usage.total_cost;
   }
 
-  #take(status: DaemonStatus, atMs: number): void {
+  /** The counts of the whole gateway aren't for a role for a subtree. */
+  #take(status: DaemonStatus | SubtreeStatus, atMs: number): void {
+    const isWhole = "admitted" in status;
+    this.#wantsCost = isWhole;
+    if (!isWhole) {
+      this.#live.value = { status: null, samples: [], heardMs: performance.now() };
+      return;
+    }
     const { samples, status: before } = this.#live.value;
     const hasSpent = before !== null && before.cost !== status.cost;
     if (hasSpent && performance.now() - this.#costAskedMs >= costEveryMs) void this.#askCost();
