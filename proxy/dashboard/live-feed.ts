@@ -225,8 +225,8 @@ export class LiveFeed {
   }
 
   /**
-   * Sends to all watchers, or those of some subtrees, that have read earlier events. The others miss it, and get a whole page
-   * later.
+   * Sends to all watchers, or those of some subtrees, that have read earlier events. The others
+   * miss it, and get a whole page later.
    */
   #writeAll(text: string, isFor: (within: string) => boolean = () => true): void {
     if (text === "") return;
