@@ -12,6 +12,9 @@ import type { UpstreamSink } from "./upstream.js";
 /** Shorter values, such as `dummy`, are words that an answer may use. */
 export const echoedSecretCharsMin = 16;
 
+/** Of what a provider sent, in the reason of a failure: too few to reveal an echoed secret. */
+export const quotedCharsMax = 12;
+
 /** Fewer bytes of a secret at the end of a piece pass: a single letter isn't held back. */
 const heldCharsMin = 8;
 

@@ -7,6 +7,7 @@
  * Not here: the socket, and which call an answer belongs to (`connection.ts`).
  */
 import { answerHeadBytesMax, chunkExtensionBytesMax } from "../../bounds.js";
+import { quotedCharsMax } from "../echo-mask.js";
 
 /** The answer isn't HTTP as this client accepts it. */
 class BrokenAnswer extends Error {
@@ -149,7 +150,7 @@ export class AnswerParser {
       if ((end === -1 ? bytes.length : end) - at > answerHeadBytesMax)
         throw new BrokenAnswer(`the head of its answer is longer than ${answerHeadBytesMax} bytes`);
       if (end === -1) {
-        if (!mayBecomeHead(bytes, at)) throw noHttp(bytes.toString("latin1", at));
+        if (!mayBecomeHead(bytes, at)) throw malformed(bytes.toString("latin1", at));
         this.#held = Buffer.from(bytes.subarray(at));
         return -1;
       }
@@ -161,7 +162,7 @@ export class AnswerParser {
   }
 
   #readHead(head: string): void {
-    if (!headForm.test(head)) throw noHttp(head);
+    if (!headForm.test(head)) throw malformed(head);
     const status = Number(head.slice(9, 12));
     const rawHeaders: string[] = [];
     let connection = "";
@@ -385,8 +386,8 @@ function mayBecomeHead(bytes: Buffer, at: number): boolean {
 
 const firstOfHead = "HTTP/1.";
 
-/** Names the first line, for people. */
-function noHttp(head: string): BrokenAnswer {
-  const line = /^[^\r\n]{0,40}/.exec(head)![0];
-  return new BrokenAnswer(`its answer isn't HTTP: ${JSON.stringify(line)}`);
+function malformed(head: string): BrokenAnswer {
+  if (head.startsWith(firstOfHead)) return new BrokenAnswer("its answer has a malformed head");
+  const first = JSON.stringify(head.slice(0, quotedCharsMax));
+  return new BrokenAnswer(`its answer isn't HTTP: it begins with ${first}`);
 }

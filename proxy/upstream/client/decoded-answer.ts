@@ -7,6 +7,7 @@
  */
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import { withoutCoding } from "../../http/copy-headers.js";
+import { quotedCharsMax } from "../echo-mask.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
 import type { UpstreamSink } from "../upstream.js";
 
@@ -57,7 +58,7 @@ export class DecodedAnswer implements UpstreamSink {
 
   onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
     if (this.#newDecoder !== undefined) return this.#sink.onHead(status, withoutCoding(rawHeaders));
-    const named = JSON.stringify(this.#coding.slice(0, 64));
+    const named = JSON.stringify(this.#coding.slice(0, quotedCharsMax));
     this.#over = true;
     this.#source.abort();
     if (status < 300) {

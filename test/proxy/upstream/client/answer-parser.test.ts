@@ -275,6 +275,7 @@ t.test("what isn't HTTP is refused, wherever it is cut", async (t) => {
 });
 
 t.test("what can't become HTTP is refused at once: nobody waits for its end", async (t) => {
+  const reason = /^its answer (?:isn't HTTP: it begins with|has a malformed head)/;
   for (const bytes of [
     "220 mail ESMTP\r\n",
     "-ERR unknown command\r\n",
@@ -284,9 +285,9 @@ t.test("what can't become HTTP is refused at once: nobody waits for its end", as
     "\nHTTP/1.1 200 OK\r\n",
   ]) {
     const whole = [Buffer.from(bytes, "latin1")];
-    t.match(parsed(whole, "POST", false), /^its answer isn't HTTP: "/, bytes);
+    t.match(parsed(whole, "POST", false), reason, bytes);
     const cuts = Array.from({ length: bytes.length }, (_, i) => i);
-    t.match(parsed(pieces(bytes, cuts), "POST", false), /^its answer isn't HTTP: "/, bytes);
+    t.match(parsed(pieces(bytes, cuts), "POST", false), reason, bytes);
   }
   for (const bytes of [
     "H",

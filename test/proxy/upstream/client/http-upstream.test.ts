@@ -260,6 +260,26 @@ t.test(
   },
 );
 
+t.test("why there is no answer doesn't quote a key that the provider echoes", async (t) => {
+  const key = "sk-0123456789abcdef";
+  for (const [echo, reason] of [
+    [`${key}\r\n\r\n`, /begins with "sk-012345678"/],
+    [`${key}\r\n`, /begins with "sk-012345678"/],
+    [`HTTP/1.1 200 OK\r\n${key}\r\n\r\n`, /malformed head/],
+    [`HTTP/1.1 200 OK\r\ncontent-encoding: ${key}\r\n\r\n`, /"sk-012345678"/],
+  ] as const) {
+    const { baseUrl } = await startProvider(t, (socket) => void socket.write(echo));
+    const config = providerConfig({ name: "x", baseUrl });
+    const upstream = createHttpUpstream(config, directEgress, keyless(key));
+    t.teardown(() => upstream.close());
+    const body = Buffer.from("{}");
+    const request = { method: "POST", path: "/x", headers: [], body, isRepeatable: true } as const;
+    const why = await outcome((sink) => upstream.send(request, sink));
+    t.match(why, reason);
+    t.notMatch(why, key);
+  }
+});
+
 t.test("informational responses are signs of life, but not without end", async (t) => {
   for (const [count, expected] of [
     [100, /^200$/],
