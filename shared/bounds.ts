@@ -283,10 +283,11 @@ export const heldHeadBytesMax = 16 * 1024;
 /** How long the beginning of a stream is buffered: later a client may need a keep-alive. */
 export const heldHeadMs = 10_000;
 /**
- * Output tokens that a stream under hard caps asks for at a time: what a fast model gives in two
- * round trips to the daemon, with a margin. A stream that had to wait asks for twice as many.
+ * Output tokens that a stream under hard caps asks for at a time: a question costs the proxy as
+ * much as some events. The daemon grants at most a fraction of what is left of the cap. A stream
+ * that had to wait asks for twice as many.
  */
-export const outputChunkTokensMin = 64;
+export const outputChunkTokens = 512;
 export const outputChunkTokensMax = 4096;
 /** Targets whose bytes per token a proxy has learned; others count as English. */
 export const learnedRatiosMax = 4096;

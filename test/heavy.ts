@@ -225,6 +225,11 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     takes: "3 min",
     command: ["dist/test/bench/hard-caps.js"],
   },
+  waiting: {
+    does: "1,000 SDK clients wait at 60 requests a window: no 429, and within 2 % of the ideal time",
+    takes: "2 min",
+    command: ["dist/test/bench/waiting.js"],
+  },
   "bench:limits": {
     does: "what each kind of limit costs a request, in one process",
     takes: "3 min",

@@ -157,7 +157,8 @@ class MessagesStop implements LengthStop {
   #isSigned = false;
 
   see(events: Buffer, latin1 = events.toString("latin1")): void {
-    if (!latin1.includes("content_block_st")) {
+    // A search for the whole name takes three times as long; a text may have it, too.
+    if (!latin1.includes("k_st")) {
       if (this.#thinks && latin1.includes("signature_delta")) this.#isSigned = true;
       return;
     }
@@ -211,7 +212,11 @@ interface OpenMessage {
 }
 
 const textDelta = "event: response.output_text.delta\n";
+/** No other event's name has it at this place. */
+const endOfTextDelta = "t_text.delta\n";
 const deltaMember = '"delta":"';
+/** A text that is put together keeps its parts in memory until it is copied. */
+const freshCharsMax = 512;
 
 class ResponsesStop implements LengthStop {
   #first: Buffer | null = null;
@@ -220,6 +225,8 @@ class ResponsesStop implements LengthStop {
   #message: OpenMessage | null = null;
   /** The text of the open part, as in JSON. */
   readonly #text = new ByteBuffer();
+  /** The last of it, in Latin-1: to copy each delta would cost as much as to find it. */
+  #fresh = "";
   #isWhole = true;
   /** Where the last event had its delta: most have it at the same place. */
   #deltaAt = 0;
@@ -228,11 +235,14 @@ class ResponsesStop implements LengthStop {
     this.#first ??= copyOf(events);
     this.#last = events;
     // Most events: one delta in a chunk.
-    const isOneDelta = latin1.startsWith(textDelta) && latin1.indexOf("\n\n") === latin1.length - 2;
-    if (isOneDelta) this.#addDelta(events, latin1);
+    const isOneDelta =
+      latin1.startsWith(endOfTextDelta, textDelta.length - endOfTextDelta.length) &&
+      latin1.indexOf("\n", textDelta.length) === latin1.length - 2 &&
+      latin1.endsWith("\n");
+    if (isOneDelta) this.#addDelta(latin1);
     else if (latin1.includes("output_item.") || latin1.includes("content_part."))
       for (const value of objectsIn(events)) this.#read(value);
-    else if (this.#message !== null) this.#addDeltas(events, latin1);
+    else if (this.#message !== null) this.#addDeltas(latin1);
   }
 
   #read(value: JsonObject): void {
@@ -250,6 +260,7 @@ class ResponsesStop implements LengthStop {
         if (this.#message?.index !== index || !isObject(part)) return;
         this.#message!.part = { index: partIndex, value: part };
         this.#text.clear();
+        this.#fresh = "";
         return;
       case "response.content_part.done":
         if (this.#message?.index !== index || !isObject(part)) return;
@@ -259,37 +270,44 @@ class ResponsesStop implements LengthStop {
       case "response.output_text.delta":
       case "response.refusal.delta":
         if (this.#message?.index === index && typeof delta === "string")
-          this.#add(Buffer.from(JSON.stringify(delta).slice(1, -1)));
+          this.#add(Buffer.from(JSON.stringify(delta).slice(1, -1)).toString("latin1"));
     }
   }
 
   /** As `#addDeltas`, of one event. */
-  #addDelta(events: Buffer, latin1: string): void {
+  #addDelta(latin1: string): void {
     if (this.#message === null) return;
     if (!latin1.startsWith(deltaMember, this.#deltaAt)) {
       const at = latin1.indexOf(deltaMember);
-      if (at === -1) return this.#addDeltas(events, latin1);
+      if (at === -1) return this.#addDeltas(latin1);
       this.#deltaAt = at;
     }
     const start = this.#deltaAt + deltaMember.length;
     const end = stringEnd(latin1, start - 1);
-    if (end !== -1) this.#add(events, start, end - 1);
+    if (end !== -1) this.#add(latin1.slice(start, end - 1));
   }
 
   /** Of events that are nothing but deltas: those of an open message are of its text. */
-  #addDeltas(events: Buffer, latin1: string): void {
+  #addDeltas(latin1: string): void {
     for (let at = latin1.indexOf('"delta"'); at !== -1; at = latin1.indexOf('"delta"', at)) {
       const quote = latin1.indexOf('"', at + '"delta"'.length);
       const end = quote === -1 ? -1 : stringEnd(latin1, quote);
       if (end === -1) return;
-      this.#add(events, quote + 1, end - 1);
+      this.#add(latin1.slice(quote + 1, end - 1));
       at = end;
     }
   }
 
-  #add(bytes: Buffer, start = 0, end = bytes.length): void {
-    this.#isWhole &&= this.#text.length + end - start <= heldResponseBytesMax;
-    if (this.#isWhole) this.#text.append(bytes, start, end);
+  #add(latin1: string): void {
+    this.#fresh += latin1;
+    if (this.#fresh.length >= freshCharsMax) this.#keepFresh();
+  }
+
+  #keepFresh(): void {
+    const bytes = Buffer.from(this.#fresh, "latin1");
+    this.#fresh = "";
+    this.#isWhole &&= this.#text.length + bytes.length <= heldResponseBytesMax;
+    if (this.#isWhole) this.#text.append(bytes);
   }
 
   end(usage: Usage, cap: string): Buffer {
@@ -301,6 +319,7 @@ class ResponsesStop implements LengthStop {
       out += text(type, { type, sequence_number: ++sequence, ...fields });
     };
     const output = [...this.#items];
+    this.#keepFresh();
     const message = this.#isWhole ? this.#message : null;
     if (message !== null) output.push(this.#endMessage(message, emit));
     const { inputTokens, outputTokens, totalTokens, cachedInputTokens } = usage;

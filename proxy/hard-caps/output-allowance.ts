@@ -1,12 +1,12 @@
 /**
  * How much output a stream may still give under hard caps. The daemon grants output in chunks,
- * and the proxy asks for the next chunk when half of the last one is used, so that a stream waits
- * only if the answer is late. When the daemon grants no more, the stream uses what it has, and asks
+ * and the proxy asks for the next chunk ahead of need, so that a stream waits only if the answer is
+ * late. When the daemon grants no more, the stream uses what it has, and asks
  * once more before it ends: other requests may have given back what they held.
  *
  * Not here: counting the output (`response-meter.ts`), and ending a stream (`length-stop.ts`).
  */
-import { outputChunkTokensMax, outputChunkTokensMin } from "../../shared/bounds.js";
+import { outputChunkTokens, outputChunkTokensMax } from "../../shared/bounds.js";
 import type { LengthStop } from "./length-stop.js";
 
 /** The output tokens of one admission, over all of its attempts. */
@@ -47,15 +47,15 @@ export interface StreamCap {
   readonly learn: (textBytes: number, outputTokens: number) => void;
 }
 
-/** The tokens of a draw that a long stream reaches, as long as the daemon grants all of it. */
-const steadyChunk = 512;
+/** A chunk is asked for when this part of it is left: a stream has hardly to wait for it. */
+const aheadDivisor = 4;
 
 export class OutputAllowance {
   readonly #drawn: DrawnOutput;
   readonly #draw: Draw;
-  #chunk = outputChunkTokensMin;
-  /** The last grant, if the daemon granted less than was asked for: near a cap. */
-  #smallGrant = Number.POSITIVE_INFINITY;
+  #chunk = outputChunkTokens;
+  /** Near a cap it is less than was asked for. */
+  #lastGrant: number;
   #used: number;
   /** The daemon granted nothing after all was used. */
   #isOver = false;
@@ -66,6 +66,7 @@ export class OutputAllowance {
     this.#drawn = drawn;
     this.#draw = draw;
     this.#used = drawn.spent;
+    this.#lastGrant = drawn.granted - drawn.spent;
   }
 
   /** Words for the limit that ends the stream; null if it may go on, or must wait. */
@@ -80,7 +81,7 @@ export class OutputAllowance {
   use(tokens: number, onGranted: () => void): boolean {
     const { granted, spent, cap } = this.#drawn;
     this.#used = spent + tokens;
-    const ahead = cap === null ? Math.min(this.#chunk, this.#smallGrant) / 2 : 0;
+    const ahead = cap === null ? Math.min(this.#chunk / aheadDivisor, this.#lastGrant / 2) : 0;
     if (!this.#isOver && !this.#isAsking && this.#used + ahead >= granted) this.#ask();
     // A daemon in this process may have answered already.
     if (this.#used < this.#drawn.granted) return true;
@@ -98,10 +99,7 @@ export class OutputAllowance {
     this.#draw(total, () => {
       this.#isAsking = false;
       const added = this.#drawn.granted - granted;
-      const isWhole = this.#drawn.granted >= total;
-      this.#smallGrant = isWhole ? Number.POSITIVE_INFINITY : added;
-      // A draw costs as much as many events.
-      if (isWhole && this.#chunk < steadyChunk) this.#chunk *= 2;
+      this.#lastGrant = added;
       if (added <= 0) {
         this.#drawn.cap ??= "a hard limit";
         this.#isOver = isUsedUp;

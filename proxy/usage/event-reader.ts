@@ -198,7 +198,7 @@ export class EventReader {
     if (lines === 0) return false;
     const plain = this.#isFirst ? event.replace(byteOrderMark, "") : event;
     this.#isFirst = false;
-    const data = lines === 1 ? (plain.startsWith("data:") ? plain.slice(5) : "") : dataOf(plain);
+    const data = dataOf(plain, lines);
     if (data.length > signCharsMax) this.#hasOther = true;
     else this.#readSign(data);
     let matters = false;
@@ -273,7 +273,7 @@ export class EventReader {
   readRest(event: string, lines: number): boolean {
     const { finished } = this;
     const isUsageOnly = this.read(event, lines);
-    if (parseJson(dataOf(event)) === undefined) this.finished = finished;
+    if (parseJson(dataOf(event, lines)) === undefined) this.finished = finished;
     return isUsageOnly;
   }
 
@@ -313,9 +313,12 @@ const signCharsMax = 40;
 /** At the start of a stream, in Latin-1. */
 export const byteOrderMark = /^\xef\xbb\xbf/;
 
-/** The data of an event of several lines, joined as the standard requires. */
-function dataOf(event: string): string {
+/** The data of an event; several lines joined as the standard requires. */
+function dataOf(event: string, lines: number): string {
+  // Most events have one line of data, many with a name before it.
+  const line = lines === 2 && event.startsWith("event:") ? event.indexOf("\n") + 1 : 0;
+  if ((lines === 1 || line > 0) && event.startsWith("data:", line)) return event.slice(line + 5);
   const data: string[] = [];
-  for (const line of event.split(/[\r\n]+/)) if (line.startsWith("data:")) data.push(line.slice(5));
+  for (const each of event.split(/[\r\n]+/)) if (each.startsWith("data:")) data.push(each.slice(5));
   return data.join("\n");
 }

@@ -1,13 +1,23 @@
 /**
  * `npm run heavy -- bench:hard-caps`: what a hard cap costs the proxy for each event of a stream,
- * in each dialect. One proxy serves streams with a hard cap and with the same limit as a soft one
- * in turns, each event in a piece of its own. The provider and the clients run in this process,
- * whose CPU isn't counted.
+ * in each dialect, each event in a piece of its own.
+ *
+ * First in one process: the steps from a piece of the provider's stream to a piece for the client,
+ * without sockets. Streams with and without a hard cap take turns in short bursts, and the least
+ * CPU of many bursts counts: another program can only add to it. Then a whole proxy serves streams
+ * with the same limit as a soft one, in the same way: what an event costs it, by which the first
+ * figures are divided. Its provider and its clients run in this process, whose CPU isn't counted.
  */
 import http from "node:http";
 import os from "node:os";
 import { Command } from "commander";
-import { startEndlessStreams } from "../support/providers/endless-streams.js";
+import { lengthStop } from "../../proxy/hard-caps/length-stop.js";
+import { OutputAllowance, type StreamCap } from "../../proxy/hard-caps/output-allowance.js";
+import { forward } from "../../proxy/upstream/forward.js";
+import type { UpstreamSink } from "../../proxy/upstream/upstream.js";
+import type { Operation } from "../../shared/operation.js";
+import { FakeExchange } from "../proxy/fake-exchange.js";
+import { formOf, startEndlessStreams, token } from "../support/providers/endless-streams.js";
 import { cpuSource, cpuUsBetween, readCpu } from "./measure/process-stat.js";
 import { withProcesses } from "./measure/with-processes.js";
 import { startConfigured } from "./peers/sluice.js";
@@ -16,14 +26,16 @@ import { formatTable } from "./report/table.js";
 
 const options = new Command("bench:hard-caps")
   .description("Measures the CPU that a hard cap takes for each event of a stream.")
-  .option("--rounds <n>", "rounds", atLeastOne, 20)
+  .option("--bursts <n>", "bursts in one process", atLeastOne, 400)
+  .option("--rounds <n>", "rounds of the whole proxy", atLeastOne, 20)
   .option("--streams <n>", "streams at once", atLeastOne, 50)
   .option("--events <n>", "events of each stream", atLeastOne, 400)
   .parse()
-  .opts<{ rounds: number; streams: number; events: number }>();
+  .opts<{ bursts: number; rounds: number; streams: number; events: number }>();
 
 interface Dialect {
   readonly name: string;
+  readonly operation: Operation;
   readonly path: string;
   readonly body: object;
 }
@@ -32,35 +44,150 @@ const messages = [{ role: "user", content: "hi" }];
 const dialects: readonly Dialect[] = [
   {
     name: "chat completions",
+    operation: "chat_completions",
     path: "/v1/chat/completions",
     body: { model: "gpt", messages, stream: true, max_tokens: options.events },
   },
   {
     name: "messages",
+    operation: "messages",
     path: "/v1/messages",
     body: { model: "claude", messages, stream: true, max_tokens: options.events },
   },
   {
     name: "Responses",
+    operation: "responses",
     path: "/v1/responses",
     body: { model: "gpt", input: "hi", stream: true, max_output_tokens: options.events },
   },
   {
     name: "Gemini's",
+    operation: "stream_generate_content",
     path: "/v1beta/models/gemini:streamGenerateContent?alt=sse",
     body: {
       contents: [{ role: "user", parts: [{ text: "hi" }] }],
       generationConfig: { maxOutputTokens: options.events },
     },
   },
-  {
-    name: "messages, translated",
-    path: "/v1/messages",
-    body: { model: "gpt", messages, stream: true, max_tokens: options.events },
-  },
 ];
 const paths = ["soft", "hard"] as const;
 type Path = (typeof paths)[number];
+
+/** What a proxy does beside: a client's connection takes all bytes at once. */
+class QuickExchange extends FakeExchange {
+  override write(): boolean {
+    return true;
+  }
+}
+
+let draws = 0;
+
+/** As the daemon, which answers after the next events: what was asked for. */
+function capOn(operation: Operation): { readonly cap: StreamCap; answer(): void } {
+  const drawn = {
+    ...{ granted: 256, spent: 0, cap: null, promptTokens: 10, isPromptKnown: false },
+  };
+  let answer: (() => void) | null = null;
+  const allowance = new OutputAllowance(drawn, (total, then) => {
+    draws++;
+    answer = () => {
+      drawn.granted = total;
+      then();
+    };
+  });
+  return {
+    cap: {
+      allowance,
+      stop: lengthStop(operation, { choices: 1, wantsUsage: false }),
+      bytesPerToken: 4,
+      learn: () => {},
+    },
+    answer: () => {
+      const run = answer;
+      answer = null;
+      run?.();
+    },
+  };
+}
+
+const eventStream = ["content-type", "text/event-stream"];
+
+/** One stream with all of its pieces. */
+function flow(operation: Operation, pieces: readonly Buffer[], isHard: boolean): void {
+  const capped = isHard ? capOn(operation) : null;
+  let sink: UpstreamSink | null = null;
+  const call = { isSent: true, isResent: false, pause() {}, resume() {}, abort() {} };
+  const upstream = {
+    send: (_request: unknown, to: UpstreamSink) => {
+      sink = to;
+      return call;
+    },
+    redact: (text: string) => text,
+    close: () => Promise.resolve(),
+  };
+  void forward(new QuickExchange(), {
+    upstream,
+    provider: "openai",
+    request: {
+      method: "POST",
+      path: "/x",
+      headers: [],
+      body: Buffer.from("{}"),
+      isRepeatable: true,
+    },
+    headers: [],
+    operation,
+    translator: null,
+    hideUsageChunk: false,
+    promptBytes: () => 10,
+    holdsHead: false,
+    monoMs: () => 77,
+    cap: capped?.cap ?? null,
+  });
+  const to = sink as UpstreamSink | null;
+  to!.onHead(200, eventStream);
+  for (const [i, piece] of pieces.entries()) {
+    to!.onData(piece);
+    if (i % 16 === 0) capped?.answer();
+  }
+  to!.onEnd();
+}
+
+interface InProcess {
+  readonly soft: number;
+  readonly hard: number;
+  /** For each thousand events. */
+  readonly draws: number;
+}
+
+/** Nanoseconds of CPU for each event. */
+async function measureInProcess({ path, operation }: Dialect): Promise<InProcess> {
+  const { events, bursts } = options;
+  const { pathname } = new URL(path, "http://x");
+  const form = formOf(pathname, { kind: "text", token, reports: "at the end" }, "gpt");
+  const texts = [
+    ...form.begin,
+    ...Array.from({ length: events }, () => form.one),
+    ...form.end(events),
+  ];
+  const pieces = texts.map((text) => Buffer.from(text));
+  const streams = 10;
+  const least: Record<Path, number> = { soft: Infinity, hard: Infinity };
+  draws = 0;
+  let hardEvents = 0;
+  for (let burst = -40; burst < bursts; burst++)
+    for (const side of burst % 2 === 0 ? paths : [...paths].reverse()) {
+      const before = process.cpuUsage();
+      for (let i = 0; i < streams; i++) flow(operation, pieces, side === "hard");
+      const { user, system } = process.cpuUsage(before);
+      if (side === "hard") hardEvents += streams * pieces.length;
+      const ns = (1000 * (user + system)) / (streams * pieces.length);
+      // The first bursts are for V8 to compile in.
+      if (burst >= 0) least[side] = Math.min(least[side], ns);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  return { ...least, draws: (1000 * draws) / hardEvents };
+}
 
 function ask(url: string, { path, body }: Dialect, userPath: Path): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -76,65 +203,78 @@ function ask(url: string, { path, body }: Dialect, userPath: Path): Promise<void
 }
 
 const agent = new http.Agent({ keepAlive: true });
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
-await withProcesses("hard-caps", async (processes, dir) => {
-  const { rounds, streams, events } = options;
-  const provider = await startEndlessStreams();
-  provider.atOnce = 1;
-  const of = { api_key: "none", base_url: provider.baseUrl };
-  const { proxy } = await startConfigured(processes, dir, {
-    providers: {
-      openai: { ...of, type: "openai", models: ["gpt"] },
-      claude: { ...of, type: "anthropic", models: ["claude"] },
-      gemini: { ...of, type: "gemini", base_url: `${of.base_url}/openai`, models: ["gemini"] },
-    },
-    rate_limits: {
-      user_paths: paths.map((path) => ({
-        path: `/${path}`,
-        limits: [{ period: "day", max_tokens: 1e12, ...(path === "hard" ? { hold: "hard" } : {}) }],
-      })),
-    },
-  });
-  const source = cpuSource();
+interface WholeProxy {
   /** Microseconds of the proxy's CPU for each event. */
-  const measure = async (dialect: Dialect, path: Path): Promise<number> => {
-    const before = readCpu([proxy.pid], source);
-    await Promise.all(Array.from({ length: streams }, () => ask(proxy.url, dialect, path)));
-    const us = cpuUsBetween(before, readCpu([proxy.pid], source));
-    provider.calls.length = 0;
-    return us / (streams * events);
-  };
-  const taken = new Map<Dialect, Record<Path, number[]>>(
-    dialects.map((dialect) => [dialect, { soft: [], hard: [] }]),
-  );
-  for (let round = -2; round < rounds; round++)
-    for (const [dialect, figures] of taken)
-      for (const path of round % 2 === 0 ? paths : [...paths].reverse()) {
-        const us = await measure(dialect, path);
-        // The first two rounds are for V8 to compile in.
-        if (round >= 0) figures[path].push(us);
-      }
-  const rows = [...taken].map(([{ name }, { soft, hard }]) => {
-    const ratios = hard.map((us, i) => us / soft[i]!).sort((a, b) => a - b);
-    const quarter = Math.floor(ratios.length / 4);
-    const [low, high] = [ratios[quarter]!, ratios.at(-1 - quarter)!];
-    const added = median(hard.map((us, i) => us - soft[i]!));
-    return [
-      name,
-      median(soft).toFixed(2),
-      (1000 * added).toFixed(0),
-      median(ratios).toFixed(3),
-      `[${low.toFixed(3)} – ${high.toFixed(3)}]`,
-    ];
+  readonly soft: number;
+  readonly hard: number;
+}
+
+async function measureWholeProxies(): Promise<readonly WholeProxy[]> {
+  const measured: WholeProxy[] = [];
+  await withProcesses("hard-caps", async (processes, dir) => {
+    const { rounds, streams, events } = options;
+    const provider = await startEndlessStreams();
+    provider.atOnce = 1;
+    const of = { api_key: "none", base_url: provider.baseUrl };
+    const { proxy } = await startConfigured(processes, dir, {
+      providers: {
+        openai: { ...of, type: "openai", models: ["gpt"] },
+        claude: { ...of, type: "anthropic", models: ["claude"] },
+        gemini: { ...of, type: "gemini", base_url: `${of.base_url}/openai`, models: ["gemini"] },
+      },
+      rate_limits: {
+        user_paths: paths.map((path) => ({
+          path: `/${path}`,
+          limits: [
+            { period: "day", max_tokens: 1e12, ...(path === "hard" ? { hold: "hard" } : {}) },
+          ],
+        })),
+      },
+    });
+    const source = cpuSource();
+    for (const dialect of dialects) {
+      const least = { soft: Number.POSITIVE_INFINITY, hard: Number.POSITIVE_INFINITY };
+      for (let round = -2; round < rounds; round++)
+        for (const path of round % 2 === 0 ? paths : [...paths].reverse()) {
+          const before = readCpu([proxy.pid], source);
+          await Promise.all(Array.from({ length: streams }, () => ask(proxy.url, dialect, path)));
+          const us = cpuUsBetween(before, readCpu([proxy.pid], source)) / (streams * events);
+          provider.calls.length = 0;
+          if (round >= 0) least[path] = Math.min(least[path], us);
+        }
+      measured.push(least);
+    }
+    agent.destroy();
+    await provider.close();
+    return 0;
   });
-  const head = ["dialect", "µs an event", "ns more", "hard ÷ soft", "middle half"];
-  const [load = 0] = os.loadavg();
-  process.stdout.write(
-    `${rounds} rounds of ${streams} streams of ${events} events, load ${load.toFixed(1)}\n\n${formatTable(head, rows).join("\n")}\n`,
-  );
-  agent.destroy();
-  await provider.close();
-  return 0;
+  return measured;
+}
+
+const steps: InProcess[] = [];
+for (const dialect of dialects) steps.push(await measureInProcess(dialect));
+const whole = await measureWholeProxies();
+const rows = dialects.map(({ name }, i) => {
+  const { soft, hard, draws } = steps[i]!;
+  const proxy = whole[i]!;
+  const added = hard - soft;
+  return [
+    name,
+    added.toFixed(0),
+    draws.toFixed(1),
+    proxy.soft.toFixed(2),
+    `${(added / proxy.soft / 10).toFixed(1)} %`,
+    proxy.hard.toFixed(2),
+    (proxy.hard / proxy.soft).toFixed(3),
+  ];
 });
+const head = [
+  ...["dialect", "steps, ns more", "draws per 1,000", "an event, soft, µs", "steps ÷ it"],
+  ...["hard, µs", "hard ÷ soft"],
+];
+const [load = 0] = os.loadavg();
+const { bursts, rounds, streams, events } = options;
+process.stdout.write(
+  `least CPU of ${bursts} bursts in one process, and of ${rounds} rounds of ${streams} streams of ${events} events through a proxy; load ${load.toFixed(1)}\n\n${formatTable(head, rows).join("\n")}\n`,
+);

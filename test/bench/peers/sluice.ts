@@ -144,6 +144,7 @@ export interface ConfigParts {
   readonly budgets?: object;
   readonly prices?: object;
   readonly cluster?: object;
+  readonly waiting?: object;
 }
 
 /** Writes `sluice.yaml` for a Sluice that lives in `dir`, and says where. */

@@ -16,7 +16,7 @@ export const proxyUsageEquivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/usage/event-reader.ts",
-    line: 'const data = lines === 1 ? (plain.startsWith("data:") ? plain.slice(5) : "") : dataOf(plain);',
+    line: 'if ((lines === 1 || line > 0) && event.startsWith("data:", line))',
     what: "the condition is always false",
     why: "one line of data is read alike in the way for several, which is slower",
   },

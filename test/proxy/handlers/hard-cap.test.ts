@@ -3,7 +3,7 @@ import { grantedTo, streamCap } from "../../../proxy/handlers/hard-cap.js";
 import { OutputRatios } from "../../../proxy/hard-caps/output-ratios.js";
 import { requestBounds } from "../../../proxy/hard-caps/request-bounds.js";
 import type { RequestContext } from "../../../proxy/request-context.js";
-import { outputChunkTokensMin } from "../../../shared/bounds.js";
+import { outputChunkTokens } from "../../../shared/bounds.js";
 
 const target = { provider: "a", model: "m" };
 
@@ -48,7 +48,7 @@ t.test("a stream draws for its lease, and teaches the bytes of a token", async (
   const cap = streamCap(context, target, { ...how, bounds: bounds(true) })!;
   t.equal(cap.bytesPerToken, 4);
   t.ok(cap.allowance.use(29, () => {}));
-  t.same(draws, [100 + outputChunkTokensMin]);
+  t.same(draws, [100 + outputChunkTokens]);
   cap.learn(100, 100);
   t.ok(outputRatios.of("a/m") < 4);
 });

@@ -47,10 +47,7 @@ interface Form {
 const eventOf = (type: string, fields: object): string => namedEvent({ type, ...fields });
 const data = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
 
-function chatForm(
-  { kind, token, reports }: Pick<EndlessStreams, "kind" | "token" | "reports">,
-  model: unknown,
-): Form {
+function chatForm({ kind, token, reports }: Shown, model: unknown): Form {
   const head = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model };
   const choice = { index: 0, delta: {}, logprobs: null, finish_reason: null };
   const chunk = (delta: object, finish: string | null = null): string =>
@@ -187,7 +184,10 @@ function googleForm(): Form {
   return { begin: [], one: chunk(token), end: () => [chunk("", { finishReason: "STOP" })] };
 }
 
-function formOf(path: string, provider: EndlessStreams, model: unknown): Form {
+type Shown = Pick<EndlessStreams, "kind" | "token" | "reports">;
+
+/** The events of a stream in the dialect of a path. */
+export function formOf(path: string, provider: Shown, model: unknown): Form {
   const { kind } = provider;
   if (path.endsWith("/chat/completions")) return chatForm(provider, model);
   if (path.endsWith("/completions")) return completionsForm(model);
