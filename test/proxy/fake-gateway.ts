@@ -266,6 +266,7 @@ export function fakeGateway(yaml: string): FakeGateway {
           const { ids } = body as { readonly ids: readonly string[] };
           return answered({ owners: ids.map((id) => fake.owners.get(id) ?? []) });
         }
+        if (op === "batches.capped") return answered({ capped: false });
         if (op === "responses.pending") return answered({ responses: [] });
         if (op !== "objects.own") throw new Error(`nobody answers ${op}`);
         const made = parseMadeObjects(body);

@@ -439,6 +439,6 @@ t.test("every field of the SDK is known, and listed on the page", async (t) => {
       "accepted",
       field,
     );
-    t.match(page, new RegExp(`^\\| [^|]*\`${field}[\`.]`, "m"), field);
+    t.match(page, new RegExp(`^\\| [^|]*\`${field}[\`.:]`, "m"), field);
   }
 });
