@@ -42,7 +42,10 @@ export function openTunnel(
     ...(secureContext === null ? {} : { secureContext }),
   });
   const timer = setTimeout(
-    () => request.destroy(new ProxyError("ERR_PROXY_TIMEOUT", `no proxy for ${timeoutMs} ms`)),
+    () =>
+      request.destroy(
+        new ProxyError("ERR_PROXY_TIMEOUT", `the proxy gave no connection for ${timeoutMs} ms`),
+      ),
     timeoutMs,
   );
   request.once("connect", (response, socket: Socket, head) => {

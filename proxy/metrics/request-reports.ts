@@ -277,16 +277,14 @@ function errorText({ status, error }: FailedAttempt, kind: FailureKind, texts: b
 }
 
 const words: Readonly<Record<string, string>> = {
-  UND_ERR_SOCKET: "the provider closed the connection",
   ECONNRESET: "the provider reset the connection",
   ECONNREFUSED: "the provider refuses connections",
   EPIPE: "the provider closed the connection",
   ENOTFOUND: "the provider's host name is unknown",
-  UND_ERR_CONNECT_TIMEOUT: "the connection wasn't made in time",
   ETIMEDOUT: "the provider didn't answer in time",
 };
 
-/** A message with words for the codes of Node and of `client/`. */
+/** A message with words for the codes of Node. */
 export function inWords(message: string): string {
-  return message.replace(/\b(?:UND_ERR_[A-Z_]+|E[A-Z]{4,})\b/g, (code) => words[code] ?? code);
+  return message.replace(/\bE[A-Z]{4,}\b/g, (code) => words[code] ?? code);
 }

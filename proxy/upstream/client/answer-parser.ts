@@ -41,7 +41,7 @@ const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 /** Printable characters, spaces, tabs and bytes above ASCII, which are read as Latin-1. */
 const text = "[\\t\\x20-\\x7e\\x80-\\xff]*";
 const fields = `(?:${token}:${text}\\r\\n)*`;
-const headForm = new RegExp(`^HTTP/1\\.[01] \\d{3}(?: ${text})?\\r\\n${fields}$`);
+const headForm = new RegExp(`^HTTP/1\\.[01] [1-9]\\d{2}(?: ${text})?\\r\\n${fields}$`);
 const trailersForm = new RegExp(`^${fields}$`);
 const quoted = '"(?:[\\t\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e])*"';
 const extensionForm = new RegExp(`^(?:;${token}(?:=(?:${token}|${quoted}))?)*$`);

@@ -55,7 +55,7 @@ export interface ConnectionOwner {
 
 class ConnectionClosed extends Error {
   override name = "ConnectionClosed";
-  readonly code = "UND_ERR_SOCKET";
+  readonly code = "ERR_CONNECTION_CLOSED";
 }
 
 class WrongLength extends Error {
@@ -267,7 +267,7 @@ export class Connection implements CallConnection, AnswerReceiver {
     if (!this.#parser.isReading) return void socket.destroy();
     // What arrived during a pause is still to be read.
     if (this.#parser.close() || this.#parser.isPaused) return void socket.destroy();
-    socket.destroy(new ConnectionClosed("other side closed"));
+    socket.destroy(new ConnectionClosed("it closed the connection"));
   }
 
   #closed(error: Error | null): void {
@@ -279,14 +279,14 @@ export class Connection implements CallConnection, AnswerReceiver {
     if (this.socket === null) {
       const waiting = this.#waiting;
       this.#waiting = null;
-      waiting?.call.onError(this.#error ?? new ConnectionClosed("closed"));
+      waiting?.call.onError(this.#error ?? new ConnectionClosed("the connection was closed"));
     } else if (!this.#parser.isPaused || this.#error !== null) this.#fail();
   }
 
   #fail(): void {
     const call = this.#call;
     this.#call = null;
-    call?.onError(this.#error ?? new ConnectionClosed("closed"));
+    call?.onError(this.#error ?? new ConnectionClosed("the connection was closed"));
   }
 
   /** Destroys it, also while it is being opened. */

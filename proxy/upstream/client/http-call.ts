@@ -4,7 +4,7 @@
  */
 import { headerOf } from "../../http/copy-headers.js";
 import type { Deadlines, Watched } from "../call-deadlines.js";
-import { asUpstreamFailure, isConnectionLost, noSuchStatus } from "../errors/upstream-failure.js";
+import { asUpstreamFailure, isConnectionLost } from "../errors/upstream-failure.js";
 import type { RequestTimeouts, UpstreamCall, UpstreamSink } from "../upstream.js";
 import type { CallConnection, CallHandler } from "./connection.js";
 import { DecodedAnswer, type EncodedSource } from "./decoded-answer.js";
@@ -135,9 +135,8 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   }
 
   onHeaders(status: number, rawHeaders: string[], resume: () => void): boolean {
-    // An exception thrown here goes to `onError`.
-    if (status < 100) throw new Error(noSuchStatus(status).reason);
-    // Each one is a sign of life, so an endless number would hold the request forever.
+    // Each one is a sign of life, so an endless number would hold the request forever. An exception
+    // thrown here goes to `onError`.
     if (status < 200 && ++this.#informational > informationalMax)
       throw new Error(`more than ${informationalMax} informational responses`);
     this.#resume = resume;

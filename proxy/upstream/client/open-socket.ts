@@ -6,7 +6,7 @@ import { openTunnel } from "../../egress/open-tunnel.js";
 
 class ConnectTimeout extends Error {
   override name = "ConnectTimeout";
-  readonly code = "UND_ERR_CONNECT_TIMEOUT";
+  readonly code = "ERR_CONNECT_TIMEOUT";
 }
 
 export interface SocketOpener {

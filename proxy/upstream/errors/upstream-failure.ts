@@ -38,17 +38,21 @@ const unreachableCodes = new Set([
   "EAI_AGAIN",
   "EHOSTUNREACH",
   "ENETUNREACH",
-  "UND_ERR_CONNECT_TIMEOUT",
   "ECONNRESET",
   "EPIPE",
-  "UND_ERR_SOCKET",
+]);
+
+/** The codes of Sluice's own errors, whose messages are in words. */
+const ownCodes = new Set([
+  "ERR_CONNECT_TIMEOUT",
+  "ERR_CONNECTION_CLOSED",
   "ERR_PROXY_REFUSED",
   "ERR_PROXY_TIMEOUT",
 ]);
 
 /** Whether the provider, or the network between, ended the connection. */
 export function isConnectionLost({ code }: Error & { code?: string }): boolean {
-  return code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE";
+  return code === "ERR_CONNECTION_CLOSED" || code === "ECONNRESET" || code === "EPIPE";
 }
 
 /** The code, with what to do where it doesn't say so. */
@@ -63,13 +67,14 @@ export function asUpstreamFailure(error: Error & { code?: string }): UpstreamFai
   const code = error.code ?? "";
   if (code === "UPLOAD_TOO_LARGE") return { kind: "too_large", reason: error.message };
   if (code === "UPLOAD_REFUSED") return { kind: "refused", reason: error.message };
-  const reason = code === "" || code === "ERR_PROXY_REFUSED" ? error.message : codeText(code);
+  const reason = code === "" || ownCodes.has(code) ? error.message : codeText(code);
   if (code === "EMFILE" || code === "ENFILE") return { kind: "exhausted", reason };
   if (code === "ETIMEDOUT") return { kind: "timed_out", reason };
   // A TLS failure or a reset before the response also counts as no connection; after the head the
   // caller treats every kind as a cut.
   if (
     unreachableCodes.has(code) ||
+    ownCodes.has(code) ||
     /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)
   )
     return { kind: "unreachable", reason };

@@ -213,6 +213,7 @@ t.test("what isn't HTTP is refused, wherever it is cut", async (t) => {
     "not HTTP": "SSH-2.0-x\r\n\r\n",
     "another version": "HTTP/2.0 200 OK\r\ncontent-length: 0\r\n\r\n",
     "no status": "HTTP/1.1 OK\r\n\r\n",
+    "a status below 100": `HTTP/1.1 099 X\r\n\r\n${ok}content-length: 0\r\n\r\n`,
     "a bare line feed": "HTTP/1.1 200 OK\ncontent-length: 0\n\n",
     "a bare line feed behind a header": `${ok}a: b\nc: d\r\n\r\n`,
     "a bare return in a value": `${ok}a: b\rc: d\r\n\r\n`,

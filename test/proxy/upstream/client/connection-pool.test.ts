@@ -361,7 +361,7 @@ t.test("calls leave nothing on a connection, and closing the pool ends all of th
   const waiting = send(pool);
   while (!open.isSent) await nextTurn();
   await pool.close();
-  t.equal(await open.outcome, "closed");
+  t.equal(await open.outcome, "the connection was closed");
   t.equal(await waiting.outcome, "the connections are closed");
   t.equal(await send(pool).outcome, "the connections are closed");
   await untilClosed(sockets[0]!);

@@ -97,11 +97,15 @@ t.test(
       // Each second call found its connection closed, and got one of its own.
       t.same(requests, [2, 1, 2, 1]);
       t.equal(await send(body, true), "200");
-      t.match(await send(body, false), /ECONNRESET|UND_ERR_SOCKET/, "it could be done twice");
+      t.match(
+        await send(body, false),
+        /ECONNRESET|closed the connection/,
+        "it could be done twice",
+      );
       t.equal(await send(body, true), "200");
       t.match(
         await send({ pieces: pieces(), bytes: 2 }, true),
-        /ECONNRESET|UND_ERR_SOCKET/,
+        /ECONNRESET|closed the connection/,
         "a body that has passed is gone",
       );
     }
