@@ -216,10 +216,21 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     socket.once("close", () => exchange.memory.answered());
     options.handle(exchange);
   });
+  const onClosed = function (this: Socket): void {
+    connections.gone(this);
+  };
+  const bareOf = tls === null ? null : countHandshakes(server, connections, onClosed);
   server.on("clientError", (error, client) => {
     const socket = client as Socket;
-    // Without a handshake, nothing can be sent; Node leaves closing to this handler.
-    if (tls !== null && !tlsConnections.has(socket)) return void socket.destroy();
+    if (bareOf !== null && !tlsConnections.has(socket)) {
+      // Without a handshake, only a client that speaks plain HTTP understands an answer; Node leaves
+      // closing to this handler.
+      const isPlain = (error as NodeJS.ErrnoException).code === "ERR_SSL_HTTP_REQUEST";
+      const bare = isPlain ? bareOf(socket) : undefined;
+      if (bare === undefined) socket.destroy();
+      else refuseUnreadable(error, bare, lingering);
+      return;
+    }
     const last = answeredBehind(socket);
     if (last === null && !lastRequests.isComplete(socket))
       return refuseUnreadable(error, socket, lingering);
@@ -227,14 +238,10 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     // The client has left, which Node doesn't notice while it can't read.
     if (socket.readableEnded) socket.end();
   });
-  const onClosed = function (this: Socket): void {
-    connections.gone(this);
-  };
   server.on("connection", (socket) => {
     socket.once("close", onClosed);
     connections.opened(socket);
   });
-  if (tls !== null) countHandshakes(server, connections, onClosed);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     // As an option, the backlog would be ignored for an inherited socket.
@@ -300,13 +307,13 @@ const tlsConnections = new WeakMap<Socket, ClientTls>();
 
 /**
  * Counts a TLS connection from its first byte: as the bare socket until the handshake ends, then as
- * the TLS socket that its requests have.
+ * the TLS socket that its requests have. Returns what finds the bare socket before that.
  */
 function countHandshakes(
   server: Server<typeof ServedRequest>,
   connections: ConnectionRoom<Socket>,
   onClosed: (this: Socket) => void,
-): void {
+): (tls: Socket) => Socket | undefined {
   const bare = new Map<string, Socket>();
   const peerOf = ({ remoteAddress, remotePort, localPort }: Socket): string =>
     `${remoteAddress} ${remotePort} ${localPort}`;
@@ -325,6 +332,7 @@ function countHandshakes(
     socket.once("close", onClosed);
     connections.opened(socket);
   });
+  return (tls) => bare.get(peerOf(tls));
 }
 
 function urlOf(address: ReturnType<Server["address"]>, scheme: "http" | "https"): string {

@@ -117,5 +117,10 @@ const unreadable: Readonly<Record<string, Refusal>> = {
     "Content Too Large",
     `the extensions of a chunk are larger than ${headerBytesMax} bytes`,
   ],
+  ERR_SSL_HTTP_REQUEST: [
+    400,
+    "Bad Request",
+    "plain HTTP was sent to a port that speaks TLS: begin the URL with https://",
+  ],
   ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "the request did not come in time"],
 };

@@ -156,7 +156,12 @@ providers: { sim: { type: simulator } }
   t.equal((await call(adminUrl, { ...ask, path: "/admin/status" })).status, 200);
   const [, metricsUrl = ""] = /"metrics_url":"([^"]+)"/.exec(proxy.output()) ?? [];
   t.equal((await fetch(`${metricsUrl}/health`)).status, 200, "probes need no TLS");
-  await t.rejects(fetch(proxy.ready.replace("https", "http")), "plain HTTP gets no answer");
+  const plainUrl = proxy.ready.replace("https", "http");
+  for (const sent of [{}, { method: "POST", body: "a".repeat(300_000) }]) {
+    const plain = await fetch(plainUrl, sent);
+    t.equal(plain.status, 400, "plain HTTP is told to use TLS");
+    t.match(await plain.json(), { error: { message: /begin the URL with https:\/\// } });
+  }
   const port = Number(new URL(proxy.ready).port);
   const health = await askHealth(`https://127.0.0.1:${port}`, 5000, masterKey);
   t.match(health, { reachable: true, status: 200 });
