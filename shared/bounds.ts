@@ -135,6 +135,11 @@ export const secondsToSweepAll = 60;
 
 /** Windows in one slice of a snapshot: 10,000 in one turn block the event loop for 12 ms. */
 export const windowsPerSlice = 500;
+/**
+ * Roll-ups or accounts in one slice when very many have changed: a million new tenants change more
+ * than slices of `windowsPerSlice` could write.
+ */
+export const sumsPerSliceMax = 4000;
 /** How long a settle waits to share its commit. Only the memory of the proxy waits with it. */
 export const commitDelayMs = 10;
 /** How long an admission waits for a settle to share its commit. The caller doesn't wait. */
@@ -169,6 +174,8 @@ export const recordLatenessMs = 7 * 24 * 3600 * 1000;
  * them.
  */
 export const rollupCellsMax = 50_000;
+/** Roll-ups in memory above which each leaves it as soon as it is written: about 140 MB. */
+export const rollupCellsCrowded = 4 * rollupCellsMax;
 /**
  * How often roll-ups and budget accounts are written, unless one of the next two bounds is reached
  * earlier. Writing them with each commit would dominate its cost.

@@ -6,10 +6,10 @@ import { type Raise, raisedAmount } from "../../shared/domain/raise.js";
 import type { DeclaredAt, RuleSource } from "../../shared/domain/rule.js";
 import { childPath } from "../../shared/domain/user-path.js";
 import { append } from "../../shared/long-lists.js";
+import { type NamedValues, SpreadMap } from "../../shared/spread-map.js";
 import type { Held } from "../counters/held.js";
 import type { ClaimNeeds } from "../counters/window.js";
 import { countedFrom, type PeriodBounds, unknownBounds } from "./budget-period.js";
-import { type AccountsByName, ChildAccounts } from "./child-accounts.js";
 import { clearPeriod, type PeriodSpend, type Spends } from "./spend.js";
 
 /** One account: a budget's own, or that of one direct child of a template. */
@@ -104,7 +104,7 @@ export interface Budget {
   resets: readonly BudgetReset[];
   /** Null for a template. */
   own: Account | null;
-  children: AccountsByName<Account>;
+  children: NamedValues<Account>;
   /**
    * Loads the account of a child lazily after a start; null once all accounts are in memory, or
    * stored ones no longer count.
@@ -221,7 +221,7 @@ export function newBudget(
     generation: resets.at(-1)?.generation ?? 0,
     resets,
     own: null,
-    children: new ChildAccounts(),
+    children: new SpreadMap(),
     unread: null,
     bounds: unknownBounds,
     previousStartMs: 0,

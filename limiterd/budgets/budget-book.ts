@@ -19,6 +19,7 @@ import { hasSamePeriods } from "../../shared/domain/budget-calendar.js";
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import { SortedList } from "../../shared/long-lists.js";
+import { SpreadMap } from "../../shared/spread-map.js";
 import { nextEnd } from "../rules/rule-index.js";
 import type { UsageRecord } from "../usage/usage-records.js";
 import { AccountPeriods, type SpentOnDays } from "./account-periods.js";
@@ -39,7 +40,6 @@ import {
   type RestoredBudget,
 } from "./budget-account.js";
 import { type PeriodBounds, unknownBounds } from "./budget-period.js";
-import { ChildAccounts } from "./child-accounts.js";
 import { RecentSpend } from "./recent-spend.js";
 import { type PeriodSpend, periodsMax } from "./spend.js";
 
@@ -236,7 +236,7 @@ export class BudgetBook {
     budget.bounds = unknownBounds;
     if (budget.own !== null) budget.own = newAccount(budget, "");
     // Replaced, not emptied: the former children are still being removed from the store.
-    budget.children = new ChildAccounts();
+    budget.children = new SpreadMap();
     budget.unread = null;
   }
 

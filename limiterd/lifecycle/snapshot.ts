@@ -3,7 +3,7 @@
  * duplicates anything, because each entry has the number up to which it is complete: a window the
  * log sequence number, a sum of usage or an account the key of the last records.
  */
-import { settledRetentionMs, windowsPerSlice } from "../../shared/bounds.js";
+import { settledRetentionMs, sumsPerSliceMax, windowsPerSlice } from "../../shared/bounds.js";
 import { noteWindow } from "../alerts/watch-rates.js";
 import { spendChange } from "../budgets/stored-budget.js";
 import type { DirtyWindow } from "../counters/dirty-windows.js";
@@ -84,6 +84,8 @@ function proxyChanges(state: DaemonState, dirty: readonly KnownProxy[], nowMs: n
   return changes;
 }
 
+const slicesPerFlush = 25;
+
 /**
  * Writes the sums of usage and the accounts of budgets that records have changed, then the record
  * key up to which all of them are complete, and removes the log of spends up to there. Resolves
@@ -99,16 +101,19 @@ export async function flushUsage(
   if (coveredKey === usage.rolledUpKey) return;
   const sums = usage.takeDirty();
   const accounts = spendLog.takeBehind();
-  for (const slice of slicesOf(sums, perSlice)) {
-    // The batch that closes here is queued before the sums, so its records reach the disk first.
-    writer.closeBatch();
-    await writer.write(rollups.changes(slice, usage.lastKey));
+  // The more wait, the larger the slices: else new ones would come faster than slices go.
+  const sliceSize = (waiting: number): number =>
+    Math.max(perSlice, Math.min(sumsPerSliceMax, waiting / slicesPerFlush));
+  for (const slice of slicesOf(sums, () => sliceSize(sums.length + rollups.dirty))) {
+    // The batch that closes here is committed with the sums, so they include no later record.
+    await writer.writeWithBatch(() => rollups.changes(slice, usage.lastKey));
     rollups.committed(slice);
   }
-  for (const slice of slicesOf(accounts, perSlice)) {
-    writer.closeBatch();
+  for (const slice of slicesOf(accounts, () => sliceSize(accounts.size))) {
     const current = slice.filter((account) => budgets.isCurrent(account));
-    await writer.write(current.map((account) => spendChange(account, usage.lastKey)));
+    await writer.writeWithBatch(() =>
+      current.map((account) => spendChange(account, usage.lastKey)),
+    );
   }
   await writeSlices(writer, [rollupProgressChange(coveredKey), ...spendLog.removals(coveredKey)]);
   usage.rolledUpKey = coveredKey;
@@ -116,13 +121,15 @@ export async function flushUsage(
 }
 
 /** Makes slices lazily, because there may be 200,000 items. */
-function* slicesOf<T>(items: Iterable<T>, perSlice: number): Generator<T[]> {
+function* slicesOf<T>(items: Iterable<T>, perSlice: () => number): Generator<T[]> {
+  let size = perSlice();
   let slice: T[] = [];
   for (const item of items) {
     slice.push(item);
-    if (slice.length < perSlice) continue;
+    if (slice.length < size) continue;
     yield slice;
     slice = [];
+    size = perSlice();
   }
   if (slice.length > 0) yield slice;
 }

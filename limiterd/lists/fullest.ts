@@ -122,11 +122,11 @@ export function rank(
   last: LastAnswers<readonly string[]>,
   { query, limits, templates }: Ranked,
   usedRatio: (ref: string) => number | null,
-  slices: Slices,
+  slices: Pick<Slices, "yieldToEventLoop">,
 ): Promise<readonly string[]> {
   let walked = limits.size;
   for (const { size } of templates) walked += size;
-  return last.of({ key: JSON.stringify(query), walked, nowMs: slices.nowMs }, () =>
+  return last.of({ key: JSON.stringify(query), walked }, () =>
     fullest(refsOf(limits, templates), query.limit, usedRatio, slices),
   );
 }
@@ -161,7 +161,6 @@ interface Asked {
   readonly key: string;
   /** How many names the answer's walk visits. */
   readonly walked: number;
-  readonly nowMs: number;
 }
 
 /** A walk over this many names is repeated once a second at most, a longer one more seldom. */
@@ -171,7 +170,8 @@ const answersMax = 16;
 
 interface KeptAnswer<T> {
   readonly answer: Promise<T>;
-  readonly fromMs: number;
+  /** From its arrival on, which may be seconds after the question. */
+  fromMs: number;
   untilMs: number;
 }
 
@@ -181,9 +181,15 @@ interface KeptAnswer<T> {
  */
 export class LastAnswers<T> {
   readonly #kept = new Map<string, KeptAnswer<T>>();
+  readonly #nowMs: () => number;
 
-  of({ key, walked, nowMs }: Asked, make: () => Promise<T>): Promise<T> {
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  of({ key, walked }: Asked, make: () => Promise<T>): Promise<T> {
     if (walked < namesPerSecond) return make();
+    const nowMs = this.#nowMs();
     const known = this.#kept.get(key);
     if (known !== undefined && nowMs >= known.fromMs && nowMs < known.untilMs) return known.answer;
     const kept = { answer: make(), fromMs: nowMs, untilMs: Number.POSITIVE_INFINITY };
@@ -193,7 +199,8 @@ export class LastAnswers<T> {
       if (this.#kept.size > answersMax) this.#kept.delete(oldest);
     kept.answer.then(
       () => {
-        kept.untilMs = nowMs + (1000 * walked) / namesPerSecond;
+        kept.fromMs = this.#nowMs();
+        kept.untilMs = kept.fromMs + (1000 * walked) / namesPerSecond;
       },
       // Who asked gets the error; the next one asks again.
       () => {

@@ -118,7 +118,7 @@ export async function listFullestRules(
   };
   const templates = templatesOfRules(book, (rule) => hasChosen(rule, query));
   const ranked = { query, limits: book.rules, templates };
-  const refs = await rank(last, ranked, ratio, { nowMs, yieldToEventLoop });
+  const refs = await rank(last, ranked, ratio, { yieldToEventLoop });
   const unused = namedUnused(book.rules.values(), query, refs);
   return {
     rate_limits: [...refs, ...unused].flatMap((ref) => {

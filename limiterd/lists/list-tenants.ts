@@ -13,11 +13,11 @@ import { parseUserPath } from "../../shared/domain/limit-key.js";
 import { periodLabel } from "../../shared/domain/rule.js";
 import { childPath } from "../../shared/domain/user-path.js";
 import { Turns } from "../../shared/long-lists.js";
+import type { NamedValues } from "../../shared/spread-map.js";
 import { formatMillis, parseDay } from "../../shared/time.js";
 import { accountForecast } from "../budgets/account-forecast.js";
 import type { Account } from "../budgets/budget-account.js";
 import type { BudgetBook } from "../budgets/budget-book.js";
-import type { AccountsByName } from "../budgets/child-accounts.js";
 import type { ChildCounters, Counter } from "../counters/counter.js";
 import { countersOf, type RuleCounters } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
@@ -82,7 +82,7 @@ export function tenantsFor(
 ): Promise<TenantList> {
   const walked = state.book.childCount + accountCount(state);
   const key = JSON.stringify(query);
-  return state.rankings.tenants.of({ key, walked, nowMs }, () => listTenants(state, query, nowMs));
+  return state.rankings.tenants.of({ key, walked }, () => listTenants(state, query, nowMs));
 }
 
 function accountCount({ budgets }: DaemonState): number {
@@ -284,7 +284,7 @@ function* childrenOf(children: ChildCounters, names: readonly string[] | null): 
 }
 
 function* accountsIn(
-  children: AccountsByName<Account>,
+  children: NamedValues<Account>,
   names: readonly string[] | null,
 ): Generator<Account> {
   if (names === null) yield* children.values();

@@ -5,7 +5,8 @@
  * the choice of a record's sums.
  */
 import type { ReportHosts } from "../../shared/api/usage-report.js";
-import { modelsPerDayMax, rollupCellsMax } from "../../shared/bounds.js";
+import { modelsPerDayMax, rollupCellsCrowded, rollupCellsMax } from "../../shared/bounds.js";
+import { SpreadMap } from "../../shared/spread-map.js";
 import { dayMs, dayOf } from "../../shared/time.js";
 import { type Change, type Store, StoreUnreadableError, throwMalformed } from "../store/store.js";
 import {
@@ -81,7 +82,7 @@ export interface OtherHostsUsage {
 export class Rollups implements RollupView {
   readonly #cells: RollupCache;
   readonly #recordSums: RollupsOfRecord;
-  readonly #unstored = new Set<Cell>();
+  readonly #unstored = new SpreadMap<Cell>();
   /** For each open view, the earlier values of the sums that have changed since it was opened. */
   readonly #views = new Set<Map<string, Rollup>>();
   #dirty: Cell[] = [];
@@ -124,7 +125,7 @@ export class Rollups implements RollupView {
     if (cell.dirty) return;
     cell.dirty = true;
     this.#dirty.push(cell);
-    if (!cell.stored) this.#unstored.add(cell);
+    if (!cell.stored) this.#unstored.set(cell.key, cell);
   }
 
   /** How often a sum's cost has reached its bound since the start; its real cost may be higher. */
@@ -154,13 +155,19 @@ export class Rollups implements RollupView {
     });
   }
 
-  /** Call when what `changes` returned for these sums is in the store. */
+  /**
+   * Call when what `changes` returned for these sums is in the store. While very many sums are in
+   * memory, these leave it.
+   */
   committed(cells: readonly Cell[]): void {
+    const isCrowded = this.#cells.isCrowded;
     for (const cell of cells) {
+      if (isCrowded && !cell.dirty) this.#cells.discard(cell);
       if (cell.stored) continue;
       cell.stored = true;
-      this.#unstored.delete(cell);
+      this.#unstored.delete(cell.key);
     }
+    if (isCrowded) this.#recordSums.forget();
   }
 
   /** As `RollupCache.forget`; also clears the cached groups of records. */
@@ -187,7 +194,7 @@ export class Rollups implements RollupView {
   }
 
   *unstored(): Generator<string> {
-    for (const { key } of this.#unstored) yield key;
+    yield* this.#unstored.keys();
   }
 
   /** The sum under a key, from memory or from the store. Throws `StoreUnreadableError`. */
@@ -216,9 +223,9 @@ export class RollupCache {
   readonly #store: Store;
   readonly #onDamaged: (error: Error) => void;
   /** Cells that were needed since `forget` last made room. */
-  #cells = new Map<string, Cell>();
+  #cells = new SpreadMap<Cell>();
   /** Cells that were needed in the time before that. */
-  #previousGeneration = new Map<string, Cell>();
+  #previousGeneration = new SpreadMap<Cell>();
   readonly #damaged = new Set<string>();
 
   constructor(store: Store, onDamaged: (error: Error) => void) {
@@ -272,9 +279,15 @@ export class RollupCache {
     return this.known(key) ?? this.load(key);
   }
 
-  /** Removes a new cell that nothing is added to. */
+  /** Whether there are far more cells than two generations usually have. */
+  get isCrowded(): boolean {
+    return this.#cells.size + this.#previousGeneration.size > rollupCellsCrowded;
+  }
+
+  /** Removes a cell without changes that aren't in the store. */
   discard({ key }: Cell): void {
     this.#cells.delete(key);
+    this.#previousGeneration.delete(key);
   }
 
   /**
@@ -286,7 +299,7 @@ export class RollupCache {
     // Cells that are only in the previous generation haven't changed since the last removal, so
     // they are in the store and can be read again.
     this.#previousGeneration = this.#cells;
-    this.#cells = new Map();
+    this.#cells = new SpreadMap();
     return true;
   }
 

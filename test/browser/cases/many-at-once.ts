@@ -102,10 +102,10 @@ t.test("lists that carry work", { skip: noBrowser }, async (t) => {
       ...{ subject, period_label, max_requests, max_tokens },
     });
     t.same(after.map(definition), before.map(definition), "as they were");
-    const triage = ({ subject, period_label }: Listed): boolean =>
-      subject === "/support/triage" && period_label === "minute";
-    t.equal(before.find(triage)?.requests_used, 4);
-    t.equal(after.find(triage)?.requests_used, 0, "their counters aren't");
+    const ofHour = ({ subject, period_label }: Listed): boolean =>
+      subject === "/support" && period_label === "hour";
+    t.ok(before.find(ofHour)!.requests_used! > 0);
+    t.equal(after.find(ofHour)?.requests_used, 0, "their counters aren't");
     await page.getByRole("checkbox", { name: /Choose \/support · hour/ }).waitFor();
   });
 

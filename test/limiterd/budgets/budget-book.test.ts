@@ -6,12 +6,12 @@ import fc from "fast-check";
 import t from "tap";
 import { type Account, childOf } from "../../../limiterd/budgets/budget-account.js";
 import { BudgetBook, BudgetIndex } from "../../../limiterd/budgets/budget-book.js";
-import { ChildAccounts } from "../../../limiterd/budgets/child-accounts.js";
 import { spendsFromStored, spendsToStored } from "../../../limiterd/budgets/spend.js";
 import type { UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { sumUsd } from "../../../shared/domain/money.js";
 import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";
+import { SpreadMap } from "../../../shared/spread-map.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
 const hourMs = 3_600_000;
@@ -364,7 +364,7 @@ t.test(
         fc.array(fc.tuple(fc.constantFrom("set", "delete", "set"), name), { maxLength: 60 }),
         (isLarge, steps) => {
           const map = new Map<string, Account>();
-          const accounts = new ChildAccounts<Account>();
+          const accounts = new SpreadMap<Account>();
           for (let i = 0; isLarge && i < 5000; i++) {
             map.set(`child-${i}`, childAccount(`child-${i}`));
             accounts.set(`child-${i}`, map.get(`child-${i}`)!);
@@ -397,7 +397,7 @@ t.test("of 200,000 children none of its Maps has more than some thousands", (t) 
     (i: number) => `${String(i * 7919).padStart(12, "0")}-0000-4000-8000-000000000000`,
   ]) {
     const maps: Map<string, Account>[] = [];
-    const accounts = new ChildAccounts<Account>(() => {
+    const accounts = new SpreadMap<Account>(() => {
       const map = new Map<string, Account>();
       maps.push(map);
       return map;
@@ -411,7 +411,7 @@ t.test("of 200,000 children none of its Maps has more than some thousands", (t) 
 });
 
 t.test("a walk goes on while children come and go", (t) => {
-  const accounts = new ChildAccounts<Account>();
+  const accounts = new SpreadMap<Account>();
   for (let i = 0; i < 10_000; i++) accounts.set(`c${i}`, childAccount(`c${i}`));
   let walked = 0;
   for (const { child } of accounts.values()) {

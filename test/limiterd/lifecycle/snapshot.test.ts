@@ -190,12 +190,14 @@ t.test("sums and accounts are written in slices that are full, and what is left"
   await daemon.commit();
   const { writer } = daemon.state;
   const written: (string | undefined)[] = [];
-  const write = writer.write.bind(writer);
+  const write = writer.writeWithBatch.bind(writer);
   Object.assign(writer, {
-    write(changes: readonly Change[]) {
-      written.push(`${changes.length} ${changes[0]?.table}`);
-      return write(changes);
-    },
+    writeWithBatch: (changesOf: () => readonly Change[]) =>
+      write(() => {
+        const changes = changesOf();
+        written.push(`${changes.length} ${changes[0]?.table}`);
+        return changes;
+      }),
   });
   const { rollups } = daemon.state.usage;
   const forget = rollups.forget.bind(rollups);
@@ -224,6 +226,12 @@ t.test("sums and accounts are written in slices that are full, and what is left"
     "2 spends",
   ]);
   t.notOk(written.includes("0 undefined"), "none is empty");
+  written.length = 0;
+  for (let i = 0; i < 200; i++) spend(proxy, `/${i}`, 1);
+  await daemon.commit();
+  await daemon.flush(2);
+  t.equal(written[0], "25 rollups", "the more wait, the larger the slices");
+  t.ok(written.includes("8 spends"));
 });
 
 t.test(

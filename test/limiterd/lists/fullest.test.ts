@@ -210,11 +210,13 @@ t.test("a long ranking is reused for a while, a short one isn't", async (t) => {
     Array.from({ length: count }, (_, i) => `n${i}`);
   let first = "n1";
   const ratio = (name: string): number => (name === first ? 1 : 0);
-  const last = new LastAnswers<readonly string[]>();
+  let wallMs = 0;
+  const last = new LastAnswers<readonly string[]>(() => wallMs);
   const top = async (count: number, nowMs: number, search = "") => {
+    wallMs = nowMs;
     const limits = new Map(names(count).map((name) => [name, null]));
     const ranked = { query: { ...query, search }, limits, templates: [] };
-    return (await rank(last, ranked, ratio, { nowMs, yieldToEventLoop }))[0];
+    return (await rank(last, ranked, ratio, { yieldToEventLoop }))[0];
   };
   for (const count of [10, 100_000]) t.equal(await top(count, 0), "n1");
   first = "n2";
@@ -233,10 +235,13 @@ t.test("a long ranking is reused for a while, a short one isn't", async (t) => {
 t.test(
   "answers of long walks are reused by question, and shared while they are made",
   async (t) => {
-    const answers = new LastAnswers<string>();
+    let wallMs = 0;
+    const answers = new LastAnswers<string>(() => wallMs);
     let made = 0;
-    const ask = (key: string, nowMs: number, walked = 100_000) =>
-      answers.of({ key, walked, nowMs }, () => Promise.resolve(`${key}${++made}`));
+    const ask = (key: string, nowMs: number, walked = 100_000) => {
+      wallMs = nowMs;
+      return answers.of({ key, walked }, () => Promise.resolve(`${key}${++made}`));
+    };
     t.same(await Promise.all([ask("a", 0), ask("a", 0), ask("b", 0)]), ["a1", "a1", "b2"]);
     t.equal(await ask("a", 1999), "a1", "another question doesn't evict it");
     t.equal(await ask("a", 2000), "a3");
@@ -246,8 +251,16 @@ t.test(
     for (let i = 0; i < 16; i++) await ask(`other${i}`, 1000);
     t.equal(await ask("a", 1000), "a23", "16 are kept");
     const failing = () =>
-      answers.of({ key: "f", walked: 100_000, nowMs: 0 }, () => Promise.reject(new Error("away")));
+      answers.of({ key: "f", walked: 100_000 }, () => Promise.reject(new Error("away")));
     await t.rejects(failing(), { message: "away" });
     t.equal(await ask("f", 0), "f24");
+    const slow = answers.of({ key: "slow", walked: 100_000 }, async () => {
+      await Promise.resolve();
+      wallMs = 5000;
+      return "slow";
+    });
+    t.equal(await slow, "slow");
+    t.equal(await ask("slow", 6999), "slow", "its time begins when it arrives");
+    t.equal(await ask("slow", 7000), "slow25");
   },
 );

@@ -701,6 +701,24 @@ t.test("what waits is committed together, as much as fits into a slice", async (
   t.equal(commits.length, 0, "of nothing there is no commit");
 });
 
+t.test("changes are committed with the last job that waits, if one does", async (t) => {
+  const { queue, commits } = held();
+  const done: string[] = [];
+  queue.addToLast([change("alone")], () => done.push("alone"));
+  queue.pump();
+  queue.add([change("batch")], () => done.push("batch"));
+  queue.addToLast(changes(2 * windowsPerSlice), () => done.push("sums"));
+  t.equal(queue.length, 1);
+  commits[0]!.ends();
+  await settled();
+  t.same(done, ["alone"]);
+  t.equal(commits[1]!.changes.length, 1 + 2 * windowsPerSlice);
+  t.match(commits[1]!.changes[0], change("batch"), "in their order");
+  commits[1]!.ends();
+  await settled();
+  t.same(done, ["alone", "batch", "sums"]);
+});
+
 t.test(
   "each attempt is timed and reported; a failed one is repeated until it succeeds",
   async (t) => {

@@ -13,6 +13,7 @@ import type { UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import {
   costPicoUsdMax,
   modelsPerDayMax,
+  rollupCellsCrowded,
   rollupCellsMax,
   subjectBytesMax,
 } from "../../../shared/bounds.js";
@@ -391,6 +392,32 @@ t.test("what wasn't needed between two makings of room is forgotten", async (t) 
   t.ok(cells.forget());
   t.ok(cells.held("needed"));
   t.equal(cells.held("unneeded"), undefined);
+});
+
+t.test("while very many sums are in memory, each leaves it when it is written", async (t) => {
+  const store = createMemoryStore();
+  const dayTotal = (path: string): string => `${totalPrefix(path)}2026-03-10`;
+  const rollups = new Rollups({ store, labelsOf: () => [], onDamaged: (e) => t.fail(e.message) });
+  const flush = async (meanwhile = (): void => {}): Promise<void> => {
+    const taken = rollups.takeDirty();
+    const changes = rollups.changes(taken, 1);
+    meanwhile();
+    await store.commit(changes);
+    rollups.committed(taken);
+  };
+  rollups.add(recordOn("/early", {}));
+  await flush();
+  t.equal(rollups.held(dayTotal("/early"))?.requests, 1, "usually it stays");
+  for (let i = 0; i < rollupCellsCrowded / 3; i++) rollups.add(recordOn(`/u${i}`, {}));
+  await flush(() => rollups.add(recordOn("/u0", {})));
+  t.same([...rollups.unstored()], []);
+  t.equal(rollups.held(dayTotal("/u1")), undefined);
+  t.equal(rollups.held(dayTotal("/u0"))?.requests, 2, "what has changed since stays");
+  rollups.add(recordOn("/u1", {}));
+  await flush();
+  t.equal(rollups.find(dayTotal("/u1"))?.requests, 2, "and it is read again when needed");
+  t.equal(rollups.find(dayTotal("/u0"))?.requests, 2);
+  t.equal(rollups.find(dayTotal("/"))?.requests, 3 + Math.ceil(rollupCellsCrowded / 3));
 });
 
 t.test("room is made at the bound, and what isn't there takes none", async (t) => {

@@ -1,26 +1,26 @@
 /**
- * The accounts of a template's children by name, like a Map. A Map that outgrows its table copies
- * all of it in one turn, for which every verdict waits: 20 ms at 131,072 entries, 80 ms at 262,144.
- * So beyond a few thousand, accounts are spread over many small Maps.
+ * A Map for very many names. A Map that outgrows its table copies all of it in one turn, for which
+ * every verdict waits: 20 ms at 131,072 entries, 80 ms at 262,144. So beyond a few thousand, entries
+ * are spread over many small Maps.
  */
 /** The used methods of a Map. */
-export interface AccountsByName<A>
-  extends Pick<Map<string, A>, "get" | "has" | "delete" | "size" | "keys" | "values"> {
-  set(name: string, account: A): void;
+export interface NamedValues<V>
+  extends Pick<Map<string, V>, "get" | "has" | "delete" | "size" | "keys" | "values"> {
+  set(name: string, value: V): void;
 }
 
-/** Maximum size of the first Map; most templates need no other. */
+/** Maximum size of the first Map; most need no other. */
 const firstMax = 4096;
 const spreadOver = 256;
 
-export class ChildAccounts<A> implements AccountsByName<A> {
-  readonly #newMap: () => Map<string, A>;
-  readonly #first: Map<string, A>;
-  #others: readonly Map<string, A>[] = [];
+export class SpreadMap<V> implements NamedValues<V> {
+  readonly #newMap: () => Map<string, V>;
+  readonly #first: Map<string, V>;
+  #others: readonly Map<string, V>[] = [];
   #size = 0;
 
   /** `newMap`: tests use it to observe the sizes of the Maps. */
-  constructor(newMap: () => Map<string, A> = () => new Map()) {
+  constructor(newMap: () => Map<string, V> = () => new Map()) {
     this.#newMap = newMap;
     this.#first = newMap();
   }
@@ -29,7 +29,7 @@ export class ChildAccounts<A> implements AccountsByName<A> {
     return this.#size;
   }
 
-  get(name: string): A | undefined {
+  get(name: string): V | undefined {
     return this.#first.get(name) ?? this.#other(name)?.get(name);
   }
 
@@ -37,10 +37,10 @@ export class ChildAccounts<A> implements AccountsByName<A> {
     return this.get(name) !== undefined;
   }
 
-  set(name: string, account: A): void {
+  set(name: string, value: V): void {
     const known = this.#holding(name);
     if (known === null) this.#size++;
-    (known ?? this.#roomFor(name)).set(name, account);
+    (known ?? this.#roomFor(name)).set(name, value);
   }
 
   delete(name: string): boolean {
@@ -54,24 +54,24 @@ export class ChildAccounts<A> implements AccountsByName<A> {
     for (const map of this.#others) yield* map.keys();
   }
 
-  *values(): MapIterator<A> {
+  *values(): MapIterator<V> {
     yield* this.#first.values();
     for (const map of this.#others) yield* map.values();
   }
 
-  #holding(name: string): Map<string, A> | null {
+  #holding(name: string): Map<string, V> | null {
     if (this.#first.has(name)) return this.#first;
     const other = this.#other(name);
     return other?.has(name) === true ? other : null;
   }
 
-  #roomFor(name: string): Map<string, A> {
+  #roomFor(name: string): Map<string, V> {
     if (this.#first.size < firstMax) return this.#first;
     if (this.#others.length === 0) this.#others = Array.from({ length: spreadOver }, this.#newMap);
     return this.#other(name)!;
   }
 
-  #other(name: string): Map<string, A> | undefined {
+  #other(name: string): Map<string, V> | undefined {
     return this.#others.length === 0 ? undefined : this.#others[mapIndex(name)];
   }
 }
