@@ -1,8 +1,9 @@
 /**
  * A Map for very many names. A Map that outgrows its table copies all of it in one turn, for which
- * every verdict waits: 20 ms at 131,072 entries, 80 ms at 262,144. So beyond a few thousand, entries
- * are spread over many small Maps.
+ * every verdict waits: 20 ms at 131,072 entries, 80 ms at 262,144. So beyond a few thousand,
+ * entries are spread over many small Maps.
  */
+
 /** The used methods of a Map. */
 export interface NamedValues<V>
   extends Pick<Map<string, V>, "get" | "has" | "delete" | "size" | "keys" | "values"> {

@@ -223,8 +223,8 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   server.on("clientError", (error, client) => {
     const socket = client as Socket;
     if (bareOf !== null && !tlsConnections.has(socket)) {
-      // Without a handshake, only a client that speaks plain HTTP understands an answer; Node leaves
-      // closing to this handler.
+      // Without a handshake, only a client that speaks plain HTTP understands an answer. Node
+      // leaves closing to this handler.
       const isPlain = (error as NodeJS.ErrnoException).code === "ERR_SSL_HTTP_REQUEST";
       const bare = isPlain ? bareOf(socket) : undefined;
       if (bare === undefined) socket.destroy();
