@@ -103,22 +103,39 @@ export class NodeExchange implements Exchange {
     return readWholeBody(this.#request, bytesMax, this.memory);
   }
 
+  /**
+   * As `Readable.iterator`, but a body that came with its head, as most do, is read without
+   * listeners.
+   */
   async *readPieces(bytesMax: number): AsyncGenerator<Buffer> {
     const tooLarge = (): UploadTooLarge =>
       new UploadTooLarge(`the body is larger than ${bytesMax} bytes`);
     this.#bodyBegun = true;
     if (Number(this.#headers["content-length"] ?? 0) > bytesMax) throw tooLarge();
-    let bytes = 0;
+    const request = this.#request;
+    let listens = false;
+    let wake = (): void => {};
+    const onChange = (): void => wake();
+    // By then Node has parsed what came with the head.
+    await Promise.resolve();
     try {
-      for await (const chunk of this.#request.iterator({
-        destroyOnReturn: false,
-      }) as AsyncIterable<Buffer>) {
-        bytes += chunk.length;
-        if (bytes > bytesMax) throw tooLarge();
-        yield chunk;
+      for (let bytes = 0; ; ) {
+        const chunk = request.destroyed ? null : (request.read() as Buffer | null);
+        if (chunk !== null) {
+          bytes += chunk.length;
+          if (bytes > bytesMax) throw tooLarge();
+          yield chunk;
+        } else if (request.complete && request.readableLength === 0) return;
+        else if (request.destroyed) throw new UploadGone();
+        else {
+          if (!listens) request.on("readable", onChange).on("end", onChange).on("close", onChange);
+          listens = true;
+          await new Promise<void>((resolve) => (wake = resolve));
+        }
       }
-    } catch (error) {
-      throw error instanceof UploadTooLarge ? error : new UploadGone();
+    } finally {
+      // Otherwise nothing would drop the rest of a body that the handler doesn't read.
+      if (listens) request.off("readable", onChange);
     }
   }
 

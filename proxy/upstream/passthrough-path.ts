@@ -9,7 +9,10 @@
  * Not here: which providers are configured, and who may call them.
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
+import { remembered } from "../../shared/text/remembered.js";
 import { apiResources } from "../http/match-route.js";
+
+const parsedUrl = remembered((baseUrl) => new URL(baseUrl));
 
 interface PassthroughPath {
   /** As the caller wrote it. */
@@ -63,7 +66,7 @@ function segmentProblem(text: string): string | null {
 
 /** The path at the origin of a base URL. `rest` must have passed `restProblem`. */
 export function originPath(baseUrl: string, rest: string): string {
-  const base = new URL(baseUrl).pathname.replace(/\/$/, "");
+  const base = parsedUrl(baseUrl).pathname.replace(/\/$/, "");
   if (rest === "") return "/";
   const first = rest.split("/", 2)[1]!;
   return apiResources.has(first) && !isAtOrBelow(base, rest) ? base + rest : rest;
@@ -178,7 +181,7 @@ export function bodyTypeProblem(
 
 /** For any provider type: Google has hosts that speak OpenAI's dialect. */
 function isGoogle({ type, baseUrl }: Pick<ProviderConfig, "type" | "baseUrl">): boolean {
-  return type === "gemini" || /(?:^|\.)googleapis\.com\.?$/.test(new URL(baseUrl).hostname);
+  return type === "gemini" || /(?:^|\.)googleapis\.com\.?$/.test(parsedUrl(baseUrl).hostname);
 }
 
 /** Names and values. A semicolon separates too, because some servers read it so. */
