@@ -137,6 +137,36 @@ async function rulesOf(at: string, path: string): Promise<readonly RuleItem[]> {
   return rate_limits.filter(({ subject }) => subject === path);
 }
 
+/** The output in the records of a path, once there are so many records. */
+async function outputIn(at: string, path: string, count: number): Promise<number> {
+  const records = await until(
+    async () => {
+      const file = await fetch(`${at}/admin/usage/records?format=ndjson&user_path=${path}`);
+      const lines = (await file.text()).split("\n").filter((line) => line !== "");
+      return lines.map((line) => JSON.parse(line) as { readonly output_tokens: number });
+    },
+    ({ length }) => length === count,
+  );
+  return records.reduce((sum, { output_tokens }) => sum + output_tokens, 0);
+}
+
+/** Until no chunk is left of the cap: the next draw of each stream waits. */
+function untilAllDrawn(at: string, path: string): Promise<unknown> {
+  return until(
+    () => rulesOf(at, path),
+    ([rule]) =>
+      rule !== undefined && rule.tokens_used + Number(rule["tokens_held"]) > tokensMax - 8,
+  );
+}
+
+/** Runs `change` while the provider is too slow to fill a cap meanwhile. */
+async function slowly(change: () => Promise<unknown>): Promise<void> {
+  const { pauseMs } = provider;
+  provider.pauseMs = 1000;
+  await change();
+  provider.pauseMs = pauseMs;
+}
+
 interface Bounded {
   readonly path: string;
   readonly cap: number;
@@ -223,36 +253,35 @@ t.test("each child of a template has its cap", async (t) => {
     const ended = answers[i]!;
     endAs(t, ended, "at the cap");
     const got = tokensIn(ended);
-    t.ok(got <= tokensMax + 8 * ended.length && got >= 0.6 * tokensMax, `${path}: ${got}`);
+    t.ok(got <= tokensMax + 8 * ended.length, `${path}: ${got}`);
+    const charged = await outputIn(url, path, ended.length);
+    t.ok(charged >= got, `${path}: ${charged} are charged`);
+    t.ok(charged + ended.length * promptMax >= 0.95 * tokensMax, `${path}: ${charged} are used`);
   }
 });
 
-t.test("a cap that is made soft while streams draw lets them go on", async (t) => {
+t.test("a cap that is made soft, or deleted, while streams draw lets them go on", async (t) => {
   provider.tokensMax = 300;
-  const before = provider.calls.length;
-  const answers = all(url, "/soft");
-  await untilSent(before, tokensMax / 2);
-  await change(t, "PUT /rate-limits", { ...key("soft"), max_tokens: 2 * tokensMax, hold: "soft" });
-  const ended = await answers;
-  endAs(t, ended, "whole", "at the cap");
-  const whole = ended.filter(({ end }) => end === "whole").length;
-  t.ok(whole > 0, `${whole} of ${streams} come whole`);
-  await until(
-    async () => (await rulesOf(url, "/soft"))[0]!,
-    ({ tokens_used, in_flight }) => tokens_used >= tokensIn(ended) && in_flight === 0,
-  );
-});
-
-t.test("a rule that is deleted while streams draw lets them go on", async (t) => {
-  const before = provider.calls.length;
-  const answers = all(url, "/gone");
-  await untilSent(before, tokensMax / 2);
-  await change(t, "DELETE /rate-limits", key("gone"));
-  const ended = await answers;
-  endAs(t, ended, "whole", "at the cap");
-  const whole = ended.filter(({ end }) => end === "whole").length;
-  t.ok(whole > 0, `${whole} of ${streams} come whole`);
-  t.same(await rulesOf(url, "/gone"), []);
+  const limit = { max_tokens: 2 * tokensMax, hold: "soft" };
+  for (const [name, operation, more] of [
+    ["soft", "PUT /rate-limits", limit],
+    ["gone", "DELETE /rate-limits", {}],
+  ] as const) {
+    const before = provider.calls.length;
+    const answers = all(url, `/${name}`);
+    await untilSent(before, tokensMax / 2);
+    await slowly(() => change(t, operation, { ...key(name), ...more }));
+    const ended = await answers;
+    endAs(t, ended, "whole");
+    t.equal(tokensIn(ended), streams * provider.tokensMax);
+    t.equal(await outputIn(url, `/${name}`, streams), streams * provider.tokensMax);
+    const rules = await until(
+      () => rulesOf(url, `/${name}`),
+      ([rule]) => (name === "gone" ? rule === undefined : rule?.["in_flight"] === 0),
+    );
+    for (const { tokens_used } of rules)
+      t.ok(tokens_used > streams * provider.tokensMax, "and their prompts");
+  }
   provider.tokensMax = 50_000;
 });
 
@@ -304,19 +333,30 @@ t.test("sluice up reloads and stops while streams wait at a cap", async (t) => {
     cwd: directory,
   });
   const at = (await up.line(/^ready: /)).replace(/^ready: +/, "");
+  let last: readonly Ended[] = [];
   for (const [path, signal] of [
     ["/first", "SIGHUP"],
     ["/second", "SIGTERM"],
   ] as const) {
     const before = provider.calls.length;
     const answers = all(at, path);
-    await untilSent(before, 0.8 * tokensMax);
+    await untilAllDrawn(at, path);
     up.child.kill(signal);
-    const ended = await answers;
-    endAs(t, ended, "at the cap");
-    const got = tokensIn(ended);
-    t.ok(got <= tokensMax + 8 * streams && got >= 0.6 * tokensMax, `${path}, ${signal}: ${got}`);
-    if (signal === "SIGHUP") await isCharged(t, ended, { path, cap: tokensMax, before, at });
+    last = await answers;
+    endAs(t, last, "at the cap");
+    const got = tokensIn(last);
+    t.ok(got <= tokensMax + 8 * streams, `${path}, ${signal}: ${got}`);
+    if (signal === "SIGTERM") continue;
+    const charged = await isCharged(t, last, { path, cap: tokensMax, before, at });
+    t.ok(charged >= 0.95 * tokensMax, `${path}: ${charged} are used`);
   }
   t.match(await up.ended, { code: 0, signal: null });
+  const again = startProgram(t, programPath("sluice"), ["up", "--port=0", ...paths], {
+    cwd: directory,
+  });
+  const next = (await again.line(/^ready: /)).replace(/^ready: +/, "");
+  const charged = await outputIn(next, "/second", streams);
+  t.ok(charged >= tokensIn(last), `${charged} are charged before the stop`);
+  const [rule] = await rulesOf(next, "/second");
+  t.ok(rule!.tokens_used >= 0.95 * tokensMax, `${rule!.tokens_used} are used`);
 });

@@ -26,7 +26,7 @@ export interface EndlessStreams {
   reports: "never" | "at the end" | "as they flow";
   /** How many tokens are written at a time. */
   atOnce: number;
-  /** The pause between them. */
+  /** The pause between them, also of streams that flow. */
   pauseMs: number;
   /** The most tokens of one answer, so that a test ends. */
   tokensMax: number;
@@ -263,7 +263,7 @@ function stream(
   response.writeHead(200, { "content-type": "text/event-stream" });
   response.write(form.begin.join(""));
   const most = maximumIn(call.body, provider);
-  const { atOnce, pauseMs, reports } = provider;
+  const { atOnce, reports } = provider;
   const report = (): string => form.usage?.(call.tokens) ?? "";
   response.on("close", () => {
     call.isLeft = true;
@@ -280,7 +280,7 @@ function stream(
     const flows = response.write(
       form.one.repeat(count) + (reports === "as they flow" ? report() : ""),
     );
-    if (flows) setTimeout(next, pauseMs);
+    if (flows) setTimeout(next, provider.pauseMs);
     else response.once("drain", next);
   };
   next();
