@@ -19,9 +19,11 @@ import { accountForecast } from "../budgets/account-forecast.js";
 import type { Account } from "../budgets/budget-account.js";
 import type { BudgetBook } from "../budgets/budget-book.js";
 import type { ChildCounters, Counter } from "../counters/counter.js";
+import { viewerAt } from "../rules/limits-above.js";
 import { countersOf, type RuleCounters } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
 import { summarizeUsage } from "../usage/reports/summarize-usage.js";
+import { shownTo } from "../usage/request-book.js";
 import { addRollup, emptyRollup, type Rollup } from "../usage/rollup.js";
 import { childrenPrefix, dayOfKey, nameIn, totalPrefix, under } from "../usage/rollup-keys.js";
 import { parseUsageWindow, type UsageWindow } from "../usage/usage-query.js";
@@ -160,7 +162,8 @@ async function addRequests(
     if (row !== null) row.refused++;
   }
   for (const batch of state.requests.since(fromMs)) {
-    for (const { atMs, report } of batch) {
+    for (const kept of batch) {
+      const { atMs, report } = kept;
       if (report.user_path === undefined || !isTrouble(report.kind)) continue;
       const row = rows.of(report.user_path);
       if (row === null) continue;
@@ -169,10 +172,13 @@ async function addRequests(
         continue;
       }
       row.failures++;
-      row.lastError ??= {
+      if (row.lastError !== null) continue;
+      // As its caller sees it.
+      const { error_message, note } = shownTo(viewerAt(state, report.user_path), kept).report;
+      row.lastError = {
         at: formatMillis(atMs),
         request_id: report.request_id,
-        message: report.error_message ?? report.note ?? report.outcome,
+        message: error_message ?? note ?? report.outcome,
       };
     }
     await state.yieldToEventLoop();

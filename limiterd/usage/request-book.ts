@@ -10,11 +10,13 @@ import type {
   RequestKind,
   RequestPage,
 } from "../../shared/api/request-item.js";
+import { isNamedWithin, recordedMessageShownTo } from "../../shared/domain/refusal-message.js";
 import { isPathWithin } from "../../shared/domain/user-path.js";
 import { append } from "../../shared/long-lists.js";
 import { formatMillis, isMoment } from "../../shared/time.js";
 import { isRequestReport, type RequestReport } from "../../shared/wire/request-report.js";
 import { itemsExaminedMax, type ListQuery, matches } from "../lists/list-query.js";
+import type { Viewer } from "../rules/limits-above.js";
 import type { Change, Store } from "../store/store.js";
 
 interface KeptRequest {
@@ -162,12 +164,12 @@ export class RequestBook {
    * The latest request with this id in a subtree: callers may choose their ids. A denied one, which
    * anyone may send, hides no other.
    */
-  find(requestId: string, within = "/"): RequestItem | null {
+  find(requestId: string, within = "/", viewer: Viewer = null): RequestItem | null {
     const failed = this.#failed.find(requestId, within);
     const other = this.#others.find(requestId, within);
     const isFailed = failed !== undefined && (other === undefined || isBefore(other, failed));
     const found = (isFailed ? failed : other) ?? this.#denied.find(requestId, within);
-    return found === undefined ? null : requestItem(found);
+    return found === undefined ? null : requestItem(shownTo(viewer, found));
   }
 
   noteAgent(session: string, agent: string): void {
@@ -197,7 +199,7 @@ export class RequestBook {
   }
 
   /** One page, newest first. `after` is the place of the last examined request; null if invalid. */
-  list(query: ListQuery, nowMs: number): RequestPage | null {
+  list(query: ListQuery, nowMs: number, viewer: Viewer = null): RequestPage | null {
     const before = query.after === null ? atTheEnd : placeAtCursor(query.after);
     if (before === null) return null;
     const { kind } = query.chosen;
@@ -211,9 +213,10 @@ export class RequestBook {
         break;
       }
       last = kept;
-      const { report } = kept;
-      if ((kind === undefined || report.kind === kind) && isFound(report, query))
-        requests.push(requestItem(kept));
+      // A search doesn't find what isn't shown.
+      const shown = shownTo(viewer, kept);
+      if ((kind === undefined || shown.report.kind === kind) && isFound(shown.report, query))
+        requests.push(requestItem(shown));
     }
     return { requests, server_time: formatMillis(nowMs), next };
   }
@@ -247,6 +250,35 @@ function isFound(report: RequestReport, query: ListQuery): boolean {
   if (query.userPath !== "/" && !isPathWithin(user_path ?? "/", query.userPath)) return false;
   const names = [request_id, path, user_path, key_id, model, target, session, error_message];
   return names.some((name) => name !== undefined && matches(query, name));
+}
+
+/**
+ * A request as its viewer sees it: its texts may be from before `usage.show_ancestors` was off, or
+ * name a limit that its caller may see and the viewer may not.
+ */
+export function shownTo(viewer: Viewer, kept: KeptRequest): KeptRequest {
+  if (viewer === null) return kept;
+  const { report } = kept;
+  const { attempts, rule } = report;
+  const shown = (text: string | undefined): string | undefined =>
+    text === undefined ? undefined : recordedMessageShownTo(viewer, text);
+  const isOwn =
+    rule?.includes(" above ") === true ||
+    isNamedWithin(viewer, rule?.replace(/^user_path /, "") ?? "");
+  return {
+    ...kept,
+    report: {
+      ...report,
+      error_message: shown(report.error_message),
+      note: shown(report.note),
+      rule: isOwn ? rule : undefined,
+      attempts: attempts?.map((attempt) => ({
+        ...attempt,
+        reason: shown(attempt.reason),
+        error_message: shown(attempt.error_message),
+      })),
+    },
+  };
 }
 
 function requestItem({ atMs, report }: KeptRequest): RequestItem {

@@ -55,10 +55,39 @@ export function refusalMessage(breach: Breach | BudgetBreach): string {
 
 /** Of a limit that isn't shown. */
 function messageOfAbove({ dimension, models }: Breach | BudgetBreach, path: string): string {
-  if (dimension === "budget") return `budget exceeded: a budget above ${path} is used up`;
-  if (dimension === "banned")
-    return `${isForTools(models) ? "tool" : "model"} not allowed: by a rule above ${path}`;
-  return `rate limit exceeded: a limit above ${path} is reached`;
+  if (dimension === "budget") return `${aboveMessages["budget exceeded"]} ${path} is used up`;
+  if (dimension !== "banned") return `${aboveMessages["rate limit exceeded"]} ${path} is reached`;
+  return `${aboveMessages[isForTools(models) ? "tool not allowed" : "model not allowed"]} ${path}`;
+}
+
+const aboveMessages = {
+  "rate limit exceeded": "rate limit exceeded: a limit above",
+  "budget exceeded": "budget exceeded: a budget above",
+  "model not allowed": "model not allowed: by a rule above",
+  "tool not allowed": "tool not allowed: by a rule above",
+} as const;
+
+const namesLimit =
+  /(rate limit exceeded|budget exceeded|model not allowed|tool not allowed) for |is at its adaptive concurrency of /;
+const upstreamCount = /(: its own limit of )\d+ /g;
+
+/**
+ * A text with a `refusalMessage` that was recorded for anyone, as it is shown to who sees limits on
+ * `path` and below it alone: without the names and figures of other limits.
+ */
+export function recordedMessageShownTo(path: string, text: string): string {
+  const found = namesLimit.exec(text);
+  if (found === null) return text.replaceAll(upstreamCount, "$1");
+  const kind = (found[1] ?? "rate limit exceeded") as keyof typeof aboveMessages;
+  if (isNamedWithin(path, text.slice(found.index + found[0].length))) return text;
+  const before = found[1] === undefined ? "" : text.slice(0, found.index);
+  const ending = { "rate limit exceeded": " is reached", "budget exceeded": " is used up" };
+  return `${before}${aboveMessages[kind]} ${path}${kind in ending ? ending[kind as keyof typeof ending] : ""}`;
+}
+
+/** Whether a text begins with the path or one below it. */
+export function isNamedWithin(path: string, text: string): boolean {
+  return text.startsWith(path) && /^(?:$|[\s/:])/.test(text.slice(path.length));
 }
 
 /** `provider openai: its own limit of 500 requests for gpt-4o is reached`. */

@@ -34,8 +34,9 @@ import { listRecords } from "../../lists/list-records.js";
 import { refusalItem } from "../../lists/list-refusals.js";
 import { parseRecordQuery } from "../../lists/record-query.js";
 import { isWithin } from "../../lists/show-record.js";
-import { viewerAt } from "../../rules/limits-above.js";
+import { type Viewer, viewerAt } from "../../rules/limits-above.js";
 import type { DaemonState } from "../../state.js";
+import { shownTo } from "../../usage/request-book.js";
 import { newestBatches } from "../../usage/usage-reader.js";
 import type { UsageRecord } from "../../usage/usage-records.js";
 import { type AdminRequest, type ChangePorts, checkedValue, withinOf } from "./admin-operation.js";
@@ -67,7 +68,7 @@ export function handleRequests(
     case "requests.list": {
       const query = checkedValue(parseListQuery(body, { kind: requestKinds }), ports);
       if (query === null) return;
-      const page = state.requests.list(query, nowMs);
+      const page = state.requests.list(query, nowMs, viewerAt(state, withinOf(ports)));
       const wrong = bad("after must be the next of the previous page", "after");
       return page === null ? void checkedValue(wrong, ports) : ports.answer(page);
     }
@@ -80,7 +81,7 @@ export function handleRequests(
             : ports.answer(detail),
       });
     case "requests.sessions":
-      return answerRead(state, sessions(state, body, nowMs), ports);
+      return answerRead(state, sessions(state, body, nowMs, withinOf(ports)), ports);
     case "traffic.summary":
       return answerRead(state, summary(state, body, nowMs), ports);
     default:
@@ -103,7 +104,7 @@ function detailOf(
   const { request_id: id } = fields.value;
   if (typeof id !== "string" || id === "" || id.length > requestIdCharsMax)
     return bad(`request_id must be the X-Request-ID of a request, not ${show(id)}`, "request_id");
-  const request = state.requests.find(id, within);
+  const request = state.requests.find(id, within, viewerAt(state, within));
   const refusal = state.refusals.find(id, within);
   const found = recordsOf(state, id, { request, isRefused: refusal !== null, within }, nowMs);
   return good(
@@ -189,7 +190,12 @@ const sessionRecordsMax = 300_000;
 const sessionsListed = 500;
 const runningMs = 300_000;
 
-function sessions(state: DaemonState, body: unknown, nowMs: number): Checked<Promise<SessionList>> {
+function sessions(
+  state: DaemonState,
+  body: unknown,
+  nowMs: number,
+  within: string,
+): Checked<Promise<SessionList>> {
   const fields = asQuery(body, ["user_path", "start", "session"]);
   if (!fields.ok) return fields;
   const path = parseUserPath(fields.value["user_path"] ?? "/", "user_path");
@@ -202,7 +208,12 @@ function sessions(state: DaemonState, body: unknown, nowMs: number): Checked<Pro
   return good(
     readSessions(
       state,
-      { fromMs: from.value ?? nowMs - dayMs, userPath: path.value, session: session ?? null },
+      {
+        fromMs: from.value ?? nowMs - dayMs,
+        userPath: path.value,
+        session: session ?? null,
+        viewer: viewerAt(state, within),
+      },
       nowMs,
     ),
   );
@@ -212,13 +223,14 @@ interface SessionQuery {
   readonly fromMs: number;
   readonly userPath: string;
   readonly session: string | null;
+  readonly viewer: Viewer;
 }
 
 type Gathered = { -readonly [F in keyof SessionItem]: SessionItem[F] } & { cost: number };
 
 async function readSessions(
   state: DaemonState,
-  { fromMs, userPath, session }: SessionQuery,
+  { fromMs, userPath, session, viewer }: SessionQuery,
   nowMs: number,
 ): Promise<SessionList> {
   const found = new Map<string, Gathered>();
@@ -252,7 +264,8 @@ async function readSessions(
     if (turns.isOver(records.length + 4)) await state.yieldToEventLoop();
   }
   for (const batch of state.requests.since(fromMs)) {
-    for (const { report } of batch) {
+    for (const kept of batch) {
+      const { report } = shownTo(viewer, kept);
       const item = found.get(`${report.user_path ?? ""}\n${report.session ?? ""}`);
       if (item === undefined) continue;
       const { attempts = [] } = report;

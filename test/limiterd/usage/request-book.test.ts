@@ -145,3 +145,29 @@ t.test("a page of many requests examines only its own", async (t) => {
   t.equal(book.find("r6999"), null);
   t.match(book.find("r7000"), { request_id: "r7000" });
 });
+
+t.test("what names limits above a viewer is neither shown to it nor found by it", async (t) => {
+  const book = new RequestBook(4);
+  const refused = "rate limit exceeded for /t: day request limit of 5017 reached";
+  book.add(
+    report("r", {
+      kind: "refused",
+      status: 429,
+      user_path: "/t/a",
+      error_message: refused,
+      note: `${refused}; m served the request`,
+      rule: "user_path /t day requests",
+      attempts: [{ target: "p/m", duration_ms: 1, reason: refused }],
+    }),
+    1,
+  );
+  const ofPath = query({}, { userPath: "/t/a" });
+  const listed = book.list(ofPath, 2, "/t/a")?.requests;
+  for (const item of [book.find("r", "/t/a", "/t/a"), listed?.[0]]) {
+    t.match(item, { request_id: "r", error_message: /a limit above \/t\/a/, rule: null });
+    t.notMatch(JSON.stringify(item), /5017|for \/t:/);
+  }
+  t.same(book.list({ ...ofPath, search: "5017" }, 2, "/t/a")?.requests, []);
+  t.equal(book.list({ ...ofPath, search: "5017" }, 2, null)?.requests.length, 1);
+  t.match(book.find("r"), { error_message: refused, rule: "user_path /t day requests" });
+});

@@ -1,5 +1,9 @@
 import t from "tap";
-import { limitInWords, refusalMessage } from "../../../shared/domain/refusal-message.js";
+import {
+  limitInWords,
+  recordedMessageShownTo,
+  refusalMessage,
+} from "../../../shared/domain/refusal-message.js";
 import type { Breach, BudgetBreach } from "../../../shared/domain/verdict.js";
 
 t.test("a refusal says which limit was reached, whose it is and how much it allows", async (t) => {
@@ -78,4 +82,42 @@ t.test("a refusal says which limit was reached, whose it is and how much it allo
     t.equal(refusalMessage(breach), message);
     t.equal(limitInWords(breach), words);
   }
+});
+
+t.test("a recorded refusal names to others only limits on their path and below it", async (t) => {
+  const above = "rate limit exceeded: a limit above /t/a is reached";
+  for (const [text, shown] of [
+    ["rate limit exceeded for /t: day request limit of 5017 reached", above],
+    ["rate limit exceeded for /t/ab: day request limit of 5017 reached", above],
+    ["rate limit exceeded for provider openai: day token limit of 5017 reached", above],
+    ["rate limit exceeded for model m: day token limit of 5017 reached; spare served it", above],
+    ["model m is at its adaptive concurrency of 5017: more requests would only…", above],
+    [
+      "budget exceeded for /t daily limit: spent 5017 of 5000",
+      "budget exceeded: a budget above /t/a is used up",
+    ],
+    [
+      "budget exceeded for green daily limit: spent 5017 of 5000",
+      "budget exceeded: a budget above /t/a is used up",
+    ],
+    [
+      "tried: model not allowed for /: day rule with max_requests 0",
+      "tried: model not allowed: by a rule above /t/a",
+    ],
+    [
+      "provider openai: its own limit of 5017 requests for gpt-4o is reached",
+      "provider openai: its own limit of requests for gpt-4o is reached",
+    ],
+  ] as const)
+    t.equal(recordedMessageShownTo("/t/a", text), shown, text);
+  for (const text of [
+    "rate limit exceeded for /t/a: day request limit of 5 reached",
+    "rate limit exceeded for /t/a on gpt-4o: day request limit of 5 reached",
+    "rate limit exceeded for /t/a/b: day request limit of 5 reached",
+    "budget exceeded for /t/a daily limit: spent 5 of 4",
+    "rate limit exceeded: a limit above /t/a/b is reached",
+    "rate limit exceeded: 429 from the provider",
+    "the provider answered 500",
+  ])
+    t.equal(recordedMessageShownTo("/t/a", text), text, text);
 });
