@@ -66,7 +66,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice explain --path /team/app --model smart",
     "sluice explain --request req_w1nNqJv0c3bYxT8u00000t",
   ],
-  usage: ["sluice usage --path /team --by model", "sluice usage --month 2026-10 --by key"],
+  usage: [
+    "sluice usage --path /team --by model",
+    "sluice usage --month 2026-10 --by key",
+    "sluice usage --by hour",
+  ],
   "usage export": ["sluice usage export --format csv --days 30 --output month.csv"],
   "usage follow": [
     "sluice usage follow --to postgres://sluice@db.example/usage --create-table",

@@ -20,8 +20,19 @@ export type ShownTotals = Pick<
 export interface ShownSummary {
   readonly usage: ShownTotals;
   readonly groups: readonly UsageGroup[];
+  /** In order; empty unless hours were asked for. */
+  readonly hours: readonly UsedHour[];
   /** Null if hosts don't share their usage. */
   readonly hosts: ReportHosts | null;
+}
+
+/** What was used in one hour. */
+export interface UsedHour {
+  /** Its beginning, such as `2026-02-01T10:00:00Z`. */
+  readonly hour: string;
+  readonly requests: number;
+  readonly tokens: number;
+  readonly cost: number;
 }
 
 const totalCounts = [
@@ -50,7 +61,30 @@ export function readSummary(body: unknown): ShownSummary {
   if (!Array.isArray(groups) || !groups.every(isGroup) || !isTotals(usage))
     throw unreadableAnswer("usage");
   if (hosts !== null && !isHosts(hosts)) throw unreadableAnswer("usage");
-  return { usage, groups, hosts };
+  return { usage, groups, hours: readHours(fieldsOf(body)["series"]), hosts };
+}
+
+/** The sums of all groups, by hour. */
+function readHours(series: unknown): readonly UsedHour[] {
+  if (series === undefined) return [];
+  const { times, groups } = fieldsOf(series);
+  if (!Array.isArray(times) || !Array.isArray(groups)) throw unreadableAnswer("usage");
+  const at = (name: string, index: number): number =>
+    groups.reduce((sum: number, group: unknown) => {
+      const figures = fieldsOf(group)[name];
+      const figure: unknown = Array.isArray(figures) ? figures[index] : undefined;
+      if (!isAmount(figure)) throw unreadableAnswer("usage");
+      return sum + figure;
+    }, 0);
+  return times.map((hour: unknown, index) => {
+    if (typeof hour !== "string") throw unreadableAnswer("usage");
+    return {
+      hour,
+      requests: at("requests", index),
+      tokens: at("total_tokens", index),
+      cost: at("total_cost", index),
+    };
+  });
 }
 
 function isHosts(value: unknown): value is ReportHosts {

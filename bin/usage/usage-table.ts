@@ -4,6 +4,7 @@ import { greatest } from "../../shared/long-lists.js";
 import type { Grouping } from "../../shared/wire/admin-op.js";
 import { formatCount, formatUsd, usdDecimals } from "../text/number-text.js";
 import { type Column, renderTable, type TableView } from "../text/table.js";
+import type { UsedHour } from "./read-summary.js";
 
 /** A row for each group, in the given order. `userPath` is the path of the query. */
 export function renderGroups(
@@ -66,4 +67,31 @@ export function renderGroups(
  */
 function printable(text: string): string {
   return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "?");
+}
+
+/** The table of `--by hour`: the hours since the first that has usage. */
+export function renderHours(hours: readonly UsedHour[], view: TableView): string {
+  const first = hours.findIndex(({ requests, tokens }) => requests > 0 || tokens > 0);
+  const shown = hours.slice(Math.max(0, first));
+  const decimals = usdDecimals(
+    greatest(
+      shown.map(({ cost }) => cost),
+      0,
+    ),
+  );
+  return renderTable<UsedHour>(
+    [
+      // `2026-02-01 10:00`
+      {
+        title: "HOUR (UTC)",
+        align: "left",
+        text: ({ hour }) => hour.slice(0, 16).replace("T", " "),
+      },
+      { title: "REQUESTS", align: "right", text: ({ requests }) => formatCount(requests) },
+      { title: "TOTAL", align: "right", text: ({ tokens }) => formatCount(tokens) },
+      { title: "COST", align: "right", text: ({ cost }) => formatUsd(cost, decimals) },
+    ],
+    shown,
+    view,
+  );
 }

@@ -10,13 +10,13 @@ import { formatCount, formatUsd, usdDecimals } from "../text/number-text.js";
 import { renderFields, type TableView } from "../text/table.js";
 import { dayChart } from "./day-chart.js";
 import type { ShownSummary, ShownTotals } from "./read-summary.js";
-import { renderGroups } from "./usage-table.js";
+import { renderGroups, renderHours } from "./usage-table.js";
 import { daysOf, type ReportWindow } from "./window-flags.js";
 
 interface UsageView extends ReportWindow {
   readonly userPath: string;
   /** Null to print the chart without a table. */
-  readonly by: Grouping | null;
+  readonly by: Grouping | "hour" | null;
   readonly columns: number;
   readonly table: TableView;
   readonly unicode: boolean;
@@ -26,7 +26,10 @@ interface UsageView extends ReportWindow {
  * The complete text. Groups other than days stay in the daemon's order: by cost, highest first, and
  * `other` last.
  */
-export function renderUsage({ usage, groups, hosts }: ShownSummary, view: UsageView): string {
+export function renderUsage(
+  { usage, groups, hours, hosts }: ShownSummary,
+  view: UsageView,
+): string {
   const heading = [
     `usage of ${view.userPath}, ${view.startDate} to ${view.endDate} (UTC)`,
     ...(hosts === null ? [] : renderHosts(hosts)),
@@ -35,7 +38,12 @@ export function renderUsage({ usage, groups, hosts }: ShownSummary, view: UsageV
   const parts = [`${heading}\n${renderTotals(usage)}`];
   const byDay = view.by === null || view.by === "day" ? everyDay(groups, view) : null;
   if (byDay !== null) parts.push(renderChart(byDay, view));
-  if (view.by !== null)
+  if (view.by === "hour")
+    parts.push(
+      renderHours(hours, view.table) +
+        (hosts?.scope === "all_hosts" ? "\nhours are of this host alone" : ""),
+    );
+  else if (view.by !== null)
     parts.push(
       renderGroups(byDay ?? groups, { by: view.by, userPath: view.userPath, view: view.table }),
     );

@@ -1,5 +1,6 @@
 /** `sluice usage`: requests, tokens and costs of a user path; and its commands. */
 import type { Command } from "commander";
+import { hourlyDaysMax } from "../../../shared/bounds.js";
 import { type Grouping, groupings } from "../../../shared/wire/admin-op.js";
 import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
 import {
@@ -13,7 +14,12 @@ import { type Session, showsUnicode } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
 import { readSummary } from "../../usage/read-summary.js";
 import { renderUsage } from "../../usage/usage-text.js";
-import { type ReportWindow, type WindowFlags, windowFromFlags } from "../../usage/window-flags.js";
+import {
+  daysOf,
+  type ReportWindow,
+  type WindowFlags,
+  windowFromFlags,
+} from "../../usage/window-flags.js";
 import { type ExportFlags, exportUsageCommand } from "./usage-export.js";
 import { type FollowFlags, followUsageCommand } from "./usage-follow.js";
 import { type RepriceFlags, repriceUsageCommand } from "./usage-reprice.js";
@@ -22,6 +28,8 @@ interface UsageFlags extends CommandFlags, WindowFlags {
   readonly path?: string;
   readonly by?: string;
 }
+
+const choices = [...groupings, "hour"] as const;
 
 /** The width of a chart where there is no terminal. */
 const columnsDefault = 80;
@@ -38,7 +46,7 @@ export function addUsage(program: Command, session: Session): void {
     .option("--to <date>", "the last day, UTC (default: today)")
     .option(
       "--by <group>",
-      `a table by ${groupings.join(", ")}; path: each child of --path, and the path itself`,
+      `a table by ${choices.join(", ")}; path: each child of --path, and the path itself; hour: at most ${hourlyDaysMax} days (default: 2)`,
     )
     .addOption(jsonOption("print the daemon's answer, with unrounded numbers"))
     // The command has no arguments, so a word here is a misspelt command.
@@ -112,7 +120,8 @@ async function showUsage(session: Session, flags: UsageFlags): Promise<void> {
   const { userPath, window, by } = checkFlags(flags, session.nowMs());
   const { startDate, endDate } = window;
   // Without a table the days are still needed: they make the chart.
-  const body = { user_path: userPath, start_date: startDate, end_date: endDate, by: by ?? "day" };
+  const split = by === "hour" ? { by: "day", step: "hour" } : { by: by ?? "day" };
+  const body = { user_path: userPath, start_date: startDate, end_date: endDate, ...split };
   const answer = await withDaemon(session, flags, async (client) =>
     answered(await client.call("usage.summary", body)),
   );
@@ -135,17 +144,29 @@ async function showUsage(session: Session, flags: UsageFlags): Promise<void> {
 function checkFlags(
   flags: UsageFlags,
   nowMs: number,
-): { readonly userPath: string; readonly window: ReportWindow; readonly by: Grouping | null } {
+): {
+  readonly userPath: string;
+  readonly window: ReportWindow;
+  readonly by: Grouping | "hour" | null;
+} {
   const path = pathFromFlag(flags.path);
-  const window = windowFromFlags(flags, nowMs);
-  const by = groupings.find((known) => known === flags.by?.trim().toLowerCase().replace("-", "_"));
+  const by = choices.find((known) => known === flags.by?.trim().toLowerCase().replace("-", "_"));
+  const { days, month, from, to } = flags;
+  const isOpen = (days ?? month ?? from ?? to) === undefined;
+  const window = windowFromFlags(by === "hour" && isOpen ? { ...flags, days: "2" } : flags, nowMs);
   const problems: ArgumentProblem[] = [
     ...(path.ok ? [] : path.problems),
     ...(window.ok ? [] : window.problems),
   ];
   if (flags.by !== undefined && by === undefined)
     problems.push({
-      message: `--by must be one of ${groupings.join(", ")}, not ${JSON.stringify(flags.by)}`,
+      message: `--by must be one of ${choices.join(", ")}, not ${JSON.stringify(flags.by)}`,
+      param: "--by",
+    });
+  const dayCount = window.ok ? daysOf(window.value).length : 0;
+  if (by === "hour" && dayCount > hourlyDaysMax)
+    problems.push({
+      message: `--by hour needs at most ${hourlyDaysMax} days, not ${dayCount}`,
       param: "--by",
     });
   if (!path.ok || !window.ok || problems.length > 0) throw usageFailure(problems);

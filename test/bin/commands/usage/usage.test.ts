@@ -207,7 +207,7 @@ t.test("wrong flags are reported together and nothing is sent", async (t) => {
       lines: [
         'error: --path must not hold a colon or a control character, as "/a:b" does',
         'error: --days must be an integer greater than 0, not "x"',
-        'error: --by must be one of day, model, provider, path, requested_model, key, label, session, not "user"',
+        'error: --by must be one of day, model, provider, path, requested_model, key, label, session, hour, not "user"',
       ],
     },
   );
@@ -276,4 +276,40 @@ t.test("of several hosts' usage it says whose it is, and which parts are old", a
   );
   for (const wrong of [{}, { ...all, count: 0 }, { ...all, parts: [{}] }, "x"])
     t.equal((await usage(t, answer(wrong as object), [])).exitCode, 1, JSON.stringify(wrong));
+});
+
+t.test("the hours of two days, from the first with usage on", async (t) => {
+  const times = ["2026-03-01T10:00:00Z", "2026-03-01T11:00:00Z", "2026-03-01T12:00:00Z"];
+  const series = {
+    step: "hour",
+    times,
+    groups: [
+      { key: "2026-03-01", requests: [0, 7, 0], total_tokens: [0, 7070, 0], total_cost: [0, 1, 0] },
+      { key: "other", requests: [0, 1, 0], total_tokens: [0, 1010, 0], total_cost: [0, 0.5, 0] },
+    ],
+  };
+  const answer = { usage: totals, groups: [], series, server_time: "" };
+  const { lines, asked } = await usage(t, answer, ["--by", "hour"]);
+  t.same(asked, {
+    user_path: "/",
+    start_date: "2026-02-28",
+    end_date: "2026-03-01",
+    by: "day",
+    step: "hour",
+  });
+  t.same(
+    lines.slice(lines.findIndex((line) => line.startsWith("HOUR"))).map((line) => line.trimEnd()),
+    [
+      "HOUR (UTC)        REQUESTS  TOTAL   COST",
+      "2026-03-01 11:00         8  8,080  $1.50",
+      "2026-03-01 12:00         0      0  $0.00",
+    ],
+  );
+  const shared = { scope: "all_hosts", count: 2, oldest_seconds: 1, complete: true };
+  const ofHosts = await usage(t, { ...answer, hosts: shared }, ["--by", "hour", "--days", "7"]);
+  t.equal(ofHosts.lines.at(-1), "hours are of this host alone");
+  const broken = { ...series, groups: [{ ...series.groups[0], requests: [1] }] };
+  t.match(await usage(t, { ...answer, series: broken }, ["--by", "hour"]), { exitCode: 1 });
+  const long = await usage(t, answer, ["--by", "hour", "--days", "8"]);
+  t.match(long.err, "error: --by hour needs at most 7 days, not 8");
 });
