@@ -21,6 +21,8 @@ server: { master_key: ${master} }
 jwt: [{ issuer: "https://issuer.test", audience: sluice, jwks_file: jwks.json, user_path: path }]
 providers:
   simulator: { type: simulator, models: [big, banned, small, free, capped, dear] }
+mcp_servers: { tracker: { url: "http://127.0.0.1:1/mcp" } }
+waiting: { max_seconds: 2 }
 prices:
   simulator/big: { input: 0, output: 0 }
   simulator/small: { input: 0, output: 0 }
@@ -39,6 +41,10 @@ rate_limits:
         - { period: concurrent, max_enqueued_tokens: 400017 }
     - { path: /full, limits: [{ period: day, max_tokens: 1017 }] }
     - { path: /none, limits: [{ period: day, max_requests: 0, models: [banned] }] }
+    - path: /tools
+      limits:
+        - { period: day, max_requests: 0, models: ["mcp:tracker/drop"] }
+        - { period: day, max_requests: 1, models: ["mcp:tracker/once"] }
     - { path: /busy, limits: [{ period: concurrent, max_requests: 1 }] }
     - { path: /warned, limits: [{ period: day, max_tokens: 1017, on_exhausted: warn }] }
     - { path: /hard, limits: [{ period: day, max_tokens: 1017, hold: hard }] }
@@ -198,6 +204,35 @@ t.test("a limit above that only warns, or cuts an answer, is named by its place"
   );
   t.match(text, /"cut_by":"a limit above \/hard\/a"/);
   t.notMatch(text, /limit of \/hard/);
+});
+
+t.test("refusals of tools, and of who would wait, name no limit above", async (t) => {
+  const token = await issue({ user_path: "/tools/a" });
+  const answers = [];
+  for (const [tool, times] of [
+    ["drop", 1],
+    ["once", 2],
+  ] as const) {
+    for (let i = 0; i < times; i++) {
+      const params = { name: tool, arguments: {} };
+      const body = { jsonrpc: "2.0", id: i, method: "tools/call", params };
+      const accept = { accept: "application/json, text/event-stream" };
+      answers.push([tool, await call("/mcp/tracker", token, body, accept)] as const);
+    }
+  }
+  t.match(answers[0]?.[1].text, "tool not allowed: by a rule above /tools/a");
+  t.match(answers[2]?.[1].text, "a limit above /tools/a is reached");
+  const full = await issue({ user_path: "/full/a" });
+  await call("/v1/chat/completions", full, { model: "big", messages: long(4000) });
+  for (const [endpoint, body] of dialects("big")) {
+    const answer = await call(endpoint, full, body, { prefer: "respond-async, wait=1" });
+    t.match(answer.text, "a limit above /full/a is reached");
+    answers.push([`waiting, ${endpoint}`, answer] as const);
+  }
+  for (const [what, answer] of answers) {
+    t.notMatch(answer.text, /for \/(?:tools|full)\b(?!\/a)/, what);
+    holdsNoFigure(t, answer, what);
+  }
 });
 
 t.test("usage shows the limits and budgets of the caller's own path alone", async (t) => {
