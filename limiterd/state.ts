@@ -9,6 +9,7 @@ import type { DaemonConfig } from "../shared/config/daemon-config.js";
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
 import type { UseProblem } from "../shared/config/model-to-use.js";
 import type { BudgetDefinition, Unpriced } from "../shared/domain/budget.js";
+import type { LoopTimes } from "../shared/domain/loop-rule.js";
 import { emptySum, type MoneySum } from "../shared/domain/money.js";
 import type { RuleDefinition } from "../shared/domain/rule.js";
 import type { TokenWeights } from "../shared/domain/token-weights.js";
@@ -257,6 +258,19 @@ export function hasHardCaps(state: DaemonState): boolean {
     (settings.rateLimitsEnabled && book.ruleSet.hasHard) ||
     (enforcedBudgets(state)?.hard.size ?? 0) > 0
   );
+}
+
+/** When the first rule on loops acts, and when the last; null if none does. */
+export function loopTimes({ settings, book }: DaemonState): LoopTimes | null {
+  return settings.rateLimitsEnabled ? book.ruleSet.loopTimes : null;
+}
+
+/** The enforced rule on loops that applies to a path; null without one. */
+export function loopsFor(
+  { settings, book }: Pick<DaemonState, "settings" | "book">,
+  userPath: string,
+): ReturnType<RuleBook["loopsOf"]> {
+  return settings.rateLimitsEnabled ? book.loopsOf(userPath) : null;
 }
 
 /** Whether any request waits for room. */

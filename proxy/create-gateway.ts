@@ -41,7 +41,7 @@ import { createEgress } from "./egress/egress.js";
 import { type Gateway, type Provider, providerOf } from "./gateway.js";
 import { readWithin } from "./handlers/admin/asked-by.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
-import { breaksLoops, LoopBreaker } from "./handlers/loop-breaker.js";
+import { LoopBreaker } from "./handlers/loop-breaker.js";
 import { createOpenapiLoader } from "./handlers/openapi/openapi-file.js";
 import { OutputRatios } from "./hard-caps/output-ratios.js";
 import { passedHeaders } from "./http/copy-headers.js";
@@ -190,7 +190,7 @@ export async function createGateway({
     webSearch: config.webSearch === null ? null : createWebSearch(config.webSearch),
     webhooks: config.alerts.map((alert) => createWebhook(alert, { nowMs: Date.now })),
     rewriters: config.rewriters.length === 0 ? null : chooseRewriters(config),
-    loops: breaksLoops(config) ? new LoopBreaker(config.loops, digest) : null,
+    loops: new LoopBreaker(digest, () => limiter.loopTimes),
     sessions,
     capacity,
     freePlaces: new FreePlaces(freePlacesMax),

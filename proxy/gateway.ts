@@ -109,8 +109,7 @@ export interface Gateway {
   readonly webhooks: readonly Webhook[];
   /** Null without rewriters. */
   readonly rewriters: RewriterChoice | null;
-  /** Null if no path has a breaker for loops. */
-  readonly loops: LoopBreaker | null;
+  readonly loops: LoopBreaker;
   readonly sessions: OpenSessions;
   /** The limits of the process: connections, files, memory. */
   readonly capacity: Capacity;

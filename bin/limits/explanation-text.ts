@@ -5,6 +5,7 @@
 
 import type { EnqueuedItem } from "../../shared/api/queue-item.js";
 import { isObject } from "../../shared/checked.js";
+import { type LoopRule, loopsWords } from "../../shared/domain/loop-rule.js";
 import { enqueuedLines } from "../live/queue-table.js";
 import { formatDuration } from "../text/duration.js";
 import { plainUsd, withCurrency } from "../text/number-text.js";
@@ -99,7 +100,14 @@ export function renderExplanation(explanation: Fields, view: TableView = plainVi
     ...raiseLines([...met, ...accounts]),
     ...inertLines(met),
     ...enqueuedLines(fieldsIn(explanation["enqueued"]) as unknown as readonly EnqueuedItem[]),
+    ...loopsLine(explanation["loops"]),
   ].join("\n");
+}
+
+/** `loops on /agents: warns after 5 repetitions, refuses after 20`. */
+function loopsLine(loops: unknown): readonly string[] {
+  if (!isObject(loops)) return [];
+  return [`loops on ${String(loops["user_path"])}: ${loopsWords(loops as unknown as LoopRule)}`];
 }
 
 /** `shares of /team minute: app has 3 of 5 weights, 12 of 60 requests used`, and of its floor. */

@@ -44,6 +44,8 @@ interface Switch {
   readonly meaning: string;
   /** Its value as the body has it; absent: unchanged. */
   readonly read?: (typed: unknown) => unknown;
+  /** The only period that has the field; then nothing else need be given. */
+  readonly period?: Readonly<Record<string, unknown>>;
 }
 
 export interface FlagForm<S extends string> {
@@ -125,7 +127,7 @@ export function writesFromFlags<S extends string>(
       ...(flags.perChild === true ? { per_child: true } : {}),
       ...Object.fromEntries(
         switches
-          .filter(({ key }) => flags[key] !== undefined)
+          .filter(({ key, period: own }) => flags[key] !== undefined && own === undefined)
           .map(({ key, field, read }) => [field, read?.(flags[key]) ?? flags[key]]),
       ),
     };
@@ -230,21 +232,25 @@ function longForm<S extends string>(
   return [];
 }
 
-/** The values of the short flags, those of one period together. */
+/** The values of the flags that imply a period, those of one period together. */
 function shortForm<S extends string>(
-  { shortFlags, readNumber }: FlagForm<S>,
+  { shortFlags, switches, readNumber }: FlagForm<S>,
   flags: SetFlags,
 ): readonly Typed[] {
   const byPeriod = new Map<string, Typed>();
-  for (const { name, period, field } of shortFlags) {
-    for (const text of typedIn(flags, name)) {
-      const id = JSON.stringify(period);
-      const typed = byPeriod.get(id) ?? { period, values: {}, flagOf: {} };
-      byPeriod.set(id, typed);
-      typed.values[field] = readNumber(text) ?? text;
-      typed.flagOf[field] = `--${name}`;
-    }
-  }
+  const add = (period: Typed["period"], field: string, value: unknown, flag: string): void => {
+    const id = JSON.stringify(period);
+    const typed = byPeriod.get(id) ?? { period, values: {}, flagOf: {} };
+    byPeriod.set(id, typed);
+    typed.values[field] = value;
+    typed.flagOf[field] = flag;
+  };
+  for (const { name, period, field } of shortFlags)
+    for (const text of typedIn(flags, name))
+      add(period, field, readNumber(text) ?? text, `--${name}`);
+  for (const { flag, key, period, field, read } of switches)
+    for (const text of period === undefined ? [] : typedIn(flags, key))
+      add(period!, field, read?.(text), flag.replace(/ .*/, ""));
   return [...byPeriod.values()];
 }
 

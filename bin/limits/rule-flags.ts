@@ -2,6 +2,7 @@
 
 import { amountOf } from "../../shared/config/kinds/number-kinds.js";
 import { sharesOfText } from "../../shared/domain/child-shares.js";
+import { loopsOfText } from "../../shared/domain/loop-rule.js";
 import { parseRuleWrite, ruleGrammar, type Scope } from "../../shared/domain/rule.js";
 import { weightsOfText } from "../../shared/domain/token-weights.js";
 import { type FlagForm, holdFlag, onExhaustedFlag } from "./limit-flags.js";
@@ -120,6 +121,15 @@ export const ruleFlags: FlagForm<Scope> = {
       meaning:
         "how children of the path share the caps, such as 'a: weight=3, floor=0.2; *: weight=1', or equal",
       read: sharesOfText,
+    },
+    {
+      flag: "--loops <numbers>",
+      key: "loops",
+      field: "loops",
+      meaning:
+        "when agents that repeat themselves are warned of and refused, such as 'warn_after=5, refuse_after=20', or none",
+      read: loopsOfText,
+      period: { period_seconds: 0 },
     },
   ],
   readNumber: amountOf,

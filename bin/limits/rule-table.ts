@@ -8,6 +8,7 @@ import { calendarWords } from "../../shared/domain/budget-calendar.js";
 import { type ChildShares, textOfShares } from "../../shared/domain/child-shares.js";
 import { holdWords } from "../../shared/domain/hold.js";
 import { subjectWithModels } from "../../shared/domain/limited-models.js";
+import { type LoopRule, loopsWords, textOfLoops } from "../../shared/domain/loop-rule.js";
 import { exhaustedWords } from "../../shared/domain/on-exhausted.js";
 import { declaredPlace } from "../../shared/domain/rule.js";
 import { hoursOf } from "../../shared/domain/rule-hours.js";
@@ -107,7 +108,7 @@ export function capWords(
   caps: Readonly<Record<string, unknown>>,
   format: (count: number) => string = String,
 ): readonly string[] {
-  const { max_cost: cost, token_weights: weights, shares } = caps;
+  const { max_cost: cost, token_weights: weights, shares, loops } = caps;
   return [
     ...(["requests", "tokens", ...countedMeasures] as const).flatMap((name) => {
       const cap = caps[`max_${name}`];
@@ -116,6 +117,7 @@ export function capWords(
     ...(typeof cost === "number" ? [plainUsd(cost)] : []),
     ...(isObject(weights) ? [`weights ${textOfWeights(weights as TokenWeights)}`] : []),
     ...(isObject(shares) ? [`shares ${textOfShares(shares as ChildShares)}`] : []),
+    ...(isObject(loops) ? [`loops ${textOfLoops(loops as unknown as LoopRule)}`] : []),
   ];
 }
 
@@ -224,6 +226,7 @@ export function subjectText(item: Listed): string {
     ...(exhausted === null ? [] : [exhausted]),
     ...(hold === null ? [] : [hold]),
     ...(isObject(item["shares"]) ? ["shared"] : []),
+    ...(isObject(item["loops"]) ? [loopsWords(item["loops"] as unknown as LoopRule)] : []),
     ...calendarWords(item),
   ];
   return marks.length === 0 ? subject : `${subject} (${marks.join(", ")})`;

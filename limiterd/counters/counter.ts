@@ -216,6 +216,7 @@ function ownDefinition({
   onExhausted,
   hold,
   childShares,
+  loops,
 }: RuleDefinition): RuleDefinition {
   return {
     scope,
@@ -233,6 +234,7 @@ function ownDefinition({
     onExhausted,
     hold,
     childShares,
+    loops,
   };
 }
 

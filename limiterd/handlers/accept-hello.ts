@@ -18,7 +18,7 @@ import {
 } from "../rules/charge.js";
 import { withGauge } from "../rules/judge.js";
 import { matchPath, matchTarget } from "../rules/rule-book.js";
-import { type DaemonState, hasHardCaps, isLimited, judgingUpstream } from "../state.js";
+import { type DaemonState, hasHardCaps, isLimited, judgingUpstream, loopTimes } from "../state.js";
 import { countInertBudgets } from "./admin/daemon-status.js";
 import { sendJwts, sendNotices } from "./announcements/announce.js";
 import { holdReported } from "./hold-output.js";
@@ -198,6 +198,7 @@ function welcomePeer(state: DaemonState, peer: PeerState): void {
     deniedJwts: state.denials.size,
     importedKeysExist: state.keys.imported > 0 ? true : undefined,
     hardLimits: hasHardCaps(state) ? true : undefined,
+    loopTimes: loopTimes(state) ?? undefined,
   });
   sendJwts(state, peer);
   sendNotices(state, peer);

@@ -47,7 +47,7 @@ export function restoreRules(
   if (note === null) return areNamed;
   const left = note.count - book.ruleSet.size;
   book.ruleSet.leave(
-    { store, left, restore: make, hasHard: note.hasHard },
+    { store, left, restore: make, hasHard: note.hasHard, loopTimes: note.loopTimes },
     { ms: note.sinceMs, lsn: note.sinceLsn },
   );
   return true;

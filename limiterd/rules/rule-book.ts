@@ -4,6 +4,7 @@
  */
 import { childrenPerTemplateMax } from "../../shared/bounds.js";
 import type { ModelNamings } from "../../shared/config/model-name.js";
+import type { LoopRule } from "../../shared/domain/loop-rule.js";
 import { raisesOfMeasure } from "../../shared/domain/raise.js";
 import {
   compareRules,
@@ -20,7 +21,7 @@ import {
 import { ActiveHours } from "../../shared/domain/rule-hours.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import { TimeZones } from "../../shared/domain/time-zone.js";
-import { childOnPath, isPathWithin } from "../../shared/domain/user-path.js";
+import { childOnPath, isPathWithin, parentPath } from "../../shared/domain/user-path.js";
 import type { HashKey } from "../counters/child-name.js";
 import { Children, CounterPool } from "../counters/children.js";
 import { CountedLog } from "../counters/counted-log.js";
@@ -78,6 +79,8 @@ export class RuleBook {
   readonly raised = new Set<Rule>();
   /** The rules in memory that cap the tokens of unfinished batches. */
   readonly #onBatches = new Set<Rule>();
+  /** The rules in memory that requests don't meet. */
+  readonly #unjudged = new Set<Rule>();
   /** Returns the tokens of unfinished batches of a path and below it. */
   enqueuedAt = (_path: string, _nowMs: number): number => 0;
   /** The rules and parts whose caps are shared. */
@@ -155,7 +158,7 @@ export class RuleBook {
     if (known === null) return this.#make({ definition, source, createdAtMs, ...times }, nowMs);
     if (hasSameCounters(known.definition, definition)) {
       const isElsewhere = known.edit(definition, source, nowMs);
-      this.ruleSet.noteHold(known);
+      this.ruleSet.note(known);
       this.#noteEnqueued(known);
       this.#editTenants(known, nowMs, lsn);
       if (isElsewhere) this.shareAnew(known);
@@ -300,10 +303,10 @@ export class RuleBook {
   copyAllOnPath(userPath: string, nowMs: number): Counter[] {
     const counters = this.copyPath(userPath, nowMs);
     const forModels = this.#index.matchPathForModels(userPath, nowMs, this.#copyChild);
-    const onBatches = this.copyOnBatches(userPath, nowMs).filter(({ rule }) => !isJudged(rule));
-    return forModels.length + onBatches.length === 0
+    const unjudged = this.#copyOf(this.#unjudged, userPath, nowMs);
+    return forModels.length + unjudged.length === 0
       ? counters
-      : [...counters, ...forModels.map(copyCounter), ...onBatches].sort(compareCounters);
+      : [...counters, ...forModels.map(copyCounter), ...unjudged].sort(compareCounters);
   }
 
   /**
@@ -312,7 +315,11 @@ export class RuleBook {
    */
   copyOnBatches(userPath: string, nowMs: number): Counter[] {
     this.ruleSet.readPath(userPath);
-    return [...this.#onBatches]
+    return this.#copyOf(this.#onBatches, userPath, nowMs);
+  }
+
+  #copyOf(rules: ReadonlySet<Rule>, userPath: string, nowMs: number): Counter[] {
+    return [...rules]
       .flatMap((rule) => {
         const { subject } = rule.definition;
         if (!isPathWithin(userPath, subject)) return [];
@@ -321,6 +328,17 @@ export class RuleBook {
         return child === null ? [] : [copyCounter(this.#copyChild(rule, child, nowMs))];
       })
       .sort(compareCounters);
+  }
+
+  /** What the nearest rule on loops of a path says; of a template, its children are below it. */
+  loopsOf(userPath: string): { readonly userPath: string; readonly loops: LoopRule } | null {
+    this.ruleSet.readPath(userPath);
+    for (let path = userPath; ; path = parentPath(path)) {
+      const key = { scope: "user_path", subject: path, periodSeconds: 0 } as const;
+      const { loops, perChild = false } = this.ruleSet.get(ruleId(key))?.definition ?? {};
+      if (loops !== undefined && !(perChild && path === userPath)) return { userPath: path, loops };
+      if (path === "/") return null;
+    }
   }
 
   /** The rules that cap the tokens of unfinished batches; call once all rules are in memory. */
@@ -410,7 +428,7 @@ export class RuleBook {
   }
 
   #addToIndex(rule: Rule): void {
-    if (!isJudged(rule)) return;
+    if (!isJudged(rule)) return void this.#unjudged.add(rule);
     if (rule.wouldRefuse === null) return this.#index.add(rule);
     this.shadows ??= new ShadowRules(this.#newIndex(), {
       findChild: this.#findChild,
@@ -420,7 +438,7 @@ export class RuleBook {
   }
 
   #removeFromIndex(rule: Rule): void {
-    if (!isJudged(rule)) return;
+    if (!isJudged(rule)) return void this.#unjudged.delete(rule);
     if (rule.wouldRefuse === null) return this.#index.remove(rule);
     this.shadows?.remove(rule);
     if (this.shadows?.size === 0) this.shadows = null;
@@ -551,7 +569,7 @@ export class RuleBook {
   }
 }
 
-/** Whether requests meet a rule: one that caps only what batches have enqueued counts none. */
+/** Whether requests meet a rule: one that is only on batches or loops counts none. */
 function isJudged({
   definition: { periodSeconds, maxRequests },
 }: Pick<Rule, "definition">): boolean {
@@ -568,13 +586,13 @@ function hasSameCounters(definition: RuleDefinition, edited: RuleDefinition): bo
 
 /** The definition of the part of a rule that caps a measure. */
 function partOf(definition: RuleDefinition, measure: Measure): RuleDefinition {
-  const { measureCaps, ...rest } = definition;
+  const { measureCaps, loops, ...rest } = definition;
   return { ...rest, maxRequests: null, maxTokens: countedCap(measure, measureCaps![measure]!) };
 }
 
 /** The definition of the template that counts the children that share a rule's caps. */
 function tenantsOf(definition: RuleDefinition): RuleDefinition {
-  const { measureCaps, childShares, onExhausted, hold, ...rest } = definition;
+  const { measureCaps, childShares, onExhausted, hold, loops, ...rest } = definition;
   return { ...rest, maxRequests: null, maxTokens: null, perChild: true };
 }
 

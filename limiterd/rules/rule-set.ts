@@ -4,6 +4,7 @@
  * are loaded lazily, and the others in slices once the daemon answers requests
  * (`lifecycle/load-unread.ts`). A start loads all rules on models and providers.
  */
+import { actsAfter, type LoopTimes } from "../../shared/domain/loop-rule.js";
 import { compareRules, idOfRule, type RuleKey, type Scope } from "../../shared/domain/rule.js";
 import { SortedList } from "../../shared/long-lists.js";
 import type { Rule } from "../counters/counter.js";
@@ -25,6 +26,8 @@ interface UnreadRules {
   left: number;
   /** Whether a rule of the store was a hard cap. */
   readonly hasHard: boolean;
+  /** When the rules on loops of the store act; null if none does. */
+  readonly loopTimes: LoopTimes | null;
   /** Makes and adds the rule of an entry. */
   readonly restore: (entry: Entry) => void;
 }
@@ -39,6 +42,10 @@ export class RuleSet {
   readonly #removed = new Set<string>();
   /** The ids of rules that are hard caps. */
   readonly #hard = new Set<string>();
+  /** When the rules on loops act, by their ids. */
+  readonly #loops = new Map<string, readonly number[]>();
+  /** Undefined: to be computed. */
+  #loopTimes: LoopTimes | null | undefined = null;
   #whenRead: (() => void)[] = [];
   /** Null: the oldest rule was removed, and the new oldest isn't known yet. */
   #sinceMs: number | null = Number.POSITIVE_INFINITY;
@@ -49,10 +56,31 @@ export class RuleSet {
     return this.#hard.size > 0 || this.#unread?.hasHard === true;
   }
 
+  /** When the first rule on loops acts, and when the last; null if none does. */
+  get loopTimes(): LoopTimes | null {
+    if (this.#loopTimes === undefined) {
+      const { min, max } = this.#unread?.loopTimes ?? { min: Infinity, max: 0 };
+      const times: { min: number; max: number } = { min, max };
+      for (const after of [...this.#loops.values()].flat()) {
+        times.min = Math.min(times.min, after);
+        times.max = Math.max(times.max, after);
+      }
+      this.#loopTimes = times.max === 0 ? null : times;
+    }
+    return this.#loopTimes;
+  }
+
   /** Call it when the rule is added or edited. */
-  noteHold({ id, definition }: Rule): void {
-    if (definition.hold === "hard") this.#hard.add(id);
+  note({ id, definition: { hold, loops } }: Rule): void {
+    if (hold === "hard") this.#hard.add(id);
     else this.#hard.delete(id);
+    if (loops === undefined) return this.#forgetLoops(id);
+    this.#loops.set(id, actsAfter(loops));
+    this.#loopTimes = undefined;
+  }
+
+  #forgetLoops(id: string): void {
+    if (this.#loops.delete(id)) this.#loopTimes = undefined;
   }
 
   /** The number of rules, in memory or in the store. */
@@ -114,7 +142,7 @@ export class RuleSet {
     if (this.#sinceMs !== null) this.#sinceMs = Math.min(this.#sinceMs, sinceOf(rule));
     this.#rules.set(rule.id, rule);
     this.#sorted.add(rule);
-    this.noteHold(rule);
+    this.note(rule);
     this.noteReset(rule.sinceLsn);
   }
 
@@ -122,6 +150,7 @@ export class RuleSet {
     this.#rules.delete(rule.id);
     this.#sorted.remove(rule);
     this.#hard.delete(rule.id);
+    this.#forgetLoops(rule.id);
     // Rules in the store may be as old, so `sinceMs` stays.
     if (this.#unread !== null) this.#removed.add(rule.id);
     // Computed on demand, because all rules of one file may be equally old.
@@ -145,6 +174,7 @@ export class RuleSet {
   /** Notes the rules left in the store. `since`: no rule is older or was reset later. */
   leave(unread: UnreadRules, since: { readonly ms: number; readonly lsn: number }): void {
     this.#unread = unread;
+    this.#loopTimes = undefined;
     this.#sinceMs = Math.min(this.sinceMs, since.ms);
     this.noteReset(since.lsn);
   }
@@ -177,6 +207,7 @@ export class RuleSet {
   /** Call when everything was loaded from the store. */
   endReading(): void {
     this.#unread = null;
+    this.#loopTimes = undefined;
     if (this.#removed.size > 0) this.#sinceMs = null;
     this.#removed.clear();
     for (const run of this.#whenRead.splice(0)) run();

@@ -1,8 +1,8 @@
 /**
  * Rules as the store keeps them: `rules`, [scope, subject, periodSeconds, maxRequests, maxTokens,
  * perChild, source, createdAtMs, updatedAtMs, sinceLsn, hostOnly, models, measures, when,
- * onExhausted, hold, wouldRefuse, shares] by rule id; the last eight only where the rule has them,
- * or one of those after it. `wouldRefuse` is [count, lastAtMs] of a shadow rule. `measures` is
+ * onExhausted, hold, wouldRefuse, shares, loops] by rule id; the last nine only where the rule has
+ * them, or one of those after it. `wouldRefuse` is [count, lastAtMs] of a shadow rule. `measures` is
  * [weights, …[cap, sinceLsn] of each measure], with null for what isn't set. A reset of all rules
  * is one further entry, and so is the note that lets a start load rules lazily.
  */
@@ -12,6 +12,7 @@ import { isCount } from "../../shared/checked.js";
 import { parseShares } from "../../shared/domain/child-shares.js";
 import { parseHold } from "../../shared/domain/hold.js";
 import { isLimitedModels, modelsField } from "../../shared/domain/limited-models.js";
+import { type LoopTimes, parseLoops } from "../../shared/domain/loop-rule.js";
 import { parseOnExhausted } from "../../shared/domain/on-exhausted.js";
 import {
   type CappedMeasure,
@@ -38,7 +39,7 @@ export function ruleChange(
     StoredCounts & { readonly id: string; readonly parts?: readonly Rule[] },
 ): Change {
   const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = rule.definition;
-  const { hostOnly = false, models, when, onExhausted, hold, childShares } = rule.definition;
+  const { hostOnly = false, models, when, onExhausted, hold, childShares, loops } = rule.definition;
   const optional = [
     hostOnly || null,
     models ?? null,
@@ -48,6 +49,7 @@ export function ruleChange(
     hold ?? null,
     wouldRefuseToStored(rule),
     childShares ?? null,
+    loops ?? null,
   ];
   const count = 1 + optional.findLastIndex((value) => value !== null);
   return {
@@ -157,13 +159,13 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
     ...optional
   ] = value;
   if (optional.at(-1) === null) return null;
-  const [models, rawMeasures, when, rawExhausted, rawHold, rawRefused, rawShares] = optional.map(
-    (each) => each ?? undefined,
-  );
+  const [models, rawMeasures, when, rawExhausted, rawHold, rawRefused, rawShares, rawLoops] =
+    optional.map((each) => each ?? undefined);
   const exhausted = parseOnExhausted(rawExhausted, "on_exhausted");
   const hold = parseHold(rawHold, "hold");
   const shares = parseShares(rawShares, "shares");
-  if (!exhausted.ok || !hold.ok || !shares.ok) return null;
+  const loops = parseLoops(rawLoops, "loops");
+  if (!exhausted.ok || !hold.ok || !shares.ok || !loops.ok) return null;
   const wouldRefuse = rawRefused === undefined ? undefined : wouldRefuseFromStored(rawRefused);
   if (wouldRefuse === null) return null;
   const scope = scopes.find((known) => known === rawScope);
@@ -201,6 +203,7 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
     ...exhausted.value,
     ...hold.value,
     ...shares.value,
+    ...loops.value,
   };
   const stored: RuleFields = {
     definition,
@@ -252,8 +255,8 @@ export function resetAllChange(lsn: number): Change {
 }
 
 /**
- * In `epochs`, [startLsn, configured, count, sinceMs, sinceLsn, hasHard]: the note on all rules;
- * the last only if it is true.
+ * In `epochs`, [startLsn, configured, count, sinceMs, sinceLsn, hasHard, loopMin, loopMax]: the
+ * note on all rules; the last three only if a rule is hard or on loops.
  */
 export const rulesKey = "rules";
 
@@ -271,25 +274,36 @@ export interface RulesNote {
   readonly sinceMs: number;
   readonly sinceLsn: number;
   readonly hasHard: boolean;
+  readonly loopTimes: LoopTimes | null;
 }
 
 /** The change that writes the note for the next start; commit it with every change of a rule. */
 export function rulesNoteChange(
-  { size, sinceMs, sinceLsn, hasHard }: Pick<RuleSet, "size" | "sinceMs" | "sinceLsn" | "hasHard">,
+  {
+    size,
+    sinceMs,
+    sinceLsn,
+    hasHard,
+    loopTimes,
+  }: Pick<RuleSet, "size" | "sinceMs" | "sinceLsn" | "hasHard" | "loopTimes">,
   { startLsn, configured }: Pick<RulesNote, "startLsn" | "configured">,
 ): Change {
   // Without enforced rules, `sinceMs` is infinite, so there is no note.
-  const facts = [startLsn, configured, size, sinceMs, sinceLsn, ...(hasHard ? [true] : [])];
+  const ofLoops = loopTimes === null ? [] : [loopTimes.min, loopTimes.max];
+  const further = hasHard || loopTimes !== null ? [hasHard, ...ofLoops] : [];
+  const facts = [startLsn, configured, size, sinceMs, sinceLsn, ...further];
   const value = size > 0 && sinceMs < Number.POSITIVE_INFINITY ? facts : undefined;
   return { table: "epochs", key: rulesKey, value };
 }
 
 /** Null for what `rulesNoteChange` never wrote. */
 export function rulesNoteFromStored(value: readonly unknown[]): RulesNote | null {
-  const [startLsn, configured, count, sinceMs, sinceLsn, hasHard = false] = value;
+  const [startLsn, configured, count, sinceMs, sinceLsn, hasHard = false, min, max] = value;
   if (!isCount(startLsn) || typeof configured !== "string" || !isCount(count, 1)) return null;
   if (!isMoment(sinceMs) || !isCount(sinceLsn) || typeof hasHard !== "boolean") return null;
-  return { startLsn, configured, count, sinceMs, sinceLsn, hasHard };
+  if (min !== undefined && !(isCount(min, 2) && isCount(max, min))) return null;
+  const loopTimes = min === undefined ? null : { min, max: max as number };
+  return { startLsn, configured, count, sinceMs, sinceLsn, hasHard, loopTimes };
 }
 
 /**
@@ -305,8 +319,8 @@ export function configuredText(rules: readonly RuleDefinition[]): string {
     if (models !== undefined) text += `models\n${models}\n`;
     if (rule.when !== undefined) text += `when\n${rule.when}\n`;
     if (rule.mode !== undefined) text += `mode\n${rule.mode}\n`;
-    const { measureCaps, tokenWeights, onExhausted, hold, childShares } = rule;
-    const others = [measureCaps, tokenWeights, onExhausted, hold, childShares];
+    const { measureCaps, tokenWeights, onExhausted, hold, childShares, loops } = rule;
+    const others = [measureCaps, tokenWeights, onExhausted, hold, childShares, loops];
     if (others.some((value) => value !== undefined))
       text += `caps\n${JSON.stringify(capFields(rule))}\n`;
   }

@@ -102,7 +102,7 @@ export async function readJsonCall(
     outline,
     body: parsed.body,
     naming,
-    turn: gateway.loops?.read(operation, parsed.fields, outline ?? noLongTexts) ?? null,
+    turn: gateway.loops.read(operation, parsed.fields, outline ?? noLongTexts),
   };
   return { ok: true, call: new JsonCall(operation, given, context) };
 }

@@ -1,11 +1,11 @@
 /**
  * Finds agents that repeat themselves (docs/loops.md): by the end of the conversation in a request
  * (`repeated-turns.ts`), and by requests that a client sends again although they were answered.
- * Only the second is remembered, by each proxy for itself. It decides; `model-request.ts` acts.
+ * Only the second is remembered, by each proxy for itself. It decides by the rule of the path;
+ * `model-request.ts` asks the daemon for that, and acts.
  */
 import { jsonDepthMax } from "../../shared/bounds.js";
-import type { Config, LoopConfig } from "../../shared/config/config.js";
-import { isPathWithin } from "../../shared/domain/user-path.js";
+import { type LoopRule, type LoopTimes, loopTimesMax } from "../../shared/domain/loop-rule.js";
 import { type Failure, failure } from "../../shared/error-code.js";
 import type { Caller } from "../auth/caller.js";
 import { nestedDeeperThan } from "../body/json-value.js";
@@ -64,38 +64,30 @@ interface Sent {
 const longTextBytes = 16 * 1024;
 const noBytes = Buffer.alloc(0);
 
-/** Whether any entry warns or refuses. */
-export function breaksLoops({ loops }: Pick<Config, "loops">): boolean {
-  return loops.some(({ warnAfter, refuseAfter }) => warnAfter > 0 || refuseAfter > 0);
-}
-
 export class LoopBreaker {
-  readonly #configs: readonly LoopConfig[];
   readonly #digest: (head: string, body: Buffer) => string;
-  /** The numbers at which something happens: the lowest, and the highest. */
-  readonly #timesMin: number;
-  readonly #timesMax: number;
+  readonly #times: () => LoopTimes | null;
   /** The requests that were answered, by their keys, the least recent first. */
   readonly #sent = new Map<string, Sent>();
 
-  constructor(configs: readonly LoopConfig[], digest: (head: string, body: Buffer) => string) {
-    this.#configs = configs;
+  /** `times`: when the first rule acts, and when the last; null if none does. */
+  constructor(digest: (head: string, body: Buffer) => string, times: () => LoopTimes | null) {
     this.#digest = digest;
-    const numbers = configs
-      .flatMap(({ warnAfter, refuseAfter }) => [warnAfter, refuseAfter])
-      .filter((after) => after > 0)
-      .sort((a, b) => a - b);
-    this.#timesMin = numbers.at(0) ?? Infinity;
-    this.#timesMax = numbers.at(-1) ?? 2;
+    this.#times = times;
   }
 
-  /** Null without a conversation. `fields`: as `parseModelBody` returns them, in the same turn. */
+  /**
+   * Null without a conversation, and if no rule acts. `fields`: as `parseModelBody` returns them, in
+   * the same turn.
+   */
   read(
     operation: JsonOperation,
     fields: Readonly<Record<string, unknown>>,
     texts: LongTexts,
   ): AgentTurn | null {
-    const end = conversationEnd(operation, fields, texts, this.#timesMax);
+    const times = this.#times();
+    if (times === null) return null;
+    const end = conversationEnd(operation, fields, texts, times.max);
     if (end === null) return null;
     const { repeated, repeatedCalls, resent, hasIds } = end;
     if (resent === null || nestedDeeperThan(resent, jsonDepthMax))
@@ -126,16 +118,13 @@ export class LoopBreaker {
   /** Whether the turn may be one too many, depending on the caller's path. */
   suspects({ turn: { repeated, repeatedCalls }, sent }: WatchedTurn): boolean {
     const { times } = repeatedCalls ?? repeated ?? { times: 0 };
-    return Math.max(times, sent) >= this.#timesMin;
+    return Math.max(times, sent) >= (this.#times()?.min ?? Infinity);
   }
 
   /** Null if nothing is to be said. */
-  judge({ turn, sent }: WatchedTurn, userPath: string): Judged | null {
-    const config = this.#configs.find(
-      ({ paths }) => paths === null || paths.some((path) => isPathWithin(userPath, path)),
-    );
-    if (config === undefined) return null;
-    const { warnAfter, refuseAfter, comparesResults } = config;
+  judge({ turn, sent }: WatchedTurn, rule: LoopRule): Judged | null {
+    const { warn_after: warnAfter, refuse_after: refuseAfter } = rule;
+    const { compare_results: comparesResults } = rule;
     const loop = loopOf(comparesResults ? turn.repeated : turn.repeatedCalls, sent);
     const isRefused = refuseAfter > 0 && loop.times >= refuseAfter;
     const isWarned = warnAfter > 0 && loop.times >= warnAfter;
@@ -149,7 +138,7 @@ export class LoopBreaker {
     this.#sent.delete(key);
     const isKnown = earlier !== undefined && nowMonoMs - earlier.endedMonoMs < repeatedRequestMs;
     const times = isKnown ? earlier.times + (startedMonoMs >= earlier.endedMonoMs ? 1 : 0) : 1;
-    this.#sent.set(key, { times: Math.min(times, this.#timesMax), endedMonoMs: nowMonoMs });
+    this.#sent.set(key, { times: Math.min(times, loopTimesMax), endedMonoMs: nowMonoMs });
     if (this.#sent.size <= repeatedRequestsMax) return;
     for (const oldest of this.#sent.keys()) {
       this.#sent.delete(oldest);

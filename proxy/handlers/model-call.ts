@@ -31,7 +31,7 @@ export interface ModelCall {
    * form. Call it before the answer begins.
    */
   valuesOf(name: string): readonly string[];
-  /** Null without a conversation, or if no path has a breaker for loops. */
+  /** Null without a conversation, or if no rule is on loops. */
   readonly turn: AgentTurn | null;
   /** The stored objects that it names; null without any, or if no access check is needed. */
   readonly naming: Naming | null;

@@ -4,6 +4,7 @@
  */
 
 import { assert } from "../../shared/assert.js";
+import type { LoopRule } from "../../shared/domain/loop-rule.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import { invalid } from "../../shared/error-code.js";
@@ -83,7 +84,7 @@ export async function modelRequest(
     if (route === null) return await refuseUnknownModel(incoming, call.model);
     record.requestedModel = requestedName(route);
     const watched = call.turn === null ? null : watchTurn(received, call, call.turn);
-    const isSuspect = watched !== null && gateway.loops?.suspects(watched) === true;
+    const isSuspect = watched !== null && gateway.loops.suspects(watched);
     if (isSuspect && (await isLoopRefused(incoming, watched))) return;
     const modelNames = namesOf(gateway, call, route);
     const cached =
@@ -136,12 +137,12 @@ function watchTurn(
   { gateway, exchange, caller, record }: RequestContext,
   { model }: ModelCall,
   turn: AgentTurn,
-): WatchedTurn | null {
+): WatchedTurn {
   // SDKs send a request again although it may have been answered.
   const retries = exchange.header("x-stainless-retry-count") ?? "0";
   const sender = { caller, session: record.session, model };
   const isRetry = retries !== "0";
-  return gateway.loops?.watch(turn, isRetry ? null : sender, gateway.monoMs()) ?? null;
+  return gateway.loops.watch(turn, isRetry ? null : sender, gateway.monoMs());
 }
 
 /** Warns of an agent that repeats itself, or refuses and answers its request. */
@@ -150,7 +151,12 @@ async function isLoopRefused(context: RequestContext, watched: WatchedTurn): Pro
   const authorized = await authorizeCaller(gateway.limiter, caller, "model");
   // The admission answers callers that aren't known.
   if (!authorized.ok) return false;
-  const judged = gateway.loops?.judge(watched, authorized.caller.userPath) ?? null;
+  const found = await gateway.limiter.call("loops.find", {
+    user_path: authorized.caller.userPath,
+  });
+  // Without the daemon, nobody knows the rule: `failure_mode` decides on the request.
+  const rule = found.ok ? (found.body as { readonly loops: LoopRule | null }).loops : null;
+  const judged = rule === null ? null : gateway.loops.judge(watched, rule);
   if (judged === null) return false;
   record.loop = judged.loop;
   gateway.metrics.counts.loopFound(judged.isRefused ? "refused" : "warned");
@@ -172,7 +178,7 @@ function noteAnswered(
   { outcome, status }: Forwarded,
 ): void {
   if (outcome === "complete" && status === 200)
-    gateway.loops?.answered(watched, record.startedMonoMs, gateway.monoMs());
+    gateway.loops.answered(watched, record.startedMonoMs, gateway.monoMs());
 }
 
 /** An agent that no provider is named for runs at the first one that has interactions. */

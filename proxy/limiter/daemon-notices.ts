@@ -1,6 +1,7 @@
 /** The daemon's last report of its own state, from its welcome and events. */
 
 import { jwtNameKey, namesOfToken } from "../../shared/domain/jwt-denial.js";
+import type { LoopTimes } from "../../shared/domain/loop-rule.js";
 import type { DaemonEvent, JwtChange, Welcome } from "../../shared/wire/message-from-daemon.js";
 
 export interface DaemonNotices {
@@ -21,6 +22,8 @@ export interface DaemonNotices {
   importedKeysExist: boolean | null;
   /** Whether any rule or budget is a hard cap; false before the first welcome. */
   hardLimits: boolean;
+  /** When rules on loops act; null if none does, and before the first welcome. */
+  loopTimes: LoopTimes | null;
   readonly deniedJwts: DeniedJwts;
   /** Why the daemon can't write its store; null if it can, and before the first welcome. */
   storeFailing: string | null;
@@ -38,6 +41,7 @@ export function createNotices(): DaemonNotices {
     keysExist: null,
     importedKeysExist: null,
     hardLimits: false,
+    loopTimes: null,
     deniedJwts: new DeniedJwts(),
     storeFailing: null,
     clusterFailing: null,
@@ -55,6 +59,7 @@ export function applyWelcome(
     deniedJwts,
     importedKeysExist = false,
     hardLimits = false,
+    loopTimes,
   }: Welcome,
 ): void {
   notices.deniedJwts.welcomed(deniedJwts);
@@ -67,6 +72,7 @@ export function applyWelcome(
     keysExist,
     importedKeysExist,
     hardLimits,
+    loopTimes: loopTimes ?? null,
     ...noFailure,
   });
 }
@@ -90,6 +96,9 @@ export function applyEvent(notices: DaemonNotices, event: DaemonEvent): void {
       return;
     case "hard_limits":
       notices.hardLimits = event.value;
+      return;
+    case "loop_times":
+      notices.loopTimes = event.value;
       return;
     case "jwts_denied":
       notices.deniedJwts.apply(event.value);

@@ -2,9 +2,11 @@
  * The port to the limiter: the questions and reports of the proxy's steps. `limiter-client.ts`
  * implements it over the wire. At the end the error for a client whose state is broken.
  */
+
 import type { AdminRole } from "../../shared/access/admin-role.js";
 import type { ModelPatterns } from "../../shared/access/allowed-models.js";
 import type { LinkState } from "../../shared/api/gateway-status.js";
+import type { LoopTimes } from "../../shared/domain/loop-rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Failure } from "../../shared/error-code.js";
@@ -177,6 +179,8 @@ export interface Limiter {
   readonly limited: boolean;
   /** Whether any rule or budget is a hard cap, as last reported by the daemon. */
   readonly hardLimits: boolean;
+  /** When rules on loops act, as last reported; null if none does. */
+  readonly loopTimes: LoopTimes | null;
   /** The number of inert rules as last reported by the daemon; null before its first welcome. */
   readonly inertRules: number | null;
   /** The number of inert budgets, likewise. */

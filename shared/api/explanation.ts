@@ -1,4 +1,6 @@
 /** The answer to POST /admin/explain (docs/reference/admin-api.md). */
+
+import type { LoopRule } from "../domain/loop-rule.js";
 import type { Measure, RuleSource } from "../domain/rule.js";
 import type { BudgetStatus } from "./budget-item.js";
 import type { Timed } from "./list-page.js";
@@ -113,4 +115,6 @@ export interface Explanation extends RulesExplanation {
   readonly budgets: readonly ExplainedBudget[];
   /** The caps on enqueued tokens that batches of the path meet; absent if there are none. */
   readonly enqueued?: readonly EnqueuedItem[];
+  /** What happens to agents that repeat themselves, and the path that says so; absent: nothing. */
+  readonly loops?: LoopRule & { readonly user_path: string };
 }

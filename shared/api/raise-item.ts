@@ -2,7 +2,7 @@
 import type { CapFields } from "../domain/rule.js";
 
 export interface RaiseItem
-  extends Omit<CapFields, "token_weights" | "on_exhausted" | "hold" | "shares"> {
+  extends Omit<CapFields, "token_weights" | "on_exhausted" | "hold" | "shares" | "loops"> {
   /** The subject of the rule or budget, or the path of the raised child of a template. */
   readonly subject: string;
   /** Of a budget. As for caps, absent where it isn't raised. */

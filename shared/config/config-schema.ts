@@ -7,6 +7,7 @@ import { modelPatternsMax } from "../access/allowed-models.js";
 import { candidatesMax, periodSecondsMax } from "../bounds.js";
 import { amountUsdMax, unpricedChoices } from "../domain/budget.js";
 import { minShareDefault, sharedChildrenMax, shareRanges } from "../domain/child-shares.js";
+import { loopTimesMax } from "../domain/loop-rule.js";
 import { costCapMax } from "../domain/rule.js";
 import { budgetSection, ruleSection } from "./file/read-limit-lists.js";
 import { boolean } from "./kinds/choice-kinds.js";
@@ -15,7 +16,6 @@ import { type JsonSchema, orVariable, type ValueKind, withUnit } from "./kinds/v
 import { presets } from "./presets.js";
 import { alertSettings, alertsMax } from "./settings/alert-settings.js";
 import { jwtSettings } from "./settings/jwt-settings.js";
-import { loopSettings } from "./settings/loop-settings.js";
 import { mcpSettings } from "./settings/mcp-settings.js";
 import { modelTraitsSettings, perModelSettings } from "./settings/model-traits-settings.js";
 import {
@@ -198,7 +198,6 @@ const definitions: Readonly<Record<string, JsonSchema>> = {
   ),
   issuer: mapping(tableSchemas(jwtSettings)),
   rewriter: mapping(tableSchemas(rewriterSettings), requiredOf(rewriterSettings)),
-  loops: mapping(tableSchemas(loopSettings)),
   alert: mapping(tableSchemas(alertSettings), requiredOf(alertSettings)),
 };
 
@@ -238,10 +237,6 @@ const namedEntries: Properties = {
   rewriters: {
     description: "What is removed from prompts, in this order.",
     ...listOf(reference("rewriter")),
-  },
-  loops: {
-    description: "When an agent that repeats itself is warned of and refused, by user path.",
-    ...listOf(reference("loops")),
   },
   alerts: {
     description: "Where warnings of limits are posted before they end.",
@@ -369,6 +364,30 @@ const shares: JsonSchema = {
   ],
 };
 
+const loops: JsonSchema = {
+  description:
+    "When agents that repeat themselves are warned of and refused; for concurrent, on user paths. The nearest path with it applies. Also a text: `warn_after=5, refuse_after=20`.",
+  anyOf: [
+    mapping({
+      warn_after: {
+        description:
+          "How often an agent may repeat itself until Sluice warns; 0: never. Default: 5, or a lower refuse_after.",
+        ...numberSchema("integer", { min: 0, max: loopTimesMax }),
+      },
+      refuse_after: {
+        description: "How often until Sluice refuses the request; 0: never. Default: 0.",
+        ...numberSchema("integer", { min: 0, max: loopTimesMax }),
+      },
+      compare_results: {
+        description:
+          "Whether the results of the tools must be the same too, not only the calls. Default: true.",
+        ...boolean.schema,
+      },
+    }),
+    { type: "string" },
+  ],
+};
+
 const ruleLimit = {
   ...mapping({
     period: period(["minute", "hour", "day", "concurrent"]),
@@ -432,6 +451,7 @@ const ruleLimit = {
     on_exhausted: onExhausted,
     hold,
     shares,
+    loops,
   }),
   anyOf: [{ required: ["models"] }, { properties: { max_requests: { not: { const: 0 } } } }],
 };

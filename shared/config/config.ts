@@ -205,18 +205,6 @@ interface RewriterConfig {
   readonly models: readonly string[] | null;
 }
 
-/** When an agent that repeats itself is warned of and refused (docs/loops.md). */
-export interface LoopConfig {
-  /** Normalized paths, each with all paths below it; null for every path. */
-  readonly paths: readonly string[] | null;
-  /** How often it may repeat itself; 0: it isn't warned of. */
-  readonly warnAfter: number;
-  /** 0: it isn't refused. */
-  readonly refuseAfter: number;
-  /** Whether the results of tools must be the same too. */
-  readonly comparesResults: boolean;
-}
-
 /** A scalar setting in force. */
 export interface EffectiveSetting {
   /** Its path in the file, such as `server.port`. */
@@ -278,7 +266,6 @@ export interface Config extends TelemetryConfig, WithCluster, UsageValues {
   /** In the order in which they are applied. */
   readonly rewriters: readonly RewriterConfig[];
   /** The first entry with the caller's path applies. */
-  readonly loops: readonly LoopConfig[];
   readonly background: BackgroundConfig;
   readonly quotaTemplatesEntitled: boolean;
   readonly rateLimits: LimitPlaces & {

@@ -25,6 +25,7 @@ import {
   parseWrite,
 } from "./limit-key.js";
 import { namesTools, parseLimitedModels } from "./limited-models.js";
+import { isSameLoops, type LoopsField, loopsField, parseLoops } from "./loop-rule.js";
 import { picoFromUsd } from "./money.js";
 import {
   type ExhaustedField,
@@ -63,9 +64,9 @@ export type RuleKey = LimitKey<Scope>;
 /**
  * A cap is an integer of at least 1; null for none. With `models`, `maxRequests` may be 0, which
  * bans these models. For `concurrent`, `maxRequests` caps the requests in flight, and the measure
- * `enqueued_tokens` what unfinished batches have.
+ * `enqueued_tokens` what unfinished batches have; `loops` stops agents that repeat themselves.
  */
-interface RuleCaps extends MeasureCaps, Exhaustible, Holdable, Shareable {
+interface RuleCaps extends MeasureCaps, Exhaustible, Holdable, Shareable, LoopsField {
   readonly maxRequests: number | null;
   readonly maxTokens: number | null;
   readonly perChild: boolean;
@@ -210,15 +211,15 @@ export function checkCap(value: unknown, param: string): Checked<number | null> 
 }
 
 /** What `parseCaps` returns. */
-interface ParsedCaps extends MeasureCaps, Exhaustible, Holdable, Shareable {
+interface ParsedCaps extends MeasureCaps, Exhaustible, Holdable, Shareable, LoopsField {
   readonly maxRequests: number | null;
   readonly maxTokens: number | null;
 }
 
 /**
- * The caps of one period, which requires at least one: `concurrent` has `max_requests` and
- * `max_enqueued_tokens`, other periods have all but the latter. With `models`, `max_requests` may
- * be 0, alone: a ban.
+ * The caps of one period, which requires at least one: `concurrent` has `max_requests`,
+ * `max_enqueued_tokens` and `loops`, other periods have all but the latter two. With `models`,
+ * `max_requests` may be 0, alone: a ban.
  */
 export function parseCaps(
   fields: Readonly<Record<string, unknown>>,
@@ -242,11 +243,18 @@ export function parseCaps(
     ),
   ];
   const [first] = overTime;
+  const loops = parseLoops(fields["loops"], `${at}loops`);
+  if (!loops.ok) return loops;
   const isOnBatches = measureCaps.enqueued_tokens !== undefined;
+  const isOnLoops = loops.value.loops !== undefined;
   if (isOnBatches) {
     const problem = enqueuedProblem(fields, periodSeconds, maxRequests !== null);
     if (problem !== null)
       return bad(`${at}max_enqueued_tokens ${problem}`, `${at}max_enqueued_tokens`);
+  }
+  if (isOnLoops) {
+    const problem = loopsProblem(fields, periodSeconds, maxRequests !== null);
+    if (problem !== null) return bad(`${at}loops ${problem}`, `${at}loops`);
   }
   if (isBan && first !== undefined)
     return bad(
@@ -256,9 +264,9 @@ export function parseCaps(
   if (periodSeconds === 0) {
     if (first !== undefined)
       return bad(`${at}${first} can't be combined with the period concurrent`, `${at}${first}`);
-    if (maxRequests === null && !isOnBatches)
+    if (maxRequests === null && !isOnBatches && !isOnLoops)
       return bad(
-        `${at}max_requests is required for the period concurrent, or max_enqueued_tokens`,
+        `${at}max_requests is required for the period concurrent, or max_enqueued_tokens or loops`,
         `${at}max_requests`,
       );
   } else if (maxRequests === null && first === undefined) {
@@ -295,6 +303,7 @@ export function parseCaps(
     ...exhausted.value,
     ...hold.value,
     ...shares.value,
+    ...loops.value,
   });
 }
 
@@ -308,10 +317,29 @@ function enqueuedProblem(
   if (isForSomeModels(models))
     return "can't be combined with models: a batch may have requests for any model";
   if (mode === "shadow") return "can't be combined with the mode shadow, which refuses nothing";
-  const acting = { on_exhausted: exhausted, shares };
-  const [field] = Object.entries(acting).find(([, value]) => !isAbsent(value)) ?? [];
-  if (field === undefined || hasRequests) return null;
+  const field = actingField({ on_exhausted: exhausted, shares });
+  if (field === null || hasRequests) return null;
   return `can't be combined with ${field} without max_requests: a batch beyond it is refused`;
+}
+
+/** Why the rule on loops can't mean anything beside these fields. */
+function loopsProblem(
+  { models, when, mode, on_exhausted: exhausted, shares }: Readonly<Record<string, unknown>>,
+  periodSeconds: number,
+  hasRequests: boolean,
+): string | null {
+  if (periodSeconds !== 0) return "needs the period concurrent";
+  if (isForSomeModels(models)) return "can't be combined with models: a loop may change the model";
+  if (!isAbsent(when)) return "can't be combined with when: a path has one rule on loops";
+  if (mode === "shadow") return "can't be combined with the mode shadow: warn_after only warns";
+  const field = actingField({ on_exhausted: exhausted, shares });
+  if (field === null || hasRequests) return null;
+  return `can't be combined with ${field} without max_requests`;
+}
+
+/** The first of these fields that is there; null without any. */
+function actingField(fields: Readonly<Record<string, unknown>>): string | null {
+  return Object.keys(fields).find((name) => !isAbsent(fields[name])) ?? null;
 }
 
 /** Whether a rule has a cap that may be hard: calls of tools aren't known beforehand. */
@@ -380,7 +408,7 @@ function parseMeasures(
 }
 
 /** The fields of bodies and lists that hold a rule's caps and weights; absent ones are unset. */
-export interface CapFields extends ExhaustedField, HoldField, SharesField {
+export interface CapFields extends ExhaustedField, HoldField, SharesField, LoopsField {
   readonly max_requests?: number;
   readonly max_tokens?: number;
   readonly max_input_tokens?: number;
@@ -404,6 +432,7 @@ export const capFieldNames = [
   "on_exhausted",
   "hold",
   "shares",
+  "loops",
 ] as const satisfies readonly (keyof CapFields)[];
 
 export function capFields({
@@ -414,11 +443,13 @@ export function capFields({
   onExhausted,
   hold,
   childShares,
+  loops,
 }: Pick<RuleDefinition, "maxRequests" | "maxTokens"> &
   MeasureCaps &
   Exhaustible &
   Holdable &
-  Shareable): CapFields {
+  Shareable &
+  LoopsField): CapFields {
   return {
     ...(maxRequests === null ? {} : { max_requests: maxRequests }),
     ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
@@ -427,6 +458,7 @@ export function capFields({
     ...exhaustedField({ onExhausted }),
     ...holdField({ hold }),
     ...sharesField({ childShares }),
+    ...loopsField({ loops }),
   };
 }
 
@@ -454,7 +486,8 @@ export function hasSameCaps(a: RuleDefinition, b: RuleDefinition): boolean {
       JSON.stringify(a.tokenWeights) === JSON.stringify(b.tokenWeights)) &&
     isSameOnExhausted(a, b) &&
     a.hold === b.hold &&
-    isSameShares(a, b)
+    isSameShares(a, b) &&
+    isSameLoops(a, b)
   );
 }
 
@@ -551,7 +584,7 @@ export const ruleGrammar: KeyGrammar<Scope> = {
   secondsMin: 0,
   secondsExpected: "0 (concurrent)",
   keyFields: ["models", "when", "mode"],
-  pathFields: ["models", "max_enqueued_tokens"],
+  pathFields: ["models", "max_enqueued_tokens", "loops"],
   parseModels: parseLimitedModels,
   listedFields: ["per_child", "host_only"],
   parseSubject: (scope, raw, param) =>

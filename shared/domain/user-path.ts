@@ -57,6 +57,11 @@ export function childPath(path: string, name: string): string {
   return path === "/" ? `/${name}` : `${path}/${name}`;
 }
 
+/** The path above a path; `/` for itself. */
+export function parentPath(path: string): string {
+  return path.slice(0, Math.max(1, path.lastIndexOf("/")));
+}
+
 /** The name of the direct child of `path` that a path below it goes through; null for `path`. */
 export function childOnPath(userPath: string, path: string): string | null {
   if (userPath === path) return null;

@@ -5,7 +5,6 @@ import { budgetSection, ruleSection } from "../config/file/read-limit-lists.js";
 import { limitsPerEntryMax } from "../config/limits/declared-at.js";
 import { type BudgetDefinition, compareBudgets } from "../domain/budget.js";
 import { calendarFields } from "../domain/budget-calendar.js";
-import type { SharesField } from "../domain/child-shares.js";
 import type { JwtDenial } from "../domain/jwt-denial.js";
 import type { LimitKey } from "../domain/limit-key.js";
 import type { ExhaustedField } from "../domain/on-exhausted.js";
@@ -53,7 +52,7 @@ function ruleLines(rules: readonly RuleDefinition[]): readonly string[] {
       ...(mode === undefined ? [] : [`mode: ${mode}`]),
       ...capFieldNames.flatMap((name) => {
         if (name === "on_exhausted") return exhaustedLine(entry);
-        if (name === "shares") return sharesLine(entry);
+        if (name === "shares" || name === "loops") return mappingLine(name, entry[name]);
         const { [name]: value } = entry;
         if (value === undefined) return [];
         return [`${name}: ${typeof value === "object" ? weightsText(value) : value}`];
@@ -69,8 +68,8 @@ function exhaustedLine({ on_exhausted: value }: ExhaustedField): readonly string
 }
 
 /** JSON, which YAML reads as it is. */
-function sharesLine({ shares }: SharesField): readonly string[] {
-  return shares === undefined ? [] : [`shares: ${JSON.stringify(shares)}`];
+function mappingLine(name: string, value: object | undefined): readonly string[] {
+  return value === undefined ? [] : [`${name}: ${JSON.stringify(value)}`];
 }
 
 function budgetLines(budgets: readonly BudgetDefinition[]): readonly string[] {

@@ -97,6 +97,8 @@ function leftOfMeasures(raw: readonly unknown[]): NonNullable<SuccessHeaders["me
   return ofMeasures;
 }
 
+const loopTimes = structure({ min: count(2), max: count(2) });
+
 /** Answers the last hello. Events with further notices follow. */
 const welcome = message("welcome", {
   id: count(),
@@ -113,6 +115,8 @@ const welcome = message("welcome", {
   importedKeysExist: optional(flag),
   /** True if a rule or budget is a hard cap, so that requests say what they may use. */
   hardLimits: optional(flag),
+  /** When the first rule on loops acts, and when the last; undefined if none does. */
+  loopTimes: optional(loopTimes),
 });
 export type Welcome = ValueOf<typeof welcome>;
 
@@ -291,6 +295,8 @@ const eventValues = {
   imported_keys_exist: flag,
   /** Whether any rule or budget is a hard cap. */
   hard_limits: flag,
+  /** When the first rule on loops acts, and when the last; null if none does. */
+  loop_times: nullable(loopTimes),
   /** The whole list follows a welcome, unless it is empty. */
   jwts_denied: jwtChange,
   /** Why the store can't be written, null once it can; after a welcome only if it can't. */

@@ -209,6 +209,7 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "responses.pending":
     case "responses.due":
     case "responses.forget":
+    case "loops.find":
     case "batches.capped":
     case "batches.enqueue":
     case "batches.withdraw":

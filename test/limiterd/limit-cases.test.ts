@@ -225,16 +225,19 @@ for (const { about, rules, steps } of cases.batches)
 
 for (const { about, turns, answer, ...config } of cases.loops)
   t.test(about, async (t) => {
-    const { warn_after: warnAfter, refuse_after: refuseAfter } = config;
-    const loop = { paths: null, warnAfter, refuseAfter, comparesResults: true };
+    const { warn_after: min, refuse_after: max } = config;
+    const rule = { ...config, compare_results: true };
     for (const dialect of conversationDialects) {
-      const breaker = new LoopBreaker([loop], (head) => head);
+      const breaker = new LoopBreaker(
+        (head) => head,
+        () => ({ min, max }),
+      );
       const conversation = conversationIn(
         dialect,
         turns.map((tool) => ({ tool, args: {}, result: "done" })),
       );
       const turn = breaker.read(dialect.operation, conversation, noLongTexts)!;
-      const judged = breaker.judge({ turn, key: null, sent: 0 }, "/agents");
+      const judged = breaker.judge({ turn, key: null, sent: 0 }, rule);
       const found = judged === null ? "admitted" : judged.isRefused ? "refused" : "warned";
       t.equal(found, answer, dialect.operation);
     }

@@ -8,6 +8,7 @@ import { FairTurns, FreePlaces, freePlacesMax } from "../../proxy/capacity/free-
 import { MemoryLedger } from "../../proxy/capacity/memory-ledger.js";
 import { SharedReads } from "../../proxy/capacity/shared-reads.js";
 import type { Capacity, Gateway } from "../../proxy/gateway.js";
+import { LoopBreaker } from "../../proxy/handlers/loop-breaker.js";
 import type { CallParts } from "../../proxy/handlers/model-call.js";
 import type { Spool } from "../../proxy/http/body-spool.js";
 import { passedHeaders } from "../../proxy/http/copy-headers.js";
@@ -84,6 +85,7 @@ export function callContext(
     config: { server: { bodyBytesMax: 0, uploadBytesMax: 0, defaultModels: [], ...server } },
     isUtf8,
     limiter: null,
+    loops: noLoops,
     monoMs: () => 0,
     newSpool,
     nowMs,
@@ -99,6 +101,12 @@ export function callContext(
     record: new RequestRecord(0),
   };
 }
+
+/** Without a rule on loops. */
+const noLoops = new LoopBreaker(
+  (head) => head,
+  () => null,
+);
 
 interface CallSettings
   extends Partial<Pick<Gateway, "isUtf8" | "newSpool" | "nowMs">>,
@@ -179,7 +187,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       responseCache: null,
       pages: { hosts: new Set(), origins: new Set() },
       rewriters: null,
-      loops: null,
+      loops: noLoops,
       capacity: fakeCapacity(),
       freePlaces: new FreePlaces(freePlacesMax),
       freeTurns: new FairTurns(freeRequestsPerTurn, (run) => void setImmediate(run)),
@@ -267,6 +275,7 @@ export function fakeGateway(yaml: string): FakeGateway {
           return answered({ owners: ids.map((id) => fake.owners.get(id) ?? []) });
         }
         if (op === "batches.capped") return answered({ capped: false });
+        if (op === "loops.find") return answered({ loops: null });
         if (op === "responses.pending") return answered({ responses: [] });
         if (op !== "objects.own") throw new Error(`nobody answers ${op}`);
         const made = parseMadeObjects(body);

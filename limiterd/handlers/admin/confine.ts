@@ -74,6 +74,7 @@ const confinements: Readonly<Record<AdminOp, Confinement>> = {
   "responses.pending": "whole",
   "responses.due": "whole",
   "responses.forget": "whole",
+  "loops.find": "whole",
   "batches.capped": "whole",
   "batches.enqueue": "whole",
   "batches.withdraw": "whole",

@@ -29,8 +29,7 @@ import { listRefusals, refusalChoices } from "../../lists/list-refusals.js";
 import { parseTenantQuery, tenantsFor } from "../../lists/list-tenants.js";
 import { reportMetrics } from "../../lists/report-metrics.js";
 import { viewerAt } from "../../rules/limits-above.js";
-
-import type { DaemonState } from "../../state.js";
+import { type DaemonState, loopsFor } from "../../state.js";
 import { keepsFee, type PendingResponse } from "../../usage/pending-responses.js";
 import {
   describeReconciliation,
@@ -66,6 +65,7 @@ import {
   isCapped,
   parseEndedBatch,
   parseEnqueued,
+  parseUserPathOf,
   settleBatch,
 } from "./settle-batch.js";
 
@@ -169,6 +169,12 @@ export function handleAdmin(
       if (name === null) return;
       const changes = state.pending.forget(name.provider, name.id);
       return writeChange(state, changes, ports, () => ports.answer({ status: "ok" }));
+    }
+    case "loops.find": {
+      const userPath = checkedValue(parseUserPathOf(body), ports);
+      return userPath === null
+        ? undefined
+        : ports.answer({ loops: loopsFor(state, userPath)?.loops ?? null });
     }
     case "batches.capped": {
       const answer = checkedValue(isCapped(state, body, nowMs), ports);

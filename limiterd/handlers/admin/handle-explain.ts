@@ -19,7 +19,13 @@ import { refusalItem } from "../../lists/list-refusals.js";
 import type { JudgedRequest } from "../../rules/judge.js";
 import { isShown, viewerAt } from "../../rules/limits-above.js";
 import { noRules } from "../../rules/rule-book.js";
-import { type DaemonState, enforcedBudgets, hasWaiters, judgingUpstream } from "../../state.js";
+import {
+  type DaemonState,
+  enforcedBudgets,
+  hasWaiters,
+  judgingUpstream,
+  loopsFor,
+} from "../../state.js";
 import { notWithin } from "./confine.js";
 import { explainVerdict } from "./explain-verdict.js";
 import { findKey, unknownKey } from "./handle-keys.js";
@@ -104,6 +110,11 @@ export function explainNow(
   const enqueued = enqueuedItems(state, nowMs, request.userPath).filter(({ user_path: subject }) =>
     isShown({ scope: "user_path", subject }, viewer),
   );
+  const nearest = loopsFor(state, request.userPath);
+  const onLoops =
+    nearest !== null && isShown({ scope: "user_path", subject: nearest.userPath }, viewer)
+      ? nearest
+      : null;
   return {
     ...explainVerdict(settings.rateLimitsEnabled ? book : noRules, request, {
       nowMs,
@@ -117,6 +128,7 @@ export function explainNow(
       isShown(budget, viewer),
     ),
     ...(enqueued.length === 0 ? {} : { enqueued }),
+    ...(onLoops === null ? {} : { loops: { user_path: onLoops.userPath, ...onLoops.loops } }),
   };
 }
 

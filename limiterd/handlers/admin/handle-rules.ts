@@ -9,6 +9,7 @@ import { bad, type Checked, good, isObject, parseConfirmation } from "../../../s
 import type { Shareable } from "../../../shared/domain/child-shares.js";
 import type { Holdable } from "../../../shared/domain/hold.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
+import type { LoopsField } from "../../../shared/domain/loop-rule.js";
 import type { Exhaustible } from "../../../shared/domain/on-exhausted.js";
 import {
   hasHeldCap,
@@ -248,18 +249,18 @@ function isOtherMode(a: RuleKey, b: RuleKey): boolean {
 }
 
 /**
- * The options that an edited rule keeps because the body doesn't name them: `on_exhausted`, `hold`
- * and `shares`. Fails if they don't fit the options in the body.
+ * The options that an edited rule keeps because the body doesn't name them: `on_exhausted`, `hold`,
+ * `shares` and `loops`. Fails if they don't fit the options in the body.
  */
 function keptOf(
   body: unknown,
   edited: Rule | null,
   written: RuleDefinition,
-): Checked<Exhaustible & Holdable & Shareable> {
+): Checked<Exhaustible & Holdable & Shareable & LoopsField> {
   if (edited === null || !isObject(body)) return good({});
   if (written.maxRequests === 0 || written.mode !== undefined) return good({});
   const isLeftOut = (field: string): boolean => !Object.hasOwn(body, field);
-  const { onExhausted, hold, childShares } = edited.definition;
+  const { onExhausted, hold, childShares, loops } = edited.definition;
   const keepsExhausted = onExhausted !== undefined && isLeftOut("on_exhausted");
   const keepsHold = hold !== undefined && isLeftOut("hold");
   const isHardCap = (keepsHold ? hold : written.hold) !== undefined;
@@ -280,6 +281,7 @@ function keptOf(
     ...(keepsExhausted ? { onExhausted } : {}),
     ...(keepsHold ? { hold } : {}),
     ...(childShares !== undefined && isLeftOut("shares") ? { childShares } : {}),
+    ...(loops !== undefined && isLeftOut("loops") ? { loops } : {}),
   });
 }
 

@@ -72,20 +72,25 @@ export function isCapped(
   body: unknown,
   nowMs: number,
 ): Checked<{ readonly capped: boolean }> {
+  const userPath = parseUserPathOf(body);
+  if (!userPath.ok) return userPath;
+  return good({ capped: capsOnBatches(state, userPath.value, nowMs).length > 0 });
+}
+
+/** The user path that a body names. */
+export function parseUserPathOf(body: unknown): Checked<string> {
   const userPath = isObject(body) ? body["user_path"] : undefined;
-  if (typeof userPath !== "string" || !isNormalUserPath(userPath))
-    return bad(`user_path must be a user path, not ${show(userPath)}`, "user_path");
-  return good({ capped: capsOnBatches(state, userPath, nowMs).length > 0 });
+  return typeof userPath === "string" && isNormalUserPath(userPath)
+    ? good(userPath)
+    : bad(`user_path must be a user path, not ${show(userPath)}`, "user_path");
 }
 
 export function parseEnqueued(body: unknown): Checked<EnqueuedTokens> {
-  const { user_path: userPath, tokens }: Readonly<Record<string, unknown>> = isObject(body)
-    ? body
-    : {};
-  if (typeof userPath !== "string" || !isNormalUserPath(userPath))
-    return bad(`user_path must be a user path, not ${show(userPath)}`, "user_path");
+  const userPath = parseUserPathOf(body);
+  if (!userPath.ok) return userPath;
+  const tokens = isObject(body) ? body["tokens"] : undefined;
   return isCount(tokens)
-    ? good({ userPath, tokens })
+    ? good({ userPath: userPath.value, tokens })
     : bad(`tokens must be an integer of at least 0, not ${show(tokens)}`, "tokens");
 }
 

@@ -3,12 +3,14 @@
  * This is the only place where the definitions of admin operations take effect, from this host or
  * another.
  */
+
 import { budgetsInert } from "../../../shared/config/inert-rule.js";
+import type { LoopTimes } from "../../../shared/domain/loop-rule.js";
 import { beginBackfill } from "../../budgets/backfill-budget.js";
 import { removeSpends } from "../../budgets/remove-spends.js";
 import { budgetChange } from "../../budgets/stored-budget.js";
 import { type Definition, definitionKinds } from "../../cluster/definitions/definition.js";
-import { type DaemonState, hasHardCaps, isLimited } from "../../state.js";
+import { type DaemonState, hasHardCaps, isLimited, loopTimes } from "../../state.js";
 import type { Change } from "../../store/store.js";
 import { tryWriteSlices } from "../../store/writer.js";
 import { announce, announceJwts, announceLimited } from "../announcements/announce.js";
@@ -142,6 +144,7 @@ function apply(state: DaemonState, definition: Definition, applying: Applying): 
 interface Situation {
   readonly limited: boolean;
   readonly hard: boolean;
+  readonly loops: LoopTimes | null;
   readonly inertRules: number;
   readonly inertBudgets: number;
   readonly keys: number;
@@ -153,6 +156,7 @@ function situation(state: DaemonState): Situation {
   return {
     limited: isLimited(state),
     hard: hasHardCaps(state),
+    loops: loopTimes(state),
     inertRules: inertRules.size,
     inertBudgets: budgetsInert(settings.usageEnabled) === null ? 0 : budgets.budgets.size,
     keys: keys.size,
@@ -165,9 +169,11 @@ function announceSituation(
   before: Situation,
   { denied, allowed }: Applying,
 ): void {
-  const { hard, inertRules, inertBudgets, keys, importedKeysExist } = situation(state);
+  const { hard, loops, inertRules, inertBudgets, keys, importedKeysExist } = situation(state);
   announceLimited(state, before.limited);
   if (hard !== before.hard) announce(state, { kind: "event", name: "hard_limits", value: hard });
+  if (loops?.min !== before.loops?.min || loops?.max !== before.loops?.max)
+    announce(state, { kind: "event", name: "loop_times", value: loops });
   if (inertRules !== before.inertRules)
     announce(state, { kind: "event", name: "inert_rules", value: inertRules });
   if (inertBudgets !== before.inertBudgets)

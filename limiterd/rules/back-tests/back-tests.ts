@@ -134,6 +134,8 @@ export function parseBackTest(
     return bad(`days must be an integer from 1 to ${backTestDaysMax}, not ${show(given)}`, "days");
   const definition = parseRuleWrite(isObject(body) ? rule : body, options);
   if (!definition.ok) return definition;
+  if (definition.value.loops !== undefined)
+    return bad("loops can't be tested: records don't keep conversations", "loops");
   if (definition.value.measureCaps?.enqueued_tokens !== undefined)
     return bad(
       "max_enqueued_tokens can't be tested: records don't say how long a batch was unfinished",

@@ -2,10 +2,12 @@
  * Implements the limiter port over one connection to the daemon. After a loss it reconnects and
  * resends its leases and all unacknowledged settles. Verdicts are in `pending-admissions.ts`.
  */
+
 import type { LinkState } from "../../../shared/api/gateway-status.js";
 import { endsPerTurn } from "../../../shared/bounds.js";
 import { isCount } from "../../../shared/checked.js";
 import type { FailureMode } from "../../../shared/config/config.js";
+import type { LoopTimes } from "../../../shared/domain/loop-rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { IdMap } from "../../../shared/id-map.js";
 import { createThrottledQueue } from "../../../shared/throttled-queue.js";
@@ -119,6 +121,9 @@ export class LimiterClient implements Limiter {
   }
   get hardLimits(): boolean {
     return this.#notices.hardLimits;
+  }
+  get loopTimes(): LoopTimes | null {
+    return this.#notices.loopTimes;
   }
   get inertRules(): number | null {
     return this.#notices.inertRules;

@@ -9,7 +9,6 @@ import type { Affinity, Strategy } from "../config.js";
 import type { DeclaredLimits } from "../limits/limit-form.js";
 import type { AlertFields } from "../settings/alert-settings.js";
 import type { JwtFields } from "../settings/jwt-settings.js";
-import type { LoopFields } from "../settings/loop-settings.js";
 import type { McpFields } from "../settings/mcp-settings.js";
 import type { ModelTraitsFields, PerModelFields } from "../settings/model-traits-settings.js";
 import type { ChangeFields, PriceFields, TierFields } from "../settings/price-settings.js";
@@ -90,10 +89,6 @@ interface DeclaredRewriter {
   readonly fields: ReadFields<RewriterFields> | null;
 }
 
-interface DeclaredLoops {
-  readonly fields: ReadFields<LoopFields> | null;
-}
-
 export interface ConfigFile {
   /** The raw values of the scalar settings, by their paths. */
   readonly settings: ReadonlyMap<string, unknown>;
@@ -106,6 +101,5 @@ export interface ConfigFile {
   readonly prices: readonly DeclaredPrice[];
   readonly issuers: readonly DeclaredIssuer[];
   readonly rewriters: readonly DeclaredRewriter[];
-  readonly loops: readonly DeclaredLoops[];
   readonly alerts: readonly DeclaredAlert[];
 }

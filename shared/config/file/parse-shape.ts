@@ -11,7 +11,6 @@ import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm } from "../limits/rule-limits.js";
 import { keyPath, type Mapping, readMapping } from "../read-mapping.js";
 import { type JwtFields, jwtSettings } from "../settings/jwt-settings.js";
-import { type LoopFields, loopSettings } from "../settings/loop-settings.js";
 import { type McpFields, mcpOptions, mcpSettings } from "../settings/mcp-settings.js";
 import {
   type ModelTraitsFields,
@@ -82,7 +81,6 @@ const topKeys = [
   "prices",
   "jwt",
   "rewriters",
-  "loops",
   "alerts",
 ];
 
@@ -123,9 +121,6 @@ export function parseShape(document: unknown, problems: string[]): ConfigFile {
     })),
     rewriters: items("rewriters").map((item) => ({
       fields: readTable<RewriterFields>(rewriterSchemas, item, problems),
-    })),
-    loops: items("loops").map((item) => ({
-      fields: readTable<LoopFields>(loopSchemas, item, problems),
     })),
     alerts: readAlerts({ raw: top["alerts"], at: "alerts" }, problems),
   };
@@ -204,7 +199,6 @@ function schemasOf<Row>(
 // Which fields an issuer must have depends on its type: `jwt-issuers.ts` reports missing ones.
 const issuerSchemas = schemasOf<Field<unknown>>(jwtSettings, ({ kind }) => optional(kind, null));
 const rewriterSchemas = requiredOrNull(rewriterSettings);
-const loopSchemas = requiredOrNull(loopSettings);
 const tierSchemas = requiredOrNull(tierSettings);
 const priceSchemas = {
   ...requiredOrNull(priceSettings),

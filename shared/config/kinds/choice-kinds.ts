@@ -1,4 +1,6 @@
 /** The kinds of values that are one of a few: a boolean, or one of several names. */
+import { isObject } from "../../checked.js";
+import { loopsOfText } from "../../domain/loop-rule.js";
 import type { PassthroughAccess } from "../provider-type.js";
 import { numberOf } from "./number-kinds.js";
 import { textOf } from "./text-kinds.js";
@@ -27,6 +29,17 @@ export const boolean: ValueKind<boolean> = {
   },
   schema: orVariable({ type: "boolean" }, { enum: ["yes", "no", "on", "off", 1, 0] }),
 };
+
+/** As `parseLoops` has them: a text as a mapping, and texts in a mapping as numbers. */
+export function loopsOf(raw: unknown): unknown {
+  if (!isObject(raw)) return loopsOfText(raw);
+  return Object.fromEntries(
+    Object.entries(raw).map(([name, value]) => [
+      name,
+      (name === "compare_results" ? boolean.parse(value) : numberOf(value)) ?? value,
+    ]),
+  );
+}
 
 /** Who may use passthrough: no caller, the master key (and an open gateway's callers), all. */
 export const passthroughAccess: ValueKind<PassthroughAccess> = {

@@ -14,6 +14,7 @@ import {
   parseLimitedModels,
   subjectWithModels,
 } from "../../domain/limited-models.js";
+import type { LoopsField } from "../../domain/loop-rule.js";
 import type { Exhaustible } from "../../domain/on-exhausted.js";
 import {
   type CappedMeasure,
@@ -28,12 +29,18 @@ import {
   type Scope,
 } from "../../domain/rule.js";
 import { parseWhen, type RuleHours } from "../../domain/rule-hours.js";
-import { boolean } from "../kinds/choice-kinds.js";
+import { boolean, loopsOf } from "../kinds/choice-kinds.js";
 import { amountOf, numberOf, sharesOf, weightsOf } from "../kinds/number-kinds.js";
 import type { Mapping } from "../read-mapping.js";
 import { checkedValue, type LimitForm, readPairs } from "./limit-form.js";
 
-export interface RuleLimit extends MeasureCaps, Exhaustible, Holdable, Shareable, ModeField {
+export interface RuleLimit
+  extends MeasureCaps,
+    Exhaustible,
+    Holdable,
+    Shareable,
+    LoopsField,
+    ModeField {
   readonly periodSeconds: number;
   readonly models?: LimitedModels | undefined;
   readonly when?: RuleHours | undefined;
@@ -63,6 +70,7 @@ export const ruleForm: LimitForm<Scope, RuleLimit> = {
     on_exhausted: null,
     hold: null,
     shares: sharesOf,
+    loops: loopsOf,
   },
   parse: parseLimit,
   variables: [
@@ -107,7 +115,7 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): RuleLimit 
 }
 
 function isNoCap(field: (typeof capFieldNames)[number]): boolean {
-  return ["token_weights", "on_exhausted", "hold", "shares"].includes(field);
+  return ["token_weights", "on_exhausted", "hold", "shares", "loops"].includes(field);
 }
 
 /** A rule's name in messages: `/team minute`, `/team on gpt-4o minute`, `provider openai day`. */

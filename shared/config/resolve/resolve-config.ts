@@ -36,7 +36,6 @@ import {
 } from "./config-warnings.js";
 import { resolveIssuers } from "./jwt-issuers.js";
 import { resolveLimiter } from "./limiter.js";
-import { describeLoop, resolveLoops } from "./loops.js";
 import { resolveMcpServers } from "./mcp-servers.js";
 import { resolveOidc } from "./oidc.js";
 import { readProxyVariables, withEgress } from "./outbound-proxies.js";
@@ -128,7 +127,6 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
   const aliases = resolveAliases(shape.aliases, targets, problems.file);
   const prices = resolvePrices(shape.prices, namings, problems.file);
   const jwtIssuers = resolveIssuers(shape.issuers, { fileDirectory, proxies }, problems.file);
-  const loops = resolveLoops(shape, problems.file);
   const ofVariable = readAlertsVariable(env[alertsVariable], problems.environment);
   const alerts =
     ofVariable === null
@@ -177,7 +175,6 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
     webSearch,
     oidc,
     rewriters: resolveRewriters(shape),
-    loops,
     ...usage,
     background: { lookMs: backgroundLookMs, waitMs: backgroundWaitMs, max: backgroundMax },
     quotaTemplatesEntitled,
@@ -204,7 +201,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
           },
     logLevel: values.logLevel,
     logging: { format: values.logFormat, sample: values.logSample },
-    settings: [...describeSettings(placed, limiter), ...loops.map(describeLoop)],
+    settings: describeSettings(placed, limiter),
   };
   return {
     ok: true,

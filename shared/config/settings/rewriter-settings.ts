@@ -16,7 +16,7 @@ export const rewriterNames: readonly RewriterName[] = [
   "drop_duplicate_system",
 ];
 
-export const userPaths = listOf(
+const userPaths = listOf(
   "must be a list of user paths, such as [/team/app]",
   (raw) => {
     const text = textOf(raw);

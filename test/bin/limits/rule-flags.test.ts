@@ -52,6 +52,37 @@ t.test("flags become the bodies of the admin API, one for each period", async (t
       ],
     },
     {
+      subject: "/agents",
+      flags: { loops: "refuse_after=20", rpm: "5" },
+      expected: [
+        {
+          scope: "user_path",
+          subject: "/agents",
+          limit_key: { period_seconds: 60 },
+          max_requests: 5,
+        },
+        {
+          scope: "user_path",
+          subject: "/agents",
+          limit_key: { period_seconds: 0 },
+          loops: { refuse_after: 20 },
+        },
+      ],
+    },
+    {
+      subject: "/agents",
+      flags: { loops: "none", concurrent: "8" },
+      expected: [
+        {
+          scope: "user_path",
+          subject: "/agents",
+          limit_key: { period_seconds: 0 },
+          max_requests: 8,
+          loops: null,
+        },
+      ],
+    },
+    {
       subject: "/interns",
       flags: { rpm: "20", models: "claude-opus-*, openai/*" },
       expected: [
@@ -134,6 +165,10 @@ t.test("a problem is reported in terms of the flags: name, expectation, value", 
       problems: [
         '--when.to must differ from --when.from, not be "08:00" too: for whole days leave both out',
       ],
+    },
+    {
+      flags: { loops: "refuse_after=1" },
+      problems: ["--loops.refuse_after must be 0 or an integer from 2 to 100, not 1"],
     },
     {
       flags: { rpm: "5", shares: "a: weight=-1" },

@@ -11,9 +11,12 @@ t.teardown(() => upstream.close());
 const config = `
 providers:
   test: { type: openai, base_url: "${upstream.baseUrl}", api_key: none, models: [m] }
-loops:
-  - { paths: [/evals], warn_after: 0 }
-  - { paths: [/agents], warn_after: 3, refuse_after: 5 }
+rate_limits:
+  user_paths:
+    - path: /agents
+      limits: [{ period: concurrent, loops: { warn_after: 3, refuse_after: 5 } }]
+    - path: /agents/evals
+      limits: [{ period: concurrent, max_requests: 100, loops: { warn_after: 0 } }]
 `;
 const site = makeSite(t, config);
 await site.startDaemon();
@@ -91,13 +94,16 @@ t.test("a loop is warned of and then refused, in each dialect", async (t) => {
   }
 });
 
-t.test("paths without an entry, and those whose entry says never, aren't watched", async (t) => {
-  for (const path of ["/evals/a", "/other"]) {
-    const { status, headers } = await ask(chat!, 9, { path });
-    t.equal(status, 200);
-    t.equal(headers.get("x-sluice-loop"), null);
-  }
-});
+t.test(
+  "paths without a rule, and those whose nearest rule says never, aren't watched",
+  async (t) => {
+    for (const path of ["/agents/evals/a", "/other"]) {
+      const { status, headers } = await ask(chat!, 9, { path });
+      t.equal(status, 200);
+      t.equal(headers.get("x-sluice-loop"), null);
+    }
+  },
+);
 
 t.test("a stream has the warning in its head", async (t) => {
   upstream.answer = ({ response }) => {
@@ -171,4 +177,32 @@ t.test("the path of a managed key decides, whatever path its caller names", asyn
   }
   const wrong = { authorization: "Bearer sk-sluice-wrong" };
   t.equal((await ask(chat!, 5, { at, headers: wrong })).status, 401, "strangers learn nothing");
+});
+
+t.test("a rule set while agents run is heeded at once, and by every proxy", async (t) => {
+  const running = makeSite(t, config.slice(0, config.indexOf("rate_limits")));
+  await running.startDaemon();
+  const ends = [await running.startProxy(), await running.startProxy()].map(({ ready }) => ready);
+  const seen = async (times: number): Promise<readonly string[]> =>
+    Promise.all(
+      ends.map(async (at) => {
+        const { status, headers } = await ask(chat!, times, { at });
+        return `${status} ${headers.get("x-sluice-loop")}`;
+      }),
+    );
+  t.same(await seen(9), ["200 null", "200 null"], "without a rule");
+  const rule = { user_path: "/agents", limit_key: { period: "concurrent" } };
+  const put = (loops: unknown, more: object = {}) =>
+    admin(ends[0]!, "PUT /rate-limits", { ...rule, loops, ...more });
+  t.match(await put({ refuse_after: 3 }), { status: 200 });
+  const refused = "400 turns; times=3; length=1";
+  t.same(await seen(3), [refused, refused]);
+  t.same(await seen(2), ["200 null", "200 null"]);
+  t.match(await put({ warn_after: 2 }), { status: 200 });
+  t.same(await seen(2), ["200 turns; times=2; length=1", "200 turns; times=2; length=1"]);
+  const { body } = await admin(ends[1]!, "POST /explain", { user_path: "/agents/a", model: "m" });
+  t.match(body, { loops: { user_path: "/agents", warn_after: 2, refuse_after: 0 } });
+  t.match(await put(null, { max_requests: 5 }), { status: 200 });
+  t.same(await seen(9), ["200 null", "200 null"], "no longer");
+  t.match(await put({ warn_after: 1 }), { status: 400 });
 });

@@ -192,11 +192,13 @@ t.test("a request reads the rules that cover its path, and no others", async (t)
       store: daemon.store,
       left: 2,
       hasHard: true,
+      loopTimes: { min: 3, max: 9 },
       restore: ({ key: id }) => void read.push(String(id)),
     },
     { ms: daemon.nowMs, lsn: 0 },
   );
   t.ok(ruleSet.hasHard, "one of those that were left");
+  t.same(ruleSet.loopTimes, { min: 3, max: 9 });
   ruleSet.readAll();
   t.notOk(ruleSet.hasHard);
   t.same(read, ["user_path\n/a/b\n60", "user_path\n/other\n60"], "those that were left");

@@ -143,7 +143,7 @@ t.test("a rule is known by what it limits, whatever it was written under", (t) =
 
 t.test("what a start must know of all rules comes back, and nothing else is taken for it", (t) => {
   const facts = { startLsn: 0, configured: "text", count: 1, sinceMs: now, sinceLsn: 0 };
-  const note = { ...facts, hasHard: false };
+  const note = { ...facts, hasHard: false, loopTimes: null };
   const { count: size, ...rest } = note;
   const { key, value } = rulesNoteChange({ size, ...rest }, rest);
   t.equal(key, rulesKey);
@@ -155,6 +155,12 @@ t.test("what a start must know of all rules comes back, and nothing else is take
   );
   const hard = rulesNoteChange({ size, ...rest, hasHard: true }, rest).value;
   t.strictSame(rulesNoteFromStored(hard!), { ...note, hasHard: true });
+  const loopTimes = { min: 2, max: 20 };
+  for (const hasHard of [true, false]) {
+    const { value: both } = rulesNoteChange({ size, ...rest, hasHard, loopTimes }, rest);
+    t.strictSame(rulesNoteFromStored(both!), { ...note, hasHard, loopTimes });
+    t.equal(rulesNoteFromStored(both!.with(-1, 1)), null, "the highest is below the lowest");
+  }
   // By their places: the epoch's beginning, the configuration, how many, since when.
   const wrong: readonly (readonly unknown[])[] = [
     [-1, 0.5, "0", null],

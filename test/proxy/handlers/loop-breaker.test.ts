@@ -4,7 +4,7 @@ import type { JsonOperation } from "../../../proxy/body/model-body.js";
 import { noLongTexts } from "../../../proxy/body/repeated-turns.js";
 import { repeatedRequestMs, repeatedRequestsMax } from "../../../proxy/bounds.js";
 import { LoopBreaker, loopDetected, loopHeader } from "../../../proxy/handlers/loop-breaker.js";
-import type { LoopConfig } from "../../../shared/config/config.js";
+import { actsAfter, type LoopRule } from "../../../shared/domain/loop-rule.js";
 
 import { requestSamples } from "../../fuzz/samples/request-samples.js";
 import { cases } from "../../outside/cases.js";
@@ -14,12 +14,11 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const digest = (head: string, body: Buffer): string =>
   createHash("sha256").update(head).update("\n").update(body).digest("base64url");
-const entry: LoopConfig = { paths: null, warnAfter: 3, refuseAfter: 5, comparesResults: true };
-const breaker = (...entries: readonly Partial<LoopConfig>[]): LoopBreaker =>
-  new LoopBreaker(
-    entries.map((each) => ({ ...entry, ...each })),
-    digest,
-  );
+const rule: LoopRule = { warn_after: 3, refuse_after: 5, compare_results: true };
+const breaker = (changed: Partial<LoopRule> = {}): LoopBreaker => {
+  const [min, max] = actsAfter({ ...rule, ...changed }) as [number, number];
+  return new LoopBreaker(digest, () => ({ min, max }));
+};
 const caller = { userPath: "/team", credential: "none" };
 const who = { caller, session: "s", model: "m" };
 
@@ -43,53 +42,55 @@ const turnIn = (loops: LoopBreaker, fields: Fields) =>
   loops.read("chat_completions", fields, noLongTexts)!;
 
 t.test("turns are warned of from one number on, and refused from another", async (t) => {
-  const loops = breaker({});
+  const loops = breaker();
   const verdicts = [1, 2, 3, 4, 5, 6].map((count) => {
     const watched = loops.watch(turnIn(loops, agent(same(count))), who, 0);
-    const judged = loops.judge(watched, "/team");
+    const judged = loops.judge(watched, rule);
     t.equal(loops.suspects(watched), judged !== null, `${count}`);
     return judged?.isRefused;
   });
   t.same(verdicts, [undefined, undefined, false, false, true, true]);
 });
 
-t.test("the first entry with the caller's path applies; 0 is never", async (t) => {
-  const loops = breaker(
-    { paths: ["/evals"], warnAfter: 0, refuseAfter: 0 },
-    { paths: ["/team/strict", "/other"], warnAfter: 0, refuseAfter: 2 },
-    { paths: ["/"], warnAfter: 4, refuseAfter: 0 },
-  );
-  const verdict = (path: string, count: number): boolean | undefined =>
-    loops.judge(loops.watch(turnIn(loops, agent(same(count))), who, 0), path)?.isRefused;
-  for (const [path, count, refused] of [
-    ["/evals", 9, undefined],
-    ["/evals/a", 9, undefined],
-    ["/evalsx", 9, false],
-    ["/team/strict", 1, undefined],
-    ["/team/strict/a", 2, true],
-    ["/other", 2, true],
-    ["/team", 3, undefined],
-    ["/team", 4, false],
+t.test("0 is never, and without any rule nothing is read", async (t) => {
+  const loops = breaker();
+  const verdict = (changed: Partial<LoopRule>, count: number): boolean | undefined =>
+    loops.judge(loops.watch(turnIn(loops, agent(same(count))), who, 0), { ...rule, ...changed })
+      ?.isRefused;
+  for (const [changed, count, refused] of [
+    [{ warn_after: 0, refuse_after: 0 }, 5, undefined],
+    [{ warn_after: 0, refuse_after: 2 }, 1, undefined],
+    [{ warn_after: 0, refuse_after: 2 }, 2, true],
+    [{ warn_after: 4, refuse_after: 0 }, 3, undefined],
+    [{ warn_after: 4, refuse_after: 0 }, 4, false],
   ] as const)
-    t.equal(verdict(path, count), refused, `${path} ${count}`);
-  const narrow = breaker({ paths: ["/a"] });
-  t.equal(narrow.judge(narrow.watch(turnIn(narrow, agent(same(9))), who, 0), "/b"), null);
+    t.equal(verdict(changed, count), refused, `${JSON.stringify(changed)} ${count}`);
+  let times: { min: number; max: number } | null = null;
+  const idle = new LoopBreaker(digest, () => times);
+  const read = () => idle.read("chat_completions", agent(same(9)), noLongTexts);
+  t.equal(read(), null);
+  times = { min: 2, max: 4 };
+  const watched = idle.watch(read()!, null, 0);
+  t.equal(watched.turn.repeated?.times, 4, "as many as decide");
+  t.ok(idle.suspects(watched));
+  times = null;
+  t.notOk(idle.suspects(watched), "the last rule was deleted while it was read");
 });
 
 t.test("whatever the results are, the same calls count where an entry says so", async (t) => {
   const results = ["1", "2", "3", "4", "5"];
-  for (const [comparesResults, expected] of [
+  for (const [compares, expected] of [
     [true, null],
     [false, { isRefused: true, loop: { kind: "turns", times: 5, turns: 1 } }],
   ] as const) {
-    const loops = breaker({ comparesResults });
+    const loops = breaker();
     const watched = loops.watch(turnIn(loops, agent(results)), who, 0);
-    t.match(loops.judge(watched, "/"), expected);
+    t.match(loops.judge(watched, { ...rule, compare_results: compares }), expected);
   }
 });
 
 t.test("a request that is sent again after its answer counts, one after the other", async (t) => {
-  const loops = breaker({});
+  const loops = breaker();
   const turn = turnIn(loops, agent(["x"]));
   let nowMs = 0;
   const send = (startedMs = nowMs, completes = true): number => {
@@ -107,7 +108,7 @@ t.test("a request that is sent again after its answer counts, one after the othe
     [4, 4],
   );
   nowMs += 10;
-  t.match(loops.judge(loops.watch(turn, who, nowMs), "/team"), {
+  t.match(loops.judge(loops.watch(turn, who, nowMs), rule), {
     isRefused: true,
     loop: { kind: "request", times: 5 },
   });
@@ -116,7 +117,7 @@ t.test("a request that is sent again after its answer counts, one after the othe
 });
 
 t.test("requests of other callers, sessions and models are others", async (t) => {
-  const loops = breaker({});
+  const loops = breaker();
   const turn = turnIn(loops, agent(["x"]));
   loops.answered(loops.watch(turn, who, 0), 0, 1);
   for (const [other, sent] of [
@@ -133,7 +134,7 @@ t.test("requests of other callers, sessions and models are others", async (t) =>
 t.test(
   "the same words in another conversation, whose calls have other ids, don't count",
   async (t) => {
-    const loops = breaker({});
+    const loops = breaker();
     const sent = (id: string, session: string): number => {
       const call = { id, type: "function", function: { name: "f", arguments: "{}" } };
       const messages = [
@@ -164,7 +165,7 @@ t.test(
 );
 
 t.test("a request without results of tools isn't remembered, as often as it comes", async (t) => {
-  const loops = breaker({});
+  const loops = breaker();
   const bodies: readonly Fields[] = [
     { messages: [{ role: "user", content: "Is this spam?" }] },
     {
@@ -187,7 +188,7 @@ t.test("a request without results of tools isn't remembered, as often as it come
 });
 
 t.test("long texts tell requests apart, by their beginning, end and length", async (t) => {
-  const loops = breaker({});
+  const loops = breaker();
   const digestOf = (bytes: Buffer): string | null => {
     const texts = { isSame: () => false, bytesOf: (text: string) => (text === "x" ? bytes : null) };
     return loops.read("chat_completions", agent(["x"]), texts)!.digest;
@@ -210,11 +211,11 @@ t.test("arguments nested without end are no reason to fail", async (t) => {
     { role: "assistant", content: [{ type: "tool_use", id: "1", name: "f", input: deep }] },
     { role: "user", content: [{ type: "tool_result", tool_use_id: "1", content: "x" }] },
   ];
-  t.equal(breaker({}).read("messages", { messages }, noLongTexts)?.digest, null);
+  t.equal(breaker().read("messages", { messages }, noLongTexts)?.digest, null);
 });
 
 t.test("the least recent request is forgotten beyond the bound", async (t) => {
-  const loops = breaker({});
+  const loops = breaker();
   const turn = turnIn(loops, agent(["x"]));
   const send = (session: string): number => {
     const watched = loops.watch(turn, { ...who, session }, 0);
@@ -258,7 +259,7 @@ t.test("the header and the error say what is repeated", async (t) => {
 });
 
 t.test("requests of real clients, as reports and samples have them, are no loops", async (t) => {
-  const loops = breaker({ warnAfter: 3, comparesResults: false });
+  const loops = breaker();
   let conversations = 0;
   const look = (operation: JsonOperation, fields: Fields, what: string): void => {
     const turn = loops.read(operation, fields, noLongTexts);

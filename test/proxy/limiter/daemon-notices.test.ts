@@ -98,6 +98,7 @@ t.test("each event changes what it is about, and no more", async (t) => {
     [{ name: "imported_keys_exist", value: true }, { importedKeysExist: true }],
     [{ name: "imported_keys_exist", value: false }, { importedKeysExist: false }],
     [{ name: "hard_limits", value: true }, { hardLimits: true }],
+    [{ name: "loop_times", value: { min: 2, max: 9 } }, { loopTimes: { min: 2, max: 9 } }],
     [{ name: "store_failing", value: "disk full" }, { storeFailing: "disk full" }],
     [{ name: "cluster_failing", value: "refused" }, { clusterFailing: "refused" }],
     [{ name: "last_backup", value: 5 }, { lastBackupMs: 5 }],

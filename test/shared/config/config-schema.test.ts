@@ -7,7 +7,6 @@ import { parseShape } from "../../../shared/config/file/parse-shape.js";
 import type { JsonSchema } from "../../../shared/config/kinds/value-kind.js";
 import { alertSettings } from "../../../shared/config/settings/alert-settings.js";
 import { jwtSettings } from "../../../shared/config/settings/jwt-settings.js";
-import { loopSettings } from "../../../shared/config/settings/loop-settings.js";
 import { mcpSettings } from "../../../shared/config/settings/mcp-settings.js";
 import {
   modelTraitsSettings,
@@ -71,8 +70,8 @@ t.test("misspelt keys and wrong values are marked, variables aren't", async (t) 
     "prices: { a/b: { input: -1, output: 1 } }",
     "jwt: [{ isuer: x }]",
     "rewriters: [{ name: shorten }]",
-    "loops: [{ path: /a }]",
-    "loops: [{ warn_after: 101 }]",
+    "rate_limits: { user_paths: [{ path: /, limits: [{ period: concurrent, loops: { warn: 5 } }] }] }",
+    "rate_limits: { user_paths: [{ path: /, limits: [{ period: concurrent, loops: { warn_after: 101 } }] }] }",
     "alerts: [{ at: [0.8] }]",
     "alerts: [{ url: https://x.example, at: [80] }]",
     "rate_limits: { user_paths: [{ path: / }] }",
@@ -123,7 +122,6 @@ t.test("every setting is in it, with its meaning and its default", async (t) => 
     [mcpSettings, definition("mcp_server")],
     [jwtSettings, definition("issuer")],
     [rewriterSettings, definition("rewriter")],
-    [loopSettings, definition("loops")],
     [alertSettings, definition("alert")],
   ] as const)
     for (const [key, { meaning }] of Object.entries(table))

@@ -13,7 +13,6 @@ import {
   publicKeyAlgorithms,
   secretAlgorithms,
 } from "../../../shared/config/settings/jwt-settings.js";
-import { loopSettings } from "../../../shared/config/settings/loop-settings.js";
 import {
   modelTraitsSettings,
   perModelSettings,
@@ -65,7 +64,6 @@ t.test("every bound that an error names is on the page", async (t) => {
     tierSettings,
     jwtSettings,
     rewriterSettings,
-    loopSettings,
     alertSettings,
   ];
   let bounded = 0;
@@ -83,7 +81,7 @@ t.test("every bound that an error names is on the page", async (t) => {
 t.test("the example file shows every key, and is accepted", async (t) => {
   const { config, warnings } = accepted(example);
   t.same(warnings, []);
-  t.equal(config.rateLimits.rules.length, 5);
+  t.equal(config.rateLimits.rules.length, 6);
   t.equal(config.budgets.budgets.length, 3);
   const keys = [
     ...Object.values(settings).map(({ path }) => path.split(".").at(-1) ?? ""),
@@ -96,7 +94,6 @@ t.test("the example file shows every key, and is accepted", async (t) => {
     ...Object.keys(perModelSettings),
     "per_model",
     ...Object.keys(rewriterSettings),
-    ...Object.keys(loopSettings),
   ];
   for (const key of keys) t.match(example, new RegExp(`^\\s*(?:# |- )?${key}:`, "m"), key);
   for (const key of [...Object.keys(jwtSettings), ...Object.keys(alertSettings)])

@@ -12,7 +12,6 @@ import {
 import { presets } from "../../../shared/config/presets.js";
 import { alertSettings } from "../../../shared/config/settings/alert-settings.js";
 import { jwtSettings } from "../../../shared/config/settings/jwt-settings.js";
-import { loopSettings } from "../../../shared/config/settings/loop-settings.js";
 import { mcpSettings } from "../../../shared/config/settings/mcp-settings.js";
 import {
   modelTraitsSettings,
@@ -249,7 +248,6 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
     price_changes: () => tableOfFields({ from: changeSettings.from }),
     jwt: () => tableOfFields(jwtSettings),
     rewriters: () => tableOfFields(rewriterSettings),
-    loops: () => tableOfFields(loopSettings),
     alerts: () => tableOfFields(alertSettings),
     rules: () => tableOfLimit("rate_limits"),
     budgets: () => tableOfLimit("budgets", "rate_limits"),
@@ -451,9 +449,6 @@ ${commented(`jwt:\n${itemLines(jwtSettings, "  ")}`)}`,
 rewriters:
   - name: minify_tool_json
 ${itemLines(rewriterSettings, "  ")}`,
-    `# The first entry with the caller's path applies.
-loops:
-${itemLines(loopSettings, "  ")}`,
     `# Where warnings are posted before a limit ends.
 ${commented(`alerts:\n${itemLines(alertSettings, "  ")}`)}`,
     topLines("price_list_file"),
@@ -469,6 +464,9 @@ ${commented(`alerts:\n${itemLines(alertSettings, "  ")}`)}`,
       limits:
         - { period: minute, max_requests: 600, max_tokens: 200000 }
         - { period_seconds: 300, max_requests: 2000 }
+    - path: /agents                         # warns agents that repeat themselves, then refuses
+      limits:
+        - { period: concurrent, loops: { warn_after: 5, refuse_after: 20 } }
   providers:
     - name: openai
       limits:

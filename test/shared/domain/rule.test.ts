@@ -159,6 +159,15 @@ t.test(
           onExhausted: "warn",
         },
       ],
+      [
+        { loops: { refuse_after: 3 } },
+        0,
+        {
+          maxRequests: null,
+          maxTokens: null,
+          loops: { warn_after: 3, refuse_after: 3, compare_results: true },
+        },
+      ],
     ];
     for (const [fields, periodSeconds, caps] of good)
       t.same(read(parseCaps(fields, periodSeconds)), caps, JSON.stringify(fields));
@@ -175,7 +184,7 @@ t.test(
       [{ max_requests: null }, 60, /^max_requests: .* is required, or another cap/],
       [{ max_tokens: 5 }, 0, /^max_tokens: max_tokens can't be combined/],
       [{ max_requests: 5, max_tokens: 5 }, 0, /^max_tokens: /],
-      [{}, 0, /^max_requests: .* is required for the period concurrent, or max_enqueued_tokens$/],
+      [{}, 0, /^max_requests: .* is required for the period concurrent, or max_enqueued_tokens or loops$/],
       [{ max_enqueued_tokens: 5 }, 60, /^max_enqueued_tokens: .* needs the period concurrent$/],
       [{ max_enqueued_tokens: 0 }, 0, /^max_enqueued_tokens: .* must be greater than 0, not 0$/],
       [{ max_enqueued_tokens: -1 }, 0, /^max_enqueued_tokens: .*greater than 0, not -1$/],
@@ -193,6 +202,13 @@ t.test(
         /^max_enqueued_tokens: .* can't be combined with on_exhausted without max_requests/,
       ],
       [{ max_enqueued_tokens: 5, shares: {} }, 0, /^max_enqueued_tokens: .* with shares without/],
+      [{ loops: {} }, 60, /^loops: loops needs the period concurrent$/],
+      [{ loops: { warn_after: 1 }, max_requests: 5 }, 0, /^loops.warn_after: .*2 to 100, not 1$/],
+      [{ loops: {}, models: ["o3"] }, 0, /^loops: .* can't be combined with models: a loop may/],
+      [{ loops: {}, when: { from: "08:00" } }, 0, /^loops: .* can't be combined with when: /],
+      [{ loops: {}, mode: "shadow" }, 0, /^loops: .* with the mode shadow: warn_after only warns/],
+      [{ loops: {}, shares: {} }, 0, /^loops: .* with shares without max_requests$/],
+      [{ loops: null }, 0, /^max_requests: .* is required/],
       [{ max_requests: 0 }, 60, /^max_requests: max_requests must be greater than 0, not 0$/],
       [{ max_tool_calls: 5 }, 60, /^max_tool_calls: max_tool_calls needs models that name tools/],
       [{ max_tool_calls: 5, models: ["gpt-4o"] }, 60, /^max_tool_calls: .*needs models/],

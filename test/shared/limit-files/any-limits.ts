@@ -62,6 +62,7 @@ export const anyRules: Arbitrary<readonly RuleDefinition[]> = setOf(
     max_tokens: cap,
     per_child: fc.boolean(),
     host_only: fc.boolean(),
+    loops: fc.constantFrom(undefined, {}, { refuse_after: 9, compare_results: false }),
     models: fc.constantFrom(undefined, ["gpt-*"], ["*", "!openai/gpt-4o"], ["a${b}", "$c"]),
   }),
   (body) => {

@@ -277,6 +277,7 @@ export const toDaemon: {
 };
 
 const moment = fc.integer({ min: 1, max: 4_102_444_800_000 });
+const loopTimes = fc.record({ min: fc.integer({ min: 2 }), max: fc.integer({ min: 2 }) });
 const jwtName = {
   claim: fc.constantFrom(...deniedClaims),
   value: fc.string({ minLength: 1 }),
@@ -298,6 +299,7 @@ export const fromDaemon: {
     deniedJwts: count,
     importedKeysExist: fc.option(fc.constant(true), { nil: undefined }),
     hardLimits: fc.option(fc.constant(true), { nil: undefined }),
+    loopTimes: fc.option(loopTimes, { nil: undefined }),
   }),
   admitted: fc.record({
     kind: fc.constant("admitted"),
@@ -412,6 +414,11 @@ export const fromDaemon: {
       kind: fc.constant("event" as const),
       name: fc.constant("hard_limits" as const),
       value: fc.boolean(),
+    }),
+    fc.record({
+      kind: fc.constant("event" as const),
+      name: fc.constant("loop_times" as const),
+      value: fc.option(loopTimes),
     }),
     fc.record({
       kind: fc.constant("event" as const),

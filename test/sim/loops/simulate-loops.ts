@@ -30,15 +30,22 @@ export function simulateLoops(seed: number): Promise<SimulationResult> {
     lines.push(`${turns.length} turns, ${right}: ${JSON.stringify([found, foundCalls])}`);
     traceHash = (Math.imul(traceHash, 31) + turns.length + times) >>> 0;
     for (const dialect of conversationDialects) {
-      const config = { paths: null, warnAfter, refuseAfter, comparesResults };
-      const breaker = new LoopBreaker([config], (head, body) => head + body.toString("latin1"));
+      const rule = {
+        warn_after: warnAfter,
+        refuse_after: refuseAfter,
+        compare_results: comparesResults,
+      };
+      const breaker = new LoopBreaker(
+        (head, body) => head + body.toString("latin1"),
+        () => ({ min: warnAfter, max: refuseAfter }),
+      );
       const turn = breaker.read(dialect.operation, conversationIn(dialect, turns), noLongTexts);
       const seen = [turn?.repeated, turn?.repeatedCalls].map((one) =>
         one == null ? null : { times: one.times, turns: one.turns },
       );
       if (!isDeepStrictEqual(seen, [found, foundCalls]))
         return result(`${dialect.operation}: ${JSON.stringify(seen)} in ${lines.at(-1)}`);
-      const judged = turn && breaker.judge({ turn, key: null, sent: 0 }, "/agents");
+      const judged = turn && breaker.judge({ turn, key: null, sent: 0 }, rule);
       const did = judged === null ? "let through" : judged.isRefused ? "refused" : "warned";
       if (did !== right) return result(`${dialect.operation} is ${did}, not ${right}`);
     }

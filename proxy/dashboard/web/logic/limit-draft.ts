@@ -192,5 +192,6 @@ export function fieldOf(param: string | null): string | null {
   if (param.startsWith("on_exhausted")) return "on_exhausted";
   if (param.startsWith("token_weights")) return "token_weights";
   if (param.startsWith("shares")) return "shares";
+  if (param.startsWith("loops")) return "loops";
   return param.startsWith("replaces") ? null : param;
 }

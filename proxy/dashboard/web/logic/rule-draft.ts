@@ -3,6 +3,7 @@
  */
 import type { BackTestReport, RuleItem } from "../../../../shared/api/rule-item.js";
 import { sharesOfText, textOfShares } from "../../../../shared/domain/child-shares.js";
+import { loopsOfText, textOfLoops } from "../../../../shared/domain/loop-rule.js";
 import { textOfWeights, weightsOfText } from "../../../../shared/domain/token-weights.js";
 import { daysBetween } from "../../../../shared/time.js";
 import {
@@ -33,6 +34,8 @@ export interface RuleDraft extends KeyDraft, ExhaustedDraft {
   readonly maxToolCalls: string;
   /** Only for `concurrent` on a user path. */
   readonly maxEnqueuedTokens: string;
+  /** Likewise; as typed: `warn_after=5, refuse_after=20`; empty for none. */
+  readonly loops: string;
   /** As typed: `cached=0.1, cache_write=1.25`. */
   readonly tokenWeights: string;
   /** As typed: `a: weight=3, floor=0.2; *: weight=1`, or `equal`; empty for none. */
@@ -62,6 +65,7 @@ export function newRule(scope: string, subject: string): RuleDraft {
     maxCost: "",
     maxToolCalls: "",
     maxEnqueuedTokens: "",
+    loops: "",
     tokenWeights: "",
     shares: "",
     hostOnly: false,
@@ -79,6 +83,7 @@ export function ruleDraftOf(rule: RuleItem): RuleDraft {
     maxCost: typed(rule.max_cost),
     maxToolCalls: typed(rule.max_tool_calls),
     maxEnqueuedTokens: typed(rule.max_enqueued_tokens),
+    loops: rule.loops === undefined ? "" : textOfLoops(rule.loops),
     tokenWeights: rule.token_weights === undefined ? "" : textOfWeights(rule.token_weights),
     shares: rule.shares === undefined ? "" : textOfShares(rule.shares),
     hostOnly: rule.host_only === true,
@@ -116,6 +121,8 @@ export function ruleBody(draft: RuleDraft, original: RuleItem | null): RuleBody 
   if (draft.shares.trim() !== "") body["shares"] = sharesOfText(draft.shares);
   // Left out, the edited rule's shares would stay.
   else if (original?.shares !== undefined) body["shares"] = null;
+  if (capsBatches(draft) && draft.loops.trim() !== "") body["loops"] = loopsOfText(draft.loops);
+  else if (original?.loops !== undefined) body["loops"] = null;
   for (const [field, text] of [["max_requests", draft.maxRequests] as const, ...others]) {
     if (text.trim() === "") continue;
     const cap = parseAmount(text);
@@ -127,7 +134,7 @@ export function ruleBody(draft: RuleDraft, original: RuleItem | null): RuleBody 
   return { ok: true, body };
 }
 
-/** Whether the rule may cap the tokens of unfinished batches. */
+/** Whether the rule may cap the tokens of unfinished batches, and be on loops. */
 export function capsBatches({ period, scope }: Pick<RuleDraft, "period" | "scope">): boolean {
   return period === "concurrent" && scope === "user_path";
 }

@@ -102,6 +102,8 @@ export const limitsTexts = {
     maxCost: "US dollars at most",
     maxToolCalls: "Tool calls at most",
     maxEnqueuedTokens: "Tokens of unfinished batches at most",
+    loops: "Agents that repeat themselves",
+    loopsHint: "When to warn and refuse, such as warn_after=5, refuse_after=20.",
     tokenWeights: "A token counts as",
     tokenWeightsHint: "By kind, such as cached=0.1, cache_write=1.25. The others count as 1.",
     shares: "Children share by",

@@ -169,7 +169,7 @@ t.test("a wrong variable is reported with its name", async (t) => {
     [
       "SET_RATE_LIMIT_A",
       "[5]",
-      "SET_RATE_LIMIT_A[0] must be a mapping of period, period_seconds, models, when, mode, max_requests, max_tokens, max_input_tokens, max_output_tokens, max_cost, max_tool_calls, max_enqueued_tokens, token_weights, host_only, on_exhausted, hold, shares, per_child, not 5",
+      "SET_RATE_LIMIT_A[0] must be a mapping of period, period_seconds, models, when, mode, max_requests, max_tokens, max_input_tokens, max_output_tokens, max_cost, max_tool_calls, max_enqueued_tokens, token_weights, host_only, on_exhausted, hold, shares, loops, per_child, not 5",
     ],
     [
       "SET_RATE_LIMIT_A",

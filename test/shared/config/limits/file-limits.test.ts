@@ -195,7 +195,7 @@ t.test("a wrong rule is reported with its place", async (t) => {
     [
       "models: [ { model: a, limits: [ 5 ] } ]",
       [
-        "rate_limits.models[0].limits[0] must be a mapping of period, period_seconds, models, when, mode, max_requests, max_tokens, max_input_tokens, max_output_tokens, max_cost, max_tool_calls, max_enqueued_tokens, token_weights, host_only, on_exhausted, hold, shares, not 5",
+        "rate_limits.models[0].limits[0] must be a mapping of period, period_seconds, models, when, mode, max_requests, max_tokens, max_input_tokens, max_output_tokens, max_cost, max_tool_calls, max_enqueued_tokens, token_weights, host_only, on_exhausted, hold, shares, loops, not 5",
       ],
     ],
   ] as const) {

@@ -90,7 +90,6 @@ const builtIn: Config = {
   webSearch: null,
   oidc: null,
   rewriters: [],
-  loops: [],
   usageEnabled: true,
   usageRetentionDays: 400,
   requestDetailsMax: 10_000,

@@ -28,6 +28,7 @@ const capFields = [
   "max_cost",
   "max_tool_calls",
   "max_enqueued_tokens",
+  "loops",
 ] as const;
 
 interface RuleDialogProps {
@@ -174,6 +175,15 @@ function Caps({
     <>
       <MainCaps draft={draft} onChange={onChange} errorOf={errorOf} />
       {!isGauge && <MeasureCaps draft={draft} onChange={onChange} errorOf={errorOf} />}
+      {capsBatches(draft) && (
+        <TextField
+          label={texts.loops}
+          hint={texts.loopsHint}
+          error={errorOf("loops")}
+          value={draft.loops}
+          onInput={(loops) => onChange({ loops })}
+        />
+      )}
     </>
   );
 }

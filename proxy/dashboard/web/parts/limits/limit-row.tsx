@@ -4,6 +4,7 @@ import type { RaiseItem } from "../../../../../shared/api/raise-item.js";
 import { calendarWords } from "../../../../../shared/domain/budget-calendar.js";
 import { type ChildShares, textOfShares } from "../../../../../shared/domain/child-shares.js";
 import { holdWords } from "../../../../../shared/domain/hold.js";
+import { type LoopRule, loopsWords } from "../../../../../shared/domain/loop-rule.js";
 import { exhaustedWords, type OnExhausted } from "../../../../../shared/domain/on-exhausted.js";
 import { declaredPlace } from "../../../../../shared/domain/rule.js";
 import { textOfWhen, type WhenField } from "../../../../../shared/domain/rule-hours.js";
@@ -28,6 +29,7 @@ export interface LimitItem {
   readonly on_exhausted?: OnExhausted;
   readonly hold?: "hard";
   readonly shares?: ChildShares;
+  readonly loops?: LoopRule | undefined;
   readonly time_zone?: string;
   readonly anchor_day?: number;
   readonly rollover?: number;
@@ -89,6 +91,7 @@ export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitI
           {limitsTexts.shared}
         </span>
       )}
+      {item.loops !== undefined && <span class="badge">{loopsWords(item.loops)}</span>}
       {calendarWords({ ...item }).map((words) => (
         <span class="badge" key={words}>
           {words}
