@@ -260,7 +260,7 @@ t.test(
   async (t) => {
     t.same(parseFromDaemon(["event", "clock_stepped", { ms: 5 }]), { kind: "unknown event" });
     for (const frame of [
-      ["welcome", 1, "0.1.0", 0, true, 0, 0, false, 0, true, true],
+      ["welcome", 1, "0.1.0", 0, true, 0, 0, false, 0, true, true, [2, 9]],
       [
         "admitted",
         3,
