@@ -97,7 +97,7 @@ t.test(
       },
     );
     const dates = { start_date: "2026-01-01", end_date: "2026-01-01" };
-  const status = await ask(daemon, "usage.status", { user_path: "/agents", ...dates });
+    const status = await ask(daemon, "usage.status", { user_path: "/agents", ...dates });
     const [own] = status["rate_limits"] as object[];
     t.match(own, { loops, exhausted: false });
   },

@@ -184,7 +184,11 @@ t.test(
       [{ max_requests: null }, 60, /^max_requests: .* is required, or another cap/],
       [{ max_tokens: 5 }, 0, /^max_tokens: max_tokens can't be combined/],
       [{ max_requests: 5, max_tokens: 5 }, 0, /^max_tokens: /],
-      [{}, 0, /^max_requests: .* is required for the period concurrent, or max_enqueued_tokens or loops$/],
+      [
+        {},
+        0,
+        /^max_requests: .* is required for the period concurrent, or max_enqueued_tokens or loops$/,
+      ],
       [{ max_enqueued_tokens: 5 }, 60, /^max_enqueued_tokens: .* needs the period concurrent$/],
       [{ max_enqueued_tokens: 0 }, 0, /^max_enqueued_tokens: .* must be greater than 0, not 0$/],
       [{ max_enqueued_tokens: -1 }, 0, /^max_enqueued_tokens: .*greater than 0, not -1$/],
