@@ -2,9 +2,9 @@
  * Rules as the store keeps them: `rules`, [scope, subject, periodSeconds, maxRequests, maxTokens,
  * perChild, source, createdAtMs, updatedAtMs, sinceLsn, hostOnly, models, measures, when,
  * onExhausted, hold, wouldRefuse, shares, loops] by rule id; the last nine only where the rule has
- * them, or one of those after it. `wouldRefuse` is [count, lastAtMs] of a shadow rule. `measures` is
- * [weights, …[cap, sinceLsn] of each measure], with null for what isn't set. A reset of all rules
- * is one further entry, and so is the note that lets a start load rules lazily.
+ * them, or one of those after it. `wouldRefuse` is [count, lastAtMs] of a shadow rule. `measures`
+ * is [weights, …[cap, sinceLsn] of each measure], with null for what isn't set. A reset of all
+ * rules is one further entry, and so is the note that lets a start load rules lazily.
  */
 
 import { periodSecondsMax } from "../../shared/bounds.js";

@@ -77,8 +77,8 @@ export class LoopBreaker {
   }
 
   /**
-   * Null without a conversation, and if no rule acts. `fields`: as `parseModelBody` returns them, in
-   * the same turn.
+   * Null without a conversation, and if no rule acts. `fields`: as `parseModelBody` returns them,
+   * in the same turn.
    */
   read(
     operation: JsonOperation,
