@@ -58,7 +58,7 @@ export async function runCommandLine(argv: readonly string[], session: Session):
       json: argv.includes("--json"),
       advice: () => otherWord(program, argv),
     });
-    // There exit code 2 means differences only.
+    // With --exit-code, 2 means only that differences were found.
     const isError = exitCode !== exitCodes.ok && !(error instanceof DifferencesFound);
     return isError && argv.includes("--exit-code") ? exitCodes.failed : exitCode;
   }
@@ -89,8 +89,8 @@ export function createProgram(session: Session): Command {
     .commandsGroup("The command line:")
     .helpCommand("help [command]", "print the help of a command")
     .addHelpText("afterAll", "\nWhat the exit codes mean: sluice exit-codes");
-  program.hook("preAction", (_program, command) => refuseElsewhere(command));
-  // The help lists them in this order, and groups in that of their first commands.
+  program.hook("preAction", (_program, command) => refuseUnusedUrl(command));
+  // The help lists commands in this order, and each group at the place of its first command.
   addUp(program, session);
   addReload(program, session);
   addInit(program, session);
@@ -206,7 +206,7 @@ const onlyHere: readonly string[] = [
 ];
 
 /** A command that ignored `--url` would be misleading: it is a usage error. */
-function refuseElsewhere(command: Command): void {
+function refuseUnusedUrl(command: Command): void {
   const name = fullName(command);
   if (!onlyHere.includes(name) || command.optsWithGlobals<CommandFlags>().url === undefined) return;
   const message = `sluice ${name} is about this host: --url is for a gateway elsewhere`;

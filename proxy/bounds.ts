@@ -130,5 +130,5 @@ export const discoveryPauseMs = 5_000;
 
 /** Node's own limit for heads. */
 export const answerHeadBytesMax = 16 * 1024;
-/** Of a chunk of an answer; hardly any server sends one. */
+/** The extension of a chunk of an answer; hardly any server sends one. */
 export const chunkExtensionBytesMax = 256;

@@ -103,7 +103,7 @@ export interface Gateway {
   readonly tracing: Tracing | null;
   /** Null when the cache is off. */
   readonly responseCache: ResponseCaching | null;
-  /** Null if Sluice searches for no model. */
+  /** Null if Sluice runs no web searches. */
   readonly webSearch: WebSearch | null;
   /** The destinations of alerts. */
   readonly webhooks: readonly Webhook[];
@@ -113,9 +113,9 @@ export interface Gateway {
   readonly sessions: OpenSessions;
   /** The limits of the process: connections, files, memory. */
   readonly capacity: Capacity;
-  /** Room for requests that need no admission. */
+  /** How many requests without an admission each caller may run. */
   readonly freePlaces: FreePlaces<FreeEndpoint>;
-  /** The queue in which those requests begin. */
+  /** The order in which requests without an admission begin. */
   readonly freeTurns: FairTurns;
   /** The daemon's answers for GET /v1/usage. */
   readonly usageReads: SharedReads<CallOutcome>;

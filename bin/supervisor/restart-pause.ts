@@ -16,7 +16,7 @@ export interface ServiceExit {
 }
 
 type AfterExit =
-  /** By its exit code another attempt would end the same way. */
+  /** The exit code says that another attempt would end the same way. */
   | { readonly kind: "give-up"; readonly exitCode: number }
   | { readonly kind: "restart"; readonly pauseMs: number };
 

@@ -36,7 +36,7 @@ export interface RuleFields {
   readonly sinceLsn: number;
   /** As `sinceLsn`, of measures whose caps are newer than the rule. */
   readonly measuresSince?: Readonly<Partial<Record<CappedMeasure, number>>>;
-  /** Of a shadow rule: what it would have refused so far. */
+  /** What a shadow rule would have refused so far. */
   readonly wouldRefuse?: WouldRefuse;
 }
 

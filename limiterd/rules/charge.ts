@@ -76,7 +76,7 @@ interface Charge {
   readonly atMs: number;
   /** −1 takes back what was counted. */
   readonly requests: number;
-  /** Without weights. */
+  /** Before any weights apply. */
   readonly tokens: number;
   readonly use?: Use;
   /** What was charged of it already; a window isn't reduced if it was more. */
@@ -442,7 +442,7 @@ interface SettleFacts extends Use {
   readonly targetLsn: number;
   readonly targetAtMs: number;
   readonly endedAtMs: number;
-  /** Without weights. */
+  /** Before any weights apply. */
   readonly tokens: number;
 }
 

@@ -214,7 +214,7 @@ export interface LeaseHold {
 interface Charged {
   /** The output of earlier attempts. */
   readonly before: number;
-  /** Of the attempt that runs. */
+  /** What the running attempt was charged: its prompt, and its output. */
   readonly prompt: number;
   readonly output: number;
 }

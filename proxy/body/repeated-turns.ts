@@ -22,7 +22,7 @@ export interface LongTexts {
   bytesOf(text: string): Buffer | null;
 }
 
-/** Of a body in which no text is shortened. */
+/** For a body in which no text is shortened. */
 export const noLongTexts: LongTexts = { isSame: () => false, bytesOf: () => null };
 
 export interface RepeatedTurns {

@@ -2,8 +2,8 @@
  * GET /v1/responses as a WebSocket: each `response.create` is a request of its own, sent to its
  * provider over HTTP, admitted and settled like any other (`docs/contributing/decisions.md`).
  *
- * Requests with the same `stream_id` run one after the other, those of other lanes beside them. The
- * socket knows the last response of each lane that no provider stores, so that the next request can
+ * Requests with the same `stream_id` form a lane. They run one after the other; lanes run at the
+ * same time. A lane keeps its last response if no provider stores it, so that the next request can
  * continue it.
  */
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
@@ -32,21 +32,23 @@ import {
 import type { RequestContext } from "../request-context.js";
 import type { OpenSession } from "../upstream/passthrough/open-sessions.js";
 
-/** As OpenAI has them. */
+// The limits on age, running requests and lanes are OpenAI's.
 const ageMaxMs = 60 * 60_000;
 export const runningMax = 16;
-/** By stream id, running or not. */
+/** Lanes with a stream id, running or idle. */
 export const lanesMax = 32;
 /** Requests that wait for others, on one socket. */
 export const waitingMax = 64;
 
 const tickMs = 30_000;
-/** Ticks without any frame from the client, even an answer to a ping, after which it has left. */
+/** After this many ticks without a frame, not even a pong, the client counts as gone. */
 const quietTicksMax = 20;
 
 type SocketContext = RequestContext<
   "config" | "isUtf8" | "monoMs" | "nowMs" | "sessions" | "setTimer" | "webSocketAccept"
 >;
+
+const needsUpgrade = { status: 426, message: "GET /v1/responses needs a WebSocket upgrade" };
 
 /** `handle`: handles one request. Rejects only if the process must end. */
 export async function responsesSocket(
@@ -55,12 +57,9 @@ export async function responsesSocket(
 ): Promise<void> {
   const { exchange, record } = context;
   const { webSocket } = exchange;
-  const problem =
-    webSocket === null
-      ? { status: 426, message: "GET /v1/responses needs a WebSocket upgrade" }
-      : handshakeProblem(exchange);
+  const problem = webSocket === null ? needsUpgrade : handshakeProblem(exchange);
   if (webSocket === null || problem !== null) {
-    const { status, message } = problem!;
+    const { status, message } = problem ?? needsUpgrade;
     record.end(status, "refused");
     const upgrade = [
       "upgrade",
@@ -96,7 +95,9 @@ class ResponsesSocket implements OpenSession {
   readonly #server: WebSocketServer;
   readonly #openedMonoMs: number;
   readonly #lanes = new Map<string | null, Lane>();
+  /** Requests that haven't been answered. */
   readonly #running = new Set<SocketExchange>();
+  /** Their handlers, which may settle after the answer. */
   readonly #handling = new Set<Promise<void>>();
   #waiting = 0;
   #requests = 0;

@@ -106,7 +106,7 @@ const anyInput: readonly TokenKind[] = [
   "cachedImageInput",
 ];
 
-/** Of the kinds of tokens that the request can have. */
+/** The highest rates among the kinds of tokens that the request can have. */
 function dearestRates(
   price: Price | null,
   { promptTokens, serviceTier, hasFiles }: RequestBounds,

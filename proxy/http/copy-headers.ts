@@ -96,8 +96,8 @@ export function withoutDialect(headers: readonly string[]): string[] {
 }
 
 /**
- * The headers of a body that was read as JSON, and decoded: its content type, since curl declares
- * everything a form, and no coding.
+ * Declares a body that Sluice has read as JSON and decoded: curl, for one, declares every body a
+ * form.
  */
 export function describeJson(headers: string[], request: Pick<RequestHeaders, "header">): void {
   const declared = request.header("content-type") ?? "";
@@ -108,7 +108,7 @@ export function describeJson(headers: string[], request: Pick<RequestHeaders, "h
   describeAsJson(headers);
 }
 
-/** Always the same, so that the provider parses what Sluice checked. */
+/** Replaces the declared type and coding, so that the provider parses the body as Sluice did. */
 export function describeAsJson(headers: string[]): void {
   for (let i = headers.length - 2; i >= 0; i -= 2)
     if (/^content-(?:type|encoding)$/i.test(headers[i]!)) headers.splice(i, 2);

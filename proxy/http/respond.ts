@@ -267,7 +267,7 @@ export function replyRefused(
   return status;
 }
 
-/** Of `provider/model`. */
+/** The provider's name in `provider/model`. */
 function providerIn(subject: string): string {
   return subject.slice(0, subject.indexOf("/"));
 }

@@ -203,8 +203,8 @@ export interface Limiter {
   /**
    * Requests the verdict on one request. Resolves immediately, without the daemon, if no rule
    * exists and no key must be looked up. Never rejects; resolves within the deadline, or when a
-   * request that waits for room has waited long enough. Without the
-   * daemon a caller with a key is never admitted.
+   * request that waits for room has waited long enough. While the daemon is away, a caller with a
+   * key is never admitted.
    *
    * A submission (a batch, `docs/reference/http-api.md`) counts as one request in the user path's
    * rules and budgets. It holds no slot and counts in no target's rules: `targets` serves only to

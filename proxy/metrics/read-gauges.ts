@@ -46,7 +46,7 @@ export class Gauges {
       this.#table.of(proxyMetrics.limiterDegraded).values[0]! += ms / 1000;
   }
 
-  /** The old configuration stays in force. */
+  /** Call it when a reload failed, so that the old configuration stays in force. */
   reloadFailed(): void {
     this.#table.of(proxyMetrics.reloadSucceeded).values[0] = 0;
   }

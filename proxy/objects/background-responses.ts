@@ -126,7 +126,7 @@ export async function settleTracked(gateway: Looking, provider: string, id: stri
 interface Deletion {
   readonly provider: string;
   readonly id: string;
-  /** By the path. */
+  /** What the request's path deletes. */
   readonly kind: "response" | "batch" | "file";
 }
 

@@ -34,7 +34,7 @@ export function createRecordedModels(
       `${provider}/${model === null ? model : usualName(provider, model)}`.toLowerCase(),
     ),
   );
-  /** By provider, what it answered today and doesn't list. */
+  /** The models that a provider has served today without listing them, by provider. */
   const answeredToday = new Map<string, Set<string>>();
   let today = 0;
 

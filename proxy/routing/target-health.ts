@@ -261,7 +261,7 @@ export class CircuitBreaker {
   /** When the last probe was let through; Infinity: none has been since it opened. */
   #probeMs = Infinity;
 
-  /** In a row. */
+  /** Consecutive failures. */
   get failures(): number {
     return this.#failures;
   }

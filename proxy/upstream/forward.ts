@@ -57,7 +57,7 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
   #mustBeJson = false;
   /** The held beginning of a stream; null if the stream passes as it arrives. */
   #head: StreamHead | null = null;
-  /** As the provider sent them, of an error. */
+  /** The headers of an error, as the provider sent them. */
   #errorHeaders: readonly (Buffer | string)[] = [];
   /** The body is a page of HTML or XML, which is no answer, however long it is. */
   #isPage = false;

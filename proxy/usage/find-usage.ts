@@ -232,7 +232,7 @@ function callsIn({ output, tools }: Fields): Fields | null {
   };
 }
 
-/** In GB; 1 by default. */
+/** The memory of the code interpreter in GB; 1 by default. */
 function memoryIn(tools: unknown): number {
   const containers = (Array.isArray(tools) ? tools : [])
     .filter((tool) => isObject(tool) && tool["type"] === "code_interpreter")

@@ -209,7 +209,7 @@ function costOfUnits(name: UnitName, units: number, rate: number): number {
   return Math.floor(units / 1000) * rate + Math.ceil(((units % 1000) * rate) / 1000);
 }
 
-/** By quality and size, by one of them, else for any picture. */
+/** The rate for the quality and size, else for one of them, else for any picture. */
 function imageRate({ perImage = {}, perUnit = noUnits }: Price, kind = ""): number | undefined {
   const found = [kind, ...kind.split("/")].find((name) => Object.hasOwn(perImage, name));
   return found === undefined ? perUnit.images : perImage[found];

@@ -106,7 +106,7 @@ export class ResponseMeter {
   #model: string | null = null;
   /** The text that `read` was given; empty for an answer that isn't held. */
   #text = "";
-  /** Of an answer that isn't a stream. */
+  /** The tool calls of an answer that isn't a stream. */
   #toolCalls: ToolCalls | undefined = undefined;
 
   constructor(

@@ -159,7 +159,7 @@ function bytesOf({ body, promptBytes }: SentRequest): number {
 
 /** What a request says about its output. */
 export interface RequestedOutput {
-  /** Of all answers; null without a maximum. */
+  /** The most output of all answers together; null without a maximum. */
   readonly outputMax: number | null;
   /** How many answers it asks for. */
   readonly choices: number;

@@ -32,7 +32,7 @@ export interface ProviderResult {
   readonly atMost?: Usage | null;
   /** The model that the answer names, if its target has no price; null or absent otherwise. */
   readonly servedModel?: string | null;
-  /** As in `Usage`, if there is none. */
+  /** Like that of `Usage`, for a result without usage. */
   readonly toolCalls?: ToolCalls;
   /** Whether the target has answered under this name; absent if `usage` says so. */
   readonly isNameKnown?: boolean;
@@ -182,7 +182,7 @@ export function searchRecord(cost: PicoUsd, what: Answered): Execution {
   };
 }
 
-/** Without tokens and costs. */
+/** The record of a request without an admission: no tokens, no costs. */
 function unadmittedRecord(status: number, what: Answered): Execution {
   return {
     requestId: what.requestId,

@@ -63,7 +63,7 @@ class ResponsesSearch implements SearchConversation {
   #usage: unknown;
   #hasFailed = false;
   readonly #callIds = new UniqueIds();
-  /** By the item's index, those of this turn. */
+  /** The call ids of this turn, by the index of their item. */
   readonly #turnCallIds = new Map<unknown, string>();
   /** The ids of items of earlier turns. */
   readonly #ids = new Set<unknown>();

@@ -131,7 +131,7 @@ export function citationsIn(
   return found.sort((a, b) => a.start - b.start);
 }
 
-/** By address; the first of two with the same. */
+/** Adds results by address; of two with the same address it keeps the first. */
 export function addResults(
   known: Map<string, SearchResult>,
   outcomes: readonly SearchOutcome[],

@@ -2,7 +2,7 @@
 import type { Timed } from "./list-page.js";
 
 interface Destination {
-  /** Of its URL, whose path may be a secret. */
+  /** The host of the destination's URL, whose path may be a secret. */
   readonly host: string;
   readonly format: "json" | "slack";
 }

@@ -23,7 +23,7 @@ export interface ExplainedShare {
   readonly child: string;
   readonly unit: "slots" | "requests" | "tokens" | Measure;
   readonly weight: number;
-  /** Of all children that want the cap now. */
+  /** The sum of the weights of all children that want the cap now. */
   readonly weights: number;
   readonly priority: number;
   readonly used: number;

@@ -30,7 +30,7 @@ interface QueueClass {
 export interface EnqueuedItem {
   readonly user_path: string;
   readonly max_tokens: number;
-  /** Of the unfinished batches of the path, and of paths below it. */
+  /** The tokens of all unfinished batches on the path and below it. */
   readonly tokens: number;
 }
 

@@ -5,7 +5,7 @@ export interface RaiseItem
   extends Omit<CapFields, "token_weights" | "on_exhausted" | "hold" | "shares" | "loops"> {
   /** The subject of the rule or budget, or the path of the raised child of a template. */
   readonly subject: string;
-  /** Of a budget. As for caps, absent where it isn't raised. */
+  /** A budget's raised amount; absent, like a cap, where it isn't raised. */
   readonly amount?: number;
   readonly from: string;
   /** The raise applies before this moment. */

@@ -279,7 +279,7 @@ export interface Config extends TelemetryConfig, WithCluster, UsageValues {
   };
   readonly budgets: LimitPlaces & {
     readonly enabled: boolean;
-    /** Of models without a price, for callers under a budget. */
+    /** Whether callers under a budget may use models without a price. */
     readonly unpriced: Unpriced;
     /** Unique by `budgetId`. */
     readonly budgets: readonly BudgetDefinition[];

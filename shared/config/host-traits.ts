@@ -1,7 +1,7 @@
 /**
  * What a host of chat completions, or of the Responses API, accepts beyond what all hosts accept.
- * Translated requests are adapted to it. A client's own requests are adapted only where the host is
- * known to refuse something.
+ * Translated requests are adapted to it; untranslated ones only where the host is known to refuse
+ * something.
  *
  * The rows follow the hosts' own API references as of November 2026, else the types of their
  * published clients. What a *model* accepts is in `proxy/dialects/fit/model-families.ts`.

@@ -59,7 +59,7 @@ export class ToolFilter {
   }
 }
 
-/** With the common name of the tool. */
+/** The pattern with the common name of its tool. */
 function usualPattern(pattern: string): string {
   if (pattern.endsWith("*")) return pattern;
   return isExcluding(pattern) ? `!${toolName(pattern.slice(1))}` : toolName(pattern);

@@ -45,7 +45,7 @@ export interface BudgetDefinition extends BudgetKey, BudgetCalendar, Exhaustible
   readonly amountUsd: number;
   /** User-path budgets only: each direct child of the path has the amount for itself. */
   readonly perChild: boolean;
-  /** Of models without a price; absent: as `budgets.unpriced` says. */
+  /** Whether it admits models without a price; absent: as `budgets.unpriced` says. */
   readonly unpriced?: Unpriced;
 }
 

@@ -53,7 +53,7 @@ export function refusalMessage(breach: Breach | BudgetBreach): string {
   return `rate limit exceeded for ${subject}: ${limit} limit of ${cap} reached`;
 }
 
-/** Of a limit that isn't shown. */
+/** The message for a limit that the caller may not see. */
 function messageOfAbove({ dimension, models }: Breach | BudgetBreach, path: string): string {
   if (dimension === "budget") return `${aboveMessages["budget exceeded"]} ${path} is used up`;
   if (dimension !== "banned") return `${aboveMessages["rate limit exceeded"]} ${path} is reached`;

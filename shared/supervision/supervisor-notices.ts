@@ -22,5 +22,5 @@ export interface SupervisorNotices {
   send(notice: Notice): Promise<boolean>;
 }
 
-/** Without a supervisor. */
+/** For a process without a supervisor. */
 export const noNotices: SupervisorNotices = { taken: false, send: () => Promise.resolve(false) };

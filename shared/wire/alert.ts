@@ -33,7 +33,7 @@ export interface Alert {
   readonly amount?: number;
   readonly spent?: number;
   readonly forecast?: BudgetForecast;
-  /** Of a rate limit. */
+  /** What a rate limit counts; absent for a budget. */
   readonly dimension?: string;
   readonly limit?: number;
   readonly used?: number;

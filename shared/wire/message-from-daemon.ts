@@ -177,7 +177,7 @@ const exceeded = message("exceeded", {
   spentUsd: kindOf((value): value is number => typeof value === "number" && value >= 0),
   amountUsd: kindOf((value): value is number => typeof value === "number" && value >= 0),
   waitSeconds: count(1),
-  /** Without this request. */
+  /** What is left without this request. */
   headers,
   /** As in `Admitted`. */
   key: orEmpty(keyOfCaller),

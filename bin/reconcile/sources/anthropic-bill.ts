@@ -108,7 +108,7 @@ interface ItemsAsked {
   readonly query: BillQuery;
 }
 
-/** The items of a report, each with its group's fields and its own in one object. */
+/** The items of a report; `result` has the fields of an item's group and of its usage or cost. */
 async function itemsOf(
   api: BillingApi,
   path: string,

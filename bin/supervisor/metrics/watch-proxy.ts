@@ -2,7 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { GatheredMetrics, type ProxyProcess } from "./gathered-metrics.js";
 
-/** Without any proxy yet. */
+/** Gathers the metrics of the proxies that `watchProxy` adds. */
 export function gatheredMetrics(warn: (line: string) => void): GatheredMetrics {
   return new GatheredMetrics(
     (ms, run) => void setTimeout(run, ms).unref(),

@@ -13,7 +13,7 @@ import { type Batch, recordLines, type Sink, SinkError } from "../follow/sink.js
 
 interface HttpsOptions {
   readonly url: string;
-  /** Without a query, for messages. */
+  /** The URL without its query, for messages. */
   readonly shown: string;
   /** Null to send none. */
   readonly token: string | null;

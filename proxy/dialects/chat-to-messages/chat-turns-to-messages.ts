@@ -179,7 +179,7 @@ class CallIds {
   readonly #used = new Set<string>();
   /** How often an id was wanted. */
   readonly #counts = new Map<string, number>();
-  /** By the client's id, that of its last call. */
+  /** The id that the last call with a client's id got. */
   readonly #byGiven = new Map<string, string>();
 
   ofCall(given: string): string {

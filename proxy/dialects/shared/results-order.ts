@@ -12,7 +12,7 @@ import { isObject } from "../../../shared/checked.js";
  */
 export function orderWithResults(messages: readonly unknown[]): readonly number[] | null {
   if (isInOrder(messages)) return null;
-  /** By the id of the call, the last one first. */
+  /** The indexes of each call's results, by the call's id; the last one first. */
   const results = new Map<unknown, number[]>();
   for (let i = messages.length - 1; i >= 0; i--) {
     const message = messages[i];

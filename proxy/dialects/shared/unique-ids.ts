@@ -6,10 +6,10 @@
 import { splitSigned } from "./thought-signature.js";
 
 export class UniqueIds {
-  /** By id, the number for its next occurrence. */
+  /** The number for the next occurrence of an id. */
   readonly #next = new Map<string, number>();
 
-  /** The id itself when it comes first, and then with a number, before the signature it carries. */
+  /** The id itself at first; then with a number, which precedes any signature in it. */
   of(id: string): string {
     const [plain, signature] = splitSigned(id);
     return this.ofPlain(plain) + signature;

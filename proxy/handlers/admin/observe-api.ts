@@ -120,7 +120,7 @@ async function ask(
   replyJson(exchange, 200, { ...(answer.body as object), ...ours });
 }
 
-/** As JSON, or the groups as a file. */
+/** Answers with the summary as JSON, or with its groups as a CSV file. */
 async function summarize(context: RequestContext<"limiter" | "nowMs">): Promise<void> {
   const { gateway, exchange, record } = context;
   const question = summaryOf(exchange.query, gateway.nowMs());

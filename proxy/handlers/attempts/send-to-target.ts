@@ -96,7 +96,7 @@ type AttemptParts =
   | "targetHealth"
   | "targetLoad";
 
-/** As `sendToTarget`, with any `send`. */
+/** Sends a request with `send`, and again as its target's retries allow. */
 export async function withRetries(
   context: RequestContext<AttemptParts>,
   { target, isRepeatable, operation, stream, send, mayLose }: RetriedRequest,

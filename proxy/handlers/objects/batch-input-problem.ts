@@ -18,9 +18,9 @@ import { objectPath } from "./send-object-request.js";
 const errorBytesMax = 64 * 1024;
 
 interface BatchInput {
-  /** Null without one. */
+  /** Null if the input has none. */
   readonly problem: Failure | null;
-  /** Of the whole file, without a problem. */
+  /** The size of the whole file, if there is no problem. */
   readonly bytes: number;
 }
 

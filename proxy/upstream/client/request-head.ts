@@ -10,7 +10,7 @@ class InvalidRequest extends Error {
 
 /** What is sent before the body. */
 export interface RequestHead {
-  /** Without the headers of the body, and the empty line. */
+  /** The head without the body's headers and the final empty line. */
   readonly text: string;
   /** The body's length, as the headers say; null if they don't. */
   readonly length: number | null;

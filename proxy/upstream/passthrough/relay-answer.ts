@@ -67,7 +67,7 @@ export function relayAnswer(exchange: Exchange, what: RelayRequest): Promise<For
 class Relaying extends AnswerRelay<RelayRequest> {
   /** The response headers: the provider's, then Sluice's. */
   #headers: string[] = [];
-  /** As the provider sent them, of an error. */
+  /** The headers of an error, as the provider sent them. */
   #errorHeaders: readonly (Buffer | string)[] = [];
   /** The provider's Content-Length; null without one. */
   #announcedBytes: number | null = null;

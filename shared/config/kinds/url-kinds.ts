@@ -11,7 +11,7 @@ function mayBeQuoted(raw: unknown): boolean {
   return typeof raw === "string" && /[.:/]/.test(raw) && !/[@?#]/.test(raw);
 }
 
-/** A URL without credentials and without a fragment, however empty. */
+/** A URL without credentials and without a fragment, not even an empty one (`#`). */
 function parseUrl(raw: unknown): URL | undefined {
   const text = textOf(raw);
   if (text === undefined || !/^https?:\/\//i.test(text) || !URL.canParse(text)) return undefined;
