@@ -70,7 +70,7 @@ export const zstdWindowLogMax = 23;
 
 /** Watchers of one proxy: people, not programs. */
 export const watchersMax = 32;
-/** Between two updates. */
+/** The time between two updates. */
 export const tickMs = 1_000;
 /** Different list pages that one tick requests from the daemon: each takes it about 2 ms. */
 export const pagesPerTick = 4;

@@ -34,7 +34,7 @@ export interface Asked {
 const unknownAsker: AskedBy = { who: "unknown", from: "socket", requestId: "" };
 /** Keys are microseconds, so that changes of one millisecond have several. */
 const keysPerMs = 1000;
-/** Where a value holds the user path. */
+/** The index of the user path in a stored value. */
 const pathAt = 8;
 const lastKey = Number.MAX_SAFE_INTEGER;
 /** Entries that a page examines. */

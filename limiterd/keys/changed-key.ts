@@ -9,7 +9,7 @@ interface NewSecret {
 }
 
 /** The fields of a deleted key that replace its former ones. */
-export const nothing = {
+export const erasedFields = {
   hash: "",
   redacted: "",
   oldSecrets: [],
@@ -68,5 +68,5 @@ export function deactivatedKey(key: KeyFields, nowMs: number): KeyFields {
 /** The tombstone of a key. */
 export function deletedKey(key: KeyFields, nowMs: number): KeyFields {
   const deactivatedAtMs = key.deactivatedAtMs ?? nowMs;
-  return { ...key, ...nothing, deactivatedAtMs, deletedAtMs: nowMs };
+  return { ...key, ...erasedFields, deactivatedAtMs, deletedAtMs: nowMs };
 }

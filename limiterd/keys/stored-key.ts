@@ -12,7 +12,7 @@ import { isKeyHash, isRedactedKey } from "../../shared/domain/managed-key.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import { isMoment } from "../../shared/time.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
-import { nothing } from "./changed-key.js";
+import { erasedFields } from "./changed-key.js";
 import { type KeyFields, KeyRing, type OldSecret } from "./key-ring.js";
 
 /** Shared by keys without labels or old secrets: most of up to 200,000. */
@@ -162,7 +162,14 @@ function tombstoneFromStored(
 ): KeyFields | null {
   if (!isCount(number, 1) || !isCount(createdAtMs) || !isCount(deletedAtMs)) return null;
   if (!isLabels(labels)) return null;
-  return { ...nothing, number, labels, createdAtMs, deactivatedAtMs: deletedAtMs, deletedAtMs };
+  return {
+    ...erasedFields,
+    number,
+    labels,
+    createdAtMs,
+    deactivatedAtMs: deletedAtMs,
+    deletedAtMs,
+  };
 }
 
 function isLabels(value: unknown): value is readonly string[] {

@@ -216,7 +216,7 @@ function newRow(path: string): Row {
   return { path, hasChildren: false, spend: 0, ...noFacts };
 }
 
-/** The orders in which a limit alone may bring a path among the first. */
+/** The orders in which a path may rank among the first by its limits alone. */
 const bySubject: ReadonlySet<TenantSort> = new Set(["used", "runs_out", "path"]);
 
 const byRatio = (a: Row, b: Row): number =>

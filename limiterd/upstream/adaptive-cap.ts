@@ -17,7 +17,7 @@ interface AnswerTime {
   readonly firstByteMs: number;
   /** The class of the request: of similar length, streamed or not. */
   readonly size: number;
-  /** At the target, with this one. */
+  /** Requests in flight at the target, this one included. */
   readonly inFlight: number;
 }
 

@@ -61,9 +61,9 @@ interface Saturation {
   readonly limit: ReportedLimit | null;
   readonly status: number;
   untilMs: number;
-  /** For how long a request that tries the target holds the others back. */
+  /** How long other requests wait for the one that tries the target. */
   readonly probeMs: number;
-  /** Until when it does; 0: none has tried. */
+  /** Until when they wait; 0: no request has tried. */
   probingUntilMs: number;
 }
 

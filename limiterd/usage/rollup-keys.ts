@@ -14,7 +14,7 @@
 import { printableName } from "../../shared/domain/target-name.js";
 import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
 
-/** Before the day in a total's key. */
+/** The part of a total's key before the day. */
 export function totalPrefix(userPath: string): string {
   if (userPath === "/") return "t\n\n\n";
   const at = userPath.lastIndexOf("/");

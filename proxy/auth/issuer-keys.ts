@@ -24,15 +24,15 @@ interface KeySourcePorts<K> {
 }
 
 export interface IssuerKeyAges {
-  /** Older keys are loaded again. */
+  /** The age at which keys are loaded again. */
   readonly freshMs: number;
   /** Whether requests wait for the reload; otherwise the old keys apply meanwhile. */
   readonly waitForFresh: boolean;
-  /** Between two loads for unknown keys. */
+  /** The shortest time between two loads for unknown keys. */
   readonly cooldownMs: number;
 }
 
-/** After a failure. */
+/** The shortest time from a failed load to the next. */
 const retryMs = 1_000;
 
 /** Starts loading immediately. */

@@ -377,9 +377,9 @@ export async function admitAt(
 interface PassthroughRoute {
   readonly provider: ProviderConfig;
   readonly upstream: PassthroughUpstream;
-  /** Which headers of the caller pass. */
+  /** The caller's headers that are forwarded. */
   readonly passed: PassedHeaders;
-  /** At the provider's origin. */
+  /** The path at the provider's origin. */
   readonly path: string;
   /** The query with its question mark; may be empty. */
   readonly query: string;

@@ -338,7 +338,7 @@ const byType: Readonly<Record<ProviderType, readonly string[]>> = {
 /** Headers that name the paying account; the operator may add them. */
 const ofAccounts = ["openai-organization", "openai-project", "anthropic-organization-id"];
 
-/** Tests a header name in any case. */
+/** Tests a header name, ignoring case. */
 export interface PassedHeaders {
   test(name: string): boolean;
 }

@@ -163,8 +163,8 @@ export function buildCatalog(
  * The route of a name, or null: 404 `model_not_found`. White space around the name is dropped. In
  * order:
  *
- * 1. a virtual model, as written, then in any case; an alias of this name;
- * 2. `provider/id` with a configured provider, in any case, whether the provider lists the id or
+ * 1. a virtual model, as written, then ignoring case; an alias of this name;
+ * 2. `provider/id` with a configured provider, ignoring case, whether the provider lists the id or
  *    not: lists are often incomplete, and the provider knows best. The id is everything after the
  *    first slash: `openrouter/meta/llama-3` is `meta/llama-3` at `openrouter`;
  * 3. an alias for names that begin like this one, the longest first: what the operator says comes
@@ -228,7 +228,7 @@ export function requestedName(route: Route): string {
 /**
  * A target: the canonical model name for rules, prices and usage, and the name to send. For a
  * moving alias the canonical name is that of the current model, once known, and the sent name is
- * the alias. Both use the provider's spelling if it lists them in any case.
+ * the alias. Both use the provider's spelling if it lists them, ignoring case.
  */
 export function targetAt(
   { known }: Pick<Catalog, "known">,

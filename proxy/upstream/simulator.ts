@@ -14,7 +14,7 @@ export interface SimulatedChat {
   readonly plain: Buffer;
   /** The same answer as Server-Sent Events, one word each, up to and including `[DONE]`. */
   readonly events: readonly Buffer[];
-  /** Between two events, and before a plain answer. */
+  /** The pause between two events, and before a plain answer. */
   readonly pauseMs: number;
 }
 

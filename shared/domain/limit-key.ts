@@ -51,7 +51,7 @@ export interface KeyGrammar<S extends string> {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The seconds of a named period, in any case; undefined for another text. */
+/** The seconds of a named period, ignoring case; undefined for another text. */
 export function namedPeriod<S extends string>(
   { periodNames }: KeyGrammar<S>,
   text: string,

@@ -31,7 +31,7 @@ export interface ListenOptions extends PeerHandlers {
    * 0700 and 0600.
    */
   readonly groupAccess: boolean;
-  /** Whether the socket is 0600 in any case. */
+  /** Whether the socket is always 0600. */
   readonly ownerOnly?: boolean;
   /** The descriptor of a socket that already listens at the path, such as systemd's. */
   readonly fd?: number | undefined;

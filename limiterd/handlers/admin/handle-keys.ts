@@ -1,6 +1,7 @@
 /**
- * The admin operations on managed keys. The process that issues or imports a key sends only its
- * hash. A deactivation applies immediately. Both are answered once they are committed.
+ * The admin operations on managed keys. The daemon gets only a key's hash: the process that issues
+ * the key makes its secret (`shared/domain/key-secret.ts`). A deactivation applies immediately. The
+ * daemon answers once a change is committed.
  */
 import type { KeyItem, ListedKeys } from "../../../shared/api/key-item.js";
 import { keysMax, periodSecondsMax } from "../../../shared/bounds.js";

@@ -62,7 +62,7 @@ export class SocketExchange implements Exchange {
   #status = 0;
   #headers: readonly string[] = [];
   #pieces: Buffer[] = [];
-  /** Until it is read. */
+  /** The request's body, until it is read. */
   #body: Buffer;
 
   constructor(request: SocketRequest) {

@@ -1,8 +1,7 @@
 /**
  * Which role each endpoint of the admin API needs (docs/roles.md). One table: the proxy enforces
- * it, and `npm run docs` writes it into the page; a test compares docs/openapi.json. Not here: what
- * of an answer a role for a subtree sees, which the daemon decides
- * (`limiterd/handlers/admin/confine.ts`).
+ * it, and `npm run docs` writes it into the page; a test compares docs/openapi.json. Not here: the
+ * part of an answer that a role for a subtree sees (`limiterd/handlers/admin/confine.ts`).
  */
 import {
   type Administration,
@@ -26,7 +25,7 @@ const viewerOfAll: AdminAccess = { role: "viewer", ofSubtree: false };
 const operatorOfAll: AdminAccess = { role: "operator", ofSubtree: false };
 const adminOfAll: AdminAccess = { role: "admin", ofSubtree: false };
 
-/** By endpoint and method. */
+/** The role that each method of an endpoint needs. */
 export const adminAccess: Readonly<Record<AdminEndpoint, Readonly<Record<string, AdminAccess>>>> = {
   "rate-limits": { GET: viewer, PUT: operator, DELETE: operator },
   "rate-limits-children": { GET: viewer },

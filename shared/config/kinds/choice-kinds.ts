@@ -72,7 +72,7 @@ export const processCount: ValueKind<number | "auto"> = {
   schema: orVariable({ type: "integer", minimum: 1, maximum: processesMax }, { enum: ["auto"] }),
 };
 
-/** One of `values`, in any case. */
+/** One of `values`, ignoring case. */
 export function choice<const T extends string>(values: readonly T[]): ValueKind<T> {
   return {
     label: values.join(", "),

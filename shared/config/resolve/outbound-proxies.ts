@@ -39,7 +39,7 @@ export function readProxyVariables(env: Environment, problems: string[]): ProxyV
 }
 
 /**
- * `own`: the provider's setting; null if unset. Loopback hosts are reached directly in any case.
+ * `own`: the provider's setting; null if unset. Loopback hosts are always reached directly.
  */
 export function proxyFor(
   address: string,

@@ -43,7 +43,7 @@ export function resolveTracing(
   return { tracing, warnings: variables.warnings };
 }
 
-/** OpenTelemetry's own switch: only `true`, in any case, turns spans off. */
+/** OpenTelemetry's own switch: only `true`, ignoring case, turns spans off. */
 const disabledVariable = "OTEL_SDK_DISABLED";
 const exporterVariable = "OTEL_TRACES_EXPORTER";
 const headersVariable = "OTEL_EXPORTER_OTLP_TRACES_HEADERS";
