@@ -171,8 +171,8 @@ export function buildCatalog(
  *    before what providers list;
  * 4. a bare id, as written, at the first provider that lists it, then at the first that lists it by
  *    another name or in another case;
- * 5. any other name by the alias `*`, else at the first provider with `models: ["*"]`: once no
- *    other provider's list is to come, which may hold the name. Until then, null.
+ * 5. any other name by the alias `*`, else at the first provider with `models: ["*"]`; null while
+ *    another provider's list is missing, because it may hold the name.
  */
 export function resolveModel(catalog: Catalog, rawName: string): Route | null {
   const name = rawName.trim();

@@ -237,7 +237,7 @@ function listenForStop(wait: (ms: number) => Promise<void>): StopSignals {
     },
     async pause(ms) {
       if (received !== null) return;
-      // A promise of its own for each pause: a shared one would keep something of each of them.
+      // A promise of its own for each pause: a shared one would keep a callback of every pause.
       const came = new Promise<void>((resolve) => {
         wake = resolve;
       });

@@ -113,7 +113,7 @@ interface FailedAnswer {
 /** Statuses below 500 after which a retry may succeed. */
 const passing = [408, 409, 423, 425, 429];
 
-/** Why an answer isn't a success, and whether a retry may be one. */
+/** Why an answer isn't a success, and whether a retry may succeed. */
 export function answerFailure({ shown, status, retryAfter, text }: FailedAnswer): SinkError {
   const said = shortName(text.replaceAll(/\s+/g, " ").trim());
   return new SinkError(
