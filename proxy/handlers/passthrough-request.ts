@@ -157,6 +157,7 @@ async function relay(
               pieces: body.pieces(),
               bytes: body.length,
             }),
+      passesEachChunk: bounds !== null,
     },
     links: {
       baseUrl: provider.baseUrl,

@@ -84,7 +84,7 @@ export function replyTo({ turns, tools, takesParallelCalls, hasPicture }: Conver
     case "SEARCH":
       return doSearch(turns.slice(asked.i), tools);
     case "LENGTH":
-      return { ...saying(wordOfCut.repeat(400)), isCut: true };
+      return { ...saying(wordOfCut.repeat(tokensOfCut)), isCut: true };
     case "SLOWLY":
       return { ...saying("wait "), isEndless: true };
     default:
@@ -171,6 +171,8 @@ function hasWholeTask(turns: readonly Turn[]): boolean {
 
 /** The text that is cut says this again and again. */
 export const wordOfCut = "onward ";
+/** How often it says so, and its output tokens. */
+export const tokensOfCut = 400;
 
 /** The first of these that the client offers. */
 const readers = [

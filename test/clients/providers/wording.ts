@@ -1,5 +1,5 @@
 /** What the answers of all dialects share. */
-import type { Reply, ToolOffer } from "./script.js";
+import { type Reply, type ToolOffer, tokensOfCut } from "./script.js";
 import { isJson, listOf } from "./shape.js";
 
 /** The number of the first call of an answer, which no other has. */
@@ -33,6 +33,7 @@ export interface Usage {
   readonly reasoning: number;
 }
 
-export function usageFor(turns: number, { calls }: Reply): Usage {
-  return { input: 100 + 10 * turns, output: 20 + 10 * calls.length, cached: 40, reasoning: 8 };
+export function usageFor(turns: number, { calls, isCut }: Reply): Usage {
+  const output = isCut === true ? tokensOfCut : 20 + 10 * calls.length;
+  return { input: 100 + 10 * turns, output, cached: 40, reasoning: 8 };
 }
