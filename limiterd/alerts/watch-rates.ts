@@ -1,4 +1,7 @@
-/** Notices that rate limits cross thresholds, in the windows that a snapshot writes. */
+/**
+ * Notices that rate limits cross thresholds, in the windows that a snapshot writes, and when a
+ * batch is enqueued.
+ */
 import type { RuleCounts } from "../../shared/api/rule-item.js";
 import { modelsField } from "../../shared/domain/limited-models.js";
 import { costUsd } from "../../shared/domain/money.js";
@@ -6,8 +9,10 @@ import { idOfRule, isTenantsId, periodLabel } from "../../shared/domain/rule.js"
 import { formatSeconds } from "../../shared/time.js";
 import { type Counter, capsOf } from "../counters/counter.js";
 import { windowKey } from "../counters/window.js";
+import { countersOnBatches } from "../lists/list-queues.js";
 import { enqueuedUse, liveCounts, usedRatio } from "../lists/list-rules.js";
 import { countersOf, type RuleBook } from "../rules/rule-book.js";
+import type { DaemonState } from "../state.js";
 import type { AlertBook } from "./alert-book.js";
 
 /** A limit per minute is reported at most once in this time. */
@@ -25,15 +30,31 @@ export function noteWindow(
   if (known === undefined || known.wouldRefuse !== null) return;
   const rule = book.fresh(known);
   const counter = child === "" ? rule.own : rule.children.copy(child);
-  if (counter === null || counter === undefined) return;
+  if (counter !== null && counter !== undefined) noteCounter(alerts, counter, nowMs);
+}
+
+/** Call when the batches of a path have more tokens. */
+export function noteBatches(
+  state: Pick<DaemonState, "alerts" | "book" | "settings">,
+  userPath: string,
+  nowMs: number,
+): void {
+  const { alerts } = state;
+  if (alerts.lowestOfRates === Number.POSITIVE_INFINITY) return;
+  for (const counter of countersOnBatches(state, userPath, nowMs))
+    noteCounter(alerts, counter, nowMs);
+}
+
+function noteCounter(alerts: AlertBook, counter: Counter, nowMs: number): void {
   const ratio = usedRatio(countersOf(counter), nowMs);
-  if (ratio < alerts.lowestOfRates * (1 - 1e-12)) return;
+  // Without a cap, such as of a rule on loops alone, it is 0.
+  if (ratio === 0 || ratio < alerts.lowestOfRates * (1 - 1e-12)) return;
   const periodMs = Math.max(counter.rule.periodMs, periodMsMin);
   const startMs = nowMs - (nowMs % periodMs);
   alerts.note(
     {
       // A budget's id has a scope of its own.
-      key: `rule ${windowKey(rule.id, child)}`,
+      key: `rule ${windowKey(counter.rule.id, counter.child)}`,
       startMs,
       endMs: startMs + periodMs,
       usageRatio: ratio,

@@ -7,6 +7,7 @@ import { addCost } from "../../shared/domain/money.js";
 import { type Target, unknownModelName } from "../../shared/domain/target-name.js";
 import { flawOf } from "../../shared/wire/execution.js";
 import type { Settle } from "../../shared/wire/message-to-daemon.js";
+import { noteBatches } from "../alerts/watch-rates.js";
 import { acknowledge, type HeldLease, type PeerState } from "../peer.js";
 import {
   charge,
@@ -90,8 +91,9 @@ function recordUsage(state: DaemonState, proxyId: string, settle: Settle, nowMs:
   if (settle.part === "final") return recordFinal(state, { record, provider, responseId }, nowMs);
   if (record.totalCost !== null) addCost(state.counts.cost, record.totalCost);
   addRecord(state, record, nowMs, executedTarget(settle, record));
-  if (responseId !== "")
-    state.writer.addToBatch(state.pending.add(responseId, record, nowMs, batchTokens));
+  if (responseId === "") return;
+  state.writer.addToBatch(state.pending.add(responseId, record, nowMs, batchTokens));
+  if (batchTokens !== null) noteBatches(state, record.userPath, nowMs);
 }
 
 /** The target of a record, although the record may say that its model is unknown. */

@@ -69,17 +69,24 @@ function areEnforced({ rateLimitsEnabled, usageEnabled }: DaemonState["settings"
 
 /** The caps on enqueued tokens that a batch of the path meets. */
 export function capsOnBatches(
-  { book, settings }: Pick<DaemonState, "book" | "settings">,
+  state: Pick<DaemonState, "book" | "settings">,
   userPath: string,
   nowMs: number,
 ): readonly EnqueuedCap[] {
-  if (!areEnforced(settings)) return [];
-  return book.copyOnBatches(userPath, nowMs).flatMap((counter) => {
+  return countersOnBatches(state, userPath, nowMs).flatMap((counter) => {
     const tokens = capsOf(counter, nowMs).measureCaps?.enqueued_tokens;
-    return tokens === undefined || isOff(counter.rule, nowMs)
-      ? []
-      : [{ path: counter.subject, tokens }];
+    return tokens === undefined ? [] : [{ path: counter.subject, tokens }];
   });
+}
+
+/** Copies of the counters with these caps. */
+export function countersOnBatches(
+  { book, settings }: Pick<DaemonState, "book" | "settings">,
+  userPath: string,
+  nowMs: number,
+): readonly Counter[] {
+  if (!areEnforced(settings)) return [];
+  return book.copyOnBatches(userPath, nowMs).filter(({ rule }) => !isOff(rule, nowMs));
 }
 
 function queueItem(view: QueueView<Waiter>, monoMs: number): QueueItem {

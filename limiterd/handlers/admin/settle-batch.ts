@@ -11,6 +11,7 @@ import { failure } from "../../../shared/error-code.js";
 import { type Execution, flawOf, recordKind } from "../../../shared/wire/execution.js";
 import { batchRecordsMax, parseObjectName } from "../../../shared/wire/stored-object.js";
 import { broken } from "../../../shared/wire/wire-kinds.js";
+import { noteBatches } from "../../alerts/watch-rates.js";
 import { capsOnBatches } from "../../lists/list-queues.js";
 import { isShown, viewerAt } from "../../rules/limits-above.js";
 import type { DaemonState } from "../../state.js";
@@ -96,13 +97,16 @@ export function parseEnqueued(body: unknown): Checked<EnqueuedTokens> {
 
 /** Reserves the tokens of a batch; a failure if the batches of a path would exceed its cap. */
 export function enqueueBatch(
-  state: Pick<DaemonState, "book" | "pending" | "settings">,
+  state: Pick<DaemonState, "alerts" | "book" | "pending" | "settings">,
   batch: EnqueuedTokens,
   nowMs: number,
 ): Checked<{ readonly status: "ok" }> {
   const caps = capsOnBatches(state, batch.userPath, nowMs);
   const breach = state.pending.enqueue(batch, caps, nowMs);
-  if (breach === null) return good({ status: "ok" });
+  if (breach === null) {
+    noteBatches(state, batch.userPath, nowMs);
+    return good({ status: "ok" });
+  }
   const { cap, enqueued } = breach;
   const isNamed = isShown(
     { scope: "user_path", subject: cap.path },

@@ -5,7 +5,16 @@ import { measureId, ruleId } from "../../../shared/domain/rule.js";
 import type { Alert } from "../../../shared/wire/alert.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { noon } from "../budgets/budget-fixture.js";
-import { ask, askFor, pathRule, startDaemon, type TestDaemon } from "../in-memory-daemon.js";
+import {
+  ask,
+  askFor,
+  commitUntil,
+  executed,
+  pathRule,
+  settleOf,
+  startDaemon,
+  type TestDaemon,
+} from "../in-memory-daemon.js";
 
 const team = pathRule("/team", 60, { requests: 2 });
 const destinations = [{ id: "a", at: [0.5, 1], forecast: false, rateLimits: true }];
@@ -52,4 +61,57 @@ t.test("a part's window reports its rule once, without reading all rules", async
   const id = ruleId(rule);
   const found = await alertsOf(daemon, [measureId(id, "input_tokens"), id]);
   t.match(found, exactly([{ threshold: 0.5, used: 1, limit: 2 }]));
+});
+
+t.test("batches cross thresholds of a cap on enqueued tokens", async (t) => {
+  const capped = (subject: string, tokens: number, more = {}) => ({
+    ...{ ...pathRule(subject, 0, {}), measureCaps: { enqueued_tokens: tokens } },
+    ...more,
+  });
+  const daemon = startDaemon(
+    [
+      capped("/team", 100),
+      capped("/", 200, { perChild: true }),
+      capped("/", 10, { when: "mon 00:00-00:01 UTC" }),
+    ],
+    { nowMs: noon, destinations },
+  );
+  const reserve = (tokens: number, path = "/team/app"): Promise<unknown> =>
+    ask(daemon, "batches.enqueue", { user_path: path, tokens });
+  const written = async (): Promise<Alert[]> => {
+    await commitUntil(daemon, daemon.snapshot());
+    return alertsOf(daemon, []);
+  };
+  const crossed = { type: "rate_limit.threshold", dimension: "enqueued_tokens", subject: "/team" };
+  await reserve(49);
+  t.same(await written(), []);
+  await reserve(1);
+  const half = { ...crossed, threshold: 0.5, used: 50, limit: 100 };
+  t.match(await written(), exactly([half]));
+  await reserve(50);
+  await t.rejects(reserve(1));
+  t.match(
+    await written(),
+    exactly([
+      { ...crossed, template: "/", threshold: 0.5, used: 100, limit: 200 },
+      { ...crossed, threshold: 1, used: 100, limit: 100 },
+    ]),
+  );
+  // A batch whose reservation has ended.
+  const lease = { lease: 0, userPath: "/other", admittedAtMs: 0, lsn: 0, target: null };
+  const record = executed({ endpoint: "/v1/batches", responseId: "batch_1", batchTokens: 150 });
+  const submitted = { ...lease, targetAtMs: 0, targetLsn: 0, submission: false };
+  daemon.proxy("p").send({ ...settleOf(submitted, 1, 0), record });
+  t.match(
+    await written(),
+    exactly([{ ...crossed, subject: "/other", threshold: 0.5, used: 150, limit: 200 }]),
+  );
+});
+
+t.test("a rule on loops alone crosses no threshold", async (t) => {
+  const loops = { warn_after: 5, refuse_after: 0, compare_results: true };
+  const rule = { ...pathRule("/team", 0, {}), loops };
+  const any = [{ ...destinations[0]!, at: [0] }];
+  const daemon = startDaemon([rule], { nowMs: noon, destinations: any });
+  t.same(await alertsOf(daemon, [ruleId(rule)]), []);
 });
