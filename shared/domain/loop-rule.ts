@@ -3,6 +3,7 @@
  * a rule on a user path. Pure. Not here: what a loop is (`proxy/handlers/loop-breaker.ts`).
  */
 import { bad, type Checked, good, isAbsent, isObject, show } from "../checked.js";
+import { booleanOf } from "../text/written-boolean.js";
 import { numberAdvice } from "../text/written-number.js";
 
 /** As bodies, files and lists have it; 0 is never. */
@@ -103,14 +104,13 @@ export function loopsOfText(raw: unknown): unknown {
   for (const piece of raw.split(",")) {
     const [, name, value] = /^\s*([a-z_]+)\s*[=:]\s*(\S+)\s*$/.exec(piece) ?? [];
     if (name === undefined || value === undefined) return raw;
-    pairs.push([name, valueOfText(value)]);
+    pairs.push([name, name === "compare_results" ? (booleanOf(value) ?? value) : timesOf(value)]);
   }
   return Object.fromEntries(pairs);
 }
 
 /** `parseLoops` reports other texts. */
-function valueOfText(text: string): unknown {
-  if (text === "true" || text === "false") return text === "true";
+function timesOf(text: string): number | string {
   return /^-?\d{1,9}(?:\.\d{1,9})?$/.test(text) ? Number(text) : text;
 }
 

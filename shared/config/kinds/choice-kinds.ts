@@ -1,32 +1,17 @@
 /** The kinds of values that are one of a few: a boolean, or one of several names. */
 import { isObject } from "../../checked.js";
 import { loopsOfText } from "../../domain/loop-rule.js";
+import { booleanOf } from "../../text/written-boolean.js";
 import type { PassthroughAccess } from "../provider-type.js";
 import { numberOf } from "./number-kinds.js";
 import { textOf } from "./text-kinds.js";
 import { always, orVariable, type ValueKind } from "./value-kind.js";
 
-const booleans: ReadonlyMap<string, boolean> = new Map([
-  ["true", true],
-  ["yes", true],
-  ["on", true],
-  ["1", true],
-  ["false", false],
-  ["no", false],
-  ["off", false],
-  ["0", false],
-]);
-
 export const boolean: ValueKind<boolean> = {
   label: "boolean",
   expected: "must be true or false (or yes, no, on, off, 1, 0)",
   quotable: always,
-  parse: (raw) => {
-    if (typeof raw === "boolean") return raw;
-    return typeof raw === "string" || typeof raw === "number"
-      ? booleans.get(String(raw).trim().toLowerCase())
-      : undefined;
-  },
+  parse: booleanOf,
   schema: orVariable({ type: "boolean" }, { enum: ["yes", "no", "on", "off", 1, 0] }),
 };
 
@@ -36,7 +21,7 @@ export function loopsOf(raw: unknown): unknown {
   return Object.fromEntries(
     Object.entries(raw).map(([name, value]) => [
       name,
-      (name === "compare_results" ? boolean.parse(value) : numberOf(value)) ?? value,
+      (name === "compare_results" ? booleanOf(value) : numberOf(value)) ?? value,
     ]),
   );
 }

@@ -3,10 +3,10 @@
  * SET_BUDGET_<PATH> (docs/reference/configuration.md). How they replace those of the file is in
  * `file-limits.ts`.
  */
-import { show } from "../../checked.js";
+import { isObject, show } from "../../checked.js";
 import { entitlementLine, notEntitled } from "../../domain/limit-key.js";
 import { type Environment, variable } from "../environment.js";
-import { readMapping } from "../read-mapping.js";
+import { type Mapping, readMapping } from "../read-mapping.js";
 import {
   checkedValue,
   type Declared,
@@ -129,9 +129,22 @@ function parseJson<S extends string, L extends PeriodLimit>(
       problems.push(`${at}.per_child is for user-path ${plural} only`);
     else if (perChild && !perChildEntitled)
       problems.push(`${at}: ${notEntitled(subject).message}: add the line ${entitlementLine}`);
-    const limit = parseLimit(form, scope, { fields, at }, problems);
+    const limit = parseLimit(form, scope, { fields: withMappings(form, fields), at }, problems);
     if (limit !== null)
       placed.push({ at, declared: { scope, subject, ...limit, perChild: perChild === true } });
   }
   return reportDuplicates(form, placed, problems);
+}
+
+/** Reads mappings that are written as texts, as in the file. JSON has numbers of its own. */
+function withMappings<S extends string, L extends PeriodLimit>(
+  form: LimitForm<S, L>,
+  fields: Mapping,
+): Mapping {
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, raw]) => {
+      const read = form.fields[key]?.(raw);
+      return [key, isObject(read) ? read : raw];
+    }),
+  );
 }

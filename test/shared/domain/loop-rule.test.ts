@@ -73,6 +73,8 @@ t.test("a text is the same as a mapping, and is written back as it is read", asy
     warn_after: 7,
     compare_results: true,
   });
+  t.same(loopsOfText("compare_results=No"), { compare_results: false }, "as in a mapping");
+  t.same(loopsOfText("compare_results=maybe"), { compare_results: "maybe" }, "for `parseLoops`");
   t.equal(loopsOfText("none"), null);
   t.same(loopsOfText("warn_after=many"), { warn_after: "many" }, "for `parseLoops`");
   for (const wrong of ["warn_after", "", "=5", 5, { warn_after: 5 }])
