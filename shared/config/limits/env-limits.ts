@@ -11,6 +11,7 @@ import {
   checkedValue,
   type Declared,
   type LimitForm,
+  type LimitOptions,
   type PeriodLimit,
   type Placed,
   parseLimit,
@@ -34,7 +35,7 @@ type Target<S extends string> = Omit<EnvLimits<S, never>, "limits">;
 export function readEnvLimits<S extends string, L extends PeriodLimit>(
   form: LimitForm<S, L>,
   env: Environment,
-  options: { readonly perChildEntitled: boolean },
+  options: LimitOptions,
   problems: string[],
 ): readonly EnvLimits<S, L>[] {
   const entries: EnvLimits<S, L>[] = [];
@@ -99,7 +100,7 @@ function nameOfSuffix(suffix: string): string {
 
 function parseJson<S extends string, L extends PeriodLimit>(
   form: LimitForm<S, L>,
-  source: Target<S> & { readonly text: string; readonly perChildEntitled: boolean },
+  source: Target<S> & LimitOptions & { readonly text: string },
   problems: string[],
 ): readonly Declared<S, L>[] {
   const { variable: name, scope, subject, text, perChildEntitled } = source;
@@ -129,7 +130,8 @@ function parseJson<S extends string, L extends PeriodLimit>(
       problems.push(`${at}.per_child is for user-path ${plural} only`);
     else if (perChild && !perChildEntitled)
       problems.push(`${at}: ${notEntitled(subject).message}: add the line ${entitlementLine}`);
-    const limit = parseLimit(form, scope, { fields: withMappings(form, fields), at }, problems);
+    const raw = { ...source, fields: withMappings(form, fields), at };
+    const limit = parseLimit(form, scope, raw, problems);
     if (limit !== null)
       placed.push({ at, declared: { scope, subject, ...limit, perChild: perChild === true } });
   }

@@ -14,6 +14,7 @@ import {
   type Declared,
   type DeclaredLimits,
   type LimitForm,
+  type LimitOptions,
   type PeriodLimit,
   type Placed,
   parseLimit,
@@ -24,19 +25,20 @@ import {
 export function readFileLimits<S extends string, L extends PeriodLimit>(
   form: LimitForm<S, L>,
   entries: readonly DeclaredLimits<S>[],
-  options: { readonly perChildEntitled: boolean },
+  { perChildEntitled, useProblem }: LimitOptions,
   problems: string[],
 ): readonly Declared<S, L>[] {
   const placed: Placed<Declared<S, L>>[] = [];
   for (const entry of entries) {
     const { scope, perChild } = entry;
     const subject = subjectOf(form, entry, problems);
-    if (subject !== null && perChild && !options.perChildEntitled)
+    if (subject !== null && perChild && !perChildEntitled)
       problems.push(
         `${entry.at}: ${notEntitled(subject).message}: add the line ${entitlementLine}`,
       );
     for (const { at, fields } of entry.limits) {
-      const limit = parseLimit(form, scope, { fields: withValues(form, fields), at }, problems);
+      const raw = { fields: withValues(form, fields), at, useProblem };
+      const limit = parseLimit(form, scope, raw, problems);
       if (limit !== null && subject !== null)
         placed.push({ at, declared: { scope, subject, ...limit, perChild } });
     }

@@ -5,12 +5,21 @@
  */
 import { type Checked, show } from "../../checked.js";
 import { type KeyGrammar, type LimitKey, misplacedField } from "../../domain/limit-key.js";
+import type { Exhaustible } from "../../domain/on-exhausted.js";
 import { nameHint } from "../closest-name.js";
+import type { UseProblem } from "../model-to-use.js";
 import type { Mapping } from "../read-mapping.js";
 
 /** A limit for one period; rules and budgets add what it limits. */
-export interface PeriodLimit {
+export interface PeriodLimit extends Exhaustible {
   readonly periodSeconds: number;
+}
+
+/** What limits may use besides their fields. */
+export interface LimitOptions {
+  readonly perChildEntitled: boolean;
+  /** Absent: whether the model that serves instead exists isn't checked. */
+  readonly useProblem?: UseProblem | undefined;
 }
 
 export interface LimitForm<S extends string, L extends PeriodLimit> {
@@ -51,7 +60,7 @@ export interface DeclaredLimits<S extends string> {
   readonly subject: string | null;
   readonly subjectKey: string;
   readonly perChild: boolean;
-  readonly limits: readonly { readonly at: string; readonly fields: Mapping }[];
+  readonly limits: readonly WrittenLimit[];
 }
 
 /** A limit and its subject. */
@@ -63,17 +72,27 @@ export interface Placed<D> {
   readonly at: string;
 }
 
-/** Checks one limit of a subject, as `LimitForm.parse` does. */
+interface WrittenLimit {
+  readonly fields: Mapping;
+  readonly at: string;
+}
+
+/** Checks one limit of a subject, as `LimitForm.parse` does, and the model that it names. */
 export function parseLimit<S extends string, L extends PeriodLimit>(
   { grammar, parse }: LimitForm<S, L>,
   scope: S,
-  { fields, at }: { readonly fields: Mapping; readonly at: string },
+  { fields, at, useProblem }: Pick<LimitOptions, "useProblem"> & WrittenLimit,
   problems: string[],
 ): L | null {
   const misplaced = misplacedField(grammar, scope, fields);
-  if (misplaced === null) return parse(fields, at, problems);
-  problems.push(`${at}.${misplaced} is for user-path ${grammar.plural} only`);
-  return null;
+  if (misplaced !== null) {
+    problems.push(`${at}.${misplaced} is for user-path ${grammar.plural} only`);
+    return null;
+  }
+  const limit = parse(fields, at, problems);
+  const problem = limit === null ? null : useProblem?.(limit, `${at}.on_exhausted.use`);
+  if (problem) problems.push(problem.message);
+  return limit;
 }
 
 /** The value of a check, or null after its failure was reported. */

@@ -8,7 +8,6 @@ import { alertsVariable } from "../file/read-alerts.js";
 import { tokensInert } from "../inert-rule.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm, ruleName } from "../limits/rule-limits.js";
-import { createUseProblem } from "../model-to-use.js";
 import { presetAt } from "../presets.js";
 import {
   clusterSettings,
@@ -43,21 +42,6 @@ export function budgetWarnings(
   return usageEnabled || budgets.length === 0
     ? []
     : [`budgets need usage.enabled: these aren't enforced: ${budgets.map(budgetName).join(", ")}`];
-}
-
-/** Limits that go on to a model which doesn't exist. */
-export function useWarnings({
-  rateLimits: { rules },
-  budgets: { budgets },
-  ...models
-}: Pick<Config, "rateLimits" | "budgets" | "providers" | "virtualModels" | "aliases">) {
-  const problemOf = createUseProblem(models);
-  return [
-    ...rules.map((rule) => [`the rule ${ruleName(rule)}`, problemOf(rule)] as const),
-    ...budgets.map((budget) => [`the budget ${budgetName(budget)}`, problemOf(budget)] as const),
-  ].flatMap(([limit, problem]) =>
-    problem === null ? [] : [`${limit} refuses when it is exhausted: ${problem.message}`],
-  );
 }
 
 /** Public services whose addresses are written without TLS: keys would travel in the clear. */

@@ -15,6 +15,7 @@ import { readEnvLimits } from "../limits/env-limits.js";
 import { mergeLimits, placesInFile, readFileLimits } from "../limits/file-limits.js";
 import { ruleForm } from "../limits/rule-limits.js";
 import { namingsOf } from "../model-name.js";
+import { createUseProblem } from "../model-to-use.js";
 import { fileProblem, locateProblems, noProblems, type Problem, problemList } from "../problems.js";
 import type { Flags } from "../settings/setting.js";
 import {
@@ -31,7 +32,6 @@ import {
   clusterWarnings,
   providerWarnings,
   tokenRuleWarnings,
-  useWarnings,
   variableWarnings,
 } from "./config-warnings.js";
 import { resolveIssuers } from "./jwt-issuers.js";
@@ -133,13 +133,18 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
       ? resolveAlerts(shape.alerts, { directory: fileDirectory, proxies }, problems.file)
       : resolveAlerts(ofVariable, { directory: sources.cwd, proxies }, problems.environment);
   const quotaTemplatesEntitled = values.entitlements.includes("quota_templates");
-  const entitled = { perChildEntitled: quotaTemplatesEntitled };
-  const fileRules = readFileLimits(ruleForm, shape.rules, entitled, problems.file);
-  const envRules = readEnvLimits(ruleForm, env, entitled, problems.environment);
-  const fileBudgets = readFileLimits(budgetForm, shape.budgets, entitled, problems.file);
-  const envBudgets = readEnvLimits(budgetForm, env, entitled, problems.environment);
-  if (yaml.problems.length > 0 || Object.values(problems).some((each) => each.length > 0))
-    return failed();
+  const isWrong = (): boolean =>
+    yaml.problems.length > 0 || Object.values(problems).some((each) => each.length > 0);
+  // A model may be missing only because of another problem.
+  const options = {
+    perChildEntitled: quotaTemplatesEntitled,
+    useProblem: isWrong() ? undefined : createUseProblem({ providers, virtualModels, aliases }),
+  };
+  const fileRules = readFileLimits(ruleForm, shape.rules, options, problems.file);
+  const envRules = readEnvLimits(ruleForm, env, options, problems.environment);
+  const fileBudgets = readFileLimits(budgetForm, shape.budgets, options, problems.file);
+  const envBudgets = readEnvLimits(budgetForm, env, options, problems.environment);
+  if (isWrong()) return failed();
 
   const inFile = { text, places: yaml.places };
   const { limits: rules, declaredAt } = mergeLimits(
@@ -214,7 +219,6 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
       ...warnings,
       ...tokenRuleWarnings(rules, values.usageEnabled),
       ...budgetWarnings(budgets, values.usageEnabled),
-      ...useWarnings(config),
       ...providerWarnings(rules, prices, [...names, ...mcpServers.map(({ name }) => name)]),
       ...clusterWarnings(config),
       ...clearTextWarnings(providers),

@@ -24,7 +24,7 @@ rate_limits:
     - { path: /strict, limits: [{ period: day, max_requests: 1, on_exhausted: { use: cheap } }, { period: hour, max_requests: 2 }] }
     - { path: /chain, limits: [{ period: day, max_requests: 1, on_exhausted: { use: cheap } }, { period: hour, max_requests: 2, on_exhausted: { use: cheaper } }] }
     - { path: /loop, limits: [{ period: day, max_requests: 1, on_exhausted: { use: cheap } }] }
-    - { path: /gone, limits: [{ period: day, max_requests: 1, on_exhausted: { use: nowhere } }] }
+    - { path: /gone, limits: [{ period: day, max_requests: 1, on_exhausted: { use: simulator/nowhere } }] }
     - { path: /loop, limits: [{ period: hour, max_requests: 1, models: [small], on_exhausted: { use: cheap } }] }
 budgets:
   user_paths:

@@ -312,3 +312,35 @@ t.test("property: a place says its entry, its limit and its line", async (t) => 
   t.equal(declaredLine(placeInFile(3, 1, 2 ** 22)), null, "too far down");
   t.equal(declaredLine("SET_RATE_LIMIT_TEAM"), null);
 });
+
+t.test("a limit that goes on to a model which doesn't exist stops the start", async (t) => {
+  const models = `
+providers: { openai: { api_key: k, models: [gpt-4o] } }
+virtual_models: { cheap: { targets: [{ model: openai/gpt-4o }] } }
+`;
+  const limit = (more: string, use: string): string =>
+    `[{ path: /team, limits: [{ ${more}, on_exhausted: { use: ${use} } }] }]`;
+  const text = (ruleUse: string, budgetUse: string): string => `
+rate_limits: { user_paths: ${limit("period: day, max_requests: 1", ruleUse)} }
+budgets: { user_paths: ${limit("period: daily, amount: 1", budgetUse)} }
+`;
+  const variable = (use: string): string =>
+    `[{"period":"day","max_requests":1,"on_exhausted":{"use":"${use}"}}]`;
+  const of = "on_exhausted.use must be a model that exists, such as cheap, openai/gpt-4o, not";
+  t.same(refused(models + text("nope", "cheep"), { env: { SET_RATE_LIMIT_A: variable("nope") } }), [
+    `rate_limits.user_paths[0].limits[0].${of} "nope"`,
+    `budgets.user_paths[0].limits[0].${of} "cheep"; did you mean cheap?`,
+    `SET_RATE_LIMIT_A[0].${of} "nope"`,
+  ]);
+  const env = { SET_RATE_LIMIT_A: variable("cheap") };
+  t.same(accepted(models + text("cheap", "openai/o3"), { env }).warnings, []);
+  // Any model may be one of its.
+  t.same(accepted(`providers: { openai: { api_key: k } }\n${text("nope", "nope")}`).warnings, []);
+  const broken = "providers: { openai: { api_key: k, models: [a] }, b: { base_url: 5 } }";
+  for (const others of [
+    broken,
+    `${models}aliases: { house: nowhere/x }`,
+    "providers: { b: { base_url: http://b, models: [a] } }\nvirtual_models: { house: { strategy: x, targets: [{ model: b/a }] } }",
+  ])
+    t.equal(refused(`${others}\n${text("house", "b-1")}`).length, 1, "no further problem");
+});
