@@ -2,6 +2,7 @@
  * What happens when a rule or a budget is exhausted (`on_exhausted`): another model serves, which
  * is charged, or the caller is warned. In every dialect, whole and streamed.
  */
+import { readFileSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { admin, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -15,6 +16,7 @@ providers:
 virtual_models:
   cheap: { strategy: failover, targets: [{ model: simulator/small }] }
   cheaper: { strategy: failover, targets: [{ model: simulator/tiny }] }
+  gone: { targets: [{ model: simulator/tiny }] }
 prices:
   "simulator/*": { input: 1, output: 1 }
 rate_limits:
@@ -24,7 +26,7 @@ rate_limits:
     - { path: /strict, limits: [{ period: day, max_requests: 1, on_exhausted: { use: cheap } }, { period: hour, max_requests: 2 }] }
     - { path: /chain, limits: [{ period: day, max_requests: 1, on_exhausted: { use: cheap } }, { period: hour, max_requests: 2, on_exhausted: { use: cheaper } }] }
     - { path: /loop, limits: [{ period: day, max_requests: 1, on_exhausted: { use: cheap } }] }
-    - { path: /gone, limits: [{ period: day, max_requests: 1, on_exhausted: { use: simulator/nowhere } }] }
+    - { path: /gone, limits: [{ period: day, max_requests: 1, on_exhausted: { use: gone } }] }
     - { path: /loop, limits: [{ period: hour, max_requests: 1, models: [small], on_exhausted: { use: cheap } }] }
 budgets:
   user_paths:
@@ -34,6 +36,9 @@ budgets:
   { SLUICE_MASTER_KEY: masterKey },
 );
 await site.startDaemon();
+// The proxy starts without this model, which the daemon still knows.
+const { configFile } = site;
+writeFileSync(configFile, readFileSync(configFile, "utf8").replaceAll(/^.*gone.*\n/gm, ""));
 const { ready: url } = await site.startProxy();
 
 const messages = [{ role: "user", content: "Hello!" }];
@@ -119,7 +124,7 @@ t.test("rules that refuse hold for the other model, too, and nothing goes round"
   t.same(await ask("/loop"), served);
   for (let i = 0; i < 3; i++) t.match(await ask("/loop"), { status: 200, fallback: "cheap" });
   t.same(await ask("/gone"), served);
-  t.same(await ask("/gone"), refused, "a model that doesn't exist");
+  t.same(await ask("/gone"), refused, "a model that is gone");
 });
 
 t.test("a budget is charged for the other model, exactly", async (t) => {
