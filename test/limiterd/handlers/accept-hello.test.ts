@@ -260,6 +260,7 @@ t.test("a proxy's welcome has the daemon's problems, a command line's hasn't", a
         deniedJwts: 0,
         importedKeysExist: undefined,
         hardLimits: undefined,
+        loopTimes: undefined,
       },
       ...(role === "cli"
         ? []

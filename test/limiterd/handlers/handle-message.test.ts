@@ -24,6 +24,7 @@ const ofCallers: readonly string[] = [
   "responses.pending",
   "responses.due",
   "responses.forget",
+  "loops.find",
   "batches.capped",
   "batches.enqueue",
   "batches.withdraw",
