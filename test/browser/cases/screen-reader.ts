@@ -56,6 +56,27 @@ t.test("a screen reader", { skip: noBrowser }, async (t) => {
     t.match(await focusOf(page), { tag: "button", name: "Add limit" });
   });
 
+  t.test("finds the fields of a rule for agents and batches, with what is saved", async (t) => {
+    await page.getByRole("button", { name: "Add limit" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: "Path" }).fill("/batches");
+    await dialog.getByLabel("Per", { exact: true }).selectOption("concurrent");
+    const tokens = dialog.getByLabel("Tokens of unfinished batches at most");
+    const loops = dialog.getByLabel("Agents that repeat themselves");
+    await tokens.fill("5000");
+    await loops.fill("refuse_after=1");
+    await page.keyboard.press("Enter");
+    await dialog.getByText(/loops.refuse_after must be 0 or an integer from 2 to 100/).waitFor();
+    await loops.fill("warn_after=4, refuse_after=9, compare_results=no");
+    await page.keyboard.press("Enter");
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: /Edit.*\/batches/ }).click();
+    t.equal(await tokens.inputValue(), "5000");
+    t.equal(await loops.inputValue(), "warn_after=4, refuse_after=9, compare_results=false");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+  });
+
   t.test("begins at the heading of the page that was opened", async (t) => {
     await page.getByRole("link", { name: "Budgets" }).click();
     // It is shown a moment before it has the focus.
