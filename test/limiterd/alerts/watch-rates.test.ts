@@ -111,7 +111,7 @@ t.test("batches cross thresholds of a cap on enqueued tokens", async (t) => {
 t.test("a rule on loops alone crosses no threshold", async (t) => {
   const loops = { warn_after: 5, refuse_after: 0, compare_results: true };
   const rule = { ...pathRule("/team", 0, {}), loops };
-  const any = [{ ...destinations[0]!, at: [0] }];
-  const daemon = startDaemon([rule], { nowMs: noon, destinations: any });
+  const fromZero = [{ ...destinations[0]!, at: [0] }];
+  const daemon = startDaemon([rule], { nowMs: noon, destinations: fromZero });
   t.same(await alertsOf(daemon, [ruleId(rule)]), []);
 });

@@ -140,13 +140,17 @@ t.test("mappings in a JSON array may be texts, as in a file", async (t) => {
   ]);
   const { entries, problems } = read({ SET_RATE_LIMIT_TEAM: value });
   t.same(problems, []);
-  t.match(entries[0]?.limits, [
-    { maxRequests: 8, loops: { warn_after: 7, refuse_after: 0, compare_results: true } },
-    { tokenWeights: { cached: 0.1 }, childShares: { children: { a: { weight: 3 } } } },
-  ]);
-  t.match(read({ SET_RATE_LIMIT_A: value.replace("warn_after=7", "often") }).problems, [
-    /^SET_RATE_LIMIT_A\[0\].loops must be a mapping of .*, not "often"$/,
-  ]);
+  t.match(
+    entries[0]?.limits,
+    exactly([
+      { maxRequests: 8, loops: { warn_after: 7, refuse_after: 0, compare_results: true } },
+      { tokenWeights: { cached: 0.1 }, childShares: { children: { a: { weight: 3 } } } },
+    ]),
+  );
+  t.match(
+    read({ SET_RATE_LIMIT_A: value.replace("warn_after=7", "often") }).problems,
+    exactly([/^SET_RATE_LIMIT_A\[0\].loops must be a mapping of .*, not "often"$/]),
+  );
 });
 
 t.test("an empty JSON array is an entry without rules, which removes the file's", async (t) => {
