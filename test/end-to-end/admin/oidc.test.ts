@@ -189,7 +189,7 @@ t.test("a role opens its subtree, and the audit log names the person", async (t)
   const limits = await (await ask(jar, "/admin/rate-limits")).text();
   t.match(limits, /\/team\/a/);
   t.notMatch(limits, /team2/);
-  t.equal((await ask(jar, "/admin/status")).status, 403);
+  t.equal((await ask(jar, "/admin/traffic")).status, 403);
   const rule = { user_path: "/team/b", limit_key: { period: "day" }, max_requests: 3 };
   const put = (body: object): Promise<Response> =>
     ask(jar, "/admin/rate-limits", { method: "PUT", body: JSON.stringify(body) });
