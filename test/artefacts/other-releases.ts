@@ -40,15 +40,15 @@ export function packReleaseAfter(file: string, into: string): string {
 /** How each changes a program's text. */
 const changes = {
   version: [
-    new RegExp(`^(?:var| +) version = "${version}";$`, "m"),
+    new RegExp(`\\bversion\\s*=\\s*"${version}"\\s*[;,]`),
     (found: string, to: string) => found.replace(version, to),
   ],
   wire: [
-    /^(?:var| +) wireVersion = \d+;$/m,
+    /\bwireVersion\s*=\s*\d+\s*[;,]/,
     (found: string) => found.replace(/\d+/, (n) => String(Number(n) + 1)),
   ],
   schema: [
-    /^function schemaAfter\(/m,
+    /\bfunction\s+schemaAfter\s*\(/,
     (found: string) =>
       `storeMigrations.push({ to: storeMigrations.length + 2, changes: () => [] });\n${found}`,
   ],
