@@ -40,11 +40,11 @@ export function packReleaseAfter(file: string, into: string): string {
 /** How each changes a program's text. */
 const changes = {
   version: [
-    new RegExp(`\\bversion\\s*=\\s*"${version}"\\s*[;,]`),
+    new RegExp(`\\bversion\\s*=\\s*"${version}"\\s*[;,}]`),
     (found: string, to: string) => found.replace(version, to),
   ],
   wire: [
-    /\bwireVersion\s*=\s*\d+\s*[;,]/,
+    /\bwireVersion\s*=\s*\d+\s*[;,}]/,
     (found: string) => found.replace(/\d+/, (n) => String(Number(n) + 1)),
   ],
   schema: [
