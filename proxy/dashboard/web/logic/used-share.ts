@@ -3,9 +3,10 @@ import type { RuleCaps, RuleCounts } from "../../../../shared/api/rule-item.js";
 import { formatCount, formatMoney } from "./numbers.js";
 
 /** `cost` is in US dollars. */
-export type CapKind = "requests" | "concurrent" | (typeof overTime)[number];
+export type CapKind = "requests" | "concurrent" | (typeof kindsOverTime)[number];
 
-const overTime = [
+/** The caps on what a request is found to use. */
+export const kindsOverTime = [
   "tokens",
   "input_tokens",
   "output_tokens",
@@ -43,7 +44,7 @@ export function capUses(rule: CountedRule): readonly CapUse[] {
         ? { kind: "concurrent", used: rule.in_flight, cap: rule.max_requests }
         : { kind: "requests", used: rule.requests_used, cap: rule.max_requests },
     );
-  for (const kind of overTime) {
+  for (const kind of kindsOverTime) {
     const cap = rule[`max_${kind}`];
     if (cap !== undefined) uses.push({ kind, used: rule[`${kind}_used`] ?? 0, cap });
   }

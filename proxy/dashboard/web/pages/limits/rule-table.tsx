@@ -3,7 +3,13 @@ import type { RuleItem } from "../../../../../shared/api/rule-item.js";
 import { itemKey } from "../../logic/list-page.js";
 import { formatCount } from "../../logic/numbers.js";
 import type { TreeRow } from "../../logic/subject-tree.js";
-import { capUses, isTemplate, shareOf, usesOverTime } from "../../logic/used-share.js";
+import {
+  capUses,
+  isTemplate,
+  kindsOverTime,
+  shareOf,
+  usesOverTime,
+} from "../../logic/used-share.js";
 import { Countdown } from "../../parts/age.js";
 import { CapList, CapMeters } from "../../parts/limits/cap-meters.js";
 import { LimitActions } from "../../parts/limits/limit-row.js";
@@ -43,7 +49,7 @@ export function RuleTable({ scope, rules, serverTime, heardMs, onOpen }: RuleTab
     {
       key: "tokens",
       head: texts.columns.tokens,
-      by: ({ item }) => largestShare(item, overTime),
+      by: ({ item }) => largestShare(item, kindsOverTime),
       cell: ({ item }) =>
         isTemplate(item) ? (
           <CapList uses={usesOverTime(item)} />
@@ -84,14 +90,6 @@ export function RuleTable({ scope, rules, serverTime, heardMs, onOpen }: RuleTab
 }
 
 const listPath = "/admin/rate-limits";
-const overTime = [
-  "tokens",
-  "input_tokens",
-  "output_tokens",
-  "cost",
-  "tool_calls",
-  "enqueued_tokens",
-];
 
 /** The largest used share of the rule's caps, or of those of these kinds; null without any. */
 const largestShare: ShareOf<RuleItem> = (rule, kinds) => {
