@@ -34,7 +34,7 @@ import { type LogField, lineFields, requestFields } from "../../../shared/loggin
 import { limiterMetrics } from "../../../shared/metrics/limiter-metrics.js";
 import { proxyMetrics } from "../../../shared/metrics/proxy-metrics.js";
 import { commandSections, exitCodeTable, globalFlags } from "../../bin/command-tables.js";
-import { code, grouped, markdown, meanings } from "../../support/markdown-table.js";
+import { code, grouped, meanings } from "../../support/markdown-table.js";
 import { boundTables } from "../bounds-table.js";
 import { listOfAlerts, tableOfMetrics } from "../metrics/metric-tables.js";
 import { adminTables, apiTables, recordTables } from "./api-reference.js";
@@ -95,8 +95,7 @@ const fileOf = (row: Setting<unknown>): Setting<unknown> | undefined =>
   rowsOfSettings.find(({ path }) => path === `${row.path}_file`);
 
 function tableOfRows(rows: readonly Setting<unknown>[]): string {
-  return markdown(
-    ["key, variable, flag", "accepts", "default", "meaning"],
+  return meanings(
     rows.map((row) => {
       const file = fileOf(row);
       const fileEnv = file?.env === `${row.env}_FILE` ? null : file?.env;
@@ -105,29 +104,38 @@ function tableOfRows(rows: readonly Setting<unknown>[]): string {
       );
       const key = file === undefined ? code(row.path) : `${code(row.path)}, \`…_file\``;
       return [
-        [key, ...names].join(", "),
-        accepts(row.kind),
-        shownDefault(row.path, row),
+        `${[key, ...names].join(", ")} (${withDefault(accepts(row.kind), shownDefault(row.path, row))})`,
         row.meaning,
       ];
     }),
   );
 }
 
+/** What a key accepts, and what it is without one. */
+function withDefault(accepted: string, byDefault: string): string {
+  if (byDefault === "") return accepted;
+  return byDefault === "required" ? `${accepted}; required` : `${accepted}; default ${byDefault}`;
+}
+
 function tableOfFields(table: Table, lists: Readonly<Record<string, EntryList>> = {}): string {
   const fields = Object.entries(table).map(([key, row]) => [
     code(key),
-    accepts(row.kind),
-    shownDefault(key, row),
+    withDefault(accepts(row.kind), shownDefault(key, row)),
     row.meaning,
   ]);
   const ofLists = Object.entries(lists).map(([key, { entriesMax, meaning }]) => [
     code(key),
     `list, at most ${entriesMax}`,
-    "",
     meaning,
   ]);
-  return markdown(["key", "accepts", "default", "meaning"], [...together(fields), ...ofLists]);
+  return listOfKeys([...together(fields), ...ofLists]);
+}
+
+/** Keys, each with its value in parentheses and its meaning. */
+function listOfKeys(rows: readonly (readonly string[])[]): string {
+  return meanings(
+    rows.map(([keys = "", value = "", meaning = ""]) => [`${keys} (${value})`, meaning]),
+  );
 }
 
 /** Most fields of a price are amounts of the same range: these are in a table for each range. */
@@ -136,11 +144,13 @@ function tablesOfPrices(): string {
   const isCommon = ([, alike]: (typeof ranges)[number]): boolean => alike.length > 2;
   const others = ranges.filter((range) => !isCommon(range)).flatMap(([, alike]) => alike);
   const tables = ranges.filter(isCommon).map(([accepted, alike]) => {
-    const table = markdown(
-      ["key", "default", "meaning"],
-      alike.map(([key, row]) => [code(key), shownDefault(key, row), row.meaning]),
+    const list = meanings(
+      alike.map(([key, row]) => {
+        const byDefault = shownDefault(key, row);
+        return [byDefault === "" ? code(key) : `${code(key)} (default ${byDefault})`, row.meaning];
+      }),
     );
-    return `${accepted[0]?.toUpperCase()}${accepted.slice(1)}:\n\n${table}`;
+    return `${accepted[0]?.toUpperCase()}${accepted.slice(1)}:\n\n${list}`;
   });
   return [...tables, `Others:\n\n${tableOfFields(Object.fromEntries(others), priceLists)}`].join(
     "\n",
@@ -158,8 +168,7 @@ function tableOfLimit(section: string, other: string | null = null): string {
   const keys = Object.entries(keysOfLimit(section));
   const isKnown = ([key, { description }]: (typeof keys)[number]): boolean =>
     known[key]?.["description"] === description && key !== "period";
-  const table = markdown(
-    ["key", "accepts", "meaning"],
+  const table = listOfKeys(
     keys
       .filter((each) => !isKnown(each))
       .map(([key, schema]) => [code(key), acceptedBy(schema), `${schema["description"]}`]),
