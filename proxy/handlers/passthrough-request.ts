@@ -157,7 +157,6 @@ async function relay(
               pieces: body.pieces(),
               bytes: body.length,
             }),
-      passesEachChunk: bounds !== null,
     },
     links: {
       baseUrl: provider.baseUrl,

@@ -11,6 +11,7 @@
 
 import { requestIdCharsMax } from "../../shared/bounds.js";
 import type { Operation } from "../../shared/operation.js";
+import { EventEnds } from "../hard-caps/event-ends.js";
 import { isLengthStop } from "../hard-caps/length-stop.js";
 import type { GrantedOutput, StreamCap } from "../hard-caps/output-allowance.js";
 import { beginsWith } from "../http/copy-headers.js";
@@ -77,6 +78,12 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
   #cutBy = "";
   /** Set while what has arrived of a stream at its cap is counted. */
   #endsAt: StreamCap | null = null;
+  /** Of a stream that hard caps count. */
+  #eventEnds: EventEnds | null = null;
+  /** What has arrived of it, and waits for a grant. */
+  #rest: Buffer = nothing;
+  /** Whether all of it has arrived. */
+  #isEndHeld = false;
   readonly #resolve: (forwarded: Forwarded) => void;
 
   constructor(
@@ -145,15 +152,38 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
   onData(chunk: Buffer): void {
     if (this.ended) return;
     try {
-      if (this.#endsAt === null) this.passed(chunk);
-      else this.meter.push(chunk);
+      if (this.#endsAt !== null) this.meter.push(chunk);
+      else if (this.what.cap == null || !this.meter.isStream) this.passed(chunk);
+      else this.#passEachEvent(chunk);
     } catch (error) {
       this.onBug(error);
     }
   }
 
+  /** A hard cap pauses a stream, or ends it, after any event, however many arrive together. */
+  #passEachEvent(chunk: Buffer): void {
+    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    this.#passRest();
+  }
+
+  #passRest(): void {
+    this.#eventEnds ??= new EventEnds();
+    while (this.#rest.length > 0 && !this.#waitsForGrant && !this.ended) {
+      const rest = this.#rest;
+      const end = this.#eventEnds.next(rest);
+      this.#rest = rest.subarray(end);
+      const event = end === rest.length ? rest : rest.subarray(0, end);
+      if (this.#endsAt === null) this.passed(event);
+      else this.meter.push(event);
+    }
+  }
+
   onEnd(): void {
     if (this.ended) return;
+    if (this.#rest.length > 0) {
+      this.#isEndHeld = true;
+      return;
+    }
     if (this.#endsAt !== null) return this.#cutAtCap(this.#endsAt);
     try {
       this.completed();
@@ -225,6 +255,8 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
 
   /** As `chargeFor`. */
   protected charge(end: CallEnd, note: string | null = null, answer?: unknown): MeteredUsage {
+    if (this.#rest.length > 0) this.meter.push(this.#rest);
+    this.#rest = nothing;
     return this.#capped ?? chargeFor(this, end, note, answer);
   }
 
@@ -282,10 +314,13 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
     if (this.ended) return;
     try {
       this.#flowOrEnd(cap);
+      this.#passRest();
     } catch (error) {
       return this.onBug(error);
     }
-    if (!this.ended) this.#resume();
+    if (this.#waitsForGrant || this.ended) return;
+    if (this.#isEndHeld) this.onEnd();
+    else this.#resume();
   }
 
   /**
@@ -295,6 +330,7 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
   #endAtCap(cap: StreamCap, words: string): void {
     this.#cutBy = words;
     this.#endsAt = cap;
+    this.#passRest();
     this.#call?.resume();
     setImmediate(() => void setImmediate(() => this.#cutAtCap(cap)));
   }
@@ -409,6 +445,8 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
     });
   }
 }
+
+const nothing = Buffer.alloc(0);
 
 /**
  * Header names of OpenAI and most others, Anthropic, Azure, and Amazon, indexed by their lengths.

@@ -28,11 +28,6 @@ export interface UpstreamRequest {
   readonly isRepeatable: boolean;
   /** Timeouts that replace the provider's. */
   readonly timeouts?: RequestTimeouts | null;
-  /**
-   * Whether the sink gets each chunk of a chunked answer on its own, so that it can pause between
-   * two; otherwise it gets the content of all that arrived together at once.
-   */
-  readonly passesEachChunk?: boolean;
 }
 
 /** The deadlines of one attempt, as `ModelOverrides` says. */

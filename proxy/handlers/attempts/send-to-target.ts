@@ -281,8 +281,6 @@ function forwardRequest(
       isRepeatable: true,
       timeouts:
         provider.perModel.length === 0 ? null : overridesFor(provider, target.model, operation),
-      // A hard cap pauses the answer, or ends it, between two events.
-      passesEachChunk: bounds !== null,
     },
     headers: [
       ...headers,

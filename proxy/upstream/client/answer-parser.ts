@@ -61,7 +61,6 @@ export class AnswerParser {
   readonly #to: AnswerReceiver;
   #state: State = "over";
   #isHeadRequest = false;
-  #passesEachChunk = false;
   /** The beginning of a head or of trailers, or what arrived during a pause. */
   #held: Buffer = none;
   /** Bytes that are missing of the body or of the chunk. */
@@ -80,9 +79,8 @@ export class AnswerParser {
     return !this.#isEnded;
   }
 
-  /** Expects the answer to a request. `passesEachChunk`: as `UpstreamRequest.passesEachChunk`. */
-  begin(method: string, passesEachChunk = false): void {
-    this.#passesEachChunk = passesEachChunk;
+  /** Expects the answer to a request. */
+  begin(method: string): void {
     this.#state = "head";
     this.#isHeadRequest = method === "HEAD";
     this.#held = none;
@@ -102,10 +100,7 @@ export class AnswerParser {
       if (at === -1) return;
       if (this.isPaused) return this.#hold(bytes.subarray(at));
     } else if (this.#state === "trailers") return this.#readTrailers(bytes);
-    while (this.#state !== "over" && at < bytes.length) {
-      if (this.isPaused) return this.#hold(bytes.subarray(at));
-      at = this.#readBody(bytes, at);
-    }
+    if (this.#state !== "over" && at < bytes.length) at = this.#readBody(bytes, at);
     this.#mayEnd(bytes.length - at);
   }
 
@@ -245,8 +240,7 @@ export class AnswerParser {
       this.#pass(Buffer.from(bytes.subarray(at)));
       return bytes.length;
     }
-    if (this.#state !== "length")
-      return this.#passesEachChunk ? this.#readChunk(bytes, at) : this.#readChunks(bytes, at);
+    if (this.#state !== "length") return this.#readChunks(bytes, at);
     const end = Math.min(bytes.length, at + this.#left);
     this.#left -= end - at;
     if (this.#left === 0) this.#state = "over";
@@ -256,25 +250,6 @@ export class AnswerParser {
 
   #pass(chunk: Buffer): void {
     if (!this.#to.onData(chunk)) this.isPaused = true;
-  }
-
-  /** Passes on what `bytes` holds of one chunk, and returns where it ends. */
-  #readChunk(bytes: Buffer, from: number): number {
-    for (let at = from; at < bytes.length; ) {
-      if (this.#state === "chunk") {
-        const end = Math.min(bytes.length, at + this.#left);
-        this.#left -= end - at;
-        if (this.#left === 0) this.#state = "chunkReturn";
-        this.#pass(Buffer.from(bytes.subarray(at, end)));
-        return end;
-      }
-      this.#readFraming(bytes[at++]!);
-      if (this.#state === "trailers") {
-        this.#readTrailers(bytes.subarray(at));
-        break;
-      }
-    }
-    return bytes.length;
   }
 
   /** What all chunks in `bytes` hold is passed on as one. */

@@ -24,8 +24,6 @@ export interface CallConnection {
 /** What a call hears of its request and its answer. */
 export interface CallHandler {
   connection: CallConnection | null;
-  /** As `UpstreamRequest.passesEachChunk`. */
-  readonly passesEachChunk: boolean;
   /** The call waits, because all connections are in use. `leave`: it doesn't need one any more. */
   onQueued(leave: () => void): void;
   /** The call has got its connection. False if it doesn't need one any more. */
@@ -159,7 +157,7 @@ export class Connection implements CallConnection, AnswerReceiver {
     }
     this.#call = call;
     this.#closesAfter = this.#isSingle || method === "HEAD";
-    this.#parser.begin(method, call.passesEachChunk);
+    this.#parser.begin(method);
     if (body === null || Buffer.isBuffer(body)) this.#sendWhole(socket, head, body);
     else this.#sendPieces(socket, head, body);
     return null;

@@ -34,7 +34,6 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   connection: CallConnection | null = null;
   /** Whether a compressed answer is decoded; otherwise it passes as it came. */
   decodes = true;
-  passesEachChunk = false;
   /** Called with the head of the answer. */
   onStatus: ((status: number, rawHeaders: readonly string[]) => void) | null = null;
   #sink: UpstreamSink;

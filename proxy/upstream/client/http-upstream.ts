@@ -44,12 +44,11 @@ export function createHttpUpstream(
   const isAnthropic = provider.type === "anthropic";
   return {
     send(
-      { method, path, isNative, headers: given, body, isRepeatable, timeouts, passesEachChunk },
+      { method, path, isNative, headers: given, body, isRepeatable, timeouts },
       sink,
     ): UpstreamCall {
       const key = keys.choose();
       const call = new HttpCall(masked(sink, secretsWith(key), successMax), deadlines, timeouts);
-      call.passesEachChunk = passesEachChunk === true;
       if (keys.missing !== null) {
         sink.onFailure({ kind: "unreachable", reason: keys.missing });
         return call;

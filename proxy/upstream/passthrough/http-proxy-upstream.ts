@@ -95,7 +95,7 @@ export function createHttpProxyUpstream(
     flat: readonly string[],
   ): Record<string, string> => headerObject(["host", base.host, ...ownHeadersOf(key, path, flat)]);
   return {
-    send({ method, path, headers: given, body, passesEachChunk }, sink) {
+    send({ method, path, headers: given, body }, sink) {
       const key = keys.choose();
       const to = masked(sink, secretsWith(key), anyStatus);
       const held = body === null || Buffer.isBuffer(body) ? { body } : null;
@@ -109,7 +109,6 @@ export function createHttpProxyUpstream(
       if (key !== null && keys.wantsRefusals) call.onStatus = noteRefusals(keys, key);
       if (call instanceof HttpCall) {
         call.decodes = false;
-        call.passesEachChunk = passesEachChunk === true;
         const headers = ownHeadersOf(key, path, given);
         const options = { method, path, headers, ...held! };
         if (idempotentMethods.has(method))

@@ -13,8 +13,6 @@ export interface PassthroughRequest {
   /** Flat names and values, without credentials, host and lengths. */
   readonly headers: readonly string[];
   readonly body: RequestBody;
-  /** As `UpstreamRequest.passesEachChunk`; a body in pieces has it anyway. */
-  readonly passesEachChunk?: boolean;
 }
 
 /** How a tunnel ended, and which side ended first. */

@@ -1508,6 +1508,48 @@ t.test("a stream that waits for its allowance isn't read meanwhile", async (t) =
   t.equal(drawn.spent, 20);
 });
 
+t.test("events that arrive together, and the end, wait for the allowance one by one", async (t) => {
+  for (const isCut of [false, true]) {
+    const { cap, answer } = cappedAt(30);
+    const forwarding = new Forwarding({ cap });
+    const last = `${chunk("", "stop")}${done}`;
+    forwarding
+      .head(200, eventStream)
+      .data(`${chunk(twenty).repeat(5)}${last}`)
+      .end();
+    const sent = (): string => forwarding.exchange.body.toString();
+    t.equal(sent(), chunk(twenty).repeat(2));
+    t.ok(forwarding.paused);
+    answer(70);
+    t.equal(sent(), chunk(twenty).repeat(4));
+    t.ok(forwarding.paused);
+    if (isCut) answer(70, words);
+    answer(isCut ? 70 : 1000, isCut ? words : null);
+    const forwarded = await forwarding.finished();
+    t.equal(forwarded.outcome, "complete");
+    if (isCut) {
+      t.equal(forwarded.cutBy, words);
+      t.equal(forwarded.usage?.totalTokens, estimate(4 * 100), "what has arrived is charged");
+      t.match(sent(), `${chunk(twenty).repeat(4)}: cut at a hard cap`);
+    } else t.equal(sent(), `${chunk(twenty).repeat(5)}${last}`);
+  }
+});
+
+t.test(
+  "what waits for its allowance is charged if the client or the provider leaves",
+  async (t) => {
+    for (const how of ["left", "lost"] as const) {
+      const { cap } = cappedAt(30);
+      const forwarding = new Forwarding({ cap });
+      forwarding.head(200, eventStream).data(chunk(twenty).repeat(5));
+      if (how === "left") forwarding.exchange.leave();
+      else forwarding.fail("broken");
+      const { usage } = await forwarding.finished();
+      t.equal(usage?.totalTokens, estimate(4 * 100), how);
+    }
+  },
+);
+
 t.test("an answer whose end has come isn't cut, and teaches the bytes of a token", async (t) => {
   const { cap, answer, learned } = cappedAt(10);
   const forwarding = new Forwarding({ cap });

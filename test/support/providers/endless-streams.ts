@@ -5,6 +5,7 @@
  */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createGzip } from "node:zlib";
 import { type Json, namedEvent } from "./model-api-call.js";
 
 export interface EndlessCall {
@@ -26,6 +27,11 @@ export interface EndlessStreams {
   reports: "never" | "at the end" | "as they flow";
   /** How many tokens are written at a time. */
   atOnce: number;
+  /**
+   * How a stream is sent. `length`: with its length, and all of its tokens at once; `close`: until
+   * the connection ends, as HTTP/1.0 does.
+   */
+  framing: "chunked" | "length" | "close" | "gzip";
   /** The pause between them, also of streams that flow. */
   pauseMs: number;
   /** The most tokens of one answer, so that a test ends. */
@@ -258,10 +264,16 @@ function stream(
   response: ServerResponse,
   call: EndlessCall,
   form: Form,
-  provider: Pick<EndlessStreams, "atOnce" | "pauseMs" | "tokensMax" | "reports">,
+  provider: Pick<EndlessStreams, "atOnce" | "framing" | "pauseMs" | "tokensMax" | "reports">,
 ): void {
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  response.write(form.begin.join(""));
+  const { framing } = provider;
+  const type = { "content-type": "text/event-stream" };
+  if (framing === "length") return sendWhole(response, call, form, provider);
+  response.useChunkedEncodingByDefault = framing !== "close";
+  response.writeHead(200, framing === "gzip" ? { ...type, "content-encoding": "gzip" } : type);
+  const out = framing === "gzip" ? createGzip() : response;
+  if (out !== response) out.pipe(response);
+  out.write(form.begin.join(""));
   const most = maximumIn(call.body, provider);
   const { atOnce, reports } = provider;
   const report = (): string => form.usage?.(call.tokens) ?? "";
@@ -273,17 +285,31 @@ function stream(
     if (call.tokens >= most) {
       const last = reports === "never" ? "" : report();
       const end = form.end(call.tokens);
-      return void response.end([...end.slice(0, -1), last, end.at(-1)].join(""));
+      return void out.end([...end.slice(0, -1), last, end.at(-1)].join(""));
     }
     const count = Math.min(atOnce, most - call.tokens);
     call.tokens += count;
-    const flows = response.write(
-      form.one.repeat(count) + (reports === "as they flow" ? report() : ""),
-    );
+    const flows = out.write(form.one.repeat(count) + (reports === "as they flow" ? report() : ""));
     if (flows) setTimeout(next, provider.pauseMs);
-    else response.once("drain", next);
+    else out.once("drain", next);
   };
   next();
+}
+
+function sendWhole(
+  response: ServerResponse,
+  call: EndlessCall,
+  form: Form,
+  provider: Pick<EndlessStreams, "tokensMax">,
+): void {
+  call.tokens = maximumIn(call.body, provider);
+  response.on("close", () => {
+    call.isLeft = true;
+  });
+  const events = [...form.begin, form.one.repeat(call.tokens), ...form.end(call.tokens)].join("");
+  const length = String(Buffer.byteLength(events));
+  response.writeHead(200, { "content-type": "text/event-stream", "content-length": length });
+  response.end(events);
 }
 
 export async function startEndlessStreams(): Promise<EndlessStreams> {
@@ -314,6 +340,7 @@ export async function startEndlessStreams(): Promise<EndlessStreams> {
     token,
     reports: "never",
     atOnce: 4,
+    framing: "chunked",
     pauseMs: 1,
     tokensMax: 50_000,
     close: () =>

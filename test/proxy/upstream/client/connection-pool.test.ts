@@ -52,7 +52,6 @@ async function startProvider(
 
 class RecordedCall implements CallHandler {
   connection: CallHandler["connection"] = null;
-  readonly passesEachChunk = false;
   isWanted = true;
   isSent = false;
   isPaused = false;
