@@ -1,17 +1,16 @@
 /**
- * One call to a provider whose response goes to one client: the common part of `forward.ts` and
- * `passthrough/relay-answer.ts`. It sends the request, writes with back-pressure, aborts the call
- * when the client disconnects, and resolves once with the result.
+ * One call to a provider whose response goes to one client. It sends the request, writes with
+ * back-pressure, aborts the call when the client disconnects, and resolves once with the result.
  *
  * It is also the error boundary for events of the provider, timers and the client: an exception in
  * one of them ends this request only, with a 500 or a cut.
  *
- * Not here: what is sent to the client, and when.
+ * Not here: what is sent to the client, and when. Its `AnswerHandler` decides that: `forward.ts`,
+ * `passthrough/relay-answer.ts` or `passthrough/relay-mcp.ts`.
  */
 
 import { requestIdCharsMax } from "../../shared/bounds.js";
 import type { Operation } from "../../shared/operation.js";
-import { EventEnds } from "../hard-caps/event-ends.js";
 import { isLengthStop } from "../hard-caps/length-stop.js";
 import type { GrantedOutput, StreamCap } from "../hard-caps/output-allowance.js";
 import { beginsWith } from "../http/copy-headers.js";
@@ -22,6 +21,7 @@ import type { MeteredUsage } from "../usage/count-usage.js";
 import type { ResponseMeter } from "../usage/response-meter.js";
 import { noUsage } from "../usage/usage.js";
 import { type SentRequest, type SentRequestParts, sentRequestOf } from "../usage/usage-bound.js";
+import { CappedStream } from "./capped-stream.js";
 import type { TargetFailure } from "./errors/failover-reason.js";
 import type { RefusedPart } from "./errors/refused-part.js";
 import { isFinalStatus, noSuchStatus, type UpstreamFailure } from "./errors/upstream-failure.js";
@@ -56,78 +56,70 @@ interface Relayed extends SentRequestParts {
   readonly monoMs: () => number;
 }
 
-export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink, EndedCall {
-  protected readonly exchange: Exchange;
-  protected readonly what: What;
+/** Decides what the client gets of an answer. None of these is called after `AnswerRelay.end`. */
+export interface AnswerHandler {
+  /** The head of the answer has arrived, with `AnswerRelay.status`. */
+  begun(rawHeaders: readonly (Buffer | string)[]): void;
+  /** A piece of the body has arrived. */
+  passed(chunk: Buffer): void;
+  /** All of the answer has arrived. */
+  completed(): void;
+  /** The provider gave no answer, or not all of it. */
+  failed(failure: UpstreamFailure): void;
+  /** The client disconnected or was cut off. */
+  gone(): void;
+  /** Sluice's headers on every answer, besides the request id. */
+  ownHeaders(): readonly string[];
+}
+
+/** The request and where its answer goes. */
+interface RelayParts {
+  readonly exchange: Exchange;
+  readonly what: Relayed;
   readonly meter: ResponseMeter;
+  readonly handler: AnswerHandler;
+}
+
+export class AnswerRelay implements UpstreamSink, EndedCall {
+  readonly #exchange: Exchange;
+  readonly #what: Relayed;
+  readonly meter: ResponseMeter;
+  readonly #handler: AnswerHandler;
   /** The provider's status; 0 before its response. */
   status = 0;
-  protected firstByteMonoMs: number | null = null;
-  protected ended = false;
+  /** When its head came; null before. */
+  firstByteMonoMs: number | null = null;
+  ended = false;
   #providerRequestId = "";
   #sentMonoMs = 0;
   #sent: SentRequest | null = null;
   #call: UpstreamCall | null = null;
-  /** Why nothing more is read from the provider. */
   #waitsForClient = false;
-  #waitsForGrant = false;
-  #onGranted: (() => void) | null = null;
+  /** Null unless hard caps count a stream. */
+  readonly #capped: CappedStream | null;
   /** The charge of a stream that a hard cap has cut. */
-  #capped: MeteredUsage | null = null;
-  /** The hard cap that has ended the answer, in words. */
-  #cutBy = "";
-  /** Set while what has arrived of a stream at its cap is counted. */
-  #endsAt: StreamCap | null = null;
-  /** Of a stream that hard caps count. */
-  #eventEnds: EventEnds | null = null;
-  /** What has arrived of it, and waits for a grant. */
-  #rest: Buffer = nothing;
-  /** Whether all of it has arrived. */
-  #isEndHeld = false;
+  #cutCharge: MeteredUsage | null = null;
+  /** The hard cap that has lowered a maximum that the answer has reached, in words. */
+  #loweredBy = "";
   readonly #resolve: (forwarded: Forwarded) => void;
 
   constructor(
-    exchange: Exchange,
-    what: What,
-    meter: ResponseMeter,
+    { exchange, what, meter, handler }: RelayParts,
     resolve: (forwarded: Forwarded) => void,
   ) {
-    this.exchange = exchange;
-    this.what = what;
+    this.#exchange = exchange;
+    this.#what = what;
     this.meter = meter;
+    this.#handler = handler;
+    this.#capped = what.cap == null ? null : new CappedStream(what.cap, this);
     this.#resolve = resolve;
   }
 
-  /** Call it when an answer begins, or once the body of an error has arrived. */
-  protected heard(rawHeaders: Heard["rawHeaders"], body: string): void {
-    const { onHeard } = this.what;
-    if (onHeard === undefined) return;
-    const { status, firstByteMonoMs } = this;
-    const sentMonoMs = this.#sentMonoMs;
-    onHeard({
-      status,
-      rawHeaders,
-      body,
-      sentMonoMs,
-      firstByteMonoMs: firstByteMonoMs ?? sentMonoMs,
-    });
-  }
-
-  protected abstract send(): UpstreamCall;
-  protected abstract begun(rawHeaders: readonly (Buffer | string)[]): void;
-  protected abstract passed(chunk: Buffer): void;
-  /** Not called after `end`. */
-  protected abstract completed(): void;
-  /** Not called after `end`. */
-  protected abstract failed(failure: UpstreamFailure): void;
-  /** Sluice's headers on every answer, besides the request id. */
-  protected abstract ownHeaders(): readonly string[];
-
-  start(): void {
-    this.exchange.onGone(() => this.#left());
-    this.#sentMonoMs = this.what.monoMs();
+  start(send: (sink: UpstreamSink) => UpstreamCall): void {
+    this.#exchange.onGone(() => this.#left());
+    this.#sentMonoMs = this.#what.monoMs();
     try {
-      this.#call = this.send();
+      this.#call = send(this);
     } catch (error) {
       return this.onBug(error);
     }
@@ -143,7 +135,8 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
     try {
       this.status = status;
       this.#providerRequestId = providerRequestId(rawHeaders);
-      this.begun(rawHeaders);
+      this.firstByteMonoMs = this.#what.monoMs();
+      this.#handler.begun(rawHeaders);
     } catch (error) {
       this.onBug(error);
     }
@@ -152,41 +145,18 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
   onData(chunk: Buffer): void {
     if (this.ended) return;
     try {
-      if (this.#endsAt !== null) this.meter.push(chunk);
-      else if (this.what.cap == null || !this.meter.isStream) this.passed(chunk);
-      else this.#passEachEvent(chunk);
+      if (this.#capped === null || !this.meter.isStream) this.#handler.passed(chunk);
+      else this.#capped.push(chunk);
     } catch (error) {
       this.onBug(error);
     }
   }
 
-  /** A hard cap pauses a stream, or ends it, after any event, however many arrive together. */
-  #passEachEvent(chunk: Buffer): void {
-    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
-    this.#passRest();
-  }
-
-  #passRest(): void {
-    this.#eventEnds ??= new EventEnds();
-    while (this.#rest.length > 0 && !this.#waitsForGrant && !this.ended) {
-      const rest = this.#rest;
-      const end = this.#eventEnds.next(rest);
-      this.#rest = rest.subarray(end);
-      const event = end === rest.length ? rest : rest.subarray(0, end);
-      if (this.#endsAt === null) this.passed(event);
-      else this.meter.push(event);
-    }
-  }
-
   onEnd(): void {
-    if (this.ended) return;
-    if (this.#rest.length > 0) {
-      this.#isEndHeld = true;
-      return;
-    }
-    if (this.#endsAt !== null) return this.#cutAtCap(this.#endsAt);
+    if (this.ended || this.#capped?.holdsEnd() === true) return;
+    if (this.#capped?.isOver === true) return this.cutAtCap(this.#capped);
     try {
-      this.completed();
+      this.#handler.completed();
     } catch (error) {
       this.onBug(error);
     }
@@ -194,9 +164,9 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
 
   onFailure(failure: UpstreamFailure): void {
     if (this.ended) return;
-    if (this.#endsAt !== null) return this.#cutAtCap(this.#endsAt);
+    if (this.#capped?.isOver === true) return this.cutAtCap(this.#capped);
     try {
-      this.failed(failure);
+      this.#handler.failed(failure);
     } catch (error) {
       this.onBug(error);
     }
@@ -205,10 +175,141 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
   #left(): void {
     if (this.ended) return;
     try {
-      this.onGone();
+      this.#handler.gone();
     } catch (error) {
       this.onBug(error);
     }
+  }
+
+  /** Writes to the client; the provider waits until the client has taken it. */
+  write(chunk: Buffer): void {
+    if (this.#exchange.write(chunk)) return;
+    this.#waitsForClient = true;
+    this.#call?.pause();
+    this.#exchange.onDrain(() => {
+      this.#waitsForClient = false;
+      this.flowOn();
+    });
+  }
+
+  pauseCall(): void {
+    this.#call?.pause();
+  }
+
+  resumeCall(): void {
+    this.#call?.resume();
+  }
+
+  /** Resumes the call, unless the client or a hard cap still makes it wait. */
+  flowOn(): void {
+    if (!this.#waitsForClient && this.#capped?.isWaiting !== true) this.#call?.resume();
+  }
+
+  abortCall(): void {
+    this.#call?.abort();
+  }
+
+  /** Call it when an answer begins, or once the body of an error has arrived. */
+  heard(rawHeaders: Heard["rawHeaders"], body: string): void {
+    const { onHeard } = this.#what;
+    if (onHeard === undefined) return;
+    const { status, firstByteMonoMs } = this;
+    const sentMonoMs = this.#sentMonoMs;
+    onHeard({
+      status,
+      rawHeaders,
+      body,
+      sentMonoMs,
+      firstByteMonoMs: firstByteMonoMs ?? sentMonoMs,
+    });
+  }
+
+  get isSent(): boolean {
+    return this.#call?.isSent === true;
+  }
+
+  get isResent(): boolean {
+    return this.#call?.isResent === true;
+  }
+
+  sentRequest(): SentRequest {
+    this.#sent ??= sentRequestOf(this.#what);
+    return this.#sent;
+  }
+
+  elapsedMs(): number {
+    return this.#what.monoMs() - this.#sentMonoMs;
+  }
+
+  /** As `chargeFor`. */
+  charge(end: CallEnd, note: string | null = null, answer?: unknown): MeteredUsage {
+    this.#capped?.countRest();
+    return this.#cutCharge ?? chargeFor(this, end, note, answer);
+  }
+
+  /** The client disconnected or was cut off. */
+  endGone(charged?: MeteredUsage): void {
+    this.abortCall();
+    this.end(charged ?? this.charge("cut"), { ...goneEnding(this.#exchange), finish: () => {} });
+  }
+
+  /** The cause of a missing or incomplete response, before anything was sent. */
+  unansweredOutcome({ kind }: UpstreamFailure): "upstream_error" | "upstream_cut" | "overloaded" {
+    if (kind === "exhausted") return "overloaded";
+    return this.status === 0 ? "upstream_error" : "upstream_cut";
+  }
+
+  /** The response ended early after it was partly sent: the client sees a cut. */
+  endCut({ kind, reason }: UpstreamFailure): void {
+    const ending: Ending = {
+      status: this.status,
+      outcome: "upstream_cut",
+      finish: () => this.#exchange.cut(),
+    };
+    const error = { status: this.status, code: null, message: reason };
+    this.end(this.charge("cut", reason), ending, { timedOut: kind === "timed_out", error });
+  }
+
+  /**
+   * Field by field: with spreads V8 makes a new hidden class for each request, which cost a
+   * twentieth of the proxy's CPU.
+   */
+  end(
+    { usage, estimated, atMost = null, note }: MeteredUsage,
+    { status, outcome, finish }: Ending,
+    {
+      failed = null,
+      refused = null,
+      error = null,
+      bug = null,
+      timedOut = false,
+      responseId = "",
+    }: Ended = nothingElse,
+  ): void {
+    this.ended = true;
+    this.#capped?.end({ usage, estimated });
+    const executed = this.status !== 0 || this.isSent || this.isResent;
+    this.#resolve({
+      status,
+      usage,
+      estimated,
+      atMost,
+      executed,
+      outcome,
+      firstByteMonoMs: this.firstByteMonoMs,
+      timedOut,
+      responseId,
+      servedModel: this.meter.model,
+      providerRequestId: this.#providerRequestId,
+      providerKey: this.#call?.keyName ?? "",
+      cutBy: this.#capped?.words || this.#loweredBy,
+      note,
+      failed,
+      refused,
+      error,
+      bug,
+      finish,
+    });
   }
 
   onBug(error: unknown): void {
@@ -218,9 +319,9 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
     this.end(
       this.#chargedAfterBug(),
       {
-        status: this.exchange.begun ? this.status : 500,
+        status: this.#exchange.begun ? this.status : 500,
         outcome: "internal_error",
-        finish: () => replyInternalError(this.exchange, "model", this.ownHeaders()),
+        finish: () => replyInternalError(this.#exchange, "model", this.#handler.ownHeaders()),
       },
       { bug: error },
     );
@@ -236,217 +337,45 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
     }
   }
 
-  get isSent(): boolean {
-    return this.#call?.isSent === true;
+  pass(event: Buffer): void {
+    this.#handler.passed(event);
   }
 
-  get isResent(): boolean {
-    return this.#call?.isResent === true;
+  /** Call it with the events that were passed on of `chunk`: hard caps count them. */
+  countEvents(events: Buffer | readonly Buffer[] | null, chunk: Buffer): void {
+    if (!this.ended) this.#capped?.count(events, chunk);
   }
 
-  sentRequest(): SentRequest {
-    this.#sent ??= sentRequestOf(this.what);
-    return this.#sent;
-  }
-
-  elapsedMs(): number {
-    return this.what.monoMs() - this.#sentMonoMs;
-  }
-
-  /** As `chargeFor`. */
-  protected charge(end: CallEnd, note: string | null = null, answer?: unknown): MeteredUsage {
-    if (this.#rest.length > 0) this.meter.push(this.#rest);
-    this.#rest = nothing;
-    return this.#capped ?? chargeFor(this, end, note, answer);
-  }
-
-  protected abortCall(): void {
-    this.#call?.abort();
-  }
-
-  protected write(chunk: Buffer): void {
-    if (this.exchange.write(chunk)) return;
-    this.#waitsForClient = true;
-    this.#call?.pause();
-    this.exchange.onDrain(() => {
-      this.#waitsForClient = false;
-      this.#resume();
-    });
-  }
-
-  #resume(): void {
-    if (!this.#waitsForClient && !this.#waitsForGrant) this.#call?.resume();
-  }
-
-  /**
-   * Counts the events of a stream that hard caps count, after they were passed on, and lets the
-   * stream flow, wait or end. `chunk`: the piece that completed them.
-   */
-  protected capEvents(
-    cap: StreamCap,
-    events: Buffer | readonly Buffer[] | null,
-    chunk: Buffer,
-  ): void {
-    if (this.#endsAt !== null || this.ended) return;
-    // The meter has decoded the chunk already.
-    if (events === chunk) cap.stop?.see(chunk, this.meter.latin1);
-    else if (Buffer.isBuffer(events)) cap.stop?.see(events);
-    else if (events !== null) for (const each of events) cap.stop?.see(each);
-    this.#flowOrEnd(cap);
-  }
-
-  #flowOrEnd(cap: StreamCap): void {
-    const { meter } = this;
-    const tokens = meter.outputSeen();
-    if (meter.inputSeen > 0) cap.allowance.promptCounted(meter.inputSeen);
-    this.#onGranted ??= () => this.#granted(cap);
-    const flows = cap.allowance.use(tokens, this.#onGranted);
-    // What follows the end of the answer, or ends an event that has begun, costs nothing more.
-    if (flows || meter.isFinished || meter.errorSeen || !meter.isBetweenEvents) return;
-    const words = cap.allowance.cap;
-    if (words !== null) return this.#endAtCap(cap, words);
-    this.#waitsForGrant = true;
-    this.#call?.pause();
-  }
-
-  #granted(cap: StreamCap): void {
-    this.#waitsForGrant = false;
-    if (this.ended) return;
-    try {
-      this.#flowOrEnd(cap);
-      this.#passRest();
-    } catch (error) {
-      return this.onBug(error);
-    }
-    if (this.#waitsForGrant || this.ended) return;
-    if (this.#isEndHeld) this.onEnd();
-    else this.#resume();
-  }
-
-  /**
-   * What the provider has sent meanwhile is billed, so it is charged: it is read, in two turns of
-   * the event loop, but not passed on.
-   */
-  #endAtCap(cap: StreamCap, words: string): void {
-    this.#cutBy = words;
-    this.#endsAt = cap;
-    this.#passRest();
-    this.#call?.resume();
-    setImmediate(() => void setImmediate(() => this.#cutAtCap(cap)));
-  }
-
-  #cutAtCap(cap: StreamCap): void {
+  /** Ends a stream at its hard cap, for the client as if the model had reached its maximum. */
+  cutAtCap({ cap: { stop }, words }: CappedStream): void {
     if (this.ended) return;
     this.abortCall();
     try {
-      this.#passEnd(cap);
+      const charged = this.charge("capped");
+      this.#cutCharge = charged;
+      if (stop === null)
+        return this.end(charged, {
+          status: this.status,
+          outcome: "complete",
+          finish: () => this.#exchange.cut(),
+        });
+      this.meter.dropIncomplete();
+      this.#handler.passed(stop.end(charged.usage ?? noUsage, words));
+      if (!this.ended) this.#handler.completed();
     } catch (error) {
       this.onBug(error);
     }
   }
 
-  #passEnd({ stop }: StreamCap): void {
-    const charged = this.charge("capped");
-    this.#capped = charged;
-    if (stop === null)
-      return this.end(charged, {
-        status: this.status,
-        outcome: "complete",
-        finish: () => this.exchange.cut(),
-      });
-    this.meter.dropIncomplete();
-    this.passed(stop.end(charged.usage ?? noUsage, this.#cutBy));
-    if (!this.ended) this.completed();
-  }
-
   /** Call it with a whole answer: notes the hard cap that has lowered a maximum that it reached. */
-  protected noteLowered(text: string, { usage }: MeteredUsage): void {
-    const { granted = null, operation } = this.what;
+  noteLowered(text: string, { usage }: MeteredUsage): void {
+    const { granted = null, operation } = this.#what;
     if (granted === null || granted.loweredBy === null || operation === null) return;
     const max = Math.floor(granted.tokens / granted.choices);
     if ((usage?.outputTokens ?? 0) >= max && isLengthStop(operation, text))
-      this.#cutBy = granted.loweredBy;
-  }
-
-  /** A stream that hard caps count has ended. */
-  #endCap(cap: StreamCap, { usage, estimated }: MeteredUsage): void {
-    cap.allowance.end();
-    const { textBytes, hasOtherText } = this.meter;
-    // An answer whose text wasn't all counted says nothing about the bytes of a token.
-    if (usage !== null && !estimated && textBytes > 0 && !hasOtherText)
-      cap.learn(textBytes, usage.outputTokens);
-  }
-
-  /** The client disconnected or was cut off. Not called after `end`. */
-  protected onGone(): void {
-    this.abortCall();
-    this.end(this.charge("cut"), { ...goneEnding(this.exchange), finish: () => {} });
-  }
-
-  /** The cause of a missing or incomplete response, before anything was sent. */
-  protected unansweredOutcome({
-    kind,
-  }: UpstreamFailure): "upstream_error" | "upstream_cut" | "overloaded" {
-    if (kind === "exhausted") return "overloaded";
-    return this.status === 0 ? "upstream_error" : "upstream_cut";
-  }
-
-  /** The response ended early after it was partly sent: the client sees a cut. */
-  protected endCut({ kind, reason }: UpstreamFailure): void {
-    const ending: Ending = {
-      status: this.status,
-      outcome: "upstream_cut",
-      finish: () => this.exchange.cut(),
-    };
-    const error = { status: this.status, code: null, message: reason };
-    this.end(this.charge("cut", reason), ending, { timedOut: kind === "timed_out", error });
-  }
-
-  /**
-   * Field by field: with spreads V8 makes a new hidden class for each request, which cost a
-   * twentieth of the proxy's CPU.
-   */
-  protected end(
-    { usage, estimated, atMost = null, note }: MeteredUsage,
-    { status, outcome, finish }: Ending,
-    {
-      failed = null,
-      refused = null,
-      error = null,
-      bug = null,
-      timedOut = false,
-      responseId = "",
-    }: Ended = nothingElse,
-  ): void {
-    this.ended = true;
-    const { cap = null } = this.what;
-    if (cap !== null) this.#endCap(cap, { usage, estimated, note });
-    const executed = this.status !== 0 || this.isSent || this.isResent;
-    this.#resolve({
-      status,
-      usage,
-      estimated,
-      atMost,
-      executed,
-      outcome,
-      firstByteMonoMs: this.firstByteMonoMs,
-      timedOut,
-      responseId,
-      servedModel: this.meter.model,
-      providerRequestId: this.#providerRequestId,
-      providerKey: this.#call?.keyName ?? "",
-      cutBy: this.#cutBy,
-      note,
-      failed,
-      refused,
-      error,
-      bug,
-      finish,
-    });
+      this.#loweredBy = granted.loweredBy;
   }
 }
-
-const nothing = Buffer.alloc(0);
 
 /**
  * Header names of OpenAI and most others, Anthropic, Azure, and Amazon, indexed by their lengths.

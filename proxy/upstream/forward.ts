@@ -12,7 +12,7 @@ import { replyFailure, requestIdHeaders } from "../http/respond.js";
 import { unfinishedId } from "../objects/background-responses.js";
 import { isWithoutModel, type MeteredUsage, pictures } from "../usage/count-usage.js";
 import { type BodyForm, ResponseMeter } from "../usage/response-meter.js";
-import { AnswerRelay, type Ending } from "./answer-relay.js";
+import { type AnswerHandler, AnswerRelay, type Ending } from "./answer-relay.js";
 import { failoverReason, isRefusal, isTransient } from "./errors/failover-reason.js";
 import { noAnswer, unansweredFailure, untranslatable } from "./errors/provider-failure.js";
 import { type RefusedPart, refusedPart } from "./errors/refused-part.js";
@@ -29,7 +29,6 @@ import type { Forwarded, ForwardRequest } from "./forwarded.js";
 import { readReportedWait } from "./limit-reports.js";
 import { readRetryAfterMs } from "./retry-wait.js";
 import { StreamHead } from "./stream-head.js";
-import type { UpstreamCall } from "./upstream.js";
 
 /** Never rejects. */
 export function forward(exchange: Exchange, what: ForwardRequest): Promise<Forwarded> {
@@ -48,7 +47,11 @@ interface Failing {
   readonly refused?: RefusedPart | null;
 }
 
-class Forwarding extends AnswerRelay<ForwardRequest> {
+class Forwarding implements AnswerHandler {
+  readonly #exchange: Exchange;
+  readonly #what: ForwardRequest;
+  readonly #meter: ResponseMeter;
+  readonly #relay: AnswerRelay;
   /** The response headers: the provider's, then Sluice's. */
   #headers: readonly string[] = [];
   /** The body is sent as it arrives, unless it is an error. */
@@ -65,28 +68,28 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
   #retryAfterMs: number | null = null;
 
   constructor(exchange: Exchange, what: ForwardRequest, resolve: (forwarded: Forwarded) => void) {
-    super(exchange, what, new ResponseMeter(what, what.translator, exchange.memory), resolve);
+    const meter = new ResponseMeter(what, what.translator, exchange.memory);
+    this.#exchange = exchange;
+    this.#what = what;
+    this.#meter = meter;
+    this.#relay = new AnswerRelay({ exchange, what, meter, handler: this }, resolve);
   }
 
-  protected send(): UpstreamCall {
-    return this.what.upstream.send(this.what.request, this);
+  start(): void {
+    const { upstream, request } = this.#what;
+    this.#relay.start((sink) => upstream.send(request, sink));
   }
 
-  protected ownHeaders(): readonly string[] {
-    return this.what.headers;
-  }
-
-  protected begun(rawHeaders: readonly (Buffer | string)[]): void {
-    const { request, operation, hideUsageChunk, holdsHead } = this.what;
-    const { status } = this;
-    this.firstByteMonoMs = this.what.monoMs();
-    if (status < 300) this.heard(rawHeaders, "");
+  begun(rawHeaders: readonly (Buffer | string)[]): void {
+    const { request, operation, hideUsageChunk, holdsHead } = this.#what;
+    const { status } = this.#relay;
+    if (status < 300) this.#relay.heard(rawHeaders, "");
     const headers = forwardResponseHeaders(rawHeaders);
     const contentType = headerOf(headers, "content-type").toLowerCase();
-    for (const own of [requestIdHeaders(this.exchange), this.what.headers]) append(headers, own);
+    for (const own of [requestIdHeaders(this.#exchange), this.#what.headers]) append(headers, own);
     this.#headers = headers;
     if (status < 300 && contentType.startsWith("text/event-stream")) {
-      this.meter.beginStream(hideUsageChunk, this.what.cap);
+      this.#meter.beginStream(hideUsageChunk, this.#what.cap);
       if (holdsHead) this.#head = new StreamHead();
       else this.#begin();
       return;
@@ -94,53 +97,52 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
     if (status >= 300) {
       this.#retryAfterMs = readRetryAfterMs(rawHeaders);
       this.#errorHeaders = rawHeaders;
-      return this.meter.beginBody("unmetered", true);
+      return this.#meter.beginBody("unmetered", true);
     }
     this.#mustBeJson = mustBeJson(request.method, operation, contentType);
     const form = this.#mustBeJson ? "json" : bodyForm(contentType, operation);
     // Audio reports no usage, and clients play it while it is generated.
     this.#passesAtOnce = form === "bytes";
-    this.meter.beginBody(form, true);
+    this.#meter.beginBody(form, true);
   }
 
-  protected passed(chunk: Buffer): void {
-    const meter = this.meter;
+  passed(chunk: Buffer): void {
+    const meter = this.#meter;
     if (meter.isStream) return this.#onEvents(chunk);
     if (meter.bytes === 0) this.#isPage = beginsAsPage(chunk);
     meter.keep(chunk);
-    if (this.exchange.begun) return this.write(chunk);
-    const bytesMax = this.what.rewrite == null ? heldResponseBytesMax : readableResponseBytesMax;
+    if (this.#exchange.begun) return this.#relay.write(chunk);
+    const bytesMax = this.#what.rewrite == null ? heldResponseBytesMax : readableResponseBytesMax;
     const isHeld = meter.bytes <= bytesMax && !meter.isFull;
     if (isHeld && !this.#passesAtOnce) return;
-    if (this.status >= 300) {
+    if (this.#relay.status >= 300) {
       // A longer error page isn't read to the end.
-      this.abortCall();
+      this.#relay.abortCall();
       return this.completed();
     }
     if (this.#mustBeJson && this.#isPage) {
-      this.abortCall();
+      this.#relay.abortCall();
       return this.#endWithoutAnswer(meter.text(), undefined);
     }
     this.#begin();
-    for (const kept of meter.release()) this.write(kept);
+    for (const kept of meter.release()) this.#relay.write(kept);
   }
 
   #begin(): void {
-    this.exchange.begin(this.status, this.#headers);
-    this.what.onBegun?.();
+    this.#exchange.begin(this.#relay.status, this.#headers);
+    this.#what.onBegun?.();
   }
 
   #onEvents(chunk: Buffer): void {
-    const out = this.meter.push(chunk);
+    const out = this.#meter.push(chunk);
     if (out !== null) this.#passEvents(out);
-    const { cap = null } = this.what;
-    if (cap !== null) this.capEvents(cap, out, chunk);
+    this.#relay.countEvents(out, chunk);
   }
 
   #passEvents(out: Buffer | readonly Buffer[]): void {
     if (this.#head !== null) return this.#holdHead(this.#head, out);
-    if (Buffer.isBuffer(out)) this.write(out);
-    else for (const piece of out) this.write(piece);
+    if (Buffer.isBuffer(out)) this.#relay.write(out);
+    else for (const piece of out) this.#relay.write(piece);
   }
 
   /**
@@ -149,102 +151,114 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
    */
   #holdHead(head: StreamHead, out: Buffer | readonly Buffer[]): void {
     const isOver = head.keep(out);
-    if (this.meter.errorSeen) {
-      this.abortCall();
+    if (this.#meter.errorSeen) {
+      this.#relay.abortCall();
       this.#endWithError(errorInEvents(head.text()));
-    } else if (this.meter.isFailed) {
-      this.abortCall();
+    } else if (this.#meter.isFailed) {
+      this.#relay.abortCall();
       this.#endEmpty();
-    } else if (isOver || this.what.monoMs() - this.firstByteMonoMs! >= heldHeadMs)
+    } else if (isOver || this.#what.monoMs() - this.#relay.firstByteMonoMs! >= heldHeadMs)
       this.#releaseHead(head);
   }
 
   #releaseHead(head: StreamHead): void {
     this.#head = null;
     this.#begin();
-    for (const kept of head.take()) this.write(kept);
+    for (const kept of head.take()) this.#relay.write(kept);
   }
 
-  protected completed(): void {
-    if (this.meter.isStream) return this.#endStream();
-    const text = this.meter.text();
-    if (this.status >= 300) return this.#endWithError(text);
-    const answer = this.meter.read(text);
-    if (!this.exchange.begun) {
+  completed(): void {
+    if (this.#meter.isStream) return this.#endStream();
+    const text = this.#meter.text();
+    if (this.#relay.status >= 300) return this.#endWithError(text);
+    const answer = this.#meter.read(text);
+    if (!this.#exchange.begun) {
       if (errorInsideSuccess(answer)) return this.#endWithError(text, answer);
-      const isStored = this.what.request.method === "GET";
+      const isStored = this.#what.request.method === "GET";
       if (this.#mustBeJson && !isSomeAnswer(answer, text, isStored))
         return this.#endWithoutAnswer(text, answer);
     }
-    const responseId = mayRunInBackground(this.what.operation) ? unfinishedId(answer) : "";
+    const responseId = mayRunInBackground(this.#what.operation) ? unfinishedId(answer) : "";
     const ending: Ending = {
-      status: this.status,
+      status: this.#relay.status,
       outcome: this.#isBroken(text) ? "upstream_error" : "complete",
       finish: () =>
-        this.exchange.begun
-          ? this.exchange.end()
-          : this.exchange.reply(
-              this.status,
+        this.#exchange.begun
+          ? this.#exchange.end()
+          : this.#exchange.reply(
+              this.#relay.status,
               this.#headers,
-              this.what.rewrite?.(text) ?? text,
+              this.#what.rewrite?.(text) ?? text,
               "latin1",
             ),
     };
-    if (responseId !== "") return this.end(this.charge("running"), ending, { responseId });
-    const charged = this.charge("complete", null, answer);
-    this.noteLowered(text, charged);
-    this.end(charged, ending);
+    if (responseId !== "")
+      return this.#relay.end(this.#relay.charge("running"), ending, { responseId });
+    const charged = this.#relay.charge("complete", null, answer);
+    this.#relay.noteLowered(text, charged);
+    this.#relay.end(charged, ending);
   }
 
   /** What came reaches the client, which reads the reason; it counts as the provider's failure. */
   #isBroken(text: string): boolean {
-    return this.what.operation === "chat_completions" && isBrokenChat(text);
+    return this.#what.operation === "chat_completions" && isBrokenChat(text);
   }
 
   #endStream(): void {
-    const rest = this.meter.endStream();
+    const rest = this.#meter.endStream();
     const head = this.#head;
     if (head !== null) {
-      if (this.meter.errorSeen) return this.#endWithError(errorInEvents(head.text()));
-      if (!head.end() || this.meter.isFailed) return this.#endEmpty();
+      if (this.#meter.errorSeen) return this.#endWithError(errorInEvents(head.text()));
+      if (!head.end() || this.#meter.isFailed) return this.#endEmpty();
       this.#releaseHead(head);
     }
-    const { errorSeen, isComplete } = this.meter;
+    const { errorSeen, isComplete } = this.#meter;
     if (!errorSeen && !isComplete) {
-      if (rest !== null) this.exchange.write(rest);
+      if (rest !== null) this.#exchange.write(rest);
       // An end like any other would make the client take the beginning for the whole.
-      return this.endCut({ kind: "broken", reason: "its stream ended before the answer did" });
+      return this.#relay.endCut({
+        kind: "broken",
+        reason: "its stream ended before the answer did",
+      });
     }
-    this.end(this.charge("complete"), {
-      status: this.status,
-      outcome: errorSeen || this.meter.isFailed ? "upstream_error" : "complete",
+    this.#relay.end(this.#relay.charge("complete"), {
+      status: this.#relay.status,
+      outcome: errorSeen || this.#meter.isFailed ? "upstream_error" : "complete",
       finish: () => {
-        if (rest !== null) this.exchange.write(rest);
-        this.exchange.end();
+        if (rest !== null) this.#exchange.write(rest);
+        this.#exchange.end();
       },
     });
   }
 
-  protected failed(failure: UpstreamFailure): void {
+  ownHeaders(): readonly string[] {
+    return this.#what.headers;
+  }
+
+  gone(): void {
+    this.#relay.endGone();
+  }
+
+  failed(failure: UpstreamFailure): void {
     const { kind, reason } = failure;
     if (kind === "untranslatable") return this.#endUntranslatable(reason);
-    if (this.exchange.begun) return this.endCut(failure);
+    if (this.#exchange.begun) return this.#relay.endCut(failure);
     const end = failure.isFailedAnswer === true ? "failed" : "cut";
-    this.#endUnanswered(failure, this.charge(end, reason));
+    this.#endUnanswered(failure, this.#relay.charge(end, reason));
   }
 
   /** An empty stream isn't a model's answer; see `#endWithoutAnswer`. */
   #endEmpty(): void {
-    const reason = this.meter.isFailed
+    const reason = this.#meter.isFailed
       ? "a stream that holds nothing but a failure of the model"
       : "an empty stream";
-    this.#endUnanswered({ kind: "broken", reason }, this.charge("failed", reason));
+    this.#endUnanswered({ kind: "broken", reason }, this.#relay.charge("failed", reason));
   }
 
   #endUnanswered(failure: UpstreamFailure, charged: MeteredUsage): void {
     const { kind, reason } = failure;
-    this.#fail(unansweredFailure(this.what.provider, this.status !== 0, failure), {
-      outcome: this.unansweredOutcome(failure),
+    this.#fail(unansweredFailure(this.#what.provider, this.#relay.status !== 0, failure), {
+      outcome: this.#relay.unansweredOutcome(failure),
       charged,
       // A lack of local resources affects every target.
       why: kind === "exhausted" ? null : reason,
@@ -258,33 +272,37 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
    * and an SDK that retries every 502 doesn't either.
    */
   #endUntranslatable(why: string): void {
-    const { provider, operation } = this.what;
-    const charged = this.charge("untranslatable", why);
+    const { provider, operation } = this.#what;
+    const charged = this.#relay.charge("untranslatable", why);
     const outcome = "upstream_error";
-    if (this.exchange.begun)
-      return this.end(charged, { status: this.status, outcome, finish: () => this.exchange.cut() });
+    if (this.#exchange.begun)
+      return this.#relay.end(charged, {
+        status: this.#relay.status,
+        outcome,
+        finish: () => this.#exchange.cut(),
+      });
     const failure = untranslatable(provider, operation, why);
-    const error = { status: this.status, code: failure.code, message: failure.message };
-    const headers = ["x-should-retry", "false", ...this.what.headers];
-    const finish = (): void => replyFailure(this.exchange, "model", failure, headers);
-    this.end(charged, { status: failure.status, outcome, finish }, { error });
+    const error = { status: this.#relay.status, code: failure.code, message: failure.message };
+    const headers = ["x-should-retry", "false", ...this.#what.headers];
+    const finish = (): void => replyFailure(this.#exchange, "model", failure, headers);
+    this.#relay.end(charged, { status: failure.status, outcome, finish }, { error });
   }
 
   /** `body`: the provider's error, as bytes in Latin-1. `answer`: what was read of it. */
   #endWithError(body: string, answer?: unknown): void {
-    const { upstream, provider, translator } = this.what;
-    if (this.status >= 300) this.heard(this.#errorHeaders, body);
+    const { upstream, provider, translator } = this.#what;
+    if (this.#relay.status >= 300) this.#relay.heard(this.#errorHeaders, body);
     // Without a Date header a time of day says nothing.
-    if (this.status === 429)
+    if (this.#relay.status === 429)
       this.#retryAfterMs ??= readReportedWait(this.#errorHeaders, body, 0).waitMs;
     const redacted = Buffer.from(upstream.redact(body), "latin1");
-    const failure = mapUpstreamError(provider, this.status, redacted);
+    const failure = mapUpstreamError(provider, this.#relay.status, redacted);
     // The first event of a stream, which the translation made from the provider's.
     if (translator?.failed === true) return this.#endUntranslatable(failure.message);
-    const note = isRefusal(failure) ? `the provider answered ${this.status}` : null;
+    const note = isRefusal(failure) ? `the provider answered ${this.#relay.status}` : null;
     this.#fail(failure, {
       outcome: "upstream_error",
-      charged: this.charge("error", note, answer),
+      charged: this.#relay.charge("error", note, answer),
       why: failoverReason(failure),
       refused: refusedPart(failure),
       worthRetrying:
@@ -294,10 +312,10 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
 
   /** The body is empty or isn't a model's answer. A model may have worked all the same. */
   #endWithoutAnswer(text: string, answer: unknown): void {
-    const given = `${this.status} with ${describeNoAnswer(text)}`;
-    this.#fail(noAnswer(this.what.provider, given), {
+    const given = `${this.#relay.status} with ${describeNoAnswer(text)}`;
+    this.#fail(noAnswer(this.#what.provider, given), {
       outcome: "upstream_error",
-      charged: this.charge("failed", given, answer),
+      charged: this.#relay.charge("failed", given, answer),
       why: given,
       worthRetrying: true,
     });
@@ -307,7 +325,7 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
     const { outcome, charged, why, worthRetrying, refused = null } = failing;
     const { status, code, message } = failure;
     const credentials = isRefusal(failure);
-    const answered = this.status !== 0;
+    const answered = this.#relay.status !== 0;
     const retryAfterMs = this.#retryAfterMs;
     const failed =
       why === null ? null : { why, status, credentials, answered, retryAfterMs, worthRetrying };
@@ -315,10 +333,10 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
     const retry = credentials
       ? ["x-should-retry", "false"]
       : [...retryHeaders(this.#headers), ...this.#namedWait()];
-    const headers = [...retry, ...this.what.headers];
-    const finish = (): void => replyFailure(this.exchange, "model", failure, headers);
-    const error = { status: this.status, code, message };
-    this.end(charged, { status, outcome, finish }, { failed, refused, error });
+    const headers = [...retry, ...this.#what.headers];
+    const finish = (): void => replyFailure(this.#exchange, "model", failure, headers);
+    const error = { status: this.#relay.status, code, message };
+    this.#relay.end(charged, { status, outcome, finish }, { failed, refused, error });
   }
 
   /**

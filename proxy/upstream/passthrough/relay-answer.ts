@@ -13,7 +13,7 @@ import type { Exchange } from "../../http/exchange.js";
 import { replyFailure } from "../../http/respond.js";
 import { unfinishedId } from "../../objects/background-responses.js";
 import { ResponseMeter } from "../../usage/response-meter.js";
-import { AnswerRelay, type Ending } from "../answer-relay.js";
+import { type AnswerHandler, AnswerRelay, type Ending } from "../answer-relay.js";
 import { readErrorFields } from "../errors/error-fields.js";
 import { redirectFailure, unansweredFailure } from "../errors/provider-failure.js";
 import { errorInsideSuccess, isEmptyAnswer } from "../errors/success-body.js";
@@ -21,7 +21,6 @@ import type { UpstreamFailure } from "../errors/upstream-failure.js";
 import type { Forwarded, ProviderError } from "../forwarded.js";
 import type { Heard } from "../limit-reports.js";
 import { type ProviderLinks, relinkedHeaders, relinkedJson } from "../provider-links.js";
-import type { UpstreamCall } from "../upstream.js";
 import type { PassthroughRequest, PassthroughUpstream } from "./passthrough-upstream.js";
 
 export interface RelayRequest {
@@ -64,7 +63,11 @@ export function relayAnswer(exchange: Exchange, what: RelayRequest): Promise<For
   return new Promise((resolve) => new Relaying(exchange, what, resolve).start());
 }
 
-class Relaying extends AnswerRelay<RelayRequest> {
+class Relaying implements AnswerHandler {
+  readonly #exchange: Exchange;
+  readonly #what: RelayRequest;
+  readonly #meter: ResponseMeter;
+  readonly #relay: AnswerRelay;
   /** The response headers: the provider's, then Sluice's. */
   #headers: string[] = [];
   /** The headers of an error, as the provider sent them. */
@@ -78,25 +81,29 @@ class Relaying extends AnswerRelay<RelayRequest> {
   #last: Buffer | null = null;
 
   constructor(exchange: Exchange, what: RelayRequest, resolve: (forwarded: Forwarded) => void) {
-    super(exchange, what, new ResponseMeter(what, null, exchange.memory), resolve);
+    const meter = new ResponseMeter(what, null, exchange.memory);
+    this.#exchange = exchange;
+    this.#what = what;
+    this.#meter = meter;
+    this.#relay = new AnswerRelay({ exchange, what, meter, handler: this }, resolve);
   }
 
-  protected send(): UpstreamCall {
-    return this.what.upstream.send(this.what.request, this);
+  start(): void {
+    const { upstream, request } = this.#what;
+    this.#relay.start((sink) => upstream.send(request, sink));
   }
 
-  protected ownHeaders(): readonly string[] {
-    return [...this.what.limits, ...this.what.headers];
+  ownHeaders(): readonly string[] {
+    return [...this.#what.limits, ...this.#what.headers];
   }
 
-  protected begun(rawHeaders: readonly (Buffer | string)[]): void {
-    const what = this.what;
-    const { status } = this;
-    this.firstByteMonoMs = what.monoMs();
-    if (status < 300) this.heard(rawHeaders, "");
+  begun(rawHeaders: readonly (Buffer | string)[]): void {
+    const what = this.#what;
+    const { status } = this.#relay;
+    if (status < 300) this.#relay.heard(rawHeaders, "");
     else this.#errorHeaders = rawHeaders;
     this.#headers = passResponseHeaders(rawHeaders, what.limits);
-    this.#headers.push("x-request-id", this.exchange.id);
+    this.#headers.push("x-request-id", this.#exchange.id);
     append(this.#headers, what.headers);
     const relinked = relinkedHeaders(what.links, status, rawHeaders);
     if (relinked === null) return this.#refuseRedirect();
@@ -114,7 +121,7 @@ class Relaying extends AnswerRelay<RelayRequest> {
     const isNew = what.request.method === "POST" && what.onAnswer === undefined;
     const mayReportUsage = status < 300 && isNew;
     if (mayReportUsage && isReadable && isStream) {
-      this.meter.beginStream(false, what.cap);
+      this.#meter.beginStream(false, what.cap);
       return this.#begin();
     }
     this.#mayHaveLinks =
@@ -130,10 +137,10 @@ class Relaying extends AnswerRelay<RelayRequest> {
       (isJson || status >= 400) &&
       (this.#announcedBytes ?? 0) <= this.#heldBytesMax &&
       what.request.method !== "HEAD";
-    if (!mayReportUsage) this.meter.beginBody("unmetered", isHeld);
-    else if (isReadable) this.meter.beginBody(isJson ? "json" : "bytes", isHeld);
+    if (!mayReportUsage) this.#meter.beginBody("unmetered", isHeld);
+    else if (isReadable) this.#meter.beginBody(isJson ? "json" : "bytes", isHeld);
     else
-      this.meter.beginBody(
+      this.#meter.beginBody(
         isJson || isStream ? "text" : "bytes",
         false,
         `usage unknown: the answer's content-encoding is ${JSON.stringify(coding.slice(0, 64))}`,
@@ -148,131 +155,138 @@ class Relaying extends AnswerRelay<RelayRequest> {
   #begin(): void {
     if (this.#announcedBytes !== null)
       this.#headers.push("content-length", String(this.#announcedBytes));
-    this.exchange.begin(this.status, this.#headers);
+    this.#exchange.begin(this.#relay.status, this.#headers);
   }
 
-  protected passed(chunk: Buffer): void {
-    const meter = this.meter;
-    const { cap = null } = this.what;
-    if (meter.isStream && cap !== null) return this.#passEvents(meter.push(chunk), chunk, cap);
+  passed(chunk: Buffer): void {
+    const meter = this.#meter;
+    if (meter.isStream && this.#what.cap != null) return this.#passEvents(meter.push(chunk), chunk);
     if (meter.isStream) meter.push(chunk);
     else meter.keep(chunk);
-    if (!this.exchange.begun) this.#hold();
+    if (!this.#exchange.begun) this.#hold();
     else if (meter.bytes === this.#announcedBytes) this.#last = chunk;
-    else this.write(chunk);
+    else this.#relay.write(chunk);
   }
 
   /** Passes only whole events, since the stream may be cut after any of them. */
-  #passEvents(events: Buffer | readonly Buffer[] | null, chunk: Buffer, cap: StreamCap): void {
-    if (Buffer.isBuffer(events)) this.write(events);
-    else if (events !== null) for (const each of events) this.write(each);
-    this.capEvents(cap, events, chunk);
+  #passEvents(events: Buffer | readonly Buffer[] | null, chunk: Buffer): void {
+    if (Buffer.isBuffer(events)) this.#relay.write(events);
+    else if (events !== null) for (const each of events) this.#relay.write(each);
+    this.#relay.countEvents(events, chunk);
   }
 
   #hold(): void {
-    if (this.meter.bytes <= this.#heldBytesMax && !this.meter.isFull) return;
-    if (this.#heldBytesMax > heldResponseBytesMax && this.meter.isFull) {
-      this.abortCall();
+    if (this.#meter.bytes <= this.#heldBytesMax && !this.#meter.isFull) return;
+    if (this.#heldBytesMax > heldResponseBytesMax && this.#meter.isFull) {
+      this.#relay.abortCall();
       return this.failed({
         kind: "broken",
         reason: "there is no memory to rewrite the addresses in it",
       });
     }
     this.#begin();
-    for (const kept of this.meter.release()) this.write(kept);
+    for (const kept of this.#meter.release()) this.#relay.write(kept);
   }
 
-  protected completed(): void {
-    const { meter, status } = this;
+  completed(): void {
+    const { meter, status } = this.#relay;
     if (meter.isStream) {
       const rest = meter.endStream();
-      if (rest !== null) this.write(rest);
-      return this.end(this.charge("complete"), {
+      if (rest !== null) this.#relay.write(rest);
+      return this.#relay.end(this.#relay.charge("complete"), {
         status,
         outcome: meter.errorSeen || meter.isFailed ? "upstream_error" : "complete",
         finish: () => this.#finishBegun(),
       });
     }
     const text = meter.text();
-    if (status >= 300) this.heard(this.#errorHeaders, text);
+    if (status >= 300) this.#relay.heard(this.#errorHeaders, text);
     const finish = (): void => this.#finishBody(text);
     const answer = meter.read(text);
-    const isError = status >= 400 || (!this.exchange.begun && errorInsideSuccess(answer));
+    const isError = status >= 400 || (!this.#exchange.begun && errorInsideSuccess(answer));
     if (isError)
-      return this.end(
-        this.charge("error", null, answer),
+      return this.#relay.end(
+        this.#relay.charge("error", null, answer),
         { status, outcome: "upstream_error", finish },
-        { error: this.exchange.begun ? null : this.#errorIn(text) },
+        { error: this.#exchange.begun ? null : this.#errorIn(text) },
       );
-    this.what.onAnswer?.(text);
-    const responseId = mayRunInBackground(this.what.operation) ? unfinishedId(answer) : "";
+    this.#what.onAnswer?.(text);
+    const responseId = mayRunInBackground(this.#what.operation) ? unfinishedId(answer) : "";
     const isNothing = this.#isNothing(text);
     const charged =
       responseId === ""
-        ? this.charge(isNothing ? "failed" : "complete", null, answer)
-        : this.charge("running");
+        ? this.#relay.charge(isNothing ? "failed" : "complete", null, answer)
+        : this.#relay.charge("running");
     const outcome = isNothing ? "upstream_error" : "complete";
-    this.noteLowered(text, charged);
-    this.end(charged, { status, outcome, finish }, { responseId });
+    this.#relay.noteLowered(text, charged);
+    this.#relay.end(charged, { status, outcome, finish }, { responseId });
   }
 
   /** `text`: the provider's error, as bytes in Latin-1. */
   #errorIn(text: string): ProviderError {
-    const redacted = Buffer.from(this.what.upstream.redact(text), "latin1").toString("utf8");
+    const redacted = Buffer.from(this.#what.upstream.redact(text), "latin1").toString("utf8");
     const { code, message } = readErrorFields(redacted);
-    return { status: this.status, code, message: message ?? `answered ${this.status}` };
+    return {
+      status: this.#relay.status,
+      code,
+      message: message ?? `answered ${this.#relay.status}`,
+    };
   }
 
   /** Whether a new answer holds nothing that a model gave. */
   #isNothing(text: string): boolean {
-    const { request, onAnswer } = this.what;
+    const { request, onAnswer } = this.#what;
     return request.method === "POST" && onAnswer === undefined && isEmptyAnswer(text);
   }
 
   #finishBody(text: string): void {
-    if (this.exchange.begun) return this.#finishBegun();
-    if (this.meter.bytes > 0) {
+    if (this.#exchange.begun) return this.#finishBegun();
+    if (this.#meter.bytes > 0) {
       const body = this.#mayHaveLinks
-        ? relinkedJson(this.what.links, text)
-        : this.status >= 400
-          ? this.what.upstream.redact(text)
+        ? relinkedJson(this.#what.links, text)
+        : this.#relay.status >= 400
+          ? this.#what.upstream.redact(text)
           : text;
-      return this.exchange.reply(this.status, this.#headers, body, "latin1");
+      return this.#exchange.reply(this.#relay.status, this.#headers, body, "latin1");
     }
     this.#begin();
-    this.exchange.end();
+    this.#exchange.end();
   }
 
   #finishBegun(): void {
-    if (this.#last !== null) this.exchange.write(this.#last);
-    this.exchange.end();
+    if (this.#last !== null) this.#exchange.write(this.#last);
+    this.#exchange.end();
   }
 
   /** Refuses the redirect, because some clients would send their key along. */
   #refuseRedirect(): void {
-    this.abortCall();
-    const failure = redirectFailure(this.what.provider, this.status);
+    this.#relay.abortCall();
+    const failure = redirectFailure(this.#what.provider, this.#relay.status);
     const headers = ["x-should-retry", "false", ...this.ownHeaders()];
-    this.end(this.charge("error", "the provider redirects to another host"), {
+    this.#relay.end(this.#relay.charge("error", "the provider redirects to another host"), {
       status: failure.status,
       outcome: "upstream_error",
-      finish: () => replyFailure(this.exchange, "model", failure, headers),
+      finish: () => replyFailure(this.#exchange, "model", failure, headers),
     });
   }
 
-  protected failed(upstreamFailure: UpstreamFailure): void {
+  gone(): void {
+    this.#relay.endGone();
+  }
+
+  failed(upstreamFailure: UpstreamFailure): void {
     // If the client left while it sent its body, the provider isn't at fault.
-    if (this.exchange.gone) return this.onGone();
-    if (this.exchange.begun) return this.endCut(upstreamFailure);
-    const { provider } = this.what;
-    const failure = unansweredFailure(provider, this.status !== 0, upstreamFailure);
+    if (this.#exchange.gone) return this.gone();
+    if (this.#exchange.begun) return this.#relay.endCut(upstreamFailure);
+    const { provider } = this.#what;
+    const failure = unansweredFailure(provider, this.#relay.status !== 0, upstreamFailure);
     const ending: Ending = {
       status: failure.status,
-      outcome: this.unansweredOutcome(upstreamFailure),
-      finish: () => replyFailure(this.exchange, "model", failure, this.ownHeaders()),
+      outcome: this.#relay.unansweredOutcome(upstreamFailure),
+      finish: () => replyFailure(this.#exchange, "model", failure, this.ownHeaders()),
     };
-    const error = { status: this.status, code: failure.code, message: failure.message };
-    this.end(this.charge("cut", upstreamFailure.reason), ending, { error });
+    const error = { status: this.#relay.status, code: failure.code, message: failure.message };
+    this.#relay.end(this.#relay.charge("cut", upstreamFailure.reason), ending, { error });
   }
 }
 

@@ -12,11 +12,10 @@ import type { Exchange } from "../../http/exchange.js";
 import { replyFailure } from "../../http/respond.js";
 import { unmetered } from "../../usage/count-usage.js";
 import { ResponseMeter } from "../../usage/response-meter.js";
-import { AnswerRelay, type Ending } from "../answer-relay.js";
+import { type AnswerHandler, AnswerRelay, type Ending } from "../answer-relay.js";
 import { unansweredFailure } from "../errors/provider-failure.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
-import { type Forwarded, goneEnding } from "../forwarded.js";
-import type { UpstreamCall } from "../upstream.js";
+import type { Forwarded } from "../forwarded.js";
 import type { PassthroughRequest, PassthroughUpstream } from "./passthrough-upstream.js";
 
 /** Larger events, and larger answers in JSON, pass as they come. */
@@ -49,7 +48,10 @@ export function relayMcp(exchange: Exchange, call: McpCall): Promise<Forwarded> 
 
 const nothing = Buffer.alloc(0);
 
-class McpRelay extends AnswerRelay<McpCall & { readonly operation: null; promptBytes(): number }> {
+class McpRelay implements AnswerHandler {
+  readonly #exchange: Exchange;
+  readonly #call: McpCall;
+  readonly #relay: AnswerRelay;
   /** Whether the server has answered with a result that isn't an error. */
   isResult = false;
   #headers: string[] = [];
@@ -61,20 +63,22 @@ class McpRelay extends AnswerRelay<McpCall & { readonly operation: null; promptB
   constructor(exchange: Exchange, call: McpCall, resolve: (forwarded: Forwarded) => void) {
     const what = { ...call, operation: null, promptBytes: () => 0 };
     const meter = new ResponseMeter(what, null, exchange.memory);
-    super(exchange, what, meter, resolve);
+    this.#exchange = exchange;
+    this.#call = call;
+    this.#relay = new AnswerRelay({ exchange, what, meter, handler: this }, resolve);
   }
 
-  protected send(): UpstreamCall {
-    return this.what.upstream.send(this.what.request, this);
+  start(): void {
+    const { upstream, request } = this.#call;
+    this.#relay.start((sink) => upstream.send(request, sink));
   }
 
-  protected ownHeaders(): readonly string[] {
-    return this.what.headers;
+  ownHeaders(): readonly string[] {
+    return this.#call.headers;
   }
 
-  protected begun(rawHeaders: readonly (Buffer | string)[]): void {
-    const { status, what } = this;
-    this.firstByteMonoMs = what.monoMs();
+  begun(rawHeaders: readonly (Buffer | string)[]): void {
+    const { status } = this.#relay;
     // A client would answer its challenge at the server's issuer, with a token for Sluice.
     if (status === 401 || status === 403) return this.#refuse("provider_credentials");
     if (status >= 300 && status < 400) return this.#refuse("provider_unavailable");
@@ -82,42 +86,42 @@ class McpRelay extends AnswerRelay<McpCall & { readonly operation: null; promptB
       passResponseHeaders(rawHeaders, []),
       (name) => !/^(?:www-authenticate$|x-ratelimit-)/i.test(name),
     );
-    this.#headers.push("x-request-id", this.exchange.id);
-    append(this.#headers, what.headers);
+    this.#headers.push("x-request-id", this.#exchange.id);
+    append(this.#headers, this.#call.headers);
     this.#isStream = headerOf(rawHeaders, "content-type")
       .toLowerCase()
       .startsWith("text/event-stream");
-    this.#isHeld = what.rpcId !== null;
-    if (this.#isStream || !this.#isHeld) this.exchange.begin(status, this.#headers);
+    this.#isHeld = this.#call.rpcId !== null;
+    if (this.#isStream || !this.#isHeld) this.#exchange.begin(status, this.#headers);
   }
 
   #refuse(code: "provider_credentials" | "provider_unavailable"): void {
-    const { provider } = this.what;
-    this.abortCall();
+    const { provider } = this.#call;
+    this.#relay.abortCall();
     const why =
       code === "provider_credentials"
-        ? `refuses Sluice's credentials (${this.status}): check api_key and headers of the server`
-        : `answered ${this.status}, a redirect: put the address that it names into url`;
+        ? `refuses Sluice's credentials (${this.#relay.status}): check api_key and headers of the server`
+        : `answered ${this.#relay.status}, a redirect: put the address that it names into url`;
     const refused = { ...failure(code, `MCP server ${provider.slice(4)} ${why}`), provider };
     this.#end({
       status: refused.status,
       outcome: "upstream_error",
-      finish: () => replyFailure(this.exchange, "model", refused, this.ownHeaders()),
+      finish: () => replyFailure(this.#exchange, "model", refused, this.ownHeaders()),
     });
   }
 
   #end(ending: Ending, timedOut = false): void {
-    this.end(unmetered, ending, { timedOut });
+    this.#relay.end(unmetered, ending, { timedOut });
   }
 
-  protected passed(chunk: Buffer): void {
-    if (!this.#isHeld) return this.write(chunk);
+  passed(chunk: Buffer): void {
+    if (!this.#isHeld) return this.#relay.write(chunk);
     const held = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     const end = this.#isStream ? endOfEvents(held) : 0;
     const events = held.subarray(0, end);
     this.#held = held.subarray(end);
     if (end > 0 && this.#answers(events)) return this.#complete(events);
-    if (end > 0) this.write(events);
+    if (end > 0) this.#relay.write(events);
     if (this.#held.length > heldEventBytesMax) this.#release();
   }
 
@@ -125,10 +129,10 @@ class McpRelay extends AnswerRelay<McpCall & { readonly operation: null; promptB
   #release(): void {
     this.#isHeld = false;
     this.isResult = true;
-    if (!this.exchange.begun) this.exchange.begin(this.status, this.#headers);
+    if (!this.#exchange.begun) this.#exchange.begin(this.#relay.status, this.#headers);
     const held = this.#held;
     this.#held = nothing;
-    this.write(held);
+    this.#relay.write(held);
   }
 
   /** Whether one of these events, or this body, is the answer to the request. */
@@ -140,7 +144,7 @@ class McpRelay extends AnswerRelay<McpCall & { readonly operation: null; promptB
       const message = parseJson(data);
       if (!isObject(message) || message["method"] !== undefined) return false;
       const { id, result, error } = message;
-      if (id !== this.what.rpcId || (result === undefined && error === undefined)) return false;
+      if (id !== this.#call.rpcId || (result === undefined && error === undefined)) return false;
       this.isResult = isObject(result) && result["isError"] !== true;
       return true;
     });
@@ -148,18 +152,19 @@ class McpRelay extends AnswerRelay<McpCall & { readonly operation: null; promptB
 
   /** Ends the client's answer; the server's may have an end yet to come. */
   #complete(last: Buffer): void {
-    this.what.setTimer(afterAnswerMs, () => this.abortCall());
+    this.#call.setTimer(afterAnswerMs, () => this.#relay.abortCall());
     this.#finish(last);
   }
 
-  protected completed(): void {
+  completed(): void {
     const held = this.#held;
     if (this.#isHeld && !this.#isStream) this.#answers(held);
     this.#finish(held);
   }
 
   #finish(last: Buffer): void {
-    const { status, exchange } = this;
+    const { status } = this.#relay;
+    const exchange = this.#exchange;
     this.#end({
       status,
       outcome: status >= 500 ? "upstream_error" : "complete",
@@ -171,21 +176,21 @@ class McpRelay extends AnswerRelay<McpCall & { readonly operation: null; promptB
     });
   }
 
-  protected override onGone(): void {
-    this.abortCall();
-    this.#end({ ...goneEnding(this.exchange), finish: () => {} });
+  gone(): void {
+    this.#relay.endGone(unmetered);
   }
 
-  protected failed(cause: UpstreamFailure): void {
-    const { exchange, status, what } = this;
-    if (exchange.gone) return this.onGone();
+  failed(cause: UpstreamFailure): void {
+    const exchange = this.#exchange;
+    const { status } = this.#relay;
+    if (exchange.gone) return this.gone();
     const timedOut = cause.kind === "timed_out";
     if (exchange.begun)
       return this.#end({ status, outcome: "upstream_cut", finish: () => exchange.cut() }, timedOut);
-    const failed = unansweredFailure(what.provider, status !== 0, cause);
+    const failed = unansweredFailure(this.#call.provider, status !== 0, cause);
     this.#end({
       status: failed.status,
-      outcome: this.unansweredOutcome(cause),
+      outcome: this.#relay.unansweredOutcome(cause),
       finish: () => replyFailure(exchange, "model", failed, this.ownHeaders()),
     });
   }
