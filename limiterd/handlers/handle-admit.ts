@@ -5,46 +5,44 @@
  */
 import { leasesPerPeerMax, shadowNamesMax, usesMax } from "../../shared/bounds.js";
 import { ruleName } from "../../shared/config/limits/rule-limits.js";
-import { budgetName, type Unpriced } from "../../shared/domain/budget.js";
 import { limitInWords } from "../../shared/domain/refusal-message.js";
-import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import { type Failure, failure } from "../../shared/error-code.js";
 import { uncountedLsn } from "../../shared/wire/lsn.js";
 import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import type { Admit, Cancel } from "../../shared/wire/message-to-daemon.js";
-import type { Account } from "../budgets/budget-account.js";
 import type { BudgetBook } from "../budgets/budget-book.js";
 import { exhaustedBudgets } from "../budgets/judge-budgets.js";
 import { type Identified, identifyCaller, keyOf, modelProblem } from "../keys/identify-caller.js";
-import {
-  acknowledgeVerdicts,
-  type HeldLease,
-  type KnownProxy,
-  noteVerdict,
-  type PeerState,
-} from "../peer.js";
+import { acknowledgeVerdicts, type HeldLease, noteVerdict, type PeerState } from "../peer.js";
 import {
   type AdmittedVerdict,
   admit,
   admitShadows,
   type Exceeded,
-  headersOfCounters,
   type ShadowVerdict,
   type Unsure,
   type Verdict,
 } from "../rules/admit.js";
 import { demandAt } from "../rules/hard-limits.js";
-import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "../rules/judge.js";
-import { breachShownTo, isShown, type Viewer, viewerAt } from "../rules/limits-above.js";
+import type { AdmissionOptions, JudgedRequest, Refused } from "../rules/judge.js";
+import { breachShownTo, type Viewer, viewerAt } from "../rules/limits-above.js";
 import { noRules } from "../rules/rule-book.js";
 import type { ClusterTurn } from "../shares/cluster-turn.js";
 import { type DaemonState, enforcedBudgets, hasWaiters, judgingUpstream } from "../state.js";
 import type { Look } from "../waiting/wait-queues.js";
-import { type Waiter, waitMsOf } from "../waiting/waiters.js";
 import { deny, sendAuthorized } from "./authorize.js";
 import { holdFirst, meteredAt } from "./hold-output.js";
+import { usableTargets } from "./usable-targets.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
+import {
+  type AskedAdmission,
+  answered,
+  askHosts,
+  overdueRefusal,
+  type Stage,
+  waitForRoom,
+} from "./wait-for-room.js";
 
 const tooManyLeases = `the limiter daemon holds ${leasesPerPeerMax} requests of this proxy, and admits no more until some have ended`;
 
@@ -83,22 +81,6 @@ export function cancelAdmit({ waiters }: DaemonState, peer: PeerState, { id }: C
 }
 
 const noLabels: readonly string[] = [];
-
-interface AskedAdmission {
-  readonly peer: PeerState;
-  readonly proxy: KnownProxy;
-  readonly message: Admit;
-  /** Null or absent until it waits for room. */
-  readonly waiter?: Waiter | null;
-}
-
-/**
- * `final`: the request has waited for other hosts' counts and can't wait for them again. `overdue`:
- * its wait for room is over, so it is refused.
- */
-type Stage = "first" | "final" | "overdue";
-
-const answered: Look = { kind: "answered" };
 
 /** Answers a request, or makes it wait for room. Returns the result for the queue of waiters. */
 function answerAdmit(state: DaemonState, asked: AskedAdmission, nowMs: number, stage: Stage): Look {
@@ -257,7 +239,9 @@ function waitOrRefuse(
     return answered;
   }
   if (message.wait !== undefined && stage !== "overdue") {
-    const look = waitForRoom(state, asked, { verdict, userPath }, nowMs);
+    const look = waitForRoom(state, asked, { verdict, userPath, nowMs }, (waiter, laterMs, again) =>
+      answerAdmit(state, { ...asked, waiter }, laterMs, again),
+    );
     if (look !== null) return look;
   }
   counts.refused++;
@@ -275,99 +259,6 @@ function waitOrRefuse(
   });
   sendRefusal(peer, id, shownTo(viewer, withoutUse(verdict)), key);
   return answered;
-}
-
-interface RefusedRequest {
-  readonly verdict: Refused | Exceeded;
-  readonly userPath: string;
-}
-
-/** Makes a refused request wait, or go on waiting. Null if it may not wait, and is refused. */
-function waitForRoom(
-  state: DaemonState,
-  asked: AskedAdmission,
-  { verdict, userPath }: RefusedRequest,
-  nowMs: number,
-): Look | null {
-  const { settings, waiters } = state;
-  const { peer, message } = asked;
-  const { id } = message;
-  const wait = message.wait!;
-  const arrivedMs = asked.waiter?.arrivedMs ?? waiters.monoMs - wait.waitedMs;
-  const deadlineMs =
-    asked.waiter?.deadlineMs ?? arrivedMs + waitMsOf(settings.waiting, userPath, wait);
-  const place = waiters.placeFor(verdict, { userPath, deadlineMs }, nowMs);
-  if (place === null || deadlineMs <= waiters.monoMs) return null;
-  if (asked.waiter != null) {
-    asked.waiter.breach = verdict.breach;
-    const isBehind = verdict.kind === "refused" && verdict.isBehind === true;
-    return isBehind ? { kind: "behind", key: place.key } : { kind: "refused", place };
-  }
-  const waiter: Waiter = {
-    peer,
-    id,
-    userPath,
-    arrivedMs,
-    deadlineMs,
-    breach: verdict.breach,
-    judge: (self, laterMs, final) => judgeWaiter(state, { ...asked, waiter: self }, laterMs, final),
-    refuse: (self, laterMs) =>
-      void answerAdmit(state, { ...asked, waiter: self }, laterMs, "overdue"),
-  };
-  if (!waiters.add(waiter, place)) return null;
-  peer.send({ kind: "queued", id });
-  return answered;
-}
-
-function judgeWaiter(
-  state: DaemonState,
-  asked: AskedAdmission,
-  nowMs: number,
-  final: boolean,
-): Look {
-  // The proxy has a newer connection, on which it asks again.
-  const isRepeated = asked.proxy.peer !== asked.peer;
-  const look = isRepeated ? answered : answerAdmit(state, asked, nowMs, final ? "final" : "first");
-  if (look.kind === "admitted" || look.kind === "answered") state.waiters.answered(asked.waiter!);
-  return look;
-}
-
-/** Judges a waiting request again once the engine that counts for all hosts has answered. */
-function askHosts(state: DaemonState, waiter: Waiter): Look {
-  const { waiters } = state;
-  const shares = state.shares!;
-  const isAway = shares.turn.willTimeOut;
-  shares.turn.end();
-  const isAsked =
-    !isAway &&
-    shares.park((final) => {
-      if (state.stopping) return;
-      waiters.looked(waiter, shares.nowMs(), final);
-      state.book.reclaim();
-    });
-  if (isAsked) return { kind: "asking" };
-  return { kind: "later" };
-}
-
-/**
- * The refusal of a request whose wait is over, with the `waitSeconds` of now. Counts nothing.
- */
-function overdueRefusal(
-  rules: Parameters<typeof admit>[0],
-  request: JudgedRequest,
-  options: AdmissionOptions,
-  { breach: last }: Waiter,
-): Refused | Exceeded {
-  const judgement = judge(rules, request, options);
-  if (judgement.kind === "refused") return judgement;
-  if (judgement.kind === "exceeded") {
-    const { breach, counters } = judgement;
-    return { kind: "exceeded", breach, headers: headersOfCounters(counters, options) };
-  }
-  // There is room now.
-  return last.dimension === "budget"
-    ? { kind: "exceeded", breach: { ...last, waitSeconds: 1 }, headers: null }
-    : { kind: "refused", breach: { ...last, waitSeconds: 1 } };
 }
 
 /** Whether the refusing rule or budget names a model to which the request can still go. */
@@ -415,65 +306,6 @@ function exhaustedText(
   const viewer = viewerAt(state, userPath);
   const limits = breaches.map((breach) => limitInWords(breachShownTo(viewer, breach)));
   return [...new Set(limits)].join("; ");
-}
-
-interface AskedTargets {
-  readonly userPath: string;
-  readonly budgets: BudgetBook | null;
-  readonly labels: readonly string[];
-  readonly message: Admit;
-}
-
-/**
- * The targets that the caller may use. If a budget refuses models without a price, the targets that
- * the proxy marks are left out (`budgets.unpriced`).
- */
-function usableTargets(
-  state: DaemonState,
-  { userPath, budgets, labels, message: { targets } }: AskedTargets,
-  nowMs: number,
-): UsableTargets {
-  const byDefault = state.settings.unpriced;
-  if (budgets === null || !targets.some(({ unpriced }) => unpriced)) return { ok: true, targets };
-  if (byDefault === "allow" && budgets.refusing.size === 0) return { ok: true, targets };
-  const refusing = (accounts: readonly Account[]): Account | undefined =>
-    accounts.find(({ budget }) => (budget.definition.unpriced ?? byDefault) === "refuse");
-  const ofAll = refusing(budgets.match(userPath, labels, nowMs));
-  const refuser = (target: Target): Account | undefined =>
-    target.unpriced === true
-      ? (ofAll ?? refusing(budgets.matchTarget(target, userPath, nowMs)))
-      : undefined;
-  const usable = targets.filter((target) => refuser(target) === undefined);
-  if (usable.length === targets.length) return { ok: true, targets };
-  return usable.length > 0
-    ? { ok: true, targets: usable }
-    : {
-        ok: false,
-        failure: unpricedModel(targets[0]!, refuser(targets[0]!)!, {
-          byDefault,
-          viewer: viewerAt(state, userPath),
-        }),
-      };
-}
-
-type UsableTargets =
-  | { readonly ok: true; readonly targets: readonly Target[] }
-  | { readonly ok: false; readonly failure: Failure };
-
-function unpricedModel(
-  target: Target,
-  { budget: { definition: budget }, subject }: Account,
-  { byDefault, viewer }: { readonly byDefault: Unpriced; readonly viewer: Viewer },
-): Failure {
-  const isNamed = isShown({ scope: budget.scope, subject }, viewer);
-  const name = isNamed ? `the budget ${budgetName(budget)}` : `a budget above ${viewer}`;
-  const setting =
-    budget.unpriced === undefined ? `budgets.unpriced: ${byDefault}` : "unpriced: refuse";
-  return failure(
-    "model_unpriced",
-    `the model ${targetName(target)} has no price, and ${name} refuses such models (${setting})`,
-    "model",
-  );
 }
 
 /** Answers a request once other hosts' counts are known. Outside of `answerAdmit` for speed. */

@@ -1,0 +1,117 @@
+/**
+ * Admissions that wait for room (docs/limit-options.md, "Waiting"): they hold nothing, are judged
+ * again when there may be room, and are refused when their wait is over. Not here: in which order
+ * (`waiting/`).
+ */
+import type { Admit } from "../../shared/wire/message-to-daemon.js";
+import type { KnownProxy, PeerState } from "../peer.js";
+import { type admit, type Exceeded, headersOfCounters } from "../rules/admit.js";
+import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "../rules/judge.js";
+import type { DaemonState } from "../state.js";
+import type { Look } from "../waiting/wait-queues.js";
+import { type Waiter, waitMsOf } from "../waiting/waiters.js";
+
+export interface AskedAdmission {
+  readonly peer: PeerState;
+  readonly proxy: KnownProxy;
+  readonly message: Admit;
+  /** Null or absent until it waits for room. */
+  readonly waiter?: Waiter | null;
+}
+
+/**
+ * `final`: the request has waited for other hosts' counts and can't wait for them again. `overdue`:
+ * its wait for room is over, so it is refused.
+ */
+export type Stage = "first" | "final" | "overdue";
+
+export const answered: Look = { kind: "answered" };
+
+interface RefusedRequest {
+  readonly verdict: Refused | Exceeded;
+  readonly userPath: string;
+  readonly nowMs: number;
+}
+
+/** Judges a waiting request once more, and answers it unless it goes on waiting. */
+type JudgeAgain = (waiter: Waiter, nowMs: number, stage: Stage) => Look;
+
+/** Makes a refused request wait, or go on waiting. Null if it may not wait, and is refused. */
+export function waitForRoom(
+  state: DaemonState,
+  asked: AskedAdmission,
+  { verdict, userPath, nowMs }: RefusedRequest,
+  judgeAgain: JudgeAgain,
+): Look | null {
+  const { settings, waiters } = state;
+  const { peer, message } = asked;
+  const { id } = message;
+  const wait = message.wait!;
+  const arrivedMs = asked.waiter?.arrivedMs ?? waiters.monoMs - wait.waitedMs;
+  const deadlineMs =
+    asked.waiter?.deadlineMs ?? arrivedMs + waitMsOf(settings.waiting, userPath, wait);
+  const place = waiters.placeFor(verdict, { userPath, deadlineMs }, nowMs);
+  if (place === null || deadlineMs <= waiters.monoMs) return null;
+  if (asked.waiter != null) {
+    asked.waiter.breach = verdict.breach;
+    const isBehind = verdict.kind === "refused" && verdict.isBehind === true;
+    return isBehind ? { kind: "behind", key: place.key } : { kind: "refused", place };
+  }
+  const waiter: Waiter = {
+    peer,
+    id,
+    userPath,
+    arrivedMs,
+    deadlineMs,
+    breach: verdict.breach,
+    judge(self, laterMs, final) {
+      // If not, the proxy has a newer connection, on which it asks again.
+      const isAsked = asked.proxy.peer === peer;
+      const look = isAsked ? judgeAgain(self, laterMs, final ? "final" : "first") : answered;
+      if (look.kind === "admitted" || look.kind === "answered") waiters.answered(self);
+      return look;
+    },
+    refuse: (self, laterMs) => void judgeAgain(self, laterMs, "overdue"),
+  };
+  if (!waiters.add(waiter, place)) return null;
+  peer.send({ kind: "queued", id });
+  return answered;
+}
+
+/** Judges a waiting request again once the engine that counts for all hosts has answered. */
+export function askHosts(state: DaemonState, waiter: Waiter): Look {
+  const { waiters } = state;
+  const shares = state.shares!;
+  const isAway = shares.turn.willTimeOut;
+  shares.turn.end();
+  const isAsked =
+    !isAway &&
+    shares.park((final) => {
+      if (state.stopping) return;
+      waiters.looked(waiter, shares.nowMs(), final);
+      state.book.reclaim();
+    });
+  if (isAsked) return { kind: "asking" };
+  return { kind: "later" };
+}
+
+/**
+ * The refusal of a request whose wait is over, with the `waitSeconds` of now. Counts nothing.
+ */
+export function overdueRefusal(
+  rules: Parameters<typeof admit>[0],
+  request: JudgedRequest,
+  options: AdmissionOptions,
+  { breach: last }: Waiter,
+): Refused | Exceeded {
+  const judgement = judge(rules, request, options);
+  if (judgement.kind === "refused") return judgement;
+  if (judgement.kind === "exceeded") {
+    const { breach, counters } = judgement;
+    return { kind: "exceeded", breach, headers: headersOfCounters(counters, options) };
+  }
+  // There is room now.
+  return last.dimension === "budget"
+    ? { kind: "exceeded", breach: { ...last, waitSeconds: 1 }, headers: null }
+    : { kind: "refused", breach: { ...last, waitSeconds: 1 } };
+}
