@@ -48,7 +48,7 @@ import { passedHeaders } from "./http/copy-headers.js";
 import { createSpoolFile } from "./http/spool-file.js";
 import { passesTrace } from "./http/trace-context.js";
 import type { LastStop } from "./last-stop.js";
-import type { Limiter } from "./limiter/limiter.js";
+import type { Limiter } from "./limiter/client/limiter-client.js";
 import { OpenTargetReport } from "./limiter/open-target-report.js";
 import type { Metrics, ProxyGroup } from "./metrics/metrics.js";
 import { ProxyCounts } from "./metrics/proxy-counts.js";
@@ -120,7 +120,7 @@ export async function createGateway({
       ? null
       : createJwtVerifier(await createJwtIssuers(config.jwtIssuers, log), {
           nowMs: Date.now,
-          isDenied: (claims) => limiter.isDeniedJwt(claims, Date.now()),
+          isDenied: (claims) => limiter.notices.deniedJwts.has(claims, Date.now()),
           digest: digestToken,
         });
   const targetLoad = createTargetLoad(config.virtualModels, monoMs);
@@ -149,7 +149,7 @@ export async function createGateway({
       adminOpen: open && isLoopback((config.server.admin ?? config.server).host),
       metricsToken: config.metrics.token,
       metricsOpen: open && isLoopback(config.server.host),
-      importedKeysMayExist: () => limiter.importedKeysExist ?? !open,
+      importedKeysMayExist: () => limiter.notices.importedKeysExist ?? !open,
       hashKey,
       isHashOf,
     },
@@ -190,7 +190,7 @@ export async function createGateway({
     webSearch: config.webSearch === null ? null : createWebSearch(config.webSearch),
     webhooks: config.alerts.map((alert) => createWebhook(alert, { nowMs: Date.now })),
     rewriters: config.rewriters.length === 0 ? null : chooseRewriters(config),
-    loops: new LoopBreaker(digest, () => limiter.loopTimes),
+    loops: new LoopBreaker(digest, () => limiter.notices.loopTimes),
     sessions,
     capacity,
     freePlaces: new FreePlaces(freePlacesMax),

@@ -16,7 +16,7 @@ import { serveDashboard } from "./dashboard/serve-dashboard.js";
 import type { Gateway } from "./gateway.js";
 import { serveAdmin } from "./handlers/admin/serve-admin.js";
 import { replyUsage } from "./handlers/admin/usage-api.js";
-import { refuseUnadmitted } from "./handlers/admit-and-settle.js";
+
 import { countTokens } from "./handlers/count-tokens.js";
 import { streamLive } from "./handlers/dashboard/live-stream.js";
 import { serveSession } from "./handlers/dashboard/sign-in.js";
@@ -31,7 +31,12 @@ import { submitBatch } from "./handlers/objects/submit-batch.js";
 import { replyOpenapi } from "./handlers/openapi/reply-openapi.js";
 import { passthroughRequest } from "./handlers/passthrough-request.js";
 import { passthroughSession, realtimeSession } from "./handlers/realtime-session.js";
-import { refuseCaller, refuseOneTooMany, refuseRoute } from "./handlers/refuse-request.js";
+import {
+  refuseCaller,
+  refuseOneTooMany,
+  refuseRoute,
+  refuseUnadmitted,
+} from "./handlers/refuse-request.js";
 import {
   beginTrace,
   countRequest,
@@ -207,7 +212,7 @@ function authenticated(
   const mayHaveSession = served !== "models" && (area === "admin" || endpoint === "usage");
   const cookie = mayHaveSession && !showsKey(exchange) ? cookieOf(gateway, exchange) : null;
   // An open gateway ignores stale cookies.
-  if (cookie !== null && !(credentials.open && limiter.keysExist !== true))
+  if (cookie !== null && !(credentials.open && limiter.notices.keysExist !== true))
     return authenticateSession(gateway, area, exchange, cookie);
   return authenticate(
     credentials,
@@ -240,7 +245,7 @@ function pageProblem(
   { limiter, pages }: Pick<Gateway, "limiter" | "pages">,
   exchange: Exchange,
 ): Failure | null {
-  return limiter.keysExist === true ? null : webPageProblem(exchange, pages);
+  return limiter.notices.keysExist === true ? null : webPageProblem(exchange, pages);
 }
 
 function serve(

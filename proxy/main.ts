@@ -13,8 +13,8 @@ import { handleRequest } from "./handle-request.js";
 import { listenHttp } from "./http/http-listener.js";
 import { openTlsFiles } from "./http/tls-files.js";
 import { LastStop } from "./last-stop.js";
+import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
 import { connectLimiter } from "./limiter/client/connect-limiter.js";
-import { BrokenLimiterState } from "./limiter/limiter.js";
 import { SettleSpool, settleGraceMs } from "./limiter/spool/settle-spool.js";
 import type { ProxyGroup } from "./metrics/metrics.js";
 import { startLooking } from "./objects/background-responses.js";
@@ -82,7 +82,7 @@ export async function startProxy({
     // Only the daemon knows whether a managed key exists; without one, anyone could call. Replacing
     // its store later doesn't open the gateway.
     await limiter.linkedInTime;
-    if (limiter.client.keysExist !== true) {
+    if (limiter.client.notices.keysExist !== true) {
       await disconnect();
       throw new OpenGatewayError(refusal);
     }
@@ -179,7 +179,7 @@ export async function startProxy({
   await group?.serves(warnOfOdd).catch(({ message }: Error) => {
     log.warn({ reason: message }, "the other proxies of this port can't ask for its metrics");
   });
-  const openNow = open && limiter.client.keysExist !== true;
+  const openNow = open && limiter.client.notices.keysExist !== true;
   const { url, adminUrl, metricsUrl } = listeners;
   log.info(
     {

@@ -7,7 +7,7 @@ import type { Target } from "../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../shared/domain/verdict.js";
 import type { Loop } from "./handlers/loop-breaker.js";
 import type { Exchange } from "./http/exchange.js";
-import type { Admission } from "./limiter/limiter.js";
+import type { Admission } from "./limiter/admission.js";
 import type { RequestTrace } from "./metrics/spans/request-trace.js";
 import { type Forwarded, goneEnding, type ProviderError } from "./upstream/forwarded.js";
 import type { SpentTokens } from "./usage/session-usage.js";

@@ -16,8 +16,8 @@ import type { Authorized, EndedKey } from "../../shared/wire/message-from-daemon
 import type { Claimed } from "../../shared/wire/message-to-daemon.js";
 import type { Exchange } from "../http/exchange.js";
 import type { Area } from "../http/match-route.js";
+import type { Limiter } from "../limiter/client/limiter-client.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
-import type { Limiter } from "../limiter/limiter.js";
 
 /** The caller of a request. `credential` says what is left to check, as in `Claimed`. */
 export interface Caller extends Claimed {
@@ -118,9 +118,9 @@ export async function authorizeCaller(
   const { credential } = caller;
   if (credential === "authenticated") return { ok: true, caller };
   if (credential === "none") {
-    if (limiter.keysExist === true) return { ok: false, failure: caller.denial };
+    if (limiter.notices.keysExist === true) return { ok: false, failure: caller.denial };
     // An admin request may wait until the daemon is back; by then a key may exist.
-    if (limiter.keysExist === false && (area !== "admin" || limiter.reachable))
+    if (limiter.notices.keysExist === false && (area !== "admin" || limiter.reachable))
       return identified(caller, { userPath: "", keyId: "" }, area);
   }
   const outcome = await limiter.authorize(credential);
@@ -130,7 +130,7 @@ export async function authorizeCaller(
     case "denied":
       return deniedCaller(caller, outcome.ended);
     case "unavailable":
-      if (area === "scrape" && credential === "none" && limiter.keysExist !== true)
+      if (area === "scrape" && credential === "none" && limiter.notices.keysExist !== true)
         return identified(caller, { userPath: "", keyId: "" }, area);
       return { ok: false, failure: limiterUnavailable() };
     default:
@@ -191,7 +191,8 @@ export function mustAuthorizeFirst(
   exchange: Exchange,
 ): boolean {
   if (credential === "authenticated") return false;
-  if (pathFailure !== null || (credential === "none" && limiter.keysExist === true)) return true;
+  if (pathFailure !== null || (credential === "none" && limiter.notices.keysExist === true))
+    return true;
   if (credential === "none") return false;
   // The client waits for 100 Continue before it sends its body.
   if (exchange.header("expect") !== undefined) return true;

@@ -6,7 +6,7 @@ import type { RuleItem } from "../../shared/api/rule-item.js";
 import { itemsPerPage } from "../../shared/bounds.js";
 import { append } from "../../shared/long-lists.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
-import type { CallOutcome } from "../limiter/limiter.js";
+import type { CallOutcome } from "../limiter/admission.js";
 
 /** The watchable lists: the name of the event, and of the parameter that requests it. */
 export const liveLists = {

@@ -12,30 +12,29 @@ import { toolName } from "../../shared/usage/tool-calls.js";
 import { type Execution, interimStatus } from "../../shared/wire/execution.js";
 import { isUnnumbered } from "../../shared/wire/lsn.js";
 import type { Metered } from "../../shared/wire/message-to-daemon.js";
-import { authorizeCaller, deniedCaller, modelProblem } from "../auth/caller.js";
+import { deniedCaller, modelProblem } from "../auth/caller.js";
 import { type Gateway, providerOf } from "../gateway.js";
 import { meteredAt, type RequestBounds } from "../hard-caps/request-bounds.js";
 import { admittedHeaders, messagesHeaders } from "../http/limit-headers.js";
 import { areaOf } from "../http/match-route.js";
 import { replyFailure, replyInternalError, replyRefused, speaksMessages } from "../http/respond.js";
 import { waitOf } from "../http/wait-preference.js";
-import { limiterUnavailable } from "../limiter/daemon-calls.js";
 import type {
   Admission,
   AdmissionOutcome,
   MayWait,
   Unadmitted,
   Waited,
-} from "../limiter/limiter.js";
+} from "../limiter/admission.js";
+import { limiterUnavailable } from "../limiter/daemon-calls.js";
 import { nothingSpent } from "../limiter/settle-outbox.js";
 import type { RequestContext } from "../request-context.js";
 import type { Outcome } from "../request-record.js";
-import { unknownModel } from "../routing/model-catalog.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import type { SpentTokens } from "../usage/session-usage.js";
 import { noUsage } from "../usage/usage.js";
 import { type ProviderResult, usageRecord } from "../usage/usage-record.js";
-import { refuseCaller } from "./refuse-request.js";
+import { outcomeOf, refuseCaller, refuseUnadmitted, retryAfter } from "./refuse-request.js";
 import { logBug } from "./report-request.js";
 
 export interface AdmittedRequest {
@@ -101,12 +100,7 @@ export async function admitRequest(
   const wait = waiting === null ? undefined : mayWait(context, waiting, askedMonoMs);
   const asked = { modelNames, uses, fixed, metered, wait };
   const outcome = await limiter.admit(caller, marked, submission, asked);
-  const waitedMs = monoMs() - askedMonoMs;
-  record.waited(waitedMs);
-  const queued = waitedFor(outcome);
-  if (queued !== undefined) record.queuedMs = queued.ms;
-  else if (isVerdict(outcome)) gateway.metrics.counts.judged(waitedMs);
-  record.trace?.judged(outcome.kind, waitedMs);
+  noteJudged(context, outcome, monoMs() - askedMonoMs);
   const exhausted = exhaustedIn(outcome);
   if (exhausted !== null)
     return limited.switches === true
@@ -131,6 +125,18 @@ export async function admitRequest(
   record.gone(exchange);
   limiter.settle(admission, nothingSpent, () => {});
   return null;
+}
+
+function noteJudged(
+  { gateway, record }: AdmitContext,
+  outcome: AdmissionOutcome,
+  waitedMs: number,
+): void {
+  record.waited(waitedMs);
+  const queued = waitedFor(outcome);
+  if (queued !== undefined) record.queuedMs = queued.ms;
+  else if (isVerdict(outcome)) gateway.metrics.counts.judged(waitedMs);
+  record.trace?.judged(outcome.kind, waitedMs);
 }
 
 /** What the request may use at targets, for hard caps. */
@@ -482,46 +488,4 @@ export function refuseAdmitted(
         ]);
     }),
   );
-}
-
-/** `refuseUnadmitted` for an unknown model. */
-export function refuseUnknownModel(
-  context: RequestContext<"limiter" | "models">,
-  name: string,
-): Promise<void> {
-  const { failure, headers } = unknownModel(context.gateway.models, name);
-  return refuseUnadmitted(context, failure, headers);
-}
-
-/**
- * Answers a request that fails before its admission; `failure` is null if the client disconnected.
- * Checks the caller's key first: a wrong key gets a 401, whatever else is wrong.
- */
-export async function refuseUnadmitted(
-  context: RequestContext<"limiter">,
-  failure: Failure | null,
-  headers: readonly string[] = [],
-): Promise<void> {
-  const { gateway, exchange, caller, record } = context;
-  if (failure === null) return record.gone(exchange);
-  const authorized = await authorizeCaller(gateway.limiter, caller, "model");
-  if (!authorized.ok) return refuseCaller(context, "model", authorized);
-  record.identified(authorized.caller);
-  record.end(failure.status, outcomeOf(failure));
-  if (failure.status >= 500) record.note = failure.message;
-  replyFailure(exchange, "model", failure, [...headers, ...retryAfter(failure)]);
-}
-
-function outcomeOf({ code }: Failure): Outcome {
-  if (code === "rate_limit_exceeded") return "rate_limited";
-  return code === "overloaded" || code === "limiter_unavailable" ? code : "refused";
-}
-
-/** `retry-after` for a failure that passes by itself. */
-function retryAfter({ code, status }: Failure): readonly string[] {
-  if (code === "limiter_unavailable") return ["retry-after", "1"];
-  // A batch whose results Sluice reads.
-  if (status === 409) return ["retry-after", "10"];
-  // Enqueued tokens: Sluice asks at most this often whether a batch has ended.
-  return code === "rate_limit_exceeded" ? ["retry-after", "60"] : [];
 }

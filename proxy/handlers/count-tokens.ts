@@ -19,9 +19,9 @@ import { forward } from "../upstream/forward.js";
 import type { Upstream } from "../upstream/upstream.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
 import { estimateTokens } from "../usage/count-usage.js";
-import { refuseUnadmitted, refuseUnknownModel } from "./admit-and-settle.js";
 import { readJsonCall } from "./json-call.js";
 import { namesOf, noRewriters, problemAt } from "./model-call.js";
+import { refuseUnadmitted, refuseUnknownModel } from "./refuse-request.js";
 
 type CountOperation = Extract<Operation, "count_tokens" | "input_tokens" | "count_content_tokens">;
 

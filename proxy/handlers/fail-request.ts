@@ -9,7 +9,7 @@
 import { isCount } from "../../shared/checked.js";
 import { areaOf } from "../http/match-route.js";
 import { replyInternalError } from "../http/respond.js";
-import { BrokenLimiterState } from "../limiter/limiter.js";
+import { BrokenLimiterState } from "../limiter/broken-limiter-state.js";
 import type { RequestContext } from "../request-context.js";
 
 /**

@@ -27,7 +27,8 @@ export function replyHealth(
   isDetailed: boolean,
 ): number {
   const { connections, files, memory } = capacity;
-  const isDaemonWell = limiter.storeFailing === null && limiter.clusterFailing === null;
+  const isDaemonWell =
+    limiter.notices.storeFailing === null && limiter.notices.clusterFailing === null;
   const isWell = limiter.reachable && isDaemonWell && !files.exhausted;
   const status = isWell ? "ok" : "degraded";
   const details: Omit<Health, "status"> = {
@@ -37,11 +38,12 @@ export function replyHealth(
       state: limiter.state,
       failure_mode: config.limiter.failureMode,
       unsettled: limiter.unsettled,
-      store_failing: limiter.storeFailing,
-      cluster_failing: limiter.clusterFailing,
-      inert_rules: limiter.inertRules,
-      inert_budgets: limiter.inertBudgets,
-      last_backup_at: limiter.lastBackupMs === null ? null : formatSeconds(limiter.lastBackupMs),
+      store_failing: limiter.notices.storeFailing,
+      cluster_failing: limiter.notices.clusterFailing,
+      inert_rules: limiter.notices.inertRules,
+      inert_budgets: limiter.notices.inertBudgets,
+      last_backup_at:
+        limiter.notices.lastBackupMs === null ? null : formatSeconds(limiter.notices.lastBackupMs),
     },
     targets: targetHealth.counts(),
     capacity: {
@@ -115,7 +117,7 @@ export async function mayReadDetails(
   if (scrape.ok)
     return (
       scrape.caller.credential === "authenticated" ||
-      (limiter.keysExist !== true && pageProblem === null)
+      (limiter.notices.keysExist !== true && pageProblem === null)
     );
   if (served === "models" || served === "metrics") return false;
   if (exchange.header("cookie") === undefined) return false;

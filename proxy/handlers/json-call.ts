@@ -247,13 +247,7 @@ class JsonCall implements ModelCall {
     const overridden =
       provider.perModel.length === 0 ? fitted : overrideRequest(fitted, provider, model);
     const request = this.#accepted(overridden, { provider, model }, refused);
-    const shape = this.#shapeOf(request.body);
-    const isWhole =
-      shape !== request.body && !this.#escapesHalves && withoutLoneSurrogates(shape) === shape;
-    const whole =
-      provider.type === "anthropic" && !isWhole
-        ? withoutLoneSurrogates(request.body)
-        : request.body;
+    const whole = provider.type === "anthropic" ? this.#withoutHalves(request.body) : request.body;
     const chatField = provider.chat.maxTokensField;
     const capped =
       granted === null
@@ -264,6 +258,14 @@ class JsonCall implements ModelCall {
     const dropped =
       whole === request.body ? request.dropped : [...request.dropped, "halves of characters"];
     return { ...request, body, dropped };
+  }
+
+  /** Without halves of characters, which Anthropic refuses. */
+  #withoutHalves(body: Buffer): Buffer {
+    const shape = this.#shapeOf(body);
+    const isWhole =
+      shape !== body && !this.#escapesHalves && withoutLoneSurrogates(shape) === shape;
+    return isWhole ? body : withoutLoneSurrogates(body);
   }
 
   /** A body that is sent, without the client's long texts; `sent` itself if they aren't known. */

@@ -21,14 +21,8 @@ import { targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
 import { type Forwarded, isGone } from "../upstream/forwarded.js";
 import { type McpCall, relayMcp } from "../upstream/passthrough/relay-mcp.js";
-import {
-  admitRequest,
-  finishRequest,
-  isRefusedUnread,
-  refuseUnadmitted,
-  settleRequest,
-} from "./admit-and-settle.js";
-import { refuseCaller } from "./refuse-request.js";
+import { admitRequest, finishRequest, isRefusedUnread, settleRequest } from "./admit-and-settle.js";
+import { refuseCaller, refuseUnadmitted } from "./refuse-request.js";
 
 /** A POST: one message. Never rejects. */
 export async function mcpRequest(context: RequestContext): Promise<void> {

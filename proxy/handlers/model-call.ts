@@ -15,6 +15,7 @@ import { allowableNames, type Route } from "../routing/resolve-model.js";
 import type { RefusedPart } from "../upstream/errors/refused-part.js";
 import type { RequestBody } from "../upstream/upstream.js";
 import { leavesPath } from "../upstream/upstream-path.js";
+import type { AdmittedRequest } from "./admit-and-settle.js";
 import type { AgentTurn } from "./loop-breaker.js";
 
 export interface ModelCall {
@@ -96,6 +97,15 @@ export interface TargetRequest {
 export type ReadCall =
   | { readonly ok: true; readonly call: ModelCall }
   | { readonly ok: false; readonly failure: Failure | null };
+
+/** A call that may be sent. */
+export interface AdmittedCall {
+  readonly admitted: AdmittedRequest;
+  readonly call: ModelCall;
+  readonly route: Route;
+  /** All targets, for failover. */
+  readonly all: readonly Target[];
+}
 
 /** The parts of the gateway that reading a call uses. */
 export type CallParts =

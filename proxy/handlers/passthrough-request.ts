@@ -69,12 +69,12 @@ import {
   type AdmittedRequest,
   admitRequest,
   refuseAdmitted,
-  refuseUnadmitted,
   settleRequest,
 } from "./admit-and-settle.js";
 import { grantedTo, streamCap } from "./hard-cap.js";
 import { hasEnqueuedCap } from "./objects/submit-batch.js";
 import { ownOrigin } from "./own-origin.js";
+import { refuseUnadmitted } from "./refuse-request.js";
 
 /** Never rejects. */
 export async function passthroughRequest(context: RequestContext): Promise<void> {
@@ -87,7 +87,7 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const named = await namedModel(exchange, route, { body, bodyBytesMax });
   if (!named.ok) return refuseUnadmitted(context, named.failure);
   const operation = operationAt(exchange.method, route.path);
-  const bounds = gateway.limiter.hardLimits ? boundsOf(exchange, operation, body) : null;
+  const bounds = gateway.limiter.notices.hardLimits ? boundsOf(exchange, operation, body) : null;
   const admission = await admitAt(context, route, named.model, bounds);
   if (admission === null) return;
   const { target, admitted } = admission;

@@ -29,13 +29,12 @@ import {
 import {
   type AdmittedRequest,
   admitRequest,
-  refuseUnadmitted,
-  refuseUnknownModel,
   settleProgress,
   settleRequest,
 } from "./admit-and-settle.js";
 import { notOffered } from "./model-call.js";
 import { admitAt, passthroughRoute } from "./passthrough-request.js";
+import { refuseUnadmitted, refuseUnknownModel } from "./refuse-request.js";
 
 /** GET /v1/realtime?model=…: the session stays at the target that admitted it. Never rejects. */
 export async function realtimeSession(context: RequestContext): Promise<void> {

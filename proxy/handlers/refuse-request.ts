@@ -1,17 +1,18 @@
 /**
- * Refusals before any handler runs: no such endpoint, overload, or a caller that is refused or
- * can't be checked.
+ * Refusals before an admission: no such endpoint, overload, a caller that is refused or can't be
+ * checked, or a request that can't be sent. Not here: the limiter's own (`admit-and-settle.ts`).
  */
 import { closestName } from "../../shared/config/closest-name.js";
-import { failure, plainFailure } from "../../shared/error-code.js";
+import { type Failure, failure, plainFailure } from "../../shared/error-code.js";
 import { formatSeconds } from "../../shared/time.js";
-import type { RefusedCaller } from "../auth/caller.js";
+import { authorizeCaller, type RefusedCaller } from "../auth/caller.js";
 import type { Gateway } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
 import { type Area, areaOf, type RouteMatch, routes } from "../http/match-route.js";
 import { replyFailure, speaksMcp } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
-import type { RequestRecord } from "../request-record.js";
+import type { Outcome, RequestRecord } from "../request-record.js";
+import { unknownModel } from "../routing/model-catalog.js";
 
 export function refuseRoute(
   exchange: Exchange,
@@ -165,4 +166,46 @@ export function refuseCaller(
 function challenge(expiredAtMs: number | undefined): string {
   if (expiredAtMs === undefined) return "Bearer";
   return `Bearer error="invalid_token", error_description="expired at ${formatSeconds(expiredAtMs)}"`;
+}
+
+/** `refuseUnadmitted` for an unknown model. */
+export function refuseUnknownModel(
+  context: RequestContext<"limiter" | "models">,
+  name: string,
+): Promise<void> {
+  const { failure, headers } = unknownModel(context.gateway.models, name);
+  return refuseUnadmitted(context, failure, headers);
+}
+
+/**
+ * Answers a request that fails before its admission; `failure` is null if the client disconnected.
+ * Checks the caller's key first: a wrong key gets a 401, whatever else is wrong.
+ */
+export async function refuseUnadmitted(
+  context: RequestContext<"limiter">,
+  failure: Failure | null,
+  headers: readonly string[] = [],
+): Promise<void> {
+  const { gateway, exchange, caller, record } = context;
+  if (failure === null) return record.gone(exchange);
+  const authorized = await authorizeCaller(gateway.limiter, caller, "model");
+  if (!authorized.ok) return refuseCaller(context, "model", authorized);
+  record.identified(authorized.caller);
+  record.end(failure.status, outcomeOf(failure));
+  if (failure.status >= 500) record.note = failure.message;
+  replyFailure(exchange, "model", failure, [...headers, ...retryAfter(failure)]);
+}
+
+export function outcomeOf({ code }: Failure): Outcome {
+  if (code === "rate_limit_exceeded") return "rate_limited";
+  return code === "overloaded" || code === "limiter_unavailable" ? code : "refused";
+}
+
+/** `retry-after` for a failure that passes by itself. */
+export function retryAfter({ code, status }: Failure): readonly string[] {
+  if (code === "limiter_unavailable") return ["retry-after", "1"];
+  // A batch whose results Sluice reads.
+  if (status === 409) return ["retry-after", "10"];
+  // Enqueued tokens: Sluice asks at most this often whether a batch has ended.
+  return code === "rate_limit_exceeded" ? ["retry-after", "60"] : [];
 }

@@ -6,7 +6,7 @@ import { usdText } from "../../shared/domain/money.js";
 import type { Measure } from "../../shared/domain/rule.js";
 import type { Breach, Dimension, Left, SuccessHeaders } from "../../shared/domain/verdict.js";
 import { formatSeconds } from "../../shared/time.js";
-import type { Waited } from "../limiter/limiter.js";
+import type { Waited } from "../limiter/admission.js";
 import { headerText } from "./copy-headers.js";
 import { waitedHeaders } from "./wait-preference.js";
 

@@ -11,7 +11,7 @@ import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import { type Failure, failure, plainFailure } from "../../shared/error-code.js";
 import { rememberingLast } from "../../shared/text/remembered.js";
-import type { Waited } from "../limiter/limiter.js";
+import type { Waited } from "../limiter/admission.js";
 import { messageForGoogle, messageForMessages } from "../upstream/errors/context-full.js";
 import { headerText } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";

@@ -4,7 +4,7 @@
  * (docs/limit-options.md).
  */
 import type { WaitLimits } from "../../shared/config/config.js";
-import type { MayWait, Waited } from "../limiter/limiter.js";
+import type { MayWait, Waited } from "../limiter/admission.js";
 import type { RequestHeaders } from "./exchange.js";
 
 /** A refusal must reach the client before it gives up. */

@@ -7,8 +7,8 @@ import { type Failure, failure } from "../../shared/error-code.js";
 import { type AdminOp, isChange, isRepeatable } from "../../shared/wire/admin-op.js";
 import type { Answer, Authorized, Denied, Failed } from "../../shared/wire/message-from-daemon.js";
 import type { Admin, AskedBy, Authorize, ToDaemon } from "../../shared/wire/message-to-daemon.js";
+import type { AuthorizeOutcome, CallOutcome } from "./admission.js";
 import type { DaemonConnection } from "./daemon-connection.js";
-import type { AuthorizeOutcome, CallOutcome } from "./limiter.js";
 
 type Reply = Answer | Failed | Authorized | Denied;
 

@@ -4,7 +4,7 @@
  * repeated while any circuit is open, because the daemon keeps it per connection.
  */
 import { openTargetCharsMax, openTargetsMax } from "../../shared/wire/admin-op.js";
-import type { Limiter } from "./limiter.js";
+import type { Limiter } from "./client/limiter-client.js";
 
 interface OpenTargetPorts {
   readonly limiter: Pick<Limiter, "call">;

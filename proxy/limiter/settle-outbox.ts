@@ -15,8 +15,9 @@ import {
 import { type Execution, recordKind } from "../../shared/wire/execution.js";
 import { isUnnumbered } from "../../shared/wire/lsn.js";
 import type { Lease, Settle, SettledPart } from "../../shared/wire/message-to-daemon.js";
+import type { Admission, Spent, UnadmittedUsage } from "./admission.js";
+import { assertLimiter } from "./broken-limiter-state.js";
 import type { DaemonConnection, LimiterClientPorts } from "./daemon-connection.js";
-import { type Admission, assertLimiter, type Spent, type UnadmittedUsage } from "./limiter.js";
 
 export const nothingSpent: Spent = { tokens: 0, estimated: false, record: null };
 export const noTarget = {

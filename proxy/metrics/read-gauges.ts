@@ -3,7 +3,7 @@ import type { ProcessReading } from "../../shared/metrics/process-reading.js";
 import { proxyMetrics } from "../../shared/metrics/proxy-metrics.js";
 import type { SeriesTable } from "../../shared/metrics/series.js";
 import type { StopOutcome } from "../last-stop.js";
-import type { Limiter } from "../limiter/limiter.js";
+import type { Limiter } from "../limiter/client/limiter-client.js";
 
 interface GaugePorts {
   readonly limiter: Pick<Limiter, "reachable" | "unsettled" | "dropped">;

@@ -23,7 +23,7 @@ import {
   targetsPerReport,
   textCharsMax,
 } from "../../shared/wire/request-report.js";
-import type { Limiter } from "../limiter/limiter.js";
+import type { Limiter } from "../limiter/client/limiter-client.js";
 import type { RequestRecord } from "../request-record.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import { other } from "./labels.js";

@@ -22,7 +22,7 @@ import {
 } from "../../shared/wire/stored-object.js";
 import { authorizeCaller, type Caller } from "../auth/caller.js";
 import type { NamedValues } from "../body/scan-json.js";
-import type { Limiter } from "../limiter/limiter.js";
+import type { Limiter } from "../limiter/client/limiter-client.js";
 import type { Naming } from "./object-body.js";
 import { type NamedIds, namedMax } from "./object-ids.js";
 
@@ -31,10 +31,10 @@ export function remembersOwners({
   limiter,
   credentials,
 }: {
-  readonly limiter: Pick<Limiter, "keysExist">;
+  readonly limiter: Pick<Limiter, "notices">;
   readonly credentials: { readonly jwt: unknown };
 }): boolean {
-  return limiter.keysExist !== false || credentials.jwt !== null;
+  return limiter.notices.keysExist !== false || credentials.jwt !== null;
 }
 
 type Owners =
@@ -110,9 +110,7 @@ function tooMany(): Failure {
  * request names too many.
  */
 export async function foreignObject(
-  {
-    limiter,
-  }: { readonly limiter: Pick<Limiter, "call" | "authorize" | "keysExist" | "reachable"> },
+  { limiter }: { readonly limiter: Pick<Limiter, "call" | "authorize" | "notices" | "reachable"> },
   caller: Caller,
   named: NamedIds | null,
 ): Promise<Failure | null> {

@@ -14,7 +14,7 @@ import {
   reportedLimitsMax,
 } from "../../shared/domain/upstream-limits.js";
 import { observedTargetsMax, observeMs } from "../bounds.js";
-import type { LimitReport } from "../limiter/limiter.js";
+import type { LimitReport } from "../limiter/admission.js";
 import { readRetryAfterMs } from "./retry-wait.js";
 import type { Upstream } from "./upstream.js";
 

@@ -17,10 +17,10 @@ import type {
   Admission,
   AdmissionOutcome,
   CallOutcome,
-  Limiter,
   LimitReport,
   Spent,
-} from "../../proxy/limiter/limiter.js";
+} from "../../proxy/limiter/admission.js";
+import type { Limiter } from "../../proxy/limiter/client/limiter-client.js";
 import type { RequestContext } from "../../proxy/request-context.js";
 import { RequestRecord } from "../../proxy/request-record.js";
 import { LearnedRefusals } from "../../proxy/routing/learned-refusals.js";
@@ -266,8 +266,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       },
       noteRefusal() {},
       report() {},
-      keysExist: true,
-      importedKeysExist: false,
+      notices: { keysExist: true, importedKeysExist: false },
       reachable: true,
       call(op: AdminOp, body: unknown): Promise<CallOutcome> {
         if (op === "objects.owners") {

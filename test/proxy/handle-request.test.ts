@@ -78,13 +78,15 @@ async function ask({
   } as unknown as Partial<Gateway>);
   Object.assign(fake.gateway.limiter, {
     reachable: true,
-    keysExist,
+    notices: {
+      keysExist,
+      inertRules: 0,
+      inertBudgets: 0,
+      storeFailing: null,
+      clusterFailing: null,
+      lastBackupMs: Date.parse("2026-11-23T12:00:00.500Z"),
+    },
     unsettled: 0,
-    inertRules: 0,
-    inertBudgets: 0,
-    storeFailing: null,
-    clusterFailing: null,
-    lastBackupMs: Date.parse("2026-11-23T12:00:00.500Z"),
     authorize(credential: string) {
       authorized.push(credential);
       return Promise.resolve(authorization);

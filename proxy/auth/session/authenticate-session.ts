@@ -18,7 +18,8 @@ import { nameCharsMax, type SessionAnswer } from "../../../shared/wire/dashboard
 import type { AskedBy } from "../../../shared/wire/message-to-daemon.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { Area } from "../../http/match-route.js";
-import type { CallOutcome, Limiter } from "../../limiter/limiter.js";
+import type { CallOutcome } from "../../limiter/admission.js";
+import type { Limiter } from "../../limiter/client/limiter-client.js";
 import { type Credentials, requestedPath } from "../authenticate.js";
 import {
   type Authentication,

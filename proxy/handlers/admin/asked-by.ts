@@ -5,7 +5,7 @@ import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { AskedBy } from "../../../shared/wire/message-to-daemon.js";
 import type { Caller } from "../../auth/caller.js";
 import { clientAddress } from "../../auth/session/client-address.js";
-import type { CallOutcome } from "../../limiter/limiter.js";
+import type { CallOutcome } from "../../limiter/admission.js";
 import type { RequestContext } from "../../request-context.js";
 
 /** Who asks for a change on /admin. */

@@ -8,7 +8,7 @@ import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Metered } from "../../../shared/wire/message-to-daemon.js";
 import type { Gateway } from "../../gateway.js";
-import type { Admission, AdmissionOutcome } from "../../limiter/limiter.js";
+import type { Admission, AdmissionOutcome } from "../../limiter/admission.js";
 import type { RequestContext } from "../../request-context.js";
 import { isMoreUseful } from "../../upstream/errors/failover-reason.js";
 import { abandoned, type Forwarded } from "../../upstream/forwarded.js";

@@ -15,7 +15,7 @@ import { retryMs, watchersMax } from "../../bounds.js";
 import type { Watcher } from "../../dashboard/live-feed.js";
 import { type ListWatch, liveLists } from "../../dashboard/live-lists.js";
 import { accessProblem } from "../../http/paths/admin-access.js";
-import type { Limiter } from "../../limiter/limiter.js";
+import type { Limiter } from "../../limiter/client/limiter-client.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin } from "../admin/admin-json.js";
 import { askDaemon, subtreeOf } from "../admin/asked-by.js";
@@ -111,7 +111,7 @@ function watcherOf(context: LiveContext, lists: readonly ListWatch[], ended: () 
     async mayWatch() {
       // An open gateway may get a key, and a session or a key may end; the master key stays valid
       // while this process runs.
-      if (caller.credential === "none") return gateway.limiter.keysExist !== true;
+      if (caller.credential === "none") return gateway.limiter.notices.keysExist !== true;
       if (cookie === null) return caller.keyId === "" || mayStillWatch(gateway.limiter, caller);
       const found = await findSession(gateway, cookie.token);
       if (!found.ok) return null;

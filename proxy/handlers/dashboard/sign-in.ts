@@ -65,8 +65,8 @@ export function serveSession(context: SessionContext): Promise<void> {
 /** Whether callers need no credentials; null if the daemon, which knows, is away. */
 function isOpen({ gateway }: SessionContext): boolean | null {
   const { credentials, limiter } = gateway;
-  if (!credentials.open || limiter.keysExist === true) return false;
-  return limiter.keysExist === false ? true : null;
+  if (!credentials.open || limiter.notices.keysExist === true) return false;
+  return limiter.notices.keysExist === false ? true : null;
 }
 
 /** An open gateway has no cookie to recognize its own page, so the check of /admin applies. */

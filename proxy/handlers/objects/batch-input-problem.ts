@@ -5,7 +5,7 @@
 import { type Failure, failure } from "../../../shared/error-code.js";
 import type { Provider } from "../../gateway.js";
 import { forwardRequestHeaders, pairsWhose } from "../../http/copy-headers.js";
-import type { Admission } from "../../limiter/limiter.js";
+import type { Admission } from "../../limiter/admission.js";
 import { problemInLines } from "../../objects/batch-input.js";
 import { AnswerBroken, fetchPieces } from "../../objects/fetch-pieces.js";
 import { firstForeign } from "../../objects/object-access.js";

@@ -17,7 +17,7 @@ import { batchReadAt } from "../../objects/batches.js";
 import { foreignObject } from "../../objects/object-access.js";
 import type { RequestContext } from "../../request-context.js";
 import type { Forwarded } from "../../upstream/forwarded.js";
-import { refuseUnadmitted } from "../admit-and-settle.js";
+import { refuseUnadmitted } from "../refuse-request.js";
 import { idInPath, ownProviders, providersFor } from "./able-providers.js";
 import { listOwnObjects } from "./list-objects.js";
 import { readObjectBody, type StoredOperation, sendObjectRequest } from "./send-object-request.js";

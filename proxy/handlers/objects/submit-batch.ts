@@ -10,7 +10,7 @@ import type { Caller } from "../../auth/caller.js";
 import { kindOf } from "../../body/json-value.js";
 import type { Gateway } from "../../gateway.js";
 import { admittedHeaders } from "../../http/limit-headers.js";
-import type { Admission } from "../../limiter/limiter.js";
+import type { Admission } from "../../limiter/admission.js";
 import { foreignObject } from "../../objects/object-access.js";
 import { notObject } from "../../objects/object-body.js";
 import type { RequestContext } from "../../request-context.js";
@@ -18,9 +18,9 @@ import {
   admitRequest,
   isRefusedUnread,
   refuseAdmitted,
-  refuseUnadmitted,
   settleRequest,
 } from "../admit-and-settle.js";
+import { refuseUnadmitted } from "../refuse-request.js";
 import { providersFor, providerWith } from "./able-providers.js";
 import { readBatchInput } from "./batch-input-problem.js";
 import { type BatchOperation, readObjectBody, sendObjectRequest } from "./send-object-request.js";

@@ -12,7 +12,8 @@ import {
   type UnknownEvent,
 } from "../../../shared/wire/message-from-daemon.js";
 import { writeToDaemon } from "../../../shared/wire/message-to-daemon.js";
-import { asBrokenLimiterState, type Limiter } from "../limiter.js";
+import { asBrokenLimiterState } from "../broken-limiter-state.js";
+import type { Limiter } from "../client/limiter-client.js";
 import type { UnacknowledgedSettles } from "../settle-outbox.js";
 import { LimiterClient } from "./limiter-client.js";
 

@@ -1,13 +1,16 @@
 /**
- * Implements the limiter port over one connection to the daemon. After a loss it reconnects and
- * resends its leases and all unacknowledged settles. Verdicts are in `pending-admissions.ts`.
+ * The limiter as the proxy knows it: questions and reports to the daemon over one connection, and
+ * the daemon's answers. After a loss it reconnects, and resends its leases and all unacknowledged
+ * settles.
+ *
+ * On the plain way `admit` puts the question into `PendingAdmissions`, where `received` brings the
+ * verdict, and `settle` puts the settle into the `SettleOutbox`, until the daemon acknowledges it.
  */
 
 import type { LinkState } from "../../../shared/api/gateway-status.js";
 import { endsPerTurn } from "../../../shared/bounds.js";
 import { isCount } from "../../../shared/checked.js";
 import type { FailureMode } from "../../../shared/config/config.js";
-import type { LoopTimes } from "../../../shared/domain/loop-rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { IdMap } from "../../../shared/id-map.js";
 import { createThrottledQueue } from "../../../shared/throttled-queue.js";
@@ -21,6 +24,18 @@ import type {
 } from "../../../shared/wire/message-from-daemon.js";
 import type { AskedBy, Claimed, Metered } from "../../../shared/wire/message-to-daemon.js";
 import type { WireVersions } from "../../../shared/wire/wire-versions.js";
+import type {
+  Admission,
+  AdmissionOutcome,
+  Asked,
+  AuthorizeOutcome,
+  CallOutcome,
+  LimitReport,
+  Spent,
+  Unadmitted,
+  UnadmittedUsage,
+} from "../admission.js";
+import { assertLimiter, assertRuns } from "../broken-limiter-state.js";
 import { DaemonCalls } from "../daemon-calls.js";
 import {
   DaemonConnection,
@@ -28,20 +43,6 @@ import {
   type LimiterClientPorts,
 } from "../daemon-connection.js";
 import { applyEvent, applyWelcome, createNotices } from "../daemon-notices.js";
-import {
-  type Admission,
-  type AdmissionOutcome,
-  type Asked,
-  type AuthorizeOutcome,
-  assertLimiter,
-  assertRuns,
-  type CallOutcome,
-  type Limiter,
-  type LimitReport,
-  type Spent,
-  type Unadmitted,
-  type UnadmittedUsage,
-} from "../limiter.js";
 import {
   noTarget,
   nothingSpent,
@@ -61,18 +62,25 @@ export interface LimiterClientOptions {
   readonly wireVersions?: WireVersions | undefined;
 }
 
+/** What the steps of a request see; the rest is for `connect-limiter.ts`. */
+export type Limiter = Omit<LimiterClient, "connected" | "received" | "lost" | "unacknowledged">;
+
 const nothingAsked: Asked = {};
 
-export class LimiterClient implements Limiter {
+export class LimiterClient {
   readonly #ports: LimiterClientPorts;
   readonly #connection: DaemonConnection;
-  readonly #notices = createNotices();
+  readonly #pending: PendingAdmissions;
   /** Unsettled admissions by lease. */
   readonly #held = new IdMap<Admission>();
-  readonly #unreported: UnreportedAdmissions;
-  readonly #pending: PendingAdmissions;
-  readonly #draws: PendingDraws;
   readonly #outbox: SettleOutbox;
+  /** What the daemon last reported of itself. */
+  readonly notices = createNotices();
+  /** Only for requests that run without a verdict. */
+  readonly #unreported: UnreportedAdmissions;
+  /** Only for hard caps. */
+  readonly #draws: PendingDraws;
+  /** Only for admin operations, and callers of endpoints without limits. */
   readonly #calls: DaemonCalls;
   /** Runs a callback once the messages of this turn of the event loop have been sent. */
   readonly #afterSending: (run: () => void) => void;
@@ -94,7 +102,7 @@ export class LimiterClient implements Limiter {
     this.#unreported = new UnreportedAdmissions(shared);
     this.#pending = new PendingAdmissions({
       ...shared,
-      notices: this.#notices,
+      notices: this.notices,
       unreported: this.#unreported,
       failureMode,
     });
@@ -107,50 +115,31 @@ export class LimiterClient implements Limiter {
   get state(): LinkState {
     return this.#connection.state;
   }
+  /** Whether the state is `connected`. */
   get reachable(): boolean {
     return this.state === "connected";
   }
+  /** Settles that the daemon hasn't acknowledged. */
   get unsettled(): number {
     return this.#outbox.size;
   }
+  /** Settles that were dropped because too many waited. */
   get dropped(): number {
     return this.#outbox.dropped;
   }
-  get limited(): boolean {
-    return this.#notices.limited;
-  }
-  get hardLimits(): boolean {
-    return this.#notices.hardLimits;
-  }
-  get loopTimes(): LoopTimes | null {
-    return this.#notices.loopTimes;
-  }
-  get inertRules(): number | null {
-    return this.#notices.inertRules;
-  }
-  get inertBudgets(): number | null {
-    return this.#notices.inertBudgets;
-  }
-  get storeFailing(): string | null {
-    return this.#notices.storeFailing;
-  }
-  get clusterFailing(): string | null {
-    return this.#notices.clusterFailing;
-  }
-  get lastBackupMs(): number | null {
-    return this.#notices.lastBackupMs;
-  }
-  get keysExist(): boolean | null {
-    return this.#notices.keysExist;
-  }
-  get importedKeysExist(): boolean | null {
-    return this.#notices.importedKeysExist;
-  }
-
-  isDeniedJwt(claims: Readonly<Record<string, unknown>>, nowMs: number): boolean {
-    return this.#notices.deniedJwts.has(claims, nowMs);
-  }
-
+  /**
+   * Requests the verdict on one request. Resolves immediately, without the daemon, if no rule
+   * exists and no key must be looked up. Never rejects; resolves within the deadline, or when a
+   * request that waits for room has waited long enough. While the daemon is away, a caller with a
+   * key is never admitted.
+   *
+   * A submission (a batch, `docs/reference/http-api.md`) counts as one request in the user path's
+   * rules and budgets. It holds no slot and counts in no target's rules: `targets` serves only to
+   * explain a refusal, and the admission has no target.
+   *
+   * `asked`: see `Admit`. A refusal with `use` isn't recorded, because another admission follows:
+   * with another model, or `fixed`.
+   */
   admit(
     caller: Claimed,
     targets: readonly Target[],
@@ -174,6 +163,11 @@ export class LimiterClient implements Limiter {
     return this.#inTime(this.#pending.ask(asked));
   }
 
+  /**
+   * Why the user path's rules and budgets refuse a request that isn't read yet; null if they don't,
+   * or if the daemon is away and the failure mode is `open`. Counts nothing: an admission follows.
+   * Never rejects; resolves within the deadline.
+   */
   async refusal(caller: Claimed, submission: boolean): Promise<Unadmitted | null> {
     const startedMonoMs = this.#ports.monoMs();
     const asked = { caller, targets: [], rerouted: null, submission, startedMonoMs };
@@ -181,6 +175,12 @@ export class LimiterClient implements Limiter {
     return outcome.kind === "admitted" ? null : outcome;
   }
 
+  /**
+   * Reports that the target of an admission failed: settles the attempt and asks for the first of
+   * `targets` with room. If one takes over, the outcome holds the same admission, with the headers
+   * of the new verdict. Otherwise the admission has no target and must be settled. Never rejects;
+   * resolves within the deadline.
+   */
   reroute(
     admission: Admission,
     targets: readonly Target[],
@@ -196,6 +196,11 @@ export class LimiterClient implements Limiter {
     return this.#inTime(this.#pending.ask({ ...asked, metered }));
   }
 
+  /**
+   * Asks for more output of an admission with `metering`: `total` in all, earlier attempts
+   * included. `then` runs once, after `metering` has the answer, unless the admission is settled
+   * first.
+   */
   draw(admission: Admission, total: number, then: () => void): void {
     assertRuns(admission);
     const { metering } = admission;
@@ -204,15 +209,21 @@ export class LimiterClient implements Limiter {
     this.#scheduleExpiry();
   }
 
+  /**
+   * Whether a caller with this `credential` (see `Claimed`) is known. Never rejects; resolves
+   * within the deadline.
+   */
   authorize(credential: string): Promise<AuthorizeOutcome> {
     return this.#inTime(this.#calls.authorize(credential));
   }
 
+  /** Reports what a running admission has used since the last such report. */
   progress(admission: Admission, spent: Spent): void {
     assertRuns(admission);
     this.#outbox.add("progress", admission, spent, this.#ports.monoMs());
   }
 
+  /** Ends an admission, exactly once; `then` runs once the settle has been sent. */
   settle(admission: Admission, spent: Spent, then: () => void): void {
     assertLimiter(!admission.settled, "one settle per admission");
     assertLimiter(isCount(spent.tokens), "a count of tokens is an integer");
@@ -224,27 +235,42 @@ export class LimiterClient implements Limiter {
     this.#afterSending(then);
   }
 
+  /**
+   * Reports what no admission was needed for: an answer of the cache, a web search. It is recorded
+   * and counts in no rate limit; `then` as in `settle`.
+   */
   settleUnadmitted(answered: UnadmittedUsage, then: () => void): void {
     this.#outbox.addUnadmitted(answered, this.#ports.monoMs());
     this.#afterSending(then);
   }
 
+  /** Reports the actual usage of a response that was charged an estimate; it counts once. */
   settleFinal(record: Execution): void {
     this.#outbox.addFinal(record, this.#ports.monoMs());
   }
 
+  /**
+   * Reports which request a refusal answered, so that it can be explained by the request's id.
+   * Dropped while the daemon is unreachable, since its refusals are lost then.
+   */
   noteRefusal(id: number, requestId: string, model: string): void {
     if (this.#connection.linked) this.#connection.send({ kind: "refusal", id, requestId, model });
   }
 
+  /** Reports what an answer says of its provider's limits. Dropped while the daemon is away. */
   report(report: LimitReport): void {
     if (this.#connection.linked) this.#connection.send({ kind: "reported", ...report });
   }
 
+  /**
+   * Calls an admin operation, `by` for audited ones and for a role of a subtree; resolves within
+   * the deadline.
+   */
   call(op: AdminOp, body: unknown, by?: AskedBy): Promise<CallOutcome> {
     return this.#inTime(this.#calls.operate(op, body, by));
   }
 
+  /** Resolves once every settle is acknowledged, or after `ms`. */
   drained(ms: number): Promise<void> {
     return this.#outbox.drained(ms);
   }
@@ -298,7 +324,7 @@ export class LimiterClient implements Limiter {
         this.#pending.failed(message);
         return this.#calls.replied(message);
       case "event":
-        return applyEvent(this.#notices, message);
+        return applyEvent(this.notices, message);
     }
   }
 
@@ -316,7 +342,7 @@ export class LimiterClient implements Limiter {
   #welcomed(message: Welcome, nowMonoMs: number): void {
     this.#outbox.acknowledge(message.settledSeq, nowMonoMs);
     this.#connection.welcomed(nowMonoMs);
-    applyWelcome(this.#notices, message);
+    applyWelcome(this.notices, message);
     this.#unreported.report();
     this.#outbox.welcomed(nowMonoMs);
     this.#connection.sendInWindows(this.#draws.unsent());

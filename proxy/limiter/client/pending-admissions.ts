@@ -17,16 +17,10 @@ import type {
   Refused,
 } from "../../../shared/wire/message-from-daemon.js";
 import type { Claimed, Metered, ToDaemon } from "../../../shared/wire/message-to-daemon.js";
+import type { Admission, AdmissionOutcome, Asked, Metering, Waited } from "../admission.js";
+import { assertLimiter } from "../broken-limiter-state.js";
 import type { DaemonConnection } from "../daemon-connection.js";
 import type { DaemonNotices } from "../daemon-notices.js";
-import {
-  type Admission,
-  type AdmissionOutcome,
-  type Asked,
-  assertLimiter,
-  type Metering,
-  type Waited,
-} from "../limiter.js";
 import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
 import type { UnreportedAdmissions } from "./report-leases.js";
 

@@ -8,8 +8,8 @@ import type { FailureMode } from "../../../shared/config/config.js";
 import { IdMap } from "../../../shared/id-map.js";
 import type { Drawn } from "../../../shared/wire/message-from-daemon.js";
 import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
+import type { Admission, Metering } from "../admission.js";
 import type { DaemonConnection } from "../daemon-connection.js";
-import type { Admission, Metering } from "../limiter.js";
 
 interface PendingDraw {
   readonly total: number;

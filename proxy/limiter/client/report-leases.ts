@@ -7,8 +7,8 @@ import type { Target } from "../../../shared/domain/target-name.js";
 import type { IdMap } from "../../../shared/id-map.js";
 import { uncountedLsn } from "../../../shared/wire/lsn.js";
 import type { Hello, Lease } from "../../../shared/wire/message-to-daemon.js";
+import type { Admission } from "../admission.js";
 import type { DaemonConnection } from "../daemon-connection.js";
-import type { Admission } from "../limiter.js";
 import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
 
 /** Numbers and msgpack's own bytes beside the texts of a lease. */

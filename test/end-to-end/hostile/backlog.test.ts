@@ -3,8 +3,8 @@
  * connection, and admissions are answered all the while.
  */
 import t from "tap";
+import type { Admission } from "../../../proxy/limiter/admission.js";
 import { connectLimiter } from "../../../proxy/limiter/client/connect-limiter.js";
-import type { Admission } from "../../../proxy/limiter/limiter.js";
 import { peerBacklogBytesMax, settleOutboxMax } from "../../../shared/bounds.js";
 import { createLog } from "../../../shared/log.js";
 import { adminSocketBeside } from "../../../shared/socket/socket-place.js";

@@ -3,8 +3,8 @@
  * requests keep their leases, and admissions are answered meanwhile.
  */
 import t from "tap";
+import type { Admission } from "../../../proxy/limiter/admission.js";
 import { connectLimiter } from "../../../proxy/limiter/client/connect-limiter.js";
-import type { Admission } from "../../../proxy/limiter/limiter.js";
 import { createLog } from "../../../shared/log.js";
 import { adminSocketBeside } from "../../../shared/socket/socket-place.js";
 import { makeSite } from "../../support/processes/processes.js";

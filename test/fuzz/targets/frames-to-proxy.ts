@@ -3,7 +3,7 @@
  * is handled, reported, or the connection is closed; every request that waits gets its outcome
  * within the deadline, and a sane daemon afterwards gets every settle.
  */
-import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
+import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/admission.js";
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../../../shared/wire/codec.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";

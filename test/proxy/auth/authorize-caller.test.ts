@@ -8,7 +8,9 @@ import {
 } from "../../../proxy/auth/caller.js";
 import { MemoryLedger } from "../../../proxy/capacity/memory-ledger.js";
 import type { Area } from "../../../proxy/http/match-route.js";
-import type { AuthorizeOutcome, Limiter } from "../../../proxy/limiter/limiter.js";
+import type { AuthorizeOutcome } from "../../../proxy/limiter/admission.js";
+import type { Limiter } from "../../../proxy/limiter/client/limiter-client.js";
+import { createNotices } from "../../../proxy/limiter/daemon-notices.js";
 import { administrationText, keyOfAdministration } from "../../../shared/access/admin-role.js";
 import { unauthenticatedBodyMs, unauthorizedBodyBytesMax } from "../../../shared/bounds.js";
 import { hashKey } from "../../../shared/domain/key-secret.js";
@@ -35,7 +37,8 @@ function daemon(
     checked.push(credential);
     return Promise.resolve(outcome);
   };
-  return { limiter: { keysExist, reachable, authorize } as Partial<Limiter> as Limiter, checked };
+  const notices = { ...createNotices(), keysExist };
+  return { limiter: { notices, reachable, authorize } as Partial<Limiter> as Limiter, checked };
 }
 
 async function resultOf(

@@ -2,7 +2,7 @@ import t from "tap";
 import { keepAliveMs, pagesPerTick, watchersMax } from "../../../proxy/bounds.js";
 import { LiveFeed, type Watcher } from "../../../proxy/dashboard/live-feed.js";
 import { type ListWatch, wholePage } from "../../../proxy/dashboard/live-lists.js";
-import type { CallOutcome } from "../../../proxy/limiter/limiter.js";
+import type { CallOutcome } from "../../../proxy/limiter/admission.js";
 import { failure } from "../../../shared/error-code.js";
 import { exactly } from "../../support/patterns/exactly.js";
 

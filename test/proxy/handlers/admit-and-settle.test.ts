@@ -1,11 +1,8 @@
 import t from "tap";
 import { authenticatedCaller, type Caller, wrongToken } from "../../../proxy/auth/caller.js";
-import {
-  admitRequest,
-  refuseUnadmitted,
-  settleRequest,
-} from "../../../proxy/handlers/admit-and-settle.js";
-import type { Admission, AdmissionOutcome, Spent } from "../../../proxy/limiter/limiter.js";
+import { admitRequest, settleRequest } from "../../../proxy/handlers/admit-and-settle.js";
+import { refuseUnadmitted } from "../../../proxy/handlers/refuse-request.js";
+import type { Admission, AdmissionOutcome, Spent } from "../../../proxy/limiter/admission.js";
 import type { RequestContext } from "../../../proxy/request-context.js";
 import { RequestRecord } from "../../../proxy/request-record.js";
 import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
@@ -35,7 +32,7 @@ function begin(caller: Caller = withKey) {
       asked.push(credential);
       return Promise.resolve(authorization);
     },
-    keysExist: null,
+    notices: { keysExist: null },
   });
   let authorization: unknown = { kind: "authorized", userPath: "/of-key", keyId: "key_1" };
   const exchange = new FakeExchange();

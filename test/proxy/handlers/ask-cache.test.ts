@@ -60,7 +60,7 @@ function open({ share = false, usageEnabled = true } = {}) {
       digest: (head: string, body: Buffer) => `${head} ${body.toString()}`,
     },
     limiter: {
-      keysExist: true,
+      notices: { keysExist: true },
       authorize(credential: string) {
         asked.push(credential);
         return Promise.resolve(authorization);

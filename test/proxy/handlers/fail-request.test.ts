@@ -5,7 +5,8 @@
 import t from "tap";
 import type { Gateway } from "../../../proxy/gateway.js";
 import { handleRequest } from "../../../proxy/handle-request.js";
-import { BrokenLimiterState, type Spent } from "../../../proxy/limiter/limiter.js";
+import type { Spent } from "../../../proxy/limiter/admission.js";
+import { BrokenLimiterState } from "../../../proxy/limiter/broken-limiter-state.js";
 import type { UpstreamSink } from "../../../proxy/upstream/upstream.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { FakeExchange } from "../fake-exchange.js";
@@ -95,7 +96,10 @@ async function run({ body, path, change, play, prepare }: Injection): Promise<Ru
       hashKey: () => "",
       isHashOf: () => true,
     },
-    limiter: Object.assign(fake.gateway.limiter, { keysExist: false, reachable: true }),
+    limiter: Object.assign(fake.gateway.limiter, {
+      notices: { keysExist: false },
+      reachable: true,
+    }),
     log: {
       error: (fields: { request_id: string; err: unknown }) => void bugs.push(fields),
       isLevelEnabled: () => true,

@@ -1,6 +1,6 @@
 import t from "tap";
 import { modelRequest } from "../../../proxy/handlers/model-request.js";
-import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
+import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/admission.js";
 import type { RequestContext } from "../../../proxy/request-context.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { exactly } from "../../support/patterns/exactly.js";

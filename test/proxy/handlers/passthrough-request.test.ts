@@ -147,7 +147,7 @@ providers:
   exchange.sentPieces = [Buffer.from(body)];
   const admitted: string[] = [];
   Object.assign(fake.gateway.limiter, {
-    keysExist: false,
+    notices: { keysExist: false },
     reachable: true,
     admit(_: Caller, [target]: readonly Target[]) {
       admitted.push(target!.model);

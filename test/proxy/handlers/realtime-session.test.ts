@@ -62,7 +62,7 @@ async function open(
       passthrough: name === "pretend" ? null : upstream,
     });
   Object.assign(fake.gateway, { sessions: new OpenSessions() });
-  Object.assign(fake.gateway.limiter, { keysExist: false, reachable: true });
+  Object.assign(fake.gateway.limiter, { notices: { keysExist: false }, reachable: true });
   const exchange = new FakeExchange({ method: "GET", path, query, headers });
   exchange.webSocket = webSocket;
   const record = new RequestRecord(0);

@@ -6,7 +6,7 @@ import {
   reportDetails,
   requestAttributes,
 } from "../../../proxy/handlers/report-request.js";
-import type { Admission } from "../../../proxy/limiter/limiter.js";
+import type { Admission } from "../../../proxy/limiter/admission.js";
 import { RequestRecord } from "../../../proxy/request-record.js";
 import type { Log } from "../../../shared/log.js";
 import { requestFields } from "../../../shared/logging/log-fields.js";

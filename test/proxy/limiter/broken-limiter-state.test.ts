@@ -4,7 +4,7 @@ import {
   assertLimiter,
   assertRuns,
   BrokenLimiterState,
-} from "../../../proxy/limiter/limiter.js";
+} from "../../../proxy/limiter/broken-limiter-state.js";
 
 t.test(
   "an exception half-way is broken state, with its cause; broken state stays itself",

@@ -6,7 +6,10 @@ t.test(
   "the numbers of inert rules and budgets are those that the daemon last reported",
   async (t) => {
     const harness = new ClientHarness();
-    const reported = (): unknown => [harness.client.inertRules, harness.client.inertBudgets];
+    const reported = (): unknown => [
+      harness.client.notices.inertRules,
+      harness.client.notices.inertBudgets,
+    ];
     t.same(reported(), [null, null]);
     harness.connect();
     harness.welcome({ inertRules: 2, inertBudgets: 5 });
@@ -24,51 +27,51 @@ t.test(
   "why the daemon can't write its store is known until it reports otherwise, or welcomes without a report",
   async (t) => {
     const harness = new ClientHarness();
-    t.equal(harness.client.storeFailing, null);
+    t.equal(harness.client.notices.storeFailing, null);
     harness.connect();
     harness.welcome();
     harness.receive({ kind: "event", name: "store_failing", value: "no space left on device" });
-    t.equal(harness.client.storeFailing, "no space left on device");
+    t.equal(harness.client.notices.storeFailing, "no space left on device");
     t.ok(harness.client.reachable, "it serves all the same");
     harness.receive({ kind: "event", name: "store_failing", value: null });
-    t.equal(harness.client.storeFailing, null);
+    t.equal(harness.client.notices.storeFailing, null);
     harness.receive({ kind: "event", name: "store_failing", value: "i/o error" });
     harness.lose();
-    t.equal(harness.client.storeFailing, "i/o error");
+    t.equal(harness.client.notices.storeFailing, "i/o error");
     harness.connect();
     harness.welcome();
-    t.equal(harness.client.storeFailing, null);
+    t.equal(harness.client.notices.storeFailing, null);
   },
 );
 
 t.test("when the last backup was made is what the daemon says after its welcome", async (t) => {
   const harness = linkedHarness();
-  t.equal(harness.client.lastBackupMs, null, "an earlier release doesn't say");
+  t.equal(harness.client.notices.lastBackupMs, null, "an earlier release doesn't say");
   harness.receive({ kind: "event", name: "last_backup", value: 1000 });
-  t.equal(harness.client.lastBackupMs, 1000);
+  t.equal(harness.client.notices.lastBackupMs, 1000);
   harness.lose();
   harness.connect();
   harness.welcome();
-  t.equal(harness.client.lastBackupMs, null);
+  t.equal(harness.client.notices.lastBackupMs, null);
 });
 
 t.test("the first key is known from the event, and from each welcome", async (t) => {
   const harness = linkedHarness();
-  t.equal(harness.client.keysExist, false);
+  t.equal(harness.client.notices.keysExist, false);
   harness.receive({ kind: "event", name: "keys_exist", value: true });
-  t.equal(harness.client.keysExist, true);
+  t.equal(harness.client.notices.keysExist, true);
   harness.lose();
-  t.equal(harness.client.keysExist, true, "as last reported");
+  t.equal(harness.client.notices.keysExist, true, "as last reported");
   harness.connect();
   harness.welcome({ keysExist: false });
-  t.equal(harness.client.keysExist, false);
+  t.equal(harness.client.notices.keysExist, false);
 });
 
 t.test(
   "denied JWTs stay denied while the daemon is away, until the next list or its lack",
   async (t) => {
     const harness = linkedHarness();
-    const isDenied = (): boolean => harness.client.isDeniedJwt({ jti: "a" }, 0);
+    const isDenied = (): boolean => harness.client.notices.deniedJwts.has({ jti: "a" }, 0);
     const denial = { claim: "jti", value: "a", issuer: null, expiresAtMs: null } as const;
     harness.receive({
       kind: "event",

@@ -3,8 +3,9 @@
  * may, goes to another target when one fails, as in `proxy/handlers/attempts/fail-over.ts`, and is
  * settled.
  */
+
+import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/admission.js";
 import type { LimiterClient } from "../../../proxy/limiter/client/limiter-client.js";
-import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { uncountedLsn } from "../../../shared/wire/lsn.js";
 import type { SettledPart } from "../../../shared/wire/message-to-daemon.js";

@@ -1,6 +1,6 @@
 import t from "tap";
 import { type ListOf, replyList } from "../../../../proxy/handlers/admin/reply-list.js";
-import type { CallOutcome } from "../../../../proxy/limiter/limiter.js";
+import type { CallOutcome } from "../../../../proxy/limiter/admission.js";
 import { invalid } from "../../../../shared/error-code.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { fakeGateway, operator, type Served, served } from "../../fake-gateway.js";

@@ -1,6 +1,6 @@
 import t from "tap";
 import { failOver } from "../../../../proxy/handlers/attempts/fail-over.js";
-import type { Admission, AdmissionOutcome } from "../../../../proxy/limiter/limiter.js";
+import type { Admission, AdmissionOutcome } from "../../../../proxy/limiter/admission.js";
 import { RequestRecord } from "../../../../proxy/request-record.js";
 import type { TargetFailure } from "../../../../proxy/upstream/errors/failover-reason.js";
 import type { Forwarded } from "../../../../proxy/upstream/forwarded.js";

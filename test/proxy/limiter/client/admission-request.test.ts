@@ -1,4 +1,5 @@
 import t from "tap";
+import type { Admission } from "../../../../proxy/limiter/admission.js";
 import {
   type AdmissionRequest,
   admissionMessage,
@@ -6,7 +7,6 @@ import {
   grantedAdmission,
   rejected,
 } from "../../../../proxy/limiter/client/pending-admissions.js";
-import type { Admission } from "../../../../proxy/limiter/limiter.js";
 import { unlimitedLsn } from "../../../../shared/wire/lsn.js";
 
 const [gpt, claude] = [

@@ -1,7 +1,7 @@
 /** The limiter client with the daemon's real steps: losses and late verdicts in any order. */
 import fc from "fast-check";
 import t from "tap";
-import type { Admission, AdmissionOutcome } from "../../../../proxy/limiter/limiter.js";
+import type { Admission, AdmissionOutcome } from "../../../../proxy/limiter/admission.js";
 import { wireVersions } from "../../../../shared/wire/wire-versions.js";
 import {
   counts,

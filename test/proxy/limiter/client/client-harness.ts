@@ -1,8 +1,8 @@
 /** A limiter client whose clock, timers and daemon are the test. */
 
+import type { Admission, AdmissionOutcome } from "../../../../proxy/limiter/admission.js";
 import type { LimiterClientOptions } from "../../../../proxy/limiter/client/limiter-client.js";
 import { LimiterClient } from "../../../../proxy/limiter/client/limiter-client.js";
-import type { Admission, AdmissionOutcome } from "../../../../proxy/limiter/limiter.js";
 import type { Target } from "../../../../shared/domain/target-name.js";
 import type { FromDaemon, UnknownEvent } from "../../../../shared/wire/message-from-daemon.js";
 import type { ToDaemon } from "../../../../shared/wire/message-to-daemon.js";

@@ -35,7 +35,8 @@ t.test("connecting and disconnecting are reported, and nothing after a close", a
   t.equal(connected.client.reachable, true);
   peers[0]!.send(encodeFrame(["sonnet", 1, 2]));
   peers[0]!.send(asFrame({ kind: "event", name: "keys_exist", value: true }));
-  while (connected.client.keysExist !== true) await new Promise((resolve) => setImmediate(resolve));
+  while (connected.client.notices.keysExist !== true)
+    await new Promise((resolve) => setImmediate(resolve));
   const before = [
     "info connected to the limiter daemon",
     "error the limiter daemon sent a frame that can't be read",

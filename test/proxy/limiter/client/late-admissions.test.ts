@@ -1,9 +1,9 @@
 import t from "tap";
+import type { Admission } from "../../../../proxy/limiter/admission.js";
 import {
   type AdmissionRequest,
   LateAdmissions,
 } from "../../../../proxy/limiter/client/pending-admissions.js";
-import type { Admission } from "../../../../proxy/limiter/limiter.js";
 import type { SettleOutbox } from "../../../../proxy/limiter/settle-outbox.js";
 import { admissionsWaitingMax } from "../../../../shared/bounds.js";
 import { uncountedLsn } from "../../../../shared/wire/lsn.js";

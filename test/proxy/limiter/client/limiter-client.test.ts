@@ -1,5 +1,5 @@
 import t from "tap";
-import type { UnadmittedUsage } from "../../../../proxy/limiter/limiter.js";
+import type { UnadmittedUsage } from "../../../../proxy/limiter/admission.js";
 import { framesPerWindow, leasesPerHello, reconnectGraceMs } from "../../../../shared/bounds.js";
 import { invalid } from "../../../../shared/error-code.js";
 import { wireVersion } from "../../../../shared/version.js";

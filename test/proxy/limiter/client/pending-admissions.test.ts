@@ -1,5 +1,5 @@
 import t from "tap";
-import type { AdmissionOutcome } from "../../../../proxy/limiter/limiter.js";
+import type { AdmissionOutcome } from "../../../../proxy/limiter/admission.js";
 import { admissionsWaitingMax } from "../../../../shared/bounds.js";
 import type { SuccessHeaders } from "../../../../shared/domain/verdict.js";
 import { failure } from "../../../../shared/error-code.js";
@@ -394,7 +394,7 @@ t.test(
       const asked = never.ask("/team", [gpt], "none");
       await promisesResolved();
       t.equal(asked.outcome?.kind, "unavailable", "nothing was ever known of keys");
-      t.equal(never.client.keysExist, null);
+      t.equal(never.client.notices.keysExist, null);
     }
   },
 );

@@ -1,6 +1,6 @@
 import t from "tap";
+import type { Admission, Metering } from "../../../../proxy/limiter/admission.js";
 import type { LimiterClientOptions } from "../../../../proxy/limiter/client/limiter-client.js";
-import type { Admission, Metering } from "../../../../proxy/limiter/limiter.js";
 import { drawWaitMsMax } from "../../../../shared/bounds.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { ClientHarness, deadlineMs, expiryIntervalMs, gpt, kinds } from "./client-harness.js";

@@ -1,5 +1,5 @@
 import t from "tap";
-import type { AdmissionOutcome } from "../../../../proxy/limiter/limiter.js";
+import type { AdmissionOutcome } from "../../../../proxy/limiter/admission.js";
 import { unlimitedLsn } from "../../../../shared/wire/lsn.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import {

@@ -1,6 +1,6 @@
 import t from "tap";
+import type { Admission } from "../../../../proxy/limiter/admission.js";
 import { UnreportedAdmissions } from "../../../../proxy/limiter/client/report-leases.js";
-import type { Admission } from "../../../../proxy/limiter/limiter.js";
 import { leasesPerHello, leasesPerPeerMax } from "../../../../shared/bounds.js";
 import { IdMap } from "../../../../shared/id-map.js";
 import { uncountedLsn } from "../../../../shared/wire/lsn.js";

@@ -1,6 +1,6 @@
 import t from "tap";
 import type { Refused } from "../../../../proxy/dialects/fit/own-reasoning.js";
-import { withRetries } from "../../../../proxy/handlers/attempts/send-to-target.js";
+import { withRetries } from "../../../../proxy/handlers/attempts/with-retries.js";
 import type { RequestContext } from "../../../../proxy/request-context.js";
 import { RequestRecord } from "../../../../proxy/request-record.js";
 import { LearnedRefusals } from "../../../../proxy/routing/learned-refusals.js";

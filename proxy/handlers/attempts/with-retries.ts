@@ -1,0 +1,157 @@
+/**
+ * Sends a request to one target, and again as the provider's `retries` allow, while the failure may
+ * be temporary (docs/reference/http-api.md, "Retries"). If the target refuses a part that the
+ * request can do without, sends it once more without that part. The limiter counts one request at
+ * one target.
+ */
+import type { ProviderConfig } from "../../../shared/config/config.js";
+import type { Target } from "../../../shared/domain/target-name.js";
+import type { Operation } from "../../../shared/operation.js";
+import { refusedPartsMax } from "../../bounds.js";
+import { nothingRefused, type Refused } from "../../dialects/fit/own-reasoning.js";
+import { type Gateway, providerOf } from "../../gateway.js";
+import type { Exchange } from "../../http/exchange.js";
+import type { AttemptTrace } from "../../metrics/spans/request-trace.js";
+import type { RequestContext } from "../../request-context.js";
+import type { TargetFailure } from "../../upstream/errors/failover-reason.js";
+import type { RefusedPart } from "../../upstream/errors/refused-part.js";
+import { abandoned, type Forwarded } from "../../upstream/forwarded.js";
+import { retryWaitMs } from "../../upstream/retry-wait.js";
+import { type RecordingParts, settleAttempt } from "../admit-and-settle.js";
+
+interface RetriedRequest {
+  readonly target: Target;
+  /** Whether the request can be sent more than once. */
+  readonly isRepeatable: boolean;
+  readonly operation: Operation;
+  readonly stream: boolean;
+  /**
+   * `trace`: the span of the attempt, which the provider's traceparent names; null without tracing.
+   */
+  readonly send: (trace: AttemptTrace | null, refused: Refused) => Promise<Forwarded>;
+  /** Whether the request may be sent without a part. */
+  readonly mayLose: (part: RefusedPart) => boolean;
+}
+
+type AttemptParts =
+  | RecordingParts
+  | "limiter"
+  | "random"
+  | "refusals"
+  | "setTimer"
+  | "targetHealth"
+  | "targetLoad";
+
+/** Sends a request with `send`, and again as its target's retries allow. */
+export async function withRetries(
+  context: RequestContext<AttemptParts>,
+  { target, isRepeatable, operation, stream, send, mayLose }: RetriedRequest,
+): Promise<Forwarded> {
+  const { gateway, exchange, record } = context;
+  const { config, upstream } = providerOf(gateway, target);
+  const { targetHealth, targetLoad } = gateway;
+  const firstMonoMs = gateway.monoMs();
+  let startedMonoMs = firstMonoMs;
+  let retried = 0;
+  let refused =
+    gateway.refusals.refused.size === 0
+      ? nothingRefused
+      : { reasoning: false, fields: gateway.refusals.of(target, operation) };
+  let partsRemoved = 0;
+  const learned: string[] = [];
+  for (let resent = 0; ; resent++) {
+    record.tries++;
+    const attempted = { target, operation, stream, resent };
+    const trace = record.trace?.attempt(attempted, startedMonoMs) ?? null;
+    let forwarded: Forwarded | null = null;
+    targetLoad?.begin(target);
+    try {
+      forwarded = await send(trace, refused);
+    } finally {
+      targetLoad?.end(target, firstByteMs(forwarded, startedMonoMs));
+    }
+    targetHealth.note(target, startedMonoMs, forwarded);
+    const endedMonoMs = gateway.monoMs();
+    const attempt = { target, operation, stream, startedMonoMs, endedMonoMs, forwarded };
+    gateway.metrics.counts.attemptEnded(attempt);
+    gateway.metrics.reports.attempt(attempt);
+    trace?.ended(forwarded, endedMonoMs);
+    record.attempted({ target, ms: endedMonoMs - startedMonoMs, retry: resent, forwarded });
+    const { refused: part = null } = forwarded;
+    if (forwarded.outcome === "complete")
+      for (const path of learned) gateway.refusals.learn(target, operation, path);
+    if (part === null && forwarded.failed === null) return forwarded;
+    const mayRemove =
+      part !== null && isRepeatable && partsRemoved < refusedPartsMax && !exchange.gone;
+    if (mayRemove && !isRemoved(refused, part) && mayLose(part)) {
+      partsRemoved++;
+      refused = withPart(refused, part);
+      if (part.kind === "field" && part.isLasting) learned.push(part.path);
+      record.failedAt(target, `${forwarded.status} ${nameOf(part)}`);
+      forwarded = settleAttempt(context, forwarded);
+      startedMonoMs = endedMonoMs;
+      continue;
+    }
+    if (forwarded.failed === null || !isRepeatable || exchange.gone) return forwarded;
+    if (targetHealth.isOpen(target)) return forwarded;
+    const elapsedMs = endedMonoMs - firstMonoMs;
+    const attempts = { retried, elapsedMs, random: gateway.random() };
+    const { failed } = forwarded;
+    const hasOtherKey = (failed.credentials || failed.status === 429) && upstream.hasReadyKey?.();
+    if (hasOtherKey !== true && waitsForDaemon(failed, config)) return forwarded;
+    const waitMs = retryWaitMs(hasOtherKey === true ? withOtherKey : failed, attempts, config);
+    if (waitMs === null) return forwarded;
+    record.failedAt(target, forwarded.failed.why);
+    forwarded = settleAttempt(context, forwarded);
+    if (!(await staysDuring(gateway, exchange, waitMs))) return abandoned(forwarded, exchange);
+    startedMonoMs = gateway.monoMs();
+    retried++;
+  }
+}
+
+/** Whether the request was already sent without a part. */
+function isRemoved({ reasoning, fields }: Refused, part: RefusedPart): boolean {
+  return part.kind === "reasoning" ? reasoning : fields.includes(part.path);
+}
+
+function withPart(refused: Refused, part: RefusedPart): Refused {
+  if (part.kind === "reasoning") return { ...refused, reasoning: true };
+  return { ...refused, fields: [...refused.fields, part.path] };
+}
+
+function nameOf(part: RefusedPart): string {
+  return part.kind === "reasoning" ? "reasoning of another account" : part.path;
+}
+
+/** From the start of the attempt; null without a complete answer. */
+function firstByteMs(forwarded: Forwarded | null, startedMonoMs: number): number | null {
+  if (forwarded === null || forwarded.outcome !== "complete") return null;
+  const { firstByteMonoMs } = forwarded;
+  return firstByteMonoMs === null ? null : firstByteMonoMs - startedMonoMs;
+}
+
+/** Whether the daemon lets no request to the target before the time that the provider named. */
+function waitsForDaemon(
+  { status, retryAfterMs }: Pick<TargetFailure, "status" | "retryAfterMs">,
+  { upstreamLimits }: Pick<ProviderConfig, "upstreamLimits">,
+): boolean {
+  return status === 429 && retryAfterMs !== null && upstreamLimits.mode === "avoid";
+}
+
+/** A Retry-After for one key doesn't apply to another. */
+const withOtherKey = { worthRetrying: true, retryAfterMs: null };
+
+/** Waits; false as soon as the client disconnects. */
+function staysDuring(
+  { setTimer }: Pick<Gateway, "setTimer">,
+  exchange: Exchange,
+  ms: number,
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const cancel = setTimer(ms, () => resolve(true));
+    exchange.onGone(() => {
+      cancel();
+      resolve(false);
+    });
+  });
+}

@@ -1,0 +1,64 @@
+/**
+ * Watches for an agent that repeats itself (`loop-breaker.ts`). A call has a turn to watch only if
+ * a rule on loops exists.
+ */
+import type { LoopRule } from "../../shared/domain/loop-rule.js";
+import { authorizeCaller } from "../auth/caller.js";
+import type { RequestContext } from "../request-context.js";
+import type { Forwarded } from "../upstream/forwarded.js";
+import { type AgentTurn, loopDetected, loopHeader, type WatchedTurn } from "./loop-breaker.js";
+import type { ModelCall } from "./model-call.js";
+import { refuseUnadmitted } from "./refuse-request.js";
+
+/** The turn of an agent, if its caller may be in a loop, or may come to be in one. */
+export function watchTurn(
+  { gateway, exchange, caller, record }: RequestContext,
+  { model }: ModelCall,
+  turn: AgentTurn,
+): WatchedTurn {
+  // SDKs send a request again although it may have been answered.
+  const retries = exchange.header("x-stainless-retry-count") ?? "0";
+  const sender = { caller, session: record.session, model };
+  const isRetry = retries !== "0";
+  return gateway.loops.watch(turn, isRetry ? null : sender, gateway.monoMs());
+}
+
+/** Warns of an agent that repeats itself, or refuses and answers its request. */
+export async function isLoopRefused(
+  context: RequestContext,
+  watched: WatchedTurn,
+): Promise<boolean> {
+  const { gateway, caller, record } = context;
+  const authorized = await authorizeCaller(gateway.limiter, caller, "model");
+  // The admission answers callers that aren't known.
+  if (!authorized.ok) return false;
+  const found = await gateway.limiter.call("loops.find", {
+    user_path: authorized.caller.userPath,
+  });
+  // Without the daemon, nobody knows the rule: `failure_mode` decides on the request.
+  const rule = found.ok ? (found.body as { readonly loops: LoopRule | null }).loops : null;
+  const judged = rule === null ? null : gateway.loops.judge(watched, rule);
+  if (judged === null) return false;
+  record.loop = judged.loop;
+  gateway.metrics.counts.loopFound(judged.isRefused ? "refused" : "warned");
+  if (!judged.isRefused) return false;
+  const refused = loopDetected(judged.loop);
+  record.note = refused.message;
+  await refuseUnadmitted(context, refused, [
+    "x-should-retry",
+    "false",
+    "x-sluice-loop",
+    loopHeader(judged.loop),
+  ]);
+  return true;
+}
+
+/** Notes a complete answer: the caller's next turn is compared with this one. */
+export function noteAnswered(
+  { gateway, record }: RequestContext,
+  watched: WatchedTurn,
+  { outcome, status }: Forwarded,
+): void {
+  if (outcome === "complete" && status === 200)
+    gateway.loops.answered(watched, record.startedMonoMs, gateway.monoMs());
+}

@@ -1,0 +1,157 @@
+/**
+ * An admission, from the question to the settle: what the proxy's steps ask and report
+ * (`client/limiter-client.ts`), and the outcomes.
+ */
+
+import type { AdminRole } from "../../shared/access/admin-role.js";
+import type { ModelPatterns } from "../../shared/access/allowed-models.js";
+import type { Target } from "../../shared/domain/target-name.js";
+import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
+import type { Failure } from "../../shared/error-code.js";
+import type { Execution } from "../../shared/wire/execution.js";
+import type { EndedKey, KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
+import type { Metered, Rates, Reported, Wait } from "../../shared/wire/message-to-daemon.js";
+import type { DrawnOutput } from "../hard-caps/output-allowance.js";
+
+/** What hard caps count of an admission, and have granted it. */
+export interface Metering extends DrawnOutput {
+  /** Of the target; null without a price. */
+  rates: Rates | null;
+}
+
+/** See `LimitReports`. */
+export type LimitReport = Omit<Reported, "kind">;
+
+/** A request that may go to its target, until it is settled. `lease` 0: it has no verdict. */
+export interface Admission {
+  lease: number;
+  admittedAtMs: number;
+  lsn: number;
+  /** The path that the request counts on: its key's path, else the one that it names. */
+  readonly userPath: string;
+  /** The id of the managed key that admitted the request; empty if there is none. */
+  readonly keyId: string;
+  /**
+   * The current target; null after a target failed until another one takes over, and for a
+   * submission.
+   */
+  target: Target | null;
+  /** As in `Lease`: 0 until the target's rules have counted it. */
+  targetAtMs: number;
+  targetLsn: number;
+  /** When its attempt began, if the target took over without a verdict. */
+  targetStartedMonoMs?: number | undefined;
+  /** Whether it is a submission, which holds no slot and can't be rerouted. */
+  readonly submission: boolean;
+  /** Whether a budget refuses the targets without a price. */
+  readonly pricedOnly?: boolean;
+  readonly startedMonoMs: number;
+  settled: boolean;
+  /** As in `Admit`, for a request that went to another model. */
+  readonly uses?: readonly string[] | undefined;
+  /** As in `Admitted`. */
+  readonly exhausted?: string | undefined;
+  /** Undefined if no hard cap counts it. */
+  metering?: Metering | undefined;
+  /** As in `Admitted`, with those of reroutes. */
+  readonly shadow?: readonly string[] | undefined;
+  /** If it has waited for room. */
+  readonly waited?: Waited | undefined;
+}
+
+/** How long a request has waited for room, and whether its client has asked for it. */
+export interface Waited {
+  readonly ms: number;
+  readonly preferred: boolean;
+}
+
+/** How a request may wait for room. */
+export interface MayWait extends Omit<Wait, "waitedMs"> {
+  /** How long it has waited for an earlier verdict. */
+  readonly waitedMs: number;
+  /** It waits no longer than this, whatever its path. */
+  readonly atMostMs: number;
+  /** Called when it begins to wait; `leave` ends the wait. */
+  readonly onQueued: (leave: () => void) => void;
+}
+
+/** What an admission says beside its targets; see `Admit`. */
+export interface Asked {
+  readonly modelNames?: readonly string[] | undefined;
+  readonly uses?: readonly string[] | undefined;
+  readonly fixed?: true | undefined;
+  readonly metered?: Metered | undefined;
+  /** Undefined: it doesn't wait for room. */
+  readonly wait?: MayWait | undefined;
+}
+
+export type AdmissionOutcome =
+  | {
+      readonly kind: "admitted";
+      readonly admission: Admission;
+      readonly headers: SuccessHeaders | null;
+    }
+  /** A rule refuses. The daemon keeps the refusal under `id`. */
+  | {
+      readonly kind: "refused";
+      readonly id: number;
+      readonly breach: Breach;
+      readonly key: KeyOfCaller | null;
+      readonly waited?: Waited | undefined;
+    }
+  /** A budget refuses. `headers`: what the rules would have left. */
+  | {
+      readonly kind: "exceeded";
+      readonly id: number;
+      readonly breach: BudgetBreach;
+      readonly headers: SuccessHeaders | null;
+      readonly key: KeyOfCaller | null;
+      readonly waited?: Waited | undefined;
+    }
+  /** No caller with these credentials is allowed. */
+  | { readonly kind: "denied"; readonly ended: EndedKey | null }
+  | { readonly kind: "unavailable" }
+  /** The client left while it waited for room. */
+  | { readonly kind: "left" }
+  /** The daemon can't accept it now. */
+  | { readonly kind: "failed"; readonly failure: Failure };
+
+export type Unadmitted = Exclude<AdmissionOutcome, { readonly kind: "admitted" }>;
+
+/**
+ * Whether a caller is known. `userPath`: the path that its key is bound to; empty if there is no
+ * key or it is bound to no path.
+ */
+export type AuthorizeOutcome =
+  | {
+      readonly kind: "authorized";
+      readonly userPath: string;
+      readonly keyId: string;
+      /** The models that the key may use; undefined for any. */
+      readonly models?: ModelPatterns | undefined;
+      /** Only of a key of administration. */
+      readonly role?: AdminRole | undefined;
+    }
+  | { readonly kind: "denied"; readonly ended: EndedKey | null }
+  | { readonly kind: "unavailable" };
+
+/** The daemon's answer to an admin operation, or the failure. */
+export type CallOutcome =
+  | { readonly ok: true; readonly body: unknown }
+  | { readonly ok: false; readonly failure: Failure };
+
+/** The usage of a request. */
+export interface Spent {
+  readonly tokens: number;
+  readonly estimated: boolean;
+  /** For the usage record; null if nothing was executed, or usage is off. */
+  readonly record: Execution | null;
+}
+
+/** Usage without an admission: of an answer of the cache, or of a web search. */
+export interface UnadmittedUsage {
+  readonly userPath: string;
+  readonly startedMonoMs: number;
+  readonly estimated: boolean;
+  readonly record: Execution;
+}
