@@ -26,6 +26,7 @@ import { version } from "../shared/version.js";
 import type { Execution } from "../shared/wire/execution.js";
 import type { UnsupportedHello } from "../shared/wire/message-to-daemon.js";
 import { wireVersions } from "../shared/wire/wire-versions.js";
+import { shownSettings } from "./audit/describe-settings.js";
 import { startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
 import { copyInProcess } from "./maintenance/copy-in-process.js";
@@ -277,6 +278,7 @@ async function openState(
   };
   return startState(ports, {
     settings,
+    shownSettings: shownSettings(config, markOf),
     rules: config.rateLimits.rules,
     digest: hash("sha256", configuredText(config.rateLimits.rules), "base64url"),
     budgets: config.budgets.budgets,
@@ -289,6 +291,11 @@ async function openState(
     // Time since the boot: the same in every process.
     uptime: { boot: hostBoot(), upMs: Number(process.hrtime.bigint() / 1_000_000n) },
   });
+}
+
+/** 24 bits: enough to notice a change, too few to find the secret by. */
+function markOf(secret: string): string {
+  return hash("sha256", secret, "base64url").slice(0, 4);
 }
 
 const raiseTexts: Readonly<Record<RaiseNote["event"], string>> = {

@@ -22,6 +22,7 @@ import {
   tableView,
 } from "../session/command-flags.js";
 import { answered, unreadableAnswer } from "../session/daemon-answer.js";
+import { fromHelp, lastHelp, toHelp } from "../session/range-flags.js";
 import type { Session } from "../session/terminal.js";
 import { type AdminClient, withDaemon } from "../session/with-daemon.js";
 import { shortTime } from "../text/duration.js";
@@ -29,10 +30,16 @@ import { formatCount, formatUsd, withCurrency } from "../text/number-text.js";
 import { type Column, renderSentence, renderTable, type TableView } from "../text/table.js";
 import { readSummary } from "../usage/read-summary.js";
 import { renderGroups } from "../usage/usage-table.js";
-import { type WindowFlags, windowFromFlags } from "../usage/window-flags.js";
+import {
+  type ReportWindow,
+  type WindowFlags,
+  windowFromFlags,
+  windowQuery,
+  windowText,
+} from "../usage/window-flags.js";
 import { limitsOnPath } from "./limits/run-limits.js";
 
-type TenantFlags = CommandFlags & Pick<WindowFlags, "days" | "month">;
+type TenantFlags = CommandFlags & WindowFlags;
 
 /** The refusals and failures that are shown, the newest. */
 const eventsMax = 5;
@@ -45,6 +52,9 @@ export function addTenant(program: Command, session: Session): void {
     .argument("<path>", "its user path, such as /customers/acme")
     .option("--days <n>", "the last n days, at most 365 (default: 30)")
     .option("--month [month]", "a calendar month such as 2026-02 (default: the current one)")
+    .option("--from <time>", fromHelp)
+    .option("--to <time>", toHelp)
+    .option("--last <time>", lastHelp)
     .addOption(jsonOption("print one object with the answers of the admin API"))
     .action((path: string, _options, command: Command) =>
       showTenant(session, path, command.optsWithGlobals<TenantFlags>()),
@@ -53,28 +63,19 @@ export function addTenant(program: Command, session: Session): void {
 
 async function showTenant(session: Session, given: string, flags: TenantFlags): Promise<void> {
   const path = pathFromFlag(given);
-  const window = windowFromFlags(flags, session.nowMs());
+  const window = windowFromFlags(flags, session.nowMs(), { times: true });
   if (!path.ok || !window.ok)
     throw usageFailure([...(path.ok ? [] : path.problems), ...(window.ok ? [] : window.problems)]);
-  const { startDate, endDate } = window.value;
-  const tenant = await withDaemon(session, flags, (client) =>
-    readTenant(client, { path: path.value, startDate, endDate }),
-  );
+  const query = { path: path.value, window: window.value };
+  const tenant = await withDaemon(session, flags, (client) => readTenant(client, query));
   const { terminal } = session;
   if (flags.json === true) return terminal.out(JSON.stringify(tenant));
-  terminal.out(
-    render(
-      tenant,
-      { path: path.value, startDate, endDate, nowMs: session.nowMs() },
-      tableView(session, flags),
-    ),
-  );
+  terminal.out(render(tenant, { ...query, nowMs: session.nowMs() }, tableView(session, flags)));
 }
 
 interface TenantQuery {
   readonly path: string;
-  readonly startDate: string;
-  readonly endDate: string;
+  readonly window: ReportWindow;
 }
 
 interface Tenant {
@@ -90,12 +91,9 @@ interface Tenant {
   readonly server_time: string | null;
 }
 
-async function readTenant(
-  client: AdminClient,
-  { path, startDate, endDate }: TenantQuery,
-): Promise<Tenant> {
-  const window = { user_path: path, start_date: startDate, end_date: endDate, by: "model" };
-  const usage = bodyIfOn(await client.call("usage.summary", window));
+async function readTenant(client: AdminClient, { path, window }: TenantQuery): Promise<Tenant> {
+  const body = { user_path: path, ...windowQuery(window), by: "model" };
+  const usage = bodyIfOn(await client.call("usage.summary", body));
   const rules = await limitsIfOn(client, ruleKind, path);
   const budgets = await limitsIfOn(client, budgetKind, path);
   const isOf = ({ user_path: own }: Listed): boolean =>
@@ -152,7 +150,7 @@ async function limitsIfOn<S extends string>(
 
 function render(
   tenant: Tenant,
-  { path, startDate, endDate, nowMs }: TenantQuery & { readonly nowMs: number },
+  { path, window, nowMs }: TenantQuery & { readonly nowMs: number },
   view: TableView,
 ): string {
   const { usage, rate_limits, budgets, keys, refusals, failures, server_time } = tenant;
@@ -164,7 +162,7 @@ function render(
       ? part(path, "usage isn't tracked")
       : part(
           renderSentence(
-            `${path}, ${startDate} to ${endDate} (UTC): ${formatCount(summary.usage.total_requests)} requests, ${formatCount(summary.usage.total_tokens)} tokens, ${formatUsd(summary.usage.total_cost, 2)}`,
+            `${path}, ${windowText(window)}: ${formatCount(summary.usage.total_requests)} requests, ${formatCount(summary.usage.total_tokens)} tokens, ${formatUsd(summary.usage.total_cost, 2)}`,
             view,
           ),
           summary.groups.length === 0

@@ -6,6 +6,7 @@ import { exportedRecordsMax } from "../../shared/bounds.js";
 import { isObject } from "../../shared/checked.js";
 import { type ExportedRecord, isExportedRecord } from "../../shared/export/exported-record.js";
 import { answered, unreadableAnswer } from "../session/daemon-answer.js";
+import { rangeQuery } from "../session/range-flags.js";
 import type { AdminClient } from "../session/with-daemon.js";
 import type { OpenWindow } from "./window-flags.js";
 
@@ -29,12 +30,13 @@ export interface UsagePage {
  */
 export async function* usagePages(
   client: AdminClient,
-  { userPath, startDate, endDate }: UsageQuery,
+  { userPath, startDate, endDate, range }: UsageQuery,
 ): AsyncGenerator<UsagePage> {
   const query = {
     user_path: userPath,
     ...(startDate === null ? {} : { start_date: startDate }),
     ...(endDate === null ? {} : { end_date: endDate }),
+    ...(range === undefined ? {} : rangeQuery(range, ["start", "end"])),
     limit: exportedRecordsMax,
   };
   for (let after: string | null = null; ; ) {

@@ -11,7 +11,7 @@ import { renderFields, type TableView } from "../text/table.js";
 import { dayChart } from "./day-chart.js";
 import type { ShownSummary, ShownTotals } from "./read-summary.js";
 import { renderGroups, renderHours } from "./usage-table.js";
-import { daysOf, type ReportWindow } from "./window-flags.js";
+import { daysOf, type ReportWindow, windowText } from "./window-flags.js";
 
 interface UsageView extends ReportWindow {
   readonly userPath: string;
@@ -31,7 +31,7 @@ export function renderUsage(
   view: UsageView,
 ): string {
   const heading = [
-    `usage of ${view.userPath}, ${view.startDate} to ${view.endDate} (UTC)`,
+    `usage of ${view.userPath}, ${windowText(view)}`,
     ...(hosts === null ? [] : renderHosts(hosts)),
   ].join("\n");
   if (usage.total_requests === 0 && usage.total_tokens === 0) return `${heading}: none`;

@@ -1,16 +1,23 @@
 /**
- * The flags `--days`, `--from` and `--to`, which select the UTC days of `sluice usage` by the rules
- * of GET /v1/usage (docs/reference/http-api.md). Pure: now is an argument.
+ * The flags `--days`, `--month`, `--from`, `--to` and `--last` of reports, which select UTC days by
+ * the rules of GET /v1/usage (docs/reference/http-api.md), or a range with times. Pure: now is an
+ * argument.
  */
-import { usageDaysMax } from "../../shared/bounds.js";
-import { dayMs, dayOf, daysBetween, parseDay } from "../../shared/time.js";
+import { hourlyDaysMax, usageDaysMax } from "../../shared/bounds.js";
+import { dayMs, dayOf, daysBetween, formatSeconds, parseDay } from "../../shared/time.js";
 import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
+import {
+  examples,
+  hasTime,
+  type RangeFlags,
+  rangeFromFlags,
+  rangeQuery,
+  type TimeRange,
+} from "../session/range-flags.js";
 
 /** The flags as typed. */
-export interface WindowFlags {
+export interface WindowFlags extends RangeFlags {
   readonly days?: string;
-  readonly from?: string;
-  readonly to?: string;
   /** A month, `2026-02`; true for the current one. */
   readonly month?: string | true;
 }
@@ -19,12 +26,32 @@ export interface WindowFlags {
 export interface ReportWindow {
   readonly startDate: string;
   readonly endDate: string;
+  /** A range with times, which is in these days. */
+  readonly range?: TimeRange;
+}
+
+/** The window as the parameters of the admin API. */
+export function windowQuery({ startDate, endDate, range }: ReportWindow): object {
+  return range === undefined
+    ? { start_date: startDate, end_date: endDate }
+    : rangeQuery(range, ["start", "end"]);
+}
+
+/** `2026-02-01 to 2026-02-28 (UTC)`. */
+export function windowText({ startDate, endDate, range }: ReportWindow): string {
+  if (range === undefined) return `${startDate} to ${endDate} (UTC)`;
+  const { fromMs, beforeMs } = range;
+  const [from, to = "now"] = [fromMs, ...(beforeMs === null ? [] : [beforeMs])].map((ms) =>
+    formatSeconds(ms).replace("T", " ").replace(":00Z", "Z"),
+  );
+  return `${from} to ${to}`;
 }
 
 /** Like `ReportWindow`; null for an open side. */
 export interface OpenWindow {
   readonly startDate: string | null;
   readonly endDate: string | null;
+  readonly range?: TimeRange;
 }
 
 const daysDefault = 30;
@@ -33,11 +60,16 @@ const daysDefault = 30;
  * The window of the summary, or all problems. `--days` beside a date is refused, though the API
  * ignores it: a user who types both expects something else.
  */
-export function windowFromFlags(flags: WindowFlags, nowMs: number): FromArguments<ReportWindow> {
+export function windowFromFlags(
+  flags: WindowFlags,
+  nowMs: number,
+  { times = false }: TimesAllowed = {},
+): FromArguments<ReportWindow> {
   if (flags.month !== undefined) return monthFromFlags(flags, flags.month, nowMs);
+  if (times && isRange(flags)) return rangeOfReport(flags, nowMs);
   const problems: ArgumentProblem[] = [];
   const lastDays = daysFrom(flags, problems);
-  const open = openWindow(flags, problems);
+  const open = openWindow(flags, times, problems);
   if (problems.length > 0) return { ok: false, problems };
   const endDate = open.endDate ?? dayOf(nowMs);
   const startDate = open.startDate ?? dayOf(startOf(endDate) - (lastDays - 1) * dayMs);
@@ -55,17 +87,47 @@ export function windowFromFlags(flags: WindowFlags, nowMs: number): FromArgument
     : { ok: true, value: { startDate, endDate } };
 }
 
+/** Whether a report may be of a range with times; otherwise it is of days. */
+interface TimesAllowed {
+  readonly times?: boolean;
+}
+
+function isRange({ from, to, last }: WindowFlags): boolean {
+  return last !== undefined || hasTime(from) || hasTime(to);
+}
+
+/** A range with times, which only records have. */
+function rangeOfReport(flags: WindowFlags, nowMs: number): FromArguments<ReportWindow> {
+  const range = rangeFromFlags(flags, { nowMs, seconds: dayMs / 1000 });
+  const problems: ArgumentProblem[] = range.ok ? [] : [...range.problems];
+  const [param, given] = flags.last === undefined ? ["--from", "--to"] : ["--last", "now"];
+  if (flags.days !== undefined)
+    problems.push({ message: `--days can't be combined with ${param}`, param: "--days" });
+  if (!range.ok) return { ok: false, problems };
+  const { fromMs } = range.value;
+  const beforeMs = range.value.beforeMs ?? nowMs;
+  if (beforeMs - fromMs > hourlyDaysMax * dayMs)
+    problems.push({
+      message: `${param} may be at most ${hourlyDaysMax} days before ${given} if a time is given: of longer ranges give the days, by --from and --to or --days`,
+      param,
+    });
+  const days = { startDate: dayOf(fromMs), endDate: dayOf(Math.max(fromMs, beforeMs - 1)) };
+  return problems.length > 0
+    ? { ok: false, problems }
+    : { ok: true, value: { ...days, range: range.value } };
+}
+
 /** A calendar month in UTC, up to today. */
 function monthFromFlags(
-  { days, from, to }: WindowFlags,
+  { days, from, to, last: range }: WindowFlags,
   typed: string | true,
   nowMs: number,
 ): FromArguments<ReportWindow> {
   const today = dayOf(nowMs);
   const month = typed === true ? today.slice(0, 7) : typed.trim();
   const problem =
-    days !== undefined || from !== undefined || to !== undefined
-      ? "--month can't be combined with --days, --from and --to"
+    (days ?? from ?? to ?? range) !== undefined
+      ? "--month can't be combined with --days, --from, --to and --last"
       : !isDate(`${month}-01`)
         ? `--month must be a month such as 2026-02, not ${JSON.stringify(typed)}`
         : month > today.slice(0, 7)
@@ -81,9 +143,19 @@ function monthFromFlags(
  * The window of an export: a side without a date is open, and any length is allowed, because
  * records are fetched page by page.
  */
-export function openWindowFromFlags(flags: WindowFlags): FromArguments<OpenWindow> {
+export function openWindowFromFlags(
+  flags: WindowFlags,
+  nowMs: number,
+  { times = false }: TimesAllowed = {},
+): FromArguments<OpenWindow> {
+  if (times && isRange(flags)) {
+    const range = rangeFromFlags(flags, { nowMs, seconds: nowMs / 1000 });
+    return range.ok
+      ? { ok: true, value: { startDate: null, endDate: null, range: range.value } }
+      : range;
+  }
   const problems: ArgumentProblem[] = [];
-  const value = openWindow(flags, problems);
+  const value = openWindow(flags, times, problems);
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value };
 }
 
@@ -109,14 +181,19 @@ function daysFrom({ days, from, to }: WindowFlags, problems: ArgumentProblem[]):
   return Math.min(Number(days), usageDaysMax);
 }
 
-function openWindow({ from, to }: WindowFlags, problems: ArgumentProblem[]): OpenWindow {
+function openWindow(
+  { from, to }: WindowFlags,
+  times: boolean,
+  problems: ArgumentProblem[],
+): OpenWindow {
+  const expected = times ? `day or a time such as ${examples}` : "date such as 2026-02-28";
   for (const [flag, text] of [
     ["--from", from],
     ["--to", to],
   ] as const) {
     if (text !== undefined && !isDate(text))
       problems.push({
-        message: `${flag} must be a date such as 2026-02-28, not ${JSON.stringify(text)}`,
+        message: `${flag} must be a ${expected}, not ${JSON.stringify(text)}`,
         param: flag,
       });
   }

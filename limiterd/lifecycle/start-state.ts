@@ -17,6 +17,7 @@ import { AlertBook } from "../alerts/alert-book.js";
 import { noteCharged } from "../alerts/watch-budgets.js";
 import { AuditLog } from "../audit/audit-log.js";
 import { describeConfigured } from "../audit/describe-change.js";
+import { describeSettings, type ShownSetting } from "../audit/describe-settings.js";
 import { beginBackfill, createSpentOnDays } from "../budgets/backfill-budget.js";
 import { removeSpends } from "../budgets/remove-spends.js";
 import { restoreBudgets } from "../budgets/restore-budgets.js";
@@ -97,6 +98,8 @@ interface StartPorts extends LaterPorts {
 
 interface StartOptions {
   readonly settings: DaemonSettings;
+  /** The settings that the audit log compares with those of the start before. */
+  readonly shownSettings?: readonly ShownSetting[];
   /** The rules of the configuration. */
   readonly rules: readonly RuleDefinition[];
   /** A digest of the text of the rules. */
@@ -193,9 +196,11 @@ export async function startState(
   const requests = new RequestBook(settings.requestDetailsMax);
   const requestChanges = requests.restore(store);
   const audit = new AuditLog(store, onAudited);
+  const ofSettings = describeSettings(store, options.shownSettings ?? null);
   const auditChanges = audit.record(
     [
       { subject: "daemon", before: null, after: { started: settings.version } },
+      ...ofSettings.audited,
       ...describeConfigured(store, [...restored.changes, ...budgetChanges]),
     ],
     {
@@ -308,6 +313,7 @@ export async function startState(
     ...raiseChanges,
     ...alertChanges,
     ...requestChanges,
+    ...ofSettings.changes,
     ...auditChanges,
     ...incomplete.map(budgetChange),
   ]);

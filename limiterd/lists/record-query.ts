@@ -28,6 +28,8 @@ const fieldsKnown = [
   "user_path",
   "start_date",
   "end_date",
+  "start",
+  "end",
   "model",
   "provider",
   "key",

@@ -9,6 +9,7 @@ import { raisesFromStored } from "../../shared/domain/raise.js";
 import { anchorsFromStored } from "../../shared/domain/reset-anchors.js";
 import { isMoment } from "../../shared/time.js";
 import { entryOf } from "../audit/audit-log.js";
+import { isConfigurationKey, settingsFromStored } from "../audit/describe-settings.js";
 import { restoreBudgets } from "../budgets/restore-budgets.js";
 import { resetFromStored, spendFromStored } from "../budgets/stored-budget.js";
 import { windowFromStored } from "../counters/window.js";
@@ -52,7 +53,11 @@ const forms: Partial<Record<Table, (value: readonly unknown[], key: string | num
     spends: (value) => spendFromStored(value) !== null,
     resets: (value) => resetFromStored(value) !== null,
     settings: (value, key) =>
-      (isRaisesKey(key) ? raisesFromStored(value) : anchorsFromStored(value)) !== null,
+      (isConfigurationKey(key)
+        ? settingsFromStored(value)
+        : isRaisesKey(key)
+          ? raisesFromStored(value)
+          : anchorsFromStored(value)) !== null,
     audit: (value, key) => entryOf(key, value) !== null,
     reconciliations: (value, key) => itemOf(key, value) !== null,
   };

@@ -18,6 +18,7 @@ import { isRequestReport, type RequestReport } from "../../shared/wire/request-r
 import { itemsExaminedMax, type ListQuery, matches } from "../lists/list-query.js";
 import type { Viewer } from "../rules/limits-above.js";
 import type { Change, Store } from "../store/store.js";
+import type { Moments } from "./record-days.js";
 
 interface KeptRequest {
   readonly key: number;
@@ -199,8 +200,14 @@ export class RequestBook {
   }
 
   /** One page, newest first. `after` is the place of the last examined request; null if invalid. */
-  list(query: ListQuery, nowMs: number, viewer: Viewer = null): RequestPage | null {
-    const before = query.after === null ? atTheEnd : placeAtCursor(query.after);
+  list(
+    query: ListQuery & Partial<Moments>,
+    nowMs: number,
+    viewer: Viewer = null,
+  ): RequestPage | null {
+    const { fromMs = null, beforeMs = null } = query;
+    const end = beforeMs === null ? atTheEnd : { atMs: beforeMs, key: 0 };
+    const before = query.after === null ? end : placeAtCursor(query.after);
     if (before === null) return null;
     const { kind } = query.chosen;
     const requests: RequestItem[] = [];
@@ -208,6 +215,7 @@ export class RequestBook {
     let last: Place = atTheEnd;
     let next: string | null = null;
     for (const kept of this.#newestFirst(before)) {
+      if (fromMs !== null && kept.atMs < fromMs) break;
       if (requests.length === query.limit || examined++ === itemsExaminedMax) {
         next = `${last.atMs}-${last.key}`;
         break;

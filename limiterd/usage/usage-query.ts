@@ -3,18 +3,32 @@ import { exportedRecordsMax, hourlyDaysMax, usageDaysMax } from "../../shared/bo
 import { asQuery, type Checked, isAbsent, isCount, isObject, show } from "../../shared/checked.js";
 import { parseUserPath } from "../../shared/domain/limit-key.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
-import { dayMs, parseDay } from "../../shared/time.js";
+import { dayMs, dayOf, parseDay } from "../../shared/time.js";
 import {
   type Grouping,
   groupings,
   type UsageStep,
   usageSteps,
 } from "../../shared/wire/admin-op.js";
+import { parseMoment } from "../lists/list-query.js";
 import type { Moments } from "./record-days.js";
 import type { Days } from "./usage-reader.js";
 
 export interface UsageWindow extends Days {
   readonly userPath: string;
+  /** A range with times, which is in these days; absent: all of the days. */
+  readonly span?: Span;
+}
+
+/** `beforeMs` isn't included. */
+interface Span {
+  readonly fromMs: number;
+  readonly beforeMs: number;
+}
+
+/** The moments of a window. */
+export function spanOf({ fromDay, toDay, span }: Omit<UsageWindow, "userPath">): Span {
+  return span ?? { fromMs: parseDay(fromDay)!, beforeMs: parseDay(toDay)! + dayMs };
 }
 
 /** A record's place in the order of recording. */
@@ -58,6 +72,30 @@ export function parseUsageWindow(body: unknown): Checked<UsageWindow> {
   };
 }
 
+/**
+ * As `parseUsageWindow`, or `{user_path, start, end?}`: a range with times of at most seven days,
+ * because only records have the time of day.
+ */
+export function parseSummaryWindow(body: unknown, nowMs: number): Checked<UsageWindow> {
+  if (!isObject(body) || (isAbsent(body["start"]) && isAbsent(body["end"])))
+    return parseUsageWindow(body);
+  const path = parsePath(body);
+  if (!path.ok) return path;
+  const moments = parseMoments(body);
+  if (!moments.ok) return moments;
+  const { fromMs } = moments.value;
+  const beforeMs = moments.value.beforeMs ?? nowMs + 1;
+  if (fromMs === null) return wrong("start is required beside end", "start");
+  if (fromMs >= beforeMs) return wrong("start must not be in the future", "start");
+  if (beforeMs - fromMs > hourlyDaysMax * dayMs)
+    return wrong(
+      `start and end must be at most ${hourlyDaysMax} days apart: a longer range has start_date and end_date`,
+      "start",
+    );
+  const days = { fromDay: dayOf(fromMs), toDay: dayOf(beforeMs - 1) };
+  return { ok: true, value: { userPath: path.value, ...days, span: { fromMs, beforeMs } } };
+}
+
 /** `by` of a summary; null: no groups. */
 export function parseGrouping(body: unknown): Checked<Grouping | null> {
   const by = isObject(body) ? (body["by"] ?? null) : null;
@@ -76,7 +114,10 @@ export interface UsageSplit {
 }
 
 /** `by` and `step` of a summary of these days. */
-export function parseSplit(body: unknown, { fromDay, toDay }: Days): Checked<UsageSplit> {
+export function parseSplit(
+  body: unknown,
+  { fromDay, toDay, span }: Omit<UsageWindow, "userPath">,
+): Checked<UsageSplit> {
   const by = parseGrouping(body);
   if (!by.ok) return by;
   const step = isObject(body) ? (body["step"] ?? null) : null;
@@ -84,14 +125,14 @@ export function parseSplit(body: unknown, { fromDay, toDay }: Days): Checked<Usa
   if (step !== null && known === null)
     return wrong(`step must be one of ${usageSteps.join(", ")}, not ${show(step)}`, "step");
   const days = (parseDay(toDay)! - parseDay(fromDay)!) / dayMs + 1;
-  if (known === "hour" && days > hourlyDaysMax)
+  if (known === "hour" && span === undefined && days > hourlyDaysMax)
     return wrong(`step=hour needs at most ${hourlyDaysMax} days, not ${days}`, "step");
   return { ok: true, value: { by: by.value, step: known } };
 }
 
-const exportFields = ["after", "limit", "user_path", "start_date", "end_date"];
+const exportFields = ["after", "limit", "user_path", "start_date", "end_date", "start", "end"];
 
-/** `{after, limit, user_path?, start_date?, end_date?}`. */
+/** `{after, limit, user_path?}` and the fields of `parseMoments`. */
 export function parseExportPage(body: unknown): Checked<ExportPage> {
   const fields = asQuery(body, exportFields);
   if (!fields.ok) return fields;
@@ -130,8 +171,9 @@ export function readPlace(id: unknown): RecordPlace | null {
   return found === null ? null : { key: Number(found[1]), index: Number(found[2]) };
 }
 
-/** `{start_date?, end_date?}`: days in UTC, both included, of any number. */
+/** `{start_date?, end_date?}`: days in UTC, both included; or `{start?, end?}`: moments. */
 export function parseMoments(body: Fields): Checked<Moments> {
+  if (!isAbsent(body["start"]) || !isAbsent(body["end"])) return parseSpan(body);
   const start = isAbsent(body["start_date"]) ? null : parseDate(body, "start_date");
   if (start !== null && !start.ok) return start;
   const end = isAbsent(body["end_date"]) ? null : parseDate(body, "end_date");
@@ -145,6 +187,19 @@ export function parseMoments(body: Fields): Checked<Moments> {
       beforeMs: end === null ? null : end.value + dayMs,
     },
   };
+}
+
+function parseSpan(body: Fields): Checked<Moments> {
+  if (!isAbsent(body["start_date"]) || !isAbsent(body["end_date"]))
+    return wrong("start and end can't be combined with start_date and end_date", "start");
+  const from = parseMoment(body["start"], "start");
+  if (!from.ok) return from;
+  const before = parseMoment(body["end"], "end");
+  if (!before.ok) return before;
+  const value = { fromMs: from.value, beforeMs: before.value };
+  if (value.fromMs !== null && value.beforeMs !== null && value.fromMs >= value.beforeMs)
+    return wrong("start must be before end", "start");
+  return { ok: true, value };
 }
 
 function parsePath(body: Fields): Checked<string> {

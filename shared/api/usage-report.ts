@@ -25,6 +25,9 @@ export interface UsageTotals extends UnknownUsage, Readonly<Partial<Record<Detai
   /** Days in UTC, both included. */
   readonly start_date: string;
   readonly end_date: string;
+  /** Of a range with times: its moments, the last one not included. */
+  readonly start?: string;
+  readonly end?: string;
   readonly total_requests: number;
   readonly total_input_tokens: number;
   readonly total_output_tokens: number;

@@ -4,7 +4,6 @@ import type { Command } from "commander";
 import type { AuditEntry } from "../../../shared/api/audit-entry.js";
 import { isObject } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
-import { formatMillis } from "../../../shared/time.js";
 import { readPages } from "../../live/read-pages.js";
 import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
 import {
@@ -13,13 +12,20 @@ import {
   limitFromFlag,
   tableView,
 } from "../../session/command-flags.js";
+import {
+  fromHelp,
+  lastHelp,
+  type RangeFlags,
+  rangeFromFlags,
+  rangeQuery,
+  toHelp,
+} from "../../session/range-flags.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
-import { readDuration, shortTime } from "../../text/duration.js";
+import { shortTime } from "../../text/duration.js";
 import { type Column, renderTable } from "../../text/table.js";
 
-interface AuditFlags extends CommandFlags {
-  readonly since?: string;
+interface AuditFlags extends CommandFlags, RangeFlags {
   readonly who?: string;
   readonly subject?: string;
   readonly operation?: string;
@@ -33,7 +39,9 @@ export function addAudit(program: Command, session: Session): void {
   program
     .command("audit")
     .description("list the changes that were made: when, by whom, from where, before and after")
-    .option("--since <time>", "those of this time (default: 24h)")
+    .option("--from <time>", fromHelp)
+    .option("--to <time>", toHelp)
+    .option("--last <time>", `${lastHelp} (default: 24h)`)
     .option("--who <text>", "only those by someone whose name contains this, such as key_7")
     .option("--subject <text>", "only those of subjects that contain this, such as /team")
     .option("--operation <text>", "only those of operations that contain this, such as budgets.")
@@ -47,22 +55,18 @@ export function addAudit(program: Command, session: Session): void {
 async function listEntries(session: Session, flags: AuditFlags): Promise<void> {
   const { who, subject, operation } = flags;
   const limit = limitFromFlag(flags.limit, { byDefault: 100, max: limitMax });
-  const seconds = flags.since === undefined ? 86_400 : readDuration(flags.since);
+  const range = rangeFromFlags(flags, { nowMs: session.nowMs(), seconds: 86_400 });
   const problems: ArgumentProblem[] = [];
-  if (seconds === null)
-    problems.push({
-      message: `--since must be a length of time such as 2h (s, m, h, d or w), not ${JSON.stringify(flags.since)}`,
-      param: "--since",
-    });
+  if (!range.ok) append(problems, range.problems);
   if (!limit.ok) append(problems, limit.problems);
-  if (seconds === null || !limit.ok || problems.length > 0) throw usageFailure(problems);
+  if (!range.ok || !limit.ok) throw usageFailure(problems);
   const { items } = await withDaemon(session, flags, (client) => {
     let left = limit.value;
     return readPages(client, {
       op: "audit.list",
       items: "entries",
       body: {
-        from: formatMillis(Math.max(0, session.nowMs() - seconds * 1000)),
+        ...rangeQuery(range.value, ["from", "to"]),
         who,
         subject,
         operation,

@@ -13,7 +13,6 @@ import {
 } from "../../../shared/api/request-item.js";
 import { isObject } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
-import { formatMillis } from "../../../shared/time.js";
 import { renderExplanation } from "../../limits/explanation-text.js";
 import { readPages } from "../../live/read-pages.js";
 import { attemptColumns, renderRequest } from "../../live/request-text.js";
@@ -26,21 +25,30 @@ import {
   tableView,
 } from "../../session/command-flags.js";
 import { answered, unreadableAnswer } from "../../session/daemon-answer.js";
+import {
+  fromHelp,
+  lastHelp,
+  type RangeFlags,
+  rangeFromFlags,
+  rangeIfGiven,
+  rangeQuery,
+  toHelp,
+} from "../../session/range-flags.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
-import { readDuration, shortTime } from "../../text/duration.js";
+import { shortTime } from "../../text/duration.js";
 import { formatCount, plainUsd, withCurrency } from "../../text/number-text.js";
 import { type Column, renderTable } from "../../text/table.js";
 
-interface RequestFlags extends CommandFlags {
+interface RequestFlags extends CommandFlags, RangeFlags {
+  readonly path?: string;
   readonly kind?: string;
   readonly search?: string;
   readonly limit?: string;
 }
 
-interface SessionFlags extends CommandFlags {
+interface SessionFlags extends CommandFlags, RangeFlags {
   readonly path?: string;
-  readonly since?: string;
 }
 
 /** Adds `requests` and `request` to the program. */
@@ -51,7 +59,11 @@ export function addRequests(program: Command, session: Session): void {
       "list the last requests that failed, were refused or took several attempts, newest first",
     )
     .option("--kind <kind>", `only these: ${requestKinds.join(", ")}`)
+    .option("--path <path>", "on this user path and below it (default: /)")
     .option("--search <text>", "only those with this in path, key, model, target or error")
+    .option("--from <time>", fromHelp)
+    .option("--to <time>", toHelp)
+    .option("--last <time>", lastHelp)
     .option("--limit <n>", "at most this many, up to 1000 (default: 20)")
     .addOption(jsonOption("print them as GET /admin/requests lists them"))
     .action((_options, command: Command) =>
@@ -73,7 +85,9 @@ export function addSessions(program: Command, session: Session): void {
     .command("sessions")
     .description("list the sessions of agents: who, models, tokens, cost, failures, the last error")
     .option("--path <path>", "on this user path and below it (default: /)")
-    .option("--since <time>", "those that had a request in this time (default: 24h)")
+    .option("--from <time>", fromHelp)
+    .option("--to <time>", toHelp)
+    .option("--last <time>", `${lastHelp} (default: 24h)`)
     .addOption(jsonOption("print the response of GET /admin/sessions"))
     .action((_options, command: Command) =>
       listSessions(session, command.optsWithGlobals<SessionFlags>()),
@@ -108,8 +122,12 @@ async function listRequests(session: Session, flags: RequestFlags): Promise<void
       message: `--kind must be one of ${requestKinds.join(", ")}, not ${JSON.stringify(kind)}`,
       param: "--kind",
     });
+  const path = pathFromFlag(flags.path);
+  const range = rangeIfGiven(flags, session.nowMs());
+  if (!path.ok) append(problems, path.problems);
+  if (!range.ok) append(problems, range.problems);
   if (!limit.ok) append(problems, limit.problems);
-  if (!limit.ok || problems.length > 0) throw usageFailure(problems);
+  if (!path.ok || !range.ok || !limit.ok || problems.length > 0) throw usageFailure(problems);
   const { items } = await withDaemon(session, flags, (client) => {
     let left = limit.value;
     return readPages(client, {
@@ -117,6 +135,8 @@ async function listRequests(session: Session, flags: RequestFlags): Promise<void
       items: "requests",
       body: {
         limit: Math.min(200, limit.value),
+        user_path: path.value,
+        ...(range.value === null ? {} : rangeQuery(range.value, ["start", "end"])),
         ...(kind === undefined ? {} : { kind }),
         ...(search === undefined ? {} : { search }),
       },
@@ -167,17 +187,12 @@ function whyOf({ error_message: message, note, attempts, outcome }: RequestItem)
 
 async function listSessions(session: Session, flags: SessionFlags): Promise<void> {
   const path = pathFromFlag(flags.path);
-  const seconds = flags.since === undefined ? 86_400 : readDuration(flags.since);
-  const problems: ArgumentProblem[] = path.ok ? [] : [...path.problems];
-  if (seconds === null)
-    problems.push({
-      message: `--since must be a length of time such as 2h (s, m, h, d or w), not ${JSON.stringify(flags.since)}`,
-      param: "--since",
-    });
-  if (!path.ok || seconds === null) throw usageFailure(problems);
-  const start = formatMillis(Math.max(0, session.nowMs() - seconds * 1000));
+  const range = rangeFromFlags(flags, { nowMs: session.nowMs(), seconds: 86_400 });
+  if (!path.ok || !range.ok)
+    throw usageFailure([...(path.ok ? [] : path.problems), ...(range.ok ? [] : range.problems)]);
+  const body = { user_path: path.value, ...rangeQuery(range.value, ["start", "end"]) };
   const list = await withDaemon(session, flags, async (client) =>
-    answered(await client.call("requests.sessions", { user_path: path.value, start })),
+    answered(await client.call("requests.sessions", body)),
   );
   if (!isObject(list) || !Array.isArray(list["sessions"]))
     throw unreadableAnswer("list of sessions");

@@ -8,16 +8,22 @@ import type {
   TrafficReport,
 } from "../../../shared/api/request-item.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
-import { formatMillis } from "../../../shared/time.js";
 import { judgeProvider, type ProviderVerdict } from "../../checks/provider-check.js";
 import { CommandFailure, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, jsonOption, tableView } from "../../session/command-flags.js";
 import { requireConfiguration } from "../../session/configuration.js";
 import { answered } from "../../session/daemon-answer.js";
 import { exitCodes } from "../../session/exit-code.js";
+import {
+  fromHelp,
+  lastHelp,
+  type RangeFlags,
+  rangeFromFlags,
+  rangeQuery,
+  toHelp,
+} from "../../session/range-flags.js";
 import type { Session } from "../../session/terminal.js";
 import { remotePlace, withDaemon } from "../../session/with-daemon.js";
-import { readDuration } from "../../text/duration.js";
 import { formatCount } from "../../text/number-text.js";
 import { type Column, renderTable } from "../../text/table.js";
 
@@ -36,7 +42,9 @@ export function addProviders(program: Command, session: Session): void {
   providers
     .command("traffic")
     .description("show each target's requests, failures, times, tokens a second and last error")
-    .option("--since <time>", "of this time until now, such as 15m or 30d (default: 1h)")
+    .option("--from <time>", fromHelp)
+    .option("--to <time>", toHelp)
+    .option("--last <time>", `${lastHelp} (default: 1h)`)
     .addOption(jsonOption("print the response of GET /admin/traffic"))
     .action((_options, command: Command) =>
       showTraffic(session, command.optsWithGlobals<TrafficFlags>()),
@@ -51,22 +59,14 @@ export function addProviders(program: Command, session: Session): void {
     );
 }
 
-interface TrafficFlags extends CommandFlags {
-  readonly since?: string;
-}
+type TrafficFlags = CommandFlags & RangeFlags;
 
 async function showTraffic(session: Session, flags: TrafficFlags): Promise<void> {
-  const seconds = flags.since === undefined ? 3600 : readDuration(flags.since);
-  if (seconds === null)
-    throw usageFailure([
-      {
-        message: `--since must be a length of time such as 15m (s, m, h, d or w), not ${JSON.stringify(flags.since)}`,
-        param: "--since",
-      },
-    ]);
-  const start = formatMillis(Math.max(0, session.nowMs() - seconds * 1000));
+  const range = rangeFromFlags(flags, { nowMs: session.nowMs(), seconds: 3600 });
+  if (!range.ok) throw usageFailure(range.problems);
+  const body = rangeQuery(range.value, ["start", "end"]);
   const { report, open } = await withDaemon(session, flags, async (client) => ({
-    report: answered(await client.call("traffic.summary", { start })) as TrafficReport,
+    report: answered(await client.call("traffic.summary", body)) as TrafficReport,
     open: answered(await client.call("status", null)) as Pick<GatewayStatus, "open_targets">,
   }));
   const { terminal } = session;

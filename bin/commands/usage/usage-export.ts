@@ -102,8 +102,8 @@ function checkFlags(
   const path = pathFromFlag(flags.path);
   const window =
     flags.days === undefined && flags.month === undefined
-      ? openWindowFromFlags(flags)
-      : windowFromFlags(flags, nowMs);
+      ? openWindowFromFlags(flags, nowMs, { times: true })
+      : windowFromFlags(flags, nowMs, { times: true });
   const format = exportFormats.find((known) => known === flags.format.trim().toLowerCase());
   const problems: ArgumentProblem[] = [
     ...(path.ok ? [] : path.problems),

@@ -33,7 +33,7 @@ interface Total
 
 /** Prints the differences by model; a failure says that repeating the command continues. */
 export async function repriceUsageCommand(session: Session, flags: RepriceFlags): Promise<void> {
-  const question = checkFlags(flags);
+  const question = checkFlags(flags, session.nowMs());
   const { terminal } = session;
   const total = await withDaemon(session, flags, async (client) =>
     repriceAll(session, await pageReader(session, flags, client), question),
@@ -43,11 +43,11 @@ export async function repriceUsageCommand(session: Session, flags: RepriceFlags)
   terminal.out(summaryOf(total, flags.dryRun === true));
 }
 
-function checkFlags(flags: RepriceFlags): Readonly<Record<string, unknown>> {
-  const window = openWindowFromFlags(flags);
+function checkFlags(flags: RepriceFlags, nowMs: number): Readonly<Record<string, unknown>> {
+  const window = openWindowFromFlags(flags, nowMs);
   const problems: ArgumentProblem[] = window.ok ? [] : [...window.problems];
   if (flags.from === undefined) problems.push({ message: "--from is required", param: "--from" });
-  if (flags.days !== undefined || flags.month !== undefined)
+  if ((flags.days ?? flags.month ?? flags.last) !== undefined)
     problems.push({ message: "the days to reprice are those of --from and --to", param: "--from" });
   if (!window.ok || problems.length > 0) throw usageFailure(problems);
   return {

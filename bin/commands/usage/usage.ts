@@ -10,6 +10,7 @@ import {
   tableView,
 } from "../../session/command-flags.js";
 import { answered } from "../../session/daemon-answer.js";
+import { fromHelp, lastHelp, toHelp } from "../../session/range-flags.js";
 import { type Session, showsUnicode } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
 import { readSummary } from "../../usage/read-summary.js";
@@ -19,6 +20,7 @@ import {
   type ReportWindow,
   type WindowFlags,
   windowFromFlags,
+  windowQuery,
 } from "../../usage/window-flags.js";
 import { type ExportFlags, exportUsageCommand } from "./usage-export.js";
 import { type FollowFlags, followUsageCommand } from "./usage-follow.js";
@@ -38,12 +40,13 @@ const columnsDefault = 80;
 export function addUsage(program: Command, session: Session): void {
   const usage = program
     .command("usage")
-    .description("show requests, tokens and costs of the last days")
+    .description("show requests, tokens and costs of some days, or of a range with times")
     .option("--path <path>", "on this user path and below it (default: /)")
     .option("--days <n>", "the last n days, at most 365 (default: 30)")
     .option("--month [month]", "a calendar month such as 2026-02 (default: the current one)")
-    .option("--from <date>", "the first day, UTC, such as 2026-02-01")
-    .option("--to <date>", "the last day, UTC (default: today)")
+    .option("--from <time>", fromHelp)
+    .option("--to <time>", toHelp)
+    .option("--last <time>", lastHelp)
     .option(
       "--by <group>",
       `a table by ${choices.join(", ")}; path: each child of --path, and the path itself; hour: at most ${hourlyDaysMax} days (default: 2)`,
@@ -65,8 +68,9 @@ export function addUsage(program: Command, session: Session): void {
     .requiredOption("--format <format>", "ndjson or csv")
     .option("--path <path>", "on this user path and below it (default: /)")
     .option("--days <n>", "the last n days, at most 365")
-    .option("--from <date>", "the first day, UTC (default: the oldest record)")
-    .option("--to <date>", "the last day, UTC (default: up to now)")
+    .option("--from <time>", `${fromHelp} (default: the oldest record)`)
+    .option("--to <time>", toHelp)
+    .option("--last <time>", lastHelp)
     .option("--output <file>", "write to this file, which gets its name when it is complete")
     .action((_options, command: Command) =>
       exportUsageCommand(session, command.optsWithGlobals<ExportFlags>()),
@@ -118,10 +122,9 @@ function unknownCommand({ args, commands }: Command): string {
 
 async function showUsage(session: Session, flags: UsageFlags): Promise<void> {
   const { userPath, window, by } = checkFlags(flags, session.nowMs());
-  const { startDate, endDate } = window;
   // Without a table the days are still needed: they make the chart.
   const split = by === "hour" ? { by: "day", step: "hour" } : { by: by ?? "day" };
-  const body = { user_path: userPath, start_date: startDate, end_date: endDate, ...split };
+  const body = { user_path: userPath, ...windowQuery(window), ...split };
   const answer = await withDaemon(session, flags, async (client) =>
     answered(await client.call("usage.summary", body)),
   );
@@ -130,8 +133,7 @@ async function showUsage(session: Session, flags: UsageFlags): Promise<void> {
   terminal.out(
     renderUsage(readSummary(answer), {
       userPath,
-      startDate,
-      endDate,
+      ...window,
       by,
       columns: terminal.columns ?? columnsDefault,
       table: tableView(session, flags),
@@ -151,9 +153,10 @@ function checkFlags(
 } {
   const path = pathFromFlag(flags.path);
   const by = choices.find((known) => known === flags.by?.trim().toLowerCase().replace("-", "_"));
-  const { days, month, from, to } = flags;
-  const isOpen = (days ?? month ?? from ?? to) === undefined;
-  const window = windowFromFlags(by === "hour" && isOpen ? { ...flags, days: "2" } : flags, nowMs);
+  const { days, month, from, to, last } = flags;
+  const isOpen = (days ?? month ?? from ?? to ?? last) === undefined;
+  const given = by === "hour" && isOpen ? { ...flags, days: "2" } : flags;
+  const window = windowFromFlags(given, nowMs, { times: true });
   const problems: ArgumentProblem[] = [
     ...(path.ok ? [] : path.problems),
     ...(window.ok ? [] : window.problems),
@@ -163,12 +166,13 @@ function checkFlags(
       message: `--by must be one of ${choices.join(", ")}, not ${JSON.stringify(flags.by)}`,
       param: "--by",
     });
-  const dayCount = window.ok ? daysOf(window.value).length : 0;
+  const hasTimes = window.ok && window.value.range !== undefined;
+  const dayCount = window.ok && !hasTimes ? daysOf(window.value).length : 0;
   if (by === "hour" && dayCount > hourlyDaysMax)
     problems.push({
       message: `--by hour needs at most ${hourlyDaysMax} days, not ${dayCount}`,
       param: "--by",
     });
   if (!path.ok || !window.ok || problems.length > 0) throw usageFailure(problems);
-  return { userPath: path.value, window: window.value, by: by ?? null };
+  return { userPath: path.value, window: window.value, by: by ?? (hasTimes ? "hour" : null) };
 }

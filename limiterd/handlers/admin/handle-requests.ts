@@ -17,6 +17,7 @@ import {
   good,
   isAbsent,
   isCount,
+  isObject,
   show,
 } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
@@ -37,6 +38,7 @@ import { isWithin } from "../../lists/show-record.js";
 import { type Viewer, viewerAt } from "../../rules/limits-above.js";
 import type { DaemonState } from "../../state.js";
 import { shownTo } from "../../usage/request-book.js";
+import { parseMoments } from "../../usage/usage-query.js";
 import { newestBatches } from "../../usage/usage-reader.js";
 import type { UsageRecord } from "../../usage/usage-records.js";
 import { type AdminRequest, type ChangePorts, checkedValue, withinOf } from "./admin-operation.js";
@@ -66,9 +68,15 @@ export function handleRequests(
       return ports.answer({ status: "ok" });
     }
     case "requests.list": {
-      const query = checkedValue(parseListQuery(body, { kind: requestKinds }), ports);
-      if (query === null) return;
-      const page = state.requests.list(query, nowMs, viewerAt(state, withinOf(ports)));
+      const { start, end, ...listed } = isObject(body) ? body : {};
+      const query = checkedValue(
+        parseListQuery(isObject(body) ? listed : body, { kind: requestKinds }),
+        ports,
+      );
+      const moments = query && checkedValue(parseMoments({ start, end }), ports);
+      if (query === null || moments === null) return;
+      const viewer = viewerAt(state, withinOf(ports));
+      const page = state.requests.list({ ...query, ...moments }, nowMs, viewer);
       const wrong = bad("after must be the next of the previous page", "after");
       return page === null ? void checkedValue(wrong, ports) : ports.answer(page);
     }
@@ -196,20 +204,21 @@ function sessions(
   nowMs: number,
   within: string,
 ): Checked<Promise<SessionList>> {
-  const fields = asQuery(body, ["user_path", "start", "session"]);
+  const fields = asQuery(body, ["user_path", "start", "end", "session"]);
   if (!fields.ok) return fields;
   const path = parseUserPath(fields.value["user_path"] ?? "/", "user_path");
   if (!path.ok) return path;
-  const from = parseMoment(fields.value["start"], "start");
-  if (!from.ok) return from;
-  const { session } = fields.value;
+  const { start, end, session } = fields.value;
+  const moments = parseMoments({ start, end });
+  if (!moments.ok) return moments;
   if (!isAbsent(session) && typeof session !== "string")
     return bad(`session must be the name of a session, not ${show(session)}`, "session");
   return good(
     readSessions(
       state,
       {
-        fromMs: from.value ?? nowMs - dayMs,
+        fromMs: moments.value.fromMs ?? (moments.value.beforeMs ?? nowMs) - dayMs,
+        beforeMs: moments.value.beforeMs,
         userPath: path.value,
         session: session ?? null,
         viewer: viewerAt(state, within),
@@ -221,6 +230,7 @@ function sessions(
 
 interface SessionQuery {
   readonly fromMs: number;
+  readonly beforeMs: number | null;
   readonly userPath: string;
   readonly session: string | null;
   readonly viewer: Viewer;
@@ -230,14 +240,14 @@ type Gathered = { -readonly [F in keyof SessionItem]: SessionItem[F] } & { cost:
 
 async function readSessions(
   state: DaemonState,
-  { fromMs, userPath, session, viewer }: SessionQuery,
+  { fromMs, beforeMs, userPath, session, viewer }: SessionQuery,
   nowMs: number,
 ): Promise<SessionList> {
   const found = new Map<string, Gathered>();
   let lookedBackTo: string | null = null;
   let examined = 0;
   const turns = new Turns(recordsPerTurn);
-  const window = { fromMs, beforeMs: null, userPath };
+  const window = { fromMs, beforeMs, userPath };
   for (const { records } of newestBatches(state, window, Number.POSITIVE_INFINITY)) {
     for (const record of records) {
       if (record.session === "" || (session !== null && record.session !== session)) continue;

@@ -17,6 +17,7 @@ import {
   parseExportPage,
   parseGrouping,
   parseSplit,
+  parseSummaryWindow,
   parseUsageWindow,
   type UsageWindow,
 } from "../../usage/usage-query.js";
@@ -106,7 +107,7 @@ function answerOf(
       ? { ok: true, value: adjustUsage(state, adjustments.value, { op, by: asker }, nowMs) }
       : adjustments;
   }
-  const window = parseUsageWindow(body);
+  const window = op === "usage.summary" ? parseSummaryWindow(body, nowMs) : parseUsageWindow(body);
   if (!window.ok) return window;
   if (op === "usage.status") {
     const by = parseGrouping(body);

@@ -4,7 +4,7 @@
  * for sessions and hours the records.
  */
 
-import type { UsageGroup, UsageSummary } from "../../../shared/api/usage-report.js";
+import type { ReportHosts, UsageGroup, UsageSummary } from "../../../shared/api/usage-report.js";
 import { recordsPerTurn, usageGroupsMax } from "../../../shared/bounds.js";
 import { keyNumber } from "../../../shared/domain/managed-key.js";
 import { targetName } from "../../../shared/domain/target-name.js";
@@ -30,7 +30,7 @@ import {
   totalPrefix,
 } from "../rollup-keys.js";
 import type { EachSum, OthersSums, RollupView, SumsQuestion } from "../rollups.js";
-import type { UsageSplit, UsageWindow } from "../usage-query.js";
+import { spanOf, type UsageSplit, type UsageWindow } from "../usage-query.js";
 import {
   newestBatches,
   readRange,
@@ -62,11 +62,69 @@ export async function summarizeUsage(
   nowMs: number,
 ): Promise<UsageSummary> {
   const { others } = state.usage;
+  if (window.span !== undefined) {
+    const summary = await summarizeRecords(state, window, split, nowMs);
+    return others === null ? summary : { ...summary, hosts: ofRecords };
+  }
   if (others === null) return summarize(state, { window, others }, split, nowMs);
   const { answer, hosts } = await others.withOthers((open) =>
     summarize(state, { window, others: open }, split, nowMs),
   );
   return { ...answer, hosts };
+}
+
+/** Other hosts have only sums of days. */
+const ofRecords = {
+  scope: "this_host",
+  count: 1,
+  oldest_seconds: 0,
+  complete: false,
+  reason: "a range with times is of this host's records",
+} as const satisfies ReportHosts;
+
+/** As `summarize`, of the records that ended in a range with times. */
+async function summarizeRecords(
+  state: DaemonState,
+  window: UsageWindow,
+  { by, step }: UsageSplit,
+  nowMs: number,
+): Promise<UsageSummary> {
+  const total = emptyRollup();
+  const sums = new NamedSums();
+  await eachRecord(state, window, by, (names, sum) => {
+    addRollup(total, sum);
+    for (const name of names) sums.add(name, sum);
+  });
+  const groups = await sums.groups(state);
+  if (by === "day") groups.sort(([a], [b]) => (a < b ? -1 : 1));
+  const series = step === null ? null : new SeriesSums(groups, { window, step, nowMs });
+  if (series !== null)
+    await eachRecord(state, window, by, (names, sum, atMs) =>
+      series.add(names, sum, series.timeOf(atMs)),
+    );
+  return shown(state, { window, by, total, groups, series }, nowMs);
+}
+
+interface Summed {
+  readonly window: UsageWindow;
+  readonly by: Grouping | null;
+  readonly total: Rollup;
+  readonly groups: readonly Group[];
+  readonly series: SeriesSums | null;
+}
+
+function shown(
+  state: DaemonState,
+  { window, by, total, groups, series }: Summed,
+  nowMs: number,
+): UsageSummary {
+  return {
+    user_path: window.userPath,
+    usage: usageTotals(total, window),
+    groups: groups.map((group) => ({ ...groupItem(group), ...nameOf(state, by, group) })),
+    ...(series === null ? {} : { series: series.item((group) => nameOf(state, by, group)) }),
+    server_time: formatMillis(nowMs),
+  };
 }
 
 /** The window of a summary, and the other hosts' sums if there are any. */
@@ -107,8 +165,8 @@ async function summarize(
             : await named(state, source, { by, total });
     // The days of the path's own usage aren't stored: the series has it in the rest.
     const own = by === "path" && step === "day" ? window.userPath : null;
-    const shown = groups.filter(([name]) => name !== own);
-    const series = step === null ? null : new SeriesSums(shown, { window, step, nowMs });
+    const inSeries = groups.filter(([name]) => name !== own);
+    const series = step === null ? null : new SeriesSums(inSeries, { window, step, nowMs });
     if (series !== null && step === "hour")
       await eachRecord(state, window, by, (names, sum, atMs) =>
         series.add(names, sum, series.timeOf(atMs)),
@@ -117,13 +175,7 @@ async function summarize(
       await eachOfDay(state, source, { by, names: series.names }, series.add);
       series.setTotals(days);
     }
-    return {
-      user_path: window.userPath,
-      usage: usageTotals(total, window),
-      groups: groups.map((group) => ({ ...groupItem(group), ...nameOf(state, by, group) })),
-      ...(series === null ? {} : { series: series.item((group) => nameOf(state, by, group)) }),
-      server_time: formatMillis(nowMs),
-    };
+    return shown(state, { window, by, total, groups, series }, nowMs);
   } finally {
     view.close();
   }
@@ -223,11 +275,12 @@ function namesOfKey(
  */
 async function eachRecord(
   state: DaemonState,
-  { userPath, fromDay, toDay }: UsageWindow,
+  window: UsageWindow,
   by: Grouping | null,
   each: (names: readonly string[], sum: Rollup, atMs: number) => void,
 ): Promise<void> {
-  const within = { userPath, fromMs: parseDay(fromDay)!, beforeMs: parseDay(toDay)! + dayMs };
+  const { userPath } = window;
+  const within = { userPath, ...spanOf(window) };
   const turns = new Turns(recordsPerTurn);
   for (const { records } of newestBatches(state, within, Number.POSITIVE_INFINITY)) {
     for (const record of records)
@@ -256,6 +309,7 @@ function namesOfRecord(
     case "provider":
       return [provider];
     case "path": {
+      if (userPath === top) return [top];
       const below = userPath.slice(top === "/" ? 1 : top.length + 1);
       return [childPath(top, below.split("/", 1)[0]!)];
     }

@@ -2,16 +2,15 @@
 import type { UsageGroup, UsageSeries } from "../../../shared/api/usage-report.js";
 import { seriesGroupsMax } from "../../../shared/bounds.js";
 import { sumUsd } from "../../../shared/domain/money.js";
-import { dayMs, dayOf, formatSeconds, parseDay } from "../../../shared/time.js";
+import { dayMs, dayOf, formatSeconds } from "../../../shared/time.js";
 import { addRollup, emptyRollup, isEmptyRollup, type ReadRollup, type Rollup } from "../rollup.js";
-import type { UsageSplit } from "../usage-query.js";
-import type { Days } from "../usage-reader.js";
+import { spanOf, type UsageSplit, type UsageWindow } from "../usage-query.js";
 import { addTo, differenceOfSums, type Group, others } from "./usage-groups.js";
 
 const hourMs = 3_600_000;
 
 interface SeriesOptions {
-  readonly window: Days;
+  readonly window: Omit<UsageWindow, "userPath">;
   readonly step: Exclude<UsageSplit["step"], null>;
   readonly nowMs: number;
 }
@@ -80,11 +79,12 @@ export class SeriesSums {
   /** Up to now. */
   #times(): readonly string[] {
     const { window, step, nowMs } = this.#options;
-    const endMs = Math.min(parseDay(window.toDay)! + dayMs, nowMs + 1);
+    const { fromMs, beforeMs } = spanOf(window);
+    const endMs = Math.min(beforeMs, nowMs + 1);
     const stepMs = step === "day" ? dayMs : hourMs;
-    const fromMs = parseDay(window.fromDay)!;
-    const count = Math.max(0, Math.ceil((endMs - fromMs) / stepMs));
-    return Array.from({ length: count }, (_, i) => this.timeOf(fromMs + i * stepMs));
+    const firstMs = fromMs - (fromMs % stepMs);
+    const count = Math.max(0, Math.ceil((endMs - firstMs) / stepMs));
+    return Array.from({ length: count }, (_, i) => this.timeOf(firstMs + i * stepMs));
   }
 }
 

@@ -1,6 +1,7 @@
 /** The totals of a path in the API's form, of this host and of the hosts that share their usage. */
 import type { ReportHosts, UnknownUsage, UsageTotals } from "../../../shared/api/usage-report.js";
 import { sumUsd } from "../../../shared/domain/money.js";
+import { formatMillis } from "../../../shared/time.js";
 import {
   type DetailField,
   detailFields,
@@ -10,7 +11,7 @@ import type { DaemonState } from "../../state.js";
 import { addRollup, emptyRollup, type Rollup } from "../rollup.js";
 import { totalPrefix } from "../rollup-keys.js";
 import type { UsageWindow } from "../usage-query.js";
-import { type Days, readRollups } from "../usage-reader.js";
+import { readRollups } from "../usage-reader.js";
 
 /** The totals of all hosts that share their usage. */
 export async function usageOf(
@@ -47,10 +48,16 @@ async function sumOf(state: DaemonState, window: UsageWindow): Promise<Rollup> {
  * A sum with the field names of docs/reference/http-api.md, and the number of requests whose cost
  * isn't in it.
  */
-export function usageTotals(sum: Rollup, { fromDay, toDay }: Days): UsageTotals {
+export function usageTotals(
+  sum: Rollup,
+  { fromDay, toDay, span }: Omit<UsageWindow, "userPath">,
+): UsageTotals {
   return {
     start_date: fromDay,
     end_date: toDay,
+    ...(span === undefined
+      ? {}
+      : { start: formatMillis(span.fromMs), end: formatMillis(span.beforeMs) }),
     total_requests: sum.requests,
     total_input_tokens: sum.inputTokens,
     total_output_tokens: sum.outputTokens,

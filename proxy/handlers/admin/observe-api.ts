@@ -149,9 +149,12 @@ function tenantsOf(query: string, nowMs: number): Checked<unknown> {
   return good({ ...others, start_date: window.startDate, end_date: window.endDate });
 }
 
-const summaryParameters = ["user_path", "by", "step", "days", "start_date", "end_date", "format"];
+const days = ["days", "start_date", "end_date"];
+const summaryParameters = ["user_path", "by", "step", ...days, "start", "end", "format"];
 
-/** `{user_path, start_date, end_date, by, step}`: the days are those of GET /v1/usage. */
+/**
+ * `{user_path, by, step}`, and the days, which are those of GET /v1/usage, or a range with times.
+ */
 function summaryOf(query: string, nowMs: number): Checked<unknown> {
   const parameters = queryParameters(query);
   for (const name of parameters.keys()) {
@@ -164,11 +167,15 @@ function summaryOf(query: string, nowMs: number): Checked<unknown> {
   }
   const window = parseUsageQuery(query, nowMs);
   if (!window.ok) return window;
+  const hasTimes = parameters.has("start") || parameters.has("end");
+  if (hasTimes && days.some((name) => parameters.has(name)))
+    return bad(`start and end can't be combined with ${days.join(", ")}`, "start");
   return good({
     user_path: parameters.get("user_path"),
     by: parameters.get("by"),
     step: parameters.get("step"),
-    start_date: window.startDate,
-    end_date: window.endDate,
+    ...(hasTimes
+      ? { start: parameters.get("start"), end: parameters.get("end") }
+      : { start_date: window.startDate, end_date: window.endDate }),
   });
 }

@@ -5,6 +5,7 @@ import {
   type WindowFlags,
   windowFromFlags,
 } from "../../../bin/usage/window-flags.js";
+import { exactly } from "../../support/patterns/exactly.js";
 
 const nowMs = Date.parse("2026-03-01T23:59:59.999Z");
 
@@ -69,17 +70,17 @@ t.test("a problem with a window names its flag", async (t) => {
 });
 
 t.test("an export's window may be open and of any length", async (t) => {
-  t.same(openWindowFromFlags({}), { ok: true, value: { startDate: null, endDate: null } });
-  t.same(openWindowFromFlags({ from: "2020-01-01" }), {
+  t.same(openWindowFromFlags({}, nowMs), { ok: true, value: { startDate: null, endDate: null } });
+  t.same(openWindowFromFlags({ from: "2020-01-01" }, nowMs), {
     ok: true,
     value: { startDate: "2020-01-01", endDate: null },
   });
-  t.same(openWindowFromFlags({ from: "2020-01-01", to: "2026-01-01" }), {
+  t.same(openWindowFromFlags({ from: "2020-01-01", to: "2026-01-01" }, nowMs), {
     ok: true,
     value: { startDate: "2020-01-01", endDate: "2026-01-01" },
   });
-  t.match(openWindowFromFlags({ from: "2020-01-02", to: "2020-01-01" }), { ok: false });
-  t.match(openWindowFromFlags({ to: "2020-13-01" }), { ok: false });
+  t.match(openWindowFromFlags({ from: "2020-01-02", to: "2020-01-01" }, nowMs), { ok: false });
+  t.match(openWindowFromFlags({ to: "2020-13-01" }, nowMs), { ok: false });
 });
 
 t.test("the days of a window are each there once, leap day and year's end included", async (t) => {
@@ -90,4 +91,37 @@ t.test("the days of a window are each there once, leap day and year's end includ
   ]);
   t.same(daysOf({ startDate: "2025-12-31", endDate: "2026-01-01" }), ["2025-12-31", "2026-01-01"]);
   t.same(daysOf({ startDate: "2026-01-01", endDate: "2026-01-01" }), ["2026-01-01"]);
+});
+
+t.test("a range with times is for reports that have records, of at most seven days", async (t) => {
+  const times = { times: true };
+  t.match(windowFromFlags({ last: "3h" }, nowMs, times), {
+    value: {
+      startDate: "2026-03-01",
+      endDate: "2026-03-01",
+      range: {
+        fromMs: Date.parse("2026-03-01T20:59:59.999Z"),
+        beforeMs: null,
+      },
+    },
+  });
+  t.equal(windowFromFlags({ last: "7d" }, nowMs, times).ok, true);
+  for (const [flags, message] of [
+    [{ last: "8d" }, /^--last may be at most 7 days before now if a time is given: /],
+    [{ from: "2026-02-01T10:00Z" }, /^--from may be at most 7 days before --to/],
+    [{ last: "3h", days: "2" }, /^--days can't be combined with --last$/],
+    [{ last: "3h", month: true }, /^--month can't be combined with .* and --last$/],
+    [{ from: "2026-02-30" }, /^--from must be a day or a time such as/],
+  ] as readonly (readonly [WindowFlags, RegExp])[]) {
+    const window = windowFromFlags(flags, nowMs, times);
+    t.match(window.ok ? [] : window.problems, exactly([{ message }]), JSON.stringify(flags));
+  }
+  const ofDays = windowFromFlags({ from: "2026-02-01T10:00Z" }, nowMs);
+  t.match(
+    ofDays.ok ? [] : ofDays.problems,
+    exactly([{ message: '--from must be a date such as 2026-02-28, not "2026-02-01T10:00Z"' }]),
+  );
+  t.match(openWindowFromFlags({ to: "2026-02-01T10:00Z" }, nowMs, times), {
+    value: { range: { fromMs: 0, beforeMs: Date.parse("2026-02-01T10:00:00Z") } },
+  });
 });

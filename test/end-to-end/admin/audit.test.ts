@@ -2,6 +2,7 @@
  * The audit log through real processes: who changed what, by each way into the gateway, in lists,
  * files and the command line, and after kill -9.
  */
+import { readFileSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import t from "tap";
 import type { AuditEntry, AuditPage } from "../../../shared/api/audit-entry.js";
@@ -96,8 +97,8 @@ t.test("a change by each way says who made it, and from where", async (t) => {
   });
   const json = await run(["audit", "--who", "os user", "--limit", "1", "--json", ...here]);
   t.match(JSON.parse(json.out), exactly({ entries: [{ operation: "rate-limits.put" }] }));
-  t.match(await run(["audit", "--since", "x", "--limit", "0", ...here]), {
-    err: /--since must be a length of time .*\n.*--limit must be a number from 1/,
+  t.match(await run(["audit", "--last", "x", "--limit", "0", ...here]), {
+    err: /--last must be a length of time .*\n.*--limit must be a number from 1/,
   });
   await daemon.printed(/audit: rate-limits\.delete/);
 });
@@ -106,6 +107,11 @@ t.test("a daemon that is killed right after its answer has the entry", async (t)
   const answer = await send("PUT", "/admin/rate-limits", { ...rule, max_requests: 7 });
   t.equal(answer.status, 200);
   await daemon.kill("SIGKILL");
+  const text = readFileSync(site.configFile, "utf8");
+  writeFileSync(
+    site.configFile,
+    `${text}usage: { retention_days: 30 }\naliases: { fast: sim/m }\n`,
+  );
   await site.startDaemon();
   await until(
     () => send("GET", "/admin/status", null),
@@ -114,5 +120,18 @@ t.test("a daemon that is killed right after its answer has the entry", async (t)
   t.match(
     await entries("?subject=/team&operation=put"),
     exactly([{ after: { max_requests: 7 } }, { after: { max_requests: 5 } }]),
+  );
+  const changed = (await entries("?operation=configuration")).filter(
+    ({ subject }) => subject !== "daemon" && !subject.endsWith(" rule on user_path /"),
+  );
+  t.match(
+    changed,
+    exactly([
+      { subject: "alias fast", before: null, after: { provider: "sim", model: "m" } },
+      {
+        ...{ who: "configuration", from: site.configFile },
+        ...{ subject: "setting usage.retention_days", before: "400 days", after: "30 days" },
+      },
+    ]),
   );
 });

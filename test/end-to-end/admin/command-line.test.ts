@@ -271,7 +271,7 @@ const withJson: Readonly<Record<string, readonly string[]>> = {
   request: ["req_unknown"],
   requests: [],
   sessions: [],
-  audit: ["--since", "1h"],
+  audit: ["--last", "1h"],
   "alerts test": [],
   tail: [],
   "providers list": [],

@@ -122,6 +122,11 @@ t.test("the order is that of the times, however late a proxy reports", async (t)
     after = page.next;
   } while (after !== null);
   t.same(paged, newestFirst);
+  const within = { fromMs: 20, beforeMs: 40 };
+  t.same(
+    book.list({ ...query(), ...within }, 0)?.requests.map(({ request_id }) => request_id),
+    ["denied", "at_30", "at_20"],
+  );
   t.same(
     [...book.since(30)].flat().map(({ atMs }) => atMs),
     [50, 40, 35, 30],

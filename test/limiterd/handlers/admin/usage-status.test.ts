@@ -896,6 +896,64 @@ t.test("a summary over time has the largest groups by day, and the rest", async 
   );
 });
 
+t.test("a range with times has the requests that ended in it, in every split", async (t) => {
+  const daemon = startDaemon([], { nowMs });
+  Object.assign(daemon.state, { labelsOf: (id: string) => (id === "key_1" ? ["a", "b"] : []) });
+  const at = (time: string) => ({ atMs: Date.parse(`2026-03-10T${time}Z`) });
+  add(daemon, "/team/x", { ...at("11:29:59"), keyId: "key_1" });
+  add(daemon, "/team/x", { ...at("10:30:00"), keyId: "key_1", session: "s" });
+  add(daemon, "/team", at("10:40:00"));
+  add(daemon, "/team/x", at("10:29:59"));
+  add(daemon, "/team/x", at("11:30:00"));
+  add(daemon, "/other", at("11:00:00"));
+  const range = { start: "2026-03-10T10:30:00Z", end: "2026-03-10T11:30:00Z" };
+  const split = async (by: string): Promise<unknown> => {
+    const { groups } = (await ask(daemon, "usage.summary", {
+      user_path: "/team",
+      ...range,
+      by,
+    })) as unknown as { groups: { key: string; requests: number }[] };
+    return Object.fromEntries(groups.map(({ key, requests }) => [key, requests]));
+  };
+  t.same(await split("path"), { "/team/x": 2, "/team": 1 });
+  t.same(await split("day"), { "2026-03-10": 3 });
+  t.same(await split("model"), { "openai/gpt-4o": 3 });
+  t.same(await split("label"), { a: 2, b: 2, "(none)": 1 });
+  t.same(await split("session"), { s: 1, "(none)": 2 });
+  const asked = { user_path: "/team", ...range, by: "path", step: "hour" };
+  const { usage, series } = (await ask(daemon, "usage.summary", asked)) as unknown as Series & {
+    usage: unknown;
+  };
+  t.match(usage, {
+    ...{ total_requests: 3, start_date: "2026-03-10", end_date: "2026-03-10" },
+    ...{ start: "2026-03-10T10:30:00.000Z", end: "2026-03-10T11:30:00.000Z" },
+  });
+  t.same(series.times, ["2026-03-10T10:00:00Z", "2026-03-10T11:00:00Z"]);
+  t.same(Object.fromEntries(series.groups.map(({ key, requests }) => [key, requests])), {
+    "/team/x": [1, 1],
+    "/team": [1, 0],
+  });
+  for (const [body, message] of [
+    [{ start: "2026-03-11T00:00:00Z" }, "start must not be in the future"],
+    [{ end: range.end }, "start is required beside end"],
+    [{ start: range.end, end: range.start }, "start must be before end"],
+    [{ start: "10:30", end: range.end }, /^start must be a time such as .*, not "10:30"$/],
+    [{ ...range, start: "2026-03-01T00:00:00Z" }, /^start and end must be at most 7 days apart/],
+    [{ ...range, ...today }, /^start and end can't be combined with start_date and end_date$/],
+  ] as const)
+    t.match(await refusal(ask(daemon, "usage.summary", { user_path: "/team", ...body })), {
+      message,
+    });
+  const untilNow = { user_path: "/team", start: "2026-03-10T11:30:00Z" };
+  t.match(await ask(daemon, "usage.summary", untilNow), { usage: { total_requests: 1 } });
+  closeBatch(daemon);
+  await daemon.commit();
+  for (const op of ["usage.records", "usage.export"] as const)
+    t.match(await ask(daemon, op, { ...range, user_path: "/team", limit: 9, after: null }), {
+      records: { length: 3 },
+    });
+});
+
 t.test("by hour it is summed from the records, of a few days only", async (t) => {
   const daemon = startDaemon([], { nowMs });
   Object.assign(daemon.state, { labelsOf: (id: string) => (id === "key_1" ? ["a", "b"] : []) });

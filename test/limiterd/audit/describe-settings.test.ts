@@ -1,0 +1,55 @@
+import { hash } from "node:crypto";
+import t from "tap";
+import { describeSettings, shownSettings } from "../../../limiterd/audit/describe-settings.js";
+import { resolveConfig } from "../../../shared/config/resolve/resolve-config.js";
+import { createMemoryStore } from "../../support/memory-store.js";
+import { exactly } from "../../support/patterns/exactly.js";
+
+function settingsOf(text: string) {
+  const file = { path: "/etc/sluice/sluice.yaml", text };
+  const built = resolveConfig({ file, flags: {}, env: {}, cwd: "/", uid: 0 });
+  if (!built.ok) throw new Error(built.problems.map(({ message }) => message).join("\n"));
+  return shownSettings(built.config, (secret) => hash("sha256", secret));
+}
+
+const alert = (secret: string, at = "[0.8]") =>
+  `alerts: [{ url: "https://hooks.example/T0/hunter2", at: ${at}, secret: ${secret} }]\n`;
+
+t.test("a start records which settings differ from those of the start before", async (t) => {
+  const store = createMemoryStore();
+  const start = async (text: string) => {
+    const { audited, changes } = describeSettings(store, settingsOf(text));
+    await store.commit(changes);
+    return audited;
+  };
+  t.same(
+    await start(
+      `usage: { retention_days: 30 }\n${alert("whsec_aHVudGVyM2h1bnRlcjNodW50ZXIzaHVudGVyMw==")}`,
+    ),
+    [],
+  );
+  t.same(
+    await start(
+      `usage: { retention_days: 30 }\n${alert("whsec_aHVudGVyM2h1bnRlcjNodW50ZXIzaHVudGVyMw==")}`,
+    ),
+    [],
+    "unchanged",
+  );
+  const changed = await start(
+    `usage: { retention_days: 90 }\n${alert("whsec_aHVudGVyNGh1bnRlcjRodW50ZXI0aHVudGVyNA==")}aliases: { fast: simulator/sim-fast }\nproviders: { simulator: { type: simulator } }\n`,
+  );
+  t.match(changed[0], { before: "30 days", after: "90 days" });
+  t.match(
+    changed.map(({ subject }) => subject),
+    exactly(["setting usage.retention_days", /^alert /, /^alias fast$/]),
+  );
+  t.match(changed[1]?.after, { url: "https://hooks.example", secret: "changed" });
+  t.notMatch(JSON.stringify([changed, store.get("settings", "configuration")]), /hunter|aHVud/);
+  t.match(
+    await start("usage: { retention_days: 90 }\n"),
+    exactly([
+      { subject: /^alert /, after: null },
+      { subject: "alias fast", after: null },
+    ]),
+  );
+});
