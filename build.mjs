@@ -62,7 +62,7 @@ const forBrowsers = {
   entryNames: "[name]-[hash]",
 };
 
-/** The prices of the package as data: `proxy/routing/packaged-prices.ts` reads them. */
+/** The prices of the package as data: `proxy/prices/genai-prices.ts` reads them. */
 async function writePrices() {
   const { waitForUpdate } = await import("@pydantic/genai-prices");
   const providers = (await waitForUpdate()).map(

@@ -102,7 +102,7 @@ export const spanTextCharsMax = 1024;
  * How many begin in one turn of the event loop: each takes about 0.1 ms, and a chat needs some
  * eight turns, so other requests run in between.
  */
-export const freeRequestsPerTurn = 4;
+export const unlimitedPerTurn = 4;
 
 /** Usage reads run a few at a time, since the daemon runs one; its queue has the same length. */
 export const usageReadBounds = {

@@ -8,7 +8,7 @@ import { randomUUID } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import type { Config, ProviderConfig } from "../shared/config/config.js";
 import { isLoopback } from "../shared/config/open-gateway.js";
-import { hashKey, newKey } from "../shared/domain/key-secret.js";
+import { hashKey, makeManagedKey } from "../shared/domain/make-managed-key.js";
 import { targetName } from "../shared/domain/target-name.js";
 import type { Log } from "../shared/log.js";
 import { createProcessReading } from "../shared/metrics/process-reading.js";
@@ -23,10 +23,10 @@ import { createOidcProvider } from "./auth/oidc/oidc-provider.js";
 import { SignInAttempts } from "./auth/session/sign-in-attempts.js";
 import { trustedPages } from "./auth/web-page.js";
 import { chooseRewriters } from "./body/rewriters/rewrite-request.js";
-import { freeRequestsPerTurn, usageReadBounds } from "./bounds.js";
+import { unlimitedPerTurn, usageReadBounds } from "./bounds.js";
 import type { ProxyCapacity } from "./capacity/create-capacity.js";
-import { FairTurns, FreePlaces, freePlacesMax } from "./capacity/free-places.js";
 import { SharedReads } from "./capacity/shared-reads.js";
+import { FairTurns, RunningPerCaller, runningPerCallerMax } from "./capacity/unlimited-requests.js";
 import { createDashboardLoader } from "./dashboard/bundle-files.js";
 import { LiveFeed } from "./dashboard/live-feed.js";
 import {
@@ -55,17 +55,17 @@ import { ProxyCounts } from "./metrics/proxy-counts.js";
 import { Gauges } from "./metrics/read-gauges.js";
 import { RequestReports } from "./metrics/request-reports.js";
 import { createTracing } from "./metrics/spans/create-tracing.js";
+import { loadPriceList } from "./prices/price-list.js";
+import { futureProblem } from "./prices/prices-json.js";
+import { createTargetPrices, needsPriceList, type TargetPrices } from "./prices/target-prices.js";
+import { createUnpricedNotice, unpricedModels } from "./prices/unpriced-models.js";
 import { LearnedRefusals } from "./routing/learned-refusals.js";
 import { createModelCatalog } from "./routing/model-catalog.js";
 import { createModelSizes } from "./routing/model-sizes.js";
 import { createTargetOrder } from "./routing/order-targets.js";
-import { futureProblem } from "./routing/price-file.js";
-import { loadPriceList } from "./routing/price-list.js";
-import { createPriceTable, needsPriceList, type PriceTable } from "./routing/price-table.js";
 import { createRecordedModels } from "./routing/recorded-models.js";
 import { type HealthPorts, TargetHealth } from "./routing/target-health.js";
 import { createTargetLoad } from "./routing/target-load.js";
-import { createUnpricedNotice, unpricedModels } from "./routing/unpriced-notice.js";
 import { createHttpUpstream } from "./upstream/client/http-upstream.js";
 import { openKeySource } from "./upstream/credentials/key-source.js";
 import { LimitReports } from "./upstream/limit-reports.js";
@@ -126,8 +126,8 @@ export async function createGateway({
   const targetLoad = createTargetLoad(config.virtualModels, monoMs);
   const targetHealth = createTargetHealth({ limiter, log, providers });
   const priceList = needsPriceList(config) ? await loadPriceList(config.priceListFile) : null;
-  const pricesAt = (nowMs: () => number): PriceTable =>
-    createPriceTable(config, { list: priceList, nowMs });
+  const pricesAt = (nowMs: () => number): TargetPrices =>
+    createTargetPrices(config, { list: priceList, nowMs });
   const prices = pricesAt(Date.now);
   logUnpriced(config, unpricedModels(config, prices), log);
   const { from = "", file } = priceList?.source ?? {};
@@ -193,8 +193,8 @@ export async function createGateway({
     loops: new LoopBreaker(digest, () => limiter.notices.loopTimes),
     sessions,
     capacity,
-    freePlaces: new FreePlaces(freePlacesMax),
-    freeTurns: new FairTurns(freeRequestsPerTurn, (run) => void setImmediate(run)),
+    runningPerCaller: new RunningPerCaller(runningPerCallerMax),
+    fairTurns: new FairTurns(unlimitedPerTurn, (run) => void setImmediate(run)),
     usageReads: new SharedReads(usageReadBounds),
     stopping,
     monoMs,
@@ -203,7 +203,7 @@ export async function createGateway({
       return () => clearTimeout(timer);
     },
     random: Math.random,
-    newKey,
+    makeManagedKey,
     nowMs: Date.now,
     isUtf8,
     webSocketAccept,

@@ -4,7 +4,7 @@
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Config } from "../shared/config/config.js";
-import { hashKey } from "../shared/domain/key-secret.js";
+import { hashKey } from "../shared/domain/make-managed-key.js";
 import { rememberingLast } from "../shared/text/remembered.js";
 
 /** A configured secret is in memory anyway. */

@@ -5,7 +5,7 @@
 
 import { assert } from "../shared/assert.js";
 import type { Config, ProviderConfig } from "../shared/config/config.js";
-import type { NewKey } from "../shared/domain/key-secret.js";
+import type { NewManagedKey } from "../shared/domain/make-managed-key.js";
 import type { Target } from "../shared/domain/target-name.js";
 import type { Log } from "../shared/log.js";
 import type { Webhook } from "./alerts/webhook.js";
@@ -15,10 +15,10 @@ import type { SessionKeeping } from "./auth/session/authenticate-session.js";
 import type { TrustedPages } from "./auth/web-page.js";
 import type { RewriterChoice } from "./body/rewriters/rewrite-request.js";
 import type { ConnectionRoom } from "./capacity/connection-room.js";
-import type { FairTurns, FreePlaces } from "./capacity/free-places.js";
 import type { MemoryLedger } from "./capacity/memory-ledger.js";
 import type { OpenFiles } from "./capacity/open-files.js";
 import type { SharedReads } from "./capacity/shared-reads.js";
+import type { FairTurns, RunningPerCaller } from "./capacity/unlimited-requests.js";
 import type { LiveFeed } from "./dashboard/live-feed.js";
 import type { LoadDashboard } from "./dashboard/serve-dashboard.js";
 import type { ResponseCaching } from "./handlers/cache/response-cache.js";
@@ -27,16 +27,16 @@ import type { LoadOpenapi } from "./handlers/openapi/reply-openapi.js";
 import type { OutputRatios } from "./hard-caps/output-ratios.js";
 import type { Spool } from "./http/body-spool.js";
 import type { PassedHeaders } from "./http/copy-headers.js";
-import type { FreeEndpoint, Served } from "./http/match-route.js";
+import type { Served, UnlimitedEndpoint } from "./http/match-route.js";
 import type { CallOutcome } from "./limiter/admission.js";
 import type { Limiter } from "./limiter/client/limiter-client.js";
 import type { Metrics } from "./metrics/metrics.js";
 import type { Tracing } from "./metrics/spans/request-trace.js";
+import type { TargetPrices } from "./prices/target-prices.js";
 import type { LearnedRefusals } from "./routing/learned-refusals.js";
 import type { ModelCatalog } from "./routing/model-catalog.js";
 import type { SizeOf } from "./routing/model-sizes.js";
 import type { TargetOrder } from "./routing/order-targets.js";
-import type { PriceTable } from "./routing/price-table.js";
 import type { RecordedModels } from "./routing/recorded-models.js";
 import type { TargetHealth } from "./routing/target-health.js";
 import type { TargetLoad } from "./routing/target-load.js";
@@ -90,9 +90,9 @@ export interface Gateway {
   readonly targetLoad: TargetLoad | null;
   readonly models: ModelCatalog;
   readonly sizeOf: SizeOf;
-  readonly prices: PriceTable;
+  readonly prices: TargetPrices;
   /** `prices` at another time, which `nowMs` returns. */
-  readonly pricesAt: (nowMs: () => number) => PriceTable;
+  readonly pricesAt: (nowMs: () => number) => TargetPrices;
   /** A request has used a target without a price. */
   readonly noticeUnpriced: (target: Target) => void;
   readonly recordedModels: RecordedModels;
@@ -115,9 +115,9 @@ export interface Gateway {
   /** The limits of the process: connections, files, memory. */
   readonly capacity: Capacity;
   /** How many requests without an admission each caller may run. */
-  readonly freePlaces: FreePlaces<FreeEndpoint>;
+  readonly runningPerCaller: RunningPerCaller<UnlimitedEndpoint>;
   /** The order in which requests without an admission begin. */
-  readonly freeTurns: FairTurns;
+  readonly fairTurns: FairTurns;
   /** The daemon's answers for GET /v1/usage. */
   readonly usageReads: SharedReads<CallOutcome>;
   /** Whether the proxy is shutting down. */
@@ -128,7 +128,7 @@ export interface Gateway {
   /** From 0 to 1. */
   readonly random: () => number;
   /** Makes a managed key. */
-  readonly newKey: () => NewKey;
+  readonly makeManagedKey: () => NewManagedKey;
   /** Wall time, for dates. */
   readonly nowMs: () => number;
   readonly isUtf8: (bytes: Buffer) => boolean;

@@ -11,7 +11,7 @@ import { answeredPreflight } from "./auth/cors.js";
 import { authenticateSession, cookieOf } from "./auth/session/authenticate-session.js";
 import { clientAddress } from "./auth/session/client-address.js";
 import { webPageProblem } from "./auth/web-page.js";
-import { freePlacesMax } from "./capacity/free-places.js";
+import { runningPerCallerMax } from "./capacity/unlimited-requests.js";
 import { serveDashboard } from "./dashboard/serve-dashboard.js";
 import type { Gateway } from "./gateway.js";
 import { serveAdmin } from "./handlers/admin/serve-admin.js";
@@ -52,7 +52,6 @@ import {
   type Area,
   areaOf,
   type Endpoint,
-  type FreeEndpoint,
   isModelOperation,
   isPublic,
   isScrape,
@@ -60,6 +59,7 @@ import {
   meetsLimits,
   type PublicEndpoint,
   type RouteMatch,
+  type UnlimitedEndpoint,
 } from "./http/match-route.js";
 import { unknownOwnHeader } from "./http/own-headers.js";
 import { replyFailure, speaksMessages } from "./http/respond.js";
@@ -198,7 +198,7 @@ async function answerAuthorized(
   if (!authorized.ok) return refuseCaller({ exchange, record }, area, authorized);
   record.identified(authorized.caller);
   const context = { gateway, exchange, caller: authorized.caller, record };
-  return meetsLimits(endpoint) ? serve(context, endpoint) : serveFree(context, endpoint);
+  return meetsLimits(endpoint) ? serve(context, endpoint) : serveUnlimited(context, endpoint);
 }
 
 /** By the key of the request, usually without waiting; otherwise by a dashboard session. */
@@ -221,22 +221,22 @@ function authenticated(
   );
 }
 
-/** No rate limit applies to these requests, so `freePlacesMax` bounds them per caller. */
-async function serveFree(context: RequestContext, endpoint: FreeEndpoint): Promise<void> {
+/** No rule limits these requests, so `runningPerCallerMax` bounds them. */
+async function serveUnlimited(context: RequestContext, endpoint: UnlimitedEndpoint): Promise<void> {
   const { gateway, exchange, caller, record } = context;
   const name = callerName(caller);
-  if (!gateway.freePlaces.take(endpoint, name)) {
+  if (!gateway.runningPerCaller.begin(endpoint, name)) {
     record.end(503, "overloaded");
-    const message = `${freePlacesMax[endpoint]} such requests of this caller are running already`;
+    const message = `${runningPerCallerMax[endpoint]} such requests of this caller are running already`;
     return replyFailure(exchange, areaOf(exchange.path), failure("overloaded", message));
   }
   try {
-    const turn = gateway.freeTurns.take(name);
+    const turn = gateway.fairTurns.take(name);
     if (turn !== null) await turn;
     if (exchange.gone) return record.end(499, "client_gone");
     await serve(context, endpoint);
   } finally {
-    gateway.freePlaces.give(endpoint, name);
+    gateway.runningPerCaller.end(endpoint, name);
   }
 }
 

@@ -1,13 +1,13 @@
 /** `sluice doctor`: finds problems before users notice them, and changes nothing. */
 import type { Command } from "commander";
-import { futureProblem } from "../../proxy/routing/price-file.js";
-import { loadPriceList } from "../../proxy/routing/price-list.js";
+import { loadPriceList } from "../../proxy/prices/price-list.js";
+import { futureProblem } from "../../proxy/prices/prices-json.js";
 import {
-  createPriceTable,
+  createTargetPrices,
   needsPriceList,
-  type PriceTable,
-} from "../../proxy/routing/price-table.js";
-import { unpricedModels } from "../../proxy/routing/unpriced-notice.js";
+  type TargetPrices,
+} from "../../proxy/prices/target-prices.js";
+import { unpricedModels } from "../../proxy/prices/unpriced-models.js";
 import { isObject } from "../../shared/checked.js";
 import type { Config } from "../../shared/config/config.js";
 import { problemLine } from "../../shared/config/problems.js";
@@ -104,9 +104,9 @@ function checkConfiguration(config: Config, warnings: readonly string[]): readon
   return [ok("configuration", file), ...warned.map((text) => warning("configuration", text))];
 }
 
-async function loadPrices(config: Config, nowMs: () => number): Promise<PriceTable> {
+async function loadPrices(config: Config, nowMs: () => number): Promise<TargetPrices> {
   const list = needsPriceList(config) ? await loadPriceList(config.priceListFile) : null;
-  return createPriceTable(config, { list, nowMs });
+  return createTargetPrices(config, { list, nowMs });
 }
 
 async function checkListedPrices(config: Config, nowMs: () => number): Promise<readonly Finding[]> {

@@ -6,7 +6,7 @@
 import type { Command } from "commander";
 import type { Config } from "../../shared/config/config.js";
 import { remoteVariables } from "../../shared/config/settings/settings.js";
-import { hashKey } from "../../shared/domain/key-secret.js";
+import { hashKey } from "../../shared/domain/make-managed-key.js";
 import { keyNumber, looksLikeManagedKey } from "../../shared/domain/managed-key.js";
 import { append } from "../../shared/long-lists.js";
 import { DaemonError } from "../../shared/wire/daemon-error.js";

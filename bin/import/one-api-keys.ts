@@ -3,7 +3,7 @@
  * (docs/coming-from-litellm.md). Pure, but for the hash of a key.
  */
 import { periodSecondsMax } from "../../shared/bounds.js";
-import { hashKey } from "../../shared/domain/key-secret.js";
+import { hashKey } from "../../shared/domain/make-managed-key.js";
 import { redactKey } from "../../shared/domain/managed-key.js";
 import {
   type Fields,

@@ -4,7 +4,7 @@ import { importedKeyCharsMax, importedKeyCharsMin } from "../../shared/bounds.js
 import { amountOf } from "../../shared/config/kinds/number-kinds.js";
 import { parseAmount } from "../../shared/domain/budget.js";
 import { parseKeyRotation } from "../../shared/domain/key-rotation.js";
-import { hashKey } from "../../shared/domain/key-secret.js";
+import { hashKey } from "../../shared/domain/make-managed-key.js";
 import {
   couldBeImportedKey,
   hashExpected,

@@ -3,9 +3,9 @@
  * before its providers have listed their models.
  */
 
+import { loadPriceList } from "../../proxy/prices/price-list.js";
+import { createTargetPrices, needsPriceList } from "../../proxy/prices/target-prices.js";
 import { createTargetOrder } from "../../proxy/routing/order-targets.js";
-import { loadPriceList } from "../../proxy/routing/price-list.js";
-import { createPriceTable, needsPriceList } from "../../proxy/routing/price-table.js";
 import { allowableNames, buildCatalog, resolveModel } from "../../proxy/routing/resolve-model.js";
 import type { Config } from "../../shared/config/config.js";
 import type { Target } from "../../shared/domain/target-name.js";
@@ -34,7 +34,7 @@ export async function resolveTargets(
   const catalog = buildCatalog(providers, virtualModels, new Map(), { aliases });
   const route = resolveModel({ ...catalog, unlearned }, model);
   if (route !== null) {
-    const prices = createPriceTable(config, {
+    const prices = createTargetPrices(config, {
       list: needsPriceList(config) ? await loadPriceList(config.priceListFile) : null,
       nowMs: () => Date.now(),
     });

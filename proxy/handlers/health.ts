@@ -8,7 +8,7 @@ import { authenticateSession, cookieOf } from "../auth/session/authenticate-sess
 import type { Gateway } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
 import { replyJson } from "../http/respond.js";
-import { priceListStatus } from "../routing/price-file.js";
+import { priceListStatus } from "../prices/prices-json.js";
 
 /**
  * Liveness: 200 as long as the process answers. Returns the status. Only operators get details
@@ -112,7 +112,7 @@ export async function mayReadDetails(
   exchange: Exchange,
   pageProblem: Failure | null,
 ): Promise<boolean> {
-  const { credentials, served, limiter, freePlaces } = gateway;
+  const { credentials, served, limiter, runningPerCaller } = gateway;
   const scrape = authenticateScrape(credentials, served, exchange);
   if (scrape.ok)
     return (
@@ -123,11 +123,11 @@ export async function mayReadDetails(
   if (exchange.header("cookie") === undefined) return false;
   if (!limiter.reachable || showsKey(exchange)) return false;
   const cookie = cookieOf(gateway, exchange);
-  if (cookie === null || !freePlaces.take("status", browsers)) return false;
+  if (cookie === null || !runningPerCaller.begin("status", browsers)) return false;
   try {
     const session = await authenticateSession(gateway, "admin", exchange, cookie);
     return session.ok && session.caller.administers?.path === "/";
   } finally {
-    freePlaces.give("status", browsers);
+    runningPerCaller.end("status", browsers);
   }
 }

@@ -3,7 +3,7 @@
  * credentials in place of the caller's. Each JSON-RPC request is admitted as a request to the
  * provider `mcp:{server}`, and a call of a tool has the tool as its model. So rules, budgets, keys
  * and usage records treat them as they treat models. Notifications, answers to the server, streams
- * of notifications and the end of a session count nowhere; `freePlacesMax` bounds them.
+ * of notifications and the end of a session count nowhere; `runningPerCallerMax` bounds them.
  */
 import { mcpProvider, modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
@@ -11,7 +11,7 @@ import { toolName } from "../../shared/usage/tool-calls.js";
 import { authorizeCaller, callerName, denialOfDense, modelProblem } from "../auth/caller.js";
 import { hasMoreValues, unauthenticatedValuesMax } from "../body/count-values.js";
 import { type RpcMessage, readRpcMessage } from "../body/rpc-message.js";
-import { freePlacesMax } from "../capacity/free-places.js";
+import { runningPerCallerMax } from "../capacity/unlimited-requests.js";
 import type { Gateway, Provider } from "../gateway.js";
 import { unreadBody } from "../http/body-spool.js";
 import { describeJson, forwardRequestHeaders } from "../http/copy-headers.js";
@@ -106,16 +106,16 @@ async function passFreely(context: RequestContext, server: Provider, bytes: Buff
   const problem = modelProblem(caller, [`${server.config.name}/`]);
   if (problem !== null) return refuseUnadmitted({ ...context, caller }, problem);
   const name = callerName(caller);
-  if (!gateway.freePlaces.take("mcp_session", name))
+  if (!gateway.runningPerCaller.begin("mcp_session", name))
     return refuseUnadmitted(
       { ...context, caller },
       failure(
         "overloaded",
-        `${freePlacesMax.mcp_session} such requests of this caller are running already`,
+        `${runningPerCallerMax.mcp_session} such requests of this caller are running already`,
       ),
     );
   const forwarded = await relayMcp(exchange, callOf(context, server, bytes));
-  gateway.freePlaces.give("mcp_session", name);
+  gateway.runningPerCaller.end("mcp_session", name);
   endFree(context, forwarded);
 }
 

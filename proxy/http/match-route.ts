@@ -94,8 +94,8 @@ export function isPublic(endpoint: Endpoint): endpoint is PublicEndpoint {
   return publicSet.has(endpoint);
 }
 
-/** Its requests cost no admission; `capacity/free-places.ts` bounds them. */
-export type FreeEndpoint = Exclude<Endpoint, LimitedEndpoint | PublicEndpoint>;
+/** Its requests cost no admission; `capacity/unlimited-requests.ts` bounds them. */
+export type UnlimitedEndpoint = Exclude<Endpoint, LimitedEndpoint | PublicEndpoint>;
 
 export function isModelOperation(endpoint: Endpoint): endpoint is ModelOperation {
   return modelOperationSet.has(endpoint);

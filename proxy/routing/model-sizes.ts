@@ -7,7 +7,7 @@ import { isCount, isObject } from "../../shared/checked.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { sentModel, type Target } from "../../shared/domain/target-name.js";
 import { outputTokensMaxOf } from "../dialects/fit/target-traits.js";
-import type { PriceList } from "./price-list.js";
+import type { PriceList } from "../prices/price-list.js";
 
 /** Each null if unknown. */
 export interface ModelSize {

@@ -12,7 +12,7 @@ import { flawOfDetails, noDetailCounts } from "../../shared/usage/usage-details.
 import { type Execution, interimStatus } from "../../shared/wire/execution.js";
 import { batchRecordsMax } from "../../shared/wire/stored-object.js";
 import type { Picks } from "../body/json-picker.js";
-import type { PriceSource, PriceTable } from "../routing/price-table.js";
+import type { PriceSource, TargetPrices } from "../prices/target-prices.js";
 import { findUsage, modelNamedIn, usagePicks } from "./find-usage.js";
 import { type Costs, priceUsage } from "./price-usage.js";
 import { readUsage } from "./read-usage.js";
@@ -63,11 +63,11 @@ function answerOf(line: unknown): unknown {
 
 export class BatchSums {
   readonly #batch: BatchOf;
-  readonly #prices: Pick<PriceTable, "priceOf" | "sourceOf">;
+  readonly #prices: Pick<TargetPrices, "priceOf" | "sourceOf">;
   readonly #open = new Map<string, Sum>();
   readonly #full: Sum[] = [];
 
-  constructor(batch: BatchOf, prices: Pick<PriceTable, "priceOf" | "sourceOf">) {
+  constructor(batch: BatchOf, prices: Pick<TargetPrices, "priceOf" | "sourceOf">) {
     this.#batch = batch;
     this.#prices = prices;
   }

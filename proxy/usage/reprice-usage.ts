@@ -12,7 +12,7 @@ import { type Target, targetName } from "../../shared/domain/target-name.js";
 import { detailFields, detailNames, detailsOf } from "../../shared/usage/usage-details.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import { interimStatus } from "../../shared/wire/execution.js";
-import type { PriceSource, PriceTable } from "../routing/price-table.js";
+import type { PriceSource, TargetPrices } from "../prices/target-prices.js";
 import { type Costs, priceUnmetered, priceUsage, withoutFee } from "./price-usage.js";
 import type { Usage } from "./usage.js";
 
@@ -20,7 +20,7 @@ interface RepricePorts {
   /** Calls the daemon. */
   call(op: AdminOp, body: unknown): Promise<Checked<unknown>>;
   /** The present prices, as of `nowMs`. */
-  pricesAt(nowMs: () => number): PriceTable;
+  pricesAt(nowMs: () => number): TargetPrices;
 }
 
 interface Question {
@@ -153,7 +153,7 @@ function targetOf({ provider, model }: RecordItem): Target {
 /** Null if it has no price, or not what its price needs. */
 function costsOf(
   record: RecordItem,
-  prices: PriceTable,
+  prices: TargetPrices,
 ): Pick<Costs, "inputCost" | "outputCost" | "totalCost"> | null {
   const price = prices.priceOf(targetOf(record));
   if (price === null) return null;

@@ -9,7 +9,7 @@ import { printableName, type Target } from "../../shared/domain/target-name.js";
 import type { ToolCalls } from "../../shared/usage/tool-calls.js";
 import { detailsOf } from "../../shared/usage/usage-details.js";
 import { type Execution, interimStatus, type UsageBound } from "../../shared/wire/execution.js";
-import type { PriceSource } from "../routing/price-table.js";
+import type { PriceSource } from "../prices/target-prices.js";
 import { estimateSavedTokens } from "./count-usage.js";
 import {
   type Costs,

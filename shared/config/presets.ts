@@ -34,7 +34,7 @@ export interface Preset {
   /** How its chat completions differ from others. */
   readonly chat: ChatTraits;
   readonly responses: ResponsesTraits;
-  /** Its name in the price list (`proxy/routing/price-list.ts`); null if it isn't there. */
+  /** Its name in the price list (`proxy/prices/price-list.ts`); null if it isn't there. */
   readonly priceListName: string | null;
   /**
    * Alternative spellings of its model names, which choose a host or a region or are aliases, and

@@ -1,7 +1,7 @@
 /**
  * Managed keys: their form, the fields to issue one, and what is shown of it afterwards
  * (`docs/authentication.md`). Only issuers and callers know the plain text of a key; all other code
- * uses its hash and id. Hashing is in `key-secret.ts`.
+ * uses its hash and id. Hashing is in `make-managed-key.ts`.
  */
 
 import { type AdminRole, adminRoles, isAdminRole } from "../access/admin-role.js";

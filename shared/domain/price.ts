@@ -1,7 +1,7 @@
 /**
  * What a model costs: integer rates per token and per unit, and factors on them. How usage and a
  * price make a cost is the proxy's (`proxy/usage/price-usage.ts`); where prices come from is in
- * `proxy/routing/price-table.ts`.
+ * `proxy/prices/target-prices.ts`.
  */
 import { isCount } from "../checked.js";
 import type { DetailName, UsageDetails } from "../usage/usage-details.js";

@@ -1,6 +1,6 @@
 import t from "tap";
 import { isHashOf } from "../../proxy/digests.js";
-import { hashKey } from "../../shared/domain/key-secret.js";
+import { hashKey } from "../../shared/domain/make-managed-key.js";
 
 t.test("a hash is that of its own secret and of no other", async (t) => {
   for (const secret of ["master-key", "token of scrapes", "master-key"]) {

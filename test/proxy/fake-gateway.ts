@@ -3,10 +3,14 @@
  * every request unless the test sets a verdict.
  */
 import { authenticatedCaller, type Caller } from "../../proxy/auth/caller.js";
-import { freeRequestsPerTurn, usageReadBounds } from "../../proxy/bounds.js";
-import { FairTurns, FreePlaces, freePlacesMax } from "../../proxy/capacity/free-places.js";
+import { unlimitedPerTurn, usageReadBounds } from "../../proxy/bounds.js";
 import { MemoryLedger } from "../../proxy/capacity/memory-ledger.js";
 import { SharedReads } from "../../proxy/capacity/shared-reads.js";
+import {
+  FairTurns,
+  RunningPerCaller,
+  runningPerCallerMax,
+} from "../../proxy/capacity/unlimited-requests.js";
 import type { Capacity, Gateway } from "../../proxy/gateway.js";
 import { LoopBreaker } from "../../proxy/handlers/loop-breaker.js";
 import type { CallParts } from "../../proxy/handlers/model-call.js";
@@ -21,13 +25,13 @@ import type {
   Spent,
 } from "../../proxy/limiter/admission.js";
 import type { Limiter } from "../../proxy/limiter/client/limiter-client.js";
+import { createTargetPrices } from "../../proxy/prices/target-prices.js";
 import type { RequestContext } from "../../proxy/request-context.js";
 import { RequestRecord } from "../../proxy/request-record.js";
 import { LearnedRefusals } from "../../proxy/routing/learned-refusals.js";
 import { createModelCatalog } from "../../proxy/routing/model-catalog.js";
 import { createModelSizes } from "../../proxy/routing/model-sizes.js";
 import { createTargetOrder } from "../../proxy/routing/order-targets.js";
-import { createPriceTable } from "../../proxy/routing/price-table.js";
 import { createRecordedModels } from "../../proxy/routing/recorded-models.js";
 import { TargetHealth } from "../../proxy/routing/target-health.js";
 import {
@@ -180,8 +184,8 @@ export function fakeGateway(yaml: string): FakeGateway {
       metrics: fakeMetrics(),
       tracing: null,
       sizeOf: createModelSizes(config.providers, null),
-      prices: createPriceTable(config, { list: null, nowMs: () => 0 }),
-      pricesAt: (nowMs: () => number) => createPriceTable(config, { list: null, nowMs }),
+      prices: createTargetPrices(config, { list: null, nowMs: () => 0 }),
+      pricesAt: (nowMs: () => number) => createTargetPrices(config, { list: null, nowMs }),
       limiter: fakeLimiter(),
       credentials: { jwt: null },
       responseCache: null,
@@ -189,8 +193,8 @@ export function fakeGateway(yaml: string): FakeGateway {
       rewriters: null,
       loops: noLoops,
       capacity: fakeCapacity(),
-      freePlaces: new FreePlaces(freePlacesMax),
-      freeTurns: new FairTurns(freeRequestsPerTurn, (run) => void setImmediate(run)),
+      runningPerCaller: new RunningPerCaller(runningPerCallerMax),
+      fairTurns: new FairTurns(unlimitedPerTurn, (run) => void setImmediate(run)),
       usageReads: new SharedReads(usageReadBounds),
       monoMs: () => 0,
       setTimer(_ms: number, run: () => void) {

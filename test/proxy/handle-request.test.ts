@@ -3,7 +3,11 @@
  * checks that are its. What is thrown on its way is in `handlers/fail-request.test.ts`.
  */
 import t from "tap";
-import { FairTurns, FreePlaces, freePlacesMax } from "../../proxy/capacity/free-places.js";
+import {
+  FairTurns,
+  RunningPerCaller,
+  runningPerCallerMax,
+} from "../../proxy/capacity/unlimited-requests.js";
 import type { Capacity, Gateway } from "../../proxy/gateway.js";
 import { handleRequest } from "../../proxy/handle-request.js";
 import type { ClientSocket } from "../../proxy/http/exchange.js";
@@ -26,8 +30,8 @@ interface Ask {
   readonly authorization?: unknown;
   readonly webSocket?: boolean;
   readonly capacity?: Capacity;
-  readonly freePlaces?: Gateway["freePlaces"];
-  readonly freeTurns?: Gateway["freeTurns"];
+  readonly runningPerCaller?: Gateway["runningPerCaller"];
+  readonly fairTurns?: Gateway["fairTurns"];
   /** The client leaves before the request is looked at. */
   readonly gone?: boolean;
 }
@@ -42,8 +46,8 @@ async function ask({
   authorization = { kind: "authorized", userPath: "/of-key", keyId: "key_1" },
   webSocket = false,
   capacity = fakeCapacity(),
-  freePlaces = new FreePlaces(freePlacesMax),
-  freeTurns = new FairTurns(1000, () => {}),
+  runningPerCaller = new RunningPerCaller(runningPerCallerMax),
+  fairTurns = new FairTurns(1000, () => {}),
   gone = false,
 }: Ask) {
   const fake = fakeGateway(yaml);
@@ -51,8 +55,8 @@ async function ask({
   const authorized: string[] = [];
   Object.assign(fake.gateway, {
     capacity,
-    freePlaces,
-    freeTurns,
+    runningPerCaller,
+    fairTurns,
     credentials: {
       masterKey,
       jwt: null,
@@ -221,7 +225,9 @@ t.test(
 );
 
 /** A request to each of them. */
-const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string, string]>> = {
+const unlimitedRequests: Readonly<
+  Record<keyof typeof runningPerCallerMax, readonly [string, string]>
+> = {
   count_tokens: ["POST", "/v1/messages/count_tokens"],
   input_tokens: ["POST", "/v1/responses/input_tokens"],
   count_content_tokens: ["POST", "/v1beta/models:countTokens"],
@@ -285,32 +291,32 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
 };
 
 t.test("each endpoint that costs no admission has a bound of its own", async (t) => {
-  for (const [endpoint, [method, path]] of Object.entries(freeRequests)) {
-    const freePlaces = new FreePlaces({ ...freePlacesMax, [endpoint]: 1 });
-    const kind = endpoint as keyof typeof freePlacesMax;
-    freePlaces.take(kind, "/");
-    const { exchange, lines } = await ask({ method, path, headers: master, freePlaces });
+  for (const [endpoint, [method, path]] of Object.entries(unlimitedRequests)) {
+    const runningPerCaller = new RunningPerCaller({ ...runningPerCallerMax, [endpoint]: 1 });
+    const kind = endpoint as keyof typeof runningPerCallerMax;
+    runningPerCaller.begin(kind, "/");
+    const { exchange, lines } = await ask({ method, path, headers: master, runningPerCaller });
     t.same([exchange.status, exchange.sent("retry-after")], [503, "1"], endpoint);
     t.match(lines, exactly([{ fields: { status: 503, outcome: "overloaded" } }]));
-    freePlaces.give(kind, "/");
-    const served = await ask({ method, path, headers: master, freePlaces });
+    runningPerCaller.end(kind, "/");
+    const served = await ask({ method, path, headers: master, runningPerCaller });
     t.not(served.lines[0]!.fields["outcome"], "overloaded", endpoint);
-    t.equal(freePlaces.taken, 0, "it is given back");
+    t.equal(runningPerCaller.size, 0, "it is given back");
   }
 });
 
 t.test("a request that costs no admission begins in its caller's turn", async (t) => {
-  for (const [endpoint, [method, path]] of Object.entries(freeRequests))
+  for (const [endpoint, [method, path]] of Object.entries(unlimitedRequests))
     for (const gone of [false, true]) {
       const order: string[] = [];
-      const freeTurns = new FairTurns(1, (run) =>
+      const fairTurns = new FairTurns(1, (run) =>
         setImmediate(() => {
           order.push("turn");
           run();
         }),
       );
-      void freeTurns.take("another");
-      const asked = ask({ method, path, headers: master, freeTurns, gone });
+      void fairTurns.take("another");
+      const asked = ask({ method, path, headers: master, fairTurns, gone });
       const { lines } = await asked.finally(() => order.push("answered"));
       t.same(order.slice(0, 2), ["turn", "answered"], endpoint);
       t.equal(lines[0]!.fields["outcome"] === "client_gone", gone, endpoint);

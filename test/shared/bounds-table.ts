@@ -13,7 +13,7 @@ import {
   repeatedRequestsMax,
   watchersMax,
 } from "../../proxy/bounds.js";
-import { freePlacesMax } from "../../proxy/capacity/free-places.js";
+import { runningPerCallerMax } from "../../proxy/capacity/unlimited-requests.js";
 import { lanesMax, runningMax, waitingMax } from "../../proxy/handlers/responses-socket.js";
 import { linesPerFileMax, namesPerFileMax } from "../../proxy/objects/batch-input.js";
 import { requestsPerBatchMax } from "../../proxy/objects/batch-requests.js";
@@ -93,30 +93,34 @@ const connections: readonly Row[] = [
   ["connections waiting for accept", "4,096, or `net.core.somaxconn`", "the kernel drops them"],
   [
     "a caller's concurrent calls to files, batches, stored responses, `count_tokens`",
-    count(freePlacesMax.files),
+    count(runningPerCallerMax.files),
     "503 `overloaded`",
   ],
-  ["a caller's concurrent `/admin` calls", count(freePlacesMax.budgets), "503 `overloaded`"],
-  ["a caller's concurrent `/admin/limits` calls", count(freePlacesMax.limits), "503 `overloaded`"],
+  ["a caller's concurrent `/admin` calls", count(runningPerCallerMax.budgets), "503 `overloaded`"],
+  [
+    "a caller's concurrent `/admin/limits` calls",
+    count(runningPerCallerMax.limits),
+    "503 `overloaded`",
+  ],
   [
     "a caller's concurrent model lists and usage reports",
-    count(freePlacesMax.usage),
+    count(runningPerCallerMax.usage),
     "503 `overloaded`",
   ],
   [
     "a caller's WebSockets for responses",
-    count(freePlacesMax.responses_socket),
+    count(runningPerCallerMax.responses_socket),
     "503 `overloaded`",
   ],
   [
     "a caller's streams of MCP notifications, and messages that no rule counts",
-    count(freePlacesMax.mcp_session),
+    count(runningPerCallerMax.mcp_session),
     "503 `overloaded`",
   ],
   ["`stream_id`s of a WebSocket", count(lanesMax), "400 `websocket_stream_limit_reached`"],
   ["running requests of a WebSocket", count(runningMax), "they wait"],
   ["waiting requests of a WebSocket", count(waitingMax), "503 `overloaded`"],
-  ["a caller's concurrent scrapes", count(freePlacesMax.metrics), "503 `overloaded`"],
+  ["a caller's concurrent scrapes", count(runningPerCallerMax.metrics), "503 `overloaded`"],
   ["live streams of the dashboard", `${watchersMax} a proxy`, "503 `overloaded`"],
 ];
 

@@ -1,6 +1,6 @@
 /** `sluice keys …`: issues, lists, rotates, deactivates and deletes managed keys. */
 import type { Command } from "commander";
-import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
+import { hashKey, makeManagedKey } from "../../../shared/domain/make-managed-key.js";
 import {
   type ImportedKey,
   keyNumber,
@@ -156,7 +156,7 @@ async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
     ]);
   const imported = existing.value;
   if (flags.yes !== true) await confirmFirstKey(session, flags);
-  const made = imported === null ? newKey() : null;
+  const made = imported === null ? makeManagedKey() : null;
   const { hash, redacted } = imported ?? made!;
   const key = await withDaemon(session, flags, async (client) => {
     // The budget first: without it, the key could spend immediately.
@@ -277,7 +277,7 @@ async function rotateKey(
   const named = keyNamed(id);
   const rotation = keyRotationFromFlags(flags);
   if (!rotation.ok) throw usageFailure(rotation.problems);
-  const { value: made, hash, redacted } = newKey();
+  const { value: made, hash, redacted } = makeManagedKey();
   const request = { ...named, new_hash: hash, redacted_value: redacted, ...rotation.value };
   const key = await withDaemon(
     session,

@@ -7,14 +7,15 @@ import { lookup } from "node:dns/promises";
 import { copyFile, readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import { packageName } from "../../../proxy/prices/genai-prices.js";
 import {
   isPriceMap,
+  litellmMapUrl,
   makePriceFile,
   mapProblems,
   printPriceFile,
-  publishedMap,
-} from "../../../proxy/routing/make-price-file.js";
-import { packageName } from "../../../proxy/routing/packaged-prices.js";
+} from "../../../proxy/prices/litellm-prices.js";
+import { createPriceList, readPriceFile } from "../../../proxy/prices/price-list.js";
 import {
   checkPriceFile,
   comparePriceFiles,
@@ -23,8 +24,7 @@ import {
   type PriceFile,
   type PriceFileDifference,
   priceFileBytesMax,
-} from "../../../proxy/routing/price-file.js";
-import { createPriceList, readPriceFile } from "../../../proxy/routing/price-list.js";
+} from "../../../proxy/prices/prices-json.js";
 import { isPrivateAddress, parseIpAddress } from "../../../shared/config/ip-network.js";
 import { isLoopback } from "../../../shared/config/open-gateway.js";
 import { systemReason } from "../../../shared/text/system-reason.js";
@@ -52,11 +52,11 @@ export function addPrices(program: Command, session: Session): void {
     .description("write price_list_file from a newer list, checked; reload to use it")
     .argument(
       "[source]",
-      `a file or an https URL with docs/prices.json of a release or LiteLLM's map (default: ${publishedMap})`,
+      `a file or an https URL with docs/prices.json of a release or LiteLLM's map (default: ${litellmMapUrl})`,
     )
     .option("--force", "accept a list that is older or has prices that are likely wrong")
     .action((source: string | undefined, _options, command: Command) =>
-      updatePrices(session, source ?? publishedMap, command.optsWithGlobals<UpdateFlags>()),
+      updatePrices(session, source ?? litellmMapUrl, command.optsWithGlobals<UpdateFlags>()),
     );
 }
 

@@ -1,6 +1,6 @@
 /** `sluice usage reprice`: books what recorded requests cost by the present prices. */
-import { loadPriceList } from "../../../proxy/routing/price-list.js";
-import { createPriceTable, needsPriceList } from "../../../proxy/routing/price-table.js";
+import { loadPriceList } from "../../../proxy/prices/price-list.js";
+import { createTargetPrices, needsPriceList } from "../../../proxy/prices/target-prices.js";
 import { repriceUsage } from "../../../proxy/usage/reprice-usage.js";
 import type { RepricedModel, RepricePage } from "../../../shared/api/reprice-page.js";
 import type { Checked } from "../../../shared/checked.js";
@@ -73,7 +73,7 @@ async function pageReader(
   const list = needsPriceList(config) ? await loadPriceList(config.priceListFile) : null;
   const ports = {
     call: async (op: AdminOp, body: unknown) => checked(await call(op, body)),
-    pricesAt: (nowMs: () => number) => createPriceTable(config, { list, nowMs }),
+    pricesAt: (nowMs: () => number) => createTargetPrices(config, { list, nowMs }),
   };
   return (body) => repriceUsage(ports, body);
 }

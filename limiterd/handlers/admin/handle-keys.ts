@@ -1,6 +1,6 @@
 /**
  * The admin operations on managed keys. The daemon gets only a key's hash: the process that issues
- * the key makes its secret (`shared/domain/key-secret.ts`). A deactivation applies immediately. The
+ * the key makes it (`shared/domain/make-managed-key.ts`). A deactivation applies immediately. The
  * daemon answers once a change is committed.
  */
 import type { KeyItem, ListedKeys } from "../../../shared/api/key-item.js";

@@ -14,7 +14,7 @@ import { failAdmin, readJson } from "./admin-json.js";
 import { askedBy } from "./asked-by.js";
 import { type ListOf, replyList } from "./reply-list.js";
 
-type KeyNeeds = "credentials" | "limiter" | "newKey" | "isUtf8" | "sessionKeeping";
+type KeyNeeds = "credentials" | "limiter" | "makeManagedKey" | "isUtf8" | "sessionKeeping";
 type KeyEndpoint = Extract<AdminEndpoint, `auth-keys${string}`>;
 
 /** These answers contain keys or their names: no cache may store them. */
@@ -49,7 +49,7 @@ async function issue(context: RequestContext<KeyNeeds>): Promise<void> {
   const { masterKey, isHashOf } = gateway.credentials;
   if (imported !== null && masterKey !== null && isHashOf(imported.hash, masterKey))
     return failAdmin(context, invalid("hash must not be that of the master key", "hash"));
-  const made = imported === null ? gateway.newKey() : null;
+  const made = imported === null ? gateway.makeManagedKey() : null;
   const { hash, redacted } = imported ?? made!;
   const issued = await gateway.limiter.call(
     "keys.issue",
@@ -78,7 +78,7 @@ async function rotate(context: RequestContext<KeyNeeds>): Promise<void> {
   const { gateway, exchange, record } = context;
   const body = await readJson(context);
   if (!body.ok) return failAdmin(context, body.failure);
-  const { value, hash, redacted } = gateway.newKey();
+  const { value, hash, redacted } = gateway.makeManagedKey();
   const rotated = await gateway.limiter.call(
     "keys.rotate",
     {

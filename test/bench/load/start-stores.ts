@@ -14,7 +14,7 @@ import { rollupProgressChange } from "../../../limiterd/usage/usage-log.js";
 import { recordsToStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import { budgetId } from "../../../shared/domain/budget.js";
 import { monthlySeconds } from "../../../shared/domain/budget-calendar.js";
-import { hashKey } from "../../../shared/domain/key-secret.js";
+import { hashKey } from "../../../shared/domain/make-managed-key.js";
 import { managedKeyOf, redactKey } from "../../../shared/domain/managed-key.js";
 import { ruleId } from "../../../shared/domain/rule.js";
 import { dayMs } from "../../../shared/time.js";

@@ -1,7 +1,7 @@
 import t from "tap";
 import { commandsOf } from "../../../bin/import/import-commands.js";
 import { readOneApiKeys } from "../../../bin/import/one-api-keys.js";
-import { hashKey } from "../../../shared/domain/key-secret.js";
+import { hashKey } from "../../../shared/domain/make-managed-key.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { newApiTables, oneApiTables } from "./one-api-exports.js";
 

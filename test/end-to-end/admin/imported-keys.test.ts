@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { hashKey } from "../../../shared/domain/key-secret.js";
+import { hashKey } from "../../../shared/domain/make-managed-key.js";
 import { admin } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";

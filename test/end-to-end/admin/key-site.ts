@@ -1,7 +1,7 @@
 /** What tests of keys share: a gateway that takes known callers alone, a request, a command. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { hashKey } from "../../../shared/domain/key-secret.js";
+import { hashKey } from "../../../shared/domain/make-managed-key.js";
 import type { Site } from "../../support/processes/processes.js";
 import { programPath } from "../../support/processes/program-path.js";
 

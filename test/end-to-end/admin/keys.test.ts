@@ -9,7 +9,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import t from "tap";
-import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
+import { hashKey, makeManagedKey } from "../../../shared/domain/make-managed-key.js";
 import { admin, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite, type Site } from "../../support/processes/processes.js";
@@ -146,7 +146,7 @@ t.test(
       status: 400,
       body: { error: { message: "invalid X-Sluice-User-Path header" } },
     });
-    t.match(await call(url, newKey().value, { headers: { "x-sluice-user-path": "a:b" } }), {
+    t.match(await call(url, makeManagedKey().value, { headers: { "x-sluice-user-path": "a:b" } }), {
       status: 401,
     });
 
@@ -222,7 +222,7 @@ t.test(
     const gone = await issue(url, { user_path: "/team" });
     await deactivate(url, gone.id);
     const wrong: Readonly<Record<string, string>> = {
-      unknown: newKey().value,
+      unknown: makeManagedKey().value,
       deactivated: gone.value,
       "one character off": `${good.value.slice(0, -2)}${good.value.at(-2) === "A" ? "B" : "A"}${good.value.at(-1)}`,
       "another case": good.value.toUpperCase(),
@@ -383,7 +383,7 @@ t.test(
       t.equal((await call(ready, null)).status, 200);
       t.equal((await call(ready, "anything")).status, 200);
       t.equal(
-        (await call(ready, newKey().value)).status,
+        (await call(ready, makeManagedKey().value)).status,
         401,
         "an unknown managed key isn't an anonymous caller",
       );
@@ -470,7 +470,7 @@ t.test(
       t.equal(answer.headers.get("retry-after"), "1");
       t.match(await call(url, key.value, { path: "/v1/models" }), { status: 503 });
       t.match(
-        await call(url, newKey().value),
+        await call(url, makeManagedKey().value),
         { status: 503 },
         "and so is a wrong one: it can't be checked",
       );
@@ -507,7 +507,7 @@ t.test(
     ];
     t.match(stdout, /^sk-sluice-[\w-]{43}\n$/, "alone on standard output");
     t.match(stderr, /^issued key_1, for \/team\/cli, until \d{4}-.*; it is shown only once:\n$/);
-    const unknown = newKey().value;
+    const unknown = makeManagedKey().value;
     for (const { value, id } of keys) {
       await call(url, value);
       await call(url, value, { body: "{" });

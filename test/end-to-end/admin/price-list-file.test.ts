@@ -9,7 +9,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import t from "tap";
-import type { PriceFile } from "../../../proxy/routing/price-file.js";
+import type { PriceFile } from "../../../proxy/prices/prices-json.js";
 import { run } from "../../bin/command-session.js";
 import { runProgram, startProgram, temporaryDirectory } from "../../bin/program-run.js";
 import { parseMetrics } from "../../support/parse-metrics.js";

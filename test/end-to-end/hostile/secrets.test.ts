@@ -10,7 +10,7 @@ import { join } from "node:path";
 import t from "tap";
 import { adminRoutes } from "../../../proxy/http/paths/admin-routes.js";
 import { loadConfig } from "../../../shared/config/load-config.js";
-import { newKey } from "../../../shared/domain/key-secret.js";
+import { makeManagedKey } from "../../../shared/domain/make-managed-key.js";
 import { run } from "../../bin/command-session.js";
 import { signWithSecret } from "../../support/jwt-signer.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -107,7 +107,7 @@ const gone = await issue("/team/a", []);
 await call("POST", `/admin/auth-keys/${gone.id}/deactivate`, master);
 const token = await signWithSecret(jwtSecret, { iss: "office", aud: "sluice", sub: "ann" });
 const forged = await signWithSecret(`${jwtSecret}x`, { iss: "office", aud: "sluice", sub: "ann" });
-const unknown = newKey().value;
+const unknown = makeManagedKey().value;
 const chatBody = (model = "test/model", rest: object = {}): object => ({
   model,
   messages: [{ role: "user", content: "hi" }],

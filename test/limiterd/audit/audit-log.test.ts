@@ -4,14 +4,14 @@ import type { Change } from "../../../limiterd/store/store.js";
 import type { AuditEntry, AuditPage } from "../../../shared/api/audit-entry.js";
 import type { RecordItem } from "../../../shared/api/record-item.js";
 import { auditedPerChangeMax } from "../../../shared/bounds.js";
-import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
+import { hashKey, makeManagedKey } from "../../../shared/domain/make-managed-key.js";
 import { type AdminOp, adminOps, isAudited } from "../../../shared/wire/admin-op.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { ask, commitUntil, executed, refusal, settleOf, startDaemon } from "../in-memory-daemon.js";
 import { reconciliation } from "../usage/reconciliation.js";
 
-const first = newKey();
-const second = newKey();
+const first = makeManagedKey();
+const second = makeManagedKey();
 const rule = { scope: "user_path", subject: "/team", limit_key: { period: "day" } };
 const budget = { scope: "user_path", subject: "/team", budget_key: { period: "monthly" } };
 const jwt = { sub: "alice", issuer: "https://id.example" };

@@ -1,6 +1,6 @@
 import t from "tap";
 import { modelProblem } from "../../../limiterd/keys/identify-caller.js";
-import { newKey } from "../../../shared/domain/key-secret.js";
+import { makeManagedKey } from "../../../shared/domain/make-managed-key.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { counts, startDaemon } from "../in-memory-daemon.js";
 import { admit, authorize, call, issue, team } from "./key-fixture.js";
@@ -39,8 +39,8 @@ t.test("a key that is bound to no path calls on the path that its caller names",
 t.test("an unknown key is denied and leaves no trace but a count", async (t) => {
   const daemon = startDaemon([team]);
   const peer = daemon.proxy("p1");
-  t.same(admit(peer, 2, newKey().hash), { kind: "denied", id: 2, ended: null });
-  t.same(authorize(peer, 3, newKey().hash), { kind: "denied", id: 3, ended: null });
+  t.same(admit(peer, 2, makeManagedKey().hash), { kind: "denied", id: 2, ended: null });
+  t.same(authorize(peer, 3, makeManagedKey().hash), { kind: "denied", id: 3, ended: null });
   t.equal(peer.state.leases.size, 0);
   t.same(counts(daemon, team), { requests: 0, tokens: 0, inFlight: 0 });
   t.equal(daemon.state.counts.denied, 2);
@@ -54,7 +54,7 @@ t.test(
     const key = await issue(daemon, peer, {
       expires_at: new Date(daemon.nowMs + 60_000).toISOString(),
     });
-    const { hash, redacted } = newKey();
+    const { hash, redacted } = makeManagedKey();
     daemon.nowMs += 999;
     t.match(
       await call(daemon, peer, "keys.issue", {
@@ -139,7 +139,7 @@ t.test("keys are judged while rate limits are off", async (t) => {
     kind: "admitted",
     key: { userPath: "/team", keyId: "key_1" },
   });
-  t.same(admit(peer, 3, newKey().hash), { kind: "denied", id: 3, ended: null });
+  t.same(admit(peer, 3, makeManagedKey().hash), { kind: "denied", id: 3, ended: null });
 });
 
 t.test("a key for some models allows what has one of their names", async (t) => {

@@ -2,7 +2,7 @@ import t from "tap";
 import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
 import { keyStatus } from "../../../limiterd/keys/key-ring.js";
 import { keysMax, periodSecondsMax } from "../../../shared/bounds.js";
-import { newKey } from "../../../shared/domain/key-secret.js";
+import { makeManagedKey } from "../../../shared/domain/make-managed-key.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { counts, leaseOf, pathRule, settleOf, startDaemon, target } from "../in-memory-daemon.js";
@@ -13,7 +13,7 @@ const deactivated = { keyId: "key_1", expiredAtMs: null };
 t.test("an issued key is in memory immediately, and answered when it is on the disk", async (t) => {
   const daemon = startDaemon([]);
   const peer = daemon.proxy("p1");
-  const { hash, redacted } = newKey();
+  const { hash, redacted } = makeManagedKey();
   ask(peer, "keys.issue", { key_hash: hash, redacted_value: redacted, key: {} });
   t.match(
     peer.received.at(-1),
@@ -56,8 +56,8 @@ t.test(
       ]),
     );
     ask(first, "keys.issue", {
-      key_hash: newKey().hash,
-      redacted_value: newKey().redacted,
+      key_hash: makeManagedKey().hash,
+      redacted_value: makeManagedKey().redacted,
       key: {},
     });
     t.match(first.received.at(-1), {
@@ -92,7 +92,7 @@ t.test("a list has nothing in it that opens anything, newest first, page by page
   const peer = daemon.proxy("p1");
   const key = await issue(daemon, peer, { name: "CI", user_path: "/team", labels: ["a", "b"] });
   for (let i = 0; i < 1200; i++) {
-    const { hash, redacted } = newKey();
+    const { hash, redacted } = makeManagedKey();
     ask(peer, "keys.issue", { key_hash: hash, redacted_value: redacted, key: {} });
   }
   await daemon.commit();
@@ -144,7 +144,7 @@ t.test(
     const daemon = startDaemon([]);
     const peer = daemon.proxy("p1");
     const key = await issue(daemon, peer);
-    const made = newKey();
+    const made = makeManagedKey();
     const good = { key_hash: made.hash, redacted_value: made.redacted, key: {} };
     for (const body of [
       null,
@@ -204,7 +204,7 @@ t.test("bounds of a new key: how long it lives, and how many there are", async (
   const peer = daemon.proxy("p1");
   daemon.nowMs += 999;
   for (const seconds of [1, periodSecondsMax]) {
-    const made = newKey();
+    const made = makeManagedKey();
     const answer = await call(daemon, peer, "keys.issue", {
       key_hash: made.hash,
       redacted_value: made.redacted,
@@ -220,7 +220,7 @@ t.test("bounds of a new key: how long it lives, and how many there are", async (
     [keysMax, "failed"],
   ] as const) {
     Object.defineProperty(daemon.state.keys, "size", { value: size, configurable: true });
-    const { hash, redacted: redacted_value } = newKey();
+    const { hash, redacted: redacted_value } = makeManagedKey();
     const body = { key_hash: hash, redacted_value, key: {} };
     t.match(await call(daemon, peer, "keys.issue", body), { kind }, `beside ${size}`);
     t.equal(daemon.state.keys.find(hash) !== undefined, kind === "answer");
@@ -359,7 +359,7 @@ t.test(
       );
     await issue(daemon, peer);
     t.match(daemon.proxy("p2").received[0], { kind: "welcome", importedKeysExist: undefined });
-    const { hash } = newKey();
+    const { hash } = makeManagedKey();
     const answer = await call(daemon, peer, "keys.issue", {
       key_hash: hash,
       redacted_value: "…",
@@ -371,7 +371,7 @@ t.test(
     t.match(daemon.proxy("p3").received[0], { kind: "welcome", importedKeysExist: true });
     const restarted = startDaemon([], { store: daemon.store.crash() });
     t.equal(restarted.state.keys.imported, 1);
-    const made = newKey();
+    const made = makeManagedKey();
     await call(daemon, peer, "keys.rotate", {
       id: "key_2",
       new_hash: made.hash,

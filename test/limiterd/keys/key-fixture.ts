@@ -1,6 +1,6 @@
 /** What the tests of managed keys share: clients that create, use and list them. */
 import t from "tap";
-import { type NewKey, newKey } from "../../../shared/domain/key-secret.js";
+import { makeManagedKey, type NewManagedKey } from "../../../shared/domain/make-managed-key.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { pathRule, type TestDaemon, type TestPeer, target } from "../in-memory-daemon.js";
@@ -26,8 +26,8 @@ export async function issue(
   daemon: TestDaemon,
   peer: TestPeer,
   key: object = {},
-): Promise<NewKey & { readonly id: string }> {
-  const made = newKey();
+): Promise<NewManagedKey & { readonly id: string }> {
+  const made = makeManagedKey();
   const answer = await call(daemon, peer, "keys.issue", {
     key_hash: made.hash,
     redacted_value: made.redacted,

@@ -7,7 +7,7 @@ import {
   workingOldSecrets,
 } from "../../../limiterd/keys/key-ring.js";
 import { keysMax, keyUseWrittenMs } from "../../../shared/bounds.js";
-import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
+import { hashKey, makeManagedKey } from "../../../shared/domain/make-managed-key.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { startDaemon } from "../in-memory-daemon.js";
 import { admit, call } from "./key-fixture.js";
@@ -246,7 +246,7 @@ t.test("when a key and its old secrets are accepted", async (t) => {
 t.test("keys that begin alike, in what is shown and in their hashes, are two keys", async (t) => {
   const daemon = startDaemon([]);
   const peer = daemon.proxy("p1");
-  const { hash, redacted } = newKey();
+  const { hash, redacted } = makeManagedKey();
   const alike = `${hash.slice(0, -1)}${hash.endsWith("A") ? "E" : "A"}`;
   t.match(
     await call(daemon, peer, "keys.issue", {

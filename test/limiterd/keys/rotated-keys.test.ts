@@ -1,5 +1,5 @@
 import t from "tap";
-import { newKey } from "../../../shared/domain/key-secret.js";
+import { makeManagedKey } from "../../../shared/domain/make-managed-key.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { startDaemon, type TestDaemon, type TestPeer } from "../in-memory-daemon.js";
@@ -17,7 +17,7 @@ async function rotate(
   named: object,
   rotation: object = {},
 ): Promise<Rotated> {
-  const { hash, redacted } = newKey();
+  const { hash, redacted } = makeManagedKey();
   const body = { ...named, new_hash: hash, redacted_value: redacted, rotation };
   return { answer: await call(daemon, peer, "keys.rotate", body), hash, redacted };
 }
@@ -164,7 +164,7 @@ t.test("what isn't a rotation is refused and changes nothing", async (t) => {
   const peer = daemon.proxy("p1");
   const key = await issue(daemon, peer);
   await issue(daemon, peer, { expires_at: "2026-01-01T00:00:01Z" });
-  const { hash, redacted } = newKey();
+  const { hash, redacted } = makeManagedKey();
   const good = { id: "key_1", new_hash: hash, redacted_value: redacted, rotation: {} };
   for (const [body, param] of [
     [{ ...good, new_hash: key.hash }, "new_hash"],

@@ -1,11 +1,11 @@
 import t from "tap";
 import { outlineOf } from "../../../limiterd/keys/stored-key.js";
-import { newKey } from "../../../shared/domain/key-secret.js";
+import { makeManagedKey } from "../../../shared/domain/make-managed-key.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { startDaemon } from "../in-memory-daemon.js";
 
 t.test("an entry of the store that isn't a key's stops the start", async (t) => {
-  const { hash, redacted } = newKey();
+  const { hash, redacted } = makeManagedKey();
   const of = (...old: unknown[]): unknown[] => [hash, redacted, ...old];
   const good = [
     hash,
@@ -75,7 +75,7 @@ t.test("an entry of the store that isn't a key's stops the start", async (t) => 
 });
 
 t.test("hosts tell the keys of a number apart by an outline", async (t) => {
-  const { hash, redacted } = newKey();
+  const { hash, redacted } = makeManagedKey();
   const key = [hash, redacted, null, null, [], 5, null, null, null, [], null];
   const put = (at: number, value: unknown): unknown[] => [
     ...key.slice(0, at),

@@ -3,7 +3,7 @@ import { recordsPerCall } from "../../../limiterd/bounds.js";
 import { connect, receive } from "../../../limiterd/handlers/connection.js";
 import type { Change } from "../../../limiterd/store/store.js";
 import { commandIdleMs, keyUseWrittenMs } from "../../../shared/bounds.js";
-import { newKey } from "../../../shared/domain/key-secret.js";
+import { makeManagedKey } from "../../../shared/domain/make-managed-key.js";
 import { wireVersion } from "../../../shared/version.js";
 import { budget, client, spend, usd } from "../budgets/budget-fixture.js";
 import { wind } from "../clockwork.js";
@@ -296,7 +296,7 @@ t.test("a refused key isn't used, and a deleted one isn't written back", async (
   const peer = daemon.proxy("p1");
   const gone = await issue(daemon, peer);
   const expired = await issue(daemon, peer, { expires_at: "2026-01-01T00:00:01Z" });
-  admit(peer, 2, newKey().hash);
+  admit(peer, 2, makeManagedKey().hash);
   daemon.nowMs += 1000;
   admit(peer, 3, expired.hash);
   admit(peer, 4, gone.hash);

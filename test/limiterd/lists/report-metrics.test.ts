@@ -2,7 +2,7 @@
 import t from "tap";
 import { reportMetrics } from "../../../limiterd/lists/report-metrics.js";
 import type { DaemonStatus } from "../../../shared/api/gateway-status.js";
-import { newKey } from "../../../shared/domain/key-secret.js";
+import { makeManagedKey } from "../../../shared/domain/make-managed-key.js";
 import { familiesOf } from "../../../shared/metrics/metrics-answer.js";
 import { writeMetrics } from "../../../shared/metrics/write-metrics.js";
 import { formatSeconds } from "../../../shared/time.js";
@@ -277,7 +277,7 @@ t.test("the next expiry is that of an active key", async (t) => {
   const name = "sluice_limiter_next_key_expiry_timestamp_seconds";
   const expiry = async (): Promise<unknown[]> => valuesOf(await samples(daemon, 500), name);
   const issue = async (inSeconds: number | null): Promise<string> => {
-    const { hash, redacted } = newKey();
+    const { hash, redacted } = makeManagedKey();
     const expiresAt = inSeconds === null ? null : formatSeconds(daemon.nowMs + inSeconds * 1000);
     const issued = await ask(daemon, "keys.issue", {
       key_hash: hash,

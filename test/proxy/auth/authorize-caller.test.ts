@@ -13,7 +13,7 @@ import type { Limiter } from "../../../proxy/limiter/client/limiter-client.js";
 import { createNotices } from "../../../proxy/limiter/daemon-notices.js";
 import { administrationText, keyOfAdministration } from "../../../shared/access/admin-role.js";
 import { unauthenticatedBodyMs, unauthorizedBodyBytesMax } from "../../../shared/bounds.js";
-import { hashKey } from "../../../shared/domain/key-secret.js";
+import { hashKey } from "../../../shared/domain/make-managed-key.js";
 import { invalid } from "../../../shared/error-code.js";
 import { FakeExchange } from "../fake-exchange.js";
 import { fakeCapacity } from "../fake-gateway.js";

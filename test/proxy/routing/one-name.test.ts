@@ -6,8 +6,8 @@ import t from "tap";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import { chooseRewriters } from "../../../proxy/body/rewriters/rewrite-request.js";
 import { passthroughTarget } from "../../../proxy/handlers/passthrough-request.js";
+import { createTargetPrices } from "../../../proxy/prices/target-prices.js";
 import type { RequestContext } from "../../../proxy/request-context.js";
-import { createPriceTable } from "../../../proxy/routing/price-table.js";
 import { buildCatalog, listModels, resolveModel } from "../../../proxy/routing/resolve-model.js";
 import { createInertReason } from "../../../shared/config/inert-rule.js";
 import { modelName, namingOf, namingsOf } from "../../../shared/config/model-name.js";
@@ -83,7 +83,7 @@ for (const [provider, type, name, others] of table)
         exactly({ targets: [{ provider, model: new RegExp(`^${name}$`, "i") }] }),
         "the target of a virtual model",
       );
-      const prices = createPriceTable(config, { list: null, nowMs: () => 0 });
+      const prices = createTargetPrices(config, { list: null, nowMs: () => 0 });
       t.equal(prices.priceOf(target)?.rates.input, 1_000_000, "its price");
       t.same(chooseRewriters(config)("/", target), ["minify_tool_json"], "its rewriters");
       for (const subject of [`${provider}/${written}`, written]) {

@@ -1,5 +1,5 @@
 import t from "tap";
-import { createPriceTable } from "../../../proxy/routing/price-table.js";
+import { createTargetPrices } from "../../../proxy/prices/target-prices.js";
 import { repriceUsage } from "../../../proxy/usage/reprice-usage.js";
 import type { RecordItem } from "../../../shared/api/record-item.js";
 import type { RepricePage } from "../../../shared/api/reprice-page.js";
@@ -74,7 +74,7 @@ async function repriced(records: readonly RecordItem[], question: object = {}) {
   const booked: unknown[] = [];
   const answer = await repriceUsage(
     {
-      pricesAt: (nowMs) => createPriceTable(config, { list: null, nowMs }),
+      pricesAt: (nowMs) => createTargetPrices(config, { list: null, nowMs }),
       async call(op, body) {
         if (op === "usage.export")
           return { ok: true, value: { records, next: null, progress: 1, server_time: "" } };

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import t from "tap";
 import { keyNameBytesMax, labelBytesMax } from "../../../shared/bounds.js";
-import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
+import { hashKey, makeManagedKey } from "../../../shared/domain/make-managed-key.js";
 import {
   couldBeImportedKey,
   importedHash,
@@ -23,7 +23,7 @@ const nowMs = Date.parse("2026-01-01T00:00:00Z");
 t.test(
   "a new key has the contract's shape, its own 32 bytes, and is known by its SHA-256",
   async (t) => {
-    const keys = Array.from({ length: 100 }, newKey);
+    const keys = Array.from({ length: 100 }, makeManagedKey);
     t.same(
       keys.map((key) => ({
         ...key,
@@ -42,7 +42,7 @@ t.test(
 );
 
 t.test("whatever else a token is, it isn't a managed key", async (t) => {
-  const { value } = newKey();
+  const { value } = makeManagedKey();
   for (const token of [
     "",
     "sk-sluice-",
@@ -59,7 +59,7 @@ t.test("whatever else a token is, it isn't a managed key", async (t) => {
 });
 
 t.test("a key in a text for the log is cut to what may be shown", async (t) => {
-  const { value } = newKey();
+  const { value } = makeManagedKey();
   t.equal(
     redactKeys(`/admin/auth-keys/${value}/deactivate?${value}`),
     `/admin/auth-keys/${redactKey(value)}/deactivate?${redactKey(value)}`,
@@ -254,7 +254,7 @@ t.test("a timestamp is RFC 3339 with its offset, on a day that there is", async 
 });
 
 t.test("what may be shown of a key, and its hash, have a shape of their own", async (t) => {
-  const { value, hash, redacted } = newKey();
+  const { value, hash, redacted } = makeManagedKey();
   t.ok(isRedactedKey(redacted));
   t.ok(isKeyHash(hash));
   for (const other of [value, hash, `${redacted}x`, ` ${redacted}`, "", null, [redacted]])
@@ -296,7 +296,7 @@ t.test("an imported key is named by its hash, in hex or base64url", async (t) =>
 });
 
 t.test("an imported key may have any form but that of a JWT", async (t) => {
-  for (const token of ["sk-1234567890abcdef", "x", "a.b", "k".repeat(512), newKey().value])
+  for (const token of ["sk-1234567890abcdef", "x", "a.b", "k".repeat(512), makeManagedKey().value])
     t.ok(couldBeImportedKey(token), token.slice(0, 20));
   for (const token of ["", "a b", "\u00fc", "aa.bb.cc", "aa.bb.", "k".repeat(513), "a\nb"])
     t.notOk(couldBeImportedKey(token), token.slice(0, 20));

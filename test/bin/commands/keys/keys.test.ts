@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import t from "tap";
-import { hashKey, newKey } from "../../../../shared/domain/key-secret.js";
+import { hashKey, makeManagedKey } from "../../../../shared/domain/make-managed-key.js";
 import { run } from "../../command-session.js";
 import { startFakeDaemon } from "../../fake-daemon.js";
 
@@ -47,7 +47,7 @@ t.test(
   "a key is deactivated or deleted by its id or its value, which is sent as its hash",
   async (t) => {
     const daemon = await startFakeDaemon(t, { explanation: { id: "key_7" } });
-    const { value, hash } = newKey();
+    const { value, hash } = makeManagedKey();
     t.same(await run(["keys", "deactivate", "key_7", "--socket", daemon.socket]), {
       exitCode: 0,
       out: "deactivated: key_7",
@@ -143,7 +143,7 @@ t.test(
       redacted_value: `${made.out.slice(0, 14)}…`,
       rotation: { overlap_seconds: 3600 },
     });
-    const { value, hash } = newKey();
+    const { value, hash } = makeManagedKey();
     const json = await run(["keys", "rotate", value, "--json", "--socket", daemon.socket]);
     t.match(JSON.parse(json.out), { ...rotated, value: /^sk-sluice-/ });
     t.match(daemon.calls.at(-1), { body: { key_hash: hash, rotation: {} } });

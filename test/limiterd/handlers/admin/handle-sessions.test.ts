@@ -2,7 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import { identifyCaller } from "../../../../limiterd/keys/identify-caller.js";
 import { namesOfToken } from "../../../../shared/domain/jwt-denial.js";
-import { hashKey, newKey } from "../../../../shared/domain/key-secret.js";
+import { hashKey, makeManagedKey } from "../../../../shared/domain/make-managed-key.js";
 import type { SessionAnswer } from "../../../../shared/wire/dashboard-session.js";
 import { ask, refusal, startDaemon, type TestDaemon } from "../../in-memory-daemon.js";
 
@@ -10,7 +10,7 @@ const hash = hashKey("a token");
 const mark = hashKey("a mark");
 
 async function issued(daemon: TestDaemon, key: object = {}): Promise<string> {
-  const made = newKey();
+  const made = makeManagedKey();
   await ask(daemon, "keys.issue", {
     key_hash: made.hash,
     redacted_value: made.redacted,
@@ -140,7 +140,7 @@ t.test("no session outlives its key, whatever happens to keys", async () => {
         if (what === "deactivate") await ask(daemon, "keys.deactivate", { id }).catch(() => {});
         if (what === "delete") await ask(daemon, "keys.delete", { id }).catch(() => {});
         if (what.startsWith("rotate")) {
-          const made = newKey();
+          const made = makeManagedKey();
           secrets.push(made.hash);
           await ask(daemon, "keys.rotate", {
             id,

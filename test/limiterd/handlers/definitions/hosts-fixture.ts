@@ -1,7 +1,7 @@
 /** Hosts that share definitions over an engine in memory. */
 import type { SharedDefinitions } from "../../../../limiterd/cluster/definitions/shared-definitions.js";
 import { shareDefinitions } from "../../../../limiterd/handlers/definitions/share-definitions.js";
-import { newKey } from "../../../../shared/domain/key-secret.js";
+import { makeManagedKey } from "../../../../shared/domain/make-managed-key.js";
 import type { RuleDefinition } from "../../../../shared/domain/rule.js";
 import { addDefinitionTwins } from "../../../support/cluster/definition-twins.js";
 import {
@@ -89,7 +89,7 @@ export async function issueKey(
   host: Pick<TestHost, "ask">,
   key: object = {},
 ): Promise<{ readonly id: string; readonly hash: string }> {
-  const { hash, redacted } = newKey();
+  const { hash, redacted } = makeManagedKey();
   const issued = await host.ask("keys.issue", { key_hash: hash, redacted_value: redacted, key });
   return { id: String(issued["id"]), hash };
 }

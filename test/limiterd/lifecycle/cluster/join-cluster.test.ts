@@ -3,7 +3,7 @@ import { joinCluster, leaveCluster } from "../../../../limiterd/lifecycle/cluste
 import type { ClusterStatus } from "../../../../shared/api/gateway-status.js";
 import type { ListedKeys } from "../../../../shared/api/key-item.js";
 import type { ClusterFailureMode } from "../../../../shared/cluster/cluster-config.js";
-import { newKey } from "../../../../shared/domain/key-secret.js";
+import { makeManagedKey } from "../../../../shared/domain/make-managed-key.js";
 import type { MetricsAnswer } from "../../../../shared/metrics/metrics-answer.js";
 import { addDefinitionTwins } from "../../../support/cluster/definition-twins.js";
 import {
@@ -190,7 +190,7 @@ t.test("a key's last use is that of all hosts, also after the engine lost it", a
       ...old.map(({ last_used_at: oldAt }) => oldAt),
     ]);
   };
-  const { hash, redacted: first } = newKey();
+  const { hash, redacted: first } = makeManagedKey();
   await ask(a.daemon, "keys.issue", { key_hash: hash, redacted_value: first, key: {} });
   const id = "key_1";
   await both();
@@ -202,7 +202,7 @@ t.test("a key's last use is that of all hosts, also after the engine lost it", a
   await both();
   t.same(await listedOn(a), [[used]]);
 
-  const { hash: newHash, redacted } = newKey();
+  const { hash: newHash, redacted } = makeManagedKey();
   const rotation = { overlap_seconds: 3600 };
   await ask(a.daemon, "keys.rotate", { id, new_hash: newHash, redacted_value: redacted, rotation });
   await both();

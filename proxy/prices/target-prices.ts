@@ -10,15 +10,15 @@ import type { Config, PriceConfig } from "../../shared/config/config.js";
 import { isTimed as isTimedPrice, priceAt } from "../../shared/config/price-at.js";
 import { blendedUsdPerMillion, type Price } from "../../shared/domain/price.js";
 import type { Target } from "../../shared/domain/target-name.js";
-import type { ReadPriceFile } from "./price-file.js";
 import type { PriceList } from "./price-list.js";
+import type { ReadPriceFile } from "./prices-json.js";
 
 /** Where a price is from; `list`: the date of the price list. */
 export type PriceSource =
   | { readonly kind: "operator"; readonly list?: undefined }
   | { readonly kind: "list"; readonly list: string };
 
-export interface PriceTable {
+export interface TargetPrices {
   /** The list's file; null without a list. */
   readonly listed: ReadPriceFile | null;
   /** Null if unpriced. */
@@ -59,10 +59,10 @@ export function needsPriceList(config: Pick<Config, "providers">): boolean {
   return config.providers.some(({ type }) => type !== "simulator");
 }
 
-export function createPriceTable(
+export function createTargetPrices(
   config: Pick<Config, "providers" | "prices">,
   { list, nowMs }: PriceSources,
-): PriceTable {
+): TargetPrices {
   const own = ownPrices(config.prices);
   const listIds = new Map(
     config.providers.map(({ name, type, baseUrl }) => [

@@ -1,7 +1,7 @@
 /**
- * What no price list has: batches and speeds of older models, units that models are billed by
- * beside tokens, and models that are free or sold by the picture. Each row has its source; names of
- * providers are the lists'.
+ * Prices from the vendors' own pages, written by hand because no list has them: batches and speeds
+ * of older models, units that models are billed by beside tokens, and models that are free or sold
+ * by the picture. Each row has its source; names of providers are the lists'.
  */
 import {
   evenFactors,
@@ -51,7 +51,7 @@ const serviceTiers: readonly Row<Tiers>[] = [
 ];
 
 /** The factors of a model by tier. */
-export function publishedTiers({ providerId, model }: Named): Tiers {
+export function vendorTiers({ providerId, model }: Named): Tiers {
   return find(serviceTiers, { providerId, model: model.replace(/^.*\//, "") }) ?? {};
 }
 
@@ -68,12 +68,12 @@ const units: readonly Row<Readonly<Partial<Record<UnitName, number>>>>[] = [
   ["azure", /^(?:gpt-|o\d|codex|computer)/, { containers: usd(0.033) }],
 ];
 
-export function publishedUnits(named: Named): Readonly<Partial<Record<UnitName, number>>> | null {
+export function vendorUnits(named: Named): Readonly<Partial<Record<UnitName, number>>> | null {
   return find(units, named);
 }
 
 /** The length of sound that a provider bills at least, in milliseconds. */
-export function publishedMinimum(providerId: string): number {
+export function vendorMinimum(providerId: string): number {
   // console.groq.com/docs/speech-to-text
   return providerId === "groq" ? 10_000 : 0;
 }
@@ -146,6 +146,6 @@ const prices: readonly Row<Price>[] = [
 ];
 
 /** Null for a model that isn't here. */
-export function publishedPrice(providerId: string, model: string): Price | null {
+export function vendorPrice(providerId: string, model: string): Price | null {
   return find(prices, { providerId, model });
 }

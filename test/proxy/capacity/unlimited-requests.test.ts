@@ -1,20 +1,20 @@
 import t from "tap";
-import { FairTurns, FreePlaces } from "../../../proxy/capacity/free-places.js";
+import { FairTurns, RunningPerCaller } from "../../../proxy/capacity/unlimited-requests.js";
 
 t.test(
-  "each caller has its places of each kind, and nothing is left of those given back",
+  "each caller runs up to the maximum of each kind, and none is left that has ended",
   async (t) => {
-    const places = new FreePlaces({ lists: 2, reports: 1 });
-    t.ok(places.take("lists", "a") && places.take("lists", "a"));
-    t.notOk(places.take("lists", "a"));
-    t.ok(places.take("lists", "b"));
-    t.ok(places.take("reports", "a"));
-    t.notOk(places.take("reports", "a"));
-    places.give("lists", "a");
-    t.ok(places.take("lists", "a"));
-    for (const caller of ["a", "a", "b"]) places.give("lists", caller);
-    places.give("reports", "a");
-    t.equal(places.taken, 0);
+    const running = new RunningPerCaller({ lists: 2, reports: 1 });
+    t.ok(running.begin("lists", "a") && running.begin("lists", "a"));
+    t.notOk(running.begin("lists", "a"));
+    t.ok(running.begin("lists", "b"));
+    t.ok(running.begin("reports", "a"));
+    t.notOk(running.begin("reports", "a"));
+    running.end("lists", "a");
+    t.ok(running.begin("lists", "a"));
+    for (const caller of ["a", "a", "b"]) running.end("lists", caller);
+    running.end("reports", "a");
+    t.equal(running.size, 0);
   },
 );
 

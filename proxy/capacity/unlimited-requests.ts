@@ -1,40 +1,41 @@
 /**
- * Requests without an admission (docs/reference/bounds.md, "Connections"): how many of each
- * endpoint one caller may run at a time, and in which order they begin.
+ * Requests that no rule limits, since they have no admission (docs/reference/bounds.md,
+ * "Connections"): how many of each endpoint one caller may run at a time, and in which order they
+ * begin.
  */
 import { watchersMax } from "../bounds.js";
-import type { FreeEndpoint } from "../http/match-route.js";
+import type { UnlimitedEndpoint } from "../http/match-route.js";
 
-export class FreePlaces<Kind extends string> {
+export class RunningPerCaller<Kind extends string> {
   readonly #max: Readonly<Record<Kind, number>>;
   /** By kind and caller, without zeros. */
-  readonly #taken = new Map<string, number>();
+  readonly #running = new Map<string, number>();
 
   constructor(max: Readonly<Record<Kind, number>>) {
     this.#max = max;
   }
 
   /** False if the caller has the maximum. */
-  take(kind: Kind, caller: string): boolean {
+  begin(kind: Kind, caller: string): boolean {
     const key = `${kind} ${caller}`;
-    const taken = this.#taken.get(key) ?? 0;
-    if (taken >= this.#max[kind]) return false;
-    this.#taken.set(key, taken + 1);
+    const running = this.#running.get(key) ?? 0;
+    if (running >= this.#max[kind]) return false;
+    this.#running.set(key, running + 1);
     return true;
   }
 
-  give(kind: Kind, caller: string): void {
+  end(kind: Kind, caller: string): void {
     const key = `${kind} ${caller}`;
-    const left = (this.#taken.get(key) ?? 1) - 1;
-    if (left === 0) this.#taken.delete(key);
-    else this.#taken.set(key, left);
+    const left = (this.#running.get(key) ?? 1) - 1;
+    if (left === 0) this.#running.delete(key);
+    else this.#running.set(key, left);
   }
 
-  /** How many places all kinds and callers have taken; for tests. */
-  get taken(): number {
-    let taken = 0;
-    for (const each of this.#taken.values()) taken += each;
-    return taken;
+  /** The requests of all kinds and callers; for tests. */
+  get size(): number {
+    let size = 0;
+    for (const each of this.#running.values()) size += each;
+    return size;
   }
 }
 
@@ -107,7 +108,7 @@ const socketsMax = 1000;
 const scrapesMax = 8;
 
 /** How many requests of an endpoint one caller may run at a time. */
-export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
+export const runningPerCallerMax: Readonly<Record<UnlimitedEndpoint, number>> = {
   count_tokens: providerCallsMax,
   input_tokens: providerCallsMax,
   count_content_tokens: providerCallsMax,

@@ -1,7 +1,7 @@
 import t from "tap";
+import type { PriceList } from "../../../proxy/prices/price-list.js";
+import { createTargetPrices, needsPriceList } from "../../../proxy/prices/target-prices.js";
 import { createTargetOrder } from "../../../proxy/routing/order-targets.js";
-import type { PriceList } from "../../../proxy/routing/price-list.js";
-import { createPriceTable, needsPriceList } from "../../../proxy/routing/price-table.js";
 import { pricedTargetsMax } from "../../../shared/bounds.js";
 import type { Price } from "../../../shared/domain/price.js";
 import { accepted } from "../../shared/config/resolve-sample.js";
@@ -48,7 +48,7 @@ providers: { local: { base_url: "http://127.0.0.1:9/v1", api_key: none } }
 prices: { "*/big": { input: 1, output: 1 } }
 `).config;
   const asks = (from: typeof config, provider: string, model: string): boolean =>
-    createPriceTable(from, { list: makeList(), nowMs: () => 0 }).mayBePricedByAnswer({
+    createTargetPrices(from, { list: makeList(), nowMs: () => 0 }).mayBePricedByAnswer({
       provider,
       model,
     });
@@ -62,7 +62,7 @@ prices: { "*/big": { input: 1, output: 1 } }
 t.test(
   "the operator's price wins, the model's before the provider's; then the list's; then there is none",
   async (t) => {
-    const { priceOf } = createPriceTable(config, { list: makeList(), nowMs: () => 0 });
+    const { priceOf } = createTargetPrices(config, { list: makeList(), nowMs: () => 0 });
     const table: readonly (readonly [
       provider: string,
       model: string,
@@ -92,7 +92,7 @@ t.test(
 t.test("the list is lookUps once per target and minute", async (t) => {
   const list = makeList();
   let nowMs = 60_000;
-  const { priceOf } = createPriceTable(config, { list, nowMs: () => nowMs });
+  const { priceOf } = createTargetPrices(config, { list, nowMs: () => nowMs });
   const ask = (): unknown => priceOf({ provider: "openai", model: "hourly" })?.rates.input;
   t.same([ask(), ask(), list.lookUps], [1, 1, 1]);
   nowMs = 119_999;
@@ -103,7 +103,7 @@ t.test("the list is lookUps once per target and minute", async (t) => {
 
 t.test("names that callers make up don't fill the memory", async (t) => {
   const list = makeList();
-  const { priceOf } = createPriceTable(config, { list, nowMs: () => 0 });
+  const { priceOf } = createTargetPrices(config, { list, nowMs: () => 0 });
   for (let i = 0; i < pricedTargetsMax; i++) priceOf({ provider: "openai", model: `made-up-${i}` });
   t.equal(list.lookUps, pricedTargetsMax);
   priceOf({ provider: "openai", model: "made-up-0" });
@@ -121,7 +121,7 @@ t.test("names that callers make up don't fill the memory", async (t) => {
 t.test(
   "without a list there are only the operator's prices; a simulator alone needs no list",
   async (t) => {
-    const { priceOf, costOf } = createPriceTable(config, { list: null, nowMs: () => 0 });
+    const { priceOf, costOf } = createTargetPrices(config, { list: null, nowMs: () => 0 });
     t.equal(priceOf({ provider: "openai", model: "cheap" }), null);
     t.equal(costOf({ provider: "openai", model: "cheap" }), null);
     t.equal(costOf({ provider: "openai", model: "dear" }), 4);
@@ -133,7 +133,7 @@ t.test(
 t.test(
   "the strategy cost puts the cheapest first, equals in the configured order, unpriced last",
   async (t) => {
-    const { costOf } = createPriceTable(config, { list: makeList(), nowMs: () => 0 });
+    const { costOf } = createTargetPrices(config, { list: makeList(), nowMs: () => 0 });
     const targets = [
       ["openai", "unknown"],
       ["local", "big-1"],
@@ -164,7 +164,7 @@ prices:
   openai/dear: { input: 4, output: 4 }
   "*/*": { input: 7, output: 7 }
 `);
-  const { priceOf, sourceOf } = createPriceTable(all, { list: makeList(), nowMs: () => 0 });
+  const { priceOf, sourceOf } = createTargetPrices(all, { list: makeList(), nowMs: () => 0 });
   const found = (provider: string, model: string) => [
     priceOf({ provider, model })?.rates.input,
     sourceOf({ provider, model })?.kind,
@@ -173,6 +173,6 @@ prices:
   t.same(found("openai", "cheap"), [1, "list"]);
   t.same(found("openai", "unknown"), [7_000_000, "operator"]);
   t.same(found("local", "anything"), [7_000_000, "operator"]);
-  const none = createPriceTable(config, { list: makeList(), nowMs: () => 0 });
+  const none = createTargetPrices(config, { list: makeList(), nowMs: () => 0 });
   t.equal(none.sourceOf({ provider: "openai", model: "unknown" }), null);
 });

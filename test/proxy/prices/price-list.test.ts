@@ -6,13 +6,9 @@
 import { createRequire } from "node:module";
 import { calcPrice, findProvider, waitForUpdate } from "@pydantic/genai-prices";
 import t from "tap";
-import {
-  loadPackagedPrices,
-  packagedPriceAt,
-  packageName,
-} from "../../../proxy/routing/packaged-prices.js";
-import { emptyPriceFile } from "../../../proxy/routing/price-file.js";
-import { createPriceList, loadPriceList, usdAt } from "../../../proxy/routing/price-list.js";
+import { genaiPriceAt, loadGenaiPrices, packageName } from "../../../proxy/prices/genai-prices.js";
+import { createPriceList, loadPriceList, usdAt } from "../../../proxy/prices/price-list.js";
+import { emptyPriceFile } from "../../../proxy/prices/prices-json.js";
 import { priceUsage } from "../../../proxy/usage/price-usage.js";
 import { noUsage } from "../../../proxy/usage/usage.js";
 import { presets } from "../../../shared/config/presets.js";
@@ -115,7 +111,7 @@ t.test("a price that changes by the hour is the one of that time", async (t) => 
 });
 
 t.test("the package's providers and models are found as the package finds them", async (t) => {
-  const packagedPrices = await loadPackagedPrices();
+  const packagedPrices = await loadGenaiPrices();
   const providers = (await waitForUpdate()) ?? [];
   const spellings = (id: string): readonly string[] => [
     ...[id, ` ${id.toUpperCase()}`, `${id}x`, `${id}-20260704`],
@@ -144,7 +140,7 @@ t.test("the package's providers and models are found as the package finds them",
       if (found === undefined || !Array.isArray(theirs!.model.prices)) continue;
       for (const atMs of times) {
         const timed = calcPrice({}, name, { providerId, timestamp: new Date(atMs) })!;
-        t.same(packagedPriceAt(found, atMs), timed.model_price, `${providerId}/${name} ${atMs}`);
+        t.same(genaiPriceAt(found, atMs), timed.model_price, `${providerId}/${name} ${atMs}`);
       }
     }
   }

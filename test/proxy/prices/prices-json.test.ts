@@ -7,12 +7,12 @@ import { readFileSync } from "node:fs";
 import { type MatchLogic, waitForUpdate } from "@pydantic/genai-prices";
 import fc from "fast-check";
 import t from "tap";
+import { loadPriceList } from "../../../proxy/prices/price-list.js";
 import {
   checkPriceFile,
   futureProblem,
   parsePriceFile,
-} from "../../../proxy/routing/price-file.js";
-import { loadPriceList } from "../../../proxy/routing/price-list.js";
+} from "../../../proxy/prices/prices-json.js";
 
 const list = await loadPriceList(null);
 const file = parsePriceFile(readFileSync("docs/prices.json", "utf8"));

@@ -7,7 +7,7 @@ import type { Config } from "../../shared/config/config.js";
 import { simulatorModels } from "../../shared/config/settings/provider-settings.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Log } from "../../shared/log.js";
-import type { PriceTable } from "./price-table.js";
+import type { TargetPrices } from "./target-prices.js";
 
 /**
  * The models that the configuration names and that have no price, by their qualified ids: in model
@@ -17,7 +17,7 @@ import type { PriceTable } from "./price-table.js";
  */
 export function unpricedModels(
   { providers, aliases, virtualModels }: Pick<Config, "providers" | "aliases" | "virtualModels">,
-  { priceOf }: Pick<PriceTable, "priceOf">,
+  { priceOf }: Pick<TargetPrices, "priceOf">,
   further: readonly string[] = [],
 ): readonly string[] {
   const billing = providers.filter(({ type }) => type !== "simulator");

@@ -1,8 +1,9 @@
 /**
  * Writes `docs/prices.json` from LiteLLM's map of models, as its wheel has it:
- * `node dist/test/proxy/routing/write-price-file.js MAP VERSION DATE`.
+ * `node dist/test/proxy/prices/write-prices-json.js MAP VERSION DATE`.
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import { packageName } from "../../../proxy/prices/genai-prices.js";
 import {
   convert,
   currentIds,
@@ -10,14 +11,13 @@ import {
   type Listed,
   makePriceFile,
   printPriceFile,
-} from "../../../proxy/routing/make-price-file.js";
-import { packageName } from "../../../proxy/routing/packaged-prices.js";
-import { emptyPriceFile } from "../../../proxy/routing/price-file.js";
-import { createPriceList } from "../../../proxy/routing/price-list.js";
+} from "../../../proxy/prices/litellm-prices.js";
+import { createPriceList } from "../../../proxy/prices/price-list.js";
+import { emptyPriceFile } from "../../../proxy/prices/prices-json.js";
 
 const [path, version, date] = process.argv.slice(2);
 if (path === undefined || version === undefined || !/^\d{4}-\d\d-\d\d$/.test(date ?? ""))
-  throw new Error("usage: write-price-file.js MAP VERSION YYYY-MM-DD");
+  throw new Error("usage: write-prices-json.js MAP VERSION YYYY-MM-DD");
 const map = JSON.parse(readFileSync(path, "utf8")) as Readonly<Record<string, Listed>>;
 const file = makePriceFile({
   map,

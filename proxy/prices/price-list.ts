@@ -1,6 +1,6 @@
 /**
  * The price lists: `docs/prices.json` or the newer file of `price_list_file`, then, for what it
- * lacks, that of `packaged-prices.ts`, whose prices are turned into ours here. All are data on the
+ * lacks, that of `genai-prices.ts`, whose prices are turned into ours here. All are data on the
  * disk; `sluice prices update` alone downloads.
  *
  * The lists are loaded when a configured provider may be in them, and not otherwise.
@@ -17,12 +17,7 @@ import {
   tokenKinds,
   type UnitName,
 } from "../../shared/domain/price.js";
-import {
-  loadPackagedPrices,
-  type PackagedModel,
-  type PackagedPrice,
-  packagedPriceAt,
-} from "./packaged-prices.js";
+import { type GenaiModel, type GenaiPrice, genaiPriceAt, loadGenaiPrices } from "./genai-prices.js";
 import {
   type FiledPrice,
   filedPrice,
@@ -31,16 +26,16 @@ import {
   priceFileBytesMax,
   type ReadPriceFile,
   sameModels,
-} from "./price-file.js";
+} from "./prices-json.js";
 import {
   free,
   geographicFactor,
   type Named,
-  publishedMinimum,
-  publishedPrice,
-  publishedTiers,
-  publishedUnits,
-} from "./published-prices.js";
+  vendorMinimum,
+  vendorPrice,
+  vendorTiers,
+  vendorUnits,
+} from "./vendor-prices.js";
 
 export interface PriceList {
   /** The file that comes first. */
@@ -100,12 +95,12 @@ export async function loadPriceList(path: string | null): Promise<PriceList> {
 }
 
 export async function createPriceList(source: ReadPriceFile): Promise<PriceList> {
-  const packaged = await loadPackagedPrices();
+  const genai = await loadGenaiPrices();
   const { file: filed } = source;
 
-  function inPackage(providerId: string, model: string): PackagedModel | null {
+  function inPackage(providerId: string, model: string): GenaiModel | null {
     const name = listedModel(providerId, model);
-    const found = packaged.model(providerId, name);
+    const found = genai.model(providerId, name);
     return found === undefined || !isOf(found, name) ? null : found;
   }
 
@@ -125,22 +120,22 @@ export async function createPriceList(source: ReadPriceFile): Promise<PriceList>
     const found = ofProfile(providerId, model);
     if (found !== null) return found;
     const listed = inPackage(providerId, model);
-    if (listed === null) return publishedPrice(providerId, model);
-    const price = readPrice(packagedPriceAt(listed, nowMs), { providerId, model });
+    if (listed === null) return vendorPrice(providerId, model);
+    const price = readPrice(genaiPriceAt(listed, nowMs), { providerId, model });
     return withPublished(price, providerId, model);
   };
 
   return {
     source,
     providerId(baseUrl, name) {
-      const byUrl = packaged.providerAt(baseUrl);
+      const byUrl = genai.providerAt(baseUrl);
       if (byUrl !== undefined) return byUrl;
       const wanted = (presetAt(baseUrl) ?? findPreset(name))?.priceListName ?? name;
-      return Object.hasOwn(filed.providers, wanted) || packaged.has(wanted) ? wanted : null;
+      return Object.hasOwn(filed.providers, wanted) || genai.has(wanted) ? wanted : null;
     },
     price(providerId, model, nowMs) {
       const found = find(providerId, model, nowMs);
-      const audioMsMin = publishedMinimum(providerId);
+      const audioMsMin = vendorMinimum(providerId);
       return found?.perUnit?.audioMs === undefined || audioMsMin === 0
         ? found
         : { ...found, audioMsMin };
@@ -165,7 +160,7 @@ function whole(price: FiledPrice): Price {
  * Whether the model that the package finds is this one or one that this is a dated snapshot of, and
  * not only one whose name begins likewise: `claude-sonnet-5-5` isn't `claude-sonnet-5`.
  */
-function isOf({ id, match }: Pick<PackagedModel, "id" | "match">, model: string): boolean {
+function isOf({ id, match }: Pick<GenaiModel, "id" | "match">, model: string): boolean {
   const regional = model.replace(/^(?:us-gov|us|eu|apac|jp|au|ca|sa)\.(?=[\w-]+\.)/, "regional.");
   const names = [model, regional].flatMap(sameModels).flatMap((name) => {
     const bare = name.replace(/-v\d+(?::\d+)?$/, "");
@@ -176,7 +171,7 @@ function isOf({ id, match }: Pick<PackagedModel, "id" | "match">, model: string)
   return isName(id) || isName(bareId) || names.some((name) => isNamedIn(match, name));
 }
 
-function isNamedIn(match: PackagedModel["match"], name: string): boolean {
+function isNamedIn(match: GenaiModel["match"], name: string): boolean {
   if ("or" in match) return match.or.some((one) => isNamedIn(one, name));
   if ("and" in match) return match.and.some((one) => isNamedIn(one, name));
   if ("equals" in match) return match.equals.toLowerCase() === name;
@@ -186,8 +181,8 @@ function isNamedIn(match: PackagedModel["match"], name: string): boolean {
 
 /** The list's price with what only providers' pages have. */
 function withPublished(price: Price | null, providerId: string, model: string): Price | null {
-  if (price === null) return publishedPrice(providerId, model);
-  const perUnit = publishedUnits({ providerId, model });
+  if (price === null) return vendorPrice(providerId, model);
+  const perUnit = vendorUnits({ providerId, model });
   return perUnit === null ? price : { ...price, perUnit: { ...price.perUnit, ...perUnit } };
 }
 
@@ -203,7 +198,7 @@ function listedModel(providerId: string, model: string): string {
 /**
  * Null without any price. A listed model without one is free, as moderations are.
  */
-function readPrice(listed: PackagedPrice, { providerId, model }: Named): Price | null {
+function readPrice(listed: GenaiPrice, { providerId, model }: Named): Price | null {
   const rates = ratesAt(listed, 0);
   const names = Object.keys(listed);
   const hours = listed["audio_hours"] ?? listed["input_audio_hours"];
@@ -232,7 +227,7 @@ function readPrice(listed: PackagedPrice, { providerId, model }: Named): Price |
       .map((start) => ({ aboveInputTokens: above(start), rates: ratesAt(listed, start + 1) })),
     perRequest: fee("requests_kcount") ?? 0,
     perUnit: Object.fromEntries(units.filter(([, rate]) => rate !== undefined)),
-    serviceTiers: publishedTiers({ providerId, model }),
+    serviceTiers: vendorTiers({ providerId, model }),
     regions: {},
   };
 }
@@ -274,7 +269,7 @@ interface ListedTier {
   readonly price: number;
 }
 
-function ratesAt(listed: PackagedPrice, inputTokens: number): TokenRates {
+function ratesAt(listed: GenaiPrice, inputTokens: number): TokenRates {
   const rate = (key: string): number | null => {
     const value = listed[key];
     if (value === undefined) return null;

@@ -1,6 +1,6 @@
 import t from "tap";
-import { createPriceTable } from "../../../proxy/routing/price-table.js";
-import { createUnpricedNotice, unpricedModels } from "../../../proxy/routing/unpriced-notice.js";
+import { createTargetPrices } from "../../../proxy/prices/target-prices.js";
+import { createUnpricedNotice, unpricedModels } from "../../../proxy/prices/unpriced-models.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { fakeGateway } from "../fake-gateway.js";
 
@@ -25,7 +25,7 @@ aliases: { short: local/aliased, "all-*": "local/*", free: demo/new }
 virtual_models:
   smart: { targets: [{ model: local/target }, { model: local/both }, { model: local/priced }] }
 `).gateway;
-  const prices = createPriceTable(config, { list: null, nowMs: () => 0 });
+  const prices = createTargetPrices(config, { list: null, nowMs: () => 0 });
   t.same(unpricedModels(config, prices), [
     "local/listed",
     "local/both",

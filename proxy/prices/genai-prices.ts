@@ -22,37 +22,37 @@ interface Tiers {
 }
 
 /** In US dollars, by the unit. */
-export type PackagedPrice = Readonly<Record<string, number | Tiers>>;
+export type GenaiPrice = Readonly<Record<string, number | Tiers>>;
 
 type Constraint =
   | { readonly type: "start_date"; readonly start_date: string }
   | { readonly type: "time_of_date"; readonly start_time: string; readonly end_time: string };
 
-export interface PackagedModel {
+export interface GenaiModel {
   readonly id: string;
   readonly match: Match;
   readonly context_window?: number;
   /** The last one in force counts, or the first one. */
-  readonly prices: PackagedPrice | Dated;
+  readonly prices: GenaiPrice | Dated;
 }
 
-type Dated = readonly { readonly constraint?: Constraint; readonly prices: PackagedPrice }[];
+type Dated = readonly { readonly constraint?: Constraint; readonly prices: GenaiPrice }[];
 
-interface PackagedProvider {
+interface GenaiProvider {
   readonly id: string;
   /** A regular expression for the beginning of its address. */
   readonly api_pattern: string;
   /** The providers whose models it has, too. */
   readonly fallback_model_providers?: readonly string[];
-  readonly models: readonly PackagedModel[];
+  readonly models: readonly GenaiModel[];
 }
 
-interface PackagedPrices {
+interface GenaiPrices {
   /** The id of the provider with this address; undefined if there is none. */
   providerAt(baseUrl: string): string | undefined;
   has(providerId: string): boolean;
   /** Undefined if the provider has no such model. */
-  model(providerId: string, name: string): PackagedModel | undefined;
+  model(providerId: string, name: string): GenaiModel | undefined;
 }
 
 /** The package, as lists name it. */
@@ -63,15 +63,15 @@ const places = ["genai-prices.json", "../../programs/genai-prices.json"].map((pl
   fileURLToPath(new URL(place, import.meta.url)),
 );
 
-export async function loadPackagedPrices(): Promise<PackagedPrices> {
+export async function loadGenaiPrices(): Promise<GenaiPrices> {
   const text = await Promise.any(places.map((place) => readFile(place, "utf8"))).catch(() => {
     throw new Error(`the second price list can't be read; tried ${places.join(", ")}`);
   });
   const providers = new Map(
-    (JSON.parse(text) as readonly PackagedProvider[]).map((provider) => [provider.id, provider]),
+    (JSON.parse(text) as readonly GenaiProvider[]).map((provider) => [provider.id, provider]),
   );
 
-  function find(provider: PackagedProvider | undefined, name: string): PackagedModel | undefined {
+  function find(provider: GenaiProvider | undefined, name: string): GenaiModel | undefined {
     if (provider === undefined) return undefined;
     const own = provider.models.find(({ match }) => isMatch(match, name));
     if (own !== undefined) return own;
@@ -119,7 +119,7 @@ function withDashes(name: string): string {
 }
 
 /** The price of a model at a time. */
-export function packagedPriceAt({ prices }: PackagedModel, atMs: number): PackagedPrice {
+export function genaiPriceAt({ prices }: GenaiModel, atMs: number): GenaiPrice {
   if (!isDated(prices)) return prices;
   const inForce = prices.findLast(
     ({ constraint }) => constraint === undefined || isInForce(constraint, atMs),
@@ -127,7 +127,7 @@ export function packagedPriceAt({ prices }: PackagedModel, atMs: number): Packag
   return (inForce ?? prices[0]!).prices;
 }
 
-function isDated(prices: PackagedModel["prices"]): prices is Dated {
+function isDated(prices: GenaiModel["prices"]): prices is Dated {
   return Array.isArray(prices);
 }
 

@@ -1,19 +1,19 @@
 /**
- * The plain text of managed keys: generates it from random bytes, and hashes it for all other uses.
- * The plain text is never stored.
+ * Makes managed keys, in the process that issues them: their plain text from random bytes, and the
+ * hash for all other uses. The plain text is never stored.
  */
 import { hash, randomBytes } from "node:crypto";
 import { managedKeyOf, redactKey } from "./managed-key.js";
 
 /** A new key. `value` authenticates; the daemon gets only the other two. */
-export interface NewKey {
+export interface NewManagedKey {
   readonly value: string;
   readonly hash: string;
   readonly redacted: string;
 }
 
 /** Makes a key of 32 random bytes (`docs/authentication.md`). */
-export function newKey(): NewKey {
+export function makeManagedKey(): NewManagedKey {
   const value = managedKeyOf(randomBytes(32).toString("base64url"));
   return { value, hash: hashKey(value), redacted: redactKey(value) };
 }

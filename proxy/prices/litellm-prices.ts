@@ -1,18 +1,18 @@
 /**
- * Makes a price list of ours from the map of models that LiteLLM publishes (MIT), for a release and
- * for `sluice prices update`.
+ * Makes `docs/prices.json` from the map of models that LiteLLM publishes (MIT), for a release, and
+ * a newer list for `sluice prices update`. The proxy doesn't run this.
  */
 import { isObject } from "../../shared/checked.js";
 import type { Factors, TokenKind, TokenRates, UnitName } from "../../shared/domain/price.js";
-import type { FiledPrice, PriceFile } from "./price-file.js";
 import type { PriceList } from "./price-list.js";
-import { publishedTiers, publishedUnits } from "./published-prices.js";
+import type { FiledPrice, PriceFile } from "./prices-json.js";
+import { vendorTiers, vendorUnits } from "./vendor-prices.js";
 
 /** A model in LiteLLM's map. */
 export type Listed = Readonly<Record<string, unknown>>;
 
 /** Where LiteLLM publishes its map. */
-export const publishedMap =
+export const litellmMapUrl =
   "https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json";
 
 type PriceMap = Readonly<Record<string, Listed>>;
@@ -247,8 +247,8 @@ export function convert(id: Id): FiledPrice | null {
   return {
     rates: perToken || isFree || Object.keys(kinds).length > 0 ? ratesOf(listed) : nothing,
     tiers: tiersOf(listed) ?? [],
-    perUnit: perToken ? { ...publishedUnits({ providerId, model }), ...units } : units,
-    serviceTiers: { ...publishedTiers({ providerId, model }), ...serviceTiersOf(id) },
+    perUnit: perToken ? { ...vendorUnits({ providerId, model }), ...units } : units,
+    serviceTiers: { ...vendorTiers({ providerId, model }), ...serviceTiersOf(id) },
     regions: us === null ? {} : { us: even(us) },
     ...(contextTokens === null || contextTokens === 0 ? {} : { contextTokens }),
   };
