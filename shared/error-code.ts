@@ -135,7 +135,7 @@ export const errorCodes: Readonly<
   loop_detected: {
     status: 400,
     type: "invalid_request_error",
-    meaning: "The agent repeats itself.",
+    meaning: "The agent repeats itself, or has worked for too many turns.",
   },
   provider_unavailable: {
     status: 502,

@@ -4,7 +4,12 @@
  * are loaded lazily, and the others in slices once the daemon answers requests
  * (`lifecycle/load-unread.ts`). A start loads all rules on models and providers.
  */
-import { actsAfter, type LoopTimes } from "../../shared/domain/loop-rule.js";
+import {
+  type LoopRule,
+  type LoopTimes,
+  loopTimesOf,
+  unionOf,
+} from "../../shared/domain/loop-rule.js";
 import { compareRules, idOfRule, type RuleKey, type Scope } from "../../shared/domain/rule.js";
 import { SortedList } from "../../shared/long-lists.js";
 import type { Rule } from "../counters/counter.js";
@@ -42,8 +47,8 @@ export class RuleSet {
   readonly #removed = new Set<string>();
   /** The ids of rules that are hard caps. */
   readonly #hard = new Set<string>();
-  /** When the rules on loops act, by their ids. */
-  readonly #loops = new Map<string, readonly number[]>();
+  /** The rules on loops, by their ids. */
+  readonly #loops = new Map<string, LoopRule>();
   /** Undefined: to be computed. */
   #loopTimes: LoopTimes | null | undefined = null;
   #whenRead: (() => void)[] = [];
@@ -58,15 +63,11 @@ export class RuleSet {
 
   /** When the first rule on loops acts, and when the last; null if none does. */
   get loopTimes(): LoopTimes | null {
-    if (this.#loopTimes === undefined) {
-      const { min, max } = this.#unread?.loopTimes ?? { min: Infinity, max: 0 };
-      const times: { min: number; max: number } = { min, max };
-      for (const after of [...this.#loops.values()].flat()) {
-        times.min = Math.min(times.min, after);
-        times.max = Math.max(times.max, after);
-      }
-      this.#loopTimes = times.max === 0 ? null : times;
-    }
+    if (this.#loopTimes === undefined)
+      this.#loopTimes = unionOf(
+        this.#unread?.loopTimes ?? null,
+        loopTimesOf([...this.#loops.values()]),
+      );
     return this.#loopTimes;
   }
 
@@ -75,7 +76,7 @@ export class RuleSet {
     if (hold === "hard") this.#hard.add(id);
     else this.#hard.delete(id);
     if (loops === undefined) return this.#forgetLoops(id);
-    this.#loops.set(id, actsAfter(loops));
+    this.#loops.set(id, loops);
     this.#loopTimes = undefined;
   }
 

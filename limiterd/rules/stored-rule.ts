@@ -255,8 +255,8 @@ export function resetAllChange(lsn: number): Change {
 }
 
 /**
- * In `epochs`, [startLsn, configured, count, sinceMs, sinceLsn, hasHard, loopMin, loopMax]: the
- * note on all rules; the last three only if a rule is hard or on loops.
+ * In `epochs`, [startLsn, configured, count, sinceMs, sinceLsn, hasHard, loopMin, loopMax,
+ * turnsMin, turnsMax]: the note on all rules; the last five only if a rule is hard or on loops.
  */
 export const rulesKey = "rules";
 
@@ -289,7 +289,9 @@ export function rulesNoteChange(
   { startLsn, configured }: Pick<RulesNote, "startLsn" | "configured">,
 ): Change {
   // Without enforced rules, `sinceMs` is infinite, so there is no note.
-  const ofLoops = loopTimes === null ? [] : [loopTimes.min, loopTimes.max];
+  const { min, max, turns } = loopTimes ?? {};
+  const ofTurns = turns === undefined ? [] : [turns.min, turns.max];
+  const ofLoops = loopTimes === null ? [] : [min, max, ...ofTurns];
   const further = hasHard || loopTimes !== null ? [hasHard, ...ofLoops] : [];
   const facts = [startLsn, configured, size, sinceMs, sinceLsn, ...further];
   const value = size > 0 && sinceMs < Number.POSITIVE_INFINITY ? facts : undefined;
@@ -298,11 +300,14 @@ export function rulesNoteChange(
 
 /** Null for what `rulesNoteChange` never wrote. */
 export function rulesNoteFromStored(value: readonly unknown[]): RulesNote | null {
-  const [startLsn, configured, count, sinceMs, sinceLsn, hasHard = false, min, max] = value;
+  const [startLsn, configured, count, sinceMs, sinceLsn, hasHard = false, ...ofLoops] = value;
+  const [min, max, turnsMin, turnsMax] = ofLoops;
   if (!isCount(startLsn) || typeof configured !== "string" || !isCount(count, 1)) return null;
   if (!isMoment(sinceMs) || !isCount(sinceLsn) || typeof hasHard !== "boolean") return null;
-  if (min !== undefined && !(isCount(min, 2) && isCount(max, min))) return null;
-  const loopTimes = min === undefined ? null : { min, max: max as number };
+  if (min !== undefined && !(isCount(min) && isCount(max, min))) return null;
+  if (turnsMin !== undefined && !(isCount(turnsMin, 2) && isCount(turnsMax, turnsMin))) return null;
+  const turns = turnsMin === undefined ? undefined : { min: turnsMin, max: turnsMax as number };
+  const loopTimes = min === undefined ? null : { min, max: max as number, turns };
   return { startLsn, configured, count, sinceMs, sinceLsn, hasHard, loopTimes };
 }
 

@@ -8,6 +8,8 @@
  * cache markers and the reminders of agents aren't compared. Conversations that the provider
  * stores aren't seen.
  *
+ * It also counts the turns since the user's last message, whether they are repeated or not.
+ *
  * The fields are as `model-body.ts` has parsed them: in Latin-1, and with long texts shortened.
  */
 import { isObject } from "../../shared/checked.js";
@@ -40,6 +42,8 @@ export interface ConversationEnd {
   readonly repeated: RepeatedTurns | null;
   /** Likewise, whatever the results of the tools are. */
   readonly repeatedCalls: RepeatedTurns | null;
+  /** How many turns follow the user's last message. */
+  readonly turns: number;
   /** What is sent again if the client repeats this request; null unless it ends with results. */
   readonly resent: unknown;
   /** Whether `resent` has ids, which other conversations with the same words don't share. */
@@ -51,15 +55,21 @@ export const turnsInCycleMax = 4;
 /** Values that are nested deeper are taken for different ones. */
 const depthMax = 64;
 
+/** More repetitions, and more turns, aren't counted. */
+interface CountedAtMost {
+  readonly times: number;
+  readonly turns: number;
+}
+
 /**
  * Null for an operation without conversations, and for a conversation in which the model hasn't
- * spoken. `timesMax`: more repetitions aren't counted.
+ * spoken.
  */
 export function conversationEnd(
   operation: JsonOperation,
   fields: Fields,
   texts: LongTexts,
-  timesMax: number,
+  atMost: CountedAtMost,
 ): ConversationEnd | null {
   const dialect = dialects[operation];
   const items = dialect === undefined ? undefined : fields[dialect.list];
@@ -67,13 +77,14 @@ export function conversationEnd(
   const turns = new Turns(items, dialect.read);
   const last = turns.at(0);
   if (last === null) return null;
-  const most = { turns, timesMax, texts };
+  const most = { turns, timesMax: atMost.times, texts };
   const repeatedCalls = repetition({ ...most, comparesResults: false });
   // With their results, turns repeat no more often than without.
   const repeated = repeatedCalls === null ? null : repetition({ ...most, comparesResults: true });
   return {
     repeated,
     repeatedCalls,
+    turns: turnsSinceUser(turns, atMost.turns),
     resent: resentIn(fields, items, dialect.read, last),
     hasIds: last.ids.length > 0,
   };
@@ -101,6 +112,22 @@ function repetition({ turns, timesMax, ...how }: Compared): RepeatedTurns | null
   for (let i = 0; i < length; i++)
     for (const [name] of turns.at(i)!.calls) if (typeof name === "string") tools.add(name);
   return { times, turns: length, tools: [...tools] };
+}
+
+function turnsSinceUser(turns: Turns, most: number): number {
+  let count = 0;
+  while (count < most) {
+    const turn = turns.at(count);
+    if (turn === null || hasUsersWords(turn)) break;
+    count++;
+  }
+  return count;
+}
+
+/** Agents may add what isn't a text to results, such as pictures. */
+function hasUsersWords({ given, results }: Turn): boolean {
+  if (results.length === 0 && given.length > 0) return true;
+  return given.some((item) => typeof item === "string" && item !== "");
 }
 
 /** What the model said, and what it got in reply, each in reverse order. */
@@ -366,8 +393,14 @@ function addText(list: unknown[], text: string): void {
   if (!reminders.some((start) => text.startsWith(start))) list.push(text);
 }
 
-/** Texts that Claude Code and Cline add, with the time and the state of their work. */
-const reminders = ["<system-reminder>", "<environment_details>"];
+/**
+ * Texts that agents add in the user's name, with the time and the state of their work: Claude Code,
+ * Cline, goose, Codex, Cursor.
+ */
+const reminders = [
+  ...["<system-reminder>", "<task-notification>", "<environment_details>", "<info-msg>"],
+  ...["<environment_context>", "<subagent_notification>", "<system_reminder>"],
+];
 const unsaid: ReadonlySet<string> = new Set(["thinking", "redacted_thinking", "reasoning"]);
 
 /** Without the fields that change from request to request. */

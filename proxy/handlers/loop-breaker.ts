@@ -1,8 +1,8 @@
 /**
- * Finds agents that repeat themselves (docs/loops.md): by the end of the conversation in a request
- * (`repeated-turns.ts`), and by requests that a client sends again although they were answered.
- * Only the second is remembered, by each proxy for itself. It decides by the rule of the path;
- * `model-request.ts` asks the daemon for that, and acts.
+ * Finds agents that repeat themselves, or work on without end (docs/loops.md): by the end of the
+ * conversation in a request (`repeated-turns.ts`), and by requests that a client sends again
+ * although they were answered. Only the last is remembered, by each proxy for itself. It decides by
+ * the rule of the path; `model-request.ts` asks the daemon for that, and acts.
  */
 import { jsonDepthMax } from "../../shared/bounds.js";
 import { type LoopRule, type LoopTimes, loopTimesMax } from "../../shared/domain/loop-rule.js";
@@ -20,10 +20,14 @@ import { repeatedRequestMs, repeatedRequestsMax } from "../bounds.js";
 
 /** An agent's loop. */
 export interface Loop {
-  /** What is repeated: the last turns of the conversation, or the request. */
-  readonly kind: "turns" | "request";
+  /**
+   * What is repeated: the last turns of the conversation, or the request. `growth`: turns follow
+   * the user's last message without end.
+   */
+  readonly kind: "turns" | "request" | "growth";
+  /** Of growth: the turns. */
   readonly times: number;
-  /** How many turns are repeated; 0 for a request. */
+  /** How many turns are repeated; otherwise 0. */
   readonly turns: number;
   readonly tools: readonly string[];
 }
@@ -87,11 +91,12 @@ export class LoopBreaker {
   ): AgentTurn | null {
     const times = this.#times();
     if (times === null) return null;
-    const end = conversationEnd(operation, fields, texts, times.max);
+    const atMost = { times: times.max, turns: times.turns?.max ?? 0 };
+    const end = conversationEnd(operation, fields, texts, atMost);
     if (end === null) return null;
-    const { repeated, repeatedCalls, resent, hasIds } = end;
-    if (resent === null || nestedDeeperThan(resent, jsonDepthMax))
-      return { repeated, repeatedCalls, hasIds, digest: null };
+    const { resent, ...found } = end;
+    if (resent === null || times.max === 0 || nestedDeeperThan(resent, jsonDepthMax))
+      return { ...found, digest: null };
     const long: Buffer[] = [];
     const text = JSON.stringify(resent, (_, value: unknown) => {
       const bytes = typeof value === "string" ? texts.bytesOf(value) : null;
@@ -100,7 +105,7 @@ export class LoopBreaker {
       return bytes.length;
     });
     const head = `${operation} ${text}`;
-    return { repeated, repeatedCalls, hasIds, digest: this.#digest(head, Buffer.concat(long)) };
+    return { ...found, digest: this.#digest(head, Buffer.concat(long)) };
   }
 
   /** `sender`: null for a retry. */
@@ -116,19 +121,22 @@ export class LoopBreaker {
   }
 
   /** Whether the turn may be one too many, depending on the caller's path. */
-  suspects({ turn: { repeated, repeatedCalls }, sent }: WatchedTurn): boolean {
+  suspects({ turn: { repeated, repeatedCalls, turns }, sent }: WatchedTurn): boolean {
+    const { min = 0, turns: ofTurns } = this.#times() ?? {};
     const { times } = repeatedCalls ?? repeated ?? { times: 0 };
-    return Math.max(times, sent) >= (this.#times()?.min ?? Infinity);
+    if (min > 0 && Math.max(times, sent) >= min) return true;
+    return ofTurns !== undefined && turns >= ofTurns.min;
   }
 
   /** Null if nothing is to be said. */
   judge({ turn, sent }: WatchedTurn, rule: LoopRule): Judged | null {
-    const { warn_after: warnAfter, refuse_after: refuseAfter } = rule;
-    const { compare_results: comparesResults } = rule;
-    const loop = loopOf(comparesResults ? turn.repeated : turn.repeatedCalls, sent);
-    const isRefused = refuseAfter > 0 && loop.times >= refuseAfter;
-    const isWarned = warnAfter > 0 && loop.times >= warnAfter;
-    return isRefused || isWarned ? { loop, isRefused } : null;
+    const loop = loopOf(rule.compare_results ? turn.repeated : turn.repeatedCalls, sent);
+    const growth: Loop = { kind: "growth", times: turn.turns, turns: 0, tools: [] };
+    const { warn_after_turns: warnAfter, refuse_after_turns: refuseAfter } = rule;
+    if (isReached(loop.times, rule.refuse_after)) return { loop, isRefused: true };
+    if (isReached(turn.turns, refuseAfter)) return { loop: growth, isRefused: true };
+    if (isReached(loop.times, rule.warn_after)) return { loop, isRefused: false };
+    return isReached(turn.turns, warnAfter) ? { loop: growth, isRefused: false } : null;
   }
 
   /** The request was answered completely. One that ran at the same time doesn't count twice. */
@@ -147,6 +155,11 @@ export class LoopBreaker {
   }
 }
 
+/** 0 is never reached. */
+function isReached(times: number, after: number): boolean {
+  return after > 0 && times >= after;
+}
+
 function loopOf(repeated: RepeatedTurns | null, sent: number): Loop {
   return repeated !== null && repeated.times >= sent
     ? { kind: "turns", ...repeated }
@@ -155,14 +168,21 @@ function loopOf(repeated: RepeatedTurns | null, sent: number): Loop {
 
 /** The value of X-Sluice-Loop. */
 export function loopHeader({ kind, times, turns }: Loop): string {
-  return kind === "request" ? `request; times=${times}` : `turns; times=${times}; length=${turns}`;
+  switch (kind) {
+    case "turns":
+      return `turns; times=${times}; length=${turns}`;
+    case "request":
+      return `request; times=${times}`;
+    case "growth":
+      return `growth; turns=${times}`;
+  }
 }
 
 /** A 400: clients retry a 429, whatever its headers say. */
 export function loopDetected(loop: Loop): Failure {
   return failure(
     "loop_detected",
-    `the agent repeats itself: ${inWords(loop)}. To continue, add a message to the conversation or start a new one`,
+    `${inWords(loop)}. To continue, add a message to the conversation or start a new one`,
   );
 }
 
@@ -170,12 +190,15 @@ const toolsShown = 4;
 const toolCharsShown = 64;
 
 function inWords({ kind, times, turns, tools }: Loop): string {
-  if (kind === "request") return `it has sent this request ${times} times`;
+  if (kind === "growth")
+    return `the agent has worked for ${times} turns since the last message of the user`;
+  const repeats = "the agent repeats itself:";
+  if (kind === "request") return `${repeats} it has sent this request ${times} times`;
   const names = tools
     .slice(0, toolsShown)
     .map((name) => Buffer.from(name.slice(0, toolCharsShown), "latin1").toString("utf8"));
   const called = names.length === 0 ? "" : ` (${names.join(", ")})`;
   return turns === 1
-    ? `its last ${times} turns are the same${called}`
-    : `it has gone through the same ${turns} turns ${times} times${called}`;
+    ? `${repeats} its last ${times} turns are the same${called}`
+    : `${repeats} it has gone through the same ${turns} turns ${times} times${called}`;
 }

@@ -69,7 +69,7 @@ interface Answered {
 }
 
 export interface Executed extends Answered {
-  /** How often the agent has repeated itself; undefined unless it was warned of. */
+  /** How often the agent has repeated itself, or its turns; undefined unless it was warned of. */
   readonly loop?: number | undefined;
   /** The bytes that rewriters removed from the prompt. */
   readonly savedBytes: number;

@@ -65,7 +65,7 @@ export interface RecordItem extends Readonly<Record<DetailField, number>> {
   readonly provider_request_id: string | null;
   /** The name of the provider's key; null without one. */
   readonly provider_key: string | null;
-  /** How often the agent has repeated itself; 0 unless it was warned of. */
+  /** How often the agent has repeated itself, or its turns; 0 unless it was warned of. */
   readonly loop: number;
   /** The calls of tools that the provider ran, such as `web_search=3`. */
   readonly tool_calls: readonly string[];

@@ -7,7 +7,7 @@ import { modelPatternsMax } from "../access/allowed-models.js";
 import { candidatesMax, periodSecondsMax } from "../bounds.js";
 import { amountUsdMax, unpricedChoices } from "../domain/budget.js";
 import { minShareDefault, sharedChildrenMax, shareRanges } from "../domain/child-shares.js";
-import { loopTimesMax } from "../domain/loop-rule.js";
+import { loopTimesMax, loopTurnsMax, warnDefaults } from "../domain/loop-rule.js";
 import { costCapMax } from "../domain/rule.js";
 import { budgetSection, ruleSection } from "./file/read-limit-lists.js";
 import { boolean } from "./kinds/choice-kinds.js";
@@ -366,12 +366,11 @@ const shares: JsonSchema = {
 
 const loops: JsonSchema = {
   description:
-    "When agents that repeat themselves are warned of and refused; for concurrent, on user paths. The nearest path with it applies. Also a text: `warn_after=5, refuse_after=20`.",
+    "When agents that repeat themselves, or work on without end, are warned of and refused; for concurrent, on user paths. The nearest path with it applies. Also a text: `warn_after=5, refuse_after=20`.",
   anyOf: [
     mapping({
       warn_after: {
-        description:
-          "How often an agent may repeat itself until Sluice warns; 0: never. Default: 5, or a lower refuse_after.",
+        description: `How often an agent may repeat itself until Sluice warns; 0: never. Default: ${warnDefaults.times}, or a lower refuse_after.`,
         ...numberSchema("integer", { min: 0, max: loopTimesMax }),
       },
       refuse_after: {
@@ -382,6 +381,14 @@ const loops: JsonSchema = {
         description:
           "Whether the results of the tools must be the same too, not only the calls. Default: true.",
         ...boolean.schema,
+      },
+      warn_after_turns: {
+        description: `How many turns an agent may work since the user's last message until Sluice warns; 0: never. Default: ${warnDefaults.turns}, or a lower refuse_after_turns.`,
+        ...numberSchema("integer", { min: 0, max: loopTurnsMax }),
+      },
+      refuse_after_turns: {
+        description: "How many turns until Sluice refuses the request; 0: never. Default: 0.",
+        ...numberSchema("integer", { min: 0, max: loopTurnsMax }),
       },
     }),
     { type: "string" },

@@ -1,6 +1,7 @@
 /**
- * When an agent that repeats itself is warned of and refused (docs/loops.md): the field `loops` of
- * a rule on a user path. Pure. Not here: what a loop is (`proxy/handlers/loop-breaker.ts`).
+ * When an agent that repeats itself, or works on without end, is warned of and refused
+ * (docs/loops.md): the field `loops` of a rule on a user path. Pure. Not here: what a loop is
+ * (`proxy/handlers/loop-breaker.ts`).
  */
 import { bad, type Checked, good, isAbsent, isObject, show } from "../checked.js";
 import { booleanOf } from "../text/written-boolean.js";
@@ -12,25 +13,57 @@ export interface LoopRule {
   readonly refuse_after: number;
   /** Whether the results of tools must be the same too, not only the calls. */
   readonly compare_results: boolean;
+  /** Turns since the user's last message. */
+  readonly warn_after_turns: number;
+  readonly refuse_after_turns: number;
 }
 
 export interface LoopsField {
   readonly loops?: LoopRule | undefined;
 }
 
-/** The numbers at which a rule acts: the lowest and the highest of all rules. */
-export interface LoopTimes {
+/** The lowest and the highest of the numbers at which rules act. */
+interface Numbers {
   readonly min: number;
   readonly max: number;
 }
 
+/** The numbers of repetitions, both 0 if no rule counts them, and of turns at which rules act. */
+export interface LoopTimes extends Numbers {
+  readonly turns?: Numbers | undefined;
+}
+
 /** More repetitions aren't counted. */
 export const loopTimesMax = 100;
-const warnAfterDefault = 5;
+/** More turns aren't counted. */
+export const loopTurnsMax = 10_000;
 
-const fieldNames = ["warn_after", "refuse_after", "compare_results"];
+/** A pair of fields that says when to warn and when to refuse. */
+interface Counted {
+  readonly warn: "warn_after" | "warn_after_turns";
+  readonly refuse: "refuse_after" | "refuse_after_turns";
+  readonly max: number;
+  readonly warnDefault: number;
+}
 
-/** Checks `loops`, which may be absent. An empty mapping warns after five repetitions. */
+const repetitions = {
+  ...{ warn: "warn_after", refuse: "refuse_after" },
+  ...{ max: loopTimesMax, warnDefault: 5 },
+} as const satisfies Counted;
+const turns = {
+  ...{ warn: "warn_after_turns", refuse: "refuse_after_turns" },
+  ...{ max: loopTurnsMax, warnDefault: 200 },
+} as const satisfies Counted;
+
+/** The defaults of the numbers at which Sluice warns. */
+export const warnDefaults = { times: repetitions.warnDefault, turns: turns.warnDefault };
+
+const fieldNames = [
+  ...[repetitions.warn, repetitions.refuse, "compare_results"],
+  ...[turns.warn, turns.refuse],
+];
+
+/** Checks `loops`, which may be absent. An empty mapping warns, and refuses nothing. */
 export function parseLoops(raw: unknown, param: string): Checked<LoopsField> {
   if (isAbsent(raw)) return good({});
   if (!isObject(raw))
@@ -44,17 +77,10 @@ export function parseLoops(raw: unknown, param: string): Checked<LoopsField> {
       `unknown field ${param}.${unknown}: expected ${fieldNames.join(", ")}`,
       `${param}.${unknown}`,
     );
-  const refuse = checkTimes(raw["refuse_after"], `${param}.refuse_after`);
-  if (!refuse.ok) return refuse;
-  const refuseAfter = refuse.value ?? 0;
-  const warn = checkTimes(raw["warn_after"], `${param}.warn_after`);
-  if (!warn.ok) return warn;
-  const warnAfter = warn.value ?? Math.min(warnAfterDefault, refuseAfter || warnAfterDefault);
-  if (refuseAfter > 0 && refuseAfter < warnAfter)
-    return bad(
-      `${param}.refuse_after must be at least warn_after (${warnAfter}), not ${refuseAfter}`,
-      `${param}.refuse_after`,
-    );
+  const ofTimes = parseCounted(raw, repetitions, param);
+  if (!ofTimes.ok) return ofTimes;
+  const ofTurns = parseCounted(raw, turns, param);
+  if (!ofTurns.ok) return ofTurns;
   const { compare_results: compares } = raw;
   if (!isAbsent(compares) && typeof compares !== "boolean")
     return bad(
@@ -63,17 +89,42 @@ export function parseLoops(raw: unknown, param: string): Checked<LoopsField> {
     );
   const comparesResults = typeof compares === "boolean" ? compares : true;
   return good({
-    loops: { warn_after: warnAfter, refuse_after: refuseAfter, compare_results: comparesResults },
+    loops: {
+      warn_after: ofTimes.value.warn,
+      refuse_after: ofTimes.value.refuse,
+      compare_results: comparesResults,
+      warn_after_turns: ofTurns.value.warn,
+      refuse_after_turns: ofTurns.value.refuse,
+    },
   });
 }
 
-function checkTimes(value: unknown, param: string): Checked<number | null> {
+function parseCounted(
+  raw: Readonly<Record<string, unknown>>,
+  { warn, refuse, max, warnDefault }: Counted,
+  param: string,
+): Checked<{ readonly warn: number; readonly refuse: number }> {
+  const refuses = checkNumber(raw[refuse], max, `${param}.${refuse}`);
+  if (!refuses.ok) return refuses;
+  const refuseAfter = refuses.value ?? 0;
+  const warns = checkNumber(raw[warn], max, `${param}.${warn}`);
+  if (!warns.ok) return warns;
+  const warnAfter = warns.value ?? Math.min(warnDefault, refuseAfter || warnDefault);
+  return refuseAfter > 0 && refuseAfter < warnAfter
+    ? bad(
+        `${param}.${refuse} must be at least ${warn} (${warnAfter}), not ${refuseAfter}`,
+        `${param}.${refuse}`,
+      )
+    : good({ warn: warnAfter, refuse: refuseAfter });
+}
+
+function checkNumber(value: unknown, max: number, param: string): Checked<number | null> {
   if (isAbsent(value)) return good(null);
-  const isTimes = typeof value === "number" && Number.isInteger(value) && value !== 1;
-  return isTimes && value >= 0 && value <= loopTimesMax
+  const isWhole = typeof value === "number" && Number.isInteger(value) && value !== 1;
+  return isWhole && value >= 0 && value <= max
     ? good(value)
     : bad(
-        `${param} must be 0 or an integer from 2 to ${loopTimesMax}, not ${show(value)}${numberAdvice(value)}`,
+        `${param} must be 0 or an integer from 2 to ${max}, not ${show(value)}${numberAdvice(value)}`,
         param,
       );
 }
@@ -86,9 +137,38 @@ export function isSameLoops({ loops: a }: LoopsField, { loops: b }: LoopsField):
   return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** The numbers at which one rule acts; none for a rule that never does. */
-export function actsAfter({ warn_after: warn, refuse_after: refuse }: LoopRule): readonly number[] {
-  return [warn, refuse].filter((times) => times > 0);
+/** The numbers at which some rules act; null if none ever does. */
+export function loopTimesOf(rules: readonly LoopRule[]): LoopTimes | null {
+  const ofTimes = numbersOf(rules, repetitions);
+  const ofTurns = numbersOf(rules, turns);
+  if (ofTimes === null && ofTurns === null) return null;
+  return { ...(ofTimes ?? { min: 0, max: 0 }), turns: ofTurns ?? undefined };
+}
+
+function numbersOf(rules: readonly LoopRule[], { warn, refuse }: Counted): Numbers | null {
+  let [min, max] = [Number.POSITIVE_INFINITY, 0];
+  for (const rule of rules)
+    for (const after of [rule[warn], rule[refuse]]) {
+      if (after > 0) min = Math.min(min, after);
+      max = Math.max(max, after);
+    }
+  return max === 0 ? null : { min, max };
+}
+
+/** The numbers of two sets of rules together. */
+export function unionOf(a: LoopTimes | null, b: LoopTimes | null): LoopTimes | null {
+  if (a === null || b === null) return a ?? b;
+  return { ...widest(a, b), turns: widest(a.turns, b.turns) };
+}
+
+function widest<T extends Numbers | undefined>(a: T, b: T): T | Numbers {
+  if (a === undefined || a.max === 0) return b;
+  if (b === undefined || b.max === 0) return a;
+  return { min: Math.min(a.min, b.min), max: Math.max(a.max, b.max) };
+}
+
+export function isSameTimes(a: LoopTimes | null, b: LoopTimes | null): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 const noneText = "none";
@@ -116,17 +196,30 @@ function timesOf(text: string): number | string {
 
 /** As `loopsOfText` reads it. */
 export function textOfLoops(loops: LoopRule): string {
-  const { warn_after: warn, refuse_after: refuse, compare_results: compares } = loops;
-  const text = `warn_after=${warn}, refuse_after=${refuse}`;
-  return compares ? text : `${text}, compare_results=false`;
+  const { warn_after_turns: warnTurns, refuse_after_turns: refuseTurns } = loops;
+  const isUsual = warnTurns === turns.warnDefault && refuseTurns === 0;
+  return [
+    `warn_after=${loops.warn_after}, refuse_after=${loops.refuse_after}`,
+    ...(loops.compare_results ? [] : ["compare_results=false"]),
+    ...(isUsual ? [] : [`warn_after_turns=${warnTurns}, refuse_after_turns=${refuseTurns}`]),
+  ].join(", ");
 }
 
-/** In words: `warns after 5 repetitions, refuses after 20`. */
+/**
+ * In words: `warns after 5 repetitions or 200 turns, refuses after 20 repetitions`.
+ */
 export function loopsWords(loops: LoopRule): string {
-  const { warn_after: warn, refuse_after: refuse, compare_results: compares } = loops;
+  const { compare_results: compares } = loops;
+  const after = (times: number, ofTurns: number): string =>
+    [
+      ...(times > 0 ? [`${times} repetitions`] : []),
+      ...(ofTurns > 0 ? [`${ofTurns} turns`] : []),
+    ].join(" or ");
+  const warned = after(loops.warn_after, loops.warn_after_turns);
+  const refused = after(loops.refuse_after, loops.refuse_after_turns);
   const acts = [
-    ...(warn > 0 ? [`warns after ${warn} repetitions`] : []),
-    ...(refuse > 0 ? [`refuses after ${refuse}`] : []),
+    ...(warned === "" ? [] : [`warns after ${warned}`]),
+    ...(refused === "" ? [] : [`refuses after ${refused}`]),
   ];
   if (acts.length === 0) return "ignores loops";
   return `${acts.join(", ")}${compares ? "" : ", whatever the results are"}`;

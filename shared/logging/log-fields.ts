@@ -54,7 +54,11 @@ export const requestFields: readonly LogField[] = [
     name: "rewrite_bytes_saved",
     meaning: "bytes that [rewriters](../cache-and-rewriters.md#rewriters) removed from the prompt",
   },
-  { name: "loop", meaning: "how often [an agent repeats itself](../loops.md), from a warning on" },
+  {
+    name: "loop",
+    meaning:
+      "how often [an agent repeats itself](../loops.md), or for how many turns it works, from a warning on",
+  },
   { name: "estimated", meaning: "`true` if the tokens are estimated" },
   {
     name: "shadow",

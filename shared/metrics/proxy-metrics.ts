@@ -150,7 +150,7 @@ export const proxyMetrics = metricsOf("proxy", {
     name: "sluice_loops_total",
     kind: "counter",
     labels: ["action"],
-    help: "Requests of agents that repeat themselves: warned or refused.",
+    help: "Requests of agents that repeat themselves or work on without end: warned or refused.",
   },
   toolCalls: {
     name: "sluice_tool_calls_total",

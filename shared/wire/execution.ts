@@ -122,7 +122,7 @@ const execution = structure({
   providerRequestId: optional(text),
   /** The name of the provider's key; absent without one. */
   providerKey: optional(text),
-  /** How often the agent has repeated itself; absent unless it was warned of. */
+  /** How often the agent has repeated itself, or its turns; absent unless it was warned of. */
   loop: optional(number),
   /** The enqueued tokens of a batch that was submitted, 0 if unknown; absent for others. */
   batchTokens: optional(number),

@@ -97,7 +97,12 @@ function leftOfMeasures(raw: readonly unknown[]): NonNullable<SuccessHeaders["me
   return ofMeasures;
 }
 
-const loopTimes = structure({ min: count(2), max: count(2) });
+const loopTimes = structure({
+  min: count(),
+  max: count(),
+  /** Of the turns since a user's message; undefined if no rule counts them. */
+  turns: optional(structure({ min: count(2), max: count(2) })),
+});
 
 /** Answers the last hello. Events with further notices follow. */
 const welcome = message("welcome", {

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { noLongTexts } from "../../proxy/body/repeated-turns.js";
 import { LoopBreaker } from "../../proxy/handlers/loop-breaker.js";
+import { loopTimesOf, parseLoops } from "../../shared/domain/loop-rule.js";
 import { parseRuleWrite, type RuleDefinition } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Admitted, Refused } from "../../shared/wire/message-from-daemon.js";
@@ -74,8 +75,7 @@ interface Cases {
   }[];
   readonly loops: readonly {
     readonly about: string;
-    readonly warn_after: number;
-    readonly refuse_after: number;
+    /** Names of tools; `user`: the model says something, and the user answers. */
     readonly turns: readonly string[];
     readonly answer: "admitted" | "warned" | "refused";
   }[];
@@ -225,16 +225,19 @@ for (const { about, rules, steps } of cases.batches)
 
 for (const { about, turns, answer, ...config } of cases.loops)
   t.test(about, async (t) => {
-    const { warn_after: min, refuse_after: max } = config;
-    const rule = { ...config, compare_results: true };
+    const parsed = parseLoops(config, "loops");
+    if (!parsed.ok) throw new Error(parsed.failure.message);
+    const rule = parsed.value.loops!;
     for (const dialect of conversationDialects) {
       const breaker = new LoopBreaker(
         (head) => head,
-        () => ({ min, max }),
+        () => loopTimesOf([rule]),
       );
       const conversation = conversationIn(
         dialect,
-        turns.map((tool) => ({ tool, args: {}, result: "done" })),
+        turns.map((tool) =>
+          tool === "user" ? { said: "Done.", reply: "Go on." } : { tool, args: {}, result: "done" },
+        ),
       );
       const turn = breaker.read(dialect.operation, conversation, noLongTexts)!;
       const judged = breaker.judge({ turn, key: null, sent: 0 }, rule);

@@ -14,6 +14,14 @@ export type ReportedTurn =
     }
   | { readonly said: string; readonly reply: string };
 
+/** Agents that worked on without end, or far beyond their users' own limits on turns. */
+export interface ReportedGrowth {
+  readonly source: string;
+  /** Since the user's last message. */
+  readonly turns: number;
+  readonly why: string;
+}
+
 export interface ReportedLoop {
   readonly id: string;
   /** Public threads, as `owner/repository#number`. */
@@ -209,4 +217,19 @@ export const reportedLoops: readonly ReportedLoop[] = [
     found: null,
     why: "a message of the user ends the loop, so that the session can go on",
   },
+];
+
+export const reportedGrowth: readonly ReportedGrowth[] = [
+  { source: "zoharbabin/due-diligence-agents#96", turns: 650, why: "its own limit was 200" },
+  { source: "elie222/rakazo#883", turns: 569, why: "looks for a file that isn't there" },
+  { source: "xerrors/Yuxi#674", turns: 300, why: "ends at LangGraph's limit, raised to 300" },
+  { source: "anthropics/claude-code#36727", turns: 234, why: "searches for what its prompt has" },
+  { source: "UiPath/coder_eval#193", turns: 221, why: "its own limit was 75" },
+  { source: "anthropics/claude-code#94013", turns: 111, why: "a subagent's research" },
+  { source: "anthropics/claude-code#20521", turns: 97, why: "a subagent's own limit isn't heeded" },
+  { source: "anthropics/claude-code-action#1577", turns: 73, why: "its own limit was 60" },
+  { source: "anthropics/claude-code#41143", turns: 72, why: "its own limit was 10" },
+  { source: "agent-tools-org/ai-dispatch#9", turns: 60, why: "tries to quote arguments" },
+  { source: "langmanus/langmanus#61", turns: 25, why: "ends at LangGraph's own limit" },
+  { source: "openai/openai-agents-python#1442", turns: 10, why: "ends at the SDK's own limit" },
 ];

@@ -5,7 +5,7 @@
  */
 
 import { budgetsInert } from "../../../shared/config/inert-rule.js";
-import type { LoopTimes } from "../../../shared/domain/loop-rule.js";
+import { isSameTimes, type LoopTimes } from "../../../shared/domain/loop-rule.js";
 import { beginBackfill } from "../../budgets/backfill-budget.js";
 import { removeSpends } from "../../budgets/remove-spends.js";
 import { budgetChange } from "../../budgets/stored-budget.js";
@@ -172,7 +172,7 @@ function announceSituation(
   const { hard, loops, inertRules, inertBudgets, keys, importedKeysExist } = situation(state);
   announceLimited(state, before.limited);
   if (hard !== before.hard) announce(state, { kind: "event", name: "hard_limits", value: hard });
-  if (loops?.min !== before.loops?.min || loops?.max !== before.loops?.max)
+  if (!isSameTimes(loops, before.loops))
     announce(state, { kind: "event", name: "loop_times", value: loops });
   if (inertRules !== before.inertRules)
     announce(state, { kind: "event", name: "inert_rules", value: inertRules });

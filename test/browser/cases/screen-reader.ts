@@ -62,7 +62,7 @@ t.test("a screen reader", { skip: noBrowser }, async (t) => {
     await dialog.getByRole("textbox", { name: "Path" }).fill("/batches");
     await dialog.getByLabel("Per", { exact: true }).selectOption("concurrent");
     const tokens = dialog.getByLabel("Tokens of unfinished batches at most");
-    const loops = dialog.getByLabel("Agents that repeat themselves");
+    const loops = dialog.getByLabel("Agents that repeat themselves or don't end");
     await tokens.fill("5000");
     await loops.fill("refuse_after=1");
     await page.keyboard.press("Enter");

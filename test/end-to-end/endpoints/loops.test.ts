@@ -17,6 +17,8 @@ rate_limits:
       limits: [{ period: concurrent, loops: { warn_after: 3, refuse_after: 5 } }]
     - path: /agents/evals
       limits: [{ period: concurrent, max_requests: 100, loops: { warn_after: 0 } }]
+    - path: /long
+      limits: [{ period: concurrent, loops: { warn_after: 0, warn_after_turns: 4, refuse_after_turns: 6 } }]
 `;
 const site = makeSite(t, config);
 await site.startDaemon();
@@ -29,17 +31,19 @@ interface Asked {
   readonly stream?: boolean;
   /** The proxy, if not the first one. */
   readonly at?: string;
+  /** Whether each turn reads something else. */
+  readonly varies?: boolean;
 }
 
 /** Sends a conversation in which an agent lists a folder so often, with the same result. */
 async function ask(
   dialect: (typeof conversationDialects)[number],
   times: number,
-  { path = "/agents/a", headers = {}, stream = false, at = url }: Asked = {},
+  { path = "/agents/a", headers = {}, stream = false, at = url, varies = false }: Asked = {},
 ) {
-  const turns = Array.from({ length: times }, () => ({
+  const turns = Array.from({ length: times }, (_, i) => ({
     tool: "ls",
-    args: { path: "lib" },
+    args: { path: varies ? `lib/${i}` : "lib" },
     // Long enough to be left out of the shape of a large body.
     result: "a.ts\n".repeat(1000),
   }));
@@ -159,6 +163,35 @@ t.test("the records of warned requests say how often", async (t) => {
   t.same(found.map(({ loop }) => loop).sort(), [3, 3, 4, 4, 4, 4]);
 });
 
+t.test("long work is warned of and then refused, whatever it does, in each dialect", async (t) => {
+  const path = "/long";
+  for (const dialect of conversationDialects) {
+    const before = upstream.calls.length;
+    const asked = async (times: number) => {
+      const { status, headers, text } = await ask(dialect, times, { path, varies: true });
+      return { status, loop: headers.get("x-sluice-loop"), text };
+    };
+    t.match(await asked(3), { status: 200, loop: null });
+    t.match(await asked(5), { status: 200, loop: "growth; turns=5" });
+    t.equal(upstream.calls.length, before + 2);
+    t.match(await asked(9), {
+      ...{ status: 400, loop: "growth; turns=9" },
+      text: /the agent has worked for 9 turns since the last message of the user\. To continue/,
+    });
+    t.equal(upstream.calls.length, before + 2, "the provider isn't asked");
+  }
+  await proxy.printed(/"level":"warn".*"user_path":"\/long".*"status":200.*"loop":5/s);
+  const { records } = await until(
+    async () =>
+      (await (await fetch(`${url}/admin/usage/records?limit=200`)).json()) as {
+        readonly records: readonly { readonly loop: number; readonly user_path: string }[];
+      },
+    (page) => page.records.filter(({ user_path: of }) => of === path).length >= 8,
+  );
+  const ofLong = records.filter(({ user_path: of }) => of === path);
+  t.same(ofLong.map(({ loop }) => loop).sort(), [0, 0, 0, 0, 5, 5, 5, 5]);
+});
+
 t.test("the path of a managed key decides, whatever path its caller names", async (t) => {
   const guarded = makeSite(t, config, { SLUICE_MASTER_KEY: masterKey });
   await guarded.startDaemon();
@@ -201,7 +234,12 @@ t.test("a rule set while agents run is heeded at once, and by every proxy", asyn
   t.match(await put({ warn_after: 2 }), { status: 200 });
   t.same(await seen(2), ["200 turns; times=2; length=1", "200 turns; times=2; length=1"]);
   const { body } = await admin(ends[1]!, "POST /explain", { user_path: "/agents/a", model: "m" });
-  t.match(body, { loops: { user_path: "/agents", warn_after: 2, refuse_after: 0 } });
+  t.match(body, {
+    loops: { user_path: "/agents", warn_after: 2, refuse_after: 0, warn_after_turns: 200 },
+  });
+  t.match(await put({ warn_after: 0, refuse_after_turns: 3 }), { status: 200 });
+  t.same(await seen(3), ["400 growth; turns=3", "400 growth; turns=3"]);
+  t.same(await seen(2), ["200 null", "200 null"]);
   t.match(await put(null, { max_requests: 5 }), { status: 200 });
   t.same(await seen(9), ["200 null", "200 null"], "no longer");
   t.match(await put({ warn_after: 1 }), { status: 400 });

@@ -41,7 +41,7 @@ cache: { enabled: true }
 rewriters: [{ name: minify_tool_json }, { name: collapse_white_space }, { name: drop_duplicate_system }]
 entitlements: [quota_templates]
 rate_limits:
-  user_paths: [{ path: /, limits: [{ period: concurrent, max_requests: 1000, loops: { warn_after: 2 } }, { period: day, max_requests: 100000000 }] }]
+  user_paths: [{ path: /, limits: [{ period: concurrent, max_requests: 1000, loops: { warn_after: 2, warn_after_turns: 2 } }, { period: day, max_requests: 100000000 }] }]
 `;
 
 /** A provider that answers in the dialect of the path, as a stream where one is asked for. */

@@ -109,7 +109,10 @@ t.test("batches cross thresholds of a cap on enqueued tokens", async (t) => {
 });
 
 t.test("a rule on loops alone crosses no threshold", async (t) => {
-  const loops = { warn_after: 5, refuse_after: 0, compare_results: true };
+  const loops = {
+    ...{ warn_after: 5, refuse_after: 0, compare_results: true },
+    ...{ warn_after_turns: 200, refuse_after_turns: 0 },
+  };
   const rule = { ...pathRule("/team", 0, {}), loops };
   const fromZero = [{ ...destinations[0]!, at: [0] }];
   const daemon = startDaemon([rule], { nowMs: noon, destinations: fromZero });

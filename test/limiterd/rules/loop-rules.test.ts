@@ -4,7 +4,10 @@ import type { LoopRule } from "../../../shared/domain/loop-rule.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { ask, pathRule, startDaemon, type TestDaemon, target } from "../in-memory-daemon.js";
 
-const usual: LoopRule = { warn_after: 5, refuse_after: 0, compare_results: true };
+const usual: LoopRule = {
+  ...{ warn_after: 5, refuse_after: 0, compare_results: true },
+  ...{ warn_after_turns: 200, refuse_after_turns: 0 },
+};
 
 function onLoops(path: string, changed: Partial<LoopRule> = {}): RuleDefinition {
   return {
@@ -47,7 +50,7 @@ t.test("the nearest path with a rule decides, also of rules that a start has lef
 });
 
 t.test("proxies learn when rules act, as rules come, change and go", async (t) => {
-  const daemon = startDaemon([onLoops("/evals", { warn_after: 0 })]);
+  const daemon = startDaemon([onLoops("/evals", { warn_after: 0, warn_after_turns: 0 })]);
   const peer = daemon.proxy("p1");
   t.match(peer.received[0], { kind: "welcome", loopTimes: undefined }, "none ever acts");
   const key = (path: string) => ({ user_path: path, limit_key: { period: "concurrent" } });
@@ -56,24 +59,35 @@ t.test("proxies learn when rules act, as rules come, change and go", async (t) =
   await put("/a", strict);
   await put("/b", { refuse_after: 20 });
   await put("/b", { refuse_after: 20, compare_results: false });
-  await put("/a", { warn_after: 4 });
-  t.match(daemon.proxy("p2").received[0], { loopTimes: { min: 4, max: 20 } });
+  await put("/a", { warn_after: 4, refuse_after_turns: 50 });
+  const turns = { min: 50, max: 200 };
+  t.match(daemon.proxy("p2").received[0], { loopTimes: { min: 4, max: 20, turns } });
   await put("/b", null, { max_requests: 5 });
   await ask(daemon, "rate-limits.delete", key("/a"));
   t.same(
     peer.received.flatMap((message) =>
       message.kind === "event" && message.name === "loop_times" ? [message.value] : [],
     ),
-    [{ min: 2, max: 3 }, { min: 2, max: 20 }, { min: 4, max: 20 }, { min: 4, max: 4 }, null],
+    [
+      { min: 2, max: 3, turns: { min: 200, max: 200 } },
+      { min: 2, max: 20, turns: { min: 200, max: 200 } },
+      { min: 4, max: 20, turns },
+      { min: 4, max: 4, turns: { min: 50, max: 50 } },
+      null,
+    ],
   );
 });
 
 t.test("after a restart, also one that leaves rules in the store, proxies learn it", async (t) => {
-  const rules = [onLoops("/a", strict), onLoops("/b", { warn_after: 9 })];
+  const rules = [
+    onLoops("/a", { ...strict, warn_after_turns: 60 }),
+    onLoops("/b", { warn_after: 9, refuse_after_turns: 700 }),
+  ];
   const { store } = startDaemon(rules);
   for (const loads of [true, false]) {
     const daemon = startDaemon(rules, { store: store.crash(), loads });
-    t.match(daemon.proxy("p1").received[0], { loopTimes: { min: 2, max: 9 } }, `${loads}`);
+    const turns = { min: 60, max: 700 };
+    t.match(daemon.proxy("p1").received[0], { loopTimes: { min: 2, max: 9, turns } }, `${loads}`);
   }
 });
 

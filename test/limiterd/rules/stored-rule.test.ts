@@ -155,12 +155,17 @@ t.test("what a start must know of all rules comes back, and nothing else is take
   );
   const hard = rulesNoteChange({ size, ...rest, hasHard: true }, rest).value;
   t.strictSame(rulesNoteFromStored(hard!), { ...note, hasHard: true });
-  const loopTimes = { min: 2, max: 20 };
+  const loopTimes = { min: 2, max: 20, turns: undefined };
   for (const hasHard of [true, false]) {
     const { value: both } = rulesNoteChange({ size, ...rest, hasHard, loopTimes }, rest);
     t.strictSame(rulesNoteFromStored(both!), { ...note, hasHard, loopTimes });
     t.equal(rulesNoteFromStored(both!.with(-1, 1)), null, "the highest is below the lowest");
   }
+  const onTurns = { min: 0, max: 0, turns: { min: 50, max: 200 } };
+  const { value: ofTurns } = rulesNoteChange({ size, ...rest, loopTimes: onTurns }, rest);
+  t.strictSame(rulesNoteFromStored(ofTurns!), { ...note, loopTimes: onTurns });
+  t.equal(rulesNoteFromStored(ofTurns!.with(-1, 49)), null);
+  t.equal(rulesNoteFromStored(ofTurns!.slice(0, -1)), null);
   // By their places: the epoch's beginning, the configuration, how many, since when.
   const wrong: readonly (readonly unknown[])[] = [
     [-1, 0.5, "0", null],

@@ -7,10 +7,12 @@ import {
   noLongTexts,
   turnsInCycleMax,
 } from "../../../proxy/body/repeated-turns.js";
-import { type ReportedTurn, reportedLoops } from "../../outside/loops.js";
+import { type ReportedTurn, reportedGrowth, reportedLoops } from "../../outside/loops.js";
 import { conversationDialects, conversationIn } from "../../support/loop-conversations.js";
 
 type Fields = Readonly<Record<string, unknown>>;
+
+const atMost = (times: number, turns = 1000) => ({ times, turns });
 
 t.test(
   "reported loops are found in each dialect, and work that looks like one isn't",
@@ -21,7 +23,7 @@ t.test(
           dialect.operation,
           conversationIn(dialect, turns),
           noLongTexts,
-          100,
+          atMost(100),
         );
         t.match(end, { repeated: found, repeatedCalls: foundCalls }, `${dialect.operation} ${id}`);
       }
@@ -35,7 +37,12 @@ t.test("a longer cycle than the longest isn't found", async (t) => {
   for (const length of [turnsInCycleMax, turnsInCycleMax + 1]) {
     const turns = [1, 2, 3].flatMap(() => cycle(length));
     const { repeated = null } =
-      conversationEnd("chat_completions", conversationIn(dialect!, turns), noLongTexts, 9) ?? {};
+      conversationEnd(
+        "chat_completions",
+        conversationIn(dialect!, turns),
+        noLongTexts,
+        atMost(9),
+      ) ?? {};
     t.match(repeated, length > turnsInCycleMax ? null : { times: 3, turns: length });
   }
 });
@@ -46,7 +53,12 @@ t.test("the tools of a loop are named", async (t) => {
     { tool: "b", args: {}, result: "" },
   ]);
   for (const dialect of conversationDialects) {
-    const end = conversationEnd(dialect.operation, conversationIn(dialect, turns), noLongTexts, 9);
+    const end = conversationEnd(
+      dialect.operation,
+      conversationIn(dialect, turns),
+      noLongTexts,
+      atMost(9),
+    );
     t.same(end?.repeated?.tools, ["b", "a"], dialect.operation);
   }
 });
@@ -69,7 +81,7 @@ t.test("texts that are shortened in the shape of a body are compared as they are
       const outline = outlineOf(bytes, false);
       t.not(outline.shape, bytes);
       const fields = JSON.parse(outline.shape.toString("latin1")) as Fields;
-      const end = conversationEnd(dialect.operation, fields, outline, 9);
+      const end = conversationEnd(dialect.operation, fields, outline, atMost(9));
       t.equal(end?.repeated?.times, times, `${dialect.operation} ${times}`);
       t.equal(end?.repeatedCalls?.times, 2);
     }
@@ -93,7 +105,11 @@ t.test("what has no end that can be compared has none", async (t) => {
     ["count_tokens", { messages: [reply, loop, reply, loop, reply] }],
   ];
   for (const [operation, fields] of table)
-    t.equal(conversationEnd(operation, fields, noLongTexts, 9), null, JSON.stringify(fields));
+    t.equal(
+      conversationEnd(operation, fields, noLongTexts, atMost(9)),
+      null,
+      JSON.stringify(fields),
+    );
 });
 
 t.test("deeply nested arguments are different ones", async (t) => {
@@ -106,7 +122,7 @@ t.test("deeply nested arguments are different ones", async (t) => {
   let same: unknown = "x";
   for (let i = 0; i < 10_000; i++) same = [same];
   const fields = { messages: [...turn(deep), ...turn(same)] };
-  t.equal(conversationEnd("messages", fields, noLongTexts, 9)?.repeated, null);
+  t.equal(conversationEnd("messages", fields, noLongTexts, atMost(9))?.repeated, null);
 });
 
 t.test("a request is known again by what matters, if it ends with results of tools", async (t) => {
@@ -119,7 +135,7 @@ t.test("a request is known again by what matters, if it ends with results of too
           dialect.operation,
           { ...conversationIn(dialect, turns), ...more },
           noLongTexts,
-          9,
+          atMost(9),
         )?.resent,
       );
     const once = resent([words, results]);
@@ -148,7 +164,7 @@ t.test("turns repeat as often as the end of their sequence says", async () => {
     for (const dialect of conversationDialects) {
       const fields = conversationIn(dialect, turns);
       const { repeated = null } =
-        conversationEnd(dialect.operation, fields, noLongTexts, 100) ?? {};
+        conversationEnd(dialect.operation, fields, noLongTexts, atMost(100)) ?? {};
       const { times = 1, turns: length = 0 } = repeated ?? {};
       if (times !== most.times || length !== most.turns) return false;
     }
@@ -172,7 +188,59 @@ t.test("whatever a body has in place of a conversation, nothing fails", async ()
   fc.assert(
     fc.property(fc.array(item, { maxLength: 6 }), (items) => {
       for (const { operation, list } of conversationDialects)
-        conversationEnd(operation, { [list]: [...items, ...items] }, noLongTexts, 9);
+        conversationEnd(operation, { [list]: [...items, ...items] }, noLongTexts, atMost(9));
     }),
   );
+});
+
+const callOf = (i: number, beside?: string): ReportedTurn => ({
+  ...{ tool: "f", args: { i }, result: `${i}` },
+  ...(beside === undefined ? {} : { beside }),
+});
+const calls = (count: number): readonly ReportedTurn[] =>
+  Array.from({ length: count }, (_, i) => callOf(i));
+const words: ReportedTurn = { said: "Done.", reply: "Go on." };
+
+t.test("turns since the user's last message are counted, in each dialect", async (t) => {
+  for (const dialect of conversationDialects) {
+    const turnsIn = (turns: readonly ReportedTurn[], most = 1000) => {
+      const fields = conversationIn(dialect, turns);
+      return conversationEnd(dialect.operation, fields, noLongTexts, atMost(9, most));
+    };
+    for (const { source, turns } of reportedGrowth)
+      t.match(turnsIn(calls(turns)), { turns, repeated: null }, `${dialect.operation} ${source}`);
+    for (const [turns, count, what] of [
+      [[...calls(5), words, ...calls(2)], 2, "after the user's answer"],
+      [[...calls(5), words], 0, "the user has just answered"],
+      [[...calls(3), callOf(4, "No, the other one."), ...calls(2)], 2, "words beside results"],
+      [[callOf(1), callOf(2, ""), callOf(3)], 3, "an empty text"],
+      ...[
+        ...[
+          "<system-reminder>a</system-reminder>",
+          "<task-notification>",
+          "<info-msg>\nIt is 12:00",
+        ],
+        ...["<environment_details>", "<environment_context>", "<subagent_notification>"],
+        ...["<system_reminder>"],
+      ].map((beside) => [[callOf(1), callOf(2, beside), callOf(3)], 3, beside] as const),
+    ] as const)
+      t.equal(turnsIn(turns)?.turns, count, `${dialect.operation} ${what}`);
+    t.equal(turnsIn(calls(50), 7)?.turns, 7, "no more are counted than matter");
+    t.equal(turnsIn(calls(50), 0)?.turns, 0);
+  }
+});
+
+t.test("pictures beside results are the agent's, those without results the user's", async (t) => {
+  const picture = { role: "user", content: [{ type: "image_url", image_url: { url: "data:" } }] };
+  const call = (id: string): object[] => [
+    {
+      role: "assistant",
+      tool_calls: [{ id, type: "function", function: { name: "f", arguments: id } }],
+    },
+    { role: "tool", tool_call_id: id, content: id },
+  ];
+  const turnsOf = (...messages: readonly object[]): number | undefined =>
+    conversationEnd("chat_completions", { messages }, noLongTexts, atMost(9))?.turns;
+  t.equal(turnsOf(...call("1"), picture, ...call("2")), 2);
+  t.equal(turnsOf(...call("1"), { role: "assistant", content: "?" }, picture, ...call("2")), 1);
 });

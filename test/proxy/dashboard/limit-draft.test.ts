@@ -314,7 +314,10 @@ t.test("what makes a deleted limit again has all of its definition", async (t) =
   const slots = { max_requests: 10, max_enqueued_tokens: 8, period_label: "concurrent" };
   const onBatches = { ...listed, ...slots, period_seconds: 0 } as RuleItem;
   t.match(ruleBody(ruleDraftOf(onBatches), null), { body: { max_enqueued_tokens: 8 } });
-  const loops = { warn_after: 3, refuse_after: 9, compare_results: false };
+  const loops = {
+    ...{ warn_after: 3, refuse_after: 9, compare_results: false },
+    ...{ warn_after_turns: 0, refuse_after_turns: 70 },
+  };
   const ofAgents = { ...onBatches, loops };
   t.match(ruleBody(ruleDraftOf(ofAgents), null), { body: { loops } });
   const emptied = ruleBody({ ...ruleDraftOf(ofAgents), loops: " " }, ofAgents);

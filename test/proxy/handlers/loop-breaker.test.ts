@@ -4,7 +4,7 @@ import type { JsonOperation } from "../../../proxy/body/model-body.js";
 import { noLongTexts } from "../../../proxy/body/repeated-turns.js";
 import { repeatedRequestMs, repeatedRequestsMax } from "../../../proxy/bounds.js";
 import { LoopBreaker, loopDetected, loopHeader } from "../../../proxy/handlers/loop-breaker.js";
-import { actsAfter, type LoopRule } from "../../../shared/domain/loop-rule.js";
+import { type LoopRule, loopTimesOf } from "../../../shared/domain/loop-rule.js";
 
 import { requestSamples } from "../../fuzz/samples/request-samples.js";
 import { cases } from "../../outside/cases.js";
@@ -14,10 +14,13 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const digest = (head: string, body: Buffer): string =>
   createHash("sha256").update(head).update("\n").update(body).digest("base64url");
-const rule: LoopRule = { warn_after: 3, refuse_after: 5, compare_results: true };
+const rule: LoopRule = {
+  ...{ warn_after: 3, refuse_after: 5, compare_results: true },
+  ...{ warn_after_turns: 0, refuse_after_turns: 0 },
+};
 const breaker = (changed: Partial<LoopRule> = {}): LoopBreaker => {
-  const [min, max] = actsAfter({ ...rule, ...changed }) as [number, number];
-  return new LoopBreaker(digest, () => ({ min, max }));
+  const times = loopTimesOf([{ ...rule, ...changed }]);
+  return new LoopBreaker(digest, () => times);
 };
 const caller = { userPath: "/team", credential: "none" };
 const who = { caller, session: "s", model: "m" };
@@ -76,6 +79,42 @@ t.test("0 is never, and without any rule nothing is read", async (t) => {
   times = null;
   t.notOk(idle.suspects(watched), "the last rule was deleted while it was read");
 });
+
+t.test(
+  "many turns are warned of and refused, whatever they do; repetitions come first",
+  async (t) => {
+    const growing = { warn_after_turns: 4, refuse_after_turns: 6 };
+    const results = (count: number) => Array.from({ length: count }, (_, i) => `${i}`);
+    const judge = (changed: Partial<LoopRule>, given: readonly string[]) => {
+      const loops = breaker(changed);
+      const watched = loops.watch(turnIn(loops, agent(given)), who, 0);
+      const judged = loops.judge(watched, { ...rule, ...changed });
+      if (judged !== null) t.ok(loops.suspects(watched));
+      return judged;
+    };
+    const never = { warn_after: 0, refuse_after: 0 };
+    for (const only of [growing, { ...growing, ...never }])
+      t.same(
+        [3, 4, 5, 6, 7].map((count) => {
+          const { isRefused, loop } = judge(only, results(count)) ?? {};
+          return loop === undefined ? null : `${isRefused} ${loopHeader(loop)}`;
+        }),
+        [
+          null,
+          "false growth; turns=4",
+          "false growth; turns=5",
+          "true growth; turns=6",
+          "true growth; turns=6",
+        ],
+      );
+    t.equal(judge({ ...growing, warn_after_turns: 0 }, results(5)), null);
+    t.equal(judge({ ...never, ...growing, refuse_after_turns: 0 }, results(9))?.isRefused, false);
+    const mixed = (same: number): readonly string[] => [...results(5), ...Array(same).fill("x")];
+    t.match(judge({ warn_after_turns: 5 }, mixed(3)), { loop: { kind: "turns", times: 3 } });
+    t.match(judge(growing, mixed(3)), { isRefused: true, loop: { kind: "growth" } });
+    t.match(judge(growing, mixed(5)), { isRefused: true, loop: { kind: "turns", times: 5 } });
+  },
+);
 
 t.test("whatever the results are, the same calls count where an entry says so", async (t) => {
   const results = ["1", "2", "3", "4", "5"];
@@ -252,6 +291,12 @@ t.test("the header and the error say what is repeated", async (t) => {
   );
   const request = { kind: "request", times: 9, turns: 0, tools: [] } as const;
   t.equal(loopHeader(request), "request; times=9");
+  const growth = { kind: "growth", times: 300, turns: 0, tools: [] } as const;
+  t.equal(loopHeader(growth), "growth; turns=300");
+  t.equal(
+    loopDetected(growth).message,
+    `the agent has worked for 300 turns since the last message of the user. ${end}`,
+  );
   t.equal(
     loopDetected(request).message,
     `the agent repeats itself: it has sent this request 9 times. ${end}`,

@@ -62,7 +62,10 @@ export const anyRules: Arbitrary<readonly RuleDefinition[]> = setOf(
     max_tokens: cap,
     per_child: fc.boolean(),
     host_only: fc.boolean(),
-    loops: fc.constantFrom(undefined, {}, { refuse_after: 9, compare_results: false }),
+    loops: fc.constantFrom(
+      ...[undefined, {}, { refuse_after: 9, compare_results: false }],
+      ...[{ warn_after_turns: 0 }, { warn_after: 0, refuse_after_turns: 77 }],
+    ),
     models: fc.constantFrom(undefined, ["gpt-*"], ["*", "!openai/gpt-4o"], ["a${b}", "$c"]),
   }),
   (body) => {

@@ -277,7 +277,10 @@ export const toDaemon: {
 };
 
 const moment = fc.integer({ min: 1, max: 4_102_444_800_000 });
-const loopTimes = fc.record({ min: fc.integer({ min: 2 }), max: fc.integer({ min: 2 }) });
+const numbers = (min: number) => fc.record({ min: fc.integer({ min }), max: fc.integer({ min }) });
+const loopTimes = fc
+  .tuple(numbers(0), fc.option(numbers(2), { nil: undefined }))
+  .map(([repetitions, turns]) => ({ ...repetitions, turns }));
 const jwtName = {
   claim: fc.constantFrom(...deniedClaims),
   value: fc.string({ minLength: 1 }),

@@ -1,10 +1,12 @@
 /**
- * Conversations of agents, some of which end in a loop: what `repeated-turns.ts` finds in each
- * dialect is what a slow comparison of all turns finds, and the breaker warns and refuses by it.
+ * Conversations of agents, some of which end in a loop, or work on for long: what
+ * `repeated-turns.ts` finds in each dialect is what a slow comparison of all turns finds, and the
+ * breaker warns and refuses by it.
  */
 import { isDeepStrictEqual } from "node:util";
 import { noLongTexts, turnsInCycleMax } from "../../../proxy/body/repeated-turns.js";
 import { LoopBreaker } from "../../../proxy/handlers/loop-breaker.js";
+import { loopTimesOf } from "../../../shared/domain/loop-rule.js";
 import type { ReportedTurn } from "../../outside/loops.js";
 import { conversationDialects, conversationIn } from "../../support/loop-conversations.js";
 import { createRandom, type Random } from "../random.js";
@@ -12,6 +14,7 @@ import type { SimulationResult } from "../simulate.js";
 
 const conversations = 40;
 const [warnAfter, refuseAfter] = [3, 7];
+const [warnAfterTurns, refuseAfterTurns] = [9, 16];
 
 export function simulateLoops(seed: number): Promise<SimulationResult> {
   const random = createRandom(seed);
@@ -25,19 +28,29 @@ export function simulateLoops(seed: number): Promise<SimulationResult> {
     const [found, foundCalls] = [repeated(turns, true), repeated(turns, false)];
     const comparesResults = random.chance(0.5);
     const { times } = (comparesResults ? found : foundCalls) ?? { times: 1 };
-    const right = times >= refuseAfter ? "refused" : times >= warnAfter ? "warned" : "let through";
+    const length = sinceUser(turns);
+    const right =
+      times >= refuseAfter || length >= refuseAfterTurns
+        ? "refused"
+        : times >= warnAfter || length >= warnAfterTurns
+          ? "warned"
+          : "let through";
+    if (right !== "let through" && times < warnAfter)
+      tally.set("growth", (tally.get("growth") ?? 0) + 1);
     tally.set(right, (tally.get(right) ?? 0) + 1);
     lines.push(`${turns.length} turns, ${right}: ${JSON.stringify([found, foundCalls])}`);
-    traceHash = (Math.imul(traceHash, 31) + turns.length + times) >>> 0;
+    traceHash = (Math.imul(traceHash, 31) + turns.length + times + length) >>> 0;
     for (const dialect of conversationDialects) {
       const rule = {
         warn_after: warnAfter,
         refuse_after: refuseAfter,
         compare_results: comparesResults,
+        warn_after_turns: warnAfterTurns,
+        refuse_after_turns: refuseAfterTurns,
       };
       const breaker = new LoopBreaker(
         (head, body) => head + body.toString("latin1"),
-        () => ({ min: warnAfter, max: refuseAfter }),
+        () => loopTimesOf([rule]),
       );
       const turn = breaker.read(dialect.operation, conversationIn(dialect, turns), noLongTexts);
       const seen = [turn?.repeated, turn?.repeatedCalls].map((one) =>
@@ -45,6 +58,8 @@ export function simulateLoops(seed: number): Promise<SimulationResult> {
       );
       if (!isDeepStrictEqual(seen, [found, foundCalls]))
         return result(`${dialect.operation}: ${JSON.stringify(seen)} in ${lines.at(-1)}`);
+      if (turn?.turns !== length)
+        return result(`${dialect.operation}: ${turn?.turns} since the user, not ${length}`);
       const judged = turn && breaker.judge({ turn, key: null, sent: 0 }, rule);
       const did = judged === null ? "let through" : judged.isRefused ? "refused" : "warned";
       if (did !== right) return result(`${dialect.operation} is ${did}, not ${right}`);
@@ -55,7 +70,7 @@ export function simulateLoops(seed: number): Promise<SimulationResult> {
 
 /** Work, and often a loop at its end: turns that come again and again, or nearly. */
 function someTurns(random: Random): readonly ReportedTurn[] {
-  const work = Array.from({ length: random.int(1, 6) }, () => someTurn(random));
+  const work = Array.from({ length: random.int(1, random.pick([6, 25])) }, () => someTurn(random));
   if (random.chance(0.2)) return work;
   const cycle = Array.from({ length: random.int(1, turnsInCycleMax) }, () => someTurn(random));
   const loop = Array.from({ length: random.int(2, 9) }, () => cycle).flat();
@@ -74,13 +89,28 @@ function someTurn(random: Random): ReportedTurn {
     tool: random.pick(["read_file", "bash", "grep"]),
     args: { path: `${random.int(1, 3)}.ts` },
     result: `${random.int(1, 2)} lines`,
+    ...(random.chance(0.1) ? { beside: random.pick(["<info-msg>It is 12:00", "Stop."]) } : {}),
   };
+}
+
+/** The turns after the user's last words, no more than matter. */
+function sinceUser(turns: readonly ReportedTurn[]): number {
+  const isUsers = (turn: ReportedTurn): boolean => "said" in turn || turn.beside === "Stop.";
+  return Math.min(turns.length - 1 - turns.findLastIndex(isUsers), refuseAfterTurns);
 }
 
 /** For each length of a cycle, how often it is there at the end; the shortest of the most. */
 function repeated(turns: readonly ReportedTurn[], withResults: boolean) {
   const texts = turns.map((turn) =>
-    JSON.stringify("tool" in turn && !withResults ? { ...turn, result: "" } : turn),
+    JSON.stringify(
+      "tool" in turn
+        ? {
+            ...turn,
+            ...(withResults ? {} : { result: "" }),
+            beside: turn.beside === "Stop." ? turn.beside : undefined,
+          }
+        : turn,
+    ),
   );
   let most = { times: 1, turns: 0 };
   for (let length = 1; length <= turnsInCycleMax && most.times < refuseAfter; length++) {
