@@ -166,6 +166,8 @@ export const waitersPerClassMax = 1000;
 export const looksPerTurn = 64;
 /** Interval at which waiting requests are looked at, in ms: how late one is admitted or refused. */
 export const waitTickMs = 50;
+/** Waiting requests whose proxies are told their place in one tick: at most some 2 ms. */
+export const placesPerTick = 100;
 /** After this time a queue is looked at although nothing has woken it, in ms. */
 export const lookAgainMs = 1000;
 /** As `lookAgainMs`, for a counter that other hosts share, in ms: they wake no queue here. */

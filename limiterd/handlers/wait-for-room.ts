@@ -3,7 +3,7 @@
  * again when there may be room, and are refused when their wait is over. Not here: in which order
  * (`waiting/`).
  */
-import type { Admit } from "../../shared/wire/message-to-daemon.js";
+import type { Admit, Wait } from "../../shared/wire/message-to-daemon.js";
 import type { KnownProxy, PeerState } from "../peer.js";
 import { type admit, type Exceeded, headersOfCounters } from "../rules/admit.js";
 import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "../rules/judge.js";
@@ -64,6 +64,7 @@ export function waitForRoom(
     arrivedMs,
     deadlineMs,
     breach: verdict.breach,
+    place: placeTimes(wait, waiters.monoMs),
     judge(self, laterMs, final) {
       // If not, the proxy has a newer connection, on which it asks again.
       const isAsked = asked.proxy.peer === peer;
@@ -76,6 +77,11 @@ export function waitForRoom(
   if (!waiters.add(waiter, place)) return null;
   peer.send({ kind: "queued", id });
   return answered;
+}
+
+/** When the proxy gets the request's place: the intervals go on after a reconnect. */
+function placeTimes({ placeEveryMs: everyMs, waitedMs }: Wait, nowMs: number): Waiter["place"] {
+  return everyMs === undefined ? null : { everyMs, dueMs: nowMs + everyMs - (waitedMs % everyMs) };
 }
 
 /** Judges a waiting request again once the engine that counts for all hosts has answered. */

@@ -7,7 +7,7 @@ import type { WaitLimits } from "../../shared/config/config.js";
 import { isPathWithin } from "../../shared/domain/user-path.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import type { Wait } from "../../shared/wire/message-to-daemon.js";
-import { lookAgainMs, lookAgainSharedMs, waitTickMs } from "../bounds.js";
+import { lookAgainMs, lookAgainSharedMs, placesPerTick, waitTickMs } from "../bounds.js";
 import { type Counter, capsOf, shareOf } from "../counters/counter.js";
 import type { PeerState } from "../peer.js";
 import type { Exceeded } from "../rules/admit.js";
@@ -23,6 +23,8 @@ export interface Waiter extends Waiting {
   readonly userPath: string;
   /** What refused it last. */
   breach: Breach | BudgetBreach;
+  /** How often its proxy gets its place, and when next; null: never. */
+  readonly place: { readonly everyMs: number; dueMs: number } | null;
   /** Judges it again. `final`: the counts of other hosts can't be waited for. */
   readonly judge: (waiter: Waiter, nowMs: number, final: boolean) => Look;
   /** Refuses it at its deadline. */
@@ -43,6 +45,9 @@ export class Waiters implements WaitersAhead {
   readonly #ports: WaiterPorts;
   readonly #byPeer = new Map<PeerState, Map<number, Waiter>>();
   readonly #onFreed = (counter: Counter): void => this.queues.wake(keyOf(counter));
+  /** Those whose proxies get their places; those that have got one come last. */
+  readonly #told = new Set<Waiter>();
+  #nextPlaceMs = Number.POSITIVE_INFINITY;
   #isScheduled = false;
   #judgedPath = "/";
   /** The revision of the rules at the last turn. */
@@ -90,6 +95,10 @@ export class Waiters implements WaitersAhead {
     const ofPeer = this.#byPeer.get(waiter.peer);
     if (ofPeer === undefined) this.#byPeer.set(waiter.peer, new Map([[waiter.id, waiter]]));
     else ofPeer.set(waiter.id, waiter);
+    if (waiter.place !== null) {
+      this.#told.add(waiter);
+      this.#nextPlaceMs = Math.min(this.#nextPlaceMs, waiter.place.dueMs);
+    }
     this.waited++;
     this.#schedule(waitTickMs);
     return true;
@@ -105,12 +114,16 @@ export class Waiters implements WaitersAhead {
   answered(waiter: Waiter): void {
     const ofPeer = this.#byPeer.get(waiter.peer);
     ofPeer?.delete(waiter.id);
+    this.#told.delete(waiter);
     if (ofPeer?.size === 0) this.#byPeer.delete(waiter.peer);
   }
 
   /** Its proxy asks again on another connection. */
   disconnected(peer: PeerState): void {
-    for (const waiter of this.#byPeer.get(peer)?.values() ?? []) this.queues.remove(waiter);
+    for (const waiter of this.#byPeer.get(peer)?.values() ?? []) {
+      this.queues.remove(waiter);
+      this.#told.delete(waiter);
+    }
     this.#byPeer.delete(peer);
   }
 
@@ -161,8 +174,25 @@ export class Waiters implements WaitersAhead {
     this.#ports.schedule(ms, () => {
       this.#isScheduled = false;
       if (this.size > 0) this.#ports.inTurn((nowMs) => this.#turn(nowMs));
+      if (this.monoMs >= this.#nextPlaceMs) this.#tellPlaces();
       if (this.size > 0) this.#schedule(this.queues.isWoken ? 0 : waitTickMs);
     });
+  }
+
+  #tellPlaces(): void {
+    const monoMs = this.monoMs;
+    const due = [...this.#told].filter(({ place }) => place!.dueMs <= monoMs);
+    for (const waiter of due.slice(0, placesPerTick)) {
+      const { peer, id, place } = waiter;
+      place!.dueMs = monoMs + place!.everyMs;
+      this.#told.delete(waiter);
+      this.#told.add(waiter);
+      const expectedMs = this.queues.expectedMs(waiter, monoMs) ?? undefined;
+      peer.send({ kind: "queued", id, position: this.queues.position(waiter), expectedMs });
+    }
+    this.#nextPlaceMs = Number.POSITIVE_INFINITY;
+    for (const { place } of this.#told)
+      this.#nextPlaceMs = Math.min(this.#nextPlaceMs, place!.dueMs);
   }
 
   #turn(nowMs: number): void {

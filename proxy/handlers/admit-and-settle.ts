@@ -1,7 +1,7 @@
 /** How each limited request is admitted or refused before it is sent, and settled at its end. */
 import { assert } from "../../shared/assert.js";
 import { isCount } from "../../shared/checked.js";
-import type { WaitLimits } from "../../shared/config/config.js";
+import type { Waiting } from "../../shared/config/config.js";
 import type { Price } from "../../shared/domain/price.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import type { Measure } from "../../shared/domain/rule.js";
@@ -23,6 +23,7 @@ import type {
   Admission,
   AdmissionOutcome,
   MayWait,
+  Place,
   Unadmitted,
   Waited,
 } from "../limiter/admission.js";
@@ -57,6 +58,8 @@ export interface LimitedRequest {
   readonly fixed?: true | undefined;
   /** For hard caps; null or absent if there are none, or if they don't bound the request. */
   readonly bounds?: RequestBounds | null;
+  /** Called with the request's place while it waits, as `waiting.keep_alive_seconds` says. */
+  readonly onPlace?: ((place: Place) => void) | undefined;
 }
 
 /** A rule or budget refuses the request, and names the model that may serve it instead. */
@@ -85,7 +88,7 @@ export async function admitRequest(
   context: AdmitContext,
   limited: LimitedRequest,
 ): Promise<AdmittedRequest | Exhausted | null> {
-  const { targets, model, modelNames, submission = false, uses, fixed, bounds } = limited;
+  const { targets, model, modelNames, submission = false, uses, fixed, bounds, onPlace } = limited;
   const { gateway, exchange, caller, record } = context;
   const { limiter, monoMs } = gateway;
   const notAllowed = modelProblem(caller, modelNames);
@@ -97,7 +100,7 @@ export async function admitRequest(
   const marked = submission ? targets : withUnpriced(gateway, targets);
   const metered = bounds == null ? undefined : metersOf(gateway, bounds)(targets);
   const { waiting } = gateway.config;
-  const wait = waiting === null ? undefined : mayWait(context, waiting, askedMonoMs);
+  const wait = waiting === null ? undefined : mayWait(context, waiting, askedMonoMs, onPlace);
   const asked = { modelNames, uses, fixed, metered, wait };
   const outcome = await limiter.admit(caller, marked, submission, asked);
   noteJudged(context, outcome, monoMs() - askedMonoMs);
@@ -150,8 +153,9 @@ export function metersOf(
 /** How a request may wait for room; undefined if it doesn't. */
 function mayWait(
   { exchange, record }: AdmitContext,
-  waiting: WaitLimits,
+  waiting: Waiting,
   nowMonoMs: number,
+  onPlace: LimitedRequest["onPlace"],
 ): MayWait | undefined {
   const asked = waitOf(exchange, waiting, nowMonoMs - record.startedMonoMs);
   if (asked === null) return undefined;
@@ -159,6 +163,8 @@ function mayWait(
     ...asked,
     waitedMs: record.queuedMs ?? 0,
     onQueued: (leave) => exchange.onGone(leave),
+    placeEveryMs: onPlace === undefined ? undefined : waiting.keepAliveMs,
+    onPlace,
   };
 }
 

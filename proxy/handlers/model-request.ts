@@ -62,7 +62,8 @@ export async function modelRequest(
     const { naming } = call;
     const foreign = naming === null ? null : await foreignInCall(gateway, received.caller, naming);
     if (foreign !== null) return await refuseUnadmitted(received, foreign);
-    const keptAlive = call.stream
+    const mayStream = call.stream || call.operation === "stream_generate_content";
+    const keptAlive = mayStream
       ? keptAliveExchange(received.exchange, call.operation, gateway)
       : null;
     const incoming = keptAlive === null ? received : { ...received, exchange: keptAlive };
@@ -104,7 +105,8 @@ export async function modelRequest(
 
     // Admit.
     const bounds = gateway.limiter.notices.hardLimits ? boundsOf(call, received.exchange) : null;
-    const limited = { targets, model: call.model, modelNames, switches: true, bounds };
+    const onPlace = keptAlive?.onPlace;
+    const limited = { targets, model: call.model, modelNames, switches: true, bounds, onPlace };
     const outcome = await admitRequest(context, limited);
     if (outcome === null) return;
     const served =

@@ -73,6 +73,16 @@ export interface MayWait extends Omit<Wait, "waitedMs"> {
   readonly atMostMs: number;
   /** Called when it begins to wait; `leave` ends the wait. */
   readonly onQueued: (leave: () => void) => void;
+  /** Called with its place every `placeEveryMs`. Mustn't throw. */
+  readonly onPlace?: ((place: Place) => void) | undefined;
+}
+
+/** The place of a request that waits for room. */
+export interface Place {
+  /** Its turn, from 1. */
+  readonly position: number;
+  /** The expected wait from now on; null if it isn't known. */
+  readonly expectedMs: number | null;
 }
 
 /** What an admission says beside its targets; see `Admit`. */

@@ -285,10 +285,15 @@ export interface Config extends TelemetryConfig, WithCluster, UsageValues {
     readonly budgets: readonly BudgetDefinition[];
   };
   /** Null if no request may wait for room under its limits. */
-  readonly waiting: WaitLimits | null;
+  readonly waiting: Waiting | null;
   readonly logLevel: LogLevel;
   /** The scalar settings, for people. */
   readonly settings: readonly EffectiveSetting[];
+}
+
+export interface Waiting extends WaitLimits {
+  /** How often the client of a stream that waits gets its place; 0: never. */
+  readonly keepAliveMs: number;
 }
 
 /** For how long requests may wait for room instead of being refused. */

@@ -26,7 +26,8 @@ export const requestFields: readonly LogField[] = [
   { name: "path", meaning: "path without the query and without managed keys" },
   {
     name: "status",
-    meaning: "the client's status; 499 if the client left, 599 if the proxy stopped",
+    meaning:
+      "the client's status, or that of the error after a keep-alive; 499 if the client left, 599 if the proxy stopped",
   },
   { name: "outcome", meaning: "[how the request ended](http-api.md#how-a-request-ended)" },
   { name: "ms", meaning: "milliseconds from the request's head to the end of its answer" },

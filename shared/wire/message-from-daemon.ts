@@ -196,7 +196,14 @@ const exceeded = message("exceeded", {
 export type Exceeded = ValueOf<typeof exceeded>;
 
 /** Answers `admit` at first: the request waits for room, and its verdict follows. */
-const queued = message("queued", { id: count() });
+const queued = message("queued", {
+  id: count(),
+  /** Its turn, from 1, once it has waited for `Wait.placeEveryMs`; absent before. */
+  position: optional(count(1)),
+  /** The expected wait from now on; absent if it isn't known. */
+  expectedMs: optional(count()),
+});
+export type Queued = ValueOf<typeof queued>;
 
 /** Answers `cancel`: the request no longer waits, and no verdict follows. */
 const cancelled = message("cancelled", { id: count() });

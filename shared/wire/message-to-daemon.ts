@@ -225,12 +225,14 @@ const wait = structure({
   timeoutMs: nullable(count()),
   /** How long it has waited before this question, on another connection. */
   waitedMs: count(),
+  /** How often the proxy gets its place (`queued`); absent: never. */
+  placeEveryMs: optional(count(1)),
 });
 export type Wait = ValueOf<typeof wait>;
 
 /**
  * Answered with `admitted`, `refused`, `exceeded`, `denied`, `authorized` or `failed`; before that
- * with `queued` if it waits.
+ * with `queued` if it waits, and again with its place if `wait` says so.
  */
 const admit = message("admit", {
   id: count(),

@@ -1,11 +1,13 @@
 /**
- * Keep-alive events of each dialect, and errors within a stream. Google's streams have no
- * keep-alives: its older clients stop reading at a comment, and its API has no event for this.
+ * Keep-alive events of each dialect, and errors within a stream. A comment is a block of its own:
+ * some clients drop an event that follows a comment in the same block. Streams of Gemini's API have
+ * keep-alives only while their request waits.
  */
 import { isObject } from "../../../shared/checked.js";
 import type { Operation } from "../../../shared/operation.js";
+import type { Place } from "../../limiter/admission.js";
 
-export type StreamDialect = "chat" | "responses" | "messages";
+export type StreamDialect = "chat" | "responses" | "messages" | "google";
 
 /** Null: streams of this operation have no keep-alives. */
 export function streamDialect(operation: Operation): StreamDialect | null {
@@ -16,6 +18,8 @@ export function streamDialect(operation: Operation): StreamDialect | null {
     case "responses":
     case "messages":
       return operation;
+    case "stream_generate_content":
+      return "google";
     default:
       return null;
   }
@@ -25,8 +29,32 @@ export function streamDialect(operation: Operation): StreamDialect | null {
 const comment = Buffer.from(": keep-alive\n\n");
 const ping = Buffer.from('event: ping\ndata: {"type": "ping"}\n\n');
 
+/**
+ * Gemini's API has no event for this, and its SDK for Python takes a comment for an error: an empty
+ * text, as the API sends it, adds nothing to the answer.
+ */
+const emptyText = Buffer.from(
+  'data: {"candidates": [{"content": {"role": "model", "parts": [{"text": ""}]}, "index": 0}]}\n\n',
+);
+
 export function keepAliveEvent(dialect: StreamDialect): Buffer {
-  return dialect === "messages" ? ping : comment;
+  switch (dialect) {
+    case "chat":
+    case "responses":
+      return comment;
+    case "messages":
+      return ping;
+    case "google":
+      return emptyText;
+  }
+}
+
+/** A keep-alive that says the place of a request that waits, where the dialect has comments. */
+export function waitingEvent(dialect: StreamDialect, { position, expectedMs }: Place): Buffer {
+  if (dialect === "google") return emptyText;
+  const about = expectedMs === null ? "" : `, about ${Math.ceil(expectedMs / 1000)} s`;
+  const said = Buffer.from(`: waiting for room under a limit: number ${position}${about}\n\n`);
+  return dialect === "messages" ? Buffer.concat([said, ping]) : said;
 }
 
 /**
@@ -47,6 +75,8 @@ export function errorEvents(dialect: StreamDialect, status: number, body: string
       });
     case "responses":
       return responsesError(error);
+    case "google":
+      return event(null, { error: given ?? { code: 500, message, status: "INTERNAL" } });
   }
 }
 

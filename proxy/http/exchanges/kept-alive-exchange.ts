@@ -1,13 +1,18 @@
 /**
  * An exchange that sends keep-alives while its stream of events is silent
- * (docs/reference/http-api.md, "Keep-alive"): a comment, or the dialect's own event. The handlers
+ * (docs/reference/http-api.md, "Keep-alive"), or while its request waits for room under a limit
+ * (docs/limit-options.md, "Waiting"): a comment, or the dialect's own event. The handlers
  * don't see keep-alives as the begin of the answer, so a request can still fail over. But the
  * status 200 is sent with the first one, so a later answer with another status becomes an event of
  * the stream.
  *
  * Not here: the form of these events (`keep-alive-events.ts`).
  */
+
+import type { Waiting } from "../../../shared/config/config.js";
 import type { Operation } from "../../../shared/operation.js";
+import type { Place } from "../../limiter/admission.js";
+import { wantsEvents } from "../../upstream/upstream-path.js";
 import { headerOf } from "../copy-headers.js";
 import type { Exchange } from "../exchange.js";
 import { requestIdHeaders } from "../respond.js";
@@ -17,11 +22,15 @@ import {
   keepAliveEvent,
   type StreamDialect,
   streamDialect,
+  waitingEvent,
 } from "./keep-alive-events.js";
 
 /** The part of the gateway that it uses. */
 interface KeepAliveGateway extends Pick<KeepAlivePorts, "monoMs" | "setTimer"> {
-  readonly config: { readonly server: { readonly streamKeepAliveMs: number } };
+  readonly config: {
+    readonly server: { readonly streamKeepAliveMs: number };
+    readonly waiting: Pick<Waiting, "keepAliveMs"> | null;
+  };
 }
 
 /** For a stream; null if its client gets no keep-alives. */
@@ -30,15 +39,22 @@ export function keptAliveExchange(
   operation: Operation,
   { config, monoMs, setTimer }: KeepAliveGateway,
 ): KeptAliveExchange | null {
-  const silenceMs = config.server.streamKeepAliveMs;
-  const dialect = silenceMs > 0 ? streamDialect(operation) : null;
-  if (dialect === null) return null;
-  return new KeptAliveExchange(exchange, { silenceMs, dialect, monoMs, setTimer });
+  const { server, waiting } = config;
+  const tellsPlace = (waiting?.keepAliveMs ?? 0) > 0;
+  if (server.streamKeepAliveMs === 0 && !tellsPlace) return null;
+  const dialect = streamDialect(operation);
+  const isOfGoogle = dialect === "google";
+  const silenceMs = isOfGoogle ? 0 : server.streamKeepAliveMs;
+  if (dialect === null || (silenceMs === 0 && !tellsPlace)) return null;
+  if (isOfGoogle && !wantsEvents(exchange.query)) return null;
+  return new KeptAliveExchange(exchange, { silenceMs, tellsPlace, dialect, monoMs, setTimer });
 }
 
 interface KeepAlivePorts {
-  /** The silence after which a keep-alive is sent. */
+  /** The silence after which a keep-alive is sent; 0: none is sent. */
   readonly silenceMs: number;
+  /** Whether the client gets the place of a request that waits. */
+  readonly tellsPlace: boolean;
   readonly dialect: StreamDialect;
   readonly monoMs: () => number;
   /** See `Gateway`. */
@@ -65,11 +81,40 @@ class KeptAliveExchange extends DelegatedExchange {
     this.#ports = ports;
   }
 
-  /** Starts the timer. `limits`: headers of the stream, unless the answer comes first. */
+  /** As `LimitedRequest.onPlace`; undefined if the client isn't told. Never throws. */
+  get onPlace(): ((place: Place) => void) | undefined {
+    const { tellsPlace, dialect } = this.#ports;
+    if (!tellsPlace) return undefined;
+    return (place) => {
+      if (this.#inner.gone || this.#waiting !== null) return;
+      this.#sendKeepAlive(() => waitingEvent(dialect, place), this.#headersOf([]));
+    };
+  }
+
+  /** Starts the timer. `limits`: headers of the stream, unless its head is sent before. */
   keepAlive(limits: readonly string[]): void {
-    this.#writtenMonoMs = this.#ports.monoMs();
-    const type = ["content-type", "text/event-stream"];
-    this.#arm(this.#ports.silenceMs, [...type, ...requestIdHeaders(this.#inner), ...limits]);
+    const { silenceMs, monoMs } = this.#ports;
+    if (silenceMs === 0) return;
+    this.#writtenMonoMs = monoMs();
+    this.#arm(silenceMs, this.#headersOf(limits));
+  }
+
+  #headersOf(limits: readonly string[]): readonly string[] {
+    return ["content-type", "text/event-stream", ...requestIdHeaders(this.#inner), ...limits];
+  }
+
+  /** With the status 200, if nothing was sent before. */
+  #sendKeepAlive(event: () => Buffer, headers: readonly string[]): void {
+    try {
+      if (!this.#inner.begun) {
+        this.#headSent = true;
+        this.#inner.begin(200, headers);
+      }
+      this.#send(event());
+    } catch {
+      // No caller gets this error: the request ends as if its client had disconnected.
+      this.#inner.cut();
+    }
   }
 
   #arm(ms: number, headers: readonly string[]): void {
@@ -82,19 +127,9 @@ class KeptAliveExchange extends DelegatedExchange {
     const { silenceMs, dialect, monoMs } = this.#ports;
     const silentMs = monoMs() - this.#writtenMonoMs;
     if (silentMs < silenceMs) return this.#arm(silenceMs - silentMs, headers);
-    try {
-      if (this.#waiting === null && endsEvent(this.#last)) {
-        if (!this.#inner.begun) {
-          this.#headSent = true;
-          this.#inner.begin(200, headers);
-        }
-        this.#send(keepAliveEvent(dialect));
-      }
-      this.#arm(silenceMs, headers);
-    } catch {
-      // No caller gets this error: the request ends as if its client had disconnected.
-      this.#inner.cut();
-    }
+    if (this.#waiting === null && endsEvent(this.#last))
+      this.#sendKeepAlive(() => keepAliveEvent(dialect), headers);
+    if (!this.#inner.gone) this.#arm(silenceMs, headers);
   }
 
   #stop(): void {

@@ -299,7 +299,7 @@ export class LimiterClient {
       case "admitted":
         return this.#pending.admitted(message);
       case "queued":
-        return this.#pending.queued(message.id);
+        return this.#pending.queued(message);
       case "cancelled":
         return this.#pending.cancelled(message.id);
       case "refused":

@@ -14,6 +14,7 @@ import type {
   Denied,
   Exceeded,
   Failed,
+  Queued,
   Refused,
 } from "../../../shared/wire/message-from-daemon.js";
 import type { Claimed, Metered, ToDaemon } from "../../../shared/wire/message-to-daemon.js";
@@ -134,8 +135,9 @@ export class PendingAdmissions {
     const message = admissionMessage(id, request, this.#context.connection.verdictsRead);
     const { wait } = request;
     if (wait === undefined || message.kind !== "admit") return message;
-    const { askedMs, timeoutMs } = wait;
-    return { ...message, wait: { askedMs, timeoutMs, waitedMs: this.#waitedMs(request) } };
+    const { askedMs, timeoutMs, placeEveryMs } = wait;
+    const waitedMs = this.#waitedMs(request);
+    return { ...message, wait: { askedMs, timeoutMs, waitedMs, placeEveryMs } };
   }
 
   #waitedMs({ wait, startedMonoMs }: AdmissionRequest): number {
@@ -149,7 +151,7 @@ export class PendingAdmissions {
   }
 
   /** The request waits for room: its verdict comes later than that of another one. */
-  queued(id: number): void {
+  queued({ id, position, expectedMs }: Queued): void {
     const pending = this.#waiting.get(id);
     const wait = pending?.request.wait;
     if (pending === undefined || wait === undefined) return;
@@ -157,9 +159,9 @@ export class PendingAdmissions {
     pending.deadlineMonoMs = connection.deadlineMonoMs(
       pending.request.startedMonoMs + Math.max(0, wait.atMostMs - wait.waitedMs),
     );
-    if (pending.isQueued) return;
+    if (!pending.isQueued) wait.onQueued(() => this.#leave(id, pending));
     pending.isQueued = true;
-    wait.onQueued(() => this.#leave(id, pending));
+    if (position !== undefined) wait.onPlace?.({ position, expectedMs: expectedMs ?? null });
   }
 
   /** The client of a request that waits has left. */

@@ -203,6 +203,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
             maxMs: values.waitMaxMs,
             defaultMs: values.waitDefaultMs,
             paths: values.waitsOfPaths,
+            keepAliveMs: values.waitKeepAliveMs,
           },
     logLevel: values.logLevel,
     logging: { format: values.logFormat, sample: values.logSample },

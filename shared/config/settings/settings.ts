@@ -729,6 +729,14 @@ const waitSettings = {
     meaning:
       "Longest wait by user path, and after a colon the default; the longest matching path applies.",
   }),
+  waitKeepAliveMs: setting({
+    path: "waiting.keep_alive_seconds",
+    env: "WAITING_KEEP_ALIVE_SECONDS",
+    kind: seconds({ min: 0.1, max: 3600, zero: true }),
+    defaultValue: 0,
+    meaning:
+      "Interval at which the client of a stream that waits gets its place, the first time with the status 200; 0: never.",
+  }),
 } as const;
 
 const adminSettings = {

@@ -1,6 +1,7 @@
 import t from "tap";
 import { waitMsOf } from "../../../limiterd/waiting/waiters.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
+import type { Queued } from "../../../shared/wire/message-from-daemon.js";
 import type { Wait } from "../../../shared/wire/message-to-daemon.js";
 import {
   askFor,
@@ -68,6 +69,48 @@ t.test("a request waits for a slot, and is admitted when one is free", async (t)
   t.equal(peer.state.leases.size, 1);
   peer.close();
   t.equal(daemon.state.waiters.size, 0);
+});
+
+t.test("a proxy that asks for it gets a request's place, again and again", async (t) => {
+  const daemon = startDaemon([pathRule("/team", 0, { requests: 1 })], { waiting });
+  const peer = daemon.proxy("p1");
+  const first = askFor(peer, 2, "/team")!;
+  ask(peer, 3, "/team");
+  ask(peer, 4, "/team", { askedMs: 60_000, placeEveryMs: 1000 });
+  ask(peer, 5, "/team", { askedMs: 60_000, placeEveryMs: 1000, waitedMs: 2300 });
+  t.match(peer.received.at(-1), { position: undefined, expectedMs: undefined });
+  t.same(await pass(daemon, peer, 650), []);
+  t.same(await pass(daemon, peer, 100), ["queued 5"], "its intervals go on");
+  // It has waited longest.
+  t.match(peer.received.at(-1), { position: 1, expectedMs: undefined });
+  t.same(await pass(daemon, peer, 2000), ["queued 4", "queued 5", "queued 4", "queued 5"]);
+  t.match(peer.received.at(-2), { id: 4, position: 3 });
+  peer.send(settleOf(first, 1, 5));
+  t.match(peer.received.at(-1), { kind: "admitted", id: 5 });
+  t.same(await pass(daemon, peer, 2000), ["queued 4", "queued 4"]);
+  t.match(peer.received.at(-1), { position: 2 });
+  peer.send({ kind: "cancel", id: 4 });
+  t.same((await pass(daemon, peer, 2000)).slice(1), []);
+  ask(peer, 6, "/team", { askedMs: 60_000, placeEveryMs: 100 });
+  peer.close();
+  t.same(await pass(daemon, peer, 1000), []);
+});
+
+t.test("places of many are told over several ticks, and say the expected wait", async (t) => {
+  const daemon = startDaemon([pathRule("/team", 60, { requests: 60 })], { waiting });
+  const peer = daemon.proxy("p1");
+  for (let id = 2; id < 62; id++) askFor(peer, id, "/team");
+  for (let id = 100; id < 350; id++)
+    ask(peer, id, `/team/${id}`, { askedMs: 120_000, placeEveryMs: 1000 });
+  await pass(daemon, peer, 950);
+  const told: string[] = [];
+  for (let tick = 0; tick < 4; tick++) told.push(...(await pass(daemon, peer, 50)));
+  t.equal(new Set(told).size, 250);
+  const { position, expectedMs } = peer.received.findLast(
+    ({ kind }) => kind === "queued",
+  ) as Queued;
+  t.ok(position! >= 1 && position! <= 250);
+  t.ok(expectedMs! > 0, `${expectedMs}`);
 });
 
 t.test("nothing counts while it waits, and it counts when it is admitted", async (t) => {

@@ -189,7 +189,15 @@ export const toDaemon: {
     fixed: fc.option(fc.constant(true as const), { nil: undefined }),
     metered,
     wait: fc.option(
-      fc.record({ askedMs: fc.option(count), timeoutMs: fc.option(count), waitedMs: count }),
+      fc.record({
+        askedMs: fc.option(count),
+        timeoutMs: fc.option(count),
+        waitedMs: count,
+        placeEveryMs: fc.option(
+          count.map((n) => Math.max(1, n)),
+          { nil: undefined },
+        ),
+      }),
       { nil: undefined },
     ),
   }),
@@ -334,7 +342,15 @@ export const fromDaemon: {
     named: fc.option(name, { nil: undefined }),
     above: fc.option(name, { nil: undefined }),
   }),
-  queued: fc.record({ kind: fc.constant("queued"), id: count }),
+  queued: fc.record({
+    kind: fc.constant("queued"),
+    id: count,
+    position: fc.option(
+      count.map((n) => Math.max(1, n)),
+      { nil: undefined },
+    ),
+    expectedMs: fc.option(count, { nil: undefined }),
+  }),
   cancelled: fc.record({ kind: fc.constant("cancelled"), id: count }),
   denied: fc.record({
     kind: fc.constant("denied"),

@@ -297,7 +297,7 @@ t.test(
         ...["cheap", "/team/a"],
       ],
       ["denied", 1, []],
-      ["queued", 1],
+      ["queued", 1, 4, 6000],
       ["cancelled", 1],
       ["authorized", 1, "/team", "key_7", ["gpt-4o"], "viewer"],
       ["settled", 1],

@@ -7,12 +7,17 @@ const silenceMs = 15_000;
 const stream = ["content-type", "text/event-stream"];
 
 /** An exchange with a clock of its own; `pass` lets time pass, and the timers ring. */
-function begin(operation: Operation = "chat_completions") {
-  const inner = new FakeExchange({ path: operation === "messages" ? "/v1/messages" : "/v1/x" });
+function begin(
+  operation: Operation = "chat_completions",
+  { streamKeepAliveMs = silenceMs, keepAliveMs = 0 } = {},
+) {
+  const path = operation === "messages" ? "/v1/messages" : "/v1/x";
+  const query = operation === "stream_generate_content" ? "alt=sse" : "";
+  const inner = new FakeExchange({ path, query });
   let nowMs = 0;
   let timer: { readonly atMs: number; readonly run: () => void } | null = null;
   const exchange = keptAliveExchange(inner, operation, {
-    config: { server: { streamKeepAliveMs: silenceMs } },
+    config: { server: { streamKeepAliveMs }, waiting: { keepAliveMs } },
     monoMs: () => nowMs,
     setTimer(ms, run) {
       if (timer !== null) throw new Error("one timer at a time");
@@ -200,9 +205,67 @@ t.test("an error after the status has been sent is the stream's last event", asy
   t.equal(inner.ended, "cut");
 });
 
+t.test("a client whose request waits is told its place, then gets its stream", async (t) => {
+  const said = (text: string): string => `: waiting for room under a limit: ${text}\n\n`;
+  const ping = 'event: ping\ndata: {"type": "ping"}\n\n';
+  for (const [operation, first, second] of [
+    ["chat_completions", said("number 4, about 6 s"), said("number 1")],
+    ["responses", said("number 4, about 6 s"), said("number 1")],
+    ["messages", said("number 4, about 6 s") + ping, said("number 1") + ping],
+    ["stream_generate_content", null, null],
+  ] as const) {
+    const how = { streamKeepAliveMs: 0, keepAliveMs: silenceMs };
+    const { inner, exchange, pass, sent, isArmed } = begin(operation, how);
+    const onPlace = exchange.onPlace!;
+    pass(9 * silenceMs);
+    t.same(inner.calls, [], "it has no clock of its own");
+    onPlace({ position: 4, expectedMs: 5500 });
+    t.equal(inner.status, 200);
+    t.equal(inner.sent("content-type"), "text/event-stream");
+    t.equal(inner.sent("x-request-id"), "req_test");
+    t.notOk(exchange.begun);
+    onPlace({ position: 1, expectedMs: null });
+    if (first !== null) t.equal(sent(), first + second);
+    else t.match(sent(), /^(data: \{.*"parts": \[\{"text": ""\}\].*\}\n\n){2}$/);
+    exchange.keepAlive(["x-ratelimit-limit-requests", "5"]);
+    t.notOk(isArmed(), "a silent stream has its own setting");
+    const before = sent();
+    exchange.begin(200, stream);
+    exchange.write(event("a"));
+    exchange.end();
+    t.equal(sent(), `${before}data: a\n\n`);
+    t.equal(inner.ended, "end");
+  }
+});
+
+t.test("a refusal after that is the stream's last event, and nobody else is told", async (t) => {
+  const { inner, exchange, sent } = begin("stream_generate_content", { keepAliveMs: 1 });
+  exchange.onPlace!({ position: 1, expectedMs: null });
+  const before = sent().length;
+  const error = { code: 429, message: "full", status: "RESOURCE_EXHAUSTED" };
+  exchange.reply(429, ["retry-after", "1"], JSON.stringify({ error }), "utf8");
+  t.equal(sent().slice(before), `data: ${JSON.stringify({ error })}\n\n`);
+  t.equal(inner.ended, "end");
+  t.equal(begin().exchange.onPlace, undefined);
+  const left = begin("chat_completions", { keepAliveMs: 1 });
+  left.inner.leave();
+  left.exchange.onPlace!({ position: 1, expectedMs: null });
+  t.same(left.inner.calls, []);
+  const slow = begin("chat_completions", { keepAliveMs: 1 });
+  slow.inner.reads = false;
+  for (let i = 0; i < 5; i++) slow.exchange.onPlace!({ position: 1, expectedMs: null });
+  t.equal(slow.sent().split("waiting").length, 2, "a client that doesn't read gets no more");
+  const broken = begin("chat_completions", { keepAliveMs: 1 });
+  broken.inner.begin = () => {
+    throw new Error("no head");
+  };
+  broken.exchange.onPlace!({ position: 1, expectedMs: null });
+  t.equal(broken.inner.ended, "cut");
+});
+
 t.test("streams of dialects that have keep-alives get them if they are configured", async (t) => {
   const gateway = (streamKeepAliveMs: number) => ({
-    config: { server: { streamKeepAliveMs } },
+    config: { server: { streamKeepAliveMs }, waiting: null },
     monoMs: () => 0,
     setTimer: () => () => {},
   });
@@ -212,4 +275,7 @@ t.test("streams of dialects that have keep-alives get them if they are configure
   t.notOk(isKept("chat_completions", 0));
   t.notOk(isKept("stream_generate_content", 1));
   t.notOk(isKept("speech", 1));
+  const waits = { ...gateway(0), config: { ...gateway(0).config, waiting: { keepAliveMs: 1 } } };
+  const array = new FakeExchange({ query: "" });
+  t.equal(keptAliveExchange(array, "stream_generate_content", waits), null, "no stream of events");
 });

@@ -1,5 +1,5 @@
 import t from "tap";
-import type { AdmissionOutcome } from "../../../../proxy/limiter/admission.js";
+import type { AdmissionOutcome, Place } from "../../../../proxy/limiter/admission.js";
 import { admissionsWaitingMax } from "../../../../shared/bounds.js";
 import type { SuccessHeaders } from "../../../../shared/domain/verdict.js";
 import { failure } from "../../../../shared/error-code.js";
@@ -442,12 +442,13 @@ t.test("an admission that the daemon can't take is refused, in either mode", asy
 });
 
 /** Asks for an admission that may wait; `leave` once it waits. */
-function askAndWait(harness: ClientHarness, atMostMs = 60_000) {
-  const asked: { outcome: AdmissionOutcome | null; leave: (() => void) | null; id: number } = {
-    outcome: null,
-    leave: null,
-    id: 0,
-  };
+function askAndWait(harness: ClientHarness, atMostMs = 60_000, placeEveryMs?: number) {
+  const asked: {
+    outcome: AdmissionOutcome | null;
+    leave: (() => void) | null;
+    id: number;
+    places: Place[];
+  } = { outcome: null, leave: null, id: 0, places: [] };
   const wait = {
     askedMs: 60_000,
     timeoutMs: null,
@@ -456,6 +457,8 @@ function askAndWait(harness: ClientHarness, atMostMs = 60_000) {
     onQueued: (leave: () => void) => {
       asked.leave = leave;
     },
+    placeEveryMs,
+    onPlace: (place: Place) => void asked.places.push(place),
   };
   const caller = { userPath: "/team", credential: "authenticated" };
   void harness.client.admit(caller, [gpt], false, { wait }).then((outcome) => {
@@ -481,6 +484,23 @@ t.test("a request that waits for room gets its verdict long after the deadline",
   });
   asked.leave!();
   t.notMatch(kinds(harness.take()), /cancel/);
+});
+
+t.test("a place is passed on, and doesn't begin another wait", async (t) => {
+  const harness = linkedHarness();
+  const asked = askAndWait(harness, 60_000, 15_000);
+  t.match(harness.take().at(-1), { wait: { placeEveryMs: 15_000 } });
+  harness.receive({ kind: "queued", id: asked.id });
+  t.same(asked.places, []);
+  harness.receive({ kind: "queued", id: asked.id, position: 4, expectedMs: 6000 });
+  harness.receive({ kind: "queued", id: asked.id, position: 3 });
+  t.same(asked.places, [
+    { position: 4, expectedMs: 6000 },
+    { position: 3, expectedMs: null },
+  ]);
+  asked.leave!();
+  harness.receive({ kind: "queued", id: asked.id, position: 2 });
+  t.equal(asked.places.length, 2);
 });
 
 t.test("a refusal says how long the request has waited", async (t) => {

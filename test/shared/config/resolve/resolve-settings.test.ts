@@ -193,6 +193,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
         { path: "/b", maxMs: 7000, defaultMs: 0 },
       ],
     ],
+    waitKeepAliveMs: ["15", 0.5, 15_000],
     priceListFile: ["/a", "/b", "/a"],
     logLevel: ["Debug", "warn", "debug"],
     logFormat: ["JSON", "text", "json"],

@@ -1,0 +1,222 @@
+/**
+ * Streams that wait for room while their clients are told their place, with the official SDKs as
+ * clients: they read the answer as ever, and throw whatever else ends the wait.
+ */
+import Anthropic from "@anthropic-ai/sdk";
+import OpenAI from "openai";
+import t from "tap";
+import { admin, until } from "../../support/client.js";
+import { makeSite } from "../../support/processes/processes.js";
+import { masterKey } from "../../support/processes/sdk-site.js";
+import {
+  beginStream,
+  chunk,
+  type ReceivedCall,
+  startScriptedUpstream,
+  usageChunk,
+} from "../../support/providers/scripted-upstream.js";
+
+const provider = await startScriptedUpstream();
+t.teardown(() => provider.close());
+const site = makeSite(
+  t,
+  `
+server: { drain_seconds: 0.5, drain_grace_seconds: 0 }
+waiting: { max_seconds: 60, keep_alive_seconds: 0.2 }
+providers:
+  one: { type: openai, base_url: "${provider.baseUrl}", api_key: none, models: [a], operations: [chat_completions], retries: 0, breaker_failures: 0 }
+rate_limits:
+  user_paths: [{ path: /slot, limits: [{ period: concurrent, max_requests: 1 }] }]
+`,
+  { SLUICE_MASTER_KEY: masterKey },
+);
+await site.startDaemon();
+const proxy = await site.startProxy();
+const url = proxy.ready;
+const prefer = { prefer: "wait=60", "x-sluice-user-path": "/slot" };
+const bearer = { authorization: `Bearer ${masterKey}` };
+const messages = [{ role: "user" as const, content: "hi" }];
+const sdk = (wait = 60) => ({
+  apiKey: masterKey,
+  maxRetries: 0,
+  defaultHeaders: { ...prefer, prefer: `wait=${wait}` },
+});
+const openai = (wait?: number) => new OpenAI({ baseURL: `${url}/v1`, ...sdk(wait) });
+const anthropic = (wait?: number) => new Anthropic({ baseURL: url, ...sdk(wait) });
+
+function finish(call: ReceivedCall): void {
+  const stream = beginStream(call);
+  stream.write(chunk("hello"));
+  stream.write(chunk("", "stop"));
+  stream.end(`${usageChunk(7)}data: [DONE]\n\n`);
+}
+
+function fail({ response }: ReceivedCall): void {
+  response.writeHead(500, { "content-type": "application/json" });
+  response.end('{"error":{"message":"out of thoughts","type":"server_error"}}');
+}
+
+/** What the provider does with the next calls. */
+let next: (call: ReceivedCall) => void = finish;
+/** Ends the request that has the slot. */
+let free: (() => void) | null = null;
+provider.answer = (call) => {
+  if (call.body.includes("hold on")) free = () => finish(call);
+  else next(call);
+};
+
+/** The number of requests that wait. */
+const waiting = async (): Promise<number> => {
+  const { body } = await admin(url, "GET /queues", undefined, bearer);
+  return (body as unknown as { readonly waiting: number }).waiting;
+};
+
+/** Takes the slot; the result gives it back, once something has waited and was told so. */
+async function hold(): Promise<() => Promise<void>> {
+  const response = fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { ...bearer, "x-sluice-user-path": "/slot" },
+    body: JSON.stringify({ model: "one/a", messages: [{ role: "user", content: "hold on" }] }),
+  }).then(
+    (answer) => answer.text(),
+    // The proxy stops.
+    () => "",
+  );
+  await until(
+    async () => free,
+    (found) => found !== null,
+  );
+  return async () => {
+    await until(waiting, (count) => count > 0);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    free!();
+    free = null;
+    await response;
+  };
+}
+
+const google = (wait = 60) =>
+  fetch(`${url}/v1beta/models/one%2Fa:streamGenerateContent?alt=sse`, {
+    method: "POST",
+    headers: { ...bearer, ...prefer, prefer: `wait=${wait}` },
+    body: JSON.stringify({ contents: [{ role: "user", parts: [{ text: "hi" }] }] }),
+  });
+
+/** The texts of the answers of each SDK. */
+const asks: Readonly<Record<string, (wait?: number) => Promise<string>>> = {
+  async chat(wait) {
+    const asked = { model: "one/a", messages, stream: true } as const;
+    let text = "";
+    for await (const { choices } of await openai(wait).chat.completions.create(asked))
+      text += choices[0]?.delta.content ?? "";
+    return text;
+  },
+  messages: (wait) =>
+    anthropic(wait).messages.stream({ model: "one/a", max_tokens: 9, messages }).finalText(),
+  async responses(wait) {
+    const stream = openai(wait).responses.stream({ model: "one/a", input: "hi" });
+    return (await stream.finalResponse()).output_text;
+  },
+};
+
+t.test("a client that waits is told its place, in its dialect", async (t) => {
+  const release = await hold();
+  const response = fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { ...bearer, ...prefer },
+    body: JSON.stringify({ model: "one/a", messages, stream: true }),
+  });
+  // It begins before there is room.
+  const { status, headers, body } = await response;
+  t.match(
+    { status, type: headers.get("content-type") },
+    { status: 200, type: "text/event-stream" },
+  );
+  const ofGoogle = await google();
+  t.equal(ofGoogle.status, 200);
+  await Promise.all([
+    release(),
+    new Response(body).text().then((text) => {
+      t.match(text, /^(: waiting for room under a limit: number 1\n\n){2,}data: .*hello/);
+      t.match(text, /\n\ndata: \[DONE\]\n\n$/);
+    }),
+    ofGoogle.text().then((text) => {
+      t.match(text, /^(data: .*"text": "".*\n\n){2,}data: .*"text":"hello"/);
+      t.match(text, /"finishReason":"STOP"/);
+    }),
+  ]);
+  const { records } = (await until(
+    async () => (await admin(url, "GET /usage/records?user_path=/slot", undefined, bearer)).body,
+    (found) => (found["records"] as readonly unknown[]).length === 3,
+  )) as unknown as { readonly records: readonly { readonly status: number }[] };
+  t.same(new Set(records.map((record) => record.status)), new Set([200]));
+});
+
+t.test("the SDKs read the answer after it, in each dialect", async (t) => {
+  for (const [name, ask] of Object.entries(asks)) {
+    const release = await hold();
+    const text = ask();
+    await release();
+    t.equal(await text, "hello", name);
+  }
+});
+
+t.test("a refusal at the end of the wait is thrown, with its message", async (t) => {
+  const release = await hold();
+  for (const [name, ask] of Object.entries(asks)) {
+    const thrown = await ask(1).catch((error: unknown) => error);
+    t.match(thrown, { message: /concurrent/ }, name);
+  }
+  const text = await (await google(1)).text();
+  t.match(
+    text,
+    /\n\ndata: \{"error":\{"code":429,"message":".*concurrent.*","status":"RESOURCE_EXHAUSTED"/,
+  );
+  const unheard = openai().chat.completions.create({ model: "one/a", messages });
+  await release();
+  await unheard;
+  const lines = proxy.output().split("\n");
+  const refused = lines.filter((line) => line.includes('"outcome":"rate_limited"'));
+  t.equal(refused.length, 4);
+  for (const line of refused) t.match(JSON.parse(line), { status: 429, queued_ms: Number });
+});
+
+t.test("an error of the provider after the wait is thrown, with its message", async (t) => {
+  next = fail;
+  for (const [name, ask] of Object.entries(asks)) {
+    const release = await hold();
+    const thrown = ask().catch((error: unknown) => error);
+    await release();
+    t.match(await thrown, { message: /out of thoughts/ }, name);
+  }
+  next = finish;
+});
+
+t.test("a client that leaves after it was told gives its place back", async (t) => {
+  const release = await hold();
+  const leaving = new AbortController();
+  const stream = openai().chat.completions.create(
+    { model: "one/a", messages, stream: true },
+    { signal: leaving.signal },
+  );
+  // The SDK has the head.
+  await stream;
+  t.equal(await waiting(), 1);
+  leaving.abort();
+  await until(waiting, (count) => count === 0);
+  const staying = asks["chat"]!();
+  await release();
+  t.equal(await staying, "hello");
+  await proxy.printed(/"outcome":"client_gone"/);
+});
+
+t.test("a stop of the proxy, and a daemon that is away, are errors too", async (t) => {
+  await hold();
+  const asked = Object.entries(asks).map(
+    async ([name, ask]) => [name, await ask().catch((error: unknown) => error)] as const,
+  );
+  await until(waiting, (count) => count === asked.length);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  await proxy.kill("SIGTERM");
+  for (const [name, thrown] of await Promise.all(asked)) t.type(thrown, Error, name);
+});
