@@ -127,7 +127,7 @@ export const ruleFlags: FlagForm<Scope> = {
       key: "loops",
       field: "loops",
       meaning:
-        "when agents that repeat themselves or work on without end are warned of and refused, such as 'warn_after=5, refuse_after_turns=500', or none",
+        "when to warn of agents that repeat themselves or work on without end, and refuse them, such as 'warn_after=5, refuse_after_turns=500', or none",
       read: loopsOfText,
       period: { period_seconds: 0 },
     },

@@ -288,7 +288,7 @@ const cap = numberSchema("integer", { min: 1, max: Number.MAX_SAFE_INTEGER });
 /** A period by name, or a text with its seconds. */
 function period(names: readonly string[]): JsonSchema {
   return {
-    description: "The period; in its place period_seconds says another.",
+    description: "The period; or use period_seconds.",
     ...orVariable({ enum: names }, { type: "string", pattern: "^\\s*\\d+\\s*$" }),
   };
 }
@@ -366,7 +366,7 @@ const shares: JsonSchema = {
 
 const loops: JsonSchema = {
   description:
-    "When agents that repeat themselves, or work on without end, are warned of and refused; for concurrent, on user paths. The nearest path with it applies. Also a text: `warn_after=5, refuse_after=20`.",
+    "When Sluice warns of agents that repeat themselves or work on without end, and refuses them; for concurrent, on user paths. The nearest path with it applies. Also a text: `warn_after=5, refuse_after=20`.",
   anyOf: [
     mapping({
       warn_after: {
@@ -436,7 +436,7 @@ const ruleLimit = {
       ...numberSchema("number", { min: 1e-12, max: costCapMax }),
     },
     max_tool_calls: {
-      description: "Calls of the tools that models names, such as tool:web_search, in the period.",
+      description: "Calls of the tools in models, such as tool:web_search, in the period.",
       ...cap,
     },
     max_enqueued_tokens: {
@@ -451,7 +451,7 @@ const ruleLimit = {
     },
     host_only: {
       description:
-        "Each host counts by it alone, although it shares its limits with others (cluster.url). Default: false.",
+        "Each host counts alone, although hosts share other limits (cluster.url). Default: false.",
       default: false,
       ...boolean.schema,
     },

@@ -71,5 +71,5 @@ export const requestFields: readonly LogField[] = [
   },
   { name: "cut_by", meaning: "the [hard cap](../hard-caps.md) that ended the answer" },
   { name: "note", meaning: "why the request ended so, in words" },
-  { name: "sample", meaning: "the part of such lines that Sluice writes, if not all" },
+  { name: "sample", meaning: "with `log_sample`: the part of such lines that Sluice writes" },
 ];

@@ -79,7 +79,11 @@ const answers: readonly Row[] = [
     "ignored; Sluice charges an estimate",
   ],
   ["reported cost of a response", `${count(bounds.costPicoUsdMax / 1e12)} USD`, "ignored"],
-  ["parts that one request loses to a target", count(refusedPartsMax), "the client gets its error"],
+  [
+    "parts that a target refuses and Sluice removes",
+    count(refusedPartsMax),
+    "the client gets its error",
+  ],
   [
     "requests of agents remembered for [loops](../loops.md)",
     count(repeatedRequestsMax),
@@ -147,7 +151,11 @@ const usage: readonly Row[] = [
   ["days of a usage report by hour", count(bounds.hourlyDaysMax), "400"],
   ["models of a path and day", count(bounds.modelsPerDayMax), "the rest is `other`"],
   ["unlisted models of a provider, proxy and day", count(bounds.unlistedModelsMax), "`(unknown)`"],
-  ["late usage record", days(bounds.recordLatenessMs), "it counts for the day 7 days ago"],
+  [
+    "usage record that arrives late",
+    days(bounds.recordLatenessMs),
+    "counts for the day 7 days ago",
+  ],
   ["sum of costs", "9 billion USD", "the sum stays there, and counts in `saturated_sums`"],
 ];
 

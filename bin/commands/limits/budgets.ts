@@ -18,7 +18,7 @@ const texts: LimitCommandTexts = {
   set: "create a budget or replace its amount; what was spent stays",
   raise: "raise the amount of a budget, or of one child of a template, for a time",
   delete: "remove a budget; created again in the same period, it starts with what was spent",
-  revert: "replace a budget that was edited by hand by the configuration's",
+  revert: "restore the configuration's version of a budget that was edited by hand",
   reset: "restart the running period of one budget, or of all",
   subject: "user path such as /team/app; or a label, with --scope",
   resetSubject: "user path or label",

@@ -18,7 +18,7 @@ const texts: LimitCommandTexts = {
   list: "list the rules with their live counters",
   set: "create a rule or replace its caps; a cap that isn't given is removed",
   delete: "remove a rule and its counters",
-  revert: "replace a rule that was edited by hand by the configuration's",
+  revert: "restore the configuration's version of a rule that was edited by hand",
   raise: "raise the caps of a rule, or of one child of a template, for a time",
   reset: "clear the live counters of one rule, or of all",
   subject: "user path such as /team/app; or a provider's name or a model's id, with --scope",

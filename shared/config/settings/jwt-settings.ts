@@ -52,7 +52,7 @@ export const jwtSettings = {
     kind: filePath,
     defaultText: "none",
     example: "/etc/sluice/jwks.json",
-    meaning: "File with the issuer's JWKS; changes are noticed.",
+    meaning: "File with the issuer's JWKS, read again when it changes.",
   }),
   jwks_url: field({
     kind: webUrl,

@@ -78,7 +78,7 @@ export const providerSettings = {
     defaultValue: null,
     defaultText: "none",
     example: "/run/secrets/key",
-    meaning: "File with the key; changes are noticed.",
+    meaning: "File with the key, read again when it changes.",
   }),
   api_key_command: field<string | null>({
     kind: text,
@@ -120,7 +120,7 @@ export const providerSettings = {
     defaultValue: null,
     defaultText: "what its /models lists",
     example: '["*"]',
-    meaning: 'Model ids; ["*"] accepts any; /v1/models lists the ids next to it.',
+    meaning: 'Model ids; ["*"] accepts any, and /v1/models lists those beside it.',
   }),
   passthrough: field<PassthroughAccess | null>({
     kind: passthroughAccess,
@@ -244,14 +244,14 @@ export const providerSettings = {
     kind: boolean,
     defaultValue: true,
     defaultText: "true",
-    meaning: "false: avoid heeds only 429s, not the counts that the provider reports.",
+    meaning: "Whether avoid uses the counts that the provider reports; false: only its 429s.",
   }),
   adaptive_concurrency: field<AdaptiveConcurrency | null>({
     kind: concurrencyRange,
     defaultValue: null,
     defaultText: "none",
     example: "{ min: 2, max: 64 }",
-    meaning: "Requests in flight per model, which follow its latency between these bounds.",
+    meaning: "Bounds between which Sluice adapts the requests in flight to a model to its latency.",
   }),
 } as const;
 
