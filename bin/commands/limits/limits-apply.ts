@@ -48,7 +48,7 @@ export function addLimitsApply(parent: Command, session: Session): void {
     .argument("<file>", "what limits export has written; - for standard input")
     .option("--dry-run", "show the plan, change nothing")
     .option("--exit-code", "with --dry-run: end with 2 for differences, 0 for none, 1 for an error")
-    .option("--prune", "remove what was made by hand and the file's sections lack")
+    .option("--prune", "remove what was made by hand and is missing in its section of the file")
     .option("--take-over", "override rules and budgets of the configuration")
     .option("--yes", "don't ask; required without a terminal")
     .addOption(jsonOption("print the response of POST /admin/limits"))

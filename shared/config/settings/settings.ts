@@ -401,7 +401,7 @@ export const usageSettings = {
     kind: seconds({ min: 0.1, max: 3600, zero: true }),
     defaultValue: 60_000,
     meaning:
-      "Interval at which Sluice asks for the usage of a background response or a batch; it grows with their age. 0: never.",
+      "Interval at which Sluice asks for the usage of a background response or a batch, longer for old ones. 0: never.",
   }),
   backgroundWaitMs: setting({
     path: "usage.background_wait_seconds",
@@ -603,7 +603,7 @@ export const clusterSettings = {
     kind: choice(["closed", "local", "open"]),
     defaultValue: "closed",
     meaning:
-      "Without the engine: closed refuses limited requests with 503, local divides limits among the hosts, open admits and counts later.",
+      "While the Valkey or Redis is away: closed refuses limited requests with 503, local divides limits among the hosts, open admits and counts later.",
   }),
   clusterUsername: setting({
     path: "cluster.username",
@@ -663,7 +663,7 @@ const ruleSettings = {
     kind: names(["quota_templates"]),
     defaultValue: [],
     example: "[quota_templates]",
-    meaning: "Entitled features; quota_templates (per_child) is the only one.",
+    meaning: "Features to switch on; the only one is quota_templates, which allows per_child.",
   }),
   rateLimitsEnabled: setting({
     path: "rate_limits.enabled",
@@ -727,7 +727,7 @@ const waitSettings = {
     defaultValue: [],
     example: "[/agents=300, /batch=600:60]",
     meaning:
-      "Longest wait by user path, and after a colon the default; the longest matching path applies.",
+      "Longest wait by user path, such as /agents=300; /batch=600:60 also sets the wait without the header. The longest matching path applies.",
   }),
   waitKeepAliveMs: setting({
     path: "waiting.keep_alive_seconds",
@@ -794,8 +794,7 @@ const adminSettings = {
     defaultValue: null,
     defaultText: "as long as the ID token",
     example: "3600",
-    meaning:
-      "Length of a session: at the latest then the provider is asked for the person's claims again.",
+    meaning: "Longest session; the next sign-in asks the provider for the person's claims again.",
   }),
   oidcRoles: setting<readonly ClaimedRole[]>({
     path: "admin.oidc.roles",
