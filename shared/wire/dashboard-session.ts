@@ -26,7 +26,13 @@ export type SessionCredential =
   /** The master key, which the proxy has checked. */
   | { readonly kind: "admin"; readonly mark: string }
   /** A role that claims have granted, which the proxy has checked. */
-  | ({ readonly kind: "granted"; readonly mark: string; readonly expiresAtMs: number } & Granted)
+  | ({
+      readonly kind: "granted";
+      readonly mark: string;
+      /** As for a JWT. */
+      readonly names: readonly string[];
+      readonly expiresAtMs: number;
+    } & Granted)
   /** A managed key by its hash: the daemon checks it. */
   | { readonly kind: "key"; readonly keyHash: string }
   /** A JWT, which the proxy has checked. `names`: the names by which it may be denied. */
@@ -91,8 +97,8 @@ interface SessionTimes {
  * Characters of a JWT's issuer, and of a name by which it may be denied: twice the longest valid.
  */
 export const nameCharsMax = 2_048;
-/** Names by `jti` and by `sub`, with and without the issuer. */
-const namesMax = 4;
+/** Names by `jti`, by `sub` and by a person's e-mail address, with and without the issuer. */
+const namesMax = 6;
 
 /** The body of `sessions.failed`: `{reason}`. */
 export function parseFailedSignIn(body: unknown): Checked<string> {
@@ -117,8 +123,7 @@ export function parseSessionOpening(body: unknown): Checked<SessionOpening> {
   if (!isName(issuer)) return bad(`issuer must be a text, not ${show(issuer)}`, "issuer");
   if (typeof userPath !== "string" || !isNormalUserPath(userPath))
     return bad(`user_path must be a user path, not ${show(userPath)}`, "user_path");
-  if (!Array.isArray(names) || names.length > namesMax || !names.every(isName))
-    return bad(`names must be at most ${namesMax} texts`, "names");
+  if (!areNames(names)) return badNames();
   if (!isMoment(expiresAtMs))
     return bad(`expires_at_ms must be a time, not ${show(expiresAtMs)}`, "expires_at_ms");
   return good({
@@ -132,7 +137,8 @@ export function parseAdminOpening(body: unknown): Checked<SessionOpening> {
   const hash = parseSessionHash(body);
   if (!hash.ok) return hash;
   const fields = body as Readonly<Record<string, unknown>>;
-  const { mark, role, path, who, expires_at_ms: expiresAtMs } = fields;
+  // Older proxies send no names.
+  const { mark, role, path, who, names = [], expires_at_ms: expiresAtMs } = fields;
   if (!isKeyHash(mark)) return badMark();
   if (role === undefined) return good({ hash: hash.value, credential: { kind: "admin", mark } });
   if (!isAdminRole(role)) return bad(`role must be a role, not ${show(role)}`, "role");
@@ -141,7 +147,8 @@ export function parseAdminOpening(body: unknown): Checked<SessionOpening> {
   if (!isName(who) || who.length > auditTextCharsMax) return bad("who must be a text", "who");
   if (!isMoment(expiresAtMs))
     return bad(`expires_at_ms must be a time, not ${show(expiresAtMs)}`, "expires_at_ms");
-  const granted = { mark, role, path, who, expiresAtMs };
+  if (!areNames(names)) return badNames();
+  const granted = { mark, role, path, who, names, expiresAtMs };
   return good({ hash: hash.value, credential: { kind: "granted", ...granted } });
 }
 
@@ -155,6 +162,14 @@ export function parseSessionHash(body: unknown): Checked<string> {
 
 function badMark(): Checked<never> {
   return bad("mark must be that of the session's credential", "mark");
+}
+
+function areNames(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.length <= namesMax && value.every(isName);
+}
+
+function badNames(): Checked<never> {
+  return bad(`names must be at most ${namesMax} texts`, "names");
 }
 
 function isName(value: unknown): value is string {

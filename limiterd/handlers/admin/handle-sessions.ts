@@ -169,8 +169,9 @@ function judged(
     case "admin":
       return { kind: "admin", mark: credential.mark, openedAtMs, expiresAtMs };
     case "granted": {
-      const { mark, role, path, who } = credential;
-      if (nowMs >= expiresAtMs) return { kind: "denied", ended: null };
+      const { mark, role, path, who, names } = credential;
+      if (nowMs >= expiresAtMs || names.some((name) => denials.denies(name, nowMs)))
+        return { kind: "denied", ended: null };
       return { kind: "granted", mark, role, path, who, openedAtMs, expiresAtMs };
     }
     case "key": {

@@ -1,6 +1,7 @@
 /** The role that the claims of a provider of OpenID Connect grant (docs/roles.md). Pure. */
 import type { Administration } from "../../../shared/access/admin-role.js";
 import type { ClaimedRole } from "../../../shared/config/kinds/oidc-kinds.js";
+import { namesOfToken } from "../../../shared/domain/jwt-denial.js";
 import { escapeInLine } from "../../../shared/logging/escape-controls.js";
 import { claimAt } from "../jwt-path.js";
 
@@ -38,7 +39,18 @@ export function lacksClaims(roles: readonly ClaimedRole[], claims: Claims): bool
  * be another's name.
  */
 export function nameOfPerson(claims: Claims): string {
-  const { email, email_verified: isVerified, sub } = claims;
-  const name = isVerified === true && typeof email === "string" && email !== "" ? email : sub;
-  return escapeInLine(`OIDC ${String(name)}`);
+  return escapeInLine(`OIDC ${String(verifiedEmail(claims) ?? claims["sub"])}`);
+}
+
+/** By which `sluice jwts deny` ends a person's sessions: the token's names, and the one above. */
+export function deniableNames(claims: Claims): readonly string[] {
+  const email = verifiedEmail(claims);
+  return [
+    ...namesOfToken(claims),
+    ...(email === null ? [] : namesOfToken({ iss: claims["iss"], sub: email })),
+  ];
+}
+
+function verifiedEmail({ email, email_verified: isVerified }: Claims): string | null {
+  return isVerified === true && typeof email === "string" && email !== "" ? email : null;
 }

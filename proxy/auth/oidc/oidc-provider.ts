@@ -9,7 +9,7 @@ import type { Configuration } from "openid-client";
 import type { Administration } from "../../../shared/access/admin-role.js";
 import type { OidcConfig } from "../../../shared/config/resolve/oidc.js";
 import { discoveryPauseMs } from "../../bounds.js";
-import { grantedRole, lacksClaims, nameOfPerson } from "./granted-role.js";
+import { deniableNames, grantedRole, lacksClaims, nameOfPerson } from "./granted-role.js";
 
 /** Discovery is read again after this, so that a provider's new keys and addresses are learnt. */
 const freshMs = 600_000;
@@ -17,6 +17,8 @@ const deadlineSeconds = 10;
 
 export interface SignedInPerson {
   readonly name: string;
+  /** By which the person may be denied. */
+  readonly deniableNames: readonly string[];
   /** Null: no claim grants a role. */
   readonly administration: Administration | null;
   /** When the session ends: with the ID token, or when the settings say. */
@@ -100,6 +102,7 @@ export function createOidcProvider(config: OidcConfig, nowMs: () => number): Oid
       const claims = { ...more, ...idToken };
       return {
         name: nameOfPerson(claims),
+        deniableNames: deniableNames(claims),
         administration: grantedRole(config.roles, claims),
         expiresAtMs: config.sessionMs === null ? idToken.exp * 1000 : nowMs() + config.sessionMs,
       };

@@ -228,11 +228,15 @@ export async function openSession(
     mark: markOf(gateway, token, { kind: "jwt", issuer }),
     issuer,
     user_path: caller.userPath,
-    // Denials have no longer names.
-    names: namesOfToken(claims).filter(({ length }) => length <= nameCharsMax),
+    names: fitNames(namesOfToken(claims)),
     expires_at_ms: Math.min(Math.floor(expiresAtMs), lastMs),
   };
   return opened(await limiter.call("sessions.open", opening, { ...by, who }));
+}
+
+/** Denials have no longer names. */
+function fitNames(names: readonly string[]): readonly string[] {
+  return names.filter(({ length }) => length <= nameCharsMax);
 }
 
 /** The session of a person whose claims grant a role; it ends with the ID token at the latest. */
@@ -240,6 +244,7 @@ export async function openGranted(
   gateway: SessionGateway,
   {
     name,
+    deniableNames,
     administration,
     expiresAtMs,
   }: SignedInPerson & { readonly administration: Administration },
@@ -251,6 +256,7 @@ export async function openGranted(
     mark: markOf(gateway, token, { kind: "granted" }),
     ...administration,
     who: name.slice(0, auditTextCharsMax),
+    names: fitNames(deniableNames),
     expires_at_ms: Math.min(Math.floor(expiresAtMs), lastMs),
   };
   return opened(await gateway.limiter.call("sessions.open-admin", body, by));

@@ -5,6 +5,7 @@
  * request says where the browser goes afterwards: always to the dashboard.
  */
 import { auditTextCharsMax } from "../../../shared/bounds.js";
+import { wrongToken } from "../../auth/caller.js";
 import { cookieOf, openGranted } from "../../auth/session/authenticate-session.js";
 import { clientOf, isOverTls } from "../../auth/session/client-address.js";
 import {
@@ -91,7 +92,9 @@ async function signIn(
   const token = sessionKeeping.newToken();
   const opening = { ...person, administration };
   const opened = await openGranted(gateway, opening, token, sentBy(context, ""));
-  return opened.ok ? { name, token } : { refused: "failed", reason: opened.failure.message };
+  if (opened.ok) return { name, token };
+  if (opened.failure === wrongToken) return { refused: "denied", reason: `${name} is denied` };
+  return { refused: "failed", reason: opened.failure.message };
 }
 
 async function reportRefusal(context: SignInContext, reason: string): Promise<void> {

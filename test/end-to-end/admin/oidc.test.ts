@@ -250,6 +250,32 @@ t.test("a sign-out ends the session", async (t) => {
   t.equal((await ask(jar, "/admin/status")).status, 401);
 });
 
+t.test("who is denied is out with the next request, and doesn't get in again", async (t) => {
+  people.set("ann", { email: "ann@example.com", email_verified: true });
+  people.set("lead", { groups: ["leads"] });
+  const byMaster = (method: string, body: object): Promise<Response> =>
+    fetch(`${url}/admin/denied-jwts`, {
+      method,
+      headers: { authorization: `Bearer ${master}` },
+      body: JSON.stringify(body),
+    });
+  for (const [person, sub] of [
+    ["ann", "ann@example.com"],
+    ["lead", "lead"],
+  ] as const) {
+    const { jar } = await signIn(person);
+    const { jar: other } = await signIn("one");
+    t.equal((await ask(jar, "/admin/status")).status, 200);
+    const denied = { sub, issuer: provider.issuer };
+    t.equal((await byMaster("PUT", denied)).status, 200);
+    t.equal((await ask(jar, "/admin/status")).status, 401, `${person} is out`);
+    t.equal((await ask(other, "/admin/status")).status, 200, "others stay");
+    t.equal((await signIn(person)).location, "../?sign-in=denied");
+    t.equal((await byMaster("DELETE", denied)).status, 204);
+    t.equal((await signIn(person)).location, "../", "allowed again");
+  }
+});
+
 t.test("a forged, replayed or foreign callback opens nothing", async (t) => {
   people.set("root", { groups: ["admins"] });
   const finish = async (jar: Jar, callback: string): Promise<string> => {

@@ -52,7 +52,7 @@ t.test("what opens none is named by its field", async (t) => {
     mark: [undefined, null, 7, "m"],
     issuer: [undefined, "", 7, `${longest}n`],
     user_path: [undefined, "", "a", "/a/", ["/a"]],
-    names: [undefined, "jti", [""], [7], ["a", "b", "c", "d", "e"], [`${longest}n`]],
+    names: [undefined, "jti", [""], [7], ["a", "b", "c", "d", "e", "f", "g"], [`${longest}n`]],
     expires_at_ms: [undefined, -1, 1.5, "0", Number.MAX_SAFE_INTEGER],
   };
   for (const [param, values] of Object.entries(wrong))

@@ -104,7 +104,7 @@ t.test("a body that isn't right is refused by the name of its field", async (t) 
       ["open", { session_hash: hash }, "mark"],
       ["open", { session_hash: hash, ...jwt, issuer: "" }, "issuer"],
       ["open", { session_hash: hash, ...jwt, user_path: "a" }, "user_path"],
-      ["open", { session_hash: hash, ...jwt, names: ["a", "b", "c", "d", "e"] }, "names"],
+      ["open", { session_hash: hash, ...jwt, names: Array(7).fill("a") }, "names"],
       ["open", { session_hash: hash, ...jwt, names: ["x".repeat(2049)] }, "names"],
       ["open", { session_hash: hash, ...jwt, expires_at_ms: 0.5 }, "expires_at_ms"],
       ["open-admin", { session_hash: hash }, "mark"],

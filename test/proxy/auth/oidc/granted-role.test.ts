@@ -1,5 +1,6 @@
 import t from "tap";
 import {
+  deniableNames,
   grantedRole,
   lacksClaims,
   nameOfPerson,
@@ -41,6 +42,22 @@ t.test("claims that are missing are asked for, unless an earlier entry has decid
     [{}, true],
   ] as const)
     t.equal(lacksClaims(roles, claims), lacks, JSON.stringify(claims));
+});
+
+t.test("a person is denied by the token's names, or by the verified address", async (t) => {
+  const ann = { iss: "https://i", sub: "7", email: "a@b" };
+  const named = (claims: object): unknown =>
+    deniableNames({ ...ann, ...claims }).map((name) => JSON.parse(name));
+  const bySub = [
+    ["sub", "7", null],
+    ["sub", "7", "https://i"],
+  ];
+  t.same(named({}), bySub, "an address that isn't verified is anyone's");
+  t.same(named({ email_verified: true }), [
+    ...bySub,
+    ["sub", "a@b", null],
+    ["sub", "a@b", "https://i"],
+  ]);
 });
 
 t.test("a person is named by what nobody chooses, and as nobody else can be", async (t) => {

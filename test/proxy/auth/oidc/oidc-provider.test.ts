@@ -6,6 +6,7 @@ import t from "tap";
 import { createOidcProvider } from "../../../../proxy/auth/oidc/oidc-provider.js";
 import { discoveryPauseMs } from "../../../../proxy/bounds.js";
 import type { OidcConfig } from "../../../../shared/config/resolve/oidc.js";
+import { namesOfToken } from "../../../../shared/domain/jwt-denial.js";
 
 const keys = await generateKeyPair("RS256");
 const others = await generateKeyPair("RS256");
@@ -71,6 +72,7 @@ async function finish(claims: object, key = keys.privateKey): Promise<unknown> {
 t.test("the right ID token signs in until it expires", async (t) => {
   t.same(await finish(right), {
     name: "OIDC ann",
+    deniableNames: namesOfToken({ iss: right.iss, sub: "ann" }),
     administration: { role: "admin", path: "/" },
     expiresAtMs: right.exp * 1000,
   });
