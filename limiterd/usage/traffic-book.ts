@@ -2,9 +2,11 @@
  * The history of requests and targets, from the reports of proxies: by minute for a day and by hour
  * for 90 days. The current minutes and hours are in memory, all others in the store only.
  *
- * `traffic`: `m` or `h` and the start in seconds → [counts by kind, tokens, cost, target, …].
+ * `traffic`: `m` or `h` and the start in seconds → [counts by kind, tokens, cost, proxies' own
+ * times, target, …]. Older releases wrote no own times.
  */
 import {
+  type FailingSpan,
   type FailureKind,
   failureKinds,
   type Percentiles,
@@ -19,6 +21,7 @@ import { targetName } from "../../shared/domain/target-name.js";
 import { dayMs, formatMillis, isMoment } from "../../shared/time.js";
 import {
   bucketsMax,
+  isSparse,
   isTargetReport,
   type SparseCounts,
   type TrafficReportBody,
@@ -34,6 +37,10 @@ const hoursKeptMs = 90 * dayMs;
 const byMinuteMaxMs = dayMs;
 /** Minutes or hours that are read between two turns of the event loop. */
 const cellsPerTurn = 50;
+/** From this share of failures on, a target fails. */
+const failingShare = 0.05;
+/** So many minutes or hours in a row without as many failures end a target's trouble. */
+const goodCellsMax = { m: 5, h: 1 } as const;
 /** Old cells that one call of `changes` removes. */
 const removalsMax = 200;
 
@@ -46,13 +53,16 @@ class Cell {
   readonly counts = requestKinds.map(() => 0);
   tokens = 0;
   cost = 0;
+  /** A histogram in microseconds. */
+  readonly ownUs = new Array<number>(bucketsMax).fill(0);
   readonly targets = new Map<string, TargetCell>();
   isChanged = false;
 
-  add({ counts, tokens, cost, targets }: Added, atMs: number): void {
+  add({ counts, tokens, cost, targets, own_us = [] }: Added, atMs: number): void {
     addTo(this.counts, counts);
     this.tokens = Math.min(this.tokens + tokens, Number.MAX_SAFE_INTEGER);
     this.cost += cost;
+    addSparse(this.ownUs, own_us);
     this.isChanged = true;
     for (const report of targets) this.#of(report).add(report, atMs);
   }
@@ -70,11 +80,11 @@ class Cell {
 
   toStored(): readonly unknown[] {
     const targets = [...this.targets.values()].map((target) => target.toStored());
-    return [this.counts, this.tokens, this.cost, ...targets];
+    return [this.counts, this.tokens, this.cost, sparse(this.ownUs), ...targets];
   }
 }
 
-type Added = Pick<TrafficReportBody, "counts" | "tokens" | "cost"> & {
+type Added = Pick<TrafficReportBody, "counts" | "tokens" | "cost" | "own_us"> & {
   readonly targets: readonly (TrafficReportBody["targets"][number] & {
     readonly last_error_ms?: number;
   })[];
@@ -126,16 +136,25 @@ class TargetCell {
     ];
   }
 
-  item(): TargetTrafficItem {
+  /** The share of attempts that failed, but for faults of the request; null without attempts. */
+  errorRate(): number | null {
+    const failed = this.failures.reduce(
+      (sum, count, at) => (failureKinds[at] === "invalid_request" ? sum : sum + count),
+      0,
+    );
+    return this.attempts === 0 ? null : failed / this.attempts;
+  }
+
+  item(failing: FailingSpan | null): TargetTrafficItem {
     const failures = Object.fromEntries(
       failureKinds.map((kind, at) => [kind, this.failures[at]!]),
     ) as Record<FailureKind, number>;
-    const failed = this.failures.reduce((sum, count) => sum + count, 0) - failures.invalid_request;
     return {
       target: targetName(this),
       attempts: this.attempts,
       failures,
-      error_rate: this.attempts === 0 ? null : failed / this.attempts,
+      error_rate: this.errorRate(),
+      failing,
       first_byte_ms: percentiles(this.first),
       duration_ms: percentiles(this.whole),
       tokens_per_second:
@@ -145,6 +164,47 @@ class TargetCell {
           ? null
           : { at: formatMillis(this.lastError.atMs), message: this.lastError.message },
     };
+  }
+}
+
+interface Span {
+  readonly fromMs: number;
+  untilMs: number;
+  failed: number;
+}
+
+/** When each target failed, from cells in the order of their times. */
+class FailingSpans {
+  readonly #lengthMs: number;
+  readonly #goodMax: number;
+  readonly #targets = new Map<string, { worst: Span | null; now: Span | null; good: number }>();
+
+  constructor(unit: Unit) {
+    this.#lengthMs = lengths[unit];
+    this.#goodMax = goodCellsMax[unit];
+  }
+
+  add(startMs: number, { targets }: Cell): void {
+    for (const [name, target] of targets) {
+      const rate = target.errorRate();
+      if (rate === null) continue;
+      const known = this.#targets.get(name) ?? { worst: null, now: null, good: 0 };
+      this.#targets.set(name, known);
+      known.good = rate < failingShare ? known.good + 1 : 0;
+      if (known.good >= this.#goodMax) known.now = null;
+      if (known.good > 0) continue;
+      known.now ??= { fromMs: startMs, untilMs: 0, failed: 0 };
+      known.now.untilMs = startMs + this.#lengthMs;
+      known.now.failed += rate * target.attempts;
+      if (known.now.failed >= (known.worst?.failed ?? 0)) known.worst = known.now;
+    }
+  }
+
+  of(name: string): FailingSpan | null {
+    const { now = null, worst = null } = this.#targets.get(name) ?? {};
+    if (now !== null) return { from: formatMillis(now.fromMs), until: null };
+    if (worst === null) return null;
+    return { from: formatMillis(worst.fromMs), until: formatMillis(worst.untilMs) };
   }
 }
 
@@ -205,12 +265,14 @@ export class TrafficBook {
     const isShort = beforeMs - fromMs <= byMinuteMaxMs && fromMs >= nowMs - minutesKeptMs - hourMs;
     const unit: Unit = isShort ? "m" : "h";
     const total = new Cell();
+    const spans = new FailingSpans(unit);
     const points: TrafficPoint[] = [];
     let from = keyOf(unit, startOf(unit, fromMs));
     const before = keyOf(unit, beforeMs);
     const take = (start: number, cell: Cell): void => {
       points.push({ time: formatMillis(start), ...sums(cell) });
       total.add(asReport(cell), start);
+      spans.add(start, cell);
     };
     const held = new Map(this.#cells[unit]);
     for (;;) {
@@ -225,15 +287,16 @@ export class TrafficBook {
       from = `${String(entries.at(-1)!.key)}\u0000`;
       await yieldToEventLoop();
     }
-    for (const [start, cell] of held)
+    for (const [start, cell] of [...held].sort(([a], [b]) => a - b))
       if (start >= startOf(unit, fromMs) && start < beforeMs) take(start, cell);
     points.sort((a, b) => (a.time < b.time ? -1 : 1));
-    const targets = [...total.targets.values()].map((target) => target.item());
+    const targets = [...total.targets].map(([name, target]) => target.item(spans.of(name)));
     return {
       start: formatMillis(fromMs),
       end: formatMillis(beforeMs),
       step_seconds: lengths[unit] / 1000,
       totals: sums(total),
+      own_ms: inMs(percentiles(total.ownUs)),
       points,
       targets: targets.sort((a, b) => b.attempts - a.attempts),
       server_time: formatMillis(nowMs),
@@ -261,11 +324,12 @@ function sums({ counts, tokens, cost }: Cell): Omit<TrafficPoint, "time"> {
   return { requests, tokens, cost: Math.round(cost * 1e6) / 1e6 };
 }
 
-function asReport({ counts, tokens, cost, targets }: Cell): Added {
+function asReport({ counts, tokens, cost, ownUs, targets }: Cell): Added {
   return {
     counts,
     tokens,
     cost,
+    own_us: sparse(ownUs),
     targets: [...targets.values()].map((target) => ({
       provider: target.provider,
       model: target.model,
@@ -295,12 +359,15 @@ function storedCell(store: Pick<Store, "get">, key: string): Cell | null {
 
 /** Null for what `toStored` never wrote: reports leave such a cell out. */
 function cellFrom(value: readonly unknown[]): Cell | null {
-  const [counts, tokens, cost, ...targets] = value;
+  const [counts, tokens, cost, ...others] = value;
+  const [own] = others;
+  const targets = isSparse(own) ? others.slice(1) : others;
   if (!isCounts(counts) || !isCount(tokens) || typeof cost !== "number") return null;
   const cell = new Cell();
   addTo(cell.counts, counts);
   cell.tokens = tokens;
   cell.cost = cost;
+  if (isSparse(own)) addSparse(cell.ownUs, own);
   for (const target of targets) {
     const [provider, model, attempts, failures, first, whole, ofTokens, token_ms, at, message] =
       Array.isArray(target) ? (target as readonly unknown[]) : [];
@@ -345,7 +412,14 @@ function percentiles(counts: readonly number[]): Percentiles | null {
   return total === 0 ? null : { p50: msAt(counts, total * 0.5), p95: msAt(counts, total * 0.95) };
 }
 
-/** The middle of the bucket in which a rank falls, in ms; see `SparseCounts`. */
+/** To within a tenth, as all percentiles are. */
+function inMs(us: Percentiles | null): Percentiles | null {
+  if (us === null) return null;
+  const ms = (value: number): number => Number((value / 1000).toPrecision(2));
+  return { p50: ms(us.p50), p95: ms(us.p95) };
+}
+
+/** The middle of the bucket in which a rank falls, in the histogram's unit; see `SparseCounts`. */
 function msAt(counts: readonly number[], rank: number): number {
   let seen = 0;
   for (let bucket = 0; bucket < counts.length; bucket++) {

@@ -56,6 +56,7 @@ export class RequestReports {
   #counts = requestKinds.map(() => 0);
   #tokens = 0;
   #cost = 0;
+  readonly #ownUs = new Uint32Array(bucketsMax);
   readonly #targets = new Map<string, Map<string, TargetTraffic>>();
   #targetCount = 0;
   #agents: (readonly [string, string])[] = [];
@@ -76,6 +77,12 @@ export class RequestReports {
   /** Counts an attempt at a target. */
   attempt(attempt: EndedAttempt): void {
     this.#of(attempt.target).add(attempt, this.texts);
+    this.#schedule();
+  }
+
+  /** A request is about to be sent to its first target; `ms`: the time that the proxy took. */
+  prepared(ms: number): void {
+    this.#ownUs[bucketOf(ms * 1000)]!++;
     this.#schedule();
   }
 
@@ -130,12 +137,14 @@ export class RequestReports {
       tokens: this.#tokens,
       cost: this.#cost,
       targets,
+      own_us: sparse(this.#ownUs),
       agents: this.#agents,
     };
     this.#waiting = [];
     this.#counts = requestKinds.map(() => 0);
     this.#tokens = 0;
     this.#cost = 0;
+    this.#ownUs.fill(0);
     this.#agents = [];
     // Drops targets that are no longer used.
     if (this.#targetCount > targetsPerReport / 2) {
@@ -238,8 +247,9 @@ class TargetTraffic {
   }
 }
 
-function bucketOf(ms: number): number {
-  return ms <= 1 ? 0 : Math.min(bucketsMax - 1, Math.ceil(4 * Math.log2(ms)));
+/** Of milliseconds, or of microseconds. */
+function bucketOf(time: number): number {
+  return time <= 1 ? 0 : Math.min(bucketsMax - 1, Math.ceil(4 * Math.log2(time)));
 }
 
 function sparse(counts: Uint32Array): SparseCounts {

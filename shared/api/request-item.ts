@@ -110,9 +110,20 @@ export interface TargetTrafficItem {
   readonly error_rate: number | null;
   readonly first_byte_ms: Percentiles | null;
   readonly duration_ms: Percentiles | null;
+  /**
+   * The minutes or hours in which at least 5 % of the attempts failed: since when, with `until`
+   * null, until five other minutes or one other hour have passed; then, of the whole range, those
+   * in which most attempts failed. Null without any.
+   */
+  readonly failing: FailingSpan | null;
   /** Of streams whose usage the provider reported; null without any. */
   readonly tokens_per_second: number | null;
   readonly last_error: { readonly at: string; readonly message: string } | null;
+}
+
+export interface FailingSpan {
+  readonly from: string;
+  readonly until: string | null;
 }
 
 /** To within a tenth. */
@@ -135,6 +146,11 @@ export interface TrafficReport extends Timed {
   readonly end: string;
   readonly step_seconds: number;
   readonly totals: Omit<TrafficPoint, "time">;
+  /**
+   * What the proxies themselves took before requests were first sent, without waits for clients
+   * and the daemon; null without requests.
+   */
+  readonly own_ms: Percentiles | null;
   /** Without points in which nothing happened. */
   readonly points: readonly TrafficPoint[];
   /** The busiest first. */

@@ -49,7 +49,7 @@ export interface RequestReport {
 
 /**
  * Counts of a histogram: the index of a bucket and its count in turn. Bucket `i` ends at 2^(i/4)
- * milliseconds.
+ * milliseconds, or microseconds where the name says so.
  */
 export type SparseCounts = readonly number[];
 export const bucketsMax = 96;
@@ -80,6 +80,11 @@ export interface TrafficReportBody {
   /** US dollars. */
   readonly cost: number;
   readonly targets: readonly TargetReport[];
+  /**
+   * How long the proxy itself took before each request was first sent, by buckets of microseconds.
+   * Older proxies don't report it.
+   */
+  readonly own_us?: SparseCounts | undefined;
   /** Sessions and the user agents of their clients. */
   readonly agents: readonly (readonly [session: string, agent: string])[];
 }
@@ -97,14 +102,15 @@ export const textCharsMax = 300;
 
 /** The body of `requests.report`. */
 export function parseRequestReport(body: unknown): Checked<TrafficReportBody> {
-  const { requests, counts, tokens, cost, targets, agents } = isObject(body) ? body : {};
+  const { requests, counts, tokens, cost, targets, own_us, agents } = isObject(body) ? body : {};
   if (!isListOf(requests, detailsPerReport, isTimedRequest)) return wrong("requests");
   if (!isCounts(counts, requestKinds.length)) return wrong("counts");
   if (!isCount(tokens)) return wrong("tokens");
   if (!isAmount(cost)) return wrong("cost");
   if (!isListOf(targets, targetsPerReport + 1, isTargetReport)) return wrong("targets");
+  if (own_us !== undefined && !isSparse(own_us)) return wrong("own_us");
   if (!isListOf(agents, agentsPerReport, isAgent)) return wrong("agents");
-  return good({ requests, counts, tokens, cost, targets, agents });
+  return good({ requests, counts, tokens, cost, targets, own_us, agents });
 }
 
 function wrong(field: string): Checked<never> {
@@ -139,7 +145,8 @@ function isCounts(value: unknown, length: number): value is readonly number[] {
   return Array.isArray(value) && value.length === length && value.every((count) => isCount(count));
 }
 
-function isSparse(value: unknown): value is SparseCounts {
+/** Whether a value of the wire or the store is a histogram. */
+export function isSparse(value: unknown): value is SparseCounts {
   return (
     Array.isArray(value) &&
     value.length % 2 === 0 &&

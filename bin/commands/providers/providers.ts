@@ -72,11 +72,11 @@ async function showTraffic(session: Session, flags: TrafficFlags): Promise<void>
   const { terminal } = session;
   if (flags.json === true) return terminal.out(JSON.stringify(report));
   const circuits = open.open_targets ?? [];
-  terminal.out(
-    report.targets.length === 0
-      ? "no requests to providers"
-      : renderTable(trafficColumns(circuits), report.targets, tableView(session, flags)),
-  );
+  if (report.targets.length === 0) return terminal.out("no requests to providers");
+  terminal.out(renderTable(trafficColumns(circuits), report.targets, tableView(session, flags)));
+  const own = report.own_ms ?? null;
+  if (own !== null)
+    terminal.out(`Sluice itself: ${own.p50} / ${own.p95} ms (p50 / p95) before a request is sent`);
 }
 
 /** `circuits`: a sentence for each target whose circuit is open. */
@@ -91,6 +91,7 @@ function trafficColumns(circuits: readonly string[]): readonly Column<TargetTraf
       align: "right",
       text: ({ error_rate: rate }) => (rate === null ? "-" : `${(rate * 100).toFixed(1)} %`),
     },
+    { title: "FAILING", align: "left", text: ({ failing = null }) => spanText(failing) },
     {
       title: "FIRST BYTE p50 / p95",
       detail: true,
@@ -125,6 +126,13 @@ function trafficColumns(circuits: readonly string[]): readonly Column<TargetTraf
       text: ({ last_error: last }) => (last === null ? "-" : `${last.at} ${last.message}`),
     },
   ];
+}
+
+/** To the minute, in UTC. */
+function spanText(span: TargetTrafficItem["failing"]): string {
+  if (span === null) return "-";
+  const minute = (moment: string): string => moment.slice(0, 16).replace("T", " ");
+  return span.until === null ? `since ${minute(span.from)}` : `until ${minute(span.until)}`;
 }
 
 function failuresText(failures: TargetTrafficItem["failures"]): string {

@@ -67,6 +67,8 @@ t.test("counts, targets and details go in one report, and begin again", async (t
   await reports.flush();
   t.same(sent, [], "nothing to say");
   reports.ended("answered", { usage: null, cost: null });
+  reports.prepared(0.3);
+  reports.prepared(-1);
   reports.attempt(attempt);
   reports.attempt({
     ...attempt,
@@ -96,6 +98,7 @@ t.test("counts, targets and details go in one report, and begin again", async (t
     }),
   );
   t.same(sent[0]?.targets[0]?.first, [27, 1]);
+  t.same(sent[0]?.own_us, [0, 1, 33, 1], "0.3 ms, and a clock that went back");
   reports.ended("failed", { usage: null, cost: null });
   tick();
   t.match(sent[1], exactly({ counts: [0, 1, 0, 0, 0, 0] }));

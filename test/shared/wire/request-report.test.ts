@@ -30,7 +30,8 @@ const body = {
 };
 
 t.test("a report is taken whole or not at all, and is bounded", async (t) => {
-  t.ok(parseRequestReport(body).ok);
+  t.ok(parseRequestReport(body).ok, "of an older proxy, without its own times");
+  t.ok(parseRequestReport({ ...body, own_us: [33, 2] }).ok);
   const long = "x".repeat(501);
   const attempt = { target: "p/m", duration_ms: 1 };
   const withRequest = (fields: object) => ({ ...body, requests: [[0, { ...request, ...fields }]] });
@@ -51,6 +52,7 @@ t.test("a report is taken whole or not at all, and is bounded", async (t) => {
     ["targets", { ...body, targets: [{ ...target, first: [96, 1] }] }],
     ["targets", { ...body, targets: [{ ...target, first: [1] }] }],
     ["targets", { ...body, targets: [{ ...target, failures: [] }] }],
+    ["own_us", { ...body, own_us: [96, 1] }],
     ["agents", { ...body, agents: [["s"]] }],
     ["requests", null],
   ] as const)
