@@ -155,6 +155,15 @@ const ofWholeGateway: ReadonlySet<PageName> = new Set<PageName>([
   "system",
 ]);
 
+/** What is at the dashboard's own address: without an Overview, the page of the role's own path. */
+export function firstOf(entries: readonly PageEntry[]): PageEntry | undefined {
+  return (
+    entries.find(({ path }) => path === "") ??
+    entries.find(({ isFolder }) => isFolder) ??
+    entries[0]
+  );
+}
+
 /** The pages that a reader has. */
 export function pagesFor(who: SignedIn): readonly PageEntry[] {
   const of = who.kind === "self" ? "self" : "admin";

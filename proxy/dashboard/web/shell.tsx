@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { hrefOf } from "./data/router.js";
 import { Navigation, PhoneBar } from "./navigation.js";
 import { SignInPage } from "./pages/sign-in/sign-in-page.js";
-import { type PageEntry, pagesFor } from "./pages.js";
+import { firstOf, type PageEntry, pagesFor } from "./pages.js";
 import { useApp } from "./parts/app.js";
 import { Icon } from "./parts/icon.js";
 import { Empty, PageHead } from "./parts/page.js";
@@ -33,7 +33,7 @@ function SignedIn({ entries }: { readonly entries: readonly PageEntry[] }) {
   const entry =
     entries.find(
       ({ path, isFolder }) => path === page || (isFolder && page.startsWith(`${path}/`)),
-    ) ?? (page === "" ? entries[0] : undefined);
+    ) ?? (page === "" ? firstOf(entries) : undefined);
   return (
     <div class="shell">
       <a class="skip" href="#content">

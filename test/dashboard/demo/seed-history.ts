@@ -126,7 +126,7 @@ function failure(i: number, random: () => number): RequestReport {
   const [provider, model] = demoTargets[Math.floor(random() * demoTargets.length)]!;
   const isRefused = random() < 0.5;
   const common = {
-    request_id: `req_demo_f${i.toString(36)}`,
+    request_id: `req_demo_failure_${i}`,
     method: "POST",
     path: "/v1/chat/completions",
     user_path: tenant.path,

@@ -1,6 +1,11 @@
 /** Usage by day as the chart draws it. */
 import t from "tap";
-import { axisTop, daySeries, periodBefore } from "../../../proxy/dashboard/web/logic/day-series.js";
+import {
+  axisLabels,
+  axisTop,
+  daySeries,
+  periodBefore,
+} from "../../../proxy/dashboard/web/logic/day-series.js";
 
 t.test("each day of the span occurs once, also those without a request", async (t) => {
   const group = { key: "2026-02-28", requests: 2, total_tokens: 30, total_cost: 0.5 };
@@ -40,4 +45,17 @@ t.test("the period before has as many days and ends the day before", async (t) =
     start_date: "2025-12-31",
     end_date: "2025-12-31",
   });
+});
+
+t.test("an axis names its ends, and evenly what is between them", async (t) => {
+  const days = Array.from({ length: 30 }, (_, i) => `2026-11-${String(i + 1).padStart(2, "0")}`);
+  t.same(axisLabels(days), ["2026-11-01", "11-08", "11-16", "11-23", "2026-11-30"]);
+  const minutes = Array.from(
+    { length: 61 },
+    (_, i) => `2026-11-29 20:${String(i).padStart(2, "0")}`,
+  );
+  t.same(axisLabels(minutes), ["2026-11-29 20:00", "20:15", "20:30", "20:45", "2026-11-29 20:60"]);
+  t.same(axisLabels(days.slice(0, 3)), ["2026-11-01", "2026-11-03"], "few bars");
+  t.same(axisLabels(days.slice(0, 1)), ["2026-11-01"]);
+  t.same(axisLabels([]), []);
 });

@@ -10,6 +10,7 @@ import {
   formatShare,
   formatShort,
   formatTime,
+  formatWhen,
   secondsBetween,
   withCurrency,
 } from "../../../proxy/dashboard/web/logic/numbers.js";
@@ -121,4 +122,9 @@ t.test("the message of a refusal by a budget has a currency sign, others stay as
   ] as const)
     t.ok(withCurrency(message).endsWith(shown), withCurrency(message));
   t.end();
+});
+
+t.test("a time of another day has its day", async (t) => {
+  t.equal(formatWhen("2026-11-23T14:05:09.123Z", "2026-11-23"), "14:05:09 UTC");
+  t.equal(formatWhen("2026-11-22T14:05:09.123Z", "2026-11-23"), "2026-11-22 14:05 UTC");
 });

@@ -13,6 +13,7 @@ const target = (
     target: name,
     attempts,
     error_rate,
+    failing: at === null ? null : { from: at, until: null },
     last_error: at === null ? null : { at, message: `of ${name}` },
   }) as TargetTrafficItem;
 
@@ -26,12 +27,14 @@ t.test("targets of a provider are summed, and its latest error is shown", async 
   t.same(providerTraffic("openai", targets, ["openai/b: 503 (5 failures)", "openai-eu/a: x"]), {
     attempts: 100,
     errorRate: 0.11,
+    failing: { from: "2026-11-29T11:00:00.000Z", until: null },
     lastError: { at: "2026-11-29T11:00:00.000Z", message: "of openai/b" },
     open: ["openai/b: 503 (5 failures)"],
   });
   t.same(providerTraffic("groq", targets, []), {
     attempts: 0,
     errorRate: null,
+    failing: null,
     lastError: null,
     open: [],
   });

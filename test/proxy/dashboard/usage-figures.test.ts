@@ -82,6 +82,6 @@ t.test("beside the period before, each sum says how it changed", async (t) => {
   );
   t.equal(
     usageFigures(totals, before)[1]?.note,
-    "2026-11-01 to 2026-11-28 UTC; the change is from 2026-10-04 to 2026-10-31 UTC",
+    "2026-11-01 to 2026-11-28 UTC, beside the 28 days before",
   );
 });

@@ -45,6 +45,28 @@ export function axisTop(largest: number): number {
   return 10 * power;
 }
 
+/** Below the bars. Their number is odd, so that every second one is right on a phone too. */
+const labelsMax = 5;
+
+/**
+ * Some of the times, evenly: the first and the last whole, those between without what they have in
+ * common with the first, the day or the year.
+ */
+export function axisLabels(times: readonly string[]): readonly string[] {
+  const last = times.length - 1;
+  const count = last >= 2 * labelsMax ? labelsMax : Math.min(2, times.length);
+  const at = Array.from({ length: count }, (_, i) =>
+    Math.round((i * last) / Math.max(1, count - 1)),
+  );
+  return at.map((time, i) => (i === 0 || i === count - 1 ? times[time]! : shortened(times[time]!)));
+}
+
+/** `2026-11-23 14:05` → `14:05` at times of day, `2026-11-23` → `11-23`. */
+function shortened(time: string): string {
+  const [, clock] = time.split(" ");
+  return clock ?? time.slice(5);
+}
+
 interface Period {
   readonly start_date: string;
   readonly end_date: string;

@@ -88,6 +88,11 @@ export function formatTime(moment: string): string {
   return `${moment.slice(11, 19)} UTC`;
 }
 
+/** 14:05:09 UTC on the day `today`, 2026-11-23 14:05 UTC on others. */
+export function formatWhen(moment: string, today: string): string {
+  return moment.startsWith(today) ? formatTime(moment) : formatMoment(moment);
+}
+
 /** 512 B, 12.3 kB, 4.1 MB: powers of 1000. */
 export function formatBytes(bytes: number): string {
   for (const [unit, size] of [

@@ -1,10 +1,12 @@
 /** What all proxies together know of each provider: its traffic, and its open circuits. Pure. */
-import type { TargetTrafficItem } from "../../../../shared/api/request-item.js";
+import type { FailingSpan, TargetTrafficItem } from "../../../../shared/api/request-item.js";
 
 export interface ProviderTraffic {
   readonly attempts: number;
   /** Null without attempts. */
   readonly errorRate: number | null;
+  /** Of the target that began to fail last. */
+  readonly failing: FailingSpan | null;
   readonly lastError: TargetTrafficItem["last_error"];
   /** Targets with an open circuit in a proxy. */
   readonly open: readonly string[];
@@ -23,10 +25,12 @@ export function providerTraffic(
     (sum, { attempts, error_rate }) => sum + attempts * (error_rate ?? 0),
     0,
   );
+  const spans = own.flatMap(({ failing }) => failing ?? []);
   const errors = own.flatMap(({ last_error }) => last_error ?? []);
   return {
     attempts,
     errorRate: attempts === 0 ? null : failed / attempts,
+    failing: spans.toSorted((a, b) => (a.from < b.from ? 1 : -1))[0] ?? null,
     lastError: errors.toSorted((a, b) => (a.at < b.at ? 1 : -1))[0] ?? null,
     open: openTargets.filter(isOf),
   };

@@ -1,5 +1,5 @@
 /** Ages and countdowns in words, updated as time passes. */
-import { formatDuration, formatMoment, secondsBetween } from "../logic/numbers.js";
+import { formatDuration, formatMoment, formatWhen, secondsBetween } from "../logic/numbers.js";
 import { shellTexts } from "../texts/shell-texts.js";
 import { useApp } from "./app.js";
 
@@ -23,6 +23,16 @@ export function Countdown({
   const { clock } = useApp();
   const passed = Math.max(0, clock.nowMs.value - heardMs) / 1000;
   return <>{formatDuration(secondsBetween(from, to) - passed)}</>;
+}
+
+/** `isBrief`: without the year and the zone, for narrow places. */
+export function When({ at, isBrief = false }: { readonly at: string; readonly isBrief?: boolean }) {
+  const text = formatWhen(at, new Date().toISOString().slice(0, 10));
+  return (
+    <time class="nowrap" dateTime={at} title={formatMoment(at)}>
+      {isBrief ? text.replace(/^\d{4}-| UTC$/g, "") : text}
+    </time>
+  );
 }
 
 /** The time since `moment` when the answer was made, by the daemon's clock, not the browser's. */

@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { axisTop } from "../logic/day-series.js";
+import { axisLabels, axisTop } from "../logic/day-series.js";
 import { shellTexts } from "../texts/shell-texts.js";
 import { useApp } from "./app.js";
 import { Icon } from "./icon.js";
@@ -134,10 +134,9 @@ function Bars({ title, times, parts, format, hrefOf = null, at, onPoint }: BarsP
         ))}
       </div>
       <div class="bars-days soft small" aria-hidden="true">
-        <span>{times[0]}</span>
-        <span>
-          {times[last]} {shellTexts.utc}
-        </span>
+        {axisLabels(times).map((label, i, all) => (
+          <span key={label}>{i === all.length - 1 ? `${label} ${shellTexts.utc}` : label}</span>
+        ))}
       </div>
     </div>
   );

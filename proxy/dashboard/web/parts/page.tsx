@@ -82,6 +82,11 @@ export function Empty({
   );
 }
 
+/** The gateway's messages begin as they are written into others. */
+function sentence(message: string): string {
+  return message.charAt(0).toUpperCase() + message.slice(1);
+}
+
 /** The answer's content; until there is one, lines in its place, or why there is none. */
 export function WhenReady<T>({
   polled,
@@ -97,14 +102,14 @@ export function WhenReady<T>({
     return (
       <Empty
         icon="alert"
-        title={shellTexts.failed.title}
+        title={polled.problem.status === 404 ? shellTexts.failed.unknown : shellTexts.failed.title}
         action={
           <button type="button" class="button" onClick={onRetry}>
             {shellTexts.failed.retry}
           </button>
         }
       >
-        {polled.problem.message}
+        {sentence(polled.problem.message)}
       </Empty>
     );
   return (

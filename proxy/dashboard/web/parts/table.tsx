@@ -141,12 +141,14 @@ interface CutTextProps {
   readonly text: string;
   /** How it looks. */
   readonly look?: string;
+  /** What is shown there, if it is more than the text. */
+  readonly title?: string;
 }
 
 /** Text that low rows cut, and that is whole where the reader points at it. */
-export function CutText({ text, look = "" }: CutTextProps) {
+export function CutText({ text, look = "", title = text }: CutTextProps) {
   return (
-    <span class={`wrap ${look}`} title={text}>
+    <span class={`wrap ${look}`} title={title}>
       {text}
     </span>
   );
@@ -242,7 +244,7 @@ function SortButton({ head, sort, sorting }: SortButtonProps) {
       onClick={() => sorting.choose(sort)}
     >
       {head}
-      <span aria-hidden="true">{isChosen ? (sorting.isDescending ? "▾" : "▴") : ""}</span>
+      {isChosen && <span aria-hidden="true">{sorting.isDescending ? "▾" : "▴"}</span>}
     </button>
   );
 }

@@ -7,10 +7,11 @@ export const auditTexts = {
     subject: "Subject",
     operation: "Operation",
     who: "Who, from where",
-    before: "Before",
-    after: "After",
+    change: "Change",
     time: "Time",
   },
+  whole: (before: unknown, after: unknown) =>
+    `before ${JSON.stringify(before)}\nafter ${JSON.stringify(after)}`,
   request: "Request",
   file: "NDJSON",
   none: { title: "No changes yet", text: "Changes and sign-ins appear here." },

@@ -135,14 +135,14 @@ export const requestTexts = {
 
 export const failedTexts = {
   caption: "Requests that failed, were refused or took several attempts, newest first",
-  search: "Filter by path, key, model, error or request id",
+  search: "Path, key, model, error or id",
   kind: "Kind",
   anyKind: "Any kind",
   columns: { path: "User path", kind: "Ended", model: "Model", why: "Why", time: "At" },
   attempts: (count: number) => `${count} attempts`,
   none: {
     title: "No request has failed",
-    text: "Failed, refused and denied requests appear here, with their reason.",
+    text: "Failed, refused and denied requests appear here, with their reason. Choose a kind above.",
   },
 } as const;
 
@@ -151,8 +151,9 @@ export const sessionsTexts = {
   caption: "Sessions of agents, the latest first",
   columns: {
     session: "Session",
+    key: "Key and agent",
     state: "State",
-    agent: "Agent",
+    models: "Models",
     requests: "Requests",
     tokens: "Tokens",
     cost: "Cost",
@@ -160,7 +161,6 @@ export const sessionsTexts = {
   },
   running: "running",
   over: "over",
-  unknown: "unknown agent",
   failovers: (count: number) => (count === 1 ? "1 failover" : `${count} failovers`),
   failures: (count: number) => (count === 1 ? "1 failure" : `${count} failures`),
   none: {

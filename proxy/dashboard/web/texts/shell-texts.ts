@@ -52,7 +52,7 @@ export const shellTexts = {
     text: "The gateway may have been updated since you opened the dashboard.",
     reload: "Load again",
   },
-  failed: { title: "No answer yet", retry: "Retry" },
+  failed: { title: "No answer yet", unknown: "Not known here", retry: "Retry" },
   loading: "Loading",
   age: (age: string) => `${age} ago`,
   never: "never",
@@ -138,6 +138,7 @@ export const signInTexts = {
   withProvider: "Sign in with your organization",
   refused: {
     "no-role": "You are known, but no group or claim of yours has a role here.",
+    denied: "An administrator doesn't let you in.",
     expired: "The sign-in took too long, or began in another window. Try again.",
     unavailable: "The organization's sign-in can't be reached. Try again.",
     "too-many": "Too many wrong attempts from this address. Wait a minute.",

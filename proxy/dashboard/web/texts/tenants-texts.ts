@@ -45,9 +45,11 @@ export const tenantsTexts = {
   columnsOfModel: { model: "Model", requests: "Requests", tokens: "Tokens", cost: "Cost" },
   limits: "Limits and budgets in use",
   noLimits: "None of its limits and budgets is used now.",
-  events: "Last failures and refusals",
+  events: {
+    failed: { title: "Last failures", none: "None of its kept requests failed." },
+    refused: { title: "Last refusals", none: "None of its kept requests was refused." },
+  },
   allEvents: "All",
-  noEvents: "None of its kept requests failed or was refused.",
   keys: "Keys",
   noKeys: "No key is bound to this path.",
 } as const;

@@ -1,8 +1,9 @@
 /** The audit log: which changes were made, when, by whom, from where, before and after. */
 import type { AuditEntry, AuditPage as Entries } from "../../../../../shared/api/audit-entry.js";
 import { hrefOf } from "../../data/router.js";
+import { changeText } from "../../logic/audit-change.js";
 import { listPath } from "../../logic/list-page.js";
-import { formatMoment, formatTime } from "../../logic/numbers.js";
+import { When } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
 import { TextFilter } from "../../parts/lists/filters.js";
@@ -59,7 +60,8 @@ const columns: readonly Column<AuditEntry>[] = [
     kind: "lead",
     cell: ({ subject, operation }) => (
       <span class="two-lines">
-        <CutText text={subject} />
+        {/* On a path is what most are. */}
+        <CutText text={subject.replace(" on user_path ", " ")} />
         <code class="small">{operation}</code>
       </span>
     ),
@@ -68,7 +70,7 @@ const columns: readonly Column<AuditEntry>[] = [
     key: "brief",
     head: texts.columns.time,
     isBrief: true,
-    cell: ({ time }) => formatTime(time),
+    cell: ({ time }) => <When at={time} isBrief />,
   },
   {
     key: "who",
@@ -82,16 +84,13 @@ const columns: readonly Column<AuditEntry>[] = [
     ),
   },
   {
-    key: "before",
-    head: texts.columns.before,
+    key: "change",
+    head: texts.columns.change,
     kind: "rest",
-    cell: ({ before }) => valueShown(before),
-  },
-  {
-    key: "after",
-    head: texts.columns.after,
-    kind: "rest",
-    cell: ({ after }) => valueShown(after),
+    cell: ({ before, after }) => {
+      const text = changeText(before, after);
+      return text === "" ? null : <CutText text={text} title={texts.whole(before, after)} />;
+    },
   },
   {
     key: "time",
@@ -99,9 +98,7 @@ const columns: readonly Column<AuditEntry>[] = [
     by: ({ time }) => time,
     cell: ({ time, request_id }) => (
       <span class="two-lines">
-        <time class="nowrap" dateTime={time} title={formatMoment(time)}>
-          {formatTime(time)}
-        </time>
+        <When at={time} />
         {request_id !== null && (
           <a class="small nowrap" href={hrefOf("requests", { id: request_id })}>
             {texts.request}
@@ -111,11 +108,3 @@ const columns: readonly Column<AuditEntry>[] = [
     ),
   },
 ];
-
-function valueShown(value: unknown) {
-  return value === null ? null : (
-    <code class="small">
-      <CutText text={JSON.stringify(value)} />
-    </code>
-  );
-}

@@ -14,7 +14,7 @@ import {
   formatDuration,
   formatMoment,
   formatMoney,
-  formatTime,
+  formatWhen,
   withCurrency,
 } from "../../logic/numbers.js";
 import { capUses, usesOverTime } from "../../logic/used-share.js";
@@ -94,7 +94,7 @@ function Verdict({
             {verdict.retry_after !== null && verdict.admitted_at !== null && (
               <p class="soft">
                 {words.when(formatDuration(verdict.retry_after))},{" "}
-                {words.at(formatTime(verdict.admitted_at))},{" "}
+                {words.at(formatWhen(verdict.admitted_at, new Date().toISOString().slice(0, 10)))},{" "}
                 {verdict.needs_slot ? words.needsSlot : words.alone}.
               </p>
             )}

@@ -19,7 +19,7 @@ import { type Column, rowsDrawnMax, Table, TableFoot } from "../../parts/table.j
 import { useListPoll } from "../../parts/use-poll.js";
 import { providersTexts as texts } from "../../texts/setup-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
-import { TargetTraffic } from "./target-traffic.js";
+import { FailingTime, TargetTraffic } from "./target-traffic.js";
 import { UpstreamLimits } from "./upstream-limits.js";
 
 const firstSeconds = "900";
@@ -145,8 +145,17 @@ function providerName({ name, type, host }: ProviderItem) {
   );
 }
 
+function providerState(traffic: ProviderTraffic) {
+  return (
+    <span class="two-lines">
+      {stateBadge(traffic)}
+      <FailingTime of={traffic.failing} />
+    </span>
+  );
+}
+
 /** An open circuit is shown rather than a rate of errors. */
-function providerState({ open, attempts, errorRate }: ProviderTraffic) {
+function stateBadge({ open, attempts, errorRate }: ProviderTraffic) {
   if (open.length > 0)
     return (
       <span class="badge bad" title={open.join("; ")}>

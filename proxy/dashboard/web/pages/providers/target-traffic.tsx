@@ -1,5 +1,6 @@
 /** What each target did in a time range: requests, failures, times, tokens a second. */
 import type {
+  FailingSpan,
   Percentiles,
   TargetTrafficItem,
   TrafficReport,
@@ -19,7 +20,7 @@ interface TargetTrafficProps {
 
 export function TargetTraffic({ report, open }: TargetTrafficProps) {
   return (
-    <Card title={texts.title}>
+    <Card title={texts.title} note={report.own_ms != null && texts.own(timesText(report.own_ms))}>
       <TableOrEmpty
         caption={texts.title}
         icon="providers"
@@ -60,9 +61,10 @@ function columnsOf(open: readonly string[], now: string): readonly Column<Target
       key: "errors",
       head: heads.errors,
       by: ({ error_rate }) => error_rate,
-      cell: ({ error_rate, failures }) => (
+      cell: ({ error_rate, failures, failing }) => (
         <span class="two-lines">
           <span class={`badge ${badgeOf(error_rate ?? 0)}`}>{formatShare(error_rate ?? 0)}</span>
+          <FailingTime of={failing} />
           <span class="soft small">
             {Object.entries(failures)
               .filter(([, count]) => count > 0)
@@ -114,4 +116,24 @@ function badgeOf(rate: number): string {
 
 function times(both: Percentiles | null): string | null {
   return both === null ? null : texts.times(formatCount(both.p50), formatCount(both.p95));
+}
+
+/** Of less than a millisecond, too. */
+function timesText({ p50, p95 }: Percentiles): string {
+  return texts.times(String(p50), String(p95));
+}
+
+/** Since when something fails, or when it did last. */
+export function FailingTime({ of: span }: { readonly of: FailingSpan | null }) {
+  // A daemon of an older release has none.
+  if (span == null) return null;
+  const { from, until } = span;
+  const today = new Date().toISOString().slice(0, 10);
+  const minute = (moment: string): string =>
+    (moment.startsWith(today) ? "" : `${moment.slice(5, 10)} `) + moment.slice(11, 16);
+  return (
+    <span class={`small nowrap ${until === null ? "bad" : "soft"}`} title={texts.failingTitle}>
+      {until === null ? texts.since(minute(from)) : texts.fromUntil(minute(from), minute(until))}
+    </span>
+  );
 }

@@ -14,6 +14,7 @@ import { upstreamTexts as texts } from "../../texts/setup-texts.js";
 
 export function UpstreamLimits() {
   const { polled, refresh } = useListPoll<UpstreamTargetPage>("/admin/upstream-limits");
+  if (polled.body?.upstream_limits.length === 0) return null;
   return (
     <Card title={texts.title}>
       <WhenReady polled={polled} onRetry={refresh}>

@@ -7,14 +7,8 @@ import type {
 } from "../../../../../shared/api/request-item.js";
 import { hrefOf } from "../../data/router.js";
 import { listPath } from "../../logic/list-page.js";
-import {
-  formatCount,
-  formatMoment,
-  formatMoney,
-  formatShort,
-  formatTime,
-  withCurrency,
-} from "../../logic/numbers.js";
+import { formatCount, formatMoney, formatShort, withCurrency } from "../../logic/numbers.js";
+import { When } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";
 import { FilterSelect, PathFilter, SearchFilter } from "../../parts/lists/filters.js";
 import { ListCard, TableOrEmpty } from "../../parts/lists/list-card.js";
@@ -28,10 +22,18 @@ import {
   sessionsTexts,
 } from "../../texts/requests-texts.js";
 
+/** Refusals, of which there may be thousands, hide no failure. */
+const first = "failed";
+const anyKind = "any";
+
 export function FailedTab() {
   const { query } = useApp().router.place.value;
-  const list = useListPoll<RequestPage>(listPath("/admin/requests", query, ["kind"]));
-  const isFiltered = query.has("search") || query.has("kind");
+  const kind = query.get("kind") ?? first;
+  const asked = kind === anyKind ? [] : [["kind", kind] as const];
+  const list = useListPoll<RequestPage>(
+    listPath("/admin/requests", query, [], Object.fromEntries(asked)),
+  );
+  const isFiltered = query.has("search") || kind !== anyKind;
   return (
     <>
       <div class="filters">
@@ -39,7 +41,11 @@ export function FailedTab() {
         <FilterSelect
           name="kind"
           label={failedTexts.kind}
-          options={[["", failedTexts.anyKind], ...Object.entries(requestTexts.kinds)]}
+          options={[
+            ["", requestTexts.kinds[first]],
+            ...Object.entries(requestTexts.kinds).filter(([name]) => name !== first),
+            [anyKind, failedTexts.anyKind],
+          ]}
         />
       </div>
       <ListCard
@@ -75,7 +81,7 @@ interface BriefStatusProps {
 export function BriefStatus({ time, status, look }: BriefStatusProps) {
   return (
     <span class="nowrap">
-      <span class={`badge ${look}`}>{status}</span> {formatTime(time)}
+      <span class={`badge ${look}`}>{status}</span> <When at={time} isBrief />
     </span>
   );
 }
@@ -143,11 +149,7 @@ const failedColumns: readonly Column<RequestItem>[] = [
     key: "time",
     head: heads.time,
     by: ({ time }) => time,
-    cell: ({ time }) => (
-      <time class="nowrap" dateTime={time} title={formatMoment(time)}>
-        {formatTime(time)}
-      </time>
-    ),
+    cell: ({ time }) => <When at={time} />,
   },
 ];
 
@@ -192,13 +194,10 @@ const sessionColumns: readonly Column<SessionItem>[] = [
     head: sessionHeads.session,
     by: ({ user_path, session }) => `${user_path} ${session}`,
     kind: "lead",
-    cell: ({ session, user_path, key_name, key_id }) => (
+    cell: ({ session, user_path }) => (
       <span class="two-lines">
         <span class="path">{user_path}</span>
-        <CutText
-          look="soft small"
-          text={[key_name ?? key_id, session].filter((text) => text !== null).join(" · ")}
-        />
+        <CutText look="soft small" text={session} />
       </span>
     ),
   },
@@ -217,20 +216,29 @@ const sessionColumns: readonly Column<SessionItem>[] = [
         <span class={running ? "badge good" : "badge"}>
           {running ? sessionsTexts.running : sessionsTexts.over}
         </span>
-        <span class="soft small nowrap">{formatTime(ended_at)}</span>
+        <span class="soft small">
+          <When at={ended_at} />
+        </span>
       </span>
     ),
   },
   {
-    key: "agent",
-    head: sessionHeads.agent,
-    by: ({ agent }) => agent,
-    cell: ({ agent, models }) => (
-      <span class="two-lines">
-        <CutText text={agent ?? sessionsTexts.unknown} />
-        <CutText look="soft small" text={models.join(", ")} />
-      </span>
-    ),
+    key: "key",
+    head: sessionHeads.key,
+    by: ({ key_name, key_id, agent }) => key_name ?? key_id ?? agent,
+    cell: ({ key_name, key_id, agent }) =>
+      key_id === null && agent === null ? null : (
+        <span class="two-lines">
+          {key_id !== null && <CutText text={key_name ?? key_id} />}
+          {agent !== null && <CutText look="soft small" text={agent} />}
+        </span>
+      ),
+  },
+  {
+    key: "models",
+    head: sessionHeads.models,
+    by: ({ models }) => models.join(),
+    cell: ({ models }) => <CutText look="short" text={models.join(", ")} />,
   },
   {
     key: "requests",

@@ -12,9 +12,9 @@ import {
   formatMoment,
   formatMoney,
   formatShort,
-  formatTime,
   withCurrency,
 } from "../../logic/numbers.js";
+import { When } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";
 import { SearchField } from "../../parts/field.js";
 import { Icon } from "../../parts/icon.js";
@@ -141,7 +141,7 @@ const inFlightColumns: readonly Column<LeaseItem>[] = [
       admitted_at === null ? (
         <span class="soft">{inFlightTexts.unasked}</span>
       ) : (
-        formatTime(admitted_at)
+        <When at={admitted_at} />
       ),
   },
   {
@@ -306,11 +306,7 @@ const recentColumns: readonly Column<RecordItem>[] = [
     key: "time",
     head: recentTexts.columns.time,
     by: ({ time }) => time,
-    cell: ({ time }) => (
-      <time class="nowrap" dateTime={time} title={formatMoment(time)}>
-        {formatTime(time)}
-      </time>
-    ),
+    cell: ({ time }) => <When at={time} />,
   },
 ];
 
@@ -367,7 +363,7 @@ const refusedColumns: readonly Column<RefusalItem>[] = [
     key: "brief",
     head: refusedTexts.columns.time,
     isBrief: true,
-    cell: ({ refused_at }) => formatTime(refused_at),
+    cell: ({ refused_at }) => <When at={refused_at} isBrief />,
   },
   {
     key: "model",
@@ -386,11 +382,7 @@ const refusedColumns: readonly Column<RefusalItem>[] = [
     key: "time",
     head: refusedTexts.columns.time,
     by: ({ refused_at }) => refused_at,
-    cell: ({ refused_at }) => (
-      <time class="nowrap" dateTime={refused_at} title={formatMoment(refused_at)}>
-        {formatTime(refused_at)}
-      </time>
-    ),
+    cell: ({ refused_at }) => <When at={refused_at} />,
   },
   {
     key: "again",

@@ -9,8 +9,11 @@ import type {
   DaemonStatus,
   SettingsList,
 } from "../../../../../shared/api/gateway-status.js";
-import { formatBytes, formatCount, formatDuration, formatTime } from "../../logic/numbers.js";
+import { formatBytes, formatCount, formatDuration } from "../../logic/numbers.js";
+import { When } from "../../parts/age.js";
+import { useApp } from "../../parts/app.js";
 import { SearchField } from "../../parts/field.js";
+import { FilterSelect } from "../../parts/lists/filters.js";
 import { TableOrEmpty } from "../../parts/lists/list-card.js";
 import { Card, PageHead, WhenReady } from "../../parts/page.js";
 import type { Column } from "../../parts/table.js";
@@ -101,7 +104,7 @@ function StoreFacts({ status: { store } }: { readonly status: DaemonStatus }) {
         [texts.file, <code key="file">{store.file}</code>],
         [texts.size, store.bytes === null ? null : formatBytes(store.bytes)],
         [texts.journal, formatBytes(store.journal_bytes)],
-        [texts.flushed, flushed === null ? texts.notYet : formatTime(flushed)],
+        [texts.flushed, flushed === null ? texts.notYet : <When key="flushed" at={flushed} />],
         [texts.failedCommits, formatCount(store.failed_commits)],
         [
           texts.failing,
@@ -194,14 +197,25 @@ type Setting = SettingsList["settings"][number];
 
 function SettingsTable({ list: { file, settings } }: { readonly list: SettingsList }) {
   const [search, setSearch] = useState("");
+  const { query } = useApp().router.place.value;
   const words = search.trim().toLowerCase();
-  const rows = settings.filter(({ path, meaning }) =>
+  const chosen = settings.filter(({ source }) => source !== "default");
+  const isAll = words !== "" || query.get("settings") === "all";
+  const rows = (isAll ? settings : chosen).filter(({ path, meaning }) =>
     `${path} ${meaning}`.toLowerCase().includes(words),
   );
   return (
     <Card title={texts.settings} note={file === null ? texts.noFile : texts.settingsFrom(file)}>
-      <div class="card-filter">
+      <div class="card-filter filters">
         <SearchField label={texts.search} value={search} onInput={setSearch} />
+        <FilterSelect
+          name="settings"
+          label={texts.which}
+          options={[
+            ["", texts.chosen(chosen.length)],
+            ["all", texts.all(settings.length)],
+          ]}
+        />
       </div>
       <TableOrEmpty
         caption={texts.settingsCaption}
@@ -209,7 +223,7 @@ function SettingsTable({ list: { file, settings } }: { readonly list: SettingsLi
         keyOf={({ path }) => path}
         columns={settingColumns}
         icon="search"
-        none={texts.noSetting}
+        none={words === "" ? texts.noneChosen : texts.noSetting}
       />
     </Card>
   );

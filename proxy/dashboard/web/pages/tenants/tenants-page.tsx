@@ -3,13 +3,14 @@ import type { BudgetList } from "../../../../../shared/api/budget-item.js";
 import type { KeyPage } from "../../../../../shared/api/key-item.js";
 import type { RequestPage } from "../../../../../shared/api/request-item.js";
 import type { RuleList } from "../../../../../shared/api/rule-item.js";
-import type { UsageSummary } from "../../../../../shared/api/usage-report.js";
+import type { UsageGroup, UsageSummary } from "../../../../../shared/api/usage-report.js";
 import { isPathWithin } from "../../../../../shared/domain/user-path.js";
 import { base, hrefOf } from "../../data/router.js";
 import { rootOf } from "../../data/session.js";
 import { closestLimits } from "../../logic/closest-limits.js";
 import { itemKey } from "../../logic/list-page.js";
-import { formatCount, formatMoment, formatMoney, formatShort } from "../../logic/numbers.js";
+import { formatCount, formatMoney, formatShort, withCurrency } from "../../logic/numbers.js";
+import { When } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";
 import { LimitLine } from "../../parts/limits/limit-line.js";
 import { FilterSelect, SearchFilter } from "../../parts/lists/filters.js";
@@ -26,8 +27,10 @@ import { TenantTable } from "./tenant-table.js";
 const place = "tenants";
 
 export function TenantsPage() {
-  const { page } = useApp().router.place.value;
-  const path = pathIn(page.slice(place.length));
+  const { router, session } = useApp();
+  const { page } = router.place.value;
+  // At the dashboard's own address, a role for a subtree begins with its path.
+  const path = page === "" ? rootOf(session.session.value) : pathIn(page.slice(place.length));
   return path === "" ? <Tenants /> : <Tenant key={path} path={path} />;
 }
 
@@ -96,11 +99,11 @@ function Tenants() {
   );
 }
 
-const eventsMax = 10;
+const eventsMax = 3;
+const modelsMax = 10;
 
 function Tenant({ path }: { readonly path: string }) {
   const at = encodeURIComponent(path);
-  const limits = useClosest(path);
   const days = daysAsked(useApp().router.place.value.query);
   const usage = useListPoll<UsageSummary>(`/admin/usage?user_path=${at}&by=model&${days}`, {
     everyMs: 60_000,
@@ -108,11 +111,6 @@ function Tenant({ path }: { readonly path: string }) {
   const byDay = useListPoll<UsageSummary>(`/admin/usage?user_path=${at}&by=day&${days}`, {
     everyMs: 60_000,
   });
-  const keys = useListPoll<KeyPage>(`/admin/auth-keys?limit=${rowsMax}&search=${at}`, {
-    everyMs: 60_000,
-  });
-  const failed = useListPoll<RequestPage>(`/admin/requests?limit=${rowsMax}&search=${at}`);
-  const isOf = (own: string | null | undefined): boolean => own != null && isPathWithin(own, path);
   return (
     <>
       <PageHead
@@ -135,119 +133,173 @@ function Tenant({ path }: { readonly path: string }) {
           <DaysFilter />
         </div>
         <WhenReady polled={usage.polled} onRetry={usage.refresh}>
-          {({ usage: sums, groups }) => (
-            <>
-              <UsageSums usage={sums} />
-              {byDay.polled.body !== null && (
-                <UsageDays usage={byDay.polled.body.usage} groups={byDay.polled.body.groups} />
-              )}
-              {groups.length > 0 && (
-                <Card title={texts.models}>
-                  <Table
-                    caption={texts.models}
-                    rows={groups.slice(0, eventsMax)}
-                    keyOf={({ key }) => key}
-                    columns={[
-                      {
-                        key: "model",
-                        head: texts.columnsOfModel.model,
-                        kind: "lead",
-                        cell: ({ key }) => <span class="wrap">{key}</span>,
-                      },
-                      {
-                        key: "requests",
-                        head: texts.columnsOfModel.requests,
-                        kind: "number",
-                        cell: ({ requests }) => formatCount(requests),
-                      },
-                      {
-                        key: "tokens",
-                        head: texts.columnsOfModel.tokens,
-                        kind: "number",
-                        cell: ({ total_tokens }) => formatShort(total_tokens),
-                      },
-                      {
-                        key: "cost",
-                        head: texts.columnsOfModel.cost,
-                        kind: "number",
-                        cell: ({ total_cost }) => formatMoney(total_cost),
-                      },
-                    ]}
-                  />
-                </Card>
-              )}
-            </>
-          )}
+          {({ usage: sums }) => <UsageSums usage={sums} />}
         </WhenReady>
-        <Card title={texts.limits}>
-          <WhenReady polled={limits.polled} onRetry={limits.refresh}>
-            {(all) => {
-              const own = all.filter(({ subject }) => isOf(subject));
-              return own.length === 0 ? (
-                <p class="card-body soft">{texts.noLimits}</p>
-              ) : (
-                <ul class="lines">
-                  {own.map((limit) => (
-                    <LimitLine key={limit.kind + itemKey(limit)} limit={limit} />
-                  ))}
-                </ul>
-              );
-            }}
-          </WhenReady>
-        </Card>
-        <Card
-          title={texts.events}
-          note={<a href={hrefOf("requests", { tab: "failed", search: path })}>{texts.allEvents}</a>}
-        >
-          <WhenReady polled={failed.polled} onRetry={failed.refresh}>
-            {({ requests }) => {
-              const own = requests.filter(({ user_path }) => isOf(user_path)).slice(0, eventsMax);
-              return own.length === 0 ? (
-                <p class="card-body soft">{texts.noEvents}</p>
-              ) : (
-                <ul class="lines">
-                  {own.map(({ request_id, time, kind, status, error_message, note }) => (
-                    <li key={`${time} ${request_id}`}>
-                      <div>
-                        <a href={`${base}requests?id=${encodeURIComponent(request_id)}`}>
-                          <code>{request_id}</code>
-                        </a>
-                        <div class="soft small wrap">{error_message ?? note ?? kind}</div>
-                      </div>
-                      <div class="refusal-end">
-                        <span class={`badge ${kind === "failed" ? "bad" : "warn"}`}>{status}</span>
-                        <span class="soft small nowrap">{formatMoment(time)}</span>
-                      </div>
-                    </li>
-                  ))}
-                </ul>
-              );
-            }}
-          </WhenReady>
-        </Card>
-        <Card title={texts.keys}>
-          <WhenReady polled={keys.polled} onRetry={keys.refresh}>
-            {({ auth_keys }) => {
-              const own = auth_keys.filter(({ user_path }) => isOf(user_path));
-              return own.length === 0 ? (
-                <p class="card-body soft">{texts.noKeys}</p>
-              ) : (
-                <ul class="lines">
-                  {own.map(({ id, name, status }) => (
-                    <li key={id}>
-                      <div>
-                        <span class="strong">{name ?? id}</span>
-                        <div class="soft small">{id}</div>
-                      </div>
-                      <span class={status === "active" ? "badge good" : "badge"}>{status}</span>
-                    </li>
-                  ))}
-                </ul>
-              );
-            }}
-          </WhenReady>
-        </Card>
+        <div class="halves">
+          <div class="stack">
+            <LimitsInUse path={path} />
+            {byDay.polled.body !== null && (
+              <UsageDays usage={byDay.polled.body.usage} groups={byDay.polled.body.groups} />
+            )}
+            <KeysOf path={path} />
+          </div>
+          <div class="stack">
+            <EventsOf path={path} kind="failed" />
+            <EventsOf path={path} kind="refused" />
+            {usage.polled.body !== null && usage.polled.body.groups.length > 0 && (
+              <ModelsOf path={path} groups={usage.polled.body.groups} />
+            )}
+          </div>
+        </div>
       </div>
     </>
+  );
+}
+
+interface PartProps {
+  readonly path: string;
+}
+
+/** What is found by the text of a path, without what only has it in another place. */
+function ownOf<Row>(rows: readonly Row[], pathOf: (row: Row) => string | null, path: string) {
+  return rows.filter((row) => isPathWithin(pathOf(row) ?? "/", path));
+}
+
+function ModelsOf({ path, groups }: PartProps & { readonly groups: readonly UsageGroup[] }) {
+  return (
+    <Card title={texts.models}>
+      <Table
+        caption={texts.models}
+        rows={groups.slice(0, modelsMax)}
+        keyOf={({ key }) => key}
+        columns={[
+          {
+            key: "model",
+            head: texts.columnsOfModel.model,
+            kind: "lead",
+            cell: ({ key }) => (
+              <a class="wrap" href={hrefOf("requests", { tab: "recent", path, model: key })}>
+                {key}
+              </a>
+            ),
+          },
+          {
+            key: "requests",
+            head: texts.columnsOfModel.requests,
+            kind: "number",
+            cell: ({ requests }) => formatCount(requests),
+          },
+          {
+            key: "tokens",
+            head: texts.columnsOfModel.tokens,
+            kind: "number",
+            cell: ({ total_tokens }) => formatShort(total_tokens),
+          },
+          {
+            key: "cost",
+            head: texts.columnsOfModel.cost,
+            kind: "number",
+            cell: ({ total_cost }) => formatMoney(total_cost),
+          },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function LimitsInUse({ path }: PartProps) {
+  const limits = useClosest(path);
+  return (
+    <Card title={texts.limits}>
+      <WhenReady polled={limits.polled} onRetry={limits.refresh}>
+        {(all) => {
+          const own = ownOf(all, ({ subject }) => subject, path);
+          return own.length === 0 ? (
+            <p class="card-body soft">{texts.noLimits}</p>
+          ) : (
+            <ul class="lines">
+              {own.map((limit) => (
+                <LimitLine key={limit.kind + itemKey(limit)} limit={limit} />
+              ))}
+            </ul>
+          );
+        }}
+      </WhenReady>
+    </Card>
+  );
+}
+
+function EventsOf({ path, kind }: PartProps & { readonly kind: "failed" | "refused" }) {
+  const asked = new URLSearchParams({ limit: String(rowsMax), kind, search: path });
+  const list = useListPoll<RequestPage>(`/admin/requests?${asked}`);
+  const words = texts.events[kind];
+  return (
+    <Card
+      title={words.title}
+      note={
+        <a href={hrefOf("requests", { tab: "failed", kind, search: path })}>{texts.allEvents}</a>
+      }
+    >
+      <WhenReady polled={list.polled} onRetry={list.refresh}>
+        {({ requests }) => {
+          const own = ownOf(requests, ({ user_path }) => user_path, path).slice(0, eventsMax);
+          return own.length === 0 ? (
+            <p class="card-body soft">{words.none}</p>
+          ) : (
+            <ul class="lines">
+              {own.map(({ request_id, time, status, error_message, note }) => (
+                <li key={`${time} ${request_id}`}>
+                  <div>
+                    <a href={`${base}requests?id=${encodeURIComponent(request_id)}`}>
+                      <code>{request_id}</code>
+                    </a>
+                    <div class="soft small wrap">{withCurrency(error_message ?? note ?? kind)}</div>
+                  </div>
+                  <div class="refusal-end">
+                    <span class={`badge ${kind === "failed" ? "bad" : "warn"}`}>{status}</span>
+                    <span class="soft small">
+                      <When at={time} />
+                    </span>
+                  </div>
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </WhenReady>
+    </Card>
+  );
+}
+
+function KeysOf({ path }: PartProps) {
+  const at = encodeURIComponent(path);
+  const keys = useListPoll<KeyPage>(`/admin/auth-keys?limit=${rowsMax}&search=${at}`, {
+    everyMs: 60_000,
+  });
+  return (
+    <Card title={texts.keys}>
+      <WhenReady polled={keys.polled} onRetry={keys.refresh}>
+        {({ auth_keys }) => {
+          const own = ownOf(auth_keys, ({ user_path }) => user_path, path);
+          return own.length === 0 ? (
+            <p class="card-body soft">{texts.noKeys}</p>
+          ) : (
+            <ul class="lines">
+              {own.map(({ id, name, status }) => (
+                <li key={id}>
+                  <div>
+                    <a class="strong" href={hrefOf("keys", { search: id })}>
+                      {name ?? id}
+                    </a>
+                    <div class="soft small">{id}</div>
+                  </div>
+                  <span class={status === "active" ? "badge good" : "badge"}>{status}</span>
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </WhenReady>
+    </Card>
   );
 }

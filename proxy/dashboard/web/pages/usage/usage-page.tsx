@@ -91,10 +91,12 @@ function Report({ by, summary }: ReportProps) {
   const asked = new URLSearchParams(periodBefore(usage));
   const before = useListPoll<UsageSummary>(usagePath(query, by, asked), { everyMs: 60_000 });
   const known = before.polled.body;
+  // Everything is new in the first days.
+  const wasUsed = known !== null && known.usage.total_requests > 0;
   return (
     <>
       {hosts !== undefined && <p class="soft">{texts.ofHosts(hostsText(hosts))}</p>}
-      <UsageSums usage={usage} before={known?.usage} />
+      <UsageSums usage={usage} before={wasUsed ? known?.usage : undefined} />
       {series !== undefined && <UsageChart series={series} />}
       <Card title={texts.groupings[by as keyof typeof texts.groupings] ?? texts.by}>
         {groups.length === 0 ? (
@@ -102,7 +104,7 @@ function Report({ by, summary }: ReportProps) {
             {texts.none.text}
           </Empty>
         ) : (
-          <UsageGroups by={by} summary={summary} before={known} />
+          <UsageGroups by={by} summary={summary} before={wasUsed ? known : null} />
         )}
       </Card>
     </>
@@ -147,8 +149,7 @@ function UsageGroups({ by, summary, before }: UsageGroupsProps) {
   const { usage, groups } = summary;
   const total = usage.total_cost;
   const costs = new Map(before?.groups.map(({ key, total_cost }) => [key, total_cost]));
-  const costBefore = ({ key }: UsageGroup): number | null =>
-    before === null ? null : (costs.get(key) ?? 0);
+  const costBefore = ({ key }: UsageGroup): number => costs.get(key) ?? 0;
   const number = (
     key: keyof typeof texts.columns,
     by: (group: UsageGroup) => number | null,
@@ -160,6 +161,7 @@ function UsageGroups({ by, summary, before }: UsageGroupsProps) {
     <Table
       caption={texts.groupsCaption}
       rows={groups}
+      isCompact
       keyOf={({ key }) => key}
       columns={[
         {
@@ -172,6 +174,12 @@ function UsageGroups({ by, summary, before }: UsageGroupsProps) {
             const name = <GroupName of={group} />;
             return href === null ? name : <a href={href}>{name}</a>;
           },
+        },
+        {
+          key: "brief",
+          head: texts.columns.cost,
+          isBrief: true,
+          cell: ({ total_cost }) => formatMoney(total_cost),
         },
         count("requests", ({ requests }) => requests),
         count("input", ({ input_tokens }) => input_tokens),
@@ -198,14 +206,16 @@ function UsageGroups({ by, summary, before }: UsageGroupsProps) {
           ({ total_cost }) => total_cost,
           ({ total_cost }) => (total > 0 ? formatShare(total_cost / total) : null),
         ),
-        number("before", costBefore, (group) => {
-          const cost = costBefore(group);
-          return cost === null ? null : (
-            <span class="nowrap">
-              <span class="soft">{formatMoney(cost)}</span> {formatChange(group.total_cost, cost)}
-            </span>
-          );
-        }),
+        ...(before === null
+          ? []
+          : [
+              number("before", costBefore, (group) => (
+                <span class="nowrap">
+                  <span class="soft">{formatMoney(costBefore(group))}</span>{" "}
+                  {formatChange(group.total_cost, costBefore(group))}
+                </span>
+              )),
+            ]),
       ]}
     />
   );

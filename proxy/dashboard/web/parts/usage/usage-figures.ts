@@ -1,5 +1,6 @@
 /** The sums of a span of days as figures, without those that are 0 and say nothing. */
 import type { UnknownUsage, UsageTotals } from "../../../../../shared/api/usage-report.js";
+import { daysBetween } from "../../../../../shared/time.js";
 import { formatChange, formatCount, formatMoney, formatShort } from "../../logic/numbers.js";
 import { usageTexts } from "../../texts/usage-texts.js";
 
@@ -43,7 +44,7 @@ export function usageFigures(usage: UsageTotals, before?: UsageTotals): readonly
           ? usageTexts.window(usage.start_date, usage.end_date)
           : usageTexts.compared(
               usageTexts.window(usage.start_date, usage.end_date),
-              usageTexts.window(before.start_date, before.end_date),
+              daysBetween(before.start_date, before.end_date).length,
             ),
     },
     {
