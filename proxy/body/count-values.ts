@@ -44,8 +44,8 @@ export function tooManyFields(): Failure {
 /** Shorter runs of token ids cost the parser nothing. */
 const runCharsMin = 64;
 
-/** Reading this many bytes takes up to a few milliseconds. */
-const sliceBytes = 512 * 1024;
+/** Reading this many bytes takes up to a millisecond or two. */
+const sliceBytes = 256 * 1024;
 
 /** Runs to the end. Each slice gets its own turn of the event loop. */
 export async function inTurns<T>(

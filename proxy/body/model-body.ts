@@ -342,7 +342,7 @@ export function bodyText(operation: Operation, bytes: Buffer): BodyText {
 }
 
 /** A larger body is scanned in several turns of the event loop. */
-export const slicedBytesMin = 1024 * 1024;
+export const slicedBytesMin = 256 * 1024;
 
 /** As `bodyText`, for a large body. */
 export async function largeBodyText(
