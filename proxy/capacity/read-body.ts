@@ -15,6 +15,7 @@ import {
 } from "../bounds.js";
 import { contentCoding } from "../http/copy-headers.js";
 import type { BodyResult } from "../http/exchange.js";
+import { IncomingRequest } from "../http/incoming-request.js";
 
 type Decoder =
   | ReturnType<typeof zlib.createGunzip>
@@ -109,9 +110,9 @@ function readPlain(request: IncomingMessage, reading: Reading): Promise<BodyResu
       settle?.(read);
       settle = null;
     };
-    const onData = (chunk: Buffer): void => {
+    const onPiece = (piece: Buffer): void => {
       if (settle === null) return;
-      const reason = heldOrWhy(reading, chunk);
+      const reason = heldOrWhy(reading, piece);
       if (reason === null) return;
       reading.body.discard();
       over({ ok: false, reason });
@@ -120,7 +121,9 @@ function readPlain(request: IncomingMessage, reading: Reading): Promise<BodyResu
       if (settle !== null) over({ ok: true, bytes: reading.body.take() });
     };
     const onClose = (): void => over({ ok: false, reason: "gone" });
-    request.on("data", onData).on("end", onEnd).on("close", onClose);
+    if (!(request instanceof IncomingRequest && request.giveBody({ onPiece, onEnd })))
+      request.on("data", onPiece).on("end", onEnd);
+    request.on("close", onClose);
   });
 }
 

@@ -6,7 +6,7 @@
 
 import {
   createServer,
-  IncomingMessage,
+  type IncomingMessage,
   type Server,
   type ServerOptions,
   type ServerResponse,
@@ -22,6 +22,7 @@ import type { MemoryLedger } from "../capacity/memory-ledger.js";
 import { type DrainTimes, ServerDrain } from "./drain/drain-server.js";
 import { Lingering, type LingeringBounds } from "./drain/lingering.js";
 import type { ClientTls, Exchange } from "./exchange.js";
+import { IncomingRequest } from "./incoming-request.js";
 import { createRequestIds, LastRequests, NodeExchange } from "./node-exchange.js";
 import {
   answeredBehind,
@@ -266,7 +267,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
  * that it may ignore: the Java client asks each server for h2c first. Node decides by this
  * property.
  */
-class ServedRequest extends IncomingMessage {
+class ServedRequest extends IncomingRequest {
   declare wantsUpgrade: boolean | null;
   declare isTooEarly: boolean;
 

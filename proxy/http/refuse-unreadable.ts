@@ -58,16 +58,19 @@ export function refuseIfLate(request: IncomingMessage, ms: number, then: () => v
     // Both directions: a client that never closes its own would hold the socket forever.
     request.socket.destroySoon();
   };
-  const timer = setTimeout(refuseLate, ms);
+  let timer: NodeJS.Timeout | null = null;
   let isOver = false;
   const over = (): void => {
     if (isOver) return;
     isOver = true;
-    clearTimeout(timer);
+    if (timer !== null) clearTimeout(timer);
     then();
   };
-  request.once("end", over);
-  request.once("close", over);
+  request.on("end", over).on("close", over);
+  // Most bodies come with their heads, and need no timer.
+  setImmediate(() => {
+    if (!isOver) timer = setTimeout(refuseLate, ms);
+  });
 }
 
 /**

@@ -100,9 +100,10 @@ t.test(
     const spaced = indented.replaceAll(/(?<=\d),\n/g, "\t,\r\n");
     for (const text of [plain, plain.replaceAll(",", ", "), indented, spaced]) {
       const shape = outlineOf(text, true).shape;
-      t.ok(shape.length < 250, `${shape.length} characters`);
+      // A run is cut where a slice ends.
+      t.ok(shape.length < 300, `${shape.length} characters`);
       const { input, ...rest } = JSON.parse(shape) as { readonly input: readonly unknown[][] };
-      t.ok(input[0]!.length < 10 && input[1]!.length < 10);
+      t.ok(input[0]!.length < 20 && input[1]!.length < 20);
       t.ok(
         input
           .slice(0, 2)
