@@ -34,7 +34,7 @@ export const jwtSettings = {
     kind: choice(["generic", "kubernetes"]),
     defaultText: "generic",
     example: "generic",
-    meaning: "kubernetes presets issuer and user path for a cluster's service accounts.",
+    meaning: "kubernetes sets issuer and user path for a cluster's service accounts.",
   }),
   issuer: field({
     kind: text,

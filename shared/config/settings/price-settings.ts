@@ -266,7 +266,8 @@ export const priceSettings = {
     kind: text,
     defaultText: "none",
     example: "list",
-    meaning: "Where absent rates come from: `list`, the built-in one, or another `provider/model`.",
+    meaning:
+      "Source of absent rates: `list`, which is the built-in price, or another `provider/model`.",
   },
   ...rateSettings,
   hours: {

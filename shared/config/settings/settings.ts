@@ -273,7 +273,7 @@ const tlsSettings = {
     defaultValue: null,
     example: '"spiffe://cluster.local/ns/{namespace}/sa/{account}"',
     meaning:
-      "URI or DNS name, with parts in braces, in certificates that replace other credentials.",
+      "Pattern of the URI or DNS name in client certificates that need no other credential; a part in braces matches one segment.",
   }),
   tlsUserPath: setting<string | null>({
     path: "server.tls.user_path",
@@ -281,7 +281,7 @@ const tlsSettings = {
     kind: text,
     defaultValue: null,
     example: '"/{namespace}/{account}"',
-    meaning: "The user path of such a client, with parts of server.tls.client_id.",
+    meaning: "The user path of such a client, with the parts in braces of server.tls.client_id.",
   }),
 } as const;
 
