@@ -9,15 +9,10 @@ import { plainFailure } from "../../shared/error-code.js";
 import type { Hello, Hold, Lease, UnsupportedHello } from "../../shared/wire/message-to-daemon.js";
 import { describeVersions } from "../../shared/wire/wire-versions.js";
 import { type KnownProxy, type PeerState, proxyChange } from "../peer.js";
-import {
-  hold,
-  recountLease,
-  releaseAllLeases,
-  releaseLease,
-  releaseOrphan,
-} from "../rules/charge.js";
+import { recountLease } from "../rules/charge.js";
 import { withGauge } from "../rules/judge.js";
 import { matchPath, matchTarget } from "../rules/rule-book.js";
+import { hold, releaseAllLeases, releaseLease, releaseOrphan } from "../rules/slots.js";
 import { type DaemonState, hasHardCaps, isLimited, judgingUpstream, loopTimes } from "../state.js";
 import { countInertBudgets } from "./admin/daemon-status.js";
 import { sendJwts, sendNotices } from "./announcements/announce.js";

@@ -13,14 +13,12 @@ import {
   charge,
   countSettle,
   type RecordedUse,
-  releaseLease,
-  releaseOrphan,
-  releaseTarget,
   settleFacts,
   type Use,
   withTools,
 } from "../rules/charge.js";
 import { isSameTarget, matchAll } from "../rules/rule-book.js";
+import { releaseLease, releaseOrphan, releaseTarget } from "../rules/slots.js";
 import type { DaemonState } from "../state.js";
 import { finalOf, withdrawalOf } from "../usage/pending-responses.js";
 import { recordOf, type UsageRecord } from "../usage/usage-records.js";

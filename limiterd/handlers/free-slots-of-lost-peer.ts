@@ -3,7 +3,7 @@
  * requests, and ends its backup.
  */
 import type { PeerState } from "../peer.js";
-import { releaseAllLeases } from "../rules/charge.js";
+import { releaseAllLeases } from "../rules/slots.js";
 import { type DaemonState, hasWaiters } from "../state.js";
 
 /**

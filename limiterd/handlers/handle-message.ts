@@ -18,7 +18,7 @@ import {
   type UnknownOperation,
 } from "../../shared/wire/message-to-daemon.js";
 import type { PeerState } from "../peer.js";
-import { releaseLease } from "../rules/charge.js";
+import { releaseLease } from "../rules/slots.js";
 import { type DaemonState, hasWaiters } from "../state.js";
 import { acceptHello, holdLeases, refuseVersion } from "./accept-hello.js";
 import type { AnswerPorts } from "./admin/admin-operation.js";

@@ -2,7 +2,7 @@
  * What running requests hold of hard caps (`docs/hard-caps.md`): a first allowance at the
  * admission, more with each draw, another one at the next target, and the same again after a
  * reconnect. The arithmetic is in `rules/hard-limits.ts`; the end of a lease gives back what it
- * holds (`rules/charge.ts`).
+ * holds (`rules/slots.ts`).
  */
 import { limitInWords } from "../../shared/domain/refusal-message.js";
 import type { Target } from "../../shared/domain/target-name.js";

@@ -13,9 +13,9 @@ import {
   type PeerState,
 } from "../peer.js";
 import { admitShadows, readmit, type ShadowVerdict, type Verdict } from "../rules/admit.js";
-import { releaseTarget } from "../rules/charge.js";
 import { breachShownTo, viewerAt } from "../rules/limits-above.js";
 import { inRuleOrder, noRules } from "../rules/rule-book.js";
+import { releaseTarget } from "../rules/slots.js";
 import { type DaemonState, enforcedBudgets, hasHardCaps, judgingUpstream } from "../state.js";
 import { admissionLsn, refusedByOf, shadowNames } from "./handle-admit.js";
 import { askedAt, breachOnPath, holdFirst, meteredAt } from "./hold-output.js";

@@ -1,8 +1,8 @@
 /**
- * Changes of counters outside an admission: slots are taken again or released, settles are counted,
- * and requests whose counts a crash has lost are counted again. Requests are counted at the
- * admission, or at the reroute for the target that took over. A settle charges tokens, and counts a
- * request only if a crash has lost its count or there was no admission. Nothing is judged here.
+ * Changes of windows outside an admission: a settle charges tokens to them. It counts a request
+ * only if a crash has lost its count or there was no admission: requests are counted at the
+ * admission, or at the reroute for the target that took over. Nothing is judged here. Not here:
+ * slots (`slots.ts`).
  */
 
 import { unreachable } from "../../shared/assert.js";
@@ -17,38 +17,9 @@ import { isUnnumbered, uncountedLsn, unlimitedLsn } from "../../shared/wire/lsn.
 import type { Lease, Settle } from "../../shared/wire/message-to-daemon.js";
 import { type Counter, isOff, keepChild, type Rule, shareOf } from "../counters/counter.js";
 import { rollWindow } from "../counters/window.js";
-import type { HeldLease, KnownProxy, PeerState, Recounted, RecountedAttempt } from "../peer.js";
+import type { HeldLease, KnownProxy, Recounted, RecountedAttempt } from "../peer.js";
 import { type Epochs, isLost } from "../store/epochs.js";
-import { giveBack, withoutTarget } from "./hard-limits.js";
-import {
-  isOfTarget,
-  isSameTarget,
-  matchAll,
-  matchPath,
-  matchTarget,
-  type RuleBook,
-} from "./rule-book.js";
-
-/** Takes a slot on each of the counters. */
-export function hold(counters: readonly Counter[]): void {
-  for (const counter of counters) {
-    keepChild(counter);
-    counter.inFlight++;
-    if (counter.rule.periodMs === 0) shareOf(counter)?.changed();
-  }
-}
-
-/** Frees a slot on each of the counters. */
-export function release(counters: readonly Counter[]): void {
-  for (const counter of counters) {
-    counter.inFlight--;
-    if (counter.rule.periodMs === 0) {
-      shareOf(counter)?.changed();
-      counter.rule.onFreed?.(counter);
-    }
-    if (counter.inFlight === 0 && counter.place !== -1) counter.rule.children.released(counter);
-  }
-}
+import { isSameTarget, matchAll, matchPath, matchTarget, type RuleBook } from "./rule-book.js";
 
 /** The fields of a record of which measures are made. */
 export type RecordedUse = Pick<
@@ -484,54 +455,5 @@ export function settleFacts(
     tokens: isCharged ? Math.min(message.tokens, 2 * tokensPerResponseMax) : 0,
     recorded: isCharged ? message.record : null,
     tokenWeights,
-  };
-}
-
-/**
- * Ends every lease of a connection that is lost. What they hold of hard caps stays held, because
- * their requests may still be running.
- */
-export function releaseAllLeases(peer: PeerState): void {
-  for (const [lease, held] of peer.leases.entries()) {
-    if (held.hold !== null) peer.proxy?.orphans.set(lease, held.hold);
-    releaseSlots(held);
-  }
-  peer.leases.clear();
-}
-
-/** Gives back what a lease of a lost connection held, if it did. */
-export function releaseOrphan({ orphans }: KnownProxy, lease: number): void {
-  const hold = orphans.size === 0 ? undefined : orphans.get(lease);
-  if (hold === undefined) return;
-  giveBack(hold);
-  orphans.delete(lease);
-}
-
-/** Ends a lease. */
-export function releaseLease({ leases }: PeerState, id: number, held: HeldLease): void {
-  leases.take(id);
-  if (held.hold !== null) giveBack(held.hold);
-  releaseSlots(held);
-}
-
-/** A submission holds no slot. */
-function releaseSlots(held: HeldLease): void {
-  if (!held.submission) release(held.counters);
-}
-
-/**
- * Frees the slots of a lease's target, and what it holds of hard caps; the slots of the path stay
- * held. Returns the lease without the target.
- */
-export function releaseTarget(held: HeldLease): HeldLease {
-  if (held.hold !== null) giveBack(held.hold);
-  release(held.counters.filter(isOfTarget));
-  return {
-    ...held,
-    target: null,
-    targetAtMs: 0,
-    targetLsn: 0,
-    hold: withoutTarget(held.hold),
-    counters: held.counters.filter((counter) => !isOfTarget(counter)),
   };
 }

@@ -53,8 +53,9 @@ export interface LimitedRequest {
   readonly submission?: boolean;
   /** Whether the request can go to another model, which `Exhausted` names. */
   readonly switches?: boolean;
-  /** As in `Admit`. */
+  /** The models to which exhausted rules and budgets have sent it so far. */
   readonly uses?: readonly string[] | undefined;
+  /** True if it can't go to another model. */
   readonly fixed?: true | undefined;
   /** For hard caps; null or absent if there are none, or if they don't bound the request. */
   readonly bounds?: RequestBounds | null;

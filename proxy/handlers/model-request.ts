@@ -59,9 +59,11 @@ export async function modelRequest(
   if (!read.ok) return refuseUnadmitted(received, read.failure);
   const { call } = read;
   try {
+    // Of stored objects, a caller may name only its own.
     const { naming } = call;
     const foreign = naming === null ? null : await foreignInCall(gateway, received.caller, naming);
     if (foreign !== null) return await refuseUnadmitted(received, foreign);
+    // Null unless it sends keep-alives while its stream is silent.
     const mayStream = call.stream || call.operation === "stream_generate_content";
     const keptAlive = mayStream
       ? keptAliveExchange(received.exchange, call.operation, gateway)

@@ -61,7 +61,7 @@ export interface AnswerHandler {
   /** The head of the answer has arrived, with `AnswerRelay.status`. */
   begun(rawHeaders: readonly (Buffer | string)[]): void;
   /** A piece of the body has arrived. */
-  passed(chunk: Buffer): void;
+  arrived(chunk: Buffer): void;
   /** All of the answer has arrived. */
   completed(): void;
   /** The provider gave no answer, or not all of it. */
@@ -145,7 +145,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
   onData(chunk: Buffer): void {
     if (this.ended) return;
     try {
-      if (this.#capped === null || !this.meter.isStream) this.#handler.passed(chunk);
+      if (this.#capped === null || !this.meter.isStream) this.#handler.arrived(chunk);
       else this.#capped.push(chunk);
     } catch (error) {
       this.onBug(error);
@@ -209,8 +209,11 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
     this.#call?.abort();
   }
 
-  /** Call it when an answer begins, or once the body of an error has arrived. */
-  heard(rawHeaders: Heard["rawHeaders"], body: string): void {
+  /**
+   * For `LimitReports`: an answer may say what its provider's limits leave. Call it when an answer
+   * begins, or once the body of an error has arrived.
+   */
+  noteLimits(rawHeaders: Heard["rawHeaders"], body: string): void {
     const { onHeard } = this.#what;
     if (onHeard === undefined) return;
     const { status, firstByteMonoMs } = this;
@@ -338,7 +341,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
   }
 
   pass(event: Buffer): void {
-    this.#handler.passed(event);
+    this.#handler.arrived(event);
   }
 
   /** Call it with the events that were passed on of `chunk`: hard caps count them. */
@@ -360,7 +363,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
           finish: () => this.#exchange.cut(),
         });
       this.meter.dropIncomplete();
-      this.#handler.passed(stop.end(charged.usage ?? noUsage, words));
+      this.#handler.arrived(stop.end(charged.usage ?? noUsage, words));
       if (!this.ended) this.#handler.completed();
     } catch (error) {
       this.onBug(error);

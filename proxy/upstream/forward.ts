@@ -83,7 +83,7 @@ class Forwarding implements AnswerHandler {
   begun(rawHeaders: readonly (Buffer | string)[]): void {
     const { request, operation, hideUsageChunk, holdsHead } = this.#what;
     const { status } = this.#relay;
-    if (status < 300) this.#relay.heard(rawHeaders, "");
+    if (status < 300) this.#relay.noteLimits(rawHeaders, "");
     const headers = forwardResponseHeaders(rawHeaders);
     const contentType = headerOf(headers, "content-type").toLowerCase();
     for (const own of [requestIdHeaders(this.#exchange), this.#what.headers]) append(headers, own);
@@ -106,7 +106,7 @@ class Forwarding implements AnswerHandler {
     this.#meter.beginBody(form, true);
   }
 
-  passed(chunk: Buffer): void {
+  arrived(chunk: Buffer): void {
     const meter = this.#meter;
     if (meter.isStream) return this.#onEvents(chunk);
     if (meter.bytes === 0) this.#isPage = beginsAsPage(chunk);
@@ -291,7 +291,7 @@ class Forwarding implements AnswerHandler {
   /** `body`: the provider's error, as bytes in Latin-1. `answer`: what was read of it. */
   #endWithError(body: string, answer?: unknown): void {
     const { upstream, provider, translator } = this.#what;
-    if (this.#relay.status >= 300) this.#relay.heard(this.#errorHeaders, body);
+    if (this.#relay.status >= 300) this.#relay.noteLimits(this.#errorHeaders, body);
     // Without a Date header a time of day says nothing.
     if (this.#relay.status === 429)
       this.#retryAfterMs ??= readReportedWait(this.#errorHeaders, body, 0).waitMs;

@@ -11,8 +11,9 @@ import type { Breach } from "../../../shared/domain/verdict.js";
 import type { HashKey } from "../../counters/child-name.js";
 import type { Counter } from "../../counters/counter.js";
 import { admit } from "../admit.js";
-import { charge, release, type Use } from "../charge.js";
+import { charge, type Use } from "../charge.js";
 import { RuleBook } from "../rule-book.js";
+import { release } from "../slots.js";
 
 /** How names of children and models are resolved, as for the daemon's own rules. */
 export interface RuleNames {

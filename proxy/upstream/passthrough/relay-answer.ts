@@ -100,7 +100,7 @@ class Relaying implements AnswerHandler {
   begun(rawHeaders: readonly (Buffer | string)[]): void {
     const what = this.#what;
     const { status } = this.#relay;
-    if (status < 300) this.#relay.heard(rawHeaders, "");
+    if (status < 300) this.#relay.noteLimits(rawHeaders, "");
     else this.#errorHeaders = rawHeaders;
     this.#headers = passResponseHeaders(rawHeaders, what.limits);
     this.#headers.push("x-request-id", this.#exchange.id);
@@ -158,7 +158,7 @@ class Relaying implements AnswerHandler {
     this.#exchange.begin(this.#relay.status, this.#headers);
   }
 
-  passed(chunk: Buffer): void {
+  arrived(chunk: Buffer): void {
     const meter = this.#meter;
     if (meter.isStream && this.#what.cap != null) return this.#passEvents(meter.push(chunk), chunk);
     if (meter.isStream) meter.push(chunk);
@@ -200,7 +200,7 @@ class Relaying implements AnswerHandler {
       });
     }
     const text = meter.text();
-    if (status >= 300) this.#relay.heard(this.#errorHeaders, text);
+    if (status >= 300) this.#relay.noteLimits(this.#errorHeaders, text);
     const finish = (): void => this.#finishBody(text);
     const answer = meter.read(text);
     const isError = status >= 400 || (!this.#exchange.begun && errorInsideSuccess(answer));

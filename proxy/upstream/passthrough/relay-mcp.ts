@@ -114,7 +114,7 @@ class McpRelay implements AnswerHandler {
     this.#relay.end(unmetered, ending, { timedOut });
   }
 
-  passed(chunk: Buffer): void {
+  arrived(chunk: Buffer): void {
     if (!this.#isHeld) return this.#relay.write(chunk);
     const held = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     const end = this.#isStream ? endOfEvents(held) : 0;

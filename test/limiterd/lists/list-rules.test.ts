@@ -1,8 +1,9 @@
 import t from "tap";
 import type { ListQuery } from "../../../limiterd/lists/list-query.js";
 import { listRules } from "../../../limiterd/lists/list-rules.js";
-import { charge, hold } from "../../../limiterd/rules/charge.js";
+import { charge } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import { hold } from "../../../limiterd/rules/slots.js";
 import { itemsPerPage } from "../../../shared/bounds.js";
 import { tokensInert } from "../../../shared/config/inert-rule.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";

@@ -9,8 +9,9 @@ import {
   slidingTokens,
 } from "../../../limiterd/counters/window.js";
 import { admit, readmit, type Verdict } from "../../../limiterd/rules/admit.js";
-import { charge, release } from "../../../limiterd/rules/charge.js";
+import { charge } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import { release } from "../../../limiterd/rules/slots.js";
 import type { RuleDefinition, Scope } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { childNames } from "../counters/child-names.js";

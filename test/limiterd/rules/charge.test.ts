@@ -6,14 +6,13 @@ import type { HeldLease, KnownProxy, Recounted } from "../../../limiterd/peer.js
 import {
   charge,
   countSettle,
-  hold,
   isAttemptForgotten,
   isRequestForgotten,
   recountLease,
-  release,
   settleFacts,
 } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import { hold, release } from "../../../limiterd/rules/slots.js";
 import { tokensPerResponseMax } from "../../../shared/bounds.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";

@@ -2,7 +2,7 @@
 import t from "tap";
 import { type BudgetMatching, matchCopies } from "../../../limiterd/budgets/judge-budgets.js";
 import { admit } from "../../../limiterd/rules/admit.js";
-import { charge, hold } from "../../../limiterd/rules/charge.js";
+import { charge } from "../../../limiterd/rules/charge.js";
 import {
   breachOf,
   judge,
@@ -11,6 +11,7 @@ import {
   shorterBreach,
 } from "../../../limiterd/rules/judge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import { hold } from "../../../limiterd/rules/slots.js";
 import { secondsToSweepAll } from "../../../shared/bounds.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";

@@ -1,5 +1,5 @@
 import t from "tap";
-import { charge, hold, release } from "../../../limiterd/rules/charge.js";
+import { charge } from "../../../limiterd/rules/charge.js";
 import {
   hasWindow,
   inRuleOrder,
@@ -10,6 +10,7 @@ import {
   RuleBook,
   TargetRules,
 } from "../../../limiterd/rules/rule-book.js";
+import { hold, release } from "../../../limiterd/rules/slots.js";
 import type { Forgotten } from "../../../limiterd/rules/templates.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { bookOf, matchKept, names, now, rule } from "../book-of.js";

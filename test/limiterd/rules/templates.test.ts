@@ -9,8 +9,9 @@ import { explainVerdict } from "../../../limiterd/handlers/admin/explain-verdict
 import { handleAdmin } from "../../../limiterd/handlers/admin/handle-admin.js";
 import { examinedPerSweep, sweepChildren } from "../../../limiterd/lifecycle/sweep.js";
 import { admit } from "../../../limiterd/rules/admit.js";
-import { charge, hold, release } from "../../../limiterd/rules/charge.js";
+import { charge } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import { hold, release } from "../../../limiterd/rules/slots.js";
 import { Templates } from "../../../limiterd/rules/templates.js";
 import { refusalHeaders } from "../../../proxy/http/limit-headers.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";

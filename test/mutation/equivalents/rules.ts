@@ -3,19 +3,19 @@ import type { Equivalent } from "./equivalent.js";
 
 export const ruleEquivalents: readonly Equivalent[] = [
   {
-    file: "limiterd/rules/charge.ts",
+    file: "limiterd/rules/slots.ts",
     line: "if (counter.inFlight === 0 && counter.place !== -1)",
     what: "&& becomes ||",
     why: "one that is in no table, or in use, is passed over when it would be put back",
   },
   {
-    file: "limiterd/rules/charge.ts",
+    file: "limiterd/rules/slots.ts",
     line: "if (counter.inFlight === 0 && counter.place !== -1)",
     what: "1 becomes 2",
     why: "one that is in no table, or in use, is passed over when it would be put back",
   },
   {
-    file: "limiterd/rules/charge.ts",
+    file: "limiterd/rules/slots.ts",
     line: "if (counter.inFlight === 0 && counter.place !== -1)",
     what: "the condition is always true",
     why: "one that is in no table is passed over when it would be put back",

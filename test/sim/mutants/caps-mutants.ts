@@ -1,7 +1,7 @@
 /** Bugs in what running requests hold of hard caps, which the simulation of caps finds. */
 import type { Mutant } from "./mutant.js";
 
-const charge = "limiterd/rules/charge.js";
+const slots = "limiterd/rules/slots.js";
 const output = "limiterd/handlers/hold-output.js";
 const limits = "limiterd/rules/hard-limits.js";
 
@@ -18,13 +18,13 @@ const ofOneHost = (
     },
     {
       name: "a settle doesn't give back what its request held",
-      file: charge,
+      file: slots,
       find: "giveBack(held.hold); releaseSlots(held);",
       put: "releaseSlots(held);",
     },
     {
       name: "a lost connection gives back what its requests hold",
-      file: charge,
+      file: slots,
       find: "peer.proxy?.orphans.set(lease, held.hold);",
       put: "giveBack(held.hold);",
     },

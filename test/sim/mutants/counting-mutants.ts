@@ -2,7 +2,7 @@
 import type { Mutant } from "./mutant.js";
 
 const applySettle = "limiterd/handlers/apply-settle.js";
-const releaseSlots = "limiterd/rules/charge.js";
+const releaseSlots = "limiterd/rules/slots.js";
 const countSettle = "limiterd/rules/charge.js";
 const recount = "limiterd/rules/charge.js";
 const client = "proxy/limiter/client/limiter-client.js";

@@ -62,7 +62,7 @@ export const sharesMutants: readonly Mutant[] = (
     },
     {
       name: "a slot that becomes free wakes none",
-      file: "limiterd/rules/charge.js",
+      file: "limiterd/rules/slots.js",
       find: "counter.rule.onFreed?.(counter);",
       put: "",
     },

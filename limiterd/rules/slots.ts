@@ -1,0 +1,78 @@
+/**
+ * The slots of leases: taken again after a reconnect, and freed when a lease, its target or its
+ * connection ends. An admission takes them itself (`admit.ts`).
+ */
+import { type Counter, keepChild, shareOf } from "../counters/counter.js";
+import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
+import { giveBack, withoutTarget } from "./hard-limits.js";
+import { isOfTarget } from "./rule-book.js";
+
+/** Takes a slot on each of the counters. */
+export function hold(counters: readonly Counter[]): void {
+  for (const counter of counters) {
+    keepChild(counter);
+    counter.inFlight++;
+    if (counter.rule.periodMs === 0) shareOf(counter)?.changed();
+  }
+}
+
+/** Frees a slot on each of the counters. */
+export function release(counters: readonly Counter[]): void {
+  for (const counter of counters) {
+    counter.inFlight--;
+    if (counter.rule.periodMs === 0) {
+      shareOf(counter)?.changed();
+      counter.rule.onFreed?.(counter);
+    }
+    if (counter.inFlight === 0 && counter.place !== -1) counter.rule.children.released(counter);
+  }
+}
+
+/**
+ * Ends every lease of a connection that is lost. What they hold of hard caps stays held, because
+ * their requests may still be running.
+ */
+export function releaseAllLeases(peer: PeerState): void {
+  for (const [lease, held] of peer.leases.entries()) {
+    if (held.hold !== null) peer.proxy?.orphans.set(lease, held.hold);
+    releaseSlots(held);
+  }
+  peer.leases.clear();
+}
+
+/** Gives back what a lease of a lost connection held, if it did. */
+export function releaseOrphan({ orphans }: KnownProxy, lease: number): void {
+  const hold = orphans.size === 0 ? undefined : orphans.get(lease);
+  if (hold === undefined) return;
+  giveBack(hold);
+  orphans.delete(lease);
+}
+
+/** Ends a lease. */
+export function releaseLease({ leases }: PeerState, id: number, held: HeldLease): void {
+  leases.take(id);
+  if (held.hold !== null) giveBack(held.hold);
+  releaseSlots(held);
+}
+
+/** A submission holds no slot. */
+function releaseSlots(held: HeldLease): void {
+  if (!held.submission) release(held.counters);
+}
+
+/**
+ * Frees the slots of a lease's target, and what it holds of hard caps; the slots of the path stay
+ * held. Returns the lease without the target.
+ */
+export function releaseTarget(held: HeldLease): HeldLease {
+  if (held.hold !== null) giveBack(held.hold);
+  release(held.counters.filter(isOfTarget));
+  return {
+    ...held,
+    target: null,
+    targetAtMs: 0,
+    targetLsn: 0,
+    hold: withoutTarget(held.hold),
+    counters: held.counters.filter((counter) => !isOfTarget(counter)),
+  };
+}
