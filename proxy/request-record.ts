@@ -128,7 +128,7 @@ export class RequestRecord {
     this.waitedMs += ms;
   }
 
-  /** Records an attempt; another one may follow. */
+  /** Lists a target that failed, before another attempt. */
   failedAt(target: Target, why: string): void {
     this.tried ??= [];
     this.tried.push({ target, why });

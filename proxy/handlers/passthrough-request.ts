@@ -7,7 +7,6 @@ import type { ProviderConfig } from "../../shared/config/config.js";
 import { modelNameProblem, type Target } from "../../shared/domain/target-name.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import { isObjectId } from "../../shared/wire/stored-object.js";
 import {
   deploymentInPath,
   modelInPath,
@@ -34,19 +33,7 @@ import { forwardRequestHeaders, type PassedHeaders } from "../http/copy-headers.
 import type { Exchange } from "../http/exchange.js";
 import { admittedHeaders } from "../http/limit-headers.js";
 import { targetHeader } from "../http/respond.js";
-import {
-  endOf,
-  settleBeforeDeletion,
-  settleEnded,
-  settleTracked,
-} from "../objects/background-responses.js";
-import {
-  type BatchRead,
-  batchEndIn,
-  batchReadAt,
-  submitsBatch,
-  submittedBatch,
-} from "../objects/batches.js";
+import { submittedBatch } from "../objects/batches.js";
 import type { RequestContext } from "../request-context.js";
 import { targetAt } from "../routing/resolve-model.js";
 import { sessionOf } from "../routing/session.js";
@@ -72,6 +59,13 @@ import {
   settleRequest,
 } from "./admit-and-settle.js";
 import { grantedTo, streamCap } from "./hard-cap.js";
+import {
+  isAboutObject,
+  type StoredObjects,
+  settleBeforeDeletions,
+  settleObjectsRead,
+  storedObjectsAt,
+} from "./objects/passthrough-objects.js";
 import { hasEnqueuedCap } from "./objects/submit-batch.js";
 import { ownOrigin } from "./own-origin.js";
 import { refuseUnadmitted } from "./refuse-request.js";
@@ -204,65 +198,6 @@ async function relay(
   return { forwarded, shown };
 }
 
-/** The stored objects of a provider that a request reads, deletes or creates; by its path. */
-interface StoredObjects {
-  readonly response: StoredObject | null;
-  readonly batch: BatchRead | null;
-  readonly deletedFile: string | null;
-  readonly submitsBatch: boolean;
-}
-
-function storedObjectsAt(method: string, path: string): StoredObjects {
-  return {
-    response: responseAt(method, path),
-    batch: batchReadAt(method, path),
-    deletedFile: deletedFile(method, path),
-    submitsBatch: submitsBatch(method, path),
-  };
-}
-
-/** Whether the answer may show what an object used, which is then charged. */
-function isAboutObject({ response, batch, submitsBatch }: StoredObjects): boolean {
-  return response !== null || batch !== null || submitsBatch;
-}
-
-/** Charges what a deletion would hide. Returns why the object can't be deleted yet, or null. */
-async function settleBeforeDeletions(
-  gateway: Gateway,
-  { provider }: Target,
-  { response, batch, deletedFile }: StoredObjects,
-): Promise<Failure | null> {
-  for (const [kind, id] of [
-    ["response", response?.isDeleted === true ? response.id : null],
-    ["batch", batch?.isDeleted === true ? batch.id : null],
-    ["file", deletedFile],
-  ] as const) {
-    const failed = id === null ? null : await settleBeforeDeletion(gateway, { provider, id, kind });
-    if (failed !== null) return failed;
-  }
-  return null;
-}
-
-/** Charges a response or a batch that has ended, as the answer says. */
-async function settleObjectsRead(
-  gateway: Gateway,
-  { provider }: Target,
-  {
-    objects: { response, batch },
-    forwarded,
-    answer,
-  }: {
-    readonly objects: StoredObjects;
-    readonly forwarded: Forwarded;
-    readonly answer: unknown;
-  },
-): Promise<void> {
-  const end = response === null ? null : endOf(answer);
-  if (end !== null) await settleEnded(gateway, { provider, id: response!.id, end });
-  if (batch !== null && forwarded.status < 300 && (batch.isResults || batchEndIn(answer) !== null))
-    void settleTracked(gateway, provider, batch.id);
-}
-
 /**
  * What a request may use at most; null if that isn't known. A body that isn't held may ask for a
  * stream.
@@ -313,33 +248,6 @@ function runsModel(path: string, operation: Operation | null): boolean {
     (operation !== null && operation !== "count_tokens") ||
     /:(?:stream)?generatecontent$|:(?:batch)?embedcontents?$/.test(plainPath(path).toLowerCase())
   );
-}
-
-interface StoredObject {
-  readonly id: string;
-  readonly isDeleted: boolean;
-}
-
-/** The id of the response or interaction that a request reads, cancels or deletes; null if none. */
-function responseAt(method: string, path: string): StoredObject | null {
-  const [, id, cancels] =
-    /\/(?:responses|interactions)\/([^/?]+)(\/cancel)?$/.exec(plainPath(path)) ?? [];
-  if (!isObjectId(id)) return null;
-  const isDeleted = method === "DELETE" && cancels === undefined;
-  return isDeleted || method === (cancels === undefined ? "GET" : "POST")
-    ? { id, isDeleted }
-    : null;
-}
-
-/**
- * The id of the file that a request deletes; null if none. Files of containers aren't the account's
- * files, and a vector store only forgets its file.
- */
-function deletedFile(method: string, path: string): string | null {
-  if (method !== "DELETE") return null;
-  const [, owners, id] = /(?:\/(\w+)\/[^/]+)?\/files\/([^/?:]+)$/.exec(plainPath(path)) ?? [];
-  const isOfAccount = owners !== "containers" && owners !== "vector_stores";
-  return isOfAccount && isObjectId(id) ? id : null;
 }
 
 interface Admitted {
