@@ -2,6 +2,8 @@
  * The result of checking a value from outside: either the value or a failure that names the field
  * and what was expected. Also helpers for such checks.
  */
+
+import { closestName } from "./config/closest-name.js";
 import { type Failure, invalid } from "./error-code.js";
 import { shortLimits } from "./short-limits.js";
 
@@ -71,6 +73,7 @@ export function asObject(
     const field = `${at}${shortName(name)}`;
     if (!known.includes(name)) {
       const key = known.find((each) => each === "limit_key" || each === "budget_key");
+      const close = closestName(name, known);
       const isPeriod = name === "period" || name === "period_seconds";
       const short =
         known.includes("max_requests") && Object.hasOwn(shortLimits, name)
@@ -81,7 +84,9 @@ export function asObject(
           ? `write "${key}": {"${name}": …}`
           : key !== undefined && short !== undefined
             ? `write "${key}": {"period": "${short.period}"}, "${short.cap}": …`
-            : `expected ${known.length === 0 ? "none" : known.map((each) => at + each).join(", ")}`;
+            : close !== null
+              ? `did you mean ${at}${close}?`
+              : `expected ${known.length === 0 ? "none" : known.map((each) => at + each).join(", ")}`;
       return bad(`unknown ${word} ${field}: ${hint}`, field);
     }
     // Null must not count as absent: the field may be the one that guards a change.

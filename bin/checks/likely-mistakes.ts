@@ -26,6 +26,7 @@ export function likelyMistakes(config: Config, known: readonly string[] = []): r
     ...providers.flatMap((provider) => [
       ...missingKey(provider, known),
       ...foreignKey(provider),
+      ...placeholderKey(provider),
       ...otherAddress(provider),
     ]),
     ...weakMasterKey(server.masterKey),
@@ -81,6 +82,17 @@ function foreignKey(provider: ProviderConfig): readonly string[] {
   return [
     `providers.${provider.name}: its key looks like one of ${owner}, and goes to ${service.name}`,
   ];
+}
+
+const placeholders =
+  /^(?:<.*>|\[.*\]|.*\.\.\.|(?:sk-)?x{3,}|(?:sk-)?\*+|(?:sk-)?(?:your|my|the)[-_].*|change[-_]?me|replace[-_]?me|todo|placeholder|dummy)$/i;
+
+/** An example's key that was never replaced. Services of one's own often take any key. */
+function placeholderKey(provider: ProviderConfig): readonly string[] {
+  const { name, apiKey } = provider;
+  return apiKey === null || serviceOf(provider) === null || !placeholders.test(apiKey)
+    ? []
+    : [`providers.${name}.api_key looks like the placeholder of an example, not like a key`];
 }
 
 /** A server address that lacks the path of its API: `https://api.openai.com`. */

@@ -135,7 +135,9 @@ export function writesFromFlags<S extends string>(
     const checked = parse(body, { perChildEntitled: true });
     for (const { field, flag } of switches) flagOf[field] = flag.replace(/ .*/, "");
     if (checked.ok) writes.push({ body, key: checked.value });
-    else problems.push(asFlagProblem(grammar, checked, flagOf));
+    // One message about the subject is enough.
+    else if (!problems.some(({ param }) => param === "subject" && param === checked.failure.param))
+      problems.push(asFlagProblem(grammar, checked, flagOf));
   }
   const periods = new Set(writes.map(({ key }) => key.periodSeconds));
   if (periods.size < writes.length)

@@ -78,6 +78,16 @@ export function nameHint(name: string, known: readonly string[]): string {
   if (/^(?:limit|budget)_key$/.test(name) && known.includes("period"))
     return "; write its period here, without it";
   if (written !== undefined && known.includes("limits")) return `; write limits: [${written}]`;
+  const limited = `user_paths: [{ path: /, limits: [${written}] }]`;
+  if (written !== undefined && known.includes("user_paths")) return `; write ${limited}`;
+  if (written !== undefined && known.includes("rate_limits"))
+    return `; write rate_limits: { ${limited} }`;
+  if (written !== undefined && known.includes("base_url"))
+    return "; limits of a provider are in rate_limits.providers";
+  if (/_cost_per_token$/.test(name) && known.includes("input"))
+    return `; write ${name.startsWith("output") ? "output" : "input"}, in US dollars per million tokens`;
+  if (/[\u00a0\u200b-\u200f\u2028\u2060\ufeff]/.test(name))
+    return "; it has an invisible character, such as a no-break space: write it anew";
   const hint = didYouMean(name, known);
   if (hint !== "" || known.length === 0) return hint;
   return `: expected ${known.join(", ")}`;

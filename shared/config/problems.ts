@@ -30,16 +30,19 @@ export function noProblems(): Problems {
 }
 
 /**
- * Without problems that only follow from others: of a value whose variable isn't set, and of the
- * period that `rpm` names.
+ * Without problems that only follow from others: of a value whose variable isn't set, of a key
+ * that is misspelt, and of the period that `rpm` names.
  */
-function withoutConsequences(messages: readonly string[]): readonly string[] {
+export function withoutConsequences(messages: readonly string[]): readonly string[] {
   const causes = messages.flatMap((message) => {
     const [, at] = /^(\S+) needs the environment variable /.exec(message) ?? [];
     const [, path] = /^(\S+)\.\w+ is not a known key; write limits: /.exec(message) ?? [];
+    const [, above, meant] =
+      /^(\S+)\.[\w-]+ is not a known key; (?:did you mean|write) (\w+)\b/.exec(message) ?? [];
     const [, limit] = /^(\S+)\.\w+ is not a known key; write \{ period: /.exec(message) ?? [];
     return [
       ...(at === undefined ? [] : [`${at} is required`]),
+      ...(above === undefined ? [] : [`${above}.${meant} is required`]),
       ...(path === undefined ? [] : [`${path}.limits is required`]),
       ...(limit === undefined ? [] : [`${limit}.period or ${limit}.period_seconds is required`]),
     ];

@@ -6,6 +6,7 @@
 
 import { periodSecondsMax } from "../bounds.js";
 import { asObject, bad, type Checked, good, isAbsent, isCount, present, show } from "../checked.js";
+import { didYouMean } from "../config/closest-name.js";
 import { type Failure, failure } from "../error-code.js";
 import { periodAdvice } from "../text/written-number.js";
 import type { LimitedModels } from "./limited-models.js";
@@ -85,7 +86,8 @@ export function parsePeriod<S extends string>(
   const hint =
     typeof period === "number"
       ? `: give a number as ${at}period_seconds`
-      : periodAdvice(period, `${at}period_seconds`);
+      : periodAdvice(period, `${at}period_seconds`) ||
+        didYouMean(String(period), grammar.periodsExpected.split(", "));
   return bad(`${at}period must be ${expected}, not ${show(period)}${hint}`, `${at}period`);
 }
 

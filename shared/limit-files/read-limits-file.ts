@@ -17,7 +17,12 @@ import { budgetForm } from "../config/limits/budget-limits.js";
 import { readFileLimits } from "../config/limits/file-limits.js";
 import type { LimitForm, PeriodLimit } from "../config/limits/limit-form.js";
 import { ruleForm } from "../config/limits/rule-limits.js";
-import { fileProblem, locateProblems, type Problem } from "../config/problems.js";
+import {
+  fileProblem,
+  locateProblems,
+  type Problem,
+  withoutConsequences,
+} from "../config/problems.js";
 import { type Mapping, readMapping } from "../config/read-mapping.js";
 import type { BudgetDefinition } from "../domain/budget.js";
 import { type JwtDenial, jwtNameKey } from "../domain/jwt-denial.js";
@@ -67,7 +72,7 @@ export function readLimitsFile({ file, text, env }: Source): LimitsFileRead {
     problems: [
       ...yaml.problems.map((problem) => fileProblem(problem, file)),
       ...locateProblems(
-        problems.map((message) => ({ kind: "file", place: file, message })),
+        withoutConsequences(problems).map((message) => ({ kind: "file", place: file, message })),
         { text, places: yaml.places },
       ),
     ],

@@ -18,18 +18,49 @@ const factors: Readonly<Record<string, number>> = {
   gib: 1024 ** 3,
 };
 
-const unitsAlone: ReadonlySet<string> = new Set(["", "s", "sec", "seconds", "ms", "usd", "$"]);
+const unitsAlone: ReadonlySet<string> = new Set(["", "usd", "$"]);
 
-/** `: write 200000`, or nothing for any other text. */
-export function numberAdvice(raw: unknown): string {
-  const [, digits, unit = ""] = typeof raw === "string" ? (written.exec(raw.trim()) ?? []) : [];
-  if (digits === undefined) return "";
-  const factor = unitsAlone.has(unit.toLowerCase()) ? 1 : factors[unit.toLowerCase()];
-  const value = Number(digits.replaceAll(/[,_]/g, "")) * (factor ?? Number.NaN);
+/** The seconds of a unit of time. */
+const lengths: Readonly<Record<string, number>> = { s: 1, m: 60, min: 60, h: 3600, d: 86_400 };
+const timeUnits: Readonly<Record<string, number>> = {
+  ...lengths,
+  ...{ ms: 0.001, sec: 1, secs: 1, second: 1, seconds: 1, mins: 60, minutes: 60 },
+  ...{ hours: 3600, day: 86_400, days: 86_400, w: 604_800, weeks: 604_800 },
+};
+/** The seconds of the units that settings are in. */
+const settingUnits: Readonly<Record<string, number>> = {
+  milliseconds: 0.001,
+  seconds: 1,
+  days: 86_400,
+};
+
+/**
+ * `: write 200000`, or nothing for any other text. `unit`: of the setting, if it has one.
+ */
+export function numberAdvice(raw: unknown, unit?: string): string {
+  const [, digits, suffix = ""] = typeof raw === "string" ? (written.exec(raw.trim()) ?? []) : [];
+  // A number as it should be is wrong for another reason.
+  if (digits === undefined || (suffix === "" && /^\d+$/.test(digits) && !/^\$/.test(raw as string)))
+    return "";
+  const given = suffix.toLowerCase();
+  const inSeconds = settingUnits[unit ?? ""];
+  const time = inSeconds === undefined ? undefined : timeUnits[given];
+  const factor = unitsAlone.has(given)
+    ? 1
+    : time === undefined
+      ? factors[given]
+      : time / inSeconds!;
+  const value = Number((withPoint(digits) * (factor ?? Number.NaN)).toPrecision(12));
   return Number.isFinite(value) && String(value) !== String(raw).trim() ? `: write ${value}` : "";
 }
 
-const lengths: Readonly<Record<string, number>> = { s: 1, m: 60, min: 60, h: 3600, d: 86_400 };
+/** `1,000` and `1_000` are a thousand, `12,50` is twelve and a half. */
+function withPoint(digits: string): number {
+  return /^\d+,\d{1,2}$/.test(digits)
+    ? Number(digits.replace(",", "."))
+    : Number(digits.replaceAll(/[,_]/g, ""));
+}
+
 const longer: Readonly<Record<string, number>> = {
   week: 604_800,
   weekly: 604_800,

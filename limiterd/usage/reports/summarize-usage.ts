@@ -309,7 +309,6 @@ function namesOfRecord(
     case "provider":
       return [provider];
     case "path": {
-      if (userPath === top) return [top];
       const below = userPath.slice(top === "/" ? 1 : top.length + 1);
       return [childPath(top, below.split("/", 1)[0]!)];
     }

@@ -5,11 +5,12 @@
  */
 import { candidatesMax } from "../../bounds.js";
 import { isAbsent, isObject, show, showKind } from "../../checked.js";
+import { nameHint } from "../closest-name.js";
 import type { Affinity, Strategy } from "../config.js";
 import { integer } from "../kinds/number-kinds.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm } from "../limits/rule-limits.js";
-import { keyPath, type Mapping, readMapping } from "../read-mapping.js";
+import { type KeyHint, keyPath, type Mapping, readMapping } from "../read-mapping.js";
 import { type JwtFields, jwtSettings } from "../settings/jwt-settings.js";
 import { type McpFields, mcpOptions, mcpSettings } from "../settings/mcp-settings.js";
 import {
@@ -87,7 +88,8 @@ const topKeys = [
 /** Reads a document. An empty one (null) is the default configuration. */
 export function parseShape(document: unknown, problems: string[]): ConfigFile {
   const scalars = new Map<string, unknown>();
-  const top = readSection({ raw: document ?? {}, at: "" }, topKeys, scalars, problems);
+  const hint = (key: string, known: readonly string[]): string => topHint(key, known, document);
+  const top = readSection({ raw: document ?? {}, at: "", hint }, topKeys, scalars, problems);
   const section = (name: string, below: readonly string[] = []): Mapping =>
     readSection({ raw: top[name] ?? {}, at: name }, below, scalars, problems);
   for (const name of scalarSections) {
@@ -128,7 +130,7 @@ export function parseShape(document: unknown, problems: string[]): ConfigFile {
 
 /** The entries of a section; its scalar settings are added to `scalars` by their paths. */
 function readSection(
-  { raw, at }: Located,
+  { raw, at, hint }: Located & { readonly hint?: KeyHint },
   below: readonly string[],
   scalars: Map<string, unknown>,
   problems: string[],
@@ -137,10 +139,22 @@ function readSection(
     .map(({ path }) => path.split("."))
     .filter((path) => path.slice(0, -1).join(".") === at)
     .map((path) => path.at(-1)!);
-  const entries = readMapping(raw, at, [...names, ...below], problems) ?? {};
+  const entries = readMapping(raw, { at, hint }, [...names, ...below], problems) ?? {};
   for (const name of names)
     if (Object.hasOwn(entries, name)) scalars.set(keyPath(at, name), entries[name]);
   return entries;
+}
+
+/** What to do about an unknown key at the top: it may belong into a section. */
+function topHint(key: string, known: readonly string[], document: unknown): string {
+  if (key === "model_list") return "; of LiteLLM's file, sluice import litellm makes this one";
+  if (/[^\x20-\x7e]/.test(key)) return nameHint(key, known);
+  const keys = Object.keys(isObject(document) ? document : {});
+  const above = keys.slice(0, keys.indexOf(key)).findLast((each) => known.includes(each));
+  if (above !== undefined && isObject(document) && isAbsent(document[above]))
+    return `; if it is one of ${above}, indent it`;
+  const inSection = Object.values(settings).find(({ path }) => path.endsWith(`.${key}`));
+  return inSection === undefined ? nameHint(key, known) : `; did you mean ${inSection.path}?`;
 }
 
 /** An entry of a mapping whose keys are names that the operator chooses. */

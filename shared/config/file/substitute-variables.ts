@@ -82,6 +82,23 @@ function isBareVariable(text: string, env: Environment): boolean {
   return name !== undefined && (name.includes("_") || env[name] !== undefined);
 }
 
+/** Variables as other gateways and shells write them; each is the whole text. */
+const otherNotations = [
+  /^os\.environ\/([A-Za-z_]\w*)$/,
+  /^env[.:]([A-Z][A-Z0-9_]*)$/,
+  /^\$\(([A-Z][A-Z0-9_]*)\)$/,
+  /^%([A-Z][A-Z0-9_]*)%$/,
+  /^\{\{ ?(?:env\.|\.Env\.|\.)?([A-Z][A-Z0-9_]*) ?\}\}$/,
+];
+
+function otherVariable(text: string): string | undefined {
+  for (const notation of otherNotations) {
+    const name = notation.exec(text.trim())?.[1];
+    if (name !== undefined) return name;
+  }
+  return undefined;
+}
+
 /**
  * The text with the values of its variables. Null for an absent optional value; undefined after a
  * problem, so that the empty text isn't reported as a second problem.
@@ -98,27 +115,38 @@ function substituteText(
     );
     return undefined;
   }
+  const other = otherVariable(text);
+  if (other !== undefined) {
+    problems.push(`${at} has a variable in another program's notation: write \${${other}}`);
+    return undefined;
+  }
   if (escapedBare.test(text)) return text.replace("$", "");
   const before = problems.length;
   let missing = false;
-  const result = text.replace(placeholder, (match: string, name: string | undefined) => {
-    if (match === "$${") return "${";
-    if (name === undefined) {
-      problems.push(
-        `${at} holds a \${ that names no variable: write \${NAME}, or $\${ for the two characters themselves`,
-      );
-      return match;
-    }
-    const value = variable(env, name);
-    if (value !== null) return value;
-    if (need === "elsewhere") return match;
-    if (need === "optional") {
-      missing = true;
-      unset.push(`${at} needs the environment variable ${name}, which isn't set`);
-    } else if (env[name] === undefined)
-      problems.push(`${at} needs the environment variable ${name}, which isn't set`);
-    return "";
-  });
+  const result = text.replace(
+    placeholder,
+    (match: string, name: string | undefined, offset: number) => {
+      if (match === "$${") return "${";
+      if (name === undefined) {
+        const [, named] = /^\$\{([A-Za-z_]\w*):?[-=?+]/.exec(text.slice(offset)) ?? [];
+        problems.push(
+          named !== undefined
+            ? `${at} gives the variable ${named} a default, which Sluice doesn't have: write \${${named}}`
+            : `${at} holds a \${ that names no variable: write \${NAME}, or $\${ for the two characters themselves`,
+        );
+        return match;
+      }
+      const value = variable(env, name);
+      if (value !== null) return value;
+      if (need === "elsewhere") return match;
+      if (need === "optional") {
+        missing = true;
+        unset.push(`${at} needs the environment variable ${name}, which isn't set`);
+      } else if (env[name] === undefined)
+        problems.push(`${at} needs the environment variable ${name}, which isn't set`);
+      return "";
+    },
+  );
   if (problems.length > before) return undefined;
   return missing ? null : result;
 }

@@ -14,7 +14,25 @@ function token(raw: unknown): string | null | undefined {
   if (typeof raw !== "string") return undefined;
   const trimmed = raw.trim();
   if (trimmed === "") return null;
-  return /^[\x21-\x7e]+$/.test(trimmed) ? trimmed : undefined;
+  return /^[\x21-\x7e]+$/.test(trimmed) && !isQuoted(trimmed) ? trimmed : undefined;
+}
+
+/** With the quotes of a shell or of YAML, as files of variables for containers hold them. */
+function isQuoted(text: string): boolean {
+  return text.length > 1 && /^["']/.test(text) && text.endsWith(text.charAt(0));
+}
+
+function tokenAdvice(raw: unknown): string {
+  if (typeof raw === "number") return ": put it in quotes";
+  if (typeof raw !== "string") return "";
+  const text = raw.trim();
+  if (/^(?:proxy-)?authorization\s*:|^x-api-key\s*:/i.test(text))
+    return ": leave out the header's name";
+  if (/^(?:bearer|basic)\s/i.test(text)) return ": leave out the word before the key";
+  if (isQuoted(text)) return ": leave out the quotes, which are part of the text here";
+  if (/[\r\n]/.test(text)) return ": it has several lines";
+  if (/[^\x20-\x7e]/.test(text)) return ": it has a character that isn't ASCII, perhaps invisible";
+  return /\s/.test(text) ? ": it has a space in it" : "";
 }
 
 export const masterKey: ValueKind<string | null> = {
@@ -27,6 +45,7 @@ export const masterKey: ValueKind<string | null> = {
     const value = token(raw);
     return value?.toLowerCase() === "none" ? undefined : value;
   },
+  advice: tokenAdvice,
   schema: { type: "string" },
 };
 
@@ -39,6 +58,7 @@ export const apiKey: ValueKind<string | null> = {
     const value = token(raw);
     return value?.toLowerCase() === "none" ? null : value;
   },
+  advice: tokenAdvice,
   schema: { type: "string" },
 };
 

@@ -60,12 +60,12 @@ export const filePath: ValueKind<string | null> = {
   label: "path",
   isPath: true,
   expected:
-    "must be a path, absolute or relative to the file that holds it (a leading ~ isn't expanded: write ${HOME})",
+    "must be a path of Linux, absolute or relative to the file that holds it (~ and $HOME aren't expanded: write ${HOME})",
   quotable: always,
   parse: (raw) =>
     typeof raw === "string" &&
     raw.trim() !== "" &&
-    !raw.startsWith("~") &&
+    !/^~|^[A-Za-z]:[\\/]|\$[A-Za-z_]/.test(raw) &&
     !/[\u0000-\u001f\u007f]/.test(raw)
       ? raw
       : undefined,

@@ -14,7 +14,8 @@ function mayBeQuoted(raw: unknown): boolean {
 /** A URL without credentials and without a fragment, not even an empty one (`#`). */
 function parseUrl(raw: unknown): URL | undefined {
   const text = textOf(raw);
-  if (text === undefined || !/^https?:\/\//i.test(text) || !URL.canParse(text)) return undefined;
+  if (text === undefined || !/^https?:\/\/(?!https?:)/i.test(text) || !URL.canParse(text))
+    return undefined;
   const url = new URL(text);
   return url.username !== "" || url.password !== "" || text.includes("#") ? undefined : url;
 }

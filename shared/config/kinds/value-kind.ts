@@ -21,6 +21,8 @@ export interface ValueKind<T> {
   readonly isPath?: true;
   /** What it accepts, as the rest of the sentence "<name> …". */
   readonly expected: string;
+  /** What to do about a wrong value, as the end of a message; it never quotes the value. */
+  readonly advice?: (raw: unknown) => string;
   /** Whether a message may quote a wrong value. Secrets must not appear in messages. */
   readonly quotable: (raw: unknown) => boolean;
   /** The value, or undefined if `raw` isn't of this kind. */
@@ -51,9 +53,10 @@ export const never = (): boolean => false;
  * it.
  */
 export function kindProblem(kind: ValueKind<unknown>, name: string, raw: unknown): string {
-  if (!kind.quotable(raw)) return `${name} ${kind.expected}`;
+  if (!kind.quotable(raw)) return `${name} ${kind.expected}${kind.advice?.(raw) ?? ""}`;
   const isNumber = kind.label === "integer" || kind.label === "number";
-  const advice = isNumber ? numberAdvice(raw) : wordAdvice(kind, raw);
+  const advice =
+    kind.advice?.(raw) ?? (isNumber ? numberAdvice(raw, kind.unit) : wordAdvice(kind, raw));
   return `${name} ${kind.expected}, not ${isObject(raw) ? showKind(raw) : show(raw)}${advice}`;
 }
 

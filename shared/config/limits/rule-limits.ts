@@ -29,6 +29,7 @@ import {
   type Scope,
 } from "../../domain/rule.js";
 import { parseWhen, type RuleHours } from "../../domain/rule-hours.js";
+import { numberAdvice } from "../../text/written-number.js";
 import { boolean, loopsOf } from "../kinds/choice-kinds.js";
 import { amountOf, numberOf, sharesOf, weightsOf } from "../kinds/number-kinds.js";
 import type { Mapping } from "../read-mapping.js";
@@ -196,6 +197,6 @@ function parseCap(text: string): number | string {
   const value = /^-?\d+$/.test(text) ? Number(text) : NaN;
   if (value <= 0) return `must be greater than 0, not ${show(text)}`;
   if (!Number.isSafeInteger(value))
-    return `must be an integer from 1 to ${Number.MAX_SAFE_INTEGER}, not ${show(text)}`;
+    return `must be an integer from 1 to ${Number.MAX_SAFE_INTEGER}, not ${show(text)}${numberAdvice(text)}`;
   return value;
 }

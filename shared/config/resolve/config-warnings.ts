@@ -44,6 +44,23 @@ export function budgetWarnings(
     : [`budgets need usage.enabled: these aren't enforced: ${budgets.map(budgetName).join(", ")}`];
 }
 
+/** Paths with `*`, which isn't a pattern: such a rule or budget counts nobody. */
+export function starWarnings(
+  rules: readonly RuleDefinition[],
+  budgets: readonly BudgetDefinition[],
+): readonly string[] {
+  const named = [
+    ...rules.map((rule) => ({ ...rule, what: "rule", name: ruleName(rule) })),
+    ...budgets.map((budget) => ({ ...budget, what: "budget", name: budgetName(budget) })),
+  ];
+  return named
+    .filter(({ scope, subject }) => scope === "user_path" && /\/\*+(?:\/|$)/.test(subject))
+    .map(
+      ({ subject, what, name }) =>
+        `the ${what} ${name} is of the path with this name alone, because * is no pattern: for each child write path: ${subject.replace(/\/\*.*$/, "") || "/"} and per_child: true`,
+    );
+}
+
 /** Public services whose addresses are written without TLS: keys would travel in the clear. */
 export function clearTextWarnings(providers: readonly ProviderConfig[]): readonly string[] {
   return providers

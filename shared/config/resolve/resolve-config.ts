@@ -31,6 +31,7 @@ import {
   clearTextWarnings,
   clusterWarnings,
   providerWarnings,
+  starWarnings,
   tokenRuleWarnings,
   variableWarnings,
 } from "./config-warnings.js";
@@ -223,6 +224,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
       ...providerWarnings(rules, prices, [...names, ...mcpServers.map(({ name }) => name)]),
       ...clusterWarnings(config),
       ...clearTextWarnings(providers),
+      ...starWarnings(rules, budgets),
     ],
   };
 }

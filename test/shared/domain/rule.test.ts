@@ -336,7 +336,10 @@ t.test(
         { limit_key: { period: "minute", unit: 1 }, max_requests: 1 },
         /^limit_key\.unit: unknown field limit_key\.unit/,
       ],
-      [{ ...minute, max_request: 5 }, /^max_request: unknown field max_request: expected /],
+      [
+        { ...minute, max_request: 5 },
+        /^max_request: unknown field max_request: did you mean max_requests\?$/,
+      ],
       [{ ...minute, constructor: 5 }, /^constructor: unknown field/],
       [{ ...minute, per_child: "yes" }, /^per_child: per_child must be true or false/],
       [

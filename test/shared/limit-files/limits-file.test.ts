@@ -237,7 +237,6 @@ budgets:
       'limits.yaml:5:29: rate_limits.user_paths[0].limits[0].max_requests must be an integer from 1 to 9007199254740991, not "200k": write 200000',
       /^limits\.yaml:6:13: rate_limits\.user_paths\[0\]\.limits\[1\]\.period must be /,
       /^limits\.yaml:9:7: budgets\.labels\[0\]\.lable is not a known key; did you mean label\?/,
-      /^limits\.yaml:9:7: budgets\.labels\[0\]\.label /,
       /^limits\.yaml:10:\d+: budgets\.labels\[0\]\.limits\[0\]\.amount /,
     ] as unknown as readonly string[],
   ],

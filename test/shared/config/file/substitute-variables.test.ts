@@ -72,7 +72,11 @@ t.test(
 );
 
 t.test("a ${ that names no variable is a problem", async (t) => {
-  for (const text of ["${}", "${A", "${A:-x}", "${1}", "${ A }"]) {
+  t.match(substitute({ host: "x${A:-x}" }, {}).problems, {
+    0: /^host gives the variable A a default, which Sluice doesn't have: write \$\{A\}$/,
+    length: 1,
+  });
+  for (const text of ["${}", "${A", "${1}", "${ A }"]) {
     t.same(
       substitute({ host: text }, { A: "a" }).problems,
       [

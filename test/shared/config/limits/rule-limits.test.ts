@@ -43,6 +43,7 @@ t.test("a compact list is read in all its spellings", async (t) => {
 
 t.test("every wrong pair is reported with its variable", async (t) => {
   const problem: readonly (readonly [text: string, problem: string])[] = [
+    ["100", 'SET_RATE_LIMIT_X must hold pairs such as rpm=100, not "100"'],
     ["rpn=1", 'SET_RATE_LIMIT_X holds the unknown key "rpn"; did you mean rpm?'],
     [
       "requests=1",
@@ -56,7 +57,6 @@ t.test("every wrong pair is reported with its variable", async (t) => {
       "constructor=1",
       'SET_RATE_LIMIT_X holds the unknown key "constructor": expected rpm, tpm, rph, tph, rpd, tpd, itpm, otpm, itph, otph, itpd, otpd, concurrent, enqueued',
     ],
-    ["100", 'SET_RATE_LIMIT_X must hold pairs such as rpm=100, not "100"'],
     ["rpm=0", 'SET_RATE_LIMIT_X: rpm must be greater than 0, not "0"'],
     ["RPM=-5", 'SET_RATE_LIMIT_X: rpm must be greater than 0, not "-5"'],
     ["tpd=", 'SET_RATE_LIMIT_X: tpd must be an integer from 1 to 9007199254740991, not ""'],

@@ -166,7 +166,7 @@ t.test("a wrong provider is reported with its place", async (t) => {
     ],
     [
       "local: { base_url: http://x, api_key: 5 }",
-      [/^providers\.local\.api_key must be a text .*or none$/],
+      [/^providers\.local\.api_key must be a text .*or none: put it in quotes$/],
     ],
     [
       "local: { base_url: http://x, idle_timeout_ms: 0, max_connections: many }",
@@ -237,7 +237,7 @@ t.test("wrong variables of a provider are reported by their names, without the k
       env: { OPENAI_API_KEY: "my secret key", OPENAI_BASE_URL: "example.com", OPENAI_MODELS: "/x" },
     }),
     exactly([
-      /^OPENAI_API_KEY must be a text of visible ASCII characters [^\n]*or none$/,
+      /^OPENAI_API_KEY must be a text of visible ASCII characters [^\n]*or none: it has a space in it$/,
       /^OPENAI_BASE_URL must be .* not "example\.com"$/,
       /^OPENAI_MODELS must be a list of model ids/,
     ]),
