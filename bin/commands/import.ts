@@ -47,7 +47,7 @@ export function addImport(program: Command, session: Session): void {
     .option("--output <file>", "write the configuration to this new file (default: print it)")
     .option(
       "--keys <file>",
-      "an export of its table LiteLLM_VerificationToken, JSON or CSV: print the commands for it",
+      "an export of its table LiteLLM_VerificationToken, JSON or CSV: print the commands that import it",
     )
     .option("--apply", "with --keys: make the keys, rules and budgets instead")
     .option("--yes", "don't ask before the first key closes an open gateway")

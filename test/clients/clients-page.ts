@@ -35,9 +35,7 @@ const works = `
 
 The real clients call a real Sluice, in front of simulated providers that refuse what each provider's API would refuse. \`npm run heavy -- clients --write\` makes this table.
 
-Each client calls tools, combines their results into an answer and repeats it in a second turn; SDKs do so with and without streaming, and ask for structured output. Afterwards Sluice must have recorded exactly the tokens that the provider has counted, and every slot must be free. With OpenAI and Anthropic, each client also leaves in the middle of a stream, meets a full concurrency limit, and meets an exhausted daily limit; some [get another answer than a plain 429](reference/http-api.md#clients-that-need-another-answer).
-
-Each agent also has a session that fails over between two accounts of one maker. Claude Code, Codex and gemini-cli compact the session and go on in another process. Claude Code and Codex search the web with [Sluice's search](web-search.md).
+Each client calls tools over two turns; SDKs also stream and ask for structured output. Sluice must record exactly the tokens that the provider counts. With OpenAI and Anthropic, each client also leaves a stream, waits for a slot, and meets an exhausted limit; some [get another answer than a plain 429](reference/http-api.md#clients-that-need-another-answer). Agents also fail over within a session, compact it, and search the web with [Sluice's search](web-search.md).
 
 | sign | meaning |
 |---|---|

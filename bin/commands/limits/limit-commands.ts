@@ -113,7 +113,7 @@ export function addLimitCommands<S extends string>(
     .argument("<subject>", texts.subject);
   addKeyOptions(raise, texts);
   addValueOptions(raise, kind.flags, texts)
-    .option("--for <time>", "how long, such as 2h; then the declared values apply again")
+    .option("--for <time>", "how long, such as 2h; then the limit's own values apply again")
     .option("--reason <text>", "why, for the list and the log")
     .option("--by <name>", "who (default: the name of the local user)")
     .option("--end", "end a raise now")

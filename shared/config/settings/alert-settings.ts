@@ -44,7 +44,7 @@ export const alertSettings = {
     kind: thresholds,
     defaultText: thresholdsDefault.join(", "),
     example: "[0.5, 0.8, 1.0]",
-    meaning: "Thresholds: used parts of a limit that Sluice reports, once each in a period.",
+    meaning: "Used parts of a limit at which Sluice posts, once each in a period.",
   }),
   forecast: field({
     kind: boolean,
