@@ -55,10 +55,12 @@ export const leftSlotsMs = 1000;
 export const claimKeptMs = 10_000;
 
 /**
- * How long the engine grants nothing of a counter whose data it has lost, in ms. Hosts report each
- * second, and a reconnect may take another second.
+ * How long the engine grants nothing of a counter whose data it has lost, in ms: until all hosts
+ * have reported again. They report each second, and a reconnect may take another second.
  */
 export const settleMs = 3000;
+/** The longest pause between two attempts to reach the engine, in ms; see `settleMs`. */
+export const engineRetryMsMax = 1000;
 
 /** Accounts whose spend on other hosts is kept in memory: about 60 MB. */
 export const knownAccountsMax = 200_000;

@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { isCount } from "../../../shared/checked.js";
 import type { Log } from "../../../shared/log.js";
+import { engineRetryMsMax } from "../../bounds.js";
 import { createEcho, type Echo } from "./channel-echo.js";
 import {
   EngineAwayError,
@@ -39,7 +40,6 @@ interface ConnectOptions {
 /** How long an attempt may take, in ms. */
 const openMsMax = 10_000;
 const retryMsMin = 100;
-const retryMsMax = 3000;
 
 interface Link extends ConnectOptions {
   state: EngineState;
@@ -121,7 +121,8 @@ async function keepConnected(link: Link): Promise<void> {
     goAway(link, reason);
     failures = stood ? 0 : failures + 1;
     // Random, so that hosts that lost the engine together don't reconnect together.
-    const waitMs = Math.min(retryMsMin * 2 ** failures, retryMsMax) * (0.5 + Math.random() / 2);
+    const waitMs =
+      Math.min(retryMsMin * 2 ** failures, engineRetryMsMax) * (0.5 + Math.random() / 2);
     await pause(waitMs, undefined, { signal, ref: false }).catch(() => {
       // The connection was closed meanwhile.
     });

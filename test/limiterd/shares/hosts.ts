@@ -2,6 +2,7 @@
  * Several hosts in one process, for tests: daemons in memory that share one engine, which is its
  * twin. Time is virtual: nothing happens but by `pass`.
  */
+import { settleMs } from "../../../limiterd/bounds.js";
 import { EngineAwayError } from "../../../limiterd/cluster/engine/engine.js";
 import type { SharedLimits } from "../../../limiterd/cluster/shared-limits.js";
 import { SpendExchange, spendTickMs } from "../../../limiterd/cluster/spend/exchange-spend.js";
@@ -63,6 +64,8 @@ export interface Host {
   proxy: TestPeer;
   /** Kills the daemon, and starts it again from its store; its proxy isn't back yet. */
   restart(): void;
+  /** It has reached the engine again, which has lost its data. */
+  reachesEmptied(): void;
   /** The proxy is back and reports these leases. */
   reconnect(leases: readonly Lease[]): void;
   /** The engine can't be asked while this is set. */
@@ -174,6 +177,14 @@ function startHost(
     proxy: first.daemon.proxy(proxyId),
     restart() {
       Object.assign(host, begin(host.daemon.store.crash()));
+    },
+    reachesEmptied() {
+      host.cutOff = false;
+      const { state } = host.daemon;
+      host.shares.restateAll(settleMs);
+      const slices = { nowMs: hosts.wallMs(), yieldToEventLoop: async () => {} };
+      void restateBook(state.book, host.shares, slices);
+      if (state.budgets.others instanceof SpendExchange) state.budgets.others.reportAll();
     },
     reconnect(leases) {
       host.proxy = host.daemon.proxy(proxyId, leases);

@@ -19,6 +19,7 @@ t.test("hosts that share hard caps don't exceed them, and use them up", async (t
     "settled",
     "cut off",
     "daemon killed",
+    "engine killed",
     "other latency",
     "filled",
   ];

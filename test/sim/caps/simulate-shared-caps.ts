@@ -1,12 +1,13 @@
 /**
  * Histories of hard caps that two or three hosts share, each from a seed: streams on all hosts
- * hold, draw and settle, while the engine answers late or not at all, hosts are cut off, and
- * daemons are killed. Time is virtual, and the daemons' steps are their own.
+ * hold, draw and settle, while the engine answers late or not at all, or loses its data, hosts are
+ * cut off, and daemons are killed. Time is virtual, and the daemons' steps are their own.
  *
  * Invariant, after each event: what all hosts have used is within each cap, also what no settle has
  * charged yet. Some histories have a budget alone, whose short periods end while streams run, and
  * no host is cut off. At rest no host claims anything. Then small requests fill the cap.
  */
+import { engineRetryMsMax } from "../../../limiterd/bounds.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
@@ -16,6 +17,8 @@ import { beginMs, type Host, type Hosts, startHosts } from "../../limiterd/share
 import { createRandom, type Random } from "../random.js";
 import type { SimulationResult } from "../simulate.js";
 
+/** How much later than the first host the last one reaches an engine that was away. */
+const lateMs = engineRetryMsMax + 1000;
 const rates = { input: 3_000_000, output: 15_000_000 };
 const costOf = (input: number, output: number): number =>
   input * rates.input + output * rates.output;
@@ -55,6 +58,8 @@ class SharedHistory {
   readonly #running = new Map<string, Running>();
   /** Settles that the daemon of a host may not have written yet. */
   readonly #unwritten = new Map<Host, Settle[]>();
+  /** When each host reaches the engine again. */
+  readonly #backMs = new Map<Host, number>();
   #id = 1;
   #seq = 0;
   #usedTokens = 0;
@@ -106,15 +111,39 @@ class SharedHistory {
     else if (kind < 0.85 && running.length > 0) this.end(random.pick(running));
     else if (kind < 0.87) this.trouble(random.pick(hosts.all));
     else if (kind < 0.885) await this.restart(random.pick(hosts.all));
+    else if (kind < 0.89) this.#loseEngine();
     if (this.#endsPeriods && random.chance(0.03)) await this.pass(random.int(5000, 25_000));
     await this.pass(random.chance(0.5) ? 0 : Math.floor(random.skewed(1, 1500)));
   }
 
   trouble(host: Host): void {
     const { random } = this;
+    if (this.#backMs.has(host)) return;
     host.cutOff = random.chance(0.3) && !this.#endsPeriods;
     host.answerMs = random.chance(0.5) ? 0 : random.int(1, 200);
     this.note(host.cutOff ? "cut off" : "other latency", host.id);
+  }
+
+  /** The engine is killed, and comes back without its data; hosts reach it one after the other. */
+  #loseEngine(): void {
+    const { random, hosts } = this;
+    if (this.#endsPeriods || this.#backMs.size > 0) return;
+    const awayMs = random.int(0, 5000);
+    hosts.twin.wipe();
+    hosts.engine.wipe();
+    for (const host of hosts.all) {
+      host.cutOff = true;
+      this.#backMs.set(host, hosts.time.nowMs + awayMs + random.int(0, lateMs));
+    }
+    this.note("engine killed");
+  }
+
+  #reachEngine(): void {
+    for (const [host, ms] of this.#backMs)
+      if (this.hosts.time.nowMs >= ms) {
+        this.#backMs.delete(host);
+        host.reachesEmptied();
+      }
   }
 
   /** What its proxy doesn't know to be written, the proxy reports again. */
@@ -211,7 +240,11 @@ class SharedHistory {
   }
 
   async pass(ms: number): Promise<void> {
-    await this.hosts.pass(ms);
+    for (let left = ms; left > 0; left -= 50) {
+      await this.hosts.pass(Math.min(50, left));
+      this.#reachEngine();
+    }
+    if (ms === 0) await this.hosts.pass(0);
     for (const host of this.hosts.all) {
       const { received } = host.proxy;
       for (let i = this.#read.get(host) ?? 0; i < received.length; i++)
@@ -273,8 +306,9 @@ class SharedHistory {
   }
 
   async rest(): Promise<void> {
-    for (const host of this.hosts.all) Object.assign(host, { cutOff: false, answerMs: 0 });
-    await this.pass(2000);
+    for (const host of this.hosts.all)
+      Object.assign(host, { cutOff: this.#backMs.has(host), answerMs: 0 });
+    await this.pass(8000);
     for (const request of this.#running.values()) if (request.lease !== null) this.end(request);
     await this.pass(20_000);
     if (!this.#endsPeriods) await this.fill();
