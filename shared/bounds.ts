@@ -140,10 +140,8 @@ export const windowsPerSlice = 500;
  * than slices of `windowsPerSlice` could write.
  */
 export const sumsPerSliceMax = 4000;
-/** How long a settle waits to share its commit. Only the memory of the proxy waits with it. */
-export const commitDelayMs = 10;
-/** How long an admission waits for a settle to share its commit. The caller doesn't wait. */
-export const countedCommitDelayMs = 50;
+/** How long settles and admissions wait to share a commit. Callers don't wait for it. */
+export const commitDelayMs = 50;
 /**
  * Journal bytes that force a snapshot when periodic snapshots are off: a restart reads the whole
  * journal.
@@ -153,8 +151,11 @@ export const journalBytesMax = 64 * 1024 * 1024;
 export const journalEntriesMax = 500_000;
 /** Changes by administrators and by the daemon queued while the store fails. */
 export const changesWaitingMax = 100_000;
-/** Settles in one batch of the journal: each entry stays quick to write and to read. */
-export const journalBatchMax = 1000;
+/**
+ * Settles in one batch of the journal: half of what a proxy sends unacknowledged, so that it never
+ * waits for `commitDelayMs`.
+ */
+export const journalBatchMax = settlesUnacknowledgedMax / 2;
 /** Halves of windows in one batch of the journal, for the same reason. */
 export const journalCountedMax = 5000;
 /** Starts of the daemon for which the store records what reached the disk. */

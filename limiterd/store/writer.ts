@@ -7,7 +7,6 @@
 import {
   changesWaitingMax,
   commitDelayMs,
-  countedCommitDelayMs,
   journalBatchMax,
   journalCountedMax,
   journalEntriesMax,
@@ -55,8 +54,8 @@ export class Writer {
   /** Bytes of each batch in the journal, estimated, in the order of their numbers. */
   readonly #batchBytes: Map<number, number>;
   #journalBytes = 0;
-  /** The delay after which the open batch is committed, unless something closes it earlier. */
-  #scheduledMs = Number.POSITIVE_INFINITY;
+  /** Whether the open batch is committed after a delay, unless something closes it earlier. */
+  #scheduled = false;
   #commitDue = false;
   /** Whether the open batch has changes without a settle. */
   #contributed = false;
@@ -130,7 +129,7 @@ export class Writer {
     this.#closeIfFull();
     this.#pendingEntries++;
     this.#settles.add(proxyId, seq, onDurable);
-    this.#commitWithin(commitDelayMs);
+    this.#commitSoon();
     return true;
   }
 
@@ -156,7 +155,7 @@ export class Writer {
   counted(): void {
     this.#pauseAtBound();
     if (this.#closed || this.#counted.size === 0) return;
-    this.#commitWithin(countedCommitDelayMs);
+    this.#commitSoon();
     this.#closeIfFull();
   }
 
@@ -166,7 +165,7 @@ export class Writer {
    */
   closeBatch(): number {
     const lsn = this.#lsn++;
-    this.#scheduledMs = Number.POSITIVE_INFINITY;
+    this.#scheduled = false;
     this.#commitDue = false;
     const counted = this.#counted;
     const halves = counted.size;
@@ -258,8 +257,9 @@ export class Writer {
   }
 
   #closeIfFull(): void {
-    if (this.#settles.size >= journalBatchMax || this.#counted.size >= journalCountedMax)
-      this.closeBatch();
+    if (this.#settles.size < journalBatchMax && this.#counted.size < journalCountedMax) return;
+    this.closeBatch();
+    this.#queue.pump();
   }
 
   #pauseAtBound(): void {
@@ -267,12 +267,11 @@ export class Writer {
       this.#queue.failing !== null && this.#pendingEntries >= journalEntriesMax;
   }
 
-  /** Commits the open batch within this time. */
-  #commitWithin(ms: number): void {
-    if (this.#scheduledMs <= ms) return;
-    this.#scheduledMs = ms;
+  #commitSoon(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
     const lsn = this.#lsn;
-    this.#schedule(ms, () => {
+    this.#schedule(commitDelayMs, () => {
       this.#commitDue ||= this.#lsn === lsn;
       this.#commitBatch();
       this.#queue.pump();

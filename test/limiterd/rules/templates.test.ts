@@ -282,6 +282,7 @@ t.test(
     for (let i = 0; i < 10_000; i++)
       peer.send(settleOf(askFor(peer, i + 2, `/users/u${i}`)!, i + 1, i % 90));
     await daemon.snapshot();
+    const store = daemon.store.crash();
     const check = (of: TestDaemon, tokens: (i: number) => number): void => {
       const wrong = Array.from({ length: 10_000 }, (_, i) => i).filter(
         (i) => JSON.stringify(ofChild(of, template, `u${i}`)) !== JSON.stringify([1, tokens(i), 0]),
@@ -305,7 +306,7 @@ t.test(
           1,
         ),
       });
-    const next = startDaemon([template], { store: daemon.store.crash(), nowMs: daemon.nowMs });
+    const next = startDaemon([template], { store, nowMs: daemon.nowMs });
     check(next, (i) => i % 90);
     t.equal(next.state.book.childCount, 10_000);
     const halfCharged = Array.from({ length: 10_000 }, (_, i) => i).filter(
