@@ -23,6 +23,7 @@ import { newCommand } from "../session/new-command.js";
 import { printFailure } from "../session/print-failure.js";
 import { processSession, type Session } from "../session/terminal.js";
 import { type Heartbeat, type ServiceHealth, startHeartbeat } from "./heartbeat.js";
+import { loggedLevel, takePrinted } from "./printed-level.js";
 import { takeHeld } from "./ready-message.js";
 import { type Predecessor, takePredecessors, untilEnded } from "./reload/predecessors.js";
 import { startSelfReload } from "./reload/self-reload.js";
@@ -88,6 +89,7 @@ export async function runService(service: Service): Promise<never> {
   const proxyName = takeProxyName(process.env);
   const predecessors = takePredecessors(process.env);
   const held = takeHeld(process.env);
+  const printed = takePrinted(process.env);
   const session = processSession();
   const requests = onServiceRequests();
   // Its supervisor handles reloads.
@@ -103,7 +105,7 @@ export async function runService(service: Service): Promise<never> {
     process.exit(printFailure(error, { terminal: session.terminal, json: false }));
   }
   const name = proxyName ?? service.process;
-  const log = createLog(name, config.logLevel, config.logging.format);
+  const log = createLog(name, loggedLevel(config.logLevel, printed), config.logging.format);
   const notices = systemdNotices({
     env: session.env,
     onFailure: (reason) => log.warn({ reason }, "can't send the service's status to systemd"),

@@ -5,10 +5,12 @@
  * in `supervised-service.ts`, the proxies are in `supervised-proxies.ts`.
  */
 
+import type { LogLevel } from "../../shared/log.js";
 import { lineText } from "../../shared/logging/line-text.js";
 import { exitCodes } from "../session/exit-code.js";
 import type { Terminal } from "../session/terminal.js";
 import { gatheredMetrics, watchProxy } from "./metrics/watch-proxy.js";
+import { printedVariable } from "./printed-level.js";
 import type { ServiceReady } from "./ready-message.js";
 import type { ReloadOutcome } from "./reload/reload-outcome.js";
 import type { ServiceExit } from "./restart-pause.js";
@@ -75,9 +77,11 @@ class Supervision implements Supervisor {
     });
     this.#options = options;
     const { limiterd, proxies, stopDeadlineMs } = options;
+    const env = printedVariable(this.#leastPrinted);
     this.#proxies = new SupervisedProxies(
       proxies,
       {
+        env,
         events: (name, onReady) => ({
           ...this.#events(name, onReady),
           onStarted: (child) => watchProxy(this.#metrics, name, child),
@@ -90,7 +94,7 @@ class Supervision implements Supervisor {
       limiterd === null
         ? null
         : new SupervisedService(
-            limiterd,
+            { ...limiterd, env },
             this.#events(limiterd.name, () => this.#release()),
           );
     this.#limiterd?.start();
@@ -142,6 +146,11 @@ class Supervision implements Supervisor {
     this.#limiterd?.kill();
   }
 
+  /** The least severe level that is printed. */
+  get #leastPrinted(): LogLevel {
+    return this.#options.verbose ? "trace" : "warn";
+  }
+
   #events(name: string, onReady: (ready: ServiceReady) => void): ServiceEvents {
     const { terminal, verbose, asText } = this.#options;
     const print = (line: string): void => (verbose ? terminal.out(line) : terminal.err(line));
@@ -152,7 +161,7 @@ class Supervision implements Supervisor {
       onLogLine: (line) => {
         // All lines are printed unchanged, so they needn't be parsed.
         if (verbose && !asText) return print(line);
-        const text = lineText(name, line, verbose ? "trace" : "warn");
+        const text = lineText(name, line, this.#leastPrinted);
         if (text !== null) print(asText ? text : line);
       },
     };

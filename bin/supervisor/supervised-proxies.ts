@@ -27,6 +27,8 @@ export interface ProxyOptions {
 }
 
 interface ProxiesPorts {
+  /** Variables for each of them. */
+  readonly env: NonNullable<ServiceOptions["env"]>;
   /** Handles a proxy's output and its ends. */
   events(name: string, onReady: (ready: ServiceReady) => void): ServiceEvents;
   /** All are ready, for the first time. */
@@ -186,7 +188,7 @@ export class SupervisedProxies {
         script,
         args,
         sockets,
-        env: proxyNameVariable(name),
+        env: { ...this.#ports.env, ...proxyNameVariable(name) },
         held,
         onTrial: onTrialFailed !== null,
       },

@@ -19,7 +19,7 @@ export interface ServiceOptions {
   /** Listening sockets passed to it. */
   readonly sockets?: readonly HandedSocket[];
   /** Variables for it only, in addition to this process's own environment. */
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Whether its processes start the service only after `release`. */
   readonly held?: boolean;
   /** Whether an end before it was ready is final, however it ends. */

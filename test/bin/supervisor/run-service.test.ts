@@ -25,6 +25,24 @@ t.test("a service runs until a signal, stops and ends with 0", async (t) => {
   }
 });
 
+t.test("a service logs only what its supervisor prints", async (t) => {
+  for (const [env, logged] of [
+    [{ SLUICE_LOG_PRINTED: "warn" }, ["serves", "stops"]],
+    [{ SLUICE_LOG_PRINTED: "trace", LOG_LEVEL: "warn" }, ["serves", "stops"]],
+    [{ SLUICE_LOG_PRINTED: "warn", LOG_LEVEL: "fatal" }, []],
+    [{ SLUICE_LOG_PRINTED: "everything" }, ["started", "serves", "stopping", "stops"]],
+  ] as const) {
+    const { path, next } = await listenForPresence(t);
+    const service = startProgram(t, script, ["limiterd"], {
+      env: { ...env, FAKE_PRESENCE: path },
+    });
+    await next("limiterd");
+    service.child.kill("SIGTERM");
+    t.same(await service.ended, { code: 0, signal: null });
+    t.same(messages(service.out), logged, JSON.stringify(env));
+  }
+});
+
 t.test("a signal during the start takes effect after the start", async (t) => {
   const { path, next } = await listenForPresence(t);
   const service = startProgram(t, script, ["limiterd"], { env: { FAKE_PRESENCE: path } });
