@@ -14,10 +14,10 @@ import { type Column, renderTable } from "../text/table.js";
 export function addAlerts(program: Command, session: Session): void {
   const alerts = program
     .command("alerts")
-    .description("the webhooks that are told of limits before they end");
+    .description("the webhooks to which Sluice posts before a limit ends");
   alerts
     .command("test")
-    .description("send a test to each; with --url, from that gateway")
+    .description("send a test to each destination of alerts; with --url, from that gateway")
     .addOption(jsonOption("print the response of POST /admin/alerts/test"))
     .action((_options, command: Command) =>
       testAlerts(session, command.optsWithGlobals<CommandFlags>()),

@@ -161,7 +161,7 @@ export const providerSettings = {
     defaultValue: null,
     defaultText: "HTTPS_PROXY or HTTP_PROXY",
     example: "http://proxy.example.com:3128",
-    meaning: "Outbound proxy; none connects directly.",
+    meaning: "Outbound proxy; the value none connects directly.",
   }),
   proxy_file: field<string | null>({
     kind: filePath,
