@@ -49,7 +49,7 @@ export interface LimitedRequest {
   readonly model: string;
   /** See `allowableNames`; empty for a request that names no model. */
   readonly modelNames: readonly string[];
-  /** See `Limiter.admit`. */
+  /** Whether it is work for later, such as a batch; see `LimiterClient.admit`. */
   readonly submission?: boolean;
   /** Whether the request can go to another model, which `Exhausted` names. */
   readonly switches?: boolean;

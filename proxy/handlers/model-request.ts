@@ -46,6 +46,9 @@ import { isLoopRefused, noteAnswered, watchTurn } from "./watch-loop.js";
 /**
  * Never rejects. One function, since a promise per step costs time. A plain request passes through
  * what only others need: loops, cache, hard caps and other models each begin with a null.
+ *
+ * `received` is the request as it came, `incoming` sends keep-alives, and `context` keeps the
+ * answer for the cache; for a plain request they are the same.
  */
 export async function modelRequest(
   received: RequestContext,
@@ -103,6 +106,7 @@ export async function modelRequest(
         : await refuseUnadmitted(incoming, problem);
     }
     const tools = received.searches === true ? ["web_search"] : call.carriedTools;
+    // `targets`: without those that fail now; `all`: for a failover.
     const { targets, all } = gateway.targetHealth.candidates(withTools(able, tools));
 
     // Admit.

@@ -115,11 +115,14 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
     this.#resolve = resolve;
   }
 
-  start(send: (sink: UpstreamSink) => UpstreamCall): void {
+  start<Request>(
+    upstream: { send(request: Request, sink: UpstreamSink): UpstreamCall },
+    request: Request,
+  ): void {
     this.#exchange.onGone(() => this.#left());
     this.#sentMonoMs = this.#what.monoMs();
     try {
-      this.#call = send(this);
+      this.#call = upstream.send(request, this);
     } catch (error) {
       return this.onBug(error);
     }

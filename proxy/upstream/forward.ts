@@ -76,8 +76,7 @@ class Forwarding implements AnswerHandler {
   }
 
   start(): void {
-    const { upstream, request } = this.#what;
-    this.#relay.start((sink) => upstream.send(request, sink));
+    this.#relay.start(this.#what.upstream, this.#what.request);
   }
 
   begun(rawHeaders: readonly (Buffer | string)[]): void {

@@ -45,11 +45,11 @@ export interface ForwardRequest {
   readonly holdsHead: boolean;
   /** The hard caps on a stream; null or absent if none counts the request. */
   readonly cap?: StreamCap | null;
-  /** As in `AnswerRelay`. */
+  /** What hard caps grant an answer that isn't cut; null or absent if none counts it. */
   readonly granted?: GrantedOutput | null;
   /** Called when the answer starts to be sent. After that the request isn't repeated. */
   readonly onBegun?: () => void;
-  /** As in `AnswerRelay`. */
+  /** Hears each answer with its headers; see `LimitReports`. */
   readonly onHeard?: ((heard: Heard) => void) | undefined;
   readonly monoMs: () => number;
 }

@@ -47,13 +47,13 @@ export interface RelayRequest {
   readonly readsModel?: boolean;
   /** The hard caps on a stream; null or absent if none counts the request. */
   readonly cap?: StreamCap | null;
-  /** As in `AnswerRelay`. */
+  /** What hard caps grant an answer that isn't cut; null or absent if none counts it. */
   readonly granted?: GrantedOutput | null;
   /**
    * For a request about an earlier response. Receives the answer in Latin-1, if all of it was held.
    */
   readonly onAnswer?: ((text: string) => void) | undefined;
-  /** As in `AnswerRelay`. */
+  /** Hears each answer with its headers; see `LimitReports`. */
   readonly onHeard?: ((heard: Heard) => void) | undefined;
   readonly monoMs: () => number;
 }
@@ -89,8 +89,7 @@ class Relaying implements AnswerHandler {
   }
 
   start(): void {
-    const { upstream, request } = this.#what;
-    this.#relay.start((sink) => upstream.send(request, sink));
+    this.#relay.start(this.#what.upstream, this.#what.request);
   }
 
   ownHeaders(): readonly string[] {

@@ -69,8 +69,7 @@ class McpRelay implements AnswerHandler {
   }
 
   start(): void {
-    const { upstream, request } = this.#call;
-    this.#relay.start((sink) => upstream.send(request, sink));
+    this.#relay.start(this.#call.upstream, this.#call.request);
   }
 
   ownHeaders(): readonly string[] {
