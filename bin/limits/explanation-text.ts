@@ -13,6 +13,7 @@ import {
   type Column,
   plainView,
   renderFields,
+  renderSentence,
   renderTable,
   type TableView,
 } from "../text/table.js";
@@ -27,7 +28,7 @@ type TargetRule = Fields & { readonly target: string };
 
 function columnsOfRules(nowMs: number): readonly Column<TargetRule>[] {
   return [
-    { title: "FOR", align: "left", text: ({ target }) => target },
+    { title: "FOR", align: "left", detail: true, text: ({ target }) => target },
     ...ruleColumns(nowMs),
     {
       title: "VERDICT",
@@ -89,8 +90,10 @@ export function renderExplanation(explanation: Fields, view: TableView = plainVi
     ...(typeof explanation["key"] === "string"
       ? [`caller: ${explanation["key"]}, on ${String(explanation["user_path"])}`]
       : []),
-    `now: ${renderVerdict(isObject(verdict) ? verdict : {})}`,
-    ...candidates.map((target) => `target ${String(target["target"])}: ${renderTarget(target)}`),
+    renderSentence(`now: ${renderVerdict(isObject(verdict) ? verdict : {})}`, view),
+    ...candidates.map((target) =>
+      renderSentence(`target ${String(target["target"])}: ${renderTarget(target)}`, view),
+    ),
     met.length + shadows.length === 0
       ? "no rule applies"
       : renderTable(columnsOfRules(nowMs), [...met, ...shadows], view),

@@ -9,6 +9,14 @@ const endings = new Set(["down", "halt", "kill", "quit", "shutdown", "stop"]);
 const howItEnds =
   " (sluice up ends by Ctrl-C or SIGTERM, the services by systemctl stop sluice.target)";
 
+/** What other programs call a flag. */
+const otherFlags: Readonly<Record<string, string>> = {
+  "--since": "--last",
+  "--until": "--to",
+  "--user-path": "--path",
+  "--output-json": "--json",
+};
+
 /** ` (Did you mean limits?)` for an unknown word on a command line, or nothing. */
 export function otherWord(program: Command, argv: readonly string[]): string {
   let command = program;
@@ -18,7 +26,11 @@ export function otherWord(program: Command, argv: readonly string[]): string {
       const options = [...command.options, ...program.options];
       const flag = word.replace(/=.*$/s, "");
       const known = options.find(({ long }) => long === flag);
-      if (known === undefined) return "";
+      if (known === undefined) {
+        const meant = otherFlags[flag];
+        const isThere = meant !== undefined && options.some(({ long }) => long === meant);
+        return isThere ? ` (Did you mean ${meant}?)` : "";
+      }
       // The next word is its value.
       if (known.required && flag === word) at++;
       continue;

@@ -89,8 +89,7 @@ function processTerminal(): Terminal {
     out: (text) => void process.stdout.write(`${escapeExceptTones(text)}\n`),
     err: (text) => {
       const escaped = escapeControls(text);
-      const shown =
-        process.stderr.isTTY && showsColour(process.env) ? paintWords(escaped) : escaped;
+      const shown = showsColour(process.env, process.stderr.isTTY) ? paintWords(escaped) : escaped;
       process.stderr.write(`${shown}\n`);
     },
     write: (text) =>
@@ -101,7 +100,7 @@ function processTerminal(): Terminal {
         }),
       ),
     columns: process.stdout.isTTY ? process.stdout.columns : null,
-    colour: process.stdout.isTTY && showsColour(process.env),
+    colour: showsColour(process.env, process.stdout.isTTY),
     showProgress:
       process.stderr.isTTY && process.env["TERM"] !== "dumb"
         ? (text) => void process.stderr.write(`\r${text}\u001b[K`)

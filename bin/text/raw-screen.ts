@@ -82,9 +82,11 @@ export function openScreen(onKilled: (exitCode: number) => void): Screen | null 
   take();
   return {
     size: () => ({ columns: stdout.columns, rows: stdout.rows }),
+    // Each line is cleared before its text: behind a full line the cursor is still on its last
+    // character, which would be cleared.
     draw: (lines) =>
       void stdout.write(
-        `\u001b[H${lines.map((line) => `${escapeControls(line)}\u001b[K`).join("\r\n")}\u001b[J`,
+        `\u001b[H${lines.map((line) => `\u001b[K${escapeControls(line)}`).join("\r\n")}`,
       ),
     nextKey: (withinMs) =>
       new Promise((resolve) => {

@@ -36,7 +36,16 @@ export function toneOfShare(share: number): Tone | null {
   return share >= 1 ? "bad" : share >= 0.8 ? "warn" : null;
 }
 
-/** Whether a terminal shows colours (https://no-color.org). */
-export function showsColour(env: Readonly<Record<string, string | undefined>>): boolean {
-  return !env["NO_COLOR"] && env["TERM"] !== "dumb";
+/**
+ * Whether colours are shown, in a terminal or in something else: by NO_COLOR
+ * (https://no-color.org), then by FORCE_COLOR or CLICOLOR_FORCE, then by CLICOLOR.
+ */
+export function showsColour(
+  env: Readonly<Record<string, string | undefined>>,
+  isTerminal: boolean,
+): boolean {
+  if (env["NO_COLOR"]) return false;
+  const forced = env["FORCE_COLOR"] || env["CLICOLOR_FORCE"];
+  if (forced) return forced !== "0";
+  return isTerminal && env["CLICOLOR"] !== "0" && env["TERM"] !== "dumb";
 }

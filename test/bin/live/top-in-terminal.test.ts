@@ -19,7 +19,16 @@ const without = spawnSync("tmux", ["-V"]).error === undefined ? false : "tmux is
 
 t.test("the terminal is put back on every way out", { skip: without }, async (t) => {
   const { socket } = await startFakeDaemon(t, {
-    budgets: [{ scope: "user_path", subject: "/team", period_label: "daily", amount: 5, spent: 1 }],
+    budgets: [
+      { scope: "user_path", subject: "/team", period_label: "daily", amount: 5, spent: 1 },
+      {
+        scope: "user_path",
+        subject: `/${"long".repeat(40)}`,
+        period_label: "daily",
+        amount: 5,
+        spent: 0,
+      },
+    ],
   });
   const directory = temporaryDirectory(t);
   const tmux = async (...args: readonly string[]): Promise<string> =>
@@ -59,6 +68,7 @@ t.test("the terminal is put back on every way out", { skip: without }, async (t)
   await tmux("send-keys", "Tab");
   await showsText("[budgets]");
   await showsText("/team");
+  await shows((shown) => shown.split("\n").some((line) => line.length === 60), "a full line");
 
   await tmux("send-keys", "Tab");
   await showsText("[paths]");

@@ -18,9 +18,19 @@ t.test("error: and warning: have their colours at the beginning of a line", asyn
   t.equal(paintWords("a\nwarning: x"), `a\n${paint("warning", "warn")}: x`);
 });
 
-t.test("NO_COLOR and a dumb terminal have none", async (t) => {
-  t.equal(showsColour({}), true);
-  t.equal(showsColour({ NO_COLOR: "" }), true, "an empty one is none");
-  t.equal(showsColour({ NO_COLOR: "1" }), false);
-  t.equal(showsColour({ TERM: "dumb" }), false);
+t.test("the variables of colours decide in terminals and in pipes", async (t) => {
+  for (const [env, inTerminal, inPipe] of [
+    [{}, true, false],
+    [{ NO_COLOR: "", FORCE_COLOR: "", CLICOLOR_FORCE: "" }, true, false],
+    [{ NO_COLOR: "1", FORCE_COLOR: "1" }, false, false],
+    [{ TERM: "dumb" }, false, false],
+    [{ TERM: "dumb", FORCE_COLOR: "1" }, true, true],
+    [{ FORCE_COLOR: "0" }, false, false],
+    [{ CLICOLOR_FORCE: "1" }, true, true],
+    [{ CLICOLOR: "0" }, false, false],
+    [{ CLICOLOR: "1" }, true, false],
+  ] as const) {
+    t.equal(showsColour(env, true), inTerminal, JSON.stringify(env));
+    t.equal(showsColour(env, false), inPipe, JSON.stringify(env));
+  }
 });
