@@ -3,7 +3,7 @@
  * with the parsers that the daemon uses, so that every error is reported before anything is sent.
  * Which flags there are is in a `FlagForm`, in `rule-flags.ts` and `budget-flags.ts`. Pure.
  */
-import type { Checked } from "../../shared/checked.js";
+import { type Checked, show } from "../../shared/checked.js";
 import { numberOf } from "../../shared/config/kinds/number-kinds.js";
 import {
   type KeyGrammar,
@@ -44,6 +44,8 @@ interface Switch {
   readonly meaning: string;
   /** Its value as the body has it; absent: unchanged. */
   readonly read?: (typed: unknown) => unknown;
+  /** What a text that `read` returns unchanged should have been. */
+  readonly form?: string;
   /** The only period that has the field; then nothing else need be given. */
   readonly period?: Readonly<Record<string, unknown>>;
 }
@@ -80,6 +82,7 @@ export const onExhaustedFlag: Switch = {
   field: "on_exhausted",
   meaning: "when exhausted: refuse, warn, or use=MODEL for another model (default: refuse)",
   read: onExhaustedOfText,
+  form: "refuse, warn or use=MODEL",
 };
 
 export const holdFlag: Switch = {
@@ -137,7 +140,7 @@ export function writesFromFlags<S extends string>(
     if (checked.ok) writes.push({ body, key: checked.value });
     // One message about the subject is enough.
     else if (!problems.some(({ param }) => param === "subject" && param === checked.failure.param))
-      problems.push(asFlagProblem(grammar, checked, flagOf));
+      problems.push(unread(switches, body, checked) ?? asFlagProblem(grammar, checked, flagOf));
   }
   const periods = new Set(writes.map(({ key }) => key.periodSeconds));
   if (periods.size < writes.length)
@@ -164,7 +167,30 @@ export function keyFromFlags<S extends string>(
     [grammar.periodField]: periodFromFlags(flags),
     ...modelsFromFlags(flags),
   });
-  return checked.ok ? checked : { ok: false, problems: [asFlagProblem(grammar, checked, {})] };
+  return checked.ok
+    ? checked
+    : {
+        ok: false,
+        problems: [
+          unread([], modelsFromFlags(flags), checked) ?? asFlagProblem(grammar, checked, {}),
+        ],
+      };
+}
+
+const whenForm = "hours such as 'mon-fri 09:00-17:00 Europe/Berlin'";
+
+/** The problem of a text that isn't read as a mapping; null if something else is wrong. */
+function unread(
+  switches: readonly Switch[],
+  body: Readonly<Record<string, unknown>>,
+  { failure: { param } }: Extract<Checked<unknown>, { ok: false }>,
+): ArgumentProblem | null {
+  const forms = [{ flag: "--when", field: "when", form: whenForm }, ...switches];
+  const found = forms.find(({ field, form }) => field === param && form !== undefined);
+  const value = found === undefined ? undefined : body[found.field];
+  if (found === undefined || typeof value !== "string") return null;
+  const flag = found.flag.replace(/ .*/, "");
+  return { message: `${flag} must be ${found.form}, not ${show(value)}`, param: flag };
 }
 
 function modelsFromFlags({ models, when, shadow }: KeyFlags): Readonly<Record<string, unknown>> {

@@ -111,6 +111,7 @@ export const ruleFlags: FlagForm<Scope> = {
       meaning:
         "how many tokens a token of each kind counts as, such as 'cached=0.1,cache_write=1.25'",
       read: weightsOfText,
+      form: "weights from 0 to 100 such as 'cached=0.1,cache_write=1.25'",
     },
     onExhaustedFlag,
     holdFlag,
@@ -121,6 +122,7 @@ export const ruleFlags: FlagForm<Scope> = {
       meaning:
         "how children of the path share the caps, such as 'a: weight=3, floor=0.2; *: weight=1', or equal",
       read: sharesOfText,
+      form: "shares such as 'a: weight=3, floor=0.2; *: weight=1', or equal",
     },
     {
       flag: "--loops <numbers>",
@@ -129,6 +131,7 @@ export const ruleFlags: FlagForm<Scope> = {
       meaning:
         "when to warn of agents that repeat themselves or work on without end, and refuse them, such as 'warn_after=5, refuse_after_turns=500', or none",
       read: loopsOfText,
+      form: "numbers such as 'warn_after=5, refuse_after_turns=500', or none",
       period: { period_seconds: 0 },
     },
   ],

@@ -46,7 +46,9 @@ export function readyText(options: {
     .map(({ name }) => name);
   if (simulators.length > 0)
     lines.push(
-      `Note: the provider ${simulators.join(", ")} is a simulator: it makes up its answers and calls no model.`,
+      simulators.length === 1
+        ? `Note: the provider ${simulators[0]} is a simulator: it makes up its answers and calls no model.`
+        : `Note: the providers ${simulators.join(", ")} are simulators: they make up their answers and call no model.`,
     );
   if (open)
     lines.push(

@@ -3,19 +3,11 @@
  * provider connects to. Functions that the client runs aren't among them.
  */
 import { isAbsent, isObject } from "../../shared/checked.js";
-import { mcpTool, toolName, toolNamesMax } from "../../shared/usage/tool-calls.js";
+import { mcpTool, providersTools, toolName, toolNamesMax } from "../../shared/usage/tool-calls.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const ofProviders: ReadonlySet<string> = new Set([
-  "web_search",
-  "web_fetch",
-  "x_search",
-  "file_search",
-  "maps_search",
-  "code_execution",
-  "image_generation",
-]);
+const ofProviders: ReadonlySet<string> = new Set(providersTools);
 
 /** OpenAI's and Anthropic's types end in dates. */
 const date = /_(?:\d{8}|\d{4}_\d\d_\d\d)$/;

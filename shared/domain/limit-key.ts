@@ -232,6 +232,7 @@ export function modeField({ mode }: ModeField): { readonly mode?: "shadow" } {
 export function parseKey<S extends string>(
   grammar: KeyGrammar<S>,
   body: unknown,
+  others: readonly string[] = [],
 ): Checked<LimitKey<S>> {
   const { periodField, keyFields, listedFields } = grammar;
   const fields = withoutNulls(body, [
@@ -241,6 +242,7 @@ export function parseKey<S extends string>(
     ...keyFields,
     ...listedFields,
     periodField,
+    ...others,
   ]);
   return fields.ok ? keyOf(grammar, fields.value, parsePeriodField(grammar, fields.value)) : fields;
 }

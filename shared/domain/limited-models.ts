@@ -11,6 +11,7 @@ import {
 } from "../access/allowed-models.js";
 import { bad, type Checked, good, isAbsent, show } from "../checked.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
+import { providersTools, toolName } from "../usage/tool-calls.js";
 import { type RuleHours, textOfWhen, whenField } from "./rule-hours.js";
 
 /**
@@ -30,6 +31,30 @@ export function parseLimitedModels(
   raw: unknown,
   param: string,
 ): Checked<LimitedModels | undefined> {
+  const models = parsePatterns(raw, param);
+  if (!models.ok || !namesTools(models.value)) return models;
+  const unknown = toolPatterns(models.value).find((pattern) => !mayMeetTool(pattern));
+  return unknown === undefined
+    ? models
+    : bad(
+        `${param} must name tools that requests may include: ${providersTools.join(", ")}, or mcp:{server}/{tool}, or how these begin and *, not ${show(unknown.replace("!", ""))}`,
+        param,
+      );
+}
+
+/** Whether any request may include a tool of this name. */
+function mayMeetTool(pattern: string): boolean {
+  const name = isExcluding(pattern) ? pattern.slice(1) : pattern;
+  if (!name.endsWith("*"))
+    return /^mcp:.+\/./.test(name) || providersTools.some((tool) => tool === toolName(name));
+  const beginning = name.slice(0, -1);
+  return ["mcp:", ...providersTools].some(
+    (tool) => tool.startsWith(beginning) || (tool === "mcp:" && beginning.startsWith(tool)),
+  );
+}
+
+/** What the store has needn't name tools that this release knows. */
+function parsePatterns(raw: unknown, param: string): Checked<LimitedModels | undefined> {
   if (isAbsent(raw)) return good(undefined);
   if (!Array.isArray(raw) || raw.length === 0 || raw.length > modelPatternsMax)
     return bad(
@@ -66,7 +91,7 @@ function isToolPattern(pattern: string): boolean {
 }
 
 /** Whether a limit is for the requests that carry certain tools, whatever their models. */
-export function namesTools(models: LimitedModels | undefined): boolean {
+export function namesTools(models: LimitedModels | undefined): models is LimitedModels {
   return models !== undefined && isToolPattern(models);
 }
 
@@ -78,7 +103,7 @@ export function isForTools(models: LimitedModels | undefined): boolean {
 
 /** Checks the list of a budget, whose cost is of models alone. */
 export function parseBudgetModels(raw: unknown, param: string): Checked<LimitedModels | undefined> {
-  const models = parseLimitedModels(raw, param);
+  const models = parsePatterns(raw, param);
   return models.ok && namesTools(models.value)
     ? bad(`${param} of a budget can't name tools, as ${show(raw)} does`, param)
     : models;
@@ -92,7 +117,7 @@ export function toolPatterns(models: LimitedModels): readonly string[] {
 /** Whether a value from the store is what `parseLimitedModels` returns. */
 export function isLimitedModels(value: unknown): value is LimitedModels {
   if (typeof value !== "string") return false;
-  const parsed = parseLimitedModels(modelPatterns(value), "models");
+  const parsed = parsePatterns(modelPatterns(value), "models");
   return parsed.ok && parsed.value === value;
 }
 

@@ -40,7 +40,7 @@ export function parseOnExhausted(value: unknown, param: string): Checked<Exhaust
   if (value === "warn") return good({ onExhausted: value });
   if (!isObject(value))
     return bad(
-      `${param} must be refuse, warn, or a mapping with use and a model, not ${show(value)}`,
+      `${param} must be refuse, warn, or a mapping with a model, such as {use: gpt-4o-mini}, not ${show(value)}`,
       param,
     );
   const { use, ...others } = value;

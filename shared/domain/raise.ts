@@ -171,7 +171,7 @@ export function parseRaiseEnd<S extends string>(
   body: unknown,
 ): Checked<AskedEnd<S>> {
   const { own, rest } = split(body, ["by"]);
-  const key = parseKey(grammar, rest);
+  const key = parseKey(grammar, rest, ["by"]);
   if (!key.ok) return key;
   const by = checkText(own["by"], { param: "by", otherwise: unnamed });
   return by.ok ? good({ key: key.value, by: by.value }) : by;
@@ -188,8 +188,9 @@ function parseRaise<S extends string>(
   body: unknown,
   parseValues: (fields: Fields) => Checked<RaisedValues>,
 ): Checked<AskedRaise<S>> {
-  const { own, rest } = split(body, [...valueFields, "for_seconds", "reason", "by"]);
-  const key = parseKey(grammar, rest);
+  const names = [...valueFields, "for_seconds", "reason", "by"];
+  const { own, rest } = split(body, names);
+  const key = parseKey(grammar, rest, names);
   if (!key.ok) return key;
   const values = parseValues(own);
   if (!values.ok) return values;

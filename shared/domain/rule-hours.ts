@@ -35,7 +35,7 @@ export function parseWhen(raw: unknown, param: string): Checked<RuleHours | unde
     return typeof raw === "object" && !Array.isArray(raw)
       ? fields
       : bad(
-          `${param} must be an object with days, from, to and time_zone, not ${show(raw)}`,
+          `${param} must be a mapping of days, from, to and time_zone, such as {days: [mon, tue], from: "09:00", to: "17:00"}, not ${show(raw)}`,
           param,
         );
   const days = parseDays(fields.value["days"], `${param}.days`);

@@ -15,6 +15,12 @@ export const toolNamesMax = 64;
 const otherTool = "other";
 const toolNameCharsMax = 256;
 
+/** The tools that providers run, and that limits know in requests. */
+export const providersTools = [
+  ...["web_search", "web_fetch", "x_search", "file_search", "maps_search"],
+  ...["code_execution", "image_generation"],
+] as const;
+
 /** The names that several providers have for one tool. */
 const sameTool: Readonly<Record<string, string>> = {
   web_search_preview: "web_search",

@@ -22,7 +22,7 @@ const texts: LimitCommandTexts = {
   reset: "restart the running period of one budget, or of all",
   subject: "user path such as /team/app; or a label, with --scope",
   resetSubject: "user path or label",
-  listScope: "only budgets of this scope: user_path or label",
+  listScope: "only budgets of this scope: user_path, label, provider or model",
   listFor: "only budgets that apply to a caller with this user path",
   listJson: "print the response of GET /admin/budgets",
   scope: "user_path, label, provider or model (default: user_path)",

@@ -123,6 +123,10 @@ export const tokenWeights: ValueKind<TokenWeights> = {
   label: "mapping",
   range: `weights from 0 to ${tokenWeightMax}`,
   expected: `must be a mapping of ${tokenKinds.join(", ")} to weights from 0 to ${tokenWeightMax}, such as cached=0.1,cache_write=1.25`,
+  problemIn(mapping, name) {
+    const weights = parseTokenWeights(weightsOf(mapping), name);
+    return weights.ok ? name : weights.failure.message;
+  },
   quotable: always,
   parse: (raw) => {
     const weights = parseTokenWeights(weightsOf(raw), "");

@@ -23,6 +23,8 @@ export interface ValueKind<T> {
   readonly expected: string;
   /** What to do about a wrong value, as the end of a message; it never quotes the value. */
   readonly advice?: (raw: unknown) => string;
+  /** The whole sentence about a mapping, where it names the field that is wrong. */
+  readonly problemIn?: (mapping: Readonly<Record<string, unknown>>, name: string) => string;
   /** Whether a message may quote a wrong value. Secrets must not appear in messages. */
   readonly quotable: (raw: unknown) => boolean;
   /** The value, or undefined if `raw` isn't of this kind. */
@@ -54,6 +56,7 @@ export const never = (): boolean => false;
  */
 export function kindProblem(kind: ValueKind<unknown>, name: string, raw: unknown): string {
   if (!kind.quotable(raw)) return `${name} ${kind.expected}${kind.advice?.(raw) ?? ""}`;
+  if (kind.problemIn !== undefined && isObject(raw)) return kind.problemIn(raw, name);
   const isNumber = kind.label === "integer" || kind.label === "number";
   const advice =
     kind.advice?.(raw) ?? (isNumber ? numberAdvice(raw, kind.unit) : wordAdvice(kind, raw));

@@ -174,6 +174,34 @@ t.test("a problem is reported in terms of the flags: name, expectation, value", 
       flags: { rpm: "5", shares: "a: weight=-1" },
       problems: ["--shares.children.a.weight must be a number from 0.001 to 1000, not -1"],
     },
+    {
+      flags: { rpm: "5", when: "every day" },
+      problems: [
+        `--when must be hours such as 'mon-fri 09:00-17:00 Europe/Berlin', not "every day"`,
+      ],
+    },
+    {
+      flags: { rpm: "5", onExhausted: "later" },
+      problems: ['--on-exhausted must be refuse, warn or use=MODEL, not "later"'],
+    },
+    {
+      flags: { loops: "often" },
+      problems: [
+        `--loops must be numbers such as 'warn_after=5, refuse_after_turns=500', or none, not "often"`,
+      ],
+    },
+    {
+      flags: { tpm: "5", tokenWeights: "light" },
+      problems: [
+        `--token-weights must be weights from 0 to 100 such as 'cached=0.1,cache_write=1.25', not "light"`,
+      ],
+    },
+    {
+      flags: { rpm: "5", shares: "fair" },
+      problems: [
+        `--shares must be shares such as 'a: weight=3, floor=0.2; *: weight=1', or equal, not "fair"`,
+      ],
+    },
     { flags: { enqueued: "0" }, problems: ["--enqueued must be greater than 0, not 0"] },
     {
       flags: { period: "minute", enqueuedTokens: "5" },
@@ -286,6 +314,8 @@ t.test("a key accepts the period by name or in seconds, and nothing else", async
     ok: true,
     value: { scope: "model", subject: "gpt-4o", periodSeconds: 0 },
   });
+  const wrong = keyFromFlags(ruleFlags, "/team", { period: "minute", when: "every day" });
+  t.same(wrong.ok ? [] : wrong.problems.map(({ param }) => param), ["--when"]);
   t.same(keyFromFlags(ruleFlags, "/team", {}), {
     ok: false,
     problems: [{ message: "--period or --period-seconds is required", param: "--period" }],

@@ -1,7 +1,11 @@
 import t from "tap";
 import { ToolFilter } from "../../../shared/config/model-filter.js";
 import { budgetGrammar } from "../../../shared/domain/budget.js";
-import { namesTools, parseLimitedModels } from "../../../shared/domain/limited-models.js";
+import {
+  isLimitedModels,
+  namesTools,
+  parseLimitedModels,
+} from "../../../shared/domain/limited-models.js";
 
 t.test("which tools a rule covers, named or as those of a connector", async (t) => {
   for (const [models, covered, others] of [
@@ -33,4 +37,26 @@ t.test("a list names tools or models; budgets are for models", async (t) => {
   t.match(budgetGrammar.parseModels(["tool:a"], "models"), {
     failure: { message: /^models of a budget can't name tools, as / },
   });
+});
+
+t.test("a tool that no request can include is a mistake, not a limit of nothing", async (t) => {
+  for (const right of [
+    ...["tool:*", "tool:web_search", "tool:Google_Search", "tool:web_*", "tool:m*", "tool:mcp:*"],
+    ...["tool:mcp:github/*", "tool:mcp:github/create_issue", "tool:code_interpreter"],
+  ])
+    for (const list of [[right], ["tool:*", `!${right}`]])
+      t.ok(parseLimitedModels(list, "models").ok, list.join());
+  for (const wrong of [
+    ...["tool:", "tool:web_serch", "tool:read_file", "tool:webb*", "tool:mcp:", "tool:mcp:github"],
+    ...["tool:mcp:github/", "tool:mcp:/a"],
+  ])
+    for (const list of [[wrong], ["tool:*", `!${wrong}`]]) {
+      const expected = `must name tools that requests may include: web_search, .*, or mcp:.*, not "${wrong.slice(5).replace("*", ".")}"$`;
+      t.match(
+        parseLimitedModels(list, "models"),
+        { failure: { message: new RegExp(`^models ${expected}`), param: "models" } },
+        list.join(),
+      );
+      t.ok(isLimitedModels(list.join(" ")), "the store may have it from another release");
+    }
 });

@@ -28,8 +28,16 @@ t.test("what happens when a limit is exhausted is read, written and put in words
 
 t.test("what is wrong is refused with its name, its value and what was expected", async (t) => {
   for (const [value, message, param] of [
-    ["stop", 'at must be refuse, warn, or a mapping with use and a model, not "stop"', "at"],
-    [5, "at must be refuse, warn, or a mapping with use and a model, not 5", "at"],
+    [
+      "stop",
+      'at must be refuse, warn, or a mapping with a model, such as {use: gpt-4o-mini}, not "stop"',
+      "at",
+    ],
+    [
+      5,
+      "at must be refuse, warn, or a mapping with a model, such as {use: gpt-4o-mini}, not 5",
+      "at",
+    ],
     [{ use: " " }, 'at.use must be the name of a model, not " "', "at.use"],
     [{ use: 5 }, "at.use must be the name of a model, not 5", "at.use"],
     [{ use: "a", then: "b" }, "unknown field at.then: expected at.use", "at.then"],

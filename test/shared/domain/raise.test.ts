@@ -103,6 +103,11 @@ t.test("bodies", (t) => {
   for (const [fields, param] of wrong)
     t.match(parseRuleRaise({ ...body, ...fields }), { ok: false, failure: { param } });
   t.match(parseRuleRaise(7), { ok: false, failure: { param: "body" } });
+  t.match(parseRuleRaise({ ...body, loops: {} }), {
+    failure: {
+      message: /^unknown field loops: expected user_path, .*max_requests, .*for_seconds,/,
+    },
+  });
   const dollars = {
     user_path: "/team",
     budget_key: { period: "daily" },

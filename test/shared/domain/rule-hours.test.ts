@@ -34,7 +34,11 @@ t.test("the same hours have the same text, however they were written", async (t)
 
 t.test("what can't mean anything is refused with the reason", async (t) => {
   const refused: readonly (readonly [when: unknown, param: string, message: string])[] = [
-    ["always", "when", 'when must be an object with days, from, to and time_zone, not "always"'],
+    [
+      "always",
+      "when",
+      'when must be a mapping of days, from, to and time_zone, such as {days: [mon, tue], from: "09:00", to: "17:00"}, not "always"',
+    ],
     [{ day: "mon" }, "when.day", ""],
     [{ days: [] }, "when.days", "when.days must be a list of mon, tue, wed, thu, fri, sat, sun"],
     [{ days: ["mon", "Monday"] }, "when.days", 'sat, sun, not "Monday"'],

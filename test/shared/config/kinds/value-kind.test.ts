@@ -1,7 +1,7 @@
 import t from "tap";
 import { boolean, choice } from "../../../../shared/config/kinds/choice-kinds.js";
 import { modelList, names } from "../../../../shared/config/kinds/list-kinds.js";
-import { integer, seconds } from "../../../../shared/config/kinds/number-kinds.js";
+import { integer, seconds, tokenWeights } from "../../../../shared/config/kinds/number-kinds.js";
 import { apiKey, masterKey } from "../../../../shared/config/kinds/secret-kinds.js";
 import { filePath, headerName, host } from "../../../../shared/config/kinds/text-kinds.js";
 import { baseUrl } from "../../../../shared/config/kinds/url-kinds.js";
@@ -193,4 +193,19 @@ t.test("a problem never quotes what may be a secret", async (t) => {
     t.notMatch(kindProblem(kind, "place", raw), /secret(?!s)/, String(raw));
   }
   t.match(kindProblem(baseUrl, "place", "127.0.0.1:9100"), /, not "127\.0\.0\.1:9100"$/);
+});
+
+t.test("a mapping with a wrong field is named by the field, not by its type", async (t) => {
+  for (const [raw, message] of [
+    [{ cached: -1 }, "rate_limits.token_weights.cached must be a number from 0 to 100, not -1"],
+    [
+      { foo: 2 },
+      "unknown field rate_limits.token_weights.foo: expected input, cached, cache_write, output, reasoning",
+    ],
+    [
+      5,
+      "rate_limits.token_weights must be a mapping of input, cached, cache_write, output, reasoning to weights from 0 to 100, such as cached=0.1,cache_write=1.25, not 5",
+    ],
+  ] as const)
+    t.equal(kindProblem(tokenWeights, "rate_limits.token_weights", raw), message);
 });
