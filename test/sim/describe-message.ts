@@ -10,13 +10,17 @@ export function describeTarget(target: Target | null): string {
 export function describeMessage(message: ToDaemon | FromOtherRelease | FromDaemon): string {
   switch (message.kind) {
     case "admit":
-      return `${message.submission ? "submission" : "admit"} ${message.id} ${message.userPath} ${message.targets.map(describeTarget).join(",")}`;
+      return `${message.submission ? "submission" : "admit"} ${message.id} ${message.userPath} ${message.targets.map(describeTarget).join(",")}${message.wait === undefined ? "" : ` waits ${message.wait.askedMs}, has waited ${message.wait.waitedMs}`}`;
     case "reroute":
       return `reroute ${message.id} of lease ${message.lease} to ${message.targets.map(describeTarget).join(",")}`;
     case "settle":
       return `settle ${message.seq} of ${message.part} of lease ${message.lease} at ${describeTarget(message.target)}: ${message.tokens} tokens`;
     case "hold":
       return `hold ${message.leases.map(({ lease }) => lease).join(" ")}`;
+    case "queued":
+    case "cancel":
+    case "cancelled":
+      return `${message.kind} ${message.id}`;
     case "release":
       return `release of lease ${message.id}`;
     case "hello":

@@ -25,6 +25,7 @@ const { values: flags } = parseArgs({
     shares: { type: "boolean" },
     batches: { type: "boolean" },
     loops: { type: "boolean" },
+    waiting: { type: "boolean" },
     "shared-caps": { type: "boolean" },
     mutant: { type: "string" },
     mutants: { type: "boolean" },
@@ -40,8 +41,9 @@ const variants = {
   shares: simulateShares,
   batches: simulateBatches,
   loops: simulateLoops,
+  waiting: (seed: number) => simulate(seed, true),
 };
-const names = ["hosts", "caps", "shared-caps", "shares", "batches", "loops"] as const;
+const names = ["hosts", "caps", "shared-caps", "shares", "batches", "loops", "waiting"] as const;
 const variant = names.find((name) => flags[name]);
 const simulateSeed = variant === undefined ? simulate : variants[variant];
 

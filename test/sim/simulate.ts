@@ -32,6 +32,7 @@ import {
   someRules,
   someShadowOperation,
   someShadows,
+  someWait,
 } from "./workload.js";
 import { World } from "./world.js";
 
@@ -55,9 +56,13 @@ const healingMs = 9_000;
 const restMs = 1_500;
 const beginMs = 1_767_225_600_000;
 
-export async function simulate(seed: number): Promise<SimulationResult> {
+/** `waits`: whether requests may wait for room; by default in some seeds. */
+export async function simulate(
+  seed: number,
+  waits: boolean = seed % 6 === 5,
+): Promise<SimulationResult> {
   const world = new World(seed);
-  const violation = await violationOf(new Simulation(world, seed));
+  const violation = await violationOf(new Simulation(world, seed, waits));
   const { events, traceHash, tally, lines } = world;
   return { seed, violation, events, traceHash, tally, lines };
 }
@@ -95,6 +100,8 @@ class Simulation {
   #wallAheadMs: number;
   #requests = 0;
   readonly #raises: Random | null;
+  /** Of how requests wait; null: none does. */
+  readonly #waits: Random | null;
   /** Of the shadow rules, which no check may notice; null without them. */
   readonly #shadowing: Random | null;
   readonly #shadows: readonly RuleDefinition[];
@@ -104,12 +111,13 @@ class Simulation {
   readonly #proxies: ProxyProcess[] = [];
   readonly #everyProxy: ProxyProcess[] = [];
 
-  constructor(world: World, seed: number) {
+  constructor(world: World, seed: number, waits: boolean) {
     const { random } = world;
     this.#world = world;
     this.#seed = seed;
     this.#releases = someReleases(seed);
     this.#raises = seed % 4 === 3 ? createRandom(seed ^ 0x5bd1e995) : null;
+    this.#waits = waits ? createRandom(seed ^ 0x3c6ef372) : null;
     this.#left = new LeftSettles(world, () => this.#nowMs());
     this.#mix = {
       ...someFaults(random),
@@ -182,6 +190,7 @@ class Simulation {
       flushIntervalMs: this.#flushIntervalMs,
       usageFlushMs: this.#usageFlushMs,
       release: this.#releases.daemon(this.#healing),
+      waits: this.#waits !== null,
       nowMs: () => this.#nowMs(),
       isAlive: (proxyId) =>
         this.#proxies.some(({ id, process }) => id === proxyId && process.alive),
@@ -230,7 +239,11 @@ class Simulation {
       if (this.#healing) return;
       const proxy = random.pick(this.#proxies);
       // From outside: it reaches the proxy when that can take it.
-      this.#world.after(0, proxy.process, () => proxy.serve(someRequest(random, ++this.#requests)));
+      this.#world.after(0, proxy.process, () => {
+        const request = someRequest(random, ++this.#requests);
+        const waits = this.#waits;
+        proxy.serve(waits === null ? request : { ...request, ...someWait(waits) });
+      });
       this.#requestEvery(meanMs);
     });
   }
@@ -300,6 +313,8 @@ class Simulation {
   /** After each event. */
   #check(): void {
     if (this.#daemon.state !== null) this.#witness.check(this.#nowMs());
+    if (this.#waits !== null)
+      this.#witness.checkWaiting(this.#nowMs(), this.#daemon.process.pausedUntilMs);
     for (const proxy of this.#proxies) {
       const lease = proxy.unheldLease();
       if (lease !== null)

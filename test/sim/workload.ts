@@ -38,6 +38,10 @@ export interface SimulatedRequest {
   readonly progress: readonly Progress[];
   /** Whether it can't go to another model when a rule that names one is exhausted. */
   readonly fixed: boolean;
+  /** How long it may wait for room; null: it doesn't. */
+  readonly waitMs: number | null;
+  /** After how long its client leaves if it still waits; null: never. */
+  readonly leavesMs: number | null;
   /** Ended before its end: by its client, or by the provider. */
   readonly cut: boolean;
   /** What its usage record holds; null: nothing was executed. */
@@ -288,6 +292,8 @@ export function someRequest(random: Random, number: number): SimulatedRequest {
     })),
     submission,
     fixed: random.chance(0.2),
+    waitMs: null,
+    leavesMs: null,
     failsMs: submission
       ? []
       : Array.from({ length: random.pick([0, 0, 1, 1, 2, 3]) }, () => random.skewed(0.1, 400)),
@@ -306,6 +312,14 @@ export function someRequest(random: Random, number: number): SimulatedRequest {
               status: interimStatus,
             },
           })),
+  };
+}
+
+/** How a request waits, where some do. */
+export function someWait(random: Random): Pick<SimulatedRequest, "waitMs" | "leavesMs"> {
+  return {
+    waitMs: random.chance(0.6) ? random.int(100, 2500) : null,
+    leavesMs: random.chance(0.1) ? random.int(50, 1500) : null,
   };
 }
 

@@ -34,6 +34,8 @@ export interface Question {
 interface ExpectedVerdict {
   /** Whether every window that it could meet is known exactly. */
   readonly exact: boolean;
+  /** The dimension that refuses it; null: it is admitted. */
+  readonly refusedBy: string | null;
   /** What is wrong with the answer, or null. */
   verdict(answer: Admitted | Refused): string | null;
   /** What is wrong with its headers once it is counted, or null. */
@@ -84,6 +86,7 @@ export function createExpectation(truth: Truth) {
         : [];
     return {
       exact: !clockStepped,
+      refusedBy: expected.refused?.dimension ?? null,
       verdict(answer) {
         if (answer.kind === "admitted") {
           if (answer.target !== expected.target)

@@ -7,7 +7,7 @@ import type { PeerState } from "../../../limiterd/peer.js";
 import type { DaemonState } from "../../../limiterd/state.js";
 import type { Change } from "../../../limiterd/store/store.js";
 import { reconnectGraceMs } from "../../../shared/bounds.js";
-import type { Admitted, FromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import type { Admitted, FromDaemon, Refused } from "../../../shared/wire/message-from-daemon.js";
 import type {
   Admin,
   Admit,
@@ -29,9 +29,15 @@ import { RuleHistory } from "./rule-history.js";
 import { SettleSequences } from "./settle-sequences.js";
 import { Truth } from "./truth.js";
 import { UnreadVerdictLog } from "./unread-verdicts.js";
+import { type WaitingRequest, WaitingRequests } from "./waiting-requests.js";
 
 /** Lets the daemon handle the message. */
 type Handle = () => void;
+
+interface WaitedAnswer {
+  readonly arrivedMs: number;
+  readonly answer: Admitted;
+}
 
 export class Witness {
   /** From the first step of the wall clock on. */
@@ -44,6 +50,7 @@ export class Witness {
   readonly register: RequestRegister;
   readonly #account: LeaseAccount;
   readonly verdicts = new UnreadVerdictLog();
+  readonly #waiting: WaitingRequests;
   readonly #expect: ReturnType<typeof createExpectation>;
   readonly #settles: SettleSequences;
   /** By proxy and lease, the models to which it may go because others are exhausted. */
@@ -60,6 +67,9 @@ export class Witness {
   #expectedProxies: { readonly proxyId: string; readonly isAlive: () => boolean }[] = [];
   /** What the daemon has sent since the last frame arrived. */
   #replies: FromDaemon[] = [];
+  #inFrame = false;
+  /** Answers to requests that have waited, which are judged once the frame is counted. */
+  #late: { readonly waiting: WaitingRequest; readonly answer: Admitted | Refused }[] = [];
 
   constructor(world: World, disk: Disk, tokenWeights: OracleWeights | null) {
     this.#world = world;
@@ -70,6 +80,7 @@ export class Witness {
     this.register = new RequestRegister(world, this.#truth);
     this.#account = new LeaseAccount(world, this.#truth, this.register);
     this.#settles = new SettleSequences(world);
+    this.#waiting = new WaitingRequests(world);
   }
 
   /** An epoch of the daemon begins: what is on the disk must be what was answered. */
@@ -93,6 +104,7 @@ export class Witness {
   }
 
   dead(): void {
+    this.#waiting.clear();
     if (this.#state === null) return;
     this.#state = null;
     this.register.died({
@@ -109,6 +121,18 @@ export class Witness {
 
   /** A frame arrives; `handle` lets the daemon handle it. */
   frame(
+    peer: PeerState,
+    message: ToDaemon | FromOtherRelease,
+    nowMs: number,
+    handle: Handle,
+  ): void {
+    this.#inFrame = true;
+    this.#frame(peer, message, nowMs, handle);
+    this.#inFrame = false;
+    this.#judgeLate(nowMs);
+  }
+
+  #frame(
     peer: PeerState,
     message: ToDaemon | FromOtherRelease,
     nowMs: number,
@@ -153,6 +177,9 @@ export class Witness {
       case "refusal":
       case "unknown operation":
         return handle();
+      case "cancel":
+        handle();
+        return this.#waiting.remove(holder, message.id);
       case "admin":
         return this.#onAdmin(peer, message, nowMs, handle);
     }
@@ -163,17 +190,112 @@ export class Witness {
     this.#uses.set(`${holder.proxyId} ${id}`, uses);
     const what = `admission ${id} of ${holder.proxyId}`;
     const asked = { what, id, path, isReroute: false, targets, submission, uses, fixed };
-    this.#mustAnswer(asked, nowMs, handle, (answer) => {
-      const missing =
-        this.#world.nowMs - this.#startedMs < reconnectGraceMs
-          ? this.#expectedProxies.find(({ isAlive }) => isAlive())
-          : undefined;
-      if (missing !== undefined)
-        this.#world.fail(`an admission before ${missing.proxyId} could report its leases`);
-      const counted = this.#account.admitted(holder, message, answer, this.#moment(nowMs));
-      if (holder.tellsRead) this.verdicts.sent(holder.proxyId, holder.end, counted);
-      return path;
-    });
+    if (message.wait !== undefined || this.#waiting.size > 0)
+      return this.#onAdmitAmongWaiting(holder, message, asked, { nowMs, handle });
+    this.#mustAnswer(asked, nowMs, handle, (answer) =>
+      this.#admitted(holder, message, answer, nowMs),
+    );
+  }
+
+  /** Counts an admission, and returns its path. */
+  #admitted(holder: LeaseHolder, message: Admit, answer: Admitted, nowMs: number): string {
+    const missing =
+      this.#world.nowMs - this.#startedMs < reconnectGraceMs
+        ? this.#expectedProxies.find(({ isAlive }) => isAlive())
+        : undefined;
+    if (missing !== undefined)
+      this.#world.fail(`an admission before ${missing.proxyId} could report its leases`);
+    const counted = this.#account.admitted(holder, message, answer, this.#moment(nowMs));
+    if (holder.tellsRead) this.verdicts.sent(holder.proxyId, holder.end, counted);
+    return message.userPath;
+  }
+
+  /**
+   * A request that may wait, or that comes while others wait: it may be admitted, refused or queued
+   * at once. Counters for which others wait count as exhausted for it.
+   */
+  #onAdmitAmongWaiting(
+    holder: LeaseHolder,
+    message: Admit,
+    asked: Question,
+    { nowMs, handle }: { readonly nowMs: number; readonly handle: Handle },
+  ): void {
+    const { clockStepped } = this;
+    const areOthers = this.#waiting.size > 0;
+    handle();
+    const answer = this.#replies.find(
+      (sent): sent is Extract<FromDaemon, { kind: "admitted" | "refused" | "queued" }> =>
+        (sent.kind === "admitted" || sent.kind === "refused" || sent.kind === "queued") &&
+        sent.id === asked.id,
+    );
+    if (answer === undefined) return this.#world.fail(`${asked.what} isn't answered at once`);
+    this.#world.count(`${answer.kind} among waiting requests`);
+    const arrivedMs = this.#world.nowMs - (message.wait?.waitedMs ?? 0);
+    if (answer.kind === "admitted")
+      return this.#admittedWaiter(holder, message, { ...asked, arrivedMs, answer }, nowMs);
+    const expected = this.#expect(this.#state!.book, { ...asked, nowMs, clockStepped });
+    if (answer.kind === "refused") {
+      const wrong = areOthers || clockStepped ? null : expected.verdict(answer);
+      if (wrong !== null) this.#world.fail(`${asked.what} ${wrong}`);
+      return;
+    }
+    if (message.wait === undefined)
+      return this.#world.fail(`${asked.what} waits, although it may not`);
+    if (!areOthers && !clockStepped && expected.refusedBy === null)
+      this.#world.fail(`${asked.what} waits, although nothing refuses it`);
+    this.#waiting.add(holder, message, asked);
+  }
+
+  /** The target that the daemon has chosen must have room, as for a request that comes now. */
+  #admittedWaiter(
+    holder: LeaseHolder,
+    message: Admit,
+    { arrivedMs, answer, ...asked }: Question & WaitedAnswer,
+    nowMs: number,
+  ): void {
+    const { clockStepped } = this;
+    this.#waiting.mustNotPass(asked, arrivedMs);
+    const chosen = asked.submission ? asked.targets : [asked.targets[answer.target]!];
+    const at = { ...asked, targets: chosen, nowMs, clockStepped };
+    const expected = this.#expect(this.#state!.book, at);
+    const wrong = expected.exact ? expected.verdict({ ...answer, target: 0 }) : null;
+    if (wrong !== null) this.#world.fail(`${asked.what} ${wrong}`);
+    const path = this.#admitted(holder, message, answer, nowMs);
+    const wrongHeaders = expected.exact ? expected.headers({ ...answer, target: 0 }, path) : null;
+    if (wrongHeaders !== null) this.#world.fail(`${asked.what} ${wrongHeaders}`);
+  }
+
+  /** Judges the answers to requests that have waited, in their order. */
+  #judgeLate(nowMs: number): void {
+    for (const { waiting, answer } of this.#late.splice(0)) {
+      const { holder, message, question, arrivedMs, deadlineMs } = waiting;
+      this.#world.count(`${answer.kind} after a wait`);
+      this.#tick++;
+      if (answer.kind === "admitted") {
+        if (this.#world.nowMs > deadlineMs)
+          this.#world.fail(`${question.what} is admitted after its deadline`);
+        this.#admittedWaiter(holder, message, { ...question, arrivedMs, answer }, nowMs);
+      } else if (this.#world.nowMs < deadlineMs) {
+        const { dimension, waitSeconds, use } = answer;
+        const isPointless =
+          ["banned", "children"].includes(dimension) ||
+          this.#world.nowMs + (waitSeconds - 1) * 1000 >= deadlineMs;
+        if (use === undefined && !isPointless)
+          this.#world.fail(`${question.what} is refused before its deadline`);
+      }
+    }
+  }
+
+  /** Call it after each event. `pausedUntilMs`: of the daemon. */
+  checkWaiting(nowMs: number, pausedUntilMs: number): void {
+    const runs = this.#state?.stopping === false && pausedUntilMs <= this.#world.nowMs;
+    if (!runs) return this.#waiting.pause();
+    const { clockStepped } = this;
+    this.#waiting.check(({ question }) =>
+      clockStepped
+        ? ""
+        : this.#expect(this.#state!.book, { ...question, nowMs, clockStepped }).refusedBy,
+    );
   }
 
   #onReroute(holder: LeaseHolder, message: Reroute, nowMs: number, handle: Handle): void {
@@ -235,6 +357,7 @@ export class Witness {
       if (other.proxyId !== proxyId || other.left) continue;
       const earlier = other.helloId > helloId ? holder : other;
       earlier.left = true;
+      this.#waiting.left(earlier);
       this.#account.closed(earlier);
     }
     Object.assign(holder, { proxyId, helloId });
@@ -281,15 +404,30 @@ export class Witness {
     };
   }
 
-  sent(peer: PeerState, message: FromDaemon): void {
+  sent(peer: PeerState, message: FromDaemon, nowMs: number): void {
     this.#replies.push(message);
-    const proxyId = this.#holders.get(peer)?.proxyId ?? "?";
+    const holder = this.#holders.get(peer);
+    const proxyId = holder?.proxyId ?? "?";
     this.#world.trace(`daemon → ${proxyId} ${describeMessage(message)}`);
     if (message.kind === "answer") this.#rules.answered(peer, message.id);
     if (message.kind === "settled")
       this.#settles.acknowledged(proxyId, message.seq, { inWelcome: false });
     if (message.kind === "welcome")
       this.#settles.acknowledged(proxyId, message.settledSeq, { inWelcome: true });
+    if (holder !== undefined && (message.kind === "admitted" || message.kind === "refused"))
+      this.#answered(holder, message, nowMs);
+  }
+
+  /** An answer comes in the frame that asks for it, unless the request has waited. */
+  #answered(holder: LeaseHolder, answer: Admitted | Refused, nowMs: number): void {
+    const waiting = this.#waiting.find(holder, answer.id);
+    if (waiting === undefined) {
+      if (!this.#inFrame) this.#world.fail(`${holder.proxyId} is answered without a question`);
+      return;
+    }
+    this.#waiting.remove(holder, answer.id);
+    this.#late.push({ waiting, answer });
+    if (!this.#inFrame) this.#judgeLate(nowMs);
   }
 
   closed(peer: PeerState): void {
@@ -299,7 +437,9 @@ export class Witness {
     this.#world.trace(
       `daemon lost ${holder?.proxyId ?? "?"} with ${holder?.leases.size ?? 0} leases`,
     );
-    if (holder !== undefined) this.#account.closed(holder);
+    if (holder === undefined) return;
+    this.#waiting.left(holder);
+    this.#account.closed(holder);
   }
 
   /** A commit is on the disk. */

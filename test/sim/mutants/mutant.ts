@@ -15,6 +15,7 @@ export interface Mutant {
     | "shares"
     | "batches"
     | "loops"
+    | "waiting"
     | "ledger";
   /** Occurs exactly once, however its lines are broken. */
   readonly find: string;

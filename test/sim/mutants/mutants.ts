@@ -8,6 +8,7 @@ import { ledgerMutants } from "./ledger-mutants.js";
 import type { Mutant } from "./mutant.js";
 import { sharesMutants } from "./shares-mutants.js";
 import { verdictMutants } from "./verdict-mutants.js";
+import { waitingMutants } from "./waiting-mutants.js";
 
 export const mutants: readonly Mutant[] = [
   ...countingMutants,
@@ -17,5 +18,6 @@ export const mutants: readonly Mutant[] = [
   ...hostsMutants,
   ...capsMutants,
   ...sharesMutants,
+  ...waitingMutants,
   ...ledgerMutants,
 ];

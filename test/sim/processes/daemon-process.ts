@@ -37,6 +37,8 @@ export interface DaemonOptions {
   readonly flushIntervalMs: number;
   readonly usageFlushMs: number;
   readonly release: Release;
+  /** Whether requests may wait for room. */
+  readonly waits: boolean;
   /** The host's wall clock. */
   nowMs(): number;
   isAlive(proxyId: string): boolean;
@@ -178,7 +180,7 @@ export class DaemonProcess {
       inertReason: () => null,
       useProblem: () => null,
       configFile: null,
-      waiting: { maxMs: 0, defaultMs: 0, paths: [] },
+      waiting: { maxMs: this.#options.waits ? 60_000 : 0, defaultMs: 0, paths: [] },
       settingText: (path: string) => path,
     };
     return startState(
@@ -197,6 +199,7 @@ export class DaemonProcess {
         onRaise: ({ event }) => world.count(`raise ${event}`),
         onUnsupportedVersion: ({ wireVersion }) =>
           world.count(`hello of version ${wireVersion} refused`),
+        measures: { monoMs: () => world.nowMs, readProcess: () => Promise.reject(new Error()) },
         beginCopy: noCopies,
         wallMs: nowMs,
         yieldToEventLoop: () =>
@@ -268,7 +271,7 @@ export class DaemonProcess {
   #connect(end: End, peer: () => PeerState): PeerState {
     const { witness, nowMs } = this.#options;
     const send = (message: FromDaemon): void => {
-      witness.sent(peer(), message);
+      witness.sent(peer(), message, nowMs());
       end.send(encodeFrame(writeFromDaemon(message)));
     };
     return connect(

@@ -4,7 +4,7 @@
  * settled.
  */
 
-import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/admission.js";
+import type { Admission, AdmissionOutcome, MayWait } from "../../../proxy/limiter/admission.js";
 import type { LimiterClient } from "../../../proxy/limiter/client/limiter-client.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { uncountedLsn } from "../../../shared/wire/lsn.js";
@@ -15,6 +15,7 @@ import type { Process, World } from "../world.js";
 /** A request as its proxy has served it. */
 export interface Served {
   readonly request: SimulatedRequest;
+  readonly startedMs: number;
   outcome: AdmissionOutcome["kind"] | null;
   /**
    * What must have been charged: an attempt at each target that has failed, what the request has
@@ -73,21 +74,23 @@ export class ServedRequests {
   }
 
   serve(request: SimulatedRequest): void {
-    const served: Served = { request, outcome: null, settles: [], holds: [] };
+    const { nowMs: startedMs } = this.#world;
+    const served: Served = { request, startedMs, outcome: null, settles: [], holds: [] };
     this.all.push(served);
     this.#admit(served, request.targets, []);
   }
 
   /** `uses`: the models to which exhausted rules have sent it so far. */
   #admit(served: Served, targets: readonly Target[], uses: readonly string[]): void {
-    const { number, path, submission, fixed } = served.request;
+    const { number, path, submission, fixed, waitMs } = served.request;
     const caller = { userPath: path, credential: "authenticated" } as const;
     const asked = {
       ...(uses.length === 0 ? {} : { uses }),
       ...(fixed ? { fixed } : {}),
+      ...(waitMs === null ? {} : { wait: this.#mayWait(served, waitMs) }),
     };
     const asking = this.#client.admit(caller, targets, submission, asked);
-    this.#ask(`request ${number}`, asking, (outcome) => {
+    this.#ask(`request ${number}`, { asking, waitMs: waitMs ?? 0 }, (outcome) => {
       if (served.outcome !== null) this.#world.fail(`request ${number} is answered twice`);
       const use = outcome.kind === "refused" ? outcome.breach.use : undefined;
       if (use !== undefined) {
@@ -105,22 +108,34 @@ export class ServedRequests {
     });
   }
 
-  /** Waits for the daemon's answer, which must arrive in time. */
+  #mayWait({ request, startedMs }: Served, askedMs: number): MayWait {
+    const { leavesMs } = request;
+    return {
+      ...{ askedMs, timeoutMs: null, atMostMs: askedMs },
+      waitedMs: this.#world.nowMs - startedMs,
+      onQueued: (leave) => {
+        if (leavesMs !== null) this.#world.after(leavesMs, this.#owner, leave);
+      },
+    };
+  }
+
+  /** Waits for the daemon's answer, which must arrive in time; one that waits asks again once. */
   #ask(
     what: string,
-    asking: Promise<AdmissionOutcome>,
+    { asking, waitMs }: { readonly asking: Promise<AdmissionOutcome>; readonly waitMs: number },
     then: (outcome: AdmissionOutcome) => void,
   ): void {
     const [world, owner] = [this.#world, this.#owner];
     this.#unanswered++;
     const startedMs = world.nowMs;
     const pausedBefore = owner.pausedUntilMs;
+    const mostMs = waitMs === 0 ? answerMsMax : waitMs + 2 * answerMsMax;
     void asking.then((outcome) => {
       if (!owner.alive) return;
       this.#unanswered--;
       world.count(`${what.split(" ")[0]!} ${outcome.kind}`);
       world.trace(`${owner.name} ${what} ${outcome.kind}`);
-      if (owner.pausedUntilMs === pausedBefore && world.nowMs - startedMs > answerMsMax)
+      if (owner.pausedUntilMs === pausedBefore && world.nowMs - startedMs > mostMs)
         world.fail(`${what} waited ${world.nowMs - startedMs} ms for its answer`);
       then(outcome);
     });
@@ -138,7 +153,7 @@ export class ServedRequests {
       settles.push({ part: "attempt", target, tokens: 0 });
       this.#onReroute();
       const asking = this.#client.reroute(admission, untried);
-      this.#ask(`failover of request ${request.number}`, asking, ({ kind }) =>
+      this.#ask(`failover of request ${request.number}`, { asking, waitMs: 0 }, ({ kind }) =>
         kind === "admitted"
           ? this.#tryTarget(served, admission, untried)
           : this.#end(served, admission, 0),

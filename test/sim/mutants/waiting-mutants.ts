@@ -1,0 +1,58 @@
+/** Bugs in how requests wait for room, which the simulation with such requests finds. */
+import type { Mutant } from "./mutant.js";
+
+const queues = "limiterd/waiting/wait-queues.js";
+const admit = "limiterd/handlers/handle-admit.js";
+
+export const waitingMutants: readonly Mutant[] = (
+  [
+    {
+      name: "a slot that becomes free wakes no waiting request",
+      file: "limiterd/rules/charge.js",
+      find: "counter.rule.onFreed?.(counter);",
+      put: "",
+    },
+    {
+      name: "a new request overtakes those that wait",
+      file: queues,
+      find: "if (looking === null) return Math.max(1, expectedMs(queue, queue.size + 1, nowMs) ?? 1);",
+      put: "if (looking === null) return 0;",
+    },
+    {
+      name: "a request counts when it begins to wait",
+      file: "limiterd/handlers/wait-for-room.js",
+      find: "if (!waiters.add(waiter, place)) return null;",
+      put: "if (!waiters.add(waiter, place)) return null; for (const { window } of state.book.matchPath(userPath, nowMs)) window.currentRequests++;",
+    },
+    {
+      name: "the deadline of a waiting request is ignored",
+      file: queues,
+      find: "if (deadlineMs <= nowMs) over.push(waiting);",
+      put: "if (deadlineMs === 0) over.push(waiting);",
+    },
+    {
+      name: "a waiting request is admitted, and stays in its queue",
+      file: queues,
+      find: "queue.order.admitted(line.name, nowMs); this.remove(waiting);",
+      put: "queue.order.admitted(line.name, nowMs);",
+    },
+    {
+      name: "a request whose client has left is admitted",
+      file: admit,
+      find: 'waiters.remove(waiter); peer.send({ kind: "cancelled", id });',
+      put: 'peer.send({ kind: "cancelled", id });',
+    },
+    {
+      name: "a rule that is deleted or changed wakes none that wait for it",
+      file: "limiterd/waiting/waiters.js",
+      find: "if (this.#bookRevision !== bookRevision) this.queues.wakeAll();",
+      put: "",
+    },
+    {
+      name: "the youngest of a class is admitted first",
+      file: queues,
+      find: "while (at > 0 && isBefore(entry, line.entries[at - 1])) at--;",
+      put: "at = 0;",
+    },
+  ] as const
+).map((mutant) => ({ ...mutant, simulation: "waiting" as const, often: true }));
