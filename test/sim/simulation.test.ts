@@ -52,6 +52,11 @@ t.test(
       "question of a connection that was left",
       "served by another model",
       "exhausted and not refused",
+      "waits",
+      "waits again",
+      "admitted after a wait",
+      "refused after a wait",
+      "request left",
     ];
     t.same(
       expected.filter((kind) => !tally.has(kind)),

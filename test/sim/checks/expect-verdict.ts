@@ -10,7 +10,7 @@ import { ruleId } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { SuccessHeaders } from "../../../shared/domain/verdict.js";
 import type { Admitted, FromDaemon, Refused } from "../../../shared/wire/message-from-daemon.js";
-import { createJudge, type OracleRaise } from "../../limiterd/oracle.js";
+import { counted, createJudge, type OracleRaise, type OracleRule } from "../../limiterd/oracle.js";
 import type { World } from "../world.js";
 import { type CompareOptions, estimateFrom } from "./compare-counters.js";
 import type { Generation, Truth } from "./truth.js";
@@ -31,11 +31,29 @@ export interface Question {
   readonly fixed: boolean;
 }
 
+/** The limit that refuses a request, and for whom it counts it. */
+export type ExpectedRefusal = Pick<OracleRule, "scope" | "periodSeconds" | "models" | "when"> & {
+  /** A rule's own subject, or a child's. */
+  readonly subject: string;
+  readonly dimension: string;
+};
+
+/** Whether a limit that refuses one request counts another one, too. */
+export function meets(
+  { subject, ...limit }: ExpectedRefusal,
+  { path, targets, submission }: Pick<Question, "path" | "targets" | "submission">,
+): boolean {
+  const isOfTarget = limit.scope !== "user_path" || limit.models !== undefined;
+  if (submission && (isOfTarget || limit.periodSeconds === 0)) return false;
+  const caps = { maxRequests: null, maxTokens: null, perChild: false };
+  return counted({ ...limit, ...caps, subject }, { path, ...targets[0]! }) !== null;
+}
+
 interface ExpectedVerdict {
   /** Whether every window that it could meet is known exactly. */
   readonly exact: boolean;
-  /** The dimension that refuses it; null: it is admitted. */
-  readonly refusedBy: string | null;
+  /** What refuses it; null: it is admitted. */
+  readonly refusal: ExpectedRefusal | null;
   /** What is wrong with the answer, or null. */
   verdict(answer: Admitted | Refused): string | null;
   /** What is wrong with its headers once it is counted, or null. */
@@ -86,7 +104,7 @@ export function createExpectation(truth: Truth) {
         : [];
     return {
       exact: !clockStepped,
-      refusedBy: expected.refused?.dimension ?? null,
+      refusal: expected.refused ?? null,
       verdict(answer) {
         if (answer.kind === "admitted") {
           if (answer.target !== expected.target)

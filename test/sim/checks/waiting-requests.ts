@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { lookAgainMs, waitTickMs } from "../../../limiterd/bounds.js";
 import type { Admit } from "../../../shared/wire/message-to-daemon.js";
 import type { World } from "../world.js";
-import type { Question } from "./expect-verdict.js";
+import { type ExpectedRefusal, meets, type Question } from "./expect-verdict.js";
 import type { LeaseHolder } from "./lease-account.js";
 
 export interface WaitingRequest {
@@ -21,8 +21,11 @@ export interface WaitingRequest {
   roomMs: number;
   overdueMs: number;
   /** What refused it last. */
-  refusedBy: string;
+  refusedBy: ExpectedRefusal | null;
 }
+
+/** What refuses a request now; null: it has room. */
+export type RefusalOf = (waiting: WaitingRequest) => ExpectedRefusal | null;
 
 /** A slot that becomes free wakes the next request; nothing says that a window has moved on. */
 const slotMsMax = 4 * waitTickMs;
@@ -50,8 +53,11 @@ export class WaitingRequests {
     return this.#all.get(holder)?.get(id);
   }
 
-  /** `waits`: how long it may wait in all. */
-  add(holder: LeaseHolder, message: Admit, question: Question): void {
+  /** `refusedBy`: what made it wait, as far as that is known. */
+  add(
+    { holder, message, question }: Pick<WaitingRequest, "holder" | "message" | "question">,
+    refusedBy: ExpectedRefusal | null,
+  ): void {
     const { nowMs } = this.#world;
     const { askedMs, waitedMs } = message.wait!;
     const arrivedMs = nowMs - waitedMs;
@@ -59,7 +65,7 @@ export class WaitingRequests {
     this.#all.set(holder, ofHolder);
     ofHolder.set(message.id, {
       ...{ holder, message, question, arrivedMs },
-      ...{ deadlineMs: arrivedMs + askedMs!, roomMs: 0, overdueMs: 0, refusedBy: "" },
+      ...{ deadlineMs: arrivedMs + askedMs!, roomMs: 0, overdueMs: 0, refusedBy },
     });
     this.#world.count(waitedMs > 0 ? "waits again" : "waits");
   }
@@ -85,18 +91,36 @@ export class WaitingRequests {
     }
   }
 
-  /** `refusal`: what refuses a request now; null if nothing does. Only while the daemon runs. */
-  check(refusal: (waiting: WaitingRequest) => string | null): void {
+  /**
+   * A request comes and is admitted at once; call the result when it is counted: it must not have
+   * taken the room of one that waits for a limit that counts it, too.
+   */
+  mustNotRob(question: Question, refusalOf: RefusalOf): () => void {
+    const withRoom = [...this.#each()].filter(
+      (waiting) =>
+        waiting.refusedBy !== null &&
+        meets(waiting.refusedBy, question) &&
+        refusalOf(waiting) === null,
+    );
+    return () => {
+      for (const waiting of withRoom)
+        if (refusalOf(waiting) !== null)
+          this.#world.fail(`${question.what} took the room of ${waiting.question.what}`);
+    };
+  }
+
+  /** Only while the daemon runs. */
+  check(refusalOf: RefusalOf): void {
     const { nowMs } = this.#world;
     const passedMs = Math.min(nowMs - this.#checkedMs, waitTickMs);
     if (passedMs < waitTickMs / 2) return;
     this.#checkedMs = nowMs;
     for (const waiting of this.#each()) {
       const { question, deadlineMs } = waiting;
-      const refusedBy = refusal(waiting);
+      const refusedBy = refusalOf(waiting);
       waiting.roomMs = refusedBy === null ? waiting.roomMs + passedMs : 0;
       waiting.refusedBy = refusedBy ?? waiting.refusedBy;
-      const roomMsMax = waiting.refusedBy === "concurrent" ? slotMsMax : windowMsMax;
+      const roomMsMax = waiting.refusedBy?.dimension === "concurrent" ? slotMsMax : windowMsMax;
       if (waiting.roomMs > roomMsMax)
         this.#world.fail(`${question.what} waits, although there is room`);
       if (nowMs > deadlineMs) waiting.overdueMs += passedMs;

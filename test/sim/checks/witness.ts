@@ -29,7 +29,7 @@ import { RuleHistory } from "./rule-history.js";
 import { SettleSequences } from "./settle-sequences.js";
 import { Truth } from "./truth.js";
 import { UnreadVerdictLog } from "./unread-verdicts.js";
-import { type WaitingRequest, WaitingRequests } from "./waiting-requests.js";
+import { type RefusalOf, type WaitingRequest, WaitingRequests } from "./waiting-requests.js";
 
 /** Lets the daemon handle the message. */
 type Handle = () => void;
@@ -222,6 +222,7 @@ export class Witness {
   ): void {
     const { clockStepped } = this;
     const areOthers = this.#waiting.size > 0;
+    const { targets } = asked;
     handle();
     const answer = this.#replies.find(
       (sent): sent is Extract<FromDaemon, { kind: "admitted" | "refused" | "queued" }> =>
@@ -231,8 +232,12 @@ export class Witness {
     if (answer === undefined) return this.#world.fail(`${asked.what} isn't answered at once`);
     this.#world.count(`${answer.kind} among waiting requests`);
     const arrivedMs = this.#world.nowMs - (message.wait?.waitedMs ?? 0);
-    if (answer.kind === "admitted")
-      return this.#admittedWaiter(holder, message, { ...asked, arrivedMs, answer }, nowMs);
+    if (answer.kind === "admitted") {
+      const at = { ...asked, targets: asked.submission ? targets : [targets[answer.target]!] };
+      const counted = this.#waiting.mustNotRob(at, this.#refusalAt(nowMs));
+      this.#admittedWaiter(holder, message, { ...asked, arrivedMs, answer }, nowMs);
+      return counted();
+    }
     const expected = this.#expect(this.#state!.book, { ...asked, nowMs, clockStepped });
     if (answer.kind === "refused") {
       const wrong = areOthers || clockStepped ? null : expected.verdict(answer);
@@ -241,9 +246,9 @@ export class Witness {
     }
     if (message.wait === undefined)
       return this.#world.fail(`${asked.what} waits, although it may not`);
-    if (!areOthers && !clockStepped && expected.refusedBy === null)
+    if (!areOthers && !clockStepped && expected.refusal === null)
       this.#world.fail(`${asked.what} waits, although nothing refuses it`);
-    this.#waiting.add(holder, message, asked);
+    this.#waiting.add({ holder, message, question: asked }, expected.refusal);
   }
 
   /** The target that the daemon has chosen must have room, as for a request that comes now. */
@@ -290,12 +295,13 @@ export class Witness {
   checkWaiting(nowMs: number, pausedUntilMs: number): void {
     const runs = this.#state?.stopping === false && pausedUntilMs <= this.#world.nowMs;
     if (!runs) return this.#waiting.pause();
+    if (!this.clockStepped) this.#waiting.check(this.#refusalAt(nowMs));
+  }
+
+  #refusalAt(nowMs: number): RefusalOf {
     const { clockStepped } = this;
-    this.#waiting.check(({ question }) =>
-      clockStepped
-        ? ""
-        : this.#expect(this.#state!.book, { ...question, nowMs, clockStepped }).refusedBy,
-    );
+    return ({ question }) =>
+      this.#expect(this.#state!.book, { ...question, nowMs, clockStepped }).refusal;
   }
 
   #onReroute(holder: LeaseHolder, message: Reroute, nowMs: number, handle: Handle): void {

@@ -8,12 +8,14 @@ export const waitingMutants: readonly Mutant[] = (
   [
     {
       name: "a slot that becomes free wakes no waiting request",
+      often: false,
       file: "limiterd/rules/charge.js",
       find: "counter.rule.onFreed?.(counter);",
       put: "",
     },
     {
       name: "a new request overtakes those that wait",
+      often: false,
       file: queues,
       find: "if (looking === null) return Math.max(1, expectedMs(queue, queue.size + 1, nowMs) ?? 1);",
       put: "if (looking === null) return 0;",
@@ -44,15 +46,17 @@ export const waitingMutants: readonly Mutant[] = (
     },
     {
       name: "a rule that is deleted or changed wakes none that wait for it",
+      often: false,
       file: "limiterd/waiting/waiters.js",
       find: "if (this.#bookRevision !== bookRevision) this.queues.wakeAll();",
       put: "",
     },
     {
       name: "the youngest of a class is admitted first",
+      often: false,
       file: queues,
       find: "while (at > 0 && isBefore(entry, line.entries[at - 1])) at--;",
       put: "at = 0;",
     },
   ] as const
-).map((mutant) => ({ ...mutant, simulation: "waiting" as const, often: true }));
+).map((mutant) => ({ often: true, ...mutant, simulation: "waiting" as const }));
