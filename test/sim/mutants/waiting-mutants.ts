@@ -45,13 +45,6 @@ export const waitingMutants: readonly Mutant[] = (
       put: 'peer.send({ kind: "cancelled", id });',
     },
     {
-      name: "a rule that is deleted or changed wakes none that wait for it",
-      often: false,
-      file: "limiterd/waiting/waiters.js",
-      find: "if (this.#bookRevision !== bookRevision) this.queues.wakeAll();",
-      put: "",
-    },
-    {
       name: "the youngest of a class is admitted first",
       often: false,
       file: queues,
