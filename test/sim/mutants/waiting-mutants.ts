@@ -9,7 +9,7 @@ export const waitingMutants: readonly Mutant[] = (
     {
       name: "a slot that becomes free wakes no waiting request",
       often: false,
-      file: "limiterd/rules/charge.js",
+      file: "limiterd/rules/slots.js",
       find: "counter.rule.onFreed?.(counter);",
       put: "",
     },
