@@ -165,7 +165,10 @@ t.test(
         {
           maxRequests: null,
           maxTokens: null,
-          loops: { warn_after: 3, refuse_after: 3, compare_results: true },
+          loops: {
+            ...{ warn_after: 3, refuse_after: 3, compare_results: true },
+            ...{ warn_after_turns: 200, refuse_after_turns: 0 },
+          },
         },
       ],
     ];
