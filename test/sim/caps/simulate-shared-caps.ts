@@ -7,7 +7,7 @@
  * charged yet. Some histories have a budget alone, whose short periods end while streams run, and
  * no host is cut off. At rest no host claims anything. Then small requests fill the cap.
  */
-import { engineRetryMsMax } from "../../../limiterd/bounds.js";
+import { engineRetryMsMax, settleMs } from "../../../limiterd/bounds.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
@@ -60,6 +60,8 @@ class SharedHistory {
   readonly #unwritten = new Map<Host, Settle[]>();
   /** When each host reaches the engine again. */
   readonly #backMs = new Map<Host, number>();
+  /** Until then no host is cut off or killed: an engine without data knows only who reports. */
+  #calmUntilMs = 0;
   #id = 1;
   #seq = 0;
   #usedTokens = 0;
@@ -110,7 +112,7 @@ class SharedHistory {
     else if (kind < 0.75 && running.length > 0) this.flow(random.pick(running));
     else if (kind < 0.85 && running.length > 0) this.end(random.pick(running));
     else if (kind < 0.87) this.trouble(random.pick(hosts.all));
-    else if (kind < 0.885) await this.restart(random.pick(hosts.all));
+    else if (kind < 0.885 && !this.#isCalm) await this.restart(random.pick(hosts.all));
     else if (kind < 0.89) this.#loseEngine();
     if (this.#endsPeriods && random.chance(0.03)) await this.pass(random.int(5000, 25_000));
     await this.pass(random.chance(0.5) ? 0 : Math.floor(random.skewed(1, 1500)));
@@ -118,8 +120,8 @@ class SharedHistory {
 
   trouble(host: Host): void {
     const { random } = this;
-    if (this.#backMs.has(host)) return;
-    host.cutOff = random.chance(0.3) && !this.#endsPeriods;
+    host.cutOff =
+      this.#backMs.has(host) || (random.chance(0.3) && !this.#endsPeriods && !this.#isCalm);
     host.answerMs = random.chance(0.5) ? 0 : random.int(1, 200);
     this.note(host.cutOff ? "cut off" : "other latency", host.id);
   }
@@ -129,6 +131,7 @@ class SharedHistory {
     const { random, hosts } = this;
     if (this.#endsPeriods || this.#backMs.size > 0) return;
     const awayMs = random.int(0, 5000);
+    this.#calmUntilMs = hosts.time.nowMs + awayMs + lateMs + settleMs;
     hosts.twin.wipe();
     hosts.engine.wipe();
     for (const host of hosts.all) {
@@ -136,6 +139,10 @@ class SharedHistory {
       this.#backMs.set(host, hosts.time.nowMs + awayMs + random.int(0, lateMs));
     }
     this.note("engine killed");
+  }
+
+  get #isCalm(): boolean {
+    return this.hosts.time.nowMs < this.#calmUntilMs;
   }
 
   #reachEngine(): void {
