@@ -74,9 +74,10 @@ async function writePrices() {
     }),
   );
   writeFileSync("dist/programs/genai-prices.json", JSON.stringify(providers));
+  writeMetafile("prices", { metafile: { inputs: { "node_modules/@pydantic/genai-prices": {} } } });
 }
 
-/** Which packages a bundle holds, for the licences that are shipped with it. */
+/** Which packages a file holds, for the licences that are shipped with it. */
 const writeMetafile = (name, { metafile }) =>
   writeFileSync(`dist/${name}.json`, JSON.stringify(metafile));
 

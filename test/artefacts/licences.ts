@@ -46,8 +46,12 @@ export function manifestIn(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
 }
 
-/** Where esbuild says what it has put into the files of the dashboard, and of the spans. */
-export const bundles = { pages: "dist/pages.json", spans: "dist/spans.json" };
+/** Where the build says which packages are in the dashboard, the spans and the prices. */
+export const bundles = {
+  pages: "dist/pages.json",
+  spans: "dist/spans.json",
+  prices: "dist/prices.json",
+};
 
 /** The packages whose code is in the files of a bundle, by their folders in the tree at `root`. */
 export function bundledPackages(root: string, bundle: string): readonly string[] {

@@ -1,5 +1,5 @@
 /**
- * Run by npm before it packs: writes the licences of what the dashboard's files hold; what `sluice
+ * Run by npm before it packs: writes the licences of what its files hold; what `sluice
  * verify` runs; and the lock, under the name by which a package carries it, so that whoever
  * installs it gets the tree that was tested: exact versions, and the overrides, which npm takes
  * from no package but the root. `postpack` removes lock and files of `verify` again.
@@ -16,6 +16,7 @@ copyVerifyFiles("dist", "dist/verify", lock.packages);
 for (const [bundle, file] of [
   [bundles.pages, "dist/programs/dashboard/third-party-licenses.txt"],
   [bundles.spans, "dist/programs/otel-spans-licenses.txt"],
+  [bundles.prices, "dist/programs/genai-prices-licenses.txt"],
 ] as const) {
   const { text, problems } = licences(".", bundledPackages(".", bundle));
   if (problems.length > 0) throw new Error(problems.join("\n"));

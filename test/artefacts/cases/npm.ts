@@ -45,6 +45,7 @@ t.test("the package holds programs, pages and units, and of the tests what verif
     "package/dist/programs/dashboard/third-party-licenses.txt",
     "package/dist/programs/otel-spans.js",
     "package/dist/programs/otel-spans-licenses.txt",
+    "package/dist/programs/genai-prices-licenses.txt",
     "package/systemd/sluice-proxy.service",
     "package/docs/examples/sluice.yaml",
     "package/dist/verify/test/verify/main.js",
@@ -70,7 +71,12 @@ t.test("an installation has the versions of the lock, and no tool of development
     lockOf(project),
   ))
     t.ok(name === "sluice" || listed.has(`pkg:npm/${name}@${version}`), `${name}@${version}`);
-  for (const name of ["preact", "@opentelemetry/sdk-trace", "@opentelemetry/otlp-exporter-base"])
+  for (const name of [
+    "preact",
+    "@opentelemetry/sdk-trace",
+    "@opentelemetry/otlp-exporter-base",
+    "@pydantic/genai-prices",
+  ])
     t.ok(
       [...listed].some((purl) => purl.startsWith(`pkg:npm/${name}@`)),
       `${name}, bundled`,
