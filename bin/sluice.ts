@@ -25,6 +25,9 @@ async function run(argv: readonly string[]): Promise<number> {
     session.terminal.out(version);
     return exitCodes.ok;
   }
+  const { runUpAlone } = await import("./up-program.js");
+  const exitCode = await runUpAlone(argv, session);
+  if (exitCode !== null) return exitCode;
   const { runCommandLine } = await import("./program.js");
   return runCommandLine(argv, session);
 }

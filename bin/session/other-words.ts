@@ -72,6 +72,11 @@ export function helpLine(program: Command, argv: readonly string[]): readonly st
   return asksByWord ? [...words, "--help"] : argv;
 }
 
+/** The word at the place of the command. */
+export function commandWord(program: Command, argv: readonly string[]): string | undefined {
+  return argv[flagsBefore(program, argv)];
+}
+
 /** The number of words before the command: the program's own flags and their values. */
 function flagsBefore(program: Command, argv: readonly string[]): number {
   let at = 0;

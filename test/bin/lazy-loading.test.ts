@@ -33,8 +33,9 @@ t.test("the version needs no package and no command", async (t) => {
 });
 
 t.test("the commands and their help need no socket, no HTTP and no log", async (t) => {
-  const [, commands] = /\bimport\("(\.[^"]+)"\)/.exec(readFileSync(script, "utf8"))!;
-  const packages = new Set(packagesOf(join(dirname(script), commands!)));
+  const loaded = [...readFileSync(script, "utf8").matchAll(/\bimport\("(\.[^"]+)"\)/g)];
+  t.equal(loaded.length, 2, "up alone, and all");
+  const packages = new Set(loaded.flatMap(([, file]) => packagesOf(join(dirname(script), file!))));
   t.ok(packages.has("commander"), "the packages are seen");
   for (const name of ["node-ipc", "msgpackr", "pino", "node:http", "node:https"])
     t.notOk(packages.has(name), name);
