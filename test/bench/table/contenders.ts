@@ -168,7 +168,7 @@ const fullParts = {
 
 const masterKey = "sk-bench-0123456789abcdefghijklmnopqrstuv";
 
-/** `sluice up` with rules, budgets, records and log; `isClosed`: and a managed key. */
+/** `sluice up` with rules, budgets and records; `isClosed`: and a managed key. */
 export async function startUp(
   { home, processes, providerUrl }: Setting,
   isClosed: boolean,
