@@ -5,6 +5,7 @@
  * `settings`: "configuration" → [[name, value as JSON, mark], …]; the mark shows that a secret
  * changed.
  */
+import { parseJson } from "../../shared/checked.js";
 import type { Config } from "../../shared/config/config.js";
 import type { Change, Store } from "../store/store.js";
 import type { Audited } from "./audit-log.js";
@@ -74,7 +75,10 @@ type Stored = readonly (readonly [name: string, value: string, mark: string])[];
 /** Null for what no start has written. */
 export function settingsFromStored(value: readonly unknown[]): Stored | null {
   const isEntry = (entry: unknown): boolean =>
-    Array.isArray(entry) && entry.length === 3 && entry.every((part) => typeof part === "string");
+    Array.isArray(entry) &&
+    entry.length === 3 &&
+    entry.every((part) => typeof part === "string") &&
+    parseJson(entry[1] as string) !== undefined;
   return value.every(isEntry) ? (value as Stored) : null;
 }
 

@@ -53,3 +53,13 @@ t.test("a start records which settings differ from those of the start before", a
     ]),
   );
 });
+
+t.test("what no start has written is compared with nothing", async (t) => {
+  for (const value of [["x"], [["a", "{", ""]], [["a", "1"]]]) {
+    const store = createMemoryStore();
+    await store.commit([{ table: "settings", key: "configuration", value }]);
+    const { audited, changes } = describeSettings(store, settingsOf(""));
+    t.same(audited, []);
+    t.equal(changes.length, 1);
+  }
+});
