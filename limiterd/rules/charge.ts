@@ -277,8 +277,9 @@ function chargeTokens(
   const isThere = held !== undefined && isSameTarget(held.target, target);
   const calls = facts.recorded?.toolCalls;
   // A provider may run tools that the request didn't name, such as those of a stored prompt.
+  const isKnown = calls === undefined || carriesAll(held?.target, calls);
   const counters =
-    (calls === undefined ? stillMet(isThere ? held : undefined, book) : null) ??
+    (isKnown ? stillMet(isThere ? held : undefined, book) : null) ??
     matchAll(
       book,
       { userPath, target: withTools(target, calls), refusedBy: held?.refusedBy },
@@ -302,6 +303,14 @@ function chargeToolCalls(
     ({ rule }) => rule.measure === "tool_calls",
   );
   charge(book, counters, { atMs: facts.endedAtMs, requests: 0, tokens: 0, use: facts }, nowMs);
+}
+
+/** Whether a request has named all tools that were called, by these names. */
+function carriesAll(target: Target | null | undefined, calls: ToolCalls): boolean {
+  const tools = target?.tools;
+  if (tools === undefined) return false;
+  for (const name in calls) if (!tools.includes(name)) return false;
+  return true;
 }
 
 /** The target with the tools that the request carries, and those that the provider called. */

@@ -93,7 +93,7 @@ export function callsFromFlat(flat: unknown): ToolCalls | "none" | undefined {
   if (flat.length === 0) return "none";
   const calls: Record<string, number> = {};
   for (let i = 0; i < flat.length; i += 2) {
-    const [name, count] = flat.slice(i, i + 2) as readonly unknown[];
+    const [name, count]: readonly unknown[] = [flat[i], flat[i + 1]];
     if (typeof name !== "string" || typeof count !== "number" || name === "__proto__")
       return undefined;
     calls[name] = count;
@@ -103,14 +103,12 @@ export function callsFromFlat(flat: unknown): ToolCalls | "none" | undefined {
 
 /** Whether all names and counts are valid. */
 export function areCalls(calls: ToolCalls): boolean {
-  return Object.entries(calls).every(
-    ([name, count]) =>
-      name !== "" &&
-      name.length <= toolNameCharsMax &&
-      isPrintable(name) &&
-      isCount(count, 1) &&
-      count <= callsPerResponseMax,
-  );
+  for (const name in calls) {
+    const count = calls[name];
+    const isName = name !== "" && name.length <= toolNameCharsMax && isPrintable(name);
+    if (!isName || !isCount(count, 1) || count > callsPerResponseMax) return false;
+  }
+  return true;
 }
 
 /** For people and exports: `web_search=3`. */
