@@ -21,6 +21,8 @@ export interface Column<Row> {
   readonly kind?: "lead" | "number" | "rest" | "end";
   /** What the rows that are here are sorted by; a row without it comes last. */
   readonly by?: (row: Row) => string | number | null | undefined;
+  /** Whether its smallest are asked for first, not its largest. */
+  readonly fromSmallest?: boolean;
   /** Its order in the table's `sorting`, if something else sorts. */
   readonly sort?: string;
   /** It stands beside the lead where rows are one line on a phone, and nowhere else. */

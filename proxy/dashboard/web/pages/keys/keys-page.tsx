@@ -205,7 +205,9 @@ function columnsOf(
     {
       key: "used",
       head: heads.lastUsed,
-      by: ({ last_used_at }) => last_used_at,
+      // Those never used, then those used long ago.
+      fromSmallest: true,
+      by: ({ last_used_at }) => last_used_at ?? "",
       cell: ({ last_used_at }) => <Ago moment={last_used_at} now={serverTime} />,
     },
     {

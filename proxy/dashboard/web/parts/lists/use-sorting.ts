@@ -11,6 +11,8 @@ export interface Sorting {
 interface Sortable<Row> {
   readonly key: string;
   readonly by?: (row: Row) => string | number | null | undefined;
+  /** Whether the smallest are asked for first. */
+  readonly fromSmallest?: boolean;
 }
 
 interface Sorted<Row> {
@@ -29,9 +31,12 @@ export function useSorting<Row>(columns: readonly Sortable<Row>[]): Sorted<Row> 
     sorting: {
       by: orderOf === undefined ? "" : by,
       isDescending,
-      // Numbers are asked for from the largest; the third time is the list's own order again.
-      choose: (name) =>
-        router.setQuery({ sort: by !== name ? `-${name}` : isDescending ? name : null }),
+      // The third time is the list's own order again.
+      choose: (name) => {
+        const isFirst = columns.find(({ key }) => key === name)?.fromSmallest !== true;
+        const order = by !== name ? isFirst : isDescending === isFirst ? !isFirst : null;
+        router.setQuery({ sort: order === null ? null : order ? `-${name}` : name });
+      },
     },
     sorted: (rows) =>
       orderOf === undefined
