@@ -12,6 +12,17 @@ export function overflowOf(page: Page): Promise<number> {
   )`);
 }
 
+/** The texts of table cells whose content reaches into the next cell. */
+export function spillingCellsOf(page: Page): Promise<readonly string[]> {
+  return page.evaluate(`[...document.querySelectorAll("td")]
+    .filter((cell) => getComputedStyle(cell).overflow === "visible")
+    .filter((cell) => [...cell.querySelectorAll("*")].some((each) => {
+      const { width, right } = each.getBoundingClientRect();
+      return width > 1 && right > cell.getBoundingClientRect().right + 1;
+    }))
+    .map((cell) => cell.textContent)`);
+}
+
 /** Everything that a script of the page can reach of what it was told. */
 export function withinReachOfScripts(page: Page): Promise<string> {
   return page.evaluate(

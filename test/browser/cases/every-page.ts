@@ -1,13 +1,14 @@
 /**
  * Each page in light and dark, on a desk and on a phone: no violation of accessibility, nothing
- * asked of another origin, nothing on the console, nothing that is wider than the screen.
+ * asked of another origin, nothing on the console, nothing that is wider than the screen. On a
+ * narrow desk, no cell of a table covers another.
  */
 import t from "tap";
 import { dashboardPages } from "../../dashboard/dashboard-pages.js";
 import { startSeededGateway } from "../../dashboard/seeded-gateway.js";
 import { violationsOf } from "../accessibility.js";
 import { launchBrowser, noBrowser, openDashboard, openGateway, widths } from "../browser.js";
-import { overflowOf } from "../in-page.js";
+import { overflowOf, spillingCellsOf } from "../in-page.js";
 
 const masterKey = "sk-every-page-0123456789abcdef";
 const pages = [...dashboardPages, "nowhere"];
@@ -29,4 +30,11 @@ t.test("every page", { skip: noBrowser }, async (t) => {
       }
       await watched.context.close();
     }
+  const narrow = await openGateway(browser, gateway.url, { key: masterKey });
+  await narrow.page.setViewportSize({ width: 1024, height: 768 });
+  for (const path of pages) {
+    await openDashboard(narrow, gateway.url, path);
+    t.same(await spillingCellsOf(narrow.page), [], `/dashboard/${path}: no cell covers another`);
+    t.ok((await overflowOf(narrow.page)) <= 0, `/dashboard/${path}: fits 1024 pixels`);
+  }
 });
