@@ -130,6 +130,9 @@ class Translation {
 
   result(): Translated {
     const deployments: Deployment[] = [];
+    const models = this.#document["model_list"];
+    if (isObject(models)) this.#note("model_list: it must be a list, each entry with - before it");
+    else if (models === undefined) this.#note("model_list: the file has none, so no model either");
     for (const [i, item] of listOf(this.#document["model_list"]).entries())
       append(deployments, this.#deployment(objectOf(item), `model_list[${i}]`));
     const names = this.#modelNames(deployments);

@@ -258,6 +258,17 @@ t.test("any document is translated without an exception", async (t) => {
     t.ok(Array.isArray(translateLitellm(document).notes), JSON.stringify(document));
 });
 
+t.test("a file whose models aren't a list says so", async (t) => {
+  for (const [document, note] of [
+    [
+      { model_list: { model_name: "a" } },
+      "model_list: it must be a list, each entry with - before it",
+    ],
+    [{ providers: {} }, "model_list: the file has none, so no model either"],
+  ] as const)
+    t.equal(translateLitellm(document).notes[0], note);
+});
+
 t.test("a budget's duration becomes a period", async (t) => {
   for (const [given, period] of [
     ["1h", { period: "hourly" }],
