@@ -230,18 +230,21 @@ t.test(`${damagedMin} damaged answers to hosts`, { skip, timeout: 900_000 }, asy
     async () => hosts.slice(3).every(({ daemon }) => daemon.state.book.ruleSet.size === 4),
     "a new limit holds on all hosts",
   );
-  const admittedOf = async (): Promise<number> => {
-    let count = 0;
+  let admitted = 0;
+  const askAll = async (): Promise<boolean> => {
     for (const { proxy } of hosts.slice(3)) {
       proxy.received.length = 0;
       askFor(proxy, ++id, "/fresh");
       const answered = (): boolean => proxy.received.some(({ kind }) => kind !== "event");
       await untilSo(async () => answered(), "an answer");
-      if (proxy.received.some(({ kind }) => kind === "admitted")) count++;
+      if (proxy.received.some(({ kind }) => kind === "admitted")) admitted++;
     }
-    return count;
+    return admitted >= 3;
   };
-  t.equal(await admittedOf(), 3, "and is kept");
+  // On a busy machine the engine's answer may come too late, or another host holds the unit.
+  await untilSo(askAll, "three are admitted");
+  await askAll();
+  t.equal(admitted, 3, "and no fourth");
   for (const host of hosts) await host.stop();
 });
 
