@@ -199,6 +199,11 @@ export async function createGateway({
     stopping,
     monoMs,
     setTimer(ms, run) {
+      // The next turn: a timer would wait for a millisecond.
+      if (ms === 0) {
+        const turn = setImmediate(run);
+        return () => clearImmediate(turn);
+      }
       const timer = setTimeout(run, ms);
       return () => clearTimeout(timer);
     },

@@ -123,7 +123,7 @@ export interface Gateway {
   /** Whether the proxy is shutting down. */
   readonly stopping: () => boolean;
   readonly monoMs: () => number;
-  /** Runs once after `ms`; the returned function cancels it. */
+  /** Runs once after `ms`, for 0 in the next turn; the returned function cancels it. */
   readonly setTimer: (ms: number, run: () => void) => () => void;
   /** From 0 to 1. */
   readonly random: () => number;
