@@ -105,7 +105,10 @@ t.test(
           const { time, refused_at: at } = JSON.parse(line) as Record<string, string>;
           return time ?? at!;
         });
-        t.same(times, [...times].sort(), `${name}: in order`);
+        t.ok(
+          times.every((time, i) => i === 0 || times[i - 1]! <= time),
+          `${name}: in order`,
+        );
         t.equal(
           new Set(shown.map((line) => line.replace(/"admitted_at".*/, ""))).size,
           shown.length,
