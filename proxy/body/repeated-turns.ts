@@ -74,7 +74,7 @@ export function conversationEnd(
   const dialect = dialects[operation];
   const items = dialect === undefined ? undefined : fields[dialect.list];
   if (dialect === undefined || !Array.isArray(items)) return null;
-  const turns = new Turns(items, dialect.read);
+  const turns = new Turns(items, dialect.read, texts);
   const last = turns.at(0);
   if (last === null) return null;
   const most = { turns, timesMax: atMost.times, texts };
@@ -100,10 +100,13 @@ interface Compared {
 function repetition({ turns, timesMax, ...how }: Compared): RepeatedTurns | null {
   let times = 1;
   let length = 0;
+  let alike = 0;
   for (let cycle = 1; cycle <= turnsInCycleMax && times < timesMax; cycle++) {
-    let same = 0;
+    // Turns that are all the same aren't compared again at a greater distance.
+    let same = Math.max(0, alike - cycle + 1);
     const most = cycle * (timesMax - 1);
     while (same < most && isSameTurn(turns.at(same), turns.at(same + cycle), how)) same++;
+    if (cycle === 1) alike = same;
     const found = 1 + Math.floor(same / cycle);
     if (found > times) [times, length] = [found, cycle];
   }
@@ -140,6 +143,11 @@ class Turn {
   readonly ids: string[] = [];
   /** What else the client added. */
   readonly given: unknown[] = [];
+  readonly texts: LongTexts;
+
+  constructor(texts: LongTexts) {
+    this.texts = texts;
+  }
 
   add({ calls, said }: Turn): void {
     for (const call of calls) this.calls.push(call);
@@ -155,15 +163,17 @@ type ReadItem = (item: Fields, turn: Turn) => Side;
 class Turns {
   readonly #items: readonly unknown[];
   readonly #read: ReadItem;
+  readonly #texts: LongTexts;
   readonly #turns: Turn[] = [];
   /** How many items are unread, from the first. */
   #unread: number;
   /** The reply of the next turn, as far as it is read. */
   #begun: Turn | null = null;
 
-  constructor(items: readonly unknown[], read: ReadItem) {
+  constructor(items: readonly unknown[], read: ReadItem, texts: LongTexts) {
     this.#items = items;
     this.#read = read;
+    this.#texts = texts;
     this.#unread = items.length;
   }
 
@@ -178,14 +188,14 @@ class Turns {
   }
 
   #next(): Turn | null {
-    const turn = this.#begun ?? new Turn();
+    const turn = this.#begun ?? new Turn(this.#texts);
     let hasReply = this.#begun !== null;
     let hasSpoken = false;
     this.#begun = null;
     while (this.#unread > 0) {
       const item = this.#items[--this.#unread];
       if (!isObject(item)) continue;
-      const part = hasSpoken ? new Turn() : turn;
+      const part = hasSpoken ? new Turn(this.#texts) : turn;
       const side = this.#read(item, part);
       if (side === "client" && hasSpoken) {
         this.#begun = part;
@@ -257,11 +267,11 @@ function resentIn(
   fields: Fields,
   items: readonly unknown[],
   read: ReadItem,
-  { calls, results, ids, given }: Turn,
+  { calls, results, ids, given, texts }: Turn,
 ): unknown {
   if (results.length === 0) return null;
   const { previous_response_id: previous = null, conversation = null } = fields;
-  const first = new Turn();
+  const first = new Turn(texts);
   if (isObject(items[0])) read(items[0], first);
   return [previous, conversation, items.length, first.given, calls, results, ids, given];
 }
@@ -276,15 +286,15 @@ const chat: ReadItem = (item, turn) => {
         if (isObject(named)) turn.calls.push([named["name"], named["arguments"]]);
         else if (isObject(custom)) turn.calls.push([custom["name"], custom["input"]]);
       }
-      addContent(turn.said, item["content"]);
+      addContent(turn.said, item["content"], turn.texts);
       return "model";
     case "tool":
     case "function":
-      turn.results.push(contentOf(item["content"]));
+      turn.results.push(contentOf(item["content"], turn.texts));
       addId(turn, item["tool_call_id"]);
       return "client";
     case "user":
-      addContent(turn.given, item["content"]);
+      addContent(turn.given, item["content"], turn.texts);
       return "client";
     default:
       return null;
@@ -294,17 +304,17 @@ const chat: ReadItem = (item, turn) => {
 const messages: ReadItem = (item, turn) => {
   const { role, content } = item;
   if (role !== "assistant" && role !== "user") return null;
-  const texts = role === "assistant" ? turn.said : turn.given;
-  if (!Array.isArray(content)) addContent(texts, content);
+  const words = role === "assistant" ? turn.said : turn.given;
+  if (!Array.isArray(content)) addContent(words, content, turn.texts);
   for (const block of reversed(content)) {
     const { type } = block;
     if (typeof type !== "string") continue;
     if (/tool_use$/.test(type)) turn.calls.push([block["name"], block["input"]]);
     // What the provider's own tools found is with the model's words.
     else if (role === "user" && type === "tool_result") {
-      turn.results.push([contentOf(block["content"]), block["is_error"] === true]);
+      turn.results.push([contentOf(block["content"], turn.texts), block["is_error"] === true]);
       addId(turn, block["tool_use_id"]);
-    } else if (role === "user" || type === "text") addContent(texts, [block]);
+    } else if (role === "user" || type === "text") addContent(words, [block], turn.texts);
   }
   return role === "assistant" ? "model" : "client";
 };
@@ -313,15 +323,17 @@ const responses: ReadItem = (item, turn) => {
   const { type = "message", role } = item;
   if (type === "message") {
     if (role !== "assistant" && role !== "user") return null;
-    addContent(role === "assistant" ? turn.said : turn.given, item["content"]);
+    addContent(role === "assistant" ? turn.said : turn.given, item["content"], turn.texts);
     return role === "assistant" ? "model" : "client";
   }
   if (typeof type !== "string") return null;
   if (type.endsWith("_call_output")) {
-    turn.results.push(contentOf(item["output"]));
+    turn.results.push(contentOf(item["output"], turn.texts));
     addId(turn, item["call_id"]);
     return "client";
   }
+  // A message may be the user's.
+  if (type === "item_reference" && !String(item["id"]).startsWith("msg_")) return "model";
   if (!type.endsWith("_call")) return null;
   const { name = type, arguments: args, input = args, action = input } = item;
   turn.calls.push([name, action]);
@@ -338,7 +350,7 @@ const contents: ReadItem = ({ role, parts }, turn) => {
       turn.results.push([result["name"], result["response"]]);
       addId(turn, result["id"]);
     } else if (part["thought"] !== true)
-      addContent(isModel ? turn.said : turn.given, [withoutMarks(part)]);
+      addContent(isModel ? turn.said : turn.given, [withoutMarks(part)], turn.texts);
   }
   return isModel ? "model" : "client";
 };
@@ -370,37 +382,53 @@ function* reversed(list: unknown): Iterable<Fields> {
   for (let i = list.length - 1; i >= 0; i--) if (isObject(list[i])) yield list[i] as Fields;
 }
 
-function contentOf(content: unknown): unknown[] {
+function contentOf(content: unknown, texts: LongTexts): unknown[] {
   const list: unknown[] = [];
-  addContent(list, content);
+  addContent(list, content, texts);
   return list;
 }
 
 /** Adds a content in reverse order. A text is the same as a list with this text. */
-function addContent(list: unknown[], content: unknown): void {
-  if (typeof content === "string") addText(list, content);
+function addContent(list: unknown[], content: unknown, texts: LongTexts): void {
+  if (typeof content === "string") addText(list, content, texts);
   else if (isObject(content)) list.push(content);
   else
     for (const block of reversed(content)) {
       const { type, text } = block;
       if (typeof type === "string" && unsaid.has(type)) continue;
-      if (typeof text === "string") addText(list, text);
+      if (typeof text === "string") addText(list, text, texts);
       else list.push(withoutMarks(block));
     }
 }
 
-function addText(list: unknown[], text: string): void {
-  if (!reminders.some((start) => text.startsWith(start))) list.push(text);
+function addText(list: unknown[], text: string, texts: LongTexts): void {
+  const bytes = text.startsWith("<") ? texts.bytesOf(text) : null;
+  const rest = withoutReminders(bytes?.toString("latin1").slice(1, -1) ?? text);
+  if (rest !== "" || text === "") list.push(bytes === null ? rest : text);
+}
+
+/** What follows the reminders at the beginning of a text. */
+function withoutReminders(text: string): string {
+  if (text.startsWith("<task-notification>")) return "";
+  let rest = text;
+  for (;;) {
+    const [opening, name] = reminder.exec(rest) ?? [];
+    const closing = `</${name}>`;
+    const end = opening === undefined ? -1 : rest.indexOf(closing, opening.length);
+    if (end === -1) return rest;
+    rest = rest.slice(end + closing.length).replace(gap, "");
+  }
 }
 
 /**
  * Texts that agents add in the user's name, with the time and the state of their work: Claude Code,
- * Cline, goose, Codex, Cursor.
+ * Cline, goose, Codex, Cursor. Some write the user's words behind them, but for Claude Code's
+ * `<task-notification>`, which its own words follow.
  */
-const reminders = [
-  ...["<system-reminder>", "<task-notification>", "<environment_details>", "<info-msg>"],
-  ...["<environment_context>", "<subagent_notification>", "<system_reminder>"],
-];
+const reminder =
+  /^(?:\s|\\[nrt])*<(system[-_]reminder|environment_(?:details|context)|info-msg|subagent_notification)>/;
+/** White space, in long texts as JSON writes it. */
+const gap = /^(?:\s|\\[nrt])+/;
 const unsaid: ReadonlySet<string> = new Set(["thinking", "redacted_thinking", "reasoning"]);
 
 /** Without the fields that change from request to request. */

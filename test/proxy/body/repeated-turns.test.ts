@@ -204,8 +204,10 @@ const words: ReportedTurn = { said: "Done.", reply: "Go on." };
 t.test("turns since the user's last message are counted, in each dialect", async (t) => {
   for (const dialect of conversationDialects) {
     const turnsIn = (turns: readonly ReportedTurn[], most = 1000) => {
-      const fields = conversationIn(dialect, turns);
-      return conversationEnd(dialect.operation, fields, noLongTexts, atMost(9, most));
+      const bytes = Buffer.from(JSON.stringify(conversationIn(dialect, turns)));
+      const outline = outlineOf(bytes, false);
+      const fields = JSON.parse(outline.shape.toString("latin1")) as Fields;
+      return conversationEnd(dialect.operation, fields, outline, atMost(9, most));
     };
     for (const { source, turns } of reportedGrowth)
       t.match(turnsIn(calls(turns)), { turns, repeated: null }, `${dialect.operation} ${source}`);
@@ -215,14 +217,30 @@ t.test("turns since the user's last message are counted, in each dialect", async
       [[...calls(3), callOf(4, "No, the other one."), ...calls(2)], 2, "words beside results"],
       [[callOf(1), callOf(2, ""), callOf(3)], 3, "an empty text"],
       ...[
-        ...[
-          "<system-reminder>a</system-reminder>",
-          "<task-notification>",
-          "<info-msg>\nIt is 12:00",
+        ...["system-reminder", "system_reminder", "environment_details", "environment_context"],
+        ...["subagent_notification", "info-msg"],
+      ].flatMap((name) => {
+        const whole = `<${name}>\nIt is 12:00.\n</${name}>`;
+        const long = `<${name}>\n${"x".repeat(3000)}\n</${name}>`;
+        return [
+          [[callOf(1), callOf(2, whole), callOf(3)], 3, whole],
+          [[callOf(1), callOf(2, `\n${whole}\n${whole}\n`), callOf(3)], 3, `two of ${name}`],
+          [[callOf(1), callOf(2, `${long}\n${whole}\n`), callOf(3)], 3, `a long ${name} first`],
+          [[callOf(1), callOf(2, long), callOf(3)], 3, `a long ${name}`],
+          [[callOf(1), callOf(2, `${whole}\n\nGo on.`), callOf(3)], 1, `words behind ${name}`],
+          [[callOf(1), callOf(2, `${long}\n\nGo on.`), callOf(3)], 1, `words behind long ${name}`],
+          [[callOf(1), callOf(2, `<${name}> came again`), callOf(3)], 1, `words on ${name}`],
+        ] as const;
+      }),
+      [
+        [
+          callOf(1),
+          callOf(2, "<task-notification>\n</task-notification>\nRead the file"),
+          callOf(3),
         ],
-        ...["<environment_details>", "<environment_context>", "<subagent_notification>"],
-        ...["<system_reminder>"],
-      ].map((beside) => [[callOf(1), callOf(2, beside), callOf(3)], 3, beside] as const),
+        3,
+        "a notification with its words",
+      ],
     ] as const)
       t.equal(turnsIn(turns)?.turns, count, `${dialect.operation} ${what}`);
     t.equal(turnsIn(calls(50), 7)?.turns, 7, "no more are counted than matter");
@@ -243,4 +261,43 @@ t.test("pictures beside results are the agent's, those without results the user'
     conversationEnd("chat_completions", { messages }, noLongTexts, atMost(9))?.turns;
   t.equal(turnsOf(...call("1"), picture, ...call("2")), 2);
   t.equal(turnsOf(...call("1"), { role: "assistant", content: "?" }, picture, ...call("2")), 1);
+});
+
+t.test("items that the provider stores are the model's, but for messages", async (t) => {
+  const turnsOf = (...input: readonly object[]): number | undefined =>
+    conversationEnd("responses", { input }, noLongTexts, atMost(9))?.turns;
+  const stored = (id: string): object => ({ type: "item_reference", id });
+  const output = (id: string): object => ({
+    type: "function_call_output",
+    call_id: id,
+    output: id,
+  });
+  const work = [stored("rs_1"), stored("fc_1"), output("1"), stored("fc_2"), output("2")];
+  t.equal(turnsOf({ role: "user", content: "Do it." }, ...work), 2);
+  t.equal(turnsOf(...work, stored("msg_1"), ...work), 4);
+  t.equal(turnsOf(...work, stored("rs_2"), stored("msg_1"), { role: "user", content: "Go" }), 0);
+});
+
+t.test("turns that are all the same are compared once with and once without results", async (t) => {
+  let reads = 0;
+  const turn = (): object[] => [
+    {
+      role: "assistant",
+      content: [{ type: "tool_use", id: "1", name: "f", input: {} }],
+    },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "1", content: "x" }] },
+  ];
+  const messages = Array.from({ length: 10 }, turn).flat();
+  for (const { content } of messages as { content: { input?: object }[] }[])
+    for (const block of content)
+      if (block.input !== undefined)
+        block.input = {
+          get a() {
+            reads++;
+            return 1;
+          },
+        };
+  const end = conversationEnd("messages", { messages }, noLongTexts, atMost(20));
+  t.match(end?.repeated, { times: 10, turns: 1 });
+  t.equal(reads, 2 * 2 * 9);
 });

@@ -89,7 +89,9 @@ function someTurn(random: Random): ReportedTurn {
     tool: random.pick(["read_file", "bash", "grep"]),
     args: { path: `${random.int(1, 3)}.ts` },
     result: `${random.int(1, 2)} lines`,
-    ...(random.chance(0.1) ? { beside: random.pick(["<info-msg>It is 12:00", "Stop."]) } : {}),
+    ...(random.chance(0.1)
+      ? { beside: random.pick(["<info-msg>It is 12:00</info-msg>", "Stop."]) }
+      : {}),
   };
 }
 

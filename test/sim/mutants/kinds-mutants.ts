@@ -191,8 +191,8 @@ export const kindsMutants: readonly Mutant[] = [
   {
     name: "what an agent adds counts as the user's words",
     file: turns,
-    find: "if (!reminders.some((start) => text.startsWith(start))) list.push(text);",
-    put: "list.push(text);",
+    find: 'const rest = withoutReminders(bytes?.toString("latin1").slice(1, -1) ?? text);',
+    put: "const rest = text;",
     simulation: "loops",
     often: true,
   },
