@@ -6,7 +6,7 @@
  * client's dialect (`hard-caps/length-stop.ts`).
  */
 
-import { EventEnds } from "../hard-caps/event-ends.js";
+import { EventPieces } from "../hard-caps/event-pieces.js";
 import type { StreamCap } from "../hard-caps/output-allowance.js";
 import type { MeteredUsage } from "../usage/count-usage.js";
 import type { ResponseMeter } from "../usage/response-meter.js";
@@ -27,8 +27,6 @@ interface CappedCall {
   onBug(error: unknown): void;
 }
 
-const nothing = Buffer.alloc(0);
-
 export class CappedStream {
   readonly cap: StreamCap;
   readonly #call: CappedCall;
@@ -39,9 +37,8 @@ export class CappedStream {
   /** The limit that has ended it, in words. */
   words = "";
   #onGranted: (() => void) | null = null;
-  readonly #eventEnds = new EventEnds();
   /** What has arrived, and waits for a grant. */
-  #rest: Buffer = nothing;
+  readonly #rest = new EventPieces();
   /** Whether all of the stream has arrived. */
   #isEndHeld = false;
 
@@ -53,16 +50,14 @@ export class CappedStream {
   /** Passes on what has arrived, and may pause or end after any event, however many it holds. */
   push(chunk: Buffer): void {
     if (this.isOver) return void this.#call.meter.push(chunk);
-    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    this.#rest.add(chunk);
     this.#passRest();
   }
 
   #passRest(): void {
-    while (this.#rest.length > 0 && !this.isWaiting && !this.#call.ended) {
-      const rest = this.#rest;
-      const end = this.#eventEnds.next(rest);
-      this.#rest = rest.subarray(end);
-      const event = end === rest.length ? rest : rest.subarray(0, end);
+    while (!this.isWaiting && !this.#call.ended) {
+      const event = this.#rest.next();
+      if (event === null) return;
       if (this.isOver) this.#call.meter.push(event);
       else this.#call.pass(event);
     }
@@ -70,15 +65,14 @@ export class CappedStream {
 
   /** Call it when all has arrived: whether the end waits for a grant, too. */
   holdsEnd(): boolean {
-    if (this.#rest.length === 0) return false;
+    if (this.#rest.isEmpty) return false;
     this.#isEndHeld = true;
     return true;
   }
 
   /** Counts what waits for a grant, but doesn't pass it on. */
   countRest(): void {
-    if (this.#rest.length > 0) this.#call.meter.push(this.#rest);
-    this.#rest = nothing;
+    if (!this.#rest.isEmpty) this.#call.meter.push(this.#rest.takeAll());
   }
 
   /**

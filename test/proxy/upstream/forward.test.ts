@@ -1,3 +1,4 @@
+import { deepStrictEqual, ok } from "node:assert";
 import fc from "fast-check";
 import t from "tap";
 import { lengthStop } from "../../../proxy/hard-caps/length-stop.js";
@@ -1533,6 +1534,69 @@ t.test("events that arrive together, and the end, wait for the allowance one by 
       t.match(sent(), `${chunk(twenty).repeat(4)}: cut at a hard cap`);
     } else t.equal(sent(), `${chunk(twenty).repeat(5)}${last}`);
   }
+});
+
+const lineEnd = fc.constantFrom("\n", "\r\n", "\r");
+const before = fc.constantFrom("", ": a comment\n\n", ": a\r\rid: 5\n", "event: x\r\n", "\n");
+const endings = fc.record({ before, end: lineEnd, last: lineEnd, isSplit: fc.boolean() });
+
+/** An event of a chat completion with one of the forms that a stream may give it. */
+function written(
+  data: string,
+  { before, end, last, isSplit }: ReturnType<typeof endings.generate>["value"],
+): string {
+  const json = data.slice("data: ".length, -2);
+  const at = json.indexOf(",");
+  const text = isSplit && at !== -1 ? `${json.slice(0, at)}${end}data:${json.slice(at)}` : json;
+  // A CR and an LF would be one end.
+  return `${before}data: ${text}${end}${end === "\r" ? end : last}`;
+}
+
+t.test("a cap holds at an event, however its stream is written and cut", async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(endings, { minLength: 2, maxLength: 12 }),
+      fc.array(fc.nat(3000), { maxLength: 20 }),
+      fc.boolean(),
+      fc.integer({ min: 1, max: 200 }),
+      async (forms, cuts, isCut, granted) => {
+        const events = forms.slice(1).map((form) => written(chunk(twenty), form));
+        const last = written(chunk("", "stop"), forms[0]!);
+        const stream = Buffer.from(`${events.join("")}${last}${done}`);
+        const { cap, answer, draws } = cappedAt(granted);
+        const forwarding = new Forwarding({ cap });
+        forwarding.head(200, eventStream);
+        const at = [0, ...cuts.filter((cut) => cut < stream.length), stream.length];
+        at.sort((a, b) => a - b);
+        let answered = 0;
+        const answerAll = (): void => {
+          while (answered < draws.length) {
+            answered++;
+            if (isCut) answer(granted, words);
+            else answer(draws.at(-1)!.total);
+          }
+        };
+        for (const [i, start] of at.slice(0, -1).entries()) {
+          forwarding.data(stream.subarray(start, at[i + 1]));
+          answerAll();
+        }
+        forwarding.end();
+        answerAll();
+        const forwarded = await forwarding.finished();
+        const sent = forwarding.exchange.body.toString();
+        const tokens = (sent.match(/x{20}/g) ?? []).length * 20;
+        const all = events.length * 20;
+        deepStrictEqual(
+          forwarded.usage?.totalTokens,
+          estimate(forwarded.cutBy === "" ? all : 4 * all),
+        );
+        if (isCut) ok(tokens < granted + 20, `${tokens} of ${granted}`);
+        else deepStrictEqual(sent, stream.toString());
+      },
+    ),
+    { numRuns: 500 },
+  );
+  t.pass();
 });
 
 t.test(
