@@ -340,9 +340,10 @@ function readAddress(url: string): EndpointAddress {
 
 /**
  * `/v1beta/models/{model}:generateContent`, of any version of that API; a model may have colons.
+ * The base URL of a client may have the version that its SDK adds, or neither may.
  */
 const ofGoogle = new RegExp(
-  `^/+v1(?:beta|alpha)?/(?:models/|(?=tunedModels/))(.+):(${Object.values(googleMethods).join("|")})$`,
+  `^(?:/+v1(?:beta|alpha)?)*/+(?:models/|(?=tunedModels/))(.+):(${Object.values(googleMethods).join("|")})$`,
 );
 
 /** A path of interactions, of any version, which clients of Vertex AI write below their project. */

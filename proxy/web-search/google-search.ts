@@ -67,7 +67,8 @@ class GoogleSearch implements SearchConversation {
       ...tools.map(withoutSearch).filter((each) => Object.keys(each).length > 0),
       { functionDeclarations: [search] },
     ];
-    this.#contents = [...(body["contents"] as readonly unknown[])];
+    const { contents } = body;
+    this.#contents = Array.isArray(contents) ? [...(contents as readonly unknown[])] : [contents];
     const given = names.map((name) => tool[name]).find(isObject);
     this.options = {
       maxUses: null,

@@ -127,6 +127,13 @@ export const plainChat: ChatTraits = {
   native: null,
 };
 
+/**
+ * vLLM and Ollama: the templates of open models know no role `developer`, so Ollama drops such a
+ * message, with all instructions in it, and vLLM refuses it for many models.
+ */
+export const ownServerRules: NativeRules = { ...lenientHost, takesDeveloper: false };
+export const ownServerChat: ChatTraits = { ...plainChat, native: ownServerRules };
+
 /** Fields that OpenAI has added for itself, and that its clients send by default. */
 export const openaiFields: readonly OptionalChatField[] = [
   "user",

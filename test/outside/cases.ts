@@ -2,6 +2,7 @@
 import { agentReports } from "./agents.js";
 import { contentReports } from "./content.js";
 import { failures } from "./failures.js";
+import { gatewayReports } from "./gateway-reports.js";
 import { modelReports } from "./models.js";
 import type { OutsideCase } from "./outside-case.js";
 import { recentReports } from "./recent-reports.js";
@@ -20,4 +21,5 @@ export const cases: readonly OutsideCase[] = [
   ...modelReports,
   ...waitReports,
   ...recentReports,
+  ...gatewayReports,
 ];

@@ -25,7 +25,18 @@ export function fitMessagesRequest(
   if (traits === null) return out;
   if (!traits.takesImages) refuseImages(body["messages"], "messages", check);
   fitFields(out, traits, check);
+  showThinking(out, traits);
   return out;
+}
+
+/**
+ * Newer models leave out the text of their thinking unless it is asked for, at the same price; the
+ * clients of other dialects get the text of all other models.
+ */
+function showThinking(out: Fields, { thinking: taken }: MessagesModelTraits): void {
+  const { thinking } = out;
+  if (taken === "adaptive" && isObject(thinking) && thinking["type"] === "adaptive")
+    out["thinking"] = { ...thinking, display: "summarized" };
 }
 
 /** As `fitMessagesRequest`, for a client's own request. `body.messages`: a list of objects. */

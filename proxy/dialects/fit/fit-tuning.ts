@@ -5,6 +5,7 @@
  */
 import { isAbsent } from "../../../shared/checked.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
+import { ownServerRules } from "../../../shared/config/host-traits.js";
 import type { RequestCheck } from "../shared/request-check.js";
 import type { JsonObject } from "../shared/translation.js";
 import { fitChatTuning } from "./fit-chat-request.js";
@@ -44,8 +45,13 @@ export function isMoved({ provider, isNamed }: Omit<FitTarget, "model">): boolea
   return !isNamed && provider.translation !== "strict";
 }
 
-function fitsHost({ chat, nativeRequests }: ProviderConfig): boolean {
-  return chat.native !== null && nativeRequests === "fitted";
+function fitsHost(
+  { chat, nativeRequests }: ProviderConfig,
+  has: (name: string) => boolean,
+): boolean {
+  if (chat.native === null || nativeRequests !== "fitted") return false;
+  // Nothing else in a request needs a change there, so that most aren't parsed.
+  return chat.native !== ownServerRules || has("developer");
 }
 
 /** Null if the target accepts the body unchanged. */
@@ -54,7 +60,7 @@ export function chatStep(target: FitTarget, bytes: Buffer): FitStep | null {
   const has = (name: string): boolean => bytes.includes(`"${name}"`);
   const isTuned = isMoved(target) && tuningFields.some(has);
   const isContinued = isMoved(target) && messageFields.some(has);
-  const isHosts = fitsHost(provider);
+  const isHosts = fitsHost(provider, has);
   if (!isTuned && !isContinued && !isHosts) return null;
   const traits = chatTraitsOf(provider, model);
   const host = { chat: provider.chat, traits, model, provider: provider.name };

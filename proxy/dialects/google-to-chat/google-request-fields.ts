@@ -167,6 +167,11 @@ export function camelFields(object: JsonObject): JsonObject {
   return object;
 }
 
+/** A single element may come without its list, as in Google's own samples. */
+export function asList(value: unknown): unknown {
+  return isObject(value) ? [value] : value;
+}
+
 /** `_responseJsonSchema` is the older name of `responseJsonSchema`. */
 function renamed(object: JsonObject): JsonObject {
   return Object.fromEntries(

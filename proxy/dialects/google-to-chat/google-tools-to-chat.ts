@@ -4,6 +4,7 @@ import type { RequestReader } from "../shared/request-reader.js";
 import { fittingToolName } from "../shared/tool-call.js";
 import type { JsonObject } from "../shared/translation.js";
 import {
+  asList,
   camelFields,
   googleFunctionFields,
   googleToolConfigFields,
@@ -42,22 +43,23 @@ function choiceOf(mode: string, tools: readonly JsonObject[]): ChatTools["choice
 
 /** The objects that declare the functions of a body whose fields haven't been checked. */
 export function declaredFunctions({ tools }: JsonObject): readonly JsonObject[] {
-  if (!Array.isArray(tools)) return [];
-  return tools.flatMap((tool: unknown) => {
-    const declared = isObject(tool) ? camelFields(tool)["functionDeclarations"] : undefined;
-    return Array.isArray(declared) ? declared.filter(isObject) : [];
-  });
+  return objectsIn(tools).flatMap((tool) => objectsIn(camelFields(tool)["functionDeclarations"]));
+}
+
+function objectsIn(value: unknown): readonly JsonObject[] {
+  const list = asList(value);
+  return Array.isArray(list) ? list.filter(isObject) : [];
 }
 
 function functionsIn(value: unknown, reader: RequestReader): JsonObject[] {
   const tools: JsonObject[] = [];
   if (isAbsent(value)) return tools;
-  for (const [i, item] of reader.list(value, "tools").entries()) {
+  for (const [i, item] of reader.list(asList(value), "tools").entries()) {
     const tool = camelFields(reader.object(item, `tools[${i}]`));
     reader.fields(tool, googleToolFields, `tools[${i}].`);
     if (isAbsent(tool["functionDeclarations"])) continue;
     const at = `tools[${i}].functionDeclarations`;
-    for (const [j, declared] of reader.list(tool["functionDeclarations"], at).entries())
+    for (const [j, declared] of reader.list(asList(tool["functionDeclarations"]), at).entries())
       tools.push(toTool(declared, `${at}[${j}]`, reader));
   }
   return tools;

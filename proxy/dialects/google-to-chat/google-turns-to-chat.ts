@@ -14,6 +14,7 @@ import { fittingToolName } from "../shared/tool-call.js";
 import type { JsonObject } from "../shared/translation.js";
 import { googlePartToChat, googleResultContent } from "./google-parts-to-chat.js";
 import {
+  asList,
   camelFields,
   googleCallFields,
   googleContentFields,
@@ -29,7 +30,7 @@ export function googleTurnsToChat(
 ): readonly JsonObject[] {
   const turns = new Turns(reader, takesFilesInResults);
   if (!isAbsent(body["systemInstruction"])) turns.system(body["systemInstruction"]);
-  const contents = reader.list(body["contents"], "contents");
+  const contents = reader.list(asList(body["contents"]), "contents");
   for (const [i, item] of contents.entries()) {
     const at = `contents[${i}]`;
     const content = camelFields(reader.object(item, at));

@@ -1,7 +1,7 @@
 /** Translates a complete chat completion to an Anthropic message. */
 import { isObject } from "../../../shared/checked.js";
 import { type CallPiece, type ChatPiece, chatPieces, namelessCall } from "../shared/chat-pieces.js";
-import { stopReason } from "../shared/stop-reasons.js";
+import { stopFields, stopReason, stopSequence } from "../shared/stop-reasons.js";
 import { noSignature } from "../shared/thinking-blocks.js";
 import { readToolInput, ToolNames } from "../shared/tool-call.js";
 import { messagesUsage } from "../shared/translate-usage.js";
@@ -41,8 +41,10 @@ export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): 
         ...calledTool(call, isCut, context),
       })),
     ],
-    stop_reason: stopReason(choice["finish_reason"], calls.length > 0, refusal !== null),
-    stop_sequence: null,
+    ...stopFields(
+      stopReason(choice["finish_reason"], calls.length > 0, refusal !== null),
+      stopSequence(choice),
+    ),
     stop_details: stopDetails(refusal),
     usage: messagesUsage(body["usage"], body["service_tier"]),
   };

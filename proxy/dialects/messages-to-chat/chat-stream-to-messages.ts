@@ -10,7 +10,7 @@ import { type Call, CallSequence } from "../shared/call-sequence.js";
 import { chatPieces } from "../shared/chat-pieces.js";
 import { ChatStreamReader } from "../shared/chat-stream-reader.js";
 import { messagesErrorEvent } from "../shared/error-events.js";
-import { stopReason } from "../shared/stop-reasons.js";
+import { stopFields, stopReason, stopSequence } from "../shared/stop-reasons.js";
 import { noSignature } from "../shared/thinking-blocks.js";
 import type { ToolNames } from "../shared/tool-call.js";
 import { messagesUsage } from "../shared/translate-usage.js";
@@ -42,6 +42,7 @@ export class ChatStreamToMessages extends ChatStreamReader {
   });
   #calls = 0;
   #refusal = "";
+  #stopSequence: string | null = null;
   protected override readonly errorEvent = messagesErrorEvent;
 
   constructor(context: AnswerContext) {
@@ -53,6 +54,7 @@ export class ChatStreamToMessages extends ChatStreamReader {
   protected override translate(choice: JsonObject, chunk: JsonObject): void {
     if (!this.#begun) this.#begin(chunk);
     this.#delta(choice);
+    this.#stopSequence ??= stopSequence(choice);
   }
 
   override get heldBytes(): number {
@@ -171,8 +173,10 @@ export class ChatStreamToMessages extends ChatStreamReader {
     const refusal = this.#refusal === "" ? null : this.#refusal;
     this.#emit("message_delta", {
       delta: {
-        stop_reason: stopReason(this.finish, this.#calls > 0, refusal !== null),
-        stop_sequence: null,
+        ...stopFields(
+          stopReason(this.finish, this.#calls > 0, refusal !== null),
+          this.#stopSequence,
+        ),
         stop_details: stopDetails(refusal),
       },
       usage: messagesUsage(this.usage, this.tier),

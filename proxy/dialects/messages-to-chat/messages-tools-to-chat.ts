@@ -1,5 +1,6 @@
 /** Translates the tools of an Anthropic request, and its tool choice, to a chat request's. */
 import { isAbsent } from "../../../shared/checked.js";
+import { isStrictSchema } from "../shared/chat-request.js";
 import { objectSchema } from "../shared/object-schema.js";
 import type { RequestReader } from "../shared/request-reader.js";
 import { fittingToolName } from "../shared/tool-call.js";
@@ -46,7 +47,16 @@ function toTool(tool: JsonObject, at: string, reader: RequestReader): JsonObject
   if (!isAbsent(tool["description"]))
     called["description"] = reader.text(tool["description"], `${at}.description`);
   called["parameters"] = objectSchema(tool["input_schema"], `${at}.input_schema`, reader);
-  if (reader.flag(tool["strict"], `${at}.strict`) === true) called["strict"] = true;
+  if (reader.flag(tool["strict"], `${at}.strict`) === true) {
+    // Anthropic enforces schemas with optional fields, too.
+    if (isStrictSchema(called["parameters"])) called["strict"] = true;
+    else
+      reader.drop(
+        `${at}.strict`,
+        "must be left out",
+        "which enforces no schema with optional fields",
+      );
+  }
   return { type: "function", function: called };
 }
 

@@ -188,6 +188,14 @@ function refusalPart(part: JsonObject, path: string, check: RequestCheck): Part 
   return { type: "refusal", refusal: check.string(part["refusal"], `${path}.refusal`) };
 }
 
+/** Chat completions know no `original`, which Codex writes for images that it has viewed. */
+const details: ReadonlyMap<unknown, string> = new Map([
+  ["auto", "auto"],
+  ["low", "low"],
+  ["high", "high"],
+  ["original", "high"],
+]);
+
 function imagePart(part: JsonObject, path: string, check: RequestCheck): Part | undefined {
   if (!isAbsent(part["file_id"]))
     return check.refuse(
@@ -199,12 +207,12 @@ function imagePart(part: JsonObject, path: string, check: RequestCheck): Part | 
   };
   const detail = part["detail"];
   if (!isAbsent(detail)) {
-    if (detail !== "auto" && detail !== "low" && detail !== "high")
+    if (!details.has(detail))
       return check.refuse(
         `${path}.detail`,
-        `must be auto, low or high for chat completions, not ${quote(detail)}`,
+        `must be ${[...details.keys()].join(", ")}, not ${quote(detail)}`,
       );
-    image["detail"] = detail;
+    image["detail"] = details.get(detail);
   }
   return { type: "image_url", image_url: image };
 }

@@ -12,6 +12,7 @@
 import { readableResponseBytesMax } from "../../../shared/bounds.js";
 import { type CallPiece, namelessCall } from "./chat-pieces.js";
 import { splitSigned } from "./thought-signature.js";
+import { isQuoted, plainArguments } from "./tool-call.js";
 import { UntranslatableAnswer } from "./translation.js";
 import { UniqueIds } from "./unique-ids.js";
 
@@ -31,6 +32,8 @@ interface Entry {
   readonly call: Call;
   state: State;
   readonly json: WholeObject;
+  /** A part of the arguments has been sent, so that the others follow as they come. */
+  passes: boolean;
   /** The id for the client, without a signature, which may still come. */
   ownId: string | null;
 }
@@ -98,13 +101,17 @@ export class CallSequence {
         if (call.clientId !== null) entry.ownId = this.#ids.ofPlain(splitSigned(call.clientId)[0]);
         this.#sink.begin(forClient(call, entry));
       }
-      if (call.text !== "") {
+      const isFollowed = this.#position + 1 < this.#entries.length;
+      const isOver = isEnd || (isFollowed && (call.custom || entry.json.isWhole));
+      // Arguments that are a text in JSON can only be read as a whole.
+      const passes = entry.passes || call.custom || !isQuoted(call.text);
+      if (call.text !== "" && (passes || isOver)) {
         this.#heldChars -= call.text.length;
-        this.#sink.text(call.text);
+        this.#sink.text(passes ? call.text : plainArguments(call.text));
+        entry.passes = true;
         call.text = "";
       }
-      const isFollowed = this.#position + 1 < this.#entries.length;
-      if (!isEnd && !(isFollowed && (call.custom || entry.json.isWhole))) return;
+      if (!isOver) return;
       entry.state = "ended";
       this.#position++;
       this.#sink.end(forClient(call, entry));
@@ -129,7 +136,13 @@ export class CallSequence {
 
   #newEntry({ index, id, clientId, name, custom }: CallPiece): Entry {
     const call: Call = { kind: "call", index, id, clientId, name, custom, text: "" };
-    const entry: Entry = { call, state: "held", json: new WholeObject(), ownId: null };
+    const entry: Entry = {
+      call,
+      state: "held",
+      json: new WholeObject(),
+      passes: false,
+      ownId: null,
+    };
     this.#entries.push(entry);
     if (index !== null) this.#byIndex.set(index, entry);
     if (id !== null) this.#byId.set(id, entry);

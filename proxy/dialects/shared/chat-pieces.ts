@@ -8,6 +8,7 @@ import { writeExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-value.js";
 import { carryDetail, isThinkingBlock, mustBeReturned, thinkingBlock } from "./thinking-blocks.js";
 import { signedId } from "./thought-signature.js";
+import { plainArguments } from "./tool-call.js";
 import { type JsonObject, UntranslatableAnswer } from "./translation.js";
 
 export interface Logprob {
@@ -113,7 +114,9 @@ export function chatPieces(
   if (!Array.isArray(calls))
     throw new UntranslatableAnswer("the answer's tool_calls are not an array");
   for (let i = 0; i < calls.length; i++) {
-    const piece = callPiece(calls[i], isComplete ? i : null);
+    const given = callPiece(calls[i], isComplete ? i : null);
+    const isWhole = isComplete && !given.custom;
+    const piece = isWhole ? { ...given, text: plainArguments(given.text) } : given;
     // Some providers end a call with an empty piece, even after other content.
     if (isComplete || piece.id !== null || piece.name !== null || piece.text !== "")
       pieces.push(piece);

@@ -48,7 +48,7 @@ export function schemaFormat(schema: JsonObject): JsonObject {
  * Whether each object is closed and requires all of its fields, as OpenAI demands of a schema with
  * `strict`. Source: platform.openai.com, "Structured outputs", supported schemas.
  */
-function isStrictSchema(schema: unknown): boolean {
+export function isStrictSchema(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(isStrictSchema);
   if (!isObject(schema)) return true;
   const { properties, required } = schema;

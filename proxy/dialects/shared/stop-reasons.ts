@@ -84,6 +84,25 @@ export function failureOf(finish: unknown): FailedAnswer | null {
 const failures: ReadonlySet<unknown> = new Set(["error", "insufficient_system_resource"]);
 
 /**
+ * The client's stop sequence that ended a choice: vLLM calls it `stop_reason`, SGLang
+ * `matched_stop`. Null for any other end, also at a token, which is a number.
+ */
+export function stopSequence(choice: JsonObject): string | null {
+  const matched = choice["stop_reason"] ?? choice["matched_stop"];
+  // Other hosts repeat a reason in this field.
+  const isSequence =
+    typeof matched === "string" && !finishReasons.has(matched) && !stopReasons.has(matched);
+  return choice["finish_reason"] === "stop" && isSequence ? matched : null;
+}
+
+/** An answer's `stop_reason` and `stop_sequence`: a call or a refusal wins over a sequence. */
+export function stopFields(reason: string, sequence: string | null): JsonObject {
+  return reason === "end_turn" && sequence !== null
+    ? { stop_reason: "stop_sequence", stop_sequence: sequence }
+    : { stop_reason: reason, stop_sequence: null };
+}
+
+/**
  * Throws `FailedAnswer`. Some providers end an answer with tool calls with `stop`, but an Anthropic
  * client only calls tools after `tool_use`. A refusal also ends with `stop`, and its text is in the
  * field `refusal`.

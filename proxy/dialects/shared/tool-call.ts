@@ -15,8 +15,20 @@ import type { JsonObject } from "./translation.js";
  */
 export function readToolInput(text: string): JsonObject | null {
   if (text.trim() === "") return {};
-  const input = parseExactly(text);
+  const input = parseExactly(plainArguments(text));
   return isObject(input) && !nestedDeeperThan(input, jsonDepthMax) ? input : null;
+}
+
+/** Some models write the object as a text in JSON: the object's own text, or any other as it is. */
+export function plainArguments(text: string): string {
+  if (!isQuoted(text)) return text;
+  const inner = parseExactly(text);
+  return typeof inner === "string" && isObject(parseExactly(inner)) ? inner : text;
+}
+
+/** Whether arguments, or their beginning, are a text in JSON. */
+export function isQuoted(text: string): boolean {
+  return text.trimStart().startsWith('"');
 }
 
 /**

@@ -15,6 +15,7 @@ import type { AttemptTrace } from "../../metrics/spans/request-trace.js";
 import { modelIn, watchedUpstream } from "../../objects/answer-watch.js";
 import type { RequestContext } from "../../request-context.js";
 import type { Route } from "../../routing/resolve-model.js";
+import { embeddingsInBase64 } from "../../upstream/embeddings-in-base64.js";
 import { forward } from "../../upstream/forward.js";
 import type { Forwarded, ForwardRequest } from "../../upstream/forwarded.js";
 import { sizeClass } from "../../upstream/limit-reports.js";
@@ -137,6 +138,7 @@ function forwardRequest(
     operation: call.operation,
     translator,
     hideUsageChunk,
+    rewrite: asksBase64(call) ? embeddingsInBase64 : null,
     promptBytes: () => call.promptBytes - savedBytes,
     modelOutputMax: () => outputTokensMaxOf(provider, target.model),
     reasonsByDefault: () => reasonsByDefault(namedLike(provider, target.model)),
@@ -155,6 +157,10 @@ function forwardRequest(
     }),
     monoMs: gateway.monoMs,
   };
+}
+
+function asksBase64(call: ModelCall): boolean {
+  return call.operation === "embeddings" && call.valuesOf("encoding_format").at(-1) === '"base64"';
 }
 
 /** The target's upstream, with everything that watches or changes the answer around it. */

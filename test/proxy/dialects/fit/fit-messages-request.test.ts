@@ -12,6 +12,7 @@ const calls = [
   { role: "user", content: [{ type: "tool_result", tool_use_id: "a" }] },
 ];
 const adaptive = { type: "adaptive" };
+const shown = { ...adaptive, display: "summarized" };
 const off = { type: "disabled" };
 const schema = { type: "object", additionalProperties: false };
 
@@ -60,7 +61,7 @@ const cases: readonly Case[] = [
     name: "a newer one does",
     model: "claude-opus-4-7",
     given: { thinking: adaptive, messages: calls, output_config: { effort: "xhigh" } },
-    sent: { thinking: adaptive, messages: calls, output_config: { effort: "xhigh" } },
+    sent: { thinking: shown, messages: calls, output_config: { effort: "xhigh" } },
   },
   {
     name: "no model thinks where it must call",
@@ -73,7 +74,7 @@ const cases: readonly Case[] = [
     name: "a budget at a model that takes none",
     model: "claude-opus-4-7",
     given: { thinking: { type: "enabled", budget_tokens: 2048 } },
-    sent: { thinking: adaptive },
+    sent: { thinking: shown },
   },
   {
     name: "a model that always thinks",

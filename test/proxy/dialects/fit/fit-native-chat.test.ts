@@ -217,7 +217,7 @@ for (const { name, host, model = "m", given, sent, dropped = [] } of cases)
   });
 
 t.test("an unknown host, and what isn't a conversation, are left alone", async (t) => {
-  for (const host of ["openai", "azure", "vllm", "ollama", "openrouter", "together"])
+  for (const host of ["openai", "azure", "openrouter", "together"])
     t.equal(fitted(host, "m", { messages: [{ ...hello, odd: 1 }] }), null, host);
   for (const messages of [7, [7], [{ content: "a" }], [{ role: "user", content: 7 }]])
     t.equal(fitted("mistral", "m", { messages }), null);

@@ -27,7 +27,7 @@ t.test("fields are translated as in the table", async (t) => {
           {
             type: "custom",
             name: "now",
-            input_schema: { type: "object" },
+            input_schema: { type: "object", properties: {}, additionalProperties: false },
             strict: true,
             eager_input_streaming: true,
           },
@@ -37,7 +37,11 @@ t.test("fields are translated as in the table", async (t) => {
         tools: [
           {
             type: "function",
-            function: { name: "now", parameters: { type: "object" }, strict: true },
+            function: {
+              name: "now",
+              parameters: { type: "object", properties: {}, additionalProperties: false },
+              strict: true,
+            },
           },
         ],
       },

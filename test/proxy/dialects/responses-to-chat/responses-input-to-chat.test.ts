@@ -218,8 +218,8 @@ t.test("unsupported and invalid items and parts are a 400 that names the field",
     ],
     [user({ type: "input_image" }), "input[0].content[0].image_url is required"],
     [
-      user({ ...image, detail: "original" }),
-      'input[0].content[0].detail must be auto, low or high for chat completions, not "original"',
+      user({ ...image, detail: "huge" }),
+      'input[0].content[0].detail must be auto, low, high, original, not "huge"',
     ],
     [
       user({ type: "input_file", file_url: "https://x/y.pdf" }),
