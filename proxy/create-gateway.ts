@@ -195,15 +195,11 @@ export async function createGateway({
     capacity,
     runningPerCaller: new RunningPerCaller(runningPerCallerMax),
     fairTurns: new FairTurns(unlimitedPerTurn, (run) => void setImmediate(run)),
+    bodySlices: new FairTurns(1, (run) => void setImmediate(run)),
     usageReads: new SharedReads(usageReadBounds),
     stopping,
     monoMs,
     setTimer(ms, run) {
-      // The next turn: a timer would wait for a millisecond.
-      if (ms === 0) {
-        const turn = setImmediate(run);
-        return () => clearImmediate(turn);
-      }
       const timer = setTimeout(run, ms);
       return () => clearTimeout(timer);
     },

@@ -118,12 +118,17 @@ export interface Gateway {
   readonly runningPerCaller: RunningPerCaller<UnlimitedEndpoint>;
   /** The order in which requests without an admission begin. */
   readonly fairTurns: FairTurns;
+  /**
+   * The order in which slices of large bodies are read, one per turn, so that a flood of them
+   * doesn't delay short requests by more than that.
+   */
+  readonly bodySlices: FairTurns;
   /** The daemon's answers for GET /v1/usage. */
   readonly usageReads: SharedReads<CallOutcome>;
   /** Whether the proxy is shutting down. */
   readonly stopping: () => boolean;
   readonly monoMs: () => number;
-  /** Runs once after `ms`, for 0 in the next turn; the returned function cancels it. */
+  /** Runs once after `ms`; the returned function cancels it. */
   readonly setTimer: (ms: number, run: () => void) => () => void;
   /** From 0 to 1. */
   readonly random: () => number;

@@ -53,9 +53,9 @@ export async function inTurns<T>(
   nextTurn: () => Promise<void>,
 ): Promise<T> {
   for (;;) {
+    await nextTurn();
     const slice = slices.next();
     if (slice.done === true) return slice.value;
-    await nextTurn();
   }
 }
 

@@ -59,7 +59,7 @@ import {
   type CallParts,
   defaultModel,
   type ModelCall,
-  nextTurnBy,
+  nextSliceOf,
   notOffered,
   type ReadCall,
   type SentFor,
@@ -80,7 +80,7 @@ export async function readJsonCall(
   const text =
     body.bytes.length < slicedBytesMin
       ? bodyText(operation, body.bytes)
-      : await largeBodyText(operation, body.bytes, nextTurnBy(gateway.setTimer));
+      : await largeBodyText(operation, body.bytes, nextSliceOf(caller, gateway));
   const denial = denialOfDense(gateway.limiter, caller, () => isDense(text));
   const denied = denial === null ? null : await denial;
   if (denied !== null) return { ok: false, failure: denied };

@@ -6,6 +6,7 @@ import type { DefaultModel } from "../../shared/config/kinds/list-kinds.js";
 import { sentModel, type Target } from "../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
+import { type Caller, callerName } from "../auth/caller.js";
 import type { Refused } from "../dialects/fit/own-reasoning.js";
 import type { AnswerTranslator } from "../dialects/translated-upstream.js";
 import { type Gateway, providerOf } from "../gateway.js";
@@ -109,18 +110,22 @@ export interface AdmittedCall {
 
 /** The parts of the gateway that reading a call uses. */
 export type CallParts =
+  | "bodySlices"
   | "config"
   | "isUtf8"
   | "limiter"
   | "loops"
   | "monoMs"
   | "newSpool"
-  | "nowMs"
-  | "setTimer";
+  | "nowMs";
 
-/** Resolved in the next turn of the event loop. */
-export function nextTurnBy(setTimer: Gateway["setTimer"]): () => Promise<void> {
-  return () => new Promise((resolve) => void setTimer(0, resolve));
+/** Resolved when the next slice of a large body of the caller may be read. */
+export function nextSliceOf(
+  caller: Caller,
+  { bodySlices }: Pick<Gateway, "bodySlices">,
+): () => Promise<void> {
+  const name = callerName(caller);
+  return async () => void (await bodySlices.take(name));
 }
 
 /** OpenAI's own defaults, of the operations where its clients may omit the model. */

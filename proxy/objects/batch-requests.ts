@@ -26,6 +26,7 @@ export async function parseBatchRequests(
   isUtf8: (bytes: Buffer) => boolean,
   nextTurn: () => Promise<void>,
 ): Promise<ParsedObjectBody> {
+  await nextTurn();
   if (!isUtf8(bytes)) return notObject("it is not valid UTF-8");
   const text = bytes.toString("utf8");
   const first = beginning.exec(text)?.[0].length;

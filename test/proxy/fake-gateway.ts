@@ -86,6 +86,7 @@ export function callContext(
   { isUtf8 = () => true, nowMs = () => 0, newSpool = noDisk, ...server }: CallSettings,
 ): RequestContext<CallParts> {
   const gateway = {
+    bodySlices: new FairTurns(1, (run) => void setImmediate(run)),
     config: { server: { bodyBytesMax: 0, uploadBytesMax: 0, defaultModels: [], ...server } },
     isUtf8,
     limiter: null,
@@ -195,6 +196,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       capacity: fakeCapacity(),
       runningPerCaller: new RunningPerCaller(runningPerCallerMax),
       fairTurns: new FairTurns(unlimitedPerTurn, (run) => void setImmediate(run)),
+      bodySlices: new FairTurns(1, (run) => void setImmediate(run)),
       usageReads: new SharedReads(usageReadBounds),
       monoMs: () => 0,
       setTimer(_ms: number, run: () => void) {

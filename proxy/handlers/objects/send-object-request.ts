@@ -31,7 +31,7 @@ import type { Forwarded } from "../../upstream/forwarded.js";
 import { relinkedBatches, relinkedJson } from "../../upstream/provider-links.js";
 import type { RequestBody, UpstreamRequest } from "../../upstream/upstream.js";
 import { clientPath, upstreamPath } from "../../upstream/upstream-path.js";
-import { nextTurnBy } from "../model-call.js";
+import { nextSliceOf } from "../model-call.js";
 import { noForm } from "../multipart-call.js";
 import { ownOrigin } from "../own-origin.js";
 
@@ -64,7 +64,7 @@ type BodyRead =
 
 /** An upload is streamed; any other body is JSON or empty. */
 export async function readObjectBody(
-  { gateway, exchange, caller }: RequestContext<"config" | "isUtf8" | "limiter" | "setTimer">,
+  { gateway, exchange, caller }: RequestContext<"bodySlices" | "config" | "isUtf8" | "limiter">,
   operation: StoredOperation,
 ): Promise<BodyRead> {
   if (exchange.method !== "POST") return withoutFields(null);
@@ -88,7 +88,7 @@ export async function readObjectBody(
   const read = await exchange.readBody(bytesMax);
   if (!read.ok) return { ok: false, failure: unreadBody(read, bytesMax) };
   if (read.bytes.length === 0) return withoutFields(null);
-  const { isUtf8, setTimer } = gateway;
+  const { isUtf8 } = gateway;
   const denial = denialOfDense(gateway.limiter, caller, () =>
     hasMoreValues(read.bytes, unauthenticatedValuesMax),
   );
@@ -96,7 +96,7 @@ export async function readObjectBody(
   if (denied !== null) return { ok: false, failure: denied };
   const parsed =
     operation === "message_batches"
-      ? await parseBatchRequests(read.bytes, isUtf8, nextTurnBy(setTimer))
+      ? await parseBatchRequests(read.bytes, isUtf8, nextSliceOf(caller, gateway))
       : parseObjectBody(read.bytes, isUtf8);
   return parsed.ok ? { ...parsed, body: read.bytes } : parsed;
 }

@@ -1,4 +1,5 @@
 import t from "tap";
+import { authenticatedCaller } from "../../../proxy/auth/caller.js";
 import type { JsonOperation } from "../../../proxy/body/model-body.js";
 import { MemoryLedger, MemoryShare } from "../../../proxy/capacity/memory-ledger.js";
 import { nothingRefused } from "../../../proxy/dialects/fit/own-reasoning.js";
@@ -620,4 +621,29 @@ t.test("long texts keep nothing in a large body from being found", async (t) => 
     const result = await read("messages", text, { bodyBytesMax: 100_000 });
     t.match(result.ok ? "accepted" : result.failure?.message, problem);
   }
+});
+
+t.test("one slice of all large bodies is read in a turn, and callers take turns", async (t) => {
+  const text = JSON.stringify({
+    model: "x",
+    messages: [{ role: "user", content: "a".repeat(1e6) }],
+  });
+  const { gateway } = callContext(new FakeExchange(), { bodyBytesMax: 2e6 });
+  const ended: string[] = [];
+  const readAs = async (path: string): Promise<void> => {
+    const exchange = new FakeExchange();
+    exchange.sentPieces = [Buffer.from(text)];
+    const context = { ...callContext(exchange, {}), gateway, caller: authenticatedCaller(path) };
+    callIn(await readJsonCall("chat_completions", context));
+    ended.push(path);
+  };
+  let turns = 0;
+  const count = (): void => {
+    turns++;
+    if (ended.length < 5) setImmediate(count);
+  };
+  setImmediate(count);
+  await Promise.all(["/flood", "/flood", "/flood", "/flood", "/other"].map(readAs));
+  t.equal(ended[0], "/other");
+  t.ok(turns >= ended.length * 4, `${turns} turns`);
 });
