@@ -149,10 +149,29 @@ async function onPath<S extends string>(
     const [name = ""] = path.slice(template === "/" ? 1 : template.length + 1).split("/");
     const subject = childPath(template, name);
     const { children } = await childrenOf(client, kind, item, { search: name });
+    const known = children.find((child) => child["subject"] === subject);
     const unused = { ...item, subject, template };
-    items.push(children.find((child) => child["subject"] === subject) ?? unused);
+    items.push(known ?? { ...unused, ...(await enqueuedOf(client, kind, unused)) });
   }
   return { ...list, items };
+}
+
+/** The enqueued tokens of a child that has submitted nothing but batches: it has no counter. */
+async function enqueuedOf<S extends string>(
+  client: AdminClient,
+  { list, items: name }: LimitKind<S>,
+  child: Listed,
+): Promise<object> {
+  if (child["max_enqueued_tokens"] === undefined) return {};
+  const answer = answered(await client.call(list, { user_path: child["subject"] }));
+  const items = isObject(answer) ? answer[name] : null;
+  if (!Array.isArray(items)) throw unreadableAnswer(`list of ${name}`);
+  const key = JSON.stringify(keyOfItem(child));
+  const found = items.find((item) => isObject(item) && JSON.stringify(keyOfItem(item)) === key);
+  const { enqueued_tokens_used: used, enqueued_tokens_remaining: remaining } = found ?? {};
+  return used === undefined
+    ? {}
+    : { enqueued_tokens_used: used, enqueued_tokens_remaining: remaining };
 }
 
 /** The children of a template that have used most, with the fields of their template. */

@@ -438,3 +438,33 @@ t.test("a reader that goes away, as head does, ends a command silently", async (
     t.same(program.err, []);
   }
 });
+
+t.test("a child that has submitted nothing but batches is listed with their tokens", async (t) => {
+  const template = { ...listed(team), subject: "/users", per_child: true };
+  const onBatches = { ...template, period_label: "concurrent", period_seconds: 0 };
+  const capped = { ...onBatches, max_requests: undefined, max_enqueued_tokens: 300 };
+  const held = { enqueued_tokens_used: 239, enqueued_tokens_remaining: 61 };
+  const { socket } = await startFakeDaemon(t, {
+    answers: {
+      "rate-limits.list": (body) => ({
+        rate_limits:
+          (body as { user_path?: string } | null)?.user_path === "/users/ann"
+            ? [
+                { ...template, subject: "/users/ann", template: "/users", requests_used: 7 },
+                { ...capped, subject: "/users/ann", template: "/users", ...held },
+              ]
+            : [template, capped],
+        server_time: fakeServerTime,
+        next: null,
+      }),
+      "rate-limits.children": () => ({ children: [] }),
+    },
+  });
+  for (const [path, used] of [
+    ["/users/ann", "239"],
+    ["/users/bob", "-"],
+  ] as const) {
+    const { out } = await run(["limits", "list", "--path", path, "--socket", socket]);
+    t.match(out, new RegExp(`${path} \\(child\\) +concurrent.* ${used}/300 enqueued`));
+  }
+});

@@ -142,6 +142,19 @@ t.test("wrong records settle nothing", async (t) => {
   t.match(await pendingOf(daemon, "batch_1"), exactly([{ id: "batch_1" }]));
 });
 
+t.test("a child of a template is listed with its enqueued tokens", async (t) => {
+  const daemon = startDaemon([
+    {
+      ...{ scope: "user_path", subject: "/users", periodSeconds: 0, perChild: true },
+      ...{ maxRequests: null, maxTokens: null, measureCaps: { enqueued_tokens: 250 } },
+    },
+  ]);
+  await ask(daemon, "batches.enqueue", { user_path: "/users/ann/app", tokens: 100 });
+  const held = { subject: "/users/ann", enqueued_tokens_used: 100, enqueued_tokens_remaining: 150 };
+  for (const query of [{ user_path: "/users/ann" }, { user_path: "/users/ann", order: "use" }])
+    t.match(await ask(daemon, "rate-limits.list", query), { rate_limits: exactly([held]) });
+});
+
 t.test("the unfinished batches of a path hold their tokens until they end", async (t) => {
   const capped = (subject: string, tokens: number): RuleDefinition => ({
     ...{ scope: "user_path", subject, periodSeconds: 0, perChild: false },
