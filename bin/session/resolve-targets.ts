@@ -8,7 +8,7 @@ import { createTargetPrices, needsPriceList } from "../../proxy/prices/target-pr
 import { createTargetOrder } from "../../proxy/routing/order-targets.js";
 import { allowableNames, buildCatalog, resolveModel } from "../../proxy/routing/resolve-model.js";
 import type { Config } from "../../shared/config/config.js";
-import type { Target } from "../../shared/domain/target-name.js";
+import { mcpTarget, type Target } from "../../shared/domain/target-name.js";
 
 type ResolvedTargets =
   | {
@@ -26,10 +26,16 @@ type ResolvedTargets =
 
 /** Best first; for `round_robin` the order of a proxy's first request. */
 export async function resolveTargets(
-  config: Pick<Config, "providers" | "virtualModels" | "prices" | "aliases" | "priceListFile">,
+  config: Pick<
+    Config,
+    "providers" | "virtualModels" | "prices" | "aliases" | "priceListFile" | "mcpServers"
+  >,
   model: string,
 ): Promise<ResolvedTargets> {
-  const { providers, virtualModels, aliases } = config;
+  const { providers, virtualModels, aliases, mcpServers } = config;
+  const tool = mcpTarget(model, (provider) => mcpServers.some(({ name }) => name === provider));
+  if (tool !== null)
+    return { ok: true, targets: [tool], names: [`${tool.provider}/${tool.model}`] };
   const unlearned = providers.filter(({ models }) => models === null).map(({ name }) => name);
   const catalog = buildCatalog(providers, virtualModels, new Map(), { aliases });
   const route = resolveModel({ ...catalog, unlearned }, model);

@@ -7,7 +7,7 @@
  */
 import { mcpProvider, modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
-import { toolName } from "../../shared/usage/tool-calls.js";
+import { targetOfTool, toolName } from "../../shared/usage/tool-calls.js";
 import { authorizeCaller, callerName, denialOfDense, modelProblem } from "../auth/caller.js";
 import { hasMoreValues, unauthenticatedValuesMax } from "../body/count-values.js";
 import { type RpcMessage, readRpcMessage } from "../body/rpc-message.js";
@@ -53,8 +53,7 @@ export async function mcpRequest(context: RequestContext): Promise<void> {
   if (problem !== null) return refuseUnadmitted(context, invalid(problem, "params.name"));
   const { name: provider } = server.config;
   record.model = `${provider}/${tool}`;
-  const carried = tool === "" ? {} : { tools: [toolName(record.model)] };
-  const target = { provider, model: tool, ...carried };
+  const target = targetOfTool(provider, tool);
   const admitted = await admitRequest(context, {
     targets: [target],
     model: record.model,

@@ -25,13 +25,24 @@ export function mcpProvider(server: string): string {
   return `${mcpPrefix}${server}`;
 }
 
+/** The server and the tool that a name such as `mcp:github/create_issue` has; null for others. */
+export function mcpTarget(name: string, isServer: (provider: string) => boolean): Target | null {
+  const at = name.indexOf("/");
+  const provider = name.slice(0, Math.max(at, 0)).toLowerCase();
+  return isMcpProvider(provider) && isServer(provider)
+    ? { provider, model: name.slice(at + 1) }
+    : null;
+}
+
+export function isMcpProvider(provider: string): boolean {
+  return provider.startsWith(mcpPrefix);
+}
+
 const mcpPrefix = "mcp:";
 
 /** Where the file declares a provider or an MCP server. */
 export function placeOfProvider(name: string): string {
-  return name.startsWith(mcpPrefix)
-    ? `mcp_servers.${name.slice(mcpPrefix.length)}`
-    : `providers.${name}`;
+  return isMcpProvider(name) ? `mcp_servers.${name.slice(mcpPrefix.length)}` : `providers.${name}`;
 }
 
 /** Whether a target is an MCP server's. */

@@ -4,7 +4,7 @@
  * `mcp:{server}/{tool}`, whether the provider called it or Sluice forwarded the call.
  */
 import { isCount } from "../checked.js";
-import { isPrintable } from "../domain/target-name.js";
+import { isPrintable, type Target } from "../domain/target-name.js";
 import { callsPerResponseMax } from "./usage-details.js";
 
 /** Names are in lower case; each count is at least 1. */
@@ -41,6 +41,12 @@ export function toolName(name: string): string {
     .replace(/[\s,*\p{Cc}\p{Cs}]/gu, "_")
     .slice(0, toolNameCharsMax);
   return Object.hasOwn(sameTool, plain) ? sameTool[plain]! : plain;
+}
+
+/** The target of a request to a configured MCP server; the tool is empty if it calls none. */
+export function targetOfTool(provider: string, tool: string): Target {
+  const carried = tool === "" ? {} : { tools: [toolName(`${provider}/${tool}`)] };
+  return { provider, model: tool, ...carried };
 }
 
 /** A tool of an MCP server. */

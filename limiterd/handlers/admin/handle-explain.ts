@@ -6,9 +6,10 @@ import type { Explanation } from "../../../shared/api/explanation.js";
 import { candidatesMax } from "../../../shared/bounds.js";
 import { type Checked, isObject, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
-import type { Target } from "../../../shared/domain/target-name.js";
+import { isMcpProvider, type Target } from "../../../shared/domain/target-name.js";
 import { isPathWithin } from "../../../shared/domain/user-path.js";
 import { invalid, plainFailure } from "../../../shared/error-code.js";
+import { targetOfTool } from "../../../shared/usage/tool-calls.js";
 import { isModelName, isName } from "../../../shared/wire/message-to-daemon.js";
 import { matchCopies } from "../../budgets/judge-budgets.js";
 import { modelProblem } from "../../keys/identify-caller.js";
@@ -182,7 +183,9 @@ function readRequest({
     ok: true,
     value: {
       userPath: path.value,
-      targets: targets.map(({ provider, model }) => ({ provider, model })),
+      targets: targets.map(({ provider, model }) =>
+        isMcpProvider(provider) ? targetOfTool(provider, model) : { provider, model },
+      ),
       submission: false,
     },
   };

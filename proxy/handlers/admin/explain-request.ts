@@ -6,7 +6,7 @@
 import { asObject, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import { looksLikeManagedKey } from "../../../shared/domain/managed-key.js";
-import { modelNameProblem } from "../../../shared/domain/target-name.js";
+import { mcpTarget, modelNameProblem } from "../../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import type { Gateway } from "../../gateway.js";
 import { replyJson } from "../../http/respond.js";
@@ -17,7 +17,7 @@ import { failAdmin, readJson } from "./admin-json.js";
 import { askDaemon, subtreeOf } from "./asked-by.js";
 
 type ExplainContext = RequestContext<
-  "limiter" | "models" | "targetOrder" | "credentials" | "isUtf8"
+  "limiter" | "models" | "targetOrder" | "mcpServers" | "credentials" | "isUtf8"
 >;
 
 /** Consumes nothing, and doesn't advance a virtual model's rotation. */
@@ -31,7 +31,17 @@ export async function explainRequest(context: ExplainContext): Promise<void> {
   if (question.kind === "past")
     return replyExplanation(context, { request_id: question.requestId }, {});
   const { userPath, model, key } = question;
-  const { models, targetOrder } = context.gateway;
+  const { models, targetOrder, mcpServers } = context.gateway;
+  const ofServer = mcpTarget(model, (name) => mcpServers.has(name));
+  if (ofServer !== null)
+    return replyExplanation(
+      context,
+      {
+        ...{ user_path: userPath, ...keyFields(context.gateway, key) },
+        ...{ targets: [ofServer], model_names: [`${ofServer.provider}/${ofServer.model}`] },
+      },
+      { model },
+    );
   const route =
     resolveModel(models.current(), model) ?? (await resolveOnceLearned({ models }, model));
   if (route === null) return failAdmin(context, unknownModel(models, model).failure);

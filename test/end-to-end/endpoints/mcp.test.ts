@@ -5,6 +5,7 @@
 import { once } from "node:events";
 import t from "tap";
 import { admin, ruleNow, until } from "../../support/client.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 import {
   type ReceivedRequest,
@@ -27,6 +28,7 @@ rate_limits:
     - { path: /, limits: [{ period: day, max_requests: 100000, max_tokens: 100000000 }] }
     - { path: /few, limits: [{ period: day, models: ["mcp:tracker/create_issue"], max_requests: 1 }] }
     - { path: /none, limits: [{ period: day, models: ["mcp:tracker/delete_*"], max_requests: 0 }] }
+    - { path: /tools, limits: [{ period: day, models: ["tool:mcp:*"], max_tool_calls: 1 }] }
     - { path: /one, limits: [{ period: concurrent, models: ["mcp:tracker/*"], max_requests: 1 }] }
   providers:
     - { name: "mcp:tracker", limits: [{ period: day, max_requests: 100000 }] }
@@ -161,6 +163,22 @@ t.test("a refusal is a JSON-RPC error with the time to wait", async (t) => {
   t.equal(banned.status, 403);
   t.equal(banned.headers.get("retry-after"), null);
   t.match(await banned.json(), { id: 8, error: { data: { code: "model_not_allowed" } } });
+});
+
+t.test("a tool's rules are explained", async (t) => {
+  const explain = async (model: string, path: string) =>
+    (await admin(url, "POST /explain", { user_path: path, model }, auth)).body;
+  for (const [tool, admitted] of [
+    ["create_issue", false],
+    ["list_issues", true],
+  ] as const)
+    t.match(await explain(`mcp:tracker/${tool}`, "/few"), {
+      verdict: { admitted },
+      targets: exactly([{ target: `mcp:tracker/${tool}` }]),
+    });
+  const { targets } = await explain("mcp:tracker/create_issue", "/tools");
+  const [{ rules } = { rules: [] }] = targets as { rules: { models?: string[] }[] }[];
+  t.ok(rules.some(({ models }) => models?.[0] === "tool:mcp:*"));
 });
 
 t.test("notifications, streams of them and the end of a session count nowhere", async (t) => {
