@@ -10,6 +10,8 @@ export type ListedKey = Readonly<Record<string, unknown>>;
 interface KeyFilter {
   readonly user_path?: string;
   readonly status?: string | null;
+  readonly unused_seconds?: number | null;
+  readonly expires_seconds?: number | null;
 }
 
 /** All pages of the daemon's list, newest first. */

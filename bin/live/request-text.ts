@@ -2,6 +2,7 @@
 
 import type { RecordItem } from "../../shared/api/record-item.js";
 import type { AttemptItem, RequestDetail } from "../../shared/api/request-item.js";
+import { feesOf, usdPerMillion } from "../../shared/domain/paid-price.js";
 import { formatCount, plainUsd, withCurrency } from "../text/number-text.js";
 import { type Column, renderFields } from "../text/table.js";
 
@@ -82,7 +83,17 @@ function tokensOf(record: RecordItem): string {
 function costOf(record: RecordItem): string {
   const { total_cost, input_cost, output_cost, cost_source, price_list } = record;
   if (total_cost === null) return "no price";
-  const parts = `input ${plainUsd(input_cost)}, output ${plainUsd(output_cost)}`;
+  const part = (name: string, usd: number | null, tokens: number): string => {
+    const perMillion = usdPerMillion(usd, tokens);
+    const price = perMillion === null ? "" : ` at ${plainUsd(perMillion)} per million`;
+    return `${name} ${plainUsd(usd)}${price}`;
+  };
+  const fees = feesOf(record);
+  const parts = [
+    part("input", input_cost, record.input_tokens),
+    part("output", output_cost, record.output_tokens),
+    ...(fees > 0 ? [`fees ${plainUsd(fees)}`] : []),
+  ].join(", ");
   const source = cost_source === null ? "" : `; price: ${cost_source}`;
   return `${plainUsd(total_cost)} (${parts}${source}${price_list === null ? "" : ` of ${price_list}`})`;
 }

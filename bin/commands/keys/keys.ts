@@ -85,6 +85,7 @@ export function addKeys(program: Command, session: Session): void {
     .option("--path <path>", "on this user path and below it")
     .option("--status <status>", `only these: ${keyStatuses.join(", ")}`)
     .option("--unused <time>", "those that weren't used in this time, such as 30d")
+    .option("--expiring <time>", "active ones that expire within this time, such as 30d")
     .addOption(jsonOption("print the response of GET /admin/auth-keys"))
     .action((_options, command: Command) =>
       printKeys(session, command.optsWithGlobals<KeyListFlags>()),
@@ -213,36 +214,35 @@ interface KeyListFlags extends CommandFlags {
   readonly path?: string;
   readonly status?: string;
   readonly unused?: string;
+  readonly expiring?: string;
 }
 
 async function printKeys(session: Session, flags: KeyListFlags): Promise<void> {
   const { status } = flags;
   const path = pathFromFlag(flags.path);
-  const seconds = flags.unused === undefined ? null : readDuration(flags.unused);
   const problems: ArgumentProblem[] = path.ok ? [] : [...path.problems];
   if (status !== undefined && !keyStatuses.some((known) => known === status))
     problems.push({
       message: `--status must be one of ${keyStatuses.join(", ")}, not ${JSON.stringify(status)}`,
       param: "--status",
     });
-  if (flags.unused !== undefined && seconds === null)
-    problems.push({
-      message: `--unused must be a length of time such as 30d (s, m, h, d or w), not ${JSON.stringify(flags.unused)}`,
-      param: "--unused",
-    });
+  const secondsOf = (name: "unused" | "expiring"): number | null => {
+    const flag = flags[name];
+    const seconds = flag === undefined ? null : readDuration(flag);
+    if (flag !== undefined && seconds === null)
+      problems.push({
+        message: `--${name} must be a length of time such as 30d (s, m, h, d or w), not ${JSON.stringify(flag)}`,
+        param: `--${name}`,
+      });
+    return seconds;
+  };
+  const ages = { unused_seconds: secondsOf("unused"), expires_seconds: secondsOf("expiring") };
   if (!path.ok || problems.length > 0) throw usageFailure(problems);
-  const beforeMs = seconds === null ? null : session.nowMs() - seconds * 1000;
-  const filter = { user_path: path.value, status: status ?? null };
-  const listed = await withDaemon(session, flags, (client) => listKeys(client, filter));
-  const keys = beforeMs === null ? listed : listed.filter((key) => lastUsedMs(key) < beforeMs);
+  const filter = { user_path: path.value, status: status ?? null, ...ages };
+  const keys = await withDaemon(session, flags, (client) => listKeys(client, filter));
   session.terminal.out(
     flags.json === true ? JSON.stringify(keys) : renderKeys(keys, tableView(session, flags)),
   );
-}
-
-/** A key that was never used counts from its issue. */
-function lastUsedMs({ last_used_at: used, created_at: created }: ListedKey): number {
-  return Date.parse(String(used ?? created));
 }
 
 async function showKey(session: Session, id: string, flags: CommandFlags): Promise<void> {

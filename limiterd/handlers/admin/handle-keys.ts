@@ -5,7 +5,7 @@
  */
 import type { KeyItem, ListedKeys } from "../../../shared/api/key-item.js";
 import { keysMax, periodSecondsMax } from "../../../shared/bounds.js";
-import { isCount, isObject, show } from "../../../shared/checked.js";
+import { bad, type Checked, good, isCount, isObject, show } from "../../../shared/checked.js";
 import { parseKeyRotation } from "../../../shared/domain/key-rotation.js";
 import {
   isImported,
@@ -44,7 +44,7 @@ type KeyOp = Extract<AdminOp, `keys.${string}`>;
 
 /**
  * The bodies: `keys.issue` {key_hash, redacted_value, expires_in_seconds?, key: what POST
- * /admin/auth-keys takes, without an imported key}; `keys.list` as in `list-query.ts`;
+ * /admin/auth-keys takes, without an imported key}; `keys.list` as in `list-query.ts`, and {unused_seconds?, expires_seconds?};
  * `keys.rotate` {new_hash, redacted_value, rotation: what POST /admin/auth-keys/{id}/rotate takes},
  * with {id} or {key_hash} as `keys.deactivate` and `keys.delete`.
  */
@@ -154,8 +154,12 @@ function shown({ keys }: DaemonState, number: number, nowMs: number): KeyItem {
 
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const { keys, cluster } = state;
-  const query = checkedValue(parseListQuery(body, { status: keyStatuses }), ports);
-  if (query === null) return;
+  const { unused_seconds, expires_seconds, ...others } = isObject(body) ? body : {};
+  const ages = checkedValue(parseAges({ unused_seconds, expires_seconds }), ports);
+  const query =
+    ages &&
+    checkedValue(parseListQuery(isObject(body) ? others : body, { status: keyStatuses }), ports);
+  if (ages === null || query === null) return;
   const below = query.after === null ? keys.nextNumber : keyNumber(query.after);
   if (below === null)
     return ports.fail(invalid("after must be the next of the previous page", "after"));
@@ -167,21 +171,53 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
     (key) =>
       isPathWithin(key.userPath ?? "/", query.userPath) &&
       (status === undefined || keyStatus(key, nowMs) === status) &&
+      isOfAges(key, ages, nowMs) &&
       [key.id, key.name ?? "", key.userPath ?? ""].some((name) => matches(query, name)),
   );
-  const page = (): ListedKeys => ({
-    keys: items.map((key) => listedKey(key, nowMs)),
+  const page = (listed: readonly ManagedKey[]): ListedKeys => ({
+    keys: listed.map((key) => listedKey(key, nowMs)),
     next: last?.id ?? null,
     issued: keys.size,
     server_time: formatMillis(nowMs),
   });
-  if (cluster === null) return ports.answer(page());
+  if (cluster === null) return ports.answer(page(items));
   // While the engine is away, the list shows this host's own uses.
   const asked = askKeyUses(cluster.commands, cluster.name, items).catch(() => []);
   void asked.then((heard) => {
     keys.hearUses(heard);
-    ports.answer(page());
+    // Another host may have used one of them.
+    ports.answer(page(items.filter((key) => isOfAges(key, ages, nowMs))));
   });
+}
+
+/** Filters by time, in seconds; null: no filter. */
+interface KeyAges {
+  /** Not used for this long, since its issue if it was never used. */
+  readonly unused_seconds: number | null;
+  /** Active, and to expire within this time. */
+  readonly expires_seconds: number | null;
+}
+
+function parseAges(raw: { readonly [N in keyof KeyAges]: unknown }): Checked<KeyAges> {
+  const { unused_seconds = null, expires_seconds = null } = raw;
+  for (const [name, value] of Object.entries({ unused_seconds, expires_seconds }))
+    if (value !== null && !isCount(value, 1))
+      return bad(`${name} must be a number of seconds from 1, not ${show(value)}`, name);
+  return good({ unused_seconds, expires_seconds } as KeyAges);
+}
+
+function isOfAges(
+  key: ManagedKey,
+  { unused_seconds: unused, expires_seconds: left }: KeyAges,
+  nowMs: number,
+): boolean {
+  if (unused !== null && (key.lastUsedAtMs ?? key.createdAtMs) >= nowMs - unused * 1000)
+    return false;
+  if (left === null) return true;
+  const { expiresAtMs } = key;
+  return (
+    expiresAtMs !== null && expiresAtMs <= nowMs + left * 1000 && keyStatus(key, nowMs) === "active"
+  );
 }
 
 /** The former secrets keep working for the overlap; then only the new one does. */

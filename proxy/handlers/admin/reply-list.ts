@@ -61,7 +61,12 @@ export interface ListOf {
 
 export type Parameters = Readonly<Record<string, unknown>>;
 
-const numbers: ReadonlySet<string> = new Set(["limit", "period_seconds"]);
+const numbers: ReadonlySet<string> = new Set([
+  "limit",
+  "period_seconds",
+  "unused_seconds",
+  "expires_seconds",
+]);
 
 /** The parameters of a query by name; an invalid number stays a string. */
 export function listParameters(query: string): Checked<Parameters> {

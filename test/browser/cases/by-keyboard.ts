@@ -100,6 +100,8 @@ t.test("by the keyboard alone", { skip: noBrowser }, async (t) => {
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     t.same(await rules(), []);
+    await page.getByRole("button", { name: /Delete.*\/keyboard/ }).waitFor({ state: "detached" });
+    t.match((await focusOf(page)).name, /^Delete/, "the focus is on the row in its place");
   });
 
   t.test("a key is issued, and OpenAI's SDK calls with it", async (t) => {
@@ -123,6 +125,32 @@ t.test("by the keyboard alone", { skip: noBrowser }, async (t) => {
       messages: [{ role: "user", content: "Hello" }],
     });
     t.ok(answer.choices[0]?.message.content);
+  });
+
+  t.test("after keys are deleted, the focus is on the next one", async (t) => {
+    const issue = async (name: string) =>
+      await fetch(`${gateway.url}/admin/auth-keys`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${masterKey}` },
+        body: JSON.stringify({ name }),
+      });
+    for (const name of ["fifth", "fourth", "third", "second", "first"]) await issue(name);
+    await openDashboard(watched, gateway.url, "keys");
+    const goes = async (name: string): Promise<void> => {
+      await page.getByRole("dialog").getByRole("button", { name: "Delete" }).press("Enter");
+      await page.getByRole("button", { name: `Delete ${name}` }).waitFor({ state: "detached" });
+    };
+    await page.getByRole("button", { name: "Delete second" }).press("Enter");
+    await goes("second");
+    t.equal((await focusOf(page)).name, "Delete third");
+    await page.keyboard.press("Enter");
+    await goes("third");
+    t.equal((await focusOf(page)).name, "Delete fourth");
+    for (const name of ["first", "fourth"])
+      await page.getByRole("checkbox", { name: new RegExp(`${name}$`) }).check();
+    await page.getByRole("button", { name: "Delete…" }).press("Enter");
+    await goes("fourth");
+    t.match((await focusOf(page)).name, /fifth/, "several: on the first of those that are left");
     t.same(watched.problems, []);
   });
 });

@@ -51,6 +51,18 @@ t.test("Ctrl-K", { skip: noBrowser }, async (t) => {
     t.same(watched.problems, []);
   });
 
+  t.test("a request's page has the price that it was charged, and the limits", async (t) => {
+    await openDashboard(watched, gateway.url, `requests?id=${requestId}`);
+    const usage = page.getByRole("table", { name: "Usage" });
+    t.match(await usage.innerText(), /\$\d\S* at \$\d\S* per million/);
+    t.match(await usage.innerText(), /price: operator/);
+    const limits = page.getByRole("table", { name: "Limits on the path" });
+    t.match(await limits.innerText(), /minute/);
+    await page.getByText("those that apply now").first().waitFor();
+    t.same(await violationsOf(page), []);
+    t.same(watched.problems, []);
+  });
+
   t.test("says how many it found, also if there are none, and closes on Escape", async (t) => {
     await openDashboard(watched, gateway.url, "limits");
     await page.getByRole("button", { name: "Add limit" }).focus();

@@ -113,11 +113,14 @@ const walks: Readonly<Record<string, Walk>> = {
     request: ["/admin/traffic?seconds=86400", /"failing":\{"from":"20/],
   },
   "Which key is unused, expires soon or is new?": {
-    steps: [go("Keys"), (page) => page.getByRole("button", { name: "Last used" }).click()],
-    answer: seesRow(/backend.*never.*ago/),
+    steps: [
+      go("Keys"),
+      (page) => page.getByRole("combobox", { name: "Expiry" }).selectOption("604800"),
+    ],
+    answer: seesRow(/contractor.*expires 20.*never.*ago/),
     // The demo has issued them just now.
     command: ["keys list --unused 1s", /backend/],
-    request: ["/admin/auth-keys", /"last_used_at":/],
+    request: ["/admin/auth-keys?unused_seconds=1&limit=9", /"last_used_at":null/],
   },
   "What changed, and who did it?": {
     steps: [go("Audit")],

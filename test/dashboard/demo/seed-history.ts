@@ -152,7 +152,14 @@ function failure(i: number, random: () => number): RequestReport {
     error_message: "The server is overloaded, please try again later.",
     attempts: [
       { target: `${provider}/${model}`, status: 503, duration_ms: 900, reason: "server_error" },
-      { target: `${provider}/${model}`, status: 503, duration_ms: 800, retry: 1, given: true },
+      {
+        target: `${provider}/${model}`,
+        status: 503,
+        duration_ms: 800,
+        reason: "server_error",
+        retry: 1,
+        given: true,
+      },
     ],
   };
 }

@@ -19,6 +19,9 @@ export async function startDemo(site: Parameters<typeof makeSite>[0]): Promise<s
     return answer.status;
   };
   for (const key of demoKeys) await send("POST", "/admin/auth-keys", key);
+  const soon = new Date(Date.now() + 3 * 86_400_000).toISOString();
+  const contractor = { name: "contractor", user_path: tenants[0]!.path, expires_at: soon };
+  await send("POST", "/admin/auth-keys", contractor);
   for (const rule of demoRules) await send("PUT", "/admin/rate-limits", rule);
   let sent = 0;
   const timer = setInterval(() => {

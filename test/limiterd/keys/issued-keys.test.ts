@@ -199,6 +199,42 @@ t.test(
   },
 );
 
+t.test("keys are listed by time without use, and by the time until they expire", async (t) => {
+  const daemon = startDaemon([]);
+  const peer = daemon.proxy("p1");
+  endReconnectGrace(daemon.state);
+  const until = (seconds: number) => new Date(daemon.nowMs + seconds * 1000).toISOString();
+  const used = await issue(daemon, peer);
+  await issue(daemon, peer, { expires_at: until(3600) });
+  await issue(daemon, peer, { expires_at: until(7200) });
+  const ended = await issue(daemon, peer, { expires_at: until(1800) });
+  await call(daemon, peer, "keys.deactivate", { id: ended.id });
+  daemon.nowMs += 60_000;
+  admit(peer, 2, used.hash);
+  daemon.nowMs += 60_000;
+  await issue(daemon, peer);
+  const listed = async (filter: object): Promise<readonly string[]> => {
+    const answer = await call(daemon, peer, "keys.list", filter);
+    if (answer.kind !== "answer") throw new Error(JSON.stringify(answer));
+    return (answer.body as { keys: { id: string }[] }).keys.map(({ id }) => id);
+  };
+  t.same(await listed({ unused_seconds: 61 }), ["key_4", "key_3", "key_2"], "not the used one");
+  t.same(await listed({ unused_seconds: 59 }), ["key_4", "key_3", "key_2", "key_1"]);
+  t.same(await listed({ unused_seconds: 121 }), [], "from its issue, if it was never used");
+  t.same(await listed({ expires_seconds: 3600 }), ["key_2"], "active ones");
+  t.same(await listed({ expires_seconds: 7200, unused_seconds: 61 }), ["key_3", "key_2"]);
+  t.same(await listed({ expires_seconds: null, status: "deactivated" }), ["key_4"]);
+  for (const param of ["unused_seconds", "expires_seconds"])
+    for (const wrong of [0, -1, 1.5, "30d"])
+      t.match(await call(daemon, peer, "keys.list", { [param]: wrong }), {
+        failure: {
+          status: 400,
+          message: `${param} must be a number of seconds from 1, not ${JSON.stringify(wrong)}`,
+          param,
+        },
+      });
+});
+
 t.test("bounds of a new key: how long it lives, and how many there are", async (t) => {
   const daemon = startDaemon([]);
   const peer = daemon.proxy("p1");

@@ -7,6 +7,7 @@ import { useEffect, useId, useRef } from "preact/hooks";
 import { shellTexts } from "../texts/shell-texts.js";
 import { useIsAway } from "./change-button.js";
 import { Icon } from "./icon.js";
+import { focusContent } from "./lists/keep-focus.js";
 
 interface DialogProps {
   readonly title: string;
@@ -27,7 +28,9 @@ export function Dialog({ title, onClose, look = "plain", children }: DialogProps
     opened?.querySelector<HTMLElement>("[data-first=true]")?.focus();
     return () => {
       opened?.close();
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      if (!(before instanceof HTMLElement)) return;
+      if (before.isConnected) before.focus();
+      else focusContent();
     };
   }, []);
   return (

@@ -7,6 +7,7 @@ import { useState } from "preact/hooks";
 import { shellTexts } from "../texts/shell-texts.js";
 import { Icon } from "./icon.js";
 import { FilterSelect } from "./lists/filters.js";
+import { useRowFocus } from "./lists/keep-focus.js";
 import { type Sorting, useSorting } from "./lists/use-sorting.js";
 
 export interface Column<Row> {
@@ -65,6 +66,7 @@ export function Table<Row>(props: TableProps<Row>) {
   const sorting = props.sorting ?? own.sorting;
   const sorted = props.sorting === undefined ? own.sorted(props.rows) : props.rows;
   const rows = props.isBounded ? sorted.slice(0, rowsDrawnMax) : sorted;
+  const keepFocus = useRowFocus(rows.map(keyOf));
   return (
     <div class="table-frame">
       <PhoneSort columns={columns} />
@@ -95,7 +97,7 @@ export function Table<Row>(props: TableProps<Row>) {
             })}
           </tr>
         </thead>
-        <tbody role="rowgroup">
+        <tbody role="rowgroup" {...keepFocus}>
           {rows.map((row) => {
             const rowKey = keyOf(row);
             const isOpen = rowKey === open;

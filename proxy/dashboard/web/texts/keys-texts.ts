@@ -7,6 +7,19 @@ export const keysTexts = {
   caption: "Managed keys, newest first",
   anyStatus: "Any status",
   status: "Status",
+  use: "Use",
+  uses: [
+    ["", "Used or not"],
+    ["604800", "Unused for 7 days"],
+    ["2592000", "Unused for 30 days"],
+    ["7776000", "Unused for 90 days"],
+  ],
+  expiry: "Expiry",
+  expiries: [
+    ["", "Any expiry"],
+    ["604800", "Expires within 7 days"],
+    ["2592000", "Expires within 30 days"],
+  ],
   statuses: { active: "Active", expired: "Expired", deactivated: "Deactivated" },
   columns: {
     name: "Key",
@@ -33,7 +46,7 @@ export const keysTexts = {
     title: "No keys yet",
     text: "Issue one for each app, to limit and track the apps separately.",
   },
-  none: { title: "No key matches", text: "Try fewer letters, or any status." },
+  none: { title: "No key matches", text: "Try fewer letters, or other filters." },
   form: {
     title: "Issue a key",
     name: "Name",

@@ -131,6 +131,11 @@ export const requestTexts = {
   part: "a part of it",
   cached: (read: string, written: string) => `${read} cached, ${written} written to the cache`,
   unpriced: "no price",
+  at: (cost: string, perMillion: string) => `${cost} at ${perMillion} per million`,
+  price: (source: string, list: string | null) =>
+    `price: ${source}${list === null ? "" : ` of ${list}`}`,
+  fees: (fees: string) => `with fees of ${fees}`,
+  limitsNow: "those that apply now",
 } as const;
 
 export const failedTexts = {

@@ -237,42 +237,31 @@ t.test(
   },
 );
 
-t.test("keys are listed by path, status, and time without use", async (t) => {
-  const key = (id: string, path: string | null, used: string | null, status = "active") => ({
-    id,
-    name: null,
-    user_path: path,
-    labels: [],
-    redacted_value: "sk-sluice-abcd…",
-    status,
-    active: status === "active",
-    created_at: "2026-01-01T00:00:00Z",
-    expires_at: null,
-    last_used_at: used,
-    old_secrets: [],
-  });
-  const keys = [
-    key("key_1", "/team", "2026-03-01T00:00:00Z"),
-    key("key_2", "/team/app", null),
-    key("key_3", "/teams", "2026-01-02T00:00:00Z", "deactivated"),
-    key("key_4", null, "2026-02-28T00:00:00Z"),
-  ];
-  const daemon = await startFakeDaemon(t, { explanation: { keys, next: null } });
-  const nowMs = Date.parse("2026-03-02T00:00:00Z");
-  const listed = async (...flags: string[]): Promise<unknown> => {
-    const argv = ["keys", "list", ...flags, "--json", "--socket", daemon.socket];
-    const { out } = await run(argv, { nowMs });
-    return (JSON.parse(out) as { id: string }[]).map(({ id }) => id);
+t.test("the daemon filters keys by path, status, use and expiry", async (t) => {
+  const daemon = await startFakeDaemon(t);
+  const asked = async (...flags: string[]): Promise<unknown> => {
+    await run(["keys", "list", ...flags, "--json", "--socket", daemon.socket]);
+    return daemon.calls.at(-1)?.body;
   };
-  t.same(await listed(), ["key_1", "key_2", "key_3", "key_4"]);
-  t.same(await listed("--unused", "30d"), ["key_2", "key_3"], "from its issue if never used");
-  t.same(daemon.calls.at(-1)?.body, { user_path: "/", status: null, after: null });
-  await listed("--path", "/team", "--status", "active");
-  const asked = { user_path: "/team", status: "active", after: null };
-  t.same(daemon.calls.at(-1)?.body, asked, "the daemon filters");
+  const none = {
+    user_path: "/",
+    status: null,
+    unused_seconds: null,
+    expires_seconds: null,
+    after: null,
+  };
+  t.same(await asked(), none);
+  t.same(await asked("--unused", "30d"), { ...none, unused_seconds: 2_592_000 });
+  t.same(await asked("--expiring", "12h"), { ...none, expires_seconds: 43_200 });
+  t.same(await asked("--path", "/team", "--status", "active"), {
+    ...none,
+    user_path: "/team",
+    status: "active",
+  });
   for (const [flags, param] of [
     [["--status", "gone"], "--status"],
     [["--unused", "long"], "--unused"],
+    [["--expiring", "0d"], "--expiring"],
     [["--path", "/a/.."], "--path"],
   ] as const) {
     const refused = await run(["keys", "list", ...flags, "--socket", daemon.socket]);

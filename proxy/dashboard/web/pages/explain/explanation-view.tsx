@@ -34,12 +34,28 @@ interface ExplanationViewProps {
 }
 
 export function ExplanationView({ explanation, age }: ExplanationViewProps) {
-  const { refusal, rules, budgets, targets, verdict, shadows = [] } = explanation;
+  const { refusal, verdict } = explanation;
   return (
     <div class="stack explained">
       {refusal !== undefined && <RefusedThen refusal={refusal} />}
       <Verdict verdict={verdict} age={age} />
-      <Card title={texts.rules.title}>
+      <ExplainedLimits explanation={explanation} />
+    </div>
+  );
+}
+
+interface ExplainedLimitsProps {
+  readonly explanation: Explanation;
+  /** Beside the title: of when they are. */
+  readonly note?: string;
+}
+
+/** Every limit and budget on the way, and the targets. */
+export function ExplainedLimits({ explanation, note }: ExplainedLimitsProps) {
+  const { rules, budgets, targets, shadows = [] } = explanation;
+  return (
+    <>
+      <Card title={texts.rules.title} note={note}>
         {rules.length === 0 ? (
           <p class="card-body soft">{texts.rules.none}</p>
         ) : (
@@ -51,11 +67,11 @@ export function ExplanationView({ explanation, age }: ExplanationViewProps) {
         )}
       </Card>
       {budgets.length > 0 && (
-        <Card title={texts.budgets.title}>
+        <Card title={texts.budgets.title} note={note}>
           <ExplainedBudgets budgets={budgets} />
         </Card>
       )}
-      <ExplainedTargets targets={targets} />
+      <ExplainedTargets targets={targets} note={note} />
       {shadows.length > 0 && (
         <Card title={texts.shadows.title}>
           <ExplainedRules
@@ -65,7 +81,7 @@ export function ExplanationView({ explanation, age }: ExplanationViewProps) {
           />
         </Card>
       )}
-    </div>
+    </>
   );
 }
 
@@ -142,9 +158,14 @@ function RefusedThen({ refusal }: { readonly refusal: RefusalItem }) {
 
 const targetTexts = explainTexts.targets;
 
-function ExplainedTargets({ targets }: { readonly targets: readonly ExplainedTarget[] }) {
+interface ExplainedTargetsProps {
+  readonly targets: readonly ExplainedTarget[];
+  readonly note: string | undefined;
+}
+
+function ExplainedTargets({ targets, note }: ExplainedTargetsProps) {
   return (
-    <Card title={targetTexts.title}>
+    <Card title={targetTexts.title} note={note}>
       {targets.length === 0 && <p class="card-body soft">{targetTexts.none}</p>}
       <ol>
         {targets.map((target) => (

@@ -20,6 +20,7 @@ import { shellTexts } from "../../texts/shell-texts.js";
 import { EndKeysDialog, IssueDialog, RotateDialog, SecretDialog } from "./key-dialogs.js";
 
 const address = "/admin/auth-keys";
+const filters = ["status", "unused_seconds", "expires_seconds"];
 
 type Open =
   | { readonly kind: "issue" }
@@ -30,12 +31,12 @@ type Open =
 
 export function KeysPage() {
   const { query } = useApp().router.place.value;
-  const list = useListPoll<KeyPage>(listPath(address, query, ["status"]));
+  const list = useListPoll<KeyPage>(listPath(address, query, filters));
   const usage = useListPoll<UsageSummary>("/admin/usage?by=key&days=30", { everyMs: 60_000 });
   const costs = new Map(usage.polled.body?.groups.map(({ key, total_cost }) => [key, total_cost]));
   const may = useMay();
   const [open, setOpen] = useState<Open | null>(null);
-  const isFiltered = ["search", "status"].some((name) => query.has(name));
+  const isFiltered = ["search", ...filters].some((name) => query.has(name));
   const selection = useSelection({
     rows: list.polled.body?.auth_keys ?? [],
     keyOf: ({ id }) => id,
@@ -64,6 +65,8 @@ export function KeysPage() {
             label={texts.status}
             options={[["", texts.anyStatus], ...Object.entries(texts.statuses)]}
           />
+          <FilterSelect name="unused_seconds" label={texts.use} options={texts.uses} />
+          <FilterSelect name="expires_seconds" label={texts.expiry} options={texts.expiries} />
         </div>
         <ListCard
           list={list}

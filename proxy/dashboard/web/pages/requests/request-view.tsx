@@ -2,12 +2,14 @@
 import type { ComponentChildren } from "preact";
 import type { RecordItem } from "../../../../../shared/api/record-item.js";
 import type { AttemptItem, RequestDetail } from "../../../../../shared/api/request-item.js";
+import { feesOf, usdPerMillion } from "../../../../../shared/domain/paid-price.js";
 import { hrefOf } from "../../data/router.js";
 import { formatCount, formatMoment, formatMoney, withCurrency } from "../../logic/numbers.js";
 import { Card, WhenReady } from "../../parts/page.js";
 import { type Column, Table } from "../../parts/table.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { requestTexts as texts } from "../../texts/requests-texts.js";
+import { ExplainedLimits } from "../explain/explanation-view.js";
 
 export function RequestView({ id }: { readonly id: string }) {
   const { polled, refresh } = useListPoll<RequestDetail>(
@@ -52,6 +54,11 @@ export function RequestView({ id }: { readonly id: string }) {
               />
             </Card>
           )}
+          {detail.limits !== null && (
+            <div class="stack explained">
+              <ExplainedLimits explanation={detail.limits} note={texts.limitsNow} />
+            </div>
+          )}
         </div>
       )}
     </WhenReady>
@@ -81,19 +88,18 @@ function factsOf({ request_id, request, records, refusal }: RequestDetail): read
   const moment = request?.time ?? record?.time ?? refusal?.refused_at;
   const target = request?.target ?? (record === undefined ? null : targetOf(record));
   const names = texts.facts;
+  const error = request === null ? "" : withCurrency(errorText(request));
+  const refusedBy = withCurrency(refusal?.message ?? request?.rule ?? "");
+  const note = withCurrency(request?.note ?? "");
+  const explained =
+    refusal === null ? null : <a href={hrefOf("explain", { request_id })}>{refusedBy}</a>;
   const all: readonly (readonly [string, ComponentChildren])[] = [
     [names.time, moment === undefined ? null : formatMoment(moment)],
-    [names.why, request === null ? null : errorText(request)],
-    [
-      names.refusedBy,
-      refusal === null ? (
-        (request?.rule ?? null)
-      ) : (
-        <a href={hrefOf("explain", { request_id })}>{withCurrency(refusal.message)}</a>
-      ),
-    ],
+    // A sentence once.
+    [names.why, explained !== null && error.endsWith(refusedBy) ? null : error],
+    [names.refusedBy, explained ?? (error.includes(refusedBy) ? null : refusedBy)],
     [names.cutBy, record?.cut_by],
-    [names.note, request?.note],
+    [names.note, error.includes(note) || refusedBy.includes(note) ? null : note],
     [names.path, path],
     [names.key, record?.key_name ?? request?.key_id ?? record?.key_id],
     [names.model, model],
@@ -188,6 +194,19 @@ const attemptColumns: readonly Column<UsedAttempt>[] = [
   },
 ];
 
+interface CostOfTokensProps {
+  readonly usd: number | null;
+  readonly tokens: number;
+}
+
+/** What these tokens cost, and at which price: that of the request, which may not be today's. */
+function CostOfTokens({ usd, tokens }: CostOfTokensProps) {
+  const perMillion = usdPerMillion(usd, tokens);
+  return perMillion === null || usd === null ? null : (
+    <span class="soft small">{texts.at(formatMoney(usd), formatMoney(perMillion))}</span>
+  );
+}
+
 const recordColumns: readonly Column<RecordItem>[] = [
   {
     key: "target",
@@ -204,9 +223,10 @@ const recordColumns: readonly Column<RecordItem>[] = [
     key: "input",
     head: heads.input,
     kind: "number",
-    cell: ({ input_tokens, cached_input_tokens, cache_write_input_tokens }) => (
+    cell: ({ input_tokens, input_cost, cached_input_tokens, cache_write_input_tokens }) => (
       <span class="two-lines to-right">
         <span>{formatCount(input_tokens)}</span>
+        <CostOfTokens usd={input_cost} tokens={input_tokens} />
         {cached_input_tokens + cache_write_input_tokens > 0 && (
           <span class="soft small">
             {texts.cached(formatCount(cached_input_tokens), formatCount(cache_write_input_tokens))}
@@ -219,17 +239,25 @@ const recordColumns: readonly Column<RecordItem>[] = [
     key: "output",
     head: heads.output,
     kind: "number",
-    cell: ({ output_tokens }) => formatCount(output_tokens),
+    cell: ({ output_tokens, output_cost }) => (
+      <span class="two-lines to-right">
+        <span>{formatCount(output_tokens)}</span>
+        <CostOfTokens usd={output_cost} tokens={output_tokens} />
+      </span>
+    ),
   },
   {
     key: "cost",
     head: heads.cost,
     kind: "number",
-    cell: ({ total_cost, cost_source, price_list }) => (
+    cell: (record) => (
       <span class="two-lines to-right">
-        <span>{total_cost === null ? texts.unpriced : formatMoney(total_cost)}</span>
-        {cost_source !== null && (
-          <span class="soft small">{[cost_source, price_list].filter(Boolean).join(" ")}</span>
+        <span>{record.total_cost === null ? texts.unpriced : formatMoney(record.total_cost)}</span>
+        {record.cost_source !== null && (
+          <span class="soft small">{texts.price(record.cost_source, record.price_list)}</span>
+        )}
+        {feesOf(record) > 0 && (
+          <span class="soft small">{texts.fees(formatMoney(feesOf(record)))}</span>
         )}
       </span>
     ),

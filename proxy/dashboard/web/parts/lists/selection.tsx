@@ -1,8 +1,9 @@
 /** Rows that the reader chooses, and the bar below them with what can be done to all of these. */
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { shellTexts } from "../../texts/shell-texts.js";
 import type { Selection } from "../table.js";
+import { focusContent } from "./keep-focus.js";
 
 interface Choosable<Row> {
   readonly rows: readonly Row[];
@@ -40,10 +41,20 @@ interface SelectedBarProps {
   readonly children: ComponentChildren;
 }
 
-export function SelectedBar({ selection: { rows, clear }, children }: SelectedBarProps) {
-  if (rows.length === 0) return null;
+export function SelectedBar(props: SelectedBarProps) {
+  return props.selection.rows.length === 0 ? null : <Bar {...props} />;
+}
+
+function Bar({ selection: { rows, clear }, children }: SelectedBarProps) {
+  const bar = useRef<HTMLFieldSetElement>(null);
+  useLayoutEffect(() => {
+    const shown = bar.current;
+    return () => {
+      if (shown?.contains(document.activeElement)) focusContent();
+    };
+  }, []);
   return (
-    <fieldset class="selected" aria-label={shellTexts.choose.bar}>
+    <fieldset ref={bar} class="selected" aria-label={shellTexts.choose.bar}>
       <span class="strong" role="status">
         {shellTexts.choose.count(rows.length)}
       </span>

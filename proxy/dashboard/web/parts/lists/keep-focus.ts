@@ -1,0 +1,64 @@
+/** Where the focus goes when what has it goes: without this, to the top of the page. */
+import { useLayoutEffect, useRef } from "preact/hooks";
+
+const places = "a[href], button:not(:disabled), input:not(:disabled)";
+
+/** To the first row of the page, or its heading. */
+export function focusContent(): void {
+  const row = document.querySelector<HTMLElement>(`main tbody :is(${places})`);
+  (row ?? document.querySelector<HTMLElement>("main h1"))?.focus({ preventScroll: true });
+}
+
+/** The row that has the focus, or had it when a dialog was opened. */
+interface FocusedRow {
+  readonly key: string;
+  /** Its position, and that of the focus among the places in it. */
+  readonly at: number;
+  readonly place: number;
+}
+
+/** If the row with the focus is deleted, the next one gets it. `keys`: of the rows, in order. */
+export function useRowFocus(keys: readonly string[]) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const focused = useRef<FocusedRow | null>(null);
+  useLayoutEffect(() => {
+    const was = focused.current;
+    if (was === null || keys.includes(was.key)) return;
+    focused.current = null;
+    afterDialog(() => focusRow(body.current, was));
+  });
+  useLayoutEffect(
+    () => () => {
+      if (focused.current !== null) afterDialog(focusContent);
+    },
+    [],
+  );
+  return {
+    ref: body,
+    onFocusIn({ target }: FocusEvent): void {
+      const row = target instanceof Element ? target.closest("tr") : null;
+      const key = row === null ? undefined : keys[row.sectionRowIndex];
+      if (row === null || key === undefined) return;
+      const place = [...row.querySelectorAll(places)].indexOf(target as Element);
+      focused.current = { key, at: row.sectionRowIndex, place };
+    },
+    onFocusOut({ relatedTarget: next }: FocusEvent): void {
+      if (next instanceof Element && next.closest("dialog") === null) focused.current = null;
+    },
+  };
+}
+
+function focusRow(body: HTMLTableSectionElement | null, { at, place }: FocusedRow): void {
+  const row = body?.rows[Math.min(at, body.rows.length - 1)];
+  const there = row === undefined ? [] : [...row.querySelectorAll<HTMLElement>(places)];
+  const next = there[place] ?? there.at(-1);
+  if (next === undefined) focusContent();
+  else next.focus({ preventScroll: true });
+}
+
+/** A dialog keeps the focus while it is open. */
+function afterDialog(move: () => void): void {
+  const dialog = document.querySelector("dialog[open]");
+  if (dialog === null) move();
+  else dialog.addEventListener("close", move, { once: true });
+}
