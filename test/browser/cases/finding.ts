@@ -58,7 +58,7 @@ t.test("Ctrl-K", { skip: noBrowser }, async (t) => {
     t.match(await usage.innerText(), /price: operator/);
     const limits = page.getByRole("table", { name: "Limits on the path" });
     t.match(await limits.innerText(), /minute/);
-    await page.getByText("those that apply now").first().waitFor();
+    await page.getByText("as they are now").first().waitFor();
     t.same(await violationsOf(page), []);
     t.same(watched.problems, []);
   });

@@ -194,6 +194,13 @@ t.test(
     t.match(await list(url), exactly([{ id: "key_2" }]));
     t.equal((await remove("key_1")).status, 404);
     t.equal((await fetch(`${url}/admin/auth-keys/key_2`, { method: "DELETE" })).status, 401);
+    t.match(await admin(url, "GET /auth-keys?unused_seconds=30d", undefined, byMaster), {
+      status: 400,
+      body: {
+        param: "unused_seconds",
+        message: 'unused_seconds must be a number of seconds from 1, not "30d"',
+      },
+    });
     t.match(await admin(url, "POST /auth-keys", { user_path: "/a", expires: "x" }, byMaster), {
       status: 400,
       body: {
@@ -557,12 +564,18 @@ t.test(
     for (const filter of [
       ["--path", "/team/cli"],
       ["--status", "active"],
+      ["--expiring", "31d"],
     ])
       t.match(
         JSON.parse((await cli(site, "keys", "list", ...filter, "--json")).stdout),
         exactly([{ id: "key_1" }]),
         filter.join(" "),
       );
+    for (const none of [
+      ["--expiring", "29d"],
+      ["--unused", "1h"],
+    ])
+      t.same(JSON.parse((await cli(site, "keys", "list", ...none, "--json")).stdout), []);
     await t.rejects(cli(site, "keys", "deactivate", "key_9"), { code: 3 });
     await proxy.kill("SIGTERM");
     await daemon.kill("SIGTERM");

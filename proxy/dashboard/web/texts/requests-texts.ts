@@ -135,7 +135,7 @@ export const requestTexts = {
   price: (source: string, list: string | null) =>
     `price: ${source}${list === null ? "" : ` of ${list}`}`,
   fees: (fees: string) => `with fees of ${fees}`,
-  limitsNow: "those that apply now",
+  limitsNow: "as they are now",
 } as const;
 
 export const failedTexts = {

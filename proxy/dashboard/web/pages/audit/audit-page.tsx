@@ -61,7 +61,7 @@ const columns: readonly Column<AuditEntry>[] = [
     cell: ({ subject, operation }) => (
       <span class="two-lines">
         {/* On a path is what most are. */}
-        <CutText text={subject.replace(" on user_path ", " ")} />
+        <CutText look="long" text={subject.replace(" on user_path ", " ")} />
         <code class="small">{operation}</code>
       </span>
     ),
