@@ -44,7 +44,8 @@ type KeyOp = Extract<AdminOp, `keys.${string}`>;
 
 /**
  * The bodies: `keys.issue` {key_hash, redacted_value, expires_in_seconds?, key: what POST
- * /admin/auth-keys takes, without an imported key}; `keys.list` as in `list-query.ts`, and {unused_seconds?, expires_seconds?};
+ * /admin/auth-keys takes, without an imported key}; `keys.list` as in `list-query.ts`, and
+ * {unused_seconds?, expires_seconds?};
  * `keys.rotate` {new_hash, redacted_value, rotation: what POST /admin/auth-keys/{id}/rotate takes},
  * with {id} or {key_hash} as `keys.deactivate` and `keys.delete`.
  */

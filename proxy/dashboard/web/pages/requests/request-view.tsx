@@ -5,11 +5,11 @@ import type { AttemptItem, RequestDetail } from "../../../../../shared/api/reque
 import { feesOf, usdPerMillion } from "../../../../../shared/domain/paid-price.js";
 import { hrefOf } from "../../data/router.js";
 import { formatCount, formatMoment, formatMoney, withCurrency } from "../../logic/numbers.js";
+import { ExplainedLimits } from "../../parts/limits/explained-limits.js";
 import { Card, WhenReady } from "../../parts/page.js";
 import { type Column, Table } from "../../parts/table.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { requestTexts as texts } from "../../texts/requests-texts.js";
-import { ExplainedLimits } from "../explain/explanation-view.js";
 
 export function RequestView({ id }: { readonly id: string }) {
   const { polled, refresh } = useListPoll<RequestDetail>(
