@@ -291,21 +291,19 @@ export class WaitQueues<W extends Waiting> {
     return { position, expectedMs: expectedMs(queue, position, nowMs) };
   }
 
-  /** How many are admitted until its turn if each class takes turns, from 1; 0: it doesn't wait. */
-  position(waiting: W): number {
+  /**
+   * How many are admitted until its turn if each class takes turns, from 1, and the expected time
+   * until then; null if it doesn't wait.
+   */
+  placeOf(waiting: W, nowMs: number): { position: number; expectedMs: number | null } | null {
     const entry = this.#entries.get(waiting);
-    if (entry === undefined) return 0;
-    const index = entry.line.entries.indexOf(entry) + 1;
+    if (entry === undefined) return null;
+    const { queue, line } = entry;
+    const index = line.entries.indexOf(entry) + 1;
     let position = index;
-    for (const line of entry.queue.lines.values())
-      if (line !== entry.line) position += Math.min(line.entries.length, index);
-    return position;
-  }
-
-  /** The expected time until a request is admitted. */
-  expectedMs(waiting: W, nowMs: number): number | null {
-    const entry = this.#entries.get(waiting);
-    return entry === undefined ? 0 : expectedMs(entry.queue, this.position(waiting), nowMs);
+    for (const other of queue.lines.values())
+      if (other !== line) position += Math.min(other.entries.length, index);
+    return { position, expectedMs: expectedMs(queue, position, nowMs) };
   }
 
   *views(nowMs: number): Generator<QueueView<W>> {

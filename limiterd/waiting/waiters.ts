@@ -187,8 +187,8 @@ export class Waiters implements WaitersAhead {
       place!.dueMs = monoMs + place!.everyMs;
       this.#told.delete(waiter);
       this.#told.add(waiter);
-      const expectedMs = this.queues.expectedMs(waiter, monoMs) ?? undefined;
-      peer.send({ kind: "queued", id, position: this.queues.position(waiter), expectedMs });
+      const { position, expectedMs } = this.queues.placeOf(waiter, monoMs)!;
+      peer.send({ kind: "queued", id, position, expectedMs: expectedMs ?? undefined });
     }
     this.#nextPlaceMs = Number.POSITIVE_INFINITY;
     for (const { place } of this.#told)

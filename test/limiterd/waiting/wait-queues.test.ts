@@ -199,16 +199,14 @@ t.test("deadlines, positions and the counts of other hosts", async (t) => {
   const samples = ["1", "2", "3"].map((name, i) => waiting(name, i, 100 + i * 100));
   for (const sample of samples) queues.add(sample, place("rule", "", { paceMs: 10 }), 0);
   t.same(
-    samples.map((sample) => queues.position(sample)),
-    [1, 2, 3],
+    samples.map((sample) => queues.placeOf(sample, 0)),
+    [0, 10, 20].map((expectedMs, i) => ({ position: i + 1, expectedMs })),
   );
-  t.equal(queues.expectedMs(samples[2]!, 0), 20);
   t.same(queues.expired(99), []);
   t.same(queues.expired(250), samples.slice(0, 2));
   queues.remove(samples[0]!);
   queues.remove(samples[0]!);
-  t.equal(queues.position(samples[0]!), 0);
-  t.equal(queues.expectedMs(samples[0]!, 0), 0);
+  t.equal(queues.placeOf(samples[0]!, 0), null);
   queues.wake("rule");
   let looks = 0;
   const ask = (): Look => {
