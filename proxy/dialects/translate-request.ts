@@ -23,6 +23,13 @@ export interface TranslatedTarget {
   readonly translation: Translation;
 }
 
+const fetching: ReadonlySet<Operation> = new Set<Operation>([
+  "messages",
+  "count_tokens",
+  "responses",
+  "input_tokens",
+]);
+
 export function translateRequest(body: JsonObject, target: TranslatedTarget): TranslatedRequest {
   const { provider, translation } = target;
   const isStrict = provider.translation === "strict";
@@ -32,6 +39,7 @@ export function translateRequest(body: JsonObject, target: TranslatedTarget): Tr
     takesCustomTools: provider.chat.takesCustomTools,
     provider: provider.name,
     takesFilesInResults: target.operation === "responses" || target.operation === "input_tokens",
+    takesFileUrls: fetching.has(target.operation),
   });
   if (!translated.ok) return translated;
   const check = new RequestCheck(isStrict);

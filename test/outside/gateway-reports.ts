@@ -95,6 +95,23 @@ const twiceSources = [
   "FoundationAgents/OpenManus#989",
 ];
 
+const address = "https://example.com/a.pdf";
+const fileByAddress = (
+  id: string,
+  request: OutsideCase["request"],
+  sends: object,
+): OutsideCase => ({
+  id,
+  kind: "documents",
+  source: ["Portkey-AI/gateway#1075", "BerriAI/litellm#11387", "vercel/ai#7245"],
+  request,
+  right: "a document at an address reaches a provider that fetches it",
+  sends,
+});
+const documentAtClaude = {
+  messages: [{ content: [{ type: "document", source: { type: "url", url: address } }] }],
+};
+
 const detailSources = [
   "farion1231/cc-switch#7476",
   "farion1231/cc-switch#7555",
@@ -602,5 +619,47 @@ export const gatewayReports: readonly OutsideCase[] = [
     right: "a PDF in the place of an image is a document",
     status: 400,
     receives: { error: { param: "messages[0].content[0].image_url.url" } },
+  },
+  fileByAddress(
+    "address-from-responses",
+    responses({ model: claude, input: [user([{ type: "input_file", file_url: address }])] }),
+    documentAtClaude,
+  ),
+  fileByAddress(
+    "address-from-a-chat",
+    chat({ model: claude, messages: [user([{ type: "file", file: { file_url: address } }])] }),
+    documentAtClaude,
+  ),
+  fileByAddress(
+    "address-from-google",
+    google(claude, {
+      contents: [
+        {
+          role: "user",
+          parts: [{ fileData: { fileUri: address, mimeType: "application/pdf" } }],
+        },
+      ],
+    }),
+    documentAtClaude,
+  ),
+  fileByAddress(
+    "address-from-messages",
+    messages({
+      model: sol,
+      tools: [read],
+      thinking: { type: "adaptive" },
+      messages: [user([{ type: "document", source: { type: "url", url: address } }])],
+    }),
+    { input: [{ content: [{ type: "input_file", file_url: address }] }] },
+  ),
+  {
+    ...fileByAddress(
+      "address-at-a-chat-provider",
+      responses({ model: vllm, input: [user([{ type: "input_file", file_url: address }])] }),
+      {},
+    ),
+    result: "decided: chat completions fetch no documents, and Sluice doesn't either",
+    status: 400,
+    receives: { error: { param: "input[0].content[0].file_url" } },
   },
 ];

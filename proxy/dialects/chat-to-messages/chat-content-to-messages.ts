@@ -111,6 +111,10 @@ function imageBlock(value: unknown, at: string, reader: RequestReader): JsonObje
 function documentBlock(value: unknown, at: string, reader: RequestReader): JsonObject | null {
   const file = reader.object(value, at);
   reader.fields(file, chatFileFields, `${at}.`);
+  if (!isAbsent(file["file_url"])) {
+    const url = reader.text(file["file_url"], `${at}.file_url`);
+    return { type: "document", source: { type: "url", url } };
+  }
   const data = readDataUrl(reader.text(file["file_data"], `${at}.file_data`));
   const title = isAbsent(file["filename"]) ? "" : reader.text(file["filename"], `${at}.filename`);
   const block: Record<string, unknown> = { type: "document" };

@@ -156,6 +156,7 @@ export const chatImageFields: FieldTable = fieldTable({
 
 export const chatFileFields: FieldTable = fieldTable({
   file_data: mapped("`source`"),
+  file_url: mapped("`source`"),
   filename: mapped("`title`"),
   file_id: refused("which has no access to OpenAI's files: send `file_data`"),
 });

@@ -64,7 +64,7 @@ function flatPart(type: string, part: JsonObject, at: string, reader: RequestRea
 function fileFields(value: unknown, at: string, reader: RequestReader): JsonObject {
   const file = reader.object(value, at);
   const out: Record<string, unknown> = {};
-  for (const field of ["file_data", "file_id", "filename"])
+  for (const field of ["file_data", "file_id", "file_url", "filename"])
     if (!isAbsent(file[field])) out[field] = reader.text(file[field], `${at}.${field}`);
   return out;
 }

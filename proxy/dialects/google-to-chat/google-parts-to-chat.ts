@@ -79,6 +79,8 @@ function fileData(value: unknown, partAt: string, reader: RequestReader): JsonOb
   const type = isAbsent(file["mimeType"]) ? "" : reader.text(file["mimeType"], `${at}.mimeType`);
   if (isWebUrl(url) && !isGoogleFile.test(url) && type.toLowerCase().startsWith("image/"))
     return { type: "image_url", image_url: { url } };
+  if (isWebUrl(url) && !isGoogleFile.test(url) && isPdf.test(type) && reader.takesFileUrls)
+    return { type: "file", file: { file_url: url } };
   reader.unsupported(
     `${at}.fileUri`,
     "must be the address of an image in the web",
@@ -86,6 +88,8 @@ function fileData(value: unknown, partAt: string, reader: RequestReader): JsonOb
   );
   return null;
 }
+
+const isPdf = /^application\/pdf$/i;
 
 /** Matches a file that was uploaded to Google. Only the key of its owner can read it. */
 const isGoogleFile = /^https:\/\/generativelanguage\.googleapis\.com\//i;

@@ -78,7 +78,9 @@ export const googlePartFields: FieldTable = fieldTable({
     "Gemini's goes to hosts that read it; one by Sluice holds another model's reasoning, which goes back to it; others are left out",
   ),
   inlineData: mapped("images, PDFs, texts, WAV and MP3; others are refused"),
-  fileData: mapped("an image at an `http(s):` address; others are refused"),
+  fileData: mapped(
+    "an image at an `http(s):` address, and a PDF if the provider takes it; others are refused",
+  ),
   functionCall: mapped("`tool_calls`"),
   functionResponse: mapped("`tool`"),
   executableCode: dropped("which doesn't run Google's own tools"),

@@ -18,7 +18,7 @@ export function googleRequestToChat(
   stream: boolean,
   options: RequestOptions,
 ): TranslatedRequest {
-  const reader = new RequestReader("chat completions", options.isStrict);
+  const reader = new RequestReader("chat completions", options.isStrict, options.takesFileUrls);
   const body = camelFields(given);
   if (!reader.isShallowEnough(body)) return reader.result(body);
   reader.fields(body, googleRequestFields, "");

@@ -92,7 +92,9 @@ export const messagesImageFields: FieldTable = fieldTable({
 
 export const messagesDocumentFields: FieldTable = fieldTable({
   type: mapped("`file`"),
-  source: mapped("`url`, `file` and `content` are refused"),
+  source: mapped(
+    "`file` and `content` are refused; `url` where the provider speaks chat completions",
+  ),
   title: mapped("`filename`"),
   cache_control: cacheHint,
   citations: dropped(

@@ -14,7 +14,7 @@ export function messagesRequestToChat(
   body: JsonObject,
   options: RequestOptions,
 ): TranslatedRequest {
-  const reader = new RequestReader("chat completions", options.isStrict);
+  const reader = new RequestReader("chat completions", options.isStrict, options.takesFileUrls);
   if (!reader.isShallowEnough(body)) return reader.result(body);
   reader.fields(body, messagesRequestFields, "");
   const messages = messagesTurnsToChat(body, reader, options.takesFilesInResults);

@@ -218,7 +218,8 @@ function imagePart(part: JsonObject, path: string, check: RequestCheck): Part | 
 }
 
 function filePart(part: JsonObject, path: string, check: RequestCheck): Part | undefined {
-  if (!isAbsent(part["file_url"]))
+  const isAddressed = !isAbsent(part["file_url"]);
+  if (isAddressed && !check.takesFileUrls)
     return check.refuse(
       `${path}.file_url`,
       "can't be passed on: chat completions take a file by file_data or file_id only",
@@ -229,10 +230,10 @@ function filePart(part: JsonObject, path: string, check: RequestCheck): Part | u
       `${path}.detail`,
       "can't be passed on: chat completions have no such field for files",
     );
-  if (isAbsent(part["file_data"]) && isAbsent(part["file_id"]))
+  if (!isAddressed && isAbsent(part["file_data"]) && isAbsent(part["file_id"]))
     return check.refuse(`${path}.file_data`, "or file_id is required");
   const file: Record<string, unknown> = {};
-  for (const key of ["file_data", "file_id", "filename"]) {
+  for (const key of ["file_data", "file_id", "file_url", "filename"]) {
     if (!isAbsent(part[key])) file[key] = check.string(part[key], `${path}.${key}`);
   }
   return { type: "file", file };

@@ -22,7 +22,7 @@ export function responsesRequestToChat(
   body: JsonObject,
   options: RequestOptions,
 ): TranslatedRequest {
-  const check = new RequestCheck(options.isStrict);
+  const check = new RequestCheck(options.isStrict, options.takesFileUrls);
   if (!check.isShallowEnough(body)) return check.result({});
   const chat: Fields = {
     model: body["model"],

@@ -20,9 +20,13 @@ export class RequestCheck {
   readonly #dropped = new Set<string>();
   #failure: Failure | null = null;
 
+  /** As in `RequestOptions`. */
+  readonly takesFileUrls: boolean;
+
   /** `isStrict`: whether to refuse fields that could be dropped. */
-  constructor(isStrict: boolean) {
+  constructor(isStrict: boolean, takesFileUrls = false) {
     this.#isStrict = isStrict;
+    this.takesFileUrls = takesFileUrls;
   }
 
   /** The first error, or null. */

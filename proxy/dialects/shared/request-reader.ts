@@ -18,9 +18,15 @@ export class RequestReader {
   constructor(
     provider: "Anthropic messages" | "chat completions" | "Responses",
     isStrict: boolean,
+    takesFileUrls = false,
   ) {
     this.#provider = provider;
-    this.#check = new RequestCheck(isStrict);
+    this.#check = new RequestCheck(isStrict, takesFileUrls);
+  }
+
+  /** As in `RequestOptions`. */
+  get takesFileUrls(): boolean {
+    return this.#check.takesFileUrls;
   }
 
   /** The translated body, or the first error. */

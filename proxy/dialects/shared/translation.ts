@@ -31,6 +31,8 @@ export interface RequestOptions {
   readonly provider: string;
   /** Whether a tool's result may hold images and files, as in the Responses API. */
   readonly takesFilesInResults: boolean;
+  /** Whether the provider fetches a file from its address, as in any dialect but chat completions. */
+  readonly takesFileUrls: boolean;
 }
 
 export interface AnswerContext {

@@ -7,4 +7,5 @@ export const options: RequestOptions = {
   takesCustomTools: true,
   provider: "openai",
   takesFilesInResults: false,
+  takesFileUrls: false,
 };
