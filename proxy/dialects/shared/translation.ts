@@ -31,7 +31,7 @@ export interface RequestOptions {
   readonly provider: string;
   /** Whether a tool's result may hold images and files, as in the Responses API. */
   readonly takesFilesInResults: boolean;
-  /** Whether the provider fetches a file from its address, as in any dialect but chat completions. */
+  /** Whether the provider fetches a file from its address; not by chat completions. */
   readonly takesFileUrls: boolean;
 }
 
