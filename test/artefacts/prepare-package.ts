@@ -1,8 +1,9 @@
 /**
  * Run by npm before it packs: writes the licences of what its files hold; what `sluice
  * verify` runs; and the lock, under the name by which a package carries it, so that whoever
- * installs it gets the tree that was tested: exact versions, and the overrides, which npm takes
- * from no package but the root. `postpack` removes lock and files of `verify` again.
+ * installs it from a registry gets the tree that was tested: exact versions, and the overrides,
+ * which npm takes from no package but the root. Of a file npm ignores it. `postpack` removes lock
+ * and files of `verify` again.
  */
 import { writeFileSync } from "node:fs";
 import { bundledPackages, bundles, licences } from "./licences.js";
