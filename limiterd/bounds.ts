@@ -165,15 +165,15 @@ export const drawsWaitingMax = 1000;
 export const waitersMax = 10_000;
 export const waitersPerClassMax = 1000;
 /** Waiting requests that are judged in one turn of the event loop: about 0.2 ms. */
-export const looksPerTurn = 64;
-/** Interval at which waiting requests are looked at, in ms: how late one is admitted or refused. */
+export const judgementsPerTurn = 64;
+/** Interval at which waiting requests are judged, in ms: how late one is admitted or refused. */
 export const waitTickMs = 50;
-/** Waiting requests whose proxies are told their place in one tick: at most some 2 ms. */
-export const placesPerTick = 100;
-/** After this time a queue is looked at although nothing has woken it, in ms. */
-export const lookAgainMs = 1000;
-/** As `lookAgainMs`, for a counter that other hosts share, in ms: they wake no queue here. */
-export const lookAgainSharedMs = 200;
+/** Waiting requests whose positions are sent to their proxies in one tick: at most some 2 ms. */
+export const positionsPerTick = 100;
+/** After this time a queue's first request is judged although nothing has woken it, in ms. */
+export const judgeAgainMs = 1000;
+/** As `judgeAgainMs`, for a counter that other hosts share, in ms: they wake no queue here. */
+export const judgeAgainSharedMs = 200;
 
 // Providers' own limits.
 

@@ -128,9 +128,9 @@ export interface CountedVerdict {
   readonly connection: number;
   readonly number: number;
   readonly userPath: string;
-  /** False: a reroute, counted only at its target. */
+  /** Whether the path's rules count it; a reroute counts only at its target. */
   readonly atPath: boolean;
-  /** Null: a submission, counted only at its path. */
+  /** Null for a submission, which counts only at its path. */
   readonly target: Target | null;
   readonly lsn: number;
   readonly atMs: number;
@@ -155,7 +155,7 @@ export class UnreadVerdicts {
     return this.#verdicts.length - this.#first;
   }
 
-  /** At the bound, the oldest is dropped and stays counted. */
+  /** Adds a verdict. At the bound, drops the oldest one, which stays counted. */
   add(verdict: CountedVerdict): void {
     this.#verdicts.push(verdict);
     if (this.size > leasesPerPeerMax) this.#first++;
@@ -220,7 +220,7 @@ export function noteVerdict(
   proxies.markUnread(proxy);
 }
 
-/** False: the proxy claims to have read more than was sent. */
+/** Returns false if the proxy claims to have read more verdicts than were sent. */
 export function acknowledgeVerdicts(
   { connection, granted }: PeerState,
   proxy: KnownProxy,

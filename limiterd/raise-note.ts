@@ -10,9 +10,9 @@ export interface Raisable {
   readonly definition: { readonly subject: string; readonly perChild: boolean };
   /** Null without raises. */
   raises: readonly Raise[] | null;
-  /** Of a rule: null unless other hosts count in it. */
+  /** Only rules have it; null unless other hosts count in the rule. */
   readonly shares?: object | null;
-  /** Of a rule: the windows of its measures. */
+  /** The windows of a rule's measures; absent for a budget. */
   readonly parts?: readonly { readonly measure: Measure | null; raises: readonly Raise[] | null }[];
 }
 

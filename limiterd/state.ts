@@ -209,7 +209,7 @@ interface DaemonCounts {
   repeatedSettles: number;
   /** Invalid usage records; their settles were counted. */
   droppedRecords: number;
-  /** Peers closed because they broke the grammar, read too slowly, or sent no hello in time. */
+  /** Peers closed because they violated the protocol, read too slowly, or sent no hello in time. */
   closedPeers: number;
   failedCommits: number;
 }
@@ -240,7 +240,7 @@ export function newCounts(): DaemonCounts {
 
 /**
  * Whether requests need an admission, which they do with any rule or budget, or if a provider's own
- * limits are heeded.
+ * limits count.
  */
 export function isLimited(state: DaemonState): boolean {
   return (
@@ -278,7 +278,7 @@ export function hasWaiters({ waiters }: DaemonState): boolean {
   return waiters.queues.size > 0;
 }
 
-/** The providers' own limits, if verdicts heed any. */
+/** The providers' own limits; null if verdicts don't depend on them. */
 export function judgingUpstream({ upstream }: DaemonState): UpstreamBook | null {
   return upstream.isJudging ? upstream : null;
 }

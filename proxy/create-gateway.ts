@@ -179,7 +179,7 @@ export async function createGateway({
     batchReads: new Map(),
     metrics,
     tracing: await createTracing(config, { counts: metrics.counts, log, name }),
-    responseCache:
+    caching:
       config.cache === null
         ? null
         : {

@@ -103,7 +103,7 @@ export interface Gateway {
   /** Null when tracing is off. */
   readonly tracing: Tracing | null;
   /** Null when the cache is off. */
-  readonly responseCache: ResponseCaching | null;
+  readonly caching: ResponseCaching | null;
   /** Null if Sluice runs no web searches. */
   readonly webSearch: WebSearch | null;
   /** The destinations of alerts. */

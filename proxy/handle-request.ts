@@ -16,7 +16,6 @@ import { serveDashboard } from "./dashboard/serve-dashboard.js";
 import type { Gateway } from "./gateway.js";
 import { serveAdmin } from "./handlers/admin/serve-admin.js";
 import { replyUsage } from "./handlers/admin/usage-api.js";
-
 import { countTokens } from "./handlers/count-tokens.js";
 import { streamLive } from "./handlers/dashboard/live-stream.js";
 import { serveSession } from "./handlers/dashboard/sign-in.js";
@@ -173,8 +172,8 @@ function answerCaller(
   const { caller } = authentication;
   const { gateway, exchange, record } = received;
   if (caller.credential === "authenticated") record.identified(caller);
-  const page = caller.credential === "none" ? pageProblem(gateway, exchange) : null;
-  if (page !== null) return refuseCaller(received, area, { ok: false, failure: page });
+  const failure = caller.credential === "none" ? pageProblem(gateway, exchange) : null;
+  if (failure !== null) return refuseCaller(received, area, { ok: false, failure });
   const context = { gateway, exchange, caller, record };
   if (area === "model") {
     const problem = unknownOwnHeader(exchange, gateway.credentials.userPathHeader);

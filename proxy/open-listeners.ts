@@ -39,7 +39,7 @@ export interface Listeners {
   readonly adminUrl: string;
   /** The address of `metrics.port`; null without it. */
   readonly metricsUrl: string | null;
-  /** Sums over all listeners. */
+  /** Closes all listeners. */
   close(times: DrainTimes): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ interface ListenerPorts {
   readonly sockets: InheritedSockets;
   /** The files of `server.tls`; null without it. */
   readonly tlsFiles: TlsFiles | null;
-  /** Makes the handler of a listener's requests; `served` of the gateway is the listener's. */
+  /** Makes the handler of a listener's requests; `ofListener.served` says what it serves. */
   handlerOf(ofListener: Gateway): (exchange: Exchange) => void;
 }
 

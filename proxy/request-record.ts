@@ -24,8 +24,8 @@ export type Outcome =
   | "limiter_unavailable"
   | "overloaded";
 
-/** A failed target and the reason: a status or a network error. */
-interface Tried {
+/** Why an attempt failed that was followed by another one: a status or a network error. */
+interface EarlierFailure {
   readonly target: Target;
   readonly why: string;
 }
@@ -60,18 +60,21 @@ export class RequestRecord {
   session = "";
   /** The target whose answer or failure the client got. */
   target: Target | null = null;
-  /** Failed attempts that were followed by another one, in order; null without any. */
-  tried: Tried[] | null = null;
-  /** The attempts from the first that wasn't answered on; null if the first one was. */
-  attempts: Attempt[] | null = null;
-  /** The end of the attempt whose answer or error the client got. */
-  given: (() => void) | null = null;
+  /** For the log line: failures that were followed by another attempt, in order; null: none. */
+  earlierFailures: EarlierFailure[] | null = null;
+  /** For the report to the daemon: all attempts from the first failed one on; null: none failed. */
+  reportedAttempts: Attempt[] | null = null;
+  /**
+   * The `finish` of the attempt whose answer or error the client got, which identifies it among
+   * `reportedAttempts`.
+   */
+  deliveredFinish: (() => void) | null = null;
   /** Fields that the translation for the last target left out; null if none. */
   dropped: readonly string[] | null = null;
   /** The provider's request id of the last attempt; empty if it gave none. */
   providerRequestId = "";
-  /** The number of attempts. */
-  tries = 0;
+  attemptCount = 0;
+  /** A remark for the log line. */
   note: string | null = null;
   /** The endpoint of a limited request; null for any other request. */
   endpoint: string | null = null;
@@ -128,18 +131,18 @@ export class RequestRecord {
     this.waitedMs += ms;
   }
 
-  /** Lists a target that failed, before another attempt. */
-  failedAt(target: Target, why: string): void {
-    this.tried ??= [];
-    this.tried.push({ target, why });
+  /** Call before another attempt. */
+  addEarlierFailure(target: Target, why: string): void {
+    this.earlierFailures ??= [];
+    this.earlierFailures.push({ target, why });
   }
 
-  /** Records an attempt that has ended, unless it is the first and was answered. */
-  attempted(attempt: Attempt): void {
+  /** Adds an attempt that has ended, unless it and all before it succeeded. */
+  addAttempt(attempt: Attempt): void {
     const { outcome, status } = attempt.forwarded;
-    if (this.attempts === null && outcome === "complete" && status < 400) return;
-    this.attempts ??= [];
-    this.attempts.push(attempt);
+    if (this.reportedAttempts === null && outcome === "complete" && status < 400) return;
+    this.reportedAttempts ??= [];
+    this.reportedAttempts.push(attempt);
   }
 
   end(status: number, outcome: Outcome): void {
@@ -174,7 +177,7 @@ export class RequestRecord {
   forwarded(forwarded: Forwarded): void {
     const { status, outcome, usage, estimated, firstByteMonoMs, note, bug } = forwarded;
     this.end(status, outcome);
-    this.given = forwarded.finish;
+    this.deliveredFinish = forwarded.finish;
     this.timedOut = forwarded.timedOut === true;
     this.providerRequestId = forwarded.providerRequestId ?? "";
     this.bug = bug;

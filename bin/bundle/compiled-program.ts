@@ -11,7 +11,7 @@ import { dirname } from "node:path";
 import { Script } from "node:vm";
 
 interface CompiledProgram {
-  /** False: V8 compiles it now. */
+  /** Whether it was compiled before; otherwise V8 compiles it now. */
   readonly isCompiled: boolean;
   run(): void;
   /** Writes the code of all functions that have run. */

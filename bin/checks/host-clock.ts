@@ -22,13 +22,13 @@ export function readSynchronized(): boolean | null {
 const ticksPerSecond = 100;
 
 /** How long a daemon of this host has been running, by the clock since boot. */
-export function readDaemonAge(pid: number): number | null {
+export function readDaemonAgeSeconds(pid: number): number | null {
   try {
     if (!readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("limiterd")) return null;
     const startedTicks = Number(processStat(pid)?.startTicks);
     const upSeconds = Number(readFileSync("/proc/uptime", "latin1").split(" ")[0]);
-    const age = upSeconds - startedTicks / ticksPerSecond;
-    return Number.isFinite(age) ? age : null;
+    const ageSeconds = upSeconds - startedTicks / ticksPerSecond;
+    return Number.isFinite(ageSeconds) ? ageSeconds : null;
   } catch {
     // The daemon is on another host or in another container, or has ended.
     return null;

@@ -49,7 +49,7 @@ async function testAlerts(session: Session, flags: CommandFlags): Promise<void> 
     throw new CommandFailure({ exitCode: exitCodes.failed, lines: [], error: {} });
 }
 
-/** The command needs no daemon and no proxy for it. */
+/** Sends the tests from this process, without a daemon or proxy. */
 async function testHere(
   session: Session,
   flags: CommandFlags,

@@ -25,7 +25,7 @@ import {
 import { checkHost } from "../checks/check-host.js";
 import { checkCluster, checkHostClock, checkStore } from "../checks/check-store.js";
 import { type Finding, failed, ok, renderFindings, warning } from "../checks/finding.js";
-import { readDaemonAge } from "../checks/host-clock.js";
+import { readDaemonAgeSeconds } from "../checks/host-clock.js";
 import { type HostFacts, readHostFacts } from "../checks/host-facts.js";
 import { likelyMistakes } from "../checks/likely-mistakes.js";
 import { judgeProvider } from "../checks/provider-check.js";
@@ -165,7 +165,7 @@ async function checkServices(
       const freeBytes = host.disk?.freeBytes ?? null;
       if (config !== null) append(findings, checkStore(config, { status, nowMs, freeBytes }));
       append(findings, checkCluster(status, config !== null && config.cluster !== null));
-      const daemonAgeSeconds = readDaemonAge(Number(status["pid"]));
+      const daemonAgeSeconds = readDaemonAgeSeconds(Number(status["pid"]));
       append(findings, checkHostClock({ ...host, daemonAgeSeconds }, status));
       const summary = await client.call("usage.summary", {
         user_path: "/",

@@ -165,7 +165,7 @@ interface Checked {
   readonly notes: readonly string[];
   /** In hundredths of a percent; null without a limit. */
   readonly failAbove: number | null;
-  /** Of the bill; empty: all. */
+  /** The bill's projects that count; empty: all. */
   readonly projects: readonly string[];
   /** The provider keys that count, and the project that each is paired with; empty: all. */
   readonly keys: ReadonlyMap<string, string | null>;

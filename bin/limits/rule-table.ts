@@ -274,7 +274,7 @@ export function usedShare(item: Listed): number {
   );
 }
 
-/** That of the caps in the column TOKENS. */
+/** The used share of the caps in the column TOKENS. */
 function overTimeShare(item: Listed): number {
   const names = ["tokens", "cost", ...countedMeasures];
   return greatest(names.map((name) => shareOf(item, name)));

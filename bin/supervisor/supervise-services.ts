@@ -28,7 +28,7 @@ interface SuperviseOptions {
   readonly limiterd: ServiceOptions | null;
   readonly proxies: ProxyOptions;
   readonly terminal: Terminal;
-  /** True: log lines go to standard output. False: warnings and worse go to standard error. */
+  /** Whether all log lines are printed, to standard output; else warnings, to standard error. */
   readonly verbose: boolean;
   /** Whether lines are formatted for people; otherwise they are printed unchanged. */
   readonly asText: boolean;

@@ -49,8 +49,8 @@ export interface WouldRefuse {
 
 const nothingRefused: WouldRefuse = { count: 0, lastAtMs: null };
 
-/** The state of the book in which a rule is made. */
-interface RuleMaking {
+/** What a rule needs of the book in which it is made. */
+interface RuleContext {
   /** How many resets of all rules there have been. */
   readonly resets: number;
   readonly nowMs: number;
@@ -94,7 +94,7 @@ export class Rule {
    * unless the rule has shares.
    */
   tenants: Rule | null = null;
-  /** Of such a template: the caps that are shared. Null for all other rules. */
+  /** The shared caps, if this is a rule's `tenants`; null for all other rules. */
   sharing: SharedCaps | null = null;
   readonly id: string;
   source: RuleSource;
@@ -130,7 +130,7 @@ export class Rule {
   /** `id`: the rule's id if the caller has it, which avoids a new text. */
   constructor(
     fields: RuleFields,
-    { resets, nowMs, childrenOf, measure = null, hours = null }: RuleMaking,
+    { resets, nowMs, childrenOf, measure = null, hours = null }: RuleContext,
     id = ruleId(fields.definition),
   ) {
     const { definition, source, createdAtMs, updatedAtMs, sinceLsn } = fields;
@@ -181,7 +181,7 @@ export class Rule {
     this.#children = children;
   }
 
-  /** The id of the rule that it is or is a part of, or whose caps it counts by child. */
+  /** The id of the listed rule: its own, or that of the rule whose part or `tenants` it is. */
   get ruleId(): string {
     return this.measure === null && this.sharing === null ? this.id : idOfRule(this.id);
   }
@@ -249,7 +249,7 @@ export class Counter {
   place = -1;
   /** Whether it has changed since the last snapshot took it. */
   dirty = false;
-  /** Its index in the log of counts of a batch, and that batch. */
+  /** Its index in a batch's log of counts, and that batch. */
   loggedAt = 0;
   loggedBatch = 0;
   /**

@@ -18,7 +18,7 @@ import { countInertBudgets } from "./admin/daemon-status.js";
 import { sendJwts, sendNotices } from "./announcements/announce.js";
 import { holdReported } from "./hold-output.js";
 
-/** False: the peer broke the grammar. */
+/** Returns false if the peer violated the protocol. */
 export function acceptHello(
   state: DaemonState,
   peer: PeerState,
@@ -50,7 +50,7 @@ export function acceptHello(
   return true;
 }
 
-/** False: the peer broke the grammar. */
+/** Returns false if the peer violated the protocol. */
 export function holdLeases(
   state: DaemonState,
   peer: PeerState,
@@ -75,7 +75,7 @@ export function holdLeases(
 /**
  * A hello of another wire version. The peer gets an error. A proxy stays connected so that it can
  * deliver its settles, which are the same in every version; its leases aren't read and hold no
- * slots. False: the peer is closed.
+ * slots. Returns false if the peer must be closed.
  */
 export function refuseVersion(
   state: DaemonState,

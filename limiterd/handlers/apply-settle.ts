@@ -24,7 +24,7 @@ import { finalOf, withdrawalOf } from "../usage/pending-responses.js";
 import { recordOf, type UsageRecord } from "../usage/usage-records.js";
 import { holdLess } from "./hold-output.js";
 
-/** False: the peer broke the grammar. */
+/** Returns false if the peer violated the protocol. */
 export function applySettle(
   state: DaemonState,
   peer: PeerState,
@@ -49,12 +49,12 @@ export function applySettle(
   counts.tokens = Math.min(counts.tokens + message.tokens, Number.MAX_SAFE_INTEGER);
   const arrived = { proxy, message, held };
   // Journal first, so that the counts are in the settle's batch.
-  const taken = writer.journal(proxy.id, message.seq, proxy.onDurable);
+  const isJournaled = writer.journal(proxy.id, message.seq, proxy.onDurable);
   countSettle(state, arrived, settleFacts(state, arrived, nowMs), nowMs);
   if (message.part === "progress" && message.record !== null && held !== undefined)
     peer.leases.set(message.lease, holdLess(state, held, message.record, nowMs));
   state.proxies.markDirty(proxy);
-  if (taken && settings.usageEnabled) recordUsage(state, proxy.id, message, nowMs);
+  if (isJournaled && settings.usageEnabled) recordUsage(state, proxy.id, message, nowMs);
   return true;
 }
 
@@ -94,7 +94,7 @@ function recordUsage(state: DaemonState, proxyId: string, settle: Settle, nowMs:
   if (batchTokens !== null) noteBatches(state, record.userPath, nowMs);
 }
 
-/** The target of a record, although the record may say that its model is unknown. */
+/** The settle's target if the record hides its model's name, else the record's. */
 function executedTarget({ target }: Settle, record: UsageRecord): Target {
   const { provider, model } = record;
   return target?.provider === provider && model === unknownModelName ? target : record;

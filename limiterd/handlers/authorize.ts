@@ -9,7 +9,7 @@ import type { ManagedKey } from "../keys/key-ring.js";
 import type { PeerState } from "../peer.js";
 import type { DaemonState } from "../state.js";
 
-/** False: the peer broke the grammar. */
+/** Returns false if the peer violated the protocol. */
 export function authorize(
   state: DaemonState,
   peer: PeerState,

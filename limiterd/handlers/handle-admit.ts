@@ -30,7 +30,7 @@ import { breachShownTo, type Viewer, viewerAt } from "../rules/limits-above.js";
 import { noRules } from "../rules/rule-book.js";
 import type { ClusterTurn } from "../shares/cluster-turn.js";
 import { type DaemonState, enforcedBudgets, hasWaiters, judgingUpstream } from "../state.js";
-import type { Look } from "../waiting/wait-queues.js";
+import type { WaitOutcome } from "../waiting/wait-queues.js";
 import { deny, sendAuthorized } from "./authorize.js";
 import { holdFirst, meteredAt } from "./hold-output.js";
 import { usableTargets } from "./usable-targets.js";
@@ -46,7 +46,7 @@ import {
 
 const tooManyLeases = `the limiter daemon holds ${leasesPerPeerMax} requests of this proxy, and admits no more until some have ended`;
 
-/** False: the peer broke the grammar. */
+/** Returns false if the peer violated the protocol. */
 export function handleAdmit(
   state: DaemonState,
   peer: PeerState,
@@ -70,7 +70,7 @@ export function handleAdmit(
   return true;
 }
 
-/** False: the peer broke the grammar. */
+/** Returns false if the peer violated the protocol. */
 export function cancelAdmit({ waiters }: DaemonState, peer: PeerState, { id }: Cancel): boolean {
   if (peer.role !== "proxy" || !peer.welcomed) return false;
   const waiter = waiters.find(peer, id);
@@ -82,8 +82,13 @@ export function cancelAdmit({ waiters }: DaemonState, peer: PeerState, { id }: C
 
 const noLabels: readonly string[] = [];
 
-/** Answers a request, or makes it wait for room. Returns the result for the queue of waiters. */
-function answerAdmit(state: DaemonState, asked: AskedAdmission, nowMs: number, stage: Stage): Look {
+/** Answers a request, or makes it wait for room. The outcome is for the queues of waiters. */
+function answerAdmit(
+  state: DaemonState,
+  asked: AskedAdmission,
+  nowMs: number,
+  stage: Stage,
+): WaitOutcome {
   const { peer, message, waiter = null } = asked;
   const known = knownRequest(state, asked, nowMs, stage);
   if (known === null) return answered;
@@ -181,7 +186,7 @@ function admitted(
   asked: AskedAdmission,
   known: KnownRequest,
   verdict: AdmittedVerdict,
-): Look {
+): WaitOutcome {
   const { peer, proxy, message } = asked;
   const { id, uses } = message;
   const { targets, submission, metered, key, nowMs, stage } = known;
@@ -228,7 +233,7 @@ function waitOrRefuse(
   asked: AskedAdmission,
   { userPath, targets, submission, key, nowMs, stage }: KnownRequest,
   verdict: Refused | Exceeded,
-): Look {
+): WaitOutcome {
   const { peer, proxy, message } = asked;
   const { counts } = state;
   const { id } = message;
@@ -239,10 +244,13 @@ function waitOrRefuse(
     return answered;
   }
   if (message.wait !== undefined && stage !== "overdue") {
-    const look = waitForRoom(state, asked, { verdict, userPath, nowMs }, (waiter, laterMs, again) =>
-      answerAdmit(state, { ...asked, waiter }, laterMs, again),
+    const outcome = waitForRoom(
+      state,
+      asked,
+      { verdict, userPath, nowMs },
+      (waiter, laterMs, again) => answerAdmit(state, { ...asked, waiter }, laterMs, again),
     );
-    if (look !== null) return look;
+    if (outcome !== null) return outcome;
   }
   counts.refused++;
   if (verdict.kind === "exceeded") counts.overBudget++;

@@ -31,7 +31,7 @@ import { drawMore } from "./hold-output.js";
 import { rerouteLease } from "./reroute-lease.js";
 import { takeBackUnread } from "./take-back-unread.js";
 
-/** Handles one decoded frame. False: the peer broke the grammar and must be closed. */
+/** Handles one decoded frame. Returns false if the peer violated the protocol and must be closed. */
 export function handleFrame(
   state: DaemonState,
   peer: PeerState,
@@ -47,7 +47,7 @@ export function handleFrame(
   return valid;
 }
 
-/** A turn of the event loop in which requests that wait are looked at. */
+/** A turn of the event loop in which waiting requests are judged. */
 export function waitingTurn(state: DaemonState, turn: (nowMs: number) => void): void {
   if (state.stopping) return;
   state.shares?.enter();

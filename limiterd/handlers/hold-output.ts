@@ -115,7 +115,7 @@ interface FirstHeld {
   readonly cap: string | undefined;
 }
 
-/** False: the peer broke the grammar. */
+/** Returns false if the peer violated the protocol. */
 export function drawMore(
   state: DaemonState,
   peer: PeerState,

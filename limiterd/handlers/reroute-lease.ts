@@ -21,7 +21,7 @@ import { admissionLsn, refusedByOf, shadowNames } from "./handle-admit.js";
 import { askedAt, breachOnPath, holdFirst, meteredAt } from "./hold-output.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 
-/** False: the peer broke the grammar. */
+/** Returns false if the peer violated the protocol. */
 export function rerouteLease(
   state: DaemonState,
   peer: PeerState,

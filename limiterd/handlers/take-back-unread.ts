@@ -8,7 +8,7 @@ import { countSince } from "../rules/charge.js";
 import { matchPath, matchTarget } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
 
-/** False: the peer broke the grammar. */
+/** Returns false if the peer violated the protocol. */
 export function takeBackUnread(
   { book, proxies, writer }: Pick<DaemonState, "book" | "proxies" | "writer">,
   peer: PeerState,

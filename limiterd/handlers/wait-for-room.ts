@@ -8,7 +8,7 @@ import type { KnownProxy, PeerState } from "../peer.js";
 import { type admit, type Exceeded, headersOfCounters } from "../rules/admit.js";
 import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "../rules/judge.js";
 import type { DaemonState } from "../state.js";
-import type { Look } from "../waiting/wait-queues.js";
+import type { WaitOutcome } from "../waiting/wait-queues.js";
 import { type Waiter, waitMsOf } from "../waiting/waiters.js";
 
 export interface AskedAdmission {
@@ -25,7 +25,7 @@ export interface AskedAdmission {
  */
 export type Stage = "first" | "final" | "overdue";
 
-export const answered: Look = { kind: "answered" };
+export const answered: WaitOutcome = { kind: "answered" };
 
 interface RefusedRequest {
   readonly verdict: Refused | Exceeded;
@@ -34,7 +34,7 @@ interface RefusedRequest {
 }
 
 /** Judges a waiting request once more, and answers it unless it goes on waiting. */
-type JudgeAgain = (waiter: Waiter, nowMs: number, stage: Stage) => Look;
+type JudgeAgain = (waiter: Waiter, nowMs: number, stage: Stage) => WaitOutcome;
 
 /** Makes a refused request wait, or go on waiting. Null if it may not wait, and is refused. */
 export function waitForRoom(
@@ -42,7 +42,7 @@ export function waitForRoom(
   asked: AskedAdmission,
   { verdict, userPath, nowMs }: RefusedRequest,
   judgeAgain: JudgeAgain,
-): Look | null {
+): WaitOutcome | null {
   const { settings, waiters } = state;
   const { peer, message } = asked;
   const { id } = message;
@@ -64,13 +64,13 @@ export function waitForRoom(
     arrivedMs,
     deadlineMs,
     breach: verdict.breach,
-    place: placeTimes(wait, waiters.monoMs),
+    positionReports: positionReports(wait, waiters.monoMs),
     judge(self, laterMs, final) {
-      // If not, the proxy has a newer connection, on which it asks again.
-      const isAsked = asked.proxy.peer === peer;
-      const look = isAsked ? judgeAgain(self, laterMs, final ? "final" : "first") : answered;
-      if (look.kind === "admitted" || look.kind === "answered") waiters.answered(self);
-      return look;
+      // Otherwise the proxy has a newer connection, on which it asks again.
+      const isConnected = asked.proxy.peer === peer;
+      const outcome = isConnected ? judgeAgain(self, laterMs, final ? "final" : "first") : answered;
+      if (outcome.kind === "admitted" || outcome.kind === "answered") waiters.answered(self);
+      return outcome;
     },
     refuse: (self, laterMs) => void judgeAgain(self, laterMs, "overdue"),
   };
@@ -79,13 +79,16 @@ export function waitForRoom(
   return answered;
 }
 
-/** When the proxy gets the request's place: the intervals go on after a reconnect. */
-function placeTimes({ placeEveryMs: everyMs, waitedMs }: Wait, nowMs: number): Waiter["place"] {
+/** When the proxy is told the position: the intervals continue after a reconnect. */
+function positionReports(
+  { placeEveryMs: everyMs, waitedMs }: Wait,
+  nowMs: number,
+): Waiter["positionReports"] {
   return everyMs === undefined ? null : { everyMs, dueMs: nowMs + everyMs - (waitedMs % everyMs) };
 }
 
 /** Judges a waiting request again once the engine that counts for all hosts has answered. */
-export function askHosts(state: DaemonState, waiter: Waiter): Look {
+export function askHosts(state: DaemonState, waiter: Waiter): WaitOutcome {
   const { waiters } = state;
   const shares = state.shares!;
   const isAway = shares.turn.willTimeOut;
@@ -94,7 +97,7 @@ export function askHosts(state: DaemonState, waiter: Waiter): Look {
     !isAway &&
     shares.park((final) => {
       if (state.stopping) return;
-      waiters.looked(waiter, shares.nowMs(), final);
+      waiters.judgeAgain(waiter, shares.nowMs(), final);
       state.book.reclaim();
     });
   if (isAsked) return { kind: "asking" };

@@ -139,8 +139,8 @@ function hostsSeries({ cluster }: DaemonStatus): ReportedSeries[] {
   if (cluster === null) return [];
   const living = cluster.hosts.filter((host) => host.alive);
   const alive = living.length;
-  const differing = (what: "configuration_differs" | "failure_mode_differs"): number =>
-    living.filter((host) => host[what]).length;
+  const differing = (field: "configuration_differs" | "failure_mode_differs"): number =>
+    living.filter((host) => host[field]).length;
   const { id_taken_at: takenAt, changes_subscribers: subscribers } = cluster;
   return [
     seriesOf("clusterChangesHeard", [], cluster.changes_heard ? 1 : 0),
@@ -158,14 +158,16 @@ function followersSeries(
   status: DaemonStatus,
   nowMs: number,
 ): ReportedSeries[] {
-  const silent = followers.all().map(({ name, askedAtMs }) => {
-    return seriesOf("followerAsked", [name], Math.max(0, nowMs - askedAtMs) / 1000);
-  });
+  const sinceAsked = followers
+    .all()
+    .map(({ name, askedAtMs }) =>
+      seriesOf("followerAsked", [name], Math.max(0, nowMs - askedAtMs) / 1000),
+    );
   return [
     ...status.followers.flatMap(({ name, lag_seconds: lag }) =>
       lag === null ? [] : [seriesOf("followerLag", [name], lag)],
     ),
-    ...silent,
+    ...sinceAsked,
   ];
 }
 

@@ -13,7 +13,7 @@ import { openRoot, type Root } from "../store/lmdb/lmdb-file.js";
 import { damageReason, plainReason } from "../store/lmdb/probe-disk.js";
 import { StoreUnreadableError } from "../store/store.js";
 
-/** LMDB's error for inconsistent free pages: then it can copy the file only with them. */
+/** LMDB's error for inconsistent free pages: it must then copy them too, without compacting. */
 const notCompactable = /MDB_INCOMPATIBLE/;
 
 /** Resolves with the copy's size. Rejects with `StoreUnreadableError`; then there is no copy. */
@@ -39,7 +39,7 @@ export async function copyStore(file: string, to: string): Promise<{ readonly by
   }
 }
 
-/** `name`: the name of a link beside the copy, which is removed once the file is open. */
+/** Opens the file by the name `name`: a link beside the copy, removed once the file is open. */
 function openApart(file: string, name: string): Root {
   const remove = (): void => {
     for (const made of [name, `${name}-lock`]) rmSync(made, { force: true });

@@ -39,9 +39,9 @@ const chunkDivisor = 50;
 const wholeOutput = 32_768;
 /** A request that isn't streamed may use this part of what is left if it runs alone on a cap. */
 const aloneDivisor = 2;
-/** The part that it may use while other requests run: one in 32 of what is left. */
+/** A request that runs beside others may use one part in 32 of what is left. */
 const amongDivisor = 32;
-/** It may use at least this much output, however small the part is, if that much is left. */
+/** A request may use at least this much output, however small its part is, if that much is left. */
 const wholeOutputMin = 4096;
 /**
  * The bytes of a token of the prompt of a request that runs alone. It is a guess: a token may have

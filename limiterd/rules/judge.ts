@@ -71,7 +71,7 @@ export interface AdmissionOptions extends BreachOptions {
    * absent: the last known counts are used.
    */
   readonly turn?: { readonly isUnsure: boolean } | null;
-  /** The providers' own limits; null or absent if none is heeded. */
+  /** The providers' own limits; null or absent if verdicts don't depend on them. */
   readonly upstream?: UpstreamJudging | null;
 }
 

@@ -67,7 +67,7 @@ export class ShareTokens {
     return this.#rule.definition.maxTokens ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Notes charged tokens. False: they must be reported to the engine soon. */
+  /** Notes charged tokens. Returns false if they must be reported to the engine soon. */
   charged(tokens: number): boolean {
     this.#unsent += tokens;
     return this.#unsent <= this.#waitingMax && !this.#isLowered;

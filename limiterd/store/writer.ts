@@ -117,7 +117,7 @@ export class Writer {
   /**
    * Adds a settle to the open batch; what is counted from now on in this turn is in the same batch.
    * Once the batch is committed, `onDurable`, one function for each proxy, gets the proxy's last
-   * number in it. False: the settle was not added, so its effects must not be written either.
+   * number in it. Returns false if the settle wasn't added: its effects mustn't be written either.
    */
   journal(proxyId: string, seq: number, onDurable: (seq: number) => void): boolean {
     if (this.#closed) return false;

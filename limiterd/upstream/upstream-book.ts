@@ -52,8 +52,8 @@ class SteadyClock {
 }
 
 interface KnownLimit extends ReportedLimit {
-  readonly saidAtMs: number;
-  /** On the steady clock; Infinity without a reset. */
+  readonly reportedAtMs: number;
+  /** When it resets, on the steady clock; Infinity without a reset. */
   readonly untilMs: number;
 }
 
@@ -61,9 +61,9 @@ interface Saturation {
   readonly limit: ReportedLimit | null;
   readonly status: number;
   untilMs: number;
-  /** How long other requests wait for the one that tries the target. */
+  /** How long other requests wait for the first one after the reset, the probe. */
   readonly probeMs: number;
-  /** Until when they wait; 0: no request has tried. */
+  /** Until when they wait for the probe; 0 before it is admitted. */
   probingUntilMs: number;
 }
 
@@ -78,11 +78,13 @@ export class UpstreamTarget {
   #saturation: Saturation | null = null;
   /** When the request of the newest report was sent. */
   #newestMs = -Infinity;
-  /** A count that was wrong isn't heeded until a 429 shows that there is a limit. */
-  #isDoubted = false;
-  /** How often in a row a report has saturated it with the first answer after a reset. */
-  #saturatedAgain = 0;
-  #saidAtMs = 0;
+  /**
+   * Whether reports of an exhausted limit are ignored, because they were wrong; a 429 ends that.
+   */
+  #ignoresReports = false;
+  /** How often in a row the answer to a probe has reported an exhausted limit. */
+  #exhaustedProbes = 0;
+  #reportedAtMs = 0;
   refusals = 0;
 
   constructor(target: Target, policy: UpstreamPolicy, clock: SteadyClock, nowMs: number) {
@@ -93,18 +95,18 @@ export class UpstreamTarget {
     this.adaptive = policy.adaptive === null ? null : new AdaptiveCap(policy.adaptive);
   }
 
-  /** Whether it can be forgotten. */
+  /** Whether the target can be forgotten. */
   isIdle(nowMs: number): boolean {
     const saturated = this.#saturation !== null && this.#saturation.untilMs > this.#clock.at(nowMs);
     return this.counter.inFlight === 0 && !saturated;
   }
 
-  /** Why it gets no request now; null if it gets one. Changes nothing. */
+  /** Why the target gets no request now; null if it gets one. Changes nothing. */
   breach(nowMs: number): UpstreamBreach | null {
-    return this.#saturated(this.#clock.at(nowMs)) ?? this.#crowded();
+    return this.#saturationBreach(this.#clock.at(nowMs)) ?? this.#adaptiveBreach();
   }
 
-  #saturated(atMs: number): UpstreamBreach | null {
+  #saturationBreach(atMs: number): UpstreamBreach | null {
     const saturation = this.#saturation;
     if (saturation === null) return null;
     const { counter } = this;
@@ -121,13 +123,13 @@ export class UpstreamTarget {
     };
   }
 
-  #crowded(): UpstreamBreach | null {
+  #adaptiveBreach(): UpstreamBreach | null {
     const { counter, adaptive } = this;
     if (adaptive === null || counter.inFlight < adaptive.cap) return null;
     return { counter, dimension: "adaptive", cap: adaptive.cap, waitSeconds: 1 };
   }
 
-  /** A request was admitted to it: the first one after a reset tries it. */
+  /** A request was admitted to the target: after a reset, the first one is the probe. */
   admitted(nowMs: number): void {
     const saturation = this.#saturation;
     if (saturation !== null) saturation.probingUntilMs = this.#clock.at(nowMs) + saturation.probeMs;
@@ -146,8 +148,8 @@ export class UpstreamTarget {
     const isAnswer = status < 300;
     if (!isAnswer && status !== 429) return;
     this.#newestMs = startedMs;
-    this.#saidAtMs = nowMs;
-    for (const limit of limits) this.#know(limit, atMs, nowMs);
+    this.#reportedAtMs = nowMs;
+    for (const limit of limits) this.#keepLimit(limit, atMs, nowMs);
     if (this.policy.mode === "avoid") this.#learn({ status, limits, waitMs }, atMs);
   }
 
@@ -155,33 +157,33 @@ export class UpstreamTarget {
     { status, limits, waitMs }: Pick<Reported, "status" | "limits" | "waitMs">,
     atMs: number,
   ): void {
-    const tried = this.#saturation;
+    const earlier = this.#saturation;
     this.#saturation = null;
     if (status === 429) {
-      this.#isDoubted = false;
-      this.#saturatedAgain = 0;
+      this.#ignoresReports = false;
+      this.#exhaustedProbes = 0;
       const exhausted = longest(limits.filter(({ remaining }) => remaining === 0));
       this.#saturate({ limit: exhausted, status, waitMs: waitMs ?? exhausted?.resetMs ?? 0 }, atMs);
-    } else if (this.policy.trustsLimits) this.#heed(limits, tried, atMs);
-    // Requests may wait for it.
-    if (tried !== null && this.#saturation === null) this.counter.rule.onFreed?.(this.counter);
+    } else if (this.policy.trustsLimits) this.#readLimits(limits, earlier, atMs);
+    // Requests may be waiting for the target.
+    if (earlier !== null && this.#saturation === null) this.counter.rule.onFreed?.(this.counter);
   }
 
-  /** An answer that reports an exhausted limit. */
-  #heed(limits: readonly ReportedLimit[], tried: Saturation | null, atMs: number): void {
+  /** Reads the limits of an answer. `earlier`: the saturation that the answer has ended. */
+  #readLimits(limits: readonly ReportedLimit[], earlier: Saturation | null, atMs: number): void {
     const exhausted = longest(
       limits.filter(({ name, remaining }) => remaining === 0 && !isAdvisory(name)),
     );
     if (exhausted === null) {
-      this.#saturatedAgain = 0;
+      this.#exhaustedProbes = 0;
       return;
     }
-    // The first request after a reset can't use up a limit of many, and hardly another one.
-    const isAgain = tried !== null && tried.status < 300 && (exhausted.limit ?? 2) > 1;
-    if (isAgain) this.#saturatedAgain++;
-    if (isAgain && (tried.limit?.name === exhausted.name || this.#saturatedAgain > 1))
-      this.#isDoubted = true;
-    if (!this.#isDoubted)
+    // A probe alone can't use up a limit of several requests, and hardly one of tokens.
+    const isAgain = earlier !== null && earlier.status < 300 && (exhausted.limit ?? 2) > 1;
+    if (isAgain) this.#exhaustedProbes++;
+    if (isAgain && (earlier.limit?.name === exhausted.name || this.#exhaustedProbes > 1))
+      this.#ignoresReports = true;
+    if (!this.#ignoresReports)
       this.#saturate({ limit: exhausted, status: 200, waitMs: exhausted.resetMs ?? 0 }, atMs);
   }
 
@@ -199,10 +201,10 @@ export class UpstreamTarget {
     };
   }
 
-  #know(limit: ReportedLimit, atMs: number, nowMs: number): void {
+  #keepLimit(limit: ReportedLimit, atMs: number, nowMs: number): void {
     const untilMs = limit.resetMs === null ? Infinity : atMs + limit.resetMs;
     this.#limits.delete(limit.name);
-    this.#limits.set(limit.name, { ...limit, saidAtMs: nowMs, untilMs });
+    this.#limits.set(limit.name, { ...limit, reportedAtMs: nowMs, untilMs });
     if (this.#limits.size <= knownLimitsMax) return;
     for (const name of this.#limits.keys()) {
       this.#limits.delete(name);
@@ -230,14 +232,14 @@ export class UpstreamTarget {
   item(nowMs: number): UpstreamTargetItem {
     const { target, policy, counter, adaptive, refusals } = this;
     const atMs = this.#clock.at(nowMs);
-    const breach = this.#saturated(atMs);
+    const breach = this.#saturationBreach(atMs);
     const judged = isJudged(policy);
     return {
       provider: target.provider,
       model: target.model,
       mode: policy.mode,
       limits: [...this.#limits.values()].map((known) => shownLimit(known, atMs)),
-      reported_at: this.#saidAtMs === 0 ? null : formatMillis(this.#saidAtMs),
+      reported_at: this.#reportedAtMs === 0 ? null : formatMillis(this.#reportedAtMs),
       refusals,
       saturated: breach !== null,
       saturated_by: breach?.named ?? null,
@@ -261,7 +263,7 @@ const overloads: ReadonlySet<number> = new Set([429, 503, 504, 529]);
 
 /** After its reset a limit is full again, as far as is known. */
 function shownLimit(
-  { name, limit, remaining, resetMs, saidAtMs, untilMs }: KnownLimit,
+  { name, limit, remaining, resetMs, reportedAtMs, untilMs }: KnownLimit,
   atMs: number,
 ): LearnedLimit {
   const isReset = untilMs <= atMs;
@@ -270,7 +272,7 @@ function shownLimit(
     limit,
     remaining: isReset ? limit : remaining,
     resets_in_seconds: resetMs === null ? null : Math.max(0, Math.ceil((untilMs - atMs) / 1000)),
-    reported_at: formatMillis(saidAtMs),
+    reported_at: formatMillis(reportedAtMs),
   };
 }
 

@@ -258,7 +258,7 @@ function removalOf(name: string): Change {
   return { table: "objects", key: mark + name, value: undefined };
 }
 
-/** Not one of before the clock was set back. */
+/** Whether a reservation holds now. One made before the clock was set back doesn't. */
 function isOpenAt(nowMs: number): (reserved: Reserved) => boolean {
   return ({ untilMs }) => untilMs > nowMs && untilMs <= nowMs + reservedMs;
 }
@@ -346,7 +346,7 @@ export function finalOf(charged: UsageRecord, reported: UsageRecord): UsageRecor
   };
 }
 
-/** Not -0. */
+/** The negative of a count; 0 rather than -0. */
 function negative(count: number): number {
   return 0 - count;
 }

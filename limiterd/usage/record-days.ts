@@ -9,7 +9,7 @@ import { isCount } from "../../shared/checked.js";
 import { dayMs } from "../../shared/time.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 
-/** Its keys end before those of the next run. Days are numbers since the epoch, both included. */
+/** The keys from `firstKey` to the next run. Days are numbers since the epoch, both included. */
 interface KeyRun {
   readonly firstKey: number;
   readonly fromDay: number;

@@ -91,7 +91,7 @@ export function reprice(
   nowMs: number,
 ): { readonly repriced: UsageRecord; readonly difference: UsageRecord } {
   const { repriced: earlier, ...kept } = record;
-  const now = earlier ?? record;
+  const old = earlier ?? record;
   const isRequest = record.status !== interimStatus;
   return {
     repriced: { ...record, repriced: { atMs: nowMs, inputCost, outputCost, totalCost } },
@@ -102,9 +102,9 @@ export function reprice(
       outputTokens: 0,
       cachedInputTokens: 0,
       cacheWriteInputTokens: 0,
-      inputCost: inputCost - (now.inputCost ?? 0),
-      outputCost: outputCost - (now.outputCost ?? 0),
-      totalCost: totalCost - (now.totalCost ?? 0),
+      inputCost: inputCost - (old.inputCost ?? 0),
+      outputCost: outputCost - (old.outputCost ?? 0),
+      totalCost: totalCost - (old.totalCost ?? 0),
       rewriteTokensSaved: 0,
       rewriteCostSaved: null,
       latencyMs: 0,
@@ -116,7 +116,7 @@ export function reprice(
       corrects: {
         id: `${key}.${index}`,
         atMs: nowMs,
-        priced: now.totalCost === null && isRequest ? 1 : 0,
+        priced: old.totalCost === null && isRequest ? 1 : 0,
       },
     },
   };

@@ -18,8 +18,8 @@ interface UnwrittenRecords {
   readonly records: readonly UsageRecord[];
 }
 
-/** The progress of an earlier epoch. */
-interface UsageKeys {
+/** How far an earlier start got, as `restoreUsage` finds it. */
+interface UsageProgress {
   readonly lastKey: number;
   readonly rolledUpKey: number;
   /** Records that were added to the sums again. */
@@ -43,17 +43,17 @@ export class UsageLog implements Contributor {
   /** When the first record of the open batch ended, and when the last one was recorded. */
   #fromMs = 0;
   #latestMs = 0;
-  /** Records since all sums were last written. */
-  #gathered: number;
+  /** The number of records since all sums were last written. */
+  #recordsSinceFlush: number;
   #flushDue = (): void => {};
   readonly #closed: ClosedBatch[] = [];
 
-  constructor(rollups: Rollups, { lastKey, rolledUpKey, replayed, days }: UsageKeys) {
+  constructor(rollups: Rollups, { lastKey, rolledUpKey, replayed, days }: UsageProgress) {
     this.rollups = rollups;
     this.days = days;
     this.rolledUpKey = rolledUpKey;
     this.#lastKey = lastKey;
-    this.#gathered = replayed;
+    this.#recordsSinceFlush = replayed;
   }
 
   /** The key of the last closed batch, in this epoch or an earlier one; 0 before the first. */
@@ -74,8 +74,8 @@ export class UsageLog implements Contributor {
     this.#latestMs = isFirst ? nowMs : Math.max(this.#latestMs, nowMs);
     this.#open.push(record);
     this.rollups.add(record);
-    this.#gathered++;
-    if (this.#gathered >= rollupRecordsMax || this.rollups.dirty >= rollupsDirtyMax)
+    this.#recordsSinceFlush++;
+    if (this.#recordsSinceFlush >= rollupRecordsMax || this.rollups.dirty >= rollupsDirtyMax)
       this.#flushDue();
   }
 
@@ -99,7 +99,7 @@ export class UsageLog implements Contributor {
 
   /** Returns the changed sums and starts counting records from 0. */
   takeDirty(): Cell[] {
-    this.#gathered = 0;
+    this.#recordsSinceFlush = 0;
     return this.rollups.takeDirty();
   }
 

@@ -4,7 +4,12 @@
  * in milliseconds. Not here: the verdicts (`handlers/handle-admit.ts`), and which class is next
  * (`class-order.ts`).
  */
-import { lookAgainSharedMs, looksPerTurn, waitersMax, waitersPerClassMax } from "../bounds.js";
+import {
+  judgeAgainSharedMs,
+  judgementsPerTurn,
+  waitersMax,
+  waitersPerClassMax,
+} from "../bounds.js";
 import type { ClassOrder } from "./class-order.js";
 
 export interface Waiting {
@@ -22,22 +27,22 @@ export interface WaitPlace {
   readonly paceMs: number | null;
   /** The counter is expected to have no room before. */
   readonly notBeforeMs: number;
-  /** When to look again although nothing has woken the queue. */
+  /** When to judge it again although nothing has woken the queue. */
   readonly againMs: number;
 }
 
-/** What a look at a waiting request has found. */
-export type Look =
+/** What became of a request that was judged, for its place in the queues. */
+export type WaitOutcome =
   | { readonly kind: "admitted" }
-  /** Answered otherwise. */
+  /** Refused, denied, or sent to wait: it leaves its queue. */
   | { readonly kind: "answered" }
-  /** A counter refuses it. */
+  /** A counter still refuses it: it waits there. */
   | { readonly kind: "refused"; readonly place: WaitPlace }
   /** Only older requests of another queue are before it. */
   | { readonly kind: "behind"; readonly key: string }
-  /** Its verdict needs fresh counts of other hosts; `looked` follows. */
+  /** Its verdict needs fresh counts of other hosts; `judgeAgain` follows. */
   | { readonly kind: "asking" }
-  /** The other hosts don't answer now; look again later. */
+  /** The other hosts don't answer now: it is judged later. */
   | { readonly kind: "later" };
 
 interface Entry<W> {
@@ -58,7 +63,7 @@ interface Queue<W> {
   readonly order: ClassOrder;
   readonly lines: Map<string, Line<W>>;
   size: number;
-  /** When to look at it again; any wake-up sets it to 0. */
+  /** When to judge its first request again; a wake-up sets it to 0. */
   dueMs: number;
   notBeforeMs: number;
   /** The turn in which its counter refused its first class, and the classes refused in it. */
@@ -73,13 +78,13 @@ interface Queue<W> {
 interface WaitBounds {
   readonly all: number;
   readonly perClass: number;
-  readonly looks: number;
+  readonly judgements: number;
 }
 
 const usualBounds: WaitBounds = {
   all: waitersMax,
   perClass: waitersPerClassMax,
-  looks: looksPerTurn,
+  judgements: judgementsPerTurn,
 };
 
 export interface QueueView<W> {
@@ -90,8 +95,7 @@ export interface QueueView<W> {
   readonly first: W;
   /** The one that has waited longest. */
   readonly oldest: W;
-  /** The expected time until a request that comes now is admitted. */
-  /** Null if it isn't known. */
+  /** The expected time until a request that comes now is admitted; null if unknown. */
   readonly expectedMs: number | null;
 }
 
@@ -104,10 +108,10 @@ export class WaitQueues<W extends Waiting> {
   #lastNumber = 0;
   #turn = 0;
   /** The request that is being judged. */
-  #looking: Entry<W> | null = null;
-  /** Queues whose first request must wait until another queue has been looked at. */
+  #judged: Entry<W> | null = null;
+  /** Queues whose first request must wait until that of another queue has been judged. */
   readonly #held = new Set<Queue<W>>();
-  /** The queue to look at next, before those that are due. */
+  /** The queue that comes next, before those that are due. */
   #next: Queue<W> | null = null;
   #nextDeadlineMs = Number.POSITIVE_INFINITY;
   /** Whether a queue was woken since the last turn. */
@@ -128,7 +132,7 @@ export class WaitQueues<W extends Waiting> {
     if (line !== undefined && line.entries.length >= this.#bounds.perClass) return false;
     const isFirst = !this.#queues.has(place.key);
     const queue = this.#queueAt(place);
-    // Another one may be woken already.
+    // A known queue keeps its times: it may have been woken already.
     if (isFirst) this.#refusedAt(queue, place);
     const number = ++this.#lastNumber;
     this.#entries.set(waiting, this.#join({ waiting, number }, queue, place.className, nowMs));
@@ -164,26 +168,26 @@ export class WaitQueues<W extends Waiting> {
 
   /**
    * The wait behind the requests of a counter's queue: for a new request behind all, for one that
-   * is being judged only behind older ones that haven't been looked at in this turn. 0: none.
+   * is being judged only behind older ones that haven't been judged in this turn. 0: none.
    */
   behindMs(key: string, nowMs: number, classOf: () => string): number {
     const queue = this.#queues.get(key);
     if (queue === undefined) return 0;
-    const looking = this.#looking;
-    if (looking === null) return Math.max(1, expectedMs(queue, queue.size + 1, nowMs) ?? 1);
-    if (queue === looking.queue || queue.isAsking || queue.refusedIn === this.#turn) return 0;
+    const judged = this.#judged;
+    if (judged === null) return Math.max(1, expectedMs(queue, queue.size + 1, nowMs) ?? 1);
+    if (queue === judged.queue || queue.isAsking || queue.refusedIn === this.#turn) return 0;
     if (this.#held.has(queue)) return 0;
     const first = firstOf(queue, nowMs);
-    if (first !== null && isBefore(first, looking)) return 1;
+    if (first !== null && isBefore(first, judged)) return 1;
     const ofClass = queue.lines.get(classOf())?.entries[0];
-    return ofClass !== undefined && isBefore(ofClass, looking) ? 1 : 0;
+    return ofClass !== undefined && isBefore(ofClass, judged) ? 1 : 0;
   }
 
   /**
-   * Looks at the first request of each queue that is due, the oldest of them first, until every
-   * counter refuses. Returns whether some are left for another turn.
+   * Judges the first request of each queue that is due, the oldest of them first, until every
+   * counter refuses. Returns whether some queues are left for another turn.
    */
-  turn(nowMs: number, look: (waiting: W) => Look): boolean {
+  turn(nowMs: number, judge: (waiting: W) => WaitOutcome): boolean {
     this.#turn++;
     this.isWoken = false;
     const due: Queue<W>[] = [];
@@ -192,43 +196,43 @@ export class WaitQueues<W extends Waiting> {
       queue.passedOver.clear();
       insert(due, queue, nowMs);
     }
-    for (let looks = 0; looks < this.#bounds.looks; looks++) {
+    for (let judgements = 0; judgements < this.#bounds.judgements; judgements++) {
       const queue = this.#next ?? due.pop();
       if (queue === undefined) return false;
       if (this.#next === null) this.#held.clear();
       this.#next = null;
       const entry = firstOf(queue, nowMs);
-      if (entry !== null) this.#look(entry, look, { due, nowMs });
-      // No class may be looked at: others needn't wait behind it in this turn.
+      if (entry !== null) this.#judge(entry, judge, { due, nowMs });
+      // No class of the queue may be judged: other queues needn't wait behind it in this turn.
       else queue.refusedIn = this.#turn;
     }
     this.#next = null;
     return due.length > 0;
   }
 
-  /** Looks at a request whose verdict needed the counts of other hosts. */
-  looked(waiting: W, nowMs: number, look: (waiting: W) => Look): void {
+  /** Judges a request once the counts of other hosts that it needed have arrived. */
+  judgeAgain(waiting: W, nowMs: number, judge: (waiting: W) => WaitOutcome): void {
     const entry = this.#entries.get(waiting);
     if (entry === undefined) return;
     this.#turn++;
     entry.queue.isAsking = false;
-    this.#look(entry, look, { due: [], nowMs });
+    this.#judge(entry, judge, { due: [], nowMs });
     if (this.#next !== null) this.wake(this.#next.key);
     this.#next = null;
     if (this.#queues.get(entry.queue.key) === entry.queue && entry.queue.refusedIn !== this.#turn)
       this.wake(entry.queue.key);
   }
 
-  #look(
+  #judge(
     entry: Entry<W>,
-    look: (waiting: W) => Look,
+    judge: (waiting: W) => WaitOutcome,
     { due, nowMs }: { readonly due: Queue<W>[]; readonly nowMs: number },
   ): void {
     const { queue, line, waiting } = entry;
-    this.#looking = entry;
-    const found = look(waiting);
-    this.#looking = null;
-    switch (found.kind) {
+    this.#judged = entry;
+    const outcome = judge(waiting);
+    this.#judged = null;
+    switch (outcome.kind) {
       case "admitted":
         observePace(queue, nowMs);
         queue.order.admitted(line.name, nowMs);
@@ -241,10 +245,10 @@ export class WaitQueues<W extends Waiting> {
         queue.isAsking = true;
         return;
       case "later":
-        queue.dueMs = nowMs + lookAgainSharedMs;
+        queue.dueMs = nowMs + judgeAgainSharedMs;
         return;
       case "behind": {
-        const before = this.#queues.get(found.key);
+        const before = this.#queues.get(outcome.key);
         if (before === undefined) break;
         this.#held.add(queue);
         this.#next = before;
@@ -254,7 +258,7 @@ export class WaitQueues<W extends Waiting> {
         break;
       }
       case "refused": {
-        const { place } = found;
+        const { place } = outcome;
         const refusing = this.#queueAt(place);
         this.#refusedAt(refusing, place);
         if (refusing !== queue) {
@@ -270,7 +274,7 @@ export class WaitQueues<W extends Waiting> {
     if (queue.size > 0) insert(due, queue, nowMs);
   }
 
-  /** The requests whose deadline is over; each leaves by `remove`. */
+  /** The requests past their deadline. The caller removes each with `remove`. */
   expired(nowMs: number): readonly W[] {
     if (nowMs < this.#nextDeadlineMs) return [];
     const over: W[] = [];
@@ -283,7 +287,7 @@ export class WaitQueues<W extends Waiting> {
     return over;
   }
 
-  /** The turn and the expected wait of a request that comes now; null if none wait. */
+  /** The position and the expected wait of a request that comes now; null if none wait. */
   atEnd(key: string, nowMs: number): { position: number; expectedMs: number | null } | null {
     const queue = this.#queues.get(key);
     if (queue === undefined) return null;

@@ -1,19 +1,19 @@
 /**
  * The requests of this daemon that wait for room: who they are, for how long each may wait, when
- * they are looked at and refused. The order among them is in `wait-queues.ts`, their verdicts in
+ * they are judged again and refused. The order among them is in `wait-queues.ts`, their verdicts in
  * `handlers/handle-admit.ts`.
  */
 import type { WaitLimits } from "../../shared/config/config.js";
 import { isPathWithin } from "../../shared/domain/user-path.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import type { Wait } from "../../shared/wire/message-to-daemon.js";
-import { lookAgainMs, lookAgainSharedMs, placesPerTick, waitTickMs } from "../bounds.js";
+import { judgeAgainMs, judgeAgainSharedMs, positionsPerTick, waitTickMs } from "../bounds.js";
 import { type Counter, capsOf, shareOf } from "../counters/counter.js";
 import type { PeerState } from "../peer.js";
 import type { Exceeded } from "../rules/admit.js";
 import type { Refused, WaitersAhead } from "../rules/judge.js";
 import { orderOf } from "./class-order.js";
-import { type Look, type Waiting, type WaitPlace, WaitQueues } from "./wait-queues.js";
+import { type Waiting, type WaitOutcome, type WaitPlace, WaitQueues } from "./wait-queues.js";
 
 /** A request that waits. */
 export interface Waiter extends Waiting {
@@ -23,10 +23,10 @@ export interface Waiter extends Waiting {
   readonly userPath: string;
   /** What refused it last. */
   breach: Breach | BudgetBreach;
-  /** How often its proxy gets its place, and when next; null: never. */
-  readonly place: { readonly everyMs: number; dueMs: number } | null;
+  /** When its proxy is next told its position, and how often; null: never. */
+  readonly positionReports: { readonly everyMs: number; dueMs: number } | null;
   /** Judges it again. `final`: the counts of other hosts can't be waited for. */
-  readonly judge: (waiter: Waiter, nowMs: number, final: boolean) => Look;
+  readonly judge: (waiter: Waiter, nowMs: number, final: boolean) => WaitOutcome;
   /** Refuses it at its deadline. */
   readonly refuse: (waiter: Waiter, nowMs: number) => void;
 }
@@ -45,10 +45,11 @@ export class Waiters implements WaitersAhead {
   readonly #ports: WaiterPorts;
   readonly #byPeer = new Map<PeerState, Map<number, Waiter>>();
   readonly #onFreed = (counter: Counter): void => this.queues.wake(keyOf(counter));
-  /** Those whose proxies get their places; those that have got one come last. */
-  readonly #told = new Set<Waiter>();
-  #nextPlaceMs = Number.POSITIVE_INFINITY;
+  /** The waiters with `positionReports`, the last reported ones last. */
+  readonly #reported = new Set<Waiter>();
+  #nextReportMs = Number.POSITIVE_INFINITY;
   #isScheduled = false;
+  /** The user path that `behindMs` reads, which `aheadOf` sets. */
   #judgedPath = "/";
   /** The revision of the rules at the last turn. */
   #bookRevision = 0;
@@ -63,7 +64,10 @@ export class Waiters implements WaitersAhead {
     return this.queues.size;
   }
 
-  /** For the judgement of a request with this path. */
+  /**
+   * For the judgement of a request with this path; valid until the next call. Returns this object,
+   * so that none is made for each request.
+   */
   aheadOf(userPath: string): WaitersAhead {
     this.#judgedPath = userPath;
     return this;
@@ -89,45 +93,45 @@ export class Waiters implements WaitersAhead {
     return this.#byPeer.get(peer)?.get(id);
   }
 
-  /** False: too many wait. */
+  /** Returns false if too many wait. */
   add(waiter: Waiter, place: WaitPlace): boolean {
     if (!this.queues.add(waiter, place, this.monoMs)) return false;
     const ofPeer = this.#byPeer.get(waiter.peer);
     if (ofPeer === undefined) this.#byPeer.set(waiter.peer, new Map([[waiter.id, waiter]]));
     else ofPeer.set(waiter.id, waiter);
-    if (waiter.place !== null) {
-      this.#told.add(waiter);
-      this.#nextPlaceMs = Math.min(this.#nextPlaceMs, waiter.place.dueMs);
+    if (waiter.positionReports !== null) {
+      this.#reported.add(waiter);
+      this.#nextReportMs = Math.min(this.#nextReportMs, waiter.positionReports.dueMs);
     }
     this.waited++;
     this.#schedule(waitTickMs);
     return true;
   }
 
-  /** Call for each that has left. */
+  /** Call when a waiting request's client has left, or its deadline has passed. */
   remove(waiter: Waiter): void {
     this.queues.remove(waiter);
     this.answered(waiter);
   }
 
-  /** Call for each that a look has answered. */
+  /** Call when a waiting request was judged and answered. */
   answered(waiter: Waiter): void {
     const ofPeer = this.#byPeer.get(waiter.peer);
     ofPeer?.delete(waiter.id);
-    this.#told.delete(waiter);
+    this.#reported.delete(waiter);
     if (ofPeer?.size === 0) this.#byPeer.delete(waiter.peer);
   }
 
-  /** Its proxy asks again on another connection. */
+  /** Forgets the requests of a lost connection: the proxy sends them again on the next one. */
   disconnected(peer: PeerState): void {
     for (const waiter of this.#byPeer.get(peer)?.values() ?? []) {
       this.queues.remove(waiter);
-      this.#told.delete(waiter);
+      this.#reported.delete(waiter);
     }
     this.#byPeer.delete(peer);
   }
 
-  /** Call at the end of each message if any request waits: looks at queues that it has woken. */
+  /** Call after each message while any request waits: judges in the queues that it woke. */
   afterMessage(bookRevision: number, nowMs: number): void {
     if (this.#bookRevision !== bookRevision) this.queues.wakeAll();
     this.#bookRevision = bookRevision;
@@ -135,8 +139,8 @@ export class Waiters implements WaitersAhead {
   }
 
   /** Judges a request again after the other hosts' counts have arrived. */
-  looked(waiter: Waiter, nowMs: number, final: boolean): void {
-    this.queues.looked(waiter, this.monoMs, () => waiter.judge(waiter, nowMs, final));
+  judgeAgain(waiter: Waiter, nowMs: number, final: boolean): void {
+    this.queues.judgeAgain(waiter, this.monoMs, () => waiter.judge(waiter, nowMs, final));
   }
 
   /** Where a refused request waits; null: waiting is pointless before its deadline. */
@@ -155,7 +159,7 @@ export class Waiters implements WaitersAhead {
     if (!isBehind && notBeforeMs >= deadlineMs) return null;
     const counter = verdict.kind === "refused" ? (verdict.counter ?? null) : null;
     const isShared = counter !== null && shareOf(counter) !== null;
-    const latestMs = monoMs + (isShared ? lookAgainSharedMs : lookAgainMs);
+    const latestMs = monoMs + (isShared ? judgeAgainSharedMs : judgeAgainMs);
     const isFreed = isGauge || breach.dimension === "upstream";
     if (counter !== null && isFreed) counter.rule.onFreed = this.#onFreed;
     return {
@@ -174,25 +178,28 @@ export class Waiters implements WaitersAhead {
     this.#ports.schedule(ms, () => {
       this.#isScheduled = false;
       if (this.size > 0) this.#ports.inTurn((nowMs) => this.#turn(nowMs));
-      if (this.monoMs >= this.#nextPlaceMs) this.#tellPlaces();
+      if (this.monoMs >= this.#nextReportMs) this.#reportPositions();
       if (this.size > 0) this.#schedule(this.queues.isWoken ? 0 : waitTickMs);
     });
   }
 
-  #tellPlaces(): void {
+  #reportPositions(): void {
     const monoMs = this.monoMs;
-    const due = [...this.#told].filter(({ place }) => place!.dueMs <= monoMs);
-    for (const waiter of due.slice(0, placesPerTick)) {
-      const { peer, id, place } = waiter;
-      place!.dueMs = monoMs + place!.everyMs;
-      this.#told.delete(waiter);
-      this.#told.add(waiter);
+    const due = [...this.#reported].filter(
+      ({ positionReports }) => positionReports!.dueMs <= monoMs,
+    );
+    for (const waiter of due.slice(0, positionsPerTick)) {
+      const { peer, id } = waiter;
+      const reports = waiter.positionReports!;
+      reports.dueMs = monoMs + reports.everyMs;
+      this.#reported.delete(waiter);
+      this.#reported.add(waiter);
       const { position, expectedMs } = this.queues.placeOf(waiter, monoMs)!;
       peer.send({ kind: "queued", id, position, expectedMs: expectedMs ?? undefined });
     }
-    this.#nextPlaceMs = Number.POSITIVE_INFINITY;
-    for (const { place } of this.#told)
-      this.#nextPlaceMs = Math.min(this.#nextPlaceMs, place!.dueMs);
+    this.#nextReportMs = Number.POSITIVE_INFINITY;
+    for (const { positionReports } of this.#reported)
+      this.#nextReportMs = Math.min(this.#nextReportMs, positionReports!.dueMs);
   }
 
   #turn(nowMs: number): void {
@@ -201,8 +208,8 @@ export class Waiters implements WaitersAhead {
       waiter.refuse(waiter, nowMs);
       this.remove(waiter);
     }
-    const isLeft = this.queues.turn(monoMs, (waiter) => waiter.judge(waiter, nowMs, false));
-    if (isLeft) this.queues.isWoken = true;
+    const hasMore = this.queues.turn(monoMs, (waiter) => waiter.judge(waiter, nowMs, false));
+    if (hasMore) this.queues.isWoken = true;
   }
 }
 

@@ -37,7 +37,7 @@ interface WaitingDraw {
   readonly judge: (waited: Waited, isLast: boolean) => Judged;
 }
 
-/** Since when a draw has waited. */
+/** A draw that has waited before. */
 export interface Waited {
   readonly sinceMs: number;
 }
@@ -48,10 +48,10 @@ interface Entry extends Waited {
   queue: Queue | null;
 }
 
-/** Its entries in the order in which they are judged. */
 interface Queue {
   readonly cap: CapDraws;
   readonly share: string | null;
+  /** In the order in which they are judged. */
   readonly entries: Set<Entry>;
 }
 
@@ -88,7 +88,7 @@ export class WaitingDraws {
 
   /**
    * Adds a draw, or keeps it at its place if the same cap refuses it again. `waited`: since when it
-   * was added before. False: it must be answered now.
+   * was added before. Returns false if too many wait: the draw must be answered now.
    */
   add(draw: WaitingDraw, waited: Waited | null): boolean {
     const { peer, lease } = draw;

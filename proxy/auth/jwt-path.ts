@@ -41,7 +41,7 @@ export function claimedIssuer(token: string): string | null {
 export function pathFromClaims(userPath: string, claims: Claims): string | null {
   if (!userPath.startsWith("/")) {
     const path = claimText(claims, userPath);
-    return path === null ? null : normal(path);
+    return path === null ? null : normalizedOrNull(path);
   }
   let complete = true;
   const path = userPath.replace(/\{([^}]*)\}/g, (_, name: string) => {
@@ -49,7 +49,7 @@ export function pathFromClaims(userPath: string, claims: Claims): string | null 
     if (value === null || value.includes("/")) complete = false;
     return value ?? "";
   });
-  return complete ? normal(path) : null;
+  return complete ? normalizedOrNull(path) : null;
 }
 
 /**
@@ -64,7 +64,7 @@ export function modelsFromClaims(claim: string, claims: Claims): ModelPatterns |
   return models.ok ? models.value : null;
 }
 
-function normal(path: string): string | null {
+function normalizedOrNull(path: string): string | null {
   const result = normalizeUserPath(path);
   return result.ok ? result.path : null;
 }

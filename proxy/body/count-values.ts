@@ -6,7 +6,7 @@
  * and take a hundred times the memory of the text.
  *
  * The walk validates the long strings that it leaves out. All the rest is validated by JSON.parse:
- * callers must parse `shape` before they use what the walk found.
+ * callers must parse `skeleton` before they use what the walk found.
  */
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { JsonMember } from "./scan-json.js";
@@ -84,15 +84,15 @@ export interface BodyOutline {
   /** The names of members at all depths, in valid JSON. */
   readonly names: number;
   /**
-   * The text to parse to learn the shape of the body: only the beginning of each long string is in
+   * The text that is parsed instead of the body: only the beginning of each long string is in
    * it, and a few numbers replace each long run of token ids. It is valid JSON if the body is.
    * Requests for embeddings have millions of token ids, which aren't counted. The same Buffer as
    * the text if nothing was left out.
    */
-  readonly shape: Buffer;
-  /** Whether two strings of the parsed shape are the same in the text. */
+  readonly skeleton: Buffer;
+  /** Whether two strings of the parsed skeleton are the same in the text. */
   isSame(a: string, b: string): boolean;
-  /** The string of the text that the parsed shape has shortened, with quotes; null for others. */
+  /** The string of the text that the parsed skeleton has shortened, with quotes; null for others. */
   bytesOf(text: string): Buffer | null;
   /** Whether the name of a member at any depth may have escapes. Long names aren't checked. */
   readonly escapesNames: boolean;
@@ -137,7 +137,7 @@ export function* outlineSliced(
     values: walk.values,
     fields: places.length,
     names: walk.names,
-    shape: walk.values > valuesMax ? bytes : shortened(bytes, walk.cuts),
+    skeleton: walk.values > valuesMax ? bytes : shortened(bytes, walk.cuts),
     escapesNames: walk.escapesNames,
     escapesHalves: walk.escapesHalves,
     isSame(a, b) {
@@ -175,7 +175,7 @@ interface Cut {
   readonly instead: string;
 }
 
-/** What was cut for a string of the parsed shape, which has the cut's position at its end. */
+/** What was cut for a string of the parsed skeleton, which has the cut's position at its end. */
 function bytesIn(bytes: Buffer, cuts: readonly Cut[], text: string): Buffer | null {
   const markAt = text.lastIndexOf(shortenedMark);
   if (markAt === -1) return null;
@@ -197,16 +197,16 @@ function shortened(bytes: Buffer, cuts: readonly Cut[]): Buffer {
     (sum, { start, end, instead }) => sum + end - start - instead.length,
     0,
   );
-  const shape = Buffer.allocUnsafe(bytes.length - saved);
+  const skeleton = Buffer.allocUnsafe(bytes.length - saved);
   let from = 0;
   let to = 0;
   for (const { start, end, instead } of cuts) {
-    to += bytes.copy(shape, to, from, start);
-    to += shape.write(instead, to, "latin1");
+    to += bytes.copy(skeleton, to, from, start);
+    to += skeleton.write(instead, to, "latin1");
     from = end;
   }
-  bytes.copy(shape, to, from);
-  return shape;
+  bytes.copy(skeleton, to, from);
+  return skeleton;
 }
 
 const quote = 0x22;
@@ -216,11 +216,11 @@ const backslash = 0x5c;
 const openBrace = 0x7b;
 
 /**
- * A longer string, as it is written, is left out of the shape: no id of an object is as long.
+ * A longer string, as it is written, is left out of the skeleton: no id of an object is as long.
  */
 export const shortStringBytes = 2048;
 /**
- * How much of the beginning of a long string stays in the shape, up to the first escape and the
+ * How much of the beginning of a long string stays in the skeleton, up to the first escape and the
  * first character that isn't ASCII. Sluice's marks of signatures are in it, and so are ids.
  */
 const beginningBytes = 256;
@@ -360,7 +360,7 @@ class Walk {
 
   /**
    * The position after a string's closing quote; -1 if the string isn't valid, and `unfinished` if
-   * it continues after `until`. `from`: a position within it, not amid an escape.
+   * it continues after `until`. `from`: a position within it, not within an escape.
    */
   #stringEnd(from: number, until: number): number {
     const bytes = this.#bytes;
@@ -416,7 +416,7 @@ class Walk {
     return at;
   }
 
-  /** Leaves a long string out of the shape, unless it is the name of a member. */
+  /** Leaves a long string out of the skeleton, unless it is the name of a member. */
   #shorten(at: number, end: number): void {
     const next = spaceEnd(this.#bytes, end, end + spaceNearby);
     if (next === end + spaceNearby || this.#bytes[next] === colon) return;

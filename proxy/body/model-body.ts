@@ -7,7 +7,7 @@
  *
  * The bytes are read and parsed as Latin-1. JSON's own characters are ASCII, so validity is the
  * same, and Chinese text takes a tenth of the time of decoding UTF-8 first (English text takes the
- * same time). The model's name is decoded separately. Of a large body only the shape is parsed
+ * same time). The model's name is decoded separately. Of a large body only the skeleton is parsed
  * (`count-values.ts`).
  */
 import { isAbsent, isObject } from "../../shared/checked.js";
@@ -95,23 +95,23 @@ export function parseModelBody(
     return { ok: false, failure: tooManyValues() };
   if (outline !== null && outline.fields > fieldsMax)
     return { ok: false, failure: tooManyFields() };
-  const shape = (outline?.shape ?? bytes).toString("latin1");
+  const skeleton = (outline?.skeleton ?? bytes).toString("latin1");
   let value: unknown;
   try {
-    value = JSON.parse(shape);
+    value = JSON.parse(skeleton);
   } catch (error) {
-    // The message about a shape would quote, and count, text that the client hasn't written.
-    const isWhole = outline === null || outline.shape === bytes;
+    // The message about a skeleton would quote, and count, text that the client hasn't written.
+    const isWhole = outline === null || outline.skeleton === bytes;
     const reason = whyNotJson(isWhole ? error : null);
     return refuse(`the body must be a JSON object: ${reason}`, "body");
   }
   if (!isObject(value))
     return refuse(`the body must be a JSON object, not ${kindOf(value)}`, "body");
-  const members = outline?.members() ?? scanObject(shape);
+  const members = outline?.members() ?? scanObject(skeleton);
   if (members.length > fieldsMax) return { ok: false, failure: tooManyFields() };
   // In Latin-1 each byte from 0x80 up is a character that takes two bytes in UTF-8: equal lengths
   // mean ASCII. The check of a large body takes less time than its text.
-  const ascii = outline === null && Buffer.byteLength(shape) === bytes.length;
+  const ascii = outline === null && Buffer.byteLength(skeleton) === bytes.length;
   if (!ascii && !isUtf8(bytes))
     return refuse("the body must be a JSON object: it is not valid UTF-8", "body");
   const modelField = operation === "interactions" ? fieldOfInteraction(value) : "model";

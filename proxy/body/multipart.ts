@@ -79,7 +79,7 @@ export class FieldFinder {
     while (this.problem === null && this.#step());
   }
 
-  /** Reads one element of the pending bytes. False: it needs more bytes. */
+  /** Reads one element of the pending bytes. Returns false if it needs more bytes. */
   #step(): boolean {
     if (this.#state === "headers") return this.#readHeaders();
     if (this.#state === "closing") return this.#readClosing();

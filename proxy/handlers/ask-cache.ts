@@ -59,9 +59,9 @@ export async function askCache(
   { call, route, modelNames }: CacheQuestion,
 ): Promise<CacheOutcome> {
   const { gateway, exchange, caller, record } = context;
-  const { responseCache, limiter } = gateway;
+  const { caching, limiter } = gateway;
   const { body, operation } = call;
-  if (responseCache === null || body === null || !isCacheableRequest(call)) return bypassed;
+  if (caching === null || body === null || !isCacheableRequest(call)) return bypassed;
   // A caller with a key id is already checked for this request.
   const authorized =
     caller.keyId === ""
@@ -78,8 +78,8 @@ export async function askCache(
     return answered;
   }
   const control = readCacheControl(exchange.header("cache-control"));
-  const userPath = responseCache.shareAcrossPaths ? null : authorized.caller.userPath;
-  const key = responseCache.digest(
+  const userPath = caching.shareAcrossPaths ? null : authorized.caller.userPath;
+  const key = caching.digest(
     cacheHead({
       operation,
       userPath,
@@ -89,16 +89,14 @@ export async function askCache(
     }),
     body,
   );
-  const hit = responseCache.cache.find(key, gateway.monoMs(), control.ageMsMax);
+  const hit = caching.cache.find(key, gateway.monoMs(), control.ageMsMax);
   gateway.metrics.counts.cacheAsked(hit === null ? "miss" : "hit");
   if (hit !== null) {
     record.identified(authorized.caller);
     answer(context, hit);
     return answered;
   }
-  return control.store
-    ? missAndKeep(context, operation, key, responseCache.cache)
-    : missOnly(context);
+  return control.store ? missAndKeep(context, operation, key, caching.cache) : missOnly(context);
 }
 
 /** Answers from the cache, with the age. */

@@ -105,8 +105,8 @@ export async function countTokens(
   record.target = target;
   const provider = providerOf(gateway, target);
   const startedMonoMs = monoMs();
-  const what = { target, operation, stream: false, resent: 0 };
-  const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
+  const traced = { target, operation, stream: false, resent: 0 };
+  const trace = record.trace?.attempt(traced, startedMonoMs) ?? null;
   const sent = forwardRequestHeaders(exchange.rawHeaders, provider.passed, trace);
   describeJson(sent, exchange);
   const {

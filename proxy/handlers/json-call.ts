@@ -10,11 +10,9 @@ import type { DefaultModel } from "../../shared/config/kinds/list-kinds.js";
 import type { Failure } from "../../shared/error-code.js";
 import { isGoogleOperation } from "../../shared/operation.js";
 import { denialOfDense } from "../auth/caller.js";
-import { type CarriedBody, type CarryingBody, carriedBody } from "../body/carried-texts.js";
-import type { BodyOutline } from "../body/count-values.js";
+import { ClientBody } from "../body/client-body.js";
 import { editModelBody, mustAskUsage } from "../body/edit-model-body.js";
 import { parseObjectExactly, writeExactly } from "../body/exact-json.js";
-import { withoutLoneSurrogates } from "../body/lone-surrogates.js";
 import {
   bodyText,
   isDense,
@@ -96,15 +94,14 @@ export async function readJsonCall(
     ? null
     : outline === null
       ? namingIn(body.bytes, parsed.fields, operation)
-      : namingIn(outline.shape, parsed.fields, operation, outline);
-  const given = {
-    bytes: body.bytes,
-    outline,
-    body: parsed.body,
+      : namingIn(outline.skeleton, parsed.fields, operation, outline);
+  const read = {
+    clientBody: new ClientBody(operation, body.bytes, outline),
+    modelBody: parsed.body,
     naming,
     turn: gateway.loops.read(operation, parsed.fields, outline ?? noLongTexts),
   };
-  return { ok: true, call: new JsonCall(operation, given, context) };
+  return { ok: true, call: new JsonCall(operation, read, context) };
 }
 
 /** The model that the path names, which wins over the body's, or the default of the operation. */
@@ -118,9 +115,6 @@ function otherModel(
   return name === null ? null : { name, overridesBody: false };
 }
 
-/** The operations whose translations carry long texts. */
-const carrying: ReadonlySet<JsonOperation> = new Set(["chat_completions", "messages"]);
-
 const asNamed: SentFor = { isNamed: true, refused: nothingRefused };
 
 /** Fields that Sluice adds to requests of its own accord. */
@@ -129,11 +123,9 @@ const addedFields: ReadonlySet<string> = new Set(["stream_options", "include", "
 /** A request before the operator's overrides. */
 type FittedRequest = TargetRequest & { readonly body: Buffer };
 
-interface GivenBody extends Pick<ModelCall, "naming" | "turn"> {
-  readonly bytes: Buffer;
-  /** Null for a short body. */
-  readonly outline: BodyOutline | null;
-  readonly body: ModelBody;
+interface ReadBody extends Pick<ModelCall, "naming" | "turn"> {
+  readonly clientBody: ClientBody;
+  readonly modelBody: ModelBody;
 }
 
 class JsonCall implements ModelCall {
@@ -147,72 +139,54 @@ class JsonCall implements ModelCall {
   readonly repeatable = true;
   readonly naming: ModelCall["naming"];
   readonly turn: ModelCall["turn"];
-  /** Empty once released. */
-  #bytes: Buffer;
-  /**
-   * Where names of fields, short texts and the beginnings of all others can be found. The same as
-   * `#bytes` for a short body.
-   */
-  #shape: Buffer;
-  readonly #escapesHalves: boolean;
-  /** Null for a short body, and once released. */
-  #outline: BodyOutline | null;
-  /** The body sent, if it differs from the client's only in the model and `stream_options`. */
-  #nearlyGiven: Buffer | null = null;
-  /** The body sent, if it is a translation in which long texts are carried. */
-  #carrying: CarryingBody | null = null;
-  readonly #body: ModelBody;
+  readonly #clientBody: ClientBody;
+  /** The few fields of the body that Sluice reads. */
+  readonly #modelBody: ModelBody;
   readonly #exchange: Exchange;
   readonly #nowMs: () => number;
   readonly #dialects: CallDialects;
-  /** The client's body, parsed for the first translation, and the translations by target. */
-  #parsed: JsonObject | null = null;
-  /** `#parsed`, if its long texts are carried. */
-  #carried: CarriedBody | null = null;
+  /** By target; null without any. */
   #translations: Map<string, TranslatedRequest> | null = null;
   /** The memory that the translations took from the ledger. */
   #translationBytes = 0;
   /** Request fields that the answer echoes, kept until it ends. */
   #echoed: JsonObject | null = null;
   /** The large bodies that were sent; usually null. */
-  #sent: LargeBody[] | null = null;
-  /** Kept after the body is released. */
+  #sentLarge: LargeBody[] | null = null;
+  /** Known once the body is released. */
   #promptBytes: number | null = null;
 
   constructor(
     operation: JsonOperation,
-    { bytes, outline, body, naming, turn }: GivenBody,
+    { clientBody, modelBody, naming, turn }: ReadBody,
     { gateway, exchange }: RequestContext<CallParts>,
   ) {
     this.operation = operation;
     this.naming = naming;
     this.turn = turn;
-    this.model = body.model;
-    this.isDefaultModel = body.writtenModel === null && exchange.modelInPath === null;
-    this.stream = body.stream;
-    this.mayRunOthers = body.mayRunOthers;
-    this.carriedTools = body.carriedTools;
-    this.isAgent = body.modelField === "agent";
-    this.#bytes = bytes;
-    this.#shape = outline?.shape ?? bytes;
-    this.#escapesHalves = outline?.escapesHalves ?? true;
-    this.#outline = outline;
-    this.#body = body;
-    this.#dialects = new CallDialects(operation, body);
+    this.model = modelBody.model;
+    this.isDefaultModel = modelBody.writtenModel === null && exchange.modelInPath === null;
+    this.stream = modelBody.stream;
+    this.mayRunOthers = modelBody.mayRunOthers;
+    this.carriedTools = modelBody.carriedTools;
+    this.isAgent = modelBody.modelField === "agent";
+    this.#clientBody = clientBody;
+    this.#modelBody = modelBody;
+    this.#dialects = new CallDialects(operation, modelBody);
     this.#exchange = exchange;
     this.#nowMs = gateway.nowMs;
   }
 
   valuesOf(name: string): readonly string[] {
-    return valuesOf(this.#bytes, this.#body.members, name);
+    return valuesOf(this.body, this.#modelBody.members, name);
   }
 
   get body(): Buffer {
-    return this.#bytes;
+    return this.#clientBody.bytes;
   }
 
   get promptBytes(): number {
-    return this.#promptBytes ?? promptBytes(this.#bytes);
+    return this.#promptBytes ?? promptBytes(this.body);
   }
 
   problemAt(provider: ProviderConfig, model: string): Failure | null {
@@ -227,7 +201,7 @@ class JsonCall implements ModelCall {
 
   #mayTranslate(): boolean {
     if (this.#translationBytes > 0) return true;
-    const bytes = this.#bytes.length * translatedBodyFactor;
+    const bytes = this.body.length * translatedBodyFactor;
     if (!this.#exchange.memory.take(bytes)) return false;
     this.#translationBytes = bytes;
     return true;
@@ -241,43 +215,33 @@ class JsonCall implements ModelCall {
   ): TargetRequest {
     const rewritten =
       rewriters.length === 0
-        ? { bytes: this.#bytes, savedBytes: 0 }
-        : rewriteRequest(this.#bytes, this.operation, rewriters);
+        ? { bytes: this.body, savedBytes: 0 }
+        : rewriteRequest(this.body, this.operation, rewriters);
     const fitted = this.#fitted(provider, model, isNamed, rewritten);
     const overridden =
       provider.perModel.length === 0 ? fitted : overrideRequest(fitted, provider, model);
-    const request = this.#accepted(overridden, { provider, model }, refused);
-    const whole = provider.type === "anthropic" ? this.#withoutHalves(request.body) : request.body;
+    const request = this.#withoutRefused(overridden, { provider, model }, refused);
+    // Anthropic refuses halves of characters.
+    const repaired =
+      provider.type === "anthropic"
+        ? this.#clientBody.withoutLoneSurrogates(request.body)
+        : request.body;
     const chatField = provider.chat.maxTokensField;
     const capped =
       granted === null
-        ? whole
-        : withOutputMaximum(request.operation, whole, { ...granted, chatField });
+        ? repaired
+        : withOutputMaximum(request.operation, repaired, { ...granted, chatField });
     const body = capped.length < largeBodyBytes ? capped : this.#largeBody(capped);
     if (body === request.body) return request;
     const dropped =
-      whole === request.body ? request.dropped : [...request.dropped, "halves of characters"];
+      repaired === request.body ? request.dropped : [...request.dropped, "halves of characters"];
     return { ...request, body, dropped };
   }
 
-  /** Without halves of characters, which Anthropic refuses. */
-  #withoutHalves(body: Buffer): Buffer {
-    const shape = this.#shapeOf(body);
-    const isWhole =
-      shape !== body && !this.#escapesHalves && withoutLoneSurrogates(shape) === shape;
-    return isWhole ? body : withoutLoneSurrogates(body);
-  }
-
-  /** A body that is sent, without the client's long texts; `sent` itself if they aren't known. */
-  #shapeOf(sent: Buffer): Buffer {
-    if (sent === this.#nearlyGiven) return this.#shape;
-    return sent === this.#carrying?.bytes ? this.#carrying.shape : sent;
-  }
-
-  #largeBody(whole: Buffer): LargeBody {
-    const body = new LargeBody(whole);
-    this.#sent ??= [];
-    this.#sent.push(body);
+  #largeBody(bytes: Buffer): LargeBody {
+    const body = new LargeBody(bytes);
+    this.#sentLarge ??= [];
+    this.#sentLarge.push(body);
     return body;
   }
 
@@ -288,18 +252,18 @@ class JsonCall implements ModelCall {
 
   /** Whether Sluice adds a field that the client hasn't sent. */
   #isOurs(field: string): boolean {
-    return addedFields.has(field) && !this.#body.members.some(({ key }) => key === field);
+    return addedFields.has(field) && !this.#modelBody.members.some(({ key }) => key === field);
   }
 
-  /** The request without what its target can't read, or has refused. */
-  #accepted(
+  /** The request without the reasoning that its target can't read, and the fields it has refused. */
+  #withoutRefused(
     request: FittedRequest,
     target: Pick<TranslatedTarget, "provider" | "model">,
     { reasoning, fields }: Refused,
   ): FittedRequest {
     const { operation, body: bytes, dropped } = request;
-    const searched = this.#shapeOf(bytes);
-    if (!reasoning && fields.length === 0 && !isMarked(searched)) return request;
+    const skeleton = this.#clientBody.skeletonOf(bytes);
+    if (!reasoning && fields.length === 0 && !isMarked(skeleton)) return request;
     const mayLose = (path: string): boolean =>
       this.mayLose(target.provider, { kind: "field", path, isLasting: true });
     const steps = [
@@ -324,8 +288,8 @@ class JsonCall implements ModelCall {
     const { operation, translation } = this.#dialects.at(provider, model)!;
     if (translation !== null)
       return this.#translated({ provider, model, operation, translation }, rewritten);
-    const searched = rewritten.bytes === this.#bytes ? this.#shape : rewritten.bytes;
-    const steps = fitSteps(operation, { provider, model, isNamed }, searched);
+    const skeleton = this.#clientBody.skeletonOf(rewritten.bytes);
+    const steps = fitSteps(operation, { provider, model, isNamed }, skeleton);
     const fitted =
       steps.length > 0 && this.#mayTranslate() ? fittedBody(rewritten.bytes, steps) : null;
     if (fitted === null) return this.#untranslated(provider, model, rewritten);
@@ -338,38 +302,40 @@ class JsonCall implements ModelCall {
     model: string,
     { bytes, savedBytes }: Rewritten,
   ): FittedRequest {
-    const askUsage = mustAskUsage(this.operation, this.#body, provider);
+    const clientBody = this.#clientBody;
     if (isGoogleOperation(this.operation)) {
-      const signed = signedForGoogle(bytes, bytes === this.#bytes ? this.#shape : bytes);
-      const body = googleBody(signed, model, this.#body.members);
-      this.#nearlyGiven = signed === this.#bytes ? body : null;
-      return this.#asItIs(body, savedBytes);
+      const signed = signedForGoogle(bytes, clientBody.skeletonOf(bytes));
+      const body = googleBody(signed, model, this.#modelBody.members);
+      return this.#nativeRequest(clientBody.edited(signed, body), savedBytes);
     }
+    const askUsage = mustAskUsage(this.operation, this.#modelBody, provider);
     // Vertex AI's compatible API has the publisher in the names of models, its own API hasn't.
     const name = this.operation === "interactions" ? model.replace(/^google\//, "") : model;
+    const { writtenModel, modelField, members } = this.#modelBody;
     const edits = {
-      model: name === this.#body.writtenModel ? undefined : name,
-      modelField: this.#body.modelField,
+      model: name === writtenModel ? undefined : name,
+      modelField,
       includeUsage: askUsage ? (true as const) : undefined,
     };
-    const body = editModelBody(bytes, edits, bytes === this.#bytes ? this.#body.members : null);
-    this.#nearlyGiven = bytes === this.#bytes ? body : null;
-    return this.#asItIs(body, savedBytes, askUsage);
+    const body = editModelBody(bytes, edits, bytes === clientBody.bytes ? members : null);
+    return this.#nativeRequest(clientBody.edited(bytes, body), savedBytes, askUsage);
   }
 
-  #asItIs(body: Buffer, savedBytes: number, hideUsageChunk = false): FittedRequest {
+  #nativeRequest(body: Buffer, savedBytes: number, hideUsageChunk = false): FittedRequest {
     const { operation } = this;
     return { operation, body, savedBytes, hideUsageChunk, translator: null, dropped: [] };
   }
 
   #translated(target: TranslatedTarget, { bytes, savedBytes }: Rewritten): FittedRequest {
     const { operation, translation } = target;
+    const clientBody = this.#clientBody;
+    const rewritten = savedBytes === 0 ? null : translateRequest(parseObjectExactly(bytes), target);
     // A rewritten prompt may be untranslatable, for example without its last, repeated system
-    // message.
-    const short = savedBytes === 0 ? null : translateRequest(parseObjectExactly(bytes), target);
-    const isShort = short?.ok === true;
-    const translated = isShort ? short : this.#inDialect(target);
+    // message. Then the client's prompt is sent.
+    const isRewritten = rewritten?.ok === true;
+    const translated = isRewritten ? rewritten : this.#inDialect(target);
     assert(translated.ok, "a request with a problem isn't sent");
+    const fields = clientBody.fields();
     const exchange = this.#exchange;
     const context = {
       model: this.model,
@@ -377,19 +343,20 @@ class JsonCall implements ModelCall {
       requestId: exchange.ownId,
       provider: target.provider.name,
       streamForm: streamForm(this.operation, exchange.query),
-      request: fieldsOf(translation.echoSource?.(this.#object()) ?? this.#object(), [
+      request: fieldsOf(translation.echoSource?.(fields) ?? fields, [
         "stream",
         ...translation.echoedFields,
       ]),
     };
     this.#echoed = context.request;
     const hideUsageChunk =
-      this.operation === "chat_completions" && this.#body.stream && !this.#body.includeUsage;
-    this.#carrying = isShort ? null : (this.#carried?.write(translated.body) ?? null);
+      this.operation === "chat_completions" && this.stream && !this.#modelBody.includeUsage;
     return {
       operation,
-      body: this.#carrying?.bytes ?? Buffer.from(writeExactly(translated.body)),
-      savedBytes: isShort ? savedBytes : 0,
+      body: isRewritten
+        ? Buffer.from(writeExactly(translated.body))
+        : clientBody.write(translated.body),
+      savedBytes: isRewritten ? savedBytes : 0,
       hideUsageChunk,
       translator: createAnswerTranslator(translation, context, { memory: exchange.memory }),
       dropped: translated.dropped,
@@ -401,43 +368,33 @@ class JsonCall implements ModelCall {
     const name = `${target.provider.name}/${target.model}`;
     let translated = this.#translations.get(name);
     if (translated === undefined) {
-      translated = translateRequest(this.#object(), target);
-      // An error may quote a text.
-      if (!translated.ok && this.#carried !== null)
-        translated = translateRequest(parseObjectExactly(this.#bytes), target);
+      const clientBody = this.#clientBody;
+      translated = translateRequest(clientBody.fields(), target);
+      // An error may quote a text, which must be the client's.
+      if (!translated.ok && clientBody.hasPlaceholders)
+        translated = translateRequest(clientBody.wholeFields(), target);
       this.#translations.set(name, translated);
     }
     return translated;
   }
 
-  #object(): JsonObject {
-    if (this.#parsed !== null) return this.#parsed;
-    const outline = carrying.has(this.operation) ? this.#outline : null;
-    this.#carried = outline === null ? null : carriedBody(outline);
-    this.#parsed = this.#carried?.fields ?? parseObjectExactly(this.#bytes);
-    return this.#parsed;
-  }
-
   answered(): void {
     const { memory } = this.#exchange;
-    const isLarge = this.#bytes.length >= largeBodyBytes;
-    const keepsBytes = isLarge ? writeExactly(this.#echoed ?? {}).length : this.#bytes.length;
-    memory.give(Math.max(0, this.#translationBytes - keepsBytes));
-    this.#parsed = null;
-    this.#carried = null;
+    const clientBody = this.#clientBody;
+    const { bytes } = clientBody;
+    const isLarge = bytes.length >= largeBodyBytes;
+    const keptBytes = isLarge ? writeExactly(this.#echoed ?? {}).length : bytes.length;
+    memory.give(Math.max(0, this.#translationBytes - keptBytes));
+    clientBody.forgetFields();
     this.#translations = null;
-    if (this.#sent !== null) {
-      const fields = boundFields(this.#bytes, this.#body.members);
-      for (const body of this.#sent) body.release(fields);
+    if (this.#sentLarge !== null) {
+      const fields = boundFields(bytes, this.#modelBody.members);
+      for (const body of this.#sentLarge) body.release(fields);
     }
     if (!isLarge) return;
-    this.#promptBytes = promptBytes(this.#bytes);
-    memory.give(this.#bytes.length);
-    this.#bytes = Buffer.alloc(0);
-    this.#shape = this.#bytes;
-    this.#outline = null;
-    this.#nearlyGiven = null;
-    this.#carrying = null;
+    this.#promptBytes = promptBytes(bytes);
+    memory.give(bytes.length);
+    clientBody.release();
   }
 
   close(): void {}
@@ -450,10 +407,10 @@ const ownSignature = new RegExp(`("thought(?:S|_s)ignature"\\s*:\\s*")${mark}[^"
 /**
  * Replaces signatures that Sluice made for the thinking of other models by the value that Google
  * documents for them (ai.google.dev, "Thought signatures"). Returns the same Buffer without any.
- * Quotes in texts are escaped, so every match is a field. `shape`: as of `BodyOutline`.
+ * Quotes in texts are escaped, so every match is a field. `skeleton`: as in `ClientBody`.
  */
-export function signedForGoogle(body: Buffer, shape = body): Buffer {
-  if (!shape.includes(mark)) return body;
+export function signedForGoogle(body: Buffer, skeleton = body): Buffer {
+  if (!skeleton.includes(mark)) return body;
   const text = body.toString("latin1").replace(ownSignature, `$1${signatureOfOthers}"`);
   return Buffer.from(text, "latin1");
 }

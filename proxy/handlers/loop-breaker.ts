@@ -25,7 +25,7 @@ export interface Loop {
    * the user's last message without end.
    */
   readonly kind: "turns" | "request" | "growth";
-  /** Of growth: the turns. */
+  /** How often they were sent; for `growth`, the number of turns. */
   readonly times: number;
   /** How many turns are repeated; otherwise 0. */
   readonly turns: number;

@@ -88,9 +88,7 @@ export async function modelRequest(
     if (isSuspect && (await isLoopRefused(incoming, watched))) return;
     const modelNames = namesOf(gateway, call, route);
     const cached =
-      gateway.responseCache === null
-        ? bypassed
-        : await askCache(incoming, { call, route, modelNames });
+      gateway.caching === null ? bypassed : await askCache(incoming, { call, route, modelNames });
     if (cached.kind === "answered") return;
     const context = cached.kind === "miss" ? cached.context : incoming;
 

@@ -133,8 +133,8 @@ async function relay(
   const { gateway, exchange, record } = context;
   const { upstream, provider, passed, path, query } = route;
   const startedMonoMs = gateway.monoMs();
-  const what = { target, operation, stream: false, resent: 0 };
-  const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
+  const traced = { target, operation, stream: false, resent: 0 };
+  const trace = record.trace?.attempt(traced, startedMonoMs) ?? null;
   const granted = bounds === null ? null : grantedTo(record, bounds);
   let shown = "";
   const forwarded = await relayAnswer(exchange, {
@@ -188,7 +188,7 @@ async function relay(
   });
   const endedMonoMs = gateway.monoMs();
   trace?.ended(forwarded, endedMonoMs);
-  record.attempted({ target, ms: endedMonoMs - startedMonoMs, retry: 0, forwarded });
+  record.addAttempt({ target, ms: endedMonoMs - startedMonoMs, retry: 0, forwarded });
   if (operation !== null) {
     gateway.targetHealth.noteDirect(target, startedMonoMs, forwarded);
     const attempt = { target, operation, stream: false, startedMonoMs, endedMonoMs, forwarded };

@@ -154,8 +154,13 @@ async function runSession(
   const { gateway, exchange, record } = context;
   const { targetHealth } = gateway;
   const startedMonoMs = gateway.monoMs();
-  const what = { target, operation: asIs ? null : ("realtime" as const), stream: false, resent: 0 };
-  const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
+  const traced = {
+    target,
+    operation: asIs ? null : ("realtime" as const),
+    stream: false,
+    resent: 0,
+  };
+  const trace = record.trace?.attempt(traced, startedMonoMs) ?? null;
   const { config } = providerOf(gateway, target);
   // Its events have no headers; an answer shows that the provider serves the model.
   const hear =

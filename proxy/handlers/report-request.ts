@@ -71,7 +71,7 @@ function levelOf({
 function isPlainSuccess({
   status,
   outcome,
-  tried,
+  earlierFailures,
   loop,
   cutBy,
   note,
@@ -80,7 +80,7 @@ function isPlainSuccess({
   return (
     status < 400 &&
     (outcome === "complete" || outcome === "answered" || outcome === "cache_hit") &&
-    tried === null &&
+    earlierFailures === null &&
     loop === null &&
     cutBy === "" &&
     note === null &&
@@ -128,8 +128,9 @@ function field(name: string, text: string): string {
 function executionFields(record: RequestRecord): string {
   let fields = "";
   if (record.target !== null) fields += targetField(record.target);
-  if (record.tried !== null)
-    fields += `,"tries":${record.tries},"tried":${quoted(record.tried.map(loggedTry))}`;
+  const { earlierFailures } = record;
+  if (earlierFailures !== null)
+    fields += `,"tries":${record.attemptCount},"tried":${quoted(earlierFailures.map(loggedFailure))}`;
   if (record.providerRequestId !== "")
     fields += `,"provider_request_id":${quoted(record.providerRequestId)}`;
   if (record.firstByteMonoMs !== null)
@@ -166,7 +167,7 @@ function ruleText(breach: NonNullable<RequestRecord["breach"]>): string {
   return `${scope} ${subject} ${period} ${dimension}`;
 }
 
-function loggedTry({ target, why }: { readonly target: Target; readonly why: string }): object {
+function loggedFailure({ target, why }: { readonly target: Target; readonly why: string }): object {
   return { target: targetName(target), why };
 }
 
@@ -279,8 +280,8 @@ function kindOf({ status, outcome, breach }: RequestRecord): RequestKind {
 }
 
 /** What a usage record doesn't have. */
-function hasDetails({ attempts, dropped, note, traceId }: RequestRecord): boolean {
-  return attempts !== null || dropped !== null || note !== null || traceId !== "";
+function hasDetails({ reportedAttempts, dropped, note, traceId }: RequestRecord): boolean {
+  return reportedAttempts !== null || dropped !== null || note !== null || traceId !== "";
 }
 
 function detailsOf(
@@ -288,10 +289,17 @@ function detailsOf(
   kind: RequestKind,
   texts: boolean,
 ): RequestReport {
-  const { startedMonoMs, firstByteMonoMs, target, attempts, breach, bug } = record;
+  const {
+    startedMonoMs,
+    firstByteMonoMs,
+    target,
+    reportedAttempts: attempts,
+    breach,
+    bug,
+  } = record;
   const agent = exchange.header("user-agent");
-  const given = attempts?.find((attempt) => isGiven(attempt, record)) ?? attempts?.at(-1);
-  const error = exchange.failure ?? given?.forwarded.error ?? null;
+  const delivered = attempts?.find((attempt) => isDelivered(attempt, record)) ?? attempts?.at(-1);
+  const error = exchange.failure ?? delivered?.forwarded.error ?? null;
   // Sluice's own words quote no prompt, unless they say what is wrong with a request.
   const isOwn = attempts === null && (kind === "refused" || kind === "denied");
   const hasTexts = texts || isOwn;
@@ -323,11 +331,11 @@ function detailsOf(
   });
 }
 
-type Attempt = NonNullable<RequestRecord["attempts"]>[number];
+type Attempt = NonNullable<RequestRecord["reportedAttempts"]>[number];
 
 /** Whether the client got the answer or the error of this attempt. */
-function isGiven({ forwarded }: Attempt, { given }: RequestRecord): boolean {
-  return forwarded.finish === given;
+function isDelivered({ forwarded }: Attempt, { deliveredFinish }: RequestRecord): boolean {
+  return forwarded.finish === deliveredFinish;
 }
 
 function messageOf(error: { readonly message: string } | null | undefined): string | undefined {
@@ -338,18 +346,18 @@ function attemptOf(attempt: Attempt, record: RequestRecord, texts: boolean): Att
   const { target, ms, retry, forwarded } = attempt;
   const { status, outcome, failed, error, providerRequestId = "" } = forwarded;
   const isAnswered = outcome === "complete" && status < 400;
-  const given = error == null ? status : error.status;
+  const providerStatus = error == null ? status : error.status;
   const why = texts ? inWords(failed?.why ?? outcome) : (failureKindOf(forwarded) ?? outcome);
   return withoutAbsent({
     target: cut(targetName(target))!,
-    status: given === 0 ? undefined : given,
+    status: providerStatus === 0 ? undefined : providerStatus,
     duration_ms: wholeMs(ms),
     retry: retry === 0 ? undefined : retry,
     reason: isAnswered ? undefined : cut(why),
     provider_request_id: cut(providerRequestId),
     error_code: cut(error?.code ?? null),
     error_message: texts ? messageOf(error) : undefined,
-    given: isGiven(attempt, record) ? true : undefined,
+    given: isDelivered(attempt, record) ? true : undefined,
   });
 }
 
@@ -389,7 +397,7 @@ export function requestAttributes(
   { id, method, path }: Pick<Exchange, "id" | "method" | "path">,
   record: RequestRecord,
 ): SpanAttributes {
-  const { status, outcome, model, target, tries, breach, cost, keyId, waitedMs } = record;
+  const { status, outcome, model, target, attemptCount, breach, cost, keyId, waitedMs } = record;
   return {
     "http.request.method": method,
     "http.route": record.route,
@@ -401,7 +409,7 @@ export function requestAttributes(
     "sluice.outcome": outcome,
     ...(model === null ? {} : { "gen_ai.request.model": model }),
     ...(target === null ? {} : { "sluice.target": targetName(target) }),
-    ...(tries === 0 ? {} : { "sluice.tries": tries }),
+    ...(attemptCount === 0 ? {} : { "sluice.tries": attemptCount }),
     ...(waitedMs === 0 ? {} : { "sluice.wait_seconds": waitedMs / 1000 }),
     ...(keyId === "" ? {} : { "sluice.key": keyId }),
     ...(breach === null ? {} : { "sluice.rule": ruleText(breach) }),

@@ -191,7 +191,7 @@ class ResponsesSocket implements OpenSession {
     }
   }
 
-  /** Steering would need a socket to the provider. */
+  /** Answers an event that makes no response. */
   #answer(event: Exclude<SocketClientEvent, CreateEvent>): void {
     switch (event.kind) {
       case "report":
@@ -199,6 +199,7 @@ class ResponsesSocket implements OpenSession {
       case "invalid":
         return this.#refuse(event.failure, event.streamId);
       case "steer": {
+        // Steering would need a socket to the provider.
         const { previousId, input } = event;
         const message = "responses can't be steered: send the input with the next response.create";
         const error = { type: "invalid_request_error", code: "steering_not_supported", message };
@@ -265,7 +266,7 @@ class ResponsesSocket implements OpenSession {
       else this.#refuse(unknownResponse(continues), lane.id);
       return this.#next();
     }
-    const asked = memory.keep(items.length) ? items : null;
+    const keptItems = memory.keep(items.length) ? items : null;
     let held = 0;
     const hold = (chars: number): boolean => {
       if (held + chars > gateway.config.server.bodyBytesMax || !memory.takeForAnswer(chars))
@@ -300,10 +301,10 @@ class ResponsesSocket implements OpenSession {
           const { finished } = events;
           lane.newestId = events.responseId;
           memory.give(held);
-          if (asked !== null) {
-            memory.forget(asked.length);
+          if (keptItems !== null) {
+            memory.forget(keptItems.length);
             if (finished !== null)
-              this.#remember(lane, finished.id, joinItems(asked, finished.items));
+              this.#remember(lane, finished.id, joinItems(keptItems, finished.items));
           }
           server.send(events.end());
           this.#done(lane, request);

@@ -10,7 +10,7 @@ import { applySplices } from "../body/edit-model-body.js";
 import { type JsonMember, lastMember, scanObject } from "../body/scan-json.js";
 
 interface Granted {
-  /** At least 1; of all answers that the request asks for. */
+  /** The tokens granted to all answers of the request together; at least 1. */
   readonly tokens: number;
   /** How many answers it asks for. */
   readonly choices: number;

@@ -159,8 +159,8 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     }
     return exchange;
   };
-  const refuse = (request: IncomingMessage, response: ServerResponse, what: Failure): void =>
-    replyFailure(exchangeOf(request, response), "model", what, ["connection", "close"]);
+  const refuse = (request: IncomingMessage, response: ServerResponse, failure: Failure): void =>
+    replyFailure(exchangeOf(request, response), "model", failure, ["connection", "close"]);
   const serve = (request: ServedRequest, response: ServerResponse): void => {
     if (lastRequests.dropIfAfterLast(request)) return;
     const problem = checkHead(request);

@@ -94,7 +94,7 @@ export function isPublic(endpoint: Endpoint): endpoint is PublicEndpoint {
   return publicSet.has(endpoint);
 }
 
-/** Its requests cost no admission; `capacity/unlimited-requests.ts` bounds them. */
+/** An endpoint whose requests need no admission; `capacity/unlimited-requests.ts` bounds them. */
 export type UnlimitedEndpoint = Exclude<Endpoint, LimitedEndpoint | PublicEndpoint>;
 
 export function isModelOperation(endpoint: Endpoint): endpoint is ModelOperation {

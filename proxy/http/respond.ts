@@ -62,18 +62,18 @@ export function replyNothing(exchange: Exchange): void {
 export function replyFailure(
   exchange: Exchange,
   area: Area,
-  what: Failure,
+  failure: Failure,
   headers: readonly string[] = [],
 ): void {
-  const { status, type, message, code, param, provider } = what;
-  exchange.failure = what;
+  const { status, type, message, code, param, provider } = failure;
+  exchange.failure = failure;
   const passes = code === "overloaded" || code === "cluster_unavailable";
   const all = passes ? [...headers, "retry-after", "1"] : headers;
   if (area === "admin" || area === "dashboard") {
     const body: AdminError = { code, message, param, provider, status_code: status, type };
     return replyJson(exchange, status, body, all);
   }
-  replyJson(exchange, status, envelopeFor(exchange, what), all);
+  replyJson(exchange, status, envelopeFor(exchange, failure), all);
 }
 
 /**
@@ -100,12 +100,12 @@ export function replyInternalError(
   }
 }
 
-function envelopeFor(exchange: Exchange, what: Failure): object {
-  if (speaksMcp(exchange)) return rpcError(exchange, what);
-  if (speaksGoogle(exchange)) return googleEnvelope(what.status, messageForGoogle(what));
-  if (!speaksMessages(exchange)) return envelope(what);
-  const error = { type: messagesErrorType(what), message: messageForMessages(what) };
-  const details = what.details ?? (what.param === "thread" ? unsupportedThread : undefined);
+function envelopeFor(exchange: Exchange, failure: Failure): object {
+  if (speaksMcp(exchange)) return rpcError(exchange, failure);
+  if (speaksGoogle(exchange)) return googleEnvelope(failure.status, messageForGoogle(failure));
+  if (!speaksMessages(exchange)) return envelope(failure);
+  const error = { type: messagesErrorType(failure), message: messageForMessages(failure) };
+  const details = failure.details ?? (failure.param === "thread" ? unsupportedThread : undefined);
   return { type: "error", error: details === undefined ? error : { ...error, details } };
 }
 
@@ -133,10 +133,10 @@ export function speaksMcp({ path }: Pick<Exchange, "path">): boolean {
 }
 
 /** An error of JSON-RPC, which clients of MCP show to their users. */
-function rpcError({ rpcId }: Exchange, what: Failure, waitSeconds?: number): object {
-  const { type, message, code } = what;
+function rpcError({ rpcId }: Exchange, failure: Failure, waitSeconds?: number): object {
+  const { type, message, code } = failure;
   const data = { type, code, ...(waitSeconds === undefined ? {} : { retry_after: waitSeconds }) };
-  return { jsonrpc: "2.0", id: rpcId ?? null, error: { code: rpcCode(what), message, data } };
+  return { jsonrpc: "2.0", id: rpcId ?? null, error: { code: rpcCode(failure), message, data } };
 }
 
 /** JSON-RPC's codes; -32020 is MCP's for a header that differs from the body. */
@@ -146,7 +146,7 @@ function rpcCode({ status, param }: Failure): number {
   return -32000;
 }
 
-/** Its errors contain the status and a name for it that its clients know. */
+/** An error as Google writes it: with the status, and the name that Google's clients know it by. */
 function googleEnvelope(
   status: number,
   message: string,

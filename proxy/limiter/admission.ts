@@ -15,7 +15,7 @@ import type { DrawnOutput } from "../hard-caps/output-allowance.js";
 
 /** What hard caps count of an admission, and have granted it. */
 export interface Metering extends DrawnOutput {
-  /** Of the target; null without a price. */
+  /** The target's rates; null without a price. */
   rates: Rates | null;
 }
 
@@ -69,11 +69,11 @@ export interface Waited {
 export interface MayWait extends Omit<Wait, "waitedMs"> {
   /** How long it has waited for an earlier verdict. */
   readonly waitedMs: number;
-  /** It waits no longer than this, whatever its path. */
+  /** The longest wait of any path. */
   readonly atMostMs: number;
   /** Called when it begins to wait; `leave` ends the wait. */
   readonly onQueued: (leave: () => void) => void;
-  /** Called with its place every `placeEveryMs`. Mustn't throw. */
+  /** Called every `placeEveryMs` with the request's place in the queue. Mustn't throw. */
   readonly onPlace?: ((place: Place) => void) | undefined;
 }
 

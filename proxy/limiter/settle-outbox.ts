@@ -196,9 +196,9 @@ export class SettleOutbox {
   }
 
   #openWindowWhenSent(): void {
-    const opened = this.#connections;
+    const connection = this.#connections;
     this.#connection.whenSent(() => {
-      if (opened !== this.#connections) return;
+      if (connection !== this.#connections) return;
       this.#leftInWindow = this.#window.settles;
       this.#send(this.#ports.monoMs());
     });
@@ -298,7 +298,7 @@ export class SettleBacklog {
     }
   }
 
-  /** A settle that isn't removed. */
+  /** The settle with a number that is still queued. */
   at(seq: number): QueuedSettle {
     assertLimiter(
       this.#firstSeq <= seq && seq <= this.#lastSeq,

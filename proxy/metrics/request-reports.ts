@@ -247,7 +247,7 @@ class TargetTraffic {
   }
 }
 
-/** Of milliseconds, or of microseconds. */
+/** The bucket of a time in milliseconds or microseconds: four buckets for each power of two. */
 function bucketOf(time: number): number {
   return time <= 1 ? 0 : Math.min(bucketsMax - 1, Math.ceil(4 * Math.log2(time)));
 }

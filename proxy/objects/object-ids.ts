@@ -71,7 +71,7 @@ export function namedIds(body: unknown): NamedIds | null {
 }
 
 /**
- * False: a JSON body names no object. Most name none, and are only searched. Chat completions and
+ * Returns false if a JSON body names no object. Most name none, and are only searched. Chat completions and
  * messages have neither conversations nor containers of OpenAI's.
  */
 export function mayName(body: Buffer, operation: Operation | null, escapesNames: boolean): boolean {

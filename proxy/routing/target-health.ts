@@ -287,8 +287,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * True: this has opened it. While it is open, only the probe's failure counts: others began
-   * before it, or had no other target.
+   * Returns whether this failure opens the circuit. While it is open, only the probe's failure
+   * counts: other attempts began earlier, or had no other target.
    */
   fail(attempt: FailedAttempt, { failuresMax, openMs }: BreakerSettings): boolean {
     this.#failures++;

@@ -75,14 +75,14 @@ export interface AnswerHandler {
 /** The request and where its answer goes. */
 interface RelayParts {
   readonly exchange: Exchange;
-  readonly what: Relayed;
+  readonly options: Relayed;
   readonly meter: ResponseMeter;
   readonly handler: AnswerHandler;
 }
 
 export class AnswerRelay implements UpstreamSink, EndedCall {
   readonly #exchange: Exchange;
-  readonly #what: Relayed;
+  readonly #options: Relayed;
   readonly meter: ResponseMeter;
   readonly #handler: AnswerHandler;
   /** The provider's status; 0 before its response. */
@@ -104,14 +104,14 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
   readonly #resolve: (forwarded: Forwarded) => void;
 
   constructor(
-    { exchange, what, meter, handler }: RelayParts,
+    { exchange, options, meter, handler }: RelayParts,
     resolve: (forwarded: Forwarded) => void,
   ) {
     this.#exchange = exchange;
-    this.#what = what;
+    this.#options = options;
     this.meter = meter;
     this.#handler = handler;
-    this.#capped = what.cap == null ? null : new CappedStream(what.cap, this);
+    this.#capped = options.cap == null ? null : new CappedStream(options.cap, this);
     this.#resolve = resolve;
   }
 
@@ -120,7 +120,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
     request: Request,
   ): void {
     this.#exchange.onGone(() => this.#left());
-    this.#sentMonoMs = this.#what.monoMs();
+    this.#sentMonoMs = this.#options.monoMs();
     try {
       this.#call = upstream.send(request, this);
     } catch (error) {
@@ -138,7 +138,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
     try {
       this.status = status;
       this.#providerRequestId = providerRequestId(rawHeaders);
-      this.firstByteMonoMs = this.#what.monoMs();
+      this.firstByteMonoMs = this.#options.monoMs();
       this.#handler.begun(rawHeaders);
     } catch (error) {
       this.onBug(error);
@@ -217,7 +217,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
    * begins, or once the body of an error has arrived.
    */
   noteLimits(rawHeaders: Heard["rawHeaders"], body: string): void {
-    const { onHeard } = this.#what;
+    const { onHeard } = this.#options;
     if (onHeard === undefined) return;
     const { status, firstByteMonoMs } = this;
     const sentMonoMs = this.#sentMonoMs;
@@ -239,12 +239,12 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
   }
 
   sentRequest(): SentRequest {
-    this.#sent ??= sentRequestOf(this.#what);
+    this.#sent ??= sentRequestOf(this.#options);
     return this.#sent;
   }
 
   elapsedMs(): number {
-    return this.#what.monoMs() - this.#sentMonoMs;
+    return this.#options.monoMs() - this.#sentMonoMs;
   }
 
   /** As `chargeFor`. */
@@ -375,7 +375,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
 
   /** Call it with a whole answer: notes the hard cap that has lowered a maximum that it reached. */
   noteLowered(text: string, { usage }: MeteredUsage): void {
-    const { granted = null, operation } = this.#what;
+    const { granted = null, operation } = this.#options;
     if (granted === null || granted.loweredBy === null || operation === null) return;
     const max = Math.floor(granted.tokens / granted.choices);
     if ((usage?.outputTokens ?? 0) >= max && isLengthStop(operation, text))

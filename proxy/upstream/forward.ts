@@ -31,8 +31,8 @@ import { readRetryAfterMs } from "./retry-wait.js";
 import { StreamHead } from "./stream-head.js";
 
 /** Never rejects. */
-export function forward(exchange: Exchange, what: ForwardRequest): Promise<Forwarded> {
-  return new Promise((resolve) => new Forwarding(exchange, what, resolve).start());
+export function forward(exchange: Exchange, options: ForwardRequest): Promise<Forwarded> {
+  return new Promise((resolve) => new Forwarding(exchange, options, resolve).start());
 }
 
 /** A failure before anything was sent to the client. */
@@ -49,7 +49,7 @@ interface Failing {
 
 class Forwarding implements AnswerHandler {
   readonly #exchange: Exchange;
-  readonly #what: ForwardRequest;
+  readonly #options: ForwardRequest;
   readonly #meter: ResponseMeter;
   readonly #relay: AnswerRelay;
   /** The response headers: the provider's, then Sluice's. */
@@ -67,28 +67,33 @@ class Forwarding implements AnswerHandler {
   /** The provider's Retry-After. */
   #retryAfterMs: number | null = null;
 
-  constructor(exchange: Exchange, what: ForwardRequest, resolve: (forwarded: Forwarded) => void) {
-    const meter = new ResponseMeter(what, what.translator, exchange.memory);
+  constructor(
+    exchange: Exchange,
+    options: ForwardRequest,
+    resolve: (forwarded: Forwarded) => void,
+  ) {
+    const meter = new ResponseMeter(options, options.translator, exchange.memory);
     this.#exchange = exchange;
-    this.#what = what;
+    this.#options = options;
     this.#meter = meter;
-    this.#relay = new AnswerRelay({ exchange, what, meter, handler: this }, resolve);
+    this.#relay = new AnswerRelay({ exchange, options, meter, handler: this }, resolve);
   }
 
   start(): void {
-    this.#relay.start(this.#what.upstream, this.#what.request);
+    this.#relay.start(this.#options.upstream, this.#options.request);
   }
 
   begun(rawHeaders: readonly (Buffer | string)[]): void {
-    const { request, operation, hideUsageChunk, holdsHead } = this.#what;
+    const { request, operation, hideUsageChunk, holdsHead } = this.#options;
     const { status } = this.#relay;
     if (status < 300) this.#relay.noteLimits(rawHeaders, "");
     const headers = forwardResponseHeaders(rawHeaders);
     const contentType = headerOf(headers, "content-type").toLowerCase();
-    for (const own of [requestIdHeaders(this.#exchange), this.#what.headers]) append(headers, own);
+    for (const own of [requestIdHeaders(this.#exchange), this.#options.headers])
+      append(headers, own);
     this.#headers = headers;
     if (status < 300 && contentType.startsWith("text/event-stream")) {
-      this.#meter.beginStream(hideUsageChunk, this.#what.cap);
+      this.#meter.beginStream(hideUsageChunk, this.#options.cap);
       if (holdsHead) this.#head = new StreamHead();
       else this.#begin();
       return;
@@ -111,7 +116,8 @@ class Forwarding implements AnswerHandler {
     if (meter.bytes === 0) this.#isPage = beginsAsPage(chunk);
     meter.keep(chunk);
     if (this.#exchange.begun) return this.#relay.write(chunk);
-    const bytesMax = this.#what.rewrite == null ? heldResponseBytesMax : readableResponseBytesMax;
+    const bytesMax =
+      this.#options.rewrite == null ? heldResponseBytesMax : readableResponseBytesMax;
     const isHeld = meter.bytes <= bytesMax && !meter.isFull;
     if (isHeld && !this.#passesAtOnce) return;
     if (this.#relay.status >= 300) {
@@ -129,7 +135,7 @@ class Forwarding implements AnswerHandler {
 
   #begin(): void {
     this.#exchange.begin(this.#relay.status, this.#headers);
-    this.#what.onBegun?.();
+    this.#options.onBegun?.();
   }
 
   #onEvents(chunk: Buffer): void {
@@ -156,7 +162,7 @@ class Forwarding implements AnswerHandler {
     } else if (this.#meter.isFailed) {
       this.#relay.abortCall();
       this.#endEmpty();
-    } else if (isOver || this.#what.monoMs() - this.#relay.firstByteMonoMs! >= heldHeadMs)
+    } else if (isOver || this.#options.monoMs() - this.#relay.firstByteMonoMs! >= heldHeadMs)
       this.#releaseHead(head);
   }
 
@@ -173,11 +179,11 @@ class Forwarding implements AnswerHandler {
     const answer = this.#meter.read(text);
     if (!this.#exchange.begun) {
       if (errorInsideSuccess(answer)) return this.#endWithError(text, answer);
-      const isStored = this.#what.request.method === "GET";
+      const isStored = this.#options.request.method === "GET";
       if (this.#mustBeJson && !isSomeAnswer(answer, text, isStored))
         return this.#endWithoutAnswer(text, answer);
     }
-    const responseId = mayRunInBackground(this.#what.operation) ? unfinishedId(answer) : "";
+    const responseId = mayRunInBackground(this.#options.operation) ? unfinishedId(answer) : "";
     const ending: Ending = {
       status: this.#relay.status,
       outcome: this.#isBroken(text) ? "upstream_error" : "complete",
@@ -187,7 +193,7 @@ class Forwarding implements AnswerHandler {
           : this.#exchange.reply(
               this.#relay.status,
               this.#headers,
-              this.#what.rewrite?.(text) ?? text,
+              this.#options.rewrite?.(text) ?? text,
               "latin1",
             ),
     };
@@ -200,7 +206,7 @@ class Forwarding implements AnswerHandler {
 
   /** What came reaches the client, which reads the reason; it counts as the provider's failure. */
   #isBroken(text: string): boolean {
-    return this.#what.operation === "chat_completions" && isBrokenChat(text);
+    return this.#options.operation === "chat_completions" && isBrokenChat(text);
   }
 
   #endStream(): void {
@@ -231,7 +237,7 @@ class Forwarding implements AnswerHandler {
   }
 
   ownHeaders(): readonly string[] {
-    return this.#what.headers;
+    return this.#options.headers;
   }
 
   gone(): void {
@@ -256,7 +262,7 @@ class Forwarding implements AnswerHandler {
 
   #endUnanswered(failure: UpstreamFailure, charged: MeteredUsage): void {
     const { kind, reason } = failure;
-    this.#fail(unansweredFailure(this.#what.provider, this.#relay.status !== 0, failure), {
+    this.#fail(unansweredFailure(this.#options.provider, this.#relay.status !== 0, failure), {
       outcome: this.#relay.unansweredOutcome(failure),
       charged,
       // A lack of local resources affects every target.
@@ -271,7 +277,7 @@ class Forwarding implements AnswerHandler {
    * and an SDK that retries every 502 doesn't either.
    */
   #endUntranslatable(why: string): void {
-    const { provider, operation } = this.#what;
+    const { provider, operation } = this.#options;
     const charged = this.#relay.charge("untranslatable", why);
     const outcome = "upstream_error";
     if (this.#exchange.begun)
@@ -282,14 +288,14 @@ class Forwarding implements AnswerHandler {
       });
     const failure = untranslatable(provider, operation, why);
     const error = { status: this.#relay.status, code: failure.code, message: failure.message };
-    const headers = ["x-should-retry", "false", ...this.#what.headers];
+    const headers = ["x-should-retry", "false", ...this.#options.headers];
     const finish = (): void => replyFailure(this.#exchange, "model", failure, headers);
     this.#relay.end(charged, { status: failure.status, outcome, finish }, { error });
   }
 
   /** `body`: the provider's error, as bytes in Latin-1. `answer`: what was read of it. */
   #endWithError(body: string, answer?: unknown): void {
-    const { upstream, provider, translator } = this.#what;
+    const { upstream, provider, translator } = this.#options;
     if (this.#relay.status >= 300) this.#relay.noteLimits(this.#errorHeaders, body);
     // Without a Date header a time of day says nothing.
     if (this.#relay.status === 429)
@@ -312,7 +318,7 @@ class Forwarding implements AnswerHandler {
   /** The body is empty or isn't a model's answer. A model may have worked all the same. */
   #endWithoutAnswer(text: string, answer: unknown): void {
     const given = `${this.#relay.status} with ${describeNoAnswer(text)}`;
-    this.#fail(noAnswer(this.#what.provider, given), {
+    this.#fail(noAnswer(this.#options.provider, given), {
       outcome: "upstream_error",
       charged: this.#relay.charge("failed", given, answer),
       why: given,
@@ -332,7 +338,7 @@ class Forwarding implements AnswerHandler {
     const retry = credentials
       ? ["x-should-retry", "false"]
       : [...retryHeaders(this.#headers), ...this.#namedWait()];
-    const headers = [...retry, ...this.#what.headers];
+    const headers = [...retry, ...this.#options.headers];
     const finish = (): void => replyFailure(this.#exchange, "model", failure, headers);
     const error = { status: this.#relay.status, code, message };
     this.#relay.end(charged, { status, outcome, finish }, { failed, refused, error });
@@ -374,6 +380,7 @@ const inJson: ReadonlySet<Operation> = new Set<Operation>([
   "interactions",
   "count_content_tokens",
 ]);
+
 /** Whether a body begins with `<`, after UTF-8's byte order mark (read as Latin-1) and spaces. */
 function beginsAsPage(chunk: Buffer): boolean {
   return /^(?:\u00ef\u00bb\u00bf)?\s*</.test(chunk.toString("latin1", 0, 64));

@@ -65,7 +65,7 @@ export interface EndedCall {
   readonly meter: ResponseMeter;
   /** Called only for an unknown usage. */
   sentRequest(): SentRequest;
-  /** Since the request was sent. */
+  /** The time since the request was sent. */
   elapsedMs(): number;
 }
 

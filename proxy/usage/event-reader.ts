@@ -310,7 +310,7 @@ function hasFinished(choice: unknown): boolean {
 /** `[DONE]` and a ping aren't longer. */
 const signCharsMax = 40;
 
-/** At the start of a stream, in Latin-1. */
+/** A byte order mark at the start of a stream, read as Latin-1. */
 export const byteOrderMark = /^\xef\xbb\xbf/;
 
 /** The data of an event; several lines joined as the standard requires. */

@@ -88,20 +88,20 @@ export interface Executed extends Answered {
 const noCosts: Costs = { inputCost: 0, outputCost: 0, totalCost: 0, source: "none" };
 
 /** Null if no provider executed the request: none answered, or it was never sent. */
-export function usageRecord(result: ProviderResult, what: Executed): Execution | null {
+export function usageRecord(result: ProviderResult, request: Executed): Execution | null {
   const { executed, usage, atMost = null, responseId = "", status, firstByteMonoMs } = result;
   const { providerRequestId = "", providerKey = "", batchTokens, cutBy = "" } = result;
   if (!executed) return null;
-  const costs = costsOf(usage, what);
-  const costSource = sourceOf(usage, costs, what.priceSource);
-  const saved = usage === null ? 0 : estimateSavedTokens(what.savedBytes);
+  const costs = costsOf(usage, request);
+  const costSource = sourceOf(usage, costs, request.priceSource);
+  const saved = usage === null ? 0 : estimateSavedTokens(request.savedBytes);
   return {
-    requestId: what.requestId,
+    requestId: request.requestId,
     // A passthrough path may be longer than a record allows.
-    endpoint: what.endpoint.slice(0, subjectBytesMax),
-    provider: what.target.provider,
-    providerType: what.providerType,
-    model: what.target.model,
+    endpoint: request.endpoint.slice(0, subjectBytesMax),
+    provider: request.target.provider,
+    providerType: request.providerType,
+    model: request.target.model,
     status,
     inputTokens: usage === null ? 0 : usage.inputTokens,
     outputTokens: usage === null ? 0 : usage.outputTokens,
@@ -112,20 +112,20 @@ export function usageRecord(result: ProviderResult, what: Executed): Execution |
     totalCost: costs === null ? null : costs.totalCost,
     cacheHit: false,
     rewriteTokensSaved: saved,
-    rewriteCostSaved: usage === null ? null : priceSavedTokens(saved, usage, what.price),
-    latencyMs: roundMs(what.endedMonoMs - what.startedMonoMs),
-    firstByteMs: firstByteMonoMs === null ? null : roundMs(firstByteMonoMs - what.startedMonoMs),
-    keyId: what.keyId,
-    requestedModel: what.requestedModel,
+    rewriteCostSaved: usage === null ? null : priceSavedTokens(saved, usage, request.price),
+    latencyMs: roundMs(request.endedMonoMs - request.startedMonoMs),
+    firstByteMs: firstByteMonoMs === null ? null : roundMs(firstByteMonoMs - request.startedMonoMs),
+    keyId: request.keyId,
+    requestedModel: request.requestedModel,
     details: usage === null ? null : usage.details,
-    atMost: atMost === null ? null : boundOf(atMost, costs, what),
+    atMost: atMost === null ? null : boundOf(atMost, costs, request),
     responseId,
-    session: what.session,
+    session: request.session,
     costSource,
-    priceList: costSource === "list" ? what.priceSource?.list : undefined,
+    priceList: costSource === "list" ? request.priceSource?.list : undefined,
     providerRequestId: providerRequestId === "" ? undefined : providerRequestId,
     providerKey: providerKey === "" ? undefined : providerKey,
-    loop: what.loop,
+    loop: request.loop,
     batchTokens,
     toolCalls: result.toolCalls ?? usage?.toolCalls,
     cutBy: cutBy === "" ? undefined : printableName(cutBy.slice(0, subjectBytesMax)),
@@ -143,11 +143,11 @@ function sourceOf(
   return usage?.parts === undefined ? from?.kind : undefined;
 }
 
-function costsOf(usage: Usage | null, what: Executed): Costs | null {
-  const { isUnmetered, price, priceOf } = what;
+function costsOf(usage: Usage | null, request: Executed): Costs | null {
+  const { isUnmetered, price, priceOf } = request;
   const unmetered = isUnmetered ? priceUnmetered(price) : noCosts;
   const costs = usage === null ? unmetered : priceUsage(usage, price, priceOf);
-  return what.isPart === true ? withoutFee(costs, price) : costs;
+  return request.isPart === true ? withoutFee(costs, price) : costs;
 }
 
 /** Includes the fee per request, which a provider may also bill for an attempt that was lost. */
@@ -160,9 +160,9 @@ function boundOf(atMost: Usage, costs: Costs | null, { price }: Executed): Usage
 }
 
 /** The record of a request that the cache answered: the usage of the cached answer, at no cost. */
-export function cachedRecord(usage: Usage, what: Answered): Execution {
+export function cachedRecord(usage: Usage, answered: Answered): Execution {
   return {
-    ...unadmittedRecord(200, what),
+    ...unadmittedRecord(200, answered),
     inputTokens: usage.inputTokens,
     outputTokens: usage.outputTokens,
     cachedInputTokens: usage.cachedInputTokens,
@@ -173,9 +173,9 @@ export function cachedRecord(usage: Usage, what: Answered): Execution {
 }
 
 /** The record of a web search that Sluice ran between two turns of a model. */
-export function searchRecord(cost: PicoUsd, what: Answered): Execution {
+export function searchRecord(cost: PicoUsd, answered: Answered): Execution {
   return {
-    ...unadmittedRecord(interimStatus, what),
+    ...unadmittedRecord(interimStatus, answered),
     totalCost: cost,
     details: detailsOf(null, { webSearches: 1 }),
     toolCalls: { web_search: 1 },
@@ -183,13 +183,13 @@ export function searchRecord(cost: PicoUsd, what: Answered): Execution {
 }
 
 /** The record of a request without an admission: no tokens, no costs. */
-function unadmittedRecord(status: number, what: Answered): Execution {
+function unadmittedRecord(status: number, answered: Answered): Execution {
   return {
-    requestId: what.requestId,
-    endpoint: what.endpoint,
-    provider: what.target.provider,
-    providerType: what.providerType,
-    model: what.target.model,
+    requestId: answered.requestId,
+    endpoint: answered.endpoint,
+    provider: answered.target.provider,
+    providerType: answered.providerType,
+    model: answered.target.model,
     status,
     inputTokens: 0,
     outputTokens: 0,
@@ -201,14 +201,14 @@ function unadmittedRecord(status: number, what: Answered): Execution {
     cacheHit: false,
     rewriteTokensSaved: 0,
     rewriteCostSaved: null,
-    latencyMs: roundMs(what.endedMonoMs - what.startedMonoMs),
+    latencyMs: roundMs(answered.endedMonoMs - answered.startedMonoMs),
     firstByteMs: null,
-    keyId: what.keyId,
-    requestedModel: what.requestedModel,
+    keyId: answered.keyId,
+    requestedModel: answered.requestedModel,
     details: null,
     atMost: null,
     responseId: "",
-    session: what.session,
+    session: answered.session,
   };
 }
 

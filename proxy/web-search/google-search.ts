@@ -188,7 +188,7 @@ class GoogleSearch implements SearchConversation {
     return "";
   }
 
-  /** Its places are counted in bytes of UTF-8. */
+  /** The sources of the texts, whose positions Google counts in bytes of UTF-8. */
   #grounding(): JsonObject {
     const pages = [...this.#results.values()];
     const text = this.#clientParts

@@ -45,7 +45,7 @@ export interface ExplainedRule
    * `banned`; or `share`, if others may claim what a cap has left.
    */
   readonly breached: readonly string[];
-  /** Of a shadow rule: whether it would refuse the request now. */
+  /** Present for a shadow rule: whether it would refuse the request now. */
   readonly would_refuse?: boolean;
   /** Present if children share its caps. */
   readonly child_share?: ExplainedShare;

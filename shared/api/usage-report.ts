@@ -25,7 +25,7 @@ export interface UsageTotals extends UnknownUsage, Readonly<Partial<Record<Detai
   /** Days in UTC, both included. */
   readonly start_date: string;
   readonly end_date: string;
-  /** Of a range with times: its moments, the last one not included. */
+  /** Present if the range has times: its first moment, and the first one after it. */
   readonly start?: string;
   readonly end?: string;
   readonly total_requests: number;

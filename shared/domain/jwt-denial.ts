@@ -84,7 +84,7 @@ function parseName(body: unknown, fields: readonly string[]): Checked<JwtName> {
     : issuer;
 }
 
-/** Not trimmed: it is compared with the token's claim unchanged. */
+/** Checks a claim. It isn't trimmed: it is compared with the token's claim unchanged. */
 function parseClaim(raw: unknown, field: string): Checked<string> {
   if (typeof raw !== "string" || raw === "")
     return bad(`${field} must be a text that isn't empty, not ${show(raw)}`, field);

@@ -13,7 +13,8 @@ import { isMoment } from "../time.js";
 /** All sessions are in memory, at less than 1 KiB each. Beyond this the longest idle one ends. */
 export const sessionsMax = 10_000;
 /**
- * Sessions of one key, of one path's JWTs, or of the master key: no user can sign all others out.
+ * Sessions of one key, of one path's JWTs, or of the master key. Without this bound, one user could
+ * end the sessions of all others.
  */
 export const sessionsPerHolderMax = 1_000;
 /** How long a session lasts. */

@@ -1,18 +1,18 @@
 /**
- * LSNs that name no commit of the store: what an admission has in place of one. Apart from the
- * messages, so that a program that reads the store alone doesn't carry the wire's version.
+ * Numbers that stand in place of an LSN in an admission that no commit of the store counts. Not
+ * beside the messages, so that a program that only reads the store needn't load those.
  */
 
 /**
- * The log sequence number, in a lease or a settle, of a request that this doesn't count: it was
- * counted otherwise, or admitted while rate limits were off. Below every number that the daemon
+ * In a lease or a settle: its request isn't counted by it, but was counted otherwise, or was
+ * admitted while rate limits were off. Below every number that the daemon
  * assigns, and not 0, which stands for no admission at all.
  */
 export const uncountedLsn = 1;
 
 /**
- * The log sequence number, in a lease or a settle, of a request that needed no verdict because its
- * proxy knew of no rule and no budget. Numbers that the daemon assigns are larger.
+ * In a lease or a settle: its request needed no verdict, because its proxy knew of no rule and no
+ * budget. Numbers that the daemon assigns are larger.
  */
 export const unlimitedLsn = 2;
 

@@ -124,7 +124,7 @@ const metered = structure({
   promptTokens: count(),
   /** The client's own maximum of output tokens; null without one. */
   outputMax: nullable(count()),
-  /** False: the output can't be cut while it flows, so the allowance is its maximum. */
+  /** Whether the output can be cut while it flows; otherwise the allowance is its maximum. */
   isStreamed: flag,
   /** One for each target; null without a price. */
   rates: listOf(nullable(rates), candidatesMax),

@@ -189,7 +189,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       pricesAt: (nowMs: () => number) => createTargetPrices(config, { list: null, nowMs }),
       limiter: fakeLimiter(),
       credentials: { jwt: null },
-      responseCache: null,
+      caching: null,
       pages: { hosts: new Set(), origins: new Set() },
       rewriters: null,
       loops: noLoops,

@@ -24,8 +24,8 @@ export async function enforceRule(
   const { grammar } = ruleKind.flags;
   const key = keyFromFlags(ruleKind.flags, subject, { ...flags, shadow: true });
   if (!key.ok) throw usageFailure(key.problems);
-  const { scope, subject: normal, periodSeconds } = key.value;
-  const shadow = { ...key.value, subject: ruleKind.effectiveSubject(scope, normal) };
+  const { scope, subject: normalized, periodSeconds } = key.value;
+  const shadow = { ...key.value, subject: ruleKind.effectiveSubject(scope, normalized) };
   const list = await withDaemon(session, flags, async (client) => {
     const [known] = limitOf(await listLimits(client, ruleKind), shadow).items;
     if (known === undefined) {

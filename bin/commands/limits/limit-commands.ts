@@ -37,11 +37,11 @@ export interface LimitCommandTexts {
   readonly period: string;
   readonly periodSeconds: string;
   readonly models: string;
-  /** Of rules only. */
+  /** Only rules have it. */
   readonly upstream?: string;
-  /** Of rules only. */
+  /** Only rules have it. */
   readonly when?: string;
-  /** Of rules only. */
+  /** Only rules have it. */
   readonly shadow?: string;
   readonly perChild: string;
   /** The unit of the values of `set`, in the help: `n`, `usd`. */

@@ -22,8 +22,8 @@ export async function revertLimit<S extends string>(
 ): Promise<void> {
   const key = keyFromFlags(kind.flags, subject, flags);
   if (!key.ok) throw usageFailure(key.problems);
-  const { scope, subject: normal, periodSeconds } = key.value;
-  const named = { ...key.value, subject: kind.effectiveSubject(scope, normal) };
+  const { scope, subject: normalized, periodSeconds } = key.value;
+  const named = { ...key.value, subject: kind.effectiveSubject(scope, normalized) };
   const list = await withDaemon(session, flags, async (client) => {
     const [known] = limitOf(await listLimits(client, kind), named).items;
     if (known?.["overrides"] === undefined) {

@@ -118,7 +118,7 @@ async function withChildren<S extends string>(
   return { ...list, items, otherHosts };
 }
 
-/** The rules or budgets that apply to a caller with this path; of templates, its own child. */
+/** The rules or budgets that apply to a caller with this path; for a template, the caller's child. */
 export async function limitsOnPath<S extends string>(
   client: AdminClient,
   kind: LimitKind<S>,
@@ -294,12 +294,12 @@ export async function setLimits<S extends string>(
     }
     return listLimits(client, kind);
   });
-  const { scope, subject: normal } = writes.value[0]!.key;
+  const { scope, subject: normalized } = writes.value[0]!.key;
   session.terminal.out(
     flags.json === true
       ? listBody(list, kind)
       : kind.render(
-          limitsOn(list, { scope, subject: kind.effectiveSubject(scope, normal) }),
+          limitsOn(list, { scope, subject: kind.effectiveSubject(scope, normalized) }),
           tableView(session, flags),
         ),
   );
@@ -357,12 +357,12 @@ export async function resetLimits<S extends string>(
     ]);
   const key = keyFromFlags(kind.flags, subject, flags);
   if (!key.ok) throw usageFailure(key.problems);
-  const { scope, subject: normal, periodSeconds } = key.value;
+  const { scope, subject: normalized, periodSeconds } = key.value;
   const list = await withDaemon(session, flags, async (client) => {
     answered(await client.call(kind.ops.resetOne, keyBody(kind.flags.grammar, key.value)));
     return listLimits(client, kind);
   });
-  const one = limitOf(list, { ...key.value, subject: kind.effectiveSubject(scope, normal) });
+  const one = limitOf(list, { ...key.value, subject: kind.effectiveSubject(scope, normalized) });
   // The API accepts an unknown key; a person who typed it needs to know that it is misspelt.
   if (one.items.length === 0)
     throw refusal(

@@ -51,10 +51,10 @@ async function runTop(session: Session, flags: TopFlags): Promise<void> {
   try {
     let state = firstState;
     let data: TopData | null = null;
-    const lookAgain = createLooks(session, flags);
+    const readAgain = createReader(session, flags);
     for (let dueMs = 0; ; ) {
       if (!state.isPaused && session.monoMs() >= dueMs) {
-        data = await lookAgain(state.tab);
+        data = await readAgain(state.tab);
         dueMs = session.monoMs() + everyMs;
       }
       screen.draw(drawTop(state, data!, screen.size()));
@@ -107,7 +107,7 @@ function questionOf(tab: Tab, today: string): Question {
 }
 
 /** Reads one page of a table, fullest items first, and the counts beside it. */
-function createLooks(session: Session, flags: TopFlags): (tab: Tab) => Promise<TopData> {
+function createReader(session: Session, flags: TopFlags): (tab: Tab) => Promise<TopData> {
   let last: TopData | null = null;
   let spent: { readonly usd: number | null; readonly untilMs: number } = { usd: null, untilMs: 0 };
   let usage: { readonly tab: Tab; readonly page: Fields; readonly untilMs: number } | null = null;
@@ -133,10 +133,16 @@ function createLooks(session: Session, flags: TopFlags): (tab: Tab) => Promise<T
         const page = await pageOf(client, tab);
         const { items } = questionOf(tab, "");
         const before = last?.now ?? null;
-        return look(client, { session, before, spentTodayUsd: spent.usd, list: page[items], page });
+        return readCounts(client, {
+          session,
+          before,
+          spentTodayUsd: spent.usd,
+          list: page[items],
+          page,
+        });
       });
     } catch (error) {
-      // A failure of the first look ends the command; a later one is shown on the screen.
+      // A failure of the first reading ends the command; a later one is shown on the screen.
       if (!(error instanceof CommandFailure) || last === null) throw error;
       last = { ...last, lost: error.message };
     }
@@ -144,7 +150,7 @@ function createLooks(session: Session, flags: TopFlags): (tab: Tab) => Promise<T
   };
 }
 
-async function look(
+async function readCounts(
   client: AdminClient,
   {
     session,
@@ -229,9 +235,9 @@ function explained(state: TopState, data: TopData): string {
 
 /** Without a terminal: prints a table or an object each time, until a signal. */
 async function printAgain(session: Session, flags: TopFlags, everyMs: number): Promise<void> {
-  const lookAgain = createLooks(session, flags);
+  const readAgain = createReader(session, flags);
   for (;;) {
-    const data = await lookAgain("rules");
+    const data = await readAgain("rules");
     const { items } = data;
     const lines = drawTop(firstState, data, { columns: 10_000, rows: items.length + 5 });
     await session.terminal.write(

@@ -70,7 +70,7 @@ async function updatePrices(session: Session, source: string, flags: UpdateFlags
         param: "price_list_file",
       },
     ]);
-  const [shipped, current] = await Promise.all([readPriceFile(null), inForce(path)]);
+  const [shipped, current] = await Promise.all([readPriceFile(null), currentList(path)]);
   const next = await readSource(session, source).catch((error: unknown) => {
     throw failed(`${source}: ${reasonOf(error)}`);
   });
@@ -91,8 +91,8 @@ async function updatePrices(session: Session, source: string, flags: UpdateFlags
   );
 }
 
-/** The list that the next one is compared with; a damaged file is replaced. */
-async function inForce(path: string): Promise<PriceFile> {
+/** The list at the path, to compare the new one with; the built-in list if it can't be read. */
+async function currentList(path: string): Promise<PriceFile> {
   const read = await readPriceFile(path).catch(() => readPriceFile(null));
   return read.file;
 }
@@ -188,7 +188,7 @@ function tooLarge(): Error {
   return new Error(`it has more than ${priceFileBytesMax / 1024 / 1024} MiB`);
 }
 
-/** The former list remains beside it. */
+/** Replaces the file at the path, and keeps the old one beside it. */
 async function replace(path: string, text: string): Promise<void> {
   const file = await beginExportFile(path, 0o644);
   try {

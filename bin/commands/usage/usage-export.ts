@@ -37,7 +37,7 @@ export async function exportUsageCommand(session: Session, flags: ExportFlags): 
     let isOfOneHost = false;
     const records = await withDaemon(session, flags, (client) =>
       writeExport(
-        eachOf(usagePages(client, query), (page) => {
+        peekedAt(usagePages(client, query), (page) => {
           isOfOneHost ||= page.isOfOneHost === true;
         }),
         {
@@ -62,9 +62,10 @@ export async function exportUsageCommand(session: Session, flags: ExportFlags): 
   }
 }
 
-async function* eachOf<T>(items: AsyncIterable<T>, look: (item: T) => void): AsyncGenerator<T> {
+/** The same items; each is passed to `peek` first. */
+async function* peekedAt<T>(items: AsyncIterable<T>, peek: (item: T) => void): AsyncGenerator<T> {
   for await (const item of items) {
-    look(item);
+    peek(item);
     yield item;
   }
 }

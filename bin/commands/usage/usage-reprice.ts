@@ -1,4 +1,4 @@
-/** `sluice usage reprice`: books what recorded requests cost by the present prices. */
+/** `sluice usage reprice`: corrects the costs of recorded requests to the current prices. */
 import { loadPriceList } from "../../../proxy/prices/price-list.js";
 import { createTargetPrices, needsPriceList } from "../../../proxy/prices/target-prices.js";
 import { repriceUsage } from "../../../proxy/usage/reprice-usage.js";

@@ -73,7 +73,7 @@ const analytics = {
   usage: "/v1/organizations/analytics/usage",
   costs: "/v1/organizations/analytics/cost",
 } as const;
-/** At most five, besides those of costs. */
+/** The fields that usage is grouped by: the API takes at most five, besides those of costs. */
 const analyticsGroups = [
   "workspace_id",
   "model",

@@ -59,7 +59,7 @@ function larger(a: string, b: string): string {
 }
 
 interface Table {
-  /** Of the columns of a CSV; none of JSON. */
+  /** The names of a CSV's columns; empty for JSON. */
   readonly names: readonly string[];
   readonly lines: readonly Line[];
 }

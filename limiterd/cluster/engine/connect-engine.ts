@@ -87,12 +87,12 @@ export function connectEngine(options: ConnectOptions): EngineConnection {
     },
     commands: createCommands((name, key, words) => {
       const keys = key === null ? [] : [key];
-      return ask(link, { what: name, keys }, (client) =>
+      return ask(link, { command: name, keys }, (client) =>
         run(client, commandScript, [keys, [name, ...words]]),
       );
     }),
     call: (script, keys, args) =>
-      ask(link, { what: `the script ${script.name}`, keys }, (client) =>
+      ask(link, { command: `the script ${script.name}`, keys }, (client) =>
         run(client, script, [keys, args]),
       ),
     subscribe: (channel, heard) => subscribe(link, channel, heard),

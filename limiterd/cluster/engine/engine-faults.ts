@@ -86,15 +86,15 @@ export function faultOf(error: unknown): string {
 /** A command or script, for messages about its refusal. */
 export interface EngineCommand {
   /** A command's name, or a script's. */
-  readonly what: string;
+  readonly command: string;
   readonly keys: readonly string[];
 }
 
 /** The message of an error about one command. */
-export function refusalOf(error: unknown, { what, keys }: EngineCommand): string {
+export function refusalOf(error: unknown, { command, keys }: EngineCommand): string {
   const said = firstLine(error instanceof Error ? error.message : String(error));
   const key = keys.map((each) => JSON.stringify(each)).join(", ");
-  return `${what} fails in the engine, on the key ${key}: ${said.replace(/ script: .*$/, "")}`;
+  return `${command} fails in the engine, on the key ${key}: ${said.replace(/ script: .*$/, "")}`;
 }
 
 /** Whether the engine answers but refuses writes until its state changes. */

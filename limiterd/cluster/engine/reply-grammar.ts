@@ -156,8 +156,8 @@ function fitsHashSlots(kind: Kind, value: number | null, depth: number, index: n
   return index !== 1 || (kind === "integer" && value! > 0 && value! <= portMax);
 }
 
-function damaged(what: string): EngineFault {
-  return new EngineFault(`the engine's answers are damaged: ${what}`);
+function damaged(damage: string): EngineFault {
+  return new EngineFault(`the engine's answers are damaged: ${damage}`);
 }
 
 export function guard(socket: Socket, kind: { readonly onlyHashSlots: boolean }): void {

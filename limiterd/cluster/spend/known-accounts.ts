@@ -26,7 +26,7 @@ export interface Known {
   readAtMs: number | null;
   /** The tick of the last verdict. */
   neededTick: number;
-  /** Until when the spend of the period of the last verdict counts. */
+  /** The end of the period that the last verdict judged. */
   endMs: number;
 }
 

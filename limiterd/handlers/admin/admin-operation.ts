@@ -39,8 +39,8 @@ export interface ChangePorts extends AnswerPorts {
 }
 
 /**
- * The subtree of who asks; `/` for everything. Only what the proxy or the command line does by
- * itself comes without `by`: a test holds the handlers of /admin to `askDaemon` and `askedBy`.
+ * The subtree of who asks; `/` for everything. `by` is absent only if the proxy or the command line
+ * asks on its own behalf: a test checks that every handler of /admin sends it.
  */
 export function withinOf({ asked }: Pick<ChangePorts, "asked">): string {
   return asked.by?.within ?? "/";

@@ -1,7 +1,7 @@
 /**
- * What the holder of a role for a subtree (docs/roles.md) may ask of the daemon: each operation is
- * confined here, by its body, or in its handler, or refused. A table of all operations, so that a
- * new one says how. The proxy has checked the role itself (`proxy/http/paths/admin-access.ts`).
+ * What the holder of a role for a subtree (docs/roles.md) may ask of the daemon. The table says of
+ * every operation how it is confined to the subtree: by its body, in its handler, or by a refusal.
+ * The proxy has checked the role itself (`proxy/http/paths/admin-access.ts`).
  */
 import { type Checked, good, isAbsent, isObject } from "../../../shared/checked.js";
 import { budgetGrammar } from "../../../shared/domain/budget.js";
@@ -11,20 +11,24 @@ import { isPathWithin } from "../../../shared/domain/user-path.js";
 import { type Failure, plainFailure } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 
+/** How an operation of a role of a subtree is confined to the subtree. */
 type Confinement =
-  /** It concerns the whole gateway, or isn't for callers of the admin API: refused. */
+  /** The operation concerns the whole gateway, or isn't for callers of the admin API: refused. */
   | "whole"
-  /** Its `user_path` must be in the subtree; without one, it is about all of the subtree. */
+  /** Its `user_path` must be in the subtree; without one, all of the subtree is meant. */
   | "path"
-  /** The same, of its `under`. */
+  /** As `path`, for its field `under`. */
   | "under"
-  /** It reads one rule or budget, which must be on a path of the subtree. */
+  /** The operation reads one rule or budget, which must be on a path of the subtree. */
   | "read-limit"
-  /** It changes one, which must be below the subtree's own path: what is on it stands above. */
+  /**
+   * The operation changes one rule or budget, which must be below the subtree's own path: limits
+   * on that path itself are set by those above.
+   */
   | "change-limit"
-  /** It reads what is the same for all: everyone with a role may. */
+  /** The operation reads what is the same for everyone: every role may. */
   | "all"
-  /** Its handler looks: the object that it names says on which path it is. */
+  /** The handler checks it, since only the named object says on which path it is. */
   | "handler";
 
 const confinements: Readonly<Record<AdminOp, Confinement>> = {

@@ -109,8 +109,8 @@ function noteBudget(
 }
 
 /**
- * Replaces an edited budget by the configuration's; its spend is kept. False: the configuration has
- * none.
+ * Replaces an edited budget with the configuration's and keeps its spend. Returns false if the
+ * configuration has none.
  */
 function putBackBudget(state: DaemonState, known: Budget | undefined, applying: Applying): boolean {
   const theirs = known?.source === "manual" ? state.declared.budgets.find(known.id) : null;

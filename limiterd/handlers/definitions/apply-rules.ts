@@ -127,8 +127,8 @@ function noteRule({ settings, inertRules, onInert }: DaemonState, rule: Rule, to
 }
 
 /**
- * Replaces an edited rule by the configuration's; its counters are kept. False: the configuration
- * has none.
+ * Replaces an edited rule with the configuration's and keeps its counters. Returns false if the
+ * configuration has none.
  */
 function putBackRule(state: DaemonState, id: string, applying: Applying): boolean {
   const { book, declared } = state;

@@ -132,7 +132,7 @@ function asReplayed(definition: RuleDefinition): RuleDefinition {
   return { ...definition, onExhausted: isForAll ? "warn" : undefined };
 }
 
-/** Its other caps refuse nothing, because tokens aren't enforced. */
+/** Without the cap on requests. All other caps refuse nothing, because tokens aren't enforced. */
 function withoutCaps(definition: RuleDefinition): RuleDefinition {
   return { ...definition, maxRequests: Number.MAX_SAFE_INTEGER, onExhausted: undefined };
 }

@@ -436,10 +436,10 @@ function damagedPage(at: number): string {
   return `its page ${at} is damaged`;
 }
 
-function must(isTrue: boolean, what: string): asserts isTrue {
-  if (!isTrue) fail(what);
+function must(isTrue: boolean, damage: string): asserts isTrue {
+  if (!isTrue) fail(damage);
 }
 
-function fail(what: string): never {
-  throw new DamagedPagesError(what);
+function fail(damage: string): never {
+  throw new DamagedPagesError(damage);
 }

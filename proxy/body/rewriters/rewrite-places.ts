@@ -48,6 +48,17 @@ export interface Cuts {
   readonly savedBytes: number;
 }
 
+interface PromptText extends JsonItem {
+  /** Who wrote it. Texts of assistants are never changed, so they aren't collected. */
+  readonly by: "user" | "system" | "tool";
+}
+
+/** A message, or a block, that instructs the model. */
+interface Instruction extends JsonItem {
+  /** Where the previous item of its list ends; null for the first one. */
+  readonly previousEnd: number | null;
+}
+
 export interface Prompt {
   /** String literals, with their quotes, in order. */
   readonly texts: readonly PromptText[];
@@ -59,23 +70,23 @@ export interface Prompt {
 export function findPrompt(body: string, dialect: PromptDialect): Prompt {
   const texts: PromptText[] = [];
   const instructions: Instruction[] = [];
-  const top = scanObject(body);
   if (dialect === "generate_content") {
     addGooglePrompt(body, texts, instructions);
     return { texts: texts.sort(byStart), instructions: instructions.sort(byStart) };
   }
+  const top = scanObject(body);
   if (dialect === "messages") {
     const system = onlyMember(top, "system");
     addTexts(body, system, "system", texts);
-    for (const { item, after } of itemsOf(body, system))
+    for (const { item, previousEnd } of itemsOf(body, system))
       if (typeOf(body, item) === "text")
-        instructions.push({ start: item.start, end: item.end, after });
+        instructions.push({ start: item.start, end: item.end, previousEnd });
   }
-  for (const { item, after } of itemsOf(body, onlyMember(top, "messages"))) {
+  for (const { item, previousEnd } of itemsOf(body, onlyMember(top, "messages"))) {
     const members = membersOf(body, item);
     const role = stringOf(body, onlyMember(members, "role"));
     if (role === "system" || role === "developer")
-      instructions.push({ start: item.start, end: item.end, after });
+      instructions.push({ start: item.start, end: item.end, previousEnd });
     const by = role === null || !Object.hasOwn(speakers, role) ? undefined : speakers[role];
     if (by === undefined) continue;
     const content = onlyMember(members, "content");
@@ -202,11 +213,11 @@ function addGooglePrompt(body: string, texts: PromptText[], instructions: Instru
   const within = either(outer, "generateContentRequest", "generate_content_request");
   const top = within === null ? outer : membersOf(body, within);
   const system = either(top, "systemInstruction", "system_instruction");
-  for (const { item, after } of partsOf(body, system)) {
+  for (const { item, previousEnd } of partsOf(body, system)) {
     const members = membersOf(body, item);
     addString(body, onlyMember(members, "text"), "system", texts);
     if (members.length === 1 && members[0]!.key === "text")
-      instructions.push({ start: item.start, end: item.end, after });
+      instructions.push({ start: item.start, end: item.end, previousEnd });
   }
   for (const { item } of itemsOf(body, onlyMember(top, "contents"))) {
     const role = stringOf(body, onlyMember(membersOf(body, item), "role"));
@@ -236,17 +247,6 @@ function either(members: Members, name: string, other: string): JsonMember | nul
   return found.length === 1 ? found[0]! : null;
 }
 
-interface PromptText extends JsonItem {
-  /** Texts of assistants are never changed, so they aren't collected. */
-  readonly by: "user" | "system" | "tool";
-}
-
-/** A message, or a block, that instructs the model. */
-interface Instruction extends JsonItem {
-  /** Where the previous item of its list ends; null for the first one. */
-  readonly after: number | null;
-}
-
 function addString(
   body: string,
   value: JsonItem | null,
@@ -260,10 +260,10 @@ function addString(
 function itemsOf(
   body: string,
   value: JsonItem | null,
-): readonly { readonly item: JsonItem; readonly after: number | null }[] {
+): readonly { readonly item: JsonItem; readonly previousEnd: number | null }[] {
   if (value === null || body[value.start] !== "[") return [];
   const items = scanArray(body, value.start);
-  return items.map((item, i) => ({ item, after: i === 0 ? null : items[i - 1]!.end }));
+  return items.map((item, i) => ({ item, previousEnd: i === 0 ? null : items[i - 1]!.end }));
 }
 
 function membersOf(body: string, value: JsonItem): readonly JsonMember[] {

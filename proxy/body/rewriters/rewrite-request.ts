@@ -99,7 +99,7 @@ export function dropDuplicateSystem(body: string, { instructions }: Prompt): Cut
   const seen = new Set<string>();
   const cuts: Cut[] = [];
   let savedBytes = 0;
-  for (const { start, end, after } of instructions) {
+  for (const { start, end, previousEnd } of instructions) {
     const text = body.slice(start, end);
     if (!seen.has(text)) {
       seen.add(text);
@@ -107,7 +107,7 @@ export function dropDuplicateSystem(body: string, { instructions }: Prompt): Cut
     }
     if (text.includes('"cache_control"')) continue;
     // An equal item precedes it, so the comma between them goes too.
-    cuts.push({ start: after ?? start, end });
+    cuts.push({ start: previousEnd ?? start, end });
     savedBytes += end - start;
   }
   return { cuts, savedBytes };

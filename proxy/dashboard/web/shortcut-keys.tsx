@@ -48,7 +48,7 @@ type Finding = FunctionComponent<{
   readonly onClose: () => void;
 }>;
 
-/** Its code comes when it is first opened. */
+/** The search for pages. Its code is loaded when it is first opened. */
 function Finder({ entries }: { readonly entries: readonly PageEntry[] }) {
   const { preferences, toasts } = useApp();
   const isShown = preferences.finderShown.value;

@@ -87,7 +87,7 @@ const droppedItems: ReadonlySet<unknown> = new Set([
   "mcp_approval_response",
 ]);
 
-/** Its request wants the conversation compacted. */
+/** The type of an item by which a client asks to compact the conversation. */
 export const compactionTrigger = "compaction_trigger";
 
 const compactionPrompt =

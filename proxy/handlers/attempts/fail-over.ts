@@ -46,7 +46,7 @@ export async function failOver(
     if (last === best) best = uncharged;
     last = uncharged;
     assert(target !== null && last.failed !== null && best.failed !== null, "a target has failed");
-    record.failedAt(target, last.failed.why);
+    record.addEarlierFailure(target, last.failed.why);
     if (last !== best && isMoreUseful(last.failed, best.failed)) {
       best = last;
       bestTarget = target;

@@ -95,7 +95,7 @@ function notePrepared(
       { request_id: exchange.id, target: targetName(target), dropped },
       "a translation dropped fields that the provider's dialect lacks",
     );
-  if (record.tries !== 1) return;
+  if (record.attemptCount !== 1) return;
   const { counts, reports } = gateway.metrics;
   const ownMs = gateway.monoMs() - record.startedMonoMs - record.waitedMs;
   counts.prepared(ownMs);

@@ -60,7 +60,7 @@ export async function withRetries(
   let partsRemoved = 0;
   const learned: string[] = [];
   for (let resent = 0; ; resent++) {
-    record.tries++;
+    record.attemptCount++;
     const attempted = { target, operation, stream, resent };
     const trace = record.trace?.attempt(attempted, startedMonoMs) ?? null;
     let forwarded: Forwarded | null = null;
@@ -76,7 +76,7 @@ export async function withRetries(
     gateway.metrics.counts.attemptEnded(attempt);
     gateway.metrics.reports.attempt(attempt);
     trace?.ended(forwarded, endedMonoMs);
-    record.attempted({ target, ms: endedMonoMs - startedMonoMs, retry: resent, forwarded });
+    record.addAttempt({ target, ms: endedMonoMs - startedMonoMs, retry: resent, forwarded });
     const { refused: part = null } = forwarded;
     if (forwarded.outcome === "complete")
       for (const path of learned) gateway.refusals.learn(target, operation, path);
@@ -87,7 +87,7 @@ export async function withRetries(
       partsRemoved++;
       refused = withPart(refused, part);
       if (part.kind === "field" && part.isLasting) learned.push(part.path);
-      record.failedAt(target, `${forwarded.status} ${nameOf(part)}`);
+      record.addEarlierFailure(target, `${forwarded.status} ${nameOf(part)}`);
       forwarded = settleAttempt(context, forwarded);
       startedMonoMs = endedMonoMs;
       continue;
@@ -101,7 +101,7 @@ export async function withRetries(
     if (hasOtherKey !== true && waitsForDaemon(failed, config)) return forwarded;
     const waitMs = retryWaitMs(hasOtherKey === true ? withOtherKey : failed, attempts, config);
     if (waitMs === null) return forwarded;
-    record.failedAt(target, forwarded.failed.why);
+    record.addEarlierFailure(target, forwarded.failed.why);
     forwarded = settleAttempt(context, forwarded);
     if (!(await staysDuring(gateway, exchange, waitMs))) return abandoned(forwarded, exchange);
     startedMonoMs = gateway.monoMs();

@@ -33,9 +33,9 @@ export async function listOwnObjects(
   const { name } = provider.config;
   record.target = { provider: name, model: "" };
   const headers = ["x-sluice-target", targetHeader(record.target)];
-  const fail = (what: Parameters<typeof replyFailure>[2]): void => {
-    record.end(what.status, "upstream_error");
-    replyFailure(exchange, "model", what, headers);
+  const fail = (failure: Parameters<typeof replyFailure>[2]): void => {
+    record.end(failure.status, "upstream_error");
+    replyFailure(exchange, "model", failure, headers);
   };
   const isMessages = operation.startsWith("message_");
   const goesBack = queryParameters(exchange.query).has("before_id");

@@ -138,8 +138,8 @@ export async function sendObjectRequest(
   const startedMonoMs = gateway.monoMs();
   const target = { provider: provider.config.name, model: "" };
   headers.push("x-sluice-target", targetHeader(target));
-  const what = { target, operation, stream: false, resent: 0 };
-  const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
+  const traced = { target, operation, stream: false, resent: 0 };
+  const trace = record.trace?.attempt(traced, startedMonoMs) ?? null;
   const sent = forwardRequestHeaders(exchange.rawHeaders, provider.passed, trace);
   if (Buffer.isBuffer(body)) describeAsJson(sent);
   const forwarded = await forward(exchange, {

@@ -14,7 +14,7 @@ import { type AdminEndpoint, adminKeyRoutes, adminRoutes } from "./admin-routes.
 
 export interface AdminAccess {
   readonly role: AdminRole;
-  /** False: it concerns the whole gateway, so the role must be one for `/`. */
+  /** Whether a role of a subtree suffices; otherwise the role must be one for `/`. */
   readonly ofSubtree: boolean;
 }
 

@@ -41,10 +41,10 @@ export class PendingDraws {
   ask({ lease }: Admission, metering: Metering, total: number, then: () => void): void {
     const { connection } = this.#context;
     const askedMonoMs = this.#context.monoMs();
-    const patientMonoMs = connection.deadlineMonoMs(askedMonoMs);
-    const isLate = connection.silent || patientMonoMs <= askedMonoMs;
-    // The daemon may let it wait for what other requests hold.
-    const deadlineMonoMs = patientMonoMs + drawWaitMsMax;
+    const answerDueMonoMs = connection.deadlineMonoMs(askedMonoMs);
+    const isLate = connection.silent || answerDueMonoMs <= askedMonoMs;
+    // The daemon may make the draw wait for what other requests hold.
+    const deadlineMonoMs = answerDueMonoMs + drawWaitMsMax;
     if (isLate || this.waiting.size >= admissionsWaitingMax) {
       this.#withoutAnswer(metering, total);
       return then();

@@ -95,14 +95,14 @@ export class SettleDirectory {
   /** Null if another proxy was first. */
   async take({ name, proxyId }: FoundFile): Promise<TakenFile | null> {
     const path = join(this.path, fileName({ proxyId, takenBy: this.#self }));
-    const given = join(this.path, fileName({ proxyId, takenBy: "" }));
+    const releasedPath = join(this.path, fileName({ proxyId, takenBy: "" }));
     try {
       await rename(join(this.path, name), path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
       throw error;
     }
-    const file = new TakenFile(path, given);
+    const file = new TakenFile(path, releasedPath);
     return (await file.touch()) ? file : null;
   }
 
@@ -165,11 +165,12 @@ export class SettleDirectory {
 /** A file that this process is delivering. */
 export class TakenFile {
   readonly path: string;
-  readonly #given: string;
+  readonly #releasedPath: string;
 
-  constructor(path: string, given: string) {
+  /** `releasedPath`: the file's path once it is left to the next proxy. */
+  constructor(path: string, releasedPath: string) {
     this.path = path;
-    this.#given = given;
+    this.#releasedPath = releasedPath;
   }
 
   async *pieces(): AsyncGenerator<Buffer> {
@@ -186,7 +187,7 @@ export class TakenFile {
     }
   }
 
-  /** Marks the file as being delivered. False if another proxy has taken it meanwhile. */
+  /** Marks the file as being delivered. Resolves with false if another proxy has taken it meanwhile. */
   async touch(): Promise<boolean> {
     const now = new Date();
     return utimes(this.path, now, now).then(
@@ -197,11 +198,11 @@ export class TakenFile {
 
   /** Leaves the file to the next proxy. */
   async release(): Promise<void> {
-    await rename(this.path, this.#given).catch(() => {});
+    await rename(this.path, this.#releasedPath).catch(() => {});
   }
 
   async setAside(): Promise<void> {
-    await rename(this.path, this.#given.replace(/~$/, refused));
+    await rename(this.path, this.#releasedPath.replace(/~$/, refused));
   }
 
   /** Removes the file after its delivery. */

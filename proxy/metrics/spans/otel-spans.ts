@@ -138,7 +138,7 @@ function withWarnings<T>(make: () => T, warn: (reason: string) => void): T {
   }
 }
 
-/** Not a number: the SDK would have to guess its unit. */
+/** Seconds and nanoseconds: of a single number, the SDK would have to guess the unit. */
 function hrTime(ms: number): HrTime {
   const seconds = Math.floor(ms / 1000);
   return [seconds, Math.round((ms - seconds * 1000) * 1e6)];

@@ -80,15 +80,15 @@ export class RequestTrace {
   }
 
   /** An attempt begins; the previous one has ended. */
-  attempt(what: TracedAttempt, startedMonoMs: number): AttemptTrace {
+  attempt(attempt: TracedAttempt, startedMonoMs: number): AttemptTrace {
     const span = this.#ports.maker.start({
-      name: attemptName(what),
+      name: attemptName(attempt),
       kind: "client",
       parent: this.#span,
       startMs: startedMonoMs + this.#monoToWallMs,
     });
     const times = { startedMonoMs, monoToWallMs: this.#monoToWallMs };
-    this.#attempt = new AttemptTrace(span, what, this.#ports.providerOf(what.target), times);
+    this.#attempt = new AttemptTrace(span, attempt, this.#ports.providerOf(attempt.target), times);
     return this.#attempt;
   }
 
@@ -102,19 +102,19 @@ export class AttemptTrace implements SpanId {
   /** The provider's name for the answering model; empty until known. */
   #answeredModel = "";
   readonly #span: OpenSpan;
-  readonly #what: TracedAttempt;
+  readonly #attempt: TracedAttempt;
   readonly #provider: TracedProvider;
   readonly #times: { readonly startedMonoMs: number; readonly monoToWallMs: number };
   #ended = false;
 
   constructor(
     span: OpenSpan,
-    what: TracedAttempt,
+    attempt: TracedAttempt,
     provider: TracedProvider,
     times: { readonly startedMonoMs: number; readonly monoToWallMs: number },
   ) {
     this.#span = span;
-    this.#what = what;
+    this.#attempt = attempt;
     this.#provider = provider;
     this.#times = times;
   }
@@ -137,7 +137,7 @@ export class AttemptTrace implements SpanId {
   ended(forwarded: EndedCall, endedMonoMs: number): void {
     const { startedMonoMs } = this.#times;
     const ended = { forwarded, startedMonoMs, answeredModel: this.#answeredModel };
-    const attributes = attemptAttributes(this.#what, this.#provider, ended);
+    const attributes = attemptAttributes(this.#attempt, this.#provider, ended);
     this.#end(attributes, "error.type" in attributes, endedMonoMs);
   }
 

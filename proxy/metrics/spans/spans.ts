@@ -22,7 +22,7 @@ export interface OpenSpan extends SpanId {
 }
 
 export interface SpanMaker {
-  start(what: {
+  start(span: {
     readonly name: string;
     readonly kind: "server" | "client";
     /** Null if the span begins a trace. */

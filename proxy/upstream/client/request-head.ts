@@ -22,7 +22,7 @@ const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const notInValues = /[^\t\x20-\x7e\x80-\xff]/;
 const notInPaths = /[^\x21-\xff]/;
 const withBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "QUERY"]);
-/** They belong to the connection. */
+/** Headers that belong to the connection, which this client manages itself. */
 const refused = /^(?:connection|transfer-encoding|keep-alive|upgrade|expect|te|trailer)$/i;
 
 /** `host`: the provider's, as the Host header has it, unless the headers have another one. */

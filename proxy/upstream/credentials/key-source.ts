@@ -94,7 +94,7 @@ export function openKeySource(
 /** The source of one key, and the last key from it. */
 interface KeyPlace {
   /** The name of the source; null if the key is in the configuration itself. */
-  readonly what: string | null;
+  readonly sourceName: string | null;
   read(): Promise<string>;
   readonly isCommand: boolean;
   key: string | null;
@@ -110,15 +110,15 @@ function placesOf({
   apiKeyCommand,
 }: Omit<Configured, "name">): readonly KeyPlace[] {
   const given = (key: string, weight: number, name: string): KeyPlace => ({
-    what: null,
+    sourceName: null,
     isCommand: false,
     key,
     weight,
     name,
     read: () => Promise.resolve(key),
   });
-  const inFile = (what: string, path: string, weight: number, name: string): KeyPlace => ({
-    what,
+  const inFile = (sourceName: string, path: string, weight: number, name: string): KeyPlace => ({
+    sourceName,
     isCommand: false,
     key: null,
     weight,
@@ -129,7 +129,7 @@ function placesOf({
   if (apiKeyCommand !== null)
     return [
       {
-        what: "api_key_command",
+        sourceName: "api_key_command",
         isCommand: true,
         key: null,
         weight: 1,
@@ -158,16 +158,16 @@ interface Attempt {
 
 /** Reads a key, unless it is in the configuration. */
 async function attempt(place: KeyPlace): Promise<Attempt> {
-  const { what, isCommand } = place;
-  if (what === null) return { problem: null, nextMs: Number.POSITIVE_INFINITY };
+  const { sourceName, isCommand } = place;
+  if (sourceName === null) return { problem: null, nextMs: Number.POSITIVE_INFINITY };
   try {
     const text = await place.read();
     const token = text.length > keyTextBytesMax ? null : readToken(text, Date.now());
-    if (token === null) return { problem: `its ${what} gives no key`, nextMs: keyRetryMs };
+    if (token === null) return { problem: `its ${sourceName} gives no key`, nextMs: keyRetryMs };
     place.key = token.key;
     return { problem: null, nextMs: isCommand ? renewalMs(token.expiresInMs) : keyFileMs };
   } catch (error) {
-    return { problem: `its ${what} fails: ${reasonOf(error)}`, nextMs: keyRetryMs };
+    return { problem: `its ${sourceName} fails: ${reasonOf(error)}`, nextMs: keyRetryMs };
   }
 }
 

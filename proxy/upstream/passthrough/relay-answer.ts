@@ -59,13 +59,13 @@ export interface RelayRequest {
 }
 
 /** Never rejects. */
-export function relayAnswer(exchange: Exchange, what: RelayRequest): Promise<Forwarded> {
-  return new Promise((resolve) => new Relaying(exchange, what, resolve).start());
+export function relayAnswer(exchange: Exchange, options: RelayRequest): Promise<Forwarded> {
+  return new Promise((resolve) => new Relaying(exchange, options, resolve).start());
 }
 
 class Relaying implements AnswerHandler {
   readonly #exchange: Exchange;
-  readonly #what: RelayRequest;
+  readonly #options: RelayRequest;
   readonly #meter: ResponseMeter;
   readonly #relay: AnswerRelay;
   /** The response headers: the provider's, then Sluice's. */
@@ -80,36 +80,36 @@ class Relaying implements AnswerHandler {
   /** The piece that completes the announced length. */
   #last: Buffer | null = null;
 
-  constructor(exchange: Exchange, what: RelayRequest, resolve: (forwarded: Forwarded) => void) {
-    const meter = new ResponseMeter(what, null, exchange.memory);
+  constructor(exchange: Exchange, options: RelayRequest, resolve: (forwarded: Forwarded) => void) {
+    const meter = new ResponseMeter(options, null, exchange.memory);
     this.#exchange = exchange;
-    this.#what = what;
+    this.#options = options;
     this.#meter = meter;
-    this.#relay = new AnswerRelay({ exchange, what, meter, handler: this }, resolve);
+    this.#relay = new AnswerRelay({ exchange, options, meter, handler: this }, resolve);
   }
 
   start(): void {
-    this.#relay.start(this.#what.upstream, this.#what.request);
+    this.#relay.start(this.#options.upstream, this.#options.request);
   }
 
   ownHeaders(): readonly string[] {
-    return [...this.#what.limits, ...this.#what.headers];
+    return [...this.#options.limits, ...this.#options.headers];
   }
 
   begun(rawHeaders: readonly (Buffer | string)[]): void {
-    const what = this.#what;
+    const options = this.#options;
     const { status } = this.#relay;
     if (status < 300) this.#relay.noteLimits(rawHeaders, "");
     else this.#errorHeaders = rawHeaders;
-    this.#headers = passResponseHeaders(rawHeaders, what.limits);
+    this.#headers = passResponseHeaders(rawHeaders, options.limits);
     this.#headers.push("x-request-id", this.#exchange.id);
-    append(this.#headers, what.headers);
-    const relinked = relinkedHeaders(what.links, status, rawHeaders);
+    append(this.#headers, options.headers);
+    const relinked = relinkedHeaders(options.links, status, rawHeaders);
     if (relinked === null) return this.#refuseRedirect();
     append(this.#headers, relinked);
     const length = headerOf(rawHeaders, "content-length");
     // A stream may be cut before that.
-    this.#announcedBytes = length === "" || what.cap != null ? null : Number(length);
+    this.#announcedBytes = length === "" || options.cap != null ? null : Number(length);
     const contentType = headerOf(rawHeaders, "content-type").toLowerCase();
     const coding = headerOf(rawHeaders, "content-encoding");
     const isReadable = /^(?:identity)?$/i.test(coding);
@@ -117,25 +117,25 @@ class Relaying implements AnswerHandler {
     const isStream = contentType.startsWith("text/event-stream");
     // Only a POST runs a model. The answers to other methods, and about earlier responses, may
     // repeat usage that was charged before.
-    const isNew = what.request.method === "POST" && what.onAnswer === undefined;
+    const isNew = options.request.method === "POST" && options.onAnswer === undefined;
     const mayReportUsage = status < 300 && isNew;
     if (mayReportUsage && isReadable && isStream) {
-      this.#meter.beginStream(false, what.cap);
+      this.#meter.beginStream(false, options.cap);
       return this.#begin();
     }
     this.#mayHaveLinks =
       /^application\/json\b/.test(contentType) &&
       status < 300 &&
-      what.operation === null &&
-      !isContent(what.request.path);
-    if (this.#mayHaveLinks && what.request.method === "GET")
+      options.operation === null &&
+      !isContent(options.request.path);
+    if (this.#mayHaveLinks && options.request.method === "GET")
       this.#heldBytesMax = readableResponseBytesMax;
     // Hold an answer that may have to be changed, or that is small enough to wait for its settle.
     const isHeld =
       isReadable &&
       (isJson || status >= 400) &&
       (this.#announcedBytes ?? 0) <= this.#heldBytesMax &&
-      what.request.method !== "HEAD";
+      options.request.method !== "HEAD";
     if (!mayReportUsage) this.#meter.beginBody("unmetered", isHeld);
     else if (isReadable) this.#meter.beginBody(isJson ? "json" : "bytes", isHeld);
     else
@@ -159,7 +159,8 @@ class Relaying implements AnswerHandler {
 
   arrived(chunk: Buffer): void {
     const meter = this.#meter;
-    if (meter.isStream && this.#what.cap != null) return this.#passEvents(meter.push(chunk), chunk);
+    if (meter.isStream && this.#options.cap != null)
+      return this.#passEvents(meter.push(chunk), chunk);
     if (meter.isStream) meter.push(chunk);
     else meter.keep(chunk);
     if (!this.#exchange.begun) this.#hold();
@@ -209,8 +210,8 @@ class Relaying implements AnswerHandler {
         { status, outcome: "upstream_error", finish },
         { error: this.#exchange.begun ? null : this.#errorIn(text) },
       );
-    this.#what.onAnswer?.(text);
-    const responseId = mayRunInBackground(this.#what.operation) ? unfinishedId(answer) : "";
+    this.#options.onAnswer?.(text);
+    const responseId = mayRunInBackground(this.#options.operation) ? unfinishedId(answer) : "";
     const isNothing = this.#isNothing(text);
     const charged =
       responseId === ""
@@ -223,7 +224,7 @@ class Relaying implements AnswerHandler {
 
   /** `text`: the provider's error, as bytes in Latin-1. */
   #errorIn(text: string): ProviderError {
-    const redacted = Buffer.from(this.#what.upstream.redact(text), "latin1").toString("utf8");
+    const redacted = Buffer.from(this.#options.upstream.redact(text), "latin1").toString("utf8");
     const { code, message } = readErrorFields(redacted);
     return {
       status: this.#relay.status,
@@ -234,7 +235,7 @@ class Relaying implements AnswerHandler {
 
   /** Whether a new answer holds nothing that a model gave. */
   #isNothing(text: string): boolean {
-    const { request, onAnswer } = this.#what;
+    const { request, onAnswer } = this.#options;
     return request.method === "POST" && onAnswer === undefined && isEmptyAnswer(text);
   }
 
@@ -242,9 +243,9 @@ class Relaying implements AnswerHandler {
     if (this.#exchange.begun) return this.#finishBegun();
     if (this.#meter.bytes > 0) {
       const body = this.#mayHaveLinks
-        ? relinkedJson(this.#what.links, text)
+        ? relinkedJson(this.#options.links, text)
         : this.#relay.status >= 400
-          ? this.#what.upstream.redact(text)
+          ? this.#options.upstream.redact(text)
           : text;
       return this.#exchange.reply(this.#relay.status, this.#headers, body, "latin1");
     }
@@ -260,7 +261,7 @@ class Relaying implements AnswerHandler {
   /** Refuses the redirect, because some clients would send their key along. */
   #refuseRedirect(): void {
     this.#relay.abortCall();
-    const failure = redirectFailure(this.#what.provider, this.#relay.status);
+    const failure = redirectFailure(this.#options.provider, this.#relay.status);
     const headers = ["x-should-retry", "false", ...this.ownHeaders()];
     this.#relay.end(this.#relay.charge("error", "the provider redirects to another host"), {
       status: failure.status,
@@ -277,7 +278,7 @@ class Relaying implements AnswerHandler {
     // If the client left while it sent its body, the provider isn't at fault.
     if (this.#exchange.gone) return this.gone();
     if (this.#exchange.begun) return this.#relay.endCut(upstreamFailure);
-    const { provider } = this.#what;
+    const { provider } = this.#options;
     const failure = unansweredFailure(provider, this.#relay.status !== 0, upstreamFailure);
     const ending: Ending = {
       status: failure.status,

@@ -61,11 +61,11 @@ class McpRelay implements AnswerHandler {
   #held: Buffer = nothing;
 
   constructor(exchange: Exchange, call: McpCall, resolve: (forwarded: Forwarded) => void) {
-    const what = { ...call, operation: null, promptBytes: () => 0 };
-    const meter = new ResponseMeter(what, null, exchange.memory);
+    const options = { ...call, operation: null, promptBytes: () => 0 };
+    const meter = new ResponseMeter(options, null, exchange.memory);
     this.#exchange = exchange;
     this.#call = call;
-    this.#relay = new AnswerRelay({ exchange, what, meter, handler: this }, resolve);
+    this.#relay = new AnswerRelay({ exchange, options, meter, handler: this }, resolve);
   }
 
   start(): void {

@@ -48,14 +48,14 @@ interface TunnelRequest {
 export function tunnelSession(
   exchange: Exchange,
   client: ClientSocket,
-  what: TunnelRequest,
+  options: TunnelRequest,
 ): Promise<Forwarded> {
-  return new Promise((resolve) => new TunnelSession(exchange, what, resolve).start(client));
+  return new Promise((resolve) => new TunnelSession(exchange, options, resolve).start(client));
 }
 
 class TunnelSession implements TunnelSink, OpenSession {
   readonly #exchange: Exchange;
-  readonly #what: TunnelRequest;
+  readonly #options: TunnelRequest;
   readonly #resolve: (forwarded: Forwarded) => void;
   readonly #usage = new SessionUsage();
   readonly #fromClient = new WebSocketFrameReader((message) => this.#usage.onSent(message));
@@ -72,12 +72,12 @@ class TunnelSession implements TunnelSink, OpenSession {
   #timedOut = false;
   #bug: unknown = null;
 
-  constructor(exchange: Exchange, what: TunnelRequest, resolve: (forwarded: Forwarded) => void) {
-    [this.#exchange, this.#what, this.#resolve] = [exchange, what, resolve];
+  constructor(exchange: Exchange, options: TunnelRequest, resolve: (forwarded: Forwarded) => void) {
+    [this.#exchange, this.#options, this.#resolve] = [exchange, options, resolve];
   }
 
   start(client: ClientSocket): void {
-    const { upstream, path, requestHeaders: headers } = this.#what;
+    const { upstream, path, requestHeaders: headers } = this.#options;
     const boundary = new TunnelBoundary(this);
     this.#exchange.onGone(() => boundary.run(() => this.#onGone()));
     boundary.run(() => {
@@ -93,14 +93,14 @@ class TunnelSession implements TunnelSink, OpenSession {
       status: this.#status === 101 ? 101 : 500,
       outcome: "internal_error",
       note: null,
-      finish: () => replyInternalError(this.#exchange, "model", this.#what.headers),
+      finish: () => replyInternalError(this.#exchange, "model", this.#options.headers),
     });
     this.#call?.abort();
   }
 
   onOpen(rawHeaders: readonly string[]): readonly string[] {
     this.#onStatus(101);
-    this.#what.sessions.add(this);
+    this.#options.sessions.add(this);
     return [
       ...switchedHeaders(this.#passedHeaders(rawHeaders), this.#exchange.rawHeaders),
       ...this.#ownHeaders(),
@@ -109,24 +109,24 @@ class TunnelSession implements TunnelSink, OpenSession {
 
   #onStatus(status: number): void {
     this.#status = status;
-    this.#firstByteMonoMs = this.#what.monoMs();
+    this.#firstByteMonoMs = this.#options.monoMs();
   }
 
   /** For responses that `replyFailure` doesn't write: it adds the request id. */
   #ownHeaders(): string[] {
-    return ["x-request-id", this.#exchange.id, ...this.#what.headers];
+    return ["x-request-id", this.#exchange.id, ...this.#options.headers];
   }
 
   /** The provider's headers with the limits: Sluice's, or the provider's if they pass unchanged. */
   #passedHeaders(rawHeaders: readonly string[]): string[] {
-    return this.#what.asIs
-      ? passResponseHeaders(rawHeaders, this.#what.limits)
-      : [...forwardResponseHeaders(rawHeaders), ...this.#what.limits];
+    return this.#options.asIs
+      ? passResponseHeaders(rawHeaders, this.#options.limits)
+      : [...forwardResponseHeaders(rawHeaders), ...this.#options.limits];
   }
 
   onAnswer(status: number, rawHeaders: readonly string[], body: Buffer): void {
     this.#onStatus(status);
-    const { upstream, provider, asIs, limits, headers } = this.#what;
+    const { upstream, provider, asIs, limits, headers } = this.#options;
     const text = upstream.redact(body.toString("latin1"));
     if (asIs)
       return this.#end({
@@ -154,7 +154,7 @@ class TunnelSession implements TunnelSink, OpenSession {
   }
 
   onFailure(reason: UpstreamFailure): void {
-    const { provider, limits, headers } = this.#what;
+    const { provider, limits, headers } = this.#options;
     const failure = unansweredFailure(provider, this.#status !== 0, reason);
     this.#end({
       status: failure.status,
@@ -183,9 +183,9 @@ class TunnelSession implements TunnelSink, OpenSession {
     this.#fromProvider.push(chunk);
     this.#call!.expect(this.#usage.responding);
     for (;;) {
-      const spent = this.#usage.takeDone(this.#what.monoMs());
+      const spent = this.#usage.takeDone(this.#options.monoMs());
       if (spent === null) break;
-      this.#what.onProgress(spent);
+      this.#options.onProgress(spent);
     }
     this.#closeIfDrained();
   }
@@ -231,7 +231,7 @@ class TunnelSession implements TunnelSink, OpenSession {
   }
 
   onEnd({ by, reason }: TunnelEnd): void {
-    this.#what.sessions.remove(this);
+    this.#options.sessions.remove(this);
     if (this.#ended) return;
     const inOrder = by === "proxy" || this.#fromClient.closing || this.#fromProvider.closing;
     const outcome = this.#timedOut
@@ -254,7 +254,7 @@ class TunnelSession implements TunnelSink, OpenSession {
     const charge = chargedAnyway(
       this.#usage,
       this.#fromProvider.unreadMessages,
-      this.#what.modelOutputMax,
+      this.#options.modelOutputMax,
     );
     this.#resolve({
       status,

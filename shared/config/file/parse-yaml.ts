@@ -56,7 +56,7 @@ export function parseYaml(text: string): ParsedYaml {
     text,
     faults.map(({ at }) => at),
   );
-  const problems = faults.map(({ what }, i) => ({ message: what, position: positions[i]! }));
+  const problems = faults.map(({ message }, i) => ({ message, position: positions[i]! }));
   return { document, places, problems };
 }
 
@@ -97,7 +97,7 @@ class Composer {
     if (this.#next < this.#events.length)
       throw new FatalFault({
         at: this.#startOfNext(),
-        what: "the file holds several documents (---): one is expected",
+        message: "the file holds several documents (---): one is expected",
       });
     return { document: this.#unknownAliases > 0 ? undefined : value, places: this.#below };
   }
@@ -168,7 +168,7 @@ class Composer {
   /** A key, exactly as written. */
   #key(event: Event): string {
     if (event.type !== EVENT_ID.SCALAR)
-      throw new FatalFault({ at: startOf(event), what: "a key must be a text" });
+      throw new FatalFault({ at: startOf(event), message: "a key must be a text" });
     this.#next++;
     this.#refuseTag(event.tagStart);
     const key = getScalarValue(this.#text, event);
@@ -192,16 +192,16 @@ class Composer {
     const anchor = this.#anchors.get(name);
     if (anchor === undefined) {
       this.#unknownAliases++;
-      this.#faults.push({ at, what: aliasFault("an alias without its anchor before it") });
+      this.#faults.push({ at, message: aliasFault("an alias without its anchor before it") });
       return null;
     }
     if (anchor.values === null)
-      throw new FatalFault({ at, what: aliasFault("an alias within its own anchor") });
+      throw new FatalFault({ at, message: aliasFault("an alias within its own anchor") });
     this.#aliased += anchor.values;
     if (this.#aliased > aliasedValuesMax)
       throw new FatalFault({
         at,
-        what: `the aliases up to here stand for more than ${aliasedValuesMax} values`,
+        message: `the aliases up to here stand for more than ${aliasedValuesMax} values`,
       });
     return anchor.value;
   }
@@ -215,7 +215,7 @@ class Composer {
   }
 
   #refuseTag(tagStart: number): void {
-    if (tagStart !== -1) throw new FatalFault({ at: tagStart, what: tagFault });
+    if (tagStart !== -1) throw new FatalFault({ at: tagStart, message: tagFault });
   }
 
   /** Where the second document begins; its event has no position. */
@@ -269,7 +269,7 @@ export function plainScalar(text: string): unknown {
 interface Fault {
   /** The offset of the character. */
   readonly at: number;
-  readonly what: string;
+  readonly message: string;
 }
 
 /** Ends the parsing: what follows the fault can't be read. */
@@ -278,15 +278,15 @@ class FatalFault extends Error {
   readonly fault: Fault;
 
   constructor(fault: Fault) {
-    super(fault.what);
+    super(fault.message);
     this.fault = fault;
   }
 }
 
 const tagFault = "a tag can't be used (a value that begins with ! must be in quotes)";
 
-function aliasFault(what: string): string {
-  return `${what} (a value that begins with * must be in quotes)`;
+function aliasFault(message: string): string {
+  return `${message} (a value that begins with * must be in quotes)`;
 }
 
 /**
@@ -294,7 +294,7 @@ function aliasFault(what: string): string {
  * one that begins with `!`, `*` or `|` may be a password that lacks its quotes.
  */
 function parserFault(reason: string, text: string, at: number): Fault {
-  return { at, what: plainFault(reason, text, at) };
+  return { at, message: plainFault(reason, text, at) };
 }
 
 function plainFault(reason: string, text: string, at: number): string {
@@ -335,5 +335,5 @@ function misplaced(text: string, at: number): string {
 /** The fault of a key that occurs twice, at the second one's offset. */
 function repeatedKey(text: string, at: number): Fault {
   const key = /^[^\s:,{}[\]]{1,60}/.exec(text.slice(at, at + 60))?.[0] ?? "";
-  return { at, what: `the key ${key} appears twice` };
+  return { at, message: `the key ${key} appears twice` };
 }

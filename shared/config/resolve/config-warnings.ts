@@ -50,14 +50,14 @@ export function starWarnings(
   budgets: readonly BudgetDefinition[],
 ): readonly string[] {
   const named = [
-    ...rules.map((rule) => ({ ...rule, what: "rule", name: ruleName(rule) })),
-    ...budgets.map((budget) => ({ ...budget, what: "budget", name: budgetName(budget) })),
+    ...rules.map((rule) => ({ ...rule, kind: "rule", name: ruleName(rule) })),
+    ...budgets.map((budget) => ({ ...budget, kind: "budget", name: budgetName(budget) })),
   ];
   return named
     .filter(({ scope, subject }) => scope === "user_path" && /\/\*+(?:\/|$)/.test(subject))
     .map(
-      ({ subject, what, name }) =>
-        `the ${what} ${name} is of the path with this name alone, because * is no pattern: for each child write path: ${subject.replace(/\/\*.*$/, "") || "/"} and per_child: true`,
+      ({ subject, kind, name }) =>
+        `the ${kind} ${name} is of the path with this name alone, because * is no pattern: for each child write path: ${subject.replace(/\/\*.*$/, "") || "/"} and per_child: true`,
     );
 }
 
@@ -85,10 +85,10 @@ export function providerWarnings(
   providerNames: readonly string[],
 ): readonly string[] {
   const known = new Set(providerNames.map((name) => name.toLowerCase()));
-  const missing = (what: string, does: string, named: readonly string[]): readonly string[] =>
+  const missing = (kind: string, does: string, named: readonly string[]): readonly string[] =>
     [...new Set(named.filter((name) => !known.has(name.toLowerCase())))].map((name) => {
       const hint = didYouMean(name, providerNames);
-      const ineffective = `the ${what} for the provider ${name} ${does} nothing`;
+      const ineffective = `the ${kind} for the provider ${name} ${does} nothing`;
       return `${ineffective}: no such provider is configured${hint}`;
     });
   return [

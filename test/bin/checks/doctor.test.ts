@@ -11,7 +11,7 @@ import {
 } from "../../../bin/checks/check-daemon.js";
 import { checkHost } from "../../../bin/checks/check-host.js";
 import { checkCluster, checkHostClock, checkStore } from "../../../bin/checks/check-store.js";
-import { readDaemonAge } from "../../../bin/checks/host-clock.js";
+import { readDaemonAgeSeconds } from "../../../bin/checks/host-clock.js";
 import type { HostFacts } from "../../../bin/checks/host-facts.js";
 import { tryWrite } from "../../../bin/checks/host-facts.js";
 import { readInstalledUnits } from "../../../bin/checks/installed-units.js";
@@ -252,7 +252,7 @@ t.test(
     t.equal(tryWrite(directory), "");
     t.same(readdirSync(directory), []);
     t.equal(tryWrite(join(directory, "none")), null);
-    t.ok(readDaemonAge(process.pid) === null, "this process is no daemon");
+    t.ok(readDaemonAgeSeconds(process.pid) === null, "this process is no daemon");
   },
 );
 

@@ -1,6 +1,10 @@
 import t from "tap";
 import { orderOf } from "../../../limiterd/waiting/class-order.js";
-import { type Look, type WaitPlace, WaitQueues } from "../../../limiterd/waiting/wait-queues.js";
+import {
+  type WaitOutcome,
+  type WaitPlace,
+  WaitQueues,
+} from "../../../limiterd/waiting/wait-queues.js";
 import { createRandom } from "../../sim/random.js";
 
 interface Sample {
@@ -9,7 +13,7 @@ interface Sample {
   readonly deadlineMs: number;
 }
 
-const bounds = { all: 100, perClass: 50, looks: 64 };
+const bounds = { all: 100, perClass: 50, judgements: 64 };
 
 const waiting = (name: string, arrivedMs = 0, deadlineMs = 1e6): Sample => ({
   name,
@@ -33,7 +37,7 @@ function lookBy(
   needs: (name: string) => readonly WaitPlace[],
   admitted: string[],
   queues?: WaitQueues<Sample>,
-): (sample: Sample) => Look {
+): (sample: Sample) => WaitOutcome {
   return ({ name }) => {
     for (const need of needs(name)) {
       if (room[need.key]! <= 0) return { kind: "refused", place: need };
@@ -65,7 +69,7 @@ t.test("a refusal ends the turn of its counter, until it is due or woken", async
   const queues = new WaitQueues<Sample>(bounds);
   for (const name of ["1", "2"]) queues.add(waiting(name), place("rule"), 0);
   let looks = 0;
-  const refuse = (): Look => {
+  const refuse = (): WaitOutcome => {
     looks++;
     return { kind: "refused", place: place("rule", "", { againMs: 500 }) };
   };
@@ -162,7 +166,7 @@ t.test("a class may be refused alone", async (t) => {
   queues.add(waiting("full"), place("rule", "full", { order }), 0);
   queues.add(waiting("free"), place("rule", "free", { order }), 0);
   const admitted: string[] = [];
-  const look = ({ name }: Sample): Look => {
+  const look = ({ name }: Sample): WaitOutcome => {
     if (name === "full") return { kind: "refused", place: place("rule", name, { order }) };
     admitted.push(name);
     return { kind: "admitted" };
@@ -180,7 +184,7 @@ t.test("a class may be refused alone", async (t) => {
 });
 
 t.test("the number of waiting requests is bounded, in all and of a class", async (t) => {
-  const queues = new WaitQueues<Sample>({ all: 3, perClass: 2, looks: 1 });
+  const queues = new WaitQueues<Sample>({ all: 3, perClass: 2, judgements: 1 });
   const add = (name: string, className: string): boolean =>
     queues.add(waiting(name), place("rule", className), 0);
   t.same(
@@ -209,7 +213,7 @@ t.test("deadlines, positions and the counts of other hosts", async (t) => {
   t.equal(queues.placeOf(samples[0]!, 0), null);
   queues.wake("rule");
   let looks = 0;
-  const ask = (): Look => {
+  const ask = (): WaitOutcome => {
     looks++;
     return { kind: "asking" };
   };
@@ -218,20 +222,20 @@ t.test("deadlines, positions and the counts of other hosts", async (t) => {
   queues.turn(260, ask);
   t.equal(looks, 1, "the queue waits for the answer");
   t.equal(queues.behindMs("rule", 260, () => "") > 0, true);
-  queues.looked(samples[1]!, 270, () => ({ kind: "admitted" }));
+  queues.judgeAgain(samples[1]!, 270, () => ({ kind: "admitted" }));
   t.notOk(queues.has(samples[1]!));
   t.ok(queues.isWoken, "the next one is looked at soon");
   queues.turn(271, () => ({ kind: "later" }));
   queues.turn(272, ask);
   t.equal(looks, 1, "not before other hosts can be asked again");
-  queues.looked(samples[0]!, 270, ask);
+  queues.judgeAgain(samples[0]!, 270, ask);
   t.equal(looks, 1, "it has left");
 });
 
 t.test("whatever happens, the order holds and nobody is lost", async (t) => {
   for (let seed = 1; seed <= 200; seed++) {
     const random = createRandom(seed);
-    const queues = new WaitQueues<Sample>({ all: 1000, perClass: 1000, looks: 8 });
+    const queues = new WaitQueues<Sample>({ all: 1000, perClass: 1000, judgements: 8 });
     const rules = ["a", "b", "c"];
     const room: Record<string, number> = { a: 0, b: 0, c: 0 };
     const needsOf = new Map<string, readonly WaitPlace[]>();

@@ -13,13 +13,13 @@ import {
 import { scanObject } from "../../../proxy/body/scan-json.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
-/** The outline of a text in Latin-1, with its shape as a text. */
+/** The outline of a text in Latin-1, with its skeleton as a text. */
 function outlineOf(
   text: string,
   passesTokens: boolean,
-): Omit<ReturnType<typeof outlineOfBytes>, "shape"> & { readonly shape: string } {
+): Omit<ReturnType<typeof outlineOfBytes>, "skeleton"> & { readonly skeleton: string } {
   const outline = outlineOfBytes(Buffer.from(text, "latin1"), passesTokens);
-  return { ...outline, shape: outline.shape.toString("latin1") };
+  return { ...outline, skeleton: outline.skeleton.toString("latin1") };
 }
 
 /** As many as are counted in a text. */
@@ -84,14 +84,14 @@ t.test("what isn't JSON isn't made JSON by passing over tokens", async (t) => {
     `[${run} 1]`,
   ])
     t.throws(
-      () => JSON.parse(outlineOf(text, true).shape),
+      () => JSON.parse(outlineOf(text, true).skeleton),
       { name: "SyntaxError" },
       text.slice(0, 20),
     );
 });
 
 t.test(
-  "what is parsed for its shape has few tokens of each long run, and is JSON as before",
+  "the skeleton that is parsed has few tokens of each long run, and is JSON as before",
   async (t) => {
     const run = Array.from({ length: valuesMax }, (_, at) => at % 1000);
     const body = { model: "1,1,1,1", input: [run, run, ["1,2"]], a: [1, 2], b: 0.5, c: [-1, 1e21] };
@@ -99,10 +99,10 @@ t.test(
     const indented = JSON.stringify(body, null, 1);
     const spaced = indented.replaceAll(/(?<=\d),\n/g, "\t,\r\n");
     for (const text of [plain, plain.replaceAll(",", ", "), indented, spaced]) {
-      const shape = outlineOf(text, true).shape;
+      const skeleton = outlineOf(text, true).skeleton;
       // A run is cut where a slice ends.
-      t.ok(shape.length < 300, `${shape.length} characters`);
-      const { input, ...rest } = JSON.parse(shape) as { readonly input: readonly unknown[][] };
+      t.ok(skeleton.length < 300, `${skeleton.length} characters`);
+      const { input, ...rest } = JSON.parse(skeleton) as { readonly input: readonly unknown[][] };
       t.ok(input[0]!.length < 20 && input[1]!.length < 20);
       t.ok(
         input
@@ -114,8 +114,8 @@ t.test(
       t.match(rest, exactly({ a: [1, 2], b: 0.5, c: [-1, 1e21] }));
     }
     for (const wrong of ["[1,2,]", "[,1]", "[1 2]", "[01]", "[1,02]", "[1.]", "{1,2}"]) {
-      const { shape } = outlineOf(wrong.replace("1", `${run.join()},1`), true);
-      t.throws(() => JSON.parse(shape), SyntaxError, wrong);
+      const { skeleton } = outlineOf(wrong.replace("1", `${run.join()},1`), true);
+      t.throws(() => JSON.parse(skeleton), SyntaxError, wrong);
     }
     t.ok(outlineOf(`[${"{},".repeat(valuesMax)}1]`, true).values > valuesMax);
     t.ok(hasMoreValues(`[${"{},".repeat(valuesMax)}1]`));
@@ -146,8 +146,8 @@ t.test("what isn't JSON, or isn't an object, has an outline all the same", async
     fc.property(fc.array(fc.constantFrom(...pieces)), (list) => {
       const text = list.join("");
       for (const passesTokens of [false, true]) {
-        const { values, shape } = outlineOf(text, passesTokens);
-        if (!(values <= text.length && shape === text)) return false;
+        const { values, skeleton } = outlineOf(text, passesTokens);
+        if (!(values <= text.length && skeleton === text)) return false;
       }
       return true;
     }),
@@ -186,9 +186,9 @@ t.test("a large text is walked through in slices, whatever it is of", async (t) 
   const turnsOf = async (text: string): Promise<number> => {
     let turns = 0;
     const sliced = await inTurns(outlineSliced(Buffer.from(text), true), async () => void turns++);
-    const { values, fields, shape } = outlineOf(text, true);
+    const { values, fields, skeleton } = outlineOf(text, true);
     t.same([sliced.values, sliced.fields], [values, fields]);
-    t.ok(sliced.shape.toString("latin1") === shape);
+    t.ok(sliced.skeleton.toString("latin1") === skeleton);
     return turns;
   };
   const slices = 10;
@@ -268,7 +268,7 @@ const hostileText = fc
     cut === null ? text : text.slice(0, cut[0]) + cut[2] + text.slice(cut[0] + cut[1]),
   );
 
-/** The value with each string as the shape has it, and the number of its names. */
+/** The value with each string as the skeleton has it, and the number of its names. */
 function parsedOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -277,59 +277,62 @@ function parsedOf(text: string): unknown {
   }
 }
 
-function sameButForLongStrings(whole: unknown, shape: unknown): boolean {
+function sameButForLongStrings(whole: unknown, skeleton: unknown): boolean {
   if (typeof whole === "string")
     return (
-      whole === shape ||
-      (typeof shape === "string" &&
-        shape.includes("\u0000") &&
-        whole.startsWith(shape.slice(0, shape.lastIndexOf("\u0000"))) &&
+      whole === skeleton ||
+      (typeof skeleton === "string" &&
+        skeleton.includes("\u0000") &&
+        whole.startsWith(skeleton.slice(0, skeleton.lastIndexOf("\u0000"))) &&
         JSON.stringify(whole).length * 6 > shortStringBytes)
     );
-  if (typeof whole !== "object" || whole === null) return Object.is(whole, shape);
-  if (typeof shape !== "object" || shape === null) return false;
-  const [names, others] = [Object.keys(whole), Object.keys(shape)];
+  if (typeof whole !== "object" || whole === null) return Object.is(whole, skeleton);
+  if (typeof skeleton !== "object" || skeleton === null) return false;
+  const [names, others] = [Object.keys(whole), Object.keys(skeleton)];
   return (
-    Array.isArray(whole) === Array.isArray(shape) &&
+    Array.isArray(whole) === Array.isArray(skeleton) &&
     names.length === others.length &&
     names.every(
       (name, i) =>
         name === others[i] &&
         sameButForLongStrings(
           (whole as Record<string, unknown>)[name],
-          (shape as Record<string, unknown>)[name],
+          (skeleton as Record<string, unknown>)[name],
         ),
     )
   );
 }
 
-t.test("a shape is JSON if the text is, and has the same values but for long texts", async () => {
-  let valid = 0;
-  let shorter = 0;
-  const drawn = fc.check(
-    fc.property(hostileText, fc.nat(3), (text, offset) => {
-      // Whatever the alignment of the bytes.
-      const held = Buffer.concat([Buffer.alloc(offset), Buffer.from(text, "latin1")]);
-      const bytes = held.subarray(offset);
-      const outline = outlineOfBytes(bytes, false);
-      const shape = outline.shape.toString("latin1");
-      const [whole, short] = [parsedOf(text), parsedOf(shape)];
-      assert.equal(short === undefined, whole === undefined, "both are JSON, or neither is");
-      if (whole === undefined) return;
-      valid++;
-      if (shape.length < text.length) shorter++;
-      assert.ok(sameButForLongStrings(whole, short));
-      if (/(?<!\\)(?:\\\\)*\\u[dD]/.test(text)) assert.ok(outline.escapesHalves);
-      assert.equal(outline.names, namesIn(text));
-      if (typeof whole === "object" && !Array.isArray(whole) && whole !== null)
-        assert.deepEqual(outline.members(), scanObject(text));
-      assert.ok(bytes.equals(Buffer.from(text, "latin1")));
-    }),
-    { numRuns: 2000 },
-  );
-  assert.ok(!drawn.failed, fc.defaultReportMessage(drawn));
-  assert.ok(valid > 200 && shorter > 50, `${valid} valid, ${shorter} of them shortened`);
-});
+t.test(
+  "a skeleton is JSON if the text is, and has the same values but for long texts",
+  async () => {
+    let valid = 0;
+    let shorter = 0;
+    const drawn = fc.check(
+      fc.property(hostileText, fc.nat(3), (text, offset) => {
+        // Whatever the alignment of the bytes.
+        const held = Buffer.concat([Buffer.alloc(offset), Buffer.from(text, "latin1")]);
+        const bytes = held.subarray(offset);
+        const outline = outlineOfBytes(bytes, false);
+        const skeleton = outline.skeleton.toString("latin1");
+        const [whole, short] = [parsedOf(text), parsedOf(skeleton)];
+        assert.equal(short === undefined, whole === undefined, "both are JSON, or neither is");
+        if (whole === undefined) return;
+        valid++;
+        if (skeleton.length < text.length) shorter++;
+        assert.ok(sameButForLongStrings(whole, short));
+        if (/(?<!\\)(?:\\\\)*\\u[dD]/.test(text)) assert.ok(outline.escapesHalves);
+        assert.equal(outline.names, namesIn(text));
+        if (typeof whole === "object" && !Array.isArray(whole) && whole !== null)
+          assert.deepEqual(outline.members(), scanObject(text));
+        assert.ok(bytes.equals(Buffer.from(text, "latin1")));
+      }),
+      { numRuns: 2000 },
+    );
+    assert.ok(!drawn.failed, fc.defaultReportMessage(drawn));
+    assert.ok(valid > 200 && shorter > 50, `${valid} valid, ${shorter} of them shortened`);
+  },
+);
 
 /** The names in a valid text: strings before a colon. */
 function namesIn(text: string): number {
@@ -342,12 +345,12 @@ t.test(
   async (t) => {
     const long = "made_by:".padEnd(shortStringBytes + 1, "z");
     const text = JSON.stringify({ [long]: [long, "z".repeat(shortStringBytes - 2), `\n${long}`] });
-    const { shape, names } = outlineOf(text, false);
-    t.same(JSON.parse(shape), {
+    const { skeleton, names } = outlineOf(text, false);
+    t.same(JSON.parse(skeleton), {
       [long]: [`${long.slice(0, 255)}\u00000`, "z".repeat(shortStringBytes - 2), "\u00001"],
     });
     t.equal(names, 1);
     const short = Buffer.from('{"model":"m"}');
-    t.equal(outlineOfBytes(short, false).shape, short, "the same Buffer if nothing is left out");
+    t.equal(outlineOfBytes(short, false).skeleton, short, "the same Buffer if nothing is left out");
   },
 );

@@ -63,7 +63,7 @@ t.test("the tools of a loop are named", async (t) => {
   }
 });
 
-t.test("texts that are shortened in the shape of a body are compared as they are", async (t) => {
+t.test("texts that are shortened in the skeleton of a body are compared as they are", async (t) => {
   const long = (end: string): string => `${"x".repeat(5000)}${end}`;
   for (const dialect of conversationDialects)
     for (const [first, second, times] of [
@@ -79,8 +79,8 @@ t.test("texts that are shortened in the shape of a body are compared as they are
       const turns = [first, second].map((result) => ({ tool: "f", args: {}, result }));
       const bytes = Buffer.from(JSON.stringify(conversationIn(dialect, turns)));
       const outline = outlineOf(bytes, false);
-      t.not(outline.shape, bytes);
-      const fields = JSON.parse(outline.shape.toString("latin1")) as Fields;
+      t.not(outline.skeleton, bytes);
+      const fields = JSON.parse(outline.skeleton.toString("latin1")) as Fields;
       const end = conversationEnd(dialect.operation, fields, outline, atMost(9));
       t.equal(end?.repeated?.times, times, `${dialect.operation} ${times}`);
       t.equal(end?.repeatedCalls?.times, 2);
@@ -206,7 +206,7 @@ t.test("turns since the user's last message are counted, in each dialect", async
     const turnsIn = (turns: readonly ReportedTurn[], most = 1000) => {
       const bytes = Buffer.from(JSON.stringify(conversationIn(dialect, turns)));
       const outline = outlineOf(bytes, false);
-      const fields = JSON.parse(outline.shape.toString("latin1")) as Fields;
+      const fields = JSON.parse(outline.skeleton.toString("latin1")) as Fields;
       return conversationEnd(dialect.operation, fields, outline, atMost(9, most));
     };
     for (const { source, turns } of reportedGrowth)

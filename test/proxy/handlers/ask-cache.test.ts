@@ -54,7 +54,7 @@ function open({ share = false, usageEnabled = true } = {}) {
     ...fake.gateway,
     config: { ...fake.gateway.config, usageEnabled },
     monoMs: () => nowMs,
-    responseCache: {
+    caching: {
       cache,
       shareAcrossPaths: share,
       digest: (head: string, body: Buffer) => `${head} ${body.toString()}`,

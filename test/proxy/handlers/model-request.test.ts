@@ -116,7 +116,12 @@ t.test("a request is sent to its next target when one fails, and settled once", 
     exactly([{ tokens: 5, estimated: false, record: { provider: "second", totalCost: null } }]),
   );
   t.equal(fake.settled.length, 1);
-  t.match(record, { target: { provider: "second" }, tries: 3, model: "both", outcome: "complete" });
+  t.match(record, {
+    target: { provider: "second" },
+    attemptCount: 3,
+    model: "both",
+    outcome: "complete",
+  });
   t.equal(exchange.sent("x-sluice-target"), "second/x");
 });
 

@@ -84,8 +84,8 @@ function full(): RequestRecord {
   record.model = "smart";
   record.stream = true;
   record.target = { provider: "claude", model: "opus" };
-  record.tried = [{ target: { provider: "openai", model: "gpt" }, why: "503" }];
-  record.tries = 2;
+  record.earlierFailures = [{ target: { provider: "openai", model: "gpt" }, why: "503" }];
+  record.attemptCount = 2;
   record.savedBytes = 40;
   record.breach = {
     scope: "user_path",
@@ -204,7 +204,7 @@ t.test("what callers write forges no line and steers no terminal", async (t) => 
   record.note = hostile;
   record.providerRequestId = hostile;
   record.target = { provider: hostile, model: hostile };
-  record.tried = [{ target: { provider: hostile, model: hostile }, why: hostile }];
+  record.earlierFailures = [{ target: { provider: hostile, model: hostile }, why: hostile }];
   const line = logged(record, { path: hostile, headers: ["User-Agent", hostile] });
   t.notMatch(line?.text, /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/);
   t.match(line?.fields, { model: hostile, user_agent: hostile, note: hostile, path: hostile });
@@ -242,7 +242,7 @@ t.test("only plain successes are sampled, and say so", async (t) => {
     ["a client that left", ended(499, "client_gone")],
     ["an error in a stream", ended(200, "upstream_error")],
     ["a cut stream", ended(200, "upstream_cut")],
-    ["a failover", Object.assign(ended(200, "complete"), { tried: [] })],
+    ["a failover", Object.assign(ended(200, "complete"), { earlierFailures: [] })],
     ["a remark", Object.assign(ended(200, "complete"), { note: "usage unknown" })],
   ];
   for (const [what, record] of always) {
@@ -277,7 +277,7 @@ t.test("the attributes of a request", async (t) => {
         record.identified({ userPath: "/team/alice", keyId: "key_7" });
         record.model = "smart";
         record.target = { provider: "one", model: "gpt" };
-        record.tries = 2;
+        record.attemptCount = 2;
         record.cost = 1_500_000_000_000;
         record.waited(20);
         record.note = "a note";
@@ -354,9 +354,9 @@ t.test("details have the texts of errors if the operator wants them", async (t) 
     record.endpoint = "chat_completions";
     const target = { provider: "one", model: "m" };
     const forwarded = { status: 400, outcome: "upstream_error" as const, failed, error, finish };
-    record.attempted({ target, ms: 1, retry: 0, forwarded });
+    record.addAttempt({ target, ms: 1, retry: 0, forwarded });
     record.end(400, "upstream_error");
-    record.given = finish;
+    record.deliveredFinish = finish;
     record.note = why;
     const added: RequestReport[] = [];
     const reports = {

@@ -4,7 +4,7 @@
  * be is in `expect-verdict.ts`.
  */
 import { isDeepStrictEqual } from "node:util";
-import { lookAgainMs, waitTickMs } from "../../../limiterd/bounds.js";
+import { judgeAgainMs, waitTickMs } from "../../../limiterd/bounds.js";
 import type { Admit } from "../../../shared/wire/message-to-daemon.js";
 import type { World } from "../world.js";
 import { type ExpectedRefusal, meets, type Question } from "./expect-verdict.js";
@@ -29,7 +29,7 @@ export type RefusalOf = (waiting: WaitingRequest) => ExpectedRefusal | null;
 
 /** A slot that becomes free wakes the next request; nothing says that a window has moved on. */
 const slotMsMax = 4 * waitTickMs;
-const windowMsMax = lookAgainMs + 4 * waitTickMs;
+const windowMsMax = judgeAgainMs + 4 * waitTickMs;
 const overdueMsMax = 4 * waitTickMs;
 /** Waited times are rounded. */
 const roundedMs = 2;

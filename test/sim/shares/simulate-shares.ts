@@ -9,7 +9,7 @@
  * that always wait differ by a constant at most. At rest: every request was answered, and no slot
  * is taken.
  */
-import { lookAgainMs, waitTickMs } from "../../../limiterd/bounds.js";
+import { judgeAgainMs, waitTickMs } from "../../../limiterd/bounds.js";
 import { slotWantMs, whole } from "../../../limiterd/counters/shared-cap.js";
 import { estimateRequests, rollWindow } from "../../../limiterd/counters/window.js";
 import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
@@ -585,7 +585,7 @@ class History {
       );
       child.hasRoomSinceMs ??= nowMs;
       // No message says that a window has moved on, or that a floor is no longer wanted.
-      const latestMs = lookAgainMs + 6 * waitTickMs;
+      const latestMs = judgeAgainMs + 6 * waitTickMs;
       must(
         nowMs - child.hasRoomSinceMs <= latestMs,
         () => `${first!.id} of ${child.path} still waits, ${free} of ${this.#cap} are free`,

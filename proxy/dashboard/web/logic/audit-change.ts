@@ -1,6 +1,6 @@
 /** What an entry of the audit log changed, in few words. Pure. */
 
-/** What the entry's subject names already. */
+/** The fields that the entry's subject shows already. */
 const identity: ReadonlySet<string> = new Set([
   "id",
   "scope",
@@ -20,7 +20,7 @@ export function changeText(before: unknown, after: unknown): string {
   const [old, now] = [fieldsOf(before), fieldsOf(after)];
   if (old === null || now === null) {
     const fields = Object.entries(now ?? old ?? {}).filter(
-      ([name, value]) => !identity.has(name) && isSaid(value),
+      ([name, value]) => !identity.has(name) && isSet(value),
     );
     const words = fields.map(([name, value]) => `${name} ${textOf(value)}`).join(", ");
     return now === null && words !== "" ? `was ${words}` : words;
@@ -38,8 +38,8 @@ function fieldsOf(value: unknown): Fields | null {
   return typeof value === "object" && !Array.isArray(value) ? (value as Fields) : { value };
 }
 
-/** Whether a field says something: not what it is without being set. */
-function isSaid(value: unknown): boolean {
+/** Whether a field has another value than one that isn't set. */
+function isSet(value: unknown): boolean {
   return value !== null && value !== false && !(Array.isArray(value) && value.length === 0);
 }
 

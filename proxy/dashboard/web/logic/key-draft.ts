@@ -49,7 +49,7 @@ export type KeyField = keyof KeyDraft;
 /** A limit or budget on the key's path. */
 interface KeyLimit {
   readonly field: KeyField;
-  /** Where the list is, and the request that makes it. */
+  /** The path of the API's list; a PUT to it makes the limit. */
   readonly path: string;
   readonly periodSeconds: number;
   readonly value: number;

@@ -16,7 +16,7 @@ const barsMax = 120;
 /** Minutes, then hours. */
 const steps = [60, 300, 900, 3_600, 7_200, 21_600, 86_400];
 
-/** Requests in each step; 0 at times in which nothing happened. Steps are as long as need be. */
+/** Requests in each step; 0 where nothing happened. The steps are the shortest that fit. */
 export function trafficSeries({
   start,
   end,

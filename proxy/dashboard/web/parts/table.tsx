@@ -22,11 +22,11 @@ export interface Column<Row> {
   readonly kind?: "lead" | "number" | "rest" | "end";
   /** What the rows that are here are sorted by; a row without it comes last. */
   readonly by?: (row: Row) => string | number | null | undefined;
-  /** Whether its smallest are asked for first, not its largest. */
+  /** Whether the first click sorts the smallest values first, not the largest. */
   readonly fromSmallest?: boolean;
-  /** Its order in the table's `sorting`, if something else sorts. */
+  /** The column's name in the table's `sorting`, if the rows are sorted elsewhere. */
   readonly sort?: string;
-  /** It stands beside the lead where rows are one line on a phone, and nowhere else. */
+  /** Shown only on a phone, beside the first column, where each row is one line. */
   readonly isBrief?: boolean;
 }
 

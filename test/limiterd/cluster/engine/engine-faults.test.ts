@@ -57,7 +57,7 @@ t.test("what is refused is named with its key", async (t) => {
   const said =
     "ERR user_script:12: attempt to compare nil with number script: 1a2b, on @user_script:12.";
   t.equal(
-    refusalOf(reply(said), { what: "the script sync", keys }),
+    refusalOf(reply(said), { command: "the script sync", keys }),
     'the script sync fails in the engine, on the key "sluice:c:spend:b": ERR user_script:12: attempt to compare nil with number',
   );
 });

@@ -55,7 +55,7 @@ interface Run {
 async function run({ ends, full = [], daemon, leavesAt = "", leavesDuring }: Run) {
   const exchange = new FakeExchange();
   const record = new RequestRecord(0);
-  record.tries = 1;
+  record.attemptCount = 1;
   const sent: string[] = [];
   const asked: string[] = [];
   const admission = { target: targets[0]! as Target | null } as Admission;
@@ -104,7 +104,7 @@ async function run({ ends, full = [], daemon, leavesAt = "", leavesDuring }: Run
       admission,
       targets,
       async send(target, headers, hasFallback) {
-        record.tries++;
+        record.attemptCount++;
         sent.push(
           `${target.provider}${hasFallback ? "+" : ""} ${headers.length > 0 ? headers[1] : ""}`,
         );
@@ -128,10 +128,10 @@ t.test("the first target that answers is the result, at any position", async (t)
     t.same(done.sent, sent);
     t.same(done.asked, asked);
     t.match(done.result, { status: 200, failed: null, note: last });
-    t.match(done.record, { target: { provider: last }, tries: sent.length + 1 });
+    t.match(done.record, { target: { provider: last }, attemptCount: sent.length + 1 });
     t.equal(done.admission.target?.provider, last);
     t.same(
-      done.record.tried!.map(({ target, why }) => [target.provider, why]),
+      done.record.earlierFailures!.map(({ target, why }) => [target.provider, why]),
       Object.entries(ends)
         .slice(0, -1)
         .map(([name, how]) => [name, `${how} of ${name}`]),
@@ -156,8 +156,8 @@ t.test("of failures alone the most useful is the result, and its target is recor
     t.equal(record.target!.provider, best, "the record has the target that gave it");
     t.equal(admission.target!.provider, "d", "the settle counts the last one");
     t.same(sent, ["b+ 5", "c+ 5", "d 5"], "the last has no fallback");
-    t.equal(record.tries, 4);
-    t.equal(record.tried!.length, 4);
+    t.equal(record.attemptCount, 4);
+    t.equal(record.earlierFailures!.length, 4);
   }
 });
 
@@ -169,7 +169,7 @@ t.test("targets without room are passed over; with none left the failure says wh
   t.same(none.asked, ["bcd", "bd"]);
   t.match(none.result, { status: 503, outcome: "upstream_error" });
   t.match(none.result.note, /^no other target: .*b/);
-  t.match(none.record, { target: { provider: "a" }, tries: 2 });
+  t.match(none.record, { target: { provider: "a" }, attemptCount: 2 });
   for (const [daemon, note] of [
     [{ kind: "unavailable" }, "no other target: the limiter daemon does not answer"],
     [{ kind: "denied", ended: null }, "no other target: the limiter daemon does not answer"],

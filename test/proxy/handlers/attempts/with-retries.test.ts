@@ -117,7 +117,14 @@ async function run(
     },
     mayLose: () => mayLose,
   });
-  return { result, waits, cancelled, without, tries: record.tries, tried: record.tried };
+  return {
+    result,
+    waits,
+    cancelled,
+    without,
+    tries: record.attemptCount,
+    tried: record.earlierFailures,
+  };
 }
 
 const field = (path: string, isLasting = true): RefusedPart => ({ kind: "field", path, isLasting });

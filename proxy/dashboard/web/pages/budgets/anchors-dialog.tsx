@@ -22,7 +22,7 @@ export function AnchorsDialog(props: AnchorsDialogProps) {
   return (
     <Dialog title={texts.title} onClose={props.onClose}>
       <WhenReady polled={settings.state.value} onRetry={() => settings.refresh()}>
-        {(first) => <AnchorsForm first={first} {...props} />}
+        {(initial) => <AnchorsForm initial={initial} {...props} />}
       </WhenReady>
     </Dialog>
   );
@@ -32,12 +32,12 @@ export function AnchorsDialog(props: AnchorsDialogProps) {
 type Anchors = Omit<BudgetSettings, "server_time">;
 
 function AnchorsForm({
-  first: { server_time: _, ...first },
+  initial: { server_time: _, ...initial },
   onClose,
   onDone,
-}: AnchorsDialogProps & { readonly first: BudgetSettings }) {
+}: AnchorsDialogProps & { readonly initial: BudgetSettings }) {
   const { isBusy, problem, run } = useChange();
-  const [anchors, setAnchors] = useState<Anchors>(first);
+  const [anchors, setAnchors] = useState<Anchors>(initial);
   const save = async (): Promise<void> => {
     if (!(await run({ method: "PUT", path, body: anchors, done: texts.saved }))) return;
     onDone();

@@ -1,4 +1,4 @@
-/** Makes or changes a budget, and says before saving what happens to what was spent. */
+/** Makes or changes a budget. Says, before it is saved, what becomes of the recorded spend. */
 import { useState } from "preact/hooks";
 import type { BudgetItem } from "../../../../../shared/api/budget-item.js";
 import {
@@ -30,16 +30,16 @@ const shownFields: ReadonlySet<string> = new Set([
 ]);
 
 interface BudgetDialogProps {
-  readonly first: BudgetDraft;
+  readonly initial: BudgetDraft;
   /** Null if a new one is made. */
   readonly original: BudgetItem | null;
   readonly onClose: () => void;
   readonly onDone: () => void;
 }
 
-export function BudgetDialog({ first, original, onClose, onDone }: BudgetDialogProps) {
+export function BudgetDialog({ initial, original, onClose, onDone }: BudgetDialogProps) {
   const { isBusy, problem, run } = useChange();
-  const [draft, setDraft] = useState(first);
+  const [draft, setDraft] = useState(initial);
   const [isNotNumber, setNotNumber] = useState(false);
   const change = (part: Partial<BudgetDraft>): void => setDraft({ ...draft, ...part });
   const wrong = problem === null ? null : fieldOf(problem.field);

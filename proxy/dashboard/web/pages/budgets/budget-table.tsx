@@ -17,7 +17,9 @@ import type { OpenBudgetDialog } from "./budgets-dialog.js";
 interface BudgetTableProps {
   readonly scope: BudgetItem["scope"];
   readonly budgets: readonly BudgetItem[];
+  /** The daemon's time in the list. */
   readonly serverTime: string;
+  /** When the list arrived, by the browser's clock. */
   readonly heardMs: number;
   readonly onOpen: (dialog: OpenBudgetDialog) => void;
 }

@@ -32,10 +32,10 @@ export function BudgetsDialog({ dialog, onClose, onChanged }: BudgetsDialogProps
   const ends = { onClose, onDone: onChanged };
   switch (dialog.kind) {
     case "add":
-      return <BudgetDialog first={newBudget(dialog.scope)} original={null} {...ends} />;
+      return <BudgetDialog initial={newBudget(dialog.scope)} original={null} {...ends} />;
     case "edit":
       return (
-        <BudgetDialog first={budgetDraftOf(dialog.budget)} original={dialog.budget} {...ends} />
+        <BudgetDialog initial={budgetDraftOf(dialog.budget)} original={dialog.budget} {...ends} />
       );
     case "raise":
       return <RaiseDialog item={dialog.budget} keyField="budget_key" path={listPath} {...ends} />;

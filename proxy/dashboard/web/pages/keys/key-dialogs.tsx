@@ -12,10 +12,10 @@ import { Confirm, Failed } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
 import { SelectField, TextField } from "../../parts/field.js";
 import { Icon } from "../../parts/icon.js";
-import { keysTexts, keysTexts as texts } from "../../texts/keys-texts.js";
+import { keysTexts as texts } from "../../texts/keys-texts.js";
 
 const address = "/admin/auth-keys";
-/** Those that show their own problems. */
+/** The fields that show their own problems. */
 const shownFields = ["name", "user_path", "models", "labels", "expires_at"];
 
 type OnSecret = (value: string, notice: string | null) => void;
@@ -201,7 +201,7 @@ function useSubmit<T>(
   };
 }
 
-const secretTexts = keysTexts.secret;
+const secretTexts = texts.secret;
 
 interface SecretDialogProps {
   readonly value: string;

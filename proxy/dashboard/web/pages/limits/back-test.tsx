@@ -32,7 +32,7 @@ type Test =
 export function BackTest({ body }: BackTestProps) {
   const { client } = useApp();
   const asked = JSON.stringify(body === null ? null : backTestBody(body));
-  const [test, setTest] = useState<{ readonly asked: string; readonly test: Test } | null>(null);
+  const [last, setLast] = useState<{ readonly asked: string; readonly test: Test } | null>(null);
   const current = useRef(asked);
   current.current = asked;
   useEffect(
@@ -41,9 +41,9 @@ export function BackTest({ body }: BackTestProps) {
     },
     [],
   );
-  const shown = test?.asked === asked ? test.test : null;
+  const shown = last?.asked === asked ? last.test : null;
   const run = async (): Promise<void> => {
-    const show = (found: Test): void => setTest({ asked, test: found });
+    const show = (found: Test): void => setLast({ asked, test: found });
     show({ kind: "running", progress: 0 });
     for (let after: string | null = null; ; ) {
       const question: object = { ...JSON.parse(asked), days, ...(after === null ? {} : { after }) };

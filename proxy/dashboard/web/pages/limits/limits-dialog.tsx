@@ -9,7 +9,7 @@ import { ConfirmLimits, ConfirmResetAll } from "../../parts/limits/confirm-limit
 import { RaiseDialog } from "../../parts/limits/raise-dialog.js";
 import { Meter } from "../../parts/meter.js";
 import type { Column } from "../../parts/table.js";
-import { limitsTexts, limitsTexts as texts } from "../../texts/limits-texts.js";
+import { limitsTexts as texts } from "../../texts/limits-texts.js";
 import { RuleDialog } from "./rule-dialog.js";
 
 const listPath = "/admin/rate-limits";
@@ -29,37 +29,39 @@ interface LimitsDialogProps {
 }
 
 export function LimitsDialog({ dialog, onClose, onChanged }: LimitsDialogProps) {
-  const ends = { onClose, onDone: onChanged };
+  const callbacks = { onClose, onDone: onChanged };
   switch (dialog.kind) {
     case "add":
-      return <RuleDialog first={newRule(dialog.scope, "")} original={null} {...ends} />;
+      return <RuleDialog initial={newRule(dialog.scope, "")} original={null} {...callbacks} />;
     case "edit":
-      return <RuleDialog first={ruleDraftOf(dialog.rule)} original={dialog.rule} {...ends} />;
+      return (
+        <RuleDialog initial={ruleDraftOf(dialog.rule)} original={dialog.rule} {...callbacks} />
+      );
     case "raise":
-      return <RaiseDialog item={dialog.rule} keyField="limit_key" path={listPath} {...ends} />;
+      return <RaiseDialog item={dialog.rule} keyField="limit_key" path={listPath} {...callbacks} />;
     case "children":
       return <RuleChildren rule={dialog.rule} onClose={onClose} />;
     case "reset-all":
-      return <ConfirmResetAll path={listPath} words={texts.confirmAll} {...ends} />;
+      return <ConfirmResetAll path={listPath} words={texts.confirmAll} {...callbacks} />;
     case "reset":
     case "remove":
       return (
         <ConfirmLimits
           kind={dialog.kind}
           items={dialog.rules}
-          bodyOf={againBody}
+          bodyOf={recreatingBody}
           keyField="limit_key"
           path={listPath}
           periods={texts.periods}
           words={dialog.kind === "reset" ? texts.confirmReset : texts.confirmDelete}
-          {...ends}
+          {...callbacks}
         />
       );
   }
 }
 
-/** The body that makes a deleted rule again. */
-function againBody(rule: RuleItem): unknown {
+/** The body of a PUT that makes a deleted rule again. */
+function recreatingBody(rule: RuleItem): unknown {
   const made = ruleBody(ruleDraftOf(rule), null);
   return made.ok ? made.body : null;
 }
@@ -87,7 +89,7 @@ function columnsOf(rule: RuleItem): Column<ChildItem>[] {
   if (max_requests !== undefined)
     columns.push({
       key: "requests",
-      head: limitsTexts.columns.requests,
+      head: texts.columns.requests,
       cell: ({ requests_used, in_flight }) => (
         <Meter
           used={period_seconds === 0 ? in_flight : requests_used}
@@ -99,7 +101,7 @@ function columnsOf(rule: RuleItem): Column<ChildItem>[] {
   if (usesOverTime(rule).length > 0)
     columns.push({
       key: "tokens",
-      head: limitsTexts.columns.tokens,
+      head: texts.columns.tokens,
       cell: (child) => <CapMeters uses={usesOverTime({ ...rule, ...child })} />,
     });
   return columns;

@@ -32,16 +32,16 @@ const capFields = [
 ] as const;
 
 interface RuleDialogProps {
-  readonly first: RuleDraft;
+  readonly initial: RuleDraft;
   /** Null if a new one is made. */
   readonly original: RuleItem | null;
   readonly onClose: () => void;
   readonly onDone: () => void;
 }
 
-export function RuleDialog({ first, original, onClose, onDone }: RuleDialogProps) {
+export function RuleDialog({ initial, original, onClose, onDone }: RuleDialogProps) {
   const { isBusy, problem, run } = useChange();
-  const [draft, setDraft] = useState(first);
+  const [draft, setDraft] = useState(initial);
   const [notNumber, setNotNumber] = useState<string | null>(null);
   const change = (part: Partial<RuleDraft>): void => setDraft({ ...draft, ...part });
   const wrong = notNumber ?? (problem === null ? null : fieldOf(problem.field));

@@ -24,7 +24,7 @@ import { MomentsFilter, momentsAsked } from "../../parts/lists/range-filter.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
 import { Figures } from "../../parts/usage/usage-sums.js";
 import { useListPoll, usePoll } from "../../parts/use-poll.js";
-import { overviewTexts, overviewTexts as texts } from "../../texts/overview-texts.js";
+import { overviewTexts as texts } from "../../texts/overview-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
 import { ClosestList } from "./closest-list.js";
 import { RunsOutList } from "./runs-out-list.js";
@@ -66,7 +66,7 @@ function RequestChart() {
   return (
     <BarChart
       title={texts.chart.per(texts.chart.steps[stepSeconds] ?? formatDuration(stepSeconds))}
-      note={<MomentsFilter first={firstSeconds} />}
+      note={<MomentsFilter initial={firstSeconds} />}
       times={times.map((ms) => new Date(ms).toISOString().slice(0, 16).replace("T", " "))}
       parts={[
         { name: texts.chart.answered, values: answered },
@@ -77,15 +77,15 @@ function RequestChart() {
   );
 }
 
-const nowTexts = overviewTexts.now;
-/** So that one busy second isn't the number. */
-const overMs = 60_000;
+const nowTexts = texts.now;
+/** Rates are means over this time, so that one busy second doesn't decide them. */
+const rateOverMs = 60_000;
 
 function NowNumbers() {
   const { live } = useApp();
   const { samples } = live.live.value;
   const last = samples.at(-1);
-  const rate = currentRate(samples, overMs);
+  const rate = currentRate(samples, rateOverMs);
   const perSecond = (value: number | undefined): string =>
     value === undefined ? nowTexts.unknown : formatShort(Math.round(value * 10) / 10);
   const refused = rate === null ? undefined : rate.refused + rate.overBudget;
@@ -122,7 +122,7 @@ function NowNumbers() {
   );
 }
 
-const healthTexts = overviewTexts.health;
+const healthTexts = texts.health;
 const askEveryMs = 10_000;
 const namesMax = 3;
 
@@ -167,7 +167,7 @@ function HealthStrip() {
 }
 
 function wordsFor(trouble: Trouble): string {
-  const words = overviewTexts.troubles;
+  const words = texts.troubles;
   switch (trouble.kind) {
     case "store":
     case "cluster":
@@ -185,8 +185,8 @@ function wordsFor(trouble: Trouble): string {
   }
 }
 
-const refusalTexts = overviewTexts.refusals;
-/** Of which equal ones are shown as one. */
+const refusalTexts = texts.refusals;
+/** The refusals that are requested; equal ones are shown as one. */
 const askedMax = 100;
 const shownMax = 10;
 const refusalsEveryMs = 5_000;

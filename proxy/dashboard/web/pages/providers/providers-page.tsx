@@ -39,7 +39,7 @@ export function ProvidersPage() {
       <PageHead title={shellTexts.pages.providers}>{texts.about}</PageHead>
       <div class="stack">
         <div class="filters">
-          <MomentsFilter first={firstSeconds} />
+          <MomentsFilter initial={firstSeconds} />
         </div>
         <WhenReady polled={polled} onRetry={refresh}>
           {(list) => <ProviderTable {...{ list, report, open }} />}

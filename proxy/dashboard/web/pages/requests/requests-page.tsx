@@ -24,7 +24,7 @@ import { PageHead } from "../../parts/page.js";
 import { type Column, CutText } from "../../parts/table.js";
 import { Tabs } from "../../parts/tabs.js";
 import { useListPoll } from "../../parts/use-poll.js";
-import { requestsTexts, requestsTexts as texts } from "../../texts/requests-texts.js";
+import { requestsTexts as texts } from "../../texts/requests-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
 import { BriefStatus, FailedTab, RequestLink, SessionsTab } from "./kept-requests.js";
 import { RequestView } from "./request-view.js";
@@ -82,7 +82,7 @@ function FindRequest() {
   );
 }
 
-const inFlightTexts = requestsTexts.inFlight;
+const inFlightTexts = texts.inFlight;
 const everyMs = 2_000;
 
 function InFlightTab() {
@@ -102,7 +102,7 @@ function InFlightTab() {
         columns={inFlightColumns}
         keyOf={({ proxy, lease }) => `${proxy} ${lease}`}
         icon="requests"
-        none={query.has("search") ? requestsTexts.unmatched : inFlightTexts.none}
+        none={query.has("search") ? texts.unmatched : inFlightTexts.none}
       />
     </>
   );
@@ -160,7 +160,7 @@ const inFlightColumns: readonly Column<LeaseItem>[] = [
   },
 ];
 
-const recentTexts = requestsTexts.recent;
+const recentTexts = texts.recent;
 
 function RecentTab() {
   const { query } = useApp().router.place.value;
@@ -192,7 +192,7 @@ function RecentTab() {
         columns={recentColumns}
         keyOf={({ id }) => id}
         icon="requests"
-        none={isFiltered(query) ? requestsTexts.unmatched : recentTexts.none}
+        none={isFiltered(query) ? texts.unmatched : recentTexts.none}
       />
     </>
   );
@@ -310,7 +310,7 @@ const recentColumns: readonly Column<RecordItem>[] = [
   },
 ];
 
-const refusedTexts = requestsTexts.refused;
+const refusedTexts = texts.refused;
 
 function RefusedTab() {
   const { query } = useApp().router.place.value;
@@ -340,7 +340,7 @@ function RefusedTab() {
           `${refused_at} ${user_path} ${request_id}`
         }
         icon="check"
-        none={isFiltered ? requestsTexts.unmatched : refusedTexts.none}
+        none={isFiltered ? texts.unmatched : refusedTexts.none}
       />
     </>
   );

@@ -28,9 +28,9 @@ interface ChildrenDialogProps<Child> {
     readonly when?: WhenField;
     readonly mode?: string | undefined;
   };
-  /** Of the list: its `children` is below it. */
+  /** The path of the API's list; that of the children is below it. */
   readonly path: string;
-  /** What stands beside a child's name. */
+  /** The columns after the child's name. */
   readonly columns: readonly Column<Child>[];
   readonly onClose: () => void;
 }

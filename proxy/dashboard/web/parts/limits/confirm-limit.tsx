@@ -50,7 +50,7 @@ interface ConfirmLimitsProps<One extends Item> extends Ends {
     readonly submit: string;
     readonly done: (name: string) => string;
     readonly doneMany: (count: number) => string;
-    /** What is said after they were put back; present where that is possible. */
+    /** The message after an undo; absent if there is none. */
     readonly restored?: string;
   };
   /** The body of the PUT that makes it again as it is. */

@@ -12,7 +12,7 @@ import { tenantsTexts } from "../../texts/tenants-texts.js";
 import { Meter } from "../meter.js";
 import { periodText } from "./limit-row.js";
 
-/** It leads to the tenant, for a child of a template, or to its list. */
+/** A limit as a line, which links to the tenant for a template's child, else to the list. */
 export function LimitLine({ limit }: { readonly limit: ClosestLimit }) {
   const { kind, scope, subject, template, models, when, used, cap, exhausts_at } = limit;
   const isBudget = kind === "budget";

@@ -107,14 +107,14 @@ export function daysAsked(query: URLSearchParams): URLSearchParams {
   return asked;
 }
 
-/** Moments. `first`: the seconds of the range that isn't in the address. */
-export function MomentsFilter({ first }: { readonly first: keyof typeof texts.last }) {
-  const others = Object.entries(texts.last).filter(([value]) => value !== first);
+/** Moments. `initial`: the seconds of the range that isn't in the address. */
+export function MomentsFilter({ initial }: { readonly initial: keyof typeof texts.last }) {
+  const others = Object.entries(texts.last).filter(([value]) => value !== initial);
   return (
     <RangeSelect
       name="seconds"
       label={texts.range}
-      options={[["", texts.last[first]], ...others]}
+      options={[["", texts.last[initial]], ...others]}
       custom={moments}
     />
   );
@@ -134,10 +134,10 @@ function minuteAt(ms: number): string {
 }
 
 /** The parameters of GET /admin/traffic for what `MomentsFilter` chose. */
-export function momentsAsked(query: URLSearchParams, first: string): string {
+export function momentsAsked(query: URLSearchParams, initial: string): string {
   const start = query.get("start");
   const end = query.get("end");
   if (start === null || end === null)
-    return `seconds=${encodeURIComponent(query.get("seconds") ?? first)}`;
+    return `seconds=${encodeURIComponent(query.get("seconds") ?? initial)}`;
   return `${new URLSearchParams({ start, end })}`;
 }

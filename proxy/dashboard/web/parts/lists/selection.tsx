@@ -12,7 +12,7 @@ interface Choosable<Row> {
 }
 
 interface Chosen<Row> extends Selection<Row> {
-  /** Those of the rows that are here. */
+  /** The chosen rows that are on this page. */
   readonly rows: readonly Row[];
   clear(): void;
 }

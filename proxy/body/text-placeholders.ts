@@ -1,8 +1,8 @@
 /**
- * The long texts of a conversation, which a translation carries without reading them: it gets their
- * beginnings, each with a mark after it, and what it makes is written with the client's bytes in
- * place of the marks. Parsing and writing an agent's session of a megabyte takes ten times as long
- * as copying it.
+ * Placeholders for the long texts of a conversation, which no translation needs to read: the
+ * translation gets the beginning of each text with a placeholder after it, and the client's bytes
+ * replace the placeholders in the JSON of its result. Parsing and writing an agent's session of a
+ * megabyte would take ten times as long as copying it.
  *
  * Not here: texts that translations read, such as inputs of tools and files. Those stay whole.
  */
@@ -12,25 +12,25 @@ import { parseBodyExactly, writeExactly } from "./exact-json.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export interface CarriedBody {
+export interface BodyWithPlaceholders {
   readonly fields: Fields;
-  /** The JSON of a translation of these fields. */
-  write(translated: unknown): CarryingBody;
+  /** The JSON of a translation of `fields`, with the client's texts in place of the placeholders. */
+  fill(translated: unknown): FilledBody;
 }
 
-/** `shape`: with marks in place of the carried texts. */
-export interface CarryingBody {
+/** `skeleton`: the same JSON before its placeholders were filled. */
+export interface FilledBody {
   readonly bytes: Buffer;
-  readonly shape: Buffer;
+  readonly skeleton: Buffer;
 }
 
-/** What is in place of a text: its number between NULs, which JSON can write in one way only. */
-const mark = "\u0000\u0000";
-/** As JSON.stringify writes it. */
-const writtenMark = "\\u0000\\u0000";
-const markEnd = "\\u0000";
+/** A placeholder is the number of its text between NULs, which JSON can write in one way only. */
+const placeholderStart = "\u0000\u0000";
+/** As JSON.stringify writes them. */
+const writtenStart = "\\u0000\\u0000";
+const writtenEnd = "\\u0000";
 
-/** How much of a text comes before its mark: translations look at beginnings of texts. */
+/** How much of a text comes before its placeholder: translations look at beginnings of texts. */
 const beginningBytes = 128;
 /** A text that shows less of itself than this may be blank. */
 const shownCharsMin = 8;
@@ -39,36 +39,36 @@ const shownCharsMin = 8;
 type Place = "body" | "turns" | "turn" | "parts" | "part" | "other";
 
 /**
- * The fields of a body with its long texts carried; null if it has none, or if it uses the mark.
- * The body must be a chat or Messages request that was checked.
+ * The fields of a body with placeholders for its long texts; null if it has none, or if one of its
+ * texts looks like a placeholder. The body must be a chat or Messages request that was checked.
  */
-export function carriedBody({ shape, bytesOf }: BodyOutline): CarriedBody | null {
-  if (shape.includes(writtenMark)) return null;
-  const fields = parseBodyExactly(shape.toString("utf8")) as Fields;
+export function withPlaceholders({ skeleton, bytesOf }: BodyOutline): BodyWithPlaceholders | null {
+  if (skeleton.includes(writtenStart)) return null;
+  const fields = parseBodyExactly(skeleton.toString("utf8")) as Fields;
   const texts: Buffer[] = [];
-  let usesMark = false;
-  const instead = (text: string, isCarried: boolean): string => {
+  let hasPlaceholder = false;
+  const replacement = (text: string, isReplaceable: boolean): string => {
     const bytes = bytesOf(text);
     if (bytes === null) return text;
-    const shown = isCarried ? beginningOf(bytes) : "";
+    const shown = isReplaceable ? beginningOf(bytes) : "";
     if (shown.trimStart().length >= shownCharsMin) {
       texts.push(bytes.subarray(1 + Buffer.byteLength(shown), -1));
-      return `${shown}${mark}${texts.length - 1}\u0000`;
+      return `${shown}${placeholderStart}${texts.length - 1}\u0000`;
     }
     const whole = JSON.parse(bytes.toString("utf8")) as string;
-    usesMark ||= whole.includes(mark);
+    hasPlaceholder ||= whole.includes(placeholderStart);
     return whole;
   };
-  replaceTexts(fields, instead);
-  return texts.length === 0 || usesMark
+  replaceTexts(fields, replacement);
+  return texts.length === 0 || hasPlaceholder
     ? null
-    : { fields, write: (translated) => written(translated, texts) };
+    : { fields, fill: (translated) => filled(translated, texts) };
 }
 
 /** The beginning of a string in JSON up to the first escape. */
 function beginningOf(bytes: Buffer): string {
   let end = Math.min(1 + beginningBytes, bytes.length - 1);
-  // Not amid a character.
+  // Not in the middle of a character.
   while ((bytes[end]! & 0xc0) === 0x80) end--;
   const text = bytes.toString("utf8", 1, end);
   const escapeAt = text.indexOf("\\");
@@ -76,7 +76,10 @@ function beginningOf(bytes: Buffer): string {
 }
 
 /** Without recursion: JSON.parse accepts deeper nesting than the stack does. */
-function replaceTexts(fields: Fields, instead: (text: string, isCarried: boolean) => string): void {
+function replaceTexts(
+  fields: Fields,
+  replacement: (text: string, isReplaceable: boolean) => string,
+): void {
   const open: (readonly [object, Place])[] = [[fields, "body"]];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const [container, place] = next;
@@ -84,10 +87,10 @@ function replaceTexts(fields: Fields, instead: (text: string, isCarried: boolean
     for (const key of Object.keys(container)) {
       const value = values[key];
       if (typeof value === "string") {
-        const isCarried =
+        const isReplaceable =
           (key === "content" && (place === "turn" || place === "part")) ||
           (key === "text" && place === "part");
-        values[key] = instead(value, isCarried);
+        values[key] = replacement(value, isReplaceable);
       } else if (typeof value === "object" && value !== null)
         open.push([value, placeInside(place, key, { value, container })]);
     }
@@ -108,17 +111,21 @@ function placeInside(
   return (outer === "turn" || outer === "part") && key === "content" && isList ? "parts" : "other";
 }
 
-function written(translated: unknown, texts: readonly Buffer[]): CarryingBody {
-  const shape = Buffer.from(writeExactly(translated));
+function filled(translated: unknown, texts: readonly Buffer[]): FilledBody {
+  const skeleton = Buffer.from(writeExactly(translated));
   const pieces: Buffer[] = [];
   let from = 0;
-  for (let at = shape.indexOf(writtenMark); at !== -1; at = shape.indexOf(writtenMark, from)) {
-    const numberAt = at + writtenMark.length;
-    const end = shape.indexOf(markEnd, numberAt);
-    const number = Number(shape.toString("latin1", numberAt, end));
-    pieces.push(shape.subarray(from, at), texts[number]!);
-    from = end + markEnd.length;
+  for (
+    let at = skeleton.indexOf(writtenStart);
+    at !== -1;
+    at = skeleton.indexOf(writtenStart, from)
+  ) {
+    const numberAt = at + writtenStart.length;
+    const end = skeleton.indexOf(writtenEnd, numberAt);
+    const number = Number(skeleton.toString("latin1", numberAt, end));
+    pieces.push(skeleton.subarray(from, at), texts[number]!);
+    from = end + writtenEnd.length;
   }
-  pieces.push(shape.subarray(from));
-  return { bytes: Buffer.concat(pieces), shape };
+  pieces.push(skeleton.subarray(from));
+  return { bytes: Buffer.concat(pieces), skeleton };
 }

@@ -1,7 +1,7 @@
 import t from "tap";
-import { carriedBody } from "../../../proxy/body/carried-texts.js";
 import { outlineOf, shortStringBytes } from "../../../proxy/body/count-values.js";
 import { parseObjectExactly } from "../../../proxy/body/exact-json.js";
+import { withPlaceholders } from "../../../proxy/body/text-placeholders.js";
 
 const long = (beginning: string): string => beginning.padEnd(shortStringBytes + 10, 'é\n"\\z');
 
@@ -31,22 +31,22 @@ const conversation = {
 
 const bodyOf = (value: object): Buffer => Buffer.from(JSON.stringify(value));
 
-t.test("texts of turns but the last are carried, and come back as they were", async (t) => {
+t.test("texts of turns but the last become placeholders, and come back as they were", async (t) => {
   const bytes = bodyOf(conversation);
-  const carried = carriedBody(outlineOf(bytes, false))!;
-  t.strictSame(JSON.parse(carried.write(carried.fields).bytes.toString()), conversation);
-  const shown = JSON.stringify(carried.fields);
+  const body = withPlaceholders(outlineOf(bytes, false))!;
+  t.strictSame(JSON.parse(body.fill(body.fields).bytes.toString()), conversation);
+  const shown = JSON.stringify(body.fields);
   const marks = shown.match(/\\u0000\\u0000\d+\\u0000/g);
   t.equal(marks?.length, 4);
   t.ok(shown.length < bytes.length / 1.5);
 });
 
 t.test("texts may be joined, moved and left out", async (t) => {
-  const carried = carriedBody(outlineOf(bodyOf(conversation), false))!;
-  const { messages } = carried.fields as { messages: { content: string }[] };
+  const body = withPlaceholders(outlineOf(bodyOf(conversation), false))!;
+  const { messages } = body.fields as { messages: { content: string }[] };
   const translated = { all: [`${messages[0]!.content}\n\n${messages[0]!.content}`, "end"] };
   const text = conversation.messages[0]!.content as string;
-  t.strictSame(JSON.parse(carried.write(translated).bytes.toString()), {
+  t.strictSame(JSON.parse(body.fill(translated).bytes.toString()), {
     all: [`${text}\n\n${text}`, "end"],
   });
 });
@@ -55,8 +55,8 @@ t.test("bytes stay as the client wrote them", async (t) => {
   const text = `Escapes \\/ \\u00e9 é ${"x".repeat(shortStringBytes)} \\ud83d`;
   const last = '{"role":"user","content":"hi"}';
   const bytes = Buffer.from(`{"messages":[{"role":"user","content":"${text}"},${last}]}`);
-  const carried = carriedBody(outlineOf(bytes, false))!;
-  t.equal(carried.write(carried.fields).bytes.toString(), bytes.toString());
+  const body = withPlaceholders(outlineOf(bytes, false))!;
+  t.equal(body.fill(body.fields).bytes.toString(), bytes.toString());
 });
 
 t.test("a body that uses the mark is read whole, and so is one without long texts", async (t) => {
@@ -64,10 +64,10 @@ t.test("a body that uses the mark is read whole, and so is one without long text
     messages: [{ content }, { content: long("A long text") }, { content: "end" }],
   });
   for (const text of ["\u0000\u00000\u0000", long("\u0000\u00000\u0000")])
-    t.equal(carriedBody(outlineOf(bodyOf(turns(text)), false)), null);
-  t.equal(carriedBody(outlineOf(bodyOf({ messages: [{ content: "a" }, {}] }), false)), null);
-  const once = carriedBody(outlineOf(bodyOf(turns("\u0000")), false))!;
-  t.strictSame(JSON.parse(once.write(once.fields).bytes.toString()), turns("\u0000"));
+    t.equal(withPlaceholders(outlineOf(bodyOf(turns(text)), false)), null);
+  t.equal(withPlaceholders(outlineOf(bodyOf({ messages: [{ content: "a" }, {}] }), false)), null);
+  const once = withPlaceholders(outlineOf(bodyOf(turns("\u0000")), false))!;
+  t.strictSame(JSON.parse(once.fill(once.fields).bytes.toString()), turns("\u0000"));
 });
 
 t.test("numbers that JavaScript can't hold stay as they are", async (t) => {
@@ -76,7 +76,7 @@ t.test("numbers that JavaScript can't hold stay as they are", async (t) => {
   const bytes = Buffer.from(
     `{"messages":[{"content":${content},"input":{"id":${id}}},{"content":""}],"model":"m"}`,
   );
-  const carried = carriedBody(outlineOf(bytes, false))!;
-  t.equal(carried.write(carried.fields).bytes.toString(), bytes.toString());
+  const body = withPlaceholders(outlineOf(bytes, false))!;
+  t.equal(body.fill(body.fields).bytes.toString(), bytes.toString());
   t.equal(JSON.stringify(parseObjectExactly(bytes)).includes(id), true);
 });
