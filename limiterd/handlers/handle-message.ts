@@ -31,7 +31,7 @@ import { drawMore } from "./hold-output.js";
 import { rerouteLease } from "./reroute-lease.js";
 import { takeBackUnread } from "./take-back-unread.js";
 
-/** Handles one decoded frame. Returns false if the peer violated the protocol and must be closed. */
+/** Handles a frame. Returns false if the peer violated the protocol and must be closed. */
 export function handleFrame(
   state: DaemonState,
   peer: PeerState,

@@ -92,7 +92,7 @@ export interface BodyOutline {
   readonly skeleton: Buffer;
   /** Whether two strings of the parsed skeleton are the same in the text. */
   isSame(a: string, b: string): boolean;
-  /** The string of the text that the parsed skeleton has shortened, with quotes; null for others. */
+  /** The whole of a string that the skeleton has shortened, with quotes; null for others. */
   bytesOf(text: string): Buffer | null;
   /** Whether the name of a member at any depth may have escapes. Long names aren't checked. */
   readonly escapesNames: boolean;

@@ -14,7 +14,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 export interface BodyWithPlaceholders {
   readonly fields: Fields;
-  /** The JSON of a translation of `fields`, with the client's texts in place of the placeholders. */
+  /** The JSON of a translation of `fields`, with the client's texts for the placeholders. */
   fill(translated: unknown): FilledBody;
 }
 

@@ -255,7 +255,7 @@ class JsonCall implements ModelCall {
     return addedFields.has(field) && !this.#modelBody.members.some(({ key }) => key === field);
   }
 
-  /** The request without the reasoning that its target can't read, and the fields it has refused. */
+  /** Without the reasoning that the target can't read, and the fields that it has refused. */
   #withoutRefused(
     request: FittedRequest,
     target: Pick<TranslatedTarget, "provider" | "model">,

@@ -71,8 +71,8 @@ export function namedIds(body: unknown): NamedIds | null {
 }
 
 /**
- * Returns false if a JSON body names no object. Most name none, and are only searched. Chat completions and
- * messages have neither conversations nor containers of OpenAI's.
+ * Returns false if a JSON body names no object. Most name none, and are only searched. Chat
+ * completions and messages have neither conversations nor containers of OpenAI's.
  */
 export function mayName(body: Buffer, operation: Operation | null, escapesNames: boolean): boolean {
   const isNaming = (sign: Buffer): boolean => body.includes(sign);

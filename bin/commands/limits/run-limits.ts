@@ -118,7 +118,7 @@ async function withChildren<S extends string>(
   return { ...list, items, otherHosts };
 }
 
-/** The rules or budgets that apply to a caller with this path; for a template, the caller's child. */
+/** The rules or budgets that apply to a caller with this path; of a template, its child. */
 export async function limitsOnPath<S extends string>(
   client: AdminClient,
   kind: LimitKind<S>,

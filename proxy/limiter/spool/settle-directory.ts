@@ -187,7 +187,7 @@ export class TakenFile {
     }
   }
 
-  /** Marks the file as being delivered. Resolves with false if another proxy has taken it meanwhile. */
+  /** Marks the file as being delivered; false if another proxy has taken it meanwhile. */
   async touch(): Promise<boolean> {
     const now = new Date();
     return utimes(this.path, now, now).then(
