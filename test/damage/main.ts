@@ -16,7 +16,7 @@ import { createRandom, type Random } from "../sim/random.js";
 import { contentOf, makeWorkedStore } from "../support/worked-store.js";
 import { damages } from "./damage-file.js";
 import { Loader, type Outcome } from "./loader.js";
-import { startDaemonOn, untouched } from "./start-daemon.js";
+import { startDaemonOn, untouchedContent } from "./start-daemon.js";
 
 const { values: flags } = parseArgs({
   options: {
@@ -46,7 +46,7 @@ async function makeWhole(requests: number): Promise<Whole> {
   const file = await makeWorkedStore(dataDir, { requests, random });
   const bytes = readFileSync(file);
   const store = await openLmdbStore(dataDir);
-  const digests = [contentOf(store), contentOf(store, untouched)].map((it) => hash("sha256", it));
+  const digests = [contentOf(store), untouchedContent(store)].map((it) => hash("sha256", it));
   await store.close();
   return { bytes, digests };
 }

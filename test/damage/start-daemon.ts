@@ -4,18 +4,28 @@ import { hash } from "node:crypto";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isConfigurationKey } from "../../limiterd/audit/describe-settings.js";
 import { openLmdbStore } from "../../limiterd/store/lmdb/open-lmdb-store.js";
-import type { Table } from "../../limiterd/store/store.js";
+import type { Store, Table } from "../../limiterd/store/store.js";
 import { programPath } from "../support/processes/program-path.js";
-import { contentOf } from "../support/worked-store.js";
 import type { Outcome } from "./loader.js";
 
 const deadlineMs = 120_000;
 
-/** What a daemon leaves as it was that has nothing to do. */
-export const untouched: readonly Table[] = ["keys", "settings", "objects", "denials"];
+const untouched: readonly Table[] = ["keys", "settings", "objects", "denials"];
 
-/** `served`: with a digest of the tables that are untouched. */
+/** What a daemon leaves as it was that has nothing to do. Each start notes its configuration. */
+export function untouchedContent(store: Store): string {
+  return JSON.stringify(
+    untouched.map((table) =>
+      Array.from(store.entries(table), ({ key, value }) => [key, value] as const).filter(
+        ([key]) => table !== "settings" || !isConfigurationKey(key),
+      ),
+    ),
+  );
+}
+
+/** `served`: with a digest of what is untouched. */
 export async function startDaemonOn(dataDir: string): Promise<Outcome> {
   const config = join(dataDir, "sluice.yaml");
   writeFileSync(config, "{}\n");
@@ -44,7 +54,7 @@ export async function startDaemonOn(dataDir: string): Promise<Outcome> {
   clearTimeout(deadline);
   if (isReady && code === 0) {
     const store = await openLmdbStore(dataDir);
-    const digest = hash("sha256", contentOf(store, untouched));
+    const digest = hash("sha256", untouchedContent(store));
     await store.close();
     return { kind: "served", digest };
   }

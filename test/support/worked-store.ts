@@ -4,7 +4,7 @@
  */
 
 import { openLmdbStore } from "../../limiterd/store/lmdb/open-lmdb-store.js";
-import type { Change, Store, Table } from "../../limiterd/store/store.js";
+import type { Change, Store } from "../../limiterd/store/store.js";
 import { tables } from "../../limiterd/store/store.js";
 import { toDaemonSamples } from "../fuzz/samples/frame-samples.js";
 import { configuredBudgets, configuredRules } from "../fuzz/targets/daemon-scene.js";
@@ -64,9 +64,9 @@ function owners(random: Random, entries: number): Change[] {
   }));
 }
 
-/** All that is in a store, or in some of its tables, in one text. */
-export function contentOf(store: Store, of: readonly Table[] = tables): string {
+/** All that is in a store, in one text. */
+export function contentOf(store: Store): string {
   return JSON.stringify(
-    of.map((table) => Array.from(store.entries(table), ({ key, value }) => [key, value])),
+    tables.map((table) => Array.from(store.entries(table), ({ key, value }) => [key, value])),
   );
 }
