@@ -72,10 +72,11 @@ const askAgainMs = 10;
 export async function until<T>(
   ask: () => Promise<T>,
   satisfies: (answer: T) => boolean,
+  againMs = askAgainMs,
 ): Promise<T> {
   for (;;) {
     const answer = await ask();
     if (satisfies(answer)) return answer;
-    await new Promise((resolve) => setTimeout(resolve, askAgainMs));
+    await new Promise((resolve) => setTimeout(resolve, againMs));
   }
 }
