@@ -5,7 +5,6 @@
 import { execFileSync, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 
 /** Loaded only if something must be built: `npm start` asks each time. */
@@ -35,31 +34,6 @@ const external = [
   "msgpackr-extract",
   "pg",
 ];
-/**
- * lmdb's JavaScript becomes part of the daemon's program, for which V8 keeps compiled code; its
- * native part is loaded from its package, which finds the file for this kind of processor.
- */
-const lmdbInProgram = {
-  name: "lmdb",
-  setup({ onResolve, onLoad }) {
-    const { resolve } = createRequire(import.meta.url);
-    // Its build in CommonJS: it evaluates text that uses variables by name.
-    onResolve({ filter: /^lmdb$/ }, () => ({ path: resolve("lmdb") }));
-    // Tables of bytes don't use its own copy.
-    const msgpackr = { path: `${import.meta.dirname}/node_modules/msgpackr/node-index.js` };
-    onResolve({ filter: /^msgpackr$/ }, ({ kind }) => (kind === "require-call" ? msgpackr : null));
-    onResolve({ filter: /^node-gyp-build-optional-packages$/ }, ({ path }) => ({
-      path,
-      namespace: "lmdb",
-    }));
-    onLoad({ filter: /./, namespace: "lmdb" }, ({ path }) => ({
-      contents: `const { createRequire } = require("node:module");
-const file = createRequire(__filename).resolve("lmdb");
-const load = createRequire(file)("${path}");
-module.exports = () => load(require("node:path").join(file, "../.."));`,
-    }));
-  },
-};
 /** The programs, in CommonJS, for which V8 can keep compiled code; `bin/bundle/` starts them. */
 const forPrograms = {
   ...forNode,
@@ -126,13 +100,7 @@ async function buildPrograms() {
       mainFields: ["module", "main"],
       metafile: true,
     }),
-    build({ ...forPrograms, entryPoints: ["bin/sluice-proxy.ts"] }),
-    build({
-      ...forPrograms,
-      entryPoints: ["bin/sluice-limiterd.ts"],
-      external: external.filter((name) => name !== "lmdb"),
-      plugins: [lmdbInProgram],
-    }),
+    build({ ...forPrograms, entryPoints: services.map((name) => `bin/${name}.ts`) }),
     build({ ...forPrograms, define: forCommands, entryPoints: ["bin/sluice.ts"] }),
     build({
       ...forNode,

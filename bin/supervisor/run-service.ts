@@ -4,6 +4,7 @@
  * the supervisor's task.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import type { Config } from "../../shared/config/config.js";
 import { createLog, type Log } from "../../shared/log.js";
@@ -177,6 +178,8 @@ async function serve(
     return exitCodeForStartError(error);
   }
   lastResort.survives = (error) => started.survives?.(error) === true;
+  // `compiled-program.ts` keeps the space for new objects small during the start.
+  setFlagsFromString("--semi-space-growth-factor=2");
   // If the parent has died meanwhile, `disconnect` reports it.
   process.send?.(started.ready, undefined, undefined, () => {});
   const isSuccessor = sockets.from === "handed-over";
