@@ -131,7 +131,7 @@ const described = operations.flatMap(({ path, operation: { operationId: id, requ
 
 /** What fields mean together, which the document says in words. */
 const inWords =
-  /can't be combined with (?:role|when|the scope|the period|max_requests 0|on_exhausted warn|the mode shadow|shares|models|on_exhausted)|hold hard needs|max_requests must be greater than 0, not 0$|is required for|is for user-path|token_weights needs|max_tool_calls needs|max_enqueued_tokens needs|loops needs|refuse_after must be at least|names tools and models|can't name tools|can't be combined with rolling|is for (?:daily|monthly),|needs a period of|must be the IANA name|must differ from when.from|covers the whole week|is there twice$|have changed since|must not be after end_date/;
+  /can't be combined with (?:role|when|the scope|the period|max_requests 0|on_exhausted warn|the mode shadow|shares|models|on_exhausted)|hold hard needs|max_requests must be greater than 0, not 0$|is required for|is for user-path|token_weights needs|max_tool_calls needs|max_enqueued_tokens needs|loops needs|refuse_after(?:_turns)? must be at least|names tools and models|can't name tools|can't be combined with rolling|is for (?:daily|monthly),|needs a period of|must be the IANA name|must differ from when.from|covers the whole week|is there twice$|have changed since|must not be after end_date/;
 
 /** In the bodies of a rule or a budget null counts as left out, as the document says. */
 function asRead(id: string, body: unknown): unknown {
