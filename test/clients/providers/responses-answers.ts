@@ -37,13 +37,11 @@ export function outputItems(body: Json, reply: Reply, { first }: Numbered): read
     ? body["include"].includes("reasoning.encrypted_content")
     : false;
   const thinks = /^gpt-5/.test(String(body["model"]));
-  // A hard cap counts sealed reasoning by its bytes: it would end the answer before its text.
-  const seals = keeps && reply.isCut !== true;
   const reasoning = {
     id: `rs_${first}`,
     type: "reasoning",
     summary: [{ type: "summary_text", text: reply.reasoning }],
-    ...(seals ? { encrypted_content: `${encrypted}${first}` } : {}),
+    ...(keeps ? { encrypted_content: `${encrypted}${first}` } : {}),
   };
   return [
     ...(thinks ? [reasoning] : []),

@@ -5,6 +5,7 @@
 import { once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { countProblem, countWith, tokensCounted } from "../counts.js";
 import { foreignSecret, hostOfAccount, moved, withSecretsOf } from "./accounts.js";
 import { chatAnswer, chatChunks, readChat } from "./chat-answers.js";
@@ -183,7 +184,12 @@ class Answers {
     if (operation === "responses" && body["store"] !== false) this.#store(whole, body);
     if (!isStream) return send(response, 200, signed(whole));
     response.writeHead(200, { "content-type": "text/event-stream" });
-    for (const event of dialect.events(reply)) response.write(asEvent(signed(event), operation));
+    for (const event of dialect.events(reply)) {
+      if (response.destroyed) return;
+      response.write(asEvent(signed(event), operation));
+      // What a hard cap is to cut comes bit by bit, as from a model.
+      if (reply.isCut === true) await setTimeout(2);
+    }
     response.end(operation === "chat/completions" ? "data: [DONE]\n\n" : "");
   }
 
