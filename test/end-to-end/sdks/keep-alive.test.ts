@@ -7,11 +7,10 @@ import OpenAI from "openai";
 import t from "tap";
 import { makeSite } from "../../support/processes/processes.js";
 import {
-  beginStream,
-  chunk,
   type ReceivedCall,
+  replyError,
+  replyStream,
   startScriptedUpstream,
-  usageChunk,
 } from "../../support/providers/scripted-upstream.js";
 
 const thinking = await startScriptedUpstream();
@@ -38,27 +37,15 @@ const input = "hi";
 /** For longer than two keep-alives. */
 const thoughtMs = 350;
 
-function finish(call: ReceivedCall): void {
-  const stream = beginStream(call);
-  stream.write(chunk("hello"));
-  stream.write(chunk("", "stop"));
-  stream.end(`${usageChunk(7)}data: [DONE]\n\n`);
-}
-
-function fail({ response }: ReceivedCall): void {
-  response.writeHead(500, { "content-type": "application/json" });
-  response.end('{"error":{"message":"out of thoughts","type":"server_error"}}');
-}
-
 /** What the first provider does with the next calls, once it has thought. */
 function afterThought(answer: (call: ReceivedCall) => void): void {
   thinking.answer = (call) => void setTimeout(() => answer(call), thoughtMs);
 }
 
-other.answer = finish;
+other.answer = replyStream;
 
 t.test("the client's stream is alive while the model thinks, and fails over then", async (t) => {
-  afterThought(fail);
+  afterThought(replyError);
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
     body: JSON.stringify({ model: "smart", messages, stream: true }),
@@ -76,7 +63,7 @@ t.test("the client's stream is alive while the model thinks, and fails over then
 });
 
 t.test("the SDKs take keep-alives as such, in each dialect", async (t) => {
-  afterThought(finish);
+  afterThought(replyStream);
   const message = anthropic.messages
     .stream({ model: "one/a", max_tokens: 9, messages })
     .finalText();
@@ -86,7 +73,7 @@ t.test("the SDKs take keep-alives as such, in each dialect", async (t) => {
 });
 
 t.test("an error after a keep-alive is thrown by the SDKs, with its message", async (t) => {
-  afterThought(fail);
+  afterThought(replyError);
   const chat = openai.chat.completions.create({ model: "one/a", messages, stream: true });
   const read = async (): Promise<void> => {
     for await (const event of await chat) t.fail(JSON.stringify(event));

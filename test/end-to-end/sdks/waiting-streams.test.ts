@@ -9,11 +9,10 @@ import { admin, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { masterKey } from "../../support/processes/sdk-site.js";
 import {
-  beginStream,
-  chunk,
   type ReceivedCall,
+  replyError,
+  replyStream,
   startScriptedUpstream,
-  usageChunk,
 } from "../../support/providers/scripted-upstream.js";
 
 const provider = await startScriptedUpstream();
@@ -44,24 +43,12 @@ const sdk = (wait = 60) => ({
 const openai = (wait?: number) => new OpenAI({ baseURL: `${url}/v1`, ...sdk(wait) });
 const anthropic = (wait?: number) => new Anthropic({ baseURL: url, ...sdk(wait) });
 
-function finish(call: ReceivedCall): void {
-  const stream = beginStream(call);
-  stream.write(chunk("hello"));
-  stream.write(chunk("", "stop"));
-  stream.end(`${usageChunk(7)}data: [DONE]\n\n`);
-}
-
-function fail({ response }: ReceivedCall): void {
-  response.writeHead(500, { "content-type": "application/json" });
-  response.end('{"error":{"message":"out of thoughts","type":"server_error"}}');
-}
-
 /** What the provider does with the next calls. */
-let next: (call: ReceivedCall) => void = finish;
+let next: (call: ReceivedCall) => void = replyStream;
 /** Ends the request that has the slot. */
 let free: (() => void) | null = null;
 provider.answer = (call) => {
-  if (call.body.includes("hold on")) free = () => finish(call);
+  if (call.body.includes("hold on")) free = () => replyStream(call);
   else next(call);
 };
 
@@ -182,14 +169,14 @@ t.test("a refusal at the end of the wait is thrown, with its message", async (t)
 });
 
 t.test("an error of the provider after the wait is thrown, with its message", async (t) => {
-  next = fail;
+  next = replyError;
   for (const [name, ask] of Object.entries(asks)) {
     const release = await hold();
     const thrown = ask().catch((error: unknown) => error);
     await release();
     t.match(await thrown, { message: /out of thoughts/ }, name);
   }
-  next = finish;
+  next = replyStream;
 });
 
 t.test("a client that leaves after it was told gives its place back", async (t) => {

@@ -54,6 +54,19 @@ export function beginStream(call: ReceivedCall): ServerResponse {
   return call.response;
 }
 
+/** A whole stream that says hello. */
+export function replyStream(call: ReceivedCall): void {
+  const stream = beginStream(call);
+  stream.write(chunk("hello"));
+  stream.write(chunk("", "stop"));
+  stream.end(`${usageChunk(7)}data: [DONE]\n\n`);
+}
+
+export function replyError({ response }: ReceivedCall): void {
+  response.writeHead(500, { "content-type": "application/json" });
+  response.end('{"error":{"message":"out of thoughts","type":"server_error"}}');
+}
+
 const batchLine = JSON.stringify({
   custom_id: "one",
   method: "POST",
