@@ -87,12 +87,12 @@ function textOf(isTaken: (firstWord: string) => boolean): string {
 function commandText(node: CommandNode, before: readonly CommandNode[]): string {
   const { name, description, flags } = node;
   // `--help` has the others. One with nothing but flags says no more than their list.
-  const lines = (examples[name] ?? []).filter((line) => isTelling(line, name)).slice(0, 1);
-  const shown = lines.map((line) => (line.startsWith("sluice ") ? `$ ${line}\n` : `${line}\n`));
+  const example = (examples[name] ?? []).find((line) => isTelling(line, name));
+  const shown = example === undefined ? "." : `: ${code(example)}`;
+  const listed = flagLines(flags, before);
   return [
-    `### sluice ${name}\n\n${description[0]?.toUpperCase()}${description.slice(1)}.\n`,
-    lines.length === 0 ? "" : `\n\`\`\`\n${shown.join("")}\`\`\`\n`,
-    flags.length === 0 ? "" : `\n${flagLines(flags, before)}`,
+    `### sluice ${name}\n\n${description[0]?.toUpperCase()}${description.slice(1)}${shown}\n`,
+    listed === "" ? "" : `\n${listed}`,
   ].join("");
 }
 

@@ -3,7 +3,7 @@
  * meet, and whose error doesn't say so. The values are the code's, where their reasons are, too.
  */
 
-import { parkedMax, parkedMs, sharesMax, slotsValidMs } from "../../limiterd/bounds.js";
+import { parkedMax, sharesMax } from "../../limiterd/bounds.js";
 import { unauthenticatedValuesMax } from "../../proxy/body/count-values.js";
 import {
   decodedFreelyBytes,
@@ -20,7 +20,6 @@ import { requestsPerBatchMax } from "../../proxy/objects/batch-requests.js";
 import * as bounds from "../../shared/bounds.js";
 import * as credentials from "../../shared/bounds.js";
 import * as sessions from "../../shared/wire/dashboard-session.js";
-import * as objects from "../../shared/wire/stored-object.js";
 import { markdown } from "../support/markdown-table.js";
 
 type Row = readonly [bound: string, value: string, beyond: string];
@@ -29,17 +28,6 @@ const count = (value: number): string => value.toLocaleString("en-US");
 const kib = (value: number): string => `${count(value / 1024)} KiB`;
 const mib = (value: number): string => kib(value / 1024).replace("KiB", "MiB");
 const days = (ms: number): string => `${ms / 86_400_000} days`;
-
-/** A time in the largest unit of which it is a whole number. */
-function time(ms: number): string {
-  const units = [
-    ["h", 3_600_000],
-    ["min", 60_000],
-    ["s", 1000],
-  ] as const;
-  const found = units.find(([, unit]) => ms % unit === 0);
-  return found === undefined ? `${ms} ms` : `${ms / found[1]} ${found[0]}`;
-}
 
 const requests: readonly Row[] = [
   [
@@ -64,7 +52,6 @@ const requests: readonly Row[] = [
     mib(bounds.peekedBodyBytesMax),
     "the request has no model",
   ],
-  ["body looked up in the response cache", mib(bounds.cacheableBodyBytesMax), "not cached"],
   [
     "upload held until its model is known",
     kib(bounds.heldUploadBytesMax),
@@ -78,7 +65,6 @@ const answers: readonly Row[] = [
     count(bounds.tokensPerResponseMax),
     "ignored; Sluice charges an estimate",
   ],
-  ["reported cost of a response", `${count(bounds.costPicoUsdMax / 1e12)} USD`, "ignored"],
   [
     "parts that a target refuses and Sluice removes",
     count(refusedPartsMax),
@@ -132,12 +118,8 @@ const keys: readonly Row[] = [
   ["managed keys, deleted ones included", count(credentials.keysMax), "400"],
   ["denied JWTs", count(credentials.deniedJwtsMax), "400"],
   ["key set of an issuer", mib(credentials.keySetBytesMax), "the old keys stay; without any, 503"],
-  ["loading a key set", time(credentials.keySetLoadMs), "the old keys stay; without any, 503"],
-  ["dashboard session", time(sessions.sessionMs), "sign in again"],
-  ["idle dashboard session", time(sessions.sessionIdleMs), "sign in again"],
   ["dashboard sessions", count(sessions.sessionsMax), "the longest idle one ends"],
   ["dashboard sessions of a key", count(sessions.sessionsPerHolderMax), "the oldest one ends"],
-  ["wrong sign-ins of an address", "10 a minute", "429"],
 ];
 
 const limits: readonly Row[] = [
@@ -148,7 +130,6 @@ const limits: readonly Row[] = [
 const usage: readonly Row[] = [
   ["rows of a usage report", count(bounds.usageGroupsMax), "the rest is `other`"],
   ["groups of a usage report over time", count(bounds.seriesGroupsMax), "the rest is `other`"],
-  ["days of a usage report by hour", count(bounds.hourlyDaysMax), "400"],
   ["models of a path and day", count(bounds.modelsPerDayMax), "the rest is `other`"],
   ["unlisted models of a provider, proxy and day", count(bounds.unlistedModelsMax), "`(unknown)`"],
   [
@@ -160,9 +141,6 @@ const usage: readonly Row[] = [
 ];
 
 const stored: readonly Row[] = [
-  ["stored objects with a known owner", count(objects.objectsMax), "only the master key sees more"],
-  ["age of a stored object with a known owner", `${objects.objectDays} days`, "forgotten"],
-  ["age of a stored response with a known owner", `${objects.responseDays} days`, "forgotten"],
   ["lines of a batch file", count(linesPerFileMax), "400"],
   ["ids in a batch file", count(namesPerFileMax), "400"],
   ["requests in a message batch", count(requestsPerBatchMax), "400"],
@@ -193,9 +171,7 @@ const daemon: readonly Row[] = [
 ];
 
 const hosts: readonly Row[] = [
-  ["wait of a request for the engine", time(parkedMs), "`cluster.failure_mode` applies"],
   ["requests waiting for the engine", count(parkedMax), "503 `overloaded`"],
-  ["slots of a silent host", time(slotsValidMs), "free for others"],
   ["counters of children in use on a host", count(sharesMax), "refused for a second"],
 ];
 

@@ -54,7 +54,27 @@ const rowsOfSettings = Object.values<Setting<unknown>>(settings);
 /** What a value may be, with its bounds. The page says that a range is of integers. */
 function accepts({ label, range }: ValueKind<unknown>): string {
   if (range === undefined) return label;
-  return label === "integer" ? range : `${label}, ${range}`;
+  const shown = range.replace(/\d{4,}(?= bytes)/g, inBytes).replace(/(B) bytes/g, "$1");
+  return label === "integer" ? shown : `${label}, ${shown}`;
+}
+
+/** A number of bytes in the largest unit of which it is a whole number. */
+function inBytes(digits: string): string {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  let value = Number(digits);
+  let unit = 0;
+  while (value % 1024 === 0 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return unit === 0 ? digits : `${value} ${units[unit]}`;
+}
+
+/** A range or a default as the page shows it: sizes in units. No size has an upper bound. */
+function withSizes(key: string, text: string): string {
+  if (!key.endsWith("_bytes")) return text;
+  const open = text.replace(`to ${Number.MAX_SAFE_INTEGER}`, "or more");
+  return open.replace(/`?(\d{4,})`?/g, (_, digits: string) => inBytes(digits));
 }
 
 /** A default as a page shows it: values as code, with their unit unless the key names it. */
@@ -79,8 +99,7 @@ function tableOfSettings(): string {
   return sections
     .map((name) => {
       const rows = rowsOfSettings.filter((row) => sectionOf(row) === name && !isFileOfSecret(row));
-      const meaning = Object.entries(sectionMeanings).find(([section]) => section === name)?.[1];
-      return `### ${name === "" ? "At the top level" : name}\n\n${meaning === undefined ? "" : `${meaning}\n\n`}${tableOfRows(rows)}`;
+      return `### ${name === "" ? "At the top level" : name}\n\n${tableOfRows(rows)}`;
     })
     .join("\n");
 }
@@ -104,7 +123,7 @@ function tableOfRows(rows: readonly Setting<unknown>[]): string {
       );
       const key = file === undefined ? code(row.path) : `${code(row.path)}, \`…_file\``;
       return [
-        `${[key, ...names].join(", ")} (${withDefault(accepts(row.kind), shownDefault(row.path, row))})`,
+        `${[key, ...names].join(", ")} (${withSizes(row.path, withDefault(accepts(row.kind), shownDefault(row.path, row)))})`,
         row.meaning,
       ];
     }),
