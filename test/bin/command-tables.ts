@@ -6,6 +6,9 @@ import {
   treeOf,
 } from "../../bin/completion/command-tree.js";
 import { examples } from "../../bin/examples.js";
+import { budgetFlags } from "../../bin/limits/budget-flags.js";
+import { onExhaustedFlag } from "../../bin/limits/limit-flags.js";
+import { ruleFlags } from "../../bin/limits/rule-flags.js";
 import { createProgram } from "../../bin/program.js";
 import { exitCodeMeanings } from "../../bin/session/exit-code.js";
 import { code, grouped, meanings } from "../support/markdown-table.js";
@@ -85,11 +88,11 @@ function textOf(isTaken: (firstWord: string) => boolean): string {
 }
 
 function commandText(node: CommandNode, before: readonly CommandNode[]): string {
-  const { name, description, flags } = node;
+  const { name, description } = node;
   // `--help` has the others. One with nothing but flags says no more than their list.
   const example = (examples[name] ?? []).find((line) => isTelling(line, name));
-  const shown = example === undefined ? "." : `: ${code(example)}`;
-  const listed = flagLines(flags, before);
+  const shown = example === undefined ? "." : `. ${code(example)}`;
+  const listed = flagLines(node, before);
   return [
     `### sluice ${name}\n\n${description[0]?.toUpperCase()}${description.slice(1)}${shown}\n`,
     listed === "" ? "" : `\n${listed}`,
@@ -106,7 +109,7 @@ function isTelling(example: string, name: string): boolean {
  * Flags that an earlier command of the page explains are only named, if they are several; if
  * there is an earlier command with the same names, its name says which.
  */
-function flagLines(flags: readonly FlagNode[], before: readonly CommandNode[]): string {
+function flagLines({ name, flags }: CommandNode, before: readonly CommandNode[]): string {
   const ofOther = new Map<CommandNode, FlagNode[]>();
   for (const flag of flags) {
     const other = before.find((node) => node.flags.some((known) => isSame(known, flag)));
@@ -115,13 +118,35 @@ function flagLines(flags: readonly FlagNode[], before: readonly CommandNode[]): 
   const groups = [...ofOther].filter(([, same]) => same.length > 1);
   const named = groups.flatMap(([, same]) => same);
   const own = flags.filter((flag) => !named.includes(flag) && !isPlainJson(flag));
+  const isField = ({ long }: FlagNode): boolean => name.endsWith(" set") && flagsOfFields.has(long);
   return [
-    ...together(own),
+    ...together(own.filter((flag) => !isField(flag))),
+    ...fieldFlags(own.filter(isField)),
     ...groups.map(([node, same]) => {
       const shown = same.filter((flag) => !isPlainJson(flag));
       return `- the flags ${rangesOf(node, shown)} of ${linkTo(node)}\n`;
     }),
   ].join("");
+}
+
+/** Those that set a field which the page on the configuration explains; `--help` does, too. */
+const flagsOfFields: ReadonlySet<string> = new Set([
+  "--per-child",
+  ...[ruleFlags, budgetFlags].flatMap(({ longFlags, switches }) => [
+    ...longFlags.map(({ name }) => `--${name}`),
+    ...switches
+      .filter((each) => each !== onExhaustedFlag)
+      .map(({ flag }) => flag.replace(/ .*/, "")),
+  ]),
+]);
+
+function fieldFlags(flags: readonly FlagNode[]): readonly string[] {
+  if (flags.length === 0) return [];
+  const isOfBudget = flags.some(({ long }) => long === "--amount");
+  const page = isOfBudget
+    ? "[a budget](configuration.md#budget-entries)"
+    : "[a rule](configuration.md#rules), caps without their `max_`";
+  return [`- ${flags.map(({ usage }) => code(usage)).join(", ")}: the fields of ${page}\n`];
 }
 
 const linkTo = ({ name }: CommandNode): string => `[${name}](#sluice-${name.replaceAll(" ", "-")})`;
@@ -142,19 +167,22 @@ function rangesOf(node: CommandNode, flags: readonly FlagNode[]): string {
     .join(", ");
 }
 
-/** Flags for the same by another period, such as `--rpm` and `--rph`, share a line. */
+/**
+ * Flags for the same by another period, such as `--rpm` and `--rph`, share a line; so do those with
+ * the same words.
+ */
 function together(flags: readonly FlagNode[]): readonly string[] {
   const period = / per (minute|hour|day)$|, (\w+ly)$/;
-  const kindOf = ({ usage, description }: FlagNode): string =>
-    period.test(description) ? description.replace(period, "") : usage;
+  const kindOf = ({ description }: FlagNode): string => description.replace(period, "");
   return grouped(flags, kindOf).map(([kind, alike]) => {
-    if (alike.length === 1) return flagLine(alike[0]!);
+    const usages = alike.map(({ usage }) => code(usage)).join(", ");
+    if (alike.every(({ description }) => description === alike[0]!.description))
+      return `- ${usages}: ${alike[0]!.description}\n`;
     const periods = alike.map(({ description }) => {
       const [, each, often] = period.exec(description)!;
       return each ?? often!;
     });
     const per = / per /.test(alike[0]!.description) ? " per" : ",";
-    const usages = alike.map(({ usage }) => code(usage)).join(", ");
     return `- ${usages}: ${kind}${per} ${listed(periods)}\n`;
   });
 }

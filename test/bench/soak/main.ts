@@ -88,7 +88,7 @@ async function untilQuiet(gateway: Gateway): Promise<string | null> {
 
 /**
  * Resolves when all have come back from the fault before: what two at once may cost is another
- * matter, and docs/contributing/crashes.md's. On a busy machine that takes a while.
+ * matter, and docs/contributing/testing.md's. On a busy machine that takes a while.
  */
 async function untilCalm(gateway: Gateway, proxies: number, ledger: Ledger): Promise<boolean> {
   const until = performance.now() + calmMs;

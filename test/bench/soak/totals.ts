@@ -1,7 +1,7 @@
 /**
  * Whether the totals of a soak are exact: what clients and the provider saw, against the records,
  * the sums, the rules and the budgets. What a kill −9 of a proxy may cost is
- * docs/contributing/crashes.md's: requests that were running in it have no record and no tokens,
+ * docs/contributing/testing.md's: requests that were running in it have no record and no tokens,
  * and may be counted; nothing else.
  */
 import type { DaemonClient } from "../../../shared/wire/daemon-client.js";

@@ -1,5 +1,5 @@
 /**
- * The crash matrix (docs/contributing/crashes.md): whatever dies, however, and whenever,
+ * The crash matrix (docs/contributing/testing.md): whatever dies, however, and whenever,
  * the gauges are right, no token is lost or counted twice, and no limit is exceeded. The cells of
  * one moment are played one after the other by the same daemon and proxies, or what was started in
  * their place, so what was counted before a crash is judged after every later one, too. With

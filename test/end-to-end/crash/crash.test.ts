@@ -1,5 +1,5 @@
 /**
- * Crashes with real processes (docs/contributing/crashes.md): whichever dies, nothing is leaked,
+ * Crashes with real processes (docs/contributing/testing.md): whichever dies, nothing is leaked,
  * lost or counted twice.
  */
 import { spawnSync } from "node:child_process";

@@ -2,7 +2,7 @@
  * No cent and no record is lost, and none comes twice: the daemon is killed −9 at random moments
  * under a mixed load, and afterwards records, sums, budgets and what the providers served agree
  * exactly. SLUICE_CRASH_ROUNDS says how many rounds are played, SLUICE_CRASH_SEED what is asked and
- * when the daemon dies; docs/contributing/crashes.md has the results.
+ * when the daemon dies; docs/contributing/testing.md has the results.
  */
 import { join } from "node:path";
 import t from "tap";

@@ -278,9 +278,6 @@ export const adminTables: Tables = {
   operating: tableOfOperating,
   rules: () => tableOfBody("/admin/rate-limits", Object.keys(ruleForm.fields)),
   limits: () => tableOfBody("/admin/limits"),
-  keys: () => tableOfBody("/admin/auth-keys"),
-  denials: () => tableOfBody("/admin/denied-jwts"),
-  explain: () => tableOfBody("/admin/explain"),
 };
 
 export const recordTables: Tables = { record: tableOfRecord };

@@ -81,7 +81,8 @@ interface Handling {
 }
 
 type Loss = "left out" | "dropped" | "refused";
-const losses: readonly Loss[] = ["left out", "dropped", "refused"];
+/** What is left out makes no difference, so the page has no list of it. */
+const losses: readonly Loss[] = ["dropped", "refused"];
 
 /**
  * A table of the fields whose translation a client may notice, and a list of those that a provider

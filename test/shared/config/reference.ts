@@ -70,11 +70,10 @@ function inBytes(digits: string): string {
   return unit === 0 ? digits : `${value} ${units[unit]}`;
 }
 
-/** A range or a default as the page shows it: sizes in units. No size has an upper bound. */
+/** What the page shows of a size, in units. */
 function withSizes(key: string, text: string): string {
   if (!key.endsWith("_bytes")) return text;
-  const open = text.replace(`to ${Number.MAX_SAFE_INTEGER}`, "or more");
-  return open.replace(/`?(\d{4,})`?/g, (_, digits: string) => inBytes(digits));
+  return text.replace(/`?(\d{4,})`?/g, (_, digits: string) => inBytes(digits));
 }
 
 /** A default as a page shows it: values as code, with their unit unless the key names it. */
@@ -130,10 +129,26 @@ function tableOfRows(rows: readonly Setting<unknown>[]): string {
   );
 }
 
-/** What a key accepts, and what it is without one. */
+/** Above it, a range is there to catch mistakes: the error names it. */
+const tellingMax = 1000;
+
+/** What a field of a limit accepts; empty if its meaning says so: a number, a boolean. */
+function shortly(accepted: string): string {
+  const number = /^(?:integer|number) (?:from|above) \S+(?: to (\S+))?$/.exec(accepted);
+  const isWide = number !== null && Number(number[1] ?? Infinity) > tellingMax;
+  return accepted === "boolean" || isWide ? "" : accepted;
+}
+
+/** What a key accepts, and what it is without one. A default shows a number or a boolean. */
 function withDefault(accepted: string, byDefault: string): string {
-  if (byDefault === "") return accepted;
-  return byDefault === "required" ? `${accepted}; required` : `${accepted}; default ${byDefault}`;
+  const wide = /^(?:number, )?(?:0, or )?[\d.]+ to ([\d.]+)$/.exec(accepted);
+  const isWide = wide !== null && Number(wide[1]) > tellingMax;
+  const shown = isWide ? (accepted.startsWith("number") ? "number" : "integer") : accepted;
+  if (byDefault === "") return shown;
+  if (byDefault === "required") return `${shown}; required`;
+  return isWide || accepted === "boolean"
+    ? `default ${byDefault}`
+    : `${shown}; default ${byDefault}`;
 }
 
 function tableOfFields(table: Table, lists: Readonly<Record<string, EntryList>> = {}): string {
@@ -153,7 +168,10 @@ function tableOfFields(table: Table, lists: Readonly<Record<string, EntryList>> 
 /** Keys, each with its value in parentheses and its meaning. */
 function listOfKeys(rows: readonly (readonly string[])[]): string {
   return meanings(
-    rows.map(([keys = "", value = "", meaning = ""]) => [`${keys} (${value})`, meaning]),
+    rows.map(([keys = "", value = "", meaning = ""]) => [
+      value === "" ? keys : `${keys} (${value})`,
+      meaning,
+    ]),
   );
 }
 
@@ -190,7 +208,7 @@ function tableOfLimit(section: string, other: string | null = null): string {
   const table = listOfKeys(
     keys
       .filter((each) => !isKnown(each))
-      .map(([key, schema]) => [code(key), acceptedBy(schema), `${schema["description"]}`]),
+      .map(([key, schema]) => [code(key), shortly(acceptedBy(schema)), `${schema["description"]}`]),
   );
   const named = keys.filter(isKnown).map(([key]) => code(key));
   return named.length === 0 ? table : `${table}\n${named.join(", ")} are as for a rule.\n`;
