@@ -6,6 +6,7 @@
  *
  * Not here: JSON and events. `translate-answer.ts` has the `AnswerTranslator` that reads them.
  */
+import { EventPieces } from "../hard-caps/event-pieces.js";
 import { headerOf, withContentType } from "../http/copy-headers.js";
 import type { UpstreamFailure } from "../upstream/errors/upstream-failure.js";
 import type {
@@ -50,10 +51,18 @@ export interface AnswerTranslator extends TranslationReport {
   readonly failed: boolean;
 }
 
-export function translatedUpstream(upstream: Upstream, translator: AnswerTranslator): Upstream {
+/**
+ * `byEvent`: the sink gets a stream in pieces of what one event of the provider's became, for hard
+ * caps, which may end it after any of them.
+ */
+export function translatedUpstream(
+  upstream: Upstream,
+  translator: AnswerTranslator,
+  byEvent = false,
+): Upstream {
   return {
     send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
-      const translating = new TranslatingSink(sink, translator);
+      const translating = new TranslatingSink(sink, translator, byEvent);
       const call = upstream.send(request, translating);
       translating.call = call;
       return call;
@@ -67,6 +76,8 @@ class TranslatingSink implements UpstreamSink {
   call: UpstreamCall | null = null;
   readonly #sink: UpstreamSink;
   readonly #translator: AnswerTranslator;
+  /** Null unless the stream is passed on event by event. */
+  readonly #pieces: EventPieces | null;
   /** `untouched`: an error, which is mapped elsewhere. */
   #form: "untouched" | "stream" | "buffered" = "untouched";
   #failed = false;
@@ -77,9 +88,10 @@ class TranslatingSink implements UpstreamSink {
   #heldHead: { readonly status: number; readonly rawHeaders: readonly (Buffer | string)[] } | null =
     null;
 
-  constructor(sink: UpstreamSink, translator: AnswerTranslator) {
+  constructor(sink: UpstreamSink, translator: AnswerTranslator, byEvent: boolean) {
     this.#sink = sink;
     this.#translator = translator;
+    this.#pieces = byEvent ? new EventPieces() : null;
   }
 
   onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
@@ -118,8 +130,9 @@ class TranslatingSink implements UpstreamSink {
   onData(chunk: Buffer): void {
     if (this.#failed) return;
     if (this.#form === "untouched") return this.#sink.onData(chunk);
-    if (this.#form === "stream") return this.#stream(chunk);
-    this.#translate(() => this.#buffer(chunk));
+    if (this.#form === "buffered") return this.#translate(() => this.#buffer(chunk));
+    if (this.#pieces === null) return this.#stream(chunk);
+    for (const piece of this.#pieces.split(chunk)) if (!this.#failed) this.#stream(piece);
   }
 
   #buffer(chunk: Buffer): null {

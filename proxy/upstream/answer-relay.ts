@@ -249,7 +249,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
 
   /** As `chargeFor`. */
   charge(end: CallEnd, note: string | null = null, answer?: unknown): MeteredUsage {
-    this.#capped?.countRest();
+    this.#capped?.countHeld();
     return this.#cutCharge ?? chargeFor(this, end, note, answer);
   }
 

@@ -27,6 +27,14 @@ interface CappedCall {
   onBug(error: unknown): void;
 }
 
+/** What the client may get next. */
+interface Arrived {
+  /** An event, or a part of one; what one event became, if it was translated. */
+  readonly event: Buffer;
+  /** What the provider had reported until then, if it was translated. */
+  readonly reported: unknown;
+}
+
 export class CappedStream {
   readonly cap: StreamCap;
   readonly #call: CappedCall;
@@ -37,8 +45,12 @@ export class CappedStream {
   /** The limit that has ended it, in words. */
   words = "";
   #onGranted: (() => void) | null = null;
+  /** Splits a stream that isn't translated: one event of the provider's may become several. */
+  readonly #pieces = new EventPieces();
   /** What has arrived, and waits for a grant. */
-  readonly #rest = new EventPieces();
+  readonly #held: Arrived[] = [];
+  /** The usage that came with the last event that was passed on. */
+  #reported: unknown = null;
   /** Whether all of the stream has arrived. */
   #isEndHeld = false;
 
@@ -47,32 +59,39 @@ export class CappedStream {
     this.#call = call;
   }
 
-  /** Passes on what has arrived, and may pause or end after any event, however many it holds. */
+  /**
+   * Passes on what has arrived, and may pause or end after any event: `chunk` holds what one event
+   * became that was translated, or else any number of events.
+   */
   push(chunk: Buffer): void {
-    if (this.isOver) return void this.#call.meter.push(chunk);
-    this.#rest.add(chunk);
-    this.#passRest();
+    const { translation } = this.#call.meter;
+    if (translation !== null) return this.#take({ event: chunk, reported: translation.usage });
+    for (const event of this.#pieces.split(chunk))
+      if (!this.#call.ended) this.#take({ event, reported: null });
   }
 
-  #passRest(): void {
-    while (!this.isWaiting && !this.#call.ended) {
-      const event = this.#rest.next();
-      if (event === null) return;
-      if (this.isOver) this.#call.meter.push(event);
-      else this.#call.pass(event);
-    }
+  #take(arrived: Arrived): void {
+    if (this.isWaiting) return void this.#held.push(arrived);
+    if (this.isOver) return void this.#call.meter.push(arrived.event);
+    this.#reported = arrived.reported;
+    this.#call.pass(arrived.event);
+  }
+
+  #passHeld(): void {
+    while (!this.isWaiting && !this.#call.ended && this.#held.length > 0)
+      this.#take(this.#held.shift()!);
   }
 
   /** Call it when all has arrived: whether the end waits for a grant, too. */
   holdsEnd(): boolean {
-    if (this.#rest.isEmpty) return false;
+    if (this.#held.length === 0) return false;
     this.#isEndHeld = true;
     return true;
   }
 
   /** Counts what waits for a grant, but doesn't pass it on. */
-  countRest(): void {
-    if (!this.#rest.isEmpty) this.#call.meter.push(this.#rest.takeAll());
+  countHeld(): void {
+    for (const { event } of this.#held.splice(0)) this.#call.meter.push(event);
   }
 
   /**
@@ -92,7 +111,7 @@ export class CappedStream {
   #flowOrEnd(): void {
     const { allowance } = this.cap;
     const { meter } = this.#call;
-    const tokens = meter.outputSeen();
+    const tokens = meter.outputSeen(this.#reported);
     if (meter.inputSeen > 0) allowance.promptCounted(meter.inputSeen);
     this.#onGranted ??= () => this.#granted();
     const flows = allowance.use(tokens, this.#onGranted);
@@ -108,7 +127,7 @@ export class CappedStream {
     if (this.#call.ended) return;
     try {
       this.#flowOrEnd();
-      this.#passRest();
+      this.#passHeld();
     } catch (error) {
       return this.#call.onBug(error);
     }
@@ -124,7 +143,7 @@ export class CappedStream {
   #endAtCap(words: string): void {
     this.words = words;
     this.isOver = true;
-    this.#passRest();
+    this.#passHeld();
     this.#call.resumeCall();
     setImmediate(() => void setImmediate(() => this.#call.cutAtCap(this)));
   }

@@ -66,6 +66,9 @@ const placesOfDeltas = placesWith(["delta"], {
   more: `type"\\s*:\\s*"(?:error"|response\\.(?:(?:completed|incomplete|failed)")?)|${itemPlace}|`,
 });
 
+/** Lists of signed reasoning in chat completions: those of LiteLLM and of OpenRouter. */
+const signedBlocks = /"(?:thinking_blocks|reasoning_details)"/g;
+
 /** The names of text in events of any dialect. */
 export const textsOfEvents: ReadonlySet<string> = new Set(
   [placesOfChat, placesOfMessages, placesOfDeltas].flatMap(({ texts }) => [...texts]),
@@ -107,6 +110,8 @@ export class EventReader {
   #hasFailed = false;
   /** Reasoning was seen in the field of hosts that show all of it. */
   reasoningSeen = false;
+  /** Reasoning that came as text, and that a block may repeat with its signature. */
+  #unsignedChars = 0;
   /** A part of an answer other than text was seen. */
   #hasPart = false;
   /** An event was too large to be read completely, and no usage has come since. */
@@ -234,9 +239,12 @@ export class EventReader {
           this.finished ||= finishedBefore;
           return false;
         }
-        if (letter === "r" && end - 1 > start && place[0].startsWith('"reasoning_content"'))
-          this.reasoningSeen = true;
-        this.contentChars += end - 1 - start;
+        const chars = end - 1 - start;
+        if (letter === "r" && chars > 0 && place[0].startsWith('"reasoning')) {
+          this.reasoningSeen ||= place[0].startsWith('"reasoning_content"');
+          this.#unsignedChars += chars;
+        }
+        this.contentChars += chars;
         places.lastIndex = end;
       }
     }
@@ -246,7 +254,8 @@ export class EventReader {
     let value: unknown;
     if ((textChars === 0 || hasOtherPart) && this.#answerPlace.test(data)) {
       value = parseJson(data);
-      const other = Math.max(0, otherTextIn(value, this.#operation) - textChars);
+      const repeated = this.#repeatedIn(data);
+      const other = Math.max(0, otherTextIn(value, this.#operation) - textChars - repeated);
       this.otherChars += other;
       this.contentChars += other;
       this.#goesOn ||= finishedBefore && other > 0;
@@ -258,6 +267,15 @@ export class EventReader {
     }
     // An event that isn't JSON passes; the client has to handle it.
     return (matters || hasEscapedName(data)) && this.#readValue(value ?? parseJson(data));
+  }
+
+  /** How much reasoning the signed blocks of a chunk repeat at most. */
+  #repeatedIn(data: string): number {
+    const lists = data.match(signedBlocks)?.length ?? 0;
+    if (lists === 0) return 0;
+    const chars = this.#unsignedChars;
+    this.#unsignedChars = 0;
+    return lists * chars;
   }
 
   /** `place`: the name of a call, or of a reason with the quote that begins it. */

@@ -78,7 +78,7 @@ const placeholderTokens = 10;
 export class ResponseMeter {
   readonly #request: MeteredRequest;
   /** Null if the answer isn't translated. */
-  readonly #translation: TranslationReport | null;
+  readonly translation: TranslationReport | null;
   readonly #memory: AnswerMemory;
   #form: BodyForm = "unmetered";
   /** Why the usage can't be read, for the log. */
@@ -115,7 +115,7 @@ export class ResponseMeter {
     memory: AnswerMemory,
   ) {
     this.#request = request;
-    this.#translation = translation;
+    this.translation = translation;
     this.#memory = memory;
   }
 
@@ -170,7 +170,7 @@ export class ResponseMeter {
   /** Whether an error was the first event of the stream that is more than a sign of life. */
   get beginsWithError(): boolean {
     if (this.#tap?.beginsWithError !== true) return false;
-    const translation = this.#translation;
+    const translation = this.translation;
     // The error may be the translation's, or follow a usage that had no event in this dialect.
     return (
       translation === null ||
@@ -184,7 +184,7 @@ export class ResponseMeter {
   get isUsageComplete(): boolean {
     const tap = this.#tap;
     if (tap === null || !tap.finished || tap.errorSeen || tap.note !== null) return false;
-    if (this.#translation !== null) return readUsage(this.#translation.usage).kind === "usage";
+    if (this.translation !== null) return readUsage(this.translation.usage).kind === "usage";
     return tap.contentCharsSinceUsage === 0 && tap.usage.kind === "usage";
   }
 
@@ -210,12 +210,13 @@ export class ResponseMeter {
 
   /**
    * The output of a stream so far: the tokens that the provider has reported, and an estimate of
-   * the text since then.
+   * the text since then. `translated`: of a translated stream, the usage that the provider had
+   * reported with the last event that was pushed; others may have been translated since.
    */
-  outputSeen(): number {
+  outputSeen(translated: unknown): number {
     const tap = this.#tap!;
     const chars = tap.contentChars;
-    const usage = this.#translation === null ? tap.reported : this.#translation.usage;
+    const usage = this.translation === null ? tap.reported : translated;
     if (usage !== this.#counted.usage) {
       const reading = readUsage(usage);
       if (reading.kind === "usage") this.#inputSeen = reading.inputTokens;
@@ -329,14 +330,14 @@ export class ResponseMeter {
    */
   usageOf(answer?: unknown): MeteredUsage {
     return this.errorSeen
-      ? this.usageSeen(this.#translation?.refused ?? null)
+      ? this.usageSeen(this.translation?.refused ?? null)
       : this.usageReported(answer);
   }
 
   /** The reported usage, whatever came with it; without one, an estimate. */
   usageReported(answer?: unknown): MeteredUsage {
     if (this.#tap !== null) return this.#countStream(this.#tap);
-    const translation = this.#translation;
+    const translation = this.translation;
     const usage = translation === null ? findUsage(answer) : translation.usage;
     const reading = readUsage(usage);
     // Counting the text takes a parse, and only an answer of 0 tokens needs it.
@@ -369,7 +370,7 @@ export class ResponseMeter {
   get isOutputKnown(): boolean {
     if (this.#tap === null) return false;
     // The reasoning in a translated stream may be a summary.
-    if (this.#translation === null && this.#tap.reasoningSeen) return true;
+    if (this.translation === null && this.#tap.reasoningSeen) return true;
     const reading = this.#reading(this.#tap.usage);
     return reading.kind === "usage" && reading.outputTokens > placeholderTokens;
   }
@@ -454,9 +455,9 @@ export class ResponseMeter {
 
   #countCut(tap: StreamTap): MeteredUsage {
     const scale = charsPerToken / this.#bytesPerToken;
-    const contentChars = scale * (tap.contentChars + (this.#translation?.untranslatedBytes ?? 0));
-    if (this.#translation !== null) {
-      const reading = this.#withEstimates(readUsage(this.#translation.usage), contentChars);
+    const contentChars = scale * (tap.contentChars + (this.translation?.untranslatedBytes ?? 0));
+    if (this.translation !== null) {
+      const reading = this.#withEstimates(readUsage(this.translation.usage), contentChars);
       return this.#count(whenTranslationCut(reading, contentChars), contentChars);
     }
     const reading = this.#withEstimates(tap.usage, contentChars);
@@ -470,12 +471,12 @@ export class ResponseMeter {
    * For a translated answer, the usage that the provider reported instead of the usage seen here.
    */
   #reading(seen: UsageReading): UsageReading {
-    return this.#translation === null ? seen : readUsage(this.#translation.usage);
+    return this.translation === null ? seen : readUsage(this.translation.usage);
   }
 
   #textBytes(): number {
     if (this.#form === "bytes") return 0;
-    return this.#bytes + (this.#translation?.untranslatedBytes ?? 0);
+    return this.#bytes + (this.translation?.untranslatedBytes ?? 0);
   }
 
   #count(reading: UsageReading, contentChars: number): MeteredUsage {
@@ -490,7 +491,7 @@ export class ResponseMeter {
     );
     // The usage of a translated stream is read before its translation, so nothing is missing in it.
     const unread =
-      this.#tap === null ? this.#unreadable : this.#translation === null ? this.#tap.note : null;
+      this.#tap === null ? this.#unreadable : this.translation === null ? this.#tap.note : null;
     return unread === null
       ? counted
       : {

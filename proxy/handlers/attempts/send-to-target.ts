@@ -115,8 +115,11 @@ function forwardRequest(
   const sent = forwardRequestHeaders(exchange.rawHeaders, passed, trace);
   if (call.body !== null) describeJson(sent, exchange);
   const query = translator === null ? exchange.query : "";
+  const cap =
+    bounds === null ? null : streamCap(context, target, { operation: call.operation, bounds });
+  const watched = upstreamFor(context, sending, request, trace);
   return {
-    upstream: upstreamFor(context, sending, request, trace),
+    upstream: translator === null ? watched : translatedUpstream(watched, translator, cap !== null),
     provider: target.provider,
     request: {
       method: "POST",
@@ -147,7 +150,7 @@ function forwardRequest(
     // Gemini may end a stream with nothing but a failure of the model.
     holdsHead: hasFallback || provider.type === "gemini",
     onBegun: () => call.answered(),
-    cap: bounds === null ? null : streamCap(context, target, { operation: call.operation, bounds }),
+    cap,
     granted: bounds === null ? null : grantedTo(context.record, bounds),
     onHeard: gateway.limitReports.hearerOf({
       config: provider,
@@ -163,11 +166,11 @@ function asksBase64(call: ModelCall): boolean {
   return call.operation === "embeddings" && call.valuesOf("encoding_format").at(-1) === '"base64"';
 }
 
-/** The target's upstream, with everything that watches or changes the answer around it. */
+/** The target's upstream, with everything that watches or marks the answer around it. */
 function upstreamFor(
   { gateway, record }: RequestContext,
   { target, call, route }: Sending,
-  { operation, translator }: TargetRequest,
+  { operation }: TargetRequest,
   trace: AttemptTrace | null,
 ): Upstream {
   const { config: provider, upstream } = providerOf(gateway, target);
@@ -178,10 +181,9 @@ function upstreamFor(
   const traced = trace === null ? marked : trace.watched(marked);
   // When other models may run, the answer doesn't show what an alias stands for.
   const namesAlias = gateway.models.isMoving(target) && !call.mayRunOthers;
-  const watched = namesAlias
+  return namesAlias
     ? watchedUpstream(traced, (answer) => {
         record.target = gateway.models.executed(target, modelIn(answer)) ?? record.target;
       })
     : traced;
-  return translator === null ? watched : translatedUpstream(watched, translator);
 }
