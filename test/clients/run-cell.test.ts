@@ -11,6 +11,7 @@ import type { Seen } from "./providers/stand-in.js";
 import { runCell } from "./run-cell.js";
 
 interface Sample {
+  readonly dialect?: Client["dialect"];
   readonly step: Step;
   readonly outcome: Omit<Outcome, "isLate"> & { readonly isLate?: boolean };
   /** Streams that begin while it runs, and how often it is refused. */
@@ -21,17 +22,26 @@ interface Sample {
 const directory = mkdtempSync(join(tmpdir(), "sluice-run-cell-"));
 t.teardown(() => rmSync(directory, { recursive: true, force: true }));
 
-async function problemOf({ step, outcome, streams = 0, refusals = 0 }: Sample) {
+async function problemOf({ dialect = "chat", step, outcome, streams = 0, refusals = 0 }: Sample) {
+  /** Those that Sluice has recorded. */
+  let requests = 0;
   const counted = { requests: 0, inputTokens: 0, outputTokens: 0 };
   const seen: Seen = { ...counted, streaming: 0, streams: 0, refused: [] };
   const gateway: Gateway = {
     url: "",
-    standIn: { url: "", seen: () => seen, forget() {}, close: async () => {} },
+    standIn: {
+      url: "",
+      seen: () => seen,
+      forget() {
+        seen.requests = 0;
+      },
+      close: async () => {},
+    },
     keyOf: async () => "key",
     limit: async () => {},
     cap: async () => {},
     cut: async () => {},
-    recorded: async () => ({ ...counted, inFlight: 0 }),
+    recorded: async () => ({ ...counted, requests, inFlight: 0 }),
     refused: () => (refusals > 0 ? Promise.resolve() : new Promise(() => {})),
     refusals: () => refusals,
     use: async () => {},
@@ -41,11 +51,14 @@ async function problemOf({ step, outcome, streams = 0, refusals = 0 }: Sample) {
   const client: Client = {
     id: "c",
     title: "C",
-    dialect: "chat",
+    dialect,
     steps: [step],
     setUp: "",
     isThere: () => true,
-    run: async () => {
+    run: async ({ url }) => {
+      const asked = url === gateway.url ? 1 : 2;
+      seen.requests += asked;
+      if (url === gateway.url) requests += asked;
       seen.streams += streams;
       return { isLate: false, ...outcome };
     },
@@ -66,6 +79,13 @@ t.test("who waits for a slot must have been refused", async (t) => {
   const outcome = { succeeded: true, output: `The word is ${word}.` };
   t.equal(await problemOf({ step: "busy", outcome, refusals: 1 }), null);
   t.match(await problemOf({ step: "busy", outcome }), /never refused/);
+});
+
+t.test("a client that can't show a cut answer must fail likewise at the provider", async (t) => {
+  const outcome = { succeeded: true, output: "hm" };
+  t.equal(await problemOf({ step: "cap", outcome }), null);
+  const elsewhere = await problemOf({ step: "cap", outcome, dialect: "google" });
+  t.match(elsewhere, /doesn't show what came/, "the provider doesn't speak its dialect");
 });
 
 t.test("a client that meets a daily limit must stop soon", async (t) => {

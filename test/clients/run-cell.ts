@@ -159,14 +159,13 @@ async function runStep(gateway: Gateway, cell: Cell, step: Step): Promise<Tried>
   const refusals = seen().refused;
   if (refusals.length > 0)
     return { problem: `the provider refuses it: ${refusals[0]}`, isLate: false };
-  const said =
-    step === "count"
-      ? checkCount(host, outcome)
-      : step === "cap"
-        ? await checkCap(gateway, cell, outcome)
-        : checkOutcome(step, outcome);
-  if (said !== null) return { problem: `${said}; it says: ${excerpt(outcome.output)}`, isLate };
-  return { problem: await checkUsage(gateway, cell, step, key), isLate: false };
+  const said = step === "count" ? checkCount(host, outcome) : checkOutcome(step, outcome);
+  const failed = { problem: `${said}; it says: ${excerpt(outcome.output)}`, isLate };
+  if (said !== null && (step !== "cap" || !speaksTo(cell))) return failed;
+  const problem = await checkUsage(gateway, cell, step, key);
+  // Some clients fail likewise when a model stops at its maximum of output.
+  if (said !== null && (await runDirectly(gateway, cell, step)).said !== said) return failed;
+  return { problem, isLate: false };
 }
 
 /**
@@ -237,14 +236,6 @@ async function atCap(gateway: Gateway, { client }: Cell, job: Job, path: string)
   const isCut = await Promise.race([gateway.cut(path).then(() => true), setTimeout(10_000, false)]);
   if (isCut) return outcome;
   throw new Error(`no hard cap ends its answer; it says: ${excerpt(outcome.output)}`);
-}
-
-/** The client does what it does when a model stops at its maximum of output: some fail then. */
-async function checkCap(gateway: Gateway, cell: Cell, outcome: Outcome): Promise<string | null> {
-  const problem = checkOutcome("cap", outcome);
-  if (problem === null) return null;
-  const { said } = await runDirectly(gateway, cell, "cap");
-  return said === problem ? null : problem;
 }
 
 function checkOutcome(step: Step, { succeeded, isLate, output }: Outcome): string | null {
