@@ -65,21 +65,22 @@ export class CappedStream {
    */
   push(chunk: Buffer): void {
     const { translation } = this.#call.meter;
-    if (translation !== null) return this.#take({ event: chunk, reported: translation.usage });
-    for (const event of this.#pieces.split(chunk))
-      if (!this.#call.ended) this.#take({ event, reported: null });
+    if (translation !== null) return this.#take(chunk, translation.usage);
+    for (const event of this.#pieces.split(chunk)) if (!this.#call.ended) this.#take(event, null);
   }
 
-  #take(arrived: Arrived): void {
-    if (this.isWaiting) return void this.#held.push(arrived);
-    if (this.isOver) return void this.#call.meter.push(arrived.event);
-    this.#reported = arrived.reported;
-    this.#call.pass(arrived.event);
+  #take(event: Buffer, reported: unknown): void {
+    if (this.isWaiting) return void this.#held.push({ event, reported });
+    if (this.isOver) return void this.#call.meter.push(event);
+    this.#reported = reported;
+    this.#call.pass(event);
   }
 
   #passHeld(): void {
-    while (!this.isWaiting && !this.#call.ended && this.#held.length > 0)
-      this.#take(this.#held.shift()!);
+    while (!this.isWaiting && !this.#call.ended && this.#held.length > 0) {
+      const { event, reported } = this.#held.shift()!;
+      this.#take(event, reported);
+    }
   }
 
   /** Call it when all has arrived: whether the end waits for a grant, too. */
