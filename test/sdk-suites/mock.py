@@ -5,12 +5,14 @@ the SDK's own resources.
 """
 
 import ast
+import base64
 import importlib
 import inspect
 import json
 import pathlib
 import pkgutil
 import re
+import struct
 import sys
 import typing
 from datetime import date, datetime
@@ -125,6 +127,11 @@ class Handler(BaseHTTPRequestHandler):
             return self.send(200, "text/plain", b"text")
         # A type that depends on the arguments: of a transcription.
         value = {"text": "string"} if kind is None else None if kind is type(None) else example(kind)
+        # As the API does; the SDK's strict types know floats alone.
+        if path == "/embeddings" and b'"encoding_format":"base64"' in body.replace(b" ", b""):
+            for each in value["data"]:
+                floats = struct.pack(f"<{len(each['embedding'])}f", *each["embedding"])
+                each["embedding"] = base64.b64encode(floats).decode()
         self.send(200, "application/json", json.dumps(value).encode())
 
     def send(self, status, content_type, body):
