@@ -2,7 +2,7 @@
  * `sluice up`: daemon and proxies as child processes, for a laptop or a container. Supervision
  * itself is in `supervise-services.ts`, what a reload does in `supervised-configuration.ts`.
  */
-import { closeSync, openSync, unwatchFile, watchFile } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { isatty } from "node:tty";
@@ -25,6 +25,7 @@ import { controlSocketPath, listenForReloads } from "../supervisor/reload/contro
 import { type HeldSocket, heldFromUnit, holdSockets } from "../supervisor/reload/held-sockets.js";
 import { Reloads } from "../supervisor/reload/reloads.js";
 import { takeSockets } from "../supervisor/reload/take-sockets.js";
+import { watchFile } from "../supervisor/reload/watch-file.js";
 import { startErrorText } from "../supervisor/start-error-text.js";
 import { killGraceMs, stopGraceMs } from "../supervisor/stop-deadlines.js";
 import { type Supervisor, superviseServices } from "../supervisor/supervise-services.js";
@@ -40,13 +41,8 @@ interface UpFlags extends ConfigurationFlags {
   readonly watch?: boolean;
 }
 
-/** How often the configuration file is looked at, in ms. */
-const watchMs = 500;
 /** How often a start with many rules says what it does, in ms. */
 const startingMs = 2_000;
-
-/** How long it must stay the same. Longer than `watchMs`, so that a further change is seen. */
-const settledMs = 1000;
 
 /** Adds `up` to the program. */
 export function addUp(program: Command, session: Session): void {
@@ -127,26 +123,15 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
     terminal.err(`warning: sluice reload won't find this process: ${error.message}`);
     return null;
   });
-  if (flags.watch === true && config.file !== null) reloadOnChange(config.file, reloads);
+  const unwatch =
+    flags.watch === true && config.file !== null
+      ? watchFile(config.file, () => reloads.signal())
+      : null;
   const exitCode = await supervisor.done;
   starting.stop();
   control?.close();
-  if (config.file !== null) unwatchFile(config.file);
+  unwatch?.();
   if (exitCode !== 0) throw new CommandFailure({ exitCode, lines: [], error: {} });
-}
-
-/**
- * Polls, so that a file behind links is watched, too: Kubernetes changes the link of a ConfigMap.
- * A file that is missing for a moment, while an editor replaces it, is no change. Any other is
- * applied when the file has stayed as it is for a second: the first half of one that is still being
- * written, or an empty one, could be a valid configuration, and an open gateway.
- */
-function reloadOnChange(file: string, reloads: Reloads): void {
-  let settled: NodeJS.Timeout | undefined;
-  watchFile(file, { interval: watchMs, persistent: false }, ({ nlink }) => {
-    clearTimeout(settled);
-    if (nlink > 0) settled = setTimeout(() => reloads.signal(), settledMs).unref();
-  });
 }
 
 async function holdOrFail(config: Config): Promise<readonly HeldSocket[]> {

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -103,6 +103,15 @@ export async function runProgram(
   const program = startProgram(t, script, argv, options);
   const { code } = await program.ended;
   return { exitCode: code, out: program.out.join("\n"), err: program.err.join("\n") };
+}
+
+/**
+ * Until the processes have ended that a reload of `sluice up` has replaced: without a grace, they
+ * may close a connection on which a request is just sent. `services`: how many run then.
+ */
+export async function whenReplaced({ child: { pid } }: Program, services = 2): Promise<void> {
+  const children = () => readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
+  await until(children, (pids) => pids.trim().split(" ").length === services);
 }
 
 /**

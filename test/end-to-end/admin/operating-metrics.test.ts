@@ -7,6 +7,7 @@ import {
   runProgram,
   startProgram,
   temporaryDirectory,
+  whenReplaced,
 } from "../../bin/program-run.js";
 import { parseMetrics, type Sample } from "../../support/parse-metrics.js";
 import { programPath } from "../../support/processes/program-path.js";
@@ -28,7 +29,9 @@ const reload = (): ReturnType<typeof runProgram> =>
 
 /** The samples of the metrics that are asked for, by their names. */
 async function scrape(url: string): Promise<(name: string) => readonly Sample[]> {
-  const families = parseMetrics(await (await fetch(`${url}/metrics`)).text());
+  // Not the connection to a proxy that a reload has replaced.
+  const answer = await fetch(`${url}/metrics`, { headers: { connection: "close" } });
+  const families = parseMetrics(await answer.text());
   return (name) => families.get(name)?.samples ?? [];
 }
 
@@ -51,6 +54,7 @@ t.test("metrics show a failed reload, a successful one, a stop and a kill", asyn
   configure("server: { drain_grace_seconds: 0, stalled_client_seconds: 30 }");
   const done = await reload();
   t.equal(done.exitCode, 0, done.err);
+  await whenReplaced(first.up);
   const after = await scrape(first.url);
   t.equal(after(reloaded).at(-1)?.value, 1);
   t.not(hashes(after("sluice_config_info").slice(-1)), hashes(before("sluice_config_info")));

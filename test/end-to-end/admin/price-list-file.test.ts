@@ -11,7 +11,12 @@ import { join } from "node:path";
 import t from "tap";
 import type { PriceFile } from "../../../proxy/prices/prices-json.js";
 import { run } from "../../bin/command-session.js";
-import { runProgram, startProgram, temporaryDirectory } from "../../bin/program-run.js";
+import {
+  runProgram,
+  startProgram,
+  temporaryDirectory,
+  whenReplaced,
+} from "../../bin/program-run.js";
 import { parseMetrics } from "../../support/parse-metrics.js";
 import { programPath } from "../../support/processes/program-path.js";
 import {
@@ -125,6 +130,7 @@ t.test("an update is in force after a reload, without a restart", async (t) => {
   t.match(out, /list\.json, of 2031-05-01: \d+ models \(1 new, 0 changed, 0 gone\)/);
   t.match(await look(url), { cost: null });
   t.equal((await runProgram(t, sluice, ["reload", ...socket], { cwd: directory })).exitCode, 0);
+  await whenReplaced(up);
   const inForce = { date: "2031-05-01", file: listFile };
   t.match(await look(url), {
     cost: 3,
