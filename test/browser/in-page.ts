@@ -23,6 +23,35 @@ export function spillingCellsOf(page: Page): Promise<readonly string[]> {
     .map((cell) => cell.textContent)`);
 }
 
+/**
+ * Makes the numbers of a page as wide as large gateways', however little this one has counted.
+ * Returns the texts that then reach out of their cell, figure, line or card.
+ */
+export function widenNumbers(page: Page): Promise<readonly string[]> {
+  return page.evaluate(`(() => {
+    const wide = (text) => text
+      .replace(
+        /(^|[\\s/×+−])(\\$?)\\d[\\d,]*(\\.\\d+)?(?= *(?:\\/|$| [a-z]{4,}))/g,
+        (_, before, sign) => before + (sign === "" ? "888,888,888,888" : "$888,888.88"),
+      )
+      .replace(/^(?:< 1|\\d+) %$/, "8,888 %");
+    const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+    const widened = [];
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+      const text = wide(node.data);
+      if (text === node.data || node.parentElement.closest("svg, option, th") !== null) continue;
+      node.data = text;
+      widened.push(node.parentElement);
+    }
+    const isOut = (each) => {
+      const frame = each.closest("td, .figure, li, .card, main").getBoundingClientRect();
+      const { width, right } = each.getBoundingClientRect();
+      return width > 1 && right > frame.right + 1;
+    };
+    return widened.filter(isOut).map((each) => each.textContent);
+  })()`);
+}
+
 /** Everything that a script of the page can reach of what it was told. */
 export function withinReachOfScripts(page: Page): Promise<string> {
   return page.evaluate(
