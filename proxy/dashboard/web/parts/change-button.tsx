@@ -1,6 +1,6 @@
 /**
  * A button that changes something, or opens the dialog that does: there only for those who may, and
- * disabled while the daemon is away.
+ * off while the daemon is away.
  */
 import type { ComponentChildren } from "preact";
 import { rootOf } from "../data/session.js";
@@ -27,10 +27,19 @@ export function ChangeButton({ needs, look = "", words, isBusy, ...rest }: Chang
       class={`button ${look}`}
       title={words}
       aria-label={words}
-      disabled={isAway || isBusy === true}
       {...rest}
+      {...offWhile(isAway || isBusy === true)}
     />
   );
+}
+
+/**
+ * What makes a button unusable for a while. `disabled` would take the focus from it, and the
+ * keyboard would begin at the top of the page.
+ */
+export function offWhile(isOff: boolean) {
+  if (!isOff) return {};
+  return { "aria-disabled": true, onClick: (event: Event) => event.preventDefault() } as const;
 }
 
 /** Whether who is signed in may send a request such as `PUT /admin/budgets`. */

@@ -5,9 +5,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { shellTexts } from "../texts/shell-texts.js";
-import { useIsAway } from "./change-button.js";
+import { offWhile, useIsAway } from "./change-button.js";
 import { Icon } from "./icon.js";
-import { focusContent } from "./lists/keep-focus.js";
+import { focusContent, leaveDialog } from "./lists/keep-focus.js";
 
 interface DialogProps {
   readonly title: string;
@@ -28,9 +28,10 @@ export function Dialog({ title, onClose, look = "plain", children }: DialogProps
     opened?.querySelector<HTMLElement>("[data-first=true]")?.focus();
     return () => {
       opened?.close();
+      const isMoved = opened !== null && leaveDialog(opened);
       if (!(before instanceof HTMLElement)) return;
       if (before.isConnected) before.focus();
-      else focusContent();
+      else if (!isMoved) focusContent();
     };
   }, []);
   return (
@@ -80,7 +81,7 @@ export function DialogFoot({
       <button
         type="submit"
         class={danger ? "button primary danger" : "button primary"}
-        disabled={busy || isAway}
+        {...offWhile(busy || isAway)}
       >
         {submit}
       </button>

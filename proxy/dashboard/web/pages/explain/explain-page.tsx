@@ -5,6 +5,7 @@ import type { Problem } from "../../data/gateway-client.js";
 import { type Question, questionBody, questionOf, questionQuery } from "../../logic/question.js";
 import { Age } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";
+import { offWhile } from "../../parts/change-button.js";
 import { Failed } from "../../parts/confirm.js";
 import { Choices, TextField } from "../../parts/field.js";
 import { Card, Empty, PageHead } from "../../parts/page.js";
@@ -131,7 +132,7 @@ function QuestionForm({ question, isBusy, onChange, onAsk }: QuestionFormProps) 
         />
       )}
       <div>
-        <button type="submit" class="button primary" disabled={isBusy}>
+        <button type="submit" class="button primary" {...offWhile(isBusy)}>
           {texts.submit}
         </button>
       </div>

@@ -11,6 +11,7 @@ import {
   refusedShare,
 } from "../../logic/rule-draft.js";
 import { useApp } from "../../parts/app.js";
+import { offWhile } from "../../parts/change-button.js";
 import { Failed } from "../../parts/confirm.js";
 import { Icon } from "../../parts/icon.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
@@ -61,7 +62,7 @@ export function BackTest({ body }: BackTestProps) {
       <button
         type="button"
         class="button"
-        disabled={body === null || shown?.kind === "running"}
+        {...offWhile(body === null || shown?.kind === "running")}
         onClick={() => void run()}
       >
         <Icon name="usage" />

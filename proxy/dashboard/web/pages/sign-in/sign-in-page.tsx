@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Problem } from "../../data/gateway-client.js";
 import { useApp } from "../../parts/app.js";
+import { offWhile } from "../../parts/change-button.js";
 import { TextField } from "../../parts/field.js";
 import { Icon } from "../../parts/icon.js";
 import { shellTexts, signInTexts as texts } from "../../texts/shell-texts.js";
@@ -60,7 +61,7 @@ export function SignInPage() {
             error={error}
             hint={texts.hint}
           />
-          <button type="submit" class="button primary" disabled={isBusy}>
+          <button type="submit" class="button primary" {...offWhile(isBusy)}>
             {texts.submit}
           </button>
         </form>

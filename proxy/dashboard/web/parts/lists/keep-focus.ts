@@ -56,9 +56,23 @@ function focusRow(body: HTMLTableSectionElement | null, { at, place }: FocusedRo
   else next.focus({ preventScroll: true });
 }
 
+const left = "left";
+
 /** A dialog keeps the focus while it is open. */
 function afterDialog(move: () => void): void {
   const dialog = document.querySelector("dialog[open]");
+  const onLeft = (event: Event): void => {
+    event.preventDefault();
+    move();
+  };
   if (dialog === null) move();
-  else dialog.addEventListener("close", move, { once: true });
+  else dialog.addEventListener(left, onLeft, { once: true });
+}
+
+/**
+ * Call it when a dialog has closed; returns whether the focus was moved. Its own `close` event would
+ * come later, when something else has the focus.
+ */
+export function leaveDialog(dialog: HTMLDialogElement): boolean {
+  return !dialog.dispatchEvent(new Event(left, { cancelable: true }));
 }
