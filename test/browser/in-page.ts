@@ -94,17 +94,6 @@ function textsIn(selector: string): string {
   return `[...${all}].map((each) => each.textContent).join()`;
 }
 
-/** The least of three times, in milliseconds: other tests may run beside this one. */
-export async function leastMs(open: () => Promise<unknown>): Promise<number> {
-  let least = Number.POSITIVE_INFINITY;
-  for (let attempt = 0; attempt < 3; attempt++) {
-    const began = performance.now();
-    await open();
-    least = Math.min(least, performance.now() - began);
-  }
-  return Math.round(least);
-}
-
 export interface Focus {
   /** In lower case. */
   readonly tag: string;

@@ -1,14 +1,8 @@
 /** With 100,000 rules the page of limits shows its first rows, and draws no more than those. */
 import t from "tap";
 import { makeSite } from "../../support/processes/processes.js";
-import {
-  firstRowsMsMax,
-  launchBrowser,
-  noBrowser,
-  openDashboard,
-  openGateway,
-} from "../browser.js";
-import { leastMs, rowsOf } from "../in-page.js";
+import { firstRowsMs, launchBrowser, noBrowser, openDashboard, openGateway } from "../browser.js";
+import { rowsOf } from "../in-page.js";
 
 const masterKey = "sk-many-rules-0123456789abcdef";
 const rules = 100_000;
@@ -30,11 +24,7 @@ t.test("100,000 rules", { skip: noBrowser }, async (t) => {
   const browser = await launchBrowser(t);
   const watched = await openGateway(browser, url, { key: masterKey });
   const { page } = watched;
-  const msMax = await firstRowsMsMax(watched, url);
-  const ms = await leastMs(async () => {
-    await openDashboard(watched, url, "limits");
-    await page.getByRole("row", { name: "/t/u0" }).first().waitFor();
-  });
+  const { ms, msMax } = await firstRowsMs(watched, url, { path: "limits", row: "/t/u0" });
   t.ok(ms < msMax, `first rows after ${ms} of ${msMax} ms`);
   const rows = await rowsOf(page);
   t.ok(rows > 50 && rows < rowsMax, `${rows} rows are drawn`);
