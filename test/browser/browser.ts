@@ -68,9 +68,9 @@ export async function openDashboard({ page }: WatchedPage, url: string, path = "
 }
 
 /**
- * How long a page takes to show its first rows, and how long it may: a second on an idle machine; on
- * a busy one three times what a page without any takes just before. The first of five attempts that
- * is in time, since other tests may run beside this one; else the last.
+ * How long a page takes to show its first rows, and how long it may: a second on an idle machine;
+ * on a busy one three times what a page without any takes just before. The first of five attempts
+ * that is in time, since other tests may run beside this one; else the last.
  */
 export async function firstRowsMs(
   watched: WatchedPage,

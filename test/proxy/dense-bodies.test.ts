@@ -84,7 +84,7 @@ const shapes: readonly ((count: number) => string)[] = [
   (count) => `{${Array.from({ length: count / 2 }, (_, i) => `"${i.toString(36)}":""`).join()}}`,
 ];
 
-/** Meanwhile the modules of the next tests are loaded, and some parse files longer than the bodies. */
+/** Meanwhile the modules of the next tests are loaded, some of which parse long files. */
 const parsedFor = new AsyncLocalStorage<"request">();
 
 /** What is answered, and how many long texts were parsed for it. */

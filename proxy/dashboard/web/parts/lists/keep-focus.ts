@@ -70,8 +70,8 @@ function afterDialog(move: () => void): void {
 }
 
 /**
- * Call it when a dialog has closed; returns whether the focus was moved. Its own `close` event would
- * come later, when something else has the focus.
+ * Call it when a dialog has closed; returns whether the focus was moved. Its own `close` event
+ * would come later, when something else has the focus.
  */
 export function leaveDialog(dialog: HTMLDialogElement): boolean {
   return !dialog.dispatchEvent(new Event(left, { cancelable: true }));
