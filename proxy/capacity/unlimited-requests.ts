@@ -1,7 +1,6 @@
 /**
- * Requests that no rule limits, since they have no admission (docs/reference/bounds.md,
- * "Connections"): how many of each endpoint one caller may run at a time, and in which order they
- * begin.
+ * Requests that no rule limits, since they have no admission: how many of each endpoint one caller
+ * may run at a time, and in which order they begin.
  */
 import { watchersMax } from "../bounds.js";
 import type { UnlimitedEndpoint } from "../http/match-route.js";

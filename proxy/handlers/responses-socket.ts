@@ -36,9 +36,9 @@ import type { OpenSession } from "../upstream/passthrough/open-sessions.js";
 const ageMaxMs = 60 * 60_000;
 export const runningMax = 16;
 /** Lanes with a stream id, running or idle. */
-export const lanesMax = 32;
+const lanesMax = 32;
 /** Requests that wait for others, on one socket. */
-export const waitingMax = 64;
+const waitingMax = 64;
 
 const tickMs = 30_000;
 /** After this many ticks without a frame, not even a pong, the client counts as gone. */

@@ -401,8 +401,7 @@ const ruleLimit = {
     period_seconds: seconds(0),
     models: limitedModels,
     when: {
-      description:
-        "The hours within which the rule counts and refuses. Part of what identifies it. Default: always.",
+      description: "The hours within which the rule counts and refuses. Default: always.",
       ...mapping({
         days: {
           description: "Default: every day.",

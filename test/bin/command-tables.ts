@@ -109,7 +109,9 @@ function isTelling(example: string, name: string): boolean {
  * Flags that an earlier command of the page explains are only named, if they are several; if
  * there is an earlier command with the same names, its name says which.
  */
-function flagLines({ name, flags }: CommandNode, before: readonly CommandNode[]): string {
+function flagLines({ name, flags: all }: CommandNode, before: readonly CommandNode[]): string {
+  const flags = all.filter((flag) => !isCommon(flag));
+  const common = all.filter(isCommon).map(commonFlag);
   const ofOther = new Map<CommandNode, FlagNode[]>();
   for (const flag of flags) {
     const other = before.find((node) => node.flags.some((known) => isSame(known, flag)));
@@ -126,7 +128,30 @@ function flagLines({ name, flags }: CommandNode, before: readonly CommandNode[])
       const shown = same.filter((flag) => !isPlainJson(flag));
       return `- the flags ${rangesOf(node, shown)} of ${linkTo(node)}\n`;
     }),
+    common.length === 0 ? "" : `- also ${common.join(", ")}\n`,
   ].join("");
+}
+
+/** The page explains these flags once, for all commands. */
+function isCommon({ long, description }: FlagNode): boolean {
+  const words = commonWords.get(long);
+  return words !== undefined && description.startsWith(words);
+}
+
+const commonWords: ReadonlyMap<string, string> = new Map([
+  ["--path", "on this user path and below it"],
+  ["--from", ""],
+  ["--to", "t"],
+  ["--last", ""],
+  ["--days", "the last n "],
+  ["--month", ""],
+  ["--limit", ""],
+  ["--yes", "don't ask"],
+]);
+
+function commonFlag({ long, description }: FlagNode): string {
+  const [, byDefault] = /\(default: (\w+)\)$/.exec(description) ?? [];
+  return byDefault === undefined ? code(long) : `${code(long)} (default: ${byDefault})`;
 }
 
 /** Those that set a field which the page on the configuration explains; `--help` does, too. */

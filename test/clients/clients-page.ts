@@ -35,7 +35,7 @@ const works = `
 
 The real clients call a real Sluice, in front of simulated providers that refuse what each provider's API would refuse. \`npm run heavy -- clients --write\` makes this table.
 
-Each client calls tools over two turns; SDKs also stream and ask for structured output. Sluice must record exactly the tokens that the provider counts. With OpenAI and Anthropic, each client also leaves a stream, waits for a slot, and meets an exhausted limit; some [get another answer than a plain 429](reference/http-api.md#clients-that-need-another-answer). Agents also fail over within a session, compact it, and search the web with [Sluice's search](web-search.md).
+Each client calls tools over two turns; SDKs also stream and ask for structured output. Sluice must record exactly the tokens that the provider counts. With OpenAI and Anthropic, each client also leaves a stream, waits for a slot, and meets an exhausted limit. Agents also fail over within a session, compact it, and search the web with [Sluice's search](web-search.md).
 
 | sign | meaning |
 |---|---|
@@ -198,5 +198,13 @@ function firstProblem(steps: readonly StepResult[]): string {
 function setUps(clients: readonly Client[]): readonly string[] {
   const byText = new Map<string, string[]>();
   for (const { setUp, title } of clients) byText.set(setUp, [...(byText.get(setUp) ?? []), title]);
-  return [...byText].map(([text, titles]) => `\n### ${titles.join("; ")}\n\n${text}\n`);
+  return [...byText].map(([text, titles]) => `\n### ${headingOf(titles)}\n\n${text}\n`);
+}
+
+/** Clients that are set up alike share a heading, without their versions and dialects. */
+function headingOf(titles: readonly string[]): string {
+  if (titles.length === 1) return titles[0]!;
+  const names = new Set(titles.map((title) => title.replace(/ \d[\d.]*(?=,| \(|$)/, "")));
+  const heads = new Set([...names].map((name) => name.split(", ")[0]!));
+  return [...(names.size === 1 ? names : heads)].join("; ");
 }

@@ -3,7 +3,7 @@
  * meet, and whose error doesn't say so. The values are the code's, where their reasons are, too.
  */
 
-import { parkedMax, sharesMax } from "../../limiterd/bounds.js";
+import { sharesMax } from "../../limiterd/bounds.js";
 import { unauthenticatedValuesMax } from "../../proxy/body/count-values.js";
 import {
   decodedFreelyBytes,
@@ -11,12 +11,8 @@ import {
   keyTextBytesMax,
   refusedPartsMax,
   repeatedRequestsMax,
-  watchersMax,
 } from "../../proxy/bounds.js";
-import { runningPerCallerMax } from "../../proxy/capacity/unlimited-requests.js";
-import { lanesMax, runningMax, waitingMax } from "../../proxy/handlers/responses-socket.js";
-import { linesPerFileMax, namesPerFileMax } from "../../proxy/objects/batch-input.js";
-import { requestsPerBatchMax } from "../../proxy/objects/batch-requests.js";
+import { runningMax } from "../../proxy/handlers/responses-socket.js";
 import * as bounds from "../../shared/bounds.js";
 import * as credentials from "../../shared/bounds.js";
 import * as sessions from "../../shared/wire/dashboard-session.js";
@@ -57,9 +53,6 @@ const requests: readonly Row[] = [
     kib(bounds.heldUploadBytesMax),
     "the rest waits on disk",
   ],
-];
-
-const answers: readonly Row[] = [
   [
     "tokens of a response, input or output",
     count(bounds.tokensPerResponseMax),
@@ -76,55 +69,19 @@ const answers: readonly Row[] = [
     "the least recent is forgotten",
   ],
   ["provider key from a file or command", kib(keyTextBytesMax), "the last key stays"],
+  ["pages of a provider's list for one answer", "20", "the list ends"],
 ];
 
 const connections: readonly Row[] = [
   ["connection without a request", "75 s", "closed"],
   ["connections waiting for accept", "4,096, or `net.core.somaxconn`", "the kernel drops them"],
-  [
-    "a caller's concurrent calls to files, batches, stored responses, `count_tokens`",
-    count(runningPerCallerMax.files),
-    "503 `overloaded`",
-  ],
-  ["a caller's concurrent `/admin` calls", count(runningPerCallerMax.budgets), "503 `overloaded`"],
-  [
-    "a caller's concurrent `/admin/limits` calls",
-    count(runningPerCallerMax.limits),
-    "503 `overloaded`",
-  ],
-  [
-    "a caller's concurrent model lists and usage reports",
-    count(runningPerCallerMax.usage),
-    "503 `overloaded`",
-  ],
-  [
-    "a caller's WebSockets for responses",
-    count(runningPerCallerMax.responses_socket),
-    "503 `overloaded`",
-  ],
-  [
-    "a caller's streams of MCP notifications, and messages that no rule counts",
-    count(runningPerCallerMax.mcp_session),
-    "503 `overloaded`",
-  ],
-  ["`stream_id`s of a WebSocket", count(lanesMax), "400 `websocket_stream_limit_reached`"],
   ["running requests of a WebSocket", count(runningMax), "they wait"],
-  ["waiting requests of a WebSocket", count(waitingMax), "503 `overloaded`"],
-  ["a caller's concurrent scrapes", count(runningPerCallerMax.metrics), "503 `overloaded`"],
-  ["live streams of the dashboard", `${watchersMax} a proxy`, "503 `overloaded`"],
 ];
 
 const keys: readonly Row[] = [
-  ["managed keys, deleted ones included", count(credentials.keysMax), "400"],
-  ["denied JWTs", count(credentials.deniedJwtsMax), "400"],
   ["key set of an issuer", mib(credentials.keySetBytesMax), "the old keys stay; without any, 503"],
   ["dashboard sessions", count(sessions.sessionsMax), "the longest idle one ends"],
   ["dashboard sessions of a key", count(sessions.sessionsPerHolderMax), "the oldest one ends"],
-];
-
-const limits: readonly Row[] = [
-  ["children of a template", count(bounds.childrenPerTemplateMax), "429 for further children"],
-  ["idle child of a template", "two periods, up to a minute more", "forgotten"],
 ];
 
 const usage: readonly Row[] = [
@@ -138,18 +95,12 @@ const usage: readonly Row[] = [
     "counts for the day 7 days ago",
   ],
   ["sum of costs", "9 billion USD", "the sum stays there, and counts in `saturated_sums`"],
-];
-
-const stored: readonly Row[] = [
-  ["lines of a batch file", count(linesPerFileMax), "400"],
-  ["ids in a batch file", count(namesPerFileMax), "400"],
-  ["requests in a message batch", count(requestsPerBatchMax), "400"],
-  ["pages of a provider's list for one answer", "20", "the list ends"],
+  ["children of a template", count(bounds.childrenPerTemplateMax), "429 for further children"],
+  ["idle child of a template", "two periods, up to a minute more", "forgotten"],
 ];
 
 const daemon: readonly Row[] = [
   ["connections to each socket", count(bounds.peersMax), "not accepted"],
-  ["requests in flight of a proxy", count(bounds.leasesPerPeerMax), "503 `overloaded`"],
   ["admissions waiting in a proxy", count(bounds.admissionsWaitingMax), "`failure_mode` applies"],
   ["settles that a proxy keeps", count(bounds.settleOutboxMax), "the proxy drops the oldest"],
   [
@@ -168,24 +119,13 @@ const daemon: readonly Row[] = [
     "the daemon counts them in memory only",
   ],
   ["changes waiting for a failing store", count(bounds.changesWaitingMax), "503"],
-];
-
-const hosts: readonly Row[] = [
-  ["requests waiting for the engine", count(parkedMax), "503 `overloaded`"],
   ["counters of children in use on a host", count(sharesMax), "refused for a second"],
 ];
 
 /** By the names of their tables on the page. */
 export const boundTables: Readonly<Record<string, () => string>> = Object.fromEntries(
-  Object.entries({
-    requests,
-    answers,
-    connections,
-    keys,
-    limits,
-    usage,
-    stored,
-    daemon,
-    hosts,
-  }).map(([name, rows]) => [name, () => markdown(["bound", "value", "beyond it"], rows)]),
+  Object.entries({ requests, connections, keys, usage, daemon }).map(([name, rows]) => [
+    name,
+    () => markdown(["bound", "value", "beyond it"], rows),
+  ]),
 );

@@ -108,8 +108,7 @@ export const serverSettings = {
     kind: integer({ min: 0, max: 65_535 }),
     defaultValue: null,
     example: "8081",
-    meaning:
-      "Separate port for /admin and the dashboard, which server.port then doesn't serve; 0 takes any free one.",
+    meaning: "Separate port for /admin and the dashboard; 0 takes any free one.",
   }),
   publicUrl: setting<string | null>({
     path: "server.public_url",
@@ -198,8 +197,7 @@ export const serverSettings = {
     path: "server.max_connections",
     kind: integer({ min: 1, max: 1_000_000 }),
     defaultValue: 10_000,
-    meaning:
-      "Connections, and requests, of a proxy; beyond it 503. A lower limit on open files lowers it.",
+    meaning: "Connections, and requests, of a proxy; beyond it 503.",
   }),
   drainMs: setting({
     path: "server.drain_seconds",
@@ -248,7 +246,7 @@ const tlsSettings = {
     defaultValue: null,
     example: "/etc/sluice/tls/tls.crt",
     meaning:
-      "PEM file with the certificate and its intermediate ones; server.port and server.admin.port then speak TLS. A changed file applies within ten seconds.",
+      "PEM file with the certificate and its intermediate ones; server.port and server.admin.port then speak TLS.",
   }),
   tlsKeyFile: setting({
     path: "server.tls.key_file",
@@ -387,7 +385,7 @@ export const usageSettings = {
     kind: boolean,
     defaultValue: true,
     meaning:
-      "Shows a caller the limits that others share with it: above its path, and on models, providers and labels. false: it sees that such a limit is reached and when to retry, without amounts.",
+      "Shows a caller the limits that others share with it: above its path, and on models, providers and labels.",
   }),
   auditRetentionDays: setting({
     path: "audit.retention_days",
@@ -401,7 +399,7 @@ export const usageSettings = {
     kind: seconds({ min: 0.1, max: 3600, zero: true }),
     defaultValue: 60_000,
     meaning:
-      "Interval at which Sluice asks for the usage of a background response or a batch, longer for old ones. 0: never.",
+      "Interval at which Sluice asks for the usage of a background response or a batch; 0: never.",
   }),
   backgroundWaitMs: setting({
     path: "usage.background_wait_seconds",

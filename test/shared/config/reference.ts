@@ -36,7 +36,7 @@ import { proxyMetrics } from "../../../shared/metrics/proxy-metrics.js";
 import { commandSections, exitCodeTable, globalFlags } from "../../bin/command-tables.js";
 import { code, grouped, meanings } from "../../support/markdown-table.js";
 import { boundTables } from "../bounds-table.js";
-import { listOfAlerts, tableOfMetrics } from "../metrics/metric-tables.js";
+import { tableOfMetrics } from "../metrics/metric-tables.js";
 import { adminTables, apiTables, recordTables } from "./api-reference.js";
 import { dialectTables } from "./dialect-reference.js";
 
@@ -309,7 +309,6 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
     request_fields: () => tableOfLogFields(requestFields),
   },
   "reference/metrics.md": {
-    alerts: listOfAlerts,
     proxy_metrics: () => tableOfMetrics(proxyMetrics),
     limiter_metrics: () => tableOfMetrics(limiterMetrics),
   },

@@ -1,10 +1,6 @@
-/** What docs/reference/metrics.md repeats of the tables of metrics and of the alerts. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { parse } from "yaml";
+/** What docs/reference/metrics.md repeats of the tables of metrics. */
 import type { Metric } from "../../../shared/metrics/metric.js";
 import { code, meanings } from "../../support/markdown-table.js";
-import { root } from "../../tidy/source-tree.js";
 
 export function tableOfMetrics(metrics: Readonly<Record<string, Metric>>): string {
   return meanings(
@@ -24,14 +20,4 @@ function kindByName({ name, buckets }: Metric): Metric["kind"] {
   if (buckets.length > 0) return "histogram";
   if (name.endsWith("loop_lag_seconds")) return "summary";
   return name.endsWith("_total") ? "counter" : "gauge";
-}
-
-/** The names of the alerts in docs/examples/prometheus/alerts.yaml. */
-export function listOfAlerts(): string {
-  const text = readFileSync(join(root, "docs/examples/prometheus/alerts.yaml"), "utf8");
-  const { groups } = parse(text) as {
-    readonly groups: readonly { readonly rules: readonly { readonly alert: string }[] }[];
-  };
-  const names = groups.flatMap(({ rules }) => rules.map(({ alert }) => code(alert)));
-  return `${names.join(", ")}\n`;
 }
