@@ -174,10 +174,10 @@ export class UnreadVerdicts {
 
   /** Removes and returns all verdicts. */
   take(): readonly CountedVerdict[] {
-    const taken = this.#verdicts.slice(this.#first);
+    const verdicts = this.#verdicts.slice(this.#first);
     this.#verdicts = [];
     this.#first = 0;
-    return taken;
+    return verdicts;
   }
 
   /**
@@ -333,10 +333,10 @@ export class Proxies implements Contributor {
   }
 
   takeDirty(): KnownProxy[] {
-    const taken = this.#dirty;
+    const dirty = this.#dirty;
     this.#dirty = [];
-    for (const proxy of taken) proxy.dirty = false;
-    return taken;
+    for (const proxy of dirty) proxy.dirty = false;
+    return dirty;
   }
 
   /** Removes proxies last seen before `beforeMs`; returns their ids. */

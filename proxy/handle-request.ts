@@ -191,8 +191,8 @@ async function answerAuthorized(
 ): Promise<void> {
   const askedMonoMs = gateway.monoMs();
   // A scrape must work while the daemon is away.
-  const asked = isScrape(endpoint) ? "scrape" : area;
-  const authorized = await authorizeCaller(gateway.limiter, caller, asked);
+  const access = isScrape(endpoint) ? "scrape" : area;
+  const authorized = await authorizeCaller(gateway.limiter, caller, access);
   record.waited(gateway.monoMs() - askedMonoMs);
   if (!authorized.ok) return refuseCaller({ exchange, record }, area, authorized);
   record.identified(authorized.caller);

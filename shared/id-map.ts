@@ -43,7 +43,7 @@ export class IdMap<T> {
   /** Removes a value and returns it; undefined if the id is absent. */
   take(id: number): T | undefined {
     let free = this.#indexOf(id);
-    const taken = this.#values[free];
+    const value = this.#values[free];
     if (this.#ids[free] === 0) return undefined;
     this.#size--;
     const mask = this.#ids.length - 1;
@@ -64,7 +64,7 @@ export class IdMap<T> {
     }
     this.#ids[free] = 0;
     this.#values[free] = undefined;
-    return taken;
+    return value;
   }
 
   clear(): void {

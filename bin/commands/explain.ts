@@ -67,7 +67,7 @@ export function addExplain(program: Command, session: Session): void {
 async function explainCommand(session: Session, flags: ExplainFlags): Promise<void> {
   const path = checkFlags(flags);
   const { model, request, key } = flags;
-  const asked = { user_path: path, ...(key === undefined ? {} : { key }), model };
+  const question = { user_path: path, ...(key === undefined ? {} : { key }), model };
   const isElsewhere = remotePlace(session, flags) !== null;
   const fields =
     request !== undefined || isElsewhere ? null : await targetFields(session, flags, model!);
@@ -75,11 +75,11 @@ async function explainCommand(session: Session, flags: ExplainFlags): Promise<vo
     request !== undefined
       ? { request_id: request }
       : fields === null
-        ? asked
+        ? question
         : { user_path: path, ...keyFields(flags), ...fields };
   const explanation =
     fields !== null && "config" in fields
-      ? await askGateway(session, fields, asked)
+      ? await askGateway(session, fields, question)
       : await withDaemon(session, flags, async (client) =>
           answered(await client.call("explain", body)),
         );

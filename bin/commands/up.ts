@@ -136,8 +136,8 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
 
 async function holdOrFail(config: Config): Promise<readonly HeldSocket[]> {
   try {
-    const given = takeSockets(["http", "admin"]);
-    return await holdSockets(config.server, heldFromUnit(given), bindSocket);
+    const inherited = takeSockets(["http", "admin"]);
+    return await holdSockets(config.server, heldFromUnit(inherited), bindSocket);
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
     throw new CommandFailure({

@@ -390,22 +390,24 @@ class Translation {
   }
 
   #fallbacksOf(name: string): readonly string[] {
-    const given = [this.#router, this.#settings].flatMap(({ fallbacks }) =>
+    const fallbacksOfName = [this.#router, this.#settings].flatMap(({ fallbacks }) =>
       listOf(fallbacks).flatMap((entry) => listOf(objectOf(entry)[name])),
     );
     const defaults = [this.#router, this.#settings].flatMap(({ default_fallbacks: all }) =>
       listOf(all),
     );
-    return (given.length === 0 ? defaults : given)
+    return (fallbacksOfName.length === 0 ? defaults : fallbacksOfName)
       .map((one) => String(one))
       .filter((one) => one !== name);
   }
 
   #strategy(): string {
-    const given = this.#router["routing_strategy"];
-    const strategy = given === undefined ? "round_robin" : strategies[String(given)];
+    const configured = this.#router["routing_strategy"];
+    const strategy = configured === undefined ? "round_robin" : strategies[String(configured)];
     if (strategy === undefined)
-      this.#note(`router_settings.routing_strategy ${String(given)}: round_robin in its place`);
+      this.#note(
+        `router_settings.routing_strategy ${String(configured)}: round_robin in its place`,
+      );
     return strategy ?? "round_robin";
   }
 
@@ -436,8 +438,8 @@ class Translation {
 /** `rpm`, `tpm` and `max_parallel_requests` as limits of a rule. */
 function minuteLimits(params: Fields): Record<string, unknown>[] {
   const count = (name: string): number | null => {
-    const given = numberOf(params[name]);
-    return given === null ? null : Math.max(1, Math.round(given));
+    const limit = numberOf(params[name]);
+    return limit === null ? null : Math.max(1, Math.round(limit));
   };
   const [rpm, tpm, parallel] = [count("rpm"), count("tpm"), count("max_parallel_requests")];
   const minute = {

@@ -13,7 +13,7 @@ export function readLitellmKeys(text: string, nowMs: number): KeysRead | null {
   const rows = tableRows(text, "token");
   if (rows === null) return null;
   const notes: string[] = [];
-  const taken: { readonly row: Fields; readonly hash: string }[] = [];
+  const imported: { readonly row: Fields; readonly hash: string }[] = [];
   for (const [i, row] of rows.entries()) {
     const hash = importedHash(row["token"]);
     const named = nameOf(row) ?? `row ${i + 1}`;
@@ -21,10 +21,10 @@ export function readLitellmKeys(text: string, nowMs: number): KeysRead | null {
     if (hash === null) notes.push(`${named}: its token is no SHA-256: left out`);
     else if (isTrue(row["blocked"])) notes.push(`${named}: it is blocked: left out`);
     else if (expires !== null && expires <= nowMs) notes.push(`${named}: it has expired: left out`);
-    else taken.push({ row, hash });
+    else imported.push({ row, hash });
   }
-  const paths = taken.map(({ row }) => pathOf(row));
-  const keys = taken.map(({ row, hash }, i) => {
+  const paths = imported.map(({ row }) => pathOf(row));
+  const keys = imported.map(({ row, hash }, i) => {
     const base = paths[i]!;
     // Limits of a key, not of all keys of its team or user.
     const isShared =

@@ -232,11 +232,11 @@ function longForm<S extends string>(
 ): readonly Typed[] {
   const { longFlags, readNumber } = form;
   const period = periodFromFlags(flags);
-  const given = longFlags.flatMap(({ name, field }) =>
+  const longFields = longFlags.flatMap(({ name, field }) =>
     typedIn(flags, camelCase(name)).map((text) => [field, readNumber(text) ?? text] as const),
   );
   const short = shortForm(form, flags).flatMap(({ flagOf }) => Object.values(flagOf));
-  if (Object.keys(period).length > 0 && given.length === 0 && short.length > 0) {
+  if (Object.keys(period).length > 0 && longFields.length === 0 && short.length > 0) {
     const flag = flags.period === undefined ? "--period-seconds" : "--period";
     problems.push({
       message: `${flag} goes with ${oneOf(longFlags)}: leave it out beside ${short.join(", ")}`,
@@ -248,11 +248,11 @@ function longForm<S extends string>(
     return [
       {
         period,
-        values: Object.fromEntries(given),
+        values: Object.fromEntries(longFields),
         flagOf: Object.fromEntries(longFlags.map(({ name, field }) => [field, `--${name}`])),
       },
     ];
-  if (given.length > 0)
+  if (longFields.length > 0)
     problems.push({
       message: `--period or --period-seconds is required beside ${listed(longFlags, ", ")}`,
       param: "--period",

@@ -666,10 +666,10 @@ function changeQuantities(
       const pieces: [Cause, bigint][] = [];
       let left = size;
       const take = (cause: Cause, most: bigint): bigint => {
-        const taken = most > left ? left : most > 0n ? most : 0n;
-        if (taken > 0n) pieces.push([cause, taken]);
-        left -= taken;
-        return taken;
+        const quantity = most > left ? left : most > 0n ? most : 0n;
+        if (quantity > 0n) pieces.push([cause, quantity]);
+        left -= quantity;
+        return quantity;
       };
       if (group === "tools") take("tool_fee", left);
       if (off < 0n) {
@@ -678,9 +678,9 @@ function changeQuantities(
         unrecordedLeft -= take("past_sluice", unrecordedLeft);
         if (isTokens(kind)) {
           const most = estimatedLeft > room ? estimatedLeft : room;
-          const taken = take("estimated", most);
-          room -= taken;
-          estimatedLeft -= taken;
+          const estimate = take("estimated", most);
+          room -= estimate;
+          estimatedLeft -= estimate;
         }
         take("tokens_not_read", left);
       } else {
@@ -718,14 +718,14 @@ function addPieces(
   const worth =
     sign < 0n ? shareOf(walk, kind, size, ofGroup) : rate === null ? 0n : worthOf(size, rate);
   let done = 0n;
-  let given = 0n;
+  let attributed = 0n;
   for (const [cause, quantity] of pieces) {
     done += quantity;
     const upTo = divided(worth * done, size);
-    sums[cause] += sign * (upTo - given);
-    given = upTo;
+    sums[cause] += sign * (upTo - attributed);
+    attributed = upTo;
   }
-  walk.value += sign * given;
+  walk.value += sign * attributed;
   walk.left.set(kind, (walk.left.get(kind) ?? 0n) + sign * size);
 }
 

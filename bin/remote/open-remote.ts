@@ -100,11 +100,11 @@ function findKey(
   keyFile: string | null,
   env: Readonly<Record<string, string | undefined>>,
 ): Key | null {
-  const given =
+  const candidates =
     keyFile === null
       ? keyVariables.map((name) => ({ value: (env[name] ?? "").trim(), from: name }))
       : [{ value: readKey(keyFile), from: keyFile }];
-  const key = given.find(({ value }) => value !== "") ?? null;
+  const key = candidates.find(({ value }) => value !== "") ?? null;
   if (key !== null && !/^[\x21-\x7e]+$/.test(key.value))
     throw new DaemonError("denied", `the key of ${key.from} holds white space or isn't ASCII`);
   return key;

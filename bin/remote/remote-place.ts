@@ -32,15 +32,15 @@ export function chooseRemote(
   if (url !== undefined && socket !== undefined)
     return wrong("--url can't be combined with --socket: it names a gateway elsewhere", "--url");
   const byVariable = socket === undefined && config === undefined ? env[remoteVariables.url] : "";
-  const given = url ?? byVariable?.trim() ?? "";
-  if (given === "" && url === undefined)
+  const address = url ?? byVariable?.trim() ?? "";
+  if (address === "" && url === undefined)
     return keyFile === undefined
       ? { ok: true, place: null }
       : wrong("--key-file is for a gateway elsewhere: give --url too", "--key-file");
   const name = url === undefined ? remoteVariables.url : "--url";
-  const problem = urlProblem(given);
+  const problem = urlProblem(address);
   if (problem !== null) return wrong(`${name} ${problem}`, name);
-  const { origin, pathname } = new URL(given);
+  const { origin, pathname } = new URL(address);
   return {
     ok: true,
     place: { url: `${origin}${pathname.replace(/\/+$/, "")}`, keyFile: keyFile ?? null },

@@ -44,9 +44,9 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   let sending = false;
   const send = async (notice: Notice & { readonly status: string }): Promise<void> => {
     sending = true;
-    const taken = await notices.send(notice);
+    const isSent = await notices.send(notice);
     sending = false;
-    sentStatus = taken ? notice.status : null;
+    sentStatus = isSent ? notice.status : null;
   };
   const beat = (): void => {
     if (sending) return;

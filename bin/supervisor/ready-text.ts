@@ -85,8 +85,8 @@ function curlLine(url: string, config: Config, open: boolean): string {
 
 /** Where the shell gets the master key from, if it may not have it. */
 function keyPlace({ settings, file, server }: Config): string {
-  const given = settings.find(({ path }) => path === "server.master_key")?.source;
-  if (server.masterKey === null || given !== "file") return "";
+  const source = settings.find(({ path }) => path === "server.master_key")?.source;
+  if (server.masterKey === null || source !== "file") return "";
   return `, once SLUICE_MASTER_KEY is the server.master_key of ${file}`;
 }
 

@@ -184,9 +184,9 @@ class Supervision implements Supervisor {
       const exit = await limiterd.stop(signal, this.#options.stopDeadlineMs);
       clean.push(this.#endedCleanly(limiterd.name, exit));
     }
-    const asked = exitCode === exitCodes.ok || exitCode === exitCodes.killed;
+    const isRequested = exitCode === exitCodes.ok || exitCode === exitCodes.killed;
     if (this.#killed) this.#onDone(exitCodes.killed);
-    else this.#onDone(asked && clean.includes(false) ? exitCodes.failed : exitCode);
+    else this.#onDone(isRequested && clean.includes(false) ? exitCodes.failed : exitCode);
   }
 
   /** Whether a service stopped as it should; if not, prints how it ended. */

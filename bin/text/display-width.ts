@@ -59,12 +59,12 @@ export function cutTo(text: string, columns: number): string {
 }
 
 function takeColumns(characters: readonly string[], columns: number): string {
-  let taken = "";
+  let fitting = "";
   let left = columns;
   for (const character of characters) {
     left -= columnsOf(character);
     if (left < 0) break;
-    taken += character;
+    fitting += character;
   }
-  return taken;
+  return fitting;
 }

@@ -337,10 +337,10 @@ export class BudgetBook {
 
   /** The accounts that changed since the last call. */
   takeDirty(): Account[] {
-    const taken = this.#dirty;
+    const dirty = this.#dirty;
     this.#dirty = [];
-    for (const account of taken) account.dirty = false;
-    return taken;
+    for (const account of dirty) account.dirty = false;
+    return dirty;
   }
 
   /** Whether this is still the account that applies to requests. */

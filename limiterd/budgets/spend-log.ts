@@ -54,9 +54,9 @@ export class SpendLog implements Contributor {
 
   /** Returns all accounts whose own entries are stale. */
   takeBehind(): ReadonlySet<Account> {
-    const taken = this.#behind;
+    const behind = this.#behind;
     this.#behind = new Set();
-    return taken;
+    return behind;
   }
 
   /** Removes the entries up to a key, once the accounts' own entries cover them. */

@@ -46,13 +46,13 @@ export class DirtyWindows {
   take(): Generator<DirtyWindow> | null {
     const { dirty } = this.#counterPool;
     if (this.#counters.length === 0 && dirty.length === 0) return null;
-    const taken = this.#read(
+    const windows = this.#read(
       this.#counters,
       dirty.map((children) => ({ children, places: children.takeDirty() })),
     );
     this.#counters = [];
     this.#counterPool.dirty = [];
-    return taken;
+    return windows;
   }
 
   *#read(

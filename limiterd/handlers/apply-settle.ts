@@ -115,10 +115,10 @@ function recordFinal(
   { record, provider, responseId }: FinalUsage,
   nowMs: number,
 ): void {
-  const taken = state.pending.take(provider, responseId, nowMs);
-  if (taken === undefined) return;
-  state.writer.addToBatch([taken.change]);
-  const { record: charged } = taken.found;
+  const pending = state.pending.take(provider, responseId, nowMs);
+  if (pending === undefined) return;
+  state.writer.addToBatch([pending.change]);
+  const { record: charged } = pending.found;
   const final = finalOf(charged, record);
   const withdrawal = withdrawalOf(charged);
   addRecord(state, withdrawal, nowMs);

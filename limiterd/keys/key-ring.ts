@@ -169,13 +169,13 @@ export class KeyRing {
 
   /** Returns up to `count` keys whose last use must be sent now; they count as sent. */
   takeUnsentUses(count: number): readonly ManagedKey[] {
-    const taken: ManagedKey[] = [];
+    const keys: ManagedKey[] = [];
     for (const key of this.#unsentUses ?? []) {
-      if (taken.length === count) break;
+      if (keys.length === count) break;
       this.#unsentUses?.delete(key);
-      taken.push(key);
+      keys.push(key);
     }
-    return taken;
+    return keys;
   }
 
   /** Notes keys whose uses couldn't be sent, so that they are sent later. */
@@ -197,14 +197,14 @@ export class KeyRing {
 
   /** Up to `count` keys whose last use in the store is stale by `keyUseWrittenMs` or more. */
   takeUsed(count: number): readonly ManagedKey[] {
-    const taken: ManagedKey[] = [];
+    const keys: ManagedKey[] = [];
     for (const key of this.#used) {
-      if (taken.length === count) break;
+      if (keys.length === count) break;
       this.#used.delete(key);
       key.writtenUseMs = key.lastUsedAtMs;
-      taken.push(key);
+      keys.push(key);
     }
-    return taken;
+    return keys;
   }
 
   /** The index of the first key with at least this number. */

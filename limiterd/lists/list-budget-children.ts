@@ -24,9 +24,9 @@ export function listBudgetChildren(
   body: unknown,
   nowMs: number,
 ): Checked<Promise<BudgetChildList>> {
-  const asked = parseChildrenQuery(body);
-  if (!asked.ok) return asked;
-  const key = parseBudgetResetOne(asked.value.key);
+  const query = parseChildrenQuery(body);
+  if (!query.ok) return query;
+  const key = parseBudgetResetOne(query.value.key);
   if (!key.ok) return key;
   const budget = state.budgets.find(key.value);
   if (budget === null) return { ok: false, failure: unknownBudget(key.value) };
@@ -40,7 +40,7 @@ export function listBudgetChildren(
         "the daemon has just started and is loading the children: try again in a few seconds",
       ),
     };
-  return good(fullestOf(state, budget, asked.value.query, nowMs));
+  return good(fullestOf(state, budget, query.value.query, nowMs));
 }
 
 async function fullestOf(

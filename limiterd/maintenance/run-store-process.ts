@@ -26,14 +26,14 @@ export function runStoreProcess(
     // LMDB prints what it finds; the error message replaces that.
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
-  let said: unknown = null;
+  let lastMessage: unknown = null;
   child.on("message", (message) => {
     if (isObject(message) && typeof message["progress"] === "number")
       onProgress(message["progress"]);
-    else said = message;
+    else lastMessage = message;
   });
   return {
-    done: once(child, "exit").then(([code]: unknown[]) => resultOf(work[1], said, code)),
+    done: once(child, "exit").then(([code]: unknown[]) => resultOf(work[1], lastMessage, code)),
     cancel: () => void child.kill("SIGKILL"),
   };
 }

@@ -107,8 +107,8 @@ function amountUsed(rule: Rule, tokens: number, use?: Use): number {
   const { measure, definition } = rule;
   const weights = definition.tokenWeights ?? use?.tokenWeights ?? null;
   if (measure === null && weights === null) return tokens;
-  const given = use?.recorded ?? null;
-  const recorded = given !== null && isValid(given) ? given : null;
+  const uncheckedUse = use?.recorded ?? null;
+  const recorded = uncheckedUse !== null && isValid(uncheckedUse) ? uncheckedUse : null;
   if (measure === "cost") return recorded?.totalCost ?? 0;
   if (measure === "tool_calls") return toolCallsOf(rule, recorded);
   if (recorded === null) return tokens;

@@ -65,9 +65,8 @@ export function waitForShare(shared: SharedCounter, part: SharedPart, nowMs: num
 export function roomOfShare(shared: SharedCounter, cap: number, nowMs: number): number {
   const { counter } = shared;
   const state = sharedCapOf(shared);
-  const asked = { unit: "tokens", cap, waits: false, isRunning: true } as const;
-  if (state !== undefined)
-    return new Room(shared, state, asked, nowMs).room(0, "with what is held");
+  const need = { unit: "tokens", cap, waits: false, isRunning: true } as const;
+  if (state !== undefined) return new Room(shared, state, need, nowMs).room(0, "with what is held");
   const used = usedOfAll(counter, "tokens", { nowMs, inMs: 0 });
   return cap - used - heldOf(shared, "tokens", counter);
 }

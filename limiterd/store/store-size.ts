@@ -33,17 +33,17 @@ const largestNamed = 3;
 /** Returns whether records must be removed. Call it periodically. */
 export function createStoreSize({ store, bytesMax, onFill }: SizePorts): () => boolean {
   /** How many of `fills` have been reported. */
-  let said = 0;
+  let reported = 0;
   return () => {
     if (bytesMax === null) return false;
     const used = store.usedBytes();
     if (used === null) return false;
-    if (used < bytesMax * quietShare) said = 0;
+    if (used < bytesMax * quietShare) reported = 0;
     if (used < bytesMax * nearShare) return false;
     const others = used - (store.usedBytes("usage") ?? 0);
     const fill = used <= bytesMax ? "near" : others <= bytesMax ? "over" : "others";
-    if (fills.indexOf(fill) >= said) {
-      said = fills.indexOf(fill) + 1;
+    if (fills.indexOf(fill) >= reported) {
+      reported = fills.indexOf(fill) + 1;
       onFill(fill, used, largestTables(store, used));
     }
     return fill === "over";

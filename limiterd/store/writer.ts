@@ -439,13 +439,13 @@ export class CommitQueue {
     if (this.#committing || this.#jobs.length === 0) return;
     this.#committing = true;
     let changes = 0;
-    let taken = 0;
+    let count = 0;
     while (
-      taken < this.#jobs.length &&
-      (taken === 0 || changes + this.#jobs[taken]!.changes.length <= windowsPerSlice)
+      count < this.#jobs.length &&
+      (count === 0 || changes + this.#jobs[count]!.changes.length <= windowsPerSlice)
     )
-      changes += this.#jobs[taken++]!.changes.length;
-    void this.#commit(this.#jobs.splice(0, taken));
+      changes += this.#jobs[count++]!.changes.length;
+    void this.#commit(this.#jobs.splice(0, count));
   }
 
   async #commit(jobs: readonly Job[]): Promise<void> {

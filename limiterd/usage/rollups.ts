@@ -140,9 +140,9 @@ export class Rollups implements RollupView {
 
   /** Returns the changed sums. They may change further until `changes` is called for them. */
   takeDirty(): Cell[] {
-    const taken = this.#dirty;
+    const dirty = this.#dirty;
     this.#dirty = [];
-    return taken;
+    return dirty;
   }
 
   /**

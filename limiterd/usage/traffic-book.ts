@@ -421,10 +421,10 @@ function inMs(us: Percentiles | null): Percentiles | null {
 
 /** The middle of the bucket in which a rank falls, in the histogram's unit; see `SparseCounts`. */
 function msAt(counts: readonly number[], rank: number): number {
-  let seen = 0;
+  let below = 0;
   for (let bucket = 0; bucket < counts.length; bucket++) {
-    seen += counts[bucket]!;
-    if (seen >= rank && counts[bucket]! > 0)
+    below += counts[bucket]!;
+    if (below >= rank && counts[bucket]! > 0)
       return bucket === 0 ? 1 : Math.round(2 ** ((bucket - 0.5) / 4));
   }
   return 0;

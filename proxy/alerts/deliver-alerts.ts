@@ -38,8 +38,8 @@ function deliverTo(webhook: Webhook, { limiter, setTimer, log }: Delivering): ()
   };
   const look = async (): Promise<void> => {
     if (!limiter.reachable) return later(idleMs);
-    const asked = await limiter.call("alerts.due", { destination });
-    const alert = asked.ok ? readDueAlert(asked.body) : null;
+    const answer = await limiter.call("alerts.due", { destination });
+    const alert = answer.ok ? readDueAlert(answer.body) : null;
     if (alert === null || stopped) return later(idleMs);
     const reason = delivered.has(alert.id) ? null : await webhook.send(alert);
     if (reason === null) remember(delivered, alert.id);

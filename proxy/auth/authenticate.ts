@@ -147,11 +147,11 @@ export function requestedPath(
   area: Area,
   headers: RequestHeaders,
 ): RequestedPath {
-  const given = area === "admin" ? undefined : headers.header(userPathHeader);
-  if (given === undefined) return rootPath;
-  const path = pathOf(given);
+  const header = area === "admin" ? undefined : headers.header(userPathHeader);
+  if (header === undefined) return rootPath;
+  const path = pathOf(header);
   // Node joins repeated headers with a comma, and no rule would match that path.
-  if (path.ok && !(given.includes(",") && headers.isRepeated(userPathHeader)))
+  if (path.ok && !(header.includes(",") && headers.isRepeated(userPathHeader)))
     return { userPath: path.path, failure: null };
   const name = displayName(userPathHeader);
   return { userPath: "/", failure: invalid(`invalid ${name} header`, name) };

@@ -72,14 +72,16 @@ export function preflightHeaders(
   const origin = exchange.header("origin");
   if (origin === undefined || !origins.has(origin)) return null;
   if (exchange.header("access-control-request-method") === undefined) return null;
-  const asked = exchange.header("access-control-request-headers") ?? "";
+  const requestedHeaders = exchange.header("access-control-request-headers") ?? "";
   return [
     "vary",
     "Access-Control-Request-Method, Access-Control-Request-Headers",
     "access-control-allow-methods",
     match.kind === "wrong-method" ? match.allow : "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
     // SDKs send many headers; unknown ones don't reach the provider.
-    ...(/^[a-zA-Z0-9_\-, ]+$/.test(asked) ? ["access-control-allow-headers", asked] : []),
+    ...(/^[a-zA-Z0-9_\-, ]+$/.test(requestedHeaders)
+      ? ["access-control-allow-headers", requestedHeaders]
+      : []),
     "access-control-max-age",
     String(maxAgeSeconds),
   ];

@@ -190,9 +190,9 @@ export function repeatedKey(
   keys: readonly string[],
 ): string | null {
   for (const key of keys) {
-    let seen = 0;
-    for (const member of members) if (member.key === key) seen++;
-    if (seen > 1) return key;
+    let count = 0;
+    for (const member of members) if (member.key === key) count++;
+    if (count > 1) return key;
   }
   return null;
 }

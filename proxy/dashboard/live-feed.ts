@@ -127,13 +127,13 @@ export class LiveFeed {
 
   /** Runs first: stops sending after sign-out. */
   async #endSessions(): Promise<void> {
-    const asked = [...this.#watching].map(async (watching) => {
+    const checks = [...this.#watching].map(async (watching) => {
       if ((await watching.watcher.mayWatch()) !== false || !this.#watching.has(watching)) return;
       this.#watching.delete(watching);
       watching.watcher.write(Buffer.from(encodeEvent("ended", {})));
       watching.watcher.end();
     });
-    await Promise.all(asked);
+    await Promise.all(checks);
   }
 
   async #sendStatus(status: DaemonStatus): Promise<void> {
@@ -158,8 +158,8 @@ export class LiveFeed {
     // Refusals are numbered in order of counting; the next tick reports the later ones.
     const after = String(status.refused + 1);
     const limit = Math.min(count, refusalsPerTick);
-    const asked = { after, limit };
-    const page = await this.#ports.call("refusals.list", asked, "/");
+    const query = { after, limit };
+    const page = await this.#ports.call("refusals.list", query, "/");
     if (!page.ok) return;
     const { refusals } = page.body as RefusalPage;
     const more = count - refusals.length;
@@ -170,7 +170,7 @@ export class LiveFeed {
       if (subtree === "/" || !refusals.some(({ user_path: path }) => isPathWithin(path, subtree)))
         continue;
       // Asked for again: the role may not see what the limits above its subtree are.
-      const own = await this.#ports.call("refusals.list", asked, subtree);
+      const own = await this.#ports.call("refusals.list", query, subtree);
       if (!own.ok) return;
       const known = new Set(refusals.map(nameOfRefusal));
       // Its page goes further back: fewer refusals are on it.

@@ -52,16 +52,16 @@ export async function wholePage(
   const { op, items: field } = liveLists[list];
   const { limit = itemsPerPage } = parameters;
   const items: (RuleItem | BudgetItem)[] = [];
-  let asked = parameters;
+  let query = parameters;
   for (;;) {
-    const answer = await call(op, asked, within);
+    const answer = await call(op, query, within);
     if (!answer.ok) return null;
     const page = answer.body as Answer;
     append(items, page[field] ?? []);
     const room = Number(limit) - items.length;
     const { next, server_time } = page;
     if (next === null || room <= 0) return { items, next, server_time };
-    asked = { ...parameters, limit: room, after: next };
+    query = { ...parameters, limit: room, after: next };
   }
 }
 

@@ -62,13 +62,13 @@ function overriddenBody(
   if (!tuned.includes(operation) || set.length + defaults.length + drop.length === 0) return null;
   const text = body.toString("utf8");
   const members = scanObject(text);
-  const given = new Set(members.filter((member) => !isNull(text, member)).map(({ key }) => key));
-  const added = [...set, ...defaults.filter(({ name }) => !given.has(name))];
-  const gone = new Set([...added.map(({ name }) => name), ...drop]);
-  const dropped = drop.filter((name) => given.has(name));
-  if (added.length === 0 && !members.some(({ key }) => gone.has(key))) return null;
+  const present = new Set(members.filter((member) => !isNull(text, member)).map(({ key }) => key));
+  const added = [...set, ...defaults.filter(({ name }) => !present.has(name))];
+  const removed = new Set([...added.map(({ name }) => name), ...drop]);
+  const dropped = drop.filter((name) => present.has(name));
+  if (added.length === 0 && !members.some(({ key }) => removed.has(key))) return null;
   const kept = members
-    .filter(({ key }) => !gone.has(key))
+    .filter(({ key }) => !removed.has(key))
     .map(({ key, start, end }) => `${JSON.stringify(key)}:${text.slice(start, end)}`);
   const all = [...kept, ...added.map(({ name, json }) => `"${name}":${json}`)];
   return { bytes: Buffer.from(`{${all.join(",")}}`), dropped };

@@ -102,8 +102,8 @@ export async function admitRequest(
   const metered = bounds == null ? undefined : metersOf(gateway, bounds)(targets);
   const { waiting } = gateway.config;
   const wait = waiting === null ? undefined : mayWait(context, waiting, askedMonoMs, onPlace);
-  const asked = { modelNames, uses, fixed, metered, wait };
-  const outcome = await limiter.admit(caller, marked, submission, asked);
+  const details = { modelNames, uses, fixed, metered, wait };
+  const outcome = await limiter.admit(caller, marked, submission, details);
   noteJudged(context, outcome, monoMs() - askedMonoMs);
   const exhausted = exhaustedIn(outcome);
   if (exhausted !== null)
@@ -158,10 +158,10 @@ function mayWait(
   nowMonoMs: number,
   onPlace: LimitedRequest["onPlace"],
 ): MayWait | undefined {
-  const asked = waitOf(exchange, waiting, nowMonoMs - record.startedMonoMs);
-  if (asked === null) return undefined;
+  const preference = waitOf(exchange, waiting, nowMonoMs - record.startedMonoMs);
+  if (preference === null) return undefined;
   return {
-    ...asked,
+    ...preference,
     waitedMs: record.queuedMs ?? 0,
     onQueued: (leave) => exchange.onGone(leave),
     placeEveryMs: onPlace === undefined ? undefined : waiting.keepAliveMs,

@@ -53,12 +53,12 @@ export function withOutputMaximum(operation: Operation, body: Buffer, granted: G
 function lowered(body: Buffer, fields: readonly string[], added: string, max: number): Buffer {
   const text = body.toString("latin1");
   const members = scanObject(text);
-  const given = fields
+  const maximums = fields
     .map((field) => lastMember(members, field))
     .filter((member) => member !== null)
     .filter((member) => typeof readMember(text, member) === "number");
-  if (given.length === 0) return withMember(body, members, added, String(max));
-  const high = given.filter((member) => (readMember(text, member) as number) > max);
+  if (maximums.length === 0) return withMember(body, members, added, String(max));
+  const high = maximums.filter((member) => (readMember(text, member) as number) > max);
   const splices = high.map(({ start, end }) => ({ start, end, text: String(max) }));
   return applySplices(
     body,

@@ -71,7 +71,7 @@ export function chosenCoding(acceptEncoding: string | undefined): Coding {
   // If it isn't named, it is accepted with the lowest weight.
   const weightOf = (coding: Coding): number =>
     weights.get(coding) ?? (coding === "identity" ? Number.MIN_VALUE : (weights.get("*") ?? 0));
-  const taken = codings.filter((coding) => weightOf(coding) > 0);
+  const accepted = codings.filter((coding) => weightOf(coding) > 0);
   // Sorting is stable: equal ones keep their order.
-  return taken.sort((a, b) => weightOf(b) - weightOf(a))[0] ?? "identity";
+  return accepted.sort((a, b) => weightOf(b) - weightOf(a))[0] ?? "identity";
 }

@@ -271,12 +271,13 @@ export function failureKindOf({
   const isOurs = outcome !== "upstream_error" && outcome !== "upstream_cut";
   if (isOurs && (outcome !== "complete" || status < 400)) return null;
   if (outcome === "upstream_cut") return timedOut === true ? "timeout" : "cut";
-  const given = error?.status ?? status;
-  if (given === 0) return status === 504 ? "timeout" : "unreachable";
-  if (given === 429) return "rate_limited";
-  if (given === 401 || given === 402 || given === 403) return "credentials";
-  if (given === 408 || given === 504) return "timeout";
-  return given >= 400 && given < 500 ? "invalid_request" : "server_error";
+  const providerStatus = error?.status ?? status;
+  if (providerStatus === 0) return status === 504 ? "timeout" : "unreachable";
+  if (providerStatus === 429) return "rate_limited";
+  if (providerStatus === 401 || providerStatus === 402 || providerStatus === 403)
+    return "credentials";
+  if (providerStatus === 408 || providerStatus === 504) return "timeout";
+  return providerStatus >= 400 && providerStatus < 500 ? "invalid_request" : "server_error";
 }
 
 function errorText({ status, error }: FailedAttempt, kind: FailureKind, texts: boolean): string {

@@ -78,8 +78,8 @@ export async function settleEnded(
   gateway: Looking,
   { provider, id, end }: EndedResponse,
 ): Promise<void> {
-  const asked = await gateway.limiter.call("responses.pending", { provider, id });
-  const [pending] = asked.ok ? readPendingResponses(asked.body) : [];
+  const answer = await gateway.limiter.call("responses.pending", { provider, id });
+  const [pending] = answer.ok ? readPendingResponses(answer.body) : [];
   if (pending !== undefined) await settle(gateway, pending, end);
 }
 
@@ -118,8 +118,8 @@ async function settle(
 
 /** Looks at a batch if the daemon tracks it: a client has read that it has ended. Never rejects. */
 export async function settleTracked(gateway: Looking, provider: string, id: string): Promise<void> {
-  const asked = await gateway.limiter.call("responses.pending", { provider, id });
-  const [pending] = asked.ok ? readPendingResponses(asked.body) : [];
+  const answer = await gateway.limiter.call("responses.pending", { provider, id });
+  const [pending] = answer.ok ? readPendingResponses(answer.body) : [];
   if (pending !== undefined) await lookAt(gateway, pending);
 }
 
@@ -142,10 +142,10 @@ export async function settleBeforeDeletion(
   if (deletion.kind === "file") return settleBeforeFileDeletion(gateway, deletion);
   const { provider, id, kind } = deletion;
   const isOfBatch = kind === "batch";
-  const asked = await gateway.limiter.call("responses.pending", { provider, id });
-  if (!asked.ok)
-    return isOfBatch && asked.failure.code === "limiter_unavailable" ? asked.failure : null;
-  const [pending] = readPendingResponses(asked.body);
+  const answer = await gateway.limiter.call("responses.pending", { provider, id });
+  if (!answer.ok)
+    return isOfBatch && answer.failure.code === "limiter_unavailable" ? answer.failure : null;
+  const [pending] = readPendingResponses(answer.body);
   // An id may be that of a batch and of a response.
   if (pending === undefined || pending.isBatch !== isOfBatch) return null;
   if (!pending.isBatch) {
@@ -168,13 +168,13 @@ async function settleBeforeFileDeletion(
   gateway: Looking,
   { provider: name, id }: Omit<Deletion, "kind">,
 ): Promise<Failure | null> {
-  const asked = await gateway.limiter.call("responses.pending", { provider: name, batches: true });
-  const pending = asked.ok ? readPendingResponses(asked.body) : [];
-  const isAway = !asked.ok && asked.failure.code === "limiter_unavailable";
+  const answer = await gateway.limiter.call("responses.pending", { provider: name, batches: true });
+  const pending = answer.ok ? readPendingResponses(answer.body) : [];
+  const isAway = !answer.ok && answer.failure.code === "limiter_unavailable";
   const provider = gateway.providers.get(name);
   if (provider === undefined || (pending.length === 0 && !isAway)) return null;
   if (!(await isBatchOutput(gateway, provider, id))) return null;
-  if (!asked.ok) return asked.failure;
+  if (!answer.ok) return answer.failure;
   for (const batch of pending)
     if ((await lookBeforeDeletion(gateway, batch)) === "unread")
       return plainFailure(
@@ -225,8 +225,8 @@ async function lookAtEach(
 /** Polls the responses and batches that are due. Never rejects. */
 async function lookAtDue(gateway: Looking, isStopped: () => boolean): Promise<void> {
   for (;;) {
-    const asked = await gateway.limiter.call("responses.due", {});
-    const due = asked.ok ? readPendingResponses(asked.body) : [];
+    const answer = await gateway.limiter.call("responses.due", {});
+    const due = answer.ok ? readPendingResponses(answer.body) : [];
     // Results of batches are long: responses don't wait for them.
     const batches = due.filter(({ isBatch }) => isBatch);
     const responses = due.filter(({ isBatch }) => !isBatch);

@@ -48,11 +48,11 @@ export async function ownersOf(
 ): Promise<Owners> {
   const owners = new Map<string, readonly ObjectOwner[]>();
   for (let i = 0; i < ids.length; i += objectsPerCall) {
-    const asked = ids.slice(i, i + objectsPerCall);
-    const answered = await limiter.call("objects.owners", { ids: asked });
+    const batch = ids.slice(i, i + objectsPerCall);
+    const answered = await limiter.call("objects.owners", { ids: batch });
     if (!answered.ok) return answered;
-    const found = readObjectOwners(answered.body, asked.length);
-    for (const [at, id] of asked.entries()) owners.set(id, found[at]!);
+    const found = readObjectOwners(answered.body, batch.length);
+    for (const [at, id] of batch.entries()) owners.set(id, found[at]!);
   }
   return { ok: true, owners };
 }

@@ -317,11 +317,11 @@ class Forwarding implements AnswerHandler {
 
   /** The body is empty or isn't a model's answer. A model may have worked all the same. */
   #endWithoutAnswer(text: string, answer: unknown): void {
-    const given = `${this.#relay.status} with ${describeNoAnswer(text)}`;
-    this.#fail(noAnswer(this.#options.provider, given), {
+    const description = `${this.#relay.status} with ${describeNoAnswer(text)}`;
+    this.#fail(noAnswer(this.#options.provider, description), {
       outcome: "upstream_error",
-      charged: this.#relay.charge("failed", given, answer),
-      why: given,
+      charged: this.#relay.charge("failed", description, answer),
+      why: description,
       worthRetrying: true,
     });
   }

@@ -331,8 +331,8 @@ function readBody(body: string, nowMs: number): ReportedWait {
   const error = isObject(first["error"]) ? first["error"] : first;
   const { details, metadata, message, retry_after_seconds: after } = error;
   const seconds = after ?? first["retry_after_seconds"];
-  const given = typeof seconds === "number" ? readResetMs(String(seconds), 0) : null;
-  const waitMs = given ?? (Array.isArray(details) ? retryDelayMs(details) : null);
+  const statedMs = typeof seconds === "number" ? readResetMs(String(seconds), 0) : null;
+  const waitMs = statedMs ?? (Array.isArray(details) ? retryDelayMs(details) : null);
   const inWords = waitMs ?? (typeof message === "string" ? waitInWordsMs(message) : null);
   if (Array.isArray(details)) return { limits: quotasOf(details, inWords), waitMs: inWords };
   const headers = isObject(metadata) ? metadata["headers"] : undefined;

@@ -45,8 +45,8 @@ export function simulateChat(body: unknown, model: string, createdSeconds: numbe
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
   };
-  const said = messages.map(({ role, text }) => `${role}:${text}`).join("\n");
-  const id = `sim-${textDigest(`${model}\n${said}\n${content}`)}`;
+  const conversation = messages.map(({ role, text }) => `${role}:${text}`).join("\n");
+  const id = `sim-${textDigest(`${model}\n${conversation}\n${content}`)}`;
   const head = { id, created: createdSeconds, model };
   const plain = {
     ...head,

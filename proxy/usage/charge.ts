@@ -112,8 +112,8 @@ function chargeForAnswer(
         ? onlyBounded(call, note)
         : { ...unmetered, note };
     case "untranslatable": {
-      const seen = meter.usageSeen(note);
-      return seen.estimated ? bounded(call, seen) : chargeForComplete(call, seen);
+      const metered = meter.usageSeen(note);
+      return metered.estimated ? bounded(call, metered) : chargeForComplete(call, metered);
     }
     case "cut":
       if (status >= 300 || meter.beginsWithError)

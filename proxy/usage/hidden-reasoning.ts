@@ -82,11 +82,11 @@ function requestedBudget(fields: Fields): number | null {
   ];
   if (places.some(isTurnedOff)) return 0;
   for (const place of places) {
-    const given = budgetNames
+    const budget = budgetNames
       .filter((name) => place !== fields || name === "thinking_budget")
       .map((name) => place[name])
       .find((value) => isCount(value, 1));
-    if (given !== undefined) return given as number;
+    if (budget !== undefined) return budget as number;
   }
   const efforts = [...places, objectIn(fields, "output_config")].flatMap((place) =>
     effortNames.map((name) => place[name]),

@@ -111,8 +111,8 @@ function readWhole(usage: unknown, rare: Fields): UsageReading {
   const cachedInputTokens = Math.min(details.cached, inputTokens);
   const cacheWriteInputTokens = Math.min(details.written, inputTokens - cachedInputTokens);
   if (cachedInputTokens < details.cached || cacheWriteInputTokens < details.written) {
-    const given = `${details.cached} read, ${details.written} written`;
-    notes.push(`cached tokens cut to the ${inputTokens} of the input: ${given}`);
+    const cachedText = `${details.cached} read, ${details.written} written`;
+    notes.push(`cached tokens cut to the ${inputTokens} of the input: ${cachedText}`);
   }
   const whole = { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens };
   return {

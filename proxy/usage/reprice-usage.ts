@@ -87,9 +87,9 @@ export async function repriceUsage(
 }
 
 function parseQuestion(body: unknown): Checked<Question> {
-  const given = asObject(body, fields, { nullable: fields });
-  if (!given.ok) return given;
-  const { model = null, dry_run: dryRun = false, reported = false, ...page } = given.value;
+  const query = asObject(body, fields, { nullable: fields });
+  if (!query.ok) return query;
+  const { model = null, dry_run: dryRun = false, reported = false, ...page } = query.value;
   if (isAbsent(page["start_date"])) return bad("start_date is required", "start_date");
   if (model !== null && typeof model !== "string")
     return bad(`model must be a text, not ${show(model)}`, "model");

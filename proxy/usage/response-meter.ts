@@ -504,9 +504,9 @@ export class ResponseMeter {
   #withToolCalls(metered: MeteredUsage): MeteredUsage {
     const { usage } = metered;
     if (usage === null) return metered;
-    const seen = this.#tap === null ? this.#toolCalls : this.#tap.toolCalls;
-    if (seen === undefined && usage.details === null) return metered;
-    const toolCalls = withCountedCalls(seen, usage.details);
+    const counted = this.#tap === null ? this.#toolCalls : this.#tap.toolCalls;
+    if (counted === undefined && usage.details === null) return metered;
+    const toolCalls = withCountedCalls(counted, usage.details);
     return toolCalls === undefined ? metered : { ...metered, usage: { ...usage, toolCalls } };
   }
 }

@@ -223,14 +223,14 @@ export class SessionUsage {
     if (second !== this.#second) [this.#second, this.#takenInSecond] = [second, 0];
     if (this.#takenInSecond >= sessionChargesPerSecond) return null;
     this.#takenInSecond++;
-    const taken =
+    const unreported =
       this.#sum === null
         ? { usage: this.#transcriptions!, estimated: false }
         : { usage: this.#sum, estimated: this.#estimated };
     if (this.#sum === null) this.#transcriptions = null;
     else [this.#sum, this.#estimated] = [null, false];
-    this.#rest = { ...noUsage, reportedCost: taken.usage.reportedCost === null ? null : 0 };
-    return taken;
+    this.#rest = { ...noUsage, reportedCost: unreported.usage.reportedCost === null ? null : 0 };
+    return unreported;
   }
 
   /**

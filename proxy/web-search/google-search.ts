@@ -69,23 +69,23 @@ class GoogleSearch implements SearchConversation {
     ];
     const { contents } = body;
     this.#contents = Array.isArray(contents) ? [...(contents as readonly unknown[])] : [contents];
-    const given = names.map((name) => tool[name]).find(isObject);
+    const settings = names.map((name) => tool[name]).find(isObject);
     this.options = {
       maxUses: null,
       allowedDomains: [],
-      blockedDomains: domainsIn(given?.["excludeDomains"] ?? given?.["exclude_domains"]),
+      blockedDomains: domainsIn(settings?.["excludeDomains"] ?? settings?.["exclude_domains"]),
       country: null,
     };
   }
 
   body(isLast: boolean): JsonObject {
     const { toolConfig, tool_config, ...rest } = this.#body;
-    const given = toolConfig ?? tool_config;
+    const requestedConfig = toolConfig ?? tool_config;
     const config = isLast
       ? mode("NONE")
-      : this.#turns > 0 && isForced(given)
+      : this.#turns > 0 && isForced(requestedConfig)
         ? mode("AUTO")
-        : given;
+        : requestedConfig;
     this.#turns++;
     this.#turnParts = [];
     this.#turnUsage = undefined;

@@ -17,11 +17,11 @@ function distanceMax(name: string): number {
  * of `-` or `_` don't count as differences.
  */
 export function closestName(name: string, known: readonly string[]): string | null {
-  const given = plain(name);
+  const plainName = plain(name);
   let best: string | null = null;
   let bestDistance = distanceMax(name) + 1;
   for (const candidate of known) {
-    const distance = editDistance(given, plain(candidate), bestDistance - 1);
+    const distance = editDistance(plainName, plain(candidate), bestDistance - 1);
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;

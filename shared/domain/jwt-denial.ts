@@ -70,9 +70,9 @@ function parseName(body: unknown, fields: readonly string[]): Checked<JwtName> {
   const checked = asObject(body, fields, { nullable: ["expires_at"] });
   if (!checked.ok) return checked;
   const { issuer: rawIssuer } = checked.value;
-  const given = deniedClaims.filter((claim) => checked.value[claim] !== undefined);
-  const claim = given[0];
-  if (claim === undefined || given.length > 1)
+  const claims = deniedClaims.filter((claim) => checked.value[claim] !== undefined);
+  const claim = claims[0];
+  if (claim === undefined || claims.length > 1)
     return bad("exactly one of jti and sub is required", "jti");
   const value = parseClaim(checked.value[claim], claim);
   if (!value.ok) return value;

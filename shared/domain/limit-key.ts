@@ -141,13 +141,13 @@ export function parseLimitTarget<S extends string>(
       `user_path can't be combined with the scope ${scope.value}: use subject`,
       "user_path",
     );
-  const given =
+  const source =
     !isPath || isNamed(subject)
       ? { raw: subject, param: "subject" }
       : isNamed(userPath)
         ? { raw: userPath, param: "user_path" }
         : { raw: "/", param: "subject" };
-  const parsed = grammar.parseSubject(scope.value, given.raw, given.param);
+  const parsed = grammar.parseSubject(scope.value, source.raw, source.param);
   return parsed.ok ? good({ scope: scope.value, subject: parsed.value }) : parsed;
 }
 

@@ -124,13 +124,13 @@ function parseRequest(body: unknown): Checked<Request> {
     if (list !== null && !Array.isArray(list)) return bad(`${name} must be a list`, name);
     sections[name] = list;
   }
-  const given = Object.values(sections).filter((list) => list !== null);
-  if (given.length === 0)
+  const lists = Object.values(sections).filter((list) => list !== null);
+  if (lists.length === 0)
     return bad(
       `one of ${sectionNames.join(", ")} is required: a list, empty for none`,
       "rate_limits",
     );
-  if (given.reduce((sum, list) => sum + list.length, 0) > limitsPerFileMax)
+  if (lists.reduce((sum, list) => sum + list.length, 0) > limitsPerFileMax)
     return { ok: false, failure: tooManyLimits };
   for (const [name, value] of Object.entries({ prune, take_over: takeOver, dry_run: dryRun }))
     if (value !== undefined && typeof value !== "boolean")

@@ -42,9 +42,9 @@ export const keyEntryFields = [
 export const denialEntryFields = ["jti", "sub", "issuer", "expires_at"] as const;
 
 export function parseKeyEntry(entry: unknown): Checked<FileKey> {
-  const taken = takeImportedKey(entry);
-  if (!taken.ok) return taken;
-  const { imported, key } = taken.value;
+  const parsedKey = takeImportedKey(entry);
+  if (!parsedKey.ok) return parsedKey;
+  const { imported, key } = parsedKey.value;
   if (imported === null) return bad(`hash is required: ${hashExpected}`, "hash");
   const parsed = parseKeyIssue(key, 0);
   if (!parsed.ok) return parsed;
@@ -86,10 +86,10 @@ export function denialEntry({ claim, value, issuer, expiresAtMs }: JwtDenial): D
 
 /** The denial that an item of the list of denied JWTs is about. */
 export function denialOfItem(item: Readonly<Record<string, unknown>>): Checked<JwtDenial> {
-  const given = denialEntryFields.flatMap((name) =>
+  const present = denialEntryFields.flatMap((name) =>
     item[name] === null || item[name] === undefined ? [] : [[name, item[name]] as const],
   );
-  return parseDenialEntry(Object.fromEntries(given));
+  return parseDenialEntry(Object.fromEntries(present));
 }
 
 /** The order of keys in a file. */

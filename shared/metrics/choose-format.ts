@@ -10,14 +10,14 @@ export function chooseFormat(accept: string | undefined): MetricsFormat {
   let plain = 0;
   for (const range of (accept ?? "").split(",").slice(0, 32)) {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
-    const given = new Map(
+    const parameterValues = new Map(
       parameters.map((each) => {
         const [name = "", value = ""] = each.split("=");
         return [name.trim(), value.trim().replace(/^"(.*)"$/, "$1")] as const;
       }),
     );
-    const quality = qualityOf(given.get("q"));
-    const version = given.get("version") ?? "1.0.0";
+    const quality = qualityOf(parameterValues.get("q"));
+    const version = parameterValues.get("version") ?? "1.0.0";
     if (type === "application/openmetrics-text" && ["0.0.1", "1.0.0"].includes(version))
       open = Math.max(open, quality);
     if (type === "text/plain") plain = Math.max(plain, quality);

@@ -42,13 +42,13 @@ export function numberAdvice(raw: unknown, unit?: string): string {
   // A number as it should be is wrong for another reason.
   if (digits === undefined || (suffix === "" && /^\d+$/.test(digits) && !/^\$/.test(raw as string)))
     return "";
-  const given = suffix.toLowerCase();
+  const unitName = suffix.toLowerCase();
   const inSeconds = settingUnits[unit ?? ""];
-  const time = inSeconds === undefined ? undefined : timeUnits[given];
-  const factor = unitsAlone.has(given)
+  const time = inSeconds === undefined ? undefined : timeUnits[unitName];
+  const factor = unitsAlone.has(unitName)
     ? 1
     : time === undefined
-      ? factors[given]
+      ? factors[unitName]
       : time / inSeconds!;
   const value = Number((withPoint(digits) * (factor ?? Number.NaN)).toPrecision(12));
   return Number.isFinite(value) && String(value) !== String(raw).trim() ? `: write ${value}` : "";

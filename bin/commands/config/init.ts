@@ -54,10 +54,12 @@ async function askProviders(ask: Ask, found: readonly Preset[]): Promise<readonl
   const names = found.map(({ name }) => name).join(", ");
   const usual = names === "" ? "none: a simulator answers" : names;
   const answer = await ask(`Which providers, such as openai, anthropic? [${usual}] `);
-  const given = answer.split(/[\s,]+/).filter((name) => name !== "");
-  if (given.length === 0) return found;
-  const chosen = given.map((name) => presets.find((preset) => preset.name === name.toLowerCase()));
-  const unknown = given.find((_, at) => chosen[at] === undefined);
+  const answers = answer.split(/[\s,]+/).filter((name) => name !== "");
+  if (answers.length === 0) return found;
+  const chosen = answers.map((name) =>
+    presets.find((preset) => preset.name === name.toLowerCase()),
+  );
+  const unknown = answers.find((_, at) => chosen[at] === undefined);
   if (unknown !== undefined)
     throw usageFailure([
       {
@@ -71,13 +73,13 @@ async function askProviders(ask: Ask, found: readonly Preset[]): Promise<readonl
 const noTenants = /^(?:none|no|-)$/i;
 
 async function askTenants(ask: Ask): Promise<TenantLimits | null> {
-  const given = (
+  const tenantsAnswer = (
     await ask(
       "Below which path is each tenant, such as /customers/acme? none: no tenants [/customers] ",
     )
   ).trim();
-  if (noTenants.test(given)) return null;
-  const path = normalizeUserPath(given === "" ? "/customers" : given);
+  if (noTenants.test(tenantsAnswer)) return null;
+  const path = normalizeUserPath(tenantsAnswer === "" ? "/customers" : tenantsAnswer);
   if (!path.ok) throw usageFailure([{ message: `the path ${path.reason}`, param: "path" }]);
   const spend = (await ask("How many US dollars a month may each tenant spend? [10] ")).trim();
   const monthlyUsd = spend === "" ? 10 : Number(spend.replace(/^\$/, ""));

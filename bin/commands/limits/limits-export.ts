@@ -37,16 +37,16 @@ export function addLimitsExport(parent: Command, session: Session): void {
 async function exportLimits(session: Session, flags: ExportFlags): Promise<void> {
   const { terminal } = session;
   const { rules, budgets, keys, denials } = await withDaemon(session, flags, async (client) => {
-    const asked = { call: client.call, all: flags.all === true };
-    const rules = await allOf(readLimits(ruleLists, asked));
-    const budgets = await allOf(readLimits(budgetLists, asked));
+    const reading = { call: client.call, all: flags.all === true };
+    const rules = await allOf(readLimits(ruleLists, reading));
+    const budgets = await allOf(readLimits(budgetLists, reading));
     const isWanted = flags.keys === true;
     if (!rules.ok && !budgets.ok && !isWanted) throw refusal(rules.failure);
     return {
       rules: rules.ok ? rules.value : null,
       budgets: budgets.ok ? budgets.value : null,
-      keys: isWanted ? await everyOne(readLimits(keyLists, asked)) : null,
-      denials: isWanted ? await everyOne(readLimits(denialLists, asked)) : null,
+      keys: isWanted ? await everyOne(readLimits(keyLists, reading)) : null,
+      denials: isWanted ? await everyOne(readLimits(denialLists, reading)) : null,
     };
   });
   if (rules === null) terminal.err("note: rate limits are disabled: the file has none");

@@ -33,13 +33,13 @@ async function testLimits(session: Session, subject: string, flags: TestFlags): 
   const { days, ...rule } = flags;
   const writes = writesFromFlags(ruleFlags, subject, rule);
   if (!writes.ok) throw usageFailure(writes.problems);
-  const asked = days === undefined ? {} : { days: numberOf(days) ?? days };
+  const period = days === undefined ? {} : { days: numberOf(days) ?? days };
   const { terminal } = session;
   const tests = await withDaemon(session, flags, async (client) => {
     const done: object[] = [];
     for (const { body } of writes.value)
       done.push(
-        await completeReport(client, { ...body, ...asked }, (progress) =>
+        await completeReport(client, { ...body, ...period }, (progress) =>
           terminal.showProgress?.(progress),
         ),
       );

@@ -155,8 +155,8 @@ function checkFlags(
   const by = choices.find((known) => known === flags.by?.trim().toLowerCase().replace("-", "_"));
   const { days, month, from, to, last } = flags;
   const isOpen = (days ?? month ?? from ?? to ?? last) === undefined;
-  const given = by === "hour" && isOpen ? { ...flags, days: "2" } : flags;
-  const window = windowFromFlags(given, nowMs, { times: true });
+  const windowFlags = by === "hour" && isOpen ? { ...flags, days: "2" } : flags;
+  const window = windowFromFlags(windowFlags, nowMs, { times: true });
   const problems: ArgumentProblem[] = [
     ...(path.ok ? [] : path.problems),
     ...(window.ok ? [] : window.problems),

@@ -53,13 +53,13 @@ export async function getJson(api: BillingApi, path: string, query: Query): Prom
     const mayPass = status === 429 || status >= 500;
     if (!mayPass || attempt === attemptsMax) throw refused({ api, path, status, text });
     const seconds = Number(retryAfter);
-    const asked = retryAfter !== null && seconds >= 0 ? seconds * 1000 : 1000 * 2 ** attempt;
-    if (asked > pauseMsMax)
+    const waitMs = retryAfter !== null && seconds >= 0 ? seconds * 1000 : 1000 * 2 ** attempt;
+    if (waitMs > pauseMsMax)
       throw new BillingApiError(
-        `${api.url}${path} answered ${status} and asks to wait ${Math.ceil(asked / 1000)} s: try again then`,
+        `${api.url}${path} answered ${status} and asks to wait ${Math.ceil(waitMs / 1000)} s: try again then`,
         status,
       );
-    await api.pause(asked);
+    await api.pause(waitMs);
   }
 }
 
@@ -136,9 +136,9 @@ function refused({
   readonly status: number;
   readonly text: string;
 }): BillingApiError {
-  const said = messageIn(text);
+  const message = messageIn(text);
   const hint = status === 401 || status === 403 ? `; it takes ${api.neededKey}` : "";
-  return new BillingApiError(`${api.url}${path} answered ${status}${said}${hint}`, status);
+  return new BillingApiError(`${api.url}${path} answered ${status}${message}${hint}`, status);
 }
 
 /** What the provider says, without the masked key that some repeat. */

@@ -62,14 +62,14 @@ export class GatheredMetrics {
 
   /** Handles any message of a proxy. */
   said(proxy: ProxyProcess, message: unknown): void {
-    const said = parseMetricsMessage(message);
-    if (said?.metrics === "ask") void this.#answer(proxy, said.id);
+    const parsed = parseMetricsMessage(message);
+    if (parsed?.metrics === "ask") void this.#answer(proxy, parsed.id);
     const running = this.#running.get(proxy);
-    if (said?.metrics !== "reported" || running === undefined) return;
-    running.last = said;
-    if (said.odd > 0 && !this.#odd.has(proxy.name)) this.#onOdd(proxy.name);
-    if (said.odd > 0) this.#odd.add(proxy.name);
-    if (said.id === this.#round) this.#heardOf(proxy);
+    if (parsed?.metrics !== "reported" || running === undefined) return;
+    running.last = parsed;
+    if (parsed.odd > 0 && !this.#odd.has(proxy.name)) this.#onOdd(proxy.name);
+    if (parsed.odd > 0) this.#odd.add(proxy.name);
+    if (parsed.id === this.#round) this.#heardOf(proxy);
   }
 
   /** The proxies keep running with their configuration; their metrics count the failed reload. */
@@ -123,7 +123,7 @@ export class GatheredMetrics {
   }
 
   #freeLabel(): string {
-    const taken = new Set([...this.#running.values()].map(({ label }) => label));
-    for (let i = 1; ; i++) if (!taken.has(`${finishing}-${i}`)) return `${finishing}-${i}`;
+    const usedLabels = new Set([...this.#running.values()].map(({ label }) => label));
+    for (let i = 1; ; i++) if (!usedLabels.has(`${finishing}-${i}`)) return `${finishing}-${i}`;
   }
 }

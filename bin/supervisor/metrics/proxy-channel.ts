@@ -15,7 +15,7 @@ const leaveMs = 500;
 export function proxyChannel(): ProxyGroup | null {
   if (!isNamedProxy(process.env)) return null;
   const waiting = new Map<number, (all: ReportedMetrics | null) => void>();
-  let asked = 0;
+  let lastId = 0;
   let read: (() => Promise<ReportedMetrics>) | null = null;
   let onReloadFailed = (): void => {};
   const report = async (id: number): Promise<void> => {
@@ -29,12 +29,12 @@ export function proxyChannel(): ProxyGroup | null {
     });
   };
   process.on("message", (message) => {
-    const said = parseMetricsMessage(message);
-    if (said?.metrics === "report") void report(said.id);
-    if (said?.metrics === "reload-failed") onReloadFailed();
-    if (said?.metrics !== "all") return;
-    waiting.get(said.id)?.(said);
-    waiting.delete(said.id);
+    const parsed = parseMetricsMessage(message);
+    if (parsed?.metrics === "report") void report(parsed.id);
+    if (parsed?.metrics === "reload-failed") onReloadFailed();
+    if (parsed?.metrics !== "all") return;
+    waiting.get(parsed.id)?.(parsed);
+    waiting.delete(parsed.id);
   });
   return {
     sums: true,
@@ -42,7 +42,7 @@ export function proxyChannel(): ProxyGroup | null {
     serves: () => Promise.resolve(),
     gather: () =>
       new Promise((resolve) => {
-        const id = ++asked;
+        const id = ++lastId;
         waiting.set(id, resolve);
         setTimeout(() => {
           if (waiting.delete(id)) resolve(null);

@@ -11,7 +11,7 @@ import { type Environment, variable } from "../../../shared/config/environment.j
 import { claimSocket, requireTrustedPlace } from "../../../shared/socket/claim-socket.js";
 import { outcomeFrom, type ReloadOutcome } from "./reload-outcome.js";
 
-const asked = JSON.stringify({ ask: "reload" });
+const reloadRequest = JSON.stringify({ ask: "reload" });
 const lineCharsMax = 64 * 1024;
 
 /**
@@ -74,7 +74,7 @@ export async function listenForReloads(
       if (read > lineCharsMax) socket.destroy();
     });
     createInterface({ input: socket }).once("line", (line) => {
-      if (line !== asked) socket.destroy();
+      if (line !== reloadRequest) socket.destroy();
       else void reload().then((outcome) => socket.end(`${JSON.stringify(outcome)}\n`));
     });
   });
@@ -110,7 +110,7 @@ export function askForReload(path: string): Promise<Answer> {
         socket.destroy();
         return failed(error instanceof Error ? error.message : String(error));
       }
-      socket.write(`${asked}\n`);
+      socket.write(`${reloadRequest}\n`);
     });
     socket.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code === "ECONNREFUSED" || error.code === "ENOENT") resolve({ kind: "gone" });

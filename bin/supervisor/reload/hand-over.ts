@@ -54,16 +54,16 @@ interface HandOverOptions {
  */
 export async function handOver(options: HandOverOptions): Promise<ReloadOutcome> {
   const { script, args, sockets, notices } = options;
-  const given = [...sockets.byName].flatMap(([name, fds]) => fds.map((fd) => ({ name, fd })));
+  const handles = [...sockets.byName].flatMap(([name, fds]) => fds.map((fd) => ({ name, fd })));
   const shell = fork(script, [...args], {
     execPath: "/bin/sh",
     execArgv: ["-c", startAndWait, "sh", process.execPath, ...process.execArgv],
     env: {
       ...process.env,
-      ...handOverVariables(given.map(({ name }) => name)),
+      ...handOverVariables(handles.map(({ name }) => name)),
       ...predecessorsVariable(options.predecessors, process.pid),
     },
-    stdio: ["ignore", "inherit", "inherit", ...given.map(({ fd }) => fd), "ipc"],
+    stdio: ["ignore", "inherit", "inherit", ...handles.map(({ fd }) => fd), "ipc"],
   });
   // The channel is the successor's. It may have taken connections: without the channel it finishes.
   const giveUp = (): void => {

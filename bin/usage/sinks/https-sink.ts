@@ -115,9 +115,9 @@ const passing = [408, 409, 423, 425, 429];
 
 /** Why an answer isn't a success, and whether a retry may succeed. */
 export function answerFailure({ shown, status, retryAfter, text }: FailedAnswer): SinkError {
-  const said = shortName(text.replaceAll(/\s+/g, " ").trim());
+  const reason = shortName(text.replaceAll(/\s+/g, " ").trim());
   return new SinkError(
-    `${shown} answers ${status}${said === "" ? "" : `: ${said}`}${adviceFor(status)}`,
+    `${shown} answers ${status}${reason === "" ? "" : `: ${reason}`}${adviceFor(status)}`,
     {
       isPassing: status >= 500 || passing.includes(status),
       retryAfterMs: secondsOf(retryAfter),

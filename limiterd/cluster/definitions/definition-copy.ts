@@ -81,7 +81,7 @@ export class DefinitionCopy {
     state: Pick<DefinitionsState, "order" | "clusterId" | "trimmed">,
     forgotten: readonly Stamped[] = [],
   ): { readonly changes: readonly Change[]; committed(): void } {
-    const taken = new Map<string, Stamped | null>();
+    const updates = new Map<string, Stamped | null>();
     let { sum, live } = this.#state;
     const count = (one: Stamped | null, sign: 1 | -1): void => {
       if (one === null || one.value === null) return;
@@ -91,13 +91,13 @@ export class DefinitionCopy {
     for (const one of definitions) {
       count(this.get(one), -1);
       count(one, 1);
-      taken.set(fieldOf(one), one);
+      updates.set(fieldOf(one), one);
       this.#pending.set(fieldOf(one), one);
       this.#noteReset(one);
     }
     for (const one of forgotten) {
       count(this.get(one), -1);
-      taken.set(fieldOf(one), null);
+      updates.set(fieldOf(one), null);
       this.#pending.set(fieldOf(one), null);
     }
     this.#state = { ...state, sum, live };
@@ -105,7 +105,7 @@ export class DefinitionCopy {
     const changes: Change[] = [
       { table: "cluster", key: stateKey, value: [order, clusterId, trimmed, sum, live] },
     ];
-    for (const [field, one] of taken)
+    for (const [field, one] of updates)
       changes.push({
         table: "cluster",
         key: prefix + field,
@@ -114,7 +114,7 @@ export class DefinitionCopy {
     return {
       changes,
       committed: () => {
-        for (const [field, one] of taken)
+        for (const [field, one] of updates)
           if (this.#pending.get(field) === one) this.#pending.delete(field);
       },
     };

@@ -50,12 +50,12 @@ export function planReconciling({ engine, copy, own }: Sides): Reconciling {
   const theirs = new Map(engine.all.map((one) => [fieldOf(one), one]));
   const mine = new Map<string, Stamped>();
   for (const one of copy.all) mine.set(fieldOf(one), one);
-  const taken: Stamped[] = [];
+  const adopted: Stamped[] = [];
   const reported: Stamped[] = [];
   const deleted: Stamped[] = [];
   for (const [field, one] of theirs) {
     const known = mine.get(field);
-    if (known === undefined || isInForce(one, known)) taken.push(one);
+    if (known === undefined || isInForce(one, known)) adopted.push(one);
   }
   const isSameCluster = copy.clusterId === engine.state.clusterId;
   for (const [field, one] of mine) {
@@ -65,7 +65,7 @@ export function planReconciling({ engine, copy, own }: Sides): Reconciling {
     } else if (isSameCluster && one.stamp <= engine.state.trimmed) deleted.push(one);
     else reported.push(one);
   }
-  return { ...join(own, theirs, mine), taken, reported, deleted };
+  return { ...join(own, theirs, mine), taken: adopted, reported, deleted };
 }
 
 /** Whether a definition that was read from the engine replaces the host's copy of it. */

@@ -245,11 +245,14 @@ export class SharedDefinitions {
     { state, forgotten = [] }: Reading,
     audit: readonly Change[] = [],
   ): AppliedHere {
-    const taken = this.#ports.copy.take(definitions, state, forgotten);
-    const applied = this.#ports.apply([...definitions, ...forgotten], [...taken.changes, ...audit]);
+    const update = this.#ports.copy.take(definitions, state, forgotten);
+    const applied = this.#ports.apply(
+      [...definitions, ...forgotten],
+      [...update.changes, ...audit],
+    );
     return {
       written: applied.written.then((failing) => {
-        if (failing === null) taken.committed();
+        if (failing === null) update.committed();
         return failing;
       }),
       followed: applied.followed,

@@ -23,24 +23,25 @@ export interface Echo {
 }
 
 export function createEcho(channel: string): Echo {
-  let said = 0;
-  let heard = 0;
+  let lastSent = 0;
+  let lastHeard = 0;
   let begun = 0;
   return {
     channel,
     get isHeard() {
-      return heard > begun && said - heard <= 1;
+      return lastHeard > begun && lastSent - lastHeard <= 1;
     },
     get isLost() {
-      return said - Math.max(heard, begun) >= lateMax;
+      return lastSent - Math.max(lastHeard, begun) >= lateMax;
     },
-    next: () => String(++said),
+    next: () => String(++lastSent),
     heard(on, message) {
       const number = on === channel ? Number(message) : 0;
-      if (Number.isSafeInteger(number) && number > heard && number <= said) heard = number;
+      if (Number.isSafeInteger(number) && number > lastHeard && number <= lastSent)
+        lastHeard = number;
     },
     clear() {
-      begun = said;
+      begun = lastSent;
     },
   };
 }

@@ -332,8 +332,8 @@ function isSameState(one: EngineState, other: EngineState): boolean {
 
 function comparableText(state: EngineState): string {
   if (state.kind === "connecting") return state.kind;
-  const said = state.kind === "away" ? [state.reason] : [state.epoch, ...state.serversAway];
-  return JSON.stringify([state.kind, ...said]);
+  const details = state.kind === "away" ? [state.reason] : [state.epoch, ...state.serversAway];
+  return JSON.stringify([state.kind, ...details]);
 }
 
 /** One attempt to reach the engine, so that it can be given up. */

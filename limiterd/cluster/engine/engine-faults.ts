@@ -76,10 +76,10 @@ export function faultOf(error: unknown): string {
   const code = codeOf(error);
   if (code !== null && notTrusted.test(code))
     return `the engine's certificate isn't trusted (${code}): see cluster.ca_file`;
-  const said = error instanceof Error ? error.message : String(error);
-  const known = sentences.find(([pattern]) => pattern.test(`${said} ${code ?? ""}`));
-  if (known === undefined) return `the engine or the connection to it fails: ${firstLine(said)}`;
-  const command = /permissions to run the '([\w|]+)'/.exec(said)?.[1];
+  const message = error instanceof Error ? error.message : String(error);
+  const known = sentences.find(([pattern]) => pattern.test(`${message} ${code ?? ""}`));
+  if (known === undefined) return `the engine or the connection to it fails: ${firstLine(message)}`;
+  const command = /permissions to run the '([\w|]+)'/.exec(message)?.[1];
   return command === undefined ? known[1] : `${known[1]}: ${command} is refused`;
 }
 
@@ -92,9 +92,9 @@ export interface EngineCommand {
 
 /** The message of an error about one command. */
 export function refusalOf(error: unknown, { command, keys }: EngineCommand): string {
-  const said = firstLine(error instanceof Error ? error.message : String(error));
+  const message = firstLine(error instanceof Error ? error.message : String(error));
   const key = keys.map((each) => JSON.stringify(each)).join(", ");
-  return `${command} fails in the engine, on the key ${key}: ${said.replace(/ script: .*$/, "")}`;
+  return `${command} fails in the engine, on the key ${key}: ${message.replace(/ script: .*$/, "")}`;
 }
 
 /** Whether the engine answers but refuses writes until its state changes. */

@@ -316,9 +316,9 @@ async function openCluster(
     // rejected as well.
     const asking = node.asking.bind(node);
     node.asking = () => {
-      const asked = asking();
-      asked.catch(() => {});
-      return asked;
+      const answer = asking();
+      answer.catch(() => {});
+      return answer;
     };
   });
   // ioredis sets its timer again if a refresh ends after the client: it would refresh forever.
@@ -390,13 +390,13 @@ function given<K extends string>(name: K, value: string | null): { readonly [key
  * such as ECONNREFUSED; that of the promise often doesn't.
  */
 async function ready(client: Redis | Cluster, { tls }: ClusterConfig): Promise<() => Error> {
-  const seen: { first: Error | null; last: Error } = {
+  const errors: { first: Error | null; last: Error } = {
     first: null,
     last: new Error("Connection is closed."),
   };
   const note = (error: Error): void => {
-    seen.first ??= error;
-    seen.last = error;
+    errors.first ??= error;
+    errors.last = error;
   };
   client.on("error", note);
   client.on("node error", note);
@@ -411,11 +411,11 @@ async function ready(client: Redis | Cluster, { tls }: ClusterConfig): Promise<(
     await Promise.race([client.connect(), ended]);
   } catch (error) {
     client.disconnect();
-    const why = seen.first ?? error;
+    const why = errors.first ?? error;
     // A server without TLS waits for the end of a line.
     throw tls && String(why).includes("ETIMEDOUT") ? silentInTls() : why;
   }
-  return () => seen.last;
+  return () => errors.last;
 }
 
 async function login(client: Redis, username: string | null, password: string): Promise<void> {

@@ -52,10 +52,10 @@ export class ReplyGrammar {
     let at = 0;
     while (at < bytes.length) {
       if (this.#textLeft !== null) {
-        const taken = Math.min(this.#textLeft, bytes.length - at);
-        at += taken;
-        this.#grow(taken);
-        this.#textLeft -= taken;
+        const pieceLength = Math.min(this.#textLeft, bytes.length - at);
+        at += pieceLength;
+        this.#grow(pieceLength);
+        this.#textLeft -= pieceLength;
         if (this.#textLeft > 0) return;
         if (bytes[at - 1] !== lf) throw damaged("a text has no end");
         this.#textLeft = null;
@@ -78,23 +78,23 @@ export class ReplyGrammar {
   #read(line: string): void {
     if (line.at(-2) !== "\r" || line.indexOf("\r") !== line.length - 2)
       throw damaged("a line has no end");
-    const said = line.slice(1, -2);
+    const text = line.slice(1, -2);
     switch (line[0]) {
       case "+":
       case "-":
         return this.#complete("text", null);
       case ":":
-        if (!integer.test(said)) throw damaged("an integer has other characters than digits");
-        return this.#complete("integer", Number(said));
+        if (!integer.test(text)) throw damaged("an integer has other characters than digits");
+        return this.#complete("integer", Number(text));
       case "$":
-        if (!length.test(said)) throw damaged("a length isn't one");
-        if (said === "-1") return this.#complete("null", null);
-        this.#textLeft = Number(said) + 2;
+        if (!length.test(text)) throw damaged("a length isn't one");
+        if (text === "-1") return this.#complete("null", null);
+        this.#textLeft = Number(text) + 2;
         if (this.#size + this.#textLeft > replyMax) throw damaged(tooLong);
         return;
       case "*":
-        if (!length.test(said)) throw damaged("a length isn't one");
-        return this.#begin(Number(said));
+        if (!length.test(text)) throw damaged("a length isn't one");
+        return this.#begin(Number(text));
       default:
         throw new EngineFault("what answers at the address is no Valkey or Redis");
     }

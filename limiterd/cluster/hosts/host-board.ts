@@ -89,14 +89,14 @@ export class HostBoard {
    */
   async beat(): Promise<"heard" | "taken"> {
     const { engine, clusterName, identity, facts, mark, monoMs } = this.#ports;
-    const said = JSON.stringify([
+    const report = JSON.stringify([
       facts.name,
       facts.version,
       facts.configuration,
       facts.startedAtMs,
       facts.failureMode,
     ]);
-    const row = [identity.id, identity.start, mark, said, hostAliveMs, hostKeptMs];
+    const row = [identity.id, identity.start, mark, report, hostAliveMs, hostKeptMs];
     const answer = await engine.call(hostScript, [`sluice:{${clusterName}}:hosts`], row);
     if (!Array.isArray(answer))
       throw new EngineRefusedError("an answer about hosts that isn't understood");

@@ -219,14 +219,14 @@ export class AccountClaim implements Awaited {
 
   /** The question with the last report has ended. */
   ended(isAnswered: boolean): void {
-    const asked = this.#asked;
+    const pending = this.#asked;
     this.#asked = null;
-    if (!isAnswered || asked === null) return;
+    if (!isAnswered || pending === null) return;
     this.#answeredMonoMs = this.#ports.monoMs();
-    this.#reportedHeld = asked.held;
-    this.#reportedStartMs = asked.startMs;
+    this.#reportedHeld = pending.held;
+    this.#reportedStartMs = pending.startMs;
     if (this.#settlingMs > 0) return;
-    this.#confirmed = asked;
+    this.#confirmed = pending;
     this.#leastUpTo = Number.POSITIVE_INFINITY;
   }
 }

@@ -84,9 +84,9 @@ export class KnownAccounts {
 
   /** Accounts that a verdict has used and that have no recent figures. */
   takeNew(max: number): Known[] {
-    const taken = [...this.#new].slice(0, max);
+    const accounts = [...this.#new].slice(0, max);
     this.#new.clear();
-    return taken;
+    return accounts;
   }
 
   /** Advances the tick and removes expired accounts. */
@@ -107,17 +107,17 @@ export class KnownAccounts {
 
   /** Up to `max` followed accounts, without those in `leftOut`; the others come first next time. */
   takeFollowed(max: number, leftOut: ReadonlySet<string>): Known[] {
-    const taken: Known[] = [];
+    const accounts: Known[] = [];
     for (const known of this.#followed) {
-      if (taken.length >= max) break;
+      if (accounts.length >= max) break;
       if (this.#tick - known.neededTick > followedTicks) this.#followed.delete(known);
-      else if (!leftOut.has(known.account)) taken.push(known);
+      else if (!leftOut.has(known.account)) accounts.push(known);
     }
-    for (const known of taken) {
+    for (const known of accounts) {
       this.#followed.delete(known);
       this.#followed.add(known);
     }
-    return taken;
+    return accounts;
   }
 
   #remember(known: Known): void {

@@ -94,12 +94,12 @@ export class UsagePublisher {
 
   async #publishAll(): Promise<boolean> {
     const { board, name, nowMs } = this.#ports;
-    const taken = this.#changed;
+    const changed = this.#changed;
     try {
       const asOfMs = this.#ports.engineMs() ?? (await board.timeMs());
       const today = dayOf(nowMs());
       this.#changed = new Set();
-      await this.#publishKeys(taken);
+      await this.#publishKeys(changed);
       if (this.#overflown) {
         this.#overflown = false;
         this.#walkSince(this.#markedDay === "" ? null : this.#markedDay);
@@ -110,7 +110,7 @@ export class UsagePublisher {
       if (complete && today !== this.#markedDay) this.#mark(today);
       return true;
     } catch (error) {
-      for (const key of taken) this.add(key);
+      for (const key of changed) this.add(key);
       if (error instanceof EngineRefusedError) this.#ports.onRefused(error.message);
       else if (!(error instanceof EngineAwayError)) throw error;
       return false;

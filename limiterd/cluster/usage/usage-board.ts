@@ -124,9 +124,9 @@ export function createUsageBoard(
 
 /** Null for what `announce` never wrote. */
 function hostFromText(host: string, text: string): PublishedHost | null {
-  const said = parseJson(text);
-  if (!isObject(said)) return null;
-  const { name, asOfMs, complete } = said;
+  const parsed = parseJson(text);
+  if (!isObject(parsed)) return null;
+  const { name, asOfMs, complete } = parsed;
   if (typeof name !== "string" || !isMoment(asOfMs) || typeof complete !== "boolean") return null;
   return { host, name, asOfMs, complete };
 }

@@ -130,9 +130,9 @@ export function confine(op: AdminOp, body: unknown, within: string): Checked<unk
 
 function withPath(body: unknown, field: string, within: string): Checked<unknown> {
   const fields = isObject(body) ? body : {};
-  const given = fields[field];
-  if (isAbsent(given)) return good({ ...fields, [field]: within });
-  const path = parseUserPath(given, field);
+  const value = fields[field];
+  if (isAbsent(value)) return good({ ...fields, [field]: within });
+  const path = parseUserPath(value, field);
   if (!path.ok) return path;
   return isPathWithin(path.value, within) ? good(fields) : refused(outside(path.value, within));
 }

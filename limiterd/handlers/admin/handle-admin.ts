@@ -293,12 +293,12 @@ function ownersOf(
 ): void {
   const known = ids.map((id) => objects.of(id, nowMs));
   if (cluster === null) return then(known);
-  const asked = known.map((owners, i) =>
+  const answers = known.map((owners, i) =>
     owners.length > 0
       ? owners
       : askOwners(cluster.commands, cluster.name, ids[i]!, nowMs).catch(() => []),
   );
-  void Promise.all(asked).then(then);
+  void Promise.all(answers).then(then);
 }
 
 function pendingItem({ id, record, batchTokens }: PendingResponse): PendingResponseName {

@@ -183,9 +183,9 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
   });
   if (cluster === null) return ports.answer(page(items));
   // While the engine is away, the list shows this host's own uses.
-  const asked = askKeyUses(cluster.commands, cluster.name, items).catch(() => []);
-  void asked.then((heard) => {
-    keys.hearUses(heard);
+  const uses = askKeyUses(cluster.commands, cluster.name, items).catch(() => []);
+  void uses.then((reported) => {
+    keys.hearUses(reported);
     // Another host may have used one of them.
     ports.answer(page(items.filter((key) => isOfAges(key, ages, nowMs))));
   });

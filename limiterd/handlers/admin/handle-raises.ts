@@ -144,16 +144,16 @@ function raise<S extends string>(
   checked: Checked<AskedRaise<S>>,
   { nowMs, ports }: At,
 ): void {
-  const asked = checkedValue(checked, ports);
-  if (asked === null) return;
+  const raiseRequest = checkedValue(checked, ports);
+  if (raiseRequest === null) return;
   makeChange(state, nowMs, ports, () => {
-    const { key, forMs, ...values } = asked;
+    const { key, forMs, ...values } = raiseRequest;
     const found = findRaisable(raising, key);
     if (found === null) return failed(ports, raising.unknown(key));
     const { limit, child } = found;
     const above = aboveProblem(found, withinOf(ports));
     if (above !== null) return failed(ports, above);
-    const problem = problemOf(raising, asked, found, nowMs);
+    const problem = problemOf(raising, raiseRequest, found, nowMs);
     if (problem !== null) return failed(ports, problem);
     const others = unended(limit.raises, nowMs).filter((other) => other.child !== child);
     if (others.length >= raisesPerLimitMax)
@@ -178,9 +178,9 @@ function end<S extends string>(
   checked: Checked<{ readonly key: LimitKey<S>; readonly by: string }>,
   { nowMs, ports }: At,
 ): void {
-  const asked = checkedValue(checked, ports);
-  if (asked === null) return;
-  const { key, by } = asked;
+  const ending = checkedValue(checked, ports);
+  if (ending === null) return;
+  const { key, by } = ending;
   makeChange(state, nowMs, ports, () => {
     const found = findRaisable(raising, key);
     if (found === null) return failed(ports, raising.unknown(key));

@@ -156,9 +156,9 @@ function pageCounters(
 
 /** The body has the fields of `rate-limits.reset-one`, and `limit` and `search`. */
 function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
-  const asked = checkedValue(parseChildrenQuery(body), ports);
-  if (asked === null) return;
-  const named = checkedValue(parseRuleResetOne(asked.key), ports);
+  const query = checkedValue(parseChildrenQuery(body), ports);
+  if (query === null) return;
+  const named = checkedValue(parseRuleResetOne(query.key), ports);
   if (named === null) return;
   const rule = state.book.find(named);
   if (rule === null) return ports.fail(unknownRule(named));
@@ -179,7 +179,7 @@ function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
     count: shares.turn.otherHosts,
     refresh: (counters: readonly Counter[]) => shares.refresh(counters),
   };
-  void listChildren(rule, asked.query, slices, others).then(ports.answer);
+  void listChildren(rule, query.query, slices, others).then(ports.answer);
 }
 
 /** The body is that of a put with `days`, or with `after` to continue. */

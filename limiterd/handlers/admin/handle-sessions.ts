@@ -102,9 +102,9 @@ function auditSession(
 ): void {
   const { who: named = "", from = "socket", requestId = "" } = by ?? {};
   const who = answer.kind === "jwt" && named !== "" ? named : holderName(answer);
-  const asked = { op, by: { who, from, requestId } };
+  const request = { op, by: { who, from, requestId } };
   const signedIn = { subject: "dashboard", before: null, after: null };
-  record(state, state.audit.record([signedIn], asked, nowMs));
+  record(state, state.audit.record([signedIn], request, nowMs));
 }
 
 function holderName(answer: SessionAnswer): string {

@@ -49,10 +49,10 @@ export async function settleBatch(
   { provider, id, records }: EndedBatch,
   nowMs: number,
 ): Promise<{ readonly status: "ok" }> {
-  const taken = state.pending.take(provider, id, nowMs);
-  if (taken !== undefined) {
-    state.writer.addToBatch([taken.change]);
-    const { record: submitted } = taken.found;
+  const pending = state.pending.take(provider, id, nowMs);
+  if (pending !== undefined) {
+    state.writer.addToBatch([pending.change]);
+    const { record: submitted } = pending.found;
     const { userPath } = submitted;
     for (const used of records) {
       const reported = recordOf({ userPath, estimated: false, endedAgoMs: 0 }, used, nowMs);

@@ -36,9 +36,9 @@ export class BackTests {
    * `StoreUnreadableError`, or with `StoreFailingError` if records can't be written.
    */
   answer(ports: BackTestsPorts, body: unknown, nowMs: number): Checked<Promise<BackTestReport>> {
-    const asked = parseBackTest(body, ports);
-    if (!asked.ok) return asked;
-    const { after, question } = asked.value;
+    const parsed = parseBackTest(body, ports);
+    if (!parsed.ok) return parsed;
+    const { after, question } = parsed.value;
     return after === null
       ? good(this.#begin(ports, question, nowMs))
       : this.#continue(after, question, nowMs);

@@ -16,12 +16,12 @@ export async function checkInProcess(file: string): Promise<void> {
     // LMDB prints what it finds; the error message replaces that.
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
-  let said: unknown = null;
+  let lastMessage: unknown = null;
   child.on("message", (message) => {
-    said = message;
+    lastMessage = message;
   });
   const [code] = (await once(child, "exit")) as [number | null];
-  const problem = problemOf(file, said, code);
+  const problem = problemOf(file, lastMessage, code);
   if (problem !== null) throw problem;
 }
 

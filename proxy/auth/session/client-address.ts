@@ -44,8 +44,8 @@ export function isOverTls(
   if (request.tls !== null) return true;
   const proxy = parseIpAddress(request.remoteAddress);
   if (!isTrusted(proxy, trusted)) return false;
-  const said = (request.header("x-forwarded-proto") ?? "").split(",").at(-1)!;
-  return said.trim().toLowerCase() === "https";
+  const protocol = (request.header("x-forwarded-proto") ?? "").split(",").at(-1)!;
+  return protocol.trim().toLowerCase() === "https";
 }
 
 function isTrusted(address: IpAddress | null, trusted: readonly Network[]): boolean {

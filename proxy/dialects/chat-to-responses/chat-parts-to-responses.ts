@@ -22,8 +22,8 @@ export function chatContentToResponses(
   at: string,
   reader: RequestReader,
 ): JsonObject[] {
-  const given = reader.content(content, at);
-  const list = typeof given === "string" ? [{ type: "text", text: given }] : given;
+  const parsed = reader.content(content, at);
+  const list = typeof parsed === "string" ? [{ type: "text", text: parsed }] : parsed;
   const out: JsonObject[] = [];
   for (const [i, each] of list.entries()) {
     const part = toPart(each, role, `${at}[${i}]`, reader);

@@ -65,20 +65,20 @@ interface Turn {
 
 function assistantItems(message: JsonObject, turn: Turn, reader: RequestReader): JsonObject[] {
   const { at } = turn;
-  const said: JsonObject[] = [];
-  const { content: given, refusal, tool_calls: calls } = message;
-  const content = isAbsent(given)
+  const turns: JsonObject[] = [];
+  const { content: chatContent, refusal, tool_calls: calls } = message;
+  const content = isAbsent(chatContent)
     ? []
-    : chatContentToResponses(given, "assistant", `${at}.content`, reader);
+    : chatContentToResponses(chatContent, "assistant", `${at}.content`, reader);
   if (!isAbsent(refusal) && refusal !== "")
     content.push({ type: "refusal", refusal: reader.text(refusal, `${at}.refusal`) });
-  if (content.length > 0) said.push({ type: "message", role: "assistant", content });
+  if (content.length > 0) turns.push({ type: "message", role: "assistant", content });
   if (!isAbsent(calls))
     for (const [i, call] of reader.list(calls, `${at}.tool_calls`).entries())
-      said.push(callItem(call, `${at}.tool_calls[${i}]`, turn.customCalls, reader));
+      turns.push(callItem(call, `${at}.tool_calls[${i}]`, turn.customCalls, reader));
   // The API refuses reasoning without an item after it: the answer was aborted before its text.
-  if (said.length === 0) return said;
-  return [...reasoningItems(message["thinking_blocks"], turn, reader), ...said];
+  if (turns.length === 0) return turns;
+  return [...reasoningItems(message["thinking_blocks"], turn, reader), ...turns];
 }
 
 function reasoningItems(

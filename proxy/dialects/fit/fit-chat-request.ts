@@ -134,8 +134,8 @@ function setEffort(out: Fields, efforts: readonly Effort[], check: RequestCheck)
   const { reasoning_effort: effort } = out;
   if (!isEffort(effort)) return;
   delete out["reasoning_effort"];
-  const taken = takenEffort(effort, efforts, "reasoning_effort", check);
-  if (taken !== null) out["reasoning_effort"] = taken;
+  const supported = takenEffort(effort, efforts, "reasoning_effort", check);
+  if (supported !== null) out["reasoning_effort"] = supported;
 }
 
 /**
@@ -148,11 +148,11 @@ export function takenEffort(
   field: string,
   check: RequestCheck,
 ): Effort | null {
-  const taken = nearestEffort(effort, efforts);
+  const supported = nearestEffort(effort, efforts);
   // A model that can't reason already does what `none` asks for.
-  if (taken === null && (effort !== "none" || efforts.length > 0))
+  if (supported === null && (effort !== "none" || efforts.length > 0))
     check.drop(field, `must be left out: the model doesn't take ${effort}`);
-  return taken;
+  return supported;
 }
 
 /** The defaults of the sampling fields: models that take no other value take these. */

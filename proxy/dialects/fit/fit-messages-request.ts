@@ -242,8 +242,11 @@ function fitOutputConfig(
   const fitted: Fields = {};
   if (isEffort(effort)) {
     const isThinking = !isObject(out["thinking"]) || !isOff(out["thinking"]);
-    const taken = nearestEffort(effort, isThinking ? efforts : efforts.filter(isWithoutThinking));
-    if (taken !== null) fitted["effort"] = taken;
+    const supported = nearestEffort(
+      effort,
+      isThinking ? efforts : efforts.filter(isWithoutThinking),
+    );
+    if (supported !== null) fitted["effort"] = supported;
     else if (out["thinking"] === undefined)
       check.drop("output_config.effort", "must be left out: the model doesn't take it");
   }

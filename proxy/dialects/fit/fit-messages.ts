@@ -98,10 +98,10 @@ function withoutSystem(messages: readonly unknown[]): readonly unknown[] {
   for (const message of messages) {
     const last = turns.at(-1);
     const isInstruction = isSystem(message);
-    const said = isInstruction ? { ...message, role: "user" } : message;
-    const joins: boolean = isUser(last?.[0]) && isUser(said) && (followsMoved || isInstruction);
-    if (joins) last?.push(said);
-    else turns.push([said]);
+    const turn = isInstruction ? { ...message, role: "user" } : message;
+    const joins: boolean = isUser(last?.[0]) && isUser(turn) && (followsMoved || isInstruction);
+    if (joins) last?.push(turn);
+    else turns.push([turn]);
     followsMoved = joins || isInstruction;
   }
   return turns.map((turn) => (turn.length === 1 ? turn[0] : joined(turn.filter(isUser))));

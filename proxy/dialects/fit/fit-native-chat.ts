@@ -30,8 +30,8 @@ export function fitNativeChat(
 ): JsonObject | null {
   const { chat, traits } = host;
   const { native } = chat;
-  const given = messagesIn(body);
-  if (native === null || given === null) return null;
+  const original = messagesIn(body);
+  if (native === null || original === null) return null;
   const out: Record<string, unknown> = { ...body };
   dropOpenaiFields(out, native, { chat, check });
   fitSampling(out, out["reasoning_effort"] ?? usualEffort(traits), traits, check);
@@ -40,12 +40,12 @@ export function fitNativeChat(
     fitMaxTokens(out, chat.maxTokensField, traits);
   if (!chat.takesStreamOptions) delete out["stream_options"];
   const instructions = chat.takesOutputSchema ? [] : outputSchemaInWords(out, check);
-  const known = given.map((message) =>
+  const known = original.map((message) =>
     withKnownFields(asKnownRole(message, native), native, check),
   );
   const messages = fitMessages([...instructions, ...known], { ...host, chat: asFarAsKnown(chat) });
   const isSame =
-    messages.length === given.length && messages.every((message, i) => message === given[i]);
+    messages.length === original.length && messages.every((message, i) => message === original[i]);
   if (!isSame) out["messages"] = messages;
   return out;
 }
@@ -53,12 +53,12 @@ export function fitNativeChat(
 /** The messages of another model's conversation, as the host takes them. */
 export function fitMovedMessages(body: JsonObject, host: ChatHost): JsonObject {
   const { chat } = host;
-  const given = messagesIn(body);
-  if (given === null) return body;
-  const readable = chat.earlierReasoning === "refused" ? given.map(withoutReasoning) : given;
+  const original = messagesIn(body);
+  if (original === null) return body;
+  const readable = chat.earlierReasoning === "refused" ? original.map(withoutReasoning) : original;
   const messages = fitMessages(readable, { ...host, chat: asFarAsKnown(chat) });
   const isSame =
-    messages.length === given.length && messages.every((message, i) => message === given[i]);
+    messages.length === original.length && messages.every((message, i) => message === original[i]);
   return isSame ? body : { ...body, messages };
 }
 

@@ -61,14 +61,14 @@ export function fitReasoning(
   const efforts: readonly Effort[] = traits.takesMaxInResponses
     ? [...traits.efforts, "max"]
     : traits.efforts;
-  const taken = isEffort(effort) ? takenEffort(effort, efforts, name, check) : null;
-  if (isEffort(effort) && taken !== effort) {
-    const fitted = taken === null ? others : { ...others, effort: taken };
+  const supported = isEffort(effort) ? takenEffort(effort, efforts, name, check) : null;
+  if (isEffort(effort) && supported !== effort) {
+    const fitted = supported === null ? others : { ...others, effort: supported };
     if (Object.keys(fitted).length > 0) out["reasoning"] = fitted;
     else delete out["reasoning"];
   }
   if (traits.efforts.length === 0) delete out["reasoning"];
-  return taken ?? usual;
+  return supported ?? usual;
 }
 
 export function fitOutputMax(out: Fields, { outputTokensMax }: ChatModelTraits): void {

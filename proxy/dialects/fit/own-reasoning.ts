@@ -117,8 +117,8 @@ function inMessages(body: JsonObject, { secret }: SecretReader, check: RequestCh
   let isChanged = false;
   const read = messages.flatMap((message: unknown): readonly unknown[] => {
     if (!isObject(message) || !Array.isArray(message["content"])) return [message];
-    const given: readonly unknown[] = message["content"];
-    const content = given.flatMap((block) => {
+    const blocks: readonly unknown[] = message["content"];
+    const content = blocks.flatMap((block) => {
       if (!isObject(block)) return [block];
       const name = block["type"] === "redacted_thinking" ? "data" : "signature";
       const sealed = block[name];
@@ -127,10 +127,10 @@ function inMessages(body: JsonObject, { secret }: SecretReader, check: RequestCh
       if (own === sealed) return [block];
       return own === null ? [] : [{ ...block, [name]: own }];
     });
-    if (content.length === given.length && content.every((block, i) => block === given[i]))
+    if (content.length === blocks.length && content.every((block, i) => block === blocks[i]))
       return [message];
     isChanged = true;
-    if (content.length < given.length)
+    if (content.length < blocks.length)
       check.drop("messages[].content[]", "must be signed", "messages[].content[] (thinking)");
     // Anthropic refuses empty messages.
     return content.length === 0 ? [] : [{ ...message, content }];
@@ -174,8 +174,8 @@ function inChat(body: JsonObject, { signature }: SecretReader): JsonObject {
  */
 function withOwnDetails(message: JsonObject, read: SecretReader["signature"]): JsonObject {
   let isForeign = false;
-  const given: unknown = message["reasoning_details"];
-  const details = mapObjects(given, (detail) => {
+  const original: unknown = message["reasoning_details"];
+  const details = mapObjects(original, (detail) => {
     const name = detail["type"] === "reasoning.encrypted" ? "data" : "signature";
     const { [name]: secret } = detail;
     if (typeof secret !== "string" || secret === signatureOfOthers) return detail;
@@ -183,10 +183,10 @@ function withOwnDetails(message: JsonObject, read: SecretReader["signature"]): J
     isForeign ||= own === null;
     return own === secret ? detail : { ...detail, [name]: own };
   });
-  if (details === given) return message;
+  if (details === original) return message;
   const { reasoning_details: _, ...rest } = message;
   if (!isForeign) return { ...rest, reasoning_details: details };
-  const first = (given as readonly unknown[]).find(isSignedByGoogle);
+  const first = (original as readonly unknown[]).find(isSignedByGoogle);
   if (first === undefined) return rest;
   return { ...rest, reasoning_details: [{ ...first, data: signatureOfOthers, index: 0 }] };
 }

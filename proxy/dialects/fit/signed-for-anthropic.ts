@@ -29,10 +29,11 @@ function signedForAnthropic(
   { provider, model }: FitTarget,
   check: RequestCheck,
 ): JsonObject {
-  const given = body["messages"];
-  if (!Array.isArray(given)) return body;
-  const messages = given.flatMap(withSignedThinking);
-  if (messages.length === given.length && messages.every((one, i) => one === given[i])) return body;
+  const original = body["messages"];
+  if (!Array.isArray(original)) return body;
+  const messages = original.flatMap(withSignedThinking);
+  if (messages.length === original.length && messages.every((one, i) => one === original[i]))
+    return body;
   check.drop("messages[].content[]", "must be signed", "messages[].content[] (thinking)");
   const out: Record<string, unknown> = { ...body, messages };
   dropUnsignedThinking(out, messagesTraitsOf(provider, model), check);

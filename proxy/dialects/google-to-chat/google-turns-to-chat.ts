@@ -72,8 +72,8 @@ class Turns {
   /** A content, or a plain text, which Google's clients may also write. */
   system(value: unknown): void {
     const at = "systemInstruction";
-    const given = typeof value === "string" ? { parts: [{ text: value }] } : value;
-    const { parts } = camelFields(this.#reader.object(given, at));
+    const content = typeof value === "string" ? { parts: [{ text: value }] } : value;
+    const { parts } = camelFields(this.#reader.object(content, at));
     const texts = this.#partsOf(parts, `${at}.parts`).flatMap(([part, partAt]) =>
       isAbsent(part["text"]) ? [] : [this.#reader.text(part["text"], `${partAt}.text`)],
     );
@@ -241,10 +241,10 @@ class OpenCalls {
    * same.
    */
   begin(givenId: string | null, name: string): string {
-    const given = givenId === "" ? null : givenId;
-    const id = given !== null && !this.#used.has(given) ? given : this.#freeId();
+    const ownId = givenId === "" ? null : givenId;
+    const id = ownId !== null && !this.#used.has(ownId) ? ownId : this.#freeId();
     this.#used.add(id);
-    this.#open.push({ givenId: given, name, id });
+    this.#open.push({ givenId: ownId, name, id });
     return id;
   }
 

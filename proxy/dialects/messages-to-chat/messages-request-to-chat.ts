@@ -123,8 +123,8 @@ function user(value: unknown, reader: RequestReader): string | undefined {
 
 /** What Anthropic calls a speed is a tier in chat completions, which takes precedence. */
 function serviceTier({ speed, service_tier: tier }: JsonObject, reader: RequestReader): unknown {
-  const asked = reader.enumValue(tier, serviceTiers, "service_tier");
-  return speed === "fast" ? "priority" : asked;
+  const requestedTier = reader.enumValue(tier, serviceTiers, "service_tier");
+  return speed === "fast" ? "priority" : requestedTier;
 }
 
 /** `auto` is the default in both dialects. */

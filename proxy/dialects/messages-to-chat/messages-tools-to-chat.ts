@@ -83,18 +83,20 @@ export function messagesToolChoiceToChat(
   reader: RequestReader,
 ): ChatToolChoice {
   if (isAbsent(value)) return { choice: undefined, parallel: undefined };
-  const given = reader.object(value, "tool_choice");
+  const choiceFields = reader.object(value, "tool_choice");
   const simpleChoice = reader.enumValue(
-    reader.text(given["type"], "tool_choice.type"),
+    reader.text(choiceFields["type"], "tool_choice.type"),
     choices,
     "tool_choice.type",
   );
   const isSerial =
-    reader.flag(given["disable_parallel_tool_use"], "tool_choice.disable_parallel_tool_use") ===
-    true;
+    reader.flag(
+      choiceFields["disable_parallel_tool_use"],
+      "tool_choice.disable_parallel_tool_use",
+    ) === true;
   const name =
-    given["type"] === "tool"
-      ? fittingToolName(reader.name(given["name"], "tool_choice.name"))
+    choiceFields["type"] === "tool"
+      ? fittingToolName(reader.name(choiceFields["name"], "tool_choice.name"))
       : null;
   const isMissing =
     name === null

@@ -29,8 +29,8 @@ export function messagesTurnsToChat(
   const turns: Turns = { messages, takesFilesInResults };
   if (!isAbsent(body["system"]))
     addSystem(messages, withoutAttribution(body["system"]), "system", reader);
-  const given = reader.list(body["messages"], "messages");
-  for (const [i, item] of given.entries()) {
+  const clientTurns = reader.list(body["messages"], "messages");
+  for (const [i, item] of clientTurns.entries()) {
     const at = `messages[${i}]`;
     const turn = reader.object(item, at);
     reader.fields(turn, messagesTurnFields, `${at}.`);
@@ -39,7 +39,7 @@ export function messagesTurnsToChat(
         addUser(turns, turn["content"], `${at}.content`, reader);
         break;
       case "assistant":
-        if (i === given.length - 1)
+        if (i === clientTurns.length - 1)
           reader.unsupported(at, "must not be an assistant message", "which can't continue one");
         addAssistant(messages, turn["content"], `${at}.content`, reader);
         break;
@@ -50,7 +50,7 @@ export function messagesTurnsToChat(
         reader.refuse(`${at}.role`, "must be one of user, assistant, system");
     }
   }
-  if (given.length === 0) reader.refuse("messages", "must hold at least one message");
+  if (clientTurns.length === 0) reader.refuse("messages", "must hold at least one message");
   return messages;
 }
 

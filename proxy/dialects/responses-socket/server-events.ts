@@ -98,9 +98,9 @@ export class ServerEvents {
 
   #error(value: JsonObject): string {
     const { error, code = null, message = "", param = null, status } = value;
-    const given = isObject(error) ? error : { type: "server_error", code, message, param };
-    const sent = { status: typeof status === "number" ? status : statusOf(given) };
-    return inLane(errorEvent(given, sent), this.#answered.streamId);
+    const details = isObject(error) ? error : { type: "server_error", code, message, param };
+    const sent = { status: typeof status === "number" ? status : statusOf(details) };
+    return inLane(errorEvent(details, sent), this.#answered.streamId);
   }
 
   #keep(item: unknown): void {

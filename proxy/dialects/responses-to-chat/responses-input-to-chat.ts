@@ -253,8 +253,8 @@ function agentCall(item: JsonObject, name: string, path: string, check: RequestC
 
 /** Older clients name the call of a local shell only by its id. */
 function readCallId(item: JsonObject, path: string, check: RequestCheck): CallIdentity {
-  const given = item["call_id"] ?? item["id"];
-  return readSignedId(check.string(given, `${path}.call_id`) ?? "");
+  const id = item["call_id"] ?? item["id"];
+  return readSignedId(check.string(id, `${path}.call_id`) ?? "");
 }
 
 /**

@@ -114,9 +114,9 @@ export function chatPieces(
   if (!Array.isArray(calls))
     throw new UntranslatableAnswer("the answer's tool_calls are not an array");
   for (let i = 0; i < calls.length; i++) {
-    const given = callPiece(calls[i], isComplete ? i : null);
-    const isWhole = isComplete && !given.custom;
-    const piece = isWhole ? { ...given, text: plainArguments(given.text) } : given;
+    const call = callPiece(calls[i], isComplete ? i : null);
+    const isWhole = isComplete && !call.custom;
+    const piece = isWhole ? { ...call, text: plainArguments(call.text) } : call;
     // Some providers end a call with an empty piece, even after other content.
     if (isComplete || piece.id !== null || piece.name !== null || piece.text !== "")
       pieces.push(piece);

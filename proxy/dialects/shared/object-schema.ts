@@ -9,14 +9,14 @@ import type { JsonObject } from "./translation.js";
 const refusedAtTop = ["anyOf", "oneOf", "allOf", "enum", "not"];
 
 export function objectSchema(value: unknown, at: string, reader: RequestReader): JsonObject {
-  const given = reader.object(value, at);
-  const refused = refusedAtTop.filter((key) => given[key] !== undefined);
+  const original = reader.object(value, at);
+  const refused = refusedAtTop.filter((key) => original[key] !== undefined);
   for (const key of refused)
     reader.drop(`${at}.${key}`, "must be left out", "whose tools have one form of input");
   const schema =
     refused.length === 0
-      ? given
-      : Object.fromEntries(Object.entries(given).filter(([key]) => !refused.includes(key)));
+      ? original
+      : Object.fromEntries(Object.entries(original).filter(([key]) => !refused.includes(key)));
   return isAbsent(schema["type"])
     ? Object.fromEntries([["type", "object"], ...Object.entries(schema)])
     : schema;

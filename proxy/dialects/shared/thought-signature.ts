@@ -91,8 +91,8 @@ export function withSignedDetails(
   if (!wantsSignatures(model)) return messages;
   return messages.map((message) => {
     const [first] = callsOf(message);
-    const given: unknown = message["reasoning_details"];
-    const details: readonly unknown[] = Array.isArray(given) ? given : [];
+    const original: unknown = message["reasoning_details"];
+    const details: readonly unknown[] = Array.isArray(original) ? original : [];
     if (first === undefined || details.some(isSignedByGoogle)) return message;
     const detail = { type: "reasoning.encrypted", data: signatureOfOthers, format: formatOfGoogle };
     return { ...message, reasoning_details: [{ ...detail, id: first["id"], index: 0 }] };

@@ -43,9 +43,9 @@ async function issue(context: RequestContext<KeyNeeds>): Promise<void> {
   const { gateway, exchange, record } = context;
   const body = await readJson(context);
   if (!body.ok) return failAdmin(context, body.failure);
-  const taken = takeImportedKey(body.value);
-  if (!taken.ok) return failAdmin(context, taken.failure);
-  const { imported } = taken.value;
+  const parsed = takeImportedKey(body.value);
+  if (!parsed.ok) return failAdmin(context, parsed.failure);
+  const { imported } = parsed.value;
   const { masterKey, isHashOf } = gateway.credentials;
   if (imported !== null && masterKey !== null && isHashOf(imported.hash, masterKey))
     return failAdmin(context, invalid("hash must not be that of the master key", "hash"));
@@ -56,7 +56,7 @@ async function issue(context: RequestContext<KeyNeeds>): Promise<void> {
     {
       key_hash: hash,
       redacted_value: redacted,
-      key: taken.value.key,
+      key: parsed.value.key,
     },
     askedBy(context),
   );

@@ -92,16 +92,16 @@ async function replyLimits(context: LimitsContext): Promise<void> {
   const { all, keys: hasKeys } = parameters.value;
   const forbidden = hasKeys ? roleProblem(context) : null;
   if (forbidden !== null) return failAdmin(context, forbidden);
-  const asked: Parameters<typeof readLimits>[1] = {
+  const reading: Parameters<typeof readLimits>[1] = {
     call: (op, body) => askDaemon(context, op, body),
     all,
   };
   const sections = createSections(exchange);
-  const ofRules = await sections.write("rate_limits", readLimits(ruleLists, asked), ruleEntry);
+  const ofRules = await sections.write("rate_limits", readLimits(ruleLists, reading), ruleEntry);
   const ofBudgets = isLeftOut(ofRules)
-    ? await sections.write("budgets", readLimits(budgetLists, asked), budgetEntry)
+    ? await sections.write("budgets", readLimits(budgetLists, reading), budgetEntry)
     : ofRules;
-  const ofKeys = isLeftOut(ofBudgets) && hasKeys ? await writeKeys(sections, asked) : null;
+  const ofKeys = isLeftOut(ofBudgets) && hasKeys ? await writeKeys(sections, reading) : null;
   const failed = ofKeys ?? (isLeftOut(ofBudgets) && sections.isBegun ? null : ofBudgets);
   if (failed === null) {
     record.end(200, "answered");

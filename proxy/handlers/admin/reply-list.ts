@@ -153,11 +153,11 @@ export async function replyPage(
   const { exchange, record } = context;
   const items: unknown[] = [];
   let page = await askPage(context, list, parameters);
-  for (let asked = 1; ; asked++) {
+  for (let questions = 1; ; questions++) {
     if (!page.ok) return failAdmin(context, page.failure);
     append(items, page.items);
     const room = Number(parameters["limit"]) - items.length;
-    if (page.next === null || room <= 0 || exchange.gone || asked === list.questionsMax) break;
+    if (page.next === null || room <= 0 || exchange.gone || questions === list.questionsMax) break;
     page = await askPage(context, list, { ...parameters, limit: room, after: page.next });
   }
   record.end(200, "answered");

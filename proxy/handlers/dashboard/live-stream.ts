@@ -31,7 +31,7 @@ export async function streamLive(context: LiveContext): Promise<void> {
   const lists = listsOf(exchange.query, within);
   if (!lists.ok) return failAdmin(context, lists.failure);
   // The daemon checks the parameters, and must be reachable.
-  const asked =
+  const answers =
     lists.value.length === 0
       ? [await askDaemon(context, "status", null)]
       : await Promise.all(
@@ -40,7 +40,7 @@ export async function streamLive(context: LiveContext): Promise<void> {
           ),
         );
   if (exchange.gone) return record.gone(exchange);
-  for (const answer of asked) if (!answer.ok) return failAdmin(context, answer.failure);
+  for (const answer of answers) if (!answer.ok) return failAdmin(context, answer.failure);
   if (gateway.liveFeed.isFullFor(within)) {
     const places = within === "/" ? watchersMax : watchersMax / 2;
     return failAdmin(context, failure("overloaded", `${places} streams are open already`));
@@ -74,10 +74,10 @@ function listsOf(query: string, within: string): Checked<readonly ListWatch[]> {
   const { rules, budgets, ...parameters } = read.value;
   const sorted = Object.entries(parameters).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const lists: ListWatch[] = [];
-  const asked = { rules, budgets };
+  const flags = { rules, budgets };
   for (const list of ["rules", "budgets"] as const) {
-    if (asked[list] === undefined) continue;
-    if (asked[list] !== "true") return bad(`${list} must be true, or be left out`, list);
+    if (flags[list] === undefined) continue;
+    if (flags[list] !== "true") return bad(`${list} must be true, or be left out`, list);
     lists.push({ list, within, key: JSON.stringify([within, list, ...sorted]), parameters });
   }
   const [other] = Object.keys(parameters);

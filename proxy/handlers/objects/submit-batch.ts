@@ -89,8 +89,8 @@ export async function hasEnqueuedCap(
   { limiter, config }: Pick<Gateway, "limiter" | "config">,
   { userPath }: Pick<Admission, "userPath">,
 ): Promise<boolean> {
-  const asked = await limiter.call("batches.capped", { user_path: userPath });
-  if (asked.ok) return (asked.body as { readonly capped: boolean }).capped;
+  const answer = await limiter.call("batches.capped", { user_path: userPath });
+  if (answer.ok) return (answer.body as { readonly capped: boolean }).capped;
   // Without the daemon, `enqueue` fails too.
   return config.limiter.failureMode !== "open";
 }
@@ -141,10 +141,11 @@ function batchProblem(
   const required = ["endpoint", "completion_window"];
   if (isAbsent(value["input_blob"])) required.unshift("input_file_id");
   for (const field of required) {
-    const given = value[field];
-    if (given === undefined || given === null) return invalid(`${field} is required`, field);
-    if (typeof given !== "string")
-      return invalid(`${field} must be a string, not ${kindOf(given)}`, field);
+    const fieldValue = value[field];
+    if (fieldValue === undefined || fieldValue === null)
+      return invalid(`${field} is required`, field);
+    if (typeof fieldValue !== "string")
+      return invalid(`${field} must be a string, not ${kindOf(fieldValue)}`, field);
   }
   return isOperator || isObjectId(value["input_file_id"])
     ? null

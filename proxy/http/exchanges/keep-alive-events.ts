@@ -53,8 +53,10 @@ export function keepAliveEvent(dialect: StreamDialect): Buffer {
 export function waitingEvent(dialect: StreamDialect, { position, expectedMs }: Place): Buffer {
   if (dialect === "google") return emptyText;
   const about = expectedMs === null ? "" : `, about ${Math.ceil(expectedMs / 1000)} s`;
-  const said = Buffer.from(`: waiting for room under a limit: number ${position}${about}\n\n`);
-  return dialect === "messages" ? Buffer.concat([said, ping]) : said;
+  const waitComment = Buffer.from(
+    `: waiting for room under a limit: number ${position}${about}\n\n`,
+  );
+  return dialect === "messages" ? Buffer.concat([waitComment, ping]) : waitComment;
 }
 
 /**
@@ -62,21 +64,21 @@ export function waitingEvent(dialect: StreamDialect, { position, expectedMs }: P
  * dialect's shape; a stream can't express any other answer.
  */
 export function errorEvents(dialect: StreamDialect, status: number, body: string): Buffer {
-  const given = status >= 400 ? errorIn(body) : null;
+  const providerError = status >= 400 ? errorIn(body) : null;
   const message = "the provider answered without the requested stream";
-  const error = given ?? { type: "provider_error", message, code: null, param: null };
+  const error = providerError ?? { type: "provider_error", message, code: null, param: null };
   switch (dialect) {
     case "chat":
       return event(null, { error });
     case "messages":
       return event("error", {
         type: "error",
-        error: given ?? { type: "api_error", message },
+        error: providerError ?? { type: "api_error", message },
       });
     case "responses":
       return responsesError(error);
     case "google":
-      return event(null, { error: given ?? { code: 500, message, status: "INTERNAL" } });
+      return event(null, { error: providerError ?? { code: 500, message, status: "INTERNAL" } });
   }
 }
 

@@ -151,7 +151,7 @@ export function createLinkLog(
   log: Log,
   throttled: (report: (count: number) => void) => () => void,
 ): LinkLog {
-  const seen = { socket, failure_mode: failureMode };
+  const context = { socket, failure_mode: failureMode };
   let closing = false;
   let lastError = "";
   /** Attempts run ten times a second: a reason is logged only if it differs from the last. */
@@ -165,12 +165,12 @@ export function createLinkLog(
       if (closing) return false;
       lastError = "";
       if (linked) log.info({ socket }, "connected to the limiter daemon");
-      else log.warn(seen, "lost the limiter daemon");
+      else log.warn(context, "lost the limiter daemon");
       return true;
     },
     onSilent(wasLinked) {
       log.warn(
-        seen,
+        context,
         wasLinked
           ? "the limiter daemon is silent: until it answers, requests don't wait for it"
           : "the limiter daemon takes the connection, but doesn't welcome this proxy",
@@ -181,7 +181,7 @@ export function createLinkLog(
       log.info({ socket, seconds }, "the limiter daemon answers again");
     },
     onLate: throttled((questions) =>
-      log.warn({ ...seen, questions }, "the limiter daemon doesn't answer in time"),
+      log.warn({ ...context, questions }, "the limiter daemon doesn't answer in time"),
     ),
     onRefused(message) {
       logOnce(message, "the limiter daemon is of another release: it accepts only settle messages");

@@ -148,7 +148,7 @@ export class LimiterClient {
   ): Promise<AdmissionOutcome> {
     assertLimiter(targets.length > 0, "an admission has a target");
     const startedMonoMs = this.#ports.monoMs();
-    const asked: AdmissionRequest = {
+    const request: AdmissionRequest = {
       caller,
       targets,
       rerouted: null,
@@ -160,7 +160,7 @@ export class LimiterClient {
       metered,
       wait,
     };
-    return this.#inTime(this.#pending.ask(asked));
+    return this.#inTime(this.#pending.ask(request));
   }
 
   /**
@@ -170,8 +170,8 @@ export class LimiterClient {
    */
   async refusal(caller: Claimed, submission: boolean): Promise<Unadmitted | null> {
     const startedMonoMs = this.#ports.monoMs();
-    const asked = { caller, targets: [], rerouted: null, submission, startedMonoMs };
-    const outcome = await this.#inTime(this.#pending.ask(asked));
+    const request = { caller, targets: [], rerouted: null, submission, startedMonoMs };
+    const outcome = await this.#inTime(this.#pending.ask(request));
     return outcome.kind === "admitted" ? null : outcome;
   }
 
@@ -192,8 +192,8 @@ export class LimiterClient {
     this.#outbox.add("attempt", admission, nothingSpent, startedMonoMs);
     Object.assign(admission, noTarget);
     const caller: Claimed = { userPath: admission.userPath, credential: "authenticated" };
-    const asked = { caller, targets, rerouted: admission, submission: false, startedMonoMs };
-    return this.#inTime(this.#pending.ask({ ...asked, metered }));
+    const request = { caller, targets, rerouted: admission, submission: false, startedMonoMs };
+    return this.#inTime(this.#pending.ask({ ...request, metered }));
   }
 
   /**

@@ -109,7 +109,7 @@ function placesOf({
   apiKeyFile,
   apiKeyCommand,
 }: Omit<Configured, "name">): readonly KeyPlace[] {
-  const given = (key: string, weight: number, name: string): KeyPlace => ({
+  const keyPlace = (key: string, weight: number, name: string): KeyPlace => ({
     sourceName: null,
     isCommand: false,
     key,
@@ -137,11 +137,11 @@ function placesOf({
         read: () => run(apiKeyCommand),
       },
     ];
-  if (apiKeys === null) return apiKey === null ? [] : [given(apiKey, 1, "")];
+  if (apiKeys === null) return apiKey === null ? [] : [keyPlace(apiKey, 1, "")];
   return apiKeys.map((each, i) => {
     const name = each.name ?? String(i + 1);
     return "key" in each
-      ? given(each.key, each.weight, name)
+      ? keyPlace(each.key, each.weight, name)
       : inFile(`api_keys[${i}].key_file`, each.keyFile, each.weight, name);
   });
 }

@@ -50,8 +50,8 @@ export function optionalList(
   expected: string,
   range: Parameters<typeof listField>[1],
 ): FieldSchema<readonly unknown[]> {
-  const given = listField(expected, range);
-  return (raw) => (isAbsent(raw) ? { value: [] } : given(raw));
+  const readList = listField(expected, range);
+  return (raw) => (isAbsent(raw) ? { value: [] } : readList(raw));
 }
 
 /** One of `words`, letter case included; the file may leave it out. */

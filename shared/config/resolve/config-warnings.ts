@@ -131,14 +131,14 @@ export function clusterWarnings({
   const defaults = new Map<string, string>(
     Object.values(clusterSettings).map(({ path, defaultText }) => [path, defaultText]),
   );
-  const given = inForce
+  const changed = inForce
     .filter(({ path, source }) => defaults.has(path) && source !== "default")
     .filter(({ path, value }) => value !== defaults.get(path))
     .map(({ path, name }) => name ?? path);
-  const verb = given.length === 1 ? "does" : "do";
-  return given.length === 0
+  const verb = changed.length === 1 ? "does" : "do";
+  return changed.length === 0
     ? []
-    : [`${given.join(", ")} ${verb} nothing without cluster.url: this host shares no limits`];
+    : [`${changed.join(", ")} ${verb} nothing without cluster.url: this host shares no limits`];
 }
 
 const limitVariables = [ruleForm, budgetForm].flatMap(({ singular, variables }) =>

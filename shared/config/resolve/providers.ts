@@ -131,10 +131,10 @@ export function checkSecrets(
   fields: Pick<ReadFields<ProviderFields>, (typeof keyFields)[number] | "proxy" | "proxy_file">,
   problems: string[],
 ): void {
-  const given = keyFields.filter((key) => fields[key] !== null);
-  if (given.length > 1)
+  const keys = keyFields.filter((key) => fields[key] !== null);
+  if (keys.length > 1)
     problems.push(
-      `${at} must have at most one of ${keyFields.join(", ")}, not ${given.join(" and ")}`,
+      `${at} must have at most one of ${keyFields.join(", ")}, not ${keys.join(" and ")}`,
     );
   if (fields.proxy !== null && fields.proxy_file !== null)
     problems.push(`${at} must have at most one of proxy and proxy_file`);
@@ -329,13 +329,13 @@ function resolveOverrides(
     const valid = fields === null ? null : validFields(fields);
     if (valid === null) return [];
     const { set, defaults, drop } = valid;
-    const given = [
+    const lists = [
       ["set", (set ?? []).map(({ name }) => name)],
       ["defaults", (defaults ?? []).map(({ name }) => name)],
       ["drop", drop ?? []],
     ] as const;
     const first = new Map<string, string>();
-    for (const [key, names] of given)
+    for (const [key, names] of lists)
       for (const name of names) {
         const earlier = first.get(name);
         if (earlier !== undefined)

@@ -109,17 +109,17 @@ export function describeSettings(
   const derived = new Map(Object.entries({ socket, adminSocket, dataDir, spoolDir }));
   return Object.entries<Setting<unknown>>(settings).map(([key, setting]) => {
     const { path, meaning, kind, defaultText } = setting;
-    const given = givenFor(setting, sources).find(({ raw }) => !isAbsent(kind.parse(raw)));
+    const source = givenFor(setting, sources).find(({ raw }) => !isAbsent(kind.parse(raw)));
     const isSecret = kind.quotable === never;
     const byDefault = derived.get(key) ?? defaultText;
     const shown =
-      given === undefined ? byDefault : kind.quotable(given.raw) ? textOfRaw(given.raw) : "set";
-    const value = isSecret ? (given === undefined ? "not set" : "set") : shown;
+      source === undefined ? byDefault : kind.quotable(source.raw) ? textOfRaw(source.raw) : "set";
+    const value = isSecret ? (source === undefined ? "not set" : "set") : shown;
     return {
       path,
       value,
-      source: given === undefined ? "default" : sourceNames[given.place],
-      name: given === undefined || given.place === "file" ? null : given.name,
+      source: source === undefined ? "default" : sourceNames[source.place],
+      name: source === undefined || source.place === "file" ? null : source.name,
       unit: withUnit(value, kind) === value ? null : setting.unit,
       secret: isSecret,
       meaning,
@@ -139,16 +139,16 @@ function givenFor(
   setting: Pick<Setting<unknown>, "path" | "env" | "flag">,
   { flags, env, file }: SettingSources,
 ): readonly Given[] {
-  const given: Given[] = [];
+  const values: Given[] = [];
   const flag = setting.flag === null ? undefined : flags[setting.flag];
   if (setting.flag !== null && flag !== undefined)
-    given.push({ name: flagName(setting.flag), place: "flags", raw: flag });
+    values.push({ name: flagName(setting.flag), place: "flags", raw: flag });
   const text = setting.env === null ? null : variable(env, setting.env);
   if (setting.env !== null && text !== null)
-    given.push({ name: setting.env, place: "environment", raw: text });
+    values.push({ name: setting.env, place: "environment", raw: text });
   const raw = file.get(setting.path);
-  if (!isAbsent(raw)) given.push({ name: setting.path, place: "file", raw });
-  return given;
+  if (!isAbsent(raw)) values.push({ name: setting.path, place: "file", raw });
+  return values;
 }
 
 /** The source that decided a setting, for messages about it; its path if it is the default. */

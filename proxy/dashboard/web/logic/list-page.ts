@@ -15,12 +15,12 @@ function listQuery(
   names: readonly string[] = [],
   fixed: Readonly<Record<string, string>> = {},
 ): string {
-  const asked = new URLSearchParams({ limit: String(rowsPerPage), ...fixed });
+  const parameters = new URLSearchParams({ limit: String(rowsPerPage), ...fixed });
   for (const name of ["search", "after", ...names]) {
     const value = query.get(name);
-    if (value !== null && value !== "") asked.set(name, value);
+    if (value !== null && value !== "") parameters.set(name, value);
   }
-  return asked.toString();
+  return parameters.toString();
 }
 
 /** As `listQuery`: a search among rules or budgets finds children of templates too. */

@@ -132,14 +132,14 @@ async function search(
     const answer = await client.get<T>(path, signal);
     return answer.ok ? answer.body : null;
   };
-  const asked = `search=${encodeURIComponent(words)}&limit=${each}`;
+  const parameters = `search=${encodeURIComponent(words)}&limit=${each}`;
   const isRequestId = /^req_\S+$|^[\w-]{12,}$/.test(words);
   const [request, tenants, keys, rules, budgets] = await Promise.all([
     isRequestId ? ask<RequestDetail>(`/admin/requests/${encodeURIComponent(words)}`) : null,
-    ask<TenantList>(`/admin/tenants?flat=true&${asked}`),
-    ask<KeyPage>(`/admin/auth-keys?${asked}`),
-    ask<RuleList>(`/admin/rate-limits?${asked}`),
-    ask<BudgetList>(`/admin/budgets?${asked}`),
+    ask<TenantList>(`/admin/tenants?flat=true&${parameters}`),
+    ask<KeyPage>(`/admin/auth-keys?${parameters}`),
+    ask<RuleList>(`/admin/rate-limits?${parameters}`),
+    ask<BudgetList>(`/admin/budgets?${parameters}`),
   ]);
   const requestFound = (id: string): Found => ({
     ...{ kind: "request", text: id, note: null, href: hrefOf("requests", { id }) },

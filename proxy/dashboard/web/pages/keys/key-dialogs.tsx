@@ -47,10 +47,10 @@ export function IssueDialog({ serverTime, onIssued, onClose }: IssueProps) {
       // The limits come first, so that the key is never without them.
       for (const limit of limits.limits) {
         const { field, path, body } = limit;
-        const asked = new URLSearchParams({ user_path: String(body["subject"]), limit: "50" });
-        const known = await client.get<RulePage & BudgetPage>(`${path}?${asked}`);
-        if (!known.ok) return known;
-        const other = otherValue(limit, known.body.rate_limits ?? known.body.budgets);
+        const parameters = new URLSearchParams({ user_path: String(body["subject"]), limit: "50" });
+        const existing = await client.get<RulePage & BudgetPage>(`${path}?${parameters}`);
+        if (!existing.ok) return existing;
+        const other = otherValue(limit, existing.body.rate_limits ?? existing.body.budgets);
         if (other !== null) {
           setWrong({ field, text: form.hasOther(formatCount(other)) });
           return null;

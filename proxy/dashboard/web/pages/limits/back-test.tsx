@@ -32,25 +32,29 @@ type Test =
 /** What was found is shown as long as the rule stays as it was tested. */
 export function BackTest({ body }: BackTestProps) {
   const { client } = useApp();
-  const asked = JSON.stringify(body === null ? null : backTestBody(body));
+  const questionKey = JSON.stringify(body === null ? null : backTestBody(body));
   const [last, setLast] = useState<{ readonly asked: string; readonly test: Test } | null>(null);
-  const current = useRef(asked);
-  current.current = asked;
+  const current = useRef(questionKey);
+  current.current = questionKey;
   useEffect(
     () => () => {
       current.current = "";
     },
     [],
   );
-  const shown = last?.asked === asked ? last.test : null;
+  const shown = last?.asked === questionKey ? last.test : null;
   const run = async (): Promise<void> => {
-    const show = (found: Test): void => setLast({ asked, test: found });
+    const show = (found: Test): void => setLast({ asked: questionKey, test: found });
     show({ kind: "running", progress: 0 });
     for (let after: string | null = null; ; ) {
-      const question: object = { ...JSON.parse(asked), days, ...(after === null ? {} : { after }) };
+      const question: object = {
+        ...JSON.parse(questionKey),
+        days,
+        ...(after === null ? {} : { after }),
+      };
       const path = "/admin/rate-limits/test";
       const answer: Answer<BackTestReport> = await client.send("POST", path, question);
-      if (current.current !== asked) return;
+      if (current.current !== questionKey) return;
       if (!answer.ok) return show({ kind: "failed", message: answer.problem.message });
       if (answer.body.next === null) return show({ kind: "done", report: answer.body });
       show({ kind: "running", progress: answer.body.progress });

@@ -29,9 +29,9 @@ const anyKind = "any";
 export function FailedTab() {
   const { query } = useApp().router.place.value;
   const kind = query.get("kind") ?? first;
-  const asked = kind === anyKind ? [] : [["kind", kind] as const];
+  const filter = kind === anyKind ? [] : [["kind", kind] as const];
   const list = useListPoll<RequestPage>(
-    listPath("/admin/requests", query, [], Object.fromEntries(asked)),
+    listPath("/admin/requests", query, [], Object.fromEntries(filter)),
   );
   const isFiltered = query.has("search") || kind !== anyKind;
   return (
@@ -156,8 +156,8 @@ const failedColumns: readonly Column<RequestItem>[] = [
 export function SessionsTab() {
   const { query } = useApp().router.place.value;
   const path = query.get("path") ?? "";
-  const asked = path === "" ? "" : `?user_path=${encodeURIComponent(path)}`;
-  const { polled, refresh } = useListPoll<SessionList>(`/admin/sessions${asked}`, {
+  const parameters = path === "" ? "" : `?user_path=${encodeURIComponent(path)}`;
+  const { polled, refresh } = useListPoll<SessionList>(`/admin/sessions${parameters}`, {
     everyMs: 15_000,
   });
   return (

@@ -41,8 +41,8 @@ const first = "in-flight";
 export function RequestsPage() {
   const { query } = useApp().router.place.value;
   const id = query.get("id");
-  const asked = query.get("tab") ?? first;
-  const tab = Object.hasOwn(shown, asked) ? (asked as keyof typeof shown) : first;
+  const tabInQuery = query.get("tab") ?? first;
+  const tab = Object.hasOwn(shown, tabInQuery) ? (tabInQuery as keyof typeof shown) : first;
   const Shown = shown[tab];
   return (
     <>
@@ -210,12 +210,12 @@ function recordsPath(query: URLSearchParams): string {
 
 /** All records that the filters let through, as a file. */
 function recordsFile(query: URLSearchParams, format: "csv" | "ndjson"): string {
-  const asked = new URLSearchParams({ format });
+  const parameters = new URLSearchParams({ format });
   for (const name of ["path", ...names]) {
     const value = query.get(name) ?? "";
-    if (value !== "") asked.set(name === "path" ? "user_path" : name, value);
+    if (value !== "") parameters.set(name === "path" ? "user_path" : name, value);
   }
-  return `${address}?${asked}`;
+  return `${address}?${parameters}`;
 }
 
 function isFiltered(query: URLSearchParams): boolean {

@@ -22,9 +22,9 @@ import { selfTexts as texts, usageTexts } from "../../texts/usage-texts.js";
 
 export function SelfPage() {
   const { query } = useApp().router.place.value;
-  const asked = daysAsked(query);
-  asked.set("by", "day");
-  const { polled, refresh } = useListPoll<UsageStatus>(`/v1/usage?${asked}`);
+  const parameters = daysAsked(query);
+  parameters.set("by", "day");
+  const { polled, refresh } = useListPoll<UsageStatus>(`/v1/usage?${parameters}`);
   return (
     <>
       <PageHead title={shellTexts.pages.self}>

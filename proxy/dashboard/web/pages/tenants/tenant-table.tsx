@@ -60,13 +60,13 @@ export function TenantTable({ under }: TenantTableProps) {
   const days = String(daysAsked(query));
   const poll = useMemo(() => {
     const ask = (path: string, limit: number, signal: AbortSignal) => {
-      const asked = new URLSearchParams(days);
-      asked.set("under", path);
-      asked.set("sort", sort);
-      asked.set("limit", String(limit));
-      asked.set("flat", String(isFlat));
-      if (search !== "") asked.set("search", search);
-      return client.get<TenantList>(`/admin/tenants?${asked}`, signal);
+      const parameters = new URLSearchParams(days);
+      parameters.set("under", path);
+      parameters.set("sort", sort);
+      parameters.set("limit", String(limit));
+      parameters.set("flat", String(isFlat));
+      if (search !== "") parameters.set("search", search);
+      return client.get<TenantList>(`/admin/tenants?${parameters}`, signal);
     };
     return new Poll((signal) => readTree(ask, { under, toggled }, signal), { everyMs });
   }, [client, under, sort, isFlat, search, days, toggled]);

@@ -230,8 +230,8 @@ function LimitsInUse({ path }: PartProps) {
 }
 
 function EventsOf({ path, kind }: PartProps & { readonly kind: "failed" | "refused" }) {
-  const asked = new URLSearchParams({ limit: String(rowsMax), kind, search: path });
-  const list = useListPoll<RequestPage>(`/admin/requests?${asked}`);
+  const parameters = new URLSearchParams({ limit: String(rowsMax), kind, search: path });
+  const list = useListPoll<RequestPage>(`/admin/requests?${parameters}`);
   const words = texts.events[kind];
   return (
     <Card

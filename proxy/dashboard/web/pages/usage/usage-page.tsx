@@ -72,11 +72,11 @@ function stepOf(query: URLSearchParams): "day" | "hour" {
   return days <= 2 ? "hour" : "day";
 }
 
-function usagePath(query: URLSearchParams, by: string, asked = daysAsked(query)): string {
-  asked.set("by", by);
+function usagePath(query: URLSearchParams, by: string, parameters = daysAsked(query)): string {
+  parameters.set("by", by);
   const path = query.get("path");
-  if (path !== null && path !== "") asked.set("user_path", path);
-  return `/admin/usage?${asked}`;
+  if (path !== null && path !== "") parameters.set("user_path", path);
+  return `/admin/usage?${parameters}`;
 }
 
 interface ReportProps {
@@ -88,15 +88,15 @@ interface ReportProps {
 function Report({ by, summary }: ReportProps) {
   const { query } = useApp().router.place.value;
   const { usage, groups, hosts, series } = summary;
-  const asked = new URLSearchParams(periodBefore(usage));
-  const before = useListPoll<UsageSummary>(usagePath(query, by, asked), { everyMs: 60_000 });
-  const known = before.polled.body;
+  const parameters = new URLSearchParams(periodBefore(usage));
+  const before = useListPoll<UsageSummary>(usagePath(query, by, parameters), { everyMs: 60_000 });
+  const earlier = before.polled.body;
   // Everything is new in the first days.
-  const wasUsed = known !== null && known.usage.total_requests > 0;
+  const wasUsed = earlier !== null && earlier.usage.total_requests > 0;
   return (
     <>
       {hosts !== undefined && <p class="soft">{texts.ofHosts(hostsText(hosts))}</p>}
-      <UsageSums usage={usage} before={wasUsed ? known?.usage : undefined} />
+      <UsageSums usage={usage} before={wasUsed ? earlier?.usage : undefined} />
       {series !== undefined && <UsageChart series={series} />}
       <Card title={texts.groupings[by as keyof typeof texts.groupings] ?? texts.by}>
         {groups.length === 0 ? (
@@ -104,7 +104,7 @@ function Report({ by, summary }: ReportProps) {
             {texts.none.text}
           </Empty>
         ) : (
-          <UsageGroups by={by} summary={summary} before={wasUsed ? known : null} />
+          <UsageGroups by={by} summary={summary} before={wasUsed ? earlier : null} />
         )}
       </Card>
     </>

@@ -42,7 +42,7 @@ export function ChildrenDialog<Child extends { readonly subject: string }>({
   onClose,
 }: ChildrenDialogProps<Child>) {
   const [search, setSearch] = useState("");
-  const asked = new URLSearchParams({
+  const parameters = new URLSearchParams({
     scope: template.scope,
     subject: template.subject,
     period: String(template.period_seconds),
@@ -54,7 +54,7 @@ export function ChildrenDialog<Child extends { readonly subject: string }>({
   });
   const news = ({ admitted, settled }: { admitted: number; settled: number }): number =>
     admitted + settled;
-  const children = useListPoll<Listed<Child>>(`${path}/children?${asked}`, { news });
+  const children = useListPoll<Listed<Child>>(`${path}/children?${parameters}`, { news });
   const name: Column<Child> = {
     key: "child",
     head: texts.child,

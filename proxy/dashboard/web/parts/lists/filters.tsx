@@ -10,18 +10,18 @@ const typingPauseMs = 250;
 /** By the query's `search`. */
 export function SearchFilter({ label }: { readonly label: string }) {
   const { router } = useApp();
-  const asked = router.place.value.query.get("search") ?? "";
-  const [text, setText] = useState(asked);
+  const search = router.place.value.query.get("search") ?? "";
+  const [text, setText] = useState(search);
   // The browser's own buttons change what is asked for, too.
-  useEffect(() => setText(asked), [asked]);
+  useEffect(() => setText(search), [search]);
   useEffect(() => {
-    if (text === asked) return;
+    if (text === search) return;
     const timer = setTimeout(
       () => router.setQuery({ search: text, after: null }, { keepHistory: false }),
       typingPauseMs,
     );
     return () => clearTimeout(timer);
-  }, [text, asked, router]);
+  }, [text, search, router]);
   return <SearchField label={label} value={text} onInput={setText} />;
 }
 
@@ -72,12 +72,12 @@ interface TextFilterProps {
 
 export function TextFilter({ name, label, meant = (text) => text }: TextFilterProps) {
   const { router } = useApp();
-  const asked = router.place.value.query.get(name) ?? "";
-  const [text, setText] = useState(asked);
-  useEffect(() => setText(asked), [asked]);
+  const current = router.place.value.query.get(name) ?? "";
+  const [text, setText] = useState(current);
+  useEffect(() => setText(current), [current]);
   const take = (): void => {
     const typed = meant(text.trim());
-    if (typed !== asked) router.setQuery({ [name]: typed, after: null });
+    if (typed !== current) router.setQuery({ [name]: typed, after: null });
   };
   return (
     <form

@@ -22,14 +22,14 @@ export function ListCard<Page extends { readonly next: string | null }, Row>({
   isLive = false,
   ...table
 }: ListCardProps<Page, Row>) {
-  const asked = String(useApp().router.place.value.query);
+  const query = String(useApp().router.place.value.query);
   const [held, setHeld] = useState<{ readonly page: Page; readonly asked: string } | null>(null);
   return (
     <Card>
       <WhenReady polled={list.polled} onRetry={() => list.refresh()}>
         {(latest) => {
           // Other filters, or another page, are what the reader wants to see now.
-          const page = held?.asked === asked ? held.page : latest;
+          const page = held?.asked === query ? held.page : latest;
           const rows = rowsOf(page);
           const isHeld = page !== latest;
           return (
@@ -39,16 +39,16 @@ export function ListCard<Page extends { readonly next: string | null }, Row>({
                   <button
                     type="button"
                     class="button ghost"
-                    aria-pressed={held?.asked === asked}
-                    onClick={() => setHeld(held?.asked === asked ? null : { page, asked })}
+                    aria-pressed={held?.asked === query}
+                    onClick={() => setHeld(held?.asked === query ? null : { page, asked: query })}
                   >
-                    <Icon name={held?.asked === asked ? "play" : "pause"} />
+                    <Icon name={held?.asked === query ? "play" : "pause"} />
                     {shellTexts.live.pause}
                   </button>
                   {isHeld && (
                     <NewRows
                       count={newRows(rows, rowsOf(latest), table.keyOf)}
-                      onShow={() => setHeld({ page: latest, asked })}
+                      onShow={() => setHeld({ page: latest, asked: query })}
                     />
                   )}
                 </div>

@@ -28,7 +28,7 @@ function RangeSelect({ name, label, options, custom }: RangeSelectProps) {
   const { router } = useApp();
   const { query } = router.place.value;
   const [first, last] = custom.names;
-  const given = query.has(first);
+  const hasRange = query.has(first);
   const choose = (value: string): void => {
     const [from, to] = value === isCustom ? custom.firstEnds() : [null, null];
     router.setQuery({
@@ -43,7 +43,7 @@ function RangeSelect({ name, label, options, custom }: RangeSelectProps) {
       <select
         class="input fit"
         aria-label={label}
-        value={given ? isCustom : (query.get(name) ?? "")}
+        value={hasRange ? isCustom : (query.get(name) ?? "")}
         onChange={(event) => choose(event.currentTarget.value)}
       >
         {options.map(([value, text]) => (
@@ -53,7 +53,7 @@ function RangeSelect({ name, label, options, custom }: RangeSelectProps) {
         ))}
         <option value={isCustom}>{texts.custom}</option>
       </select>
-      {given &&
+      {hasRange &&
         custom.names.map((end, at) => (
           <input
             key={end}
@@ -99,12 +99,12 @@ function dayAt(ms: number): string {
 
 /** The parameters of the admin API for what `DaysFilter` chose. */
 export function daysAsked(query: URLSearchParams): URLSearchParams {
-  const asked = new URLSearchParams();
+  const parameters = new URLSearchParams();
   for (const name of ["days", ...days.names]) {
     const value = query.get(name);
-    if (value !== null && value !== "") asked.set(name, value);
+    if (value !== null && value !== "") parameters.set(name, value);
   }
-  return asked;
+  return parameters;
 }
 
 /** Moments. `initial`: the seconds of the range that isn't in the address. */

@@ -23,9 +23,9 @@ interface Sorted<Row> {
 /** The column by which rows are sorted, if it is one of these. */
 export function useSorting<Row>(columns: readonly Sortable<Row>[]): Sorted<Row> {
   const { router } = useApp();
-  const asked = router.place.value.query.get("sort") ?? "";
-  const isDescending = asked.startsWith("-");
-  const by = isDescending ? asked.slice(1) : asked;
+  const sort = router.place.value.query.get("sort") ?? "";
+  const isDescending = sort.startsWith("-");
+  const by = isDescending ? sort.slice(1) : sort;
   const orderOf = columns.find(({ key }) => key === by)?.by;
   return {
     sorting: {

@@ -29,8 +29,8 @@ export function UsageDays({ usage, groups }: UsageDaysProps) {
 
 /** As chosen in the address. */
 export function useMeasure(): Measure {
-  const asked = useApp().router.place.value.query.get("measure");
-  return asked === "tokens" || asked === "requests" ? asked : "cost";
+  const measure = useApp().router.place.value.query.get("measure");
+  return measure === "tokens" || measure === "requests" ? measure : "cost";
 }
 
 export function MeasureFilter() {
