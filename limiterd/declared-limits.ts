@@ -47,9 +47,9 @@ export class DeclaredLimits<Definition> {
 
   /** As `get`, but also works before all ids are noted, by searching all definitions. */
   find(id: string): Declared<Definition> | null {
-    const known = this.#byId.get(id);
-    if (known === undefined && this.#byId.size === this.#definitions.length) return null;
-    return this.#declared(known ?? this.#definitions.findIndex((one) => this.#idOf(one) === id));
+    const index = this.#byId.get(id);
+    if (index === undefined && this.#byId.size === this.#definitions.length) return null;
+    return this.#declared(index ?? this.#definitions.findIndex((one) => this.#idOf(one) === id));
   }
 
   #declared(index: number): Declared<Definition> | null {

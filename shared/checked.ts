@@ -61,7 +61,7 @@ interface ObjectForm {
 /** Checks that a body, or an object in it, has known fields only. */
 export function asObject(
   body: unknown,
-  known: readonly string[],
+  fieldNames: readonly string[],
   { at = "", nullable = [], word = "field" }: ObjectForm = {},
 ): Checked<Readonly<Record<string, unknown>>> {
   if (!isObject(body))
@@ -71,12 +71,12 @@ export function asObject(
     );
   for (const [name, value] of Object.entries(body)) {
     const field = `${at}${shortName(name)}`;
-    if (!known.includes(name)) {
-      const key = known.find((each) => each === "limit_key" || each === "budget_key");
-      const close = closestName(name, known);
+    if (!fieldNames.includes(name)) {
+      const key = fieldNames.find((each) => each === "limit_key" || each === "budget_key");
+      const close = closestName(name, fieldNames);
       const isPeriod = name === "period" || name === "period_seconds";
       const short =
-        known.includes("max_requests") && Object.hasOwn(shortLimits, name)
+        fieldNames.includes("max_requests") && Object.hasOwn(shortLimits, name)
           ? shortLimits[name]
           : undefined;
       const hint =
@@ -86,7 +86,7 @@ export function asObject(
             ? `write "${key}": {"period": "${short.period}"}, "${short.cap}": …`
             : close !== null
               ? `did you mean ${at}${close}?`
-              : `expected ${known.length === 0 ? "none" : known.map((each) => at + each).join(", ")}`;
+              : `expected ${fieldNames.length === 0 ? "none" : fieldNames.map((each) => at + each).join(", ")}`;
       return bad(`unknown ${word} ${field}: ${hint}`, field);
     }
     // Null must not count as absent: the field may be the one that guards a change.
@@ -99,12 +99,12 @@ export function asObject(
 /** Checks the parameters of a query. Clients of the socket may send null for an absent one. */
 export function asQuery(
   body: unknown,
-  known: readonly string[],
+  fieldNames: readonly string[],
 ): Checked<Readonly<Record<string, unknown>>> {
-  if (!isObject(body ?? {})) return asObject(body, known);
+  if (!isObject(body ?? {})) return asObject(body, fieldNames);
   return asObject(
     Object.fromEntries(Object.entries(body ?? {}).filter(([, value]) => value !== null)),
-    known,
+    fieldNames,
     { word: "parameter" },
   );
 }

@@ -10,9 +10,9 @@ export function append<Item>(to: Item[], items: Iterable<Item>): void {
 
 /** The greatest of the values and `atLeast`. */
 export function greatest(values: Iterable<number>, atLeast = Number.NEGATIVE_INFINITY): number {
-  let found = atLeast;
-  for (const value of values) found = Math.max(found, value);
-  return found;
+  let greatestValue = atLeast;
+  for (const value of values) greatestValue = Math.max(greatestValue, value);
+  return greatestValue;
 }
 
 /** A rule or a budget: sorted by the key in its definition, which stays the same. */

@@ -39,15 +39,15 @@ export class SpreadMap<V> implements NamedValues<V> {
   }
 
   set(name: string, value: V): void {
-    const known = this.#holding(name);
-    if (known === null) this.#size++;
-    (known ?? this.#roomFor(name)).set(name, value);
+    const existing = this.#holding(name);
+    if (existing === null) this.#size++;
+    (existing ?? this.#roomFor(name)).set(name, value);
   }
 
   delete(name: string): boolean {
-    const known = this.#holding(name);
-    if (known !== null) this.#size--;
-    return known?.delete(name) === true;
+    const existing = this.#holding(name);
+    if (existing !== null) this.#size--;
+    return existing?.delete(name) === true;
   }
 
   *keys(): MapIterator<string> {

@@ -64,9 +64,9 @@ export function compileProgram(file: string): CompiledProgram {
 
 function readCode(file: string, digest: Buffer): Buffer | null {
   try {
-    const found = readFileSync(file);
-    const isOfText = found.subarray(0, digest.length).equals(digest);
-    return isOfText ? found.subarray(digest.length) : null;
+    const bytes = readFileSync(file);
+    const isOfText = bytes.subarray(0, digest.length).equals(digest);
+    return isOfText ? bytes.subarray(digest.length) : null;
   } catch {
     // The code wasn't compiled for this kind of processor.
     return null;

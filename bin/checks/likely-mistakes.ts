@@ -10,7 +10,10 @@ import { providerTraits } from "../../shared/config/provider-type.js";
 import { managedKeyPrefix } from "../../shared/domain/managed-key.js";
 
 /** One line per mistake, beginning with the path in the file where there is one. */
-export function likelyMistakes(config: Config, known: readonly string[] = []): readonly string[] {
+export function likelyMistakes(
+  config: Config,
+  knownModels: readonly string[] = [],
+): readonly string[] {
   const { providers, virtualModels, aliases, server } = config;
   return [
     ...virtualModels.flatMap(({ source, targets }) =>
@@ -24,7 +27,7 @@ export function likelyMistakes(config: Config, known: readonly string[] = []): r
         : [],
     ),
     ...providers.flatMap((provider) => [
-      ...missingKey(provider, known),
+      ...missingKey(provider, knownModels),
       ...foreignKey(provider),
       ...placeholderKey(provider),
       ...otherAddress(provider),
@@ -57,14 +60,14 @@ function serviceOf({ baseUrl }: ProviderConfig): Preset | null {
   return (baseUrl === "" ? undefined : presetAt(baseUrl)) ?? null;
 }
 
-function missingKey(provider: ProviderConfig, known: readonly string[]): readonly string[] {
+function missingKey(provider: ProviderConfig, knownModels: readonly string[]): readonly string[] {
   const service = serviceOf(provider);
   const { name, apiKey, apiKeys, apiKeyFile, apiKeyCommand, headers, headerFiles } = provider;
   const hasKey =
     headers.length > 0 ||
     headerFiles.length > 0 ||
     [apiKey, apiKeys, apiKeyFile, apiKeyCommand].some((key) => key !== null);
-  const isKnown = known.some((text) => text.startsWith(`providers.${name}.api_key needs `));
+  const isKnown = knownModels.some((text) => text.startsWith(`providers.${name}.api_key needs `));
   if (service === null || service.keyless || hasKey || isKnown) return [];
   return [
     `providers.${name} has no key, and ${service.name} refuses requests without one: set ${service.keyVariable}, or providers.${name}.api_key`,

@@ -36,6 +36,6 @@ export function secretFilesOf(
       ...headerFiles.map(({ path }) => path),
     ]),
   ];
-  const known = paths.filter((path) => path !== null && !path.includes("${"));
-  return [...new Set(known as readonly string[])];
+  const literalPaths = paths.filter((path) => path !== null && !path.includes("${"));
+  return [...new Set(literalPaths as readonly string[])];
 }

@@ -25,7 +25,7 @@ export function addCompletion(program: Command, session: Session): void {
     .description("print a script that completes commands, flags and values in a shell")
     .argument("<shell>", shells.join(", "))
     .action((typed: string) => {
-      const shell = shells.find((known) => known === typed.trim().toLowerCase());
+      const shell = shells.find((candidate) => candidate === typed.trim().toLowerCase());
       if (shell === undefined) {
         const message = `shell must be ${shells.join(", ")}, not ${JSON.stringify(typed)}`;
         throw usageFailure([{ message, param: "shell" }]);

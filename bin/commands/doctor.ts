@@ -74,7 +74,7 @@ async function runDoctor(session: Session, flags: DoctorFlags): Promise<void> {
     programs: session.programs,
     secretFiles: config === null ? [] : secretFilesOf(config),
   });
-  const found = await Promise.all([
+  const results = await Promise.all([
     loaded.ok
       ? checkConfiguration(loaded.config, [...loaded.warnings, ...loaded.unset])
       : loaded.problems.map((problem) => failed("configuration", problemLine(problem))),
@@ -83,7 +83,7 @@ async function runDoctor(session: Session, flags: DoctorFlags): Promise<void> {
     checkServices(session, flags, { config, host }),
     config === null || flags.offline === true ? [] : checkProviders(session, config),
   ]);
-  const findings = found.flat();
+  const findings = results.flat();
   const { terminal } = session;
   if (flags.bundle !== undefined) bundle(flags.bundle, { session, config, host, findings });
   terminal.out(

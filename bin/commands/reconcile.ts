@@ -178,12 +178,12 @@ async function reconcileCommand(session: Session, flags: ReconcileFlags): Promis
   const { providers, window, notes, failAbove, projects, keys, pairs } = checked;
   const { terminal } = session;
   const query: BillQuery = { ...window, projects };
-  const known = flags.records.length > 0 ? null : await configuredProviders(session, flags);
-  const { bill, source } = await readBill(session, flags, { query, known, providers });
+  const configured = flags.records.length > 0 ? null : await configuredProviders(session, flags);
+  const { bill, source } = await readBill(session, flags, { query, configured, providers });
   const days = daysBetween(window.startDate, window.endDate);
   const sums = new UsageSums(providers, { days, keys });
   const isOfOneHost = await addRecords(session, flags, { window, sums });
-  if (sums.records === 0) requireConfigured(providers, known);
+  if (sums.records === 0) requireConfigured(providers, configured);
   const result = reconcile(sums.rows(), bill, { byProject: pairs.size > 0 });
   const unseen = [...keys.keys()].filter((name) => !sums.seenKeys.has(name));
   const head = {
@@ -270,18 +270,18 @@ async function configuredProviders(
 
 function requireConfigured(
   providers: readonly string[],
-  known: readonly Configured[] | null,
+  configured: readonly Configured[] | null,
 ): void {
-  const unknown = providers.find((name) => known?.every((one) => one.name !== name) === true);
-  if (unknown === undefined || known === null) return;
-  const names = known.map(({ name }) => name).join(", ");
+  const unknown = providers.find((name) => configured?.every((one) => one.name !== name) === true);
+  if (unknown === undefined || configured === null) return;
+  const names = configured.map(({ name }) => name).join(", ");
   const message = `--provider: there are no records of ${unknown}, and it isn't configured; configured are ${names}`;
   throw usageFailure([{ message, param: "--provider" }]);
 }
 
 interface BillContext {
   readonly query: BillQuery;
-  readonly known: readonly Configured[] | null;
+  readonly configured: readonly Configured[] | null;
   readonly providers: readonly string[];
 }
 
@@ -315,15 +315,15 @@ async function readBill(
 }
 
 /** The billing API of the provider, by its host or its name. */
-function sourceOf({ source }: ReconcileFlags, { known, providers }: BillContext): SourceName {
+function sourceOf({ source }: ReconcileFlags, { configured, providers }: BillContext): SourceName {
   const typed = source?.trim().toLowerCase();
-  const host = known?.find(({ name }) => name === providers[0])?.host ?? null;
-  const found = sourceNames.find((name) =>
+  const host = configured?.find(({ name }) => name === providers[0])?.host ?? null;
+  const match = sourceNames.find((name) =>
     typed === undefined
       ? name === providers[0] || new URL(sources[name].url).host === host
       : name === typed,
   );
-  if (found !== undefined) return found;
+  if (match !== undefined) return match;
   const message =
     typed === undefined
       ? `${providers[0]} has no billing API that Sluice knows: give --bill, or --source ${sourceNames.join(", ")}`

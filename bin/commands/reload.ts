@@ -31,12 +31,12 @@ export function addReload(program: Command, session: Session): void {
 
 async function runReload({ terminal, ...session }: Session, flags: ReloadFlags): Promise<void> {
   const { socketPath } = locateSockets({ terminal, ...session }, flags);
-  const found = findControlSockets(socketPath, session.env).filter(
+  const running = findControlSockets(socketPath, session.env).filter(
     ({ pid }) => flags.pid === undefined || flags.pid === String(pid),
   );
   let reloaded = 0;
   let exitCode: number = exitCodes.ok;
-  for (const { path, pid } of found) {
+  for (const { path, pid } of running) {
     const answer = await askForReload(path);
     if ("kind" in answer) {
       if (answer.kind === "gone") removeGone(path);

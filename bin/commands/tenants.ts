@@ -71,7 +71,7 @@ async function showTenants(session: Session, flags: TenantsFlags): Promise<void>
     ...(path.ok ? [] : path.problems),
     ...(window.ok ? [] : window.problems),
   ];
-  if (!tenantSorts.some((known) => known === sort))
+  if (!tenantSorts.some((candidate) => candidate === sort))
     problems.push({
       message: `--sort must be one of ${sortNames.join(", ")}, not ${JSON.stringify(flags.sort)}`,
       param: "--sort",

@@ -115,8 +115,8 @@ const flagWords: readonly FlagWords[] = [
 
 /** The fixed values of a command's flag; null if it has none. */
 export function wordsOfFlag({ name }: CommandNode, long: string): readonly string[] | null {
-  const found = flagWords.find(([flag, command]) => flag === long && name.startsWith(command));
-  return found === undefined ? null : found[2];
+  const match = flagWords.find(([flag, command]) => flag === long && name.startsWith(command));
+  return match === undefined ? null : match[2];
 }
 
 /** The fixed values of a command's first argument. */

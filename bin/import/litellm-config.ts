@@ -169,9 +169,9 @@ class Translation {
       return [];
     }
     const slash = full.indexOf("/");
-    const known = slash > 0 ? full.slice(0, slash) : null;
+    const prefix = slash > 0 ? full.slice(0, slash) : null;
     const preset =
-      known === null ? (families.find(([of]) => of.test(full))?.[1] ?? "openai") : known;
+      prefix === null ? (families.find(([of]) => of.test(full))?.[1] ?? "openai") : prefix;
     const model = full.slice(slash + 1).replace(/^(?:responses|converse|invoke)\//, "");
     if (signed.has(preset)) {
       this.#note(
@@ -201,11 +201,12 @@ class Translation {
   #withCredentials(params: Fields, place: string): Fields {
     const { litellm_credential_name: name } = params;
     if (name === undefined) return params;
-    const found = listOf(this.#document["credential_list"])
+    const credential = listOf(this.#document["credential_list"])
       .map(objectOf)
-      .find(({ credential_name: known }) => known === name);
-    if (found === undefined) this.#note(`${place}: no credential ${String(name)} is in the file`);
-    return { ...objectOf(found?.["credential_values"]), ...params };
+      .find(({ credential_name: candidate }) => candidate === name);
+    if (credential === undefined)
+      this.#note(`${place}: no credential ${String(name)} is in the file`);
+    return { ...objectOf(credential?.["credential_values"]), ...params };
   }
 
   /** The name of the provider with this address, key and so on; null without a counterpart. */
@@ -214,8 +215,8 @@ class Translation {
     const base = trimmedOrNull(params["api_base"] ?? params["base_url"]);
     const isOwn =
       compatible.has(litellm) || (preset === "openai" && base !== null && !isOpenai(base));
-    const found = isOwn ? undefined : findPreset(preset);
-    if (!isOwn && found === undefined) {
+    const matchingPreset = isOwn ? undefined : findPreset(preset);
+    if (!isOwn && matchingPreset === undefined) {
       this.#note(`${place}: Sluice doesn't know the provider ${litellm}: configure it by hand`);
       return null;
     }
@@ -237,12 +238,17 @@ class Translation {
       ),
     };
     const key = params["api_key"];
-    const address = base === null ? null : addressOf(found?.type ?? "openai", base, version);
+    const address =
+      base === null ? null : addressOf(matchingPreset?.type ?? "openai", base, version);
     const fields: Record<string, unknown> = {
       ...(isOwn ? { type: "openai" } : {}),
       ...(address === null ? {} : { base_url: address }),
       ...(key === undefined
-        ? { ...(isOwn || found?.keyless === true ? {} : { api_key: `\${${found!.keyVariable}}` }) }
+        ? {
+            ...(isOwn || matchingPreset?.keyless === true
+              ? {}
+              : { api_key: `\${${matchingPreset!.keyVariable}}` }),
+          }
         : { api_key: secretOf(key) }),
       ...(version === null || preset !== "azure" ? {} : { api_version: literal(version) }),
       ...(Object.keys(headers).length === 0 ? {} : { headers }),
@@ -252,9 +258,10 @@ class Translation {
     const name = this.#names.get(identity) ?? this.#newName(isOwn ? "custom" : preset);
     if (!this.#names.has(identity)) {
       this.#names.set(identity, name);
-      const type = name === preset || isOwn ? {} : { type: found!.type };
-      const openai = found === undefined || found.type !== "openai" || name === preset;
-      const reached = openai || address !== null ? {} : { base_url: found.baseUrl };
+      const type = name === preset || isOwn ? {} : { type: matchingPreset!.type };
+      const openai =
+        matchingPreset === undefined || matchingPreset.type !== "openai" || name === preset;
+      const reached = openai || address !== null ? {} : { base_url: matchingPreset.baseUrl };
       this.#providers.set(name, { ...type, ...reached, ...fields });
     }
     // These providers don't list their models, or list more than they serve.
@@ -294,10 +301,10 @@ class Translation {
     if (limits.length === 0) return;
     if (target.includes("*"))
       return this.#note(`${place}: limits of many models: set them by hand`);
-    const known = this.#rules.get(target);
-    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(limits))
+    const existing = this.#rules.get(target);
+    if (existing !== undefined && JSON.stringify(existing) !== JSON.stringify(limits))
       this.#note(`${place}: ${target} has other limits in an earlier deployment, which apply`);
-    if (known === undefined) this.#rules.set(target, limits);
+    if (existing === undefined) this.#rules.set(target, limits);
   }
 
   #modelRules(): readonly object[] {
@@ -323,9 +330,9 @@ class Translation {
     if (Object.keys(entry).length === 1) return;
     const fields = this.#providers.get(provider)!;
     const entries = (fields["per_model"] ?? []) as (typeof entry)[];
-    const known = entries.find(({ models }) => models[0] === model);
-    if (known === undefined) fields["per_model"] = [...entries, entry];
-    else if (JSON.stringify(known) !== JSON.stringify(entry))
+    const existing = entries.find(({ models }) => models[0] === model);
+    if (existing === undefined) fields["per_model"] = [...entries, entry];
+    else if (JSON.stringify(existing) !== JSON.stringify(entry))
       this.#note(`${place}: ${provider}/${model} has other parameters in an earlier deployment`);
   }
 
@@ -421,9 +428,9 @@ class Translation {
   }
 
   #noteOthers(): void {
-    for (const [section, known] of Object.entries(knownSettings))
+    for (const [section, knownKeys] of Object.entries(knownSettings))
       for (const name of Object.keys(objectOf(this.#document[section])))
-        if (!known.has(name))
+        if (!knownKeys.has(name))
           this.#note(`${section}.${name}: ${remarks[name] ?? "no counterpart"}`);
     for (const name of Object.keys(this.#document))
       if (name !== "model_list" && name !== "credential_list" && !(name in knownSettings))

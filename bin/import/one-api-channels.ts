@@ -92,9 +92,9 @@ export function channelKind(
 ): ChannelKind | null {
   const row = rows[program][type];
   if (row === undefined) return null;
-  const [name, known, path] = row;
+  const [name, provider, path] = row;
   const preset = name === null ? null : findPreset(name)!;
-  const origin = (base ?? known).replace(/\/+$/, "");
+  const origin = (base ?? provider).replace(/\/+$/, "");
   if (origin === "") return { preset, address: null };
   if (name === "azure") return { preset, address: azureAddress(origin, version) };
   // A custom channel of new-api has the address of the endpoint.

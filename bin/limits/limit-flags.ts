@@ -186,11 +186,11 @@ function unread(
   { failure: { param } }: Extract<Checked<unknown>, { ok: false }>,
 ): ArgumentProblem | null {
   const forms = [{ flag: "--when", field: "when", form: whenForm }, ...switches];
-  const found = forms.find(({ field, form }) => field === param && form !== undefined);
-  const value = found === undefined ? undefined : body[found.field];
-  if (found === undefined || typeof value !== "string") return null;
-  const flag = found.flag.replace(/ .*/, "");
-  return { message: `${flag} must be ${found.form}, not ${show(value)}`, param: flag };
+  const match = forms.find(({ field, form }) => field === param && form !== undefined);
+  const value = match === undefined ? undefined : body[match.field];
+  if (match === undefined || typeof value !== "string") return null;
+  const flag = match.flag.replace(/ .*/, "");
+  return { message: `${flag} must be ${match.form}, not ${show(value)}`, param: flag };
 }
 
 function modelsFromFlags({ models, when, shadow }: KeyFlags): Readonly<Record<string, unknown>> {

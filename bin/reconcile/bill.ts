@@ -112,7 +112,7 @@ export function requireUsd(currency: unknown, where: string): void {
 
 /** The kind of a quantity in a bill that separates `separates`; null if it isn't in the bill. */
 export function kindWithin(kind: Kind, separates: ReadonlySet<Kind>): Kind | null {
-  for (let found: Kind | null = kind; found !== null; found = kinds[found].parent)
-    if (separates.has(found)) return found;
+  for (let ancestor: Kind | null = kind; ancestor !== null; ancestor = kinds[ancestor].parent)
+    if (separates.has(ancestor)) return ancestor;
   return null;
 }

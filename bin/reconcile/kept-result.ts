@@ -52,17 +52,17 @@ export function keptResult(head: ReportHead, result: Reconciliation): KeptReconc
 
 /** Models with a difference, sums over the days, the largest first. */
 function modelsOf(cells: readonly Cell[]): KeptReconciliation["models"] {
-  const found = new Map<string, { first: Cell; recorded: Pico; billed: Pico; causes: Causes }>();
+  const byModel = new Map<string, { first: Cell; recorded: Pico; billed: Pico; causes: Causes }>();
   for (const cell of cells) {
     const key = JSON.stringify([cell.project, cell.model]);
-    const sums = found.get(key) ?? { first: cell, recorded: 0n, billed: 0n, causes: {} };
-    found.set(key, sums);
+    const sums = byModel.get(key) ?? { first: cell, recorded: 0n, billed: 0n, causes: {} };
+    byModel.set(key, sums);
     sums.recorded += cell.recorded;
     sums.billed += cell.billed;
     for (const [cause, amount] of Object.entries(cell.causes) as [Cause, Pico][])
       sums.causes[cause] = (sums.causes[cause] ?? 0n) + amount;
   }
-  return [...found.values()]
+  return [...byModel.values()]
     .map((sums) => ({ ...sums, off: offBy(sums.causes) }))
     .filter(({ off }) => off > 0n)
     .sort((a, b) => (a.off > b.off ? -1 : 1))

@@ -169,9 +169,9 @@ function contextOf(
   const sidesOf: Adding["sidesOf"] = ({ day, project: named }, model) => {
     const project = byProject ? (named ?? noProject) : null;
     const key = JSON.stringify([day, project, model]);
-    const known = cells.get(key);
-    if (known !== undefined) return known;
-    const made = {
+    const existing = cells.get(key);
+    if (existing !== undefined) return existing;
+    const sides = {
       day,
       project,
       model,
@@ -182,8 +182,8 @@ function contextOf(
       credit: 0n,
       other: 0n,
     };
-    cells.set(key, made);
-    return made;
+    cells.set(key, sides);
+    return sides;
   };
   const toolsWithoutModel = rows.some(({ item, model }) => model === null && isTool(item));
   addUsage(usage, { sidesOf, separates, toolsWithoutModel });
@@ -284,9 +284,9 @@ function addBill(
 
 function partOf({ parts }: Sides, tier: string, region: string): Part {
   const key = `${tier}|${region}`;
-  const known = parts.get(key);
-  if (known !== undefined) return known;
-  const made: Part = {
+  const existing = parts.get(key);
+  if (existing !== undefined) return existing;
+  const part: Part = {
     tier,
     region,
     ours: new Map(),
@@ -303,8 +303,8 @@ function partOf({ parts }: Sides, tier: string, region: string): Part {
     billedRequests: null,
     lines: 0,
   };
-  parts.set(key, made);
-  return made;
+  parts.set(key, part);
+  return part;
 }
 
 /**
@@ -348,8 +348,8 @@ function ownRate(model: string, group: Group, usage: readonly UsageRow[]): bigin
 function ratesOf(cells: ReadonlyMap<string, Sides>): ReadonlyMap<string, Rate> {
   const rates = new Map<string, Rate>();
   const add = (key: string, amount: Pico, quantity: bigint): void => {
-    const known = rates.get(key) ?? { amount: 0n, quantity: 0n };
-    rates.set(key, { amount: known.amount + amount, quantity: known.quantity + quantity });
+    const sum = rates.get(key) ?? { amount: 0n, quantity: 0n };
+    rates.set(key, { amount: sum.amount + amount, quantity: sum.quantity + quantity });
   };
   for (const { model, parts } of cells.values()) {
     for (const part of parts.values())
@@ -364,16 +364,16 @@ function ratesOf(cells: ReadonlyMap<string, Sides>): ReadonlyMap<string, Rate> {
 }
 
 function impliedRates({ rates, cells }: Context): Reconciliation["rates"] {
-  const found = new Map<string, Map<Kind, Rate>>();
+  const ratesByModel = new Map<string, Map<Kind, Rate>>();
   for (const { model, parts } of cells.values()) {
     if ([...parts.values()].some(({ isShared }) => isShared)) continue;
     for (const kind of kindNames) {
       const rate = rates.get(`${model}|standard||${kind}`);
       if (rate === undefined) continue;
-      found.set(model, (found.get(model) ?? new Map<Kind, Rate>()).set(kind, rate));
+      ratesByModel.set(model, (ratesByModel.get(model) ?? new Map<Kind, Rate>()).set(kind, rate));
     }
   }
-  return found;
+  return ratesByModel;
 }
 
 function compare(sides: Sides, context: Context): Cell {
@@ -398,9 +398,17 @@ function compare(sides: Sides, context: Context): Cell {
     0n,
   );
   const billed = amounts + rest + sides.credit + sides.tool + sides.other;
-  const found: Partial<Record<Cause, Pico>> = {};
-  for (const cause of causeNames) if (sums[cause] !== 0n) found[cause] = sums[cause];
-  return { day, project, model, recorded, billed, counts: parts.flatMap(countsOf), causes: found };
+  const nonZero: Partial<Record<Cause, Pico>> = {};
+  for (const cause of causeNames) if (sums[cause] !== 0n) nonZero[cause] = sums[cause];
+  return {
+    day,
+    project,
+    model,
+    recorded,
+    billed,
+    counts: parts.flatMap(countsOf),
+    causes: nonZero,
+  };
 }
 
 function onlyUnpriced(parts: readonly Part[]): boolean {
@@ -586,8 +594,10 @@ function shareOf(walk: Walk, kind: Kind, quantity: bigint, ofGroup: readonly Kin
   const rate = dayRate(walk.part, kind);
   if (walk.atBillRates && rate !== null) return worthOf(quantity, rate);
   const weightOf = (one: Kind): bigint => {
-    const known = dayRate(walk.part, one);
-    return known === null ? 1_000_000n : (known.amount * 1_000_000n) / known.quantity + 1n;
+    const rateOfKind = dayRate(walk.part, one);
+    return rateOfKind === null
+      ? 1_000_000n
+      : (rateOfKind.amount * 1_000_000n) / rateOfKind.quantity + 1n;
   };
   let all = 0n;
   for (const one of ofGroup) all += absolute(walk.left.get(one) ?? 0n) * weightOf(one);

@@ -25,14 +25,14 @@ export function otherWord(program: Command, argv: readonly string[]): string {
     if (word.startsWith("-")) {
       const options = [...command.options, ...program.options];
       const flag = word.replace(/=.*$/s, "");
-      const known = options.find(({ long }) => long === flag);
-      if (known === undefined) {
+      const option = options.find(({ long }) => long === flag);
+      if (option === undefined) {
         const meant = otherFlags[flag];
         const isThere = meant !== undefined && options.some(({ long }) => long === meant);
         return isThere ? ` (Did you mean ${meant}?)` : "";
       }
       // The next word is its value.
-      if (known.required && flag === word) at++;
+      if (option.required && flag === word) at++;
       continue;
     }
     const below = command.commands.find((child) => isNamed(child, word));
@@ -82,9 +82,9 @@ function flagsBefore(program: Command, argv: readonly string[]): number {
   let at = 0;
   while (at < argv.length) {
     const flag = argv[at]!.replace(/=.*$/s, "");
-    const known = program.options.find(({ long }) => long === flag);
-    if (known === undefined) break;
-    at += known.required && flag === argv[at] ? 2 : 1;
+    const option = program.options.find(({ long }) => long === flag);
+    if (option === undefined) break;
+    at += option.required && flag === argv[at] ? 2 : 1;
   }
   return at;
 }

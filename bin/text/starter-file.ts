@@ -14,19 +14,19 @@ export interface TenantLimits {
 
 /** `masterKey` was generated for this file. `tenants`: null for an example behind #. */
 export function starterFile(
-  found: readonly FoundProvider[],
+  detected: readonly FoundProvider[],
   masterKey: string,
   tenants: TenantLimits | null,
 ): string {
   const providers =
-    found.length === 0
+    detected.length === 0
       ? [
           "# providers:",
           "#   openai: { api_key: ${OPENAI_API_KEY} }   # in a block, quotes aren't needed",
         ]
       : [
           "providers:",
-          ...found.flatMap(({ name, keyVariable }) => [
+          ...detected.flatMap(({ name, keyVariable }) => [
             `  ${name}:`,
             `    api_key: \${${keyVariable}}`,
           ]),
@@ -38,7 +38,7 @@ server:
   # Whoever has it may do everything; give your programs keys of their own: sluice keys issue.
   master_key: ${masterKey}
 
-# A provider whose key is in the environment is there without a line here.${found.length === 0 ? " Without any, a\n# simulator answers." : ""}
+# A provider whose key is in the environment is there without a line here.${detected.length === 0 ? " Without any, a\n# simulator answers." : ""}
 ${providers.join("\n")}
 
 ${limitsOf(tenants)}`;

@@ -60,8 +60,8 @@ function renderHosts(hosts: ReportHosts): readonly string[] {
   return [
     hostsText(hosts),
     ...late.map(({ host, name, age_seconds: age, complete }) => {
-      const known = age === null ? "not published again yet" : `as of ${ageText(age)}`;
-      return `  ${name} (${host}): ${known}${complete || age === null ? "" : ", publishing"}`;
+      const ageOf = age === null ? "not published again yet" : `as of ${ageText(age)}`;
+      return `  ${name} (${host}): ${ageOf}${complete || age === null ? "" : ", publishing"}`;
     }),
   ];
 }
@@ -154,10 +154,10 @@ function renderChart(days: readonly UsageGroup[], { columns, unicode }: UsageVie
 
 /** All days of the window in order, including days without usage. */
 function everyDay(groups: readonly UsageGroup[], window: ReportWindow): readonly UsageGroup[] {
-  const known = new Map(groups.map((group) => [group.key, group]));
+  const groupsByDay = new Map(groups.map((group) => [group.key, group]));
   return daysOf(window).map(
     (key) =>
-      known.get(key) ?? {
+      groupsByDay.get(key) ?? {
         key,
         requests: 0,
         input_tokens: 0,

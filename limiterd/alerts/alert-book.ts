@@ -210,9 +210,9 @@ export class AlertBook implements Contributor {
 
   /** The mark of the period; null if there is no room for a new one. */
   #markOf({ key, startMs, endMs }: Crossing): Mark | null {
-    const known = this.#marks.get(key);
-    if (known?.startMs === startMs) return known;
-    if (known === undefined && this.#marks.size >= alertMarksMax) return null;
+    const existing = this.#marks.get(key);
+    if (existing?.startMs === startMs) return existing;
+    if (existing === undefined && this.#marks.size >= alertMarksMax) return null;
     return { startMs, endMs, at: 0, forecast: false };
   }
 

@@ -25,9 +25,9 @@ export function noteCharged(
   account: Account,
   nowMs: number,
 ): void {
-  const found = useOf(book, account, nowMs);
-  if (found.ratio < alerts.lowest * (1 - 1e-12)) return;
-  alerts.note(crossingOf(book, account, { ...found, forecast: null }, nowMs), nowMs);
+  const use = useOf(book, account, nowMs);
+  if (use.ratio < alerts.lowest * (1 - 1e-12)) return;
+  alerts.note(crossingOf(book, account, { ...use, forecast: null }, nowMs), nowMs);
 }
 
 /** Looks at the budgets that were charged in the last two hours. */
@@ -40,13 +40,13 @@ export async function noteForecasts(
   for (const account of [...book.recent.active(nowMs)]) {
     if (++examined % accountsPerTurn === 0) await pause();
     if (!book.isCurrent(account)) continue;
-    const found = useOf(book, account, nowMs);
-    if (found.ratio < forecastRatioMin || found.ratio >= 1) continue;
+    const use = useOf(book, account, nowMs);
+    if (use.ratio < forecastRatioMin || use.ratio >= 1) continue;
     const forecast = accountForecast(book, account, nowMs);
     const { endMs } = book.boundsOf(account.budget, nowMs);
     const atMs = forecast?.exhaustsAtMs ?? null;
     if (atMs === null || atMs >= endMs) continue;
-    alerts.noteForecast(crossingOf(book, account, { ...found, forecast }, nowMs), nowMs);
+    alerts.noteForecast(crossingOf(book, account, { ...use, forecast }, nowMs), nowMs);
   }
 }
 

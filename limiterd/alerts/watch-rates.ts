@@ -26,9 +26,9 @@ export function noteWindow(
   nowMs: number,
 ): void {
   if (isTenantsId(ruleId)) return;
-  const known = book.ruleSet.get(idOfRule(ruleId));
-  if (known === undefined || known.wouldRefuse !== null) return;
-  const rule = book.fresh(known);
+  const loadedRule = book.ruleSet.get(idOfRule(ruleId));
+  if (loadedRule === undefined || loadedRule.wouldRefuse !== null) return;
+  const rule = book.fresh(loadedRule);
   const counter = child === "" ? rule.own : rule.children.copy(child);
   if (counter !== null && counter !== undefined) noteCounter(alerts, counter, nowMs);
 }

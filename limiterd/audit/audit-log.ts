@@ -165,8 +165,8 @@ function isListed(entry: AuditEntry, path: unknown, { texts, userPath }: AuditQu
 
 /** The body: {from?, to?, who?, subject?, operation?, user_path?, limit?, after?}. */
 export function parseAuditQuery(body: unknown): Checked<AuditQuery> {
-  const known = ["from", "to", "who", "subject", "operation", "user_path", "limit", "after"];
-  const fields = asQuery(body, known);
+  const fieldNames = ["from", "to", "who", "subject", "operation", "user_path", "limit", "after"];
+  const fields = asQuery(body, fieldNames);
   if (!fields.ok) return fields;
   const { limit, after } = fields.value;
   const from = parseMoment(fields.value["from"], "from");

@@ -27,83 +27,83 @@ type Describe = (state: Books, definition: Pick<Definition, "key" | "value">) =>
 
 const describers: Readonly<Record<Definition["kind"], Describe>> = {
   rules(state, { key, value }) {
-    const known = state.book.ruleSet.get(key)?.definition;
+    const definition = state.book.ruleSet.get(key)?.definition;
     const stored = value === null ? null : ruleFromStored(value);
     // `sluice limits revert` puts back the configuration's definition, whatever this one holds.
     const next =
       stored?.source === "config" ? state.declared.rules.find(key)?.definition : stored?.definition;
-    const either = next ?? known;
+    const either = next ?? definition;
     return either === undefined
       ? null
       : {
           ...ruleSubject(either),
-          before: known === undefined ? null : ruleEntry(known),
+          before: definition === undefined ? null : ruleEntry(definition),
           after: next === undefined ? null : ruleEntry(next),
         };
   },
   budgets(state, { key, value }) {
-    const known = state.budgets.budgets.get(key)?.definition;
+    const definition = state.budgets.budgets.get(key)?.definition;
     const stored = value === null ? null : budgetFromStored(value);
     const next =
       stored?.source === "config"
         ? state.declared.budgets.find(key)?.definition
         : stored?.definition;
-    const either = next ?? known;
+    const either = next ?? definition;
     return either === undefined
       ? null
       : {
           ...budgetSubject(either),
-          before: known === undefined ? null : budgetEntry(known),
+          before: definition === undefined ? null : budgetEntry(definition),
           after: next === undefined ? null : budgetEntry(next),
         };
   },
   rule_resets({ book }, { key, value }) {
-    const known = book.ruleSet.get(key);
-    const subject = key === allRules ? "all rules" : known && nameOfRule(known.definition);
+    const rule = book.ruleSet.get(key);
+    const subject = key === allRules ? "all rules" : rule && nameOfRule(rule.definition);
     if (value === null || subject === undefined) return null;
-    return { subject, before: null, after: null, path: known && pathOf(known.definition) };
+    return { subject, before: null, after: null, path: rule && pathOf(rule.definition) };
   },
   budget_resets({ budgets }, { key, value }) {
-    const known = budgets.budgets.get(key);
-    return value === null || known === undefined
+    const budget = budgets.budgets.get(key);
+    return value === null || budget === undefined
       ? null
-      : { ...budgetSubject(known.definition), before: null, after: null };
+      : { ...budgetSubject(budget.definition), before: null, after: null };
   },
   rule_raises({ book }, { key, value }) {
-    const known = book.ruleSet.get(key);
-    return known === undefined
+    const rule = book.ruleSet.get(key);
+    return rule === undefined
       ? null
-      : { ...ruleSubject(known.definition), ...raisesOf(known.raises, value) };
+      : { ...ruleSubject(rule.definition), ...raisesOf(rule.raises, value) };
   },
   budget_raises({ budgets }, { key, value }) {
-    const known = budgets.budgets.get(key);
-    return known === undefined
+    const budget = budgets.budgets.get(key);
+    return budget === undefined
       ? null
-      : { ...budgetSubject(known.definition), ...raisesOf(known.raises, value) };
+      : { ...budgetSubject(budget.definition), ...raisesOf(budget.raises, value) };
   },
   settings({ budgets }, { value }) {
     const after = value === null ? null : anchorsFromStored(value);
     return { subject: "starts of budget periods", before: budgets.anchors, after };
   },
   keys({ keys }, { key, value }) {
-    const known = keys.byNumber(Number(key));
+    const existing = keys.byNumber(Number(key));
     const next = value === null ? null : keyFromStored(Number(key), value);
     return {
       subject: `key key_${key}`,
-      path: known?.userPath ?? next?.userPath ?? undefined,
-      before: known === undefined ? null : keyShown(known),
+      path: existing?.userPath ?? next?.userPath ?? undefined,
+      before: existing === undefined ? null : keyShown(existing),
       after: next === null || next.deletedAtMs !== null ? null : keyShown(next),
     };
   },
   denials({ denials }, { key, value }) {
-    const known = denials.get(key);
+    const existing = denials.get(key);
     const next = value === null ? null : denialFromStored(value);
-    const either = next ?? known;
+    const either = next ?? existing;
     return either === undefined
       ? null
       : {
           subject: `JWT ${either.claim} ${either.value}`,
-          before: known === undefined ? null : denialShown(known),
+          before: existing === undefined ? null : denialShown(existing),
           after: next === null ? null : denialShown(next),
         };
   },

@@ -71,9 +71,9 @@ export class AccountPeriods {
     const moved: Budget[] = [];
     for (const budget of budgets) {
       const calendar = nameOf(budget.definition);
-      const known = movedCalendars.get(calendar) ?? isMoved(budget.definition);
-      movedCalendars.set(calendar, known);
-      if (known) moved.push(budget);
+      const hasMoved = movedCalendars.get(calendar) ?? isMoved(budget.definition);
+      movedCalendars.set(calendar, hasMoved);
+      if (hasMoved) moved.push(budget);
       // Bounds of a past period follow the former anchors, so replace them.
       else this.boundsOf(budget, nowMs);
     }
@@ -92,8 +92,8 @@ export class AccountPeriods {
 
   #runningOf(period: BudgetPeriod, nowMs: number): PeriodBounds {
     const calendar = nameOf(period);
-    const known = this.#running.get(calendar);
-    if (known !== undefined && nowMs >= known.startMs && nowMs < known.endMs) return known;
+    const cached = this.#running.get(calendar);
+    if (cached !== undefined && nowMs >= cached.startMs && nowMs < cached.endMs) return cached;
     const bounds = periodBounds(period, this.#anchors, nowMs, this.#zones);
     this.#running.set(calendar, bounds);
     return bounds;
@@ -114,16 +114,16 @@ export class AccountPeriods {
   running(account: Account, nowMs: number): PeriodSpend {
     const { budget, spends } = account;
     const bounds = this.boundsOf(budget, nowMs);
-    const known = findPeriod(spends, bounds.startMs);
-    if (known !== undefined) return known;
+    const existing = findPeriod(spends, bounds.startMs);
+    if (existing !== undefined) return existing;
     const period = emptyPeriod(bounds.startMs);
     const fromMs = startOf(budget, bounds, nowMs);
     // Some slices of a rolling budget may be known; then the others are empty.
-    const found =
+    const recorded =
       this.mustLookUp(budget, nowMs) && !hasPeriodIn(spends, fromMs, bounds)
         ? this.#spentOnDays(account, fromMs, nowMs)
         : null;
-    if (found !== null) addFound(period, found);
+    if (recorded !== null) addFound(period, recorded);
     const dropped = addPeriod(spends, period, periodsKept(budget.definition));
     if (dropped !== undefined) dropPeriod(budget, dropped.startMs);
     return period;
@@ -159,8 +159,8 @@ export class AccountPeriods {
       budget.definition.rolling === true ? this.#startAt(budget, Math.min(atMs, nowMs)) : null;
     if (startMs === null || startMs === this.boundsOf(budget, nowMs).startMs)
       return this.running(account, nowMs);
-    const known = findPeriod(spends, startMs);
-    if (known !== undefined) return known;
+    const existing = findPeriod(spends, startMs);
+    if (existing !== undefined) return existing;
     const period = emptyPeriod(startMs);
     addPeriod(spends, period, periodsKept(budget.definition));
     return period;
@@ -187,8 +187,8 @@ export class AccountPeriods {
     bounds: PeriodBounds,
   ): PeriodSpend | undefined {
     const { definition, sinceMs } = budget;
-    const known = findPeriod(spends, startMs);
-    if (known !== undefined) return known;
+    const existing = findPeriod(spends, startMs);
+    if (existing !== undefined) return existing;
     const counts = definition.rolling === true && startMs >= countedFrom(definition, bounds);
     if ((startMs < sinceMs && !counts) || isFull(spends, startMs, periodsKept(definition))) {
       dropPeriod(budget, startMs);

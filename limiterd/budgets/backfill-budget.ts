@@ -73,7 +73,7 @@ export function createSpentOnDays(usage: UsageLog, onDamaged: (error: Error) => 
 /** A running backfill. Both promises reject with `StoreUnreadableError`. */
 interface Backfill {
   /** Resolves when verdicts count everything found. */
-  readonly found: Promise<void>;
+  readonly lookedUp: Promise<void>;
   /**
    * Writes the result, then the mark that it is complete. Call it after the former accounts are
    * removed from the store.
@@ -105,15 +105,15 @@ export function beginBackfill(
   if (!settings.usageEnabled || gaps.length === 0) return null;
   const view = usage.rollups.open();
   const lastKey = usage.lastKey;
-  const found = (async () => {
+  const lookedUp = (async () => {
     for (const gap of gaps) await lookUp(ports, gap, { view, lastKey });
   })().finally(() => view.close());
   // `finish` reports the error.
-  found.catch(() => {});
+  lookedUp.catch(() => {});
   return {
-    found,
+    lookedUp,
     async finish() {
-      await found;
+      await lookedUp;
       await write(ports, gaps);
     },
   };

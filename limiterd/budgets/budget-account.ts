@@ -283,8 +283,8 @@ export function newAccount(budget: Budget, child: string): Account {
 
 /** The account of a template's child, created if needed. */
 export function childOf(budget: Budget, child: string): Account {
-  const known = budget.children.get(child) ?? readChild(budget, child);
-  if (known !== undefined) return freshAccount(known);
+  const existing = budget.children.get(child) ?? readChild(budget, child);
+  if (existing !== undefined) return freshAccount(existing);
   const account = newAccount(budget, child);
   budget.children.set(child, account);
   return account;
@@ -292,8 +292,8 @@ export function childOf(budget: Budget, child: string): Account {
 
 /** As `childOf`, but a new account isn't kept. */
 export function knownChildOf(budget: Budget, child: string): Account {
-  const known = budget.children.get(child) ?? readChild(budget, child);
-  return known === undefined ? newAccount(budget, child) : freshAccount(known);
+  const existing = budget.children.get(child) ?? readChild(budget, child);
+  return existing === undefined ? newAccount(budget, child) : freshAccount(existing);
 }
 
 /** Loads the account of a child from the store. */

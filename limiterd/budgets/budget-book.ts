@@ -120,37 +120,37 @@ export class BudgetBook {
     definition: BudgetDefinition,
     { source, nowMs, createdAtMs = nowMs }: BudgetWriting,
   ): { readonly budget: Budget; readonly made: boolean } {
-    const known = this.#budgets.get(budgetId(definition));
+    const existing = this.#budgets.get(budgetId(definition));
     if (
-      known !== undefined &&
-      known.definition.perChild === definition.perChild &&
-      hasSamePeriods(known.definition, definition)
+      existing !== undefined &&
+      existing.definition.perChild === definition.perChild &&
+      hasSamePeriods(existing.definition, definition)
     ) {
-      known.definition = definition;
+      existing.definition = definition;
       // `rollover` needs the period before, too.
-      known.bounds = unknownBounds;
-      known.amount = amountSum(definition.amountUsd);
-      known.source = source;
-      known.updatedAtMs = nowMs;
-      this.#noteKinds(known);
-      return { budget: known, made: false };
+      existing.bounds = unknownBounds;
+      existing.amount = amountSum(definition.amountUsd);
+      existing.source = source;
+      existing.updatedAtMs = nowMs;
+      this.#noteKinds(existing);
+      return { budget: existing, made: false };
     }
-    if (known !== undefined) this.#remove(known);
+    if (existing !== undefined) this.#remove(existing);
     const budget = this.restore({
       definition,
       source,
-      createdAtMs: known?.createdAtMs ?? createdAtMs,
+      createdAtMs: existing?.createdAtMs ?? createdAtMs,
       updatedAtMs: nowMs,
       sinceMs: nowMs,
       sinceKey: this.#lastRecordKey(),
       backfill: false,
     });
     if (
-      known !== undefined &&
-      known.raises !== null &&
-      known.definition.perChild === definition.perChild
+      existing !== undefined &&
+      existing.raises !== null &&
+      existing.definition.perChild === definition.perChild
     ) {
-      budget.raises = known.raises;
+      budget.raises = existing.raises;
       this.raised.add(budget);
     }
     return { budget, made: true };

@@ -144,16 +144,16 @@ function applyConfigured(
     changes.push({ table: "budgets", key: budget.id, value: undefined });
   }
   for (const definition of configured) {
-    const known = book.find(definition);
-    if (known?.source === "manual") continue;
+    const existing = book.find(definition);
+    if (existing?.source === "manual") continue;
     if (
-      known !== null &&
-      known.definition.amountUsd === definition.amountUsd &&
-      known.definition.perChild === definition.perChild &&
-      known.definition.unpriced === definition.unpriced &&
-      isSameOnExhausted(known.definition, definition) &&
-      known.definition.hold === definition.hold &&
-      isSameCalendar(known.definition, definition)
+      existing !== null &&
+      existing.definition.amountUsd === definition.amountUsd &&
+      existing.definition.perChild === definition.perChild &&
+      existing.definition.unpriced === definition.unpriced &&
+      isSameOnExhausted(existing.definition, definition) &&
+      existing.definition.hold === definition.hold &&
+      isSameCalendar(existing.definition, definition)
     )
       continue;
     const { budget, made } = book.put(definition, { source: "config", nowMs });

@@ -69,10 +69,10 @@ export function addSpend(period: PeriodSpend, cost: PicoUsd | null): void {
 /** Adds spend that a look-up has found, in place. */
 export function addFound(
   period: PeriodSpend,
-  found: { readonly spent: MoneySum; readonly requests: number },
+  recorded: { readonly spent: MoneySum; readonly requests: number },
 ): void {
-  period.requests += found.requests;
-  addSum(period.spent, found.spent);
+  period.requests += recorded.requests;
+  addSum(period.spent, recorded.spent);
 }
 
 /** `spends`: for each period [startMs, microUsd, picoUsd, requests], flat. */

@@ -90,7 +90,7 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     (each) => each ?? undefined,
   );
   const unpriced = unpricedChoices.find((choice) => choice === rawUnpriced);
-  const scope = budgetScopes.find((known) => known === rawScope);
+  const scope = budgetScopes.find((candidate) => candidate === rawScope);
   if (
     scope === undefined ||
     typeof subject !== "string" ||

@@ -51,8 +51,8 @@ export class Children implements ChildCounters {
     if (kept === null) return undefined;
     const place = kept.table.find(name);
     if (place === -1) return undefined;
-    const known = checkedOutAt(kept, place);
-    if (known !== null) return known;
+    const checkedOut = checkedOutAt(kept, place);
+    if (checkedOut !== null) return checkedOut;
     const counter = this.#read(kept.table, name, place);
     this.#checkOut(kept, counter);
     return counter;

@@ -24,12 +24,12 @@ export class CountedLog {
   /** `startMs`: the start of the half. Negative requests take back. */
   add(counter: Counter, startMs: number, requests: number, tokens: number): void {
     if (this.paused) return;
-    const known = counter.loggedAt * numbersPerHalf;
-    if (counter.loggedBatch === this.#batch && this.#numbers[known] === startMs) {
-      this.#numbers[known + 1]! += requests;
+    const loggedNumber = counter.loggedAt * numbersPerHalf;
+    if (counter.loggedBatch === this.#batch && this.#numbers[loggedNumber] === startMs) {
+      this.#numbers[loggedNumber + 1]! += requests;
       // Costs in pico-dollars may add up to more than an integer holds.
-      this.#numbers[known + 2] = Math.min(
-        this.#numbers[known + 2]! + tokens,
+      this.#numbers[loggedNumber + 2] = Math.min(
+        this.#numbers[loggedNumber + 2]! + tokens,
         Number.MAX_SAFE_INTEGER,
       );
       return;

@@ -304,8 +304,8 @@ export class SharedCap {
 
   /** Undefined at the bound of sharers; with `nowMs`, after those that want nothing have gone. */
   #sharer(name: string, nowMs?: number): Sharer | undefined {
-    const known = this.#sharers.get(name);
-    if (known !== undefined) return known;
+    const existing = this.#sharers.get(name);
+    if (existing !== undefined) return existing;
     if (this.#sharers.size >= sharersMax && nowMs !== undefined) this.#prune(nowMs);
     if (this.#sharers.size >= sharersMax) return undefined;
     const sharer: Sharer = {
@@ -419,8 +419,8 @@ export class SharedCaps {
 
   /** As `find`, made if needed; undefined if there are too many, at `nowMs` that are in use. */
   of(child: string, nowMs?: number): SharedCap | undefined {
-    const known = this.#caps.get(child);
-    if (known !== undefined) return known;
+    const existing = this.#caps.get(child);
+    if (existing !== undefined) return existing;
     if (this.#caps.size >= sharedCapsMax && nowMs !== undefined)
       for (const [name, cap] of this.#caps) if (cap.isIdle(nowMs)) this.#caps.delete(name);
     if (this.#caps.size >= sharedCapsMax) return undefined;

@@ -39,28 +39,28 @@ export class UnreadWindows {
   /** Loads a rule's own window. Call it once, before anything is counted in it. */
   readOwn(rule: Rule): void {
     const { own } = rule;
-    const found = own === null ? null : this.find(rule, "");
-    if (own === null || found === null) return;
-    const { lsn, ...counts } = found;
+    const stored = own === null ? null : this.find(rule, "");
+    if (own === null || stored === null) return;
+    const { lsn, ...counts } = stored;
     Object.assign(own.window, counts);
     own.restoredLsn = lsn;
   }
 
   /** Loads the window of a child; false if the store has none. */
   readChild(rule: Rule, child: string): boolean {
-    const found = this.find(rule, child);
-    if (found !== null) rule.children.load(child, found, found.lsn);
-    return found !== null;
+    const stored = this.find(rule, child);
+    if (stored !== null) rule.children.load(child, stored, stored.lsn);
+    return stored !== null;
   }
 }
 
 /** Loads a window of the store, unless it is already in memory. False if it is stale. */
 export function loadWindow(book: Rules, key: string, window: StoredWindow): boolean {
   const { ruleId, child } = splitWindowKey(key);
-  const known = book.ruleSet.find(ruleId);
+  const loadedRule = book.ruleSet.find(ruleId);
   // The rule doesn't exist, or has become or stopped being a template.
-  if (known === undefined || (known.own !== null) !== (child === "")) return false;
-  const rule = book.fresh(known);
+  if (loadedRule === undefined || (loadedRule.own !== null) !== (child === "")) return false;
+  const rule = book.fresh(loadedRule);
   if (rule.own !== null || rule.children.has(child)) return true;
   if (isStale(rule, window)) return false;
   rule.children.load(child, window, window.lsn);

@@ -118,7 +118,7 @@ function recordFinal(
   const pending = state.pending.take(provider, responseId, nowMs);
   if (pending === undefined) return;
   state.writer.addToBatch([pending.change]);
-  const { record: charged } = pending.found;
+  const { record: charged } = pending.response;
   const final = finalOf(charged, record);
   const withdrawal = withdrawalOf(charged);
   addRecord(state, withdrawal, nowMs);

@@ -90,22 +90,22 @@ function answerAdmit(
   stage: Stage,
 ): WaitOutcome {
   const { peer, message, waiter = null } = asked;
-  const known = knownRequest(state, asked, nowMs, stage);
-  if (known === null) return answered;
+  const request = knownRequest(state, asked, nowMs, stage);
+  if (request === null) return answered;
   const turn = state.shares === null ? null : beginTurn(state.shares, stage !== "first");
-  const verdict = verdictOn(state, asked, known, turn);
+  const verdict = verdictOn(state, asked, request, turn);
   if (verdict.kind === "unsure") {
     if (waiter !== null) return askHosts(state, waiter);
     waitForHosts(state, peer, message.id, answerAgain(state, asked));
     return answered;
   }
   turn?.end();
-  if (verdict.kind !== "admitted") return waitOrRefuse(state, asked, known, verdict);
-  if (known.targets.length === 0) {
-    sendAuthorized(peer, message.id, known.caller);
+  if (verdict.kind !== "admitted") return waitOrRefuse(state, asked, request, verdict);
+  if (request.targets.length === 0) {
+    sendAuthorized(peer, message.id, request.caller);
     return answered;
   }
-  return admitted(state, asked, known, verdict);
+  return admitted(state, asked, request, verdict);
 }
 
 /** A request with its caller and the targets that the caller may use; made for each judgement. */
@@ -157,11 +157,11 @@ function sendDenial({ counts }: DaemonState, peer: PeerState, id: number, why: F
 function verdictOn(
   state: DaemonState,
   { message, waiter = null }: AskedAdmission,
-  known: KnownRequest,
+  request: KnownRequest,
   turn: ClusterTurn | null,
 ): Verdict | Unsure {
   const { settings, book } = state;
-  const { userPath, budgets, labels, nowMs, stage } = known;
+  const { userPath, budgets, labels, nowMs, stage } = request;
   const options: AdmissionOptions = {
     nowMs,
     tokensEnforced: settings.usageEnabled,
@@ -176,24 +176,24 @@ function verdictOn(
   };
   const rules = settings.rateLimitsEnabled ? book : noRules;
   return waiter !== null && stage === "overdue"
-    ? overdueRefusal(rules, known, options, waiter)
-    : admit(rules, known, options);
+    ? overdueRefusal(rules, request, options, waiter)
+    : admit(rules, request, options);
 }
 
 /** Gives an admitted request its lease, and answers it. */
 function admitted(
   state: DaemonState,
   asked: AskedAdmission,
-  known: KnownRequest,
+  request: KnownRequest,
   verdict: AdmittedVerdict,
 ): WaitOutcome {
   const { peer, proxy, message } = asked;
   const { id, uses } = message;
-  const { targets, submission, metered, key, nowMs, stage } = known;
+  const { targets, submission, metered, key, nowMs, stage } = request;
   const { target, headers } = verdict;
   state.counts.admitted++;
-  const shadowed = shadowsOf(state, known, verdict);
-  const counting = leaseOf(state, known, verdict, shadowed);
+  const shadowed = shadowsOf(state, request, verdict);
+  const counting = leaseOf(state, request, verdict, shadowed);
   const { lease, allowance, cap } =
     metered === undefined || submission
       ? { lease: counting, allowance: undefined, cap: undefined }
@@ -218,7 +218,7 @@ function admitted(
     headers,
     key,
     pricedOnly: usesAllTargets ? undefined : true,
-    exhausted: exhaustedText(state, known, verdict, uses),
+    exhausted: exhaustedText(state, request, verdict, uses),
     shadow: shadowNames(shadowed),
     allowance,
     cap,

@@ -91,7 +91,7 @@ export function denialFromStored([
   deniedAtMs,
   expiresAtMs,
 ]: readonly unknown[]): StoredDenial | null {
-  const claim = deniedClaims.find((known) => known === rawClaim);
+  const claim = deniedClaims.find((candidate) => candidate === rawClaim);
   if (claim === undefined || typeof value !== "string") return null;
   if (!(issuer === null || typeof issuer === "string") || !isMoment(deniedAtMs)) return null;
   if (!(expiresAtMs === null || isMoment(expiresAtMs))) return null;

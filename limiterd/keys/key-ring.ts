@@ -102,12 +102,12 @@ export class KeyRing {
 
   /** Up to `count` keys below this number, newest first, without the deleted ones. */
   newest(below: number, count: number): readonly ManagedKey[] {
-    const found: ManagedKey[] = [];
-    for (let i = this.#indexOf(below) - 1; i >= 0 && found.length < count; i--) {
+    const newestKeys: ManagedKey[] = [];
+    for (let i = this.#indexOf(below) - 1; i >= 0 && newestKeys.length < count; i--) {
       const key = this.#ordered[i]!;
-      if (key.deletedAtMs === null) found.push(key);
+      if (key.deletedAtMs === null) newestKeys.push(key);
     }
-    return found;
+    return newestKeys;
   }
 
   /** Adds a key whose number is above all others. */
@@ -130,17 +130,17 @@ export class KeyRing {
    */
   put(fields: KeyFields): ManagedKey {
     const at = this.#indexOf(fields.number);
-    const known = this.#ordered[at];
+    const existing = this.#ordered[at];
     const key = newManagedKey(fields);
-    if (known?.number !== key.number) this.#ordered.splice(at, 0, key);
+    if (existing?.number !== key.number) this.#ordered.splice(at, 0, key);
     else {
-      for (const { hash } of [known, ...known.oldSecrets]) this.#byHash.delete(hash);
-      this.#used.delete(known);
-      if (known.deletedAtMs !== null) this.#deleted--;
-      if (wasImported(known)) this.#imported--;
-      if (key.deletedAtMs === null) keepUses(key, known);
+      for (const { hash } of [existing, ...existing.oldSecrets]) this.#byHash.delete(hash);
+      this.#used.delete(existing);
+      if (existing.deletedAtMs !== null) this.#deleted--;
+      if (wasImported(existing)) this.#imported--;
+      if (key.deletedAtMs === null) keepUses(key, existing);
       this.#ordered[at] = key;
-      this.#unsentUses?.delete(known);
+      this.#unsentUses?.delete(existing);
       this.#unsentUses?.add(key);
     }
     this.#note(key);
@@ -247,12 +247,12 @@ function newManagedKey(fields: KeyFields): ManagedKey {
 }
 
 /** Keeps the newest known uses of a key and of its old secrets. */
-function keepUses(key: ManagedKey, known: ManagedKey): void {
-  key.lastUsedAtMs = newest(key.lastUsedAtMs, known.lastUsedAtMs);
+function keepUses(key: ManagedKey, existing: ManagedKey): void {
+  key.lastUsedAtMs = newest(key.lastUsedAtMs, existing.lastUsedAtMs);
   // The caller writes the key with its last use, so no use is left to write.
   key.writtenUseMs = key.lastUsedAtMs;
   for (const old of key.oldSecrets) {
-    const before = [known, ...known.oldSecrets].find(({ hash }) => hash === old.hash);
+    const before = [existing, ...existing.oldSecrets].find(({ hash }) => hash === old.hash);
     if (before !== undefined) old.lastUsedAtMs = newest(old.lastUsedAtMs, before.lastUsedAtMs);
   }
 }

@@ -77,10 +77,11 @@ export function applyConfigured(
   const written: RuleDefinition[] = [];
   for (const definition of configured) {
     // This doesn't need the window.
-    const known = book.rules.get(ruleId(definition));
-    if (known !== undefined) declared.add(known);
-    if (known?.source === "manual") continue;
-    if (known === undefined || !isSameRule(known.definition, definition)) written.push(definition);
+    const existing = book.rules.get(ruleId(definition));
+    if (existing !== undefined) declared.add(existing);
+    if (existing?.source === "manual") continue;
+    if (existing === undefined || !isSameRule(existing.definition, definition))
+      written.push(definition);
   }
   for (const rule of book.rules.values()) {
     if (rule.source !== "config" || declared.has(rule)) continue;

@@ -218,8 +218,8 @@ function countAgain(book: RuleBook, counted: Counted, lsn: number, nowMs: number
 
 /** Null if the rule doesn't exist any more, or has become or stopped being a template. */
 function counterOf(book: RuleBook, { ruleId, child }: Counted, nowMs: number): Counter | null {
-  const known = book.ruleSet.find(ruleId);
-  if (known === undefined || (known.own !== null) !== (child === "")) return null;
-  const rule = book.fresh(known);
+  const loadedRule = book.ruleSet.find(ruleId);
+  if (loadedRule === undefined || (loadedRule.own !== null) !== (child === "")) return null;
+  const rule = book.fresh(loadedRule);
   return rule.own ?? book.childOf(rule, child, nowMs);
 }

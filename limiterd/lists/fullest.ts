@@ -35,22 +35,22 @@ export async function fullest(
   { yieldToEventLoop }: Pick<Slices, "yieldToEventLoop">,
 ): Promise<readonly string[]> {
   // By name, because a walk may visit a child twice.
-  let found = new Map<string, Used>();
+  let byId = new Map<string, Used>();
   let last: Used | null = null;
   const turns = new Turns(namesPerSlice);
   for (const name of names) {
     const ratio = usedRatio(name);
     if (ratio !== null) {
       const ranked = { name, usedRatio: ratio };
-      if (last === null || compare(ranked, last) < 0) found.set(name, ranked);
-      if (found.size >= 4 * limit) {
-        found = firstOf(found, limit);
-        last = [...found.values()].at(-1)!;
+      if (last === null || compare(ranked, last) < 0) byId.set(name, ranked);
+      if (byId.size >= 4 * limit) {
+        byId = firstOf(byId, limit);
+        last = [...byId.values()].at(-1)!;
       }
     }
     if (turns.isOver()) await yieldToEventLoop();
   }
-  return [...firstOf(found, limit).keys()];
+  return [...firstOf(byId, limit).keys()];
 }
 
 export function* childNames(children: ChildCounters): Generator<string> {
@@ -190,8 +190,9 @@ export class LastAnswers<T> {
   of({ key, walked }: Asked, make: () => Promise<T>): Promise<T> {
     if (walked < namesPerSecond) return make();
     const nowMs = this.#nowMs();
-    const known = this.#kept.get(key);
-    if (known !== undefined && nowMs >= known.fromMs && nowMs < known.untilMs) return known.answer;
+    const existing = this.#kept.get(key);
+    if (existing !== undefined && nowMs >= existing.fromMs && nowMs < existing.untilMs)
+      return existing.answer;
     const kept = { answer: make(), fromMs: nowMs, untilMs: Number.POSITIVE_INFINITY };
     this.#kept.delete(key);
     this.#kept.set(key, kept);
@@ -215,7 +216,7 @@ function compare(a: Used, b: Used): number {
   return b.usedRatio - a.usedRatio || (a.name < b.name ? -1 : 1);
 }
 
-function firstOf(found: ReadonlyMap<string, Used>, limit: number): Map<string, Used> {
-  const sorted = [...found.values()].sort(compare).slice(0, limit);
+function firstOf(byId: ReadonlyMap<string, Used>, limit: number): Map<string, Used> {
+  const sorted = [...byId.values()].sort(compare).slice(0, limit);
   return new Map(sorted.map((ranked) => [ranked.name, ranked]));
 }

@@ -160,7 +160,7 @@ function listedChild(
 function keyOf(after: string): BudgetKey {
   const [scope = "", subject = "", periodSeconds, models] = after.split("\n");
   return {
-    scope: budgetScopes.find((known) => known === scope) ?? "user_path",
+    scope: budgetScopes.find((candidate) => candidate === scope) ?? "user_path",
     subject,
     periodSeconds: Number(periodSeconds),
     models,

@@ -52,8 +52,8 @@ export const orders = ["name", "use"] as const;
  * body has no filter.
  */
 export function parseListQuery(body: unknown, choices: ListChoices): Checked<ListQuery> {
-  const known = ["after", "limit", "search", "user_path", ...Object.keys(choices)];
-  const fields = asQuery(body, known);
+  const fieldNames = ["after", "limit", "search", "user_path", ...Object.keys(choices)];
+  const fields = asQuery(body, fieldNames);
   if (!fields.ok) return fields;
   const { after = null, limit, search } = fields.value;
   if (after !== null && typeof after !== "string")

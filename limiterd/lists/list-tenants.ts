@@ -41,8 +41,8 @@ const searchCharsMax = 200;
 
 /** `{start_date, end_date, under?, search?, sort?, flat?, limit?}`. */
 export function parseTenantQuery(body: unknown): Checked<TenantQuery> {
-  const known = ["under", "search", "sort", "flat", "limit", "start_date", "end_date"];
-  const fields = asQuery(body, known);
+  const fieldNames = ["under", "search", "sort", "flat", "limit", "start_date", "end_date"];
+  const fields = asQuery(body, fieldNames);
   if (!fields.ok) return fields;
   const { search, sort, flat, limit, start_date, end_date } = fields.value;
   const path = parseUserPath(fields.value["under"] ?? "/", "under");
@@ -355,10 +355,10 @@ async function addSpenders(
 const templatesMax = 20;
 
 function templatesIn({ book, budgets }: DaemonState): ReadonlySet<string> {
-  const found = new Set<string>();
+  const paths = new Set<string>();
   for (const { definition } of [...budgets.budgets.values(), ...book.rules.values()])
-    if (definition.perChild && definition.scope === "user_path") found.add(definition.subject);
-  return found;
+    if (definition.perChild && definition.scope === "user_path") paths.add(definition.subject);
+  return paths;
 }
 
 interface RowSums {

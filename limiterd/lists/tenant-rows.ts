@@ -84,7 +84,7 @@ export class Rows {
 
   /** Whether a limit with this used ratio is wanted: its path has a row, or may get one for it. */
   wants(path: string, ratio: number): boolean {
-    return this.#mayBeFirst(path, ratio) || this.#known(path) !== null;
+    return this.#mayBeFirst(path, ratio) || this.#existing(path) !== null;
   }
 
   /**
@@ -94,7 +94,7 @@ export class Rows {
   childrenOf(path: string): readonly string[] | null {
     const { under, isFlat } = this.#options;
     if (this.#takesMore) return null;
-    if (!isFlat && path !== under) return this.#known(path) === null ? [] : null;
+    if (!isFlat && path !== under) return this.#existing(path) === null ? [] : null;
     const start = childPath(path, "_").slice(0, -1);
     return [...this.#rows.keys()].flatMap((row) => {
       const name = row.startsWith(start) ? row.slice(start.length) : "";
@@ -128,14 +128,14 @@ export class Rows {
   }
 
   /** Notes a limit or budget. A path gets a row for it only if that may be among the first. */
-  note(found: Found): void {
-    const { subject, used_ratio: ratio, exhaustsAtMs } = found;
+  note(limit: Found): void {
+    const { subject, used_ratio: ratio, exhaustsAtMs } = limit;
     const ends = exhaustsAtMs ?? Number.MAX_SAFE_INTEGER;
-    const row = this.#mayBeFirst(subject, ratio, ends) ? this.of(subject) : this.#known(subject);
+    const row = this.#mayBeFirst(subject, ratio, ends) ? this.of(subject) : this.#existing(subject);
     if (row === null) return;
     if (row.path !== subject) row.hasChildren = true;
-    if (row.nearest === null || ratio > row.nearest.used_ratio) row.nearest = found;
-    if (exhaustsAtMs !== null && exhaustsAtMs < endMs(row)) row.runsOut = found;
+    if (row.nearest === null || ratio > row.nearest.used_ratio) row.nearest = limit;
+    if (exhaustsAtMs !== null && exhaustsAtMs < endMs(row)) row.runsOut = limit;
   }
 
   first(count: number): readonly Row[] {
@@ -179,7 +179,7 @@ export class Rows {
     return own !== null && own < last;
   }
 
-  #known(path: string): Row | null {
+  #existing(path: string): Row | null {
     const own = this.#rowPathOf(path);
     return own === null ? null : (this.#rows.get(own) ?? null);
   }
@@ -258,8 +258,8 @@ export function tenantItem(row: Row, sum: Rollup | null): Omit<TenantItem, "has_
   };
 }
 
-function shown(found: Found | null): TenantLimit | null {
-  if (found === null) return null;
-  const { exhaustsAtMs, ...limit } = found;
+function shown(worst: Found | null): TenantLimit | null {
+  if (worst === null) return null;
+  const { exhaustsAtMs, ...limit } = worst;
   return { ...limit, exhausts_at: exhaustsAtMs === null ? null : formatSeconds(exhaustsAtMs) };
 }

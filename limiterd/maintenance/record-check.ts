@@ -108,8 +108,8 @@ export class RecordCheck {
 
   /** Null if there is no sum, because none was written since the day began or it was removed. */
   #sumOf(day: number, atMs: number): DaySum | null {
-    const known = this.#days.get(day);
-    if (known !== undefined) return known;
+    const existing = this.#days.get(day);
+    if (existing !== undefined) return existing;
     const value = this.#store.get("rollups", allPaths + dayOf(atMs));
     const stored = value === undefined ? null : rollupFromStored(value);
     const sum =

@@ -564,28 +564,28 @@ function isBefore(a: FoundBreach, b: FoundBreach): boolean {
   return compareRules(a.counter.rule.definition, b.counter.rule.definition) < 0;
 }
 
-function refusedBy(found: FoundBreach): Refused {
-  const { counter, isBehind = false } = found;
-  return { kind: "refused", breach: reportBreach(found), counter, isBehind };
+function refusedBy(breach: FoundBreach): Refused {
+  const { counter, isBehind = false } = breach;
+  return { kind: "refused", breach: reportBreach(breach), counter, isBehind };
 }
 
 /** A breach as messages carry it. */
-export function reportBreach(found: FoundBreach): Breach {
-  const { definition } = found.counter.rule;
+export function reportBreach(breach: FoundBreach): Breach {
+  const { definition } = breach.counter.rule;
   const { scope, periodSeconds, models, when } = definition;
-  const isExhausted = found.dimension !== "children" && found.dimension !== "banned";
+  const isExhausted = breach.dimension !== "children" && breach.dimension !== "banned";
   return {
     scope,
-    subject: found.counter.subject,
+    subject: breach.counter.subject,
     periodSeconds,
-    dimension: found.dimension,
-    cap: found.cap,
-    waitSeconds: found.waitSeconds,
+    dimension: breach.dimension,
+    cap: breach.cap,
+    waitSeconds: breach.waitSeconds,
     ...(models === undefined ? {} : { models }),
     ...(when === undefined ? {} : { when }),
     ...(isExhausted ? useField(definition) : {}),
-    ...(found.share === undefined ? {} : { share: found.share }),
-    ...(found.named === undefined ? {} : { named: found.named }),
+    ...(breach.share === undefined ? {} : { share: breach.share }),
+    ...(breach.named === undefined ? {} : { named: breach.named }),
   };
 }
 
@@ -593,8 +593,8 @@ export function reportBreach(found: FoundBreach): Breach {
  * The breach that refuses a request with these counters; null if all admit it.
  */
 export function breachOf(counters: readonly Counter[], options: BreachOptions): Breach | null {
-  const found = longestBreach(counters, options);
-  return found === null ? null : reportBreach(found);
+  const longest = longestBreach(counters, options);
+  return longest === null ? null : reportBreach(longest);
 }
 
 const noBreaches: readonly Breach[] = [];

@@ -78,7 +78,9 @@ export class RecentRefusals {
     admitId: number,
     { requestId, model }: { readonly requestId: string; readonly model: string },
   ): void {
-    const refusal = this.#newest((known) => known.admitId === admitId && known.proxyId === proxyId);
+    const refusal = this.#newest(
+      (candidate) => candidate.admitId === admitId && candidate.proxyId === proxyId,
+    );
     if (refusal === null) return;
     refusal.requestId = requestId;
     refusal.model = model;

@@ -153,21 +153,21 @@ export class RuleBook {
 
   /** Creates a rule or edits it. An edit keeps the counters, if the rule still has the same. */
   put(definition: RuleDefinition, { source, nowMs, lsn, createdAtMs = nowMs }: RuleWriting): Rule {
-    const known = this.find(definition);
+    const existing = this.find(definition);
     const times = { updatedAtMs: nowMs, sinceLsn: lsn };
-    if (known === null) return this.#make({ definition, source, createdAtMs, ...times }, nowMs);
-    if (hasSameCounters(known.definition, definition)) {
-      const isElsewhere = known.edit(definition, source, nowMs);
-      this.ruleSet.note(known);
-      this.#noteEnqueued(known);
-      this.#editTenants(known, nowMs, lsn);
-      if (isElsewhere) this.shareAnew(known);
-      this.#editParts(known, { nowMs, lsn, isElsewhere });
+    if (existing === null) return this.#make({ definition, source, createdAtMs, ...times }, nowMs);
+    if (hasSameCounters(existing.definition, definition)) {
+      const isElsewhere = existing.edit(definition, source, nowMs);
+      this.ruleSet.note(existing);
+      this.#noteEnqueued(existing);
+      this.#editTenants(existing, nowMs, lsn);
+      if (isElsewhere) this.shareAnew(existing);
+      this.#editParts(existing, { nowMs, lsn, isElsewhere });
       this.#edits++;
-      return known;
+      return existing;
     }
-    this.#remove(known);
-    return this.#make({ definition, source, createdAtMs: known.createdAtMs, ...times }, nowMs);
+    this.#remove(existing);
+    return this.#make({ definition, source, createdAtMs: existing.createdAtMs, ...times }, nowMs);
   }
 
   /** Makes, edits and removes the parts of an edited rule. */
@@ -178,10 +178,10 @@ export class RuleBook {
     const { definition, source, updatedAtMs } = rule;
     if (rule.parts.length === 0 && definition.measureCaps === undefined) return;
     const times = { createdAtMs: edit.nowMs, updatedAtMs, sinceLsn: edit.lsn };
-    const known = new Map(rule.parts.map((part) => [part.measure, part]));
+    const existingParts = new Map(rule.parts.map((part) => [part.measure, part]));
     const parts: Rule[] = [];
     for (const measure of measures) {
-      const part = known.get(measure);
+      const part = existingParts.get(measure);
       const cap = definition.measureCaps?.[measure];
       if (cap === undefined) {
         if (part !== undefined) this.#removePart(part);

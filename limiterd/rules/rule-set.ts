@@ -130,10 +130,10 @@ export class RuleSet {
   }
 
   get(id: string): Rule | undefined {
-    const known = this.#rules.get(id);
-    const isLeft = known === undefined && !this.#removed.has(id);
+    const loaded = this.#rules.get(id);
+    const isLeft = loaded === undefined && !this.#removed.has(id);
     const value = isLeft ? this.#unread?.store.get("rules", id) : undefined;
-    if (value === undefined) return known;
+    if (value === undefined) return loaded;
     this.take({ key: id, value });
     return this.#rules.get(id);
   }

@@ -168,7 +168,7 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
   if (!exhausted.ok || !hold.ok || !shares.ok || !loops.ok) return null;
   const wouldRefuse = rawRefused === undefined ? undefined : wouldRefuseFromStored(rawRefused);
   if (wouldRefuse === null) return null;
-  const scope = scopes.find((known) => known === rawScope);
+  const scope = scopes.find((candidate) => candidate === rawScope);
   if (
     scope === undefined ||
     typeof subject !== "string" ||

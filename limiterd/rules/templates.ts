@@ -70,8 +70,8 @@ export class Templates {
    * refused request leaves nothing.
    */
   childOf(rule: Rule, child: string, nowMs: number): Counter {
-    const known = rule.children.get(child);
-    if (known !== undefined) return known;
+    const existing = rule.children.get(child);
+    if (existing !== undefined) return existing;
     const retired = retiredWith(rule, child);
     if (retired !== undefined) return bringBack(rule, retired, retired.busy(child)!);
     if (this.#ports.read(rule, child)) return rule.children.get(child)!;
@@ -80,8 +80,8 @@ export class Templates {
 
   /** A copy of what `childOf` would return; no child is created or moved. */
   copyOf(rule: Rule, child: string, nowMs: number): Counter {
-    const known = rule.children.copy(child);
-    if (known !== undefined) return known;
+    const copy = rule.children.copy(child);
+    if (copy !== undefined) return copy;
     const inFlight = retiredWith(rule, child)?.busy(child)?.inFlight;
     if (inFlight === undefined && this.#ports.read(rule, child)) return rule.children.copy(child)!;
     const counter = new Counter(rule, child, newWindow(rule.periodMs, nowMs));

@@ -188,11 +188,11 @@ export class ShareTokens {
    */
   seen({ window, totals }: CounterTotals, own: Halves, settling: boolean): void {
     const reported = rollHalves(own, window);
-    const known = settling ? rollHalves(this.#others, window) : noHalves;
+    const counted = settling ? rollHalves(this.#others, window) : noHalves;
     this.#others = {
       window,
-      current: Math.max(known.current, totals.tokens - reported.current),
-      previous: Math.max(known.previous, totals.tokensBefore - reported.previous),
+      current: Math.max(counted.current, totals.tokens - reported.current),
+      previous: Math.max(counted.previous, totals.tokensBefore - reported.previous),
     };
   }
 

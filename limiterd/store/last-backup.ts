@@ -40,8 +40,8 @@ export function storedLastBackup(
  * future because the clock was set back.
  */
 export function laterBackup(last: LastBackup, atMs: number, nowMs: number): LastBackup {
-  const known = last.atMs !== null && last.atMs <= nowMs ? last.atMs : 0;
-  return { atMs: Math.max(known, atMs), sinceMs: last.sinceMs };
+  const storedMs = last.atMs !== null && last.atMs <= nowMs ? last.atMs : 0;
+  return { atMs: Math.max(storedMs, atMs), sinceMs: last.sinceMs };
 }
 
 export function lastBackupChange({ atMs, sinceMs }: LastBackup): Change {

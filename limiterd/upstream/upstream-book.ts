@@ -238,7 +238,7 @@ export class UpstreamTarget {
       provider: target.provider,
       model: target.model,
       mode: policy.mode,
-      limits: [...this.#limits.values()].map((known) => shownLimit(known, atMs)),
+      limits: [...this.#limits.values()].map((limit) => shownLimit(limit, atMs)),
       reported_at: this.#reportedAtMs === 0 ? null : formatMillis(this.#reportedAtMs),
       refusals,
       saturated: breach !== null,
@@ -344,19 +344,19 @@ export class UpstreamBook {
       ofProvider = new Map();
       this.#targets.set(provider, ofProvider);
     }
-    let known = ofProvider.get(model);
-    if (known !== undefined) return known;
+    let existing = ofProvider.get(model);
+    if (existing !== undefined) return existing;
     if (this.#size >= upstreamTargetsMax && !this.#forgetOne(nowMs)) return null;
-    known = new UpstreamTarget({ provider, model }, policy, this.#clock, nowMs);
-    ofProvider.set(model, known);
+    existing = new UpstreamTarget({ provider, model }, policy, this.#clock, nowMs);
+    ofProvider.set(model, existing);
     this.#size++;
-    return known;
+    return existing;
   }
 
   #forgetOne(nowMs: number): boolean {
     for (const ofProvider of this.#targets.values())
-      for (const [model, known] of ofProvider)
-        if (known.isIdle(nowMs)) {
+      for (const [model, entry] of ofProvider)
+        if (entry.isIdle(nowMs)) {
           ofProvider.delete(model);
           this.#size--;
           return true;
@@ -369,7 +369,7 @@ export class UpstreamBook {
   }
 
   list(nowMs: number): UpstreamTargetPage {
-    const items = [...this.#all()].map((known) => known.item(nowMs));
+    const items = [...this.#all()].map((entry) => entry.item(nowMs));
     items.sort((a, b) => compare(a.provider, b.provider) || compare(a.model, b.model));
     return { upstream_limits: items, server_time: formatMillis(nowMs) };
   }

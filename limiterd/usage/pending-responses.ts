@@ -169,12 +169,13 @@ export class PendingResponses {
 
   /** Up to `max` batches at a provider, the oldest first. */
   batchesAt(provider: string, max: number): readonly PendingResponse[] {
-    const found: PendingResponse[] = [];
+    const batches: PendingResponse[] = [];
     for (const pending of this.#pending.values()) {
-      if (found.length === max) break;
-      if (pending.batchTokens !== null && pending.record.provider === provider) found.push(pending);
+      if (batches.length === max) break;
+      if (pending.batchTokens !== null && pending.record.provider === provider)
+        batches.push(pending);
     }
-    return found;
+    return batches;
   }
 
   /**
@@ -204,14 +205,14 @@ export class PendingResponses {
     provider: string,
     id: string,
     nowMs: number,
-  ): { readonly found: PendingResponse; readonly change: Change } | undefined {
+  ): { readonly response: PendingResponse; readonly change: Change } | undefined {
     const name = nameOf(provider, id);
-    const found = this.#pending.get(name);
-    if (found === undefined) return undefined;
+    const response = this.#pending.get(name);
+    if (response === undefined) return undefined;
     this.#pending.delete(name);
     this.#dropReplaced(nowMs);
-    this.#replaced.set(estimateMark(found.record), nowMs);
-    return { found, change: removalOf(name) };
+    this.#replaced.set(estimateMark(response.record), nowMs);
+    return { response, change: removalOf(name) };
   }
 
   /**
@@ -220,16 +221,16 @@ export class PendingResponses {
    */
   due(nowMs: number, max: number): readonly PendingResponse[] {
     const { lookMs } = this.#bounds;
-    const found: PendingResponse[] = [];
-    if (lookMs === 0) return found;
+    const responses: PendingResponse[] = [];
+    if (lookMs === 0) return responses;
     for (const pending of this.#pending.values()) {
-      if (found.length === max) break;
+      if (responses.length === max) break;
       if (pending.dueAtMs > nowMs && pending.dueAtMs <= nowMs + lookMsMax) continue;
       const waitedMs = Math.max(0, nowMs - pending.record.atMs);
       pending.dueAtMs = nowMs + Math.min(Math.max(lookMs, waitedMs * (growth - 1)), lookMsMax);
-      found.push(pending);
+      responses.push(pending);
     }
-    return found;
+    return responses;
   }
 
   /** Removes a response whose usage can't be known. Returns the changes. */

@@ -88,11 +88,11 @@ export async function readStoredChildDays(
   let last = "";
   for (const turns = new Turns(rollupsPerSlice); ; ) {
     const keys = store.keys("rollups", { from: next, before, limit }).map(String);
-    let found = 0;
+    let count = 0;
     for (const key of keys) {
       const { child, isIn } = childAndDay(key);
       if (!isIn) continue;
-      found++;
+      count++;
       if (key === last) continue;
       const sum = sumAt(reader, view, key);
       if (sum !== undefined && !isEmptyRollup(sum)) each(child, sum, key);
@@ -100,7 +100,7 @@ export async function readStoredChildDays(
     if (keys.length < limit) return;
     last = keys.at(-1)!;
     next = fromBehind(last, prefix, days);
-    limit = Math.min(rollupsPerSlice, Math.max(limitMin, 2 * found));
+    limit = Math.min(rollupsPerSlice, Math.max(limitMin, 2 * count));
     if (turns.isOver(keys.length + keysPerLook)) await yieldToEventLoop();
   }
 }

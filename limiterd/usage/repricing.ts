@@ -33,7 +33,7 @@ export function parseAdjustments(body: unknown): Checked<readonly Adjustment[]> 
       ? (item as unknown[])
       : [];
     const place = readPlace(id);
-    const source = costSources.find((known) => known === rawSource);
+    const source = costSources.find((candidate) => candidate === rawSource);
     if (
       place === null ||
       source === undefined ||

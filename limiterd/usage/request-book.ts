@@ -169,8 +169,8 @@ export class RequestBook {
     const failed = this.#failed.find(requestId, within);
     const other = this.#others.find(requestId, within);
     const isFailed = failed !== undefined && (other === undefined || isBefore(other, failed));
-    const found = (isFailed ? failed : other) ?? this.#denied.find(requestId, within);
-    return found === undefined ? null : requestItem(shownTo(viewer, found));
+    const match = (isFailed ? failed : other) ?? this.#denied.find(requestId, within);
+    return match === undefined ? null : requestItem(shownTo(viewer, match));
   }
 
   noteAgent(session: string, agent: string): void {
@@ -249,8 +249,8 @@ export class RequestBook {
 }
 
 function placeAtCursor(after: string): Place | null {
-  const found = /^(\d{1,16})-(\d{1,16})$/.exec(after);
-  return found === null ? null : { atMs: Number(found[1]), key: Number(found[2]) };
+  const match = /^(\d{1,16})-(\d{1,16})$/.exec(after);
+  return match === null ? null : { atMs: Number(match[1]), key: Number(match[2]) };
 }
 
 function isFound(report: RequestReport, query: ListQuery): boolean {

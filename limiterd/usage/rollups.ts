@@ -244,7 +244,7 @@ export class RollupCache {
   }
 
   /** The cell under a key, if it is in memory. */
-  known(key: string): Cell | undefined {
+  existing(key: string): Cell | undefined {
     const cell = this.#cells.get(key);
     if (cell !== undefined) return cell;
     const old = this.#previousGeneration.get(key);
@@ -256,13 +256,13 @@ export class RollupCache {
   load(key: string): Cell | null {
     if (this.#damaged.has(key)) return null;
     try {
-      const found = this.#read(key);
+      const stored = this.#read(key);
       const cell: Cell = {
         key,
-        sum: found?.sum ?? emptyRollup(),
+        sum: stored?.sum ?? emptyRollup(),
         dirty: false,
-        stored: found !== undefined,
-        restoredKey: found?.recordKey ?? 0,
+        stored: stored !== undefined,
+        restoredKey: stored?.recordKey ?? 0,
       };
       this.#cells.set(key, cell);
       return cell;
@@ -276,7 +276,7 @@ export class RollupCache {
 
   /** The cell from memory, from the store, or new. Null if it is damaged. */
   get(key: string): Cell | null {
-    return this.known(key) ?? this.load(key);
+    return this.existing(key) ?? this.load(key);
   }
 
   /** Whether there are far more cells than two generations usually have. */
@@ -397,26 +397,26 @@ export class RollupsOfRecord {
   #collect(record: UsageRecord, replaying: boolean): Cell[] {
     const { userPath, provider, model, keyId, requestedModel } = record;
     const { cells, labelsOf } = this.#ports;
-    const found: Cell[] = [];
+    const collected: Cell[] = [];
     const suffix = modelSuffix(provider, model);
     let originSuffix = requestedModel === "" ? suffix : modelSuffix("", requestedModel);
     for (let path = userPath; ; path = path.slice(0, Math.max(1, path.lastIndexOf("/")))) {
       const total = this.#totalOf(path, replaying);
-      if (total !== null) found.push(total);
+      if (total !== null) collected.push(total);
       const ofModel = this.#ofModel(path, suffix, total);
-      if (ofModel !== null) found.push(ofModel);
+      if (ofModel !== null) collected.push(ofModel);
       // Models beyond the bound also share one sum by origin.
       if (path === userPath && requestedModel === "" && ofModel?.key.endsWith(otherModels) === true)
         originSuffix = otherModels;
       if (path === "/") break;
     }
     const origin = cells.get(originKey(this.#day, record, originSuffix));
-    if (origin !== null) found.push(origin);
+    if (origin !== null) collected.push(origin);
     for (const label of keyId === "" ? noLabels : labelsOf(keyId)) {
       const total = cells.get(labelPrefix(label) + this.#day);
-      if (total !== null) found.push(total);
+      if (total !== null) collected.push(total);
     }
-    return found;
+    return collected;
   }
 
   /**
@@ -426,7 +426,7 @@ export class RollupsOfRecord {
   #totalOf(userPath: string, replaying: boolean): Cell | null {
     const { cells, store } = this.#ports;
     const key = totalPrefix(userPath) + this.#day;
-    const cell = cells.known(key);
+    const cell = cells.existing(key);
     if (cell !== undefined) return cell;
     const total = cells.load(key);
     if (total !== null && replaying) {

@@ -69,8 +69,8 @@ class Cell {
 
   #of({ provider, model }: { readonly provider: string; readonly model: string }): TargetCell {
     const name = `${provider}\n${model}`;
-    const known = this.targets.get(name);
-    if (known !== undefined) return known;
+    const existing = this.targets.get(name);
+    if (existing !== undefined) return existing;
     if (this.targets.size >= targetsPerReport && model !== "other")
       return this.#of({ provider: "other", model: "other" });
     const added = new TargetCell(provider, model);
@@ -188,15 +188,15 @@ class FailingSpans {
     for (const [name, target] of targets) {
       const rate = target.errorRate();
       if (rate === null) continue;
-      const known = this.#targets.get(name) ?? { worst: null, now: null, good: 0 };
-      this.#targets.set(name, known);
-      known.good = rate < failingShare ? known.good + 1 : 0;
-      if (known.good >= this.#goodMax) known.now = null;
-      if (known.good > 0) continue;
-      known.now ??= { fromMs: startMs, untilMs: 0, failed: 0 };
-      known.now.untilMs = startMs + this.#lengthMs;
-      known.now.failed += rate * target.attempts;
-      if (known.now.failed >= (known.worst?.failed ?? 0)) known.worst = known.now;
+      const entry = this.#targets.get(name) ?? { worst: null, now: null, good: 0 };
+      this.#targets.set(name, entry);
+      entry.good = rate < failingShare ? entry.good + 1 : 0;
+      if (entry.good >= this.#goodMax) entry.now = null;
+      if (entry.good > 0) continue;
+      entry.now ??= { fromMs: startMs, untilMs: 0, failed: 0 };
+      entry.now.untilMs = startMs + this.#lengthMs;
+      entry.now.failed += rate * target.attempts;
+      if (entry.now.failed >= (entry.worst?.failed ?? 0)) entry.worst = entry.now;
     }
   }
 
@@ -230,8 +230,8 @@ export class TrafficBook {
 
   #at(store: Pick<Store, "get">, unit: Unit, nowMs: number): Cell {
     const start = startOf(unit, nowMs);
-    const known = this.#cells[unit].get(start);
-    if (known !== undefined) return known;
+    const existing = this.#cells[unit].get(start);
+    if (existing !== undefined) return existing;
     const cell = storedCell(store, keyOf(unit, start)) ?? new Cell();
     this.#cells[unit].set(start, cell);
     return cell;

@@ -99,10 +99,10 @@ export function parseSummaryWindow(body: unknown, nowMs: number): Checked<UsageW
 /** `by` of a summary; null: no groups. */
 export function parseGrouping(body: unknown): Checked<Grouping | null> {
   const by = isObject(body) ? (body["by"] ?? null) : null;
-  const known = groupings.find((grouping) => grouping === by);
-  if (by !== null && known === undefined)
+  const grouping = groupings.find((grouping) => grouping === by);
+  if (by !== null && grouping === undefined)
     return wrong(`by must be one of ${groupings.join(", ")}, not ${show(by)}`, "by");
-  return { ok: true, value: known ?? null };
+  return { ok: true, value: grouping ?? null };
 }
 
 /** How a summary is split. */
@@ -121,13 +121,13 @@ export function parseSplit(
   const by = parseGrouping(body);
   if (!by.ok) return by;
   const step = isObject(body) ? (body["step"] ?? null) : null;
-  const known = usageSteps.find((name) => name === step) ?? null;
-  if (step !== null && known === null)
+  const usageStep = usageSteps.find((name) => name === step) ?? null;
+  if (step !== null && usageStep === null)
     return wrong(`step must be one of ${usageSteps.join(", ")}, not ${show(step)}`, "step");
   const days = (parseDay(toDay)! - parseDay(fromDay)!) / dayMs + 1;
-  if (known === "hour" && span === undefined && days > hourlyDaysMax)
+  if (usageStep === "hour" && span === undefined && days > hourlyDaysMax)
     return wrong(`step=hour needs at most ${hourlyDaysMax} days, not ${days}`, "step");
-  return { ok: true, value: { by: by.value, step: known } };
+  return { ok: true, value: { by: by.value, step: usageStep } };
 }
 
 const exportFields = ["after", "limit", "user_path", "start_date", "end_date", "start", "end"];
@@ -167,8 +167,8 @@ export function parseRecordsPage(
 
 /** The id of a record or a cursor, `key.index`; null for anything else. */
 export function readPlace(id: unknown): RecordPlace | null {
-  const found = typeof id === "string" ? /^(\d{1,16})\.(\d{1,6})$/.exec(id) : null;
-  return found === null ? null : { key: Number(found[1]), index: Number(found[2]) };
+  const match = typeof id === "string" ? /^(\d{1,16})\.(\d{1,6})$/.exec(id) : null;
+  return match === null ? null : { key: Number(match[1]), index: Number(match[2]) };
 }
 
 /** `{start_date?, end_date?}`: days in UTC, both included; or `{start?, end?}`: moments. */

@@ -129,8 +129,8 @@ export async function readRange(
 export function sumDays(usage: UsageLog, prefix: string, days: readonly string[]): Rollup {
   const sum = emptyRollup();
   for (const day of days) {
-    const found = usage.rollups.find(prefix + day);
-    if (found !== undefined) addRollup(sum, found);
+    const daySum = usage.rollups.find(prefix + day);
+    if (daySum !== undefined) addRollup(sum, daySum);
   }
   return sum;
 }

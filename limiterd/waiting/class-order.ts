@@ -30,7 +30,7 @@ class CounterOrder implements ClassOrder {
   readonly #names = new Set<string>();
   readonly #turns = new TakingTurns();
   /** The shared cap that knows who waits. */
-  #known: SharedCap | null = null;
+  #sharedCap: SharedCap | null = null;
 
   constructor({ rule, child }: Counter) {
     this.#counter = { rule, child };
@@ -55,10 +55,10 @@ class CounterOrder implements ClassOrder {
   inOrder(): Iterable<string> {
     const cap = this.#cap;
     if (cap === null) return this.#turns.inOrder();
-    const known = cap.inOrder().map((name) => (name === pathItself ? "" : name));
-    if (known.length === this.#names.size) return known;
+    const names = cap.inOrder().map((name) => (name === pathItself ? "" : name));
+    if (names.length === this.#names.size) return names;
     // More than the shared cap remembers.
-    return new Set([...known, ...this.#turns.inOrder()]);
+    return new Set([...names, ...this.#turns.inOrder()]);
   }
 
   admitted(name: string): void {
@@ -70,8 +70,8 @@ class CounterOrder implements ClassOrder {
   get #cap(): SharedCap | null {
     const { rule, child } = this.#counter;
     const cap = rule.tenants?.sharing?.of(child) ?? null;
-    if (cap !== this.#known) {
-      this.#known = cap;
+    if (cap !== this.#sharedCap) {
+      this.#sharedCap = cap;
       for (const name of this.#names) cap?.joins(childOfClass(name));
     }
     return cap;

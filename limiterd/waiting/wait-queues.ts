@@ -328,8 +328,8 @@ export class WaitQueues<W extends Waiting> {
   }
 
   #queueAt({ key, order, paceMs }: WaitPlace): Queue<W> {
-    const known = this.#queues.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#queues.get(key);
+    if (existing !== undefined) return existing;
     const queue: Queue<W> = {
       key,
       order: order(),

@@ -92,14 +92,14 @@ export class WaitingDraws {
    */
   add(draw: WaitingDraw, waited: Waited | null): boolean {
     const { peer, lease } = draw;
-    const known = this.#byPeer.get(peer)?.get(lease);
-    if (known === undefined && this.#entries.size >= drawsWaitingMax) return false;
+    const existing = this.#byPeer.get(peer)?.get(lease);
+    if (existing === undefined && this.#entries.size >= drawsWaitingMax) return false;
     const cap = this.#capOf(draw);
     if (cap.ending?.peer === peer && cap.ending.lease === lease) return false;
     const { sinceMs = this.#ports.monoMs() } = waited ?? {};
-    const entry = known ?? { draw, sinceMs, queue: null };
+    const entry = existing ?? { draw, sinceMs, queue: null };
     entry.draw = draw;
-    if (known === undefined) this.#know(entry);
+    if (existing === undefined) this.#know(entry);
     this.#join(entry, cap);
     this.#schedule();
     return true;
@@ -115,8 +115,8 @@ export class WaitingDraws {
   #capOf({ held, child }: WaitingDraw): CapDraws {
     const children = this.#caps.get(held) ?? new Map<string, CapDraws>();
     this.#caps.set(held, children);
-    const known = children.get(child);
-    if (known !== undefined) return known;
+    const existing = children.get(child);
+    if (existing !== undefined) return existing;
     const cap = { held, child, queues: new Map(), entries: new Set<Entry>(), ending: null };
     children.set(child, cap);
     return cap;

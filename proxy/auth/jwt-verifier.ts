@@ -78,9 +78,9 @@ export function createJwtVerifier(
   // Ordered by last use; the first is evicted.
   const remembered = new Map<string, Remembered>();
 
-  function remember(key: string, known: Remembered): void {
+  function remember(key: string, entry: Remembered): void {
     remembered.delete(key);
-    remembered.set(key, known);
+    remembered.set(key, entry);
     if (remembered.size > verifiedTokensMax) remembered.delete(remembered.keys().next().value!);
   }
 
@@ -142,10 +142,10 @@ export function createJwtVerifier(
   return {
     async verify(token) {
       const key = digest(token);
-      const known = remembered.get(key);
-      if (known === undefined || known.untilMs <= nowMs()) return judge(token, key);
-      remember(key, known);
-      return unlessDenied(known.verified);
+      const cached = remembered.get(key);
+      if (cached === undefined || cached.untilMs <= nowMs()) return judge(token, key);
+      remember(key, cached);
+      return unlessDenied(cached.verified);
     },
   };
 }

@@ -14,8 +14,8 @@ const escapes =
 export function withoutLoneSurrogates(bytes: Buffer): Buffer {
   if (!bytes.includes("\\ud") && !bytes.includes("\\uD")) return bytes;
   let isChanged = false;
-  const text = bytes.toString("latin1").replace(escapes, (found, half?: string) => {
-    if (half === undefined) return found;
+  const text = bytes.toString("latin1").replace(escapes, (match, half?: string) => {
+    if (half === undefined) return match;
     isChanged = true;
     return "\\ufffd";
   });

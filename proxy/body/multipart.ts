@@ -84,14 +84,16 @@ export class FieldFinder {
     if (this.#state === "headers") return this.#readHeaders();
     if (this.#state === "closing") return this.#readClosing();
     if (this.#state === "end") return false;
-    const found = this.#pending.indexOf(this.#delimiter);
-    if (this.#state === "start" && !this.#beginsAt(found)) return false;
+    const delimiterAt = this.#pending.indexOf(this.#delimiter);
+    if (this.#state === "start" && !this.#beginsAt(delimiterAt)) return false;
     // The possible beginning of a delimiter stays pending.
     const bodyBytes =
-      found === -1 ? Math.max(0, this.#pending.length - this.#delimiter.length + 1) : found;
+      delimiterAt === -1
+        ? Math.max(0, this.#pending.length - this.#delimiter.length + 1)
+        : delimiterAt;
     this.#readBody(bodyBytes);
     // Two hyphens follow the delimiter at the end of the form, otherwise a line end.
-    if (found === -1 || this.#pending.length < this.#delimiter.length + 2) return false;
+    if (delimiterAt === -1 || this.#pending.length < this.#delimiter.length + 2) return false;
     this.#endPart(this.#position);
     const after = this.#pending.toString(
       "latin1",
@@ -106,10 +108,10 @@ export class FieldFinder {
   }
 
   /** At most a line end may precede the first boundary. */
-  #beginsAt(found: number): boolean {
-    this.beginsWithLineEnd = found === lineEnd.length;
-    if (found === 0 || found === lineEnd.length) return true;
-    if (found !== -1 || this.#pending.length >= this.#delimiter.length + lineEnd.length)
+  #beginsAt(position: number): boolean {
+    this.beginsWithLineEnd = position === lineEnd.length;
+    if (position === 0 || position === lineEnd.length) return true;
+    if (position !== -1 || this.#pending.length >= this.#delimiter.length + lineEnd.length)
       this.problem = "it doesn't begin with its boundary";
     return false;
   }
@@ -262,9 +264,9 @@ function parametersOf(header: string, value: string): HeaderParameters | null {
   let at = value.length;
   while (at < text.length) {
     parameter.lastIndex = at;
-    const found = parameter.exec(text);
-    if (found === null) return /^[ \t]*;$/.test(text.slice(at)) ? parameters : null;
-    parameters.push([found[1]!.toLowerCase(), found[2] ?? found[3]!]);
+    const match = parameter.exec(text);
+    if (match === null) return /^[ \t]*;$/.test(text.slice(at)) ? parameters : null;
+    parameters.push([match[1]!.toLowerCase(), match[2] ?? match[3]!]);
     at = parameter.lastIndex;
   }
   return parameters;

@@ -107,8 +107,8 @@ function repetition({ turns, timesMax, ...how }: Compared): RepeatedTurns | null
     const most = cycle * (timesMax - 1);
     while (same < most && isSameTurn(turns.at(same), turns.at(same + cycle), how)) same++;
     if (cycle === 1) alike = same;
-    const found = 1 + Math.floor(same / cycle);
-    if (found > times) [times, length] = [found, cycle];
+    const repetitions = 1 + Math.floor(same / cycle);
+    if (repetitions > times) [times, length] = [repetitions, cycle];
   }
   if (times < 2) return null;
   const tools = new Set<string>();

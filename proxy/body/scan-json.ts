@@ -85,13 +85,13 @@ export function valuesOf(
   members: readonly JsonMember[],
   key: string,
 ): readonly string[] {
-  let found: string[] | null = null;
+  let values: string[] | null = null;
   for (const member of members) {
     if (member.key !== key) continue;
-    found ??= [];
-    found.push(bytes.toString("latin1", member.start, member.end));
+    values ??= [];
+    values.push(bytes.toString("latin1", member.start, member.end));
   }
-  return found ?? none;
+  return values ?? none;
 }
 
 const none: readonly string[] = [];

@@ -172,10 +172,10 @@ export class LiveFeed {
       // Asked for again: the role may not see what the limits above its subtree are.
       const own = await this.#ports.call("refusals.list", query, subtree);
       if (!own.ok) return;
-      const known = new Set(refusals.map(nameOfRefusal));
+      const sentNames = new Set(refusals.map(nameOfRefusal));
       // Its page goes further back: fewer refusals are on it.
       const news = (own.body as RefusalPage).refusals.filter((one) =>
-        known.has(nameOfRefusal(one)),
+        sentNames.has(nameOfRefusal(one)),
       );
       this.#writeAll(oldestFirst(news), (within) => within === subtree);
     }

@@ -15,12 +15,12 @@ export function overridesFor(
   operation: Operation,
 ): ModelOverrides | null {
   const name = model.toLowerCase();
-  const found = perModel.find(
+  const match = perModel.find(
     ({ models, operations }) =>
       (operations === null || operations.includes(operation)) &&
       models.some((pattern) => namesModel(pattern, name)),
   );
-  return found ?? null;
+  return match ?? null;
 }
 
 interface OverriddenBody {

@@ -94,9 +94,9 @@ export class LoopBreaker {
     const atMost = { times: times.max, turns: times.turns?.max ?? 0 };
     const end = conversationEnd(operation, fields, texts, atMost);
     if (end === null) return null;
-    const { resent, ...found } = end;
+    const { resent, ...turn } = end;
     if (resent === null || times.max === 0 || nestedDeeperThan(resent, jsonDepthMax))
-      return { ...found, digest: null };
+      return { ...turn, digest: null };
     const long: Buffer[] = [];
     const text = JSON.stringify(resent, (_, value: unknown) => {
       const bytes = typeof value === "string" ? texts.bytesOf(value) : null;
@@ -105,7 +105,7 @@ export class LoopBreaker {
       return bytes.length;
     });
     const head = `${operation} ${text}`;
-    return { ...found, digest: this.#digest(head, Buffer.concat(long)) };
+    return { ...turn, digest: this.#digest(head, Buffer.concat(long)) };
   }
 
   /** `sender`: null for a retry. */

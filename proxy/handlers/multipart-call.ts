@@ -140,8 +140,8 @@ class Form {
    */
   async readUntilKnown(): Promise<void> {
     for (;;) {
-      const known = this.#finder.place !== null || this.#finder.problem !== null;
-      if (known && this.#spool === null && this.#heldBytes >= heldUploadBytesMax) return;
+      const isDecided = this.#finder.place !== null || this.#finder.problem !== null;
+      if (isDecided && this.#spool === null && this.#heldBytes >= heldUploadBytesMax) return;
       const next = await this.#pieces.next();
       if (next.done === true) {
         this.complete = true;

@@ -73,9 +73,9 @@ import { refuseUnadmitted } from "./refuse-request.js";
 /** Never rejects. */
 export async function passthroughRequest(context: RequestContext): Promise<void> {
   const { gateway, exchange } = context;
-  const found = passthroughRoute(context);
-  if (!found.ok) return refuseUnadmitted(context, found.failure);
-  const { route } = found;
+  const routed = passthroughRoute(context);
+  if (!routed.ok) return refuseUnadmitted(context, routed.failure);
+  const { route } = routed;
   const body = bodyOf(gateway, exchange);
   const { bodyBytesMax } = gateway.config.server;
   const named = await namedModel(exchange, route, { body, bodyBytesMax });

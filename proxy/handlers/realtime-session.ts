@@ -100,9 +100,9 @@ export async function passthroughSession(
   webSocket: ClientSocket,
 ): Promise<void> {
   const { exchange } = context;
-  const found = passthroughRoute(context);
-  if (!found.ok) return refuseUnadmitted(context, found.failure);
-  const { route } = found;
+  const routed = passthroughRoute(context);
+  if (!routed.ok) return refuseUnadmitted(context, routed.failure);
+  const { route } = routed;
   const inQuery = modelsInQuery(exchange.query);
   if (inQuery.length > 1) return refuseUnadmitted(context, twoModels());
   const model = modelInPath(route.path) || deploymentInPath(route.path) || (inQuery[0] ?? "");

@@ -49,12 +49,12 @@ const namedPaths = [...routes]
  * too much, such as `/messages` and `/v1/v1/messages`.
  */
 function pathHint(path: string, area: Area): string {
-  const known = namedPaths.filter((each) => each.area === area);
+  const pathsOfArea = namedPaths.filter((each) => each.area === area);
   const meant =
-    known.find(({ ending }) => path.endsWith(ending))?.path ??
+    pathsOfArea.find(({ ending }) => path.endsWith(ending))?.path ??
     closestName(
       path,
-      known.map((each) => each.path),
+      pathsOfArea.map((each) => each.path),
     );
   // A path that exists is served by another port.
   return meant === null || meant === path ? "" : `; did you mean ${meant}?`;

@@ -32,11 +32,11 @@ export async function isLoopRefused(
   const authorized = await authorizeCaller(gateway.limiter, caller, "model");
   // The admission answers callers that aren't known.
   if (!authorized.ok) return false;
-  const found = await gateway.limiter.call("loops.find", {
+  const answer = await gateway.limiter.call("loops.find", {
     user_path: authorized.caller.userPath,
   });
   // Without the daemon, nobody knows the rule: `failure_mode` decides on the request.
-  const rule = found.ok ? (found.body as { readonly loops: LoopRule | null }).loops : null;
+  const rule = answer.ok ? (answer.body as { readonly loops: LoopRule | null }).loops : null;
   const judged = rule === null ? null : gateway.loops.judge(watched, rule);
   if (judged === null) return false;
   record.loop = judged.loop;

@@ -109,7 +109,7 @@ function inConfig(
   const members = scanObject(text);
   const member = names
     .map((name) => lastMember(members, name))
-    .find((found) => found !== null && isObject(readMember(text, found)));
+    .find((candidate) => candidate !== null && isObject(readMember(text, candidate)));
   const config = member == null ? Buffer.from("{}") : body.subarray(member.start, member.end);
   const changed = change(config).toString("latin1");
   if (member == null) return withMember(body, members, names[0]!, changed);

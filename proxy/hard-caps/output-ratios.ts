@@ -35,13 +35,13 @@ export class OutputRatios {
   learn(target: string, textBytes: number, outputTokens: number): void {
     if (outputTokens === 0) return;
     if (!this.#learned.has(target) && this.#learned.size >= learnedRatiosMax) return;
-    const known = this.#learned.get(target) ?? usual;
+    const learned = this.#learned.get(target) ?? usual;
     const ratio = Math.min(ratioMax, Math.max(ratioMin, textBytes / outputTokens));
     const added = Math.min(outputTokens, answerTokensMax);
-    const kept = Math.min(1, (tokensMax - added) / known.tokens);
+    const kept = Math.min(1, (tokensMax - added) / learned.tokens);
     this.#learned.set(target, {
-      bytes: kept * known.bytes + ratio * added,
-      tokens: kept * known.tokens + added,
+      bytes: kept * learned.bytes + ratio * added,
+      tokens: kept * learned.tokens + added,
     });
   }
 }

@@ -250,7 +250,7 @@ function createHeaderNames(names: readonly string[], prefixes: readonly string[]
 function hasName(table: HeaderNames, name: Buffer): boolean {
   const sameLength = table.byLength[name.length];
   if (sameLength !== undefined)
-    for (const known of sameLength) if (beginsWith(name, known)) return true;
+    for (const candidate of sameLength) if (beginsWith(name, candidate)) return true;
   for (const prefix of table.prefixes) if (beginsWith(name, prefix)) return true;
   return false;
 }
@@ -259,8 +259,8 @@ function hasName(table: HeaderNames, name: Buffer): boolean {
  * Whether a name begins with another one, which is in lower case, ignoring case: setting 0x20
  * lower-cases a letter and keeps digits and the hyphen.
  */
-export function beginsWith(name: Buffer, known: Buffer): boolean {
-  for (let i = 0; i < known.length; i++) if ((name[i]! | 0x20) !== known[i]) return false;
+export function beginsWith(name: Buffer, lowerName: Buffer): boolean {
+  for (let i = 0; i < lowerName.length; i++) if ((name[i]! | 0x20) !== lowerName[i]) return false;
   return true;
 }
 

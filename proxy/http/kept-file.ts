@@ -12,8 +12,8 @@ export function keptFile(identity: Buffer, contentType: string): KeptFile {
     contentType,
     etag: `W/"${createHash("sha256").update(identity).digest("base64url").slice(0, 22)}"`,
     bytes(coding) {
-      const known = made.get(coding);
-      if (known !== undefined || coding === "identity") return known ?? Promise.resolve(identity);
+      const cached = made.get(coding);
+      if (cached !== undefined || coding === "identity") return cached ?? Promise.resolve(identity);
       const making = compressors[coding](identity);
       made.set(coding, making);
       return making;

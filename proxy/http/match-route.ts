@@ -281,14 +281,14 @@ function isServed({ area, methods }: PathEndpoints, served: Served): boolean {
 }
 
 export function matchRoute(method: string, path: string, served: Served = "all"): RouteMatch {
-  const found = routes.get(path) ?? patterns.find(([pattern]) => pattern.test(path))?.[1];
-  if (found === undefined) return { kind: "unknown", area: areaOf(path) };
-  if (!isServed(found, served)) return { kind: "unknown", area: found.area };
-  const { area, methods, route = path } = found;
-  const named = method === "HEAD" && headIsGet(found) ? "GET" : method;
+  const pathEndpoints = routes.get(path) ?? patterns.find(([pattern]) => pattern.test(path))?.[1];
+  if (pathEndpoints === undefined) return { kind: "unknown", area: areaOf(path) };
+  if (!isServed(pathEndpoints, served)) return { kind: "unknown", area: pathEndpoints.area };
+  const { area, methods, route = path } = pathEndpoints;
+  const named = method === "HEAD" && headIsGet(pathEndpoints) ? "GET" : method;
   const endpoint = Object.hasOwn(methods, named) ? methods[named] : undefined;
   return endpoint === undefined
-    ? { kind: "wrong-method", allow: allowedMethods(found).join(", "), area }
+    ? { kind: "wrong-method", allow: allowedMethods(pathEndpoints).join(", "), area }
     : { kind: "endpoint", endpoint, area, route };
 }
 
@@ -297,9 +297,9 @@ function headIsGet({ area, methods }: PathEndpoints): boolean {
   return area === "model" && methods["GET"] !== undefined && methods["HEAD"] === undefined;
 }
 
-function allowedMethods(found: PathEndpoints): readonly string[] {
-  const written = Object.keys(found.methods);
-  return headIsGet(found) ? [...written, "HEAD"] : written;
+function allowedMethods(pathEndpoints: PathEndpoints): readonly string[] {
+  const written = Object.keys(pathEndpoints.methods);
+  return headIsGet(pathEndpoints) ? [...written, "HEAD"] : written;
 }
 
 /** The parts of a request's URL. */

@@ -24,20 +24,20 @@ export function unknownOwnHeader(
     const name = rawHeaders[i]!;
     // One comparison rules out nearly all names.
     if (name.charCodeAt(8) !== hyphen || !/^x-sluice-/i.test(name)) continue;
-    const known = [userPathHeader, fallbackHeader, providerHeader];
-    if (!known.includes(name.toLowerCase())) return refusal(name, known);
+    const knownNames = [userPathHeader, fallbackHeader, providerHeader];
+    if (!knownNames.includes(name.toLowerCase())) return refusal(name, knownNames);
   }
   return null;
 }
 
 const hyphen = "-".charCodeAt(0);
 
-function refusal(name: string, known: readonly string[]): Failure {
+function refusal(name: string, knownNames: readonly string[]): Failure {
   const shown = JSON.stringify(name.slice(0, 64));
-  const closest = closestName(name, known);
+  const closest = closestName(name, knownNames);
   return invalid(
     closest === null
-      ? `unknown header ${shown}: expected ${known.map(displayName).join(", ")}`
+      ? `unknown header ${shown}: expected ${knownNames.map(displayName).join(", ")}`
       : `unknown header ${shown}; did you mean ${displayName(closest)}?`,
     name.slice(0, 64),
   );

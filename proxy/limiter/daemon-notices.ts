@@ -150,8 +150,10 @@ export class DeniedJwts {
   has(claims: Readonly<Record<string, unknown>>, nowMs: number): boolean {
     if (this.#byName.size === 0) return false;
     return namesOfToken(claims).some((key) => {
-      const known = this.#byName.get(key);
-      return known !== undefined && (known.expiresAtMs === null || nowMs < known.expiresAtMs);
+      const existing = this.#byName.get(key);
+      return (
+        existing !== undefined && (existing.expiresAtMs === null || nowMs < existing.expiresAtMs)
+      );
     });
   }
 }

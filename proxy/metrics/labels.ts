@@ -32,8 +32,8 @@ export class ModelLabels {
     const { provider, model } = target;
     if (model === "") return "";
     const name = `${provider}/${model.toLowerCase()}`;
-    const known = this.#labels.get(name);
-    if (known !== undefined) return known;
+    const existing = this.#labels.get(name);
+    if (existing !== undefined) return existing;
     if (!this.#isVouchedFor(target)) {
       if (!answered || this.#unvouched >= unvouchedModelsMax) return other;
       this.#unvouched++;

@@ -100,12 +100,12 @@ class Labelled {
   }
 
   of(key: string): Series {
-    let found = this.#series.get(key);
-    if (found === undefined) {
-      found = this.#add(key);
-      this.#series.set(key, found);
+    let existing = this.#series.get(key);
+    if (existing === undefined) {
+      existing = this.#add(key);
+      this.#series.set(key, existing);
     }
-    return found;
+    return existing;
   }
 
   all(): Iterable<Series> {
@@ -272,13 +272,13 @@ export class ProxyCounts {
     }
     const place = methods.indexOf(method);
     const key = place * 1000 + status;
-    let found = ofRoute.get(key);
-    if (found === undefined) {
+    let existing = ofRoute.get(key);
+    if (existing === undefined) {
       const labels = [methods[place] ?? "_OTHER", route, String(status)];
-      found = this.table.add(proxyMetrics.httpDuration, labels);
-      ofRoute.set(key, found);
+      existing = this.table.add(proxyMetrics.httpDuration, labels);
+      ofRoute.set(key, existing);
     }
-    return found;
+    return existing;
   }
 }
 
@@ -310,22 +310,22 @@ class TargetSeries {
 
   /** `path`: the label of the user path. */
   at(path: string): PathSeries {
-    let found = this.#byPath.get(path);
-    if (found === undefined) {
-      found = new PathSeries(this.#table, [this.#provider, this.#model, path]);
-      this.#byPath.set(path, found);
+    let existing = this.#byPath.get(path);
+    if (existing === undefined) {
+      existing = new PathSeries(this.#table, [this.#provider, this.#model, path]);
+      this.#byPath.set(path, existing);
     }
-    return found;
+    return existing;
   }
 
   /** `operation`: its name in the conventions. */
   generation(operation: string): GenerationSeries {
-    let found = this.#generations.get(operation);
-    if (found === undefined) {
-      found = new GenerationSeries(this.#table, [operation, this.#providerName, this.#model]);
-      this.#generations.set(operation, found);
+    let existing = this.#generations.get(operation);
+    if (existing === undefined) {
+      existing = new GenerationSeries(this.#table, [operation, this.#providerName, this.#model]);
+      this.#generations.set(operation, existing);
     }
-    return found;
+    return existing;
   }
 
   get unknownTokens(): Series {
@@ -363,28 +363,28 @@ class PathSeries {
       this.#requests.set(endpoint, ofEndpoint);
     }
     const key = stream === null ? code : stream ? code + 1000 : code + 2000;
-    let found = ofEndpoint.get(key);
-    if (found === undefined) {
+    let existing = ofEndpoint.get(key);
+    if (existing === undefined) {
       const labels = [endpoint, ...this.#labels, String(code), stream === null ? "" : `${stream}`];
-      found = this.#table.add(proxyMetrics.requests, labels);
-      ofEndpoint.set(key, found);
+      existing = this.#table.add(proxyMetrics.requests, labels);
+      ofEndpoint.set(key, existing);
     }
-    return found;
+    return existing;
   }
 
   /** `type`: the index in `tokenTypes`. */
   tokens(type: number, estimated: boolean): Series {
     const key = estimated ? type + tokenTypes.length : type;
-    let found = this.#tokens[key];
-    if (found === undefined) {
-      found = this.#table.add(proxyMetrics.tokens, [
+    let existing = this.#tokens[key];
+    if (existing === undefined) {
+      existing = this.#table.add(proxyMetrics.tokens, [
         ...this.#labels,
         tokenTypes[type]!,
         String(estimated),
       ]);
-      this.#tokens[key] = found;
+      this.#tokens[key] = existing;
     }
-    return found;
+    return existing;
   }
 
   get cost(): Series {
@@ -409,12 +409,12 @@ class GenerationSeries {
 
   /** `errorType`: empty for an answer. */
   duration(errorType: string): Series {
-    let found = this.#durations.get(errorType);
-    if (found === undefined) {
-      found = this.#table.add(proxyMetrics.operationDuration, [...this.#labels, errorType]);
-      this.#durations.set(errorType, found);
+    let existing = this.#durations.get(errorType);
+    if (existing === undefined) {
+      existing = this.#table.add(proxyMetrics.operationDuration, [...this.#labels, errorType]);
+      this.#durations.set(errorType, existing);
     }
-    return found;
+    return existing;
   }
 
   get firstChunk(): Series {
@@ -450,8 +450,8 @@ class TargetIndex {
   of(target: Target | null, answered: boolean): TargetSeries {
     if (target === null) return this.#at("", "");
     // The name is nearly always its own label.
-    const found = this.#byProvider.get(target.provider)?.get(target.model);
-    if (found !== undefined && target.model !== other) return found;
+    const existing = this.#byProvider.get(target.provider)?.get(target.model);
+    if (existing !== undefined && target.model !== other) return existing;
     return this.#at(target.provider, this.#models.labelOf(target, answered));
   }
 
@@ -461,11 +461,11 @@ class TargetIndex {
       ofProvider = new Map();
       this.#byProvider.set(provider, ofProvider);
     }
-    let found = ofProvider.get(label);
-    if (found === undefined) {
-      found = new TargetSeries(this.#table, provider, this.#types.get(provider) ?? null, label);
-      ofProvider.set(label, found);
+    let existing = ofProvider.get(label);
+    if (existing === undefined) {
+      existing = new TargetSeries(this.#table, provider, this.#types.get(provider) ?? null, label);
+      ofProvider.set(label, existing);
     }
-    return found;
+    return existing;
   }
 }

@@ -168,14 +168,14 @@ export class RequestReports {
   }
 
   #of({ provider, model }: Target): TargetTraffic {
-    const known = this.#targets.get(provider)?.get(model);
-    if (known !== undefined) return known;
+    const existing = this.#targets.get(provider)?.get(model);
+    if (existing !== undefined) return existing;
     const isFull = this.#targetCount >= targetsPerReport;
     if (isFull && model !== other) return this.#of({ provider, model: other });
     const ofProvider = this.#targets.get(isFull ? other : provider) ?? new Map();
     this.#targets.set(isFull ? other : provider, ofProvider);
-    const found = ofProvider.get(model);
-    if (found !== undefined) return found;
+    const ofModel = ofProvider.get(model);
+    if (ofModel !== undefined) return ofModel;
     const traffic = new TargetTraffic(isFull ? other : provider, model.slice(0, textCharsMax));
     ofProvider.set(model, traffic);
     if (!isFull) this.#targetCount++;

@@ -137,11 +137,11 @@ class NamedInLines {
   /** Whether the caller may name what was added since the last time. */
   async ask(): Promise<Failure | null> {
     if (this.#places.size === 0) return null;
-    const found = await this.#input.firstForeign([...this.#places.keys()]);
-    if (!found.ok) return found.failure;
-    if (found.id !== null) {
-      const { line, field } = this.#places.get(found.id)!;
-      return this.#at(line, noSuchObject(found.id, field));
+    const foreign = await this.#input.firstForeign([...this.#places.keys()]);
+    if (!foreign.ok) return foreign.failure;
+    if (foreign.id !== null) {
+      const { line, field } = this.#places.get(foreign.id)!;
+      return this.#at(line, noSuchObject(foreign.id, field));
     }
     this.#places.clear();
     return null;

@@ -51,8 +51,8 @@ export async function ownersOf(
     const batch = ids.slice(i, i + objectsPerCall);
     const answered = await limiter.call("objects.owners", { ids: batch });
     if (!answered.ok) return answered;
-    const found = readObjectOwners(answered.body, batch.length);
-    for (const [at, id] of batch.entries()) owners.set(id, found[at]!);
+    const batchOwners = readObjectOwners(answered.body, batch.length);
+    for (const [at, id] of batch.entries()) owners.set(id, batchOwners[at]!);
   }
   return { ok: true, owners };
 }
@@ -118,9 +118,9 @@ export async function foreignObject(
   const authorized = await authorizeCaller(limiter as Limiter, caller, "model");
   if (!authorized.ok) return null;
   if (named === null) return tooMany();
-  const found = await firstForeign(limiter, authorized.caller.userPath, [...named.keys()]);
-  if (!found.ok) return found.failure;
-  return found.id === null ? null : noSuchObject(found.id, named.get(found.id)!);
+  const foreign = await firstForeign(limiter, authorized.caller.userPath, [...named.keys()]);
+  if (!foreign.ok) return foreign.failure;
+  return foreign.id === null ? null : noSuchObject(foreign.id, named.get(foreign.id)!);
 }
 
 /** The first object that only other paths made; null without one. */
@@ -132,10 +132,10 @@ export async function firstForeign(
   | { readonly ok: true; readonly id: string | null }
   | { readonly ok: false; readonly failure: Failure }
 > {
-  const found = await ownersOf(limiter, ids);
-  if (!found.ok) return found;
+  const answer = await ownersOf(limiter, ids);
+  if (!answer.ok) return answer;
   const foreign = ids.find((id) => {
-    const owners = found.owners.get(id)!;
+    const owners = answer.owners.get(id)!;
     return owners.length > 0 && !owners.some((owner) => owner.userPath === userPath);
   });
   return { ok: true, id: foreign ?? null };
@@ -195,12 +195,12 @@ export async function makerOnly(
   if (!hasSeveralProviders(targets)) return targets;
   const ids = continuedIds(call);
   if (ids.length === 0) return targets;
-  const found = await ownersOf(limiter, ids);
-  if (!found.ok) return targets;
+  const answer = await ownersOf(limiter, ids);
+  if (!answer.ok) return targets;
   // A provider may have been removed since.
   const accountOf = (provider: string): string =>
     providers.get(provider)?.config.account ?? provider;
-  const makers = [...found.owners.values()].flat().map(({ provider }) => accountOf(provider));
+  const makers = [...answer.owners.values()].flat().map(({ provider }) => accountOf(provider));
   const own = targets.filter(({ provider }) => makers.includes(accountOf(provider)));
   return own.length === 0 ? targets : own;
 }

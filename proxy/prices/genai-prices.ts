@@ -76,8 +76,8 @@ export async function loadGenaiPrices(): Promise<GenaiPrices> {
     const own = provider.models.find(({ match }) => isMatch(match, name));
     if (own !== undefined) return own;
     for (const id of provider.fallback_model_providers ?? []) {
-      const found = find(providers.get(id), name);
-      if (found !== undefined) return found;
+      const match = find(providers.get(id), name);
+      if (match !== undefined) return match;
     }
     return undefined;
   }

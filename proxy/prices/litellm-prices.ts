@@ -129,8 +129,8 @@ function ratesOf(listed: Listed, suffix = ""): TokenRates {
   };
   const kinds: Partial<Record<TokenKind, number>> = {};
   for (const [kind, key] of Object.entries(kindKeys)) {
-    const found = rate(key);
-    if (found !== null) kinds[kind as TokenKind] = found;
+    const rateOfKey = rate(key);
+    if (rateOfKey !== null) kinds[kind as TokenKind] = rateOfKey;
   }
   return {
     input: rate(rateKeys.input),
@@ -144,8 +144,8 @@ function ratesOf(listed: Listed, suffix = ""): TokenRates {
 function tiersOf(listed: Listed): FiledPrice["tiers"] {
   const suffixes = new Map<number, string>();
   for (const key of Object.keys(listed)) {
-    const found = /^(?:in|out)put_cost_per_token(_above_(\d+)k_tokens)$/.exec(key);
-    if (found !== null) suffixes.set(Number(found[2]) * 1000, found[1]!);
+    const match = /^(?:in|out)put_cost_per_token(_above_(\d+)k_tokens)$/.exec(key);
+    if (match !== null) suffixes.set(Number(match[2]) * 1000, match[1]!);
   }
   return [...suffixes]
     .sort(([a], [b]) => a - b)

@@ -100,8 +100,8 @@ export async function createPriceList(source: ReadPriceFile): Promise<PriceList>
 
   function inPackage(providerId: string, model: string): GenaiModel | null {
     const name = listedModel(providerId, model);
-    const found = genai.model(providerId, name);
-    return found === undefined || !isOf(found, name) ? null : found;
+    const genaiPrice = genai.model(providerId, name);
+    return genaiPrice === undefined || !isOf(genaiPrice, name) ? null : genaiPrice;
   }
 
   const inFile = (providerId: string, model: string) =>
@@ -117,8 +117,8 @@ export async function createPriceList(source: ReadPriceFile): Promise<PriceList>
   const find = (providerId: string, model: string, nowMs: number): Price | null => {
     const own = inFile(providerId, model);
     if (own !== null) return whole(own);
-    const found = ofProfile(providerId, model);
-    if (found !== null) return found;
+    const profilePrice = ofProfile(providerId, model);
+    if (profilePrice !== null) return profilePrice;
     const listed = inPackage(providerId, model);
     if (listed === null) return vendorPrice(providerId, model);
     const price = readPrice(genaiPriceAt(listed, nowMs), { providerId, model });
@@ -134,11 +134,11 @@ export async function createPriceList(source: ReadPriceFile): Promise<PriceList>
       return Object.hasOwn(filed.providers, wanted) || genai.has(wanted) ? wanted : null;
     },
     price(providerId, model, nowMs) {
-      const found = find(providerId, model, nowMs);
+      const match = find(providerId, model, nowMs);
       const audioMsMin = vendorMinimum(providerId);
-      return found?.perUnit?.audioMs === undefined || audioMsMin === 0
-        ? found
-        : { ...found, audioMsMin };
+      return match?.perUnit?.audioMs === undefined || audioMsMin === 0
+        ? match
+        : { ...match, audioMsMin };
     },
     contextTokens(providerId, model) {
       return (

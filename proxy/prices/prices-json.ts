@@ -213,7 +213,7 @@ export interface PriceFileDifference {
 /** Compares the list in use with a newer one. */
 export function comparePriceFiles(now: PriceFile, next: PriceFile): PriceFileDifference {
   const doubts: string[] = [];
-  let [models, known, added, changed, gone] = [0, 0, 0, 0, 0];
+  let [models, modelsNow, added, changed, gone] = [0, 0, 0, 0, 0];
   for (const [provider, prices] of Object.entries(next.providers))
     for (const [model, price] of Object.entries(prices)) {
       models++;
@@ -227,10 +227,10 @@ export function comparePriceFiles(now: PriceFile, next: PriceFile): PriceFileDif
     }
   for (const [provider, prices] of Object.entries(now.providers))
     for (const model of Object.keys(prices)) {
-      known++;
+      modelsNow++;
       if (exactly(next, provider, model) === null) gone++;
     }
-  if (gone > known * goneMax) doubts.push(`${gone} of ${known} models are gone`);
+  if (gone > modelsNow * goneMax) doubts.push(`${gone} of ${modelsNow} models are gone`);
   if (next.date < now.date) doubts.push(`it is of ${next.date}, the present one of ${now.date}`);
   return { models, added, changed, gone, doubts };
 }

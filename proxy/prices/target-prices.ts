@@ -77,8 +77,8 @@ export function createTargetPrices(
   function lookUp(target: Target, minute: number, depth = 0): Remembered {
     const { provider, model } = target;
     let isTimed = false;
-    const ownPrice = (found: readonly PriceConfig[]): Price | null => {
-      for (const entry of found) {
+    const ownPrice = (configured: readonly PriceConfig[]): Price | null => {
+      for (const entry of configured) {
         const base = baseOf(entry, target, minute, depth);
         isTimed ||= base.minute !== Infinity || isTimedPrice(entry);
         const price = priceAt(entry, base.price, minute * minuteMs);
@@ -87,9 +87,9 @@ export function createTargetPrices(
       return null;
     };
     const listed = (): Price | null => {
-      const found = fromList(provider, model, minute);
-      isTimed ||= found.minute !== Infinity;
-      return found.price;
+      const listedPrice = fromList(provider, model, minute);
+      isTimed ||= listedPrice.minute !== Infinity;
+      return listedPrice.price;
     };
     const ofProvider = ownPrice(own.of(provider, model));
     const inList = ofProvider === null ? listed() : null;
@@ -119,20 +119,20 @@ export function createTargetPrices(
   }
 
   function remember(target: Target): Remembered {
-    const known = remembered.get(target.provider)?.get(target.model);
-    if (known !== undefined && known.minute === Infinity) return known;
+    const cached = remembered.get(target.provider)?.get(target.model);
+    if (cached !== undefined && cached.minute === Infinity) return cached;
     const minute = Math.floor(nowMs() / minuteMs);
-    if (known !== undefined && known.minute === minute) return known;
-    const found = lookUp(target, minute);
-    if (known === undefined && ++count > pricedTargetsMax) {
+    if (cached !== undefined && cached.minute === minute) return cached;
+    const price = lookUp(target, minute);
+    if (cached === undefined && ++count > pricedTargetsMax) {
       // There aren't so many models: callers are making names up. All are dropped, and the real
       // ones are soon back.
       remembered.clear();
       count = 1;
     }
     const ofProvider = remembered.get(target.provider) ?? new Map<string, Remembered>();
-    remembered.set(target.provider, ofProvider.set(target.model, found));
-    return found;
+    remembered.set(target.provider, ofProvider.set(target.model, price));
+    return price;
   }
 
   const priceOf = (target: Target): Price | null => remember(target).price;
@@ -204,9 +204,9 @@ function matches(pattern: string, name: string): boolean {
   if (!name.startsWith(first)) return false;
   let at = first.length;
   for (const piece of rest) {
-    const found = name.indexOf(piece, at);
-    if (found === -1) return false;
-    at = found + piece.length;
+    const index = name.indexOf(piece, at);
+    if (index === -1) return false;
+    at = index + piece.length;
   }
   return name.length - last.length >= at && name.endsWith(last);
 }

@@ -31,9 +31,9 @@ export function unpricedModels(
   const bare: string[] = [];
   for (const text of further) {
     const slash = text.indexOf("/");
-    const found = providers.find(({ name }) => name.toLowerCase() === text.slice(0, slash));
-    if (found === undefined) bare.push(text);
-    else qualified.push({ provider: found.name, model: text.slice(slash + 1) });
+    const provider = providers.find(({ name }) => name.toLowerCase() === text.slice(0, slash));
+    if (provider === undefined) bare.push(text);
+    else qualified.push({ provider: provider.name, model: text.slice(slash + 1) });
   }
   const ofVirtual = virtualModels.flatMap(({ targets }) => targets);
   const named = [...listed, ...aliased, ...ofVirtual, ...qualified];

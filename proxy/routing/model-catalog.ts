@@ -111,7 +111,7 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
 
   function executed(target: Target, answeredModel: unknown): Target | null {
     const { provider } = target;
-    const { naming } = catalog.known.get(provider)!;
+    const { naming } = catalog.knownModels.get(provider)!;
     if (typeof answeredModel !== "string" || !modelId.test(answeredModel)) return null;
     const answering = targetAt(catalog, provider, answeredModel);
     if (isMovingAlias(naming, sentModel(answering))) return null;
@@ -145,7 +145,7 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
   return {
     current: () => catalog,
     isMoving: (target) =>
-      isMovingAlias(catalog.known.get(target.provider)!.naming, sentModel(target)),
+      isMovingAlias(catalog.knownModels.get(target.provider)!.naming, sentModel(target)),
     executed,
     firstLearned: () =>
       unanswered <= 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve)),

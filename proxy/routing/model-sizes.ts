@@ -86,12 +86,12 @@ export function createModelSizes(
 
   function listed(listId: string, model: string): number | null {
     const key = `${listId}/${model}`;
-    const known = remembered.get(key);
-    if (known !== undefined) return known;
+    const cached = remembered.get(key);
+    if (cached !== undefined) return cached;
     if (remembered.size >= pricedTargetsMax) remembered.clear();
-    const found = list?.contextTokens(listId, model) ?? null;
-    remembered.set(key, found);
-    return found;
+    const tokens = list?.contextTokens(listId, model) ?? null;
+    remembered.set(key, tokens);
+    return tokens;
   }
 
   return (target, { contextTokens, outputTokens }) => {

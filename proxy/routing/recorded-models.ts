@@ -22,8 +22,8 @@ export function createRecordedModels(
   { models, nowMs }: { readonly models: ModelCatalog; readonly nowMs: () => number },
 ): RecordedModels {
   const usualName = (provider: string, model: string): string => {
-    const known = models.current().known.get(provider);
-    return known === undefined ? model : modelName(known.naming, model);
+    const knownModels = models.current().knownModels.get(provider);
+    return knownModels === undefined ? model : modelName(knownModels.naming, model);
   };
   const configured = new Set(
     [
@@ -41,7 +41,7 @@ export function createRecordedModels(
   function isVouchedFor({ provider, model }: Target): boolean {
     const lower = model.toLowerCase();
     return (
-      models.current().known.get(provider)?.byLowerName.has(lower) === true ||
+      models.current().knownModels.get(provider)?.byLowerName.has(lower) === true ||
       configured.has(`${provider}/${lower}`.toLowerCase())
     );
   }

@@ -61,7 +61,7 @@ export interface Catalog {
   /** Providers whose list isn't loaded yet; an unknown name may be in it. */
   readonly unlearned: readonly string[];
   /** By the provider's name, in configuration order. */
-  readonly known: ReadonlyMap<string, KnownModels>;
+  readonly knownModels: ReadonlyMap<string, KnownModels>;
 }
 
 /** The known models of a provider. */
@@ -103,7 +103,7 @@ export function buildCatalog(
   } = {},
 ): Catalog {
   const byBareId = new Map<string, DirectRoute>();
-  const known = new Map<string, KnownModels>();
+  const knownModels = new Map<string, KnownModels>();
   for (const provider of providers) {
     const { name, type, models } = provider;
     const naming = namingOf(provider);
@@ -113,7 +113,7 @@ export function buildCatalog(
     );
     const byLowerId = new Map<string, string>();
     const byLowerName = new Map<string, string>();
-    known.set(name, {
+    knownModels.set(name, {
       naming,
       ids,
       byLowerId,
@@ -125,14 +125,14 @@ export function buildCatalog(
       const oneName = modelName(naming, id);
       setIfAbsent(byLowerName, oneName.toLowerCase(), oneName);
     }
-    for (const id of ids) setIfAbsent(byBareId, id, direct(targetAt({ known }, name, id)));
+    for (const id of ids) setIfAbsent(byBareId, id, direct(targetAt({ knownModels }, name, id)));
   }
   const routes = virtualModels.map(
     (virtual): VirtualRoute => ({
       kind: "virtual",
       ...virtual,
       targets: virtual.targets.map(({ provider, model, weight }) => ({
-        ...targetAt({ known }, provider, model),
+        ...targetAt({ knownModels }, provider, model),
         weight,
       })),
     }),
@@ -155,7 +155,7 @@ export function buildCatalog(
     aliases: modelAliases(aliases),
     anyIdProvider,
     unlearned: [],
-    known,
+    knownModels,
   };
 }
 
@@ -197,7 +197,7 @@ export function resolveModel(catalog: Catalog, rawName: string): Route | null {
   if (begun !== undefined) return aliasRoute(catalog, begun, name);
   const listed = catalog.byBareId.get(name);
   if (listed !== undefined) return listed;
-  for (const [provider, { naming, byLowerName }] of catalog.known)
+  for (const [provider, { naming, byLowerName }] of catalog.knownModels)
     if (byLowerName.has(modelName(naming, name).toLowerCase()))
       return direct(targetAt(catalog, provider, name));
   return restRoute(catalog, name);
@@ -231,11 +231,11 @@ export function requestedName(route: Route): string {
  * the alias. Both use the provider's spelling if it lists them, ignoring case.
  */
 export function targetAt(
-  { known }: Pick<Catalog, "known">,
+  { knownModels }: Pick<Catalog, "knownModels">,
   provider: string,
   written: string,
 ): Target {
-  const { naming, byLowerId, byLowerName, executing } = known.get(provider)!;
+  const { naming, byLowerId, byLowerName, executing } = knownModels.get(provider)!;
   const asWritten = writtenName(naming.type, written);
   const sent = byLowerId.get(asWritten.toLowerCase()) ?? asWritten;
   const oneName = modelName(naming, sent);
@@ -259,7 +259,7 @@ export interface ListedModel {
 export function listModels(catalog: Catalog): readonly ListedModel[] {
   const listed = catalog.virtualModels.map(({ source }) => listedModel(source, "sluice"));
   for (const { name } of catalog.aliases.exact.values()) listed.push(listedModel(name, "sluice"));
-  for (const [provider, { ids }] of catalog.known)
+  for (const [provider, { ids }] of catalog.knownModels)
     for (const id of ids) listed.push(listedModel(`${provider}/${id}`, provider));
   return listed;
 }

@@ -163,23 +163,23 @@ export class TargetHealth {
 
   #failed(target: Target, startedMs: number, { failed, note }: Attempt): void {
     const name = targetName(target);
-    let known = this.#failing.get(name);
-    if (known === undefined) {
+    let failing = this.#failing.get(name);
+    if (failing === undefined) {
       if (this.#failing.size >= breakersMax) this.#forgetOldest();
-      known = { target, breaker: new CircuitBreaker(), isRefused: false, why: "" };
-      this.#failing.set(name, known);
+      failing = { target, breaker: new CircuitBreaker(), isRefused: false, why: "" };
+      this.#failing.set(name, failing);
     }
-    known.why = failed?.why ?? note ?? "";
-    if (failed?.credentials === true && !known.isRefused) {
-      known.isRefused = true;
+    failing.why = failed?.why ?? note ?? "";
+    if (failed?.credentials === true && !failing.isRefused) {
+      failing.isRefused = true;
       this.#ports.onRefused(target, note ?? failed.why);
     }
-    const { breaker } = known;
+    const { breaker } = failing;
     const nowMs = this.#ports.monoMs();
     const waitMs = failed?.retryAfterMs ?? 0;
     const { breakerFailures: failuresMax, breakerOpenMs: openMs } = this.#ports.configOf(target);
     if (breaker.fail({ startedMs, nowMs, waitMs }, { failuresMax, openMs }))
-      this.#ports.onOpened(target, known.why, breaker.untilMs - nowMs);
+      this.#ports.onOpened(target, failing.why, breaker.untilMs - nowMs);
   }
 
   #forgetOldest(): void {

@@ -403,8 +403,8 @@ const providerNames: readonly (Buffer | undefined)[] = [
 export function providerRequestId(rawHeaders: readonly (Buffer | string)[]): string {
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!;
-    const known = providerNames[name.length];
-    if (known === undefined || !isNamed(name, known)) continue;
+    const lowerName = providerNames[name.length];
+    if (lowerName === undefined || !isNamed(name, lowerName)) continue;
     const id = asText(rawHeaders[i + 1]!);
     return /^[\x20-\x7e]*$/.test(id) ? id.slice(0, requestIdCharsMax) : "";
   }
@@ -412,8 +412,8 @@ export function providerRequestId(rawHeaders: readonly (Buffer | string)[]): str
 }
 
 /** Compares bytes without decoding: many headers have the length of one of these names. */
-function isNamed(name: Buffer | string, known: Buffer): boolean {
-  return beginsWith(typeof name === "string" ? Buffer.from(name, "latin1") : name, known);
+function isNamed(name: Buffer | string, lowerName: Buffer): boolean {
+  return beginsWith(typeof name === "string" ? Buffer.from(name, "latin1") : name, lowerName);
 }
 
 function asText(value: Buffer | string): string {

@@ -146,10 +146,10 @@ function maskedHeaders(
       const value = (clean ?? rawHeaders)[i]!;
       if (value.length < secret.length) continue;
       const bytes = typeof value === "string" ? Buffer.from(value, "latin1") : value;
-      const found = without(secret, bytes);
-      if (found === bytes) continue;
+      const maskedBytes = without(secret, bytes);
+      if (maskedBytes === bytes) continue;
       clean ??= [...rawHeaders];
-      clean[i] = typeof value === "string" ? found.toString("latin1") : found;
+      clean[i] = typeof value === "string" ? maskedBytes.toString("latin1") : maskedBytes;
     }
   return clean ?? rawHeaders;
 }

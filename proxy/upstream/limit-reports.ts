@@ -131,14 +131,14 @@ interface ReportedWait {
 const waitMsMax = 31 * 86_400_000;
 
 type Part = "limit" | "remaining" | "reset";
-type Found = Map<string, Partial<Record<Part, string>>>;
+type LimitFields = Map<string, Partial<Record<Part, string>>>;
 
 /** The limits in the headers of an answer; `nowMs`: the wall clock, if the answer has no date. */
 export function readReportedLimits(
   rawHeaders: RawHeaders,
   nowMs: number,
 ): readonly ReportedLimit[] {
-  let found: Found | null = null;
+  let fields: LimitFields | null = null;
   let date = "";
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const raw = rawHeaders[i]!;
@@ -148,12 +148,12 @@ export function readReportedLimits(
     if (raw.length < 9 || !mayBegin(raw)) continue;
     const name = latin1Text(raw).toLowerCase();
     if (!/^(?:x-rate-?limit|anthropic-(?:ratelimit|priority|fast)|ratelimit)/.test(name)) continue;
-    found ??= new Map();
-    readHeader(found, name, latin1Text(rawHeaders[i + 1]!).trim());
+    fields ??= new Map();
+    readHeader(fields, name, latin1Text(rawHeaders[i + 1]!).trim());
   }
-  if (found === null) return noLimits;
+  if (fields === null) return noLimits;
   const dateMs = Date.parse(date);
-  return limitsOf(found, Number.isNaN(dateMs) ? nowMs : dateMs);
+  return limitsOf(fields, Number.isNaN(dateMs) ? nowMs : dateMs);
 }
 
 function latin1Text(raw: Buffer | string): string {
@@ -166,7 +166,7 @@ function mayBegin(raw: Buffer | string): boolean {
   return first === 0x78 || first === 0x61 || first === 0x72;
 }
 
-function readHeader(found: Found, name: string, value: string): void {
+function readHeader(fields: LimitFields, name: string, value: string): void {
   const anthropic =
     /^anthropic-(ratelimit|priority|fast)-([a-z0-9-]+)-(limit|remaining|reset|status|utilization)$/.exec(
       name,
@@ -174,20 +174,20 @@ function readHeader(found: Found, name: string, value: string): void {
   if (anthropic !== null) {
     const [, family, counted, part] = anthropic;
     const of = underscored(family === "ratelimit" ? counted! : `${family!}-${counted!}`);
-    return readAnthropic(found, { name: of, part: part!, value });
+    return readAnthropic(fields, { name: of, part: part!, value });
   }
   // Mistral's limit of tokens, and the usual ones with what they count.
   const bySize = /^(?:x-)?ratelimitbysize-(limit|remaining|reset)(-[a-z]+)?$/.exec(name);
   if (bySize !== null)
-    return add(found, underscored(`tokens${bySize[2] ?? ""}`), bySize[1] as Part, value);
+    return add(fields, underscored(`tokens${bySize[2] ?? ""}`), bySize[1] as Part, value);
   const usual = /^x-rate-?limit-(limit|remaining|reset)(?:-([a-z0-9_-]+))?$/.exec(name);
   if (usual !== null) {
     const counted = (usual[2] ?? "requests").replace(/^req(?=-|$)/, "requests");
-    return add(found, underscored(counted), usual[1] as Part, value);
+    return add(fields, underscored(counted), usual[1] as Part, value);
   }
   const draft = /^ratelimit-(limit|remaining|reset)$/.exec(name);
-  if (draft !== null) return add(found, "requests", draft[1] as Part, value);
-  if (name === "ratelimit" || name === "ratelimit-policy") readFields(found, value);
+  if (draft !== null) return add(fields, "requests", draft[1] as Part, value);
+  if (name === "ratelimit" || name === "ratelimit-policy") readFields(fields, value);
 }
 
 function underscored(name: string): string {
@@ -196,24 +196,24 @@ function underscored(name: string): string {
 
 /** A subscription's limit has a status and the used share instead of counts. */
 function readAnthropic(
-  found: Found,
+  fields: LimitFields,
   { name, part, value }: { readonly name: string; readonly part: string; readonly value: string },
 ): void {
   if (part === "status") {
-    if (value === "rejected") add(found, name, "remaining", "0");
+    if (value === "rejected") add(fields, name, "remaining", "0");
   } else if (part === "utilization") {
     const used = Number(value);
     if (!(used >= 0)) return;
-    add(found, name, "limit", "100");
-    add(found, name, "remaining", String(Math.max(0, Math.ceil(100 - used * 100))));
-  } else add(found, name, part as Part, value);
+    add(fields, name, "limit", "100");
+    add(fields, name, "remaining", String(Math.max(0, Math.ceil(100 - used * 100))));
+  } else add(fields, name, part as Part, value);
 }
 
 /** The fields of the IETF's drafts: `"default";r=50;t=30`, `default;q=100;w=60`, `limit=100, …`. */
-function readFields(found: Found, value: string): void {
+function readFields(fields: LimitFields, value: string): void {
   if (/^\s*(?:limit|remaining|reset)\s*=/.test(value)) {
     for (const [, part, count] of value.matchAll(/(limit|remaining|reset)\s*=\s*(\d+)/g))
-      add(found, "requests", part as Part, count!);
+      add(fields, "requests", part as Part, count!);
     return;
   }
   for (const item of value.split(",")) {
@@ -224,28 +224,28 @@ function readFields(found: Found, value: string): void {
       quoted === "" || quoted === "default" || /^\d+$/.test(quoted) ? "requests" : quoted;
     for (const parameter of parameters) {
       const [, key, count] = /^\s*(q|r|t)\s*=\s*(\d{1,15})\s*$/.exec(parameter) ?? [];
-      if (key !== undefined) add(found, underscored(name), fieldParts[key]!, count!);
+      if (key !== undefined) add(fields, underscored(name), fieldParts[key]!, count!);
     }
   }
 }
 
 const fieldParts: Readonly<Record<string, Part>> = { q: "limit", r: "remaining", t: "reset" };
 
-function add(found: Found, name: string, part: Part, value: string): void {
+function add(fields: LimitFields, name: string, part: Part, value: string): void {
   if (name.length > limitNameCharsMax) return;
-  let parts = found.get(name);
+  let parts = fields.get(name);
   if (parts === undefined) {
-    if (found.size >= reportedLimitsMax) return;
+    if (fields.size >= reportedLimitsMax) return;
     parts = {};
-    found.set(name, parts);
+    fields.set(name, parts);
   }
   // `reset: 0` of a status doesn't replace a count.
   parts[part] ??= value;
 }
 
-function limitsOf(found: Found, nowMs: number): readonly ReportedLimit[] {
+function limitsOf(fields: LimitFields, nowMs: number): readonly ReportedLimit[] {
   const limits: ReportedLimit[] = [];
-  for (const [name, { limit, remaining, reset }] of found) {
+  for (const [name, { limit, remaining, reset }] of fields) {
     // Azure reports -1 for a limit that it doesn't know.
     if (limit?.startsWith("-") === true || remaining?.startsWith("-") === true) continue;
     const cap = countOf(limit);

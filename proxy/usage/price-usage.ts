@@ -211,8 +211,8 @@ function costOfUnits(name: UnitName, units: number, rate: number): number {
 
 /** The rate for the quality and size, else for one of them, else for any picture. */
 function imageRate({ perImage = {}, perUnit = noUnits }: Price, kind = ""): number | undefined {
-  const found = [kind, ...kind.split("/")].find((name) => Object.hasOwn(perImage, name));
-  return found === undefined ? perUnit.images : perImage[found];
+  const pricedName = [kind, ...kind.split("/")].find((name) => Object.hasOwn(perImage, name));
+  return pricedName === undefined ? perUnit.images : perImage[pricedName];
 }
 
 /** `soundIsTimed`: tokens of sound cost nothing, since the price is for its seconds. */

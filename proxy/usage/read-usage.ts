@@ -549,8 +549,8 @@ function toolCalls(usage: Fields): ToolCalls {
 /** From the Interactions API's list of `{type, count}`. */
 function countOf(list: unknown, type: string): number {
   if (!Array.isArray(list)) return 0;
-  const found: unknown = list.find((item) => isObject(item) && item["type"] === type);
-  return isObject(found) ? calls(found["count"]) : 0;
+  const match: unknown = list.find((item) => isObject(item) && item["type"] === type);
+  return isObject(match) ? calls(match["count"]) : 0;
 }
 
 /**

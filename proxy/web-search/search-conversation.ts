@@ -117,27 +117,30 @@ export function citationsIn(
   text: string,
   results: ReadonlyMap<string, SearchResult>,
 ): readonly Citation[] {
-  const found: Citation[] = [];
+  const citations: Citation[] = [];
   for (const [url, result] of results)
     for (let at = text.indexOf(url); at !== -1; at = text.indexOf(url, at + url.length)) {
       const end = at + url.length;
-      if (found.length === citationsMax) break;
+      if (citations.length === citationsMax) break;
       // A longer address is another page.
       if (/[\w/?#&=%~-]/.test(text[end] ?? "")) continue;
       const isLink = text.slice(at - 2, at) === "](" && text[end] === ")";
       const open = isLink ? text.lastIndexOf("[", at - 2) : -1;
-      found.push(open === -1 ? { start: at, end, result } : { start: open, end: end + 1, result });
+      citations.push(
+        open === -1 ? { start: at, end, result } : { start: open, end: end + 1, result },
+      );
     }
-  return found.sort((a, b) => a.start - b.start);
+  return citations.sort((a, b) => a.start - b.start);
 }
 
 /** Adds results by address; of two with the same address it keeps the first. */
 export function addResults(
-  known: Map<string, SearchResult>,
+  resultsByUrl: Map<string, SearchResult>,
   outcomes: readonly SearchOutcome[],
 ): void {
   for (const { results } of outcomes)
-    for (const result of results) if (!known.has(result.url)) known.set(result.url, result);
+    for (const result of results)
+      if (!resultsByUrl.has(result.url)) resultsByUrl.set(result.url, result);
 }
 
 /** How many of these ran a search. */

@@ -139,8 +139,8 @@ const lists: Readonly<Record<string, Readonly<Record<string, Form>>>> = {
 
 /** The body of `reconciliations.keep`. */
 export function parseReconciliation(body: unknown): Checked<Reconciliation> {
-  const known = [...Object.keys(fields), ...Object.keys(lists)];
-  const result = asObject(body, known);
+  const fieldNames = [...Object.keys(fields), ...Object.keys(lists)];
+  const result = asObject(body, fieldNames);
   if (!result.ok) return result;
   const wrong = wrongField(result.value, fields, "");
   if (wrong !== null) return wrong;

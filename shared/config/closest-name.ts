@@ -16,11 +16,11 @@ function distanceMax(name: string): number {
  * The known name that `name` is most likely a misspelling of, or null. Letter case and the choice
  * of `-` or `_` don't count as differences.
  */
-export function closestName(name: string, known: readonly string[]): string | null {
+export function closestName(name: string, names: readonly string[]): string | null {
   const plainName = plain(name);
   let best: string | null = null;
   let bestDistance = distanceMax(name) + 1;
-  for (const candidate of known) {
+  for (const candidate of names) {
     const distance = editDistance(plainName, plain(candidate), bestDistance - 1);
     if (distance < bestDistance) {
       best = candidate;
@@ -63,34 +63,34 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** `; did you mean port?` if a known name is close or a synonym, else nothing. */
-export function didYouMean(name: string, known: readonly string[]): string {
+export function didYouMean(name: string, names: readonly string[]): string {
   const words = Object.hasOwn(synonyms, plain(name)) ? synonyms[plain(name)]! : [];
-  const close = closestName(name, known) ?? words.find((word) => known.includes(word)) ?? null;
+  const close = closestName(name, names) ?? words.find((word) => names.includes(word)) ?? null;
   return close === null ? "" : `; did you mean ${close}?`;
 }
 
 /** `; did you mean port?` if a known name is close, else `: expected host, port`. */
-export function nameHint(name: string, known: readonly string[]): string {
+export function nameHint(name: string, names: readonly string[]): string {
   const short = Object.hasOwn(shortLimits, plain(name)) ? shortLimits[plain(name)] : undefined;
   const written = short === undefined ? undefined : `{ period: ${short.period}, ${short.cap}: … }`;
-  if (written !== undefined && known.includes("max_requests") && known.includes("period"))
+  if (written !== undefined && names.includes("max_requests") && names.includes("period"))
     return `; write ${written}`;
-  if (/^(?:limit|budget)_key$/.test(name) && known.includes("period"))
+  if (/^(?:limit|budget)_key$/.test(name) && names.includes("period"))
     return "; write its period here, without it";
-  if (written !== undefined && known.includes("limits")) return `; write limits: [${written}]`;
+  if (written !== undefined && names.includes("limits")) return `; write limits: [${written}]`;
   const limited = `user_paths: [{ path: /, limits: [${written}] }]`;
-  if (written !== undefined && known.includes("user_paths")) return `; write ${limited}`;
-  if (written !== undefined && known.includes("rate_limits"))
+  if (written !== undefined && names.includes("user_paths")) return `; write ${limited}`;
+  if (written !== undefined && names.includes("rate_limits"))
     return `; write rate_limits: { ${limited} }`;
-  if (written !== undefined && known.includes("base_url"))
+  if (written !== undefined && names.includes("base_url"))
     return "; limits of a provider are in rate_limits.providers";
-  if (/_cost_per_token$/.test(name) && known.includes("input"))
+  if (/_cost_per_token$/.test(name) && names.includes("input"))
     return `; write ${name.startsWith("output") ? "output" : "input"}, in US dollars per million tokens`;
   if (/[\u00a0\u200b-\u200f\u2028\u2060\ufeff]/.test(name))
     return "; it has an invisible character, such as a no-break space: write it anew";
-  const hint = didYouMean(name, known);
-  if (hint !== "" || known.length === 0) return hint;
-  return `: expected ${known.join(", ")}`;
+  const hint = didYouMean(name, names);
+  if (hint !== "" || names.length === 0) return hint;
+  return `: expected ${names.join(", ")}`;
 }
 
 function plain(name: string): string {

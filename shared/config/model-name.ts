@@ -45,8 +45,8 @@ export interface ModelNaming {
 }
 
 export function namingOf({ name, type, baseUrl }: Named): ModelNaming {
-  const known = presetOf({ name, baseUrl: baseUrl ?? "" });
-  const preset = known?.type === type ? known : null;
+  const presetInUse = presetOf({ name, baseUrl: baseUrl ?? "" });
+  const preset = presetInUse?.type === type ? presetInUse : null;
   return {
     type,
     sameModel: [...(sameAtType[type] ?? []), ...(preset?.sameModel ?? [])],

@@ -22,7 +22,7 @@ export function createUseProblem({ providers, virtualModels, aliases = [] }: Mod
   const bare = new Set(providers.flatMap(({ models }) => models ?? []).map(lower));
   const isKnown = (name: string): boolean =>
     bare.has(name) ||
-    names.some((known) => meets(lower(known), name)) ||
+    names.some((candidate) => meets(lower(candidate), name)) ||
     // A provider may have models that its list leaves out.
     providers.some((provider) => name.startsWith(`${lower(provider.name)}/`));
   return ({ onExhausted }, param = "on_exhausted.use") => {
@@ -42,8 +42,8 @@ export function createUseProblem({ providers, virtualModels, aliases = [] }: Mod
 }
 
 /** Whether an alias, whose name may end with an asterisk, or a model has this name. */
-function meets(known: string, name: string): boolean {
-  return known.endsWith("*") ? name.startsWith(known.slice(0, -1)) : known === name;
+function meets(knownName: string, name: string): boolean {
+  return knownName.endsWith("*") ? name.startsWith(knownName.slice(0, -1)) : knownName === name;
 }
 
 function lower(name: string): string {

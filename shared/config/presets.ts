@@ -434,8 +434,8 @@ export function presetOf({
   readonly baseUrl: string;
 }): Preset | undefined {
   const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : "";
-  const known = hostsOf.find(([pattern]) => pattern.test(host))?.[1];
-  return presetAt(baseUrl) ?? findPreset(known ?? name);
+  const presetName = hostsOf.find(([pattern]) => pattern.test(host))?.[1];
+  return presetAt(baseUrl) ?? findPreset(presetName ?? name);
 }
 
 export const presetNames = presets.map(({ name }) => name);

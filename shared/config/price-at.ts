@@ -108,10 +108,10 @@ function unitsIn(fields: RateFields): Partial<Record<UnitName, number>> {
 
 function hourFactor(hours: PriceFields["hours"], nowMs: number): number {
   const minute = Math.floor((nowMs % dayMs) / 60_000);
-  const found = (hours ?? []).find(({ fromMinute, toMinute }) =>
+  const match = (hours ?? []).find(({ fromMinute, toMinute }) =>
     fromMinute <= toMinute
       ? minute >= fromMinute && minute < toMinute
       : minute >= fromMinute || minute < toMinute,
   );
-  return found === undefined ? 1000 : found.factor;
+  return match === undefined ? 1000 : match.factor;
 }

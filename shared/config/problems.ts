@@ -124,15 +124,15 @@ export function locateProblems(
 export function placeOfPath(text: string, places: Places): number | null {
   /** A key or a list index. */
   const step = /\.?([\w-]+)|\[(?:(\d+)|("(?:[^"\\]|\\.)*"))\]/y;
-  let found: number | null = null;
+  let lastAt: number | null = null;
   let below = places;
   for (let match = step.exec(text); match !== null && below !== null; match = step.exec(text)) {
     const [, key, index, quoted] = match;
     const name: unknown = quoted === undefined ? (key ?? Number(index)) : JSON.parse(quoted);
     const place = below.get(name as string | number);
     if (place === undefined) break;
-    found = place.at;
+    lastAt = place.at;
     below = place.below;
   }
-  return found;
+  return lastAt;
 }

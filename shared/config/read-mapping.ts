@@ -14,26 +14,26 @@ export function keyPath(at: string, key: string): string {
 }
 
 /** The end of the message about an unknown key. */
-export type KeyHint = (key: string, known: readonly string[]) => string;
+export type KeyHint = (key: string, names: readonly string[]) => string;
 
 /** The known entries of a mapping; null if the value isn't one. Reports unknown keys. */
 export function readMapping(
   raw: unknown,
   place: string | { readonly at: string; readonly hint?: KeyHint | undefined },
-  known: readonly string[],
+  names: readonly string[],
   problems: string[],
 ): Mapping | null {
   const { at, hint = nameHint } = typeof place === "string" ? { at: place } : place;
   if (!isObject(raw)) {
     problems.push(
-      `${at === "" ? "the file" : at} must be a mapping of ${known.join(", ")}, not ${showKind(raw)}`,
+      `${at === "" ? "the file" : at} must be a mapping of ${names.join(", ")}, not ${showKind(raw)}`,
     );
     return null;
   }
   const entries: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(raw)) {
-    if (known.includes(key)) entries[key] = value;
-    else problems.push(`${keyPath(at, key)} is not a known key${hint(key, known)}`);
+    if (names.includes(key)) entries[key] = value;
+    else problems.push(`${keyPath(at, key)} is not a known key${hint(key, names)}`);
   }
   return entries;
 }

@@ -67,11 +67,11 @@ export function parseShares(raw: unknown, param: string): Checked<Shareable> {
       `${param} must be a mapping such as {children: {a: {weight: 3, floor: 0.2}}}, not ${show(raw)}`,
       param,
     );
-  const known = ["default_weight", "min_share", "children"];
-  const unknown = Object.keys(raw).find((name) => !known.includes(name));
+  const fieldNames = ["default_weight", "min_share", "children"];
+  const unknown = Object.keys(raw).find((name) => !fieldNames.includes(name));
   if (unknown !== undefined)
     return bad(
-      `unknown field ${param}.${unknown}: expected ${known.join(", ")}`,
+      `unknown field ${param}.${unknown}: expected ${fieldNames.join(", ")}`,
       `${param}.${unknown}`,
     );
   const all = numbersIn(raw, ["default_weight", "min_share"], param);
@@ -108,7 +108,9 @@ function parseChildren(
     if (!isObject(share))
       return bad(`${at} must be a mapping of weight, floor and priority, not ${show(share)}`, at);
     const fields = ["weight", "floor", "priority"] as const;
-    const unknown = Object.keys(share).find((field) => !fields.some((known) => known === field));
+    const unknown = Object.keys(share).find(
+      (field) => !fields.some((candidate) => candidate === field),
+    );
     if (unknown !== undefined)
       return bad(
         `unknown field ${at}.${unknown}: expected ${fields.join(", ")}`,

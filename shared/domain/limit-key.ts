@@ -117,7 +117,7 @@ function parseScope<S extends string>(
 ): Checked<S> {
   const text = present(raw) ? raw : "user_path";
   const name = typeof text === "string" ? text.trim().toLowerCase() || "user_path" : null;
-  const scope = scopes.find((known) => known === name);
+  const scope = scopes.find((candidate) => candidate === name);
   return scope === undefined
     ? bad(`scope must be ${scopesExpected}, not ${show(raw)}`, "scope")
     : good(scope);
@@ -170,8 +170,8 @@ function parsePeriodField<S extends string>(
 }
 
 /** In rules and budgets null counts as absent: clients write it for a field without a value. */
-function withoutNulls(body: unknown, known: readonly string[], at = ""): Checked<Fields> {
-  return asObject(body, known, { at, nullable: known });
+function withoutNulls(body: unknown, fieldNames: readonly string[], at = ""): Checked<Fields> {
+  return asObject(body, fieldNames, { at, nullable: fieldNames });
 }
 
 /** The key of a body with this period. */

@@ -111,14 +111,14 @@ export function ratesFor(
   inputTokens: number,
   details: Pick<UsageDetails, "serviceTier" | "region"> | null = null,
 ): TokenRates {
-  let found = rates;
-  for (const tier of tiers) if (inputTokens > tier.aboveInputTokens) found = tier.rates;
-  if (details === null) return found;
+  let tierRates = rates;
+  for (const tier of tiers) if (inputTokens > tier.aboveInputTokens) tierRates = tier.rates;
+  if (details === null) return tierRates;
   const { serviceTier, region } = details;
   const byTier = serviceTier === null ? undefined : serviceTiers?.[serviceTier];
   const byRegion = region === null ? undefined : regions?.[region];
-  if (byTier !== undefined) found = scaledRates(found, byTier);
-  return byRegion === undefined ? found : scaledRates(found, byRegion);
+  if (byTier !== undefined) tierRates = scaledRates(tierRates, byTier);
+  return byRegion === undefined ? tierRates : scaledRates(tierRates, byRegion);
 }
 
 /** Rounded up to integers, which changes no rate with up to three decimals. */

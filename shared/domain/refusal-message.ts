@@ -76,11 +76,11 @@ const upstreamCount = /(: its own limit of )\d+ /g;
  * `path` and below it alone: without the names and figures of other limits.
  */
 export function recordedMessageShownTo(path: string, text: string): string {
-  const found = namesLimit.exec(text);
-  if (found === null) return text.replaceAll(upstreamCount, "$1");
-  const kind = (found[1] ?? "rate limit exceeded") as keyof typeof aboveMessages;
-  if (isNamedWithin(path, text.slice(found.index + found[0].length))) return text;
-  const before = found[1] === undefined ? "" : text.slice(0, found.index);
+  const match = namesLimit.exec(text);
+  if (match === null) return text.replaceAll(upstreamCount, "$1");
+  const kind = (match[1] ?? "rate limit exceeded") as keyof typeof aboveMessages;
+  if (isNamedWithin(path, text.slice(match.index + match[0].length))) return text;
+  const before = match[1] === undefined ? "" : text.slice(0, match.index);
   const ending = { "rate limit exceeded": " is reached", "budget exceeded": " is used up" };
   return `${before}${aboveMessages[kind]} ${path}${kind in ending ? ending[kind as keyof typeof ending] : ""}`;
 }

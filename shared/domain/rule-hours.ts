@@ -29,8 +29,8 @@ const timeOfDay = /^(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00)$/;
 /** Checks `when`; undefined if it is absent. */
 export function parseWhen(raw: unknown, param: string): Checked<RuleHours | undefined> {
   if (isAbsent(raw)) return good(undefined);
-  const known = ["days", "from", "to", "time_zone"];
-  const fields = asObject(raw, known, { at: `${param}.`, nullable: known.slice(1) });
+  const fieldNames = ["days", "from", "to", "time_zone"];
+  const fields = asObject(raw, fieldNames, { at: `${param}.`, nullable: fieldNames.slice(1) });
   if (!fields.ok)
     return typeof raw === "object" && !Array.isArray(raw)
       ? fields
@@ -62,7 +62,7 @@ export function parseWhen(raw: unknown, param: string): Checked<RuleHours | unde
 function parseDays(raw: unknown, param: string): Checked<readonly Weekday[]> {
   if (isAbsent(raw)) return good(weekdays);
   const days = Array.isArray(raw) ? (raw as unknown[]) : [];
-  const unknown = days.find((day) => weekdays.every((known) => known !== day));
+  const unknown = days.find((day) => weekdays.every((candidate) => candidate !== day));
   return days.length === 0 || unknown !== undefined
     ? bad(`${param} must be a list of ${weekdays.join(", ")}, not ${show(unknown ?? raw)}`, param)
     : good(weekdays.filter((day) => days.includes(day)));
@@ -111,7 +111,9 @@ function daysOfText(word: string): readonly string[] | null {
   const days: string[] = [];
   for (const piece of word.split(",")) {
     const [first, last = first] = piece.split("-");
-    const [from, to] = [first, last].map((day) => weekdays.findIndex((known) => known === day));
+    const [from, to] = [first, last].map((day) =>
+      weekdays.findIndex((candidate) => candidate === day),
+    );
     if (from === undefined || to === undefined || from === -1 || to === -1) return null;
     for (let day = from; ; day = (day + 1) % 7) {
       days.push(weekdays[day]!);

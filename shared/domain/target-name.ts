@@ -82,8 +82,8 @@ export function modelNameProblem(name: string): string | null {
   // Decoders put U+FFFD in place of bytes that aren't UTF-8.
   if (name.includes("\ufffd")) return "model must be UTF-8, and must not hold U+FFFD";
   // White space around a name is dropped, including line feeds.
-  const found = unprintable.exec(name.trim());
-  if (found === null) return null;
-  const code = found[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
+  const match = unprintable.exec(name.trim());
+  if (match === null) return null;
+  const code = match[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
   return `model must not hold control characters or halves of characters, as U+${code}`;
 }

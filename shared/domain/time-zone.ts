@@ -10,13 +10,13 @@ export type OffsetAt = (ms: number) => number;
 /** Checks the name of a zone, which is returned in its usual case. */
 export function parseTimeZone(value: unknown, param: string): Checked<string> {
   const name = typeof value === "string" ? value.trim() : "";
-  const known = /^[a-z]/i.test(name) ? knownZone(name) : null;
-  return known === null
+  const zone = /^[a-z]/i.test(name) ? knownZone(name) : null;
+  return zone === null
     ? bad(
         `${param} must be the IANA name of a time zone such as Europe/Berlin, not ${show(value)}`,
         param,
       )
-    : good(known);
+    : good(zone);
 }
 
 /** Null if there is no such zone. Aliases such as US/Eastern stay as they are. */

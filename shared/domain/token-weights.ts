@@ -37,7 +37,7 @@ export function parseTokenWeights(raw: unknown, param: string): Checked<TokenWei
     );
   const weights: Partial<Record<TokenKind, number>> = {};
   for (const [name, value] of Object.entries(raw)) {
-    const kind = tokenKinds.find((known) => known === name);
+    const kind = tokenKinds.find((candidate) => candidate === name);
     if (kind === undefined)
       return bad(
         `unknown field ${param}.${name}: expected ${tokenKinds.join(", ")}`,

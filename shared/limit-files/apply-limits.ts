@@ -109,8 +109,8 @@ function isPlanPage(body: unknown): body is LimitsPlanPage {
 }
 
 function parseRequest(body: unknown): Checked<Request> {
-  const known = [...sectionNames, "prune", "take_over", "dry_run", "revision"];
-  const fields = asObject(body, known);
+  const fieldNames = [...sectionNames, "prune", "take_over", "dry_run", "revision"];
+  const fields = asObject(body, fieldNames);
   if (!fields.ok) return fields;
   const { prune, take_over: takeOver, dry_run: dryRun, revision = null } = fields.value;
   const sections: Record<SectionName, readonly unknown[] | null> = {

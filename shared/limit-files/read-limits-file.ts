@@ -123,9 +123,9 @@ export function placed(
 }
 
 function readTop(document: unknown, problems: string[]): Mapping {
-  const known = [ruleSection.name, budgetSection.name, keyList.name, denialList.name];
+  const fieldNames = [ruleSection.name, budgetSection.name, keyList.name, denialList.name];
   if (document === null) return {};
-  return readMapping(document, "", known, problems) ?? {};
+  return readMapping(document, "", fieldNames, problems) ?? {};
 }
 
 interface EntryList<D> {

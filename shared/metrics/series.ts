@@ -109,8 +109,8 @@ export class SeriesTable {
    */
   add(metric: Metric, labels: readonly string[]): Series {
     const { series, byLabels, room } = this.#families.get(metric)!;
-    const known = byLabels.get(JSON.stringify(labels));
-    if (known !== undefined) return known;
+    const existing = byLabels.get(JSON.stringify(labels));
+    if (existing !== undefined) return existing;
     const lines = linesOf(metric);
     const hasRoom = room.left >= lines;
     if (hasRoom) room.left -= lines;

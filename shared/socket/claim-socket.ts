@@ -69,8 +69,8 @@ export function requireTrustedPlace(path: string): void {
 
 /** Null if nothing exists there. Doesn't follow a link. */
 function ownedAt(path: string): Owned | null {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  return found === undefined ? null : { path, uid: found.uid, mode: found.mode };
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? null : { path, uid: stats.uid, mode: stats.mode };
 }
 
 /**

@@ -17,14 +17,14 @@ export function requireInheritedListener(path: string, fd: number, mode: number)
     throw new InheritedSocketsError(
       `the socket that systemd hands over listens on ${bound}, and the configuration says ${path}: ListenStream= of the socket unit must be the same path`,
     );
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined)
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined)
     throw new InheritedSocketsError(
       `the socket that systemd hands over listens on ${path}, where nothing is any more: restart the socket unit`,
     );
-  if ((found.mode & 0o777 & ~mode) !== 0)
+  if ((stats.mode & 0o777 & ~mode) !== 0)
     throw new InheritedSocketsError(
-      `${path} has the mode ${octal(found.mode)}, which must be ${octal(mode)} or less: set SocketMode= of the socket unit (0660 is for limiter.socket_group_access)`,
+      `${path} has the mode ${octal(stats.mode)}, which must be ${octal(mode)} or less: set SocketMode= of the socket unit (0660 is for limiter.socket_group_access)`,
     );
   requireTrustedPlace(path);
 }
@@ -43,8 +43,8 @@ function boundPath(fd: number): string | null {
 /** `table`: the text of /proc/net/unix, with the path at the end of a line. */
 export function findBound(table: string, inode: string): string | null {
   for (const line of table.split("\n")) {
-    const [, found, path] = /^\S+ \S+ \S+ \S+ \S+ \S+ +(\d+) (.+)$/.exec(line) ?? [];
-    if (found === inode) return path!;
+    const [, lineInode, path] = /^\S+ \S+ \S+ \S+ \S+ \S+ +(\d+) (.+)$/.exec(line) ?? [];
+    if (lineInode === inode) return path!;
   }
   return null;
 }

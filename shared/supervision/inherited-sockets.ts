@@ -72,15 +72,15 @@ function byName(
   variable: string,
   names: readonly string[],
 ): InheritedSockets {
-  const found = new Map<string, number[]>();
+  const fdsByName = new Map<string, number[]>();
   for (const [index, name] of listed.entries()) {
     if (!names.includes(name))
       throw new InheritedSocketsError(
         `${variable} names a socket ${quoted(name)}; a socket may be named ${names.join(" or ")} (FileDescriptorName= in its unit)`,
       );
-    found.set(name, [...(found.get(name) ?? []), firstInherited + index]);
+    fdsByName.set(name, [...(fdsByName.get(name) ?? []), firstInherited + index]);
   }
-  return { from, byName: found };
+  return { from, byName: fdsByName };
 }
 
 function quoted(text: string): string {

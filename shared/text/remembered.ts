@@ -8,15 +8,15 @@ const charsMax = 64;
 export function remembered<T extends NonNullable<unknown>>(
   make: (text: string) => T,
 ): (text: string) => T {
-  const known = new Map<string, T>();
+  const cache = new Map<string, T>();
   return (text) => {
-    const found = known.get(text);
-    if (found !== undefined) return found;
+    const cached = cache.get(text);
+    if (cached !== undefined) return cached;
     const made = make(text);
     if (text.length > charsMax) return made;
-    if (known.size === textsMax) known.clear();
+    if (cache.size === textsMax) cache.clear();
     // A copy: a substring would keep the whole header text in memory.
-    known.set(` ${text}`.slice(1), made);
+    cache.set(` ${text}`.slice(1), made);
     return made;
   };
 }

@@ -56,11 +56,11 @@ export function mcpTool(server: string, tool: string): string {
 
 /** `calls` with `more` calls of a tool. */
 export function withCalls(calls: ToolCalls | null, name: string, more = 1): ToolCalls {
-  const known = calls ?? {};
-  const isFull = !Object.hasOwn(known, name) && Object.keys(known).length >= toolNamesMax - 1;
+  const existing = calls ?? {};
+  const isFull = !Object.hasOwn(existing, name) && Object.keys(existing).length >= toolNamesMax - 1;
   const counted = isFull ? otherTool : name;
-  const before = Object.hasOwn(known, counted) ? known[counted]! : 0;
-  return { ...known, [counted]: Math.min(before + more, callsPerResponseMax) };
+  const before = Object.hasOwn(existing, counted) ? existing[counted]! : 0;
+  return { ...existing, [counted]: Math.min(before + more, callsPerResponseMax) };
 }
 
 /** The calls of two answers; undefined if there are none. */

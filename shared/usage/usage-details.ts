@@ -222,8 +222,8 @@ export function labelOf(raw: unknown): string | null {
 
 /** A tier as records have it; null if there is none. */
 export function serviceTierOf(raw: unknown): string | null {
-  const known = tierNames.get(raw);
-  if (known !== undefined) return known;
+  const knownName = tierNames.get(raw);
+  if (knownName !== undefined) return knownName;
   const name = labelOf(raw);
   return name === null ? null : (tierNames.get(name) ?? (noTier.has(name) ? null : name));
 }

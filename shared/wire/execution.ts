@@ -46,16 +46,16 @@ export type UsageBound = ValueOf<typeof usageBound>;
 
 const toolCalls: Kind<ToolCalls> = {
   read(raw) {
-    const known = callsFromFlat(raw);
-    return known === undefined || known === "none" ? broken : known;
+    const parsed = callsFromFlat(raw);
+    return parsed === undefined || parsed === "none" ? broken : parsed;
   },
   write: callsToFlat,
 };
 
 const details = orEmpty<UsageDetails>({
   read(raw) {
-    const known = detailsFromFlat(raw);
-    return known === undefined || known === null ? broken : known;
+    const parsed = detailsFromFlat(raw);
+    return parsed === undefined || parsed === null ? broken : parsed;
   },
   write: detailsToFlat,
 });

@@ -90,7 +90,7 @@ function leftOfMeasures(raw: readonly unknown[]): NonNullable<SuccessHeaders["me
     const [name, limit, remaining, resetSeconds] = Array.isArray(item)
       ? (item as readonly unknown[])
       : [];
-    const measure = measures.find((known) => known === name);
+    const measure = measures.find((candidate) => candidate === name);
     if (measure !== undefined && isCount(limit, 1) && isCount(remaining) && isCount(resetSeconds))
       ofMeasures[measure] = { limit, remaining, resetSeconds };
   }
@@ -260,11 +260,16 @@ const failure: Kind<Failure> = {
   read(raw) {
     if (!isObject(raw)) return broken;
     const { status, type, message, code, param, provider } = raw;
-    const known = errorTypes.find((name) => name === type);
-    if (!isCount(status, 400) || status > 599 || known === undefined || typeof message !== "string")
+    const knownType = errorTypes.find((name) => name === type);
+    if (
+      !isCount(status, 400) ||
+      status > 599 ||
+      knownType === undefined ||
+      typeof message !== "string"
+    )
       return broken;
     if (!isTextOrNull(code) || !isTextOrNull(param) || !isTextOrNull(provider)) return broken;
-    return { status, type: known, message, code, param, provider };
+    return { status, type: knownType, message, code, param, provider };
   },
 };
 
@@ -370,8 +375,8 @@ export const writeFromDaemon = fromDaemon.write;
 /** The message in a frame; null if it breaks the grammar. */
 export function parseFromDaemon(frame: unknown): FromDaemon | UnknownEvent | null {
   if (isUnknownEvent(frame)) return { kind: "unknown event" };
-  const known = fromDaemon.read(frame);
-  return known === broken ? null : known;
+  const knownMessage = fromDaemon.read(frame);
+  return knownMessage === broken ? null : knownMessage;
 }
 
 function isUnknownEvent(frame: unknown): boolean {

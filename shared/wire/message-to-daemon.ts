@@ -493,9 +493,12 @@ export function parseToDaemon(
   frame: unknown,
   versions: WireVersions = wireVersions,
 ): ToDaemon | FromOtherRelease | null {
-  const known = toDaemon.read(frame);
-  if (known !== broken && (known.kind !== "hello" || speaks(versions, known.wireVersion)))
-    return known;
+  const knownMessage = toDaemon.read(frame);
+  if (
+    knownMessage !== broken &&
+    (knownMessage.kind !== "hello" || speaks(versions, knownMessage.wireVersion))
+  )
+    return knownMessage;
   return Array.isArray(frame) ? fromOtherRelease(frame, versions) : null;
 }
 
@@ -518,5 +521,5 @@ function fromOtherRelease(
 }
 
 function isKnown(op: string): boolean {
-  return adminOps.some((known) => known === op);
+  return adminOps.some((candidate) => candidate === op);
 }

@@ -184,7 +184,7 @@ export function isRequestReport(value: unknown): value is RequestReport {
   const { request_id, kind, status, outcome, method, path, stream, attempts, dropped } = value;
   return (
     isText(request_id) &&
-    requestKinds.some((known) => known === kind) &&
+    requestKinds.some((candidate) => candidate === kind) &&
     isCount(status) &&
     isText(outcome) &&
     isText(method) &&

@@ -81,8 +81,8 @@ export function count(min = 0): Kind<number> {
 }
 
 export function oneOf<const T extends string>(values: readonly T[]): Kind<T> {
-  const known: ReadonlySet<unknown> = new Set(values);
-  return { read: (raw) => (known.has(raw) ? (raw as T) : broken) };
+  const allowed: ReadonlySet<unknown> = new Set(values);
+  return { read: (raw) => (allowed.has(raw) ? (raw as T) : broken) };
 }
 
 export function constant<const T extends string>(value: T): Constant<T> {
@@ -171,8 +171,8 @@ export function messages<const M extends AnyMessageKind>(all: readonly M[]): Com
   return {
     read(frame) {
       if (!Array.isArray(frame)) return broken;
-      const known = byKind.get(frame[0]);
-      return known === undefined ? broken : (known.read(frame) as ValueOf<M>);
+      const kindOfFrame = byKind.get(frame[0]);
+      return kindOfFrame === undefined ? broken : (kindOfFrame.read(frame) as ValueOf<M>);
     },
     write: (value) => byKind.get((value as { kind: string }).kind)!.write(value as never),
   };

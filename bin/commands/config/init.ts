@@ -30,11 +30,11 @@ async function writeStarter({ terminal, env, cwd }: Session, flags: CommandFlags
   const file = flags.config ?? "sluice.yaml";
   const inEnvironment = presets.filter(({ keyVariable }) => (env[keyVariable] ?? "").trim() !== "");
   const { ask } = terminal;
-  const found = ask === null ? inEnvironment : await askProviders(ask, inEnvironment);
+  const providers = ask === null ? inEnvironment : await askProviders(ask, inEnvironment);
   const tenants = ask === null ? null : await askTenants(ask);
-  const text = starterFile(found, randomBytes(24).toString("base64url"), tenants);
+  const text = starterFile(providers, randomBytes(24).toString("base64url"), tenants);
   writeNewFile(file, cwd, text);
-  const names = found.map(({ name }) => name).join(", ");
+  const names = providers.map(({ name }) => name).join(", ");
   // Without the file's name, commands would read another file or none.
   const isFound = flags.config === undefined && variable(env, configFileVariable) === null;
   const sluice = isFound ? "sluice" : `sluice --config ${shellWord(file)}`;
@@ -50,12 +50,12 @@ async function writeStarter({ terminal, env, cwd }: Session, flags: CommandFlags
 type Ask = (question: string) => Promise<string>;
 
 /** Asks which providers to use; by default those whose keys are in the environment. */
-async function askProviders(ask: Ask, found: readonly Preset[]): Promise<readonly Preset[]> {
-  const names = found.map(({ name }) => name).join(", ");
+async function askProviders(ask: Ask, detected: readonly Preset[]): Promise<readonly Preset[]> {
+  const names = detected.map(({ name }) => name).join(", ");
   const usual = names === "" ? "none: a simulator answers" : names;
   const answer = await ask(`Which providers, such as openai, anthropic? [${usual}] `);
   const answers = answer.split(/[\s,]+/).filter((name) => name !== "");
-  if (answers.length === 0) return found;
+  if (answers.length === 0) return detected;
   const chosen = answers.map((name) =>
     presets.find((preset) => preset.name === name.toLowerCase()),
   );

@@ -221,7 +221,7 @@ async function printKeys(session: Session, flags: KeyListFlags): Promise<void> {
   const { status } = flags;
   const path = pathFromFlag(flags.path);
   const problems: ArgumentProblem[] = path.ok ? [] : [...path.problems];
-  if (status !== undefined && !keyStatuses.some((known) => known === status))
+  if (status !== undefined && !keyStatuses.some((candidate) => candidate === status))
     problems.push({
       message: `--status must be one of ${keyStatuses.join(", ")}, not ${JSON.stringify(status)}`,
       param: "--status",

@@ -27,12 +27,12 @@ export async function enforceRule(
   const { scope, subject: normalized, periodSeconds } = key.value;
   const shadow = { ...key.value, subject: ruleKind.effectiveSubject(scope, normalized) };
   const list = await withDaemon(session, flags, async (client) => {
-    const [known] = limitOf(await listLimits(client, ruleKind), shadow).items;
-    if (known === undefined) {
+    const [listed] = limitOf(await listLimits(client, ruleKind), shadow).items;
+    if (listed === undefined) {
       const name = `${periodLabel(periodSeconds)} rule on ${scope} ${subjectWithModels(key.value)}`;
       throw refusal(failure(ruleKind.notFound, `no ${name}: nothing was changed`, "subject"));
     }
-    const rule = ruleOfItem(known);
+    const rule = ruleOfItem(listed);
     if (!rule.ok) throw unreadableAnswer("rules");
     const body = ruleEntry({ ...rule.value, mode: undefined });
     answered(

@@ -25,10 +25,10 @@ export async function revertLimit<S extends string>(
   const { scope, subject: normalized, periodSeconds } = key.value;
   const named = { ...key.value, subject: kind.effectiveSubject(scope, normalized) };
   const list = await withDaemon(session, flags, async (client) => {
-    const [known] = limitOf(await listLimits(client, kind), named).items;
-    if (known?.["overrides"] === undefined) {
+    const [limit] = limitOf(await listLimits(client, kind), named).items;
+    if (limit?.["overrides"] === undefined) {
       const name = `${kind.periodLabel(periodSeconds)} ${kind.singular} on ${scope} ${subjectWithModels(key.value)}`;
-      const why = known === undefined ? `no ${name}` : `the configuration has no other ${name}`;
+      const why = limit === undefined ? `no ${name}` : `the configuration has no other ${name}`;
       throw refusal(failure(kind.notFound, `${why}: nothing was changed`, "subject"));
     }
     const body = keyBody(kind.flags.grammar, key.value);

@@ -111,9 +111,9 @@ async function withChildren<S extends string>(
   for (const item of list.items) {
     items.push(item);
     if (!isTemplate(item)) continue;
-    const found = await childrenOf(client, kind, item, { limit: count });
-    otherHosts = Math.max(otherHosts, found.otherHosts);
-    append(items, found.children);
+    const children = await childrenOf(client, kind, item, { limit: count });
+    otherHosts = Math.max(otherHosts, children.otherHosts);
+    append(items, children.children);
   }
   return { ...list, items, otherHosts };
 }
@@ -149,9 +149,9 @@ async function onPath<S extends string>(
     const [name = ""] = path.slice(template === "/" ? 1 : template.length + 1).split("/");
     const subject = childPath(template, name);
     const { children } = await childrenOf(client, kind, item, { search: name });
-    const known = children.find((child) => child["subject"] === subject);
+    const onSubject = children.find((child) => child["subject"] === subject);
     const unused = { ...item, subject, template };
-    items.push(known ?? { ...unused, ...(await enqueuedOf(client, kind, unused)) });
+    items.push(onSubject ?? { ...unused, ...(await enqueuedOf(client, kind, unused)) });
   }
   return { ...list, items };
 }
@@ -167,8 +167,8 @@ async function enqueuedOf<S extends string>(
   const items = isObject(answer) ? answer[name] : null;
   if (!Array.isArray(items)) throw unreadableAnswer(`list of ${name}`);
   const key = JSON.stringify(keyOfItem(child));
-  const found = items.find((item) => isObject(item) && JSON.stringify(keyOfItem(item)) === key);
-  const { enqueued_tokens_used: used, enqueued_tokens_remaining: remaining } = found ?? {};
+  const match = items.find((item) => isObject(item) && JSON.stringify(keyOfItem(item)) === key);
+  const { enqueued_tokens_used: used, enqueued_tokens_remaining: remaining } = match ?? {};
   return used === undefined
     ? {}
     : { enqueued_tokens_used: used, enqueued_tokens_remaining: remaining };
@@ -251,7 +251,7 @@ function filterFromFlags<S extends string>(
   const scope =
     flags.scope === undefined
       ? null
-      : grammar.scopes.find((known) => known === flags.scope?.trim().toLowerCase());
+      : grammar.scopes.find((candidate) => candidate === flags.scope?.trim().toLowerCase());
   if (scope === undefined)
     problems.push({
       message: `--scope must be ${grammar.scopesExpected}, not ${JSON.stringify(flags.scope)}`,

@@ -117,7 +117,7 @@ async function listRequests(session: Session, flags: RequestFlags): Promise<void
   const { kind, search } = flags;
   const limit = limitFromFlag(flags.limit, { byDefault: 20, max: 1000 });
   const problems: ArgumentProblem[] = [];
-  if (kind !== undefined && !requestKinds.some((known) => known === kind))
+  if (kind !== undefined && !requestKinds.some((candidate) => candidate === kind))
     problems.push({
       message: `--kind must be one of ${requestKinds.join(", ")}, not ${JSON.stringify(kind)}`,
       param: "--kind",

@@ -218,8 +218,8 @@ async function checkProviders(
   const { providers } = requireConfiguration(session, flags, () => {});
   const chosen = providers.filter((provider) => name === undefined || provider.name === name);
   if (chosen.length === 0) {
-    const known = providers.map((provider) => provider.name).join(", ");
-    const message = `no provider ${JSON.stringify(name)} is configured: expected ${known}`;
+    const names = providers.map((provider) => provider.name).join(", ");
+    const message = `no provider ${JSON.stringify(name)} is configured: expected ${names}`;
     throw usageFailure([{ message, param: "name" }]);
   }
   const { askProvider } = await import("../../checks/ask-provider.js");

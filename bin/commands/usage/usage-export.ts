@@ -105,7 +105,7 @@ function checkFlags(
     flags.days === undefined && flags.month === undefined
       ? openWindowFromFlags(flags, nowMs, { times: true })
       : windowFromFlags(flags, nowMs, { times: true });
-  const format = exportFormats.find((known) => known === flags.format.trim().toLowerCase());
+  const format = exportFormats.find((candidate) => candidate === flags.format.trim().toLowerCase());
   const problems: ArgumentProblem[] = [
     ...(path.ok ? [] : path.problems),
     ...(window.ok ? [] : window.problems),

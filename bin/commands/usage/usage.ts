@@ -152,7 +152,9 @@ function checkFlags(
   readonly by: Grouping | "hour" | null;
 } {
   const path = pathFromFlag(flags.path);
-  const by = choices.find((known) => known === flags.by?.trim().toLowerCase().replace("-", "_"));
+  const by = choices.find(
+    (candidate) => candidate === flags.by?.trim().toLowerCase().replace("-", "_"),
+  );
   const { days, month, from, to, last } = flags;
   const isOpen = (days ?? month ?? from ?? to ?? last) === undefined;
   const windowFlags = by === "hour" && isOpen ? { ...flags, days: "2" } : flags;

@@ -114,7 +114,7 @@ async function itemsOf(
   path: string,
   { groups, query }: ItemsAsked,
 ): Promise<readonly { readonly day: string; readonly result: Fields }[]> {
-  const found: { readonly day: string; readonly result: Fields }[] = [];
+  const results: { readonly day: string; readonly result: Fields }[] = [];
   const endMs = Date.parse(query.endDate) + dayMs;
   const spanMs = analyticsDaysMax * dayMs;
   for (let fromMs = Date.parse(query.startDate); fromMs < endMs; fromMs += spanMs) {
@@ -134,10 +134,10 @@ async function itemsOf(
           200,
         );
       const result = { ...group, ...own };
-      if (isOfProjects(result, query)) found.push({ day: dayOf(startMs), result });
+      if (isOfProjects(result, query)) results.push({ day: dayOf(startMs), result });
     }
   }
-  return found;
+  return results;
 }
 
 function isOfProjects({ workspace_id: id }: Fields, { projects }: BillQuery): boolean {

@@ -312,20 +312,23 @@ function fromColumns(lines: readonly Line[], query: BillQuery): Bill {
 
 /** Input includes what caches read and wrote, and audio, as in our records. */
 function quantitiesIn(fields: Fields, where: string): readonly (readonly [BillItem, number])[] {
-  const found = new Map<BillItem, number>();
+  const quantities = new Map<BillItem, number>();
   for (const [name, item] of Object.entries(quantityColumns))
     if (trimmedOrNull(fields[name]) !== null)
-      found.set(item, countIn(fields[name], `${name}, ${where}`));
-  const part = (item: BillItem): number => found.get(item) ?? 0;
-  const input = found.get("input");
-  const output = found.get("output");
+      quantities.set(item, countIn(fields[name], `${name}, ${where}`));
+  const part = (item: BillItem): number => quantities.get(item) ?? 0;
+  const input = quantities.get("input");
+  const output = quantities.get("output");
   if (input !== undefined)
-    found.set("input", input - part("cached_input") - part("cache_write") - part("audio_input"));
-  if (output !== undefined) found.set("output", output - part("audio_output"));
+    quantities.set(
+      "input",
+      input - part("cached_input") - part("cache_write") - part("audio_input"),
+    );
+  if (output !== undefined) quantities.set("output", output - part("audio_output"));
   for (const item of ["input", "output"] as const)
     if (part(item) < 0)
       throw new BillError(`${where} of the bill: ${item}_tokens must include its parts`);
-  return [...found];
+  return [...quantities];
 }
 
 function itemIn(

@@ -32,14 +32,14 @@ export function fileSink(path: string, cursor: CursorFile): Sink {
       if (error.code !== "ENOENT") throw error;
       return open(path, "wx+", 0o600);
     });
-    const found = await file.stat();
-    if (!found.isFile()) {
+    const stats = await file.stat();
+    if (!stats.isFile()) {
       await file.close();
       file = null;
       throw Object.assign(new Error("it isn't a regular file"), { code: "ENOTREG" });
     }
-    inode = found.ino;
-    bytes = found.size;
+    inode = stats.ino;
+    bytes = stats.size;
   };
   const keep = (at: string | null): Promise<void> =>
     cursor.keep({ cursor: at, sending: null, output: { inode, bytes } });

@@ -161,14 +161,15 @@ async function placeIn(
      where follower = $1 and store_id::text = any($2)`,
     [follower, storeIds],
   );
-  const found = storeIds
+  const storedRow = storeIds
     .map((id) => rows.find((row) => row.store_id === id))
     .find((row) => row !== undefined);
-  if (found?.store_id === storeIds[0]) return { cursor: found?.cursor ?? null, repeat: null };
+  if (storedRow?.store_id === storeIds[0])
+    return { cursor: storedRow?.cursor ?? null, repeat: null };
   await client.query(
     `insert into ${followersTable} (follower, store_id, host, cursor) values ($1, $2, '', $3)
      on conflict do nothing`,
-    [follower, storeIds[0]!, found?.cursor ?? null],
+    [follower, storeIds[0]!, storedRow?.cursor ?? null],
   );
   // A follower that started at the same time may have been first.
   const [row] = await rowsOf<{ readonly cursor: string | null }>(client, selectCursor, [

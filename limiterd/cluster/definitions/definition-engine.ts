@@ -46,7 +46,7 @@ export interface DefinitionEngine {
   write(base: number, definitions: readonly Definition[]): Promise<WriteAnswer>;
   read(after: number): Promise<DefinitionPage>;
   /** Writes this host's definitions to an engine that lost them. Returns how many it refused. */
-  restate(known: KnownState, definitions: readonly Stamped[]): Promise<number>;
+  restate(knownState: KnownState, definitions: readonly Stamped[]): Promise<number>;
   trim(beforeStamp: number): Promise<number>;
 }
 
@@ -98,8 +98,8 @@ export function createDefinitionEngine(
         one.stamp,
         JSON.stringify(one.value),
       ]);
-      const known = [channel, clusterId, trimmed, order];
-      return Number(await engine.call(restateScript, keys, [...known, ...fields]));
+      const state = [channel, clusterId, trimmed, order];
+      return Number(await engine.call(restateScript, keys, [...state, ...fields]));
     },
     async trim(beforeStamp) {
       return Number(await engine.call(trimScript, keys, [beforeStamp, definitionsPerPage]));
@@ -132,7 +132,7 @@ export function fieldOf({ kind, key }: Pick<Definition, "kind" | "key">): string
 /** Null if it isn't a definition's field. */
 export function nameOfField(field: string): Pick<Definition, "kind" | "key"> | null {
   const at = field.indexOf(":");
-  const kind = definitionKinds.find((known) => known === field.slice(0, at));
+  const kind = definitionKinds.find((candidate) => candidate === field.slice(0, at));
   return kind === undefined ? null : { kind, key: field.slice(at + 1) };
 }
 

@@ -54,14 +54,14 @@ export function planReconciling({ engine, copy, own }: Sides): Reconciling {
   const reported: Stamped[] = [];
   const deleted: Stamped[] = [];
   for (const [field, one] of theirs) {
-    const known = mine.get(field);
-    if (known === undefined || isInForce(one, known)) adopted.push(one);
+    const ownDefinition = mine.get(field);
+    if (ownDefinition === undefined || isInForce(one, ownDefinition)) adopted.push(one);
   }
   const isSameCluster = copy.clusterId === engine.state.clusterId;
   for (const [field, one] of mine) {
-    const known = theirs.get(field);
-    if (known !== undefined) {
-      if (one.stamp > known.stamp) reported.push(one);
+    const other = theirs.get(field);
+    if (other !== undefined) {
+      if (one.stamp > other.stamp) reported.push(one);
     } else if (isSameCluster && one.stamp <= engine.state.trimmed) deleted.push(one);
     else reported.push(one);
   }
@@ -69,10 +69,10 @@ export function planReconciling({ engine, copy, own }: Sides): Reconciling {
 }
 
 /** Whether a definition that was read from the engine replaces the host's copy of it. */
-export function isInForce(read: Stamped, known: Stamped): boolean {
+export function isInForce(read: Stamped, own: Stamped): boolean {
   return (
-    read.stamp > known.stamp ||
-    (read.stamp === known.stamp && JSON.stringify(read.value) !== JSON.stringify(known.value))
+    read.stamp > own.stamp ||
+    (read.stamp === own.stamp && JSON.stringify(read.value) !== JSON.stringify(own.value))
   );
 }
 
@@ -89,23 +89,23 @@ function join(
   for (const one of [...theirs.values(), ...mine.values(), ...own])
     if (one.kind === "keys") lastNumber = Math.max(lastNumber, Number(one.key));
   for (const { changedAtMs, ...one } of own) {
-    const known = theirs.get(fieldOf(one));
+    const other = theirs.get(fieldOf(one));
     if (one.kind === "keys") {
       const { hash, createdAtMs, hasEnded } = outlineOf(one.value);
-      if (known === undefined) {
+      if (other === undefined) {
         if (hash === null || !hashes.has(hash)) joined.push({ ...one, stamp: joiningStamp });
-      } else if (outlineOf(known.value).createdAtMs === createdAtMs) {
+      } else if (outlineOf(other.value).createdAtMs === createdAtMs) {
         // Both are the same key, so it has ended if it has ended on either side.
-        if (hasEnded && !outlineOf(known.value).hasEnded)
-          joined.push({ ...one, stamp: known.stamp + 1 });
+        if (hasEnded && !outlineOf(other.value).hasEnded)
+          joined.push({ ...one, stamp: other.stamp + 1 });
       } else if (hash !== null && !hashes.has(hash)) {
         const to = ++lastNumber;
         renumbered.push({ from: Number(one.key), to });
         joined.push({ ...one, key: String(to), stamp: joiningStamp });
       }
-    } else if (known === undefined || changedAtMs * 1000 > known.stamp)
+    } else if (other === undefined || changedAtMs * 1000 > other.stamp)
       joined.push({ ...one, stamp: Math.max(joiningStamp, changedAtMs * 1000) });
-    else if (JSON.stringify(one.value) !== JSON.stringify(known.value)) replaced.push(one);
+    else if (JSON.stringify(one.value) !== JSON.stringify(other.value)) replaced.push(one);
   }
   return { joined, replaced, renumbered };
 }

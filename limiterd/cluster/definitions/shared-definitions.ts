@@ -198,8 +198,8 @@ export class SharedDefinitions {
   }
 
   #isNews(one: Stamped): boolean {
-    const known = this.#ports.copy.get(one);
-    return known === null || isInForce(one, known);
+    const own = this.#ports.copy.get(one);
+    return own === null || isInForce(one, own);
   }
 
   /** Resolves when both sides have the same definitions. */
@@ -215,11 +215,11 @@ export class SharedDefinitions {
       });
       const clusterId = state.clusterId ?? copy.state.clusterId ?? this.#ports.newClusterId();
       const trimmed = Math.max(state.trimmed, copy.state.trimmed);
-      const known = { clusterId, trimmed, order: copy.state.order };
+      const knownState = { clusterId, trimmed, order: copy.state.order };
       let refused = 0;
       const reported = [...plan.reported, ...plan.joined];
       for (let i = 0; i < Math.max(reported.length, 1); i += definitionsPerPage)
-        refused += await engine.restate(known, reported.slice(i, i + definitionsPerPage));
+        refused += await engine.restate(knownState, reported.slice(i, i + definitionsPerPage));
       if (refused > 0) continue;
       const forgotten = plan.deleted.map((one) => ({ ...one, value: null }));
       // Applies the engine's definitions first: a key of this host may have been renumbered because

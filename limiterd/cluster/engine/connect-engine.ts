@@ -194,7 +194,7 @@ async function probe(link: Link, client: EngineClient): Promise<void> {
   const { epoch, replicationIds, serversAway } = await identifyEngine(client, {
     clusterName: link.clusterName,
     newId: randomUUID,
-    known: link.replicationIds,
+    knownIds: link.replicationIds,
   });
   if (link.refusing !== null) {
     // The engine answers but refused writes.

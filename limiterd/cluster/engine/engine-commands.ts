@@ -131,8 +131,8 @@ type Run = (client: EngineClient, script: EngineScript, words: Words) => Promise
 export function createScriptRunner(): Run {
   const wrapped = new Map<string, { readonly source: string; readonly digest: string }>();
   const scriptOf = (source: string) => {
-    const known = wrapped.get(source);
-    if (known !== undefined) return known;
+    const cached = wrapped.get(source);
+    if (cached !== undefined) return cached;
     const whole = withDigest(source);
     const script = { source: whole, digest: createHash("sha1").update(whole).digest("hex") };
     wrapped.set(source, script);

@@ -77,10 +77,10 @@ export function faultOf(error: unknown): string {
   if (code !== null && notTrusted.test(code))
     return `the engine's certificate isn't trusted (${code}): see cluster.ca_file`;
   const message = error instanceof Error ? error.message : String(error);
-  const known = sentences.find(([pattern]) => pattern.test(`${message} ${code ?? ""}`));
-  if (known === undefined) return `the engine or the connection to it fails: ${firstLine(message)}`;
+  const match = sentences.find(([pattern]) => pattern.test(`${message} ${code ?? ""}`));
+  if (match === undefined) return `the engine or the connection to it fails: ${firstLine(message)}`;
   const command = /permissions to run the '([\w|]+)'/.exec(message)?.[1];
-  return command === undefined ? known[1] : `${known[1]}: ${command} is refused`;
+  return command === undefined ? match[1] : `${match[1]}: ${command} is refused`;
 }
 
 /** A command or script, for messages about its refusal. */

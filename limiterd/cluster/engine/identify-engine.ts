@@ -10,7 +10,7 @@ interface Known {
   readonly clusterName: string;
   readonly newId: () => string;
   /** The replication id of each server, as last reported. */
-  readonly known: ReadonlyMap<string, string>;
+  readonly knownIds: ReadonlyMap<string, string>;
 }
 
 interface Identity {
@@ -23,7 +23,7 @@ interface Identity {
 /** Rejects if the engine doesn't answer, or is a replica. */
 export async function identifyEngine(
   client: EngineClient,
-  { clusterName, newId, known }: Known,
+  { clusterName, newId, knownIds }: Known,
 ): Promise<Identity> {
   const key = `sluice:{${clusterName}}:epoch`;
   const [answered, { replicationIds, serversAway }] = await Promise.all([
@@ -32,7 +32,7 @@ export async function identifyEngine(
       if (String(error).includes("WRONGTYPE")) return undefined;
       throw error;
     }),
-    idsOf(client, known),
+    idsOf(client, knownIds),
   ]);
   let epoch = answered;
   if (epoch === null) {
@@ -67,7 +67,7 @@ export async function takesWrites(client: EngineClient, clusterName: string): Pr
 
 async function idsOf(
   client: EngineClient,
-  known: ReadonlyMap<string, string>,
+  knownIds: ReadonlyMap<string, string>,
 ): Promise<Pick<Identity, "replicationIds" | "serversAway">> {
   const servers = [...client.primaries()];
   const answered = await Promise.allSettled(
@@ -83,7 +83,7 @@ async function idsOf(
     servers.map(([address], i) => {
       const each = answered[i]!;
       // A Cluster's server that is away keeps its last id until it or its replacement answers.
-      if (each.status === "rejected") return [address, known.get(address) ?? ""];
+      if (each.status === "rejected") return [address, knownIds.get(address) ?? ""];
       const info = readInfo(each.value);
       if (info.get("role") !== "master") throw new Error("READONLY a replica");
       return [address, info.get("master_replid") ?? ""];

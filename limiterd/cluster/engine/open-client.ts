@@ -309,7 +309,7 @@ async function openCluster(
     retryDelayOnClusterDown: 0,
     maxRedirections: 3,
     // Don't resolve names: certificates name hosts, not addresses.
-    dnsLookup: (host, found) => found(null, host),
+    dnsLookup: (host, callback) => callback(null, host),
   });
   cluster.on("+node", (node: Redis) => {
     // ioredis drops this promise, and its rejection would end the process. The next command is

@@ -26,8 +26,8 @@ export async function publishOwners(
   await Promise.all(
     objects.map(async ({ provider, id }) => {
       const key = keyOf(clusterName, id);
-      const known = ownersOf(await commands.hgetall(key), nowMs);
-      if (known.some((owner) => owner.provider === provider)) return;
+      const owners = ownersOf(await commands.hgetall(key), nowMs);
+      if (owners.some((owner) => owner.provider === provider)) return;
       await commands.hset(key, { [provider]: JSON.stringify([userPath, nowMs + forMs]) });
       await commands.pexpire(key, forMs);
     }),

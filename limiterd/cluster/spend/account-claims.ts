@@ -282,8 +282,8 @@ export class AccountClaims implements BudgetClaims {
   #of(account: Account): AccountClaim | null {
     const { budget, child } = account;
     const name = spendKey(budget.id, child);
-    const known = this.#claims.get(name);
-    if (known?.budget === budget) return known;
+    const existing = this.#claims.get(name);
+    if (existing?.budget === budget) return existing;
     if (this.#claims.size >= knownAccountsMax) return null;
     const claim = new AccountClaim(account, this.#ports);
     this.#claims.set(name, claim);

@@ -56,7 +56,7 @@ interface OpenQuestion extends SpendQuestion {
   readonly generation: number;
   /** The account that the question reports; repeated if the question fails. */
   readonly reported: Account | null;
-  readonly known: Known | null;
+  readonly otherSpend: Known | null;
   /** The claim that the question reports. */
   readonly claim: AccountClaim | null;
 }
@@ -206,8 +206,8 @@ export class SpendExchange implements OtherHosts {
       names.add(name);
       questions.push(this.#question(this.#accounts.find(name), account));
     }
-    for (const known of this.#accounts.takeFollowed(max - questions.length, names))
-      questions.push(this.#question(known, null));
+    for (const otherSpend of this.#accounts.takeFollowed(max - questions.length, names))
+      questions.push(this.#question(otherSpend, null));
     return questions;
   }
 
@@ -251,7 +251,7 @@ export class SpendExchange implements OtherHosts {
     sentAtMs: number,
   ): void {
     for (const [i, question] of questions.entries()) {
-      const { known, resetAtMs, generation, account } = question;
+      const { otherSpend, resetAtMs, generation, account } = question;
       const answer = answers[i]!;
       if (!answer.ok) {
         this.#failed([question]);
@@ -265,14 +265,16 @@ export class SpendExchange implements OtherHosts {
         claims.delete(this.#ports.host);
         claim.seen(claims);
       }
-      if (known === null || (known.readAtMs !== null && known.readAtMs > sentAtMs)) continue;
+      if (otherSpend === null || (otherSpend.readAtMs !== null && otherSpend.readAtMs > sentAtMs))
+        continue;
       const others = [...answer.fields].flatMap(([host, text]) =>
         host === this.#ports.host ? [] : [periodsInRow(text, resetAtMs) ?? []],
       );
       const sums = addRows(others);
-      known.periods = known.generation === generation ? atLeast(known.periods, sums) : sums;
-      known.generation = generation;
-      known.readAtMs = sentAtMs;
+      otherSpend.periods =
+        otherSpend.generation === generation ? atLeast(otherSpend.periods, sums) : sums;
+      otherSpend.generation = generation;
+      otherSpend.readAtMs = sentAtMs;
     }
     this.#ports.shares?.claimsAnswered(questions.flatMap(({ claim }) => claim ?? []));
   }
@@ -289,12 +291,12 @@ export class SpendExchange implements OtherHosts {
    * The caller must send the question. With a report it states the account's claim: from now on
    * this host uses no more than that, and requests that wait for the claim wait for the answer.
    */
-  #question(known: Known | null, reported: Account | null): OpenQuestion {
+  #question(otherSpend: Known | null, reported: Account | null): OpenQuestion {
     const { book, nowMs } = this.#ports;
-    const budget = reported?.budget ?? known!.budget;
+    const budget = reported?.budget ?? otherSpend!.budget;
     const { resetAtMs, generation } = budget;
     const now = nowMs();
-    const account = reported === null ? known!.account : spendKey(budget.id, reported.child);
+    const account = reported === null ? otherSpend!.account : spendKey(budget.id, reported.child);
     const isClaimed = reported !== null && budget.definition.hold !== undefined;
     const claim = (isClaimed ? this.claims?.find(account) : null) ?? null;
     if (claim !== null) this.#ports.shares?.claimAsked(claim);
@@ -305,7 +307,7 @@ export class SpendExchange implements OtherHosts {
       resetAtMs,
       generation,
       reported,
-      known,
+      otherSpend,
       claim,
     };
   }
@@ -345,8 +347,8 @@ export class SpendExchange implements OtherHosts {
 
   /** Asks about accounts that have no recent figures. */
   #askNew(): Promise<boolean> {
-    const known = this.#accounts.takeNew(accountsPerTick);
-    return this.#ask(known.map((each) => this.#question(each, null)));
+    const accounts = this.#accounts.takeNew(accountsPerTick);
+    return this.#ask(accounts.map((each) => this.#question(each, null)));
   }
 
   async #ask(questions: readonly OpenQuestion[]): Promise<boolean> {
@@ -380,8 +382,10 @@ function periodAt(periods: readonly PeriodSpend[], startMs: number): PeriodSpend
 }
 
 /** Without the figures from before the budget's last reset. */
-function countedPeriods({ budget }: Account, known: Known | null): readonly PeriodSpend[] {
-  return known !== null && known.generation === budget.generation ? known.periods : [];
+function countedPeriods({ budget }: Account, otherSpend: Known | null): readonly PeriodSpend[] {
+  return otherSpend !== null && otherSpend.generation === budget.generation
+    ? otherSpend.periods
+    : [];
 }
 
 function* allAccounts({ budgets }: BudgetBook): Generator<Account> {

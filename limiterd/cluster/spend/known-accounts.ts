@@ -39,7 +39,7 @@ interface KnownPorts {
 
 export class KnownAccounts {
   readonly #ports: KnownPorts;
-  readonly #known = new Map<string, Known>();
+  readonly #byName = new Map<string, Known>();
   /** Accounts that verdicts have used recently, the longest unread first. */
   readonly #followed = new Set<Known>();
   readonly #new = new Set<Known>();
@@ -51,35 +51,35 @@ export class KnownAccounts {
   }
 
   find(account: string): Known | null {
-    return this.#known.get(account) ?? null;
+    return this.#byName.get(account) ?? null;
   }
 
   /** Returns what is known of an account for a verdict or a list, and follows it. */
   need(account: Account): Known {
     const { budget, child } = account;
     const name = spendKey(budget.id, child);
-    let known = this.#known.get(name);
-    if (known === undefined || known.budget !== budget) {
-      known = {
+    let entry = this.#byName.get(name);
+    if (entry === undefined || entry.budget !== budget) {
+      entry = {
         account: name,
         budget,
         generation: budget.generation,
-        periods: known?.periods ?? [],
-        readAtMs: known?.readAtMs ?? null,
+        periods: entry?.periods ?? [],
+        readAtMs: entry?.readAtMs ?? null,
         neededTick: Number.NEGATIVE_INFINITY,
         endMs: 0,
       };
-      this.#remember(known);
+      this.#remember(entry);
     }
-    if (known.neededTick === this.#tick) return known;
-    if (this.#tick - known.neededTick > followedTicks) {
+    if (entry.neededTick === this.#tick) return entry;
+    if (this.#tick - entry.neededTick > followedTicks) {
       if (this.#new.size === 0) this.#ports.onNew();
-      this.#new.add(known);
-      this.#followed.add(known);
+      this.#new.add(entry);
+      this.#followed.add(entry);
     }
-    known.neededTick = this.#tick;
-    known.endMs = this.#ports.book.countsUntil(budget, this.#ports.nowMs());
-    return known;
+    entry.neededTick = this.#tick;
+    entry.endMs = this.#ports.book.countsUntil(budget, this.#ports.nowMs());
+    return entry;
   }
 
   /** Accounts that a verdict has used and that have no recent figures. */
@@ -92,7 +92,7 @@ export class KnownAccounts {
   /** Advances the tick and removes expired accounts. */
   tick(): void {
     this.#tick++;
-    this.#sweep ??= this.#known.values();
+    this.#sweep ??= this.#byName.values();
     const now = this.#ports.nowMs();
     for (let i = 0; i < sweptPerTick; i++) {
       const next = this.#sweep.next();
@@ -100,41 +100,41 @@ export class KnownAccounts {
         this.#sweep = null;
         return;
       }
-      const known = next.value;
-      if (known.endMs + graceMs < now) this.#forget(known);
+      const entry = next.value;
+      if (entry.endMs + graceMs < now) this.#forget(entry);
     }
   }
 
   /** Up to `max` followed accounts, without those in `leftOut`; the others come first next time. */
   takeFollowed(max: number, leftOut: ReadonlySet<string>): Known[] {
     const accounts: Known[] = [];
-    for (const known of this.#followed) {
+    for (const entry of this.#followed) {
       if (accounts.length >= max) break;
-      if (this.#tick - known.neededTick > followedTicks) this.#followed.delete(known);
-      else if (!leftOut.has(known.account)) accounts.push(known);
+      if (this.#tick - entry.neededTick > followedTicks) this.#followed.delete(entry);
+      else if (!leftOut.has(entry.account)) accounts.push(entry);
     }
-    for (const known of accounts) {
-      this.#followed.delete(known);
-      this.#followed.add(known);
+    for (const entry of accounts) {
+      this.#followed.delete(entry);
+      this.#followed.add(entry);
     }
     return accounts;
   }
 
-  #remember(known: Known): void {
-    const former = this.#known.get(known.account);
+  #remember(entry: Known): void {
+    const former = this.#byName.get(entry.account);
     if (former !== undefined) this.#forget(former);
-    else if (this.#known.size >= knownAccountsMax)
+    else if (this.#byName.size >= knownAccountsMax)
       // The oldest entry.
-      for (const oldest of this.#known.values()) {
+      for (const oldest of this.#byName.values()) {
         this.#forget(oldest);
         break;
       }
-    this.#known.set(known.account, known);
+    this.#byName.set(entry.account, entry);
   }
 
-  #forget(known: Known): void {
-    this.#known.delete(known.account);
-    this.#followed.delete(known);
-    this.#new.delete(known);
+  #forget(entry: Known): void {
+    this.#byName.delete(entry.account);
+    this.#followed.delete(entry);
+    this.#new.delete(entry);
   }
 }

@@ -90,7 +90,7 @@ export function addRows(rows: Iterable<readonly PeriodSpend[]>): PeriodSpend[] {
   const sums: PeriodSpend[] = [];
   for (const periods of rows)
     for (const { startMs, spent, requests } of periods) {
-      let sum = sums.find((known) => known.startMs === startMs);
+      let sum = sums.find((candidate) => candidate.startMs === startMs);
       if (sum === undefined) {
         sum = { startMs, spent: emptySum(), requests: 0 };
         sums.push(sum);
@@ -109,11 +109,11 @@ export function atLeast(
   before: readonly PeriodSpend[],
   now: readonly PeriodSpend[],
 ): readonly PeriodSpend[] {
-  const known = before.filter((period) => {
+  const kept = before.filter((period) => {
     const read = now.find(({ startMs }) => startMs === period.startMs);
     return read === undefined || compareSums(period.spent, read.spent) > 0;
   });
-  if (known.length === 0) return now;
-  const others = now.filter(({ startMs }) => known.every((each) => each.startMs !== startMs));
-  return [...known, ...others].sort((a, b) => b.startMs - a.startMs).slice(0, slicesMax);
+  if (kept.length === 0) return now;
+  const others = now.filter(({ startMs }) => kept.every((each) => each.startMs !== startMs));
+  return [...kept, ...others].sort((a, b) => b.startMs - a.startMs).slice(0, slicesMax);
 }

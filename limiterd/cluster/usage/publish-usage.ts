@@ -73,11 +73,11 @@ export class UsagePublisher {
    */
   begin(epoch: string): void {
     if (epoch === this.#epoch) return;
-    const known = this.#epoch === "" ? this.#storedDay(epoch) : null;
+    const storedDay = this.#epoch === "" ? this.#storedDay(epoch) : null;
     this.#epoch = epoch;
     this.#ports.board.forget();
-    this.#markedDay = known ?? "";
-    this.#walkSince(known);
+    this.#markedDay = storedDay ?? "";
+    this.#walkSince(storedDay);
   }
 
   get isComplete(): boolean {

@@ -97,10 +97,10 @@ export class OtherUsage implements OtherHostsUsage {
 
   #missing(others: readonly PublishedHost[], nowMs: number): ReportHost[] {
     for (const other of others) this.#seen.set(other.host, other);
-    const known = new Set(others.map(({ host }) => host));
+    const hostIds = new Set(others.map(({ host }) => host));
     const missing: ReportHost[] = [];
     for (const { host, name, asOfMs } of this.#seen.values()) {
-      if (known.has(host)) continue;
+      if (hostIds.has(host)) continue;
       if (asOfMs < nowMs - this.#ports.board.keepMs) this.#seen.delete(host);
       else missing.push({ host, name, age_seconds: null, complete: false });
     }

@@ -78,9 +78,9 @@ export function createUsageBoard(
       const pieces = new Map<string, { day: string; piece: string; texts: Map<string, string> }>();
       for (const { day, piece, field, sum } of sums) {
         const key = pieceKey(host, day, piece);
-        const found = pieces.get(key) ?? { day, piece, texts: new Map<string, string>() };
-        found.texts.set(field, sum);
-        pieces.set(key, found);
+        const entry = pieces.get(key) ?? { day, piece, texts: new Map<string, string>() };
+        entry.texts.set(field, sum);
+        pieces.set(key, entry);
       }
       await Promise.all(
         [...pieces].flatMap(([key, { day, piece, texts }]) => {

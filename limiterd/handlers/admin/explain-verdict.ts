@@ -119,8 +119,8 @@ interface Shadowed {
 
 /** The provider's own limit that refuses requests to a target. */
 function upstreamBreachOf(target: Target, { upstream, nowMs }: AdmissionOptions): Breach | null {
-  const found = upstream?.targetOf(target, nowMs)?.breach(nowMs) ?? null;
-  return found === null ? null : reportBreach(found);
+  const breach = upstream?.targetOf(target, nowMs)?.breach(nowMs) ?? null;
+  return breach === null ? null : reportBreach(breach);
 }
 
 /** The breach of the budgets for some models that cover a target. */

@@ -157,8 +157,8 @@ export function handleAdmin(
       }
       const name = checkedValue(parseObjectName(body), ports);
       if (name === null) return;
-      const found = state.pending.find(name.provider, name.id);
-      return ports.answer({ responses: found === undefined ? [] : [pendingItem(found)] });
+      const pending = state.pending.find(name.provider, name.id);
+      return ports.answer({ responses: pending === undefined ? [] : [pendingItem(pending)] });
     }
     case "responses.due":
       return ports.answer({
@@ -291,9 +291,9 @@ function ownersOf(
   nowMs: number,
   then: (owners: readonly (readonly ObjectOwner[])[]) => void,
 ): void {
-  const known = ids.map((id) => objects.of(id, nowMs));
-  if (cluster === null) return then(known);
-  const answers = known.map((owners, i) =>
+  const ownersHere = ids.map((id) => objects.of(id, nowMs));
+  if (cluster === null) return then(ownersHere);
+  const answers = ownersHere.map((owners, i) =>
     owners.length > 0
       ? owners
       : askOwners(cluster.commands, cluster.name, ids[i]!, nowMs).catch(() => []),

@@ -125,9 +125,9 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
     move.replaced === null || budgetId(move.replaced) === budgetId(written) ? null : move.replaced;
   const { budgets, settings: configured } = state;
   makeChange(state, nowMs, ports, () => {
-    const known = budgets.find(written);
+    const existing = budgets.find(written);
     if (moved !== null && budgets.find(moved) === null) return failed(ports, unknownBudget(moved));
-    if (moved !== null && known !== null)
+    if (moved !== null && existing !== null)
       return failed(
         ports,
         invalid(
@@ -136,13 +136,13 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
         ),
       );
     const inert = budgetsInert(configured.usageEnabled);
-    const edited = moved === null ? known : budgets.find(moved);
+    const edited = moved === null ? existing : budgets.find(moved);
     const definition =
       edited === null ? written : parse({ ...kept(edited), ...(move.body as object) });
     if (definition === null) return null;
     return {
       definitions: [
-        budgetDefinition(definition, known, nowMs),
+        budgetDefinition(definition, existing, nowMs),
         ...(moved === null ? [] : [budgetDeletion(moved)]),
       ],
       answer: () => (inert === null ? {} : { inert }),

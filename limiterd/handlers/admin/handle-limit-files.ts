@@ -169,12 +169,12 @@ interface Prepared {
 async function prepareInSlices(
   state: DaemonState,
   file: HeldLimitFile,
-  known: HeldPlan,
+  heldPlan: HeldPlan,
   nowMs: number,
 ): Promise<Prepared> {
-  const plan = isCurrent(state, file, known)
-    ? known
-    : await planInSlices(state, file, known.options, nowMs);
+  const plan = isCurrent(state, file, heldPlan)
+    ? heldPlan
+    : await planInSlices(state, file, heldPlan.options, nowMs);
   const definitions = await runInSlices(definitionsOf(state, plan, nowMs), state.yieldToEventLoop);
   return { plan, definitions };
 }

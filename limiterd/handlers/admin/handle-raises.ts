@@ -148,12 +148,12 @@ function raise<S extends string>(
   if (raiseRequest === null) return;
   makeChange(state, nowMs, ports, () => {
     const { key, forMs, ...values } = raiseRequest;
-    const found = findRaisable(raising, key);
-    if (found === null) return failed(ports, raising.unknown(key));
-    const { limit, child } = found;
-    const above = aboveProblem(found, withinOf(ports));
+    const raisable = findRaisable(raising, key);
+    if (raisable === null) return failed(ports, raising.unknown(key));
+    const { limit, child } = raisable;
+    const above = aboveProblem(raisable, withinOf(ports));
     if (above !== null) return failed(ports, above);
-    const problem = problemOf(raising, raiseRequest, found, nowMs);
+    const problem = problemOf(raising, raiseRequest, raisable, nowMs);
     if (problem !== null) return failed(ports, problem);
     const others = unended(limit.raises, nowMs).filter((other) => other.child !== child);
     if (others.length >= raisesPerLimitMax)
@@ -182,10 +182,10 @@ function end<S extends string>(
   if (ending === null) return;
   const { key, by } = ending;
   makeChange(state, nowMs, ports, () => {
-    const found = findRaisable(raising, key);
-    if (found === null) return failed(ports, raising.unknown(key));
-    const { limit, child } = found;
-    const above = aboveProblem(found, withinOf(ports));
+    const raisable = findRaisable(raising, key);
+    if (raisable === null) return failed(ports, raising.unknown(key));
+    const { limit, child } = raisable;
+    const above = aboveProblem(raisable, withinOf(ports));
     if (above !== null) return failed(ports, above);
     const raises = unended(limit.raises, nowMs);
     const ended = raises.find((one) => one.child === child);

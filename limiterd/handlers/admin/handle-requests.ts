@@ -114,9 +114,9 @@ function detailOf(
     return bad(`request_id must be the X-Request-ID of a request, not ${show(id)}`, "request_id");
   const request = state.requests.find(id, within, viewerAt(state, within));
   const refusal = state.refusals.find(id, within);
-  const found = recordsOf(state, id, { request, isRefused: refusal !== null, within }, nowMs);
+  const records = recordsOf(state, id, { request, isRefused: refusal !== null, within }, nowMs);
   return good(
-    found.then((records): RequestDetail => {
+    records.then((records): RequestDetail => {
       const first = records[0];
       const userPath = request?.user_path ?? refusal?.userPath ?? first?.user_path ?? null;
       const named = request?.target ?? null;
@@ -243,7 +243,7 @@ async function readSessions(
   { fromMs, beforeMs, userPath, session, viewer }: SessionQuery,
   nowMs: number,
 ): Promise<SessionList> {
-  const found = new Map<string, Gathered>();
+  const bySession = new Map<string, Gathered>();
   let lookedBackTo: string | null = null;
   let examined = 0;
   const turns = new Turns(recordsPerTurn);
@@ -253,10 +253,10 @@ async function readSessions(
       if (record.session === "" || (session !== null && record.session !== session)) continue;
       if (!isWithin(record, window)) continue;
       const id = `${record.userPath}\n${record.session}`;
-      let item = found.get(id);
+      let item = bySession.get(id);
       if (item === undefined) {
         item = newSession(state, record);
-        found.set(id, item);
+        bySession.set(id, item);
       }
       item.started_at = earlier(item.started_at, formatMillis(record.atMs - record.latencyMs));
       if (record.status !== interimStatus) item.requests++;
@@ -276,7 +276,7 @@ async function readSessions(
   for (const batch of state.requests.since(fromMs)) {
     for (const kept of batch) {
       const { report } = shownTo(viewer, kept);
-      const item = found.get(`${report.user_path ?? ""}\n${report.session ?? ""}`);
+      const item = bySession.get(`${report.user_path ?? ""}\n${report.session ?? ""}`);
       if (item === undefined) continue;
       const { attempts = [] } = report;
       const targets = new Set(attempts.map(({ target }) => target));
@@ -290,7 +290,7 @@ async function readSessions(
     }
     await state.yieldToEventLoop();
   }
-  const all = [...found.values()].sort((a, b) => (a.ended_at < b.ended_at ? 1 : -1));
+  const all = [...bySession.values()].sort((a, b) => (a.ended_at < b.ended_at ? 1 : -1));
   return {
     sessions: all.slice(0, sessionsListed).map(({ cost, ...item }) => ({
       ...item,

@@ -212,10 +212,10 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   const moved =
     move.replaced === null || ruleId(move.replaced) === ruleId(definition) ? null : move.replaced;
   makeChange(state, nowMs, ports, () => {
-    const known = book.find(definition);
+    const existing = book.find(definition);
     if (moved !== null && book.find(moved) === null) return failed(ports, unknownRule(moved));
     const isEnforced = moved?.mode === "shadow" && isOtherMode(moved, definition);
-    if (moved !== null && known !== null && !isEnforced)
+    if (moved !== null && existing !== null && !isEnforced)
       return failed(
         ports,
         invalid(
@@ -224,18 +224,18 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
         ),
       );
     const inert = settings.inertReason(definition);
-    const edited = moved === null || isEnforced ? known : book.find(moved);
+    const edited = moved === null || isEnforced ? existing : book.find(moved);
     const kept = keptOf(move.body, edited, definition);
     if (!kept.ok) return failed(ports, kept.failure);
     const written = { ...kept.value, ...definition };
     if (isEnforced)
       return {
-        definitions: ruleEnforcement(moved, written, known, nowMs),
+        definitions: ruleEnforcement(moved, written, existing, nowMs),
         answer: () => (inert === null ? {} : { inert }),
       };
     return {
       definitions: [
-        ...ruleDefinitions(written, known, nowMs),
+        ...ruleDefinitions(written, existing, nowMs),
         ...(moved === null ? [] : ruleDeletions(moved)),
       ],
       answer: () => (inert === null ? {} : { inert }),

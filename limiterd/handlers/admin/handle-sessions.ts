@@ -140,11 +140,11 @@ function learnt(
   askHosts(
     cluster,
     async ({ commands, name }) => {
-      const found = await askSession(commands, name, hash);
-      const known = sessions.find(hash);
-      if (found === null && known?.isShared === true) sessions.close(hash);
-      if (found === null || known !== undefined) return;
-      const session = newSession(found.opening, found.openedAtMs);
+      const answer = await askSession(commands, name, hash);
+      const own = sessions.find(hash);
+      if (answer === null && own?.isShared === true) sessions.close(hash);
+      if (answer === null || own !== undefined) return;
+      const session = newSession(answer.opening, answer.openedAtMs);
       sessions.add({ ...session, seenAtMs: nowMs, isShared: true });
     },
     then,

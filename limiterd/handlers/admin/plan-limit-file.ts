@@ -206,9 +206,9 @@ function ruleChanges(
   { action, id, before, after }: LimitChange<RuleDefinition>,
   nowMs: number,
 ): readonly Definition[] {
-  const known = book.rules.get(id) ?? null;
-  if (action === "revert") return known === null ? [] : [ruleReversion(known, nowMs)];
-  return after === null ? ruleDeletions(before!) : ruleDefinitions(after, known, nowMs);
+  const existing = book.rules.get(id) ?? null;
+  if (action === "revert") return existing === null ? [] : [ruleReversion(existing, nowMs)];
+  return after === null ? ruleDeletions(before!) : ruleDefinitions(after, existing, nowMs);
 }
 
 function budgetChanges(
@@ -216,9 +216,9 @@ function budgetChanges(
   { action, id, before, after }: LimitChange<BudgetDefinition>,
   nowMs: number,
 ): readonly Definition[] {
-  const known = budgets.budgets.get(id) ?? null;
-  if (action === "revert") return known === null ? [] : [budgetReversion(known, nowMs)];
-  return [after === null ? budgetDeletion(before!) : budgetDefinition(after, known, nowMs)];
+  const existing = budgets.budgets.get(id) ?? null;
+  if (action === "revert") return existing === null ? [] : [budgetReversion(existing, nowMs)];
+  return [after === null ? budgetDeletion(before!) : budgetDefinition(after, existing, nowMs)];
 }
 
 /** `number`: that of a new key. */
@@ -227,7 +227,7 @@ function keyChanges(
   { action, number: knownNumber, after }: KeyChange,
   { number, nowMs }: { readonly number: number; readonly nowMs: number },
 ): readonly Definition[] {
-  const known = knownNumber === null ? undefined : keys.byNumber(knownNumber);
+  const existing = knownNumber === null ? undefined : keys.byNumber(knownNumber);
   if (action === "add")
     return [
       keyDefinition({
@@ -241,10 +241,10 @@ function keyChanges(
         lastUsedAtMs: null,
       }),
     ];
-  if (known === undefined || action === "locked") return [];
-  if (after === null) return [keyDefinition(deletedKey(known, nowMs))];
+  if (existing === undefined || action === "locked") return [];
+  if (after === null) return [keyDefinition(deletedKey(existing, nowMs))];
   const { name, userPath, labels, models, expiresAtMs } = after;
-  return [keyDefinition({ ...known, name, userPath, labels, models, expiresAtMs })];
+  return [keyDefinition({ ...existing, name, userPath, labels, models, expiresAtMs })];
 }
 
 function denialChanged(
@@ -325,8 +325,8 @@ function budgetItem(
 ): LimitItem {
   const { scope, subject, periodSeconds, models, rolling } = (after ?? before)!;
   const inert = after === null ? null : budgetsInert(settings.usageEnabled);
-  const known = budgets.budgets.get(id);
-  const at = action === "revert" ? declared.budgets.find(id)?.at : known?.declaredAt;
+  const existing = budgets.budgets.get(id);
+  const at = action === "revert" ? declared.budgets.find(id)?.at : existing?.declaredAt;
   return {
     kind: "budget",
     action,

@@ -52,7 +52,7 @@ export async function settleBatch(
   const pending = state.pending.take(provider, id, nowMs);
   if (pending !== undefined) {
     state.writer.addToBatch([pending.change]);
-    const { record: submitted } = pending.found;
+    const { record: submitted } = pending.response;
     const { userPath } = submitted;
     for (const used of records) {
       const reported = recordOf({ userPath, estimated: false, endedAgoMs: 0 }, used, nowMs);

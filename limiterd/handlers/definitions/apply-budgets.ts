@@ -18,16 +18,16 @@ import type { DaemonState } from "../../state.js";
 import { dropRaises } from "./apply-raises.js";
 import type { Applying } from "./applying.js";
 
-/** The definition of a budget that an operation makes or edits; it replaces `known`. */
+/** The definition of a budget that an operation makes or edits; it replaces `existing`. */
 export function budgetDefinition(
   definition: BudgetDefinition,
-  known: Pick<Budget, "createdAtMs"> | null,
+  existing: Pick<Budget, "createdAtMs"> | null,
   nowMs: number,
   source: RuleSource = "manual",
 ): Definition {
   const id = budgetId(definition);
   const times = {
-    createdAtMs: known?.createdAtMs ?? nowMs,
+    createdAtMs: existing?.createdAtMs ?? nowMs,
     updatedAtMs: nowMs,
     sinceMs: nowMs,
     sinceKey: 0,
@@ -39,8 +39,8 @@ export function budgetDefinition(
 }
 
 /** The definition that reverts an edited budget to the configuration's. */
-export function budgetReversion(known: Budget, nowMs: number): Definition {
-  return budgetDefinition(known.definition, known, nowMs, "config");
+export function budgetReversion(existing: Budget, nowMs: number): Definition {
+  return budgetDefinition(existing.definition, existing, nowMs, "config");
 }
 
 export function budgetDeletion(budget: BudgetKey): Definition {
@@ -74,21 +74,21 @@ function putBudget(
   applying: Applying,
 ): string | null {
   const { budgets } = state;
-  const known = budgets.budgets.get(id);
+  const existing = budgets.budgets.get(id);
   if (value === null) {
-    removeBudget(state, known, applying);
+    removeBudget(state, existing, applying);
     return null;
   }
   const stored = budgetFromStored(value);
   if (stored === null || budgetId(stored.definition) !== id) return "it is no budget";
   if (stored.source === "config") {
-    if (!putBackBudget(state, known, applying)) removeBudget(state, known, applying);
+    if (!putBackBudget(state, existing, applying)) removeBudget(state, existing, applying);
     return null;
   }
   const { definition, createdAtMs, updatedAtMs } = stored;
   const writing = { createdAtMs, nowMs: updatedAtMs };
   const put = budgets.put(definition, { source: "manual", ...writing });
-  noteBudget(state, put, known, applying);
+  noteBudget(state, put, existing, applying);
   return null;
 }
 
@@ -112,25 +112,29 @@ function noteBudget(
  * Replaces an edited budget with the configuration's and keeps its spend. Returns false if the
  * configuration has none.
  */
-function putBackBudget(state: DaemonState, known: Budget | undefined, applying: Applying): boolean {
-  const theirs = known?.source === "manual" ? state.declared.budgets.find(known.id) : null;
+function putBackBudget(
+  state: DaemonState,
+  existing: Budget | undefined,
+  applying: Applying,
+): boolean {
+  const theirs = existing?.source === "manual" ? state.declared.budgets.find(existing.id) : null;
   if (theirs === null) return false;
   const { nowMs } = applying;
   const put = state.budgets.put(theirs.definition, { source: "config", nowMs });
   put.budget.declaredAt = theirs.at;
-  noteBudget(state, put, known, applying);
+  noteBudget(state, put, existing, applying);
   return true;
 }
 
 function removeBudget(
   { budgets }: DaemonState,
-  known: Budget | undefined,
+  existing: Budget | undefined,
   { changes, stale }: Applying,
 ): void {
-  if (known === undefined) return;
-  budgets.delete(known.definition);
-  changes.push({ table: "budgets", key: known.id, value: undefined });
-  stale.push(spendKeys(known));
+  if (existing === undefined) return;
+  budgets.delete(existing.definition);
+  changes.push({ table: "budgets", key: existing.id, value: undefined });
+  stale.push(spendKeys(existing));
 }
 
 /** Applies a reset; a budget that doesn't exist has nothing to reset. */

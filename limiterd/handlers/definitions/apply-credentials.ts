@@ -46,11 +46,11 @@ export function applyDenial(
   { changes, denied, allowed }: Applying,
 ): string | null {
   if (value === null) {
-    const known = denials.get(key);
-    if (known === undefined) return null;
-    denials.delete(known);
-    allowed.push(known);
-    changes.push(denialRemoval(known));
+    const existing = denials.get(key);
+    if (existing === undefined) return null;
+    denials.delete(existing);
+    allowed.push(existing);
+    changes.push(denialRemoval(existing));
     return null;
   }
   const denial = denialFromStored(value);

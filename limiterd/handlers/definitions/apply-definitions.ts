@@ -106,10 +106,10 @@ function write(
   const removed = removeSpends(state, allOf(stale));
   const ended = removed.then(() => backfill?.finish().catch(state.onUnreadable));
   state.accountsWritten = Promise.all([before, ended]);
-  const found = backfill?.found.catch(() => {
+  const lookedUp = backfill?.lookedUp.catch(() => {
     // `finish` reports it.
   });
-  return { written, followed: Promise.all([before, found]) };
+  return { written, followed: Promise.all([before, lookedUp]) };
 }
 
 function byKind(definitions: readonly Definition[]): readonly Definition[] {

@@ -16,18 +16,20 @@ import { dropRaises } from "./apply-raises.js";
 import type { Applying } from "./applying.js";
 
 /**
- * The definitions of a rule that an operation makes or edits; it replaces `known`. A new rule comes
+ * The definitions of a rule that an operation makes or edits; it replaces `existing`. A new rule comes
  * with a reset, so that it starts to count on every host.
  */
 export function ruleDefinitions(
   definition: RuleDefinition,
-  known: Pick<Rule, "createdAtMs" | "definition"> | null,
+  existing: Pick<Rule, "createdAtMs" | "definition"> | null,
   nowMs: number,
 ): readonly Definition[] {
   const id = ruleId(definition);
-  const times = { createdAtMs: known?.createdAtMs ?? nowMs, updatedAtMs: nowMs, sinceLsn: 0 };
+  const times = { createdAtMs: existing?.createdAtMs ?? nowMs, updatedAtMs: nowMs, sinceLsn: 0 };
   const rule = definitionOf("rules", ruleChange({ id, definition, source: "manual", ...times }));
-  return known?.definition.perChild === definition.perChild ? [rule] : [rule, ruleReset(id, nowMs)];
+  return existing?.definition.perChild === definition.perChild
+    ? [rule]
+    : [rule, ruleReset(id, nowMs)];
 }
 
 /** The deletion of a rule. */
@@ -54,10 +56,10 @@ export function ruleReset(key: string, nowMs: number): Definition {
 export function ruleEnforcement(
   shadow: RuleKey,
   definition: RuleDefinition,
-  known: Pick<Rule, "createdAtMs" | "definition"> | null,
+  existing: Pick<Rule, "createdAtMs" | "definition"> | null,
   nowMs: number,
 ): readonly Definition[] {
-  const [rule] = ruleDefinitions(definition, known, nowMs);
+  const [rule] = ruleDefinitions(definition, existing, nowMs);
   return [rule!, ...ruleDeletions(shadow)];
 }
 
@@ -143,13 +145,13 @@ function putBackRule(state: DaemonState, id: string, applying: Applying): boolea
 
 function removeRule(state: DaemonState, id: string, to: Applying): void {
   const { book, configured, declared, inertRules } = state;
-  const known = book.ruleSet.get(id);
-  if (known === undefined) return;
-  const { definition } = known;
+  const existing = book.ruleSet.get(id);
+  if (existing === undefined) return;
+  const { definition } = existing;
   book.delete(definition);
   inertRules.delete(id);
   if (configured.applied !== "" && declared.rules.find(id) !== null) configured.applied = "";
-  for (const change of ruleRemovals(known)) to.changes.push(change);
+  for (const change of ruleRemovals(existing)) to.changes.push(change);
 }
 
 /** Applies a reset; a rule that doesn't exist has nothing to reset. */
@@ -165,9 +167,9 @@ export function applyRuleReset(
     changes.push(resetAllChange(lsn));
     return null;
   }
-  const known = book.ruleSet.get(id);
-  if (known === undefined) return null;
-  const rule = book.fresh(known);
+  const existing = book.ruleSet.get(id);
+  if (existing === undefined) return null;
+  const rule = book.fresh(existing);
   book.reset(rule, lsn);
   changes.push(ruleChange(rule));
   return null;

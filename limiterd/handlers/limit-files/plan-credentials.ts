@@ -55,16 +55,16 @@ export function* planKeys(
 ): SlicedWork<Planned<KeyChange>> {
   const changes: KeyChange[] = [];
   for (const after of wanted.values()) {
-    const known = keys.find(after.hash);
+    const existing = keys.find(after.hash);
     // An expired key that isn't known opens nothing, as the file says.
-    if (known === undefined && !isOver(after, nowMs))
+    if (existing === undefined && !isOver(after, nowMs))
       changes.push({ action: "add", number: null, before: null, after, lock: null });
-    if (known !== undefined) {
-      const lock = lockOf(known, after.hash);
-      const number = known.number;
-      if (lock !== null) changes.push({ action: "locked", number, before: known, after, lock });
-      else if (!isSameKey(known, after))
-        changes.push({ action: "change", number, before: known, after, lock: null });
+    if (existing !== undefined) {
+      const lock = lockOf(existing, after.hash);
+      const number = existing.number;
+      if (lock !== null) changes.push({ action: "locked", number, before: existing, after, lock });
+      else if (!isSameKey(existing, after))
+        changes.push({ action: "change", number, before: existing, after, lock: null });
     }
     if (turns.isOver()) yield;
   }
@@ -89,11 +89,11 @@ export function* planDenials(
 ): SlicedWork<Planned<DenialChange>> {
   const changes: DenialChange[] = [];
   for (const [name, after] of wanted) {
-    const known = denials.get(name);
-    if (known === undefined && !isOver(after, nowMs))
+    const existing = denials.get(name);
+    if (existing === undefined && !isOver(after, nowMs))
       changes.push({ action: "add", before: null, after });
-    if (known !== undefined && expiryText(known) !== expiryText(after))
-      changes.push({ action: "change", before: known, after });
+    if (existing !== undefined && expiryText(existing) !== expiryText(after))
+      changes.push({ action: "change", before: existing, after });
     if (turns.isOver()) yield;
   }
   const unchanged = wanted.size - changes.length;
@@ -109,10 +109,10 @@ export function* planDenials(
 }
 
 /** Why a file can't have this key; null if it can. */
-function lockOf(known: ManagedKey, hash: string): KeyLock | null {
-  if (known.deactivatedAtMs !== null) return "deactivated";
-  if (known.hash !== hash) return "rotated";
-  return known.role === null ? null : "role";
+function lockOf(key: ManagedKey, hash: string): KeyLock | null {
+  if (key.deactivatedAtMs !== null) return "deactivated";
+  if (key.hash !== hash) return "rotated";
+  return key.role === null ? null : "role";
 }
 
 function isSameKey(a: FileKey, b: FileKey): boolean {

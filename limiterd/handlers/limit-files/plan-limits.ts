@@ -64,9 +64,10 @@ export function* planLimits<D>(
   for (const after of wanted) {
     const id = idOf(after);
     named.add(id);
-    const known = present.get(id);
-    const action = known === undefined ? "add" : actionOn(known, isSame(known.definition, after));
-    if (action !== null) changes.push({ action, id, before: known?.definition ?? null, after });
+    const existing = present.get(id);
+    const action =
+      existing === undefined ? "add" : actionOn(existing, isSame(existing.definition, after));
+    if (action !== null) changes.push({ action, id, before: existing?.definition ?? null, after });
     if (turns.isOver()) yield;
   }
   const unchanged = wanted.length - changes.length;

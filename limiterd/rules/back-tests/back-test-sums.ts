@@ -73,8 +73,9 @@ export class BackTestSums {
     this.#firstMs ??= nowMs;
     this.#lastMs = nowMs;
     const path = this.#groupOf(userPath);
-    const known = this.#paths.get(path);
-    if (known !== undefined || this.#paths.size < pathsMax) this.#paths.set(path, (known ?? 0) + 1);
+    const existing = this.#paths.get(path);
+    if (existing !== undefined || this.#paths.size < pathsMax)
+      this.#paths.set(path, (existing ?? 0) + 1);
   }
 
   /** Adds a request that met the exhausted rule, which didn't refuse it. */

@@ -157,11 +157,11 @@ export class ShareSync {
     const names = shares.map(({ rule, child, generation }) => {
       return { ruleId: rule.id, child, periodMs: rule.periodMs, generation };
     });
-    const found = await this.#ports.shared.read(names).catch(() => null);
-    if (found === null) return;
+    const answers = await this.#ports.shared.read(names).catch(() => null);
+    if (answers === null) return;
     this.enter();
     for (const [i, share] of shares.entries()) {
-      const totals = found[i]!;
+      const totals = answers[i]!;
       // 0: the engine hasn't answered for this counter.
       if (totals.nowMs > 0) share.seen(totals, { sentMonoMs, receivedMonoMs: this.turn.monoMs });
     }
@@ -396,8 +396,8 @@ class SharesOfRule implements RuleShares {
   }
 
   of(child: string, own: Window): CounterShare {
-    const known = this.#byChild.get(child);
-    if (known !== undefined) return known;
+    const existing = this.#byChild.get(child);
+    if (existing !== undefined) return existing;
     // A rule's own counter always has a share: the number of rules bounds these.
     if (child !== "" && !this.#ports.hasRoom()) return noRoom;
     const made = this.#ports.make(child, own);

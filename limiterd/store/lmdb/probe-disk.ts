@@ -13,8 +13,9 @@ export function plainReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, errno = code } = error as { readonly code?: unknown; readonly errno?: unknown };
   // Node's numbers are negative and LMDB passes on positive ones; LMDB's own are far lower.
-  const known = typeof errno === "number" ? getSystemErrorMap().get(-Math.abs(errno)) : undefined;
-  if (known !== undefined) return known[1];
+  const systemError =
+    typeof errno === "number" ? getSystemErrorMap().get(-Math.abs(errno)) : undefined;
+  if (systemError !== undefined) return systemError[1];
   return error.message.replace(/: Attempting to write page.*$/s, "");
 }
 

@@ -202,13 +202,13 @@ async function named(
   { by, total }: { readonly by: NamedGrouping; readonly total: Rollup },
 ): Promise<Group[]> {
   const sums = new NamedSums();
-  const known = emptyRollup();
+  const namedSum = emptyRollup();
   await eachNamed(state, source, by, (names, sum) => {
-    addRollup(known, sum);
+    addRollup(namedSum, sum);
     for (const name of names) sums.add(name, sum);
   });
   // Each sum of a path is split by model as a whole.
-  if (by !== "model" && by !== "provider") addRollup(sums.rest, differenceOfSums(total, known));
+  if (by !== "model" && by !== "provider") addRollup(sums.rest, differenceOfSums(total, namedSum));
   return sums.groups(state);
 }
 

@@ -15,9 +15,9 @@ export type Group = [key: string, sum: Rollup];
 export const others = "other";
 
 export function addTo(groups: Map<string, Rollup>, name: string, sum: Rollup): void {
-  const known = groups.get(name);
-  if (known === undefined) groups.set(name, copyRollup(sum));
-  else addRollup(known, sum);
+  const existing = groups.get(name);
+  if (existing === undefined) groups.set(name, copyRollup(sum));
+  else addRollup(existing, sum);
 }
 
 /**
@@ -76,8 +76,8 @@ export class NamedSums {
   readonly #byName = new Map<string, Rollup>();
 
   add(name: string, sum: Rollup): void {
-    const known = this.#byName.get(name);
-    if (known !== undefined) addRollup(known, sum);
+    const existing = this.#byName.get(name);
+    if (existing !== undefined) addRollup(existing, sum);
     else if (this.#byName.size < usageGroupsHeldMax && name !== others)
       this.#byName.set(name, copyRollup(sum));
     else addRollup(this.rest, sum);

@@ -57,12 +57,12 @@ export class SeriesSums {
   item(nameOf: (group: Group) => Pick<UsageGroup, "name">): UsageSeries {
     const times = this.#times();
     const rest = times.map((time) => {
-      const known = emptyRollup();
+      const shownSum = emptyRollup();
       for (const part of this.#parts.values()) {
         const sum = part.get(time);
-        if (sum !== undefined) addRollup(known, sum);
+        if (sum !== undefined) addRollup(shownSum, sum);
       }
-      return differenceOfSums(this.#totals.get(time) ?? emptyRollup(), known);
+      return differenceOfSums(this.#totals.get(time) ?? emptyRollup(), shownSum);
     });
     const groups = this.#groups.map((group) => {
       const part = this.#parts.get(group[0])!;

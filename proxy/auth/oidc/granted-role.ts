@@ -12,8 +12,8 @@ type Claims = Readonly<Record<string, unknown>>;
  * counts only if the provider has verified it.
  */
 export function grantedRole(roles: readonly ClaimedRole[], claims: Claims): Administration | null {
-  const found = roles.find((entry) => hasClaim(entry, claims));
-  return found === undefined ? null : { role: found.role, path: found.path };
+  const match = roles.find((entry) => hasClaim(entry, claims));
+  return match === undefined ? null : { role: match.role, path: match.path };
 }
 
 function hasClaim({ claim, value }: ClaimedRole, claims: Claims): boolean {

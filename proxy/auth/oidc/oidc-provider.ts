@@ -38,7 +38,7 @@ function derived(secret: string, use: string): string {
 }
 
 export function createOidcProvider(config: OidcConfig, nowMs: () => number): OidcProvider {
-  let known: { readonly discovered: Promise<Configuration>; untilMs: number } | null = null;
+  let lastDiscovery: { readonly discovered: Promise<Configuration>; untilMs: number } | null = null;
 
   async function discover(): Promise<Configuration> {
     const oidc = await import("openid-client");
@@ -61,14 +61,14 @@ export function createOidcProvider(config: OidcConfig, nowMs: () => number): Oid
   }
 
   function discovered(): Promise<Configuration> {
-    if (known === null || nowMs() >= known.untilMs) {
+    if (lastDiscovery === null || nowMs() >= lastDiscovery.untilMs) {
       const next = { discovered: discover(), untilMs: nowMs() + freshMs };
-      known = next;
+      lastDiscovery = next;
       next.discovered.catch(() => {
         next.untilMs = nowMs() + discoveryPauseMs;
       });
     }
-    return known.discovered;
+    return lastDiscovery.discovered;
   }
 
   return {

@@ -57,9 +57,9 @@ export async function authenticateSession(
 ): Promise<Authentication> {
   const foreign = crossSiteProblem(exchange);
   if (foreign !== null) return { ok: false, failure: foreign };
-  const found = await findSession(gateway, token);
-  if (!found.ok) return found;
-  const { session } = found;
+  const answer = await findSession(gateway, token);
+  if (!answer.ok) return answer;
+  const { session } = answer;
   if (session === null) return { ok: false, failure: ended };
   if (area === "admin" && administrationOf(session) === null)
     return {

@@ -88,8 +88,8 @@ function cutLine(line: string, isBreak: boolean, add: (start: number, end: numbe
   while (end > 0 && isSpace(line.charCodeAt(end - 1))) end--;
   const run = /[ \t]{2,}/g;
   run.lastIndex = leadOf(line).length;
-  for (let found = run.exec(line); found !== null && found.index < end; found = run.exec(line)) {
-    if (!found[0].includes("\t")) add(found.index + 1, run.lastIndex);
+  for (let match = run.exec(line); match !== null && match.index < end; match = run.exec(line)) {
+    if (!match[0].includes("\t")) add(match.index + 1, run.lastIndex);
   }
   // A backslash at the end of a line would be a line break.
   if (line.includes("\t", end) || line[end - 1] === "\\") return;

@@ -31,9 +31,9 @@ export function isJsonDocument(text: string): boolean {
 function minify(text: string): readonly Cut[] {
   const cuts: Cut[] = [];
   const spaceOrString = /[ \t\r\n]+|"/g;
-  for (let found = spaceOrString.exec(text); found !== null; found = spaceOrString.exec(text)) {
-    if (found[0] === '"') spaceOrString.lastIndex = stringEnd(text, found.index);
-    else cuts.push({ start: found.index, end: spaceOrString.lastIndex });
+  for (let match = spaceOrString.exec(text); match !== null; match = spaceOrString.exec(text)) {
+    if (match[0] === '"') spaceOrString.lastIndex = stringEnd(text, match.index);
+    else cuts.push({ start: match.index, end: spaceOrString.lastIndex });
   }
   return cuts;
 }

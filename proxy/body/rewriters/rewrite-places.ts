@@ -243,8 +243,8 @@ function partsOf(body: string, content: JsonItem | null): ReturnType<typeof item
 
 /** Null if both are present: which one Google reads isn't known. */
 function either(members: Members, name: string, other: string): JsonMember | null {
-  const found = members.filter(({ key }) => key === name || key === other);
-  return found.length === 1 ? found[0]! : null;
+  const candidates = members.filter(({ key }) => key === name || key === other);
+  return candidates.length === 1 ? candidates[0]! : null;
 }
 
 function addString(
@@ -284,11 +284,11 @@ function stringOf(body: string, value: JsonItem | null): string | null {
  * Null for a repeated key too: which value the provider reads isn't known, so neither is changed.
  */
 function onlyMember(members: readonly JsonMember[], key: string): JsonMember | null {
-  let found: JsonMember | null = null;
+  let only: JsonMember | null = null;
   for (const member of members) {
     if (member.key !== key) continue;
-    if (found !== null) return null;
-    found = member;
+    if (only !== null) return null;
+    only = member;
   }
-  return found;
+  return only;
 }

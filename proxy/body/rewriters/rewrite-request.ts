@@ -82,7 +82,10 @@ export function chooseRewriters({
     const qualified = `${provider}/${model}`.toLowerCase();
     for (const { name, paths, models } of chosen) {
       if (paths !== null && !paths.some((path) => isPathWithin(userPath, path))) continue;
-      if (models !== null && !models.some((known) => known === ofAny || known === qualified))
+      if (
+        models !== null &&
+        !models.some((candidate) => candidate === ofAny || candidate === qualified)
+      )
         continue;
       names.push(name);
     }

@@ -40,10 +40,13 @@ export function fitNativeChat(
     fitMaxTokens(out, chat.maxTokensField, traits);
   if (!chat.takesStreamOptions) delete out["stream_options"];
   const instructions = chat.takesOutputSchema ? [] : outputSchemaInWords(out, check);
-  const known = original.map((message) =>
+  const knownMessages = original.map((message) =>
     withKnownFields(asKnownRole(message, native), native, check),
   );
-  const messages = fitMessages([...instructions, ...known], { ...host, chat: asFarAsKnown(chat) });
+  const messages = fitMessages([...instructions, ...knownMessages], {
+    ...host,
+    chat: asFarAsKnown(chat),
+  });
   const isSame =
     messages.length === original.length && messages.every((message, i) => message === original[i]);
   if (!isSame) out["messages"] = messages;
@@ -130,9 +133,9 @@ function withKnownFields(
 ): JsonObject {
   if (!refusesUnknown) return message;
   const role = message["role"] as string;
-  const known = fieldsOfAll.get(role) ?? usualFields;
+  const knownFields = fieldsOfAll.get(role) ?? usualFields;
   const isKnown = (name: string): boolean =>
-    known.includes(name) ||
+    knownFields.includes(name) ||
     (name === "name" && takesNames) ||
     (role === "assistant" && assistantFields.includes(name));
   const fitted = withFields(message, isKnown, { at: "messages[]", check });

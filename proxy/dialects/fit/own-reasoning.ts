@@ -224,16 +224,16 @@ export function withoutFieldsStep(
   }
   return (body, check) => {
     const out: Record<string, unknown> = { ...body };
-    const found = new Set<string>();
+    const removed = new Set<string>();
     for (const [list, fields] of inLists) {
       const inList = new Set<string>();
       if (Array.isArray(body[list])) out[list] = withoutInside(body[list], fields, inList);
-      for (const field of inList) found.add(`${list}[].${field}`);
+      for (const field of inList) removed.add(`${list}[].${field}`);
     }
-    for (const path of paths) if (removeField(out, path)) found.add(path);
-    for (const path of found)
+    for (const path of paths) if (removeField(out, path)) removed.add(path);
+    for (const path of removed)
       if (!isOurs(path)) check.drop(path, "must be left out: the provider refuses it");
-    return found.size === 0 ? body : out;
+    return removed.size === 0 ? body : out;
   };
 }
 
@@ -246,10 +246,10 @@ const freeForm: ReadonlySet<string> = new Set([
   "schema",
 ]);
 
-/** The same value if no object in it has one of the fields. `found` gets those that one has. */
-function withoutInside(value: unknown, fields: ReadonlySet<string>, found: Set<string>): unknown {
+/** The same value if no object in it has one of the fields. `removed` gets those that one has. */
+function withoutInside(value: unknown, fields: ReadonlySet<string>, removed: Set<string>): unknown {
   if (Array.isArray(value)) {
-    const kept = value.map((item) => withoutInside(item, fields, found));
+    const kept = value.map((item) => withoutInside(item, fields, removed));
     return kept.every((item, i) => item === value[i]) ? value : kept;
   }
   if (!isObject(value)) return value;
@@ -257,9 +257,9 @@ function withoutInside(value: unknown, fields: ReadonlySet<string>, found: Set<s
   for (const name of Object.keys(value)) {
     if (freeForm.has(name)) continue;
     const isRefused = fields.has(name);
-    if (isRefused) found.add(name);
+    if (isRefused) removed.add(name);
     const inner = value[name];
-    const left = isRefused ? undefined : withoutInside(inner, fields, found);
+    const left = isRefused ? undefined : withoutInside(inner, fields, removed);
     if (left === inner) continue;
     changed ??= { ...value };
     if (left === undefined) delete changed[name];

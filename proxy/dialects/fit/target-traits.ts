@@ -23,16 +23,16 @@ function remembered<H extends object, T>(
 ): (host: H, model: string) => T {
   const ofHosts = new WeakMap<H, Map<string, T>>();
   return (host, model) => {
-    let known = ofHosts.get(host);
-    if (known === undefined) {
-      known = new Map();
-      ofHosts.set(host, known);
+    let byModel = ofHosts.get(host);
+    if (byModel === undefined) {
+      byModel = new Map();
+      ofHosts.set(host, byModel);
     }
-    let traits = known.get(model);
+    let traits = byModel.get(model);
     if (traits !== undefined) return traits;
     traits = find(host, model);
-    if (known.size >= modelsRemembered) known.clear();
-    known.set(model, traits);
+    if (byModel.size >= modelsRemembered) byModel.clear();
+    byModel.set(model, traits);
     return traits;
   };
 }
@@ -125,9 +125,9 @@ function findMessagesTraits(
   model: string,
 ): MessagesTargetTraits | null {
   const own = ownTraits(modelTraits, model);
-  const known = messagesModelTraits(own?.like ?? model);
-  if (own === null) return known === null ? null : { ...known, takesImages: true };
-  const family = known ?? unknownModel;
+  const builtIn = messagesModelTraits(own?.like ?? model);
+  if (own === null) return builtIn === null ? null : { ...builtIn, takesImages: true };
+  const family = builtIn ?? unknownModel;
   return {
     outputTokensMax: own.outputTokensMax ?? family.outputTokensMax,
     efforts: own.efforts ?? family.efforts,
@@ -172,9 +172,9 @@ export function namesModel(pattern: string, name: string): boolean {
   if (!name.startsWith(first)) return false;
   let at = first.length;
   for (const piece of others) {
-    const found = name.indexOf(piece, at);
-    if (found === -1) return false;
-    at = found + piece.length;
+    const index = name.indexOf(piece, at);
+    if (index === -1) return false;
+    at = index + piece.length;
   }
   return name.length - last.length >= at && name.endsWith(last);
 }

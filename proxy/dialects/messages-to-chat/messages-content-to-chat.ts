@@ -48,8 +48,8 @@ export function messagesBlockToChat(
   const { type } = block;
   const textOnly = where === "assistant" || where === "system";
   const isElsewhere = textOnly ? type !== "text" : type === "tool_reference" && where !== "result";
-  const known = isElsewhere ? undefined : translations.get(type);
-  if (known === undefined) {
+  const translate = isElsewhere ? undefined : translations.get(type);
+  if (translate === undefined) {
     reader.unsupported(
       `${at}.type`,
       `must be ${supported[where]}`,
@@ -57,8 +57,8 @@ export function messagesBlockToChat(
     );
     return { type: "text", text: "" };
   }
-  reader.fields(block, known.fields, `${at}.`);
-  return known.part(block, at, reader);
+  reader.fields(block, translate.fields, `${at}.`);
+  return translate.part(block, at, reader);
 }
 
 /** Translates content that may only hold text. */

@@ -121,17 +121,17 @@ export class CallSequence {
   /** The call that the piece continues; null if the piece begins a call. */
   #entryOf({ index, id, name, text }: CallPiece): Entry | null {
     const last = this.#entries.at(-1);
-    const known =
+    const existing =
       index !== null
         ? this.#byIndex.get(index)
         : ((id === null ? undefined : this.#byId.get(id)) ??
           (last?.state === "ended" ? undefined : last));
-    if (known === undefined) return null;
-    const { call, json } = known;
-    if (name === null || call.name === null) return known;
+    if (existing === undefined) return null;
+    const { call, json } = existing;
+    if (name === null || call.name === null) return existing;
     const isOther = id !== null && id !== call.id;
     const isNext = id === null && json.isWhole && text !== "";
-    return isOther || isNext ? null : known;
+    return isOther || isNext ? null : existing;
   }
 
   #newEntry({ index, id, clientId, name, custom }: CallPiece): Entry {

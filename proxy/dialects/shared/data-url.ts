@@ -59,8 +59,8 @@ export function fileAsText(part: unknown): JsonObject | null {
  * often give wrong types, and `image/jpg` isn't a type.
  */
 export function imageType({ mediaType, base64 }: DataUrl): string {
-  const found = imageBeginnings.find(([beginning]) => beginning.test(base64));
-  return found?.[1] ?? (mediaType === "image/jpg" ? "image/jpeg" : mediaType);
+  const match = imageBeginnings.find(([beginning]) => beginning.test(base64));
+  return match?.[1] ?? (mediaType === "image/jpg" ? "image/jpeg" : mediaType);
 }
 
 /** The first bytes of images, in base64. */

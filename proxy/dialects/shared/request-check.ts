@@ -99,11 +99,12 @@ export class RequestCheck {
   /**
    * An object of which only the known fields are read. Others are dropped, unless they are null.
    */
-  fields(value: unknown, path: string, known: ReadonlySet<string>): JsonObject | undefined {
+  fields(value: unknown, path: string, knownFields: ReadonlySet<string>): JsonObject | undefined {
     const object = this.object(value, path);
     if (object === undefined) return undefined;
     for (const key of Object.keys(object)) {
-      if (!known.has(key) && !isAbsent(object[key])) this.drop(`${path}.${key}`, "is not known");
+      if (!knownFields.has(key) && !isAbsent(object[key]))
+        this.drop(`${path}.${key}`, "is not known");
     }
     return object;
   }

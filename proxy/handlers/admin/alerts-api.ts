@@ -20,11 +20,12 @@ export async function replyAlerts(
   const answer = await askDaemon(context, "alerts.list", null);
   if (!answer.ok) return failAdmin(context, answer.failure);
   const rows = isObject(answer.body) ? answer.body["alerts"] : null;
-  const known = new Map(
+  const rowsByDestination = new Map(
     (Array.isArray(rows) ? rows.filter(isObject) : []).map((row) => [row["destination"], row]),
   );
   const alerts = gateway.webhooks.map(({ config, host }): AlertDestinationItem => {
-    const { waiting, oldest_at, failing, last_delivered_at } = known.get(config.id) ?? {};
+    const { waiting, oldest_at, failing, last_delivered_at } =
+      rowsByDestination.get(config.id) ?? {};
     return {
       host,
       format: config.format,

@@ -84,10 +84,10 @@ type QuestionRead =
   | { readonly ok: true; readonly question: Question }
   | { readonly ok: false; readonly failure: Failure };
 
-const known = ["user_path", "key", "model", "request_id"];
+const fieldNames = ["user_path", "key", "model", "request_id"];
 
 function readQuestion(body: unknown, ownPath: string): QuestionRead {
-  const fields = asObject(body, known);
+  const fields = asObject(body, fieldNames);
   if (!fields.ok) return fields;
   const { user_path: userPath, key = null, model, request_id: requestId } = fields.value;
   if (requestId !== undefined) {

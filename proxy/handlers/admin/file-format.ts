@@ -12,15 +12,15 @@ const contentTypes = {
 
 export type FileFormat = keyof typeof contentTypes;
 
-/** One of `known`; `json` by default. */
+/** One of `formats`; `json` by default. */
 export function formatOf<Format extends string>(
   written: unknown,
-  known: readonly ["json", ...Format[]],
+  formats: readonly ["json", ...Format[]],
 ): Checked<"json" | Format> {
   if (isAbsent(written)) return good("json");
-  const format = known.find((name) => name === written);
+  const format = formats.find((name) => name === written);
   return format === undefined
-    ? bad(`format must be one of ${known.join(", ")}, not ${show(written)}`, "format")
+    ? bad(`format must be one of ${formats.join(", ")}, not ${show(written)}`, "format")
     : good(format);
 }
 

@@ -64,7 +64,9 @@ export function parseGroups(query: string, isOperator: boolean): Checked<Groupin
   const parameters = queryParameters(query);
   const raw = parameters.get("by");
   if (raw === null) return { ok: true, value: null };
-  const by = isRepeated(parameters, "by") ? undefined : groupings.find((known) => known === raw);
+  const by = isRepeated(parameters, "by")
+    ? undefined
+    : groupings.find((candidate) => candidate === raw);
   if (by === undefined)
     return {
       ok: false,

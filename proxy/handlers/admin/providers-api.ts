@@ -67,7 +67,7 @@ function providerItem(
   failing: readonly TargetItem[],
 ): ProviderItem {
   const { name, type, baseUrl } = provider;
-  const ids = models.current().known.get(name)?.ids ?? [];
+  const ids = models.current().knownModels.get(name)?.ids ?? [];
   const learnedAtMs = models.learnedAtMs(name);
   const { answeredAtMs, failure } = targetHealth.lastOf(name);
   return {

@@ -113,9 +113,9 @@ function watcherOf(context: LiveContext, lists: readonly ListWatch[], ended: () 
       // while this process runs.
       if (caller.credential === "none") return gateway.limiter.notices.keysExist !== true;
       if (cookie === null) return caller.keyId === "" || mayStillWatch(gateway.limiter, caller);
-      const found = await findSession(gateway, cookie.token);
-      if (!found.ok) return null;
-      const held = found.session === null ? null : administrationOf(found.session);
+      const answer = await findSession(gateway, cookie.token);
+      if (!answer.ok) return null;
+      const held = answer.session === null ? null : administrationOf(answer.session);
       return held?.path === within && accessProblem(held, "live", liveRequest) === null;
     },
     write(events) {

@@ -156,13 +156,13 @@ async function describeSession(context: SessionContext): Promise<void> {
   const cookie = cookieOf(gateway, exchange);
   const open = isOpen(context);
   if (open === null) return refuse(context, limiterUnavailable(), ["retry-after", "1"]);
-  const found =
+  const answer =
     open || cookie === null
       ? { ok: true as const, session: null }
       : await findSession(gateway, cookie.token);
-  if (!found.ok) return refuse(context, found.failure, ["retry-after", "1"]);
+  if (!answer.ok) return refuse(context, answer.failure, ["retry-after", "1"]);
   record.end(200, "answered");
-  const signedIn: SignedIn = open ? openGateway(gateway.credentials) : signedInBy(found.session);
+  const signedIn: SignedIn = open ? openGateway(gateway.credentials) : signedInBy(answer.session);
   const tls = cookie?.secure === true || isOverTlsNow(context);
   const serverTime = formatMillis(gateway.nowMs());
   const oidc = gateway.config.oidc !== null;

@@ -46,9 +46,9 @@ export async function ownProviders(
   providers: readonly Provider[],
   id: string,
 ): Promise<AbleProviders> {
-  const found = await ownersOf(gateway.limiter, [id]);
-  if (!found.ok) return found;
-  const owners = found.owners.get(id)!;
+  const answer = await ownersOf(gateway.limiter, [id]);
+  if (!answer.ok) return answer;
+  const owners = answer.owners.get(id)!;
   const own = providers.filter(({ config }) =>
     owners.some(
       ({ provider, userPath }) => provider === config.name && userPath === caller.userPath,
@@ -65,8 +65,8 @@ export async function providerWith(
 ): Promise<Provider> {
   const [first] = providers as readonly [Provider];
   if (providers.length === 1 || !isObjectId(id)) return first;
-  const found = await ownersOf(gateway.limiter, [id]);
-  const owners = found.ok ? found.owners.get(id)! : [];
+  const answer = await ownersOf(gateway.limiter, [id]);
+  const owners = answer.ok ? answer.owners.get(id)! : [];
   const having = providers.find(({ config }) =>
     owners.some(({ provider }) => provider === config.name),
   );

@@ -82,17 +82,17 @@ async function itemsOf(
   { items }: ListPage,
   provider: string,
 ): Promise<ListPage["items"] | null> {
-  const found = await ownersOf(
+  const owners = await ownersOf(
     gateway.limiter,
     items.map(({ id }) => id),
   );
-  if (!found.ok) {
-    record.end(found.failure.status, "limiter_unavailable");
-    replyFailure(exchange, "model", found.failure, ["retry-after", "1"]);
+  if (!owners.ok) {
+    record.end(owners.failure.status, "limiter_unavailable");
+    replyFailure(exchange, "model", owners.failure, ["retry-after", "1"]);
     return null;
   }
   return items.filter(({ id }) =>
-    found.owners
+    owners.owners
       .get(id)!
       .some((owner) => owner.provider === provider && owner.userPath === caller.userPath),
   );

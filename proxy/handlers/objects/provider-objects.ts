@@ -62,13 +62,13 @@ export async function providerObjectRequest(
       userPath: hasId && caller.isOperator ? null : caller.userPath,
     });
     gateway.targetHealth.note(accountOf(provider), startedMonoMs, next);
-    const found = next.status < 300 || exchange.begun || exchange.gone;
+    const isFound = next.status < 300 || exchange.begun || exchange.gone;
     // A failing provider may have the object, so the answer is 404 only if all say so.
-    if (result === null || found || result.status === 404) {
+    if (result === null || isFound || result.status === 404) {
       result = next;
       record.target = accountOf(provider);
     }
-    if (found) break;
+    if (isFound) break;
   }
   assert(result !== null, "there is a provider to ask");
   record.end(result.status, result.outcome);

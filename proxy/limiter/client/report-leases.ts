@@ -47,10 +47,19 @@ function leaseOf({
   keyId,
   metering,
 }: Admission): Lease {
-  const known = { lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, submission };
-  if (metering === undefined) return known;
+  const unmetered = {
+    lease,
+    userPath,
+    admittedAtMs,
+    lsn,
+    target,
+    targetAtMs,
+    targetLsn,
+    submission,
+  };
+  if (metering === undefined) return unmetered;
   const { promptTokens, granted, rates } = metering;
-  return { ...known, holding: { promptTokens, output: granted, rates, keyId } };
+  return { ...unmetered, holding: { promptTokens, output: granted, rates, keyId } };
 }
 
 /**

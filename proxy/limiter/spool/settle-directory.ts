@@ -68,7 +68,7 @@ export class SettleDirectory {
 
   /** The files that no other proxy is delivering. */
   async find(nowMs: number): Promise<FoundFile[]> {
-    const found: FoundFile[] = [];
+    const files: FoundFile[] = [];
     for (const name of await readdir(this.path)) {
       const parsed = parseFileName(name.replace(/\.part$/, ""));
       const status = await lstat(join(this.path, name)).catch(() => null);
@@ -78,7 +78,7 @@ export class SettleDirectory {
       if (isUnfinished(name) ? !untouched : !isFree(parsed, status.mtimeMs, nowMs)) continue;
       const isTrusted =
         status.isFile() && status.uid === ownUid && (status.mode & writableByOthers) === 0;
-      found.push({
+      files.push({
         name,
         proxyId,
         triedAtMs: takenBy === null ? null : status.mtimeMs,
@@ -89,7 +89,7 @@ export class SettleDirectory {
             : `it isn't a file of this user alone (uid ${status.uid})`,
       });
     }
-    return found;
+    return files;
   }
 
   /** Null if another proxy was first. */

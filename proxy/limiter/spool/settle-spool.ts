@@ -100,26 +100,27 @@ export class SettleSpool {
 
   async #deliverAll(): Promise<void> {
     await this.#directory.prepare();
-    for (const found of await this.#directory.find(Date.now())) {
+    for (const file of await this.#directory.find(Date.now())) {
       if (!this.#linked) return;
       try {
-        await this.#deliver(found);
+        await this.#deliver(file);
       } catch (error) {
-        this.#warnOnce(`${found.name}: ${messageOf(error)}`, notDelivered);
+        this.#warnOnce(`${file.name}: ${messageOf(error)}`, notDelivered);
       }
     }
   }
 
-  async #deliver(found: FoundFile): Promise<void> {
-    if (found.flaw !== null)
-      return this.#setAside(found, this.#directory.setAside(found.name), found.flaw);
-    const file = await this.#directory.take(found);
+  async #deliver(settleFile: FoundFile): Promise<void> {
+    if (settleFile.flaw !== null)
+      return this.#setAside(settleFile, this.#directory.setAside(settleFile.name), settleFile.flaw);
+    const file = await this.#directory.take(settleFile);
     if (file === null) return;
     const { head, count, complete } = await readToEnd(file);
-    if (head === null || !complete) return this.#setAside(found, file.setAside(), "it is damaged");
-    if (isForgotten(head, found.triedAtMs, Date.now()))
+    if (head === null || !complete)
+      return this.#setAside(settleFile, file.setAside(), "it is damaged");
+    if (isForgotten(head, settleFile.triedAtMs, Date.now()))
       return this.#setAside(
-        found,
+        settleFile,
         file.setAside(),
         "it is so old that the daemon may have forgotten which of them it has counted",
       );
@@ -135,7 +136,7 @@ export class SettleSpool {
     await (delivered ? file.remove() : file.release());
     const about = { proxy: head.proxyId, settles: count };
     if (delivered) this.#log.info(about, "delivered the settles that a stopped proxy had left");
-    else this.#warnOnce(found.name, notDelivered);
+    else this.#warnOnce(settleFile.name, notDelivered);
   }
 
   async #setAside({ name }: FoundFile, done: Promise<void>, reason: string): Promise<void> {

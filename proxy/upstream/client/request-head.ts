@@ -41,7 +41,7 @@ export function requestHead(
     const name = headers[i]!;
     const value = headers[i + 1]!;
     if (notInValues.test(value)) throw new InvalidRequest(`invalid ${name} header`);
-    switch (known(name)) {
+    switch (checkedName(name)) {
       case "host":
         if (named !== null) throw new InvalidRequest("duplicate host header");
         named = value;
@@ -63,7 +63,7 @@ export function requestHead(
 
 type Known = "host" | "length" | "refused" | "other";
 
-const known = remembered((name: string): Known => {
+const checkedName = remembered((name: string): Known => {
   if (!token.test(name)) return "refused";
   const lower = name.toLowerCase();
   if (lower === "host") return "host";

@@ -61,8 +61,8 @@ export function openKeySource(
     reading = false;
     readMs = monoMs();
     const problem = attempts.find((each) => each.problem !== null)?.problem ?? null;
-    const found = keysThere(places);
-    keys.renewed(found.length === 0 ? null : found, problem ?? "");
+    const newKeys = keysThere(places);
+    keys.renewed(newKeys.length === 0 ? null : newKeys, problem ?? "");
     logProblem(problem);
     const nextMs = attempts.reduce(
       (least, each) => Math.min(least, each.nextMs),

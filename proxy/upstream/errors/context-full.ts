@@ -65,8 +65,8 @@ type ContextFull = Pick<Failure, "code" | "message">;
 /** The message for clients of Anthropic's dialect, which check how it begins. */
 export function messageForMessages({ code, message }: ContextFull): string {
   if (code !== contextFullCode || /^prompt is too long/i.test(message)) return message;
-  const found = figuresIn(message);
-  const sizes = found === null ? "" : `: ${found.tokens} tokens > ${found.max} maximum`;
+  const tokens = figuresIn(message);
+  const sizes = tokens === null ? "" : `: ${tokens.tokens} tokens > ${tokens.max} maximum`;
   return `prompt is too long${sizes}. ${message}`;
 }
 
@@ -74,7 +74,7 @@ export function messageForMessages({ code, message }: ContextFull): string {
 export function messageForGoogle({ code, message }: ContextFull): string {
   if (code !== contextFullCode || /exceeds the maximum number of tokens/i.test(message))
     return message;
-  const found = figuresIn(message);
-  const [count, allowed] = found === null ? ["", ""] : [` (${found.tokens})`, ` (${found.max})`];
+  const tokens = figuresIn(message);
+  const [count, allowed] = tokens === null ? ["", ""] : [` (${tokens.tokens})`, ` (${tokens.max})`];
   return `The input token count${count} exceeds the maximum number of tokens allowed${allowed}. ${message}`;
 }

@@ -202,9 +202,10 @@ const noResponse = {} as ServerResponse;
 function headerObject(flat: readonly string[]): Record<string, string> {
   const byLowerName = new Map<string, [name: string, value: string]>();
   for (let i = 0; i < flat.length; i += 2) {
-    const known = byLowerName.get(flat[i]!.toLowerCase());
-    if (known === undefined) byLowerName.set(flat[i]!.toLowerCase(), [flat[i]!, flat[i + 1]!]);
-    else known[1] += `, ${flat[i + 1]!}`;
+    const existingName = byLowerName.get(flat[i]!.toLowerCase());
+    if (existingName === undefined)
+      byLowerName.set(flat[i]!.toLowerCase(), [flat[i]!, flat[i + 1]!]);
+    else existingName[1] += `, ${flat[i + 1]!}`;
   }
   return Object.fromEntries(byLowerName.values());
 }

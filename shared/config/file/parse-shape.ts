@@ -88,7 +88,7 @@ const topKeys = [
 /** Reads a document. An empty one (null) is the default configuration. */
 export function parseShape(document: unknown, problems: string[]): ConfigFile {
   const scalars = new Map<string, unknown>();
-  const hint = (key: string, known: readonly string[]): string => topHint(key, known, document);
+  const hint = (key: string, names: readonly string[]): string => topHint(key, names, document);
   const top = readSection({ raw: document ?? {}, at: "", hint }, topKeys, scalars, problems);
   const section = (name: string, below: readonly string[] = []): Mapping =>
     readSection({ raw: top[name] ?? {}, at: name }, below, scalars, problems);
@@ -146,15 +146,15 @@ function readSection(
 }
 
 /** What to do about an unknown key at the top: it may belong into a section. */
-function topHint(key: string, known: readonly string[], document: unknown): string {
+function topHint(key: string, names: readonly string[], document: unknown): string {
   if (key === "model_list") return "; of LiteLLM's file, sluice import litellm makes this one";
-  if (/[^\x20-\x7e]/.test(key)) return nameHint(key, known);
+  if (/[^\x20-\x7e]/.test(key)) return nameHint(key, names);
   const keys = Object.keys(isObject(document) ? document : {});
-  const above = keys.slice(0, keys.indexOf(key)).findLast((each) => known.includes(each));
+  const above = keys.slice(0, keys.indexOf(key)).findLast((each) => names.includes(each));
   if (above !== undefined && isObject(document) && isAbsent(document[above]))
     return `; if it is one of ${above}, indent it`;
   const inSection = Object.values(settings).find(({ path }) => path.endsWith(`.${key}`));
-  return inSection === undefined ? nameHint(key, known) : `; did you mean ${inSection.path}?`;
+  return inSection === undefined ? nameHint(key, names) : `; did you mean ${inSection.path}?`;
 }
 
 /** An entry of a mapping whose keys are names that the operator chooses. */

@@ -65,13 +65,13 @@ export const list = listOf("must be a text or a list of texts", textOf, { itemsM
 
 /** Known names only. */
 export function names<const T extends string>(
-  known: readonly T[],
+  allowed: readonly T[],
   size: { readonly itemsMin: 0 | 1 } = { itemsMin: 0 },
 ): ValueKind<readonly T[]> {
   return listOf(
-    `must be a list that holds nothing but ${known.join(", ")}`,
-    (raw) => known.find((name) => name === textOf(raw)),
-    { ...size, item: orVariable({ enum: known }) },
+    `must be a list that holds nothing but ${allowed.join(", ")}`,
+    (raw) => allowed.find((name) => name === textOf(raw)),
+    { ...size, item: orVariable({ enum: allowed }) },
   );
 }
 

@@ -12,12 +12,13 @@ export interface ClaimedRole {
   readonly path: string;
 }
 
-const known = ["claim", "value", "role", "path"];
+const fieldNames = ["claim", "value", "role", "path"];
 
 export const claimedRoles = listOf<ClaimedRole>(
   `must be a list of up to 100 mappings with claim, value, role (${adminRoles.join(", ")}) and path, such as {claim: groups, value: team-leads, role: operator, path: /team}`,
   (raw) => {
-    if (!isObject(raw) || Object.keys(raw).some((key) => !known.includes(key))) return undefined;
+    if (!isObject(raw) || Object.keys(raw).some((key) => !fieldNames.includes(key)))
+      return undefined;
     const { claim, value, role, path = "/" } = raw;
     if (typeof claim !== "string" || claim === "" || typeof value !== "string" || value === "")
       return undefined;

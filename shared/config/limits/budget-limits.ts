@@ -103,7 +103,7 @@ function parseCompact(text: string, variable: string, problems: string[]): reado
   const byPeriod = new Map<number, number>();
   for (const { name, value } of readPairs(
     text,
-    { variable, example, known: Object.keys(budgetGrammar.periodNames) },
+    { variable, example, keys: Object.keys(budgetGrammar.periodNames) },
     problems,
   )) {
     const amount = checkedValue(

@@ -13,8 +13,8 @@ const linesMax = 2 ** 22;
 
 /** The place of a limit by the indexes of its entry and itself; line 0 if unknown. */
 export function placeInFile(entry: number, limit: number, line: number): DeclaredAt {
-  const known = line < linesMax ? line : 0;
-  return (known * entriesMax + entry) * limitsPerEntryMax + limit;
+  const knownLine = line < linesMax ? line : 0;
+  return (knownLine * entriesMax + entry) * limitsPerEntryMax + limit;
 }
 
 /** The line of the file, from 1; null if a variable declares it, or the line is unknown. */

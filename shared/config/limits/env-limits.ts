@@ -72,9 +72,9 @@ function parseTarget<S extends string, L extends PeriodLimit>(
   name: string,
   problems: string[],
 ): Target<S> | null {
-  const known = variables.find(({ prefix }) => name.startsWith(prefix));
-  if (known === undefined) return null;
-  const { prefix, scope } = known;
+  const match = variables.find(({ prefix }) => name.startsWith(prefix));
+  if (match === undefined) return null;
+  const { prefix, scope } = match;
   const suffix = name.slice(prefix.length);
   const subject =
     scope === "user_path"

@@ -133,8 +133,8 @@ export function readPairs(
   {
     variable,
     example,
-    known,
-  }: { readonly variable: string; readonly example: string; readonly known: readonly string[] },
+    keys,
+  }: { readonly variable: string; readonly example: string; readonly keys: readonly string[] },
   problems: string[],
 ): readonly { readonly name: string; readonly value: string }[] {
   return text.split(/[,;\n]/).flatMap((piece, i) => {
@@ -143,12 +143,12 @@ export function readPairs(
     const separator = pair.search(/[=:]/);
     const written = pair.slice(0, Math.max(separator, 0)).trim();
     const name = written.toLowerCase();
-    if (known.includes(name)) return [{ name, value: pair.slice(separator + 1).trim() }];
+    if (keys.includes(name)) return [{ name, value: pair.slice(separator + 1).trim() }];
     const advice = i > 0 && /^\d+$/.test(pair) ? ": a comma begins the next pair" : "";
     problems.push(
       separator < 0
         ? `${variable} must hold pairs such as ${example}, not ${show(pair)}${advice}`
-        : `${variable} holds the unknown key ${show(written)}${nameHint(written, known)}`,
+        : `${variable} holds the unknown key ${show(written)}${nameHint(written, keys)}`,
     );
     return [];
   });

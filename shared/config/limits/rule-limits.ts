@@ -168,7 +168,7 @@ export function parseCompactLimits(
   >();
   for (const { name, value } of readPairs(
     text,
-    { variable, example: "rpm=100", known: [...compactKeys.keys()] },
+    { variable, example: "rpm=100", keys: [...compactKeys.keys()] },
     problems,
   )) {
     const key = compactKeys.get(name)!;

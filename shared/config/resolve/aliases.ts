@@ -20,7 +20,7 @@ interface Known {
 
 export function resolveAliases(
   declared: readonly DeclaredAlias[],
-  known: Known,
+  models: Known,
   problems: string[],
 ): readonly AliasConfig[] {
   const first = new Map<string, string>();
@@ -29,11 +29,11 @@ export function resolveAliases(
     const earlier = first.get(lower);
     const problem =
       earlier === undefined
-        ? nameProblem(name, known)
+        ? nameProblem(name, models)
         : `is the same name as ${earlier}: keep one of them`;
     first.set(lower, earlier ?? at);
     if (problem !== null) problems.push(`${at} ${problem}`);
-    const to = resolved(target, name.endsWith("*"), known);
+    const to = resolved(target, name.endsWith("*"), models);
     if (typeof to === "string") problems.push(`${at} ${to}`);
     return problem !== null || typeof to === "string" ? [] : [{ name, to }];
   });

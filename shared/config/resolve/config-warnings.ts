@@ -84,9 +84,9 @@ export function providerWarnings(
   prices: readonly PriceConfig[],
   providerNames: readonly string[],
 ): readonly string[] {
-  const known = new Set(providerNames.map((name) => name.toLowerCase()));
+  const knownProviders = new Set(providerNames.map((name) => name.toLowerCase()));
   const missing = (kind: string, does: string, named: readonly string[]): readonly string[] =>
-    [...new Set(named.filter((name) => !known.has(name.toLowerCase())))].map((name) => {
+    [...new Set(named.filter((name) => !knownProviders.has(name.toLowerCase())))].map((name) => {
       const hint = didYouMean(name, providerNames);
       const ineffective = `the ${kind} for the provider ${name} ${does} nothing`;
       return `${ineffective}: no such provider is configured${hint}`;
@@ -103,7 +103,7 @@ export function providerWarnings(
         .flatMap(({ subject }) => {
           const [provider = "", ...id] = subject.split("/");
           // The id of a model of another provider may begin with any word.
-          const meant = known.has(provider.toLowerCase())
+          const meant = knownProviders.has(provider.toLowerCase())
             ? null
             : closestName(provider, providerNames);
           return meant === null || id.length === 0
@@ -152,7 +152,7 @@ const limitVariables = [ruleForm, budgetForm].flatMap(({ singular, variables }) 
 
 /** Variables whose names look like Sluice's, but are unknown. */
 export function variableWarnings(env: Environment): readonly string[] {
-  const known = [
+  const knownVariables = [
     configFileVariable,
     ...Object.values(settings).flatMap(({ env: name }) => name ?? []),
     remoteVariables.url,
@@ -165,17 +165,19 @@ export function variableWarnings(env: Environment): readonly string[] {
     .sort()
     .flatMap((name) => {
       const remark =
-        variable(env, name) === null || known.includes(name) ? null : remarkOn(name, known);
+        variable(env, name) === null || knownVariables.includes(name)
+          ? null
+          : remarkOn(name, knownVariables);
       return remark === null ? [] : [`${name} is ignored: ${remark}`];
     });
 }
 
-function remarkOn(name: string, known: readonly string[]): string | null {
+function remarkOn(name: string, knownNames: readonly string[]): string | null {
   if (name.startsWith("SLUICE_"))
     return `it is not a known variable${
       didYouMean(
         name,
-        known.filter((other) => other.startsWith("SLUICE_")),
+        knownNames.filter((other) => other.startsWith("SLUICE_")),
       ) || "; docs/reference/configuration.md lists the variables"
     }`;
   if (limitVariables.some(({ prefix }) => name.startsWith(prefix))) return null;
@@ -194,7 +196,7 @@ function remarkOn(name: string, known: readonly string[]): string | null {
   const close = name.includes("_")
     ? closestName(
         name,
-        known.filter((other) => other.includes("_")),
+        knownNames.filter((other) => other.includes("_")),
       )
     : null;
   return close === null ? null : `did you mean ${close}?`;

@@ -50,17 +50,17 @@ export function resolveIssuers(
       append(problems, templateProblems(userPath, `${at}.user_path`));
     const keys = keyKinds.filter((key) => fields[key] !== null);
     if (keys.length !== 1) {
-      const found = keys.length === 0 ? "" : `, not ${keys.join(" and ")}`;
-      problems.push(`${at} must have exactly one of ${keyKinds.join(", ")}${found}`);
+      const butText = keys.length === 0 ? "" : `, not ${keys.join(" and ")}`;
+      problems.push(`${at} must have exactly one of ${keyKinds.join(", ")}${butText}`);
     }
-    const known: readonly string[] =
+    const algorithms: readonly string[] =
       fields.secret === null && fields.secret_file === null
         ? publicKeyAlgorithms
         : secretAlgorithms;
-    const unusable = (fields.algorithms ?? []).filter((name) => !known.includes(name));
+    const unusable = (fields.algorithms ?? []).filter((name) => !algorithms.includes(name));
     if (unusable.length > 0 && keys.length === 1)
       problems.push(
-        `${at}.algorithms can't hold ${unusable.join(", ")}: those for ${keys[0]} are ${known.join(", ")}`,
+        `${at}.algorithms can't hold ${unusable.join(", ")}: those for ${keys[0]} are ${algorithms.join(", ")}`,
       );
     if (!isAbsent(issuer) && !isAbsent(audience)) {
       const id = JSON.stringify([issuer, [...audience].sort()]);
@@ -74,7 +74,7 @@ export function resolveIssuers(
       issuers.push({
         issuer,
         audience,
-        algorithms: valid.algorithms ?? known,
+        algorithms: valid.algorithms ?? algorithms,
         userPath,
         models: valid.models,
         modelsClaim: valid.models_claim,

@@ -203,9 +203,9 @@ function fromDeclared(
       if (fields[key] !== null)
         problems.push(`${at}.${key} is not for the type simulator: leave it out`);
   } else if (fields.base_url !== undefined && baseUrlOf(fields, preset, override) === null) {
-    const known = presets.filter((each) => each.baseUrl !== null).map((each) => each.name);
+    const withAddress = presets.filter((each) => each.baseUrl !== null).map((each) => each.name);
     problems.push(
-      `${at}.base_url is required: only the names ${known.join(", ")} have one of their own${didYouMean(name, known)}`,
+      `${at}.base_url is required: only the names ${withAddress.join(", ")} have one of their own${didYouMean(name, withAddress)}`,
     );
   }
   checkSecrets(at, fields, problems);
@@ -269,8 +269,8 @@ function fromFields(
   const simulated = type === "simulator";
   const address = simulated ? "" : (baseUrlOf(fields, preset, override) ?? "");
   // The address, or behind a relay the name, identifies the preset with its traits.
-  const known = simulated ? undefined : (presetAt(address) ?? preset ?? undefined);
-  const quirks = known?.type === type ? known : undefined;
+  const presetInUse = simulated ? undefined : (presetAt(address) ?? preset ?? undefined);
+  const quirks = presetInUse?.type === type ? presetInUse : undefined;
   const ownModels = simulated
     ? (fields.models ?? simulatorModels)
     : (override?.models ?? fields.models);

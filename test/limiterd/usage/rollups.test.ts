@@ -361,7 +361,7 @@ t.test("a sum is read once, with the record up to which it holds all", async (t)
   t.equal(cells.find("a")?.requests, 3);
   t.equal(cells.held("a"), undefined, "finding it doesn't keep it");
   t.match(cells.get("a"), { stored: true, restoredKey: 17, sum: { requests: 3 } });
-  t.equal(cells.get("a"), cells.known("a"));
+  t.equal(cells.get("a"), cells.existing("a"));
   t.match(cells.get("b"), { stored: false, restoredKey: 0, sum: { requests: 0 } });
   cells.discard(cells.get("b")!);
   t.equal(cells.held("b"), undefined);
@@ -387,7 +387,7 @@ t.test("what wasn't needed between two makings of room is forgotten", async (t) 
   fill("x");
   t.ok(cells.forget());
   t.ok(cells.held("needed"), "the previous generation is still held");
-  cells.known("needed");
+  cells.existing("needed");
   fill("y");
   t.ok(cells.forget());
   t.ok(cells.held("needed"));
@@ -422,7 +422,7 @@ t.test("while very many sums are in memory, each leaves it when it is written", 
 
 t.test("room is made at the bound, and what isn't there takes none", async (t) => {
   const cells = new RollupCache(createMemoryStore(), (error) => t.fail(error.message));
-  for (let i = 0; i < rollupCellsMax; i++) cells.known(`nobody${i}`);
+  for (let i = 0; i < rollupCellsMax; i++) cells.existing(`nobody${i}`);
   t.equal(cells.forget(), false);
   for (let i = 1; i < rollupCellsMax; i++) cells.get(`x${i}`);
   t.equal(cells.forget(), false, "one less");

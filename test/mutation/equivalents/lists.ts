@@ -52,7 +52,7 @@ export const listEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/lifecycle/restore-rules.ts",
-    line: "if (known !== undefined)",
+    line: "if (existing !== undefined)",
     what: "the condition is always true",
     why: "no rule is undefined",
   },
@@ -137,7 +137,7 @@ export const listEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/lists/fullest.ts",
-    line: "last = [...found.values()].at(-1);",
+    line: "last = [...byId.values()].at(-1);",
     what: "the statement is left out",
     why: "it spares names that are too empty a place; without it they are cut off later",
   },
@@ -155,13 +155,13 @@ export const listEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/lists/fullest.ts",
-    line: "if (found.size >= 4 * limit) {",
+    line: "if (byId.size >= 4 * limit) {",
     what: "4 becomes 5",
     why: "more of them are kept until the end, of which the same are the first",
   },
   {
     file: "limiterd/lists/fullest.ts",
-    line: "if (found.size >= 4 * limit) {",
+    line: "if (byId.size >= 4 * limit) {",
     what: ">= becomes >",
     why: "more of them are kept until the end, of which the same are the first",
   },

@@ -118,7 +118,7 @@ export const ruleEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/rules/rule-set.ts",
-    line: "const isLeft = known === undefined && !this.#removed.has(id);",
+    line: "const isLeft = loaded === undefined && !this.#removed.has(id);",
     what: "&& becomes ||",
     why: "what is there, or was removed, is passed over when it is taken",
   },

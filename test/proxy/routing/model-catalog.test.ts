@@ -274,7 +274,7 @@ t.test(
     });
     for (let i = 0; i < 200; i++)
       catalog.executed({ provider: "gemini", model: `gemini-${"x".repeat(i + 1)}-latest` }, "m");
-    t.ok(catalog.current().known.get("gemini")!.executing.size <= 100, "bounded");
+    t.ok(catalog.current().knownModels.get("gemini")!.executing.size <= 100, "bounded");
     t.same(targetOf("gemini/gemini-flash-latest"), moved);
   },
 );

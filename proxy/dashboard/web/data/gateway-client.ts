@@ -107,13 +107,13 @@ export function readAnswer<T>(status: number, text: string): Answer<T> {
 function problemOf(status: number, body: ErrorBody | null): Problem {
   const message = typeof body?.message === "string" ? body.message : null;
   const field = typeof body?.param === "string" ? body.param : null;
-  const known = { message: message ?? `the gateway answered ${status}`, field, status };
+  const problem = { message: message ?? `the gateway answered ${status}`, field, status };
   if (status === 0)
     return { kind: "unreachable", message: "the gateway doesn't answer", field: null, status };
-  if (status === 401) return { kind: "signed-out", ...known };
+  if (status === 401) return { kind: "signed-out", ...problem };
   if (status === 503 && body?.code === "limiter_unavailable")
-    return { kind: "daemon-away", ...known };
-  return { kind: "refused", ...known };
+    return { kind: "daemon-away", ...problem };
+  return { kind: "refused", ...problem };
 }
 
 /** Null if it isn't JSON. */

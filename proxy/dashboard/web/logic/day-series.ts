@@ -25,9 +25,9 @@ export function daySeries(
   { start_date, end_date }: { readonly start_date: string; readonly end_date: string },
   groups: readonly DayGroup[],
 ): readonly Day[] {
-  const known = new Map(groups.map((group) => [group.key, group]));
+  const groupsByKey = new Map(groups.map((group) => [group.key, group]));
   return daysBetween(start_date, end_date).map((day) => {
-    const group = known.get(day);
+    const group = groupsByKey.get(day);
     return {
       day,
       requests: group?.requests ?? 0,

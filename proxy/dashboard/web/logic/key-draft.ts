@@ -107,8 +107,8 @@ interface KnownLimit {
  * The other value that the path's limit of the same period has already, which making this one would
  * change; null if it has none.
  */
-export function otherValue(limit: KeyLimit, known: readonly KnownLimit[]): number | null {
-  const same = known.find(
+export function otherValue(limit: KeyLimit, limits: readonly KnownLimit[]): number | null {
+  const same = limits.find(
     ({ subject, period_seconds, template, models, when, mode }) =>
       subject === limit.body["subject"] &&
       period_seconds === limit.periodSeconds &&

@@ -73,7 +73,7 @@ export function newRows<Row>(
   latest: readonly Row[],
   keyOf: (row: Row) => string,
 ): string {
-  const known = new Set(shown.map(keyOf));
-  const count = latest.filter((row) => !known.has(keyOf(row))).length;
+  const shownKeys = new Set(shown.map(keyOf));
+  const count = latest.filter((row) => !shownKeys.has(keyOf(row))).length;
   return count >= rowsPerPage ? `${count}+` : String(count);
 }

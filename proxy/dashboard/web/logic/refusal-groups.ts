@@ -16,8 +16,8 @@ export function refusalGroups(
   const groups = new Map<string, RefusalGroup>();
   for (const refusal of refusals) {
     const key = keyOf(refusal);
-    const known = groups.get(key);
-    if (known !== undefined) groups.set(key, { ...known, count: known.count + 1 });
+    const existing = groups.get(key);
+    if (existing !== undefined) groups.set(key, { ...existing, count: existing.count + 1 });
     else if (groups.size < groupsMax) groups.set(key, { key, latest: refusal, count: 1 });
   }
   return [...groups.values()];

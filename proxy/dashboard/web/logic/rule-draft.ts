@@ -162,10 +162,10 @@ interface DayBar {
 
 /** All days of the range, including days without requests. */
 export function dayBars({ start, end, days }: BackTestReport): readonly DayBar[] {
-  const known = new Map(days.map((day) => [day.date, day]));
+  const daysByDate = new Map(days.map((day) => [day.date, day]));
   const top = Math.max(1, ...days.map(({ requests }) => requests));
   return daysBetween(start.slice(0, 10), end.slice(0, 10)).map((date) => {
-    const { requests, refused } = known.get(date) ?? { requests: 0, refused: 0 };
+    const { requests, refused } = daysByDate.get(date) ?? { requests: 0, refused: 0 };
     return { date, requests, refused, height: requests / top, refusedHeight: refused / top };
   });
 }

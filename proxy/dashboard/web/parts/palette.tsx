@@ -41,8 +41,8 @@ export function Palette({ pages, onClose }: PaletteProps) {
     if (words === "" || !asksGateway) return setPlaces([]);
     const asking = new AbortController();
     const timer = setTimeout(() => {
-      void search(client, words, asking.signal).then((found) => {
-        if (!asking.signal.aborted) setPlaces(found);
+      void search(client, words, asking.signal).then((results) => {
+        if (!asking.signal.aborted) setPlaces(results);
       });
     }, typingPauseMs);
     return () => {
@@ -50,21 +50,21 @@ export function Palette({ pages, onClose }: PaletteProps) {
       asking.abort();
     };
   }, [words, asksGateway, client]);
-  const found = [
+  const results = [
     ...pages
       .filter((page) => page.text.toLowerCase().includes(words.toLowerCase()))
       .map((page): Found => ({ ...page, kind: "page", note: null })),
     ...places,
   ];
-  const current = Math.min(at, found.length - 1);
+  const current = Math.min(at, results.length - 1);
   const go = ({ href }: Found): void => {
     onClose();
     router.go(href);
   };
   const onKey = (event: KeyboardEvent): void => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    const chosen = found[current];
-    if (step !== 0) setAt((current + step + found.length) % Math.max(1, found.length));
+    const chosen = results[current];
+    if (step !== 0) setAt((current + step + results.length) % Math.max(1, results.length));
     else if (event.key === "Enter" && chosen !== undefined) go(chosen);
     else return;
     event.preventDefault();
@@ -78,10 +78,10 @@ export function Palette({ pages, onClose }: PaletteProps) {
           data-first="true"
           role="combobox"
           aria-label={texts.label}
-          aria-expanded={found.length > 0}
+          aria-expanded={results.length > 0}
           aria-controls={listId}
           aria-autocomplete="list"
-          aria-activedescendant={found.length === 0 ? undefined : `${listId}-${current}`}
+          aria-activedescendant={results.length === 0 ? undefined : `${listId}-${current}`}
           autocomplete="off"
           spellcheck={false}
           placeholder={texts.label}
@@ -94,10 +94,10 @@ export function Palette({ pages, onClose }: PaletteProps) {
         />
       </div>
       <p class="visually-hidden" role="status">
-        {texts.count(found.length)}
+        {texts.count(results.length)}
       </p>
       <div class="found" role="listbox" id={listId} aria-label={texts.title} tabIndex={-1}>
-        {found.map((place, i) => (
+        {results.map((place, i) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys
           <div
             key={`${place.kind} ${place.href} ${place.text}`}
@@ -117,7 +117,7 @@ export function Palette({ pages, onClose }: PaletteProps) {
           </div>
         ))}
       </div>
-      {found.length === 0 && <p class="soft">{texts.none}</p>}
+      {results.length === 0 && <p class="soft">{texts.none}</p>}
     </Dialog>
   );
 }

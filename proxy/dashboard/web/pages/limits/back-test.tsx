@@ -44,7 +44,7 @@ export function BackTest({ body }: BackTestProps) {
   );
   const shown = last?.asked === questionKey ? last.test : null;
   const run = async (): Promise<void> => {
-    const show = (found: Test): void => setLast({ asked: questionKey, test: found });
+    const show = (result: Test): void => setLast({ asked: questionKey, test: result });
     show({ kind: "running", progress: 0 });
     for (let after: string | null = null; ; ) {
       const question: object = {

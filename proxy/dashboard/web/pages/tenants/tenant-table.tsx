@@ -55,7 +55,7 @@ export function TenantTable({ under }: TenantTableProps) {
   const { query } = router.place.value;
   const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
   const search = query.get("search") ?? "";
-  const sort = tenantSorts.find((known) => known === query.get("sort")) ?? "used";
+  const sort = tenantSorts.find((candidate) => candidate === query.get("sort")) ?? "used";
   const isFlat = search !== "" || query.get("view") === "flat";
   const days = String(daysAsked(query));
   const poll = useMemo(() => {
