@@ -264,9 +264,10 @@ export function verdictsFromStored(fields: readonly unknown[]): CountedVerdict[]
 function targetFromStored(provider: unknown, model: unknown): Target | null {
   if (typeof provider !== "string") return null;
   if (typeof model === "string") return { provider, model };
-  const [named, ...tools] = Array.isArray(model) ? (model as unknown[]) : [];
-  if (typeof named !== "string" || !tools.every((tool) => typeof tool === "string")) return null;
-  return { provider, model: named, tools };
+  const [targetModel, ...tools] = Array.isArray(model) ? (model as unknown[]) : [];
+  if (typeof targetModel !== "string" || !tools.every((tool) => typeof tool === "string"))
+    return null;
+  return { provider, model: targetModel, tools };
 }
 
 /**

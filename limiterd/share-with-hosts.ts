@@ -109,31 +109,37 @@ function declaredText({ rateLimits, budgets }: Config): string {
 }
 
 function logOf(log: Log): Parameters<typeof joinCluster>[1]["log"] {
-  const named = 100;
+  const namesMax = 100;
   return {
-    joined: ({ taken, reported }) =>
-      log.info({ taken, reported }, "joined the cluster: definitions are shared with other hosts"),
+    joined: ({ adopted, reported }) =>
+      log.info(
+        { taken: adopted, reported },
+        "joined the cluster: definitions are shared with other hosts",
+      ),
     replaced: (definitions) =>
       log.warn(
-        { definitions: definitions.slice(0, named).map(({ kind, key }) => `${kind} ${key}`) },
+        { definitions: definitions.slice(0, namesMax).map(({ kind, key }) => `${kind} ${key}`) },
         "definitions of other hosts replace those of this host",
       ),
     renumbered: (keys) =>
       log.warn(
-        { keys: keys.slice(0, named).map(({ from, to }) => `key_${from} is key_${to} now`) },
+        { keys: keys.slice(0, namesMax).map(({ from, to }) => `key_${from} is key_${to} now`) },
         "managed keys of this host have new ids: other hosts use the old ones",
       ),
     unreadable: (fields) =>
       log.error(
-        { fields: fields.slice(0, named) },
+        { fields: fields.slice(0, namesMax) },
         "the engine holds definitions that this release doesn't understand",
       ),
     skipped: (flaws) =>
-      log.error({ flaws: flaws.slice(0, named) }, "invalid definitions of other hosts are ignored"),
+      log.error(
+        { flaws: flaws.slice(0, namesMax) },
+        "invalid definitions of other hosts are ignored",
+      ),
     refused: (reason) => log.error({ reason }, "the engine refuses shared data"),
     differing: (hosts) =>
       log.warn(
-        { hosts: hosts.slice(0, named) },
+        { hosts: hosts.slice(0, namesMax) },
         "hosts that share limits are configured differently",
       ),
     copiedDisk: (id) =>

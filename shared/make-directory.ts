@@ -13,9 +13,9 @@ export function makeDirectory(path: string, mode: number): string | undefined {
   const first = isMade(path, mode);
   if (first !== null) return first ? path : undefined;
   const above = dirname(path);
-  const made = above === path ? undefined : makeDirectory(above, mode);
+  const firstMade = above === path ? undefined : makeDirectory(above, mode);
   if (isMade(path, mode) === null) throw new Error(`${above} takes no directories`);
-  return made ?? path;
+  return firstMade ?? path;
 }
 
 /** True: created; false: it existed; null: its parent is missing. */

@@ -34,9 +34,9 @@ function toneOf({ state }: Finding): Tone | null {
 
 /** The table, and a line that sums it up. */
 export function renderFindings(findings: readonly Finding[], view: TableView = plainView): string {
-  const count = (wanted: Finding["state"]): string => {
-    const { length } = findings.filter(({ state }) => state === wanted);
-    return `${length} ${wanted}${length === 1 ? "" : "s"}`;
+  const count = (counted: Finding["state"]): string => {
+    const { length } = findings.filter(({ state }) => state === counted);
+    return `${length} ${counted}${length === 1 ? "" : "s"}`;
   };
   return `${renderTable(columns, findings, view)}\n${count("failure")}, ${count("warning")}`;
 }

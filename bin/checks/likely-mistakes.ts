@@ -104,9 +104,9 @@ function otherAddress({ name, baseUrl, type }: ProviderConfig): readonly string[
   if (baseUrl === "" || usual === null || new URL(baseUrl).pathname.length > 1) return [];
   const { pathname } = new URL(usual);
   if (pathname.length <= 1) return [];
-  const meant = `${baseUrl.replace(/\/+$/, "")}${pathname}`;
+  const suggestion = `${baseUrl.replace(/\/+$/, "")}${pathname}`;
   return [
-    `providers.${name}.base_url: the API is usually below ${pathname}: did you mean ${meant}?`,
+    `providers.${name}.base_url: the API is usually below ${pathname}: did you mean ${suggestion}?`,
   ];
 }
 

@@ -24,10 +24,10 @@ export function addCompletion(program: Command, session: Session): void {
     .command("completion")
     .description("print a script that completes commands, flags and values in a shell")
     .argument("<shell>", shells.join(", "))
-    .action((typed: string) => {
-      const shell = shells.find((candidate) => candidate === typed.trim().toLowerCase());
+    .action((text: string) => {
+      const shell = shells.find((candidate) => candidate === text.trim().toLowerCase());
       if (shell === undefined) {
-        const message = `shell must be ${shells.join(", ")}, not ${JSON.stringify(typed)}`;
+        const message = `shell must be ${shells.join(", ")}, not ${JSON.stringify(text)}`;
         throw usageFailure([{ message, param: "shell" }]);
       }
       terminal.out(completionScript(shell, treeOf(program)));

@@ -123,7 +123,7 @@ async function targetFields(
 async function askGateway(
   { nowMs }: Session,
   { config, reason }: OnlyProxyKnows,
-  asked: object,
+  question: object,
 ): Promise<unknown> {
   const fail = (why: string): CommandFailure =>
     usageFailure([{ message: `${reason}, or start the gateway: ${why}`, param: "--model" }]);
@@ -134,7 +134,7 @@ async function askGateway(
   const env = { [remoteVariables.masterKey]: masterKeyOf(config) ?? undefined };
   const gateway = openRemote({ url, keyFile: null }, { env, nowMs });
   try {
-    return answered(await gateway.call("explain", asked));
+    return answered(await gateway.call("explain", question));
   } catch (error) {
     throw error instanceof DaemonError ? fail(error.message) : error;
   } finally {
@@ -143,15 +143,15 @@ async function askGateway(
 }
 
 /** The normalized path; throws all problems together. */
-function checkFlags({ path: typed, key, model, request }: ExplainFlags): string {
+function checkFlags({ path: pathText, key, model, request }: ExplainFlags): string {
   const problems: ArgumentProblem[] = [];
-  const path = pathFromFlag(typed);
+  const path = pathFromFlag(pathText);
   if (!path.ok) append(problems, path.problems);
   if (key !== undefined && !looksLikeManagedKey(key) && keyNumber(key) === null)
     problems.push({ message: notAKey("--key", key), param: "--key" });
   if (request === undefined && (model ?? "").trim() === "")
     problems.push({ message: "--model or --request is required", param: "--model" });
-  if (request !== undefined && (model !== undefined || key !== undefined || typed !== undefined))
+  if (request !== undefined && (model !== undefined || key !== undefined || pathText !== undefined))
     problems.push({
       message: "--request can't be combined with --path, --key and --model: the daemon knows them",
       param: "--request",

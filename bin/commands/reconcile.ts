@@ -235,8 +235,8 @@ async function keep(
 function notesOn({ rows }: Bill, days: readonly string[]): readonly string[] {
   if (rows.length === 0)
     return ["the bill has nothing on these days: is it that of the right organization or project?"];
-  const has = (day: string, what: "quantity" | "amount"): boolean =>
-    rows.some((row) => row.day === day && row[what] !== null);
+  const has = (day: string, field: "quantity" | "amount"): boolean =>
+    rows.some((row) => row.day === day && row[field] !== null);
   const open = days.filter((day) => has(day, "quantity") && !has(day, "amount"));
   return open.length === 0
     ? []
@@ -316,26 +316,26 @@ async function readBill(
 
 /** The billing API of the provider, by its host or its name. */
 function sourceOf({ source }: ReconcileFlags, { configured, providers }: BillContext): SourceName {
-  const typed = source?.trim().toLowerCase();
+  const text = source?.trim().toLowerCase();
   const host = configured?.find(({ name }) => name === providers[0])?.host ?? null;
   const match = sourceNames.find((name) =>
-    typed === undefined
+    text === undefined
       ? name === providers[0] || new URL(sources[name].url).host === host
-      : name === typed,
+      : name === text,
   );
   if (match !== undefined) return match;
   const message =
-    typed === undefined
+    text === undefined
       ? `${providers[0]} has no billing API that Sluice knows: give --bill, or --source ${sourceNames.join(", ")}`
       : `--source must be one of ${sourceNames.join(", ")}, not ${JSON.stringify(source)}`;
-  throw usageFailure([{ message, param: typed === undefined ? "--bill" : "--source" }]);
+  throw usageFailure([{ message, param: text === undefined ? "--bill" : "--source" }]);
 }
 
-function billingUrl(typed: string): string {
-  const url = typed.replace(/\/+$/, "");
+function billingUrl(text: string): string {
+  const url = text.replace(/\/+$/, "");
   const isHttp = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
   if (isHttp && !isInTheClear(url)) return url;
-  const message = `--billing-url must be an https address, not ${JSON.stringify(typed)}: a request has the key`;
+  const message = `--billing-url must be an https address, not ${JSON.stringify(text)}: a request has the key`;
   throw usageFailure([{ message, param: "--billing-url" }]);
 }
 
@@ -462,11 +462,11 @@ function pairingOf(
 ): Pick<Checked, "projects" | "keys" | "pairs"> {
   const pairs = new Map<string, string[]>();
   const keys = new Map<string, string | null>(providerKey.map((name) => [name, null]));
-  const typed = project.filter((value) => value.includes("="));
+  const withId = project.filter((value) => value.includes("="));
   const fail = (message: string): void => void problems.push({ message, param: "--project" });
-  if (typed.length > 0 && (typed.length < project.length || providerKey.length > 0))
+  if (withId.length > 0 && (withId.length < project.length || providerKey.length > 0))
     fail("--project: name a provider key for every project, and give no --provider-key");
-  for (const value of typed) {
+  for (const value of withId) {
     const at = value.indexOf("=");
     const [id, name] = [value.slice(0, at).trim(), value.slice(at + 1).trim()];
     if (id === "" || name === "")
@@ -477,7 +477,7 @@ function pairingOf(
     keys.set(name, id);
     pairs.set(id, [...(pairs.get(id) ?? []), name]);
   }
-  return { projects: typed.length === 0 ? project : [...pairs.keys()], keys, pairs };
+  return { projects: withId.length === 0 ? project : [...pairs.keys()], keys, pairs };
 }
 
 function windowFlags({ days, from, to }: ReconcileFlags): WindowFlags {

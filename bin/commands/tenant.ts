@@ -61,8 +61,8 @@ export function addTenant(program: Command, session: Session): void {
     );
 }
 
-async function showTenant(session: Session, given: string, flags: TenantFlags): Promise<void> {
-  const path = pathFromFlag(given);
+async function showTenant(session: Session, text: string, flags: TenantFlags): Promise<void> {
+  const path = pathFromFlag(text);
   const window = windowFromFlags(flags, session.nowMs(), { times: true });
   if (!path.ok || !window.ok)
     throw usageFailure([...(path.ok ? [] : path.problems), ...(window.ok ? [] : window.problems)]);

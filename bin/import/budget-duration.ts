@@ -9,19 +9,19 @@ interface BudgetPeriod {
   readonly note: string | null;
 }
 
-const named = new Map([
+const namedPeriods = new Map([
   [3600, "hourly"],
   [86_400, "daily"],
   [604_800, "weekly"],
 ]);
 
-export function budgetPeriod(given: unknown): BudgetPeriod {
-  if (typeof given !== "string" || given.trim() === "")
+export function budgetPeriod(value: unknown): BudgetPeriod {
+  if (typeof value !== "string" || value.trim() === "")
     return {
       period: { period_seconds: periodSecondsMax },
       note: "a budget that never resets lasts a hundred years",
     };
-  const text = given.trim();
+  const text = value.trim();
   if (/^(?:1mo|30d)$/.test(text))
     return {
       period: { period: "monthly" },
@@ -30,7 +30,7 @@ export function budgetPeriod(given: unknown): BudgetPeriod {
   const seconds = readDuration(text);
   if (seconds === null)
     return { period: { period: "monthly" }, note: `${text} isn't known: monthly in its place` };
-  const name = named.get(seconds);
+  const name = namedPeriods.get(seconds);
   return {
     period: name === undefined ? { period_seconds: seconds } : { period: name },
     note: null,

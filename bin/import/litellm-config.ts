@@ -384,8 +384,8 @@ class Translation {
         })),
       };
     }
-    for (const [name, given] of Object.entries(objectOf(this.#router["model_group_alias"]))) {
-      const group = trimmedOrNull(isObject(given) ? given["model"] : given) ?? "";
+    for (const [name, withName] of Object.entries(objectOf(this.#router["model_group_alias"]))) {
+      const group = trimmedOrNull(isObject(withName) ? withName["model"] : withName) ?? "";
       const target = virtual[group] === undefined ? aliases[group] : group;
       if (target === undefined) this.#note(`model_group_alias ${name}: no model ${group} is known`);
       else aliases[name] = target;

@@ -16,11 +16,12 @@ export function readLitellmKeys(text: string, nowMs: number): KeysRead | null {
   const imported: { readonly row: Fields; readonly hash: string }[] = [];
   for (const [i, row] of rows.entries()) {
     const hash = importedHash(row["token"]);
-    const named = nameOf(row) ?? `row ${i + 1}`;
+    const keyLabel = nameOf(row) ?? `row ${i + 1}`;
     const expires = timeOf(row["expires"]);
-    if (hash === null) notes.push(`${named}: its token is no SHA-256: left out`);
-    else if (isTrue(row["blocked"])) notes.push(`${named}: it is blocked: left out`);
-    else if (expires !== null && expires <= nowMs) notes.push(`${named}: it has expired: left out`);
+    if (hash === null) notes.push(`${keyLabel}: its token is no SHA-256: left out`);
+    else if (isTrue(row["blocked"])) notes.push(`${keyLabel}: it is blocked: left out`);
+    else if (expires !== null && expires <= nowMs)
+      notes.push(`${keyLabel}: it has expired: left out`);
     else imported.push({ row, hash });
   }
   const paths = imported.map(({ row }) => pathOf(row));

@@ -31,9 +31,9 @@ export interface KeyIssueFlags {
 }
 
 /** An existing key of which only the hash is known; null without `--hash`. */
-export function keyOfHash(given: string | undefined): FromArguments<ImportedKey | null> {
-  if (given === undefined) return { ok: true, value: null };
-  const hash = importedHash(given.trim());
+export function keyOfHash(text: string | undefined): FromArguments<ImportedKey | null> {
+  if (text === undefined) return { ok: true, value: null };
+  const hash = importedHash(text.trim());
   return hash === null
     ? { ok: false, problems: [{ message: `--hash must be ${hashExpected}`, param: "--hash" }] }
     : { ok: true, value: { hash, redacted: unknownRedacted } };
@@ -72,8 +72,8 @@ export interface KeyRotateFlags {
 }
 
 /** The values, each once, of `--label a b`, `--label a --label b` or `--label a,b`. */
-function listOf(given: readonly string[]): readonly string[] {
-  return [...new Set(given.flatMap((text) => text.split(",").map((label) => label.trim())))];
+function listOf(values: readonly string[]): readonly string[] {
+  return [...new Set(values.flatMap((text) => text.split(",").map((label) => label.trim())))];
 }
 
 /** The request, or all problems. The daemon checks whether an expiry is in the future. */
@@ -192,7 +192,7 @@ export function readExpiry(
  * The message about a text that is neither a key nor an id. It doesn't quote what could be a part
  * of a key.
  */
-export function notAKey(what: string, text: string): string {
+export function notAKey(flag: string, text: string): string {
   const quoted = text.includes("sk-") ? "" : `, not ${JSON.stringify(text.slice(0, 20))}`;
-  return `${what} must be an id such as key_7, or a complete key${quoted}`;
+  return `${flag} must be an id such as key_7, or a complete key${quoted}`;
 }

@@ -51,7 +51,7 @@ export const budgetFlags: FlagForm<BudgetScope> = {
       key: "rolling",
       field: "rolling",
       meaning: "the spend of the last period counts at any time, without a fixed end",
-      read: (typed) => boolean.parse(typed),
+      read: (text) => boolean.parse(text),
     },
     {
       flag: "--rollover <part>",

@@ -43,7 +43,7 @@ interface Switch {
   readonly field: string;
   readonly meaning: string;
   /** Its value as the body has it; absent: unchanged. */
-  readonly read?: (typed: unknown) => unknown;
+  readonly read?: (flagValue: unknown) => unknown;
   /** What a text that `read` returns unchanged should have been. */
   readonly form?: string;
   /** The only period that has the field; then nothing else need be given. */
@@ -114,13 +114,13 @@ export function writesFromFlags<S extends string>(
 ): FromArguments<readonly Write<S>[]> {
   const { grammar, longFlags, shortFlags, switches, parse } = form;
   const problems: ArgumentProblem[] = [...subjectProblems(form, subject, flags.scope)];
-  const typed = [...longForm(form, flags, problems), ...shortForm(form, flags)];
-  if (typed.length === 0 && problems.length === 0) {
+  const typedLimits = [...longForm(form, flags, problems), ...shortForm(form, flags)];
+  if (typedLimits.length === 0 && problems.length === 0) {
     const expected = `--period with ${oneOf(longFlags)}, or one of ${listed(shortFlags, ", ")}`;
     problems.push({ message: `nothing to set: give ${expected}`, param: null });
   }
   const writes: Write<S>[] = [];
-  for (const { period, values, flagOf } of typed) {
+  for (const { period, values, flagOf } of typedLimits) {
     const body = {
       scope: flags.scope ?? "user_path",
       subject,
@@ -268,10 +268,10 @@ function shortForm<S extends string>(
   const byPeriod = new Map<string, Typed>();
   const add = (period: Typed["period"], field: string, value: unknown, flag: string): void => {
     const id = JSON.stringify(period);
-    const typed = byPeriod.get(id) ?? { period, values: {}, flagOf: {} };
-    byPeriod.set(id, typed);
-    typed.values[field] = value;
-    typed.flagOf[field] = flag;
+    const typedLimit = byPeriod.get(id) ?? { period, values: {}, flagOf: {} };
+    byPeriod.set(id, typedLimit);
+    typedLimit.values[field] = value;
+    typedLimit.flagOf[field] = flag;
   };
   for (const { name, period, field } of shortFlags)
     for (const text of typedIn(flags, name))

@@ -176,9 +176,9 @@ const words: Readonly<Record<LimitAction, readonly [planned: string, done: strin
 
 /** One line, or none where all counts are 0. */
 function countsLine(counts: LimitCounts, done: boolean): readonly string[] {
-  const parts = Object.entries(words).flatMap(([action, [planned, made]]) => {
+  const parts = Object.entries(words).flatMap(([action, [planned, doneVerb]]) => {
     const count = counts[action as LimitAction];
-    return count === 0 ? [] : [`${count} ${done ? made : planned}`];
+    return count === 0 ? [] : [`${count} ${done ? doneVerb : planned}`];
   });
   const all = counts.unchanged === 0 ? parts : [...parts, `${counts.unchanged} unchanged`];
   return all.length === 0 ? [] : [all.join(", ")];

@@ -90,10 +90,10 @@ export function overrideLines(
     const { overrides, template, scope, period_label: period } = item;
     // A template's children are listed with its fields.
     if (!isObject(overrides) || template !== undefined) return [];
-    const named = `${String(scope)} ${nameOf(item)} ${String(period)}`;
+    const ruleLabel = `${String(scope)} ${nameOf(item)} ${String(period)}`;
     const has = declaredText(overrides);
     return [
-      `not config: ${named}: the configuration has ${has}; sluice ${command} revert takes that`,
+      `not config: ${ruleLabel}: the configuration has ${has}; sluice ${command} revert takes that`,
     ];
   });
 }

@@ -23,8 +23,8 @@ export function isShown(event: TailEvent, filter: TailFilter): boolean {
   return model === null || modelsOf(event).some((name) => name.toLowerCase().includes(model));
 }
 
-function hasStatus(status: number, wanted: string): boolean {
-  return wanted.endsWith("xx") ? String(status)[0] === wanted[0] : String(status) === wanted;
+function hasStatus(status: number, filter: string): boolean {
+  return filter.endsWith("xx") ? String(status)[0] === filter[0] : String(status) === filter;
 }
 
 function modelsOf(event: TailEvent): readonly string[] {

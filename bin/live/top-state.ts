@@ -46,7 +46,7 @@ export function onKey(
   });
   switch (state.mode) {
     case "filter":
-      return shown(typed(state, key));
+      return shown(typeFilter(state, key));
     case "reset":
       return key === "y"
         ? { state: { ...state, mode: "table", message: "" }, action: "reset" }
@@ -58,7 +58,7 @@ export function onKey(
   }
 }
 
-function typed({ filter }: TopState, key: string): Partial<TopState> {
+function typeFilter({ filter }: TopState, key: string): Partial<TopState> {
   if (key === "enter") return { mode: "table" };
   if (key === "escape") return { mode: "table", filter: "" };
   if (key === "backspace") return { filter: filter.slice(0, -1) };

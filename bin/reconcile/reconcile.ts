@@ -166,8 +166,8 @@ function contextOf(
   byProject: boolean,
 ): Context {
   const cells = new Map<string, Sides>();
-  const sidesOf: Adding["sidesOf"] = ({ day, project: named }, model) => {
-    const project = byProject ? (named ?? noProject) : null;
+  const sidesOf: Adding["sidesOf"] = ({ day, project: projectName }, model) => {
+    const project = byProject ? (projectName ?? noProject) : null;
     const key = JSON.stringify([day, project, model]);
     const existing = cells.get(key);
     if (existing !== undefined) return existing;

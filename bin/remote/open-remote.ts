@@ -89,10 +89,10 @@ function answerOf(url: string, answer: HttpAnswer, key: Key | null): DaemonAnswe
   if (status >= 200 && status < 300 && body !== undefined) return { ok: true, body };
   const failed: Failure | null = apiFailure(status, body, key?.from ?? null);
   if (failed !== null) return { ok: false, failure: failed };
-  const what = `${status}${contentType === "" ? "" : ` with ${contentType}`}`;
+  const description = `${status}${contentType === "" ? "" : ` with ${contentType}`}`;
   throw new DaemonError(
     "broken",
-    `what answers at ${url} isn't the admin API of a gateway: it answered ${what}`,
+    `what answers at ${url} isn't the admin API of a gateway: it answered ${description}`,
   );
 }
 

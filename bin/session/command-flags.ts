@@ -29,17 +29,17 @@ export function jsonOption(description: string): Option {
 
 /** `--limit`: an integer from 1 to `max`. */
 export function limitFromFlag(
-  typed: string | undefined,
+  text: string | undefined,
   { byDefault, max }: { readonly byDefault: number; readonly max: number },
 ): FromArguments<number> {
-  const limit = typed === undefined ? byDefault : Number(typed);
+  const limit = text === undefined ? byDefault : Number(text);
   if (Number.isInteger(limit) && limit >= 1 && limit <= max) return { ok: true, value: limit };
-  const message = `--limit must be a number from 1 to ${max}, not ${JSON.stringify(typed)}`;
+  const message = `--limit must be a number from 1 to ${max}, not ${JSON.stringify(text)}`;
   return { ok: false, problems: [{ message, param: "--limit" }] };
 }
 
 /** The normalized path that `--path` names, or another flag; `/` without it. */
-export function pathFromFlag(typed: string | undefined, flag = "--path"): FromArguments<string> {
-  const path = parseUserPath(typed ?? "/", flag);
+export function pathFromFlag(text: string | undefined, flag = "--path"): FromArguments<string> {
+  const path = parseUserPath(text ?? "/", flag);
   return path.ok ? path : { ok: false, problems: [path.failure] };
 }

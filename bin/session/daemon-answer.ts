@@ -10,7 +10,7 @@ export function answered(answer: DaemonAnswer, remark = ""): unknown {
 }
 
 /** The failure for an answer that doesn't have the expected form. */
-export function unreadableAnswer(what: string): CommandFailure {
-  const message = `the daemon's ${what} can't be read: daemon and command line are of different versions`;
+export function unreadableAnswer(subject: string): CommandFailure {
+  const message = `the daemon's ${subject} can't be read: daemon and command line are of different versions`;
   return refusal(plainFailure(500, "internal_error", message));
 }

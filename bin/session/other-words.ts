@@ -27,9 +27,10 @@ export function otherWord(program: Command, argv: readonly string[]): string {
       const flag = word.replace(/=.*$/s, "");
       const option = options.find(({ long }) => long === flag);
       if (option === undefined) {
-        const meant = otherFlags[flag];
-        const isThere = meant !== undefined && options.some(({ long }) => long === meant);
-        return isThere ? ` (Did you mean ${meant}?)` : "";
+        const replacement = otherFlags[flag];
+        const isThere =
+          replacement !== undefined && options.some(({ long }) => long === replacement);
+        return isThere ? ` (Did you mean ${replacement}?)` : "";
       }
       // The next word is its value.
       if (option.required && flag === word) at++;

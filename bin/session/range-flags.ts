@@ -74,20 +74,17 @@ function lastFrom({ from, to, last }: RangeFlags, wrong: Wrong): number | null {
   return seconds;
 }
 
-function momentOf(flag: string, typed: string | undefined, wrong: Wrong): Moment | null {
-  if (typed === undefined) return null;
-  const moment = readMoment(typed);
+function momentOf(flag: string, text: string | undefined, wrong: Wrong): Moment | null {
+  if (text === undefined) return null;
+  const moment = readMoment(text);
   if (moment === null)
-    wrong(
-      flag,
-      `${flag} must be a day or a time such as ${examples}, not ${JSON.stringify(typed)}`,
-    );
+    wrong(flag, `${flag} must be a day or a time such as ${examples}, not ${JSON.stringify(text)}`);
   return moment;
 }
 
 /** Whether a text has a time of day. */
-export function hasTime(typed: string | undefined): boolean {
-  return typed?.includes(":") ?? false;
+export function hasTime(text: string | undefined): boolean {
+  return text?.includes(":") ?? false;
 }
 
 const localTime = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/;
@@ -99,8 +96,8 @@ interface Moment {
 }
 
 /** A day, or a moment as a range without length; null for a text that is neither. */
-export function readMoment(typed: string): Moment | null {
-  const text = typed.trim().toUpperCase().replace(" ", "T");
+export function readMoment(flagText: string): Moment | null {
+  const text = flagText.trim().toUpperCase().replace(" ", "T");
   const day = text.startsWith("0000") ? null : parseDay(text);
   if (day !== null) return { fromMs: day, beforeMs: day + dayMs };
   const [, at, seconds = ":00", zone] = zonedTime.exec(text) ?? [];

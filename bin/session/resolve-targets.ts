@@ -52,16 +52,16 @@ export async function resolveTargets(
       names: allowableNames(catalog, route),
     };
   }
-  const named = JSON.stringify(model);
+  const quotedModel = JSON.stringify(model);
   if (unlearned.length === 0)
     return {
       ok: false,
       proxyKnows: false,
-      reason: `--model ${named} is no virtual model and no configured provider lists it`,
+      reason: `--model ${quotedModel} is no virtual model and no configured provider lists it`,
     };
   const list = unlearned.length === 1 ? "lists its models" : "list their models";
   const reason = [
-    `--model ${named} can't be resolved by the configuration alone`,
+    `--model ${quotedModel} can't be resolved by the configuration alone`,
     `${unlearned.join(", ")} ${list} to a running proxy only`,
   ].join(": ");
   return {

@@ -18,12 +18,12 @@ export function keptPath(directory: string, nowMs: number): string {
  * Keeps `made`, which has just been made and verified, and the latest others, `keep` in all, and
  * removes the rest. `made` is kept whatever the clock was. Resolves with the removed files.
  */
-export async function removeOlder(made: string, keep: number): Promise<readonly string[]> {
-  const directory = dirname(made);
+export async function removeOlder(newBackup: string, keep: number): Promise<readonly string[]> {
+  const directory = dirname(newBackup);
   const files = (await readdir(directory, { withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map(({ name }) => name);
-  const others = files.filter((name) => own.test(name) && name !== basename(made)).sort();
+  const others = files.filter((name) => own.test(name) && name !== basename(newBackup)).sort();
   const older = others.slice(0, Math.max(0, others.length - (keep - 1)));
   const left = files.filter((name) => partial.test(name));
   const paths = [...older, ...left].map((name) => join(directory, name));

@@ -37,7 +37,7 @@ export interface Heartbeat {
 /** Reports that the service is ready, and its health from then on. */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { notices, watchdogMs, health, onStuck, every } = options;
-  if (!notices.taken) return { stopping() {}, end() {} };
+  if (!notices.accepted) return { stopping() {}, end() {} };
   let sentStatus: string | null = null;
   let sentStuck: string | null = null;
   let stopping = false;

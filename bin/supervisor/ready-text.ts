@@ -93,8 +93,8 @@ function keyPlace({ settings, file, server }: Config): string {
 /** The first model that the configuration names, null when it names none. */
 export function exampleModel(config: Config): string | null {
   for (const { type, models } of config.providers) {
-    const named = (models ?? []).find((model) => model !== "*");
-    if (named !== undefined) return named;
+    const firstModel = (models ?? []).find((model) => model !== "*");
+    if (firstModel !== undefined) return firstModel;
     if (type === "simulator") return "sim-fast";
   }
   return config.virtualModels[0]?.source ?? null;

@@ -100,7 +100,7 @@ function isRange({ from, to, last }: WindowFlags): boolean {
 function rangeOfReport(flags: WindowFlags, nowMs: number): FromArguments<ReportWindow> {
   const range = rangeFromFlags(flags, { nowMs, seconds: dayMs / 1000 });
   const problems: ArgumentProblem[] = range.ok ? [] : [...range.problems];
-  const [param, given] = flags.last === undefined ? ["--from", "--to"] : ["--last", "now"];
+  const [param, endName] = flags.last === undefined ? ["--from", "--to"] : ["--last", "now"];
   if (flags.days !== undefined)
     problems.push({ message: `--days can't be combined with ${param}`, param: "--days" });
   if (!range.ok) return { ok: false, problems };
@@ -108,7 +108,7 @@ function rangeOfReport(flags: WindowFlags, nowMs: number): FromArguments<ReportW
   const beforeMs = range.value.beforeMs ?? nowMs;
   if (beforeMs - fromMs > hourlyDaysMax * dayMs)
     problems.push({
-      message: `${param} may be at most ${hourlyDaysMax} days before ${given} if a time is given: of longer ranges give the days, by --from and --to or --days`,
+      message: `${param} may be at most ${hourlyDaysMax} days before ${endName} if a time is given: of longer ranges give the days, by --from and --to or --days`,
       param,
     });
   const days = { startDate: dayOf(fromMs), endDate: dayOf(Math.max(fromMs, beforeMs - 1)) };
@@ -120,16 +120,16 @@ function rangeOfReport(flags: WindowFlags, nowMs: number): FromArguments<ReportW
 /** A calendar month in UTC, up to today. */
 function monthFromFlags(
   { days, from, to, last: range }: WindowFlags,
-  typed: string | true,
+  text: string | true,
   nowMs: number,
 ): FromArguments<ReportWindow> {
   const today = dayOf(nowMs);
-  const month = typed === true ? today.slice(0, 7) : typed.trim();
+  const month = text === true ? today.slice(0, 7) : text.trim();
   const problem =
     (days ?? from ?? to ?? range) !== undefined
       ? "--month can't be combined with --days, --from, --to and --last"
       : !isDate(`${month}-01`)
-        ? `--month must be a month such as 2026-02, not ${JSON.stringify(typed)}`
+        ? `--month must be a month such as 2026-02, not ${JSON.stringify(text)}`
         : month > today.slice(0, 7)
           ? `--month must not be after this month, ${today.slice(0, 7)}`
           : null;

@@ -78,7 +78,7 @@ export class AuditLog {
   }
 
   /** A failed sign-in. Strangers can't fill the log: beyond a rate, failures are only counted. */
-  failedSignIn(reason: string, asked: Asked, nowMs: number): Change[] {
+  failedSignIn(reason: string, request: Asked, nowMs: number): Change[] {
     const minute = Math.floor(nowMs / 60_000);
     if (minute !== this.#failed.minute) this.#failed = { ...this.#failed, minute, count: 0 };
     if (this.#failed.count >= failedPerMinute) {
@@ -89,7 +89,7 @@ export class AuditLog {
     this.#failed.count++;
     this.#failed.leftOut = 0;
     const after = { reason, ...(leftOut === 0 ? {} : { failures_left_out: leftOut }) };
-    return this.record([{ subject: "dashboard", before: null, after }], asked, nowMs);
+    return this.record([{ subject: "dashboard", before: null, after }], request, nowMs);
   }
 
   /** The next removals of entries that are too old or too many. */

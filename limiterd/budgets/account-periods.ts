@@ -68,16 +68,16 @@ export class AccountPeriods {
       const now = periodBounds(period, anchors, nowMs, this.#zones);
       return now.startMs !== then.startMs || now.endMs !== then.endMs;
     };
-    const moved: Budget[] = [];
+    const movedBudgets: Budget[] = [];
     for (const budget of budgets) {
       const calendar = nameOf(budget.definition);
       const hasMoved = movedCalendars.get(calendar) ?? isMoved(budget.definition);
       movedCalendars.set(calendar, hasMoved);
-      if (hasMoved) moved.push(budget);
+      if (hasMoved) movedBudgets.push(budget);
       // Bounds of a past period follow the former anchors, so replace them.
       else this.boundsOf(budget, nowMs);
     }
-    return moved;
+    return movedBudgets;
   }
 
   /** The running period, from the calendar; a reset within it is ignored. */

@@ -119,7 +119,7 @@ export class BudgetBook {
   put(
     definition: BudgetDefinition,
     { source, nowMs, createdAtMs = nowMs }: BudgetWriting,
-  ): { readonly budget: Budget; readonly made: boolean } {
+  ): { readonly budget: Budget; readonly isNew: boolean } {
     const existing = this.#budgets.get(budgetId(definition));
     if (
       existing !== undefined &&
@@ -133,7 +133,7 @@ export class BudgetBook {
       existing.source = source;
       existing.updatedAtMs = nowMs;
       this.#noteKinds(existing);
-      return { budget: existing, made: false };
+      return { budget: existing, isNew: false };
     }
     if (existing !== undefined) this.#remove(existing);
     const budget = this.restore({
@@ -153,7 +153,7 @@ export class BudgetBook {
       budget.raises = existing.raises;
       this.raised.add(budget);
     }
-    return { budget, made: true };
+    return { budget, isNew: true };
   }
 
   /** Adds a budget from the store unchanged. */

@@ -156,8 +156,8 @@ function applyConfigured(
       isSameCalendar(existing.definition, definition)
     )
       continue;
-    const { budget, made } = book.put(definition, { source: "config", nowMs });
-    if (made) incomplete.push(budget);
+    const { budget, isNew } = book.put(definition, { source: "config", nowMs });
+    if (isNew) incomplete.push(budget);
     changes.push(budgetChange(budget));
   }
 }

@@ -87,12 +87,12 @@ export function createEngineLimits(
  * unexpected form gets `unusable`.
  */
 async function askAll<Q, R>(
-  asked: readonly Q[],
+  questions: readonly Q[],
   ask: (each: Q) => Promise<R>,
   { isReached, onRefused }: { isReached(): boolean; onRefused(reason: string): void },
 ): Promise<(R | SyncReply)[]> {
   // Waits for all, so that no question is pending afterwards.
-  const settled = await Promise.allSettled(asked.map(ask));
+  const settled = await Promise.allSettled(questions.map(ask));
   return settled.map((each) => {
     if (each.status === "fulfilled") return each.value;
     const error: unknown = each.reason;

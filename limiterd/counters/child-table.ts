@@ -80,10 +80,10 @@ export class ChildTable {
     const head = block.words[at + 2]!;
     if (!this.#blocks.isSparse(place) || (head & (dirtyMark | checkedOutMark)) !== 0) return;
     this.#unlink(place);
-    const moved = this.#blocks.append(head, block.words[at + 1]!, block.words, at + wordsAhead);
-    this.#putFirst(block.words[at + 1]!, moved);
-    const [from, to] = [this.numbersAt(place), this.numbersAt(moved)];
-    const numbers = this.numbers(moved);
+    const newPlace = this.#blocks.append(head, block.words[at + 1]!, block.words, at + wordsAhead);
+    this.#putFirst(block.words[at + 1]!, newPlace);
+    const [from, to] = [this.numbersAt(place), this.numbersAt(newPlace)];
+    const numbers = this.numbers(newPlace);
     for (let i = 0; i < numbersPerRecord; i++) numbers[to + i] = block.numbers[from + i]!;
     this.#blocks.remove(place);
   }

@@ -91,9 +91,9 @@ export function countedFromStored(fields: readonly unknown[]): Counted[] | null 
   const counted: Counted[] = [];
   let ruleId: string | null = null;
   for (let i = 0; i < fields.length; i += fieldsPerHalf) {
-    const [named, child, period, requests, tokens] = fields.slice(i, i + fieldsPerHalf);
-    if (typeof named === "string") ruleId = named;
-    else if (named !== null) return null;
+    const [ruleName, child, period, requests, tokens] = fields.slice(i, i + fieldsPerHalf);
+    if (typeof ruleName === "string") ruleId = ruleName;
+    else if (ruleName !== null) return null;
     if (ruleId === null || typeof child !== "string") return null;
     if (!isCount(period) || !Number.isSafeInteger(requests) || !isCount(tokens)) return null;
     counted.push({ ruleId, child, period, requests: requests as number, tokens });

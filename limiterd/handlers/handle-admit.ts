@@ -85,27 +85,27 @@ const noLabels: readonly string[] = [];
 /** Answers a request, or makes it wait for room. The outcome is for the queues of waiters. */
 function answerAdmit(
   state: DaemonState,
-  asked: AskedAdmission,
+  admission: AskedAdmission,
   nowMs: number,
   stage: Stage,
 ): WaitOutcome {
-  const { peer, message, waiter = null } = asked;
-  const request = knownRequest(state, asked, nowMs, stage);
+  const { peer, message, waiter = null } = admission;
+  const request = knownRequest(state, admission, nowMs, stage);
   if (request === null) return answered;
   const turn = state.shares === null ? null : beginTurn(state.shares, stage !== "first");
-  const verdict = verdictOn(state, asked, request, turn);
+  const verdict = verdictOn(state, admission, request, turn);
   if (verdict.kind === "unsure") {
     if (waiter !== null) return askHosts(state, waiter);
-    waitForHosts(state, peer, message.id, answerAgain(state, asked));
+    waitForHosts(state, peer, message.id, answerAgain(state, admission));
     return answered;
   }
   turn?.end();
-  if (verdict.kind !== "admitted") return waitOrRefuse(state, asked, request, verdict);
+  if (verdict.kind !== "admitted") return waitOrRefuse(state, admission, request, verdict);
   if (request.targets.length === 0) {
     sendAuthorized(peer, message.id, request.caller);
     return answered;
   }
-  return admitted(state, asked, request, verdict);
+  return admitted(state, admission, request, verdict);
 }
 
 /** A request with its caller and the targets that the caller may use; made for each judgement. */
@@ -183,11 +183,11 @@ function verdictOn(
 /** Gives an admitted request its lease, and answers it. */
 function admitted(
   state: DaemonState,
-  asked: AskedAdmission,
+  admission: AskedAdmission,
   request: KnownRequest,
   verdict: AdmittedVerdict,
 ): WaitOutcome {
-  const { peer, proxy, message } = asked;
+  const { peer, proxy, message } = admission;
   const { id, uses } = message;
   const { targets, submission, metered, key, nowMs, stage } = request;
   const { target, headers } = verdict;
@@ -230,11 +230,11 @@ function admitted(
 /** Makes a request without room wait for it if it may, or refuses it. */
 function waitOrRefuse(
   state: DaemonState,
-  asked: AskedAdmission,
+  admission: AskedAdmission,
   { userPath, targets, submission, key, nowMs, stage }: KnownRequest,
   verdict: Refused | Exceeded,
 ): WaitOutcome {
-  const { peer, proxy, message } = asked;
+  const { peer, proxy, message } = admission;
   const { counts } = state;
   const { id } = message;
   const viewer = viewerAt(state, userPath);
@@ -246,9 +246,9 @@ function waitOrRefuse(
   if (message.wait !== undefined && stage !== "overdue") {
     const outcome = waitForRoom(
       state,
-      asked,
+      admission,
       { verdict, userPath, nowMs },
-      (waiter, laterMs, again) => answerAdmit(state, { ...asked, waiter }, laterMs, again),
+      (waiter, laterMs, again) => answerAdmit(state, { ...admission, waiter }, laterMs, again),
     );
     if (outcome !== null) return outcome;
   }
@@ -317,11 +317,11 @@ function exhaustedText(
 }
 
 /** Answers a request once other hosts' counts are known. Outside of `answerAdmit` for speed. */
-function answerAgain(state: DaemonState, asked: AskedAdmission) {
+function answerAgain(state: DaemonState, admission: AskedAdmission) {
   return (nowMs: number, final: boolean): void => {
     // A connection that the proxy has left gets no answer.
-    if (asked.proxy.peer === asked.peer)
-      answerAdmit(state, asked, nowMs, final ? "final" : "first");
+    if (admission.proxy.peer === admission.peer)
+      answerAdmit(state, admission, nowMs, final ? "final" : "first");
   };
 }
 

@@ -47,13 +47,13 @@ export type Asked = Pick<LeaseHold, "demand" | "keyId" | "uses">;
 
 /** The part of `metered` for `targets`, which are some of the message's targets. */
 export function meteredAt(
-  { metered, targets: asked }: Pick<Admit, "metered" | "targets">,
+  { metered, targets: requested }: Pick<Admit, "metered" | "targets">,
   targets: readonly Target[],
 ): Metered | undefined {
-  if (metered === undefined || targets === asked) return metered;
+  if (metered === undefined || targets === requested) return metered;
   return {
     ...metered,
-    rates: targets.map((target) => metered.rates[asked.indexOf(target)] ?? null),
+    rates: targets.map((target) => metered.rates[requested.indexOf(target)] ?? null),
   };
 }
 
@@ -88,17 +88,17 @@ function hardLimitsOf(
 export function holdFirst(
   state: DaemonState,
   lease: HeldLease,
-  asked: Asked,
+  metered: Asked,
   { nowMs, final }: { readonly nowMs: number; readonly final: boolean },
 ): FirstHeld {
   const turn = state.shares === null ? null : beginTurn(state.shares, final);
-  const limits = hardLimitsOf(state, lease, asked, nowMs);
+  const limits = hardLimitsOf(state, lease, metered, nowMs);
   turn?.end();
   if (limits.length === 0) return { lease, allowance: undefined, cap: undefined };
   const { output: before = 0, charged = nothingCharged } = lease.hold ?? {};
-  const hold = { ...asked, charged, output: before };
-  const { output, tightest } = allow(limits, hold, before + wantedAtFirst(asked.demand));
-  const { isStreamed, outputMax } = asked.demand;
+  const hold = { ...metered, charged, output: before };
+  const { output, tightest } = allow(limits, hold, before + wantedAtFirst(metered.demand));
+  const { isStreamed, outputMax } = metered.demand;
   const isLowered = !isStreamed && tightest !== null && output - before < (outputMax ?? Infinity);
   return {
     lease: { ...lease, hold: holdOn(limits, { ...hold, output }) },

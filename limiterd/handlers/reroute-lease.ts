@@ -58,13 +58,13 @@ interface AskedReroute {
 const unsure = { kind: "unsure" } as const;
 
 /** `final`: the reroute has waited for other hosts' counts and can't wait again. */
-function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final: boolean): void {
-  const { peer, proxy, id, lease, onPath, uses } = asked;
+function moveLease(state: DaemonState, reroute: AskedReroute, nowMs: number, final: boolean): void {
+  const { peer, proxy, id, lease, onPath, uses } = reroute;
   const { book, settings } = state;
   const budgets = enforcedBudgets(state);
   const turn = state.shares === null ? null : beginTurn(state.shares, final);
-  const { targets, breach } = targetsWithin(state, asked, nowMs);
-  const metered = meteredAt(asked, targets);
+  const { targets, breach } = targetsWithin(state, reroute, nowMs);
+  const metered = meteredAt(reroute, targets);
   const request = { userPath: onPath.userPath, targets, metered };
   const viewer = viewerAt(state, onPath.userPath);
   // Until this host knows what other hosts hold, a breach of their hard caps isn't final: it asks.
@@ -84,7 +84,7 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
     return waitForHosts(state, peer, id, (laterMs, final) => {
       // Otherwise the request has ended, or continued without a verdict.
       if (proxy.peer === peer && peer.leases.get(lease) === onPath)
-        moveLease(state, asked, laterMs, final);
+        moveLease(state, reroute, laterMs, final);
     });
   turn?.end();
   if (verdict.kind === "refused")
@@ -116,7 +116,7 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
   const refusedBy = refusedByOf(shadowed);
   const counted = { userPath, atPath: false, target: chosen, lsn, atMs: nowMs, refusedBy };
   noteVerdict(state.proxies, peer, proxy, counted);
-  const moved: HeldLease = {
+  const newLease: HeldLease = {
     ...onPath,
     target: chosen,
     targetAtMs: nowMs,
@@ -130,10 +130,10 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
     allowance,
     cap,
   } = atTarget === null
-    ? { lease: moved, allowance: undefined, cap: undefined }
-    : holdFirst(state, moved, atTarget, { nowMs, final });
+    ? { lease: newLease, allowance: undefined, cap: undefined }
+    : holdFirst(state, newLease, atTarget, { nowMs, final });
   peer.leases.set(lease, holding);
-  const index = asked.targets.indexOf(chosen);
+  const index = reroute.targets.indexOf(chosen);
   peer.send({
     kind: "admitted",
     id,

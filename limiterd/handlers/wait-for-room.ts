@@ -39,21 +39,21 @@ type JudgeAgain = (waiter: Waiter, nowMs: number, stage: Stage) => WaitOutcome;
 /** Makes a refused request wait, or go on waiting. Null if it may not wait, and is refused. */
 export function waitForRoom(
   state: DaemonState,
-  asked: AskedAdmission,
+  admission: AskedAdmission,
   { verdict, userPath, nowMs }: RefusedRequest,
   judgeAgain: JudgeAgain,
 ): WaitOutcome | null {
   const { settings, waiters } = state;
-  const { peer, message } = asked;
+  const { peer, message } = admission;
   const { id } = message;
   const wait = message.wait!;
-  const arrivedMs = asked.waiter?.arrivedMs ?? waiters.monoMs - wait.waitedMs;
+  const arrivedMs = admission.waiter?.arrivedMs ?? waiters.monoMs - wait.waitedMs;
   const deadlineMs =
-    asked.waiter?.deadlineMs ?? arrivedMs + waitMsOf(settings.waiting, userPath, wait);
+    admission.waiter?.deadlineMs ?? arrivedMs + waitMsOf(settings.waiting, userPath, wait);
   const place = waiters.placeFor(verdict, { userPath, deadlineMs }, nowMs);
   if (place === null || deadlineMs <= waiters.monoMs) return null;
-  if (asked.waiter != null) {
-    asked.waiter.breach = verdict.breach;
+  if (admission.waiter != null) {
+    admission.waiter.breach = verdict.breach;
     const isBehind = verdict.kind === "refused" && verdict.isBehind === true;
     return isBehind ? { kind: "behind", key: place.key } : { kind: "refused", place };
   }
@@ -67,7 +67,7 @@ export function waitForRoom(
     positionReports: positionReports(wait, waiters.monoMs),
     judge(self, laterMs, final) {
       // Otherwise the proxy has a newer connection, on which it asks again.
-      const isConnected = asked.proxy.peer === peer;
+      const isConnected = admission.proxy.peer === peer;
       const outcome = isConnected ? judgeAgain(self, laterMs, final ? "final" : "first") : answered;
       if (outcome.kind === "admitted" || outcome.kind === "answered") waiters.answered(self);
       return outcome;

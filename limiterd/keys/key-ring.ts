@@ -184,8 +184,8 @@ export class KeyRing {
   }
 
   /** Applies the uses of keys and old secrets on other hosts. */
-  hearUses(heard: readonly HeardUses[]): void {
-    for (const { number, lastUsedAtMs, oldSecrets } of heard) {
+  hearUses(reported: readonly HeardUses[]): void {
+    for (const { number, lastUsedAtMs, oldSecrets } of reported) {
       const key = this.byNumber(number);
       if (key === undefined || key.deletedAtMs !== null || lastUsedAtMs === null) continue;
       key.lastUsedAtMs = newest(key.lastUsedAtMs, lastUsedAtMs);

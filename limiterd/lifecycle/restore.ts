@@ -101,8 +101,8 @@ export function restore(
       : applyConfigured(book, configured, { nowMs, lsn: startLsn - 1 })),
   ];
   const applied = configured === null ? (note?.configured ?? "") : digest;
-  const noted = areNamed ? applied : "";
-  changes.push(rulesNoteChange(book.ruleSet, { startLsn, configured: noted }));
+  const storedDigest = areNamed ? applied : "";
+  changes.push(rulesNoteChange(book.ruleSet, { startLsn, configured: storedDigest }));
   // Sorted now, while no request waits: sorting 100,000 rules would delay the first list.
   if (book.ruleSet.isRead) book.sorted();
   return {
@@ -112,7 +112,7 @@ export function restore(
     denials: restoreDenials(store),
     expectedProxies,
     epochs: { startLsn, lost },
-    configured: noted,
+    configured: storedDigest,
     journaled,
     changes,
   };

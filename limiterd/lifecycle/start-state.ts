@@ -196,11 +196,11 @@ export async function startState(
   const requests = new RequestBook(settings.requestDetailsMax);
   const requestChanges = requests.restore(store);
   const audit = new AuditLog(store, onAudited);
-  const ofSettings = describeSettings(store, options.shownSettings ?? null);
+  const settingsAudit = describeSettings(store, options.shownSettings ?? null);
   const auditChanges = audit.record(
     [
       { subject: "daemon", before: null, after: { started: settings.version } },
-      ...ofSettings.audited,
+      ...settingsAudit.audited,
       ...describeConfigured(store, [...restored.changes, ...budgetChanges]),
     ],
     {
@@ -215,7 +215,7 @@ export async function startState(
   );
   const spendLog = new SpendLog(budgets, usage, logged);
   const identity = identify(store, options.newStoreId);
-  const noted = storedLastBackup(store, nowMs);
+  const storedBackup = storedLastBackup(store, nowMs);
   const measures = new DaemonMeasures(measurePorts);
   const writer = new Writer(
     {
@@ -300,7 +300,7 @@ export async function startState(
     measures,
     storeFailing: null,
     clusterFailing: null,
-    lastBackup: noted.lastBackup,
+    lastBackup: storedBackup.lastBackup,
     lastSnapshotAtMs: null,
   };
   // The mark of each look-up must be in the store before later spend.
@@ -308,12 +308,12 @@ export async function startState(
   await writer.tryWrite([
     ...restored.changes,
     ...identity.changes,
-    ...noted.changes,
+    ...storedBackup.changes,
     ...budgetChanges,
     ...raiseChanges,
     ...alertChanges,
     ...requestChanges,
-    ...ofSettings.changes,
+    ...settingsAudit.changes,
     ...auditChanges,
     ...incomplete.map(budgetChange),
   ]);

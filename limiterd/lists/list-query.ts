@@ -120,13 +120,13 @@ export function parseMoment(value: unknown, field: string): Checked<number | nul
 export function parseChildrenQuery(
   body: unknown,
 ): Checked<{ readonly key: object; readonly query: ListQuery }> {
-  const { limit = null, search = null, ...named } = isObject(body) ? body : {};
+  const { limit = null, search = null, ...keyFields } = isObject(body) ? body : {};
   const query = parseListQuery({ limit, search }, {});
   if (!query.ok) return query;
-  const { models } = named;
-  const { when } = named;
+  const { models } = keyFields;
+  const { when } = keyFields;
   const key = {
-    ...named,
+    ...keyFields,
     ...(typeof models === "string" ? { models: models.split(",") } : {}),
     ...(typeof when === "string" ? { when: whenOfText(when) } : {}),
   };

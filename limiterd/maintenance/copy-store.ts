@@ -42,7 +42,7 @@ export async function copyStore(file: string, to: string): Promise<{ readonly by
 /** Opens the file by the name `name`: a link beside the copy, removed once the file is open. */
 function openApart(file: string, name: string): Root {
   const remove = (): void => {
-    for (const made of [name, `${name}-lock`]) rmSync(made, { force: true });
+    for (const path of [name, `${name}-lock`]) rmSync(path, { force: true });
   };
   remove();
   symlinkSync(resolve(file), name);

@@ -123,18 +123,18 @@ function keepStore(storeFile: string, nowMs: number): string {
 
 /** Copies into a new file, so that nothing is written to an existing one, such as a link. */
 function copyToNew(source: number, to: string): void {
-  const made = openSync(to, "wx", 0o600);
+  const newFd = openSync(to, "wx", 0o600);
   try {
     const piece = Buffer.allocUnsafe(pieceBytes);
     for (let read = -1, at = 0; read !== 0; at += read) {
       read = readSync(source, piece, { position: at });
       // A disk that is nearly full may accept only a part.
       for (let written = 0; written < read; )
-        written += writeSync(made, piece, written, read - written);
+        written += writeSync(newFd, piece, written, read - written);
     }
-    fsyncSync(made);
+    fsyncSync(newFd);
   } finally {
-    closeSync(made);
+    closeSync(newFd);
   }
 }
 

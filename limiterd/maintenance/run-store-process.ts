@@ -42,8 +42,8 @@ export function runStoreProcess(
  * The result of the process's end. `code`: the exit code, null if a signal ended the process.
  * Throws `StoreUnreadableError`.
  */
-export function resultOf(file: string, said: unknown, code: unknown): unknown {
-  const { result, problem } = isObject(said) ? said : {};
+export function resultOf(file: string, lastMessage: unknown, code: unknown): unknown {
+  const { result, problem } = isObject(lastMessage) ? lastMessage : {};
   if (typeof problem === "string") throw new StoreUnreadableError(problem);
   if (result === undefined || code !== 0)
     throw new StoreUnreadableError(

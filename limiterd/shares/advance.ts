@@ -46,10 +46,10 @@ export class Advance {
    * it was used; but no more than this host's part of half of what is left.
    */
   next({ monoMs, hosts, spare, left }: AdvanceBounds): number {
-    const wanted = this.#wanted;
+    const demand = this.#wanted;
     let amount = this.#amount;
-    if (wanted > 0 || this.#isLow) {
-      amount = Math.max(wanted, 2 * amount);
+    if (demand > 0 || this.#isLow) {
+      amount = Math.max(demand, 2 * amount);
       this.#sinceMonoMs = monoMs;
     } else if (monoMs - this.#sinceMonoMs >= keptMs) {
       amount = spare >= amount ? 0 : Math.ceil(amount / 2);
@@ -59,7 +59,7 @@ export class Advance {
     this.#isLow = false;
     const free = Math.max(0, left ?? 0);
     const most =
-      left === null ? wanted : Math.max(Math.min(wanted, free), Math.floor(free / (2 * hosts)));
+      left === null ? demand : Math.max(Math.min(demand, free), Math.floor(free / (2 * hosts)));
     this.#amount = Math.min(amount, most);
     return this.#amount;
   }

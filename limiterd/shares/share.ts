@@ -68,7 +68,7 @@ export class Share implements CounterShare {
   readonly #need: (share: Share) => void;
   #generation: number;
   #settledAtMonoMs = 0;
-  #asked: SyncQuestion | null = null;
+  #openQuestion: SyncQuestion | null = null;
   /** The number of units asked for in advance, and the cap, at the last question. */
   #ahead = 0;
   #cap = never;
@@ -276,7 +276,7 @@ export class Share implements CounterShare {
 
   /** When the next question is due; infinite while one is pending or there is nothing to report. */
   get dueMonoMs(): number {
-    if (this.#asked !== null) return never;
+    if (this.#openQuestion !== null) return never;
     if (this.waiting > 0) return 0;
     return this.#schedule.dueMonoMs(this.#standing);
   }
@@ -323,7 +323,7 @@ export class Share implements CounterShare {
 
   /** Whether the engine may be asked about this counter now. */
   get canAsk(): boolean {
-    return this.#asked === null && this.#schedule.mayAsk(this.#turn.monoMs);
+    return this.#openQuestion === null && this.#schedule.mayAsk(this.#turn.monoMs);
   }
 
   /** Whether this counter's server of the engine doesn't answer although others do. */
@@ -338,7 +338,7 @@ export class Share implements CounterShare {
   get isForgettable(): boolean {
     return (
       this.#schedule.isForgotten(this.#turn.monoMs) &&
-      this.#asked === null &&
+      this.#openQuestion === null &&
       this.waiting === 0 &&
       !this.slots.holds &&
       !this.units.isSent &&
@@ -360,7 +360,7 @@ export class Share implements CounterShare {
     const { rule, child, units } = this;
     const { maxRequests } = this.#caps;
     const isGauge = rule.periodMs === 0;
-    assert(this.#asked === null, "one question about a counter at a time");
+    assert(this.#openQuestion === null, "one question about a counter at a time");
     units.pass(monoMs, lsn);
     const idle = this.#schedule.isIdle(monoMs, this.demand.idleMs);
     if (this.#schedule.isForgotten(monoMs)) {
@@ -379,7 +379,7 @@ export class Share implements CounterShare {
     if (isGauge) this.slots.report(inFlight, desired);
     this.#schedule.sent(monoMs);
     this.#isUrgent = false;
-    this.#asked = {
+    this.#openQuestion = {
       ruleId: rule.id,
       child,
       generation: this.#generation,
@@ -392,7 +392,7 @@ export class Share implements CounterShare {
       tokens: this.tokens.report(own, { monoMs, hosts, engineMs: units.engineMs(monoMs), isLast }),
       slots: { inUse: isGauge ? inFlight : 0, wanted: isGauge ? desired : 0 },
     };
-    return this.#asked;
+    return this.#openQuestion;
   }
 
   /** Applies the engine's answer. False if it isn't a `synced` answer to the pending question. */
@@ -430,7 +430,7 @@ export class Share implements CounterShare {
 
   /** Notes the counts from an answer that was only for display (`SharedLimits.read`). */
   seen(totals: CounterTotals, exchange: Exchange): void {
-    if (this.#asked !== null) return;
+    if (this.#openQuestion !== null) return;
     const settling = this.#settlingMs > 0;
     this.units.seen(totals, { ...exchange, lsn: this.#turn.lsn, settling });
     this.tokens.seen(totals, noHalves, settling);
@@ -443,8 +443,8 @@ export class Share implements CounterShare {
   }
 
   #ends(question: SyncQuestion): boolean {
-    if (this.#asked !== question) return false;
-    this.#asked = null;
+    if (this.#openQuestion !== question) return false;
+    this.#openQuestion = null;
     return true;
   }
 

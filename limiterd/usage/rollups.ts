@@ -118,9 +118,9 @@ export class Rollups implements RollupView {
       if (!before.has(cell.key)) before.set(cell.key, copyRollup(cell.sum));
   }
 
-  #addTo(cell: Cell, what: ReadRollup): void {
+  #addTo(cell: Cell, sum: ReadRollup): void {
     if (this.#views.size > 0) this.#keepForViews(cell);
-    if (addRollup(cell.sum, what)) this.#saturated++;
+    if (addRollup(cell.sum, sum)) this.#saturated++;
     this.changed?.add(cell.key);
     if (cell.dirty) return;
     cell.dirty = true;

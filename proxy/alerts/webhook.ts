@@ -61,11 +61,11 @@ function signature(
   seconds: number,
   body: string,
 ): Readonly<Record<string, string>> {
-  const named = { "webhook-id": id, "webhook-timestamp": String(seconds) };
-  if (secret === null) return named;
+  const idAndTime = { "webhook-id": id, "webhook-timestamp": String(seconds) };
+  if (secret === null) return idAndTime;
   const key = Buffer.from(secret.slice("whsec_".length), "base64");
   const mac = createHmac("sha256", key).update(`${id}.${seconds}.${body}`).digest("base64");
-  return { ...named, "webhook-signature": `v1,${mac}` };
+  return { ...idAndTime, "webhook-signature": `v1,${mac}` };
 }
 
 interface Posting {

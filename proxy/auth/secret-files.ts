@@ -79,9 +79,9 @@ async function withClientSecret(oidc: Config["oidc"]): Promise<Config["oidc"]> {
 async function keyIn(
   name: string,
   path: string | null,
-  given: string | null,
+  configured: string | null,
 ): Promise<string | null> {
-  return path === null ? given : read(name, path, masterKey);
+  return path === null ? configured : read(name, path, masterKey);
 }
 
 /**

@@ -32,8 +32,8 @@ export const fieldsMax = 1000;
 const tokenDigitsMax = 7;
 
 /** The 400 for a body, or a part of one, that holds too many values. `what` begins the message. */
-export function tooManyValues(what = "the body", param = "body"): Failure {
-  return invalid(`${what} must hold at most ${valuesMax} values, names of members included`, param);
+export function tooManyValues(kind = "the body", param = "body"): Failure {
+  return invalid(`${kind} must hold at most ${valuesMax} values, names of members included`, param);
 }
 
 /** The 400 for a body with too many fields. */

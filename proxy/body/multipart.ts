@@ -193,7 +193,7 @@ function unclear(problem: string): Part {
 }
 
 /** `headers`: each header line follows a line end. */
-function readPart(headers: string, wanted: string): Part {
+function readPart(headers: string, fieldName: string): Part {
   const lines = headers.split(lineEnd).slice(1);
   if (lines.some((line) => !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\r\n\0]*$/.test(line)))
     return unclear("the headers of a part can't be read");
@@ -204,14 +204,14 @@ function readPart(headers: string, wanted: string): Part {
   if (parameters === null || names.length !== 1)
     return unclear("the content-disposition of a part can't be read");
   const [name] = names as [string];
-  if (plainName(name) !== wanted) return otherPart;
-  if (name !== wanted || !hasName(parameters, "name"))
-    return unclear(`${JSON.stringify(name)} is given: the field is called ${wanted}`);
+  if (plainName(name) !== fieldName) return otherPart;
+  if (name !== fieldName || !hasName(parameters, "name"))
+    return unclear(`${JSON.stringify(name)} is given: the field is called ${fieldName}`);
   if (valuesOf(parameters, "filename").length > 0)
-    return unclear(`${wanted} must be a field, not a file`);
+    return unclear(`${fieldName} must be a field, not a file`);
   return isPlainText(lines)
     ? { isField: true, problem: null }
-    : unclear(`${wanted} must be plain text in UTF-8`);
+    : unclear(`${fieldName} must be plain text in UTF-8`);
 }
 
 function valuesOfHeader(lines: readonly string[], name: string): readonly string[] {

@@ -128,7 +128,7 @@ function turnsSinceUser(turns: Turns, most: number): number {
 }
 
 /** Agents may add what isn't a text to results, such as pictures. */
-function hasUsersWords({ given, results }: Turn): boolean {
+function hasUsersWords({ userParts: given, results }: Turn): boolean {
   if (results.length === 0 && given.length > 0) return true;
   return given.some((item) => typeof item === "string" && item !== "");
 }
@@ -137,21 +137,21 @@ function hasUsersWords({ given, results }: Turn): boolean {
 class Turn {
   readonly calls: [name: unknown, input: unknown][] = [];
   /** Texts of the model. */
-  readonly said: unknown[] = [];
+  readonly answerTexts: unknown[] = [];
   readonly results: unknown[] = [];
   /** The ids of their calls, where the dialect has them. */
   readonly ids: string[] = [];
   /** What else the client added. */
-  readonly given: unknown[] = [];
+  readonly userParts: unknown[] = [];
   readonly texts: LongTexts;
 
   constructor(texts: LongTexts) {
     this.texts = texts;
   }
 
-  add({ calls, said }: Turn): void {
+  add({ calls, answerTexts: said }: Turn): void {
     for (const call of calls) this.calls.push(call);
-    for (const text of said) this.said.push(text);
+    for (const text of said) this.answerTexts.push(text);
   }
 }
 
@@ -220,8 +220,9 @@ interface Comparison {
 function isSameTurn(a: Turn | null, b: Turn | null, how: Comparison): boolean {
   if (a === null || b === null) return false;
   const { texts, comparesResults } = how;
-  if (!isSame(a.calls, b.calls, texts) || !isSame(a.given, b.given, texts)) return false;
-  if (a.calls.length === 0) return a.said.length > 0 && isSame(a.said, b.said, texts);
+  if (!isSame(a.calls, b.calls, texts) || !isSame(a.userParts, b.userParts, texts)) return false;
+  if (a.calls.length === 0)
+    return a.answerTexts.length > 0 && isSame(a.answerTexts, b.answerTexts, texts);
   return !comparesResults || isSame(a.results, b.results, withoutHeaders(texts));
 }
 
@@ -267,13 +268,13 @@ function resentIn(
   fields: Fields,
   items: readonly unknown[],
   read: ReadItem,
-  { calls, results, ids, given, texts }: Turn,
+  { calls, results, ids, userParts: given, texts }: Turn,
 ): unknown {
   if (results.length === 0) return null;
   const { previous_response_id: previous = null, conversation = null } = fields;
   const first = new Turn(texts);
   if (isObject(items[0])) read(items[0], first);
-  return [previous, conversation, items.length, first.given, calls, results, ids, given];
+  return [previous, conversation, items.length, first.userParts, calls, results, ids, given];
 }
 
 const chat: ReadItem = (item, turn) => {
@@ -282,11 +283,12 @@ const chat: ReadItem = (item, turn) => {
       if (isObject(item["function_call"]))
         turn.calls.push([item["function_call"]["name"], item["function_call"]["arguments"]]);
       for (const call of reversed(item["tool_calls"])) {
-        const { function: named, custom } = call;
-        if (isObject(named)) turn.calls.push([named["name"], named["arguments"]]);
+        const { function: functionCall, custom } = call;
+        if (isObject(functionCall))
+          turn.calls.push([functionCall["name"], functionCall["arguments"]]);
         else if (isObject(custom)) turn.calls.push([custom["name"], custom["input"]]);
       }
-      addContent(turn.said, item["content"], turn.texts);
+      addContent(turn.answerTexts, item["content"], turn.texts);
       return "model";
     case "tool":
     case "function":
@@ -294,7 +296,7 @@ const chat: ReadItem = (item, turn) => {
       addId(turn, item["tool_call_id"]);
       return "client";
     case "user":
-      addContent(turn.given, item["content"], turn.texts);
+      addContent(turn.userParts, item["content"], turn.texts);
       return "client";
     default:
       return null;
@@ -304,7 +306,7 @@ const chat: ReadItem = (item, turn) => {
 const messages: ReadItem = (item, turn) => {
   const { role, content } = item;
   if (role !== "assistant" && role !== "user") return null;
-  const words = role === "assistant" ? turn.said : turn.given;
+  const words = role === "assistant" ? turn.answerTexts : turn.userParts;
   if (!Array.isArray(content)) addContent(words, content, turn.texts);
   for (const block of reversed(content)) {
     const { type } = block;
@@ -323,7 +325,11 @@ const responses: ReadItem = (item, turn) => {
   const { type = "message", role } = item;
   if (type === "message") {
     if (role !== "assistant" && role !== "user") return null;
-    addContent(role === "assistant" ? turn.said : turn.given, item["content"], turn.texts);
+    addContent(
+      role === "assistant" ? turn.answerTexts : turn.userParts,
+      item["content"],
+      turn.texts,
+    );
     return role === "assistant" ? "model" : "client";
   }
   if (typeof type !== "string") return null;
@@ -350,7 +356,7 @@ const contents: ReadItem = ({ role, parts }, turn) => {
       turn.results.push([result["name"], result["response"]]);
       addId(turn, result["id"]);
     } else if (part["thought"] !== true)
-      addContent(isModel ? turn.said : turn.given, [withoutMarks(part)], turn.texts);
+      addContent(isModel ? turn.answerTexts : turn.userParts, [withoutMarks(part)], turn.texts);
   }
   return isModel ? "model" : "client";
 };

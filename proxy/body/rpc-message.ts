@@ -58,10 +58,15 @@ export function readRpcMessage(bytes: Buffer, isUtf8: (bytes: Buffer) => boolean
   const within = members.find(({ key }) => key === "params")!;
   const inParams = repeatedIn(scanObject(text, within.start), ["name", "uri"]);
   if (inParams !== null) return invalid(`params.${inParams} is given more than once`);
-  const named = method === "resources/read" ? params["uri"] : params["name"];
-  if (method === "tools/call" && (typeof named !== "string" || named === ""))
+  const targetOfCall = method === "resources/read" ? params["uri"] : params["name"];
+  if (method === "tools/call" && (typeof targetOfCall !== "string" || targetOfCall === ""))
     return invalid("params.name is required");
-  return { kind: "request", id, method, name: typeof named === "string" ? named : null };
+  return {
+    kind: "request",
+    id,
+    method,
+    name: typeof targetOfCall === "string" ? targetOfCall : null,
+  };
 }
 
 function invalid(problem: string): RpcMessage {

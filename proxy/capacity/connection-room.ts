@@ -146,8 +146,8 @@ const ownFiles = 64;
  * The connections that fit into this many file descriptors: a request needs one for its client and
  * one for its provider.
  */
-export function connectionsWithin(filesMax: number, wanted: number): number {
-  let max = Math.max(1, Math.min(wanted, Math.floor((filesMax - ownFiles) / 2)));
+export function connectionsWithin(filesMax: number, connectionsMax: number): number {
+  let max = Math.max(1, Math.min(connectionsMax, Math.floor((filesMax - ownFiles) / 2)));
   while (max > 1 && 2 * max + reserveOf(max) + ownFiles > filesMax) max--;
   return max;
 }

@@ -79,9 +79,9 @@ export function readWholeBody(
   if (announced !== Infinity && announced > bytesMax)
     return Promise.resolve({ ok: false, reason: "too_large" });
   const plain = { body: new HeldBody(announced, memory), bytesMax };
-  const named = contentCoding(request.headers["content-encoding"]);
-  if (named === "") return readPlain(request, plain);
-  const coding = codings.get(named);
+  const codingName = contentCoding(request.headers["content-encoding"]);
+  if (codingName === "") return readPlain(request, plain);
+  const coding = codings.get(codingName);
   if (coding === undefined) return Promise.resolve({ ok: false, reason: "unknown_coding" });
   return readPlain(request, plain).then((read) =>
     read.ok && read.bytes.length > 0 ? decode(read.bytes, coding, { bytesMax, memory }) : read,

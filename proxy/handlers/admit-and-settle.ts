@@ -422,9 +422,9 @@ function executionOf(
   const priceOf = (model: string): Price | null => prices.priceOf({ provider, model });
   const { usage, responseId = "", servedModel = null, isNameKnown = usage !== null } = result;
   const ownPrice = prices.priceOf(target);
-  const named =
+  const pricedTarget =
     ownPrice === null && servedModel !== null ? { provider, model: servedModel } : target;
-  const price = ownPrice ?? prices.priceOf(named);
+  const price = ownPrice ?? prices.priceOf(pricedTarget);
   return usageRecord(result, {
     requestId: exchange.id,
     endpoint: exchange.path,
@@ -442,7 +442,7 @@ function executionOf(
     savedBytes: record.savedBytes,
     loop: record.loop?.times,
     price,
-    priceSource: prices.sourceOf(named),
+    priceSource: prices.sourceOf(pricedTarget),
     isPart: result.status === interimStatus,
     priceOf,
     // What a batch uses is known when it has ended.

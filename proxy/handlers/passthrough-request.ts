@@ -78,11 +78,11 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const { route } = routed;
   const body = bodyOf(gateway, exchange);
   const { bodyBytesMax } = gateway.config.server;
-  const named = await namedModel(exchange, route, { body, bodyBytesMax });
-  if (!named.ok) return refuseUnadmitted(context, named.failure);
+  const requestedModel = await namedModel(exchange, route, { body, bodyBytesMax });
+  if (!requestedModel.ok) return refuseUnadmitted(context, requestedModel.failure);
   const operation = operationAt(exchange.method, route.path);
   const bounds = gateway.limiter.notices.hardLimits ? boundsOf(exchange, operation, body) : null;
-  const admission = await admitAt(context, route, named.model, bounds);
+  const admission = await admitAt(context, route, requestedModel.model, bounds);
   if (admission === null) return;
   const { target, admitted } = admission;
   const objects = storedObjectsAt(exchange.method, route.path);
@@ -178,7 +178,7 @@ async function relay(
     onHeard:
       target.model === "" || !runsModel(path, operation)
         ? undefined
-        : gateway.limitReports.hearerOf({
+        : gateway.limitReports.observerOf({
             config: provider,
             upstream: null,
             target,
@@ -306,11 +306,11 @@ export function passthroughRoute({
   RequestContext<"config" | "models" | "providers">,
   "gateway" | "exchange" | "caller"
 >): FoundRoute {
-  const { provider: named, rest } = splitPassthrough(path)!;
-  const name = models.current().providerByLowerName.get(named.toLowerCase());
+  const { provider: providerName, rest } = splitPassthrough(path)!;
+  const name = models.current().providerByLowerName.get(providerName.toLowerCase());
   const provider = name === undefined ? undefined : providers.get(name);
   if (provider === undefined)
-    return notFound(`no provider ${JSON.stringify(named.slice(0, 64))} is configured`);
+    return notFound(`no provider ${JSON.stringify(providerName.slice(0, 64))} is configured`);
   const { config: providerConfig, passthrough: upstream } = provider;
   const access = providerConfig.passthrough ?? config.server.passthrough;
   if (access === "off") return notFound(`passthrough to ${providerConfig.name} is off`);
@@ -382,14 +382,14 @@ async function namedModel(
   const deployment = deploymentInPath(path);
   const inPath = modelInPath(path) || (type === "azure" ? deployment : "");
   if (inPath !== "") return { ok: true, model: inPath };
-  const named = [deployment, ...modelsInQuery(exchange.query)].filter((model) => model !== "");
-  const isRequired = named.length === 0 && needsModel(exchange.method, path);
+  const models = [deployment, ...modelsInQuery(exchange.query)].filter((model) => model !== "");
+  const isRequired = models.length === 0 && needsModel(exchange.method, path);
   const inBody = await modelInBody(exchange, body, isRequired ? bodyBytesMax : null);
   if (!inBody.ok) return inBody;
-  if (inBody.model !== "") named.push(inBody.model);
-  if (named.some((model) => model !== named[0]))
+  if (inBody.model !== "") models.push(inBody.model);
+  if (models.some((model) => model !== models[0]))
     return { ok: false, failure: invalid("model is given more than once", "model") };
-  return { ok: true, model: named[0] ?? "" };
+  return { ok: true, model: models[0] ?? "" };
 }
 
 /**
@@ -408,12 +408,12 @@ async function modelInBody(
   if (exchange.isRepeated("content-type"))
     return { ok: false, failure: invalid("content-type is given more than once") };
   try {
-    const named = await body.model({
+    const bodyModel = await body.model({
       contentType: exchange.header("content-type") ?? "",
       contentEncoding: exchange.header("content-encoding") ?? "",
       requiredWithin,
     });
-    return named.ok ? named : { ok: false, failure: invalid(named.problem, "model") };
+    return bodyModel.ok ? bodyModel : { ok: false, failure: invalid(bodyModel.problem, "model") };
   } catch (error) {
     if (error instanceof UploadGone) return { ok: false, failure: null };
     if (error instanceof NoMemory) return { ok: false, failure: noMemory() };

@@ -165,7 +165,7 @@ async function runSession(
   // Its events have no headers; an answer shows that the provider serves the model.
   const hear =
     config.upstreamLimits.mode === "avoid" && config.upstreamLimits.adaptive === null
-      ? gateway.limitReports.hearerOf({ config, upstream: null, target, size: () => 0 })
+      ? gateway.limitReports.observerOf({ config, upstream: null, target, size: () => 0 })
       : undefined;
   const forwarded = await tunnelSession(exchange, webSocket, {
     upstream,

@@ -50,14 +50,14 @@ const namedPaths = [...routes]
  */
 function pathHint(path: string, area: Area): string {
   const pathsOfArea = namedPaths.filter((each) => each.area === area);
-  const meant =
+  const suggestion =
     pathsOfArea.find(({ ending }) => path.endsWith(ending))?.path ??
     closestName(
       path,
       pathsOfArea.map((each) => each.path),
     );
   // A path that exists is served by another port.
-  return meant === null || meant === path ? "" : `; did you mean ${meant}?`;
+  return suggestion === null || suggestion === path ? "" : `; did you mean ${suggestion}?`;
 }
 
 /** A method of Gemini's models that Sluice doesn't offer; the model itself has a GET. */

@@ -242,8 +242,8 @@ class ResponsesSocket implements OpenSession {
         code: "websocket_connection_limit_reached",
       };
     const isNew = streamId !== null && !this.#lanes.has(streamId);
-    const named = this.#lanes.size - (this.#lanes.has(null) ? 1 : 0);
-    if (isNew && named >= lanesMax)
+    const namedLanes = this.#lanes.size - (this.#lanes.has(null) ? 1 : 0);
+    if (isNew && namedLanes >= lanesMax)
       return {
         ...invalid(`a WebSocket has at most ${lanesMax} streams`, "stream_id"),
         code: "websocket_stream_limit_reached",

@@ -78,14 +78,14 @@ export function forwardRequestHeaders(
   span: CarriedSpan | null = null,
 ): string[] {
   const kept: string[] = [];
-  let named: Set<string> | null = null;
+  let connectionOptions: Set<string> | null = null;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!;
     if (passed.test(name)) kept.push(name, rawHeaders[i + 1]!);
     else if (name.length === "connection".length)
-      named = namedByConnection(name, rawHeaders[i + 1]!, named);
+      connectionOptions = namedByConnection(name, rawHeaders[i + 1]!, connectionOptions);
   }
-  const headers = named === null ? kept : without(kept, named);
+  const headers = connectionOptions === null ? kept : without(kept, connectionOptions);
   if (span !== null) carryTrace(headers, passed, span);
   return headers;
 }
@@ -139,15 +139,19 @@ export function passResponseHeaders(
 
 function keepHeaders(rawHeaders: readonly (Buffer | string)[], table: HeaderNames): string[] {
   const kept: string[] = [];
-  let named: Set<string> | null = null;
+  let connectionOptions: Set<string> | null = null;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!;
     const dropped = typeof name === "string" ? table.text.test(name) : hasName(table, name);
     if (!dropped) kept.push(asText(name), asText(rawHeaders[i + 1]!));
     else if (name.length === "connection".length)
-      named = namedByConnection(asText(name), asText(rawHeaders[i + 1]!), named);
+      connectionOptions = namedByConnection(
+        asText(name),
+        asText(rawHeaders[i + 1]!),
+        connectionOptions,
+      );
   }
-  return named === null ? kept : without(kept, named);
+  return connectionOptions === null ? kept : without(kept, connectionOptions);
 }
 
 /** The provider's retry headers, which the official SDKs follow. */
@@ -190,13 +194,13 @@ export function isGiven(header: string | undefined): header is string {
 function namedByConnection(
   name: string,
   value: string,
-  named: Set<string> | null,
+  connectionOptions: Set<string> | null,
 ): Set<string> | null {
   if (value === "keep-alive" || value === "close" || name.toLowerCase() !== "connection")
-    return named;
-  named ??= new Set();
-  for (const option of value.split(",")) named.add(option.trim().toLowerCase());
-  return named;
+    return connectionOptions;
+  connectionOptions ??= new Set();
+  for (const option of value.split(",")) connectionOptions.add(option.trim().toLowerCase());
+  return connectionOptions;
 }
 
 function without(headers: readonly string[], names: ReadonlySet<string>): string[] {

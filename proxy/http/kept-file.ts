@@ -7,15 +7,15 @@ import type { Coding, KeptFile } from "./reply-file.js";
 const compressors = { br: promisify(brotliCompress), gzip: promisify(gzip) };
 
 export function keptFile(identity: Buffer, contentType: string): KeptFile {
-  const made = new Map<Coding, Promise<Buffer>>([["identity", Promise.resolve(identity)]]);
+  const byCoding = new Map<Coding, Promise<Buffer>>([["identity", Promise.resolve(identity)]]);
   return {
     contentType,
     etag: `W/"${createHash("sha256").update(identity).digest("base64url").slice(0, 22)}"`,
     bytes(coding) {
-      const cached = made.get(coding);
+      const cached = byCoding.get(coding);
       if (cached !== undefined || coding === "identity") return cached ?? Promise.resolve(identity);
       const making = compressors[coding](identity);
-      made.set(coding, making);
+      byCoding.set(coding, making);
       return making;
     },
   };

@@ -207,9 +207,9 @@ function stored(
   ...methods: readonly ("GET" | "POST" | "DELETE")[]
 ): readonly [RegExp, PathEndpoints] {
   const pattern = path.replaceAll("{id}", "[\\w-][\\w.-]{0,255}");
-  const named = Object.fromEntries(methods.map((method) => [method, endpoint]));
+  const byMethod = Object.fromEntries(methods.map((method) => [method, endpoint]));
   const base = endpoint === "stored_interactions" ? "/v1beta" : "/v1";
-  return [new RegExp(`^${base}/${pattern}$`), { ...model(named), route: `${base}/${path}` }];
+  return [new RegExp(`^${base}/${pattern}$`), { ...model(byMethod), route: `${base}/${path}` }];
 }
 
 /** Paths that hold an id. Those of providers are made of letters, digits and `_.-`. */
@@ -285,8 +285,8 @@ export function matchRoute(method: string, path: string, served: Served = "all")
   if (pathEndpoints === undefined) return { kind: "unknown", area: areaOf(path) };
   if (!isServed(pathEndpoints, served)) return { kind: "unknown", area: pathEndpoints.area };
   const { area, methods, route = path } = pathEndpoints;
-  const named = method === "HEAD" && headIsGet(pathEndpoints) ? "GET" : method;
-  const endpoint = Object.hasOwn(methods, named) ? methods[named] : undefined;
+  const effectiveMethod = method === "HEAD" && headIsGet(pathEndpoints) ? "GET" : method;
+  const endpoint = Object.hasOwn(methods, effectiveMethod) ? methods[effectiveMethod] : undefined;
   return endpoint === undefined
     ? { kind: "wrong-method", allow: allowedMethods(pathEndpoints).join(", "), area }
     : { kind: "endpoint", endpoint, area, route };
@@ -298,8 +298,8 @@ function headIsGet({ area, methods }: PathEndpoints): boolean {
 }
 
 function allowedMethods(pathEndpoints: PathEndpoints): readonly string[] {
-  const written = Object.keys(pathEndpoints.methods);
-  return headIsGet(pathEndpoints) ? [...written, "HEAD"] : written;
+  const methods = Object.keys(pathEndpoints.methods);
+  return headIsGet(pathEndpoints) ? [...methods, "HEAD"] : methods;
 }
 
 /** The parts of a request's URL. */

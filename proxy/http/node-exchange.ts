@@ -322,16 +322,16 @@ const endings = Array.from({ length: 36 ** 2 }, (_, i) => i.toString(36).padStar
  * Ids for one process. Own ids are unique among all proxies by 96 random bits per process and a
  * counter of six digits in base 36.
  */
-export function createRequestIds(): (given: unknown) => RequestIds {
+export function createRequestIds(): (clientId: unknown) => RequestIds {
   const prefix = `req_${randomBytes(12).toString("base64url")}`;
   const beginningOf = (block: number): string => prefix + block.toString(36).padStart(4, "0");
   let counted = 0;
   /** All but the last two digits, shared by that many ids. */
   let beginning = beginningOf(0);
-  return (given) => {
+  return (clientId) => {
     const ending = ++counted % endings.length;
     if (ending === 0) beginning = beginningOf(counted / endings.length);
     const ownId = beginning + endings[ending]!;
-    return { id: typeof given === "string" && validId.test(given) ? given : ownId, ownId };
+    return { id: typeof clientId === "string" && validId.test(clientId) ? clientId : ownId, ownId };
   };
 }

@@ -48,8 +48,8 @@ export async function replyFile(
 /** Whether a conditional request names this version; weak and strong tags compare equal here. */
 function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
-  const named = ifNoneMatch.split(",").map(withoutWeakness);
-  return named.includes(withoutWeakness(etag)) || named.includes("*");
+  const tags = ifNoneMatch.split(",").map(withoutWeakness);
+  return tags.includes(withoutWeakness(etag)) || tags.includes("*");
 }
 
 function withoutWeakness(etag: string): string {

@@ -87,7 +87,7 @@ export class WebSocketServer {
   #cutting: (() => void) | null = null;
   #waiting: (() => void)[] = [];
   /** Whether anything has arrived since `quiet` was last called. */
-  #heard = true;
+  #hasHeard = true;
 
   /** `socket`: taken over; its handshake is answered. */
   constructor(socket: Duplex, options: WebSocketOptions) {
@@ -107,8 +107,8 @@ export class WebSocketServer {
 
   /** Whether nothing has arrived since the last call. */
   quiet(): boolean {
-    const quiet = !this.#heard;
-    this.#heard = false;
+    const quiet = !this.#hasHeard;
+    this.#hasHeard = false;
     return quiet;
   }
 
@@ -202,7 +202,7 @@ export class WebSocketServer {
   }
 
   #read(chunk: Buffer): void {
-    this.#heard = true;
+    this.#hasHeard = true;
     let at = 0;
     while (at < chunk.length && !this.#closing)
       at = this.#inPayload ? this.#readPayload(chunk, at) : this.#readHeader(chunk, at);

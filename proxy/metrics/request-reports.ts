@@ -76,7 +76,7 @@ export class RequestReports {
 
   /** Counts an attempt at a target. */
   attempt(attempt: EndedAttempt): void {
-    this.#of(attempt.target).add(attempt, this.texts);
+    this.#trafficOf(attempt.target).add(attempt, this.texts);
     this.#schedule();
   }
 
@@ -167,11 +167,11 @@ export class RequestReports {
     });
   }
 
-  #of({ provider, model }: Target): TargetTraffic {
+  #trafficOf({ provider, model }: Target): TargetTraffic {
     const existing = this.#targets.get(provider)?.get(model);
     if (existing !== undefined) return existing;
     const isFull = this.#targetCount >= targetsPerReport;
-    if (isFull && model !== other) return this.#of({ provider, model: other });
+    if (isFull && model !== other) return this.#trafficOf({ provider, model: other });
     const ofProvider = this.#targets.get(isFull ? other : provider) ?? new Map();
     this.#targets.set(isFull ? other : provider, ofProvider);
     const ofModel = ofProvider.get(model);
@@ -282,9 +282,12 @@ export function failureKindOf({
 
 function errorText({ status, error }: FailedAttempt, kind: FailureKind, texts: boolean): string {
   if (error == null) return `${kind} ${status}`;
-  const { status: given, code, message } = error;
+  const { status: providerStatus, code, message } = error;
   const text = texts ? inWords(message) : (code ?? kind);
-  return redactKeys(`${given === 0 ? "" : `${given} `}${text}`).slice(0, messageCharsMax);
+  return redactKeys(`${providerStatus === 0 ? "" : `${providerStatus} `}${text}`).slice(
+    0,
+    messageCharsMax,
+  );
 }
 
 const words: Readonly<Record<string, string>> = {

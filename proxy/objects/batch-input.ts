@@ -40,7 +40,7 @@ interface BatchInput {
 export async function problemInLines(input: BatchInput): Promise<Failure | null> {
   const { fileId, pieces, fileBytesMax, lineBytesMax, memory } = input;
   const lines = new Lines();
-  const named = new NamedInLines(input);
+  const namedObjects = new NamedInLines(input);
   let bytes = 0;
   let held = 0;
   for await (const piece of pieces) {
@@ -49,16 +49,18 @@ export async function problemInLines(input: BatchInput): Promise<Failure | null>
     if (!memory.take(piece.length)) return noMemory();
     held += piece.length;
     for (const line of lines.push(piece)) {
-      const problem = named.add(line) ?? (await named.askIfMany());
+      const problem = namedObjects.add(line) ?? (await namedObjects.askIfMany());
       if (problem !== null) return problem;
     }
     if (lines.pendingBytes > lineBytesMax)
-      return tooLarge(`line ${named.line + 1} of ${fileId} is larger than ${lineBytesMax} bytes`);
+      return tooLarge(
+        `line ${namedObjects.line + 1} of ${fileId} is larger than ${lineBytesMax} bytes`,
+      );
     memory.give(held - lines.pendingBytes);
     held = lines.pendingBytes;
   }
-  const problem = lines.pendingBytes === 0 ? null : named.add(lines.rest());
-  return problem ?? named.ask();
+  const problem = lines.pendingBytes === 0 ? null : namedObjects.add(lines.rest());
+  return problem ?? namedObjects.ask();
 }
 
 function tooLarge(message: string): Failure {

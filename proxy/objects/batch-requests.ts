@@ -42,9 +42,9 @@ export async function parseBatchRequests(
     const item = text.slice(from, end);
     if (isLast) from = end;
     if (requests === 0 && isLast && item.trim() === "") break;
-    const named = readItem(item, `requests[${requests}]`);
-    if (!named.ok) return named;
-    if (ids.size <= namedMax) for (const [id, field] of named.ids) ids.set(id, field);
+    const itemIds = readItem(item, `requests[${requests}]`);
+    if (!itemIds.ok) return itemIds;
+    if (ids.size <= namedMax) for (const [id, field] of itemIds.ids) ids.set(id, field);
     if (++requests > requestsPerBatchMax) {
       const problem = `requests must have at most ${requestsPerBatchMax} items`;
       return { ok: false, failure: invalid(problem, "requests") };

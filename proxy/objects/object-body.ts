@@ -134,13 +134,13 @@ const isCounted = (name: string): boolean => name === "id" || naming.has(name);
 const folded = (name: string): string => name.toUpperCase().toLowerCase();
 
 function memberProblem(name: string, value: unknown): string | null {
-  const meant = folded(name);
-  if (!naming.has(meant)) return null;
+  const foldedName = folded(name);
+  if (!naming.has(foldedName)) return null;
   for (const item of Array.isArray(value) ? value : [value]) {
-    const named = isObject(item) ? Object.entries(item) : [["id", item] as const];
-    for (const [key, id] of named) {
+    const entries = isObject(item) ? Object.entries(item) : [["id", item] as const];
+    for (const [key, id] of entries) {
       if (folded(key) !== "id" || typeof id !== "string") continue;
-      if (name !== meant) return `${name} is given: the field is called ${meant}`;
+      if (name !== foldedName) return `${name} is given: the field is called ${foldedName}`;
       if (key !== "id") return `${name}.${key} is given: the field is called id`;
       if (id !== id.trim()) return `${name} must not have white space around it`;
     }

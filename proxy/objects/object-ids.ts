@@ -15,10 +15,10 @@ export function madeIds(operation: Operation, answer: unknown): readonly string[
   const { id, file, message, output_file_id: output, error_file_id: errors } = answer;
   // Of a stream, its first event.
   if (operation === "messages" && isObject(message)) return madeIds(operation, message);
-  const made: unknown[] = [id];
-  if (operation === "batches") made.push(output, errors);
-  if (operation === "uploads" && isObject(file)) made.push(file["id"]);
-  return made.filter(isObjectId);
+  const ids: unknown[] = [id];
+  if (operation === "batches") ids.push(output, errors);
+  if (operation === "uploads" && isObject(file)) ids.push(file["id"]);
+  return ids.filter(isObjectId);
 }
 
 /** The fields that name an object, with a text, a list of texts, or an object with an `id`. */

@@ -264,10 +264,10 @@ interface MadeFrom {
 
 export function makePriceFile({ map, date, lists, fallback }: MadeFrom): PriceFile {
   const pages: string[] = [];
-  const made: Record<string, Record<string, FiledPrice>> = {};
+  const byProvider: Record<string, Record<string, FiledPrice>> = {};
   for (const id of currentIds(map, date)) {
-    const ofProvider = made[id.providerId] ?? {};
-    made[id.providerId] = ofProvider;
+    const ofProvider = byProvider[id.providerId] ?? {};
+    byProvider[id.providerId] = ofProvider;
     if (ofProvider[id.model] !== undefined) continue;
     const price = convert(id);
     if (price === null) continue;
@@ -279,7 +279,7 @@ export function makePriceFile({ map, date, lists, fallback }: MadeFrom): PriceFi
       ...(typeof page === "string" ? { page: pages.indexOf(page) } : {}),
     };
   }
-  return { date, lists, pages, providers: made };
+  return { date, lists, pages, providers: byProvider };
 }
 
 function fill(price: FiledPrice, other: ReturnType<PriceList["price"]>): FiledPrice {
@@ -314,21 +314,24 @@ function short(price: FiledPrice): FiledPrice {
 }
 
 /** One model per line. */
-export function printPriceFile({ providers: made, ...rest }: PriceFile): string {
+export function printPriceFile({ providers: pricesByProvider, ...rest }: PriceFile): string {
   const { date, lists, pages } = rest;
   const block = (
     name: string,
     lines: readonly string[],
     [open, close]: readonly [string, string],
   ) => `${JSON.stringify(name)}: ${open}\n${lines.join(",\n")}\n${close}`;
-  const byProvider = Object.keys(made)
+  const byProvider = Object.keys(pricesByProvider)
     .sort()
     .map((name) =>
       block(
         name,
-        Object.keys(made[name]!)
+        Object.keys(pricesByProvider[name]!)
           .sort()
-          .map((model) => `${JSON.stringify(model)}: ${JSON.stringify(made[name]![model])}`),
+          .map(
+            (model) =>
+              `${JSON.stringify(model)}: ${JSON.stringify(pricesByProvider[name]![model])}`,
+          ),
         ["{", "}"],
       ),
     );

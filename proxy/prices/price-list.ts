@@ -130,8 +130,8 @@ export async function createPriceList(source: ReadPriceFile): Promise<PriceList>
     providerId(baseUrl, name) {
       const byUrl = genai.providerAt(baseUrl);
       if (byUrl !== undefined) return byUrl;
-      const wanted = (presetAt(baseUrl) ?? findPreset(name))?.priceListName ?? name;
-      return Object.hasOwn(filed.providers, wanted) || genai.has(wanted) ? wanted : null;
+      const listName = (presetAt(baseUrl) ?? findPreset(name))?.priceListName ?? name;
+      return Object.hasOwn(filed.providers, listName) || genai.has(listName) ? listName : null;
     },
     price(providerId, model, nowMs) {
       const match = find(providerId, model, nowMs);

@@ -36,9 +36,9 @@ export function unpricedModels(
     else qualified.push({ provider: provider.name, model: text.slice(slash + 1) });
   }
   const ofVirtual = virtualModels.flatMap(({ targets }) => targets);
-  const named = [...listed, ...aliased, ...ofVirtual, ...qualified];
+  const candidates = [...listed, ...aliased, ...ofVirtual, ...qualified];
   const names = new Set(billing.map(({ name }) => name));
-  const unpriced = named.filter(
+  const unpriced = candidates.filter(
     (target) =>
       names.has(target.provider) && !target.model.includes("*") && priceOf(target) === null,
   );

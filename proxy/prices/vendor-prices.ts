@@ -68,8 +68,8 @@ const units: readonly Row<Readonly<Partial<Record<UnitName, number>>>>[] = [
   ["azure", /^(?:gpt-|o\d|codex|computer)/, { containers: usd(0.033) }],
 ];
 
-export function vendorUnits(named: Named): Readonly<Partial<Record<UnitName, number>>> | null {
-  return find(units, named);
+export function vendorUnits(model: Named): Readonly<Partial<Record<UnitName, number>>> | null {
+  return find(units, model);
 }
 
 /** The length of sound that a provider bills at least, in milliseconds. */

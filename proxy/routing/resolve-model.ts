@@ -183,8 +183,8 @@ export function resolveModel(catalog: Catalog, rawName: string): Route | null {
       ? catalog.virtualByLowerSource.get(name.toLowerCase())
       : undefined);
   if (virtual !== undefined) return virtual;
-  const named = aliasNamed(catalog.aliases, name);
-  if (named !== undefined) return aliasRoute(catalog, named, name);
+  const alias = aliasNamed(catalog.aliases, name);
+  if (alias !== undefined) return aliasRoute(catalog, alias, name);
   const slash = name.indexOf("/");
   if (slash > 0) {
     const provider = catalog.providerByLowerName.get(name.slice(0, slash).toLowerCase());
@@ -214,9 +214,13 @@ function restRoute(catalog: Catalog, name: string): Route | null {
   return anyIdProvider === null ? null : direct(targetAt(catalog, anyIdProvider, name));
 }
 
-function aliasRoute(catalog: Catalog, { name: alias, to }: AliasConfig, asked: string): Route {
+function aliasRoute(
+  catalog: Catalog,
+  { name: alias, to }: AliasConfig,
+  nameInRequest: string,
+): Route {
   if (to.kind === "virtual") return { ...catalog.virtualBySource.get(to.source)!, alias };
-  if (to.model === null) return direct(targetAt(catalog, to.provider, asked));
+  if (to.model === null) return direct(targetAt(catalog, to.provider, nameInRequest));
   return { ...direct(targetAt(catalog, to.provider, to.model)), alias };
 }
 

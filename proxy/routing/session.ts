@@ -50,9 +50,9 @@ function fieldOf(body: NamedValues, name: string): unknown {
 
 function inMetadata(metadata: unknown): string {
   if (!isObject(metadata)) return "";
-  const named = valid(metadata["session_id"]) || valid(metadata["sessionId"]);
+  const sessionId = valid(metadata["session_id"]) || valid(metadata["sessionId"]);
   const { user_id: user } = metadata;
-  if (named !== "" || typeof user !== "string") return named;
+  if (sessionId !== "" || typeof user !== "string") return sessionId;
   if (user.startsWith("{")) {
     const parsed = parseJson(user);
     return isObject(parsed) ? valid(parsed["session_id"]) : "";

@@ -26,7 +26,7 @@ import type { TargetFailure } from "./errors/failover-reason.js";
 import type { RefusedPart } from "./errors/refused-part.js";
 import { isFinalStatus, noSuchStatus, type UpstreamFailure } from "./errors/upstream-failure.js";
 import { type Forwarded, goneEnding, type ProviderError } from "./forwarded.js";
-import type { Heard } from "./limit-reports.js";
+import type { ProviderAnswer } from "./limit-reports.js";
 import type { UpstreamCall, UpstreamSink } from "./upstream.js";
 
 /** Sends the end of the response. */
@@ -52,7 +52,7 @@ interface Relayed extends SentRequestParts {
   readonly granted?: GrantedOutput | null;
   readonly operation: Operation | null;
   /** Hears each answer with its headers; see `LimitReports`. */
-  readonly onHeard?: ((heard: Heard) => void) | undefined;
+  readonly onHeard?: ((answer: ProviderAnswer) => void) | undefined;
   readonly monoMs: () => number;
 }
 
@@ -216,7 +216,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
    * For `LimitReports`: an answer may say what its provider's limits leave. Call it when an answer
    * begins, or once the body of an error has arrived.
    */
-  noteLimits(rawHeaders: Heard["rawHeaders"], body: string): void {
+  noteLimits(rawHeaders: ProviderAnswer["rawHeaders"], body: string): void {
     const { onHeard } = this.#options;
     if (onHeard === undefined) return;
     const { status, firstByteMonoMs } = this;

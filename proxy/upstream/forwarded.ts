@@ -9,7 +9,7 @@ import type { TranslationReport } from "../usage/response-meter.js";
 import type { ProviderResult } from "../usage/usage-record.js";
 import type { TargetFailure } from "./errors/failover-reason.js";
 import type { RefusedPart } from "./errors/refused-part.js";
-import type { Heard } from "./limit-reports.js";
+import type { ProviderAnswer } from "./limit-reports.js";
 import type { Upstream, UpstreamRequest } from "./upstream.js";
 
 export interface ForwardRequest {
@@ -50,7 +50,7 @@ export interface ForwardRequest {
   /** Called when the answer starts to be sent. After that the request isn't repeated. */
   readonly onBegun?: () => void;
   /** Hears each answer with its headers; see `LimitReports`. */
-  readonly onHeard?: ((heard: Heard) => void) | undefined;
+  readonly onHeard?: ((answer: ProviderAnswer) => void) | undefined;
   readonly monoMs: () => number;
 }
 

@@ -19,7 +19,7 @@ import { readRetryAfterMs } from "./retry-wait.js";
 import type { Upstream } from "./upstream.js";
 
 /** An answer, when it begins, or an error, once its body has arrived. */
-export interface Heard {
+export interface ProviderAnswer {
   readonly status: number;
   readonly rawHeaders: readonly (Buffer | string)[];
   /** The provider's text; empty unless it is an error. */
@@ -35,7 +35,7 @@ interface LimitReportPorts {
   readonly nowMs: () => number;
 }
 
-interface Asked {
+interface ObservedRequest {
   readonly config: Pick<ProviderConfig, "upstreamLimits" | "apiKeys">;
   readonly upstream: Pick<Upstream, "hasReadyKey"> | null;
   readonly target: Target;
@@ -55,31 +55,31 @@ export class LimitReports {
   }
 
   /** What hears the answers of one request; undefined if nothing is to be learned from them. */
-  hearerOf(asked: Asked): ((heard: Heard) => void) | undefined {
-    const { mode, adaptive } = asked.config.upstreamLimits;
-    if (adaptive !== null || mode === "avoid") return (heard) => this.#report(asked, heard);
-    return mode === "off" ? undefined : (heard) => this.#observe(asked, heard);
+  observerOf(request: ObservedRequest): ((answer: ProviderAnswer) => void) | undefined {
+    const { mode, adaptive } = request.config.upstreamLimits;
+    if (adaptive !== null || mode === "avoid") return (answer) => this.#report(request, answer);
+    return mode === "off" ? undefined : (answer) => this.#observe(request, answer);
   }
 
-  #observe(asked: Asked, heard: Heard): void {
-    const { target, config } = asked;
+  #observe(request: ObservedRequest, answer: ProviderAnswer): void {
+    const { target, config } = request;
     let read = this.#readMs.get(config);
     if (read === undefined) {
       read = new Map();
       this.#readMs.set(config, read);
     }
     const monoMs = this.#ports.monoMs();
-    if (heard.status < 300 && monoMs - (read.get(target.model) ?? -Infinity) < observeMs) return;
+    if (answer.status < 300 && monoMs - (read.get(target.model) ?? -Infinity) < observeMs) return;
     if (read.size >= observedTargetsMax) read.clear();
     read.set(target.model, monoMs);
-    const { limits, waitMs } = this.#read(heard);
-    if (limits.length > 0 || heard.status === 429) this.#send(asked, heard, { limits, waitMs });
+    const { limits, waitMs } = this.#read(answer);
+    if (limits.length > 0 || answer.status === 429) this.#send(request, answer, { limits, waitMs });
   }
 
-  #report(asked: Asked, heard: Heard): void {
-    const { config, upstream, size } = asked;
-    const { limits, waitMs } = this.#read(heard);
-    const { status, sentMonoMs, firstByteMonoMs } = heard;
+  #report(request: ObservedRequest, answer: ProviderAnswer): void {
+    const { config, upstream, size } = request;
+    const { limits, waitMs } = this.#read(answer);
+    const { status, sentMonoMs, firstByteMonoMs } = answer;
     // What one key has used up, another key may still have.
     const hasOtherKey =
       status === 429 ? upstream?.hasReadyKey?.() === true : (config.apiKeys?.length ?? 0) > 1;
@@ -88,13 +88,13 @@ export class LimitReports {
       waitMs: undefined,
     };
     const isTimed = config.upstreamLimits.adaptive !== null;
-    this.#send(asked, heard, {
+    this.#send(request, answer, {
       ...(hasOtherKey ? ofOneKey : { limits, waitMs }),
       ...(isTimed ? { firstByteMs: Math.round(firstByteMonoMs - sentMonoMs), size: size() } : {}),
     });
   }
 
-  #read({ status, rawHeaders, body }: Heard): Pick<LimitReport, "limits" | "waitMs"> {
+  #read({ status, rawHeaders, body }: ProviderAnswer): Pick<LimitReport, "limits" | "waitMs"> {
     const nowMs = this.#ports.nowMs();
     if (status < 300) return { limits: readReportedLimits(rawHeaders, nowMs) };
     if (status !== 429) return { limits: noLimits };
@@ -103,12 +103,12 @@ export class LimitReports {
   }
 
   #send(
-    { target: { provider, model } }: Asked,
-    { status, sentMonoMs }: Heard,
-    said: Pick<LimitReport, "limits" | "waitMs" | "firstByteMs" | "size">,
+    { target: { provider, model } }: ObservedRequest,
+    { status, sentMonoMs }: ProviderAnswer,
+    details: Pick<LimitReport, "limits" | "waitMs" | "firstByteMs" | "size">,
   ): void {
     const startedAgoMs = Math.max(0, Math.round(this.#ports.monoMs() - sentMonoMs));
-    this.#ports.send({ target: { provider, model }, startedAgoMs, status, ...said });
+    this.#ports.send({ target: { provider, model }, startedAgoMs, status, ...details });
   }
 }
 
@@ -172,9 +172,9 @@ function readHeader(fields: LimitFields, name: string, value: string): void {
       name,
     );
   if (anthropic !== null) {
-    const [, family, counted, part] = anthropic;
-    const of = underscored(family === "ratelimit" ? counted! : `${family!}-${counted!}`);
-    return readAnthropic(fields, { name: of, part: part!, value });
+    const [, family, measure, part] = anthropic;
+    const limitName = underscored(family === "ratelimit" ? measure! : `${family!}-${measure!}`);
+    return readAnthropic(fields, { name: limitName, part: part!, value });
   }
   // Mistral's limit of tokens, and the usual ones with what they count.
   const bySize = /^(?:x-)?ratelimitbysize-(limit|remaining|reset)(-[a-z]+)?$/.exec(name);
@@ -182,8 +182,8 @@ function readHeader(fields: LimitFields, name: string, value: string): void {
     return add(fields, underscored(`tokens${bySize[2] ?? ""}`), bySize[1] as Part, value);
   const usual = /^x-rate-?limit-(limit|remaining|reset)(?:-([a-z0-9_-]+))?$/.exec(name);
   if (usual !== null) {
-    const counted = (usual[2] ?? "requests").replace(/^req(?=-|$)/, "requests");
-    return add(fields, underscored(counted), usual[1] as Part, value);
+    const measure = (usual[2] ?? "requests").replace(/^req(?=-|$)/, "requests");
+    return add(fields, underscored(measure), usual[1] as Part, value);
   }
   const draft = /^ratelimit-(limit|remaining|reset)$/.exec(name);
   if (draft !== null) return add(fields, "requests", draft[1] as Part, value);
@@ -376,11 +376,11 @@ function quotasOf(details: readonly unknown[], waitMs: number | null): readonly 
 
 /** `GenerateContentPaidTierInputTokensPerModelPerMinute` is `input_tokens_minute`. */
 function quotaName(id: string): string {
-  const counted = /InputToken/i.test(id)
+  const measure = /InputToken/i.test(id)
     ? "input_tokens"
     : /Token/i.test(id)
       ? "tokens"
       : "requests";
-  if (/PerDay/i.test(id)) return `${counted}_day`;
-  return /PerMinute/i.test(id) ? `${counted}_minute` : counted;
+  if (/PerDay/i.test(id)) return `${measure}_day`;
+  return /PerMinute/i.test(id) ? `${measure}_minute` : measure;
 }

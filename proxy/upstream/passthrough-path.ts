@@ -154,10 +154,10 @@ function googleProblem(method: string, query: string): string | null {
     const plain = name.trim().toLowerCase().replace(/^\$/, "");
     const isAnswer = ["fields", "alt", "callback"].includes(plain);
     if (isAnswer && method !== "POST") continue;
-    const named = `its query holds ${JSON.stringify(name.slice(0, 64))}`;
-    if (plain !== "alt") return `${named}, with which Google's answer may have no usage`;
+    const problem = `its query holds ${JSON.stringify(name.slice(0, 64))}`;
+    if (plain !== "alt") return `${problem}, with which Google's answer may have no usage`;
     if (!/^(?:json|sse)$/i.test(value))
-      return `${named} with a value other than "json" and "sse": no usage could be read`;
+      return `${problem} with a value other than "json" and "sse": no usage could be read`;
   }
   return null;
 }

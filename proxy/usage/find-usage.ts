@@ -147,9 +147,9 @@ const besideUsage = ["service_tier", "tool_usage", "usage_breakdown"] as const;
  * Anthropic uses for them in the usage.
  */
 function withContext(usage: Fields, answer: Fields): Fields {
-  const { service_tier: named, tool_usage: tools, usage_breakdown: breakdown } = answer;
+  const { service_tier: serviceTier, tool_usage: tools, usage_breakdown: breakdown } = answer;
   // Bedrock's Converse has the second.
-  const tier = named ?? answer["serviceTier"];
+  const tier = serviceTier ?? answer["serviceTier"];
   const calls = callsIn(answer);
   const result =
     isAbsent(tools) && isAbsent(breakdown) && calls === null

@@ -269,8 +269,8 @@ function costOfParts(
 ): number | null {
   let rest = tokens;
   let sum: number | null = 0;
-  for (const [given, partRate] of parts) {
-    const part = Math.min(Math.max(given, 0), rest);
+  for (const [partTokens, partRate] of parts) {
+    const part = Math.min(Math.max(partTokens, 0), rest);
     rest -= part;
     sum = sumOf(sum, costOf(part, partRate));
   }

@@ -132,10 +132,10 @@ function isRepriced(record: RecordItem, replacesReported: boolean): boolean {
   return source === "list" || source === "operator" || (source === "reported" && replacesReported);
 }
 
-function isOfModel({ provider, model }: RecordItem, wanted: string | null): boolean {
-  if (wanted === null) return true;
+function isOfModel({ provider, model }: RecordItem, modelName: string | null): boolean {
+  if (modelName === null) return true;
   const name = (model ?? "").toLowerCase();
-  return name === wanted || `${provider.toLowerCase()}/${name}` === wanted;
+  return name === modelName || `${provider.toLowerCase()}/${name}` === modelName;
 }
 
 /** In pico-dollars; null if unpriced. */

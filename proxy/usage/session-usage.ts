@@ -82,7 +82,7 @@ export class SessionUsage {
   /** All bytes that the client has sent. */
   bytesSent = 0;
   /** Responses that the client has requested, and that have neither begun nor been refused. */
-  #asked = 0;
+  #requests0 = 0;
   /**
    * Responses that have begun and aren't done. Several may run, since one may be outside the
    * conversation.
@@ -139,7 +139,7 @@ export class SessionUsage {
     } else if (type === transcribed) this.#transcribed(usage);
     else if (type === "response.created") this.#begin(isObject(response) ? response : {});
     // An error is the only answer to a refused request.
-    else if (type === "error") this.#asked = Math.max(0, this.#asked - 1);
+    else if (type === "error") this.#requests0 = Math.max(0, this.#requests0 - 1);
     else if (ends.includes(type)) this.#end(isObject(response) ? response : {});
     else if (/^response\..*\.delta$/.test(type) && typeof delta === "string")
       this.#contentChars += utf8Bytes(delta) + leftOutBytes;
@@ -152,7 +152,7 @@ export class SessionUsage {
     this.#textBytesSent += promptBytes(message);
     if (!message.includes('"response.create"')) return;
     const event = parseJson(message.toString("utf8"));
-    if (isObject(event) && event["type"] === "response.create") this.#asked++;
+    if (isObject(event) && event["type"] === "response.create") this.#requests0++;
   }
 
   /** Charges a transcription, which another model makes outside transcription sessions. */
@@ -167,7 +167,7 @@ export class SessionUsage {
   }
 
   #begin({ max_output_tokens: most }: Readonly<Record<string, unknown>>): void {
-    this.#asked = Math.max(0, this.#asked - 1);
+    this.#requests0 = Math.max(0, this.#requests0 - 1);
     this.#running++;
     this.#runningMost = Math.max(this.#runningMost, isCount(most, 1) ? most : Infinity);
   }
@@ -243,7 +243,7 @@ export class SessionUsage {
     if (this.#transcriptions !== null) this.#add(this.#transcriptions);
     if (unreadMessages > 0)
       this.#note = `too large to be read: ${unreadMessages} messages of the session, which are no JSON`;
-    const open = this.#asked + this.#running;
+    const open = this.#requests0 + this.#running;
     if (open === 0) return this.#charged(null);
     const { inputTokens: input, outputTokens: output } = this.#sum ?? noUsage;
     const most = modelOutputMax ?? outputTokensAssumed;
@@ -253,7 +253,7 @@ export class SessionUsage {
       operation: null,
       request: { body: null },
       promptBytes: () => input + open * (this.bytesSent + this.#outputTokens),
-      modelOutputMax: () => output + this.#asked * most + running,
+      modelOutputMax: () => output + this.#requests0 * most + running,
     });
     return this.#charged(usageBound(this.#sum ?? noUsage, sent));
   }

@@ -58,8 +58,8 @@ class ChatSearch implements SearchConversation {
   constructor(body: JsonObject, options: JsonObject) {
     this.#body = body;
     const tools: readonly unknown[] = Array.isArray(body["tools"]) ? body["tools"] : [];
-    const named = tools.map((tool) => (isObject(tool) ? tool["function"] : null));
-    this.#name = freeToolName(named.map((each) => (isObject(each) ? each["name"] : null)));
+    const functions = tools.map((tool) => (isObject(tool) ? tool["function"] : null));
+    this.#name = freeToolName(functions.map((each) => (isObject(each) ? each["name"] : null)));
     const called = {
       name: this.#name,
       description: toolDescription,
@@ -76,10 +76,10 @@ class ChatSearch implements SearchConversation {
   }
 
   body(isLast: boolean): JsonObject {
-    const { web_search_options: _, tool_choice: given, ...rest } = this.#body;
-    const isForced = given === "required" || isObject(given);
+    const { web_search_options: _, tool_choice: toolChoice, ...rest } = this.#body;
+    const isForced = toolChoice === "required" || isObject(toolChoice);
     // A forced call is forced once, or the model would never answer.
-    const choice = isLast ? "none" : isForced && this.#turns > 0 ? "auto" : given;
+    const choice = isLast ? "none" : isForced && this.#turns > 0 ? "auto" : toolChoice;
     this.#turns++;
     this.#message = { role: "assistant", content: "" };
     this.#calls.clear();

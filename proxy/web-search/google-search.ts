@@ -176,8 +176,10 @@ class GoogleSearch implements SearchConversation {
     const responses = outcomes.map((outcome, i) => {
       const { id } = calls[i]!["functionCall"] as JsonObject;
       const response = { output: outcomeText(outcome) };
-      const named = { name: this.#name, response };
-      return { functionResponse: id === undefined ? named : { id, ...named } };
+      const functionResponse = { name: this.#name, response };
+      return {
+        functionResponse: id === undefined ? functionResponse : { id, ...functionResponse },
+      };
     });
     this.#contents.push(
       { role: "model", parts: this.#turnParts },

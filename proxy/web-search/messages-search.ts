@@ -90,8 +90,8 @@ class MessagesSearch implements SearchConversation {
   }
 
   body(isLast: boolean): JsonObject {
-    const { tool_choice: given, ...rest } = this.#body;
-    const choice = this.#choice(isObject(given) ? given : null, isLast);
+    const { tool_choice: toolChoice, ...rest } = this.#body;
+    const choice = this.#choice(isObject(toolChoice) ? toolChoice : null, isLast);
     this.#turns++;
     this.#blocks = [];
     this.#turnUsage = undefined;
@@ -104,14 +104,14 @@ class MessagesSearch implements SearchConversation {
   }
 
   /** A forced call is forced once, or the model would never answer. */
-  #choice(given: JsonObject | null, isLast: boolean): JsonObject | null {
+  #choice(toolChoice: JsonObject | null, isLast: boolean): JsonObject | null {
     if (isLast) return { type: "none" };
-    if (given === null) return null;
-    if (this.#turns > 0 && (given["type"] === "tool" || given["type"] === "any"))
+    if (toolChoice === null) return null;
+    if (this.#turns > 0 && (toolChoice["type"] === "tool" || toolChoice["type"] === "any"))
       return { type: "auto" };
-    return given["type"] === "tool" && given["name"] === "web_search"
-      ? { ...given, name: this.#name }
-      : given;
+    return toolChoice["type"] === "tool" && toolChoice["name"] === "web_search"
+      ? { ...toolChoice, name: this.#name }
+      : toolChoice;
   }
 
   answer(answer: JsonObject): void {

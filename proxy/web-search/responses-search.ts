@@ -126,8 +126,11 @@ class ResponsesSearch implements SearchConversation {
     if (this.#turns === 1) this.#first = answer;
     this.#ended(answer);
     const { output } = answer;
-    for (const [i, given] of (Array.isArray(output) ? output.filter(isObject) : []).entries()) {
-      const item = this.#withOwnCall(given, i);
+    for (const [i, outputItem] of (Array.isArray(output)
+      ? output.filter(isObject)
+      : []
+    ).entries()) {
+      const item = this.#withOwnCall(outputItem, i);
       this.#items.push(item);
       if (!this.#isCall(item)) this.#output.push(this.#renamed(this.#annotated(item)));
     }
@@ -213,14 +216,14 @@ class ResponsesSearch implements SearchConversation {
     }
     const index = this.#indexes.get(at) ?? null;
     if (at !== undefined && index === null) return "";
-    const named = { ...value };
-    if (item !== null) named["item"] = this.#renamed(item);
-    if (named["item_id"] !== undefined) named["item_id"] = this.#uniqueId(named["item_id"]);
-    const moved = at === undefined ? named : { ...named, output_index: index };
+    const renamed = { ...value };
+    if (item !== null) renamed["item"] = this.#renamed(item);
+    if (renamed["item_id"] !== undefined) renamed["item_id"] = this.#uniqueId(renamed["item_id"]);
+    const renumbered = at === undefined ? renamed : { ...renamed, output_index: index };
     if (type === "response.content_part.done")
-      return this.#eventText({ ...moved, part: this.#annotatedPart(value["part"]) });
-    if (type !== "response.output_text.done") return this.#eventText(moved);
-    const { item_id, content_index, text } = named;
+      return this.#eventText({ ...renumbered, part: this.#annotatedPart(value["part"]) });
+    if (type !== "response.output_text.done") return this.#eventText(renumbered);
+    const { item_id, content_index, text } = renamed;
     const added = this.#annotations(text).map((annotation, annotation_index) =>
       this.#eventText({
         type: "response.output_text.annotation.added",
@@ -231,7 +234,7 @@ class ResponsesSearch implements SearchConversation {
         annotation,
       }),
     );
-    return added.join("") + this.#eventText(moved);
+    return added.join("") + this.#eventText(renumbered);
   }
 
   #done(item: JsonObject, at: unknown): string {
@@ -253,7 +256,10 @@ class ResponsesSearch implements SearchConversation {
     if (this.isOver) return [];
     return this.#items
       .filter((item) => this.#isCall(item))
-      .map(({ call_id: id, arguments: given }) => ({ id: String(id), query: queryIn(given) }));
+      .map(({ call_id: id, arguments: callArguments }) => ({
+        id: String(id),
+        query: queryIn(callArguments),
+      }));
   }
 
   get isOver(): boolean {

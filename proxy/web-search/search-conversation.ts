@@ -77,8 +77,8 @@ export function freeToolName(names: readonly unknown[]): string {
 }
 
 /** The query in the arguments of a call, parsed or as text. */
-export function queryIn(given: unknown): string | null {
-  const value = typeof given === "string" ? parseJson(given) : given;
+export function queryIn(callArguments: unknown): string | null {
+  const value = typeof callArguments === "string" ? parseJson(callArguments) : callArguments;
   if (!isObject(value)) return null;
   const { query } = value;
   return typeof query === "string" && query.trim() !== "" ? query : null;

@@ -88,12 +88,12 @@ export function modelNotAllowed(
   patterns: ModelPatterns,
   names: readonly string[],
 ): Failure {
-  const [asked] = names;
+  const [requestedModel] = names;
   const excluding = excludingPattern(patterns, names);
-  if (asked !== undefined && excluding !== undefined)
+  if (requestedModel !== undefined && excluding !== undefined)
     return failure(
       "model_not_allowed",
-      `${who} may not use the model ${JSON.stringify(asked)}: ${excluding} in its list leaves it out`,
+      `${who} may not use the model ${JSON.stringify(requestedModel)}: ${excluding} in its list leaves it out`,
       "model",
     );
   const more = patterns.length > shownMax ? ` and ${patterns.length - shownMax} more` : "";
@@ -101,9 +101,9 @@ export function modelNotAllowed(
     patterns.length === 0 ? "none" : `${patterns.slice(0, shownMax).join(", ")}${more}`;
   return failure(
     "model_not_allowed",
-    asked === undefined
+    requestedModel === undefined
       ? `${who} may use some models alone, and this request could use others; it may use: ${allowed}`
-      : `${who} may not use the model ${JSON.stringify(asked)}; it may use: ${allowed}`,
+      : `${who} may not use the model ${JSON.stringify(requestedModel)}; it may use: ${allowed}`,
     "model",
   );
 }

@@ -60,8 +60,9 @@ export function searchOrder({
 }: ConfigFileSearch): readonly { readonly path: string; readonly namedBy: string | null }[] {
   const absolute = (path: string): string => (isAbsolute(path) ? path : join(cwd, path));
   if (file !== undefined) return [{ path: absolute(file), namedBy: "--config" }];
-  const named = variable(env, configFileVariable);
-  if (named !== null) return [{ path: absolute(named), namedBy: configFileVariable }];
+  const configuredFile = variable(env, configFileVariable);
+  if (configuredFile !== null)
+    return [{ path: absolute(configuredFile), namedBy: configFileVariable }];
   return [
     { path: join(cwd, "sluice.yaml"), namedBy: null },
     { path: "/etc/sluice/sluice.yaml", namedBy: null },

@@ -37,12 +37,12 @@ export function withoutConsequences(messages: readonly string[]): readonly strin
   const causes = messages.flatMap((message) => {
     const [, at] = /^(\S+) needs the environment variable /.exec(message) ?? [];
     const [, path] = /^(\S+)\.\w+ is not a known key; write limits: /.exec(message) ?? [];
-    const [, above, meant] =
+    const [, above, suggestion] =
       /^(\S+)\.[\w-]+ is not a known key; (?:did you mean|write) (\w+)\b/.exec(message) ?? [];
     const [, limit] = /^(\S+)\.\w+ is not a known key; write \{ period: /.exec(message) ?? [];
     return [
       ...(at === undefined ? [] : [`${at} is required`]),
-      ...(above === undefined ? [] : [`${above}.${meant} is required`]),
+      ...(above === undefined ? [] : [`${above}.${suggestion} is required`]),
       ...(path === undefined ? [] : [`${path}.limits is required`]),
       ...(limit === undefined ? [] : [`${limit}.period or ${limit}.period_seconds is required`]),
     ];

@@ -16,15 +16,16 @@ interface KeyRotation {
 export function parseKeyRotation(body: unknown): Checked<KeyRotation> {
   const fields = asObject(body, ["overlap_seconds", "models"], { nullable: ["models"] });
   if (!fields.ok) return fields;
-  const { overlap_seconds: overlapSeconds = rotationOverlapSeconds, models: given } = fields.value;
-  const models = parseModels(given);
+  const { overlap_seconds: overlapSeconds = rotationOverlapSeconds, models: modelsField } =
+    fields.value;
+  const models = parseModels(modelsField);
   if (!models.ok) return models;
   return isCount(overlapSeconds) && overlapSeconds <= periodSecondsMax
     ? {
         ok: true,
         value: {
           overlapSeconds,
-          models: given === undefined ? undefined : models.value,
+          models: modelsField === undefined ? undefined : models.value,
         },
       }
     : bad(

@@ -78,8 +78,8 @@ export function parsePeriod<S extends string>(
   if (period === null && seconds === null)
     return bad(`${at}period or ${at}period_seconds is required`, `${at}period`);
   if (period === null) return checkSeconds(grammar, seconds, `${at}period_seconds`);
-  const named = typeof period === "string" ? namedPeriod(grammar, period) : undefined;
-  if (named !== undefined) return good(named);
+  const byName = typeof period === "string" ? namedPeriod(grammar, period) : undefined;
+  if (byName !== undefined) return good(byName);
   if (typeof period === "string" && /^\d{1,12}$/.test(period.trim()))
     return checkSeconds(grammar, Number(period), `${at}period`);
   const expected = `${grammar.periodsExpected} or a number of seconds`;

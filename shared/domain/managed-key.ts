@@ -152,17 +152,17 @@ export function takeImportedKey(
   body: unknown,
 ): Checked<{ readonly imported: ImportedKey | null; readonly key: unknown }> {
   if (!isObject(body)) return { ok: true, value: { imported: null, key: body } };
-  const { hash: given = null, redacted_value: redacted = null, ...key } = body;
+  const { hash: hashField = null, redacted_value: redacted = null, ...key } = body;
   if (redacted !== null && !isRedactedKey(redacted))
     return bad(
       "redacted_value must be up to 6 first characters of the key and …",
       "redacted_value",
     );
-  if (given === null)
+  if (hashField === null)
     return redacted === null
       ? { ok: true, value: { imported: null, key } }
       : bad("hash is required for redacted_value", "hash");
-  const hash = importedHash(given);
+  const hash = importedHash(hashField);
   // The message doesn't repeat the value, which could be the key.
   if (hash === null) return bad(`hash must be ${hashExpected}`, "hash");
   if (isAdminRole(key["role"]))

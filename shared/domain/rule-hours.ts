@@ -111,9 +111,7 @@ function daysOfText(word: string): readonly string[] | null {
   const days: string[] = [];
   for (const piece of word.split(",")) {
     const [first, last = first] = piece.split("-");
-    const [from, to] = [first, last].map((day) =>
-      weekdays.findIndex((candidate) => candidate === day),
-    );
+    const [from, to] = [first, last].map((day) => weekdays.indexOf(day as Weekday));
     if (from === undefined || to === undefined || from === -1 || to === -1) return null;
     for (let day = from; ; day = (day + 1) % 7) {
       days.push(weekdays[day]!);
@@ -127,8 +125,8 @@ function daysOfText(word: string): readonly string[] | null {
 export function textOfWhen({ days, from, to, time_zone: zone }: WhenField): string {
   const indexes = days.map((day) => weekdays.indexOf(day));
   const isRun = indexes.every((day, i) => day === indexes[0]! + i);
-  const named = isRun && days.length > 2 ? `${days[0]}-${days.at(-1)}` : days.join(",");
-  return `${named} ${from}-${to} ${zone}`;
+  const daysText = isRun && days.length > 2 ? `${days[0]}-${days.at(-1)}` : days.join(",");
+  return `${daysText} ${from}-${to} ${zone}`;
 }
 
 const minuteMs = 60_000;

@@ -43,9 +43,9 @@ export async function claimSocket(path: string, directoryMode: number): Promise<
  */
 function makeSocketDirectory(path: string, mode: number): void {
   try {
-    const made = makeDirectory(path, mode);
+    const firstMade = makeDirectory(path, mode);
     // The process's umask may have removed bits.
-    if (made !== undefined) chmodSync(path, mode);
+    if (firstMade !== undefined) chmodSync(path, mode);
   } catch (error) {
     const reason = noDirectoryReason(error);
     throw new Error(`the socket's directory ${path} can't be made: ${reason}`, { cause: error });

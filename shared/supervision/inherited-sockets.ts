@@ -39,7 +39,7 @@ export function takeInheritedSockets(
   names: readonly string[],
 ): InheritedSockets {
   const handed = env[handedOver];
-  const [forPid, count, given] = activation.map((name) => env[name]);
+  const [forPid, count, nameList] = activation.map((name) => env[name]);
   for (const name of [handedOver, ...activation]) delete env[name];
   if (handed !== undefined) return byName("handed-over", handed.split(":"), handedOver, names);
   if (forPid === undefined || count === undefined) return noSockets;
@@ -52,7 +52,7 @@ export function takeInheritedSockets(
       `LISTEN_FDS must be a number from 0 to ${socketsMax}, not ${quoted(count)}`,
     );
   if (Number(count) === 0) return noSockets;
-  const list = given ?? (count === "1" ? (names[0] ?? "") : "");
+  const list = nameList ?? (count === "1" ? (names[0] ?? "") : "");
   const listed = list.split(":");
   if (listed.length !== Number(count))
     throw new InheritedSocketsError(

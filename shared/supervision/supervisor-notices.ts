@@ -17,10 +17,10 @@ export interface Notice {
 
 export interface SupervisorNotices {
   /** Whether a supervisor accepts notices; without one, a successor isn't followed. */
-  readonly taken: boolean;
+  readonly accepted: boolean;
   /** Resolves with whether the supervisor has received it; never rejects. */
   send(notice: Notice): Promise<boolean>;
 }
 
 /** For a process without a supervisor. */
-export const noNotices: SupervisorNotices = { taken: false, send: () => Promise.resolve(false) };
+export const noNotices: SupervisorNotices = { accepted: false, send: () => Promise.resolve(false) };

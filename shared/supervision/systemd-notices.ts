@@ -23,7 +23,7 @@ export function systemdNotices({ env, onFailure }: SystemdOptions): SupervisorNo
   const ofProgram = { NOTIFY_SOCKET: socket, ...(path === undefined ? {} : { PATH: path }) };
   let failed = false;
   return {
-    taken: true,
+    accepted: true,
     async send(notice) {
       const reason = await run(assignmentsOf(notice), ofProgram);
       // A stop of the unit ends the program, too.

@@ -12,12 +12,12 @@ export function remembered<T extends NonNullable<unknown>>(
   return (text) => {
     const cached = cache.get(text);
     if (cached !== undefined) return cached;
-    const made = make(text);
-    if (text.length > charsMax) return made;
+    const value = make(text);
+    if (text.length > charsMax) return value;
     if (cache.size === textsMax) cache.clear();
     // A copy: a substring would keep the whole header text in memory.
-    cache.set(` ${text}`.slice(1), made);
-    return made;
+    cache.set(` ${text}`.slice(1), value);
+    return value;
   };
 }
 

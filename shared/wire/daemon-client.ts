@@ -244,10 +244,10 @@ class Conversation implements DaemonClient {
     for (const waiting of this.#waiting.values()) waiting.reject(error);
   }
 
-  #older(what: string): DaemonError {
+  #older(problem: string): DaemonError {
     return new DaemonError(
       "refused",
-      `the daemon is older than this command line: it is sluice ${this.daemonVersion} and ${what}; restart it with this release (${thisBuild})`,
+      `the daemon is older than this command line: it is sluice ${this.daemonVersion} and ${problem}; restart it with this release (${thisBuild})`,
     );
   }
 
@@ -266,10 +266,10 @@ class Conversation implements DaemonClient {
     );
   }
 
-  #broken(what: string): DaemonError {
+  #broken(problem: string): DaemonError {
     return new DaemonError(
       "broken",
-      `what listens on ${this.socketPath} isn't a daemon of sluice ${version}: ${what}`,
+      `what listens on ${this.socketPath} isn't a daemon of sluice ${version}: ${problem}`,
     );
   }
 }

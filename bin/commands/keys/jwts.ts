@@ -22,21 +22,21 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Adds `jwts` to the program. */
 export function addJwts(program: Command, session: Session): void {
   const jwts = program.command("jwts").description("deny valid JWTs, and allow them again");
-  const named = (name: string, description: string): Command =>
+  const denialCommand = (name: string, description: string): Command =>
     jwts
       .command(name)
       .description(description)
       .option("--jti <id>", "the token with this jti")
       .option("--sub <subject>", "all tokens of this subject")
       .option("--issuer <iss>", "only of this issuer");
-  named(
+  denialCommand(
     "deny",
     "refuse a token, or all tokens of a subject, in every proxy from the next request on",
   )
     .option("--expires <when>", "when the denial ends, such as 12h or 2030-01-31T12:00:00Z")
     .addOption(jsonOption("print the response of PUT /admin/denied-jwts"))
     .action((_options, command: Command) => denyJwt(session, command.optsWithGlobals<JwtFlags>()));
-  named("allow", "end a denial")
+  denialCommand("allow", "end a denial")
     .addOption(jsonOption("print the answer as an object"))
     .action((_options, command: Command) => allowJwt(session, command.optsWithGlobals<JwtFlags>()));
   jwts

@@ -157,8 +157,8 @@ async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
     ]);
   const imported = existing.value;
   if (flags.yes !== true) await confirmFirstKey(session, flags);
-  const made = imported === null ? makeManagedKey() : null;
-  const { hash, redacted } = imported ?? made!;
+  const newKey = imported === null ? makeManagedKey() : null;
+  const { hash, redacted } = imported ?? newKey!;
   const key = await withDaemon(session, flags, async (client) => {
     // The budget first: without it, the key could spend immediately.
     if (budget.value !== null) answered(await client.call("budgets.put", budget.value));
@@ -175,7 +175,7 @@ async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
         : { ok: false, failure: { ...answer.failure, ...asFlagProblem(answer.failure) } },
     ) as ListedKey;
   });
-  const value = made === null ? undefined : (madeElsewhere(key) ?? made.value);
+  const value = newKey === null ? undefined : (madeElsewhere(key) ?? newKey.value);
   if (flags.json === true) return session.terminal.out(JSON.stringify({ ...key, value }));
   if (typeof key["notice"] === "string") session.terminal.err(`note: ${key["notice"]}`);
   const { id, user_path: path, expires_at: expires } = key;
@@ -274,17 +274,17 @@ async function rotateKey(
   id: string,
   flags: CommandFlags & KeyRotateFlags,
 ): Promise<void> {
-  const named = keyNamed(id);
+  const nameOfKey = keyNamed(id);
   const rotation = keyRotationFromFlags(flags);
   if (!rotation.ok) throw usageFailure(rotation.problems);
-  const { value: made, hash, redacted } = makeManagedKey();
-  const request = { ...named, new_hash: hash, redacted_value: redacted, ...rotation.value };
+  const { value: newKey, hash, redacted } = makeManagedKey();
+  const request = { ...nameOfKey, new_hash: hash, redacted_value: redacted, ...rotation.value };
   const key = await withDaemon(
     session,
     flags,
     async (client) => answered(await client.call("keys.rotate", request)) as ListedKey,
   );
-  const value = madeElsewhere(key) ?? made;
+  const value = madeElsewhere(key) ?? newKey;
   if (flags.json === true) return session.terminal.out(JSON.stringify({ ...key, value }));
   session.terminal.err(`rotated ${String(key["id"])}; ${oldSecretsText(key)}`);
   session.terminal.err("the new one is shown only once:");
@@ -311,11 +311,12 @@ async function changeKey(
   { id, op }: { readonly id: string; readonly op: "deactivate" | "delete" },
   flags: CommandFlags,
 ): Promise<void> {
-  const named = keyNamed(id);
+  const nameOfKey = keyNamed(id);
   const done = await withDaemon(
     session,
     flags,
-    async (client) => answered(await client.call(`keys.${op}`, named)) as { readonly id: string },
+    async (client) =>
+      answered(await client.call(`keys.${op}`, nameOfKey)) as { readonly id: string },
   );
   session.terminal.out(flags.json === true ? JSON.stringify(done) : `${op}d: ${done.id}`);
 }

@@ -135,8 +135,8 @@ function located(
       ? (section === "budgets" ? budgetAt : ruleAt)[Number(index)]
       : entry;
   if (entry === undefined || at === undefined) return refusal(failed);
-  const what = failed.message.replace(`${entry}: `, "");
-  const lines = placed(name, text, [`${at}: ${what}`]).map(problemLine);
+  const problem = failed.message.replace(`${entry}: `, "");
+  const lines = placed(name, text, [`${at}: ${problem}`]).map(problemLine);
   return new CommandFailure({
     exitCode: exitCodes.failed,
     lines: [...lines, nothingChanged],

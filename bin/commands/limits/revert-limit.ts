@@ -23,9 +23,9 @@ export async function revertLimit<S extends string>(
   const key = keyFromFlags(kind.flags, subject, flags);
   if (!key.ok) throw usageFailure(key.problems);
   const { scope, subject: normalized, periodSeconds } = key.value;
-  const named = { ...key.value, subject: kind.effectiveSubject(scope, normalized) };
+  const limitKey = { ...key.value, subject: kind.effectiveSubject(scope, normalized) };
   const list = await withDaemon(session, flags, async (client) => {
-    const [limit] = limitOf(await listLimits(client, kind), named).items;
+    const [limit] = limitOf(await listLimits(client, kind), limitKey).items;
     if (limit?.["overrides"] === undefined) {
       const name = `${kind.periodLabel(periodSeconds)} ${kind.singular} on ${scope} ${subjectWithModels(key.value)}`;
       const why = limit === undefined ? `no ${name}` : `the configuration has no other ${name}`;
@@ -38,6 +38,6 @@ export async function revertLimit<S extends string>(
   session.terminal.out(
     flags.json === true
       ? listBody(list, kind)
-      : kind.render(limitOf(list, named), tableView(session, flags)),
+      : kind.render(limitOf(list, limitKey), tableView(session, flags)),
   );
 }

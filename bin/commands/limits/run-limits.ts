@@ -258,9 +258,9 @@ function filterFromFlags<S extends string>(
       param: "--scope",
     });
   const pathOf = (flag: "path" | "for"): string | null => {
-    const { [flag]: typed } = flags;
-    if (typed === undefined) return null;
-    const path = pathFromFlag(typed, `--${flag}`);
+    const { [flag]: text } = flags;
+    if (text === undefined) return null;
+    const path = pathFromFlag(text, `--${flag}`);
     if (!path.ok) append(problems, path.problems);
     if (typeof scope === "string" && scope !== "user_path")
       problems.push({
@@ -334,13 +334,13 @@ export async function resetLimits<S extends string>(
   flags: CommandFlags & ResetFlags,
 ): Promise<void> {
   const { singular, subjects } = kind;
-  const named =
+  const hasKeyFlags =
     subject !== undefined ||
     flags.scope !== undefined ||
     flags.period !== undefined ||
     flags.periodSeconds !== undefined ||
     flags.models !== undefined;
-  if (flags.all === true && named)
+  if (flags.all === true && hasKeyFlags)
     throw usageFailure([
       {
         message: `--all resets every ${singular}: give neither a subject nor --scope nor --period beside it`,

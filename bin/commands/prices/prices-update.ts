@@ -106,7 +106,7 @@ async function readSource(session: Session, source: string): Promise<PriceFile> 
   const problems = mapProblems(document);
   if (problems.length > 0) throw new Error(problems.slice(0, problemsShown).join("; "));
   const date = dayOf(session.nowMs());
-  const made = makePriceFile({
+  const priceFile = makePriceFile({
     map: document,
     date,
     lists: [`LiteLLM's map as of ${date} (MIT)`, packageName],
@@ -114,7 +114,7 @@ async function readSource(session: Session, source: string): Promise<PriceFile> 
     fallback: await createPriceList({ file: emptyPriceFile, from: "" }),
   });
   // Checked like any price file that is read.
-  return checkPriceFile(JSON.parse(printPriceFile(made)));
+  return checkPriceFile(JSON.parse(printPriceFile(priceFile)));
 }
 
 async function readBounded(path: string): Promise<string> {

@@ -66,9 +66,9 @@ async function backupToDirectory(
         param: "--keep",
       },
     ]);
-  const made = keptPath(directory, session.nowMs());
-  await backupToFile(session, made, flags);
-  const removed = await withSystemErrors(directory, () => removeOlder(made, keep));
+  const backupFile = keptPath(directory, session.nowMs());
+  await backupToFile(session, backupFile, flags);
+  const removed = await withSystemErrors(directory, () => removeOlder(backupFile, keep));
   if (flags.json !== true) for (const each of removed) session.terminal.out(`removed: ${each}`);
 }
 

@@ -61,7 +61,7 @@ export class GatheredMetrics {
   }
 
   /** Handles any message of a proxy. */
-  said(proxy: ProxyProcess, message: unknown): void {
+  receive(proxy: ProxyProcess, message: unknown): void {
     const parsed = parseMetricsMessage(message);
     if (parsed?.metrics === "ask") void this.#answer(proxy, parsed.id);
     const running = this.#running.get(proxy);

@@ -19,7 +19,7 @@ export function watchProxy(metrics: GatheredMetrics, name: string, child: ChildP
   };
   child.on("message", (message) => {
     if (typeof message === "object" && "ready" in message) metrics.joined(process);
-    else metrics.said(process, message);
+    else metrics.receive(process, message);
   });
   child.once("close", () => metrics.ended(process));
 }

@@ -31,14 +31,14 @@ export async function holdSockets(
   held: readonly HeldSocket[],
   bind: (host: string, port: number) => Promise<BoundSocket>,
 ): Promise<readonly HeldSocket[]> {
-  const wanted = [
+  const addresses = [
     { name: "http", host, port },
     ...(admin === null ? [] : [{ ...admin, name: "admin" }]),
   ];
   const sockets = held.filter(({ place }) => place === null);
   const bound: BoundSocket[] = [];
   try {
-    for (const { name, host, port } of wanted) {
+    for (const { name, host, port } of addresses) {
       const place = `${host}:${port}`;
       if (sockets.some((socket) => socket.name === name)) continue;
       let socket = held.find((one) => one.name === name && one.place === place);

@@ -41,7 +41,7 @@ const never: SelfReload = { stop() {} };
 
 export async function startSelfReload(options: SelfReloadOptions): Promise<SelfReload> {
   const { sockets, notices, requests, config, session, log, onFailed } = options;
-  if (!notices.taken || sockets.from === "none") return never;
+  if (!notices.accepted || sockets.from === "none") return never;
   let isAskedAgain = false;
   const reloads = new Reloads(
     async () => {

@@ -64,8 +64,8 @@ const tlsOfMode: Readonly<Record<string, Tls>> = {
 };
 
 /** A server on another host is reached by TLS, unless `sslmode` says otherwise. */
-function postgres(given: URL): DestinationParsed {
-  const url = new URL(given);
+function postgres(address: URL): DestinationParsed {
+  const url = new URL(address);
   const mode = url.searchParams.get("sslmode");
   const caFile = url.searchParams.get("sslrootcert");
   url.searchParams.delete("sslmode");

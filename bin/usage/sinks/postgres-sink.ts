@@ -249,9 +249,9 @@ export function postgresFailure(at: string, error: unknown): SinkError {
     ? passingClasses.includes(code.slice(0, 2)) || code === readOnly
     : passingCodes.test(code) || (code === "" && passingMessages.test(message));
   const hint = advice[code];
-  const what = isState ? `answers: ${message}` : `can't be reached: ${systemReason(error)}`;
+  const problem = isState ? `answers: ${message}` : `can't be reached: ${systemReason(error)}`;
   return new SinkError(
-    `${at} ${what}${code === "" ? "" : ` (${code})`}${hint === undefined ? "" : `: ${hint}`}`,
+    `${at} ${problem}${code === "" ? "" : ` (${code})`}${hint === undefined ? "" : `: ${hint}`}`,
     { isPassing, cause: error },
   );
 }

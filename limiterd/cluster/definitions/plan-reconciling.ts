@@ -22,7 +22,7 @@ interface Sides {
 
 interface Reconciling {
   /** Definitions of the engine that this host lacks, or has with an earlier stamp. */
-  readonly taken: readonly Stamped[];
+  readonly adopted: readonly Stamped[];
   /** Definitions of this host's copy that the engine lacks, or has with an earlier stamp. */
   readonly reported: readonly Stamped[];
   /** The host's own definitions, which all hosts share from now on. */
@@ -65,7 +65,7 @@ export function planReconciling({ engine, copy, own }: Sides): Reconciling {
     } else if (isSameCluster && one.stamp <= engine.state.trimmed) deleted.push(one);
     else reported.push(one);
   }
-  return { ...join(own, theirs, mine), taken: adopted, reported, deleted };
+  return { ...join(own, theirs, mine), adopted, reported, deleted };
 }
 
 /** Whether a definition that was read from the engine replaces the host's copy of it. */

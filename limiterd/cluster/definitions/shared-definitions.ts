@@ -52,7 +52,7 @@ interface Ports {
 
 /** The log messages about definitions. */
 export interface DefinitionsLog {
-  joined(counts: { readonly taken: number; readonly reported: number }): void;
+  joined(counts: { readonly adopted: number; readonly reported: number }): void;
   replaced(definitions: readonly Definition[]): void;
   renumbered(keys: readonly Renumbered[]): void;
   unreadable(fields: readonly string[]): void;
@@ -224,12 +224,12 @@ export class SharedDefinitions {
       const forgotten = plan.deleted.map((one) => ({ ...one, value: null }));
       // Applies the engine's definitions first: a key of this host may have been renumbered because
       // one of them has its number.
-      await this.#apply([...plan.taken, ...plan.joined], {
+      await this.#apply([...plan.adopted, ...plan.joined], {
         state: { order: state.order, clusterId, trimmed },
         forgotten,
       }).written;
       this.#isJoined = true;
-      if (isFirst) log.joined({ taken: plan.taken.length, reported: reported.length });
+      if (isFirst) log.joined({ adopted: plan.adopted.length, reported: reported.length });
       if (plan.replaced.length > 0) log.replaced(plan.replaced);
       if (plan.renumbered.length > 0) log.renumbered(plan.renumbered);
       return;

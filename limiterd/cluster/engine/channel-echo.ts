@@ -17,7 +17,7 @@ export interface Echo {
   readonly isLost: boolean;
   /** The message to publish now. */
   next(): string;
-  heard(channel: string, message: string): void;
+  receive(channel: string, message: string): void;
   /** Starts over: the connection subscribes again. */
   clear(): void;
 }
@@ -35,7 +35,7 @@ export function createEcho(channel: string): Echo {
       return lastSent - Math.max(lastHeard, begun) >= lateMax;
     },
     next: () => String(++lastSent),
-    heard(on, message) {
+    receive(on, message) {
       const number = on === channel ? Number(message) : 0;
       if (Number.isSafeInteger(number) && number > lastHeard && number <= lastSent)
         lastHeard = number;

@@ -95,7 +95,7 @@ export function connectEngine(options: ConnectOptions): EngineConnection {
       ask(link, { command: `the script ${script.name}`, keys }, (client) =>
         run(client, script, [keys, args]),
       ),
-    subscribe: (channel, heard) => subscribe(link, channel, heard),
+    subscribe: (channel, listener) => subscribe(link, channel, listener),
     reception: (channel) => ({
       isConfirmed: link.state.kind === "connected" && link.echo.isHeard,
       subscribers: link.subscribers.get(channel) ?? null,
@@ -139,7 +139,7 @@ async function oneConnection(
   const breaks = new Promise<never>((_, reject) => {
     link.broken = reject;
   });
-  const options = { attempt: attempts, broken: link.broken, heard: heardBy(link) };
+  const options = { attempt: attempts, broken: link.broken, onMessage: heardBy(link) };
   try {
     const client = await Promise.race([breaks, stand(link, attempt, options), deadline(attempt)]);
     await Promise.race([breaks, probing(link, client)]);
@@ -262,8 +262,8 @@ function untilEnded<T>({ waiting }: Link, answer: Promise<T>): Promise<T> {
 
 function heardBy(link: Link): (channel: string, message: string) => void {
   return (channel, message) => {
-    link.echo.heard(channel, message);
-    for (const heard of link.channels.get(channel) ?? []) heard(message);
+    link.echo.receive(channel, message);
+    for (const listener of link.channels.get(channel) ?? []) listener(message);
   };
 }
 
@@ -304,13 +304,13 @@ async function countSubscribers(client: EngineClient, channel: string): Promise<
   return sum;
 }
 
-function subscribe(link: Link, channel: string, heard: (message: string) => void): () => void {
+function subscribe(link: Link, channel: string, listener: (message: string) => void): () => void {
   const all = link.channels.get(channel) ?? new Set();
   const isFirst = all.size === 0;
-  link.channels.set(channel, all.add(heard));
+  link.channels.set(channel, all.add(listener));
   if (isFirst) subscribeNow(link, channel);
   return () => {
-    all.delete(heard);
+    all.delete(listener);
     // The subscription stays: later messages have no listener.
     if (all.size === 0) link.channels.delete(channel);
   };

@@ -15,7 +15,7 @@ export interface ClientOptions {
   /** Called once when the connection breaks. */
   readonly broken: (error: Error) => void;
   /** Called with each published message. */
-  readonly heard: (channel: string, message: string) => void;
+  readonly onMessage: (channel: string, message: string) => void;
 }
 
 /** Sends a command's name and its further words. */

@@ -90,7 +90,7 @@ export interface EngineConnection {
    * Receives messages while the engine is reached; those published while it is away are lost, so
    * read the data when `state` becomes `connected`. Returns a function that unsubscribes.
    */
-  subscribe(channel: string, heard: (message: string) => void): () => void;
+  subscribe(channel: string, listener: (message: string) => void): () => void;
   reception(channel: string): Reception;
   /** Called with each change of `state`. Returns a function that ends it. */
   watch(changed: (state: EngineState) => void): () => void;

@@ -142,7 +142,7 @@ async function openOne(
   };
   client.once("end", () => ended(lastError()));
   const subscriber = createSubscriber(() => connectTo(config, place), {
-    heard: options.heard,
+    onMessage: options.onMessage,
     ended,
   });
   const send: Send = (name, words) => {
@@ -241,7 +241,10 @@ interface Subscriber {
 /** Subscribes on a second connection: one that subscribes can't send commands. */
 function createSubscriber(
   connect: () => Promise<Connected>,
-  { heard, ended }: Pick<ClientOptions, "heard"> & { readonly ended: (error: Error) => void },
+  {
+    onMessage,
+    ended,
+  }: Pick<ClientOptions, "onMessage"> & { readonly ended: (error: Error) => void },
 ): Subscriber {
   let current: Promise<Connected> | null = null;
   const close = (connection: Promise<Connected> | null): void =>
@@ -256,7 +259,7 @@ function createSubscriber(
     opening.then(
       ({ client, lastError }) => {
         client.on("message", (channel, message) => {
-          if (current === opening) heard(channel, message);
+          if (current === opening) onMessage(channel, message);
         });
         client.once("end", () => {
           if (current === opening) ended(lastError());
@@ -287,7 +290,7 @@ function createSubscriber(
 async function openCluster(
   config: ClusterConfig,
   { ca, password }: Secrets,
-  { broken, heard }: ClientOptions,
+  { broken, onMessage }: ClientOptions,
 ): Promise<EngineClient> {
   const { AbstractConnector, Cluster } = await import("ioredis");
   const { addresses, credentials } = config;
@@ -295,8 +298,8 @@ async function openCluster(
   const cluster = new Cluster([...addresses], {
     redisOptions: {
       ...plain,
-      ...given("username", password === null ? null : credentials.username),
-      ...given("password", password),
+      ...onlyIfSet("username", password === null ? null : credentials.username),
+      ...onlyIfSet("password", password),
       ...(tls === undefined ? {} : { tls }),
       Connector: guardedConnector(AbstractConnector),
     },
@@ -343,7 +346,7 @@ async function openCluster(
       const place = { host: host!, port: port!, tls, username: credentials.username, password };
       return await connectTo(config, place);
     },
-    { heard, ended() {} },
+    { onMessage, ended() {} },
   );
   return {
     send: (name, words) => cluster.call(name, [...words]),
@@ -381,7 +384,10 @@ function primariesOf(cluster: Cluster): ReadonlyMap<string, Send> {
 
 const notConnected: Send = () => Promise.reject(new Error("Connection is closed."));
 
-function given<K extends string>(name: K, value: string | null): { readonly [key in K]?: string } {
+function onlyIfSet<K extends string>(
+  name: K,
+  value: string | null,
+): { readonly [key in K]?: string } {
   return value === null ? {} : ({ [name]: value } as { readonly [key in K]: string });
 }
 

@@ -19,12 +19,12 @@ export function differingHosts(hosts: readonly KnownHost[], own: HostFacts): rea
   return hosts.flatMap((host) => {
     const { configuration, failureMode } = differencesOf(host, own);
     if (host.silentMs >= hostAliveMs || !(configuration || failureMode)) return [];
-    const what = [
+    const differences = [
       ...(configuration ? ["its configuration declares other rules or budgets"] : []),
       ...(failureMode
         ? [`its cluster.failure_mode is ${host.failureMode}, not ${own.failureMode}`]
         : []),
     ];
-    return [`${host.name} (${host.id}): ${what.join(", ")}`];
+    return [`${host.name} (${host.id}): ${differences.join(", ")}`];
   });
 }

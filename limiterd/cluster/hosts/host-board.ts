@@ -106,8 +106,8 @@ export class HostBoard {
     this.#heardAtMs = monoMs();
     this.#heardEngineMs = nowMs;
     const hosts: KnownHost[] = [];
-    for (const [id, at, said] of rowsOfThree(rows)) {
-      const facts = factsFromText(said);
+    for (const [id, at, lastReport] of rowsOfThree(rows)) {
+      const facts = factsFromText(lastReport);
       if (facts !== null) hosts.push({ id, ...facts, silentMs: Math.max(0, nowMs - Number(at)) });
     }
     this.#hosts = hosts.sort((a, b) => (a.name + a.id < b.name + b.id ? -1 : 1));

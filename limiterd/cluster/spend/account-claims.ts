@@ -67,7 +67,7 @@ export class AccountClaim implements Awaited {
   /** The least `upTo` of the claims sent to the engine since the last confirmation. */
   #leastUpTo = Number.POSITIVE_INFINITY;
   /** The claim of the pending question; null without one. */
-  #asked: Stated | null = null;
+  #pending: Stated | null = null;
   #answeredMonoMs = Number.NEGATIVE_INFINITY;
   #reportedHeld = 0;
   /** The period or slice of the last report. */
@@ -87,7 +87,7 @@ export class AccountClaim implements Awaited {
 
   /** Whether a question about it is pending: at most one is. */
   get isAsked(): boolean {
-    return this.#asked !== null;
+    return this.#pending !== null;
   }
 
   get #held(): number {
@@ -136,7 +136,7 @@ export class AccountClaim implements Awaited {
       !this.isUnsent &&
       this.#held === 0 &&
       this.waiting === 0 &&
-      this.#asked === null &&
+      this.#pending === null &&
       this.#ports.monoMs() - this.#neededMonoMs > keptMs
     );
   }
@@ -169,7 +169,7 @@ export class AccountClaim implements Awaited {
     if (this.#mode === "open") return;
     const { turn, isAway, monoMs } = this.#ports;
     this.#neededMonoMs = monoMs();
-    if (turn.purpose === "look" || this.#asked !== null || isAway()) return;
+    if (turn.purpose === "look" || this.#pending !== null || isAway()) return;
     if (this.#advance.isLow(this.#leftOfConfirmed(fromMs) - this.#held)) this.ask();
   }
 
@@ -207,8 +207,8 @@ export class AccountClaim implements Awaited {
       });
     const amount = held + this.#advance.amount;
     const { generation } = this.budget;
-    this.#asked = { startMs, generation, upTo: this.#used + amount, held };
-    this.#leastUpTo = Math.min(this.#leastUpTo, this.#asked.upTo);
+    this.#pending = { startMs, generation, upTo: this.#used + amount, held };
+    this.#leastUpTo = Math.min(this.#leastUpTo, this.#pending.upTo);
     return { startMs, amount };
   }
 
@@ -219,8 +219,8 @@ export class AccountClaim implements Awaited {
 
   /** The question with the last report has ended. */
   ended(isAnswered: boolean): void {
-    const pending = this.#asked;
-    this.#asked = null;
+    const pending = this.#pending;
+    this.#pending = null;
     if (!isAnswered || pending === null) return;
     this.#answeredMonoMs = this.#ports.monoMs();
     this.#reportedHeld = pending.held;

@@ -27,7 +27,7 @@ interface Adjusted {
 export function adjustUsage(
   state: DaemonState,
   adjustments: readonly Adjustment[],
-  asked: Asked,
+  request: Asked,
   nowMs: number,
 ): Promise<Adjusted> {
   return state.repricing.inTurn(async () => {
@@ -60,7 +60,7 @@ export function adjustUsage(
           taken_back_usd: sumUsd(slice.takenBack),
         };
         const audited = [{ subject: "usage records", before: null, after }];
-        state.writer.addToBatch(state.audit.record(audited, asked, nowMs));
+        state.writer.addToBatch(state.audit.record(audited, request, nowMs));
       }
       state.writer.closeContributed();
     }

@@ -35,15 +35,15 @@ export interface AnswerPorts {
 
 /** The answer to a change, and who asked for it. */
 export interface ChangePorts extends AnswerPorts {
-  readonly asked: Asked;
+  readonly request: Asked;
 }
 
 /**
  * The subtree of who asks; `/` for everything. `by` is absent only if the proxy or the command line
  * asks on its own behalf: a test checks that every handler of /admin sends it.
  */
-export function withinOf({ asked }: Pick<ChangePorts, "asked">): string {
-  return asked.by?.within ?? "/";
+export function withinOf({ request }: Pick<ChangePorts, "request">): string {
+  return request.by?.within ?? "/";
 }
 
 /** The ports of `handleAdmin`. */
@@ -83,7 +83,7 @@ export function makeChange(
     if (proposal === null) return null;
     const definitions = [...proposal.definitions, ...endedBy(state, proposal.definitions)];
     const audit = (): Change[] =>
-      state.audit.record(describeDefinitions(state, definitions), ports.asked, nowMs);
+      state.audit.record(describeDefinitions(state, definitions), ports.request, nowMs);
     return { ...proposal, definitions, audit };
   };
   if (sharedDefinitions !== null)

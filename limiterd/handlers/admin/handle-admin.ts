@@ -71,13 +71,13 @@ import {
 
 export function handleAdmin(
   state: DaemonState,
-  { op, body: given, by }: AdminRequest<PlainOp>,
+  { op, body: uncheckedBody, by }: AdminRequest<PlainOp>,
   nowMs: number,
   peer: PeerPorts,
 ): void {
-  const ports: AdminPorts = { ...peer, asked: { op, by } };
+  const ports: AdminPorts = { ...peer, request: { op, by } };
   const within = withinOf(ports);
-  const confined = within === "/" ? good(given) : confine(op, given, within);
+  const confined = within === "/" ? good(uncheckedBody) : confine(op, uncheckedBody, within);
   if (!confined.ok) return ports.fail(confined.failure);
   const body = confined.value;
   const { isFull, failing } = state.writer;
@@ -113,7 +113,7 @@ export function handleAdmin(
     case "reconciliations.keep": {
       const result = checkedValue(parseReconciliation(body), ports);
       if (result === null) return;
-      const audited = state.audit.record([describeReconciliation(result)], ports.asked, nowMs);
+      const audited = state.audit.record([describeReconciliation(result)], ports.request, nowMs);
       const key = Number(audited[0]!.key);
       const kept = keepReconciliation(state.store, result, { key, nowMs });
       const item = reconciliationItem(result, key, nowMs);
@@ -138,14 +138,14 @@ export function handleAdmin(
       return ownersOf(state, ids, nowMs, (owners) => ports.answer({ owners }));
     }
     case "objects.own": {
-      const made = checkedValue(parseMadeObjects(body), ports);
-      if (made === null) return;
-      const changes = state.objects.made(made, nowMs);
+      const madeObjects = checkedValue(parseMadeObjects(body), ports);
+      if (madeObjects === null) return;
+      const changes = state.objects.made(madeObjects, nowMs);
       if (changes === null) return ports.fail(tooManyObjects());
       const answer = (): void => ports.answer({ status: "ok" });
       return askHosts(
         state.cluster,
-        ({ commands, name }) => publishOwners(commands, name, made, nowMs),
+        ({ commands, name }) => publishOwners(commands, name, madeObjects, nowMs),
         () => (changes.length === 0 ? answer() : writeChange(state, changes, ports, answer)),
       );
     }

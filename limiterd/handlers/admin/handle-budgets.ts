@@ -121,13 +121,14 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   if (written === null) return;
   const unknownModel = state.settings.useProblem(written);
   if (unknownModel !== null) return ports.fail(unknownModel);
-  const moved =
+  const formerKey =
     move.replaced === null || budgetId(move.replaced) === budgetId(written) ? null : move.replaced;
   const { budgets, settings: configured } = state;
   makeChange(state, nowMs, ports, () => {
     const existing = budgets.find(written);
-    if (moved !== null && budgets.find(moved) === null) return failed(ports, unknownBudget(moved));
-    if (moved !== null && existing !== null)
+    if (formerKey !== null && budgets.find(formerKey) === null)
+      return failed(ports, unknownBudget(formerKey));
+    if (formerKey !== null && existing !== null)
       return failed(
         ports,
         invalid(
@@ -136,14 +137,14 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
         ),
       );
     const inert = budgetsInert(configured.usageEnabled);
-    const edited = moved === null ? existing : budgets.find(moved);
+    const edited = formerKey === null ? existing : budgets.find(formerKey);
     const definition =
       edited === null ? written : parse({ ...kept(edited), ...(move.body as object) });
     if (definition === null) return null;
     return {
       definitions: [
         budgetDefinition(definition, existing, nowMs),
-        ...(moved === null ? [] : [budgetDeletion(moved)]),
+        ...(formerKey === null ? [] : [budgetDeletion(formerKey)]),
       ],
       answer: () => (inert === null ? {} : { inert }),
     };
@@ -210,7 +211,7 @@ async function resetInSlices(
     if (state.stopping) return;
     const nowMs = state.wallMs();
     const resets = ids.slice(i, i + limitsPerTurn).map((id) => budgetReset(id, nowMs));
-    const audit = i === 0 ? state.audit.record(all, ports.asked, nowMs) : [];
+    const audit = i === 0 ? state.audit.record(all, ports.request, nowMs) : [];
     ({ written } = applyDefinitions(state, resets, nowMs, audit));
   }
   // Commits are in order, so the last one is enough.

@@ -84,10 +84,10 @@ export function handleExplain(
  */
 function readKey(
   state: DaemonState,
-  given: unknown,
+  keyField: unknown,
   { nowMs, within }: AskedIn,
 ): Checked<ManagedKey> {
-  const fields = isObject(given) ? given : {};
+  const fields = isObject(keyField) ? keyField : {};
   const key = findKey(state, fields, within);
   if (key === undefined) return { ok: false, failure: { ...unknownKey(fields), param: "key" } };
   const status = keyStatus(key, nowMs);

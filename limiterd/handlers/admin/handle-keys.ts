@@ -261,8 +261,11 @@ function rotate(
 }
 
 /** A new secret is refused while the store fails: it could be lost with its change. */
-function secretLost(what: string, failing: Error): Failure {
-  return failure("limiter_unavailable", `${what}: the store can't be written (${failing.message})`);
+function secretLost(subject: string, failing: Error): Failure {
+  return failure(
+    "limiter_unavailable",
+    `${subject}: the store can't be written (${failing.message})`,
+  );
 }
 
 /** Deactivating a key again is no error. */
@@ -327,11 +330,11 @@ export function findKey(
 
 /** The 404 for keys. The given id is repeated only if it looks like one: it could be a secret. */
 export function unknownKey({ id }: Readonly<Record<string, unknown>>): Failure {
-  const named =
+  const problem =
     typeof id === "string" && keyNumber(id) !== null
       ? `no key ${id} is known`
       : "no such key is known: expected an id such as key_7";
-  return { ...plainFailure(404, "not_found_error", named), param: "id" };
+  return { ...plainFailure(404, "not_found_error", problem), param: "id" };
 }
 
 /** A key as it is listed: without anything that authenticates. */

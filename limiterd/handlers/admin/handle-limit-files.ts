@@ -204,7 +204,7 @@ async function carryOut(
     return ports.fail(tooManyShared(plan.changes.length));
   state.limitFiles.drop(id);
   const then = {
-    asked: ports.asked,
+    request: ports.request,
     fail: ports.fail,
     answer: (answer: unknown) => {
       if (plan.changes.length > 0) state.onLimitsApplied(plan.counts);

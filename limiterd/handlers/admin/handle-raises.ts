@@ -41,7 +41,7 @@ interface Raising<K extends LimitKey<string>> {
 interface Value {
   readonly field: string;
   /** What a raise asks for; null: it isn't raised. */
-  readonly of: (asked: RaisedValues) => number | null;
+  readonly of: (values: RaisedValues) => number | null;
   /** Null: the rule has no such cap. */
   readonly declared: number | null;
   readonly now: number | null;
@@ -88,7 +88,7 @@ function budgetRaising({ budgets }: DaemonState): Raising<BudgetKey> {
     valuesOf({ id, raises }, child, nowMs) {
       const { amountUsd } = budgets.budgets.get(id)!.definition;
       const now = raisedAmount(amountUsd, raises ?? [], child, nowMs);
-      return [{ field: "amount", of: (asked) => asked.amountUsd, ...both(amountUsd, now) }];
+      return [{ field: "amount", of: (values) => values.amountUsd, ...both(amountUsd, now) }];
     },
   };
 }
@@ -161,12 +161,12 @@ function raise<S extends string>(
         ports,
         invalid(`the ${raising.nameOf(key)} has ${raisesPerLimitMax} raises already`, "subject"),
       );
-    const made: Raise = { ...values, child, fromMs: nowMs, untilMs: nowMs + forMs };
+    const newRaise: Raise = { ...values, child, fromMs: nowMs, untilMs: nowMs + forMs };
     return {
-      definitions: [raisesDefinition(raising.kind, limit.id, [...others, made])],
+      definitions: [raisesDefinition(raising.kind, limit.id, [...others, newRaise])],
       answer: () => {
-        state.onRaise({ event: "raised", kind: raising.kind, limit, raise: made });
-        return { until: formatMillis(made.untilMs) };
+        state.onRaise({ event: "raised", kind: raising.kind, limit, raise: newRaise });
+        return { until: formatMillis(newRaise.untilMs) };
       },
     };
   });
@@ -241,13 +241,13 @@ function aboveProblem({ limit, child }: Found, within: string): Failure | null {
 /** Why a limit can't be raised to these values. */
 function problemOf<S extends string>(
   { valuesOf, nameOf }: Raising<LimitKey<S>>,
-  asked: AskedRaise<S>,
+  raiseRequest: AskedRaise<S>,
   { limit, child }: Found,
   nowMs: number,
 ): Failure | null {
-  const name = nameOf(asked.key);
+  const name = nameOf(raiseRequest.key);
   for (const { field, of, declared, now } of valuesOf(limit, child, nowMs)) {
-    const value = of(asked);
+    const value = of(raiseRequest);
     if (value === null) continue;
     if (declared === null || now === null)
       return invalid(`the ${name} has no ${field} to raise`, field);

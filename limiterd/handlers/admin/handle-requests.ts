@@ -119,10 +119,10 @@ function detailOf(
     records.then((records): RequestDetail => {
       const first = records[0];
       const userPath = request?.user_path ?? refusal?.userPath ?? first?.user_path ?? null;
-      const named = request?.target ?? null;
+      const requestTarget = request?.target ?? null;
       const target =
-        named !== null
-          ? targetOf(named)
+        requestTarget !== null
+          ? targetOf(requestTarget)
           : first === undefined
             ? null
             : { provider: first.provider, model: first.model ?? "" };

@@ -158,13 +158,13 @@ function pageCounters(
 function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const query = checkedValue(parseChildrenQuery(body), ports);
   if (query === null) return;
-  const named = checkedValue(parseRuleResetOne(query.key), ports);
-  if (named === null) return;
-  const rule = state.book.find(named);
-  if (rule === null) return ports.fail(unknownRule(named));
+  const ruleKey = checkedValue(parseRuleResetOne(query.key), ports);
+  if (ruleKey === null) return;
+  const rule = state.book.find(ruleKey);
+  if (rule === null) return ports.fail(unknownRule(ruleKey));
   if (rule.own !== null)
     return ports.fail(
-      invalid(`the ${nameOfRule(named)} is no template: it has no children`, "subject"),
+      invalid(`the ${nameOfRule(ruleKey)} is no template: it has no children`, "subject"),
     );
   if (state.book.unread !== null)
     return ports.fail(
@@ -209,13 +209,14 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   if (definition === null) return;
   const unknownModel = settings.useProblem(definition);
   if (unknownModel !== null) return ports.fail(unknownModel);
-  const moved =
+  const formerKey =
     move.replaced === null || ruleId(move.replaced) === ruleId(definition) ? null : move.replaced;
   makeChange(state, nowMs, ports, () => {
     const existing = book.find(definition);
-    if (moved !== null && book.find(moved) === null) return failed(ports, unknownRule(moved));
-    const isEnforced = moved?.mode === "shadow" && isOtherMode(moved, definition);
-    if (moved !== null && existing !== null && !isEnforced)
+    if (formerKey !== null && book.find(formerKey) === null)
+      return failed(ports, unknownRule(formerKey));
+    const isEnforced = formerKey?.mode === "shadow" && isOtherMode(formerKey, definition);
+    if (formerKey !== null && existing !== null && !isEnforced)
       return failed(
         ports,
         invalid(
@@ -224,19 +225,19 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
         ),
       );
     const inert = settings.inertReason(definition);
-    const edited = moved === null || isEnforced ? existing : book.find(moved);
+    const edited = formerKey === null || isEnforced ? existing : book.find(formerKey);
     const kept = keptOf(move.body, edited, definition);
     if (!kept.ok) return failed(ports, kept.failure);
     const written = { ...kept.value, ...definition };
     if (isEnforced)
       return {
-        definitions: ruleEnforcement(moved, written, existing, nowMs),
+        definitions: ruleEnforcement(formerKey, written, existing, nowMs),
         answer: () => (inert === null ? {} : { inert }),
       };
     return {
       definitions: [
         ...ruleDefinitions(written, existing, nowMs),
-        ...(moved === null ? [] : ruleDeletions(moved)),
+        ...(formerKey === null ? [] : ruleDeletions(formerKey)),
       ],
       answer: () => (inert === null ? {} : { inert }),
     };

@@ -46,7 +46,7 @@ export function handleSessions(
     case "sessions.failed": {
       const reason = checkedValue(parseFailedSignIn(body), ports);
       if (reason === null) return;
-      record(state, state.audit.failedSignIn(reason, ports.asked, nowMs));
+      record(state, state.audit.failedSignIn(reason, ports.request, nowMs));
       return ports.answer({ status: "ok" });
     }
     case "sessions.close": {
@@ -54,7 +54,7 @@ export function handleSessions(
       if (hash === null) return;
       const session = state.sessions.find(hash);
       // A session that ends because its credential is gone isn't signed out by anyone.
-      if (session !== undefined && ports.asked.by !== undefined)
+      if (session !== undefined && ports.request.by !== undefined)
         auditSession(state, judged(state, session, nowMs), nowMs, ports);
       state.sessions.close(hash);
       return askHosts(
@@ -98,10 +98,10 @@ function auditSession(
   state: DaemonState,
   answer: SessionAnswer,
   nowMs: number,
-  { asked: { op, by } }: Pick<ChangePorts, "asked">,
+  { request: { op, by } }: Pick<ChangePorts, "request">,
 ): void {
-  const { who: named = "", from = "socket", requestId = "" } = by ?? {};
-  const who = answer.kind === "jwt" && named !== "" ? named : holderName(answer);
+  const { who: sender = "", from = "socket", requestId = "" } = by ?? {};
+  const who = answer.kind === "jwt" && sender !== "" ? sender : holderName(answer);
   const request = { op, by: { who, from, requestId } };
   const signedIn = { subject: "dashboard", before: null, after: null };
   record(state, state.audit.record([signedIn], request, nowMs));

@@ -54,7 +54,7 @@ export function answerRead(
 /** Answers with a list that is in the store alone, or says that it can't be read. */
 export function answerList(
   state: Pick<DaemonState, "onUnreadable">,
-  what: string,
+  subject: string,
   list: () => unknown,
   ports: AnswerPorts,
 ): void {
@@ -62,7 +62,7 @@ export function answerList(
   try {
     answer = list();
   } catch (error) {
-    return failUnreadable(state, error, ports, what);
+    return failUnreadable(state, error, ports, subject);
   }
   ports.answer(answer);
 }
@@ -71,12 +71,12 @@ function failUnreadable(
   state: Pick<DaemonState, "onUnreadable">,
   error: unknown,
   ports: AnswerPorts,
-  what: string,
+  subject: string,
 ): void {
   if (!(error instanceof StoreUnreadableError)) throw error;
   state.onUnreadable(error);
   ports.fail(
-    failure("usage_status_failed", `the ${what} can't be read: the daemon's log says why`),
+    failure("usage_status_failed", `the ${subject} can't be read: the daemon's log says why`),
   );
 }
 

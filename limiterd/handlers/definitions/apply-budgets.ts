@@ -95,11 +95,11 @@ function putBudget(
 /** The effects of a budget that was made, edited or replaced. */
 function noteBudget(
   { settings, onInert }: DaemonState,
-  { budget, made }: { readonly budget: Budget; readonly made: boolean },
+  { budget, isNew }: { readonly budget: Budget; readonly isNew: boolean },
   before: Budget | undefined,
   { changes, stale, incomplete, nowMs }: Applying,
 ): void {
-  if (made) {
+  if (isNew) {
     budget.sinceMs = nowMs;
     incomplete.push(budget);
     if (before !== undefined) stale.push(spendKeys(before));

@@ -50,11 +50,11 @@ export function isInFiles(key: ManagedKey, nowMs: number): boolean {
 /** `wanted`: by hash. */
 export function* planKeys(
   keys: KeyRing,
-  wanted: ReadonlyMap<string, FileKey>,
+  fileKeys: ReadonlyMap<string, FileKey>,
   { prune, nowMs, turns }: Options,
 ): SlicedWork<Planned<KeyChange>> {
   const changes: KeyChange[] = [];
-  for (const after of wanted.values()) {
+  for (const after of fileKeys.values()) {
     const existing = keys.find(after.hash);
     // An expired key that isn't known opens nothing, as the file says.
     if (existing === undefined && !isOver(after, nowMs))
@@ -68,12 +68,12 @@ export function* planKeys(
     }
     if (turns.isOver()) yield;
   }
-  const unchanged = wanted.size - changes.length;
+  const unchanged = fileKeys.size - changes.length;
   changes.sort((a, b) => compareKeys(a.after!, b.after!));
   let kept = 0;
   for (const before of keys.all()) {
     if (turns.isOver()) yield;
-    if (!isInFiles(before, nowMs) || wanted.has(before.hash)) continue;
+    if (!isInFiles(before, nowMs) || fileKeys.has(before.hash)) continue;
     if (prune)
       changes.push({ action: "remove", number: before.number, before, after: null, lock: null });
     else kept++;
@@ -84,11 +84,11 @@ export function* planKeys(
 /** `wanted`: by name (`jwtNameKey`). */
 export function* planDenials(
   denials: JwtDenials,
-  wanted: ReadonlyMap<string, JwtDenial>,
+  fileDenials: ReadonlyMap<string, JwtDenial>,
   { prune, nowMs, turns }: Options,
 ): SlicedWork<Planned<DenialChange>> {
   const changes: DenialChange[] = [];
-  for (const [name, after] of wanted) {
+  for (const [name, after] of fileDenials) {
     const existing = denials.get(name);
     if (existing === undefined && !isOver(after, nowMs))
       changes.push({ action: "add", before: null, after });
@@ -96,12 +96,12 @@ export function* planDenials(
       changes.push({ action: "change", before: existing, after });
     if (turns.isOver()) yield;
   }
-  const unchanged = wanted.size - changes.length;
+  const unchanged = fileDenials.size - changes.length;
   changes.sort((a, b) => compareDenials(a.after!, b.after!));
   let kept = 0;
   for (const before of denials.all()) {
     if (turns.isOver()) yield;
-    if (isOver(before, nowMs) || wanted.has(jwtNameKey(before))) continue;
+    if (isOver(before, nowMs) || fileDenials.has(jwtNameKey(before))) continue;
     if (prune) changes.push({ action: "remove", before, after: null });
     else kept++;
   }

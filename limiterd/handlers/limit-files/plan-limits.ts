@@ -56,25 +56,25 @@ interface KindPlan<D> {
 export function* planLimits<D>(
   { idOf, isSame, compare }: LimitKind<D>,
   { present, declared }: PresentLimits<D>,
-  wanted: readonly D[],
+  definitions: readonly D[],
   { prune, takeOver, turns }: PlanOptions & { readonly turns: Turns },
 ): SlicedWork<KindPlan<D>> {
   const changes: LimitChange<D>[] = [];
-  const named = new Set<string>();
-  for (const after of wanted) {
+  const fileIds = new Set<string>();
+  for (const after of definitions) {
     const id = idOf(after);
-    named.add(id);
+    fileIds.add(id);
     const existing = present.get(id);
     const action =
       existing === undefined ? "add" : actionOn(existing, isSame(existing.definition, after));
     if (action !== null) changes.push({ action, id, before: existing?.definition ?? null, after });
     if (turns.isOver()) yield;
   }
-  const unchanged = wanted.length - changes.length;
+  const unchanged = definitions.length - changes.length;
   let kept = 0;
   for (const [id, { definition: before, source }] of present) {
     if (turns.isOver()) yield;
-    if (source === "config" || named.has(id)) continue;
+    if (source === "config" || fileIds.has(id)) continue;
     if (!prune) {
       kept++;
       continue;

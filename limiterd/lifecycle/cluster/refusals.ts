@@ -38,7 +38,8 @@ export function refusals({ monoMs, onRefused, onRefusing }: RefusalPorts): Refus
         onRefusing(reason);
       }
       if (last.reason === reason) last.monoMs = now;
-      for (const [said, ms] of saidMs) if (now >= ms + refusedAgainMs) saidMs.delete(said);
+      for (const [lastReason, ms] of saidMs)
+        if (now >= ms + refusedAgainMs) saidMs.delete(lastReason);
       if (saidMs.has(reason) || saidMs.size >= reasonsMax) return;
       saidMs.set(reason, now);
       onRefused(reason);

@@ -67,7 +67,7 @@ export function shareLimits(state: DaemonState, ports: SharingPorts): () => Prom
   };
   const stored = store.get("cluster", epochKey)?.[0];
   let epoch = typeof stored === "string" ? stored : null;
-  const heard = (now: EngineState): void => {
+  const onState = (now: EngineState): void => {
     if (now.kind !== "connected" || now.epoch === epoch) return;
     const isOther = epoch !== null;
     epoch = now.epoch;
@@ -77,12 +77,12 @@ export function shareLimits(state: DaemonState, ports: SharingPorts): () => Prom
     restate();
   };
   const stops = [
-    engine.watch(heard),
+    engine.watch(onState),
     ports.every(hostsMs, () => {
       shares.turn.hosts = board.alive;
     }),
   ];
-  heard(engine.state);
+  onState(engine.state);
   return async () => {
     for (const stop of stops) stop();
     await shares.stop();

@@ -48,7 +48,7 @@ export class BackTest {
   readonly #ranges: readonly RecordKeys[];
   #nextKey: number;
   #oldestMs: number | null = null;
-  #taken = 0;
+  #recordsRead = 0;
   #isRead = false;
   /** Whether a call is running. */
   isBusy = false;
@@ -125,7 +125,7 @@ export class BackTest {
     if (record.cacheHit) return;
     const request = pastRequest(record, this.#tokenWeights);
     if (request.startMs < this.#warmFromMs || request.startMs > this.#toMs) return;
-    this.#taken++;
+    this.#recordsRead++;
     this.#replay.add(request);
   }
 
@@ -141,7 +141,7 @@ export class BackTest {
     const first = this.#ranges[0]?.from ?? 0;
     const end = this.#ranges.at(-1)?.before ?? 0;
     const read = this.#isRead ? 1 : (this.#nextKey - first) / (end - first);
-    const played = this.#taken === 0 ? 1 : 1 - held / this.#taken;
+    const played = this.#recordsRead === 0 ? 1 : 1 - held / this.#recordsRead;
     return {
       start: formatMillis(this.#fromMs),
       end: formatMillis(this.#toMs),

@@ -126,12 +126,15 @@ export function parseBackTest(
   const fields = isObject(body) ? body : {};
   if (fields["after"] === null)
     return bad("after must have a value, or be left out, not null", "after");
-  const { after = null, days: given = daysByDefault, ...rule } = fields;
+  const { after = null, days: dayCount = daysByDefault, ...rule } = fields;
   const id = typeof after === "string" && /^[1-9]\d{0,14}$/.test(after) ? Number(after) : null;
   if (after !== null && id === null)
     return bad(`after must be the next of a back-test, not ${show(after)}`, "after");
-  if (!isCount(given, 1) || given > backTestDaysMax)
-    return bad(`days must be an integer from 1 to ${backTestDaysMax}, not ${show(given)}`, "days");
+  if (!isCount(dayCount, 1) || dayCount > backTestDaysMax)
+    return bad(
+      `days must be an integer from 1 to ${backTestDaysMax}, not ${show(dayCount)}`,
+      "days",
+    );
   const definition = parseRuleWrite(isObject(body) ? rule : body, options);
   if (!definition.ok) return definition;
   if (definition.value.loops !== undefined)
@@ -141,7 +144,7 @@ export function parseBackTest(
       "max_enqueued_tokens can't be tested: records don't say how long a batch was unfinished",
       "max_enqueued_tokens",
     );
-  return good({ question: { definition: definition.value, days: given }, after: id });
+  return good({ question: { definition: definition.value, days: dayCount }, after: id });
 }
 
 function isSameQuestion(a: BackTestQuestion, b: BackTestQuestion): boolean {

@@ -115,7 +115,7 @@ export class ReplayedRule {
     return this.#book.copyTarget(target, userPath, 0).length > 0;
   }
 
-  #charge(counters: readonly Counter[], what: Parameters<typeof charge>[2], nowMs: number): void {
-    charge(this.#counting, counters, what, nowMs);
+  #charge(counters: readonly Counter[], amount: Parameters<typeof charge>[2], nowMs: number): void {
+    charge(this.#counting, counters, amount, nowMs);
   }
 }

@@ -24,7 +24,7 @@ export class ParkedRequests {
   /** By counter or account: the requests that wait for a question that hasn't been sent. */
   readonly #next = new Map<Awaited, Parked[]>();
   /** By counter or account: the requests that wait for the answer to the question sent. */
-  readonly #asked = new Map<Awaited, Parked[]>();
+  readonly #waiting = new Map<Awaited, Parked[]>();
   /** The request that is being judged again. */
   #current: Parked | null = null;
 
@@ -65,18 +65,18 @@ export class ParkedRequests {
     const waiting = this.#next.get(each);
     if (waiting === undefined) return;
     this.#next.delete(each);
-    this.#asked.set(each, waiting);
+    this.#waiting.set(each, waiting);
   }
 
   /** Call when questions are answered: judges the requests that waited for the last of them. */
   ended(awaited: Iterable<Awaited>, monoMs: number): void {
     const ready = new Set<Parked>();
     for (const each of awaited) {
-      for (const parked of this.#asked.get(each) ?? []) {
+      for (const parked of this.#waiting.get(each) ?? []) {
         parked.missing--;
         if (parked.missing === 0 && this.#parked.has(parked)) ready.add(parked);
       }
-      this.#asked.delete(each);
+      this.#waiting.delete(each);
     }
     for (const parked of ready) this.#judge(parked, monoMs);
   }
@@ -87,7 +87,7 @@ export class ParkedRequests {
       if (all || monoMs - parked.atMonoMs >= parkedMs) this.#judge(parked, monoMs, true);
     if (this.#parked.size > 0) return;
     this.#next.clear();
-    this.#asked.clear();
+    this.#waiting.clear();
   }
 
   /** Drops all requests: the daemon is stopping. */
@@ -95,7 +95,7 @@ export class ParkedRequests {
     for (const parked of this.#parked) leave(parked);
     this.#parked.clear();
     this.#next.clear();
-    this.#asked.clear();
+    this.#waiting.clear();
   }
 
   #judge(parked: Parked, monoMs: number, final = false): void {

@@ -400,9 +400,9 @@ class SharesOfRule implements RuleShares {
     if (existing !== undefined) return existing;
     // A rule's own counter always has a share: the number of rules bounds these.
     if (child !== "" && !this.#ports.hasRoom()) return noRoom;
-    const made = this.#ports.make(child, own);
-    this.#byChild.set(child, made);
-    return made;
+    const newShare = this.#ports.make(child, own);
+    this.#byChild.set(child, newShare);
+    return newShare;
   }
 
   find(child: string): Share | null {

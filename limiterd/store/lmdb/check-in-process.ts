@@ -39,10 +39,10 @@ interface Verdict {
  */
 export function problemOf(
   file: string,
-  said: unknown,
+  lastMessage: unknown,
   code: number | null,
 ): StoreUnreadableError | null {
-  const { readable, flaw, problem } = (said ?? {}) as Partial<Verdict>;
+  const { readable, flaw, problem } = (lastMessage ?? {}) as Partial<Verdict>;
   if (readable === true && code === 0) return null;
   return problem === undefined
     ? new DamagedStoreError(

@@ -84,25 +84,25 @@ interface Place {
 
 async function takePlace({ dataDir, own, addressOf }: Place): Promise<void> {
   const place = join(dataDir, lockName);
-  const moved = `${own}.old`;
+  const oldPlace = `${own}.old`;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     if (links(join(dataDir, own), place)) return;
     const owner = await ownerAt(addressOf(lockName));
     if (owner !== null) throw locked(place, owner);
     try {
-      renameSync(place, join(dataDir, moved));
+      renameSync(place, join(dataDir, oldPlace));
     } catch {
       // Another daemon has moved it away.
       continue;
     }
-    const movedOwner = await ownerAt(addressOf(moved));
+    const movedOwner = await ownerAt(addressOf(oldPlace));
     if (movedOwner === null) {
-      unlinkSync(join(dataDir, moved));
+      unlinkSync(join(dataDir, oldPlace));
       continue;
     }
     // Another daemon has taken the place in between: move its socket back.
-    links(join(dataDir, moved), place);
-    unlinkSync(join(dataDir, moved));
+    links(join(dataDir, oldPlace), place);
+    unlinkSync(join(dataDir, oldPlace));
     throw locked(place, movedOwner);
   }
   throw locked(place, "");

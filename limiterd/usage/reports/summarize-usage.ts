@@ -162,7 +162,7 @@ async function summarize(
           ? [...days].sort(([a], [b]) => (a < b ? -1 : 1))
           : by === "path"
             ? await children(state, source, total)
-            : await named(state, source, { by, total });
+            : await withNames(state, source, { by, total });
     // The days of the path's own usage aren't stored: the series has it in the rest.
     const own = by === "path" && step === "day" ? window.userPath : null;
     const inSeries = groups.filter(([name]) => name !== own);
@@ -196,7 +196,7 @@ type EachGrouped = (names: readonly string[], sum: Rollup, day: string) => void;
 type NamedGrouping = Exclude<Grouping, "day" | "path">;
 
 /** The groups by name. Usage without a sum by name is in the group of the rest. */
-async function named(
+async function withNames(
   state: DaemonState,
   source: Source,
   { by, total }: { readonly by: NamedGrouping; readonly total: Rollup },

@@ -55,7 +55,7 @@ export class PeekedBody {
   readonly #held: Buffer[] = [];
   #finder: ModelFinder | null = null;
   /** The request is admitted for a model that was found. */
-  #named = false;
+  #isNamed = false;
   #ended = false;
 
   constructor(pieces: AsyncIterable<Buffer>, reading: BodyReading) {
@@ -97,7 +97,7 @@ export class PeekedBody {
           ? "model is required"
           : `model is required within the first ${bytesMax} bytes of the body`,
       );
-    this.#named = finder.model !== "";
+    this.#isNamed = finder.model !== "";
     return { ok: true, model: finder.model };
   }
 
@@ -123,7 +123,7 @@ export class PeekedBody {
       this.#reading.memory.release(piece.length);
     }
     for (let piece = await this.#next(); piece !== null; piece = await this.#next()) {
-      const problem = this.#named ? problemOf(this.#finder!) : null;
+      const problem = this.#isNamed ? problemOf(this.#finder!) : null;
       if (problem !== null) throw this.#reading.refused(problem);
       yield piece;
     }

@@ -184,10 +184,10 @@ function decode(body: string, start: number, end: number): Decoded {
   for (let at = literal.indexOf("\\"); at !== -1; at = literal.indexOf("\\", from)) {
     const letter = literal[at + 1]!;
     const isCode = letter === "u";
-    const meant = isCode
+    const decoded = isCode
       ? String.fromCharCode(Number.parseInt(literal.slice(at + 2, at + 6), 16))
       : (escapes[letter] ?? letter);
-    text += literal.slice(from, at) + meant;
+    text += literal.slice(from, at) + decoded;
     from = at + (isCode ? 6 : 2);
     marks.push(text.length, start + from);
   }

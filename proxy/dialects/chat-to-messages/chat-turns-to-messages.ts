@@ -182,19 +182,19 @@ class CallIds {
   /** The id that the last call with a client's id got. */
   readonly #byGiven = new Map<string, string>();
 
-  ofCall(given: string): string {
-    const plain = plainId(given);
+  ofCall(clientId: string): string {
+    const plain = plainId(clientId);
     let count = (this.#counts.get(plain) ?? 0) + 1;
     let id = count === 1 ? plain : `${plain}_${count}`;
     while (this.#used.has(id)) id = `${plain}_${++count}`;
     this.#counts.set(plain, count);
     this.#used.add(id);
-    this.#byGiven.set(given, id);
+    this.#byGiven.set(clientId, id);
     return id;
   }
 
-  ofResult(given: string): string {
-    return this.#byGiven.get(given) ?? plainId(given);
+  ofResult(clientId: string): string {
+    return this.#byGiven.get(clientId) ?? plainId(clientId);
   }
 }
 

@@ -21,7 +21,7 @@ const accepted: ReadonlySet<string> = new Set([
 ]);
 
 /** Keywords whose values are schemas: by name, and in a list. */
-const named: ReadonlySet<string> = new Set(["properties", "$defs", "definitions"]);
+const namedSchemas: ReadonlySet<string> = new Set(["properties", "$defs", "definitions"]);
 const listed: ReadonlySet<string> = new Set(["anyOf", "allOf"]);
 
 /** Keywords that don't constrain the value. */
@@ -55,7 +55,7 @@ export function hasMap(value: unknown): boolean {
   if (!isObject(value)) return false;
   if (isMap(value)) return true;
   for (const [keyword, each] of Object.entries(value)) {
-    if (named.has(keyword)) {
+    if (namedSchemas.has(keyword)) {
       if (isObject(each) && Object.values(each).some(hasMap)) return true;
     } else if (keyword === "items" || keyword === "oneOf" || listed.has(keyword)) {
       if (hasMap(each)) return true;
@@ -80,7 +80,7 @@ function closed(schema: JsonObject): JsonObject {
   for (const [keyword, value] of Object.entries(schema)) {
     if (silent.has(keyword) || keyword === "additionalProperties") continue;
     if (keyword === "oneOf") out["anyOf"] = schemas(value);
-    else if (named.has(keyword) && isObject(value)) out[keyword] = byName(value);
+    else if (namedSchemas.has(keyword) && isObject(value)) out[keyword] = byName(value);
     else if (listed.has(keyword)) out[keyword] = schemas(value);
     else if (keyword === "items" && isObject(value)) out[keyword] = closed(value);
     else if (isAccepted(keyword, value)) out[keyword] = value;

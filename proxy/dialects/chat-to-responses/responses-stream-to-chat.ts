@@ -188,10 +188,10 @@ export class ResponsesStreamToChat extends GuardedTranslator {
 
   /** A chat client parses the arguments, so they mustn't be empty. */
   #wholeInput(item: JsonObject, index: number): void {
-    const { arguments: given, input } = item;
+    const { arguments: callArguments, input } = item;
     const whole =
       item["type"] === "function_call"
-        ? { function: { arguments: deltaText(given) || "{}" } }
+        ? { function: { arguments: deltaText(callArguments) || "{}" } }
         : { custom: { input: deltaText(input) } };
     this.#chunk({ tool_calls: [{ index: this.#calls.get(index), ...whole }] });
   }

@@ -170,10 +170,10 @@ const tokenControl = ["stop", "logprobs", "top_logprobs", "logit_bias"];
 export function fitSampling(
   out: Fields,
   effort: unknown,
-  { sampling: taken, takesTokenControl }: ChatModelTraits,
+  { sampling: supported, takesTokenControl }: ChatModelTraits,
   check: RequestCheck,
 ): void {
-  const reasons = taken !== "without_reasoning" || effort !== "none";
+  const reasons = supported !== "without_reasoning" || effort !== "none";
   for (const field of takesTokenControl ? [] : reasons ? tokenControl : ["stop"]) {
     const value = out[field];
     if (value === undefined) continue;
@@ -181,12 +181,12 @@ export function fitSampling(
       check.drop(field, "must be left out: the model doesn't take it");
     delete out[field];
   }
-  if (taken === "one_of" && out["temperature"] !== undefined && out["top_p"] !== undefined) {
+  if (supported === "one_of" && out["temperature"] !== undefined && out["top_p"] !== undefined) {
     check.drop("top_p", "must be left out: the model takes it or a temperature, but not both");
     delete out["top_p"];
   }
-  if (taken === "all" || taken === "one_of") return;
-  if (taken === "without_reasoning" && effort === "none") return;
+  if (supported === "all" || supported === "one_of") return;
+  if (supported === "without_reasoning" && effort === "none") return;
   for (const [field, common] of sampling) {
     if (out[field] !== undefined && out[field] !== common)
       check.drop(field, "must be left out: the model doesn't take it");
@@ -211,11 +211,11 @@ export function fitMaxTokens(
   field: MaxTokensField,
   { outputTokensMax }: ChatModelTraits,
 ): void {
-  const { max_tokens: old, max_completion_tokens: wanted = old } = out;
+  const { max_tokens: old, max_completion_tokens: maxTokens = old } = out;
   delete out["max_tokens"];
   delete out["max_completion_tokens"];
-  if (typeof wanted === "number")
-    out[field] = outputTokensMax === null ? wanted : Math.min(wanted, outputTokensMax);
+  if (typeof maxTokens === "number")
+    out[field] = outputTokensMax === null ? maxTokens : Math.min(maxTokens, outputTokensMax);
 }
 
 /** Puts a schema into the prompt if the host wouldn't enforce it. */

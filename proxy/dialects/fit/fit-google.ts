@@ -35,8 +35,8 @@ const budgetOf: Readonly<Record<string, number>> = {
 function fitConfig(config: JsonObject, traits: GoogleModelTraits, check: RequestCheck): JsonObject {
   const out: Record<string, unknown> = { ...config };
   for (const name of ["maxOutputTokens", "max_output_tokens"]) {
-    const wanted = config[name];
-    if (typeof wanted === "number") out[name] = Math.min(wanted, traits.outputTokensMax);
+    const outputMax = config[name];
+    if (typeof outputMax === "number") out[name] = Math.min(outputMax, traits.outputTokensMax);
   }
   for (const name of ["thinkingConfig", "thinking_config"]) {
     const thinking = config[name];
@@ -51,7 +51,7 @@ function fitConfig(config: JsonObject, traits: GoogleModelTraits, check: Request
 
 function fitThinking(
   thinking: JsonObject,
-  { thinking: taken, budgets }: GoogleModelTraits,
+  { thinking: supported, budgets }: GoogleModelTraits,
 ): JsonObject {
   const {
     thinkingLevel: camelLevel,
@@ -61,15 +61,15 @@ function fitThinking(
     ...others
   } = thinking;
   const [least, most] = budgets;
-  if (taken === "budget" && typeof level === "string" && budget === undefined) {
-    const wanted = budgetOf[level.toLowerCase()] ?? budgetOf["high"]!;
-    return { ...others, thinkingBudget: Math.min(Math.max(wanted, least), most) };
+  if (supported === "budget" && typeof level === "string" && budget === undefined) {
+    const wantedBudget = budgetOf[level.toLowerCase()] ?? budgetOf["high"]!;
+    return { ...others, thinkingBudget: Math.min(Math.max(wantedBudget, least), most) };
   }
   // -1 leaves the budget to the model.
-  if (taken === "budget" && typeof budget === "number" && budget >= 0)
+  if (supported === "budget" && typeof budget === "number" && budget >= 0)
     return { ...others, thinkingBudget: Math.min(Math.max(budget, least), most) };
   // Newer models still take a budget, but not beside a level.
-  return taken === "level" && level !== undefined && budget !== undefined
+  return supported === "level" && level !== undefined && budget !== undefined
     ? { ...others, thinkingLevel: level }
     : thinking;
 }

@@ -33,9 +33,9 @@ export function fitMessagesRequest(
  * Newer models leave out the text of their thinking unless it is asked for, at the same price; the
  * clients of other dialects get the text of all other models.
  */
-function showThinking(out: Fields, { thinking: taken }: MessagesModelTraits): void {
+function showThinking(out: Fields, { thinking: supported }: MessagesModelTraits): void {
   const { thinking } = out;
-  if (taken === "adaptive" && isObject(thinking) && thinking["type"] === "adaptive")
+  if (supported === "adaptive" && isObject(thinking) && thinking["type"] === "adaptive")
     out["thinking"] = { ...thinking, display: "summarized" };
 }
 
@@ -53,15 +53,15 @@ export function fitOwnMessages(
 
 /** Fits all fields. Leaves values of the wrong type to the provider, which refuses them. */
 function fitFields(out: Fields, traits: MessagesTargetTraits, check: RequestCheck): void {
-  const { max_tokens: wanted, output_config: given } = out;
+  const { max_tokens: maxTokens, output_config: outputConfig } = out;
   if (!traits.takesForcedCalls) dropForcedCall(out, check);
-  if (typeof wanted === "number" && traits.outputTokensMax !== null)
-    out["max_tokens"] = Math.min(wanted, traits.outputTokensMax);
-  const config = isObject(given) ? given : {};
+  if (typeof maxTokens === "number" && traits.outputTokensMax !== null)
+    out["max_tokens"] = Math.min(maxTokens, traits.outputTokensMax);
+  const config = isObject(outputConfig) ? outputConfig : {};
   if (!traits.takesOutputSchema) dropStrict(out, check);
   fitLastTurn(out, traits, check);
   fitThinking(out, config["effort"], traits, check);
-  if (isObject(given)) fitOutputConfig(out, config, traits, check);
+  if (isObject(outputConfig)) fitOutputConfig(out, config, traits, check);
   fitSampling(out, traits, check);
 }
 
@@ -145,16 +145,16 @@ const thinkingTokens: Readonly<Partial<Record<Effort, number>>> = {
 function fitThinking(
   out: Fields,
   effort: unknown,
-  { thinking: taken, thinkingOff: off }: MessagesModelTraits,
+  { thinking: supported, thinkingOff: off }: MessagesModelTraits,
   check: RequestCheck,
 ): void {
   const thinking = isObject(out["thinking"]) ? out["thinking"] : {};
   if (isOff(thinking)) return turnThinkingOff(out, thinking, off, check);
   if (thinking["type"] !== "adaptive" && thinking["type"] !== "enabled") {
-    if (taken !== "budget") delete out["thinking"];
+    if (supported !== "budget") delete out["thinking"];
     return;
   }
-  const problem = whyNotThinking(out, taken);
+  const problem = whyNotThinking(out, supported);
   if (problem !== null) {
     check.drop("thinking", `must be left out: ${problem}`);
     delete out["thinking"];
@@ -162,13 +162,18 @@ function fitThinking(
   }
   const { type, budget_tokens: budget, ...others } = thinking;
   if (type === "enabled") {
-    if (taken === "adaptive") out["thinking"] = { ...others, type: "adaptive" };
+    if (supported === "adaptive") out["thinking"] = { ...others, type: "adaptive" };
     // The limit on output may have become smaller.
     else if (typeof budget === "number" && budget >= (out["max_tokens"] as number))
       out["thinking"] = { ...thinking, budget_tokens: thinkingWithin(budget, out) };
-  } else if (taken === "budget") {
-    const wanted = (isEffort(effort) ? thinkingTokens[effort] : undefined) ?? thinkingTokens.high!;
-    out["thinking"] = { ...others, type: "enabled", budget_tokens: thinkingWithin(wanted, out) };
+  } else if (supported === "budget") {
+    const wantedBudget =
+      (isEffort(effort) ? thinkingTokens[effort] : undefined) ?? thinkingTokens.high!;
+    out["thinking"] = {
+      ...others,
+      type: "enabled",
+      budget_tokens: thinkingWithin(wantedBudget, out),
+    };
   }
 }
 
@@ -188,21 +193,21 @@ function turnThinkingOff(
 }
 
 /** The wanted tokens for thinking, but at most half of `max_tokens`: the answer needs the rest. */
-function thinkingWithin(wanted: number, { max_tokens: max }: Fields): number {
-  if (typeof max !== "number") return wanted;
-  return Math.max(thinkingTokensMin, Math.min(wanted, Math.floor(max / 2)));
+function thinkingWithin(budget: number, { max_tokens: max }: Fields): number {
+  if (typeof max !== "number") return budget;
+  return Math.max(thinkingTokensMin, Math.min(budget, Math.floor(max / 2)));
 }
 
 function thinks({ thinking }: Fields): boolean {
   return isObject(thinking) && thinking["type"] !== "disabled";
 }
 
-function whyNotThinking(out: Fields, taken: MessagesModelTraits["thinking"]): string | null {
-  if (taken === "none") return "the model can't think";
+function whyNotThinking(out: Fields, supported: MessagesModelTraits["thinking"]): string | null {
+  if (supported === "none") return "the model can't think";
   const { tool_choice: choice } = out;
   if (isObject(choice) && (choice["type"] === "any" || choice["type"] === "tool"))
     return "the model doesn't think where it has to call a tool";
-  if (taken !== "budget") return null;
+  if (supported !== "budget") return null;
   if ((out["max_tokens"] as number) <= thinkingTokensMin)
     return `the model needs more than ${thinkingTokensMin} tokens to think`;
   return continuesWithoutThinking(out["messages"] as readonly JsonObject[])

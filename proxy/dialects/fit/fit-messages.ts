@@ -108,11 +108,11 @@ function withoutSystem(messages: readonly unknown[]): readonly unknown[] {
 }
 
 /** Results of calls must come first in a turn. */
-function joined(said: readonly JsonObject[]): JsonObject {
-  const blocks = said.flatMap(({ content }) => blocksOf(content));
+function joined(messages: readonly JsonObject[]): JsonObject {
+  const blocks = messages.flatMap(({ content }) => blocksOf(content));
   const isResult = (block: unknown): boolean => isObject(block) && block["type"] === "tool_result";
   const content = [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))];
-  return { ...said[0], content };
+  return { ...messages[0], content };
 }
 
 function blocksOf(content: unknown): readonly unknown[] {

@@ -72,9 +72,9 @@ export function fitReasoning(
 }
 
 export function fitOutputMax(out: Fields, { outputTokensMax }: ChatModelTraits): void {
-  const { max_output_tokens: wanted } = out;
-  if (typeof wanted === "number" && outputTokensMax !== null)
-    out["max_output_tokens"] = Math.min(wanted, outputTokensMax);
+  const { max_output_tokens: maxTokens } = out;
+  if (typeof maxTokens === "number" && outputTokensMax !== null)
+    out["max_output_tokens"] = Math.min(maxTokens, outputTokensMax);
 }
 
 function withShortId(item: JsonObject): JsonObject {

@@ -261,12 +261,12 @@ export function googleModelTraits(model: string): GoogleModelTraits | null {
  * The effort that a model takes for the wanted one: the same or the next lower one, or the lowest
  * one. Null if there is none.
  */
-export function nearestEffort(wanted: Effort, taken: readonly Effort[]): Effort | null {
+export function nearestEffort(effort: Effort, supported: readonly Effort[]): Effort | null {
   // `none` isn't the same as a low effort.
-  if (wanted === "none")
-    return taken.find((effort) => effort === "none" || effort === "minimal") ?? null;
-  const reasoning = taken.filter((effort) => effort !== "none");
-  const rank = efforts.indexOf(wanted);
+  if (effort === "none")
+    return supported.find((effort) => effort === "none" || effort === "minimal") ?? null;
+  const reasoning = supported.filter((effort) => effort !== "none");
+  const rank = efforts.indexOf(effort);
   return reasoning.findLast((effort) => efforts.indexOf(effort) <= rank) ?? reasoning[0] ?? null;
 }
 

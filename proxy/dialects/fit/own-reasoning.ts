@@ -197,10 +197,10 @@ function withSignature(
   name: string,
   read: SecretReader["signature"],
 ): JsonObject {
-  const { [name]: given } = object;
-  if (typeof given !== "string" || given === signatureOfOthers) return object;
-  const own = read(given) ?? signatureOfOthers;
-  return own === given ? object : { ...object, [name]: own };
+  const { [name]: signature } = object;
+  if (typeof signature !== "string" || signature === signatureOfOthers) return object;
+  const own = read(signature) ?? signatureOfOthers;
+  return own === signature ? object : { ...object, [name]: own };
 }
 
 /** The same value if it isn't a list, or if no object in it changes. */

@@ -48,9 +48,9 @@ export class ChatStreamToGoogle extends ChatStreamReader {
     this.close(null);
   }
 
-  #send(said: JsonObject): void {
+  #send(answer: JsonObject): void {
     const chunk = {
-      ...said,
+      ...answer,
       modelVersion: this.#context.model,
       responseId: this.#id,
     };

@@ -105,8 +105,8 @@ export function googleResultContent(
   at: string,
   reader: RequestReader,
 ): ResultContent {
-  const { response: given, parts: media } = result;
-  const response = isAbsent(given) ? {} : reader.object(given, `${at}.response`);
+  const { response: responseField, parts: media } = result;
+  const response = isAbsent(responseField) ? {} : reader.object(responseField, `${at}.response`);
   const list = isAbsent(media) ? [] : reader.list(media, `${at}.parts`);
   const parts: JsonObject[] = [];
   for (const [i, item] of list.entries()) {

@@ -14,12 +14,12 @@ import { googleTurnsToChat } from "./google-turns-to-chat.js";
 import { jsonSchemaOf } from "./json-schema.js";
 
 export function googleRequestToChat(
-  given: JsonObject,
+  request: JsonObject,
   stream: boolean,
   options: RequestOptions,
 ): TranslatedRequest {
   const reader = new RequestReader("chat completions", options.isStrict, options.takesFileUrls);
-  const body = camelFields(given);
+  const body = camelFields(request);
   if (!reader.isShallowEnough(body)) return reader.result(body);
   reader.fields(body, googleRequestFields, "");
   const config = isAbsent(body["generationConfig"])

@@ -123,15 +123,15 @@ export function toolOutputToChat(
 }
 
 function translateParts(
-  given: readonly unknown[] | undefined,
+  clientParts: readonly unknown[] | undefined,
   path: string,
   role: ContentRole,
   check: RequestCheck,
 ): readonly Part[] | undefined {
-  if (given === undefined) return undefined;
+  if (clientParts === undefined) return undefined;
   const parts: Part[] = [];
-  for (let i = 0; i < given.length; i++) {
-    const part = translatePart(given[i], `${path}[${i}]`, role, check);
+  for (let i = 0; i < clientParts.length; i++) {
+    const part = translatePart(clientParts[i], `${path}[${i}]`, role, check);
     if (part === undefined) return undefined;
     parts.push(part);
   }

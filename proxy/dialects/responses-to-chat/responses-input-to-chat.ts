@@ -294,11 +294,11 @@ function addToolOutput(
 ): void {
   checkCaller(item, path, check);
   const { id } = readCallId(item, path, check);
-  const { type, output: given = "" } = item;
+  const { type, output: outputField = "" } = item;
   // The output of a shell is a list of what each command wrote.
-  const isText = type !== "shell_call_output" || typeof given === "string";
+  const isText = type !== "shell_call_output" || typeof outputField === "string";
   const output = toolOutputToChat(
-    isText ? given : writeExactly(given),
+    isText ? outputField : writeExactly(outputField),
     `${path}.output`,
     id,
     check,

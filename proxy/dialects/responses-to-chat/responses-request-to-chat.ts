@@ -65,9 +65,9 @@ function dropped(why: string): FieldRule {
  * Accepts a value that has no effect. Any other value requests a feature that the provider lacks.
  */
 function only(value: unknown, why: string, otherwise: "refuse" | "drop"): FieldRule {
-  return (given, _chat, check, field) => {
-    if (given !== value)
-      check[otherwise](field, `must be ${JSON.stringify(value)}, not ${quote(given)}: ${why}`);
+  return (fieldValue, _chat, check, field) => {
+    if (fieldValue !== value)
+      check[otherwise](field, `must be ${JSON.stringify(value)}, not ${quote(fieldValue)}: ${why}`);
   };
 }
 

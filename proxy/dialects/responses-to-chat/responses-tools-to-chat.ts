@@ -14,16 +14,17 @@ type Fields = Record<string, unknown>;
  */
 export function responsesToolsToChat(body: JsonObject, chat: Fields, context: ToolContext): void {
   const { check } = context;
-  const { tools: given, tool_choice: choice, parallel_tool_calls: parallel } = body;
-  const listed = isAbsent(given) ? [] : (check.list(given, "tools") ?? []);
+  const { tools: toolsField, tool_choice: choice, parallel_tool_calls: parallel } = body;
+  const requestTools = isAbsent(toolsField) ? [] : (check.list(toolsField, "tools") ?? []);
   const tools: JsonObject[] = [];
-  for (const [i, tool] of listed.entries())
+  for (const [i, tool] of requestTools.entries())
     append(tools, translateTool(tool, `tools[${i}]`, null, context));
   if (!isAbsent(parallel)) check.boolean(parallel, "parallel_tool_calls");
   if (check.failure !== null) return;
   if (tools.length === 0) {
     if (isAbsent(choice) || choice === "auto" || choice === "none") return;
-    if (listed.length > 0) check.drop("tool_choice", "must be one of the tools that are passed on");
+    if (requestTools.length > 0)
+      check.drop("tool_choice", "must be one of the tools that are passed on");
     else check.refuse("tool_choice", "requires a tool, but the request has none");
     return;
   }
@@ -68,7 +69,8 @@ function translateTool(
   const { check } = context;
   const type = check.object(value, path)?.["type"];
   if (isAbsent(type)) check.refuse(`${path}.type`, "is required");
-  else if (type === "namespace" && namespace === null) return ofNamespace(value, path, context);
+  else if (type === "namespace" && namespace === null)
+    return toolsOfNamespace(value, path, context);
   else if (type !== "function" && type !== "custom")
     check.drop(
       `${path}.type`,
@@ -94,7 +96,7 @@ function translateTool(
 }
 
 /** The tools of an MCP server. Their names contain the server's name. */
-function ofNamespace(value: unknown, path: string, context: ToolContext): JsonObject[] {
+function toolsOfNamespace(value: unknown, path: string, context: ToolContext): JsonObject[] {
   const { check } = context;
   const group = check.fields(value, path, namespaceFields);
   const name = check.string(group?.["name"], `${path}.name`) ?? "";
@@ -196,8 +198,8 @@ function translateChoice(
       "tool_choice",
       `can't be passed on: chat completions support functions and custom tools, not ${quote(type)}`,
     );
-  const named = check.fields(choice, "tool_choice", new Set(["type", "name"]));
-  const name = fittingToolName(check.string(named?.["name"], "tool_choice.name") ?? "");
+  const choiceFields = check.fields(choice, "tool_choice", new Set(["type", "name"]));
+  const name = fittingToolName(check.string(choiceFields?.["name"], "tool_choice.name") ?? "");
   chat["tool_choice"] =
     type === "custom" && takesCustomTools
       ? { type, custom: { name } }
@@ -218,14 +220,15 @@ function allowTools(
     check.fields(choice, "tool_choice", new Set(["type", "mode", "tools"])) ?? {};
   if (mode !== "auto" && mode !== "required")
     return check.refuse("tool_choice.mode", `must be auto or required, not ${quote(mode)}`);
-  const wanted = check.list(allowed, "tool_choice.tools") ?? [];
-  if (wanted.length === 0) return check.refuse("tool_choice.tools", "must name at least one tool");
-  const { ofName, ofType } = byNameAndType(tools);
+  const allowedTools = check.list(allowed, "tool_choice.tools") ?? [];
+  if (allowedTools.length === 0)
+    return check.refuse("tool_choice.tools", "must name at least one tool");
+  const { byName, byType } = byNameAndType(tools);
   const kept = new Set<JsonObject>();
-  for (let i = 0; i < wanted.length; i++) {
-    const { type, name } = check.object(wanted[i], `tool_choice.tools[${i}]`) ?? {};
-    const named = typeof name === "string" ? fittingToolName(name) : null;
-    const tool = type === "custom" ? ofName.get(named) : ofType.get(type)?.get(named);
+  for (let i = 0; i < allowedTools.length; i++) {
+    const { type, name } = check.object(allowedTools[i], `tool_choice.tools[${i}]`) ?? {};
+    const toolName = typeof name === "string" ? fittingToolName(name) : null;
+    const tool = type === "custom" ? byName.get(toolName) : byType.get(type)?.get(toolName);
     if (tool === undefined)
       return check.refuse(`tool_choice.tools[${i}]`, "is not one of the request's tools");
     kept.add(tool);
@@ -238,19 +241,19 @@ type ToolsByName = ReadonlyMap<unknown, JsonObject>;
 
 /** The first tool of each name, of any type and of each type. */
 function byNameAndType(tools: readonly JsonObject[]): {
-  readonly ofName: ToolsByName;
-  readonly ofType: ReadonlyMap<unknown, ToolsByName>;
+  readonly byName: ToolsByName;
+  readonly byType: ReadonlyMap<unknown, ToolsByName>;
 } {
-  const ofName = new Map<unknown, JsonObject>();
-  const ofType = new Map<unknown, Map<unknown, JsonObject>>();
+  const byName = new Map<unknown, JsonObject>();
+  const byType = new Map<unknown, Map<unknown, JsonObject>>();
   for (const tool of tools) {
     const name = nameOf(tool);
-    if (!ofName.has(name)) ofName.set(name, tool);
-    const sameType = ofType.get(tool["type"]) ?? new Map<unknown, JsonObject>();
-    ofType.set(tool["type"], sameType);
+    if (!byName.has(name)) byName.set(name, tool);
+    const sameType = byType.get(tool["type"]) ?? new Map<unknown, JsonObject>();
+    byType.set(tool["type"], sameType);
     if (!sameType.has(name)) sameType.set(name, tool);
   }
-  return { ofName, ofType };
+  return { byName, byType };
 }
 
 function nameOf(tool: JsonObject): unknown {

@@ -64,12 +64,12 @@ const googleErrors: Readonly<Record<ErrorType, readonly [code: number, status: s
 /** Anthropic has the same types, except `api_error` for all server errors. */
 export function messagesErrorEvent(error: StreamError): ClientEvent {
   const { type } = error;
-  const named = type === "provider_error" || type === "internal_error" ? "api_error" : type;
+  const errorType = type === "provider_error" || type === "internal_error" ? "api_error" : type;
   return {
     event: "error",
     data: JSON.stringify({
       type: "error",
-      error: { type: named, message: messageForMessages(error) },
+      error: { type: errorType, message: messageForMessages(error) },
     }),
   };
 }

@@ -49,8 +49,8 @@ async function issue(context: RequestContext<KeyNeeds>): Promise<void> {
   const { masterKey, isHashOf } = gateway.credentials;
   if (imported !== null && masterKey !== null && isHashOf(imported.hash, masterKey))
     return failAdmin(context, invalid("hash must not be that of the master key", "hash"));
-  const made = imported === null ? gateway.makeManagedKey() : null;
-  const { hash, redacted } = imported ?? made!;
+  const newKey = imported === null ? gateway.makeManagedKey() : null;
+  const { hash, redacted } = imported ?? newKey!;
   const issued = await gateway.limiter.call(
     "keys.issue",
     {
@@ -62,13 +62,13 @@ async function issue(context: RequestContext<KeyNeeds>): Promise<void> {
   );
   if (!issued.ok) return failAdmin(context, issued.failure);
   const key = issued.body as KeyItem;
-  record.note = `${made === null ? "imported" : "issued"} ${key.id}`;
+  record.note = `${newKey === null ? "imported" : "issued"} ${key.id}`;
   record.end(201, "answered");
   const closes = gateway.credentials.open && isFirstKey(key.id);
   const notice = closes ? { notice: firstKeyNotice } : {};
   const answer: KeyItem & Partial<IssuedKey> = {
     ...key,
-    ...(made === null ? {} : { value: made.value }),
+    ...(newKey === null ? {} : { value: newKey.value }),
     ...notice,
   };
   replyJson(exchange, 201, answer, noStore);

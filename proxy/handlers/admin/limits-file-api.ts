@@ -46,7 +46,7 @@ async function apply(context: LimitsContext): Promise<void> {
   const unfit = problemOfCredentials(context, body.value);
   if (unfit !== null) return failAdmin(context, unfit);
   const done = await applyLimits(body.value, {
-    call: (op, asked) => gateway.limiter.call(op, asked, askedBy(context)),
+    call: (op, daemonBody) => gateway.limiter.call(op, daemonBody, askedBy(context)),
     newId: gateway.newId,
   });
   if (!done.ok) return failAdmin(context, done.failure);
@@ -120,11 +120,11 @@ function isLeftOut(failed: Failure | null): boolean {
 
 async function writeKeys(
   sections: Sections,
-  asked: Parameters<typeof readLimits>[1],
+  reading: Parameters<typeof readLimits>[1],
 ): Promise<Failure | null> {
   return (
-    (await sections.write("keys", readLimits(keyLists, asked), keyEntry)) ??
-    (await sections.write("denied_jwts", readLimits(denialLists, asked), denialEntry))
+    (await sections.write("keys", readLimits(keyLists, reading), keyEntry)) ??
+    (await sections.write("denied_jwts", readLimits(denialLists, reading), denialEntry))
   );
 }
 

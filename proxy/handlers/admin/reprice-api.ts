@@ -14,8 +14,8 @@ export async function replyReprice(
   const { limiter, pricesAt } = gateway;
   const body = await readJson(context);
   if (!body.ok) return failAdmin(context, body.failure);
-  const call = async (op: AdminOp, asked: unknown): Promise<Checked<unknown>> => {
-    const answer = await limiter.call(op, asked, askedBy(context));
+  const call = async (op: AdminOp, daemonBody: unknown): Promise<Checked<unknown>> => {
+    const answer = await limiter.call(op, daemonBody, askedBy(context));
     return answer.ok ? { ok: true, value: answer.body } : answer;
   };
   const page = await repriceUsage({ call, pricesAt }, body.value);

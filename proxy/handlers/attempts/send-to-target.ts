@@ -152,7 +152,7 @@ function forwardRequest(
     onBegun: () => call.answered(),
     cap,
     granted: bounds === null ? null : grantedTo(context.record, bounds),
-    onHeard: gateway.limitReports.hearerOf({
+    onHeard: gateway.limitReports.observerOf({
       config: provider,
       upstream,
       target,

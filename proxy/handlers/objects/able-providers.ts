@@ -17,12 +17,12 @@ export function providersFor(
   { gateway, exchange }: RequestContext<"providers">,
   operation: StoredOperation,
 ): AbleProviders {
-  const named = exchange.header(providerHeader);
-  if (named !== undefined) {
-    const provider = gateway.providers.get(named.trim().toLowerCase());
+  const providerName = exchange.header(providerHeader);
+  if (providerName !== undefined) {
+    const provider = gateway.providers.get(providerName.trim().toLowerCase());
     if (provider === undefined)
       return wrong(
-        `X-Sluice-Provider: no provider ${JSON.stringify(named.slice(0, 64))} is configured`,
+        `X-Sluice-Provider: no provider ${JSON.stringify(providerName.slice(0, 64))} is configured`,
       );
     return provider.config.operations.has(operation)
       ? { ok: true, providers: [provider] }

@@ -83,10 +83,16 @@ export function createSpanMaker(
     scheduledDelayMillis: gatherMs,
     exportTimeoutMillis: 2 * exportMs,
   });
-  const named = { "service.name": "sluice", "service.version": version, "sluice.proxy": proxy };
+  const attributes = {
+    "service.name": "sluice",
+    "service.version": version,
+    "sluice.proxy": proxy,
+  };
   const provider = new BasicTracerProvider({
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES extend or override these.
-    resource: resourceFromAttributes(named).merge(detectResources({ detectors: [envDetector] })),
+    resource: resourceFromAttributes(attributes).merge(
+      detectResources({ detectors: [envDetector] }),
+    ),
     sampler: new AlwaysOnSampler(),
     generalLimits: { attributeValueLengthLimit: spanTextCharsMax },
     spanProcessors: [new BoundedProcessor(processor, exporter, events)],

@@ -138,9 +138,9 @@ export class AnswerParser {
   }
 
   /** Returns where the body begins, or -1 if the head isn't complete yet. */
-  #readHeads(given: Buffer): number {
+  #readHeads(received: Buffer): number {
     const held = this.#held.length;
-    const bytes = held === 0 ? given : Buffer.concat([this.#held, given]);
+    const bytes = held === 0 ? received : Buffer.concat([this.#held, received]);
     this.#held = none;
     let at = 0;
     while (this.#state === "head" && !this.isPaused) {
@@ -321,8 +321,8 @@ export class AnswerParser {
     this.#state = "sizeEnd";
   }
 
-  #readTrailers(given: Buffer): void {
-    const bytes = this.#held.length === 0 ? given : Buffer.concat([this.#held, given]);
+  #readTrailers(received: Buffer): void {
+    const bytes = this.#held.length === 0 ? received : Buffer.concat([this.#held, received]);
     this.#held = none;
     const hasNone = bytes[0] === return_ && bytes[1] === lineFeed;
     const end = hasNone ? -2 : bytes.indexOf("\r\n\r\n", 0, "latin1");

@@ -58,19 +58,19 @@ export class DecodedAnswer implements UpstreamSink {
 
   onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
     if (this.#newDecoder !== undefined) return this.#sink.onHead(status, withoutCoding(rawHeaders));
-    const named = JSON.stringify(this.#coding.slice(0, quotedCharsMax));
+    const quotedCoding = JSON.stringify(this.#coding.slice(0, quotedCharsMax));
     this.#over = true;
     this.#source.abort();
     if (status < 300) {
       this.#sink.onHead(status, []);
       return this.#sink.onFailure({
         kind: "untranslatable",
-        reason: `its content-encoding ${named} can't be read`,
+        reason: `its content-encoding ${quotedCoding} can't be read`,
       });
     }
     // An error keeps its status.
-    const what = `a content-encoding that can't be read: ${named}`;
-    const message = `the provider answered ${status}, with ${what}`;
+    const problem = `a content-encoding that can't be read: ${quotedCoding}`;
+    const message = `the provider answered ${status}, with ${problem}`;
     this.#sink.onHead(status, [...withoutCoding(rawHeaders), "content-type", "application/json"]);
     this.#sink.onData(Buffer.from(JSON.stringify({ error: { message } })));
     this.#sink.onEnd();

@@ -44,7 +44,7 @@ export function createHttpUpstream(
   const isAnthropic = provider.type === "anthropic";
   return {
     send(
-      { method, path, isNative, headers: given, body, isRepeatable, timeouts },
+      { method, path, isNative, headers: clientHeaders, body, isRepeatable, timeouts },
       sink,
     ): UpstreamCall {
       const key = keys.choose();
@@ -56,7 +56,7 @@ export function createHttpUpstream(
       if (key !== null) call.keyName = keys.nameOf(key);
       if (key !== null && keys.wantsRefusals) call.onStatus = noteRefusals(keys, key);
       const keyHeaders = isNative === true ? nativeHeadersWith(key) : headersWith(key);
-      const passed = withOwnHeaders(given, provider.headers);
+      const passed = withOwnHeaders(clientHeaders, provider.headers);
       const headers = isAnthropic ? withVersion(passed, keyHeaders) : [...passed, ...keyHeaders];
       const isHeld = body === null || Buffer.isBuffer(body) || body instanceof LargeBody;
       if (body !== null && !Buffer.isBuffer(body) && body.bytes !== null)

@@ -39,8 +39,8 @@ export function createSocketOpener(
       ...(secureContext === null ? {} : { secureContext }),
       ...through,
     };
-    return connectTls(options).on("session", (given) => {
-      session = given;
+    return connectTls(options).on("session", (newSession) => {
+      session = newSession;
     });
   };
   const watch = (socket: Socket, done: (error: Error | null) => void): void => {

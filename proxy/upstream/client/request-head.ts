@@ -35,7 +35,7 @@ export function requestHead(
   if (!path.startsWith("/") || notInPaths.test(path))
     throw new InvalidRequest("invalid request path");
   let length: number | null = null;
-  let named: string | null = null;
+  let hostHeader: string | null = null;
   let rest = closes ? "connection: close\r\n" : "connection: keep-alive\r\n";
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const name = headers[i]!;
@@ -43,8 +43,8 @@ export function requestHead(
     if (notInValues.test(value)) throw new InvalidRequest(`invalid ${name} header`);
     switch (checkedName(name)) {
       case "host":
-        if (named !== null) throw new InvalidRequest("duplicate host header");
-        named = value;
+        if (hostHeader !== null) throw new InvalidRequest("duplicate host header");
+        hostHeader = value;
         break;
       case "length":
         if (length !== null || !/^\d+$/.test(value))
@@ -57,7 +57,7 @@ export function requestHead(
         rest += `${name}: ${value}\r\n`;
     }
   }
-  const text = `${method} ${path} HTTP/1.1\r\nhost: ${named ?? host}\r\n${rest}`;
+  const text = `${method} ${path} HTTP/1.1\r\nhost: ${hostHeader ?? host}\r\n${rest}`;
   return { text, length, hasBody: withBody.has(method) };
 }
 

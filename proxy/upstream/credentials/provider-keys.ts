@@ -41,9 +41,9 @@ export class ProviderKeys {
   /** A known key that rests continues to rest. */
   #set(keys: readonly WeightedKey[]): void {
     const before = this.#keys;
-    this.#keys = keys.map((given) => {
-      const { current = 0, untilMs = 0 } = before.find(({ key }) => key === given.key) ?? {};
-      return { ...given, current, untilMs };
+    this.#keys = keys.map((weightedKey) => {
+      const { current = 0, untilMs = 0 } = before.find(({ key }) => key === weightedKey.key) ?? {};
+      return { ...weightedKey, current, untilMs };
     });
   }
 
@@ -161,14 +161,15 @@ export function credentialHeaders(
 
 /** The caller's headers, in which the operator's headers replace those of the same name. */
 export function withOwnHeaders(
-  given: readonly string[],
+  clientHeaders: readonly string[],
   own: readonly string[],
 ): readonly string[] {
-  if (own.length === 0) return given;
+  if (own.length === 0) return clientHeaders;
   const names = new Set(own.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
   const kept: string[] = [];
-  for (let i = 0; i < given.length; i += 2)
-    if (!names.has(given[i]!.toLowerCase())) kept.push(given[i]!, given[i + 1]!);
+  for (let i = 0; i < clientHeaders.length; i += 2)
+    if (!names.has(clientHeaders[i]!.toLowerCase()))
+      kept.push(clientHeaders[i]!, clientHeaders[i + 1]!);
   return [...kept, ...own];
 }
 

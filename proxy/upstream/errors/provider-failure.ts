@@ -30,24 +30,27 @@ export function unansweredFailure(
       ...plainFailure(504, "provider_error", `provider ${provider} was silent past its deadline`),
       provider,
     };
-  const what = begun || kind === "broken" ? "broke off its answer" : "can't be reached";
+  const problem = begun || kind === "broken" ? "broke off its answer" : "can't be reached";
   return {
-    ...failure("provider_unavailable", `provider ${provider} ${what} (${reason})`),
+    ...failure("provider_unavailable", `provider ${provider} ${problem} (${reason})`),
     provider,
   };
 }
 
 /** A redirect to an address at another host than the provider's. */
 export function redirectFailure(provider: string, status: number): Failure {
-  const what = `answered ${status} with an address at another host, where clients would send their key`;
-  return { ...failure("provider_unavailable", `provider ${provider} ${what}`), provider };
+  const problem = `answered ${status} with an address at another host, where clients would send their key`;
+  return { ...failure("provider_unavailable", `provider ${provider} ${problem}`), provider };
 }
 
 /**
  * A successful response that isn't an answer. `given`: its status and a description of its body.
  */
-export function noAnswer(provider: string, given: string): Failure {
-  return { ...failure("provider_unavailable", `provider ${provider} answered ${given}`), provider };
+export function noAnswer(provider: string, description: string): Failure {
+  return {
+    ...failure("provider_unavailable", `provider ${provider} answered ${description}`),
+    provider,
+  };
 }
 
 /**
@@ -56,11 +59,11 @@ export function noAnswer(provider: string, given: string): Failure {
  */
 export function untranslatable(provider: string, operation: Operation, reason: string): Failure {
   const dialect = dialects[operation];
-  const what = dialect === undefined ? "passed on" : `translated into ${dialect}`;
+  const action = dialect === undefined ? "passed on" : `translated into ${dialect}`;
   return {
     ...failure(
       "answer_untranslatable",
-      `the answer of provider ${provider} can't be ${what}: ${reason}`,
+      `the answer of provider ${provider} can't be ${action}: ${reason}`,
     ),
     provider,
   };

@@ -24,13 +24,13 @@ function isOurCredentials(status: number): boolean {
  */
 export function mapUpstreamError(provider: string, status: number, body: Buffer): Failure {
   const fields = readErrorFields(body.toString("utf8"));
-  const named = isErrorStatus(status) ? status : fields.status;
+  const errorStatus = isErrorStatus(status) ? status : fields.status;
   const isFull = isContextFull({
-    status: named ?? 400,
+    status: errorStatus ?? 400,
     code: fields.code,
     message: fields.message ?? "",
   });
-  const mapped = named ?? (isFull ? 400 : 502);
+  const mapped = errorStatus ?? (isFull ? 400 : 502);
   const message = fields.message ?? plainMessage(provider, status, mapped);
   if (isOurCredentials(mapped))
     return { ...failure("provider_credentials", message, fields.param), provider };
@@ -48,10 +48,10 @@ export function mapUpstreamError(provider: string, status: number, body: Buffer)
 function plainMessage(provider: string, status: number, mapped: number): string {
   if (status >= 200 && status < 300) return `${provider} answered ${status} with an error inside`;
   const meaning = statusTexts.get(status);
-  const named = meaning === undefined ? `${status}` : `${status} ${meaning}`;
+  const statusText = meaning === undefined ? `${status}` : `${status} ${meaning}`;
   return mapped === status
-    ? `${provider} answered ${named}`
-    : `${provider} answered ${named}, which is no answer to a model request`;
+    ? `${provider} answered ${statusText}`
+    : `${provider} answered ${statusText}, which is no answer to a model request`;
 }
 
 /**

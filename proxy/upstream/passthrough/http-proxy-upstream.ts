@@ -78,10 +78,10 @@ export function createHttpProxyUpstream(
     return server;
   };
   // Created at the first request: most proxies only forward, and needn't load the package.
-  let made: HttpProxy | null = null;
+  let httpProxy: HttpProxy | null = null;
   const server = (): HttpProxy => {
-    made ??= newServer();
-    return made;
+    httpProxy ??= newServer();
+    return httpProxy;
   };
   const secretsWith = rememberingLast((key: string | null) => echoedSecrets(key, provider.headers));
   const ownHeadersOf = (key: string | null, path: string, flat: readonly string[]): string[] => [
@@ -95,7 +95,7 @@ export function createHttpProxyUpstream(
     flat: readonly string[],
   ): Record<string, string> => headerObject(["host", base.host, ...ownHeadersOf(key, path, flat)]);
   return {
-    send({ method, path, headers: given, body }, sink) {
+    send({ method, path, headers: clientHeaders, body }, sink) {
       const key = keys.choose();
       const to = masked(sink, secretsWith(key), anyStatus);
       const held = body === null || Buffer.isBuffer(body) ? { body } : null;
@@ -109,7 +109,7 @@ export function createHttpProxyUpstream(
       if (key !== null && keys.wantsRefusals) call.onStatus = noteRefusals(keys, key);
       if (call instanceof HttpCall) {
         call.decodes = false;
-        const headers = ownHeadersOf(key, path, given);
+        const headers = ownHeadersOf(key, path, clientHeaders);
         const options = { method, path, headers, ...held! };
         if (idempotentMethods.has(method))
           call.mayBeResent(() => pool.dispatchAlone(options, call));
@@ -117,7 +117,7 @@ export function createHttpProxyUpstream(
         return call;
       }
       const pieces = body as BodyPieces;
-      const headers = headersOf(key, path, [...given, ...framing(pieces)]);
+      const headers = headersOf(key, path, [...clientHeaders, ...framing(pieces)]);
       // The substitute has no method: for a DELETE of unknown length http-proxy sets the length to
       // 0, and would send the body as another request.
       const substitute = call.substitute(path, pieces, headers);

@@ -19,7 +19,7 @@ import { redirectFailure, unansweredFailure } from "../errors/provider-failure.j
 import { errorInsideSuccess, isEmptyAnswer } from "../errors/success-body.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
 import type { Forwarded, ProviderError } from "../forwarded.js";
-import type { Heard } from "../limit-reports.js";
+import type { ProviderAnswer } from "../limit-reports.js";
 import { type ProviderLinks, relinkedHeaders, relinkedJson } from "../provider-links.js";
 import type { PassthroughRequest, PassthroughUpstream } from "./passthrough-upstream.js";
 
@@ -54,7 +54,7 @@ export interface RelayRequest {
    */
   readonly onAnswer?: ((text: string) => void) | undefined;
   /** Hears each answer with its headers; see `LimitReports`. */
-  readonly onHeard?: ((heard: Heard) => void) | undefined;
+  readonly onHeard?: ((answer: ProviderAnswer) => void) | undefined;
   readonly monoMs: () => number;
 }
 

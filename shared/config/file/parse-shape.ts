@@ -100,23 +100,23 @@ export function parseShape(document: unknown, problems: string[]): ConfigFile {
   }
   const rateLimits = section(ruleSection.name, listNames(ruleSection));
   const budgets = section(budgetSection.name, listNames(budgetSection));
-  const named = (name: string): readonly Named[] =>
+  const namedEntries = (name: string): readonly Named[] =>
     readNamed({ raw: top[name], at: name }, problems);
   const items = (name: string): readonly Located[] =>
     readItems({ raw: top[name], at: name }, problems);
   return {
     settings: scalars,
-    providers: named("providers").map((entry) => readProvider(entry, problems)),
-    mcpServers: named("mcp_servers").map(({ at, name, raw }) => ({
+    providers: namedEntries("providers").map((entry) => readProvider(entry, problems)),
+    mcpServers: namedEntries("mcp_servers").map(({ at, name, raw }) => ({
       at,
       name,
       fields: readTable<McpFields>(mcpSchemas, { raw: raw ?? {}, at }, problems),
     })),
-    virtualModels: named("virtual_models").map((entry) => readVirtualModel(entry, problems)),
-    aliases: named("aliases").flatMap((entry) => readAlias(entry, problems)),
+    virtualModels: namedEntries("virtual_models").map((entry) => readVirtualModel(entry, problems)),
+    aliases: namedEntries("aliases").flatMap((entry) => readAlias(entry, problems)),
     rules: readLimitLists(ruleSection, rateLimits, Object.keys(ruleForm.fields), problems),
     budgets: readLimitLists(budgetSection, budgets, Object.keys(budgetForm.fields), problems),
-    prices: named("prices").map((entry) => readPrice(entry, problems)),
+    prices: namedEntries("prices").map((entry) => readPrice(entry, problems)),
     issuers: items("jwt").map((item) => ({
       at: item.at,
       fields: readTable<JwtFields>(issuerSchemas, item, problems),
@@ -199,8 +199,8 @@ function orDefault(
   );
 }
 
-function entryList(what: string, { entriesMax }: EntryList): FieldSchemas[string] {
-  return optionalList(`must be a list of ${what}`, { min: 0, max: entriesMax, what });
+function entryList(noun: string, { entriesMax }: EntryList): FieldSchemas[string] {
+  return optionalList(`must be a list of ${noun}`, { min: 0, max: entriesMax, noun });
 }
 
 function schemasOf<Row>(
@@ -241,7 +241,7 @@ const virtualModelSchemas = {
     "must be none, session or conversation",
     "session",
   ),
-  targets: listField("must be a list of targets", { min: 1, max: candidatesMax, what: "targets" }),
+  targets: listField("must be a list of targets", { min: 1, max: candidatesMax, noun: "targets" }),
 };
 const targetSchemas = {
   model: textField("must be provider/model"),

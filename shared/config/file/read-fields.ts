@@ -35,13 +35,13 @@ export function optional<T, D>(kind: ValueKind<T>, defaultValue: D): FieldSchema
 /** A required list; its items are read separately. */
 export function listField(
   expected: string,
-  range: { readonly min: number; readonly max: number; readonly what: string },
+  range: { readonly min: number; readonly max: number; readonly noun: string },
 ): FieldSchema<readonly unknown[]> {
   return (raw) => {
     if (!Array.isArray(raw)) return wrongType(expected, raw);
     return raw.length >= range.min && raw.length <= range.max
       ? { value: raw }
-      : { wrong: `must hold from ${range.min} to ${range.max} ${range.what}, not ${raw.length}` };
+      : { wrong: `must hold from ${range.min} to ${range.max} ${range.noun}, not ${raw.length}` };
   };
 }
 

@@ -112,7 +112,7 @@ export function readLimitLists<S extends string>(
 const limitList = listField("must be a list of limits", {
   min: 1,
   max: limitsPerEntryMax,
-  what: "limits",
+  noun: "limits",
 });
 
 function subjectSchemas<S extends string>(subjects: SubjectList<S>): FieldSchemas {

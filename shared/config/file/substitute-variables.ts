@@ -128,10 +128,10 @@ function substituteText(
     (match: string, name: string | undefined, offset: number) => {
       if (match === "$${") return "${";
       if (name === undefined) {
-        const [, named] = /^\$\{([A-Za-z_]\w*):?[-=?+]/.exec(text.slice(offset)) ?? [];
+        const [, variableName] = /^\$\{([A-Za-z_]\w*):?[-=?+]/.exec(text.slice(offset)) ?? [];
         problems.push(
-          named !== undefined
-            ? `${at} gives the variable ${named} a default, which Sluice doesn't have: write \${${named}}`
+          variableName !== undefined
+            ? `${at} gives the variable ${variableName} a default, which Sluice doesn't have: write \${${variableName}}`
             : `${at} holds a \${ that names no variable: write \${NAME}, or $\${ for the two characters themselves`,
         );
         return match;

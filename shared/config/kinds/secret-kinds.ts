@@ -181,10 +181,10 @@ export const extraHeaders: ValueKind<ExtraHeaders> = {
     if (!isObject(raw)) return undefined;
     const values: string[] = [];
     const files: HeaderFile[] = [];
-    for (const [name, given] of Object.entries(raw)) {
+    for (const [name, headerField] of Object.entries(raw)) {
       if (!headerName.test(name) || reservedHeaders.test(name)) return undefined;
-      const path = fileOnly(given);
-      const value = headerValue.parse(given);
+      const path = fileOnly(headerField);
+      const value = headerValue.parse(headerField);
       if (path !== null) files.push({ name, path });
       else if (value !== undefined) values.push(name, value);
       else return undefined;
@@ -240,9 +240,9 @@ export const headerList: ValueKind<string | null> = {
 };
 
 /** The path in `{ file: path }`; null for anything else. */
-function fileOnly(given: unknown): string | null {
-  if (!isObject(given) || Object.keys(given).length !== 1) return null;
-  return filePath.parse(given["file"]) ?? null;
+function fileOnly(entry: unknown): string | null {
+  if (!isObject(entry) || Object.keys(entry).length !== 1) return null;
+  return filePath.parse(entry["file"]) ?? null;
 }
 
 /** RFC 7518 requires a key at least as long as the hash: 32 bytes for the shortest. */

@@ -49,11 +49,11 @@ export function starWarnings(
   rules: readonly RuleDefinition[],
   budgets: readonly BudgetDefinition[],
 ): readonly string[] {
-  const named = [
+  const namedLimits = [
     ...rules.map((rule) => ({ ...rule, kind: "rule", name: ruleName(rule) })),
     ...budgets.map((budget) => ({ ...budget, kind: "budget", name: budgetName(budget) })),
   ];
-  return named
+  return namedLimits
     .filter(({ scope, subject }) => scope === "user_path" && /\/\*+(?:\/|$)/.test(subject))
     .map(
       ({ subject, kind, name }) =>
@@ -85,8 +85,8 @@ export function providerWarnings(
   providerNames: readonly string[],
 ): readonly string[] {
   const knownProviders = new Set(providerNames.map((name) => name.toLowerCase()));
-  const missing = (kind: string, does: string, named: readonly string[]): readonly string[] =>
-    [...new Set(named.filter((name) => !knownProviders.has(name.toLowerCase())))].map((name) => {
+  const missing = (kind: string, does: string, keyName0: readonly string[]): readonly string[] =>
+    [...new Set(keyName0.filter((name) => !knownProviders.has(name.toLowerCase())))].map((name) => {
       const hint = didYouMean(name, providerNames);
       const ineffective = `the ${kind} for the provider ${name} ${does} nothing`;
       return `${ineffective}: no such provider is configured${hint}`;
@@ -103,12 +103,12 @@ export function providerWarnings(
         .flatMap(({ subject }) => {
           const [provider = "", ...id] = subject.split("/");
           // The id of a model of another provider may begin with any word.
-          const meant = knownProviders.has(provider.toLowerCase())
+          const suggestion = knownProviders.has(provider.toLowerCase())
             ? null
             : closestName(provider, providerNames);
-          return meant === null || id.length === 0
+          return suggestion === null || id.length === 0
             ? []
-            : `the rules for the model ${subject}: no provider ${provider} is configured; did you mean ${meant}/${id.join("/")}?`;
+            : `the rules for the model ${subject}: no provider ${provider} is configured; did you mean ${suggestion}/${id.join("/")}?`;
         }),
     ),
     ...missing(

@@ -78,9 +78,9 @@ export interface ConfigSources {
   readonly uid: number;
 }
 
-export function resolveConfig(given: ConfigSources): ConfigResult {
-  const { env, warnings: samplerWarnings } = withKnownSampler(given.env);
-  const sources = { ...given, env };
+export function resolveConfig(configSources: ConfigSources): ConfigResult {
+  const { env, warnings: samplerWarnings } = withKnownSampler(configSources.env);
+  const sources = { ...configSources, env };
   const { file } = sources;
   const text = file?.text ?? "";
   const yaml = parseYaml(text);

@@ -102,8 +102,8 @@ function mappingOf<T>(
 ): Readonly<Record<string, T>> | undefined {
   if (!isObject(raw)) return undefined;
   const entries: [string, T][] = [];
-  for (const [given, value] of Object.entries(raw)) {
-    const name = nameOf(given);
+  for (const [key, value] of Object.entries(raw)) {
+    const name = nameOf(key);
     const parsed = read(value);
     if (name === null || parsed === undefined) return undefined;
     entries.push([name, parsed]);

@@ -19,7 +19,7 @@ function beating(watchdogMs: number | null) {
   };
   const heartbeat = startHeartbeat({
     notices: {
-      taken: true,
+      accepted: true,
       send(notice) {
         sent.push(notice);
         return Promise.resolve(self.takes);
@@ -115,7 +115,7 @@ t.test("a stopping service says so immediately, and sends notices to its end", a
 
 t.test("without a supervisor nothing runs", async (t) => {
   const heartbeat = startHeartbeat({
-    notices: { taken: false, send: () => t.fail() as never },
+    notices: { accepted: false, send: () => t.fail() as never },
     watchdogMs: 20_000,
     health: () => t.fail() as never,
     onStuck: () => t.fail(),

@@ -321,14 +321,14 @@ t.test("an edit keeps the budget and when it was made, and says when it was edit
     amountUsd: 1,
     perChild: false,
   } as const;
-  const { budget, made } = book.put(definition, { source: "config", nowMs: begin });
+  const { budget, isNew: made } = book.put(definition, { source: "config", nowMs: begin });
   t.ok(made);
   t.match(budget, { createdAtMs: begin, updatedAtMs: begin, sinceMs: begin, sinceKey: 3 });
   const edit = book.put(
     { ...definition, amountUsd: 2.5 },
     { source: "manual", nowMs: begin + 1000 },
   );
-  t.notOk(edit.made);
+  t.notOk(edit.isNew);
   t.equal(edit.budget, budget);
   t.match(budget, {
     definition: { amountUsd: 2.5 },
@@ -342,7 +342,7 @@ t.test("an edit keeps the budget and when it was made, and says when it was edit
     { ...definition, perChild: true },
     { source: "manual", nowMs: begin + 2000 },
   );
-  t.ok(other.made, "a template is another budget");
+  t.ok(other.isNew, "a template is another budget");
   t.match(other.budget, {
     createdAtMs: begin,
     updatedAtMs: begin + 2000,

@@ -595,7 +595,7 @@ t.test("a damaged sum is left out, and only that", async (t) => {
 t.test("of very many paths, what was kept at hand is forgotten at a bound", async (t) => {
   const loads: string[] = [];
   const cells = {
-    known: () => undefined,
+    existing: () => undefined,
     load: (key: string) => {
       loads.push(key);
       return null;

@@ -6,6 +6,6 @@ import {
 
 t.test("without a supervisor no notice arrives", async (t) => {
   const notices: SupervisorNotices = noNotices;
-  t.notOk(notices.taken);
+  t.notOk(notices.accepted);
   t.notOk(await notices.send({ ready: true, status: "serves" }));
 });

@@ -43,7 +43,7 @@ t.test(
       OPENAI_API_KEY: "sk-1",
     };
     const notices = systemdNotices({ env, onFailure: (reason) => t.fail(reason) });
-    t.ok(notices.taken);
+    t.ok(notices.accepted);
     t.ok(await notices.send({ ready: true, status: "serves" }));
     const sent = readFileSync(join(directory, "told"), "utf8");
     t.match(sent, /^READY=1\|STATUS=serves\|/);
@@ -76,7 +76,7 @@ t.test("a program that is missing or fails is reported once, until it works agai
 
 t.test("without systemd nothing is started", async (t) => {
   for (const NOTIFY_SOCKET of [undefined, ""])
-    t.notOk(systemdNotices({ env: { NOTIFY_SOCKET }, onFailure: t.fail }).taken);
+    t.notOk(systemdNotices({ env: { NOTIFY_SOCKET }, onFailure: t.fail }).accepted);
 });
 
 t.test("the watchdog's time is read in microseconds, and what is no time is none", async (t) => {

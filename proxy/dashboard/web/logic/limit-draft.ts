@@ -21,10 +21,10 @@ export interface ExhaustedDraft {
 
 export const refusesWhenExhausted: ExhaustedDraft = { onExhausted: "", useModel: "" };
 
-export function exhaustedDraftOf({ on_exhausted: what }: ExhaustedField): ExhaustedDraft {
-  return typeof what === "object"
-    ? { onExhausted: "use", useModel: what.use }
-    : { onExhausted: what ?? "", useModel: "" };
+export function exhaustedDraftOf({ on_exhausted: onExhausted }: ExhaustedField): ExhaustedDraft {
+  return typeof onExhausted === "object"
+    ? { onExhausted: "use", useModel: onExhausted.use }
+    : { onExhausted: onExhausted ?? "", useModel: "" };
 }
 
 /** Left out, what `original` has would stay. */

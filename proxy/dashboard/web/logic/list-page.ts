@@ -34,8 +34,8 @@ export function limitQuery(
 }
 
 /** The path with its query. */
-export function listPath(path: string, ...asked: Parameters<typeof listQuery>): string {
-  return `${path}?${listQuery(...asked)}`;
+export function listPath(path: string, ...parameters: Parameters<typeof listQuery>): string {
+  return `${path}?${listQuery(...parameters)}`;
 }
 
 /** The identity of a rule or budget. */

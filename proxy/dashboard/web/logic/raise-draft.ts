@@ -43,13 +43,13 @@ export function raiseBody(
   { subject, values, seconds, reason }: RaiseDraft,
   keyField: string,
 ): Record<string, unknown> {
-  const typed = raisedFields(item).flatMap((field): [string, unknown][] => {
+  const raisedValues = raisedFields(item).flatMap((field): [string, unknown][] => {
     const text = values[field]?.trim() ?? "";
     return text === "" ? [] : [[field, parseAmount(text) ?? text]];
   });
   return {
     ...itemKey({ ...item, subject: subject.trim() }, keyField),
-    ...Object.fromEntries(typed),
+    ...Object.fromEntries(raisedValues),
     for_seconds: Number(seconds),
     reason: reason.trim(),
     by: "dashboard",

@@ -76,13 +76,13 @@ export function ruleDraftOf(rule: RuleItem): RuleDraft {
   return {
     ...keyDraftOf(rule, rulePeriods),
     ...exhaustedDraftOf(rule),
-    maxRequests: typed(rule.max_requests),
-    maxTokens: typed(rule.max_tokens),
-    maxInputTokens: typed(rule.max_input_tokens),
-    maxOutputTokens: typed(rule.max_output_tokens),
-    maxCost: typed(rule.max_cost),
-    maxToolCalls: typed(rule.max_tool_calls),
-    maxEnqueuedTokens: typed(rule.max_enqueued_tokens),
+    maxRequests: capText(rule.max_requests),
+    maxTokens: capText(rule.max_tokens),
+    maxInputTokens: capText(rule.max_input_tokens),
+    maxOutputTokens: capText(rule.max_output_tokens),
+    maxCost: capText(rule.max_cost),
+    maxToolCalls: capText(rule.max_tool_calls),
+    maxEnqueuedTokens: capText(rule.max_enqueued_tokens),
     loops: rule.loops === undefined ? "" : textOfLoops(rule.loops),
     tokenWeights: rule.token_weights === undefined ? "" : textOfWeights(rule.token_weights),
     shares: rule.shares === undefined ? "" : textOfShares(rule.shares),
@@ -90,7 +90,7 @@ export function ruleDraftOf(rule: RuleItem): RuleDraft {
   };
 }
 
-function typed(cap: number | undefined): string {
+function capText(cap: number | undefined): string {
   return cap === undefined ? "" : String(cap);
 }
 

@@ -34,12 +34,12 @@ export function Confirm(props: ConfirmProps) {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   // What was changed before a problem isn't changed again.
-  const [made, setMade] = useState(0);
+  const [madeCount, setMade] = useState(0);
   const [typed, setTyped] = useState("");
   const confirm = async (): Promise<void> => {
     const { changes, done, undo, onDone } = props;
     setBusy(true);
-    for (let at = made; at < changes.length; at++) {
+    for (let at = madeCount; at < changes.length; at++) {
       const { method, path, body } = changes[at]!;
       const answer = await client.change(method, path, body);
       setMade(answer.ok ? at + 1 : at);
@@ -66,7 +66,7 @@ export function Confirm(props: ConfirmProps) {
           // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
           <ul class="named" tabIndex={0} aria-label={title}>
             {names.map((name, at) => (
-              <li key={name} class={at < made ? "soft" : ""}>
+              <li key={name} class={at < madeCount ? "soft" : ""}>
                 <code>{name}</code>
               </li>
             ))}
@@ -83,7 +83,7 @@ export function Confirm(props: ConfirmProps) {
         )}
         {problem !== null && (
           <Failed>
-            {names.length > 1 ? `${names[made]}: ${problem.message}` : problem.message}
+            {names.length > 1 ? `${names[madeCount]}: ${problem.message}` : problem.message}
           </Failed>
         )}
         <DialogFoot

@@ -110,7 +110,7 @@ export const shellTexts = {
   utc: "UTC",
   chart: {
     hint: "Point at a bar for its numbers",
-    label: (what: string, count: number) => `${what}, ${count} bars`,
+    label: (title: string, count: number) => `${title}, ${count} bars`,
     showTable: "Show as a table",
     show: "Show as a chart",
     all: "All",

@@ -25,12 +25,12 @@ class FakeProxy implements ProxyProcess {
   send(message: MetricsMessage): void {
     this.got.push(message);
     if (message.metrics === "report" && this.own !== null)
-      this.all.said(this, { metrics: "reported", id: message.id, ...this.own });
+      this.all.receive(this, { metrics: "reported", id: message.id, ...this.own });
   }
 
   /** What a scrape of this proxy has: the sum of requests, and connections by label. */
   async scrape(): Promise<readonly [number, Readonly<Record<string, number>>]> {
-    this.all.said(this, { metrics: "ask", id: 7 });
+    this.all.receive(this, { metrics: "ask", id: 7 });
     await new Promise((resolve) => setImmediate(resolve));
     const message = this.got.at(-1)!;
     if (message.metrics !== "all") throw new Error("it has no answer");
@@ -79,12 +79,12 @@ t.test("a sum doesn't fall when proxies are replaced, and end", async (t) => {
   const third = new FakeProxy("proxy", all, 1, 30);
   t.same(await third.scrape(), [7, { "finishing-1": 10, "finishing-2": 20, "": 30 }]);
   // Its last word comes unasked.
-  all.said(old, { metrics: "reported", id: 0, ...metricsOf(9, 0) });
+  all.receive(old, { metrics: "reported", id: 0, ...metricsOf(9, 0) });
   all.ended(old);
   t.same(await third.scrape(), [11, { "finishing-2": 20, "": 30 }]);
   all.ended(next);
   t.same(await third.scrape(), [11, { "": 30 }]);
-  all.said(old, { metrics: "reported", id: 0, ...metricsOf(99, 0) });
+  all.receive(old, { metrics: "reported", id: 0, ...metricsOf(99, 0) });
   t.same(await third.scrape(), [11, { "": 30 }], "who has ended says nothing more");
 });
 
@@ -119,7 +119,7 @@ t.test("a stuck proxy holds up a scrape for a moment, and its sums stay", async 
 t.test("scrapes at the same time are one question to each proxy", async (t) => {
   const { all } = gathered();
   const first = new FakeProxy("proxy-1", all, 3, 10);
-  for (const id of [1, 2]) all.said(first, { metrics: "ask", id });
+  for (const id of [1, 2]) all.receive(first, { metrics: "ask", id });
   await new Promise((resolve) => setImmediate(resolve));
   t.same(
     first.got.map(({ metrics, id }) => `${metrics} ${id}`),
@@ -139,8 +139,8 @@ t.test("messages about something else are passed over", async (t) => {
     { metrics: "reported", id: 1 },
     { id: 1 },
   ];
-  for (const message of strange) all.said(first, message);
-  all.said(first, { metrics: "reported", id: 1, counted: [1, ["a"], [1, 2, 3]], read: "no" });
+  for (const message of strange) all.receive(first, message);
+  all.receive(first, { metrics: "reported", id: 1, counted: [1, ["a"], [1, 2, 3]], read: "no" });
   t.same(await first.scrape(), [3, { "proxy-1": 10 }]);
 });
 

@@ -6,11 +6,11 @@ t.test("it is heard while the last word but one has come, and lost after three",
   t.notOk(echo.isHeard);
   const first = echo.next();
   t.notOk(echo.isHeard);
-  echo.heard("other", first);
-  echo.heard("c", "9");
-  echo.heard("c", "x");
+  echo.receive("other", first);
+  echo.receive("c", "9");
+  echo.receive("c", "x");
   t.notOk(echo.isHeard, "nothing else is a message of its own");
-  echo.heard("c", first);
+  echo.receive("c", first);
   t.ok(echo.isHeard);
   echo.next();
   t.ok(echo.isHeard, "the last one is on its way");
@@ -22,6 +22,6 @@ t.test("it is heard while the last word but one has come, and lost after three",
   echo.clear();
   t.notOk(echo.isLost, "it subscribes again");
   t.notOk(echo.isHeard);
-  echo.heard("c", echo.next());
+  echo.receive("c", echo.next());
   t.ok(echo.isHeard);
 });

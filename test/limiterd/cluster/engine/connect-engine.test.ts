@@ -131,7 +131,7 @@ t.test("a connection that breaks is given up, and channels come with the next", 
   stop();
   await until("connected");
   t.same(opened[1]!.channels, ["d"]);
-  opened[1]!.options.heard("c", "nobody listens");
+  opened[1]!.options.onMessage("c", "nobody listens");
   t.same(heard, []);
   t.match(states[1], { kind: "away", reason: "the engine has closed the connection" });
 });

@@ -15,8 +15,8 @@ t.test("a role for everything is confined in nothing", async (t) => {
   const daemon = startDaemon([]);
   for (const within of ["/", undefined])
     t.same((await ask(daemon, "audit.list", {}, { ...by, within }))["entries"], []);
-  t.equal(withinOf({ asked: { op: "status", by: undefined } }), "/");
-  t.equal(withinOf({ asked: { op: "status", by } }), "/team");
+  t.equal(withinOf({ request: { op: "status", by: undefined } }), "/");
+  t.equal(withinOf({ request: { op: "status", by } }), "/team");
 });
 
 t.test("a list is about the subtree, or a path in it", async (t) => {

@@ -59,7 +59,7 @@ export async function join(engine: FakeEngine, daemon: TestDaemon): Promise<Test
     newId: () => `cluster-${++ids}`,
     accountsLoaded: Promise.resolve(),
     log: {
-      joined: ({ taken, reported }) => void log.push(`joined ${taken} ${reported}`),
+      joined: ({ adopted: taken, reported }) => void log.push(`joined ${taken} ${reported}`),
       replaced: (ones) => void log.push(`replaced ${ones.map(({ key }) => key).join()}`),
       renumbered: (keys) =>
         void log.push(`renumbered ${keys.map(({ from, to }) => `${from} ${to}`).join()}`),

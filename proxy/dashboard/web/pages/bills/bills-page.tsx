@@ -67,8 +67,8 @@ function shownOf(
   items: readonly ReconciliationItem[],
   id: string | null,
 ): readonly ReconciliationItem[] {
-  const named = items.filter((item) => item.id === id);
-  if (named.length > 0) return named;
+  const selected = items.filter((item) => item.id === id);
+  if (selected.length > 0) return selected;
   const newest = new Map<string, ReconciliationItem>();
   for (const item of items) if (!newest.has(item.provider)) newest.set(item.provider, item);
   return [...newest.values()];

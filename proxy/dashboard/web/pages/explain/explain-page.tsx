@@ -26,8 +26,8 @@ export function ExplainPage() {
   const [question, setQuestion] = useState<Question>(inAddress);
   const [asked, setAsked] = useState<Asked>(nothing);
   const [isBusy, setBusy] = useState(false);
-  const ask = async (what: Question): Promise<void> => {
-    const body = questionBody(what);
+  const ask = async (newQuestion: Question): Promise<void> => {
+    const body = questionBody(newQuestion);
     if (body === null) return setAsked(nothing);
     setBusy(true);
     const answer = await client.send<Explanation>("POST", "/admin/explain", body);
@@ -41,9 +41,9 @@ export function ExplainPage() {
   // A link to a question, or the browser's own buttons.
   const address = JSON.stringify(inAddress);
   useEffect(() => {
-    const what = JSON.parse(address) as Question;
-    setQuestion((now) => ({ ...what, key: what.key === "" ? now.key : what.key }));
-    void ask(what);
+    const parsed = JSON.parse(address) as Question;
+    setQuestion((now) => ({ ...parsed, key: parsed.key === "" ? now.key : parsed.key }));
+    void ask(parsed);
   }, [address]);
   return (
     <>

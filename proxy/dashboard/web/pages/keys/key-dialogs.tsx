@@ -55,8 +55,8 @@ export function IssueDialog({ serverTime, onIssued, onClose }: IssueProps) {
           setWrong({ field, text: form.hasOther(formatCount(other)) });
           return null;
         }
-        const made = await client.send<IssuedKey>("PUT", path, body);
-        if (!made.ok) return made;
+        const answer = await client.send<IssuedKey>("PUT", path, body);
+        if (!answer.ok) return answer;
       }
       return client.send<IssuedKey>("POST", address, keyBody(draft, serverTime));
     },
@@ -147,10 +147,10 @@ interface EndProps {
 export function EndKeysDialog({ of: keys, how, onEnded, onClose }: EndProps) {
   const words = how === "delete" ? texts.deleting : texts.deactivating;
   const names = keys.map(({ id, name }) => (name === null ? id : `${name} · ${id}`));
-  const what = keys.length === 1 ? (keys[0]!.name ?? keys[0]!.id) : texts.keys(keys.length);
+  const subject = keys.length === 1 ? (keys[0]!.name ?? keys[0]!.id) : texts.keys(keys.length);
   return (
     <Confirm
-      title={words.title(what)}
+      title={words.title(subject)}
       names={names}
       submit={words.submit}
       changes={keys.map(({ id }) => {
@@ -159,7 +159,7 @@ export function EndKeysDialog({ of: keys, how, onEnded, onClose }: EndProps) {
           ? { method: "DELETE", path: place, body: undefined }
           : { method: "POST", path: `${place}/deactivate`, body: undefined };
       })}
-      done={words.done(what)}
+      done={words.done(subject)}
       onDone={onEnded}
       onClose={onClose}
     >

@@ -33,7 +33,9 @@ type Test =
 export function BackTest({ body }: BackTestProps) {
   const { client } = useApp();
   const questionKey = JSON.stringify(body === null ? null : backTestBody(body));
-  const [last, setLast] = useState<{ readonly asked: string; readonly test: Test } | null>(null);
+  const [last, setLast] = useState<{ readonly questionKey: string; readonly test: Test } | null>(
+    null,
+  );
   const current = useRef(questionKey);
   current.current = questionKey;
   useEffect(
@@ -42,9 +44,9 @@ export function BackTest({ body }: BackTestProps) {
     },
     [],
   );
-  const shown = last?.asked === questionKey ? last.test : null;
+  const shown = last?.questionKey === questionKey ? last.test : null;
   const run = async (): Promise<void> => {
-    const show = (result: Test): void => setLast({ asked: questionKey, test: result });
+    const show = (result: Test): void => setLast({ questionKey, test: result });
     show({ kind: "running", progress: 0 });
     for (let after: string | null = null; ; ) {
       const question: object = {

@@ -62,8 +62,8 @@ export function LimitsDialog({ dialog, onClose, onChanged }: LimitsDialogProps) 
 
 /** The body of a PUT that makes a deleted rule again. */
 function recreatingBody(rule: RuleItem): unknown {
-  const made = ruleBody(ruleDraftOf(rule), null);
-  return made.ok ? made.body : null;
+  const recreated = ruleBody(ruleDraftOf(rule), null);
+  return recreated.ok ? recreated.body : null;
 }
 
 function RuleChildren({

@@ -76,7 +76,7 @@ export function ModelsField({ draft, onChange, error }: ModelsFieldProps) {
       mono
       placeholder={allModels}
       value={models}
-      onInput={(typed) => onChange({ models: typed })}
+      onInput={(text) => onChange({ models: text })}
     />
   );
 }
@@ -106,7 +106,7 @@ export function ExhaustedFields({ draft, onChange, error }: ExhaustedFieldsProps
           mono
           error={error}
           value={draft.useModel}
-          onInput={(typed) => onChange({ useModel: typed })}
+          onInput={(text) => onChange({ useModel: text })}
         />
       )}
     </div>

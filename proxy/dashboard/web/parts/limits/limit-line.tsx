@@ -20,7 +20,7 @@ export function LimitLine({ limit }: { readonly limit: ClosestLimit }) {
     scope: scope === "user_path" ? null : scope,
     search: subject,
   });
-  const what = isBudget ? overviewTexts.closest.budget : shellTexts.units[kind];
+  const unitText = isBudget ? overviewTexts.closest.budget : shellTexts.units[kind];
   const words = isBudget ? budgetsTexts.periods : limitsTexts.periods;
   return (
     <li>
@@ -32,7 +32,7 @@ export function LimitLine({ limit }: { readonly limit: ClosestLimit }) {
           {models !== undefined && `${limitsTexts.onModels(models)} · `}
           {when !== undefined && `${textOfWhen(when)} · `}
           {periodText(limit, words)}
-          {kind !== "concurrent" && ` · ${what}`}
+          {kind !== "concurrent" && ` · ${unitText}`}
           {exhausts_at !== null &&
             used < cap &&
             ` · ${tenantsTexts.spentAt(formatMoment(exhausts_at))}`}

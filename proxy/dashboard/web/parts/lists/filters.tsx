@@ -54,7 +54,7 @@ export function FilterSelect({ name, label, options }: FilterSelectProps) {
 
 /** A user path and all below it. */
 export function PathFilter() {
-  return <TextFilter name="path" label={texts.path} meant={withSlash} />;
+  return <TextFilter name="path" label={texts.path} normalize={withSlash} />;
 }
 
 /** Adds a missing slash at the beginning of a path. */
@@ -67,17 +67,17 @@ interface TextFilterProps {
   readonly name: string;
   readonly label: string;
   /** What is meant by what was typed. */
-  readonly meant?: (text: string) => string;
+  readonly normalize?: (text: string) => string;
 }
 
-export function TextFilter({ name, label, meant = (text) => text }: TextFilterProps) {
+export function TextFilter({ name, label, normalize = (text) => text }: TextFilterProps) {
   const { router } = useApp();
   const current = router.place.value.query.get(name) ?? "";
   const [text, setText] = useState(current);
   useEffect(() => setText(current), [current]);
   const take = (): void => {
-    const typed = meant(text.trim());
-    if (typed !== current) router.setQuery({ [name]: typed, after: null });
+    const value = normalize(text.trim());
+    if (value !== current) router.setQuery({ [name]: value, after: null });
   };
   return (
     <form

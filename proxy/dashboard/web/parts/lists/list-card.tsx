@@ -23,13 +23,13 @@ export function ListCard<Page extends { readonly next: string | null }, Row>({
   ...table
 }: ListCardProps<Page, Row>) {
   const query = String(useApp().router.place.value.query);
-  const [held, setHeld] = useState<{ readonly page: Page; readonly asked: string } | null>(null);
+  const [held, setHeld] = useState<{ readonly page: Page; readonly query: string } | null>(null);
   return (
     <Card>
       <WhenReady polled={list.polled} onRetry={() => list.refresh()}>
         {(latest) => {
           // Other filters, or another page, are what the reader wants to see now.
-          const page = held?.asked === query ? held.page : latest;
+          const page = held?.query === query ? held.page : latest;
           const rows = rowsOf(page);
           const isHeld = page !== latest;
           return (
@@ -39,16 +39,16 @@ export function ListCard<Page extends { readonly next: string | null }, Row>({
                   <button
                     type="button"
                     class="button ghost"
-                    aria-pressed={held?.asked === query}
-                    onClick={() => setHeld(held?.asked === query ? null : { page, asked: query })}
+                    aria-pressed={held?.query === query}
+                    onClick={() => setHeld(held?.query === query ? null : { page, query })}
                   >
-                    <Icon name={held?.asked === query ? "play" : "pause"} />
+                    <Icon name={held?.query === query ? "play" : "pause"} />
                     {shellTexts.live.pause}
                   </button>
                   {isHeld && (
                     <NewRows
                       count={newRows(rows, rowsOf(latest), table.keyOf)}
-                      onShow={() => setHeld({ page: latest, asked: query })}
+                      onShow={() => setHeld({ page: latest, query })}
                     />
                   )}
                 </div>
