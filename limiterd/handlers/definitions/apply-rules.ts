@@ -16,8 +16,8 @@ import { dropRaises } from "./apply-raises.js";
 import type { Applying } from "./applying.js";
 
 /**
- * The definitions of a rule that an operation makes or edits; it replaces `existing`. A new rule comes
- * with a reset, so that it starts to count on every host.
+ * The definitions of a rule that an operation makes or edits; it replaces `existing`. A new rule
+ * comes with a reset, so that it starts to count on every host.
  */
 export function ruleDefinitions(
   definition: RuleDefinition,
