@@ -16,8 +16,8 @@ export async function sendTests(
   nowMs: () => number,
 ): Promise<Outcome> {
   try {
-    const read = await Promise.all(alerts.map(withAlertSecret));
-    const webhooks = read.map((alert) => createWebhook(alert, { nowMs }));
+    const withSecrets = await Promise.all(alerts.map(withAlertSecret));
+    const webhooks = withSecrets.map((alert) => createWebhook(alert, { nowMs }));
     return { ok: true, results: await testDestinations(webhooks, { nowMs, newId: randomUUID }) };
   } catch (error) {
     return { ok: false, reason: (error as Error).message };

@@ -130,9 +130,9 @@ async function checkPricesOfNames(
   client: AdminClient,
   nowMs: () => number,
 ): Promise<readonly Finding[]> {
-  const listed = async (of: ListOf): Promise<readonly Listed[]> =>
+  const listed = async (list: ListOf): Promise<readonly Listed[]> =>
     // Limits may be switched off.
-    (await listLimits(client, of).catch(() => null))?.items ?? [];
+    (await listLimits(client, list).catch(() => null))?.items ?? [];
   const rules = await listed({ list: "rate-limits.list", items: "rate_limits" });
   const budgets = await listed({ list: "budgets.list", items: "budgets" });
   const names = [...(await listKeys(client)), ...rules, ...budgets]

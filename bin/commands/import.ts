@@ -94,12 +94,12 @@ async function importLitellm(
   }
   if (typeof flags.keys !== "string") return;
   const { name, text } = await readInput(flags.keys, session.cwd);
-  const read = readLitellmKeys(text, session.nowMs());
-  if (read === null)
+  const imported = readLitellmKeys(text, session.nowMs());
+  if (imported === null)
     throw usageFailure([
       { message: `${name} must be JSON or CSV with a column token`, param: "--keys" },
     ]);
-  await importKeys(session, read, flags);
+  await importKeys(session, imported, flags);
 }
 
 async function importOneApi(
@@ -121,7 +121,7 @@ async function importOneApi(
 
 /** Rejects with the name of a table that isn't there. */
 async function readTables({ cwd }: Session, directory: string): Promise<OneApiTables> {
-  const read = async (table: keyof OneApiTables): Promise<OneApiTables["users"]> => {
+  const readRows = async (table: keyof OneApiTables): Promise<OneApiTables["users"]> => {
     const files = ["json", "csv", "tsv"].map((type) => join(directory, `${table}.${type}`));
     const file = files.find((one) => existsSync(resolve(cwd, one)));
     if (file === undefined)
@@ -139,10 +139,10 @@ async function readTables({ cwd }: Session, directory: string): Promise<OneApiTa
     return rows;
   };
   return {
-    channels: await read("channels"),
-    tokens: await read("tokens"),
-    users: await read("users"),
-    options: await read("options"),
+    channels: await readRows("channels"),
+    tokens: await readRows("tokens"),
+    users: await readRows("users"),
+    options: await readRows("options"),
   };
 }
 
@@ -177,16 +177,16 @@ function writeConfiguration(
   terminal.err(`written: ${output}`);
 }
 
-async function importKeys(session: Session, read: KeysRead, flags: ImportFlags): Promise<void> {
+async function importKeys(session: Session, imported: KeysRead, flags: ImportFlags): Promise<void> {
   const { terminal } = session;
-  for (const note of read.notes) terminal.err(`note: ${note}`);
+  for (const note of imported.notes) terminal.err(`note: ${note}`);
   if (flags.apply !== true) {
-    for (const argv of read.keys.flatMap(commandsOf))
+    for (const argv of imported.keys.flatMap(commandsOf))
       terminal.out(["sluice", ...argv.map(shellWord)].join(" "));
     return;
   }
-  if (flags.yes !== true && read.keys.length > 0) await confirmFirstKey(session, flags);
-  for (const key of read.keys) terminal.out(await applyKey(session, key, flags));
+  if (flags.yes !== true && imported.keys.length > 0) await confirmFirstKey(session, flags);
+  for (const key of imported.keys) terminal.out(await applyKey(session, key, flags));
 }
 
 /** The limits first: without them, the key could spend immediately. A known key stays as it is. */

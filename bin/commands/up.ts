@@ -63,13 +63,13 @@ export function addUp(program: Command, session: Session): void {
 
 async function runUp(session: Session, flags: UpFlags): Promise<void> {
   const { terminal } = session;
-  const read = (): Config =>
+  const readConfig = (): Config =>
     requireConfiguration(session, flags, (warning) => terminal.err(`warning: ${warning}`));
-  const config = read();
+  const config = readConfig();
   const sockets = await holdOrFail(config);
-  const { host, port, ...both } = flags;
+  const { host, port, ...sharedFlags } = flags;
   const proxyArguments = flagsAsArguments({
-    ...both,
+    ...sharedFlags,
     ...(host === undefined ? {} : { host }),
     ...(port === undefined ? {} : { port }),
   });
@@ -84,7 +84,7 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
     limiterd: {
       name: "limiterd",
       script: join(session.programs, "sluice-limiterd.js"),
-      args: flagsAsArguments(both),
+      args: flagsAsArguments(sharedFlags),
     },
     proxies: proxiesOf(config, sockets),
     terminal,
@@ -97,7 +97,7 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
     },
   });
   const current = new SupervisedConfiguration(config, sockets, {
-    read,
+    read: readConfig,
     bind: bindSocket,
     proxiesOf,
   });

@@ -16,9 +16,9 @@ export function commandsOf({ hash, key, rules, budgets }: KeyToImport): readonly
     ...(flags.length === 0 ? [] : [["limits", "set", path, ...flags]]),
     ...budgets.map(({ subject, budget_key, amount }) => {
       const { period, period_seconds } = budget_key as Fields;
-      const of = period === undefined ? "--period-seconds" : "--period";
+      const periodFlag = period === undefined ? "--period-seconds" : "--period";
       return [
-        ...["budgets", "set", String(subject), of, String(period ?? period_seconds)],
+        ...["budgets", "set", String(subject), periodFlag, String(period ?? period_seconds)],
         ...["--amount", String(amount)],
       ];
     }),

@@ -171,7 +171,9 @@ class Translation {
     const slash = full.indexOf("/");
     const prefix = slash > 0 ? full.slice(0, slash) : null;
     const preset =
-      prefix === null ? (families.find(([of]) => of.test(full))?.[1] ?? "openai") : prefix;
+      prefix === null
+        ? (families.find(([pattern]) => pattern.test(full))?.[1] ?? "openai")
+        : prefix;
     const model = full.slice(slash + 1).replace(/^(?:responses|converse|invoke)\//, "");
     if (signed.has(preset)) {
       this.#note(
@@ -282,12 +284,12 @@ class Translation {
 
   /** Retries, breaker and deadline, which LiteLLM sets for all. */
   #reliability(): Fields {
-    const of = (name: string): number | null =>
+    const countOf = (name: string): number | null =>
       numberOf(this.#router[name]) ?? numberOf(this.#settings[name]);
-    const retries = of("num_retries");
-    const fails = of("allowed_fails");
-    const cooldown = of("cooldown_time");
-    const timeout = numberOf(this.#router["timeout"]) ?? of("request_timeout");
+    const retries = countOf("num_retries");
+    const fails = countOf("allowed_fails");
+    const cooldown = countOf("cooldown_time");
+    const timeout = numberOf(this.#router["timeout"]) ?? countOf("request_timeout");
     return {
       ...(retries === null ? {} : { retries: Math.min(10, Math.round(retries)) }),
       ...(fails === null ? {} : { breaker_failures: Math.min(1000, Math.round(fails) + 1) }),
@@ -359,8 +361,8 @@ class Translation {
     for (const [name, group] of groups) {
       const fallbacks = this.#fallbacksOf(name).flatMap((other) => groups.get(other) ?? []);
       const targets = [...group];
-      for (const one of fallbacks)
-        if (!targets.some(({ target }) => target === one.target)) targets.push(one);
+      for (const fallback of fallbacks)
+        if (!targets.some(({ target }) => target === fallback.target)) targets.push(fallback);
       const [{ target }] = group as [Deployment];
       if (targets.length === 1) {
         if (name.includes("*") && name === target) continue;

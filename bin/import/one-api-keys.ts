@@ -139,8 +139,8 @@ class Reader {
     const all = modelsOf(channels);
     const ofGroup = modelsOf(channels.filter((channel) => groupsOf(channel).includes(group)));
     if (ofGroup.size === all.size) return own;
-    const both = own.filter((name) => ofGroup.has(name));
-    if (own.length > 0 && both.length > 0) return both;
+    const allowedByBoth = own.filter((name) => ofGroup.has(name));
+    if (own.length > 0 && allowedByBoth.length > 0) return allowedByBoth;
     if (own.length > 0 || ofGroup.size === 0)
       this.#notes.push(`${title}: its group ${group} has no channel of its models`);
     return own.length > 0 ? own : [...ofGroup];

@@ -63,12 +63,12 @@ function readAll(fd: number): Buffer {
   const pieces: Buffer[] = [];
   const piece = Buffer.allocUnsafe(pieceBytes);
   for (let bytes = 0; ; ) {
-    const read = readSync(fd, piece);
-    if (read === 0) return Buffer.concat(pieces);
-    bytes += read;
+    const length = readSync(fd, piece);
+    if (length === 0) return Buffer.concat(pieces);
+    bytes += length;
     if (bytes > bytesMax) throw tooLarge();
     // Copied: a pipe that is written to line by line is read in small pieces.
-    pieces.push(Buffer.from(piece.subarray(0, read)));
+    pieces.push(Buffer.from(piece.subarray(0, length)));
   }
 }
 

@@ -64,7 +64,7 @@ function modelsOf(cells: readonly Cell[]): KeptReconciliation["models"] {
   }
   return [...byModel.values()]
     .map((sums) => ({ ...sums, off: offBy(sums.causes) }))
-    .filter(({ off }) => off > 0n)
+    .filter(({ off: difference }) => difference > 0n)
     .sort((a, b) => (a.off > b.off ? -1 : 1))
     .map(({ first: { project, model }, recorded, billed, causes }) => ({
       project: project === null ? null : shortened(project),

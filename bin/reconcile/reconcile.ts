@@ -110,7 +110,7 @@ export function gapOf(cells: readonly Cell[]): Pico {
       if (cause !== "credits" && cause !== "rounding")
         byModel.set(key, (byModel.get(key) ?? 0n) + (causes[cause] ?? 0n));
   }
-  return [...byModel.values()].reduce((sum, off) => sum + absolute(off), 0n);
+  return [...byModel.values()].reduce((sum, difference) => sum + absolute(difference), 0n);
 }
 
 /** Our usage and the bill's in one tier and region of a cell. */
@@ -600,7 +600,8 @@ function shareOf(walk: Walk, kind: Kind, quantity: bigint, ofGroup: readonly Kin
       : (rateOfKind.amount * 1_000_000n) / rateOfKind.quantity + 1n;
   };
   let all = 0n;
-  for (const one of ofGroup) all += absolute(walk.left.get(one) ?? 0n) * weightOf(one);
+  for (const otherKind of ofGroup)
+    all += absolute(walk.left.get(otherKind) ?? 0n) * weightOf(otherKind);
   return all === 0n ? 0n : divided(walk.value * quantity * weightOf(kind), all);
 }
 
@@ -652,9 +653,9 @@ function changeQuantities(
   let surplus = 0n;
   for (const walk of walks)
     for (const kind of ofGroup) {
-      const off = surplusOf(walk, kind);
-      if (off > 0n) surplus += off;
-      else missing -= off;
+      const excess = surplusOf(walk, kind);
+      if (excess > 0n) surplus += excess;
+      else missing -= excess;
     }
   // As many tokens of one kind are missing as another has too many: recorded as the wrong kind.
   const swapped = smaller(missing, surplus);
@@ -667,11 +668,11 @@ function changeQuantities(
       unrecorded === null ? 0n : (billed * unrecorded.missing) / unrecorded.billed;
     let estimatedLeft = estimated > 0n ? estimated : 0n;
     for (const walk of walks) {
-      const off = surplusOf(walk, kind);
-      if (off === 0n) continue;
+      const excess = surplusOf(walk, kind);
+      if (excess === 0n) continue;
       const rate = dayRate(walk.part, kind);
-      const total = off > 0n ? surplus : missing;
-      const size = absolute(off);
+      const total = excess > 0n ? surplus : missing;
+      const size = absolute(excess);
       const swap = total === 0n ? 0n : (size * swapped) / total;
       const pieces: [Cause, bigint][] = [];
       let left = size;
@@ -682,7 +683,7 @@ function changeQuantities(
         return quantity;
       };
       if (group === "tools") take("tool_fee", left);
-      if (off < 0n) {
+      if (excess < 0n) {
         if (walk.part.tier === "batch") take("batch", left);
         take("tokens_not_read", swap);
         unrecordedLeft -= take("past_sluice", unrecordedLeft);
@@ -698,7 +699,7 @@ function changeQuantities(
         estimatedLeft -= take("estimated", estimatedLeft);
         take("not_billed", left);
       }
-      addPieces(walk, kind, { pieces, sign: off < 0n ? 1n : -1n, rate, size, ofGroup, sums });
+      addPieces(walk, kind, { pieces, sign: excess < 0n ? 1n : -1n, rate, size, ofGroup, sums });
     }
   }
 }

@@ -36,9 +36,9 @@ type Sums = Pick<Reconciliation, "recorded" | "billed" | "gap">;
 
 /** Percent of what was billed, with two places, rounded up: a gap is never shown as none. */
 export function gapPercent({ gap, billed, recorded }: Sums): number {
-  const of = billed > 0n ? billed : recorded;
+  const total = billed > 0n ? billed : recorded;
   if (gap === 0n) return 0;
-  const percent = of <= 0n ? 100 : Number((gap * 10_000n + of - 1n) / of) / 100;
+  const percent = total <= 0n ? 100 : Number((gap * 10_000n + total - 1n) / total) / 100;
   return Math.min(percent, quantityMax);
 }
 
@@ -129,11 +129,11 @@ function projectsOf({ pairs }: ReportHead, { cells }: Reconciliation): readonly 
 }
 
 export function amountsJson(
-  of: Readonly<Partial<Record<Cause, Pico>>>,
+  amounts: Readonly<Partial<Record<Cause, Pico>>>,
 ): Readonly<Partial<Record<Cause, string>>> {
   return Object.fromEntries(
     causeNames.flatMap((cause) => {
-      const amount = of[cause] ?? 0n;
+      const amount = amounts[cause] ?? 0n;
       return amount === 0n ? [] : [[cause, exactUsd(amount)]];
     }),
   );
@@ -309,6 +309,6 @@ function clipped(text: string, width: number): string {
 
 /** Whether the gap is above a limit in hundredths of a percent. */
 export function isAbove(result: Reconciliation, hundredths: number): boolean {
-  const of = result.billed > 0n ? result.billed : result.recorded;
-  return absolute(result.gap) * 10_000n > BigInt(hundredths) * (of > 0n ? of : 0n);
+  const total = result.billed > 0n ? result.billed : result.recorded;
+  return absolute(result.gap) * 10_000n > BigInt(hundredths) * (total > 0n ? total : 0n);
 }

@@ -59,12 +59,14 @@ function namedFiles(config: Config): NamedFile[] {
       consequence: noStart,
     })),
     ...jwtIssuers.flatMap(({ issuer, keys }): NamedFile[] => {
-      const of = `of the issuer ${issuer}`;
+      const issuerText = `of the issuer ${issuer}`;
       if (keys.kind === "secret-file")
-        return [{ setting: `the secret_file ${of}`, path: keys.path, consequence: noStart }];
+        return [
+          { setting: `the secret_file ${issuerText}`, path: keys.path, consequence: noStart },
+        ];
       if (keys.kind !== "file") return [];
       const consequence = "its tokens get 503 until it can";
-      return [{ setting: `the jwks_file ${of}`, path: keys.path, consequence }];
+      return [{ setting: `the jwks_file ${issuerText}`, path: keys.path, consequence }];
     }),
     ...providers.flatMap(({ name, apiKeyFile, apiKeys, headerFiles, caFile, proxyFile }) => {
       const at = placeOfProvider(name);

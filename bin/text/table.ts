@@ -95,8 +95,10 @@ function fit(
 ): { readonly shown: readonly DrawnColumn[]; readonly note: readonly string[] } {
   const least = ({ wraps, width }: DrawnColumn): number =>
     wraps ? Math.min(width, sentenceMin) : width;
-  const needed = (columns: readonly DrawnColumn[], of: (column: DrawnColumn) => number): number =>
-    columns.reduce((sum, column) => sum + of(column) + gap, -gap);
+  const needed = (
+    columns: readonly DrawnColumn[],
+    columnWidth: (column: DrawnColumn) => number,
+  ): number => columns.reduce((sum, column) => sum + columnWidth(column) + gap, -gap);
   if (room === null || needed(all, ({ width }) => width) <= room) return { shown: all, note: [] };
   let shown = all.filter(({ cells }) => cells.some((cell) => cell !== "-" && cell !== ""));
   const left: string[] = [];

@@ -23,10 +23,10 @@ export function renderGroups(
   );
   const someUnknown = groups.some(({ unknown_calls: calls = 0 }) => calls > 0);
   const someUnpriced = groups.some((group) => group.unpriced_requests > 0);
-  const count = (title: string, of: (group: UsageGroup) => number): Column<UsageGroup> => ({
+  const count = (title: string, countOf: (group: UsageGroup) => number): Column<UsageGroup> => ({
     title,
     align: "right",
-    text: (group) => formatCount(of(group)),
+    text: (group) => formatCount(countOf(group)),
   });
   return renderTable<UsageGroup>(
     [

@@ -300,7 +300,7 @@ function hardLimit(
   const cap = picoOf(amountWithCarryOver(book, account, nowMs));
   const left = leftOf(book, account, nowMs) - claimedByOthers(hard);
   const claimed = shared === null ? left : shared.claims.leftOf(account, shared.part);
-  return { held: heldOf(budget), child, weights, cap, left, claimed, of: account };
+  return { held: heldOf(budget), child, weights, cap, left, claimed, source: account };
 }
 
 /**

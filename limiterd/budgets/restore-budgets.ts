@@ -96,17 +96,17 @@ export function restoreBudgets(
 function readAccounts(store: Store, budget: Budget): void {
   if (budget.backfill) return;
   const { id, own } = budget;
-  const read = (child: string): StoredSpend | null => {
+  const readSpend = (child: string): StoredSpend | null => {
     const key = spendKey(id, child);
     const value = store.get("spends", key);
     if (value === undefined) return null;
     return spendFromStored(value) ?? throwMalformed(store, "spends", key);
   };
   if (own === null) {
-    budget.unread = read;
+    budget.unread = readSpend;
     return;
   }
-  const stored = read("");
+  const stored = readSpend("");
   if (stored !== null) fill(own, stored);
 }
 

@@ -379,9 +379,9 @@ function waterLevel(total: number, cap: number, contenders: readonly Contender[]
   }
 }
 
-function sumOf(contenders: readonly Contender[], of: (each: Contender) => number): number {
+function sumOf(contenders: readonly Contender[], amountOf: (each: Contender) => number): number {
   let sum = 0;
-  for (const each of contenders) sum += of(each);
+  for (const each of contenders) sum += amountOf(each);
   return sum;
 }
 

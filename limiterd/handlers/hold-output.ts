@@ -76,7 +76,8 @@ function hardLimitsOf(
     ...(target === null ? [] : budgets.matchTarget(target, userPath, nowMs)),
   ];
   const ofBudgets = hardBudgets(budgets, accounts, { demand, uses }, nowMs);
-  for (const { of } of ofBudgets) if (!(of instanceof Counter)) renewClaim(budgets, of, nowMs);
+  for (const { source: of } of ofBudgets)
+    if (!(of instanceof Counter)) renewClaim(budgets, of, nowMs);
   return [...limits, ...ofBudgets];
 }
 
@@ -211,9 +212,9 @@ function waitsForOthers(
 
 /** Notes on each cap that children share that one asks, and whether that cap gave it no more. */
 function noteAsked(limits: readonly HardLimit[], cap: HardLimit | null, nowMs: number): void {
-  for (const { of, share } of limits)
+  for (const { source: of, share } of limits)
     if (share !== undefined && of instanceof Counter)
-      of.rule.tenants?.sharing?.of(of.child, nowMs)?.asked(share.name, nowMs, cap?.of === of);
+      of.rule.tenants?.sharing?.of(of.child, nowMs)?.asked(share.name, nowMs, cap?.source === of);
 }
 
 /** Wants to claim so much more output of caps that hosts share. */
@@ -224,7 +225,7 @@ function wantMore(
   nowMs: number,
 ): void {
   for (const limit of limits) {
-    const { of, share } = limit;
+    const { source: of, share } = limit;
     if (share !== undefined) continue;
     const want = Math.max(1, outputAmount(limit, output));
     const needs = { held: limit.held.of(limit.child), need: want, want };
@@ -245,7 +246,7 @@ function inWords(
 
 function breachOf(
   state: DaemonState,
-  { of, cap, share }: HardLimit,
+  { source: of, cap, share }: HardLimit,
   nowMs: number,
 ): Breach | BudgetBreach {
   if (!(of instanceof Counter)) return breachOfAccount(state.budgets, of, nowMs);

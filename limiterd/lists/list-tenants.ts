@@ -256,14 +256,14 @@ function* limitsOf({ book }: DaemonState, rows: Rows): Generator<CountedPath> {
   for (const rule of book.rules.values()) {
     const { scope, subject, periodSeconds, perChild, mode } = rule.definition;
     if (scope !== "user_path" || mode === "shadow" || !rows.reaches(subject)) continue;
-    const of = { period: periodLabel(periodSeconds), seconds: periodSeconds };
+    const period = { period: periodLabel(periodSeconds), seconds: periodSeconds };
     if (perChild) {
       if (book.unread !== null) continue;
       for (const child of childrenOf(rule.children, rows.childrenOf(subject)))
-        yield { ...of, path: child.subject, counters: countersOf(child) };
+        yield { ...period, path: child.subject, counters: countersOf(child) };
     } else {
       const { own } = book.fresh(rule);
-      if (own !== null) yield { ...of, path: subject, counters: countersOf(own) };
+      if (own !== null) yield { ...period, path: subject, counters: countersOf(own) };
     }
   }
 }

@@ -126,11 +126,11 @@ function copyToNew(source: number, to: string): void {
   const newFd = openSync(to, "wx", 0o600);
   try {
     const piece = Buffer.allocUnsafe(pieceBytes);
-    for (let read = -1, at = 0; read !== 0; at += read) {
-      read = readSync(source, piece, { position: at });
+    for (let length = -1, at = 0; length !== 0; at += length) {
+      length = readSync(source, piece, { position: at });
       // A disk that is nearly full may accept only a part.
-      for (let written = 0; written < read; )
-        written += writeSync(newFd, piece, written, read - written);
+      for (let written = 0; written < length; )
+        written += writeSync(newFd, piece, written, length - written);
     }
     fsyncSync(newFd);
   } finally {

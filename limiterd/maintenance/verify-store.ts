@@ -70,14 +70,14 @@ export function verifyStore(store: Store, options: VerifyOptions): StoreReport {
   const problems: string[] = [];
   const records = new RecordCheck(store);
   const counts = new Map<Table, number>();
-  let read = 0;
+  let bytesChecked = 0;
   for (const table of tables) {
     let malformed = 0;
     note(problems, () => {
       for (const { key, value } of store.entries(table)) {
         counts.set(table, (counts.get(table) ?? 0) + 1);
-        if (++read % entriesPerReport === 0)
-          options.onProgress(Math.min(1, read / Math.max(1, options.entries)));
+        if (++bytesChecked % entriesPerReport === 0)
+          options.onProgress(Math.min(1, bytesChecked / Math.max(1, options.entries)));
         if (forms[table]?.(value, key) === false && ++malformed === 1)
           problems.push(`the entry ${JSON.stringify(key)} of ${table} is not what it should be`);
         if (table === "usage") records.take(key, value);
@@ -91,7 +91,7 @@ export function verifyStore(store: Store, options: VerifyOptions): StoreReport {
   return {
     schema: options.schema,
     bytes: store.sizeBytes() ?? 0,
-    entries: read,
+    entries: bytesChecked,
     rules: counts.get("rules") ?? 0,
     budgets: counts.get("budgets") ?? 0,
     keys: keysIn(store),

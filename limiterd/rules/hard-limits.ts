@@ -70,7 +70,7 @@ export interface HardLimit {
   /** The part of it that this host may use, if hosts share the cap. */
   readonly claimed: number;
   /** The rule's counter or the budget's account. */
-  readonly of: Counter | Account;
+  readonly source: Counter | Account;
   /** If it is a child's share of a cap: the limit of the whole cap, and the child's name. */
   readonly share?: { readonly within: HardLimit; readonly name: string };
 }
@@ -163,7 +163,7 @@ export function hardRules(
     const cap = capsOf(counter, nowMs).maxTokens!;
     const left = cap - slidingTokens(window, rule.periodMs, atMs);
     const claimed = shareOf(counter)?.leftOfClaim(counter.window, nowMs) ?? left;
-    const limit = { held: heldOf(rule), child, weights, cap, left, claimed, of: counter };
+    const limit = { held: heldOf(rule), child, weights, cap, left, claimed, source: counter };
     const next = counters[i + 1];
     return rule.tenants === null || next?.rule !== rule.tenants
       ? limit

@@ -28,9 +28,9 @@ export function usedByAsking(shared: SharedCounter, unit: SharedUnit, nowMs: num
 }
 
 /** What running requests hold of a counter of a hard cap. */
-function heldOf({ counter }: SharedCounter, unit: SharedUnit, of: Counter): number {
+function heldOf({ counter }: SharedCounter, unit: SharedUnit, heldBy: Counter): number {
   const isHardCap = unit === "tokens" && counter.rule.definition.hold !== undefined;
-  return isHardCap ? (of.rule.held?.of(of.child) ?? 0) : 0;
+  return isHardCap ? (heldBy.rule.held?.of(heldBy.child) ?? 0) : 0;
 }
 
 /**
@@ -106,7 +106,7 @@ class Room {
     const nowMs = this.#nowMs;
     const atMs = nowMs + inMs;
     const isHeld = held !== null;
-    const holds = (of: Counter): number => (isHeld ? heldOf(this.#shared, unit, of) : 0);
+    const holds = (counted: Counter): number => (isHeld ? heldOf(this.#shared, unit, counted) : 0);
     const heldHere = holds(counter);
     const free = cap - usedOfAll(counter, unit, { nowMs, inMs }) - heldHere;
     const division = this.#state.divide(sharerOf(this.#shared), this.#part, atMs);
@@ -114,7 +114,8 @@ class Room {
     const counts = unit !== "tokens";
     const wholeOf = (part: number): number => (counts ? whole(part) : part);
     const scale = scaleOf(this.#shared, unit, { nowMs, inMs, held: heldHere });
-    const usedBy = (of: Counter): number => scale * (usedOf(of, unit, atMs) + holds(of));
+    const usedBy = (counted: Counter): number =>
+      scale * (usedOf(counted, unit, atMs) + holds(counted));
     const used = usedBy(ofChild);
     let keptFloors = 0;
     let keptClaims = 0;

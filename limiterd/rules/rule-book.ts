@@ -368,8 +368,8 @@ export class RuleBook {
 
   /** Copies of the counter of one child of a template and of its parts, also of a new child. */
   copyOfChild(rule: Rule, child: string, nowMs: number): RuleCounters {
-    const copy = (of: Rule): Counter =>
-      copyCounter(of.own ?? this.#copyChild(this.fresh(of), child, nowMs));
+    const copy = (original: Rule): Counter =>
+      copyCounter(original.own ?? this.#copyChild(this.fresh(original), child, nowMs));
     return { counter: copy(rule), parts: rule.parts.map(copy) };
   }
 

@@ -190,10 +190,10 @@ export class PendingResponses {
   }
 
   #dropReplaced(nowMs: number): void {
-    for (const [of, atMs] of this.#replaced) {
+    for (const [name, atMs] of this.#replaced) {
       const isOld = atMs + replacedMs <= nowMs || atMs > nowMs;
       if (!isOld && this.#replaced.size <= this.#bounds.max) return;
-      this.#replaced.delete(of);
+      this.#replaced.delete(name);
     }
   }
 

@@ -185,9 +185,9 @@ function hasModel(object: Fields): boolean {
 /** Vercel's gateway puts the alternatives within `gateway`. */
 function hasAlternatives(options: Fields): boolean {
   return members(options).some(
-    ([name, of]) =>
+    ([name, option]) =>
       name === "gateway" &&
-      items(of)
+      items(option)
         .flatMap(members)
         .some(([inner]) => isAlternatives(inner)),
   );

@@ -83,8 +83,10 @@ export function readWholeBody(
   if (codingName === "") return readPlain(request, plain);
   const coding = codings.get(codingName);
   if (coding === undefined) return Promise.resolve({ ok: false, reason: "unknown_coding" });
-  return readPlain(request, plain).then((read) =>
-    read.ok && read.bytes.length > 0 ? decode(read.bytes, coding, { bytesMax, memory }) : read,
+  return readPlain(request, plain).then((result) =>
+    result.ok && result.bytes.length > 0
+      ? decode(result.bytes, coding, { bytesMax, memory })
+      : result,
   );
 }
 
@@ -105,9 +107,9 @@ function heldOrWhy({ body, bytesMax }: Reading, piece: Buffer): "too_large" | "n
  */
 function readPlain(request: IncomingMessage, reading: Reading): Promise<BodyResult> {
   return new Promise((resolve) => {
-    let settle: ((read: BodyResult) => void) | null = resolve;
-    const over = (read: BodyResult): void => {
-      settle?.(read);
+    let settle: ((result: BodyResult) => void) | null = resolve;
+    const over = (result: BodyResult): void => {
+      settle?.(result);
       settle = null;
     };
     const onPiece = (piece: Buffer): void => {
@@ -143,21 +145,21 @@ async function decode(
   }
   const denseMax = Math.max(decodedFreelyBytes, bytes.length * decodedRatioMax);
   const reading = { body: new HeldBody(Infinity, memory), bytesMax: Math.min(bytesMax, denseMax) };
-  const read = await decodeWithin(bytes, coding.open(bytes), reading);
+  const decoded = await decodeWithin(bytes, coding.open(bytes), reading);
   memory.give(held);
-  const isDense = !read.ok && read.reason === "too_large" && denseMax < bytesMax;
-  return isDense ? { ok: false, reason: "too_dense" } : read;
+  const isDense = !decoded.ok && decoded.reason === "too_large" && denseMax < bytesMax;
+  return isDense ? { ok: false, reason: "too_dense" } : decoded;
 }
 
 function decodeWithin(bytes: Buffer, decoder: Decoder, reading: Reading): Promise<BodyResult> {
   return new Promise((resolve) => {
-    const over = (read: BodyResult): void => {
-      if (!read.ok) reading.body.discard();
+    const over = (result: BodyResult): void => {
+      if (!result.ok) reading.body.discard();
       decoder
         .removeAllListeners("data")
         .on("error", () => {})
         .destroy();
-      resolve(read);
+      resolve(result);
     };
     decoder.on("data", (piece: Buffer) => {
       const reason = heldOrWhy(reading, piece);

@@ -45,25 +45,27 @@ export class SharedReads<T> {
   /** The answer; null if too many wait or the client disconnected. `ask` never rejects. */
   read({ caller, key, ask, onGone }: Question<T>): Promise<T | null> {
     return new Promise((resolve) => {
-      const read = this.#waiting.get(key) ?? this.#wait(key, { caller, ask, askers: new Set() });
-      if (read === null) return resolve(null);
-      read.askers.add(resolve);
+      const sharedRead =
+        this.#waiting.get(key) ?? this.#wait(key, { caller, ask, askers: new Set() });
+      if (sharedRead === null) return resolve(null);
+      sharedRead.askers.add(resolve);
       onGone(() => {
         resolve(null);
-        read.askers.delete(resolve);
-        if (read.askers.size === 0 && this.#waiting.get(key) === read) this.#remove(key, read);
+        sharedRead.askers.delete(resolve);
+        if (sharedRead.askers.size === 0 && this.#waiting.get(key) === sharedRead)
+          this.#remove(key, sharedRead);
       });
       this.#next();
     });
   }
 
-  #wait(key: string, read: Read<T>): Read<T> | null {
+  #wait(key: string, sharedRead: Read<T>): Read<T> | null {
     const { waitingMax, waitingPerCallerMax } = this.#bounds;
-    const others = this.#waitingPerCaller.get(read.caller) ?? 0;
+    const others = this.#waitingPerCaller.get(sharedRead.caller) ?? 0;
     if (this.#waiting.size >= waitingMax || others >= waitingPerCallerMax) return null;
-    this.#waiting.set(key, read);
-    this.#waitingPerCaller.set(read.caller, others + 1);
-    return read;
+    this.#waiting.set(key, sharedRead);
+    this.#waitingPerCaller.set(sharedRead.caller, others + 1);
+    return sharedRead;
   }
 
   #remove(key: string, { caller }: Read<T>): void {
@@ -74,13 +76,13 @@ export class SharedReads<T> {
   }
 
   #next(): void {
-    for (const [key, read] of this.#waiting) {
+    for (const [key, sharedRead] of this.#waiting) {
       if (this.#running >= this.#bounds.runningMax) return;
-      this.#remove(key, read);
+      this.#remove(key, sharedRead);
       this.#running++;
-      void read.ask().then((answer) => {
+      void sharedRead.ask().then((answer) => {
         this.#running--;
-        for (const answerTo of read.askers) answerTo(answer);
+        for (const answerTo of sharedRead.askers) answerTo(answer);
         this.#next();
       });
     }

@@ -36,7 +36,7 @@ async function loadBundle(from: readonly string[]): Promise<DashboardBundle | nu
   const folder = from.find((each) => existsSync(each));
   if (folder === undefined) return null;
   const names = (await readdir(folder)).filter((name) => contentTypes[endOf(name)] !== undefined);
-  const read = async (name: string): Promise<readonly [string, KeptFile]> => [
+  const readEntry = async (name: string): Promise<readonly [string, KeptFile]> => [
     name,
     keptFile(await readFile(`${folder}/${name}`), contentTypes[endOf(name)]!),
   ];
@@ -45,7 +45,7 @@ async function loadBundle(from: readonly string[]): Promise<DashboardBundle | nu
   const theme = names.find((name) => /^chosen-theme-\w+\.js$/.test(name));
   if (script === undefined || style === undefined || theme === undefined) return null;
   return {
-    files: new Map(await Promise.all(names.map(read))),
+    files: new Map(await Promise.all(names.map(readEntry))),
     page: keptFile(Buffer.from(indexPage({ script, style, theme })), "text/html; charset=utf-8"),
     icon: keptFile(Buffer.from(iconText), "image/svg+xml"),
   };

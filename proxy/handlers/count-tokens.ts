@@ -81,9 +81,9 @@ export async function countTokens(
 ): Promise<void> {
   const { gateway, exchange, record } = context;
   const { monoMs } = gateway;
-  const read = await readJsonCall(operation, context);
-  if (!read.ok) return refuseUnadmitted(context, read.failure);
-  const { call } = read;
+  const result = await readJsonCall(operation, context);
+  if (!result.ok) return refuseUnadmitted(context, result.failure);
+  const { call } = result;
   record.model = call.model;
   const { naming } = call;
   const foreign = naming === null ? null : await foreignInCall(gateway, context.caller, naming);

@@ -95,13 +95,13 @@ export async function readJsonCall(
     : outline === null
       ? namingIn(body.bytes, parsed.fields, operation)
       : namingIn(outline.skeleton, parsed.fields, operation, outline);
-  const read = {
+  const parts = {
     clientBody: new ClientBody(operation, body.bytes, outline),
     modelBody: parsed.body,
     naming,
     turn: gateway.loops.read(operation, parsed.fields, outline ?? noLongTexts),
   };
-  return { ok: true, call: new JsonCall(operation, read, context) };
+  return { ok: true, call: new JsonCall(operation, parts, context) };
 }
 
 /** The model that the path names, which wins over the body's, or the default of the operation. */

@@ -32,9 +32,9 @@ export async function mcpRequest(context: RequestContext): Promise<void> {
   const isCompressed = exchange.header("content-encoding") !== undefined;
   if (isCompressed && (await isRefusedUnread(context))) return;
   const { bodyBytesMax } = gateway.config.server;
-  const read = await exchange.readBody(bodyBytesMax);
-  if (!read.ok) return refuseUnadmitted(context, unreadBody(read, bodyBytesMax));
-  const { bytes } = read;
+  const bodyResult = await exchange.readBody(bodyBytesMax);
+  if (!bodyResult.ok) return refuseUnadmitted(context, unreadBody(bodyResult, bodyBytesMax));
+  const { bytes } = bodyResult;
   const isDense = (): boolean => hasMoreValues(bytes, unauthenticatedValuesMax);
   const denied = await denialOfDense(gateway.limiter, caller, isDense);
   if (denied !== null) return refuseUnadmitted(context, denied);

@@ -58,9 +58,9 @@ export async function modelRequest(
   // Read. A compressed body is only decoded if the caller has requests left.
   const isCompressed = received.exchange.header("content-encoding") !== undefined;
   if (isCompressed && (await isRefusedUnread(received))) return;
-  const read = await readCall(received, operation);
-  if (!read.ok) return refuseUnadmitted(received, read.failure);
-  const { call } = read;
+  const result = await readCall(received, operation);
+  if (!result.ok) return refuseUnadmitted(received, result.failure);
+  const { call } = result;
   try {
     // Of stored objects, a caller may name only its own.
     const { naming } = call;

@@ -44,10 +44,10 @@ export async function openTlsFiles(
       );
     }
     try {
-      const read = await readContext(config);
+      const newContext = await readContext(config);
       lastReason = "";
-      if (isSame(read.context, context)) return;
-      ({ context, expiresAtMs } = read);
+      if (isSame(newContext.context, context)) return;
+      ({ context, expiresAtMs } = newContext);
       warned = false;
       for (const apply of applies) apply(context);
       log.info({ expires_at: new Date(expiresAtMs).toISOString() }, "TLS certificate renewed");

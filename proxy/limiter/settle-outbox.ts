@@ -270,7 +270,7 @@ export class SettleBacklog {
   #firstSeq = 1;
   #lastSeq = 0;
   /** The block of bytes that was last converted. */
-  #read: { readonly block: Buffer; readonly settles: readonly QueuedSettle[] } | null = null;
+  #lastRead: { readonly block: Buffer; readonly settles: readonly QueuedSettle[] } | null = null;
 
   get size(): number {
     return this.#lastSeq - this.#firstSeq + 1;
@@ -322,13 +322,13 @@ export class SettleBacklog {
     if (this.size > 0) return;
     this.#blocks.length = 0;
     this.#blocksFromSeq = this.#firstSeq;
-    this.#read = null;
+    this.#lastRead = null;
   }
 
   #settlesOf(block: Block): readonly QueuedSettle[] {
     if (!Buffer.isBuffer(block)) return block;
-    if (this.#read?.block !== block) this.#read = { block, settles: fromBytes(block) };
-    return this.#read.settles;
+    if (this.#lastRead?.block !== block) this.#lastRead = { block, settles: fromBytes(block) };
+    return this.#lastRead.settles;
   }
 }
 

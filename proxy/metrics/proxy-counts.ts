@@ -189,8 +189,8 @@ export class ProxyCounts {
     const { target, operation, stream, startedMonoMs, endedMonoMs, forwarded } = attempt;
     const { status, outcome, usage, estimated, firstByteMonoMs } = forwarded;
     const isAnswered = outcome === "complete" && isSuccess(status);
-    const of = this.#targets.of(target, isAnswered);
-    const series = of.generation(operationName(operation));
+    const ofTarget = this.#targets.of(target, isAnswered);
+    const series = ofTarget.generation(operationName(operation));
     const { operationDuration, firstChunk, tokenUsage } = proxyMetrics;
     const seconds = (endedMonoMs - startedMonoMs) / 1000;
     observe(series.duration(errorType(forwarded)), operationDuration.buckets, seconds);

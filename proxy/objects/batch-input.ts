@@ -116,9 +116,9 @@ class NamedInLines {
       return this.#at(this.line, invalid(`the file has more than ${linesPerFileMax} lines`));
     const json = this.line === 1 ? withoutMark(bytes) : bytes;
     if (isBlank(json)) return null;
-    const read = readLine(json, this.#input.isUtf8);
-    if (!read.ok) return this.#at(this.line, read.failure);
-    const { naming } = read;
+    const parsed = readLine(json, this.#input.isUtf8);
+    if (!parsed.ok) return this.#at(this.line, parsed.failure);
+    const { naming } = parsed;
     if (naming === null) return null;
     const { ids, repeated } = naming;
     if (repeated !== null) return this.#at(this.line, repeated);

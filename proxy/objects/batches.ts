@@ -133,9 +133,9 @@ export async function lookAtBatch(
   // A provider without an entry may come back into the configuration.
   if (provider === undefined || batchReads.has(name) || batchReads.size >= batchReadsMax)
     return "unread";
-  const read = settleEnded(gateway, provider, pending).finally(() => batchReads.delete(name));
-  batchReads.set(name, read);
-  return read;
+  const reading = settleEnded(gateway, provider, pending).finally(() => batchReads.delete(name));
+  batchReads.set(name, reading);
+  return reading;
 }
 
 function nameOf({ provider, id }: Pick<PendingResponseName, "provider" | "id">): string {
@@ -147,10 +147,10 @@ export function lookBeforeDeletion(
   gateway: BatchParts,
   pending: PendingResponseName,
 ): Promise<BatchLook> {
-  const read = gateway.batchReads.get(nameOf(pending)) ?? lookAtBatch(gateway, pending);
+  const reading = gateway.batchReads.get(nameOf(pending)) ?? lookAtBatch(gateway, pending);
   return new Promise((resolve) => {
     const cancel = gateway.setTimer(lookMs, () => resolve("unread"));
-    void read.then((look) => {
+    void reading.then((look) => {
       cancel();
       resolve(look);
     });
@@ -214,9 +214,9 @@ async function settleEnded(
   if (end === null) return "running";
   for (const line of end.inline) sums.addLine(line);
   const place = resultsPlace(config, id, end);
-  const read = place === null ? "none" : await readResults(gateway, provider, place, sums);
-  if (read === "failed") return "unread";
-  if (read === "gone" && isObject(end.sum["usage"])) sums.add(end.sum);
+  const outcome = place === null ? "none" : await readResults(gateway, provider, place, sums);
+  if (outcome === "failed") return "unread";
+  if (outcome === "gone" && isObject(end.sum["usage"])) sums.add(end.sum);
   return settle(gateway, { provider: name, id, sums });
 }
 

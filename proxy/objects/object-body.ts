@@ -121,10 +121,10 @@ function* membersIn(body: unknown): Generator<readonly [name: string, value: unk
 }
 
 function repeatedProblem(text: string, body: unknown): Failure | null {
-  const read = new Map<string, number>();
+  const counts = new Map<string, number>();
   for (const [name] of membersIn(body))
-    if (isCounted(name)) read.set(name, (read.get(name) ?? 0) + 1);
-  const repeated = repeatedName(text, read);
+    if (isCounted(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const repeated = repeatedName(text, counts);
   return repeated === null ? null : invalid(`${repeated} is given more than once`, repeated);
 }
 
@@ -152,7 +152,7 @@ function memberProblem(name: string, value: unknown): string | null {
  * A name that the text has more often than what was read of it: once in the same object, or within
  * a member that is repeated itself.
  */
-function repeatedName(text: string, read: ReadonlyMap<string, number>): string | null {
+function repeatedName(text: string, counts: ReadonlyMap<string, number>): string | null {
   const written = new Map<string, number>();
   const colon = /[ \t\r\n]*:/y;
   for (let quote = text.indexOf('"'); quote !== -1; ) {
@@ -164,6 +164,6 @@ function repeatedName(text: string, read: ReadonlyMap<string, number>): string |
     }
     quote = text.indexOf('"', end);
   }
-  for (const [name, count] of written) if (count !== (read.get(name) ?? 0)) return name;
+  for (const [name, count] of written) if (count !== (counts.get(name) ?? 0)) return name;
   return null;
 }

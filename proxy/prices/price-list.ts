@@ -57,8 +57,8 @@ const places = ["../../docs/prices.json", "../../../docs/prices.json"].map((plac
 );
 
 async function readShipped(): Promise<ReadPriceFile> {
-  const read = async (from: string) => ({ from, text: await readFile(from, "utf8") });
-  const { from, text } = await Promise.any(places.map(read)).catch(() => {
+  const readText = async (from: string) => ({ from, text: await readFile(from, "utf8") });
+  const { from, text } = await Promise.any(places.map(readText)).catch(() => {
     throw new Error(`the price list can't be read; tried ${places.join(", ")}`);
   });
   // Tests check it: a check at each start would take longer than the reading.

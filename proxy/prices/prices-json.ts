@@ -42,11 +42,11 @@ export interface ReadPriceFile {
 }
 
 /** For people; null if no provider can be in a list. */
-export function priceListStatus(read: ReadPriceFile | null, nowMs: number): PriceListStatus | null {
-  if (read === null) return null;
-  const { date, lists } = read.file;
+export function priceListStatus(file: ReadPriceFile | null, nowMs: number): PriceListStatus | null {
+  if (file === null) return null;
+  const { date, lists } = file.file;
   const age_days = Math.max(0, Math.floor((nowMs - Date.parse(date)) / dayMs));
-  return { date, age_days, lists, file: read.from };
+  return { date, age_days, lists, file: file.from };
 }
 
 export const emptyPriceFile: PriceFile = { date: "", lists: [], pages: [], providers: {} };

@@ -63,15 +63,16 @@ export class LimitReports {
 
   #observe(request: ObservedRequest, answer: ProviderAnswer): void {
     const { target, config } = request;
-    let read = this.#readMs.get(config);
-    if (read === undefined) {
-      read = new Map();
-      this.#readMs.set(config, read);
+    let lastReadMs = this.#readMs.get(config);
+    if (lastReadMs === undefined) {
+      lastReadMs = new Map();
+      this.#readMs.set(config, lastReadMs);
     }
     const monoMs = this.#ports.monoMs();
-    if (answer.status < 300 && monoMs - (read.get(target.model) ?? -Infinity) < observeMs) return;
-    if (read.size >= observedTargetsMax) read.clear();
-    read.set(target.model, monoMs);
+    if (answer.status < 300 && monoMs - (lastReadMs.get(target.model) ?? -Infinity) < observeMs)
+      return;
+    if (lastReadMs.size >= observedTargetsMax) lastReadMs.clear();
+    lastReadMs.set(target.model, monoMs);
     const { limits, waitMs } = this.#read(answer);
     if (limits.length > 0 || answer.status === 429) this.#send(request, answer, { limits, waitMs });
   }

@@ -82,12 +82,12 @@ export class BatchSums {
     if (!isObject(answer)) return;
     const { provider } = this.#batch;
     const model = this.#nameOf(answer);
-    const read = readUsage(findUsage(answer));
-    const usage = read.kind === "usage" ? ofBatch(read) : noUsage;
+    const reported = readUsage(findUsage(answer));
+    const usage = reported.kind === "usage" ? ofBatch(reported) : noUsage;
     const target = { provider, model };
     const price = this.#prices.priceOf(target);
     const costs =
-      read.kind === "usage"
+      reported.kind === "usage"
         ? priceUsage(usage, price, (name) => this.#prices.priceOf({ provider, model: name }))
         : null;
     const source = costs === null ? null : this.#prices.sourceOf(target);
@@ -114,10 +114,10 @@ export class BatchSums {
     const name = isOther ? unknownModelName : model;
     const key = keyOf(name);
     const sum = this.#open.get(key);
-    const both = sum === undefined ? null : added(sum.usage, usage);
+    const newSum = sum === undefined ? null : added(sum.usage, usage);
     const cost = sum === undefined ? null : addedCosts(sum.costs, costs);
-    if (sum !== undefined && both !== null && fits(both, cost)) {
-      sum.usage = both;
+    if (sum !== undefined && newSum !== null && fits(newSum, cost)) {
+      sum.usage = newSum;
       sum.costs = cost;
       return;
     }

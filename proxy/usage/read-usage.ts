@@ -167,9 +167,9 @@ function partsOf(usage: Fields, whole: Usage): readonly UsagePart[] {
   if (iterations === undefined && tools === undefined && breakdown === undefined) return [];
   const parts: UsagePart[] = [];
   const add = (model: unknown, reported: unknown): void => {
-    const read = readWhole(reported, isObject(reported) ? rareFields(reported) : noFields);
-    if (read.kind !== "usage" || parts.length >= partsMax) return;
-    const { kind: _kind, note: _note, ...counts } = read;
+    const wholeUsage = readWhole(reported, isObject(reported) ? rareFields(reported) : noFields);
+    if (wholeUsage.kind !== "usage" || parts.length >= partsMax) return;
+    const { kind: _kind, note: _note, ...counts } = wholeUsage;
     parts.push({ model: typeof model === "string" && model !== "" ? model : null, usage: counts });
   };
   const models = objectOf(breakdown)["models"];
@@ -305,13 +305,13 @@ function readDetails(usage: Fields, rare: Fields, notes: string[]): Details {
   const inner =
     usage["prompt_tokens_details"] ?? usage["input_tokens_details"] ?? rare["input_token_details"];
   const details = objectOf(inner);
-  const read = usage["cache_read_input_tokens"] ?? rare["cacheReadInputTokens"];
+  const cacheRead = usage["cache_read_input_tokens"] ?? rare["cacheReadInputTokens"];
   const wrote = usage["cache_creation_input_tokens"] ?? rare["cacheWriteInputTokens"];
   return {
     cached: readDetail(
       "cached tokens",
       details["cached_tokens"] ??
-        read ??
+        cacheRead ??
         rare["prompt_cache_hit_tokens"] ??
         rare["cached_tokens"] ??
         rare["cachedContentTokenCount"] ??
@@ -323,7 +323,7 @@ function readDetails(usage: Fields, rare: Fields, notes: string[]): Details {
       details["cache_write_tokens"] ?? details["cache_creation_tokens"] ?? wrote,
       notes,
     ),
-    areBesideInput: !isObject(inner) && (!isAbsent(read) || !isAbsent(wrote)),
+    areBesideInput: !isObject(inner) && (!isAbsent(cacheRead) || !isAbsent(wrote)),
   };
 }
 

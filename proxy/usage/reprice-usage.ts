@@ -42,9 +42,9 @@ export async function repriceUsage(
   const question = parseQuestion(body);
   if (!question.ok) return question;
   const { page, model, isDryRun, replacesReported } = question.value;
-  const read = await call("usage.export", page);
-  if (!read.ok) return read;
-  const { records, next, progress, server_time } = read.value as RecordExport;
+  const exported = await call("usage.export", page);
+  if (!exported.ok) return exported;
+  const { records, next, progress, server_time } = exported.value as RecordExport;
   let atMs = 0;
   const prices = pricesAt(() => atMs);
   const models = new Map<string, Sums>();

@@ -69,13 +69,13 @@ export async function searchingRequest(
   const { gateway, exchange } = context;
   const isCompressed = exchange.header("content-encoding") !== undefined;
   if (isCompressed && (await isRefusedUnread(context))) return;
-  const read = await exchange.readBody(gateway.config.server.bodyBytesMax);
-  const unchanged = { ...context, exchange: new ReadExchange(exchange, read) };
-  if (!read.ok || !dialect.signs.some((sign) => read.bytes.includes(sign)))
+  const bodyResult = await exchange.readBody(gateway.config.server.bodyBytesMax);
+  const unchanged = { ...context, exchange: new ReadExchange(exchange, bodyResult) };
+  if (!bodyResult.ok || !dialect.signs.some((sign) => bodyResult.bytes.includes(sign)))
     return modelRequest(unchanged, operation);
   // `modelRequest` parses the body again, so only the body of a known caller is parsed here.
   const authorized = await authorizeCaller(gateway.limiter, context.caller, "model");
-  const body = authorized.ok ? parsedBody(read.bytes) : null;
+  const body = authorized.ok ? parsedBody(bodyResult.bytes) : null;
   const conversation = body === null ? null : dialect.conversation(body);
   const isOfGoogle = operation === "stream_generate_content";
   // Google's older clients get a stream as one array, to which no turn can be added.
@@ -269,15 +269,15 @@ class SearchTurns {
 
 /** The client's exchange with the body that was read from it. */
 class ReadExchange extends DelegatedExchange {
-  readonly #read: BodyResult;
+  readonly #body0: BodyResult;
 
-  constructor(exchange: Exchange, read: BodyResult) {
+  constructor(exchange: Exchange, bodyResult: BodyResult) {
     super(exchange);
-    this.#read = read;
+    this.#body0 = bodyResult;
   }
 
   override async readBody(): Promise<BodyResult> {
-    return this.#read;
+    return this.#body0;
   }
 }
 

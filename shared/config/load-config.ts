@@ -20,12 +20,12 @@ interface ConfigInput {
 
 /** Finds, reads and checks the configuration. Returns the operator's mistakes as values. */
 export function loadConfig(input: ConfigInput): ConfigResult {
-  const read = readConfigFile(input);
-  if (read.kind === "failed") return failed(read.path, read.problem);
+  const file = readConfigFile(input);
+  if (file.kind === "failed") return failed(file.path, file.problem);
   const { flags = {}, env, cwd, uid } = input;
   const process = { flags, env, cwd, uid };
-  if (read.kind === "none") return resolveConfig({ file: null, ...process });
-  const { path, bytes } = read;
+  if (file.kind === "none") return resolveConfig({ file: null, ...process });
+  const { path, bytes } = file;
   const text = decodeText(bytes);
   if (text === null) return failed(path, "the file isn't UTF-8 text");
   return resolveConfig({ file: { path, text }, ...process });

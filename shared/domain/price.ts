@@ -167,9 +167,11 @@ const factorKindOf: Readonly<Record<TokenKind, FactorKind>> = {
 export function scaledPrice(price: Price, factor: number): Price {
   if (factor === 1000) return price;
   const factors = evenFactors(factor);
-  const amounts = <K extends string>(of: Readonly<Partial<Record<K, number>>> | undefined) =>
+  const amounts = <K extends string>(
+    amountByName: Readonly<Partial<Record<K, number>>> | undefined,
+  ) =>
     Object.fromEntries(
-      Object.entries<number | undefined>(of ?? {}).map(([name, amount = 0]) => [
+      Object.entries<number | undefined>(amountByName ?? {}).map(([name, amount = 0]) => [
         name,
         scaled(amount, factor),
       ]),

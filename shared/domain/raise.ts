@@ -41,8 +41,12 @@ export interface Raise extends RaisedValues {
 }
 
 /** Whether a raise applies to a child, or to the rule itself (empty), at a moment. */
-export function appliesTo({ child: of, untilMs }: Raise, child: string, nowMs: number): boolean {
-  return nowMs < untilMs && (of === "" || of === child);
+export function appliesTo(
+  { child: raisedChild, untilMs }: Raise,
+  child: string,
+  nowMs: number,
+): boolean {
+  return nowMs < untilMs && (raisedChild === "" || raisedChild === child);
 }
 
 interface Caps extends Pick<MeasureCaps, "measureCaps"> {
@@ -252,9 +256,9 @@ export function raisesToStored(raises: readonly Raise[]): readonly unknown[] {
 /** Null for what `raisesToStored` never wrote. */
 export function raisesFromStored(value: readonly unknown[]): Raise[] | null {
   const raises: Raise[] = [];
-  for (const one of value) {
-    if (!Array.isArray(one)) return null;
-    const [child, fromMs, untilMs, maxRequests, maxTokens, amountUsd, ...rest]: unknown[] = one;
+  for (const item of value) {
+    if (!Array.isArray(item)) return null;
+    const [child, fromMs, untilMs, maxRequests, maxTokens, amountUsd, ...rest]: unknown[] = item;
     const [by, reason, caps] = rest;
     if (typeof child !== "string" || typeof by !== "string" || typeof reason !== "string")
       return null;

@@ -95,12 +95,12 @@ function upstreamMessage({ subject, named, cap }: Breach): string {
   const slash = subject.indexOf("/");
   const provider = `provider ${subject.slice(0, slash)}`;
   const model = subject.slice(slash + 1);
-  const of = model === "" ? "" : ` for ${model}`;
-  if (named === undefined) return `${provider}: its own rate limit${of} is reached`;
+  const forModel = model === "" ? "" : ` for ${model}`;
+  if (named === undefined) return `${provider}: its own rate limit${forModel} is reached`;
   const counted = named.replaceAll("_", " ");
   return cap === 0
-    ? `${provider}: its own limit of ${counted}${of} is reached`
-    : `${provider}: its own limit of ${cap} ${counted}${of} is reached`;
+    ? `${provider}: its own limit of ${counted}${forModel} is reached`
+    : `${provider}: its own limit of ${cap} ${counted}${forModel} is reached`;
 }
 
 /**

@@ -79,7 +79,7 @@ export function readLimitsFile({ file, text, env }: Source): LimitsFileRead {
   });
   if (yaml.document === undefined) return failed();
   const top = readTop(substituteVariables(yaml.document, env, problems), problems);
-  const read = <S extends string, L extends PeriodLimit>(
+  const readSection = <S extends string, L extends PeriodLimit>(
     section: Parameters<typeof readLimitLists<S>>[0],
     form: LimitForm<S, L>,
   ) => {
@@ -91,8 +91,8 @@ export function readLimitsFile({ file, text, env }: Source): LimitsFileRead {
       at: entries.flatMap(({ limits }) => limits.map(({ at }) => at)),
     };
   };
-  const rules = read(ruleSection, ruleForm);
-  const budgets = read(budgetSection, budgetForm);
+  const rules = readSection(ruleSection, ruleForm);
+  const budgets = readSection(budgetSection, budgetForm);
   const keys = readEntries(top, keyList, problems);
   const denials = readEntries(top, denialList, problems);
   const isEmpty = [rules, budgets, keys, denials].every((section) => section === null);
@@ -161,7 +161,7 @@ function readEntries<D>(
     problems.push(`${name} must be a list; [] for none, not ${showKind(list)}`);
     return [];
   }
-  const read = new Map<string, { readonly entry: D; readonly at: string }>();
+  const byName = new Map<string, { readonly entry: D; readonly at: string }>();
   for (const [i, raw] of (list as unknown[]).entries()) {
     const at = `${name}[${i}]`;
     const before = problems.length;
@@ -173,11 +173,11 @@ function readEntries<D>(
       continue;
     }
     const id = idOf(parsed.value);
-    const first = read.get(id);
-    if (first === undefined) read.set(id, { entry: parsed.value, at });
+    const first = byName.get(id);
+    if (first === undefined) byName.set(id, { entry: parsed.value, at });
     else problems.push(`${at} says the same as ${first.at}: keep one of them`);
   }
-  return [...read.values()].map(({ entry }) => entry);
+  return [...byName.values()].map(({ entry }) => entry);
 }
 
 /** A problem of an entry, which begins with the place in the file that it is about. */

@@ -35,9 +35,9 @@ export function familiesOf(
   const byName = new Map<string, { readonly metric: Metric; readonly series: Series[] }>(
     metrics.map((metric) => [metric.name, { metric, series: [] }]),
   );
-  for (const one of answered as readonly unknown[]) {
-    if (!Array.isArray(one)) continue;
-    const [name, labels, values] = one as unknown[];
+  for (const entry of answered as readonly unknown[]) {
+    if (!Array.isArray(entry)) continue;
+    const [name, labels, values] = entry as unknown[];
     const family = byName.get(String(name));
     if (family === undefined || !isTexts(labels) || !isNumbers(values)) continue;
     const series = newSeries(family.metric, labels);

@@ -71,18 +71,18 @@ async function runApply(session: Session, file: string, flags: ApplyFlags): Prom
       },
     ]);
   const { name, text } = await readInput(file, cwd);
-  const read = readLimitsFile({ file: name, text, env });
-  if (!read.ok) throw wrongFile(read.problems.map(problemLine));
+  const parsed = readLimitsFile({ file: name, text, env });
+  if (!parsed.ok) throw wrongFile(parsed.problems.map(problemLine));
   const body = {
-    ...(read.rules === null ? {} : { rate_limits: read.rules.map(ruleEntry) }),
-    ...(read.budgets === null ? {} : { budgets: read.budgets.map(budgetEntry) }),
-    ...(read.keys === null ? {} : { keys: read.keys.map(keyEntry) }),
-    ...(read.denials === null ? {} : { denied_jwts: read.denials.map(denialEntry) }),
+    ...(parsed.rules === null ? {} : { rate_limits: parsed.rules.map(ruleEntry) }),
+    ...(parsed.budgets === null ? {} : { budgets: parsed.budgets.map(budgetEntry) }),
+    ...(parsed.keys === null ? {} : { keys: parsed.keys.map(keyEntry) }),
+    ...(parsed.denials === null ? {} : { denied_jwts: parsed.denials.map(denialEntry) }),
     prune: flags.prune === true,
     take_over: flags.takeOver === true,
   };
   const ask = (more: object): Promise<LimitsPlan> =>
-    askPlan(session, flags, { ...body, ...more }, { ...read, name, text });
+    askPlan(session, flags, { ...body, ...more }, { ...parsed, name, text });
   const plan = await ask({ dry_run: true });
   const isSettled = plan.changes.length === 0 || flags.dryRun === true;
   if (flags.json !== true) {

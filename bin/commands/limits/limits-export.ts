@@ -64,9 +64,9 @@ async function exportLimits(session: Session, flags: ExportFlags): Promise<void>
 }
 
 async function everyOne<D>(pages: AsyncIterable<Checked<readonly D[]>>): Promise<readonly D[]> {
-  const read = await allOf(pages);
-  if (!read.ok) throw refusal(read.failure);
-  return read.value;
+  const items = await allOf(pages);
+  if (!items.ok) throw refusal(items.failure);
+  return items.value;
 }
 
 /** All of them, or that they are switched off. Throws any other failure. */

@@ -78,7 +78,7 @@ export async function showLimits<S extends string>(
   const filter = filterFromFlags(kind, flags);
   const { children, everyMs, byUse } = listOptions(flags);
   const { terminal } = session;
-  const read = async (client: AdminClient): Promise<string> => {
+  const renderList = async (client: AdminClient): Promise<string> => {
     const all = filterLimits(await listLimits(client, kind, byUse), filter);
     const path = filter.caller ?? filter.path;
     const own = path === null ? all : await onPath(client, kind, all, path);
@@ -86,11 +86,11 @@ export async function showLimits<S extends string>(
     if (flags.json === true) return listBody(list, kind);
     return withNote(kind.render(list, tableView(session, flags)), list);
   };
-  if (everyMs === null) return terminal.out(await withDaemon(session, flags, read));
+  if (everyMs === null) return terminal.out(await withDaemon(session, flags, renderList));
   await watchDaemon(session, flags, {
     everyMs,
     async look(client) {
-      const text = escapeControls(await read(client));
+      const text = escapeControls(await renderList(client));
       // At a terminal each output replaces the one before.
       await terminal.write(terminal.columns === null ? `${text}\n` : `${clearScreen}${text}\n`);
     },

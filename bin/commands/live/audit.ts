@@ -103,8 +103,8 @@ const changeCharsMax = 120;
 /** The fields that differ. */
 function changeOf({ before, after }: AuditEntry): string {
   if (!isObject(before) || !isObject(after)) {
-    const both = [before, after].map((value) => (value === null ? "-" : JSON.stringify(value)));
-    return before === null && after === null ? "-" : shorten(both.join(" → "));
+    const values = [before, after].map((value) => (value === null ? "-" : JSON.stringify(value)));
+    return before === null && after === null ? "-" : shorten(values.join(" → "));
   }
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   const changed = names.flatMap((name) => {

@@ -93,8 +93,8 @@ async function updatePrices(session: Session, source: string, flags: UpdateFlags
 
 /** The list at the path, to compare the new one with; the built-in list if it can't be read. */
 async function currentList(path: string): Promise<PriceFile> {
-  const read = await readPriceFile(path).catch(() => readPriceFile(null));
-  return read.file;
+  const current = await readPriceFile(path).catch(() => readPriceFile(null));
+  return current.file;
 }
 
 async function readSource(session: Session, source: string): Promise<PriceFile> {

@@ -81,8 +81,8 @@ async function showTraffic(session: Session, flags: TrafficFlags): Promise<void>
 
 /** `circuits`: a sentence for each target whose circuit is open. */
 function trafficColumns(circuits: readonly string[]): readonly Column<TargetTrafficItem>[] {
-  const times = (both: Percentiles | null): string =>
-    both === null ? "-" : `${both.p50} / ${both.p95} ms`;
+  const times = (percentiles: Percentiles | null): string =>
+    percentiles === null ? "-" : `${percentiles.p50} / ${percentiles.p95} ms`;
   return [
     { title: "TARGET", align: "left", text: ({ target }) => target },
     { title: "REQUESTS", align: "right", text: ({ attempts }) => formatCount(attempts) },
@@ -136,8 +136,8 @@ function spanText(span: TargetTrafficItem["failing"]): string {
 }
 
 function failuresText(failures: TargetTrafficItem["failures"]): string {
-  const some = Object.entries(failures).filter(([, count]) => count > 0);
-  return some.map(([kind, count]) => `${kind} ${formatCount(count)}`).join(", ") || "-";
+  const nonZero = Object.entries(failures).filter(([, count]) => count > 0);
+  return nonZero.map(([kind, count]) => `${kind} ${formatCount(count)}`).join(", ") || "-";
 }
 
 interface Row {

@@ -98,7 +98,8 @@ async function repriceAll(
     total.unpriced += page.unpriced;
     total.kept += page.kept;
     priceList = page.price_list;
-    for (const one of page.models) models.set(one.model, added(models.get(one.model), one));
+    for (const ofModel of page.models)
+      models.set(ofModel.model, added(models.get(ofModel.model), ofModel));
     progress?.show(page.progress, `${formatCount(total.differing)} differences`);
     if (page.next === null) break;
     after = page.next;

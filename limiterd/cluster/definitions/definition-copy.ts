@@ -32,7 +32,7 @@ export class DefinitionCopy {
   constructor(store: Store) {
     this.#store = store;
     this.#state = readState(store);
-    for (const one of this.all()) this.#noteReset(one);
+    for (const definition of this.all()) this.#noteReset(definition);
   }
 
   /** The state up to which this host has read, with the sum and number of its definitions. */
@@ -69,7 +69,7 @@ export class DefinitionCopy {
       const one = this.#fromStored(String(key), value);
       if (!this.#pending.has(fieldOf(one))) yield one;
     }
-    for (const one of this.#pending.values()) if (one !== null) yield one;
+    for (const definition of this.#pending.values()) if (definition !== null) yield definition;
   }
 
   /**
@@ -88,17 +88,17 @@ export class DefinitionCopy {
       sum = stampSum(sum, one.stamp, sign);
       live += sign;
     };
-    for (const one of definitions) {
-      count(this.get(one), -1);
-      count(one, 1);
-      updates.set(fieldOf(one), one);
-      this.#pending.set(fieldOf(one), one);
-      this.#noteReset(one);
+    for (const definition of definitions) {
+      count(this.get(definition), -1);
+      count(definition, 1);
+      updates.set(fieldOf(definition), definition);
+      this.#pending.set(fieldOf(definition), definition);
+      this.#noteReset(definition);
     }
-    for (const one of forgotten) {
-      count(this.get(one), -1);
-      updates.set(fieldOf(one), null);
-      this.#pending.set(fieldOf(one), null);
+    for (const definition of forgotten) {
+      count(this.get(definition), -1);
+      updates.set(fieldOf(definition), null);
+      this.#pending.set(fieldOf(definition), null);
     }
     this.#state = { ...state, sum, live };
     const { order, clusterId, trimmed } = state;

@@ -118,7 +118,7 @@ export async function readAllDefinitions(
     const page = await engine.read(after);
     onPage(page);
     // A definition that changes meanwhile is read again.
-    for (const one of page.changed) all.set(fieldOf(one), one);
+    for (const definition of page.changed) all.set(fieldOf(definition), definition);
     if (page.upTo === page.order) return { state: page, all: [...all.values()] };
     after = page.upTo;
   }

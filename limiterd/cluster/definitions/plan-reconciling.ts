@@ -49,7 +49,7 @@ const joiningStamp = 1;
 export function planReconciling({ engine, copy, own }: Sides): Reconciling {
   const theirs = new Map(engine.all.map((one) => [fieldOf(one), one]));
   const mine = new Map<string, Stamped>();
-  for (const one of copy.all) mine.set(fieldOf(one), one);
+  for (const definition of copy.all) mine.set(fieldOf(definition), definition);
   const adopted: Stamped[] = [];
   const reported: Stamped[] = [];
   const deleted: Stamped[] = [];
@@ -69,10 +69,10 @@ export function planReconciling({ engine, copy, own }: Sides): Reconciling {
 }
 
 /** Whether a definition that was read from the engine replaces the host's copy of it. */
-export function isInForce(read: Stamped, own: Stamped): boolean {
+export function isInForce(received: Stamped, own: Stamped): boolean {
   return (
-    read.stamp > own.stamp ||
-    (read.stamp === own.stamp && JSON.stringify(read.value) !== JSON.stringify(own.value))
+    received.stamp > own.stamp ||
+    (received.stamp === own.stamp && JSON.stringify(received.value) !== JSON.stringify(own.value))
   );
 }
 
@@ -86,8 +86,8 @@ function join(
   const renumbered: Renumbered[] = [];
   const hashes = new Set([...theirs.values()].map(hashOf).filter((hash) => hash !== null));
   let lastNumber = 0;
-  for (const one of [...theirs.values(), ...mine.values(), ...own])
-    if (one.kind === "keys") lastNumber = Math.max(lastNumber, Number(one.key));
+  for (const definition of [...theirs.values(), ...mine.values(), ...own])
+    if (definition.kind === "keys") lastNumber = Math.max(lastNumber, Number(definition.key));
   for (const { changedAtMs, ...one } of own) {
     const other = theirs.get(fieldOf(one));
     if (one.kind === "keys") {

@@ -354,12 +354,12 @@ export class SpendExchange implements OtherHosts {
   async #ask(questions: readonly OpenQuestion[]): Promise<boolean> {
     const { board, monoMs } = this.#ports;
     for (let i = 0; i < questions.length; i += perQuestion) {
-      const some = questions.slice(i, i + perQuestion);
+      const batch = questions.slice(i, i + perQuestion);
       const sentAtMs = monoMs();
       try {
-        const answers = await board.exchange(some);
+        const answers = await board.exchange(batch);
         this.#isAway = false;
-        this.#applyAnswers(some, answers, sentAtMs);
+        this.#applyAnswers(batch, answers, sentAtMs);
       } catch (error) {
         const unanswered = questions.slice(i);
         this.#failed(unanswered);

@@ -110,8 +110,8 @@ export function atLeast(
   now: readonly PeriodSpend[],
 ): readonly PeriodSpend[] {
   const kept = before.filter((period) => {
-    const read = now.find(({ startMs }) => startMs === period.startMs);
-    return read === undefined || compareSums(period.spent, read.spent) > 0;
+    const newer = now.find(({ startMs }) => startMs === period.startMs);
+    return newer === undefined || compareSums(period.spent, newer.spent) > 0;
   });
   if (kept.length === 0) return now;
   const others = now.filter(({ startMs }) => kept.every((each) => each.startMs !== startMs));

@@ -132,10 +132,10 @@ export class OtherUsage implements OtherHostsUsage {
     const place = sumPlaceOf(totalPrefix(question.userPath) + question.fromDay)!;
     for (let i = 0; i < days.length; i += fieldsPerTurn) {
       inTime();
-      const some = days.slice(i, i + fieldsPerTurn);
-      const texts = await this.#ports.board.fields(host, place, some);
+      const batch = days.slice(i, i + fieldsPerTurn);
+      const texts = await this.#ports.board.fields(host, place, batch);
       texts.forEach((text, at) => {
-        if (text !== null) this.#take(host, { ...place, day: some[at]! }, text, each);
+        if (text !== null) this.#take(host, { ...place, day: batch[at]! }, text, each);
       });
     }
   }
@@ -146,10 +146,12 @@ export class OtherUsage implements OtherHostsUsage {
     { wanted, each, inTime }: Reading & { readonly wanted: Wanted },
   ): Promise<void> {
     const { board } = this.#ports;
-    const take = async (some: readonly { day: string; piece: string }[]): Promise<void> => {
+    const take = async (pieces: readonly { day: string; piece: string }[]): Promise<void> => {
       inTime();
-      const texts = await Promise.all(some.map(({ day, piece }) => board.piece(host, day, piece)));
-      some.forEach(({ day, piece }, i) => {
+      const texts = await Promise.all(
+        pieces.map(({ day, piece }) => board.piece(host, day, piece)),
+      );
+      pieces.forEach(({ day, piece }, i) => {
         for (const [field, text] of texts[i]!)
           if (wanted.isWanted(field)) this.#take(host, { day, piece, field }, text, each);
       });

@@ -67,9 +67,10 @@ export function createUsageBoard(
   { clusterName, host, keepMs, nowMs }: BoardOptions,
 ): UsageBoard {
   const hostsKey = `sluice:${clusterName}:usage-hosts`;
-  const dayKey = (of: string, day: string): string => `sluice:${clusterName}:usage:${of}:${day}`;
-  const pieceKey = (of: string, day: string, piece: string): string =>
-    `${dayKey(of, day)}:${piece}`;
+  const dayKey = (hostId: string, day: string): string =>
+    `sluice:${clusterName}:usage:${hostId}:${day}`;
+  const pieceKey = (hostId: string, day: string, piece: string): string =>
+    `${dayKey(hostId, day)}:${piece}`;
   /** Keys of pieces that are in their day's index and have their expiry. */
   const kept = new Set<string>();
   return {
@@ -113,12 +114,12 @@ export function createUsageBoard(
       if (gone.length > 0) await commands.hdel(hostsKey, gone);
       return { nowMs: now, hosts: hosts.filter((each) => !gone.includes(each.host)) };
     },
-    async pieces(of, day) {
-      return [...(await commands.hgetall(dayKey(of, day))).keys()];
+    async pieces(hostId, day) {
+      return [...(await commands.hgetall(dayKey(hostId, day))).keys()];
     },
-    fields: (of, { piece, field }, days) =>
-      Promise.all(days.map((day) => commands.hget(pieceKey(of, day, piece), field))),
-    piece: (of, day, piece) => commands.hgetall(pieceKey(of, day, piece)),
+    fields: (hostId, { piece, field }, days) =>
+      Promise.all(days.map((day) => commands.hget(pieceKey(hostId, day, piece), field))),
+    piece: (hostId, day, piece) => commands.hgetall(pieceKey(hostId, day, piece)),
   };
 }
 

@@ -32,10 +32,10 @@ export function adjustUsage(
 ): Promise<Adjusted> {
   return state.repricing.inTurn(async () => {
     const byKey = new Map<number, Adjustment[]>();
-    for (const one of adjustments) {
-      const ofKey = byKey.get(one.key) ?? [];
-      byKey.set(one.key, ofKey);
-      ofKey.push(one);
+    for (const adjustment of adjustments) {
+      const ofKey = byKey.get(adjustment.key) ?? [];
+      byKey.set(adjustment.key, ofKey);
+      ofKey.push(adjustment);
     }
     const keys = [...byKey.keys()];
     let adjusted = 0;

@@ -83,8 +83,8 @@ export function explainVerdict(
   });
   const { viewer = null } = options;
   const shown = <R extends { readonly scope: string; readonly subject: string }>(
-    of: readonly R[],
-  ): readonly R[] => of.filter((rule) => isShown(rule, viewer));
+    limits: readonly R[],
+  ): readonly R[] => limits.filter((rule) => isShown(rule, viewer));
   const target = judgement.kind === "admitted" ? (candidates[judgement.target] ?? null) : null;
   const shadows = explainShadows(book.shadows ?? null, { request, target }, options);
   return {
@@ -191,9 +191,9 @@ function explainRule(counters: RuleCounters, options: AdmissionOptions): Explain
   const caps = capsOf(counter, options.nowMs);
   const { maxRequests } = caps;
   const live = liveCounts(counters, options.nowMs);
-  const off = isOff(counter.rule, options.nowMs);
-  const banned = maxRequests === 0 && !off;
-  const concurrent = !banned && !off && periodMs === 0 && isFull(counter, options);
+  const isRuleOff = isOff(counter.rule, options.nowMs);
+  const banned = maxRequests === 0 && !isRuleOff;
+  const concurrent = !banned && !isRuleOff && periodMs === 0 && isFull(counter, options);
   const requestsWait = maxRequests === 0 || periodMs === 0 ? 0 : waitOfRequests(counter, options);
   const tokensWait = periodMs === 0 ? 0 : waitOfTokens(counter, options);
   const waits = parts.map((part) => ({
@@ -202,7 +202,7 @@ function explainRule(counters: RuleCounters, options: AdmissionOptions): Explain
   }));
   const share = ofChild === undefined ? null : { counter, ofChild };
   const refusedShare = share === null ? null : shareBreach(share, options);
-  const hasNoRoom = !banned && !off && isNewChild(counter) && counter.rule.children.isFull;
+  const hasNoRoom = !banned && !isRuleOff && isNewChild(counter) && counter.rule.children.isFull;
   const inert = tokensInert(definition, options.tokensEnforced);
   return {
     scope,

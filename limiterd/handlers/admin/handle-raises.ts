@@ -41,7 +41,7 @@ interface Raising<K extends LimitKey<string>> {
 interface Value {
   readonly field: string;
   /** What a raise asks for; null: it isn't raised. */
-  readonly of: (values: RaisedValues) => number | null;
+  readonly raisedTo: (values: RaisedValues) => number | null;
   /** Null: the rule has no such cap. */
   readonly declared: number | null;
   readonly now: number | null;
@@ -59,18 +59,18 @@ function ruleRaising({ book }: DaemonState): Raising<RuleKey> {
       return [
         {
           field: "max_requests",
-          of: ({ maxRequests }) => maxRequests,
+          raisedTo: ({ maxRequests }) => maxRequests,
           ...both(definition.maxRequests, now.maxRequests),
         },
         {
           field: "max_tokens",
-          of: ({ maxTokens }) => maxTokens,
+          raisedTo: ({ maxTokens }) => maxTokens,
           ...both(definition.maxTokens, now.maxTokens),
         },
         ...cappedMeasures.map(
           (measure): Value => ({
             field: `max_${measure}`,
-            of: ({ measureCaps }) => measureCaps?.[measure] ?? null,
+            raisedTo: ({ measureCaps }) => measureCaps?.[measure] ?? null,
             ...both(definition.measureCaps?.[measure] ?? null, now.measureCaps?.[measure] ?? null),
           }),
         ),
@@ -88,7 +88,7 @@ function budgetRaising({ budgets }: DaemonState): Raising<BudgetKey> {
     valuesOf({ id, raises }, child, nowMs) {
       const { amountUsd } = budgets.budgets.get(id)!.definition;
       const now = raisedAmount(amountUsd, raises ?? [], child, nowMs);
-      return [{ field: "amount", of: (values) => values.amountUsd, ...both(amountUsd, now) }];
+      return [{ field: "amount", raisedTo: (values) => values.amountUsd, ...both(amountUsd, now) }];
     },
   };
 }
@@ -246,7 +246,7 @@ function problemOf<S extends string>(
   nowMs: number,
 ): Failure | null {
   const name = nameOf(raiseRequest.key);
-  for (const { field, of, declared, now } of valuesOf(limit, child, nowMs)) {
+  for (const { field, raisedTo: of, declared, now } of valuesOf(limit, child, nowMs)) {
     const value = of(raiseRequest);
     if (value === null) continue;
     if (declared === null || now === null)

@@ -40,11 +40,11 @@ export function handleUsage(
 /** Answers with the result of a read, or with the reason why it failed. */
 export function answerRead(
   state: Pick<DaemonState, "onUnreadable">,
-  read: Checked<Promise<unknown>>,
+  answer: Checked<Promise<unknown>>,
   ports: AnswerPorts,
 ): void {
-  if (!read.ok) return ports.fail(read.failure);
-  void read.value.then(ports.answer, (error: unknown) => {
+  if (!answer.ok) return ports.fail(answer.failure);
+  void answer.value.then(ports.answer, (error: unknown) => {
     if (error instanceof StoreFailingError)
       return ports.fail(failure("usage_status_failed", error.message));
     failUnreadable(state, error, ports, "recorded usage");

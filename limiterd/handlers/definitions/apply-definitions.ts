@@ -114,7 +114,7 @@ function write(
 
 function byKind(definitions: readonly Definition[]): readonly Definition[] {
   const ofKinds = new Map(definitionKinds.map((kind) => [kind, [] as Definition[]]));
-  for (const one of definitions) ofKinds.get(one.kind)?.push(one);
+  for (const definition of definitions) ofKinds.get(definition.kind)?.push(definition);
   return [...ofKinds.values()].flat();
 }
 

@@ -58,8 +58,8 @@ export function endedBy(
     const ofKind = kind === "rules" ? "rule_raises" : "budget_raises";
     const limit = limitOf(state, ofKind, key);
     if (limit === undefined || limit.raises === null) return [];
-    const read = kind === "rules" ? ruleFromStored : budgetFromStored;
-    const stored = value === null ? null : read(value);
+    const fromStored = kind === "rules" ? ruleFromStored : budgetFromStored;
+    const stored = value === null ? null : fromStored(value);
     // A reversion puts back the configuration's definition, not the one that it carries.
     const ofConfig = kind === "rules" ? declared.rules : declared.budgets;
     const theirs = stored?.source === "config" ? ofConfig.find(key) : stored;

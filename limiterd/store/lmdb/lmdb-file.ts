@@ -75,10 +75,10 @@ export function tableSize(table: Bytes): { readonly entries: number; readonly by
 }
 
 /** The bytes of all tables, or of one. */
-export function usedBytes(all: ReadonlyMap<Table, Bytes>, of?: Table): number {
+export function usedBytes(all: ReadonlyMap<Table, Bytes>, only?: Table): number {
   let bytes = 0;
   for (const [name, table] of all)
-    if (of === undefined || of === name) bytes += tableSize(table).bytes;
+    if (only === undefined || only === name) bytes += tableSize(table).bytes;
   return bytes;
 }
 

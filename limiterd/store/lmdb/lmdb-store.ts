@@ -240,8 +240,8 @@ export class LmdbStore implements Store {
     return fileBytes(this.file);
   }
 
-  usedBytes(of?: Table): number {
-    return usedBytes(this.#tables, of);
+  usedBytes(table?: Table): number {
+    return usedBytes(this.#tables, table);
   }
 
   holdPages(): () => void {

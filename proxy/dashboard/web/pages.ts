@@ -20,7 +20,7 @@ export interface PageEntry {
   /** After `g`. */
   readonly key: string;
   /** `admin`: an administrator of the gateway; `self`: the holder of a managed key or a JWT. */
-  readonly of: "admin" | "self";
+  readonly audience: "admin" | "self";
   /** Whether addresses below its own are its, too. */
   readonly isFolder?: true;
   readonly load?: () => Promise<FunctionComponent>;
@@ -33,7 +33,7 @@ const pages: readonly PageEntry[] = [
     group: "now",
     icon: "overview",
     key: "o",
-    of: "admin",
+    audience: "admin",
     load: () => import("./pages/overview/overview-page.js").then((page) => page.OverviewPage),
   },
   {
@@ -42,7 +42,7 @@ const pages: readonly PageEntry[] = [
     group: "control",
     icon: "limits",
     key: "l",
-    of: "admin",
+    audience: "admin",
     load: () => import("./pages/limits/limits-page.js").then((page) => page.LimitsPage),
   },
   {
@@ -51,7 +51,7 @@ const pages: readonly PageEntry[] = [
     group: "control",
     icon: "budgets",
     key: "b",
-    of: "admin",
+    audience: "admin",
     load: () => import("./pages/budgets/budgets-page.js").then((page) => page.BudgetsPage),
   },
   {
@@ -60,7 +60,7 @@ const pages: readonly PageEntry[] = [
     group: "control",
     icon: "children",
     key: "t",
-    of: "admin",
+    audience: "admin",
     isFolder: true,
     load: () => import("./pages/tenants/tenants-page.js").then((page) => page.TenantsPage),
   },
@@ -70,7 +70,7 @@ const pages: readonly PageEntry[] = [
     group: "control",
     icon: "explain",
     key: "e",
-    of: "admin",
+    audience: "admin",
     load: () => import("./pages/explain/explain-page.js").then((page) => page.ExplainPage),
   },
   {
@@ -79,7 +79,7 @@ const pages: readonly PageEntry[] = [
     group: "traffic",
     icon: "usage",
     key: "u",
-    of: "admin",
+    audience: "admin",
     load: () => import("./pages/usage/usage-page.js").then((page) => page.UsagePage),
   },
   {
@@ -88,7 +88,7 @@ const pages: readonly PageEntry[] = [
     group: "traffic",
     icon: "bills",
     key: "c",
-    of: "admin",
+    audience: "admin",
     load: () => import("./pages/bills/bills-page.js").then((page) => page.BillsPage),
   },
   {
@@ -97,7 +97,7 @@ const pages: readonly PageEntry[] = [
     group: "traffic",
     icon: "requests",
     key: "r",
-    of: "admin",
+    audience: "admin",
     load: () => import("./pages/requests/requests-page.js").then((page) => page.RequestsPage),
   },
   {
@@ -106,7 +106,7 @@ const pages: readonly PageEntry[] = [
     group: "setup",
     icon: "keys",
     key: "k",
-    of: "admin",
+    audience: "admin",
     load: () => import("./pages/keys/keys-page.js").then((page) => page.KeysPage),
   },
   {
@@ -115,7 +115,7 @@ const pages: readonly PageEntry[] = [
     group: "setup",
     icon: "providers",
     key: "p",
-    of: "admin",
+    audience: "admin",
     load: () => import("./pages/providers/providers-page.js").then((page) => page.ProvidersPage),
   },
   {
@@ -124,7 +124,7 @@ const pages: readonly PageEntry[] = [
     group: "setup",
     icon: "table",
     key: "a",
-    of: "admin",
+    audience: "admin",
     load: () => import("./pages/audit/audit-page.js").then((page) => page.AuditPage),
   },
   {
@@ -133,7 +133,7 @@ const pages: readonly PageEntry[] = [
     group: "setup",
     icon: "system",
     key: "s",
-    of: "admin",
+    audience: "admin",
     load: () => import("./pages/system/system-page.js").then((page) => page.SystemPage),
   },
   {
@@ -142,7 +142,7 @@ const pages: readonly PageEntry[] = [
     group: "now",
     icon: "user",
     key: "m",
-    of: "self",
+    audience: "self",
     load: () => import("./pages/self/self-page.js").then((page) => page.SelfPage),
   },
 ];
@@ -166,10 +166,10 @@ export function firstOf(entries: readonly PageEntry[]): PageEntry | undefined {
 
 /** The pages that a reader has. */
 export function pagesFor(who: SignedIn): readonly PageEntry[] {
-  const of = who.kind === "self" ? "self" : "admin";
+  const audience = who.kind === "self" ? "self" : "admin";
   return pages.filter(
     (page) =>
-      page.of === of &&
+      page.audience === audience &&
       page.load !== undefined &&
       !(isOfSubtree(who) && ofWholeGateway.has(page.name)),
   );

@@ -287,7 +287,7 @@ function withIds(message: JsonObject, { callIds }: ChatTraits): JsonObject {
   if (typeof id === "string")
     return fit(id) === id ? message : { ...message, tool_call_id: fit(id) };
   if (!Array.isArray(calls)) return message;
-  if (calls.every(({ id: of }: JsonObject) => fit(String(of)) === of)) return message;
+  if (calls.every(({ id: callId }: JsonObject) => fit(String(callId)) === callId)) return message;
   return {
     ...message,
     tool_calls: (calls as readonly JsonObject[]).map((call) => ({

@@ -145,11 +145,11 @@ const thinkingTokens: Readonly<Partial<Record<Effort, number>>> = {
 function fitThinking(
   out: Fields,
   effort: unknown,
-  { thinking: supported, thinkingOff: off }: MessagesModelTraits,
+  { thinking: supported, thinkingOff: offMode }: MessagesModelTraits,
   check: RequestCheck,
 ): void {
   const thinking = isObject(out["thinking"]) ? out["thinking"] : {};
-  if (isOff(thinking)) return turnThinkingOff(out, thinking, off, check);
+  if (isOff(thinking)) return turnThinkingOff(out, thinking, offMode, check);
   if (thinking["type"] !== "adaptive" && thinking["type"] !== "enabled") {
     if (supported !== "budget") delete out["thinking"];
     return;
@@ -184,12 +184,12 @@ function isOff({ type }: JsonObject): boolean {
 function turnThinkingOff(
   out: Fields,
   { type }: JsonObject,
-  off: MessagesModelTraits["thinkingOff"],
+  offMode: MessagesModelTraits["thinkingOff"],
   check: RequestCheck,
 ): void {
-  if (off === "never") check.drop("thinking", "must be left out: the model always thinks");
-  if (off === "never" || off === "left_out") delete out["thinking"];
-  else if (type !== off) out["thinking"] = { type: off };
+  if (offMode === "never") check.drop("thinking", "must be left out: the model always thinks");
+  if (offMode === "never" || offMode === "left_out") delete out["thinking"];
+  else if (type !== offMode) out["thinking"] = { type: offMode };
 }
 
 /** The wanted tokens for thinking, but at most half of `max_tokens`: the answer needs the rest. */

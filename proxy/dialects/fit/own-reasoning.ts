@@ -115,7 +115,7 @@ function inMessages(body: JsonObject, { secret }: SecretReader, check: RequestCh
   const { messages } = body;
   if (!Array.isArray(messages)) return body;
   let isChanged = false;
-  const read = messages.flatMap((message: unknown): readonly unknown[] => {
+  const readable = messages.flatMap((message: unknown): readonly unknown[] => {
     if (!isObject(message) || !Array.isArray(message["content"])) return [message];
     const blocks: readonly unknown[] = message["content"];
     const content = blocks.flatMap((block) => {
@@ -135,7 +135,7 @@ function inMessages(body: JsonObject, { secret }: SecretReader, check: RequestCh
     // Anthropic refuses empty messages.
     return content.length === 0 ? [] : [{ ...message, content }];
   });
-  return isChanged ? { ...body, messages: read } : body;
+  return isChanged ? { ...body, messages: readable } : body;
 }
 
 function isThinking({ type }: JsonObject): boolean {
@@ -172,14 +172,14 @@ function inChat(body: JsonObject, { signature }: SecretReader): JsonObject {
  * OpenRouter's details of a turn's reasoning. If another account made one, all are removed, except
  * that Gemini's models get Google's value for calls of other models.
  */
-function withOwnDetails(message: JsonObject, read: SecretReader["signature"]): JsonObject {
+function withOwnDetails(message: JsonObject, readSecret: SecretReader["signature"]): JsonObject {
   let isForeign = false;
   const original: unknown = message["reasoning_details"];
   const details = mapObjects(original, (detail) => {
     const name = detail["type"] === "reasoning.encrypted" ? "data" : "signature";
     const { [name]: secret } = detail;
     if (typeof secret !== "string" || secret === signatureOfOthers) return detail;
-    const own = read(secret);
+    const own = readSecret(secret);
     isForeign ||= own === null;
     return own === secret ? detail : { ...detail, [name]: own };
   });
@@ -195,11 +195,11 @@ function withOwnDetails(message: JsonObject, read: SecretReader["signature"]): J
 function withSignature(
   object: JsonObject,
   name: string,
-  read: SecretReader["signature"],
+  readSecret: SecretReader["signature"],
 ): JsonObject {
   const { [name]: signature } = object;
   if (typeof signature !== "string" || signature === signatureOfOthers) return object;
-  const own = read(signature) ?? signatureOfOthers;
+  const own = readSecret(signature) ?? signatureOfOthers;
   return own === signature ? object : { ...object, [name]: own };
 }
 

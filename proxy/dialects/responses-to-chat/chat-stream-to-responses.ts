@@ -56,10 +56,10 @@ export class ChatStreamToResponses implements EventTranslator {
     });
   }
 
-  #guard(read: () => void): readonly ClientEvent[] {
+  #guard(step: () => void): readonly ClientEvent[] {
     if (this.#state === "ended") return [];
     try {
-      read();
+      step();
     } catch (error) {
       if (!(error instanceof UntranslatableAnswer)) throw error;
       this.failed = true;

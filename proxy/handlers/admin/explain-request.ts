@@ -25,9 +25,9 @@ export async function explainRequest(context: ExplainContext): Promise<void> {
   const body = await readJson(context);
   if (!body.ok) return failAdmin(context, body.failure);
   // A role for a subtree asks about that, unless it names a path in it.
-  const read = readQuestion(body.value, subtreeOf(context.caller));
-  if (!read.ok) return failAdmin(context, read.failure);
-  const { question } = read;
+  const parsed = readQuestion(body.value, subtreeOf(context.caller));
+  if (!parsed.ok) return failAdmin(context, parsed.failure);
+  const { question } = parsed;
   if (question.kind === "past")
     return replyExplanation(context, { request_id: question.requestId }, {});
   const { userPath, model, key } = question;

@@ -55,14 +55,18 @@ interface Files {
   readonly file: string;
 }
 
-async function reply(context: RecordsContext, of: ListOf, { formats, file }: Files): Promise<void> {
+async function reply(
+  context: RecordsContext,
+  listOf: ListOf,
+  { formats, file }: Files,
+): Promise<void> {
   const parameters = listParameters(context.exchange.query);
   if (!parameters.ok) return failAdmin(context, parameters.failure);
   const { format: written, ...query } = parameters.value;
   const format = formatOf(written, formats);
   if (!format.ok) return failAdmin(context, format.failure);
-  if (format.value === "json") return replyPage(context, of, { limit: itemsPerPage, ...query });
-  return replyFile(context, of, { format: format.value, file, query });
+  if (format.value === "json") return replyPage(context, listOf, { limit: itemsPerPage, ...query });
+  return replyFile(context, listOf, { format: format.value, file, query });
 }
 
 interface AskedFile extends Pick<Files, "file"> {
@@ -73,7 +77,7 @@ interface AskedFile extends Pick<Files, "file"> {
 /** All items, page by page; only one page is in memory. */
 async function replyFile(
   context: RecordsContext,
-  of: ListOf,
+  listOf: ListOf,
   { format, file, query }: AskedFile,
 ): Promise<void> {
   const { exchange, gateway, record } = context;
@@ -83,7 +87,7 @@ async function replyFile(
       context,
       invalid(`${ofPages} is for pages: a file holds all records`, ofPages),
     );
-  let page = await askPage(context, of, query);
+  let page = await askPage(context, listOf, query);
   if (!page.ok) return failAdmin(context, page.failure);
   record.end(200, "answered");
   exchange.begin(200, fileHeaders(exchange, format, `${file}-${dayOf(gateway.nowMs())}`));
@@ -93,7 +97,7 @@ async function replyFile(
     const text = page.items.map(lineIn[format]).join("");
     if (text !== "") await write(text);
     if (page.next === null || exchange.gone) break;
-    page = await askPage(context, of, { ...query, after: page.next });
+    page = await askPage(context, listOf, { ...query, after: page.next });
     // A file that ends early must not look complete.
     if (!page.ok) return exchange.cut();
   }

@@ -69,9 +69,9 @@ export async function streamLive(context: LiveContext): Promise<void> {
 
 /** The list pages that the client follows with `rules` or `budgets`; none without them. */
 function listsOf(query: string, within: string): Checked<readonly ListWatch[]> {
-  const read = listParameters(query);
-  if (!read.ok) return read;
-  const { rules, budgets, ...parameters } = read.value;
+  const parsed = listParameters(query);
+  if (!parsed.ok) return parsed;
+  const { rules, budgets, ...parameters } = parsed.value;
   const sorted = Object.entries(parameters).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const lists: ListWatch[] = [];
   const flags = { rules, budgets };

@@ -39,14 +39,14 @@ export async function providerObjectRequest(
     if (!own.ok) return refuseUnadmitted(context, own.failure);
     able = own;
   }
-  const read = await readObjectBody(context, operation);
-  if (!read.ok) return refuseUnadmitted(context, read.failure);
-  const foreign = await foreignObject(gateway, caller, read.named);
+  const bodyRead = await readObjectBody(context, operation);
+  if (!bodyRead.ok) return refuseUnadmitted(context, bodyRead.failure);
+  const foreign = await foreignObject(gateway, caller, bodyRead.named);
   if (foreign !== null) return refuseUnadmitted(context, foreign);
   const early = exchange.method === "DELETE" ? await earlyDeletion(context, operation, able) : null;
   if (early !== null) return refuseUnadmitted(context, early);
   // A streamed upload can't be sent to a second provider.
-  const isRepeatable = read.body === null || Buffer.isBuffer(read.body);
+  const isRepeatable = bodyRead.body === null || Buffer.isBuffer(bodyRead.body);
   const providers =
     hasId && isRepeatable ? wellFirst(context, able.providers) : able.providers.slice(0, 1);
   let result: Forwarded | null = null;
@@ -55,7 +55,7 @@ export async function providerObjectRequest(
     const next = await sendObjectRequest(context, {
       provider,
       operation,
-      body: read.body,
+      body: bodyRead.body,
       headers: [],
       hasFallback: i < providers.length - 1,
       id: operation === "responses" || operation === "interactions" ? id : null,

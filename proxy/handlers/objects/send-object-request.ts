@@ -85,20 +85,20 @@ export async function readObjectBody(
       bytes: length === undefined ? null : Number(length),
     });
   }
-  const read = await exchange.readBody(bytesMax);
-  if (!read.ok) return { ok: false, failure: unreadBody(read, bytesMax) };
-  if (read.bytes.length === 0) return withoutFields(null);
+  const result = await exchange.readBody(bytesMax);
+  if (!result.ok) return { ok: false, failure: unreadBody(result, bytesMax) };
+  if (result.bytes.length === 0) return withoutFields(null);
   const { isUtf8 } = gateway;
   const denial = denialOfDense(gateway.limiter, caller, () =>
-    hasMoreValues(read.bytes, unauthenticatedValuesMax),
+    hasMoreValues(result.bytes, unauthenticatedValuesMax),
   );
   const denied = denial === null ? null : await denial;
   if (denied !== null) return { ok: false, failure: denied };
   const parsed =
     operation === "message_batches"
-      ? await parseBatchRequests(read.bytes, isUtf8, nextSliceOf(caller, gateway))
-      : parseObjectBody(read.bytes, isUtf8);
-  return parsed.ok ? { ...parsed, body: read.bytes } : parsed;
+      ? await parseBatchRequests(result.bytes, isUtf8, nextSliceOf(caller, gateway))
+      : parseObjectBody(result.bytes, isUtf8);
+  return parsed.ok ? { ...parsed, body: result.bytes } : parsed;
 }
 
 function withoutFields(body: RequestBody): BodyRead {
@@ -126,7 +126,7 @@ export async function sendObjectRequest(
   let remembered: Promise<void> | null = null;
   const at = { provider: provider.config.name, id: id ?? "" };
   const isOfBatches = operation === "batches" || operation === "message_batches";
-  const read = isOfBatches ? batchReadAt(exchange.method, exchange.path) : null;
+  const batchRead = isOfBatches ? batchReadAt(exchange.method, exchange.path) : null;
   const isMaking = userPath !== null && remembersOwners(gateway) && mayMake(operation, exchange);
   let shown: unknown;
   const show = (answer: unknown): void => {
@@ -144,7 +144,7 @@ export async function sendObjectRequest(
   if (Buffer.isBuffer(body)) describeAsJson(sent);
   const forwarded = await forward(exchange, {
     upstream:
-      isMaking || id !== null || (isOfBatches && read?.isResults !== true)
+      isMaking || id !== null || (isOfBatches && batchRead?.isResults !== true)
         ? watchedUpstream(provider.upstream, show)
         : provider.upstream,
     provider: provider.config.name,
@@ -171,11 +171,15 @@ export async function sendObjectRequest(
   trace?.ended(forwarded, gateway.monoMs());
   const end = id === null ? null : endShown(exchange, forwarded, shown);
   if (end !== null) await settleEnded(gateway, { ...at, end });
-  if (forwarded.status < 300 && read !== null && (read.isResults || batchEndIn(shown) !== null))
-    void settleTracked(gateway, at.provider, read.id);
+  if (
+    forwarded.status < 300 &&
+    batchRead !== null &&
+    (batchRead.isResults || batchEndIn(shown) !== null)
+  )
+    void settleTracked(gateway, at.provider, batchRead.id);
   // The client may request it next.
   await remembered;
-  const isSubmitted = isOfBatches && read === null && exchange.method === "POST";
+  const isSubmitted = isOfBatches && batchRead === null && exchange.method === "POST";
   return isSubmitted && forwarded.status < 300
     ? { ...forwarded, responseId: submittedBatch(shown), batchTokens: 0 }
     : forwarded;

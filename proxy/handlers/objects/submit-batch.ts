@@ -34,13 +34,13 @@ export async function submitBatch(
   if (!able.ok) return refuseUnadmitted(context, able.failure);
   const isCompressed = context.exchange.header("content-encoding") !== undefined;
   if (isCompressed && (await isRefusedUnread(context, true))) return;
-  const read = await readObjectBody(context, operation);
-  if (!read.ok) return refuseUnadmitted(context, read.failure);
-  const { fields } = read;
+  const result = await readObjectBody(context, operation);
+  if (!result.ok) return refuseUnadmitted(context, result.failure);
+  const { fields } = result;
   if (fields === null) return refuseUnadmitted(context, notObject("it is not valid JSON").failure);
   const problem = batchProblem(fields, operation, context.caller);
   if (problem !== null) return refuseUnadmitted(context, problem);
-  const foreign = await foreignObject(context.gateway, context.caller, read.named);
+  const foreign = await foreignObject(context.gateway, context.caller, result.named);
   if (foreign !== null) return refuseUnadmitted(context, foreign);
   const fileId = operation === "batches" ? inputFileOf(fields) : null;
   const provider = await providerWith(context, able.providers, fileId);
@@ -58,7 +58,7 @@ export async function submitBatch(
   // After the admission, since it reads a large file, which a caller over its limit can't cause.
   const input =
     fileId === null || (context.caller.isOperator && !isCapped)
-      ? { problem: null, bytes: Buffer.isBuffer(read.body) ? read.body.length : 0 }
+      ? { problem: null, bytes: Buffer.isBuffer(result.body) ? result.body.length : 0 }
       : await readBatchInput(context, admission, { provider, fileId });
   const uncounted = isCapped && fileId === null && operation === "batches" ? noFileToCount() : null;
   const unfit = input.problem ?? uncounted;
@@ -70,7 +70,7 @@ export async function submitBatch(
   const forwarded = await sendObjectRequest(context, {
     provider,
     operation,
-    body: read.body,
+    body: result.body,
     headers: admittedHeaders(admitted),
     hasFallback: false,
     userPath,

@@ -260,7 +260,7 @@ export class PendingAdmissions {
 export function admissionMessage(
   id: number,
   { caller, targets, rerouted, submission, modelNames, uses, fixed, metered }: AdmissionRequest,
-  read: number,
+  verdictsRead: number,
 ): ToDaemon {
   return rerouted === null
     ? {
@@ -270,14 +270,22 @@ export function admissionMessage(
         credential: caller.credential,
         targets,
         submission,
-        read,
+        read: verdictsRead,
         // The daemon has model lists for keys only.
         modelNames: isKeyHash(caller.credential) ? modelNames : undefined,
         uses,
         fixed,
         metered,
       }
-    : { kind: "reroute", id, lease: rerouted.lease, targets, read, uses: rerouted.uses, metered };
+    : {
+        kind: "reroute",
+        id,
+        lease: rerouted.lease,
+        targets,
+        read: verdictsRead,
+        uses: rerouted.uses,
+        metered,
+      };
 }
 
 /** The admission that the daemon granted or rerouted. */

@@ -116,7 +116,8 @@ export function createSpanMaker(
       return {
         traceId,
         spanId,
-        event: (of, attributes, atMs) => void span.addEvent(of, attributes, hrTime(atMs)),
+        event: (eventName, attributes, atMs) =>
+          void span.addEvent(eventName, attributes, hrTime(atMs)),
         end({ attributes, error, atMs }) {
           span.setAttributes(attributes);
           if (error) span.setStatus({ code: SpanStatusCode.ERROR });

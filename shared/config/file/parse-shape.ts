@@ -250,13 +250,13 @@ const targetSchemas = {
 
 function readProvider({ name, raw, at }: Named, problems: string[]): DeclaredProvider {
   const place = { raw: raw ?? {}, at };
-  const read = readTable<ProviderFields & Readonly<Record<"model_traits" | "per_model", unknown>>>(
+  const table = readTable<ProviderFields & Readonly<Record<"model_traits" | "per_model", unknown>>>(
     providerSchemas,
     place,
     problems,
   );
-  if (read === null) return { at, name, fields: null, modelTraits: [], perModel: [] };
-  const { model_traits: traits, per_model: overrides, ...fields } = read;
+  if (table === null) return { at, name, fields: null, modelTraits: [], perModel: [] };
+  const { model_traits: traits, per_model: overrides, ...fields } = table;
   const modelTraits = readItems({ raw: traits, at: `${at}.model_traits` }, problems).map(
     (entry) => ({ fields: readTable<ModelTraitsFields>(traitsSchemas, entry, problems) }),
   );
@@ -268,23 +268,23 @@ function readProvider({ name, raw, at }: Named, problems: string[]): DeclaredPro
 
 function readPrice(entry: Named, problems: string[]): DeclaredPrice {
   const { at, name } = entry;
-  const read = readTable<PriceFields & Readonly<Record<"tiers" | "changes", unknown>>>(
+  const table = readTable<PriceFields & Readonly<Record<"tiers" | "changes", unknown>>>(
     priceSchemas,
     entry,
     problems,
   );
-  const tiers = readItems({ raw: read?.tiers, at: `${at}.tiers` }, problems).map((tier) => ({
+  const tiers = readItems({ raw: table?.tiers, at: `${at}.tiers` }, problems).map((tier) => ({
     at: tier.at,
     fields: readTable<TierFields>(tierSchemas, tier, problems),
   }));
-  const changes = readItems({ raw: read?.changes, at: `${at}.changes` }, problems).map(
+  const changes = readItems({ raw: table?.changes, at: `${at}.changes` }, problems).map(
     (change) => ({
       at: change.at,
       fields: readTable<ChangeFields>(changeSchemas, change, problems),
     }),
   );
-  if (read === null) return { at, name, fields: null, tiers, changes };
-  const { tiers: _tiers, changes: _changes, ...fields } = read;
+  if (table === null) return { at, name, fields: null, tiers, changes };
+  const { tiers: _tiers, changes: _changes, ...fields } = table;
   return { at, name, fields, tiers, changes };
 }
 

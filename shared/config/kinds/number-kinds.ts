@@ -157,16 +157,16 @@ export function weightsOf(raw: unknown): unknown {
 export function sharesOf(raw: unknown): unknown {
   if (!isObject(raw)) return sharesOfText(raw);
   const { children, ...numbers } = raw;
-  const read = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  const withNumbers = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
     Object.fromEntries(
       Object.entries(fields).map(([name, value]) => [name, numberOf(value) ?? value]),
     );
   if (!isObject(children))
-    return { ...read(numbers), ...(children === undefined ? {} : { children }) };
+    return { ...withNumbers(numbers), ...(children === undefined ? {} : { children }) };
   const shares = Object.entries(children).map(
-    ([name, share]) => [name, isObject(share) ? read(share) : share] as const,
+    ([name, share]) => [name, isObject(share) ? withNumbers(share) : share] as const,
   );
-  return { ...read(numbers), children: Object.fromEntries(shares) };
+  return { ...withNumbers(numbers), children: Object.fromEntries(shares) };
 }
 
 const concurrencyMax = 10_000;

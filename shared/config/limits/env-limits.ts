@@ -145,8 +145,8 @@ function withMappings<S extends string, L extends PeriodLimit>(
 ): Mapping {
   return Object.fromEntries(
     Object.entries(fields).map(([key, raw]) => {
-      const read = form.fields[key]?.(raw);
-      return [key, isObject(read) ? read : raw];
+      const parsed = form.fields[key]?.(raw);
+      return [key, isObject(parsed) ? parsed : raw];
     }),
   );
 }

@@ -20,8 +20,8 @@ export function resolveAlerts(
 ): readonly AlertConfig[] {
   const alerts: AlertConfig[] = [];
   const first = new Map<string, string>();
-  for (const { at, fields: read } of declared) {
-    const fields = read === null ? null : validFields(read);
+  for (const { at, fields: alert } of declared) {
+    const fields = alert === null ? null : validFields(alert);
     // Required, so null only if it was wrong.
     const url = fields?.url ?? null;
     if (fields === null || url === null) continue;

@@ -18,7 +18,7 @@ export interface ProxyVariables {
 }
 
 export function readProxyVariables(env: Environment, problems: string[]): ProxyVariables {
-  const read = (...names: readonly string[]): string | null => {
+  const proxyFrom = (...names: readonly string[]): string | null => {
     const name = names.find((each) => variable(env, each) !== null);
     if (name === undefined) return null;
     const raw = variable(env, name)!;
@@ -29,8 +29,8 @@ export function readProxyVariables(env: Environment, problems: string[]): ProxyV
   };
   const noProxy = variable(env, "NO_PROXY") ?? variable(env, "no_proxy") ?? "";
   return {
-    http: read("HTTP_PROXY", "http_proxy"),
-    https: read("HTTPS_PROXY", "https_proxy"),
+    http: proxyFrom("HTTP_PROXY", "http_proxy"),
+    https: proxyFrom("HTTPS_PROXY", "https_proxy"),
     direct: noProxy
       .toLowerCase()
       .split(/[\s,]+/)

@@ -155,15 +155,15 @@ interface Override {
 }
 
 function readOverride(preset: Preset, env: Environment, problems: string[]): Override {
-  const read = <T>(kind: ValueKind<T>, name: string): T | null => {
+  const fromVariable = <T>(kind: ValueKind<T>, name: string): T | null => {
     const raw = variable(env, name);
     if (raw === null) return null;
     const value = kind.parse(raw);
     if (value === undefined) problems.push(kindProblem(kind, name, raw));
     return value ?? null;
   };
-  const key = read(apiKey, preset.keyVariable);
-  const keyFile = read(filePath, keyFileVariable(preset));
+  const key = fromVariable(apiKey, preset.keyVariable);
+  const keyFile = fromVariable(filePath, keyFileVariable(preset));
   if (key !== null && keyFile !== null)
     problems.push(
       `${preset.keyVariable} and ${keyFileVariable(preset)} are both set: keep one of them`,
@@ -171,8 +171,8 @@ function readOverride(preset: Preset, env: Environment, problems: string[]): Ove
   return {
     apiKey: key,
     apiKeyFile: keyFile,
-    baseUrl: read(baseUrl, baseUrlVariable(preset)),
-    models: read(modelList, modelsVariable(preset)),
+    baseUrl: fromVariable(baseUrl, baseUrlVariable(preset)),
+    models: fromVariable(modelList, modelsVariable(preset)),
   };
 }
 

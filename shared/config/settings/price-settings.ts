@@ -86,10 +86,12 @@ function factorsOf(raw: unknown): Factors | undefined {
   }
   const factors: Partial<Record<FactorKind, number>> = {};
   for (const [name, value] of Object.entries(raw)) {
-    const of = Object.hasOwn(factorFields, name) ? (name as keyof typeof factorFields) : null;
+    const factorName = Object.hasOwn(factorFields, name)
+      ? (name as keyof typeof factorFields)
+      : null;
     const own = factorOf(value);
-    if (of === null || own === undefined) return undefined;
-    factors[factorFields[of]] = own;
+    if (factorName === null || own === undefined) return undefined;
+    factors[factorFields[factorName]] = own;
   }
   return factors;
 }

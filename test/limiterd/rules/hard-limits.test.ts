@@ -23,7 +23,7 @@ const demand = (more: Partial<Demand> = {}): Demand => ({
 const each = { prompt: 1000, output: 1000, parts: 1000 } as const;
 const limit = (left: number, held = new Held()): HardLimit => ({
   ...{ held, child: "", weights: each, cap: 10_000, left, claimed: left },
-  of: {} as HardLimit["of"],
+  source: {} as HardLimit["source"],
 });
 const holding = (of: Demand, output = 0) => ({
   ...{ demand: of, keyId: "", uses: undefined, charged: nothingCharged, output },

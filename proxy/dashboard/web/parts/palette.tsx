@@ -144,8 +144,8 @@ async function search(
   const requestFound = (id: string): Found => ({
     ...{ kind: "request", text: id, note: null, href: hrefOf("requests", { id }) },
   });
-  const limitFound = (kind: "limit" | "budget", of: RuleItem | BudgetItem): Found => {
-    const { scope, subject, period_label } = of;
+  const limitFound = (kind: "limit" | "budget", limit: RuleItem | BudgetItem): Found => {
+    const { scope, subject, period_label } = limit;
     const query = { scope: scope === "user_path" ? null : scope, search: subject };
     return { kind, text: subject, note: period_label, href: hrefOf(`${kind}s`, query) };
   };

@@ -104,12 +104,12 @@ export function IssueDialog({ serverTime, onIssued, onClose }: IssueProps) {
 }
 
 interface RotateProps {
-  readonly of: KeyItem;
+  readonly item: KeyItem;
   readonly onRotated: OnSecret;
   readonly onClose: () => void;
 }
 
-export function RotateDialog({ of: key, onRotated, onClose }: RotateProps) {
+export function RotateDialog({ item: key, onRotated, onClose }: RotateProps) {
   const { client } = useApp();
   const words = texts.rotating;
   const [overlap, setOverlap] = useState("86400");
@@ -138,13 +138,13 @@ export function RotateDialog({ of: key, onRotated, onClose }: RotateProps) {
 }
 
 interface EndProps {
-  readonly of: readonly KeyItem[];
+  readonly items: readonly KeyItem[];
   readonly how: "deactivate" | "delete";
   readonly onEnded: () => void;
   readonly onClose: () => void;
 }
 
-export function EndKeysDialog({ of: keys, how, onEnded, onClose }: EndProps) {
+export function EndKeysDialog({ items: keys, how, onEnded, onClose }: EndProps) {
   const words = how === "delete" ? texts.deleting : texts.deactivating;
   const names = keys.map(({ id, name }) => (name === null ? id : `${name} · ${id}`));
   const subject = keys.length === 1 ? (keys[0]!.name ?? keys[0]!.id) : texts.keys(keys.length);

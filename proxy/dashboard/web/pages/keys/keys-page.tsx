@@ -125,9 +125,14 @@ function OpenDialog({
   if (open.kind === "secret")
     return <SecretDialog value={open.value} notice={open.notice} onClose={onClose} />;
   if (open.kind === "rotate")
-    return <RotateDialog of={open.key} onRotated={onSecret} onClose={onClose} />;
+    return <RotateDialog item={open.key} onRotated={onSecret} onClose={onClose} />;
   return (
-    <EndKeysDialog of={open.keys} how={open.kind} onEnded={() => onDone(null)} onClose={onClose} />
+    <EndKeysDialog
+      items={open.keys}
+      how={open.kind}
+      onEnded={() => onDone(null)}
+      onClose={onClose}
+    />
   );
 }
 
@@ -156,9 +161,9 @@ function columnsOf(
       head: heads.name,
       kind: "lead",
       by: nameOf,
-      cell: (key) => <KeyName of={key} />,
+      cell: (key) => <KeyName item={key} />,
     },
-    { key: "brief", head: heads.status, isBrief: true, cell: (key) => <KeyState of={key} /> },
+    { key: "brief", head: heads.status, isBrief: true, cell: (key) => <KeyState item={key} /> },
     {
       key: "path",
       head: heads.path,
@@ -203,7 +208,7 @@ function columnsOf(
       key: "status",
       head: heads.status,
       by: ({ status, expires_at }) => `${status} ${expires_at ?? "never"}`,
-      cell: (key) => <KeyState of={key} />,
+      cell: (key) => <KeyState item={key} />,
     },
     {
       key: "used",
@@ -223,7 +228,7 @@ function columnsOf(
   ];
 }
 
-function KeyName({ of: { id, name, redacted_value, old_secrets } }: { readonly of: KeyItem }) {
+function KeyName({ item: { id, name, redacted_value, old_secrets } }: { readonly item: KeyItem }) {
   return (
     <span class="two-lines">
       <span class={name === null ? "soft" : "strong"}>{name ?? texts.unnamed}</span>
@@ -235,7 +240,7 @@ function KeyName({ of: { id, name, redacted_value, old_secrets } }: { readonly o
   );
 }
 
-function KeyState({ of: { status, expires_at } }: { readonly of: KeyItem }) {
+function KeyState({ item: { status, expires_at } }: { readonly item: KeyItem }) {
   return (
     <span class="two-lines">
       <span class={`badge ${status === "active" ? "good" : ""}`}>{texts.statuses[status]}</span>

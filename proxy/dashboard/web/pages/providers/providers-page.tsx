@@ -149,7 +149,7 @@ function providerState(traffic: ProviderTraffic) {
   return (
     <span class="two-lines">
       {stateBadge(traffic)}
-      <FailingTime of={traffic.failing} />
+      <FailingTime span={traffic.failing} />
     </span>
   );
 }
@@ -271,14 +271,14 @@ function LeftOut({
   return <TableFoot>{words.join(", ")}</TableFoot>;
 }
 
-function money(head: string, of: (price: PriceItem) => number | null): Column<ModelRow> {
+function money(head: string, amountOf: (price: PriceItem) => number | null): Column<ModelRow> {
   return {
     key: head,
     head,
     kind: "number",
-    by: ({ price }) => (price === null ? null : of(price)),
+    by: ({ price }) => (price === null ? null : amountOf(price)),
     cell: ({ price }) => {
-      const usd = price === null ? null : of(price);
+      const usd = price === null ? null : amountOf(price);
       return usd === null ? null : formatMoney(usd);
     },
   };

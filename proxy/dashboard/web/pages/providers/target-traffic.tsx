@@ -64,7 +64,7 @@ function columnsOf(open: readonly string[], now: string): readonly Column<Target
       cell: ({ error_rate, failures, failing }) => (
         <span class="two-lines">
           <span class={`badge ${badgeOf(error_rate ?? 0)}`}>{formatShare(error_rate ?? 0)}</span>
-          <FailingTime of={failing} />
+          <FailingTime span={failing} />
           <span class="soft small">
             {Object.entries(failures)
               .filter(([, count]) => count > 0)
@@ -114,8 +114,10 @@ function badgeOf(rate: number): string {
   return rate === 0 ? "good" : rate < 0.05 ? "warn" : "bad";
 }
 
-function times(both: Percentiles | null): string | null {
-  return both === null ? null : texts.times(formatCount(both.p50), formatCount(both.p95));
+function times(percentiles: Percentiles | null): string | null {
+  return percentiles === null
+    ? null
+    : texts.times(formatCount(percentiles.p50), formatCount(percentiles.p95));
 }
 
 /** Of less than a millisecond, too. */
@@ -124,7 +126,7 @@ function timesText({ p50, p95 }: Percentiles): string {
 }
 
 /** Since when something fails, or when it did last. */
-export function FailingTime({ of: span }: { readonly of: FailingSpan | null }) {
+export function FailingTime({ span }: { readonly span: FailingSpan | null }) {
   // A daemon of an older release has none.
   if (span == null) return null;
   const { from, until } = span;

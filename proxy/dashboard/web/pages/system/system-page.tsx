@@ -40,7 +40,7 @@ export function SystemPage() {
                 <StoreFacts status={daemon} />
               </div>
               {daemon.cluster !== null && <HostsTable cluster={daemon.cluster} />}
-              <Inert of={daemon.inert} />
+              <Inert rules={daemon.inert} />
             </>
           )}
         </WhenReady>
@@ -55,12 +55,12 @@ export function SystemPage() {
   );
 }
 
-function Inert({ of }: { readonly of: readonly string[] }) {
-  if (of.length === 0) return null;
+function Inert({ rules }: { readonly rules: readonly string[] }) {
+  if (rules.length === 0) return null;
   return (
     <Card title={texts.inert}>
       <ul class="lines">
-        {of.map((line) => (
+        {rules.map((line) => (
           <li class="wrap" key={line}>
             {line}
           </li>

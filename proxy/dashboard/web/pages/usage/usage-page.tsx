@@ -152,11 +152,11 @@ function UsageGroups({ by, summary, before }: UsageGroupsProps) {
   const costBefore = ({ key }: UsageGroup): number => costs.get(key) ?? 0;
   const number = (
     key: keyof typeof texts.columns,
-    by: (group: UsageGroup) => number | null,
+    sortBy: (group: UsageGroup) => number | null,
     cell: (group: UsageGroup) => ComponentChildren,
-  ): Column<UsageGroup> => ({ key, head: texts.columns[key], kind: "number", by, cell });
-  const count = (key: keyof typeof texts.columns, of: (group: UsageGroup) => number) =>
-    number(key, of, (group) => (of(group) === 0 ? null : formatCount(of(group))));
+  ): Column<UsageGroup> => ({ key, head: texts.columns[key], kind: "number", by: sortBy, cell });
+  const count = (key: keyof typeof texts.columns, countOf: (group: UsageGroup) => number) =>
+    number(key, countOf, (group) => (countOf(group) === 0 ? null : formatCount(countOf(group))));
   return (
     <Table
       caption={texts.groupsCaption}
@@ -171,7 +171,7 @@ function UsageGroups({ by, summary, before }: UsageGroupsProps) {
           by: ({ key, name }) => name ?? key,
           cell: (group) => {
             const href = groupHref(by, group.key, query);
-            const name = <GroupName of={group} />;
+            const name = <GroupName group={group} />;
             return href === null ? name : <a href={href}>{name}</a>;
           },
         },
@@ -249,7 +249,7 @@ function groupHref(by: string, key: string, query: URLSearchParams): string | nu
 }
 
 /** A key by its name, with its id beside it. */
-function GroupName({ of: { key, name } }: { readonly of: UsageGroup }) {
+function GroupName({ group: { key, name } }: { readonly group: UsageGroup }) {
   if (typeof name !== "string") return <span class="wrap">{key}</span>;
   return (
     <span class="two-lines">
