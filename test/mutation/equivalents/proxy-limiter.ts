@@ -88,13 +88,13 @@ export const proxyLimiterEquivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/limiter/settle-outbox.ts",
-    line: "this.#read = null;",
+    line: "this.#lastRead = null;",
     what: "the statement is left out",
     why: "the block that was read last stays in memory until the next one is read",
   },
   {
     file: "proxy/limiter/settle-outbox.ts",
-    line: "if (this.#read?.block !== block)",
+    line: "if (this.#lastRead?.block !== block)",
     what: "the condition is always true",
     why: "a block is read again, with the same result",
   },
