@@ -76,15 +76,15 @@ function hardLimitsOf(
     ...(target === null ? [] : budgets.matchTarget(target, userPath, nowMs)),
   ];
   const ofBudgets = hardBudgets(budgets, accounts, { demand, uses }, nowMs);
-  for (const { source: of } of ofBudgets)
-    if (!(of instanceof Counter)) renewClaim(budgets, of, nowMs);
+  for (const { source } of ofBudgets)
+    if (!(source instanceof Counter)) renewClaim(budgets, source, nowMs);
   return [...limits, ...ofBudgets];
 }
 
 /**
- * The lease of an admitted request with what it holds. Its turn of
- * the hosts is its own, as that of a draw is: end the one of the verdict before. `final`: the
- * verdict couldn't wait for other hosts.
+ * The lease of an admitted request with what it holds. It begins a turn of its own with the other
+ * hosts, as each draw does: end the verdict's turn first. `final`: the verdict couldn't wait for
+ * other hosts.
  */
 export function holdFirst(
   state: DaemonState,
@@ -212,9 +212,11 @@ function waitsForOthers(
 
 /** Notes on each cap that children share that one asks, and whether that cap gave it no more. */
 function noteAsked(limits: readonly HardLimit[], cap: HardLimit | null, nowMs: number): void {
-  for (const { source: of, share } of limits)
-    if (share !== undefined && of instanceof Counter)
-      of.rule.tenants?.sharing?.of(of.child, nowMs)?.asked(share.name, nowMs, cap?.source === of);
+  for (const { source, share } of limits)
+    if (share !== undefined && source instanceof Counter)
+      source.rule.tenants?.sharing
+        ?.of(source.child, nowMs)
+        ?.asked(share.name, nowMs, cap?.source === source);
 }
 
 /** Wants to claim so much more output of caps that hosts share. */
@@ -225,13 +227,13 @@ function wantMore(
   nowMs: number,
 ): void {
   for (const limit of limits) {
-    const { source: of, share } = limit;
+    const { source, share } = limit;
     if (share !== undefined) continue;
     const want = Math.max(1, outputAmount(limit, output));
     const needs = { held: limit.held.of(limit.child), need: want, want };
     // As in a judgement, the share of a counter notes in the turn what it lacks.
-    if (of instanceof Counter) shareOf(of)?.waitOfClaim(of.window, needs, nowMs);
-    else if (lacksClaim(budgets, of, needs, nowMs)) wantClaim(budgets, of, want);
+    if (source instanceof Counter) shareOf(source)?.waitOfClaim(source.window, needs, nowMs);
+    else if (lacksClaim(budgets, source, needs, nowMs)) wantClaim(budgets, source, want);
   }
 }
 
@@ -246,12 +248,12 @@ function inWords(
 
 function breachOf(
   state: DaemonState,
-  { source: of, cap, share }: HardLimit,
+  { source, cap, share }: HardLimit,
   nowMs: number,
 ): Breach | BudgetBreach {
-  if (!(of instanceof Counter)) return breachOfAccount(state.budgets, of, nowMs);
+  if (!(source instanceof Counter)) return breachOfAccount(state.budgets, source, nowMs);
   return reportBreach({
-    ...{ counter: of, dimension: of.rule.measure ?? "tokens", cap, waitSeconds: 1 },
+    ...{ counter: source, dimension: source.rule.measure ?? "tokens", cap, waitSeconds: 1 },
     ...(share === undefined ? {} : { share: share.name }),
   });
 }

@@ -57,8 +57,8 @@ const ofOneHost = (
       name: "a floor is free although its owner's streams hold a part of it",
       from: 20,
       file: "limiterd/rules/judge-share.js",
-      find: "scale * (usedOf(of, unit, atMs) + holds(of))",
-      put: "scale * usedOf(of, unit, atMs)",
+      find: "scale * (usedOf(counted, unit, atMs) + holds(counted))",
+      put: "scale * usedOf(counted, unit, atMs)",
     },
     {
       name: "a new request takes what floors keep for others",
@@ -70,7 +70,7 @@ const ofOneHost = (
     {
       name: "a child whose stream draws doesn't want its floor",
       file: output,
-      find: ".asked(share.name, nowMs, cap?.of === of)",
+      find: ".asked(share.name, nowMs, cap?.source === source)",
       put: ".isIdle(nowMs)",
       often: false,
     },

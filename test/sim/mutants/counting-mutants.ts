@@ -356,14 +356,14 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "a raise doesn't end",
     file: "shared/domain/raise.js",
-    find: 'return nowMs < untilMs && (of === "" || of === child);',
-    put: 'return of === "" || of === child;',
+    find: 'return nowMs < untilMs && (raisedChild === "" || raisedChild === child);',
+    put: 'return raisedChild === "" || raisedChild === child;',
     often: false,
   },
   {
     name: "a raise of one child is for all children",
     file: "shared/domain/raise.js",
-    find: 'return nowMs < untilMs && (of === "" || of === child);',
+    find: 'return nowMs < untilMs && (raisedChild === "" || raisedChild === child);',
     put: "return nowMs < untilMs;",
     often: false,
   },

@@ -40,7 +40,7 @@ export const ledgerMutants: readonly Mutant[] = (
     {
       name: "long input costs as short input",
       file: "shared/domain/price.js",
-      find: "if (inputTokens > tier.aboveInputTokens) found = tier.rates;",
+      find: "if (inputTokens > tier.aboveInputTokens) tierRates = tier.rates;",
       put: ";",
     },
     {
