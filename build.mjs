@@ -145,6 +145,14 @@ async function writeCode(programs) {
     `server: { port: 0 }
 limiter: { socket: "${directory}/limiterd.sock", data_dir: "${directory}/data" }
 providers: { simulator: { type: simulator } }
+rate_limits:
+  user_paths:
+    - path: /
+      limits: [{ period: minute, max_requests: 1000000 }, { period: hour, max_tokens: 1000000000 }]
+    - { path: /a, limits: [{ period: concurrent, max_requests: 1000 }] }
+  models: [{ model: sim-fast, limits: [{ period: minute, max_requests: 1000000 }] }]
+budgets: { user_paths: [{ path: /, limits: [{ period: monthly, amount: 1000000 }] }] }
+prices: { simulator/sim-fast: { input: 2.5, output: 10 } }
 `,
   );
   const children = [];

@@ -9,7 +9,7 @@ void runService({
     "The limiter daemon of Sluice: it owns every counter and serves proxies over a Unix socket.",
   flags: ["config", "socket", "dataDir", "logLevel"],
   socketNames: daemonSockets,
-  async start(options) {
+  prepare: async (options) => async () => {
     const limiterd = await startLimiterd(options);
     return {
       ready: { ready: options.config.limiter.socket },

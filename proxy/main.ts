@@ -60,16 +60,17 @@ interface RunningProxy {
 }
 
 /**
- * Starts a proxy, and resolves when it serves requests. Rejects with `OpenGatewayError`,
+ * Makes a proxy, which asks the daemon nothing yet and accepts no connection. Resolves with what
+ * starts it: that resolves when it serves requests, and rejects with `OpenGatewayError`,
  * `InheritedSocketsError`, or when the address is in use.
  */
-export async function startProxy({
+export async function prepareProxy({
   config,
   log,
   sockets = noSockets,
   name = "proxy",
   group = null,
-}: ProxyOptions): Promise<RunningProxy> {
+}: ProxyOptions): Promise<() => Promise<RunningProxy>> {
   const refusal = openBeyondLoopback(config);
   const open = isUnlocked(config) && refusal === null;
   const spool = new SettleSpool(config.limiter, log);
@@ -78,15 +79,6 @@ export async function startProxy({
     limiter.close();
     return spool.close();
   };
-  if (refusal !== null) {
-    // Only the daemon knows whether a managed key exists; without one, anyone could call. Replacing
-    // its store later doesn't open the gateway.
-    await limiter.linkedInTime;
-    if (limiter.client.notices.keysExist !== true) {
-      await disconnect();
-      throw new OpenGatewayError(refusal);
-    }
-  }
   const tlsFiles =
     config.server.tls === null
       ? null
@@ -117,91 +109,103 @@ export async function startProxy({
     await disconnect();
     throw error;
   });
-  const looking = startLooking(gateway, config.usageEnabled ? config.background.lookMs : 0);
-  const delivering = startDelivering(gateway, gateway.webhooks);
-  const closeAll = async (): Promise<void> => {
-    tlsFiles?.stop();
-    looking.stop();
-    delivering.stop();
-    capacity.files.close();
-    gateway.models.stop();
-    gateway.metrics.close();
-    await disconnect();
-    const providers = [...gateway.providers.values(), ...gateway.mcpServers.values()];
-    await Promise.all(
-      providers.flatMap(({ upstream, passthrough }) => [upstream.close(), passthrough?.close()]),
-    );
-  };
-  // Other processes may accept on an inherited socket: don't take connections that can't be served
-  // yet.
-  if (sockets.from !== "none") await limiter.linkedInTime;
-  const listeners: Listeners = await openListeners(gateway, capacity, {
-    listen: listenHttp,
-    sockets,
-    tlsFiles,
-    handlerOf: (ofListener) => (exchange) => {
-      answering.began();
-      void handleRequest(ofListener, exchange).then(answering.ended);
-    },
-  }).catch(async (error: unknown) => {
-    await closeAll();
-    throw error;
-  });
-  await limiter.linkedInTime;
-  const ending = new ProxyEnd(
-    {
-      listeners,
-      liveFeed: gateway.liveFeed,
-      sessions: gateway.sessions,
-      schedule: (ms, run) => void setTimeout(run, ms).unref(),
-      async finish() {
-        // Handlers of cut requests settle them before they end.
-        await Promise.race([answering.none(), delay(settleGraceMs, null, { ref: false })]);
-        await Promise.all([
-          limiter.client.drained(settleGraceMs),
-          gateway.metrics.reports.flush(),
-          gateway.tracing?.close(),
-        ]);
+  return async () => {
+    const looking = startLooking(gateway, config.usageEnabled ? config.background.lookMs : 0);
+    const delivering = startDelivering(gateway, gateway.webhooks);
+    const closeAll = async (): Promise<void> => {
+      tlsFiles?.stop();
+      looking.stop();
+      delivering.stop();
+      capacity.files.close();
+      gateway.models.stop();
+      gateway.metrics.close();
+      await disconnect();
+      const providers = [...gateway.providers.values(), ...gateway.mcpServers.values()];
+      await Promise.all(
+        providers.flatMap(({ upstream, passthrough }) => [upstream.close(), passthrough?.close()]),
+      );
+    };
+    limiter.dial();
+    if (refusal !== null) {
+      // Only the daemon knows whether a managed key exists; without one, anyone could call.
+      // Replacing its store later doesn't open the gateway.
+      await limiter.linkedInTime;
+      if (limiter.client.notices.keysExist !== true) {
         await closeAll();
-        if (limiter.client.unsettled > 0) await spool.leave(limiter.proxyId, limiter.left());
-        await group?.leave();
-        const drained = gateway.metrics.counts.cutByStop === 0;
-        await lastStop.end({ atMs: Date.now(), drained }).catch(noteStopFailed);
-        log.info({ drained }, "proxy stopped");
+        throw new OpenGatewayError(refusal);
+      }
+    }
+    // Other processes may accept on an inherited socket: don't take connections that can't be
+    // served yet.
+    if (sockets.from !== "none") await limiter.linkedInTime;
+    const listeners: Listeners = await openListeners(gateway, capacity, {
+      listen: listenHttp,
+      sockets,
+      tlsFiles,
+      handlerOf: (ofListener) => (exchange) => {
+        answering.began();
+        void handleRequest(ofListener, exchange).then(answering.ended);
       },
-    },
-    { ...config.server, stopIdleMs: sockets.from === "none" ? 0 : heldIdleMs },
-  );
-  end = ending;
-  await lastStop.begin(Date.now()).catch(noteStopFailed);
-  const warnOfOdd = (socket: string, reason: string): void =>
-    log.warn({ socket, reason }, "metrics of another proxy of this port are left out");
-  await group?.serves(warnOfOdd).catch(({ message }: Error) => {
-    log.warn({ reason: message }, "the other proxies of this port can't ask for its metrics");
-  });
-  const openNow = open && limiter.client.notices.keysExist !== true;
-  const { url, adminUrl, metricsUrl } = listeners;
-  log.info(
-    {
+    }).catch(async (error: unknown) => {
+      await closeAll();
+      throw error;
+    });
+    await limiter.linkedInTime;
+    const ending = new ProxyEnd(
+      {
+        listeners,
+        liveFeed: gateway.liveFeed,
+        sessions: gateway.sessions,
+        schedule: (ms, run) => void setTimeout(run, ms).unref(),
+        async finish() {
+          // Handlers of cut requests settle them before they end.
+          await Promise.race([answering.none(), delay(settleGraceMs, null, { ref: false })]);
+          await Promise.all([
+            limiter.client.drained(settleGraceMs),
+            gateway.metrics.reports.flush(),
+            gateway.tracing?.close(),
+          ]);
+          await closeAll();
+          if (limiter.client.unsettled > 0) await spool.leave(limiter.proxyId, limiter.left());
+          await group?.leave();
+          const drained = gateway.metrics.counts.cutByStop === 0;
+          await lastStop.end({ atMs: Date.now(), drained }).catch(noteStopFailed);
+          log.info({ drained }, "proxy stopped");
+        },
+      },
+      { ...config.server, stopIdleMs: sockets.from === "none" ? 0 : heldIdleMs },
+    );
+    end = ending;
+    await lastStop.begin(Date.now()).catch(noteStopFailed);
+    const warnOfOdd = (socket: string, reason: string): void =>
+      log.warn({ socket, reason }, "metrics of another proxy of this port are left out");
+    await group?.serves(warnOfOdd).catch(({ message }: Error) => {
+      log.warn({ reason: message }, "the other proxies of this port can't ask for its metrics");
+    });
+    const openNow = open && limiter.client.notices.keysExist !== true;
+    const { url, adminUrl, metricsUrl } = listeners;
+    log.info(
+      {
+        url,
+        admin_url: adminUrl,
+        ...(metricsUrl === null ? {} : { metrics_url: metricsUrl }),
+        providers: [...gateway.providers.keys()],
+        open: openNow,
+      },
+      openNow
+        ? "proxy listens; it is open: there is neither a master key nor a managed key"
+        : "proxy listens",
+    );
+    return {
       url,
-      admin_url: adminUrl,
-      ...(metricsUrl === null ? {} : { metrics_url: metricsUrl }),
-      providers: [...gateway.providers.keys()],
+      adminUrl,
       open: openNow,
-    },
-    openNow
-      ? "proxy listens; it is open: there is neither a master key nor a managed key"
-      : "proxy listens",
-  );
-  return {
-    url,
-    adminUrl,
-    open: openNow,
-    survives: (error) => !(error instanceof BrokenLimiterState),
-    status: () => statusLine(gateway, url),
-    reloadFailed: () => gateway.metrics.reloadFailed(),
-    stop: (atOnce = false) => ending.stop(atOnce),
-    replaced: () => ending.replaced(),
+      survives: (error) => !(error instanceof BrokenLimiterState),
+      status: () => statusLine(gateway, url),
+      reloadFailed: () => gateway.metrics.reloadFailed(),
+      stop: (atOnce = false) => ending.stop(atOnce),
+      replaced: () => ending.replaced(),
+    };
   };
 }
 

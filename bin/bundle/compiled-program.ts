@@ -8,7 +8,6 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
-import { setFlagsFromString } from "node:v8";
 import { Script } from "node:vm";
 
 interface CompiledProgram {
@@ -26,18 +25,11 @@ type Wrapped = (
   importModule: (name: string) => Promise<unknown>,
 ) => void;
 
-/**
- * What a start allocates is kept: otherwise V8 doubles the space for new objects meanwhile. V8
- * takes compiled code only under the flags under which it was written.
- */
-const flagOfStarts = "--semi-space-growth-factor=1";
-
 const head = Buffer.from("(function (require, __filename, __dirname, __import) {");
 const tail = Buffer.from("\n})");
 
 /** `file`: a CommonJS module of ASCII characters. */
 export function compileProgram(file: string): CompiledProgram {
-  setFlagsFromString(flagOfStarts);
   const bytes = Buffer.concat([head, readFileSync(file), tail]);
   const digest = createHash("sha256").update(bytes).digest();
   // V8 uses such a text where it is, one byte for each character. It would copy a joined one.
@@ -56,7 +48,6 @@ export function compileProgram(file: string): CompiledProgram {
       wrapped(createRequire(file), file, dirname(file), (name) => import(name));
     },
     writeCode() {
-      setFlagsFromString(flagOfStarts);
       writeFileSync(codeFile, Buffer.concat([digest, script.createCachedData()]));
     },
   };

@@ -9,6 +9,7 @@ import { isatty } from "node:tty";
 import type { Command } from "commander";
 import type { Config } from "../../shared/config/config.js";
 import { isText } from "../../shared/logging/log-format.js";
+import type { InheritedSockets } from "../../shared/supervision/inherited-sockets.js";
 import { CommandFailure } from "../session/command-failure.js";
 import {
   type ConfigurationFlags,
@@ -28,7 +29,11 @@ import { takeSockets } from "../supervisor/reload/take-sockets.js";
 import { watchFile } from "../supervisor/reload/watch-file.js";
 import { startErrorText } from "../supervisor/start-error-text.js";
 import { killGraceMs, stopGraceMs } from "../supervisor/stop-deadlines.js";
-import { type Supervisor, superviseServices } from "../supervisor/supervise-services.js";
+import {
+  forkDaemon,
+  type Supervisor,
+  superviseServices,
+} from "../supervisor/supervise-services.js";
 import { SupervisedConfiguration } from "../supervisor/supervised-configuration.js";
 
 function every(ms: number, run: () => void): { stop(): void } {
@@ -65,9 +70,25 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
   const { terminal } = session;
   const readConfig = (): Config =>
     requireConfiguration(session, flags, (warning) => terminal.err(`warning: ${warning}`));
-  const config = readConfig();
-  const sockets = await holdOrFail(config);
+  const inherited = takeSockets(["http", "admin"]);
   const { host, port, ...sharedFlags } = flags;
+  const verbose = flags.verbose === true;
+  const limiterd = {
+    name: "limiterd",
+    script: join(session.programs, "sluice-limiterd.js"),
+    args: flagsAsArguments(sharedFlags),
+  };
+  // It loads while this process reads the configuration, and hasn't started anything before that.
+  const forked = forkDaemon(limiterd, verbose);
+  let config: Config;
+  let sockets: readonly HeldSocket[];
+  try {
+    config = readConfig();
+    sockets = await holdOrFail(config, inherited);
+  } catch (error) {
+    forked.kill("SIGKILL");
+    throw error;
+  }
   const proxyArguments = flagsAsArguments({
     ...sharedFlags,
     ...(host === undefined ? {} : { host }),
@@ -81,15 +102,11 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
   });
   const { drainGraceMs, drainMs } = config.server;
   const supervisor = superviseServices({
-    limiterd: {
-      name: "limiterd",
-      script: join(session.programs, "sluice-limiterd.js"),
-      args: flagsAsArguments(sharedFlags),
-    },
+    limiterd: { ...limiterd, forked },
     proxies: proxiesOf(config, sockets),
     terminal,
-    verbose: flags.verbose === true,
-    asText: isText(config.logging.format, isatty(flags.verbose === true ? 1 : 2)),
+    verbose,
+    asText: isText(config.logging.format, isatty(verbose ? 1 : 2)),
     stopDeadlineMs: drainGraceMs + drainMs + stopGraceMs + killGraceMs,
     onReady: ({ ready, admin, open }) => {
       starting.stop();
@@ -134,9 +151,11 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
   if (exitCode !== 0) throw new CommandFailure({ exitCode, lines: [], error: {} });
 }
 
-async function holdOrFail(config: Config): Promise<readonly HeldSocket[]> {
+async function holdOrFail(
+  config: Config,
+  inherited: InheritedSockets,
+): Promise<readonly HeldSocket[]> {
   try {
-    const inherited = takeSockets(["http", "admin"]);
     return await holdSockets(config.server, heldFromUnit(inherited), bindSocket);
   } catch (error) {
     if (error instanceof CommandFailure) throw error;

@@ -4,7 +4,6 @@
  * the supervisor's task.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import type { Config } from "../../shared/config/config.js";
 import { createLog, type Log } from "../../shared/log.js";
@@ -44,10 +43,11 @@ interface Service {
   /** The names of the sockets that it can inherit. */
   readonly socketNames: readonly string[];
   /**
-   * Rejects with an error whose message is printed. `ready` is sent to the parent process, if there
-   * is an IPC channel.
+   * Does what needs no other process, while a supervisor may hold the service. Resolves with what
+   * starts it. Both reject with an error whose message is printed. `ready` is sent to the parent
+   * process, if there is an IPC channel.
    */
-  start(options: StartOptions): Promise<StartedService>;
+  prepare(options: StartOptions): Promise<() => Promise<StartedService>>;
 }
 
 interface StartOptions {
@@ -167,19 +167,18 @@ async function serve(
 ): Promise<number> {
   const { config, sockets, name, log, session, requests, lastResort, notices } = options;
   const { predecessors } = options;
-  // A stop ends a service that hasn't started.
-  if (options.held && (await Promise.race([requests.begin, requests.stop])) !== undefined)
-    return exitCodes.ok;
   let started: StartedService;
   try {
-    started = await service.start({ config, log, sockets, name });
+    const start = await service.prepare({ config, log, sockets, name });
+    // A stop ends a service that hasn't started.
+    if (options.held && (await Promise.race([requests.begin, requests.stop])) !== undefined)
+      return exitCodes.ok;
+    started = await start();
   } catch (error) {
     session.terminal.err(`error: ${startErrorText(error, config)}`);
     return exitCodeForStartError(error);
   }
   lastResort.survives = (error) => started.survives?.(error) === true;
-  // `compiled-program.ts` keeps the space for new objects small during the start.
-  setFlagsFromString("--semi-space-growth-factor=2");
   // If the parent has died meanwhile, `disconnect` reports it.
   process.send?.(started.ready, undefined, undefined, () => {});
   const isSuccessor = sockets.from === "handed-over";

@@ -5,6 +5,7 @@
  * in `supervised-service.ts`, the proxies are in `supervised-proxies.ts`.
  */
 
+import type { ChildProcess } from "node:child_process";
 import type { LogLevel } from "../../shared/log.js";
 import { lineText } from "../../shared/logging/line-text.js";
 import { exitCodes } from "../session/exit-code.js";
@@ -16,6 +17,7 @@ import type { ReloadOutcome } from "./reload/reload-outcome.js";
 import type { ServiceExit } from "./restart-pause.js";
 import { type ProxyOptions, SupervisedProxies } from "./supervised-proxies.js";
 import {
+  forkHeld,
   howItEnded,
   type ServiceEvents,
   type ServiceOptions,
@@ -55,6 +57,16 @@ export interface Supervisor {
 /** How long a restarted daemon may take until it is ready. */
 const daemonReadyMs = 60_000;
 
+/** The daemon's process, which loads meanwhile: `limiterd.forked`. */
+export function forkDaemon(limiterd: ServiceOptions, verbose: boolean): ChildProcess {
+  return forkHeld({ ...limiterd, env: printedVariable(leastPrinted(verbose)) });
+}
+
+/** The least severe level that is printed. */
+function leastPrinted(verbose: boolean): LogLevel {
+  return verbose ? "trace" : "warn";
+}
+
 /** Starts all services. */
 export function superviseServices(options: SuperviseOptions): Supervisor {
   return new Supervision(options);
@@ -77,7 +89,7 @@ class Supervision implements Supervisor {
     });
     this.#options = options;
     const { limiterd, proxies, stopDeadlineMs } = options;
-    const env = printedVariable(this.#leastPrinted);
+    const env = printedVariable(leastPrinted(options.verbose));
     this.#proxies = new SupervisedProxies(
       proxies,
       {
@@ -146,11 +158,6 @@ class Supervision implements Supervisor {
     this.#limiterd?.kill();
   }
 
-  /** The least severe level that is printed. */
-  get #leastPrinted(): LogLevel {
-    return this.#options.verbose ? "trace" : "warn";
-  }
-
   #events(name: string, onReady: (ready: ServiceReady) => void): ServiceEvents {
     const { terminal, verbose, asText } = this.#options;
     const print = (line: string): void => (verbose ? terminal.out(line) : terminal.err(line));
@@ -161,7 +168,7 @@ class Supervision implements Supervisor {
       onLogLine: (line) => {
         // All lines are printed unchanged, so they needn't be parsed.
         if (verbose && !asText) return print(line);
-        const text = lineText(name, line, this.#leastPrinted);
+        const text = lineText(name, line, leastPrinted(verbose));
         if (text !== null) print(asText ? text : line);
       },
     };

@@ -22,6 +22,8 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Whether its processes start the service only after `release`. */
   readonly held?: boolean;
+  /** A process of `forkHeld` that becomes the first one. */
+  readonly forked?: ChildProcess;
   /** Whether an end before it was ready is final, however it ends. */
   readonly onTrial?: boolean;
 }
@@ -52,6 +54,7 @@ export class SupervisedService {
   readonly name: string;
   readonly #options: ServiceOptions;
   readonly #events: ServiceEvents;
+  #forked: ChildProcess | null;
   #child: ChildProcess | null = null;
   #restart: NodeJS.Timeout | null = null;
   #pauseMs: number | null = null;
@@ -67,27 +70,16 @@ export class SupervisedService {
     this.name = options.name;
     this.#options = options;
     this.#held = options.held === true;
+    this.#forked = options.forked ?? null;
     this.#events = events;
   }
 
   start(): void {
     const startedAtMs = performance.now();
-    // `detached` gives it its own session: Ctrl-C at the terminal reaches only `up`, which stops
-    // the services in order.
-    const { script, args, sockets = [], env = {} } = this.#options;
-    const child = fork(script, [...args], {
-      detached: true,
-      env: {
-        ...process.env,
-        ...withoutSystemd,
-        ...jsonLogs,
-        ...oneMallocArena,
-        ...env,
-        ...heldVariable(this.#held),
-        ...handOverVariables(sockets.map(nameOf)),
-      },
-      stdio: ["ignore", "pipe", "pipe", ...sockets.map(({ fd }) => fd), "ipc"],
-    });
+    const forked = this.#forked;
+    this.#forked = null;
+    const isForked = forked !== null && runs(forked);
+    const child = isForked ? forked : forkService(this.#options, this.#held);
     this.#child = child;
     let failed: Error | null = null;
     child.on("error", (error) => {
@@ -96,6 +88,7 @@ export class SupervisedService {
         this.#onExit(child, { code: null, signal: null }, { livedMs: 0, failed });
     });
     child.on("message", (message) => this.#onMessage(message));
+    if (isForked && !this.#held) this.release();
     this.#events.onStarted?.(child);
     forEachLine(child.stdout, (line) => this.#events.onLogLine(line));
     forEachLine(child.stderr, (line) => this.#events.onRemark(`${this.name}: ${line}`));
@@ -227,6 +220,40 @@ export class SupervisedService {
     );
     this.#restart = setTimeout(() => this.start(), next.pauseMs);
   }
+}
+
+/**
+ * A process that loads the program of a service and reads its configuration, and waits until a
+ * `SupervisedService` has it as `forked`.
+ */
+export function forkHeld(options: ServiceOptions): ChildProcess {
+  // If it can't be spawned, the service is started as usual, and reports the error.
+  return forkService(options, true).on("error", () => {});
+}
+
+function forkService(
+  { script, args, sockets = [], env = {} }: ServiceOptions,
+  held: boolean,
+): ChildProcess {
+  // `detached` gives it its own session: Ctrl-C at the terminal reaches only `up`, which stops the
+  // services in order.
+  return fork(script, [...args], {
+    detached: true,
+    env: {
+      ...process.env,
+      ...withoutSystemd,
+      ...jsonLogs,
+      ...oneMallocArena,
+      ...env,
+      ...heldVariable(held),
+      ...handOverVariables(sockets.map(nameOf)),
+    },
+    stdio: ["ignore", "pipe", "pipe", ...sockets.map(({ fd }) => fd), "ipc"],
+  });
+}
+
+function runs({ pid, exitCode, signalCode }: ChildProcess): boolean {
+  return pid !== undefined && exitCode === null && signalCode === null;
 }
 
 /** How a child ended, as the rest of a sentence that begins with its name. */

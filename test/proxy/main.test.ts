@@ -4,12 +4,13 @@ import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import t from "tap";
-import { RunningHandlers, startProxy } from "../../proxy/main.js";
+import t, { type Test } from "tap";
+import { prepareProxy, RunningHandlers } from "../../proxy/main.js";
 import { loadConfig } from "../../shared/config/load-config.js";
 import { createLog } from "../../shared/log.js";
 
-t.test("a start that fails ends its attempts to reach the daemon", async (t) => {
+/** A configuration, and the daemon's socket that it names. */
+function withDaemon(t: Test) {
   const dir = mkdtempSync(join(tmpdir(), "sluice-"));
   const socket = join(dir, "limiterd.sock");
   const loaded = loadConfig({ file: undefined, env: {}, cwd: dir, uid: 0 });
@@ -19,24 +20,35 @@ t.test("a start that fails ends its attempts to reach the daemon", async (t) => 
     daemon.close();
     rmSync(dir, { recursive: true });
   });
-  const [provider] = loaded.config.providers;
+  const config = { ...loaded.config, limiter: { ...loaded.config.limiter, socket } };
+  return { daemon, config, log: createLog("proxy", "error") };
+}
+
+t.test("a proxy that can't be made asks the daemon nothing", async (t) => {
+  const { daemon, config, log } = withDaemon(t);
+  daemon.on("connection", () => t.fail("it has connected"));
+  const [provider] = config.providers;
   const broken = { ...provider!, type: "openai", baseUrl: "no URL" } as typeof provider;
+  await t.rejects(prepareProxy({ config: { ...config, providers: [broken!] }, log }), {
+    message: /Invalid URL/,
+  });
+  await nextTurn();
+});
+
+t.test("a start that fails ends its attempts to reach the daemon", async (t) => {
+  const { daemon, config, log } = withDaemon(t);
+  const taken = net.createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  t.teardown(() => taken.close());
+  const { port } = taken.address() as net.AddressInfo;
   // It may have come and gone before the start has failed.
   const gone = once(daemon, "connection").then(async ([connection]) => {
     (connection as net.Socket).resume();
     await once(connection as net.Socket, "close");
   });
-  await t.rejects(
-    startProxy({
-      config: {
-        ...loaded.config,
-        limiter: { ...loaded.config.limiter, socket },
-        providers: [broken!],
-      },
-      log: createLog("proxy", "error"),
-    }),
-    /Invalid URL/,
-  );
+  const server = { ...config.server, host: "127.0.0.1", port };
+  const start = await prepareProxy({ config: { ...config, server }, log });
+  await t.rejects(start(), { code: "EADDRINUSE" });
   await t.resolves(gone);
 });
 

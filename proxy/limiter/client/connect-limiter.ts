@@ -26,17 +26,16 @@ const firstLinkMs = 2_000;
 interface ConnectedLimiter {
   readonly proxyId: string;
   readonly client: Limiter;
-  /** Resolves once the daemon is linked, or after `firstLinkMs`. */
+  /** Connects, and reconnects after each loss until closed. Call it once. */
+  dial(): void;
+  /** Resolves once the daemon is linked, or `firstLinkMs` after `dial`. */
   readonly linkedInTime: Promise<void>;
   close(): void;
   /** After closing: the settles that the daemon hasn't acknowledged. */
   left(): UnacknowledgedSettles;
 }
 
-/**
- * Connects, and reconnects after each loss until closed. `name` prefixes the id by which the daemon
- * knows this proxy.
- */
+/** `name` prefixes the id by which the daemon knows this proxy. */
 export function connectLimiter(
   config: Config["limiter"],
   log: Log,
@@ -46,7 +45,6 @@ export function connectLimiter(
   let linkedOrLate: () => void = () => {};
   const linkedInTime = new Promise<void>((resolve) => {
     linkedOrLate = resolve;
-    setTimeout(resolve, firstLinkMs).unref();
   });
   const schedule = (ms: number, run: () => void): void =>
     void setTimeout(orBroken, ms, run).unref();
@@ -68,39 +66,45 @@ export function connectLimiter(
     config,
   );
   let reader = createFrameReader(frameBytesMaxFromDaemon);
-  const link = dial({
-    path: config.socket,
-    adminPath: config.adminSocket,
-    retry: true,
-    onConnect(peer) {
-      reader = createFrameReader(frameBytesMaxFromDaemon);
-      orBroken(() =>
-        client.connected({
-          send: (message) => peer.send(encodeFrame(writeToDaemon(message))),
-          whenSent: (run) => peer.whenSent(() => orBroken(run)),
-          close: () => peer.close(),
-        }),
-      );
-    },
-    onBytes(peer, bytes) {
-      const nowMonoMs = performance.now();
-      const valid = reader.feed(bytes, (frame) => {
-        const message = parseFromDaemon(frame);
-        if (message === null) linkLog.onUnreadable();
-        receive(client, message, nowMonoMs);
-      });
-      if (!valid) peer.close();
-    },
-    onClose: () => orBroken(() => client.lost()),
-    onError: (error) => linkLog.onUnreachable(error.code ?? error.message),
-  });
+  const open = (): ReturnType<typeof dial> =>
+    dial({
+      path: config.socket,
+      adminPath: config.adminSocket,
+      retry: true,
+      onConnect(peer) {
+        reader = createFrameReader(frameBytesMaxFromDaemon);
+        orBroken(() =>
+          client.connected({
+            send: (message) => peer.send(encodeFrame(writeToDaemon(message))),
+            whenSent: (run) => peer.whenSent(() => orBroken(run)),
+            close: () => peer.close(),
+          }),
+        );
+      },
+      onBytes(peer, bytes) {
+        const nowMonoMs = performance.now();
+        const valid = reader.feed(bytes, (frame) => {
+          const message = parseFromDaemon(frame);
+          if (message === null) linkLog.onUnreadable();
+          receive(client, message, nowMonoMs);
+        });
+        if (!valid) peer.close();
+      },
+      onClose: () => orBroken(() => client.lost()),
+      onError: (error) => linkLog.onUnreachable(error.code ?? error.message),
+    });
+  let link: ReturnType<typeof dial> | null = null;
   return {
     proxyId,
     client,
     linkedInTime,
+    dial() {
+      setTimeout(linkedOrLate, firstLinkMs).unref();
+      link = open();
+    },
     close() {
       linkLog.close();
-      link.close();
+      link?.close();
     },
     left: () => client.unacknowledged(),
   };

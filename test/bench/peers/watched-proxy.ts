@@ -2,7 +2,7 @@
  * The proxy as `npm run heavy -- bench:streams` runs it: the real one, in a process that also
  * watches its own event loop and memory. The product itself carries none of this.
  */
-import { startProxy } from "../../../proxy/main.js";
+import { prepareProxy } from "../../../proxy/main.js";
 import { loadConfig } from "../../../shared/config/load-config.js";
 import { createLog } from "../../../shared/log.js";
 import { serveJobs } from "../measure/job-channel.js";
@@ -21,10 +21,11 @@ const loaded = loadConfig({
   uid: process.getuid?.() ?? 0,
 });
 if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join("\n"));
-const proxy = await startProxy({
+const start = await prepareProxy({
   config: loaded.config,
   log: createLog("proxy", loaded.config.logLevel),
 });
+const proxy = await start();
 const watch = watchLoop();
 
 process.on("SIGTERM", () => void proxy.stop().then(() => process.exit(0)));

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -141,7 +141,8 @@ t.test("a port in use ends it with 1 and the reason", async (t) => {
     { cwd: directory },
   );
   t.equal(exitCode, 1);
-  t.match(err, /^error: another program listens on 127\.0\.0\.1 port \d+: stop it, /);
+  t.match(err, /^error: another program listens on 127\.0\.0\.1 port \d+: stop it, [^\n]*$/);
+  t.same(readdirSync(directory), [], "nothing has started");
 });
 
 t.test("a wrong configuration is reported before anything is started", async (t) => {
@@ -152,6 +153,7 @@ t.test("a wrong configuration is reported before anything is started", async (t)
     out: "",
     err: new RegExp(`^${directory}/sluice.yaml:1:11: [^\n]*prot[^\n]*$`),
   });
+  t.same(readdirSync(directory), ["sluice.yaml"]);
   t.match(await runProgram(t, script, ["up", "--port", "x"], { cwd: directory }), {
     exitCode: 78,
     out: "",

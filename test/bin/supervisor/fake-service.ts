@@ -66,36 +66,42 @@ await runService({
   description: "a fake",
   flags: name === "proxy" ? ["config", "socket", "host", "port"] : ["config", "socket", "dataDir"],
   socketNames: ["http", "admin"],
-  async start({ config, log }) {
-    failToStart();
-    await bePresent();
-    if (scenario === "dies") process.kill(process.pid, "SIGKILL");
-    // Keeps the process alive, as a real one's listening socket does.
-    setInterval(() => {}, 60_000);
-    log.info({ pid: process.pid }, "started");
-    log.warn(
-      { socket: config.limiter.socket, port: config.server.port, dataDir: config.limiter.dataDir },
-      "serves",
-    );
-    if (scenario === "slow") await once(process, "SIGTERM").then(() => process.exit(0));
-    if (scenario === "mistake" || scenario === "survivor")
-      setImmediate(() => {
-        throw new Error("planted");
-      });
-    if (scenario === "rejection" || scenario === "survivor")
-      void Promise.reject(new Error("planted"));
-    return {
-      ready: { ready: `http://${name}.test`, open: name === "proxy" },
-      async replaced() {
-        log.warn("proxy finishes");
-      },
-      survives: () => scenario === "survivor",
-      health: () => ({ status: "ready: a fake", stuck: null }),
-      async stop() {
-        log.warn("stops");
-        if (scenario === "failing-stop") throw new Error("the disk is full");
-        if (scenario === "stubborn") await new Promise(() => {});
-      },
-    };
-  },
+  prepare:
+    async ({ config, log }) =>
+    async () => {
+      failToStart();
+      await bePresent();
+      if (scenario === "dies") process.kill(process.pid, "SIGKILL");
+      // Keeps the process alive, as a real one's listening socket does.
+      setInterval(() => {}, 60_000);
+      log.info({ pid: process.pid }, "started");
+      log.warn(
+        {
+          socket: config.limiter.socket,
+          port: config.server.port,
+          dataDir: config.limiter.dataDir,
+        },
+        "serves",
+      );
+      if (scenario === "slow") await once(process, "SIGTERM").then(() => process.exit(0));
+      if (scenario === "mistake" || scenario === "survivor")
+        setImmediate(() => {
+          throw new Error("planted");
+        });
+      if (scenario === "rejection" || scenario === "survivor")
+        void Promise.reject(new Error("planted"));
+      return {
+        ready: { ready: `http://${name}.test`, open: name === "proxy" },
+        async replaced() {
+          log.warn("proxy finishes");
+        },
+        survives: () => scenario === "survivor",
+        health: () => ({ status: "ready: a fake", stuck: null }),
+        async stop() {
+          log.warn("stops");
+          if (scenario === "failing-stop") throw new Error("the disk is full");
+          if (scenario === "stubborn") await new Promise(() => {});
+        },
+      };
+    },
 });

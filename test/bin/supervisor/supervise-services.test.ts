@@ -9,6 +9,8 @@ interface UpOptions {
   readonly proxy?: FakeScenario;
   readonly argv?: readonly string[];
   readonly detached?: boolean;
+  /** The daemon's process ends before it is supervised. */
+  readonly forked?: "killed";
   /** What a reload starts: the proxies' scenario, how many, and whether the daemon again. */
   readonly next?: { readonly proxy: FakeScenario; readonly count?: number; readonly daemon?: true };
 }
@@ -28,6 +30,7 @@ const startUp = async (
       FAKE_LIMITERD: limiterd,
       FAKE_PROXY: proxy,
       FAKE_PRESENCE: path,
+      ...(options.forked === undefined ? {} : { FAKE_FORKED: options.forked }),
       ...(reloaded === undefined
         ? {}
         : { FAKE_PROXY_NEXT: reloaded.proxy, FAKE_COUNT_NEXT: String(reloaded.count ?? 1) }),
@@ -77,6 +80,17 @@ t.test("the proxy loads while the daemon starts, and serves only once it is read
   t.notOk(
     up.err.some((line) => /proxy (?:serves|stops)/.test(line)),
     "a proxy that hasn't started is ended without a stop",
+  );
+});
+
+t.test("a process that was loaded for the daemon, and has ended, is replaced", async (t) => {
+  const { up } = await startUp(t, { forked: "killed" });
+  await up.line(/^ready at/);
+  up.child.kill("SIGTERM");
+  t.same(await up.ended, { code: 0, signal: null });
+  t.notOk(
+    up.err.some((line) => /killed|restarting/.test(line)),
+    up.err.join("\n"),
   );
 });
 

@@ -2,16 +2,23 @@
  * `sluice up` with fake services: what `commands/up.ts` wires, around `fake-service.ts`. Arguments:
  * --verbose, and a deadline for each stop in ms.
  */
+import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { drainOutput, processSession } from "../../../bin/session/terminal.js";
-import { superviseServices } from "../../../bin/supervisor/supervise-services.js";
+import { forkDaemon, superviseServices } from "../../../bin/supervisor/supervise-services.js";
 
 const script = fileURLToPath(new URL("./fake-service.js", import.meta.url));
 const [verbose, stopDeadlineMs] = process.argv.slice(2);
 const proxies = { script, args: ["proxy", "--port=4242"], sockets: [], count: 1 };
 const { terminal } = processSession();
+const limiterd = { name: "limiterd", script, args: ["limiterd", "--socket=/tmp/fake.sock"] };
+const forked = forkDaemon(limiterd, verbose === "--verbose");
+if (process.env["FAKE_FORKED"] === "killed") {
+  forked.kill("SIGKILL");
+  await once(forked, "exit");
+}
 const supervisor = superviseServices({
-  limiterd: { name: "limiterd", script, args: ["limiterd", "--socket=/tmp/fake.sock"] },
+  limiterd: { ...limiterd, forked },
   proxies,
   terminal,
   verbose: verbose === "--verbose",

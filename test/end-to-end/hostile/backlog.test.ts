@@ -55,6 +55,7 @@ rate_limits:
       },
     );
     t.teardown(() => limiter.close());
+    limiter.dial();
     const { client } = limiter;
     const userPath = `/${"team".repeat(50)}`;
     for (let i = 0; i < waiting; i++)

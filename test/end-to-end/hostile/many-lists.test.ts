@@ -46,6 +46,7 @@ const limiter = connectLimiter(
   },
 );
 t.teardown(() => limiter.close());
+limiter.dial();
 await welcomed;
 const { client } = limiter;
 

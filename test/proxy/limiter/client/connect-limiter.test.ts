@@ -26,6 +26,7 @@ t.test("connecting and disconnecting are reported, and nothing after a close", a
     deadlineMs: 5000,
   } as unknown as Config["limiter"];
   const connected = connectLimiter(config, log, (linked) => void links.emit("link", linked));
+  connected.dial();
   t.teardown(() => connected.close());
   t.same(await once(links, "link"), [true]);
   let isInTime = false;
@@ -79,6 +80,7 @@ async function unreachable(t: Test, socket: string, adminSocket: string) {
     return setTimer(() => {}, 0);
   }) as unknown as typeof setTimeout;
   const connected = connectLimiter(config, log);
+  connected.dial();
   globalThis.setTimeout = setTimer;
   t.teardown(() => connected.close());
   return { connected, timers, line: await said };
