@@ -113,7 +113,7 @@ const fileOf = (row: Setting<unknown>): Setting<unknown> | undefined =>
   rowsOfSettings.find(({ path }) => path === `${row.path}_file`);
 
 function tableOfRows(rows: readonly Setting<unknown>[]): string {
-  return meanings(
+  return listOfKeys(
     rows.map((row) => {
       const file = fileOf(row);
       const fileEnv = file?.env === `${row.env}_FILE` ? null : file?.env;
@@ -121,10 +121,8 @@ function tableOfRows(rows: readonly Setting<unknown>[]): string {
         name === null || name === undefined ? [] : [code(name)],
       );
       const key = file === undefined ? code(row.path) : `${code(row.path)}, \`…_file\``;
-      return [
-        `${[key, ...names].join(", ")} (${withSizes(row.path, withDefault(accepts(row.kind), shownDefault(row.path, row)))})`,
-        row.meaning,
-      ];
+      const value = withDefault(accepts(row.kind), shownDefault(row.path, row));
+      return [[key, ...names].join(", "), withSizes(row.path, value), row.meaning];
     }),
   );
 }
@@ -139,16 +137,23 @@ function shortly(accepted: string): string {
   return accepted === "boolean" || isWide ? "" : accepted;
 }
 
-/** What a key accepts, and what it is without one. A default shows a number or a boolean. */
+/** These go without saying: the meaning or the default says them. */
+const plainKinds: ReadonlySet<string> = new Set([
+  "boolean",
+  "integer",
+  "number",
+  "path",
+  "text",
+  "URL",
+]);
+
+/** What a key accepts, and what it is without one. */
 function withDefault(accepted: string, byDefault: string): string {
-  const wide = /^(?:number, )?(?:0, or )?[\d.]+ to ([\d.]+)$/.exec(accepted);
-  const isWide = wide !== null && Number(wide[1]) > tellingMax;
-  const shown = isWide ? (accepted.startsWith("number") ? "number" : "integer") : accepted;
-  if (byDefault === "") return shown;
-  if (byDefault === "required") return `${shown}; required`;
-  return isWide || accepted === "boolean"
-    ? `default ${byDefault}`
-    : `${shown}; default ${byDefault}`;
+  const range = /^(?:number, )?(?:0, or )?[\d.]+ to ([\d.]+)$/.exec(accepted);
+  const isWide = range !== null && Number(range[1]) > tellingMax;
+  const shown = isWide || plainKinds.has(accepted) ? "" : accepted;
+  const otherwise = /^(?:required)?$/.test(byDefault) ? byDefault : `default ${byDefault}`;
+  return [shown, otherwise].filter((text) => text !== "").join("; ");
 }
 
 function tableOfFields(table: Table, lists: Readonly<Record<string, EntryList>> = {}): string {
@@ -245,6 +250,26 @@ function acceptedBy(schema: JsonSchema): string {
   return [...new Set(texts.filter((text) => text !== ""))].join(", or ");
 }
 
+/** Those on the internet are only named: `sluice providers list` shows their addresses. */
+function listOfPresets(): string {
+  const addressOf = ({ variables, baseUrl }: (typeof presets)[number]): string => {
+    if (baseUrl === null) return `your own, in ${code(`${variables}_BASE_URL`)}`;
+    return baseUrl.startsWith("https:") ? "at their public addresses" : baseUrl;
+  };
+  return meanings(
+    grouped(presets, addressOf).map(([address, alike]) => [
+      alike
+        .map(({ name, keyVariable, variables }) =>
+          keyVariable === `${variables}_API_KEY`
+            ? code(name)
+            : `${code(name)} (${code(keyVariable)})`,
+        )
+        .join(", "),
+      address,
+    ]),
+  );
+}
+
 /** Those that mean the same as a provider's are only named. */
 function tableOfMcpFields(): string {
   const ofProviders: Table = providerSettings;
@@ -280,15 +305,7 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
     mcp_servers: tableOfMcpFields,
     model_traits: () => tableOfFields(modelTraitsSettings),
     per_model: () => tableOfFields(perModelSettings),
-    presets: () =>
-      meanings(
-        presets.map(({ name, keyVariable, variables, baseUrl }) => [
-          keyVariable === `${variables}_API_KEY`
-            ? code(name)
-            : `${code(name)}, ${code(keyVariable)}`,
-          baseUrl ?? `your own, in ${code(`${variables}_BASE_URL`)}`,
-        ]),
-      ),
+    presets: listOfPresets,
     prices: tablesOfPrices,
     tiers: () => tableOfFields(tierSettings),
     price_changes: () => tableOfFields({ from: changeSettings.from }),
