@@ -174,7 +174,7 @@ function missAndKeep(
     kind: "miss",
     context: withExchange(context, recording),
     keepAfter(forwarded, target) {
-      const { status, usage, estimated, outcome } = forwarded;
+      const { status, usage, estimated, outcome, cutBy = "" } = forwarded;
       const finish = (): void => {
         forwarded.finish();
         const recorded = recording.take();
@@ -183,7 +183,8 @@ function missAndKeep(
           target === null ||
           usage === null ||
           status !== 200 ||
-          outcome !== "complete"
+          outcome !== "complete" ||
+          cutBy !== ""
         )
           return;
         const { contentType, body } = recorded;

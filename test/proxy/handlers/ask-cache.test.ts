@@ -198,6 +198,7 @@ t.test("only complete answers of a provider are kept", async (t) => {
     ["half a stream", {}, { type: "text/event-stream", text: stream.slice(0, 20) }, false],
     ["too large", {}, { text: JSON.stringify("x".repeat(1000)) }, false],
     ["an estimate", { estimated: true }, {}, true],
+    ["cut at a hard cap", { cutBy: "the day token limit of /a" }, {}, false],
   ];
   for (const [what, changes, form, kept] of table) {
     const { answer, isHit, recorded } = open();
