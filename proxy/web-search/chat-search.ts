@@ -187,7 +187,8 @@ class ChatSearch implements SearchConversation {
   }
 
   get isOver(): boolean {
-    return this.#hasFailed || [...this.#calls.values()].some((call) => !this.#isSearch(call));
+    if (this.#hasFailed || this.#finishReason === "length") return true;
+    return [...this.#calls.values()].some((call) => !this.#isSearch(call));
   }
 
   searching(): string {

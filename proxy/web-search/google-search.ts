@@ -160,6 +160,7 @@ class GoogleSearch implements SearchConversation {
   get isOver(): boolean {
     return (
       this.#hasFailed ||
+      this.#candidateFields["finishReason"] === "MAX_TOKENS" ||
       this.#turnParts.some((part) => isObject(part["functionCall"]) && !this.#isSearch(part))
     );
   }

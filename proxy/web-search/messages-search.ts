@@ -243,6 +243,7 @@ class MessagesSearch implements SearchConversation {
   get isOver(): boolean {
     return (
       this.#hasFailed ||
+      this.#stop["stop_reason"] === "max_tokens" ||
       this.#blocks.some((block) => block["type"] === "tool_use" && !this.#isCall(block))
     );
   }

@@ -186,7 +186,7 @@ class ResponsesSearch implements SearchConversation {
     return { ...item, content: content.map((part) => this.#annotatedPart(part)) };
   }
 
-  event({ event, data }: StreamEvent): string {
+  event({ data }: StreamEvent): string {
     if (data === "" || data === "[DONE]") return "";
     const value = parseJson(data);
     if (!isObject(value)) return "";
@@ -204,9 +204,11 @@ class ResponsesSearch implements SearchConversation {
       case "response.failed":
         if (isObject(value["response"])) this.#ended(value["response"]);
         return "";
-      case "error":
-        this.#hasFailed = true;
-        return formatEvent({ event, data });
+      case "error": {
+        const { code = null, message = null } = value;
+        this.#ended({ status: "failed", error: { code, message } });
+        return this.#eventText(value);
+      }
       case "response.output_item.added":
         this.#indexes.set(at, item !== null && this.#isCall(item) ? null : this.#index++);
         break;
@@ -265,6 +267,7 @@ class ResponsesSearch implements SearchConversation {
   get isOver(): boolean {
     return (
       this.#hasFailed ||
+      this.#last["status"] === "incomplete" ||
       this.#items.some(
         (item) =>
           (item["type"] === "function_call" || item["type"] === "custom_tool_call") &&
@@ -314,7 +317,7 @@ class ResponsesSearch implements SearchConversation {
   }
 
   whole(): JsonObject {
-    const { id, created_at } = this.#first;
+    const { id = this.#last["id"] ?? "resp_failed", created_at } = this.#first;
     const usage = this.#usage ?? null;
     return this.#asAsked({ ...this.#last, id, created_at, output: this.#output, usage });
   }

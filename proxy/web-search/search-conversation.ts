@@ -49,7 +49,10 @@ export interface SearchConversation {
   event(event: StreamEvent): string;
   /** The searches of the last turn. */
   readonly calls: readonly SearchCall[];
-  /** Whether the client has to act before the next turn: it has calls of its own, or an error. */
+  /**
+   * Whether no turn may follow: the client has calls of its own or an error, or the model has
+   * reached its maximum of output, maybe within a call.
+   */
   readonly isOver: boolean;
   /** What the client of a stream gets before the searches of `calls` run. */
   searching(): string;

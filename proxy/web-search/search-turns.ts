@@ -343,9 +343,9 @@ class TurnExchange extends DelegatedExchange {
       return true;
     }
     const text = this.#onEvents(this.#splitter.push(chunk));
-    // A comment keeps the client's connection alive.
-    if (text === "") return chunk[0] === colon ? this.#outer.write(chunk) : true;
-    return this.#outer.write(Buffer.from(text));
+    // A comment keeps the client's connection alive, tells its place, or names a hard cap.
+    const out = Buffer.concat([commentIn(chunk), Buffer.from(text)]);
+    return out.length === 0 || this.#outer.write(out);
   }
 
   #keep(chunk: Buffer): void {
@@ -387,3 +387,10 @@ class TurnExchange extends DelegatedExchange {
 }
 
 const colon = 0x3a;
+const comment = /^(?::[^\n]*\n)+\r?\n/;
+
+/** The comment with which a piece of a stream begins, as a block of its own; or nothing. */
+function commentIn(chunk: Buffer): Buffer {
+  const [found = ""] = chunk[0] === colon ? (comment.exec(chunk.toString("latin1")) ?? []) : [];
+  return Buffer.from(found, "latin1");
+}

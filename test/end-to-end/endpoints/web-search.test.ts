@@ -71,6 +71,7 @@ function model(body: ModelRequest, response: ServerResponse): void {
     void response.write(
       `data: ${JSON.stringify({ ...head, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`,
     );
+  if (turn === endless) return goOn(send, response);
   send({ role: "assistant", content: content.slice(0, 6) });
   send({ content: content.slice(6) });
   for (const { index, id, type, function: called } of made) {
@@ -82,6 +83,19 @@ function model(body: ModelRequest, response: ServerResponse): void {
     `data: ${JSON.stringify({ ...head, object: "chat.completion.chunk", choices: [], usage })}\n\n`,
   );
   response.end("data: [DONE]\n\n");
+}
+
+/** A search whose query doesn't end. */
+const endless = "endless";
+
+function goOn(send: (delta: Json) => void, response: ServerResponse): void {
+  const called = { name: "web_search", arguments: '{"query":"' };
+  send({ tool_calls: [{ index: 0, id: `call_${++calls}`, type: "function", function: called }] });
+  const timer = setInterval(() => {
+    for (let i = 0; i < 4; i++)
+      send({ tool_calls: [{ index: 0, function: { arguments: "four" } }] });
+  }, 1);
+  response.on("close", () => clearInterval(timer));
 }
 
 const searches: { readonly key: unknown; readonly body: Json }[] = [];
@@ -126,7 +140,9 @@ prices:
 budgets:
   user_paths: [{ path: /, limits: [{ period: daily, amount: 1000 }] }]
 rate_limits:
-  user_paths: [{ path: /few, limits: [{ period: day, max_requests: 1 }] }]
+  user_paths:
+    - { path: /few, limits: [{ period: day, max_requests: 1 }] }
+${["chat", "messages", "responses"].map((name) => `    - { path: /capped/${name}, limits: [{ period: day, max_tokens: 1500, hold: hard }] }`).join("\n")}
 `,
   { SLUICE_MASTER_KEY: masterKey },
 );
@@ -613,4 +629,44 @@ t.test("a request without a search passes as ever", async (t) => {
   const message = await sdk(key).messages.create(plain);
   t.match(message.content, exactly([{ type: "text", text: "Hello." }]));
   t.equal(searches.length, 0);
+});
+
+t.test("a hard cap ends an answer within a search, once, in each dialect", async (t) => {
+  const messages = [{ role: "user", content: "hi" }];
+  const asks = {
+    chat: [
+      "/v1/chat/completions",
+      { messages, web_search_options: {} },
+      '"finish_reason":"length"',
+    ],
+    messages: [
+      "/v1/messages",
+      { messages, max_tokens: 9000, tools: [{ type: "web_search_20250305", name: "web_search" }] },
+      '"stop_reason":"max_tokens"',
+    ],
+    responses: [
+      "/v1/responses",
+      { input: "hi", tools: [{ type: "web_search" }] },
+      'data: {"type":"response.incomplete"',
+    ],
+  } as const;
+  for (const [name, [path, body, end]] of Object.entries(asks)) {
+    turns = [endless];
+    const before = { asked: asked.length, searches: searches.length };
+    const response = await fetch(url + path, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${masterKey}`,
+        "content-type": "application/json",
+        "x-sluice-user-path": `/capped/${name}`,
+      },
+      body: JSON.stringify({ model: "plain", stream: true, ...body }),
+    });
+    const text = await response.text();
+    t.equal(text.split(end).length, 2, `${name}: ${text}`);
+    t.notMatch(text, '"error":{', name);
+    t.equal(text.match(/^: cut at a hard cap: the day token limit of/gm)?.length, 1, name);
+    t.equal(asked.length, before.asked + 1, "no other turn");
+    t.equal(searches.length, before.searches);
+  }
 });

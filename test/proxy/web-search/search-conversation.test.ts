@@ -1,7 +1,11 @@
 import t from "tap";
+import { EventSplitter } from "../../../proxy/dialects/event-stream.js";
+import { errorEvents } from "../../../proxy/http/exchanges/keep-alive-events.js";
 import { messagesSearch } from "../../../proxy/web-search/messages-search.js";
+import { responsesSearch } from "../../../proxy/web-search/responses-search.js";
 import { citationsIn, domainsIn } from "../../../proxy/web-search/search-conversation.js";
 import { cpuMsOf } from "../../support/cpu-time.js";
+import { exactly } from "../../support/patterns/exactly.js";
 
 t.test("domains as clients give them", async (t) => {
   t.same(domainsIn(["https://example.org//", "docs.example.org/a/", "", "///", 1]), [
@@ -42,6 +46,32 @@ t.test("an answer that was cut, and events that aren't JSON, end no search", asy
   t.equal(search.event({ event: null, data: "upstream error" }), "");
   event({ type: "content_block_stop", index });
   t.same(search.calls, [{ id: "call_1", query: null }]);
+});
+
+t.test("a refusal before any answer is a response with an id, its events in order", async (t) => {
+  const search = responsesSearch({ input: "hi", tools: [{ type: "web_search" }] })!;
+  search.body(false);
+  const splitter = new EventSplitter();
+  const events = splitter.push(errorEvents("responses", 429, '{"error":{"message":"full"}}'));
+  const shown = events.map((event) => search.event(event)).join("") + search.lastEvents();
+  const sent = new EventSplitter()
+    .push(Buffer.from(shown))
+    .map(({ data }) => JSON.parse(data) as { response?: { id: unknown } });
+  t.match(
+    sent,
+    exactly([
+      { type: "error", sequence_number: 0, message: "full" },
+      { type: "response.failed", sequence_number: 1, response: { id: "resp_failed" } },
+    ]),
+  );
+  const failing = responsesSearch({ input: "hi", tools: [{ type: "web_search" }] })!;
+  failing.body(false);
+  failing.event(events[0]!);
+  t.match(
+    failing.lastEvents(),
+    /"status":"failed","error":\{"code":null,"message":"full"\}/,
+    "a provider may send nothing but the error",
+  );
 });
 
 t.test("many earlier searches take time in proportion to their number", async (t) => {
