@@ -17,6 +17,7 @@ import {
   parseAmount,
   saveEffect,
 } from "../../../proxy/dashboard/web/logic/limit-draft.js";
+import { newRaise, raiseBody } from "../../../proxy/dashboard/web/logic/raise-draft.js";
 import {
   backTestBody,
   beginsLater,
@@ -152,6 +153,37 @@ t.test("a gauge has no token cap, and what isn't a number is named", async (t) =
   t.same(ruleBody({ ...draft, maxTokens: "many" }, null), { ok: false, field: "max_tokens" });
 });
 
+t.test("for whom a limit counts must be typed, also the path of all traffic", async (t) => {
+  const ofBudget = { ...newBudget("user_path"), amount: "5" };
+  for (const scope of ["user_path", "provider"])
+    for (const subject of ["", "  "]) {
+      const nothing = { ok: false, field: "subject" };
+      t.same(ruleBody({ ...draft, scope, subject }, null), nothing);
+      t.same(budgetBody({ ...ofBudget, scope, subject }, null), nothing);
+      t.same(ruleBody({ ...draft, scope, subject }, rule), nothing, "nor is a limit moved to /");
+    }
+  t.match(ruleBody({ ...draft, subject: " / " }, null), { body: { subject: "/" } });
+  t.match(budgetBody({ ...ofBudget, subject: "/" }, null), { body: { subject: "/" } });
+  const raise = newRaise(rule);
+  t.match(raiseBody(rule, raise, "limit_key"), { ok: true, body: { subject: "/team" } });
+  const nothing = { ok: false, field: "subject" };
+  t.same(raiseBody(rule, { ...raise, subject: " " }, "limit_key"), nothing);
+});
+
+t.test("what a budget carries over is a percentage", async (t) => {
+  const opened = { ...newBudget("user_path"), subject: "/a", amount: "5" };
+  for (const [rollover, share] of [
+    ["50", 0.5],
+    [" 12.5 % ", 0.125],
+    ["0", 0],
+    ["100", 1],
+    ["", null],
+  ] as const)
+    t.match(budgetBody({ ...opened, rollover }, null), { ok: true, body: { rollover: share } });
+  for (const rollover of ["150", "-5", "half", "%"])
+    t.same(budgetBody({ ...opened, rollover }, null), { ok: false, field: "rollover" }, rollover);
+});
+
 t.test("a period without a name is sent in seconds, as it is written", async (t) => {
   const own = ruleDraftOf({ ...rule, period_label: "900s", period_seconds: 900 });
   t.match(own, { period: "other", seconds: "900" });
@@ -166,10 +198,13 @@ t.test("a budget's amount is a number of dollars", async (t) => {
     amount: 12.5,
   } as unknown as BudgetItem;
   t.match(budgetDraftOf(budget), { amount: "12.5", period: "daily" });
-  t.equal(budgetBody(newBudget("label"), null), null);
-  t.equal(budgetBody(budgetDraftOf(budget), budget)!["unpriced"], null);
+  t.same(budgetBody({ ...newBudget("label"), subject: "green" }, null), {
+    ok: false,
+    field: "amount",
+  });
+  t.match(budgetBody(budgetDraftOf(budget), budget), { body: { unpriced: null } });
   t.match(budgetBody({ ...budgetDraftOf(budget), unpriced: "allow" }, budget), {
-    unpriced: "allow",
+    body: { unpriced: "allow" },
   });
   t.match(budgetDraftOf({ ...budget, unpriced: "refuse" }), { unpriced: "refuse" });
   const moved = budgetBody(
@@ -177,9 +212,11 @@ t.test("a budget's amount is a number of dollars", async (t) => {
     budget,
   );
   t.match(moved, {
-    amount: 1500.5,
-    budget_key: { period: "weekly" },
-    replaces: { budget_key: { period_seconds: 86_400 } },
+    body: {
+      amount: 1500.5,
+      budget_key: { period: "weekly" },
+      replaces: { budget_key: { period_seconds: 86_400 } },
+    },
   });
 });
 

@@ -2,6 +2,7 @@
 import type { BudgetItem } from "../../../../shared/api/budget-item.js";
 import type { Unpriced } from "../../../../shared/domain/budget.js";
 import {
+  type DraftBody,
   type ExhaustedDraft,
   exhaustedBody,
   exhaustedDraftOf,
@@ -11,6 +12,7 @@ import {
   type KeyDraft,
   keyBody,
   keyDraftOf,
+  noSubject,
   parseAmount,
   refusesWhenExhausted,
   type SaveEffect,
@@ -72,43 +74,45 @@ export function budgetDraftOf(budget: BudgetItem): BudgetDraft {
   };
 }
 
-/** `original`: the budget being edited; null for a new one. Null if the amount isn't a number. */
-export function budgetBody(
-  draft: BudgetDraft,
-  original: BudgetItem | null,
-): Record<string, unknown> | null {
+/** `original`: the budget being edited; null for a new one. */
+export function budgetBody(draft: BudgetDraft, original: BudgetItem | null): DraftBody {
+  if (draft.subject.trim() === "") return noSubject;
   const amount = parseAmount(draft.amount);
-  if (amount === null) return null;
-  return {
+  if (amount === null) return { ok: false, field: "amount" };
+  const rollover = shareOf(draft.rollover);
+  if (rollover === "wrong") return { ok: false, field: "rollover" };
+  const body = {
     ...keyBody(draft, "budget_key"),
     amount,
     // Left out, it would stay as it is.
     unpriced: draft.unpriced === "" ? null : draft.unpriced,
     ...calendarOf(draft),
+    rollover,
     ...holdBody(draft, original),
     ...exhaustedBody(draft, original),
     ...(original !== null && isElsewhere(draft, original)
       ? { replaces: itemKey(original, "budget_key") }
       : {}),
   };
+  return { ok: true, body };
 }
 
 /** Null for what isn't set; a wrong number is left to the gateway, which names the field. */
 function calendarOf(draft: BudgetDraft): Record<string, unknown> {
   const timeZone = draft.timeZone.trim();
   const anchorDay = draft.anchorDay.trim();
-  const rollover = draft.rollover.replace("%", "").trim();
   return {
     time_zone: timeZone === "" ? null : timeZone,
     anchor_day: anchorDay === "" ? null : (parseAmount(anchorDay) ?? anchorDay),
     rolling: draft.rolling,
-    rollover: rollover === "" ? null : shareOf(rollover),
   };
 }
 
-function shareOf(percent: string): number | string {
-  const number = parseAmount(percent);
-  return number === null ? percent : number / 100;
+/** A percentage as typed as a share; null for none. */
+function shareOf(typed: string): number | null | "wrong" {
+  if (typed.trim() === "") return null;
+  const percent = parseAmount(typed.replace("%", ""));
+  return percent === null || percent > 100 ? "wrong" : percent / 100;
 }
 
 /** As `saveEffect`; another calendar recalculates the spend. */

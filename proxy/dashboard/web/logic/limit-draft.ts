@@ -84,6 +84,14 @@ export function keyDraftOf(item: KeyItem, periods: readonly string[]): KeyDraft 
   };
 }
 
+/** What a dialog sends, or the gateway's name of the field that is empty or no number. */
+export type DraftBody =
+  | { readonly ok: true; readonly body: Record<string, unknown> }
+  | { readonly ok: false; readonly field: string };
+
+/** The gateway would take an empty path for all traffic. */
+export const noSubject: DraftBody = { ok: false, field: "subject" };
+
 /** The key fields of the body. `periodField`: `limit_key` or `budget_key`. */
 export function keyBody(draft: KeyDraft, periodField: string): Record<string, unknown> {
   return {

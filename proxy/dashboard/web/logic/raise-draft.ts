@@ -1,6 +1,6 @@
 /** A raise being made in a dialog, and its body. Pure. */
 import type { RaiseItem } from "../../../../shared/api/raise-item.js";
-import { itemKey, type KeyItem, parseAmount } from "./limit-draft.js";
+import { type DraftBody, itemKey, type KeyItem, noSubject, parseAmount } from "./limit-draft.js";
 
 const allFields = [
   "max_requests",
@@ -42,18 +42,20 @@ export function raiseBody(
   item: RaisableItem,
   { subject, values, seconds, reason }: RaiseDraft,
   keyField: string,
-): Record<string, unknown> {
+): DraftBody {
+  if (subject.trim() === "") return noSubject;
   const raisedValues = raisedFields(item).flatMap((field): [string, unknown][] => {
     const text = values[field]?.trim() ?? "";
     return text === "" ? [] : [[field, parseAmount(text) ?? text]];
   });
-  return {
+  const body = {
     ...itemKey({ ...item, subject: subject.trim() }, keyField),
     ...Object.fromEntries(raisedValues),
     for_seconds: Number(seconds),
     reason: reason.trim(),
     by: "dashboard",
   };
+  return { ok: true, body };
 }
 
 /** The body that ends a raise. */

@@ -7,6 +7,7 @@ import { loopsOfText, textOfLoops } from "../../../../shared/domain/loop-rule.js
 import { textOfWeights, weightsOfText } from "../../../../shared/domain/token-weights.js";
 import { daysBetween } from "../../../../shared/time.js";
 import {
+  type DraftBody,
   type ExhaustedDraft,
   exhaustedBody,
   exhaustedDraftOf,
@@ -16,6 +17,7 @@ import {
   type KeyDraft,
   keyBody,
   keyDraftOf,
+  noSubject,
   parseAmount,
   refusesWhenExhausted,
 } from "./limit-draft.js";
@@ -94,13 +96,9 @@ function capText(cap: number | undefined): string {
   return cap === undefined ? "" : String(cap);
 }
 
-type RuleBody =
-  | { readonly ok: true; readonly body: Record<string, unknown> }
-  /** The gateway's name of the field that isn't a number. */
-  | { readonly ok: false; readonly field: string };
-
 /** `original`: the rule being edited; null for a new one. */
-export function ruleBody(draft: RuleDraft, original: RuleItem | null): RuleBody {
+export function ruleBody(draft: RuleDraft, original: RuleItem | null): DraftBody {
+  if (draft.subject.trim() === "") return noSubject;
   const body = { ...keyBody(draft, "limit_key"), ...exhaustedBody(draft, original) };
   if (draft.hostOnly) body["host_only"] = true;
   Object.assign(body, holdBody(draft, original));

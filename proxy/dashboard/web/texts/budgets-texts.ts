@@ -86,6 +86,13 @@ export const budgetsTexts = {
     timeZone: "Time zone",
     anchorDay: "Begins on day",
     rollover: "Carries over, in %",
+    noSubject: {
+      user_path: "Enter a path; / is all traffic.",
+      label: "Enter a label.",
+      provider: "Enter the name of a provider.",
+      model: "Enter a model.",
+    } as Readonly<Record<string, string>>,
+    notPercent: "Enter a percentage from 0 to 100, such as 50.",
     notNumber: "Enter an amount, such as 20 or 1,500.50.",
     save: "Save",
     effects: {

@@ -112,6 +112,11 @@ export const limitsTexts = {
     noCap: "no cap",
     perChild: "Separately for each direct child of the path",
     hostOnly: "Separately on each host",
+    noSubject: {
+      user_path: "Enter a path; / is all traffic.",
+      provider: "Enter the name of a provider.",
+      model: "Enter a model.",
+    } as Readonly<Record<string, string>>,
     notNumber: "Enter a number, such as 500 or 1,000.",
     save: "Save",
     effects: {

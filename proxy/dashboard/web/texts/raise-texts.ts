@@ -5,6 +5,7 @@ export const raiseTexts = {
   title: (name: string) => `Raise the limit of ${name}`,
   subject: "Path",
   subjectHint: "One child of the template; the template's own path raises each child.",
+  noSubject: "Enter a path.",
   fields: {
     max_requests: "Requests at most",
     max_tokens: "Tokens at most",

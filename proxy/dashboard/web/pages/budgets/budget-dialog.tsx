@@ -40,23 +40,21 @@ interface BudgetDialogProps {
 export function BudgetDialog({ initial, original, onClose, onDone }: BudgetDialogProps) {
   const { isBusy, problem, run } = useChange();
   const [draft, setDraft] = useState(initial);
-  const [isNotNumber, setNotNumber] = useState(false);
+  const [unsendable, setUnsendable] = useState<string | null>(null);
   const change = (part: Partial<BudgetDraft>): void => setDraft({ ...draft, ...part });
-  const wrong = problem === null ? null : fieldOf(problem.field);
-  const errorOf = (field: string): string | null =>
-    isNotNumber
-      ? field === "amount"
-        ? texts.notNumber
-        : null
-      : wrong === field
-        ? problem!.message
-        : null;
+  const wrong = unsendable ?? (problem === null ? null : fieldOf(problem.field));
+  const errorOf = (field: string): string | null => {
+    if (wrong !== field) return null;
+    if (unsendable === null) return problem!.message;
+    if (field === "subject") return texts.noSubject[draft.scope]!;
+    return field === "rollover" ? texts.notPercent : texts.notNumber;
+  };
   const save = async (): Promise<void> => {
     const body = budgetBody(draft, original);
-    setNotNumber(body === null);
-    if (body === null) return;
-    const done = texts.saved(draft.subject.trim() || "/");
-    if (!(await run({ method: "PUT", path: "/admin/budgets", body, done }))) return;
+    setUnsendable(body.ok ? null : body.field);
+    if (!body.ok) return;
+    const done = texts.saved(draft.subject.trim());
+    if (!(await run({ method: "PUT", path: "/admin/budgets", body: body.body, done }))) return;
     onDone();
     onClose();
   };
@@ -86,7 +84,7 @@ export function BudgetDialog({ initial, original, onClose, onDone }: BudgetDialo
         />
         <CalendarPart draft={draft} onChange={change} errorOf={errorOf} />
         <ExhaustedFields draft={draft} onChange={change} error={errorOf("on_exhausted")} />
-        {problem !== null && !isNotNumber && !shownFields.has(wrong ?? "") && (
+        {problem !== null && unsendable === null && !shownFields.has(wrong ?? "") && (
           <Failed>{problem.message}</Failed>
         )}
         <SaveNotice effect={budgetEffect(draft, original)} words={texts.effects} />

@@ -49,7 +49,7 @@ export function LimitsDialog({ dialog, onClose, onChanged }: LimitsDialogProps) 
         <ConfirmLimits
           kind={dialog.kind}
           items={dialog.rules}
-          bodyOf={recreatingBody}
+          bodyOf={(rule) => ruleBody(ruleDraftOf(rule), null)}
           keyField="limit_key"
           path={listPath}
           periods={texts.periods}
@@ -58,12 +58,6 @@ export function LimitsDialog({ dialog, onClose, onChanged }: LimitsDialogProps) 
         />
       );
   }
-}
-
-/** The body of a PUT that makes a deleted rule again. */
-function recreatingBody(rule: RuleItem): unknown {
-  const recreated = ruleBody(ruleDraftOf(rule), null);
-  return recreated.ok ? recreated.body : null;
 }
 
 function RuleChildren({

@@ -42,16 +42,19 @@ interface RuleDialogProps {
 export function RuleDialog({ initial, original, onClose, onDone }: RuleDialogProps) {
   const { isBusy, problem, run } = useChange();
   const [draft, setDraft] = useState(initial);
-  const [notNumber, setNotNumber] = useState<string | null>(null);
+  const [unsendable, setUnsendable] = useState<string | null>(null);
   const change = (part: Partial<RuleDraft>): void => setDraft({ ...draft, ...part });
-  const wrong = notNumber ?? (problem === null ? null : fieldOf(problem.field));
-  const errorOf = (field: string): string | null =>
-    wrong !== field ? null : notNumber === null ? problem!.message : texts.notNumber;
+  const wrong = unsendable ?? (problem === null ? null : fieldOf(problem.field));
+  const errorOf = (field: string): string | null => {
+    if (wrong !== field) return null;
+    if (unsendable === null) return problem!.message;
+    return field === "subject" ? texts.noSubject[draft.scope]! : texts.notNumber;
+  };
   const save = async (): Promise<void> => {
     const body = ruleBody(draft, original);
-    setNotNumber(body.ok ? null : body.field);
+    setUnsendable(body.ok ? null : body.field);
     if (!body.ok) return;
-    const done = texts.saved(draft.subject.trim() || "/");
+    const done = texts.saved(draft.subject.trim());
     if (!(await run({ method: "PUT", path: "/admin/rate-limits", body: body.body, done }))) return;
     onDone();
     onClose();
@@ -104,7 +107,7 @@ export function RuleDialog({ initial, original, onClose, onDone }: RuleDialogPro
           onInput={(shares) => change({ shares })}
         />
         <HostOnly draft={draft} onChange={change} />
-        {problem !== null && notNumber === null && !hasField(wrong) && (
+        {problem !== null && unsendable === null && !hasField(wrong) && (
           <Failed>{problem.message}</Failed>
         )}
         <BackTest body={testedBody(draft)} />
@@ -118,7 +121,7 @@ export function RuleDialog({ initial, original, onClose, onDone }: RuleDialogPro
 /** Null while a field is missing: saving reports which. */
 function testedBody(draft: RuleDraft): Readonly<Record<string, unknown>> | null {
   const body = ruleBody(draft, null);
-  if (!body.ok || draft.subject.trim() === "") return null;
+  if (!body.ok) return null;
   return capFields.some((field) => body.body[field] !== undefined) ? body.body : null;
 }
 

@@ -1,5 +1,5 @@
 /** Asks before counters or spending are cleared, and before rules or budgets are deleted. */
-import { itemKey } from "../../logic/limit-draft.js";
+import { type DraftBody, itemKey } from "../../logic/limit-draft.js";
 import { Confirm } from "../confirm.js";
 import { limitName, periodText } from "./limit-row.js";
 
@@ -54,7 +54,7 @@ interface ConfirmLimitsProps<One extends Item> extends Ends {
     readonly restored?: string;
   };
   /** The body of the PUT that makes it again as it is. */
-  readonly bodyOf: (item: One) => unknown;
+  readonly bodyOf: (item: One) => DraftBody;
 }
 
 export function ConfirmLimits<One extends Item>({
@@ -83,7 +83,9 @@ export function ConfirmLimits<One extends Item>({
         ? {}
         : {
             undo: {
-              changes: items.map((item) => ({ method: "PUT", path, body: bodyOf(item) })),
+              changes: items.map(bodyOf).flatMap((made) => {
+                return made.ok ? [{ method: "PUT" as const, path, body: made.body }] : [];
+              }),
               done: words.restored,
             },
           })}

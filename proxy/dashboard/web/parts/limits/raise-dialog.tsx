@@ -28,6 +28,7 @@ interface RaiseDialogProps {
 export function RaiseDialog({ item, keyField, path, onClose, onDone }: RaiseDialogProps) {
   const { isBusy, problem, run } = useChange();
   const [draft, setDraft] = useState(newRaise(item));
+  const [isUnnamed, setUnnamed] = useState(false);
   const change = async (
     method: "POST" | "DELETE",
     body: Record<string, unknown>,
@@ -43,7 +44,9 @@ export function RaiseDialog({ item, keyField, path, onClose, onDone }: RaiseDial
         class="form"
         onSubmit={(event) => {
           event.preventDefault();
-          void change("POST", raiseBody(item, draft, keyField), texts.done(draft.subject));
+          const raise = raiseBody(item, draft, keyField);
+          setUnnamed(!raise.ok);
+          if (raise.ok) void change("POST", raise.body, texts.done(draft.subject));
         }}
       >
         {(item.raises ?? []).map((raise) => (
@@ -59,6 +62,7 @@ export function RaiseDialog({ item, keyField, path, onClose, onDone }: RaiseDial
           <TextField
             label={texts.subject}
             hint={texts.subjectHint}
+            error={isUnnamed ? texts.noSubject : null}
             value={draft.subject}
             onInput={(subject) => setDraft({ ...draft, subject })}
             mono
