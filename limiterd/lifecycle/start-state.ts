@@ -191,7 +191,7 @@ export async function startState(
     budgets.onCharged = (account, atMs) => noteCharged(alerts, budgets, account, atMs);
   const pending = new PendingResponses(settings.background);
   pending.restore(store, nowMs);
-  restored.book.enqueuedAt = (path, atMs) => pending.enqueuedAt(path, atMs);
+  restored.book.batches = pending;
   const repricing = new Repricing();
   const requests = new RequestBook(settings.requestDetailsMax);
   const requestChanges = requests.restore(store);

@@ -6,8 +6,10 @@ import { childSeriesMax } from "../../shared/bounds.js";
 import { budgetPeriodLabel } from "../../shared/domain/budget.js";
 import { subjectWithModels } from "../../shared/domain/limited-models.js";
 import { periodLabel } from "../../shared/domain/rule.js";
+import { childPath } from "../../shared/domain/user-path.js";
 import { limiterMetrics } from "../../shared/metrics/limiter-metrics.js";
 import type { ReportedSeries } from "../../shared/metrics/metrics-answer.js";
+import type { Rule } from "../counters/counter.js";
 import { countersOf } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
 import { rank, splitRef, templatesOfBudgets, templatesOfRules } from "./fullest.js";
@@ -27,19 +29,21 @@ async function ruleChildren(state: DaemonState, nowMs: number): Promise<Reported
   if (!settings.rateLimitsEnabled) return [];
   const ratioOf = (ref: string): number | null => {
     const [id, name] = splitRef(ref);
-    const child = book.rules.get(id)?.children.copy(name ?? "");
+    const rule = book.rules.get(id);
+    const child = rule === undefined ? rule : book.copyOfKnown(rule, name ?? "", nowMs);
     return child === undefined ? null : usedRatio(countersOf(child), nowMs) || null;
   };
   const slices = { nowMs, yieldToEventLoop };
-  const templates = templatesOfRules(book, ({ definition }) => definition.mode !== "shadow");
+  const isEnforced = ({ definition }: Rule): boolean => definition.mode !== "shadow";
+  const templates = templatesOfRules(book, isEnforced, nowMs);
   const refs = await rank(rankings.childRules, { query, limits, templates }, ratioOf, slices);
   return refs.flatMap((ref) => {
     const [id, name] = splitRef(ref);
     const rule = book.rules.get(id);
-    const subject = rule?.children.copy(name ?? "")?.subject;
     const ratio = ratioOf(ref);
-    if (rule === undefined || subject === undefined || ratio === null) return [];
+    if (rule === undefined || ratio === null) return [];
     const { definition } = rule;
+    const subject = childPath(definition.subject, name ?? "");
     const template = subjectWithModels({ ...definition, mode: undefined });
     const labels = [subject, template, periodLabel(definition.periodSeconds)];
     return [[limiterMetrics.childRuleUsed.name, labels, [ratio]]];

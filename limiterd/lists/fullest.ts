@@ -7,7 +7,7 @@ import { childrenPerSweep } from "../../shared/bounds.js";
 import { Turns } from "../../shared/long-lists.js";
 import type { Budget } from "../budgets/budget-account.js";
 import type { BudgetBook } from "../budgets/budget-book.js";
-import type { ChildCounters, Rule } from "../counters/counter.js";
+import type { Rule } from "../counters/counter.js";
 import type { RuleBook } from "../rules/rule-book.js";
 import { childAsked, type ListQuery } from "./list-query.js";
 
@@ -53,7 +53,12 @@ export async function fullest(
   return [...firstOf(byId, limit).keys()];
 }
 
-export function* childNames(children: ChildCounters): Generator<string> {
+/** `uncounted`: names beside those of the children that have counters. */
+export function* childNames(
+  { children }: Pick<Rule, "children">,
+  uncounted: readonly string[],
+): Generator<string> {
+  yield* uncounted;
   const walk = children.walk();
   for (let place = walk.next(); place !== -1; place = walk.next()) yield children.name(place);
 }
@@ -81,16 +86,17 @@ interface Template {
 
 /** The templates of rules, as far as their children are in memory. */
 export function templatesOfRules(
-  book: Pick<RuleBook, "rules" | "unread">,
+  book: Pick<RuleBook, "rules" | "unread" | "uncountedChildren">,
   isExamined: (rule: Rule) => boolean,
+  nowMs: number,
 ): readonly Template[] {
   const templates: Template[] = [];
   // A start is still loading rules and children: reading all rules now would load them at once.
   if (book.unread !== null) return templates;
   for (const [id, rule] of book.rules) {
     if (!rule.definition.perChild || !isExamined(rule)) continue;
-    const { children } = rule;
-    templates.push({ id, size: children.size, names: () => childNames(children) });
+    const names = () => childNames(rule, book.uncountedChildren(rule, nowMs));
+    templates.push({ id, size: rule.children.size, names });
   }
   return templates;
 }

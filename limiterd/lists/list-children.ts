@@ -8,42 +8,49 @@ import { periodLabel, type RuleKey } from "../../shared/domain/rule.js";
 import { type Failure, failure } from "../../shared/error-code.js";
 import { formatMillis } from "../../shared/time.js";
 import type { Counter, Rule } from "../counters/counter.js";
-import { countersOf } from "../rules/rule-book.js";
+import { countersOf, type RuleBook } from "../rules/rule-book.js";
 import { childNames, fullest, type Slices } from "./fullest.js";
 import { type ListQuery, matches } from "./list-query.js";
 import { liveCounts, usedRatio } from "./list-rules.js";
 
 /**
- * Up to `limit` children, the fullest first; `after` is ignored. Children without requests on this
- * host aren't listed.
+ * Up to `limit` children, the fullest first; `after` is ignored. Children without requests and
+ * unfinished batches on this host aren't listed.
  */
 export async function listChildren(
-  { children, shares }: Rule,
-  query: ListQuery,
+  { book, rule, query }: ChildrenQuestion,
   slices: Slices,
   others: OtherHosts | null = null,
 ): Promise<ChildList> {
   const { nowMs } = slices;
-  const total = children.size;
+  const uncounted = book.uncountedChildren(rule, nowMs);
+  const total = rule.children.size + uncounted.length;
+  const copyOf = (name: string) => book.copyOfKnown(rule, name, nowMs);
   const names = await fullest(
-    childNames(children),
+    childNames(rule, uncounted),
     query.limit,
-    (name) => (matches(query, name) ? usedRatio(countersOf(children.copy(name)!), nowMs) : null),
+    (name) => (matches(query, name) ? usedRatio(countersOf(copyOf(name)!), nowMs) : null),
     slices,
   );
-  const counters = names.map((name) => children.copy(name)).filter((child) => child !== undefined);
+  const counters = names.map(copyOf).filter((child) => child !== undefined);
   await others?.refresh(counters.flatMap((child) => [child, ...countersOf(child).parts]));
   const items = names.flatMap((name) => {
     // A child that was removed meanwhile is no longer full.
-    const child = children.copy(name);
+    const child = copyOf(name);
     return child === undefined ? [] : [childItem(child, nowMs)];
   });
   return {
     children: items,
     total,
-    ...(others === null || shares === null ? {} : { other_hosts: others.count }),
+    ...(others === null || rule.shares === null ? {} : { other_hosts: others.count }),
     server_time: formatMillis(nowMs),
   };
+}
+
+interface ChildrenQuestion {
+  readonly book: Pick<RuleBook, "uncountedChildren" | "copyOfKnown">;
+  readonly rule: Rule;
+  readonly query: ListQuery;
 }
 
 export interface OtherHosts {

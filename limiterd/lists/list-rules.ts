@@ -111,12 +111,12 @@ export async function listFullestRules(
     const rule = book.rules.get(id);
     if (rule === undefined) return null;
     if (name === null) return isListed(rule, query) ? ratioOf(book.fresh(rule), nowMs) : null;
-    const child = matchesChild(query, rule, name) ? rule.children.copy(name) : undefined;
+    const child = matchesChild(query, rule, name) ? book.copyOfKnown(rule, name, nowMs) : undefined;
     if (child === undefined) return null;
     const used = usedRatio(countersOf(child), nowMs);
     return used === 0 && query.search === "" ? null : used;
   };
-  const templates = templatesOfRules(book, (rule) => hasChosen(rule, query));
+  const templates = templatesOfRules(book, (rule) => hasChosen(rule, query), nowMs);
   const ranked = { query, limits: book.rules, templates };
   const refs = await rank(last, ranked, ratio, { yieldToEventLoop });
   const unused = namedUnused(book.rules.values(), query, refs);

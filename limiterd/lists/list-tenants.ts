@@ -194,7 +194,7 @@ async function addLimits(state: DaemonState, rows: Rows, nowMs: number): Promise
   const { settings, budgets, yieldToEventLoop } = state;
   const turns = new Turns(pathsPerTurn);
   if (settings.rateLimitsEnabled)
-    for (const counted of limitsOf(state, rows)) {
+    for (const counted of limitsOf(state, rows, nowMs)) {
       const ratio = usedRatio(counted.counters, nowMs);
       if (rows.wants(counted.path, ratio)) rows.note(foundOnLimit(counted, ratio, nowMs));
       if (turns.isOver()) await yieldToEventLoop();
@@ -252,15 +252,23 @@ interface CountedPath {
   readonly seconds: number;
 }
 
-function* limitsOf({ book }: DaemonState, rows: Rows): Generator<CountedPath> {
+function* limitsOf({ book }: DaemonState, rows: Rows, nowMs: number): Generator<CountedPath> {
   for (const rule of book.rules.values()) {
     const { scope, subject, periodSeconds, perChild, mode } = rule.definition;
     if (scope !== "user_path" || mode === "shadow" || !rows.reaches(subject)) continue;
     const period = { period: periodLabel(periodSeconds), seconds: periodSeconds };
     if (perChild) {
       if (book.unread !== null) continue;
-      for (const child of childrenOf(rule.children, rows.childrenOf(subject)))
+      const names = rows.childrenOf(subject);
+      for (const child of childrenOf(rule.children, names))
         yield { ...period, path: child.subject, counters: countersOf(child) };
+      for (const name of book.uncountedChildren(rule, nowMs))
+        if (names === null || names.includes(name))
+          yield {
+            ...period,
+            path: childPath(subject, name),
+            counters: book.copyOfChild(rule, name, nowMs),
+          };
     } else {
       const { own } = book.fresh(rule);
       if (own !== null) yield { ...period, path: subject, counters: countersOf(own) };

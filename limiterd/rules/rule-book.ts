@@ -51,6 +51,14 @@ interface RuleWriting {
   readonly lsn: number;
 }
 
+/** The tokens of unfinished batches, which gauges may cap. */
+interface UnfinishedBatches {
+  /** Of a path, and of paths below it. */
+  enqueuedAt(path: string, nowMs: number): number;
+  /** The paths that have some, each once. */
+  pathsOfBatches(nowMs: number): readonly string[];
+}
+
 export class RuleBook {
   readonly ruleSet = new RuleSet();
   readonly #index: RuleIndex;
@@ -81,8 +89,7 @@ export class RuleBook {
   readonly #onBatches = new Set<Rule>();
   /** The rules in memory that requests don't meet. */
   readonly #unjudged = new Set<Rule>();
-  /** Returns the tokens of unfinished batches of a path and below it. */
-  enqueuedAt = (_path: string, _nowMs: number): number => 0;
+  batches: UnfinishedBatches = { enqueuedAt: () => 0, pathsOfBatches: () => [] };
   /** The rules and parts whose caps are shared. */
   readonly shared = new Set<Rule>();
   #version = 0;
@@ -373,6 +380,25 @@ export class RuleBook {
     return { counter: copy(rule), parts: rule.parts.map(copy) };
   }
 
+  /** The names of a template's children that have unfinished batches but no counter, each once. */
+  uncountedChildren({ definition, children, enqueuedAt }: Rule, nowMs: number): readonly string[] {
+    if (enqueuedAt === null) return [];
+    const names = new Set<string>();
+    for (const path of this.batches.pathsOfBatches(nowMs)) {
+      const { subject } = definition;
+      const name = isPathWithin(path, subject) ? childOnPath(path, subject) : null;
+      if (name !== null && !children.has(name)) names.add(name);
+    }
+    return [...names];
+  }
+
+  /** A copy of the counter of a child; undefined if it has none and no batch may be its. */
+  copyOfKnown(rule: Rule, child: string, nowMs: number): Counter | undefined {
+    const known = rule.children.copy(child);
+    if (known !== undefined || rule.enqueuedAt === null) return known;
+    return this.copyOfChild(rule, child, nowMs).counter;
+  }
+
   /**
    * Call at the end of a message. Counters of children without a request must not be used
    * afterwards.
@@ -422,7 +448,7 @@ export class RuleBook {
 
   #noteEnqueued(rule: Rule): void {
     const isOnBatches = rule.definition.measureCaps?.enqueued_tokens !== undefined;
-    rule.enqueuedAt = isOnBatches ? (path, nowMs) => this.enqueuedAt(path, nowMs) : null;
+    rule.enqueuedAt = isOnBatches ? (path, nowMs) => this.batches.enqueuedAt(path, nowMs) : null;
     if (isOnBatches) this.#onBatches.add(rule);
     else this.#onBatches.delete(rule);
   }

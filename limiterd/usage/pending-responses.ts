@@ -7,7 +7,7 @@
 
 import { isCount } from "../../shared/checked.js";
 import type { BackgroundConfig } from "../../shared/config/config.js";
-import { isPathWithin } from "../../shared/domain/user-path.js";
+import { isPathWithin, parentPath } from "../../shared/domain/user-path.js";
 import { isMoment } from "../../shared/time.js";
 import { callsBeyond } from "../../shared/usage/tool-calls.js";
 import { hasUnits, negatedDetails } from "../../shared/usage/usage-details.js";
@@ -64,6 +64,8 @@ export class PendingResponses {
   readonly #pending = new Map<string, PendingResponse>();
   /** When each estimate of the last minutes was replaced, by its mark. */
   readonly #replaced = new Map<string, number>();
+  /** The tokens of batches by path, each with those of the paths below it. */
+  readonly #enqueued = new Map<string, number>();
   /** Tokens of batches that are being submitted. */
   #reserved: Reserved[] = [];
   /** How many responses weren't added because there were too many. */
@@ -88,7 +90,7 @@ export class PendingResponses {
       const name = String(key).slice(mark.length);
       const id = name.slice(0, name.indexOf(" "));
       const dueAtMs = nowMs + this.#bounds.lookMs;
-      this.#pending.set(name, { id, record, batchTokens, dueAtMs });
+      this.#keep(name, { id, record, batchTokens, dueAtMs });
     }
   }
 
@@ -110,7 +112,7 @@ export class PendingResponses {
     const name = nameOf(record.provider, id);
     if (this.#pending.has(name)) return [];
     const added = { id, record, batchTokens, dueAtMs: nowMs + this.#bounds.lookMs };
-    this.#pending.set(name, added);
+    this.#keep(name, added);
     const [, flat] = recordsToStored(0, [record]) as [number, readonly unknown[]];
     const ofBatch = batchTokens === null ? [] : [[batchTokens]];
     const value = [record.userPath, this.#expiresAtMs(added), ...ofBatch, ...flat];
@@ -138,9 +140,7 @@ export class PendingResponses {
 
   /** The tokens of unfinished batches of this path, and of paths below it. */
   enqueuedAt(path: string, nowMs: number): number {
-    let sum = 0;
-    for (const { record, batchTokens } of this.#pending.values())
-      if (batchTokens !== null && isPathWithin(record.userPath, path)) sum += batchTokens;
+    let sum = this.#enqueued.get(path) ?? 0;
     for (const { userPath, tokens } of this.#reserved.filter(isOpenAt(nowMs)))
       if (isPathWithin(userPath, path)) sum += tokens;
     return sum;
@@ -209,7 +209,7 @@ export class PendingResponses {
     const name = nameOf(provider, id);
     const response = this.#pending.get(name);
     if (response === undefined) return undefined;
-    this.#pending.delete(name);
+    this.#drop(name);
     this.#dropReplaced(nowMs);
     this.#replaced.set(estimateMark(response.record), nowMs);
     return { response, change: removalOf(name) };
@@ -236,7 +236,7 @@ export class PendingResponses {
   /** Removes a response whose usage can't be known. Returns the changes. */
   forget(provider: string, id: string): readonly Change[] {
     const name = nameOf(provider, id);
-    return this.#pending.delete(name) ? [removalOf(name)] : [];
+    return this.#drop(name) ? [removalOf(name)] : [];
   }
 
   /** Removes responses that are too old; their usage stays unknown. Returns the changes. */
@@ -244,10 +244,31 @@ export class PendingResponses {
     const gone: Change[] = [];
     for (const [name, pending] of this.#pending) {
       if (this.#expiresAtMs(pending) > nowMs) continue;
-      this.#pending.delete(name);
+      this.#drop(name);
       gone.push(removalOf(name));
     }
     return gone;
+  }
+
+  #keep(name: string, pending: PendingResponse): void {
+    this.#pending.set(name, pending);
+    this.#addEnqueued(pending, 1);
+  }
+
+  #drop(name: string): boolean {
+    const pending = this.#pending.get(name);
+    if (pending !== undefined) this.#addEnqueued(pending, -1);
+    return this.#pending.delete(name);
+  }
+
+  #addEnqueued({ record, batchTokens }: PendingResponse, sign: 1 | -1): void {
+    if (batchTokens === null) return;
+    for (let path = record.userPath; ; path = parentPath(path)) {
+      const tokens = (this.#enqueued.get(path) ?? 0) + sign * batchTokens;
+      if (tokens === 0) this.#enqueued.delete(path);
+      else this.#enqueued.set(path, tokens);
+      if (path === "/") return;
+    }
   }
 
   #expiresAtMs({ record, batchTokens }: PendingResponse): number {

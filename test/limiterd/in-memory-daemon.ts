@@ -190,7 +190,7 @@ export function startDaemon(
   const background = { lookMs: 60_000, waitMs: 86_400_000, max: 100 };
   const pending = new PendingResponses(background);
   pending.restore(store, nowMs);
-  restored.book.enqueuedAt = (path, atMs) => pending.enqueuedAt(path, atMs);
+  restored.book.batches = pending;
   const repricing = new Repricing();
   const requests = new RequestBook(100);
   requests.restore(store);

@@ -179,7 +179,8 @@ function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
     count: shares.turn.otherHosts,
     refresh: (counters: readonly Counter[]) => shares.refresh(counters),
   };
-  void listChildren(rule, query.query, slices, others).then(ports.answer);
+  const question = { book: state.book, rule, query: query.query };
+  void listChildren(question, slices, others).then(ports.answer);
 }
 
 /** The body is that of a put with `days`, or with `after` to continue. */

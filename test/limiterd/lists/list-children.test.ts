@@ -256,8 +256,11 @@ t.test(
     const list = (shares: unknown, of: typeof others | null): Promise<unknown> => {
       isGone = false;
       return listChildren(
-        { children, shares } as unknown as Rule,
-        wholeList,
+        {
+          book: { uncountedChildren: () => [], copyOfKnown: (_, name) => children.copy(name) },
+          rule: { children, shares } as unknown as Rule,
+          query: wholeList,
+        },
         { nowMs: daemon.nowMs, yieldToEventLoop: async () => {} },
         of,
       );

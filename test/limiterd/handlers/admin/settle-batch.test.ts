@@ -1,6 +1,8 @@
 import t from "tap";
 import type { QueueList } from "../../../../shared/api/queue-item.js";
 import type { RuleDefinition } from "../../../../shared/domain/rule.js";
+import { limiterMetrics } from "../../../../shared/metrics/limiter-metrics.js";
+import type { MetricsAnswer } from "../../../../shared/metrics/metrics-answer.js";
 import { type Execution, recordKind } from "../../../../shared/wire/execution.js";
 import type { Settle } from "../../../../shared/wire/message-to-daemon.js";
 import { batchRecordsMax } from "../../../../shared/wire/stored-object.js";
@@ -153,6 +155,66 @@ t.test("a child of a template is listed with its enqueued tokens", async (t) => 
   const held = { subject: "/users/ann", enqueued_tokens_used: 100, enqueued_tokens_remaining: 150 };
   for (const query of [{ user_path: "/users/ann" }, { user_path: "/users/ann", order: "use" }])
     t.match(await ask(daemon, "rate-limits.list", query), { rate_limits: exactly([held]) });
+});
+
+t.test("a child that has only unfinished batches is in each list of children", async (t) => {
+  const daemon = startDaemon([
+    {
+      ...{ scope: "user_path", subject: "/users", periodSeconds: 0, perChild: true },
+      ...{ maxRequests: 9, maxTokens: null, measureCaps: { enqueued_tokens: 250 } },
+    },
+  ]);
+  askFor(daemon.proxy("p"), 7, "/users/bob");
+  for (const [user_path, tokens] of [
+    ["/users/ann/app", 100],
+    ["/users/ann", 50],
+    ["/users/bob", 25],
+    ["/users", 9],
+    ["/others/cy", 9],
+  ] as const)
+    await ask(daemon, "batches.enqueue", { user_path, tokens });
+  const ann = { subject: "/users/ann", enqueued_tokens_used: 150, in_flight: 0 };
+  const bob = { subject: "/users/bob", enqueued_tokens_used: 25, in_flight: 1 };
+  const template = { user_path: "/users", period: "concurrent" };
+  t.match(
+    await ask(daemon, "rate-limits.children", template),
+    exactly({
+      children: exactly([
+        { ...ann, used_ratio: 0.6 },
+        { ...bob, used_ratio: 1 / 9 },
+      ]),
+      total: 2,
+    }),
+  );
+  t.match(await ask(daemon, "rate-limits.children", { ...template, search: "an" }), {
+    children: exactly([ann]),
+  });
+  t.match(await ask(daemon, "rate-limits.list", { order: "use" }), {
+    rate_limits: exactly([ann, bob, { subject: "/users" }]),
+  });
+  for (const flat of [true, false])
+    t.match(await ask(daemon, "tenants.list", { under: "/users", flat, ...dates }), {
+      tenants: exactly([
+        { user_path: "/users/ann", nearest: { used_ratio: 0.6 } },
+        { user_path: "/users/bob" },
+      ]),
+    });
+  const { series } = (await ask(daemon, "metrics", {
+    rules_max: 10,
+  })) as unknown as MetricsAnswer;
+  t.match(
+    series.filter(([name]) => name === limiterMetrics.childRuleUsed.name),
+    exactly([
+      [/./, ["/users/ann", "/users", "concurrent"], [0.6]],
+      [/./, ["/users/bob", "/users", "concurrent"], [1 / 9]],
+    ]),
+  );
+  await asked(daemon, "batches.withdraw", { user_path: "/users/ann/app", tokens: 100 });
+  await asked(daemon, "batches.withdraw", { user_path: "/users/ann", tokens: 50 });
+  t.match(await ask(daemon, "rate-limits.children", template), {
+    children: exactly([bob]),
+    total: 1,
+  });
 });
 
 t.test("the unfinished batches of a path hold their tokens until they end", async (t) => {
