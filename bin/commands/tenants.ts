@@ -22,13 +22,19 @@ import {
   tableView,
 } from "../session/command-flags.js";
 import { answered, unreadableAnswer } from "../session/daemon-answer.js";
+import { fromHelp, lastHelp, toHelp } from "../session/range-flags.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
 import { shortTime } from "../text/duration.js";
 import { formatCount, formatUsd } from "../text/number-text.js";
 import { type Column, renderSentence, renderTable } from "../text/table.js";
 import { toneOfShare } from "../text/tone.js";
-import { type WindowFlags, windowFromFlags } from "../usage/window-flags.js";
+import {
+  type WindowFlags,
+  windowFromFlags,
+  windowQuery,
+  windowText,
+} from "../usage/window-flags.js";
 
 interface TenantsFlags extends CommandFlags, WindowFlags {
   readonly path?: string;
@@ -54,8 +60,9 @@ export function addTenants(program: Command, session: Session): void {
     .option("--limit <n>", `at most this many, up to ${listedMax} (default: ${listedDefault})`)
     .option("--days <n>", "the last n days, at most 365 (default: 30)")
     .option("--month [month]", "a calendar month such as 2026-02 (default: the current one)")
-    .option("--from <date>", "the first day, UTC, such as 2026-02-01")
-    .option("--to <date>", "the last day, UTC (default: today)")
+    .option("--from <time>", fromHelp)
+    .option("--to <time>", toHelp)
+    .option("--last <time>", lastHelp)
     .addOption(jsonOption("print the response of GET /admin/tenants"))
     .action((_options, command: Command) =>
       showTenants(session, command.optsWithGlobals<TenantsFlags>()),
@@ -64,7 +71,7 @@ export function addTenants(program: Command, session: Session): void {
 
 async function showTenants(session: Session, flags: TenantsFlags): Promise<void> {
   const path = pathFromFlag(flags.path);
-  const window = windowFromFlags(flags, session.nowMs());
+  const window = windowFromFlags(flags, session.nowMs(), { times: true });
   const sort = (flags.sort ?? "used").replace("-", "_");
   const limit = limitFromFlag(flags.limit, { byDefault: listedDefault, max: listedMax });
   const problems: ArgumentProblem[] = [
@@ -85,8 +92,7 @@ async function showTenants(session: Session, flags: TenantsFlags): Promise<void>
         sort,
         limit: limit.value,
         flat: String(flags.tree !== true),
-        start_date: window.value.startDate,
-        end_date: window.value.endDate,
+        ...windowQuery(window.value),
         ...(flags.search === undefined ? {} : { search: flags.search }),
       }),
     ),
@@ -94,12 +100,12 @@ async function showTenants(session: Session, flags: TenantsFlags): Promise<void>
   if (!isObject(list) || !Array.isArray(list["tenants"])) throw unreadableAnswer("list of tenants");
   const { terminal } = session;
   if (flags.json === true) return terminal.out(JSON.stringify(list));
-  const { tenants, more, start_date, end_date, server_time } = list as unknown as TenantList;
+  const { tenants, more, server_time } = list as unknown as TenantList;
   if (tenants.length === 0) return terminal.out(`no tenants below ${path.value}`);
   const view = tableView(session, flags);
   terminal.out(renderTable(columnsAt(Date.parse(server_time)), tenants, view));
   const note = more ? `; only the first ${limit.value} are shown: --limit shows more` : "";
-  terminal.err(renderSentence(`spend of ${start_date} to ${end_date} (UTC)${note}`, view));
+  terminal.err(renderSentence(`spend of ${windowText(window.value)}${note}`, view));
 }
 
 function columnsAt(nowMs: number): readonly Column<TenantItem>[] {

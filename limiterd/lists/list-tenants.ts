@@ -10,11 +10,12 @@ import type { ReportHosts } from "../../shared/api/usage-report.js";
 import { asQuery, bad, type Checked, good, isAbsent, show } from "../../shared/checked.js";
 import { budgetPeriodLabel } from "../../shared/domain/budget.js";
 import { parseUserPath } from "../../shared/domain/limit-key.js";
+import { sumUsd } from "../../shared/domain/money.js";
 import { periodLabel } from "../../shared/domain/rule.js";
-import { childPath } from "../../shared/domain/user-path.js";
+import { childOnPath, childPath, isPathWithin, parentPath } from "../../shared/domain/user-path.js";
 import { Turns } from "../../shared/long-lists.js";
 import type { NamedValues } from "../../shared/spread-map.js";
-import { formatMillis, parseDay } from "../../shared/time.js";
+import { formatMillis } from "../../shared/time.js";
 import { accountForecast } from "../budgets/account-forecast.js";
 import type { Account } from "../budgets/budget-account.js";
 import type { BudgetBook } from "../budgets/budget-book.js";
@@ -22,11 +23,12 @@ import type { ChildCounters, Counter } from "../counters/counter.js";
 import { viewerAt } from "../rules/limits-above.js";
 import { countersOf, type RuleCounters } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
-import { summarizeUsage } from "../usage/reports/summarize-usage.js";
+import { eachRecordIn, ofRecords, summarizeUsage } from "../usage/reports/summarize-usage.js";
+import { NamedSums } from "../usage/reports/usage-groups.js";
 import { shownTo } from "../usage/request-book.js";
 import { addRollup, emptyRollup, type Rollup } from "../usage/rollup.js";
 import { childrenPrefix, dayOfKey, nameIn, totalPrefix, under } from "../usage/rollup-keys.js";
-import { parseUsageWindow, type UsageWindow } from "../usage/usage-query.js";
+import { parseSummaryWindow, spanOf, type UsageWindow } from "../usage/usage-query.js";
 import { readStored, readUnstored } from "../usage/usage-reader.js";
 import { parseLimit } from "./list-query.js";
 import { secondsToFirst, usedRatio } from "./list-rules.js";
@@ -39,12 +41,13 @@ interface TenantQuery extends RowOptions {
 
 const searchCharsMax = 200;
 
-/** `{start_date, end_date, under?, search?, sort?, flat?, limit?}`. */
-export function parseTenantQuery(body: unknown): Checked<TenantQuery> {
-  const fieldNames = ["under", "search", "sort", "flat", "limit", "start_date", "end_date"];
+/** `{start_date, end_date}` or `{start, end?}`, with `{under?, search?, sort?, flat?, limit?}`. */
+export function parseTenantQuery(body: unknown, nowMs: number): Checked<TenantQuery> {
+  const ends = ["start_date", "end_date", "start", "end"];
+  const fieldNames = ["under", "search", "sort", "flat", "limit", ...ends];
   const fields = asQuery(body, fieldNames);
   if (!fields.ok) return fields;
-  const { search, sort, flat, limit, start_date, end_date } = fields.value;
+  const { search, sort, flat, limit } = fields.value;
   const path = parseUserPath(fields.value["under"] ?? "/", "under");
   if (!path.ok) return path;
   if (!isAbsent(search) && (typeof search !== "string" || search.length > searchCharsMax))
@@ -56,7 +59,7 @@ export function parseTenantQuery(body: unknown): Checked<TenantQuery> {
     return bad(`flat must be true or false, not ${show(flat)}`, "flat");
   const size = parseLimit(limit);
   if (!size.ok) return size;
-  const window = parseUsageWindow({ user_path: path.value, start_date, end_date });
+  const window = parseSummaryWindow({ ...fields.value, user_path: path.value }, nowMs);
   if (!window.ok) return window;
   const text = isAbsent(search) ? "" : search.toLowerCase();
   return good({
@@ -115,6 +118,9 @@ async function listTenants(
     under: window.userPath,
     start_date: window.fromDay,
     end_date: window.toDay,
+    ...(window.span === undefined
+      ? {}
+      : { start: formatMillis(window.span.fromMs), end: formatMillis(window.span.beforeMs) }),
     tenants: listed.map((row) => ({
       ...tenantItem(row, sums?.get(row.path) ?? null),
       has_children: row.hasChildren && !query.isFlat,
@@ -132,7 +138,7 @@ async function addFacts(
   nowMs: number,
 ): Promise<void> {
   await addKeys(state, rows, nowMs);
-  await addRequests(state, rows, parseDay(window.fromDay)!, nowMs);
+  await addRequests(state, rows, spanOf(window));
   await addLimits(state, rows, nowMs);
 }
 
@@ -151,20 +157,19 @@ async function addKeys(state: DaemonState, rows: Rows, nowMs: number): Promise<v
 async function addRequests(
   state: DaemonState,
   rows: Rows,
-  fromMs: number,
-  nowMs: number,
+  { fromMs, beforeMs }: ReturnType<typeof spanOf>,
 ): Promise<void> {
   const turns = new Turns(pathsPerTurn);
   for (const [, { userPath, atMs }] of state.refusals.newestFirst(null)) {
     if (turns.isOver()) await state.yieldToEventLoop();
-    if (atMs < fromMs || atMs > nowMs) continue;
+    if (atMs < fromMs || atMs >= beforeMs) continue;
     const row = rows.of(userPath);
     if (row !== null) row.refused++;
   }
   for (const batch of state.requests.since(fromMs)) {
     for (const kept of batch) {
       const { atMs, report } = kept;
-      if (report.user_path === undefined || !isTrouble(report.kind)) continue;
+      if (atMs >= beforeMs || report.user_path === undefined || !isTrouble(report.kind)) continue;
       const row = rows.of(report.user_path);
       if (row === null) continue;
       if (report.kind === "refused") {
@@ -333,6 +338,12 @@ async function addUsedNames(
   }
 }
 
+/** The direct child of a path that a path below it belongs to; null for other paths. */
+function childBelow(path: string, parent: string): string | null {
+  const name = isPathWithin(path, parent) ? childOnPath(path, parent) : null;
+  return name === null ? null : childPath(parent, name);
+}
+
 /** The paths with the highest cost; in a flat list, those below each template, too. */
 async function addSpenders(
   state: DaemonState,
@@ -343,19 +354,33 @@ async function addSpenders(
   if (!state.settings.usageEnabled) return;
   const parents = new Set([window.userPath]);
   if (isFlat) for (const path of templatesIn(state)) if (rows.reaches(path)) parents.add(path);
-  for (const parent of [...parents].slice(0, templatesMax)) {
+  const add = (path: string, cost: number): void => {
+    // The rest has no path.
+    const row = !path.startsWith("/") || (isFlat && parents.has(path)) ? null : rows.of(path);
+    if (row !== null) row.spend = Math.max(row.spend, cost);
+  };
+  const first = [...parents].slice(0, templatesMax);
+  if (window.span !== undefined) {
+    const sums = first.map((parent) => [parent, new NamedSums()] as const);
+    await eachRecordIn(state, window, ({ userPath }, sum) => {
+      for (const [parent, named] of sums) {
+        const child = childBelow(userPath, parent);
+        if (child !== null) named.add(child, sum);
+      }
+    });
+    for (const [, named] of sums)
+      for (const [path, { totalCost }] of await named.groups(state)) add(path, sumUsd(totalCost));
+    return;
+  }
+  for (const parent of first) {
     const { groups } = await summarizeUsage(
       state,
       { ...window, userPath: parent },
       { by: "path", step: null },
       nowMs,
     );
-    for (const { key, total_cost: cost } of groups) {
-      // The rest has no path; the parent's own usage is no child's.
-      if (key === parent || !key.startsWith("/") || (isFlat && parents.has(key))) continue;
-      const row = rows.of(key);
-      if (row !== null) row.spend = Math.max(row.spend, cost);
-    }
+    // The parent's own usage is no child's.
+    for (const { key, total_cost: cost } of groups) if (key !== parent) add(key, cost);
   }
 }
 
@@ -384,6 +409,12 @@ async function usageOfRows(
 ): Promise<RowSums> {
   if (!state.settings.usageEnabled) return { sums: null, hosts: null };
   const { others } = state.usage;
+  await noteChildren(state, rows);
+  if (window.span !== undefined)
+    return {
+      sums: await sumsOfRecords(state, rows, window),
+      hosts: others === null ? null : ofRecords,
+    };
   if (others === null) return { sums: await ownSums(state, rows, window), hosts: null };
   const { fromDay, toDay } = window;
   const { answer, hosts } = await others.withOthers(async (open) => {
@@ -404,14 +435,11 @@ async function ownSums(
 ): Promise<ReadonlyMap<string, Rollup>> {
   const sums = new Map(rows.map(({ path }) => [path, emptyRollup()]));
   const byPrefix = new Map(rows.map((row) => [totalPrefix(row.path), row]));
-  const parents = new Map(rows.map((row) => [childrenPrefix(row.path), row]));
   const view = state.usage.rollups.open();
   try {
     const early = new Set<string>();
     await readUnstored(state, view, (key, sum) => {
       if (!key.startsWith("t")) return;
-      const parent = parents.get(key.slice(0, key.indexOf("\n", 2) + 1));
-      if (parent !== undefined) parent.hasChildren = true;
       const day = dayOfKey(key);
       const row = byPrefix.get(key.slice(0, key.length - day.length));
       if (row === undefined || day < fromDay || day > toDay) return;
@@ -425,9 +453,34 @@ async function ownSums(
   } finally {
     view.close();
   }
+  return sums;
+}
+
+/** The sums of a range with times, of this host's records. */
+async function sumsOfRecords(
+  state: DaemonState,
+  rows: readonly Row[],
+  window: UsageWindow,
+): Promise<ReadonlyMap<string, Rollup>> {
+  const sums = new Map(rows.map(({ path }) => [path, emptyRollup()]));
+  await eachRecordIn(state, window, ({ userPath }, sum) => {
+    for (let path = userPath; path !== "/"; path = parentPath(path)) {
+      const total = sums.get(path);
+      if (total !== undefined) addRollup(total, sum);
+    }
+  });
+  return sums;
+}
+
+/** Notes which rows have usage below them, at any time. */
+async function noteChildren(state: DaemonState, rows: readonly Row[]): Promise<void> {
+  const parents = new Map(rows.map((row) => [childrenPrefix(row.path), row]));
+  await readUnstored(state, state.usage.rollups, (key) => {
+    const parent = parents.get(key.slice(0, key.indexOf("\n", 2) + 1));
+    if (parent !== undefined) parent.hasChildren = true;
+  });
   for (const [prefix, row] of parents) {
     const [key] = state.store.keys("rollups", { ...under(prefix), limit: 1 });
     if (key !== undefined) row.hasChildren = true;
   }
-  return sums;
 }

@@ -26,7 +26,7 @@ export interface TenantLimit {
   readonly exhausts_at: string | null;
 }
 
-/** The use of a tenant in the asked days. */
+/** The use of a tenant in the asked days or range. */
 interface TenantUsage {
   readonly requests: number;
   readonly total_tokens: number;
@@ -65,6 +65,9 @@ export interface TenantList extends Timed {
   readonly under: string;
   readonly start_date: string;
   readonly end_date: string;
+  /** Of a range with times; `end` isn't included. */
+  readonly start?: string;
+  readonly end?: string;
   readonly tenants: readonly TenantItem[];
   /** Whether there are further tenants. */
   readonly more: boolean;

@@ -212,7 +212,7 @@ export function handleAdmin(
     case "alerts.report":
       return handleAlerts(state, { op, body }, nowMs, ports);
     case "tenants.list": {
-      const query = parseTenantQuery(body);
+      const query = parseTenantQuery(body, nowMs);
       const listed = query.ok ? good(tenantsFor(state, query.value, nowMs)) : query;
       return answerRead(state, listed, ports);
     }

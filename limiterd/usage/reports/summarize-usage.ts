@@ -74,7 +74,7 @@ export async function summarizeUsage(
 }
 
 /** Other hosts have only sums of days. */
-const ofRecords = {
+export const ofRecords = {
   scope: "this_host",
   count: 1,
   oldest_seconds: 0,
@@ -279,13 +279,22 @@ async function eachRecord(
   by: Grouping | null,
   each: (names: readonly string[], sum: Rollup, atMs: number) => void,
 ): Promise<void> {
-  const { userPath } = window;
-  const within = { userPath, ...spanOf(window) };
+  await eachRecordIn(state, window, (record, sum) =>
+    each(namesOfRecord(state, by, record, window.userPath), sum, record.atMs),
+  );
+}
+
+/** As `eachRecord`, with the record. */
+export async function eachRecordIn(
+  state: UsageReader,
+  window: UsageWindow,
+  each: (record: UsageRecord, sum: Rollup) => void,
+): Promise<void> {
+  const within = { userPath: window.userPath, ...spanOf(window) };
   const turns = new Turns(recordsPerTurn);
   for (const { records } of newestBatches(state, within, Number.POSITIVE_INFINITY)) {
     for (const record of records)
-      if (!record.cacheHit && isWithin(record, within))
-        each(namesOfRecord(state, by, record, userPath), rollupOf(record) as Rollup, record.atMs);
+      if (!record.cacheHit && isWithin(record, within)) each(record, rollupOf(record) as Rollup);
     // Finding an entry of the store costs as much as some records.
     if (turns.isOver(records.length + 4)) await state.yieldToEventLoop();
   }

@@ -139,22 +139,34 @@ async function summarize(context: RequestContext<"limiter" | "nowMs">): Promise<
   exchange.reply(200, fileHeaders(exchange, "csv", name), summaryCsv(groups), "utf8");
 }
 
-/** The parameters of a list with a window of days, which is that of GET /v1/usage. */
+/** The parameters of a list with a window. */
 function tenantsOf(query: string, nowMs: number): Checked<unknown> {
   const parameters = listParameters(query);
   if (!parameters.ok) return parameters;
-  const window = parseUsageQuery(query, nowMs);
+  const window = windowOf(query, nowMs);
   if (!window.ok) return window;
   const { days: _, ...others } = parameters.value;
-  return good({ ...others, start_date: window.startDate, end_date: window.endDate });
+  return good({ ...others, ...window.value });
 }
 
 const days = ["days", "start_date", "end_date"];
+
+/** The days of a query, which are those of GET /v1/usage, or its range with times. */
+function windowOf(query: string, nowMs: number): Checked<object> {
+  const parameters = queryParameters(query);
+  const window = parseUsageQuery(query, nowMs);
+  if (!window.ok) return window;
+  const [start, end] = [parameters.get("start"), parameters.get("end")];
+  if (start === null && end === null)
+    return good({ start_date: window.startDate, end_date: window.endDate });
+  if (days.some((name) => parameters.has(name)))
+    return bad(`start and end can't be combined with ${days.join(", ")}`, "start");
+  return good({ ...(start === null ? {} : { start }), ...(end === null ? {} : { end }) });
+}
+
 const summaryParameters = ["user_path", "by", "step", ...days, "start", "end", "format"];
 
-/**
- * `{user_path, by, step}`, and the days, which are those of GET /v1/usage, or a range with times.
- */
+/** `{user_path, by, step}` and the window. */
 function summaryOf(query: string, nowMs: number): Checked<unknown> {
   const parameters = queryParameters(query);
   for (const name of parameters.keys()) {
@@ -165,17 +177,12 @@ function summaryOf(query: string, nowMs: number): Checked<unknown> {
       );
     if (parameters.getAll(name).length > 1) return bad(`${name} is given more than once`, name);
   }
-  const window = parseUsageQuery(query, nowMs);
+  const window = windowOf(query, nowMs);
   if (!window.ok) return window;
-  const hasTimes = parameters.has("start") || parameters.has("end");
-  if (hasTimes && days.some((name) => parameters.has(name)))
-    return bad(`start and end can't be combined with ${days.join(", ")}`, "start");
   return good({
     user_path: parameters.get("user_path"),
     by: parameters.get("by"),
     step: parameters.get("step"),
-    ...(hasTimes
-      ? { start: parameters.get("start"), end: parameters.get("end") }
-      : { start_date: window.startDate, end_date: window.endDate }),
+    ...window.value,
   });
 }

@@ -480,6 +480,25 @@ t.test("a tenant is on one screen", async (t) => {
       t.match(out, line);
     t.notMatch(out, /\/refused/);
   }
+  for (const where of [here, ["--url", url]]) {
+    const asked = ["tenants", "--path", "/tenants", "--sort", "spend", ...where];
+    const recent = await run([...asked, "--last", "3h"], { env, nowMs: Date.now() });
+    t.match(recent, {
+      exitCode: 0,
+      out: /\/tenants\/acme/,
+      err: /spend of .* \d\d:\d\d.*Z to now/,
+    });
+    const before = ["--from", "2026-02-01T10:00Z", "--to", "2026-02-01T12:00Z", "--json"];
+    const { out } = await run([...asked, ...before], { env });
+    t.match(JSON.parse(out), {
+      ...{ start: "2026-02-01T10:00:00.000Z", end: "2026-02-01T12:00:00.000Z" },
+      tenants: [{ user_path: "/tenants/acme", refusals: 0, usage: { requests: 0 } }],
+    });
+    t.match(await run([...asked, "--last", "8d"], { env, nowMs: Date.now() }), {
+      exitCode: 2,
+      err: /--last may be at most 7 days/,
+    });
+  }
   const { out } = await run(["tenant", "/tenants/nobody", ...here], { env });
   t.match(out, /LAST FAILURES\nnone/);
   t.match(await run(["tenant", "/a/../b", ...here], { env }), { exitCode: 2 });

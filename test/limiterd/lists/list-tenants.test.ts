@@ -168,6 +168,44 @@ t.test("usage is that of the asked days", async (t) => {
   t.same(await costs({ end_date: "2026-11-21" }), [8]);
 });
 
+t.test("a range with times has the usage, refusals and failures within it alone", async (t) => {
+  const daemon = startTenants();
+  daemon.state.requests.add(failed("r1", "/users/ann"), daemon.nowMs);
+  daemon.nowMs += 2 * hour;
+  spend(client(daemon, "p3"), "/users/bob/app", 5 * usd);
+  daemon.state.requests.add(failed("r2", "/users/bob"), daemon.nowMs);
+  daemon.nowMs += hour;
+  const at = (hours: number): string => new Date(noon + hours * hour).toISOString();
+  const within = async (query: object): Promise<TenantList> =>
+    (await ask(daemon, "tenants.list", { sort: "spend", ...query })) as unknown as TenantList;
+  const figures = ({ tenants: items }: TenantList) =>
+    items.map(({ user_path, usage, refusals, failures }) => [
+      ...[user_path, usage?.requests, usage?.total_cost, refusals, failures],
+    ]);
+  const early = { start: at(-1), end: at(1) };
+  const list = await within({ under: "/users", ...early });
+  t.match(list, { ...early, start_date: "2026-11-21", end_date: "2026-11-21" });
+  t.same(figures(list), [
+    ["/users/ann", 1, 8, 0, 1],
+    ["/users/bob", 1, 2, 0, 0],
+    ["/users/cy", 0, 0, 2, 0],
+  ]);
+  t.same(figures(await within({ under: "/users", start: at(1) })), [
+    ["/users/bob", 1, 5, 0, 1],
+    ["/users/cy", 0, 0, 0, 0],
+    ["/users/ann", 0, 0, 0, 0],
+  ]);
+  t.same(figures(await within({ flat: "true", start: at(1), end: at(2.5) })).slice(0, 2), [
+    ["/users/bob", 1, 5, 0, 1],
+    ["/users/cy", 0, 0, 0, 0],
+  ]);
+  t.match(figures(await within(early))[0], ["/users", 2, 10, 2, 1]);
+  const [bob] = (await within({ under: "/users", start: at(1) })).tenants;
+  t.equal(bob?.has_children, true);
+  const days = { start_date: "2026-11-20", end_date: "2026-11-20" };
+  t.same(figures(await within(days))[0]?.slice(1), [0, 0, 0, 0], "days end, too");
+});
+
 t.test("of more tenants than are held at a time, the fullest are complete", async (t) => {
   const daemon = startDaemon([{ ...pathRule("/users", day, { requests: 10 }), perChild: true }], {
     nowMs: noon,
@@ -206,6 +244,9 @@ t.test("a wrong query is refused with the parameter's name", async (t) => {
     [{ start_date: "2026-02-20" }, "end_date"],
     [{ search: 7 }, "search"],
     [{ path: "/a" }, "path"],
+    [{ end: "2026-01-01T00:00:00Z" }, "start"],
+    [{ start: "2025-12-20T00:00:00Z", end: "2025-12-30T00:00:00Z" }, "start"],
+    [{ start: "noon" }, "start"],
   ] as const)
     t.match(await refusal(ask(daemon, "tenants.list", body)), { param });
 });

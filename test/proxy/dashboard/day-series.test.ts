@@ -36,6 +36,14 @@ for (const [largest, top] of [
 ] as const)
   t.test(`an axis up to ${largest} ends at ${top}`, async (t) => t.equal(axisTop(largest), top));
 
+t.test("before a range with times there is one as long", async (t) => {
+  const days = { start_date: "2026-03-01", end_date: "2026-03-01" };
+  t.same(
+    periodBefore({ ...days, start: "2026-03-01T10:00:00.000Z", end: "2026-03-01T13:00:00.001Z" }),
+    { start: "2026-03-01T07:00:00.000Z", end: "2026-03-01T10:00:00.000Z" },
+  );
+});
+
 t.test("the period before has as many days and ends the day before", async (t) => {
   t.same(periodBefore({ start_date: "2026-03-01", end_date: "2026-03-07" }), {
     start_date: "2026-02-22",

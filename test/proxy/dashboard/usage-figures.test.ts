@@ -33,6 +33,17 @@ t.test("what there is none of is no figure", async (t) => {
   );
 });
 
+t.test("a range with times is written with them", async (t) => {
+  const times = { start: "2026-11-27T22:00:00.000Z", end: "2026-11-28T01:30:00.001Z" };
+  const note = (before?: typeof totals) =>
+    usageFigures({ ...totals, ...times }, before).find(({ label }) => label === "Requests")?.note;
+  t.equal(note(), "2026-11-27 22:00 to 2026-11-28 01:30 UTC");
+  t.equal(
+    note({ ...totals, ...times }),
+    "2026-11-27 22:00 to 2026-11-28 01:30 UTC, beside as long a time before",
+  );
+});
+
 t.test("usage that isn't known is apart, with what it may be at most", async (t) => {
   const unknown = { unknown_calls: 2, unknown_tokens_at_most: 2_000_150, unknown_cost_at_most: 20 };
   const last = {

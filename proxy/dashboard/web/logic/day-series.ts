@@ -1,5 +1,12 @@
 /** Usage by day for a chart: every day once, including days without requests. Pure. */
-import { dayMs, dayOf, daysBetween, parseDay } from "../../../../shared/time.js";
+import {
+  dayMs,
+  dayOf,
+  daysBetween,
+  formatMillis,
+  parseDay,
+  parseTimestamp,
+} from "../../../../shared/time.js";
 
 /** The fields read from a group of usage by day. */
 interface DayGroup {
@@ -70,10 +77,18 @@ function shortened(time: string): string {
 interface Period {
   readonly start_date: string;
   readonly end_date: string;
+  /** Of a range with times. */
+  readonly start?: string;
+  readonly end?: string;
 }
 
-/** As many days, up to the day before. */
-export function periodBefore({ start_date, end_date }: Period): Record<keyof Period, string> {
+/** As many days, up to the day before; or as long a range, up to its start. */
+export function periodBefore({ start_date, end_date, ...times }: Period): Record<string, string> {
+  const { start, end } = times;
+  if (start !== undefined && end !== undefined) {
+    const [fromMs, beforeMs] = [parseTimestamp(start)!, parseTimestamp(end)!];
+    return { start: formatMillis(2 * fromMs - beforeMs), end: start };
+  }
   const startMs = parseDay(start_date) ?? 0;
   const days = daysBetween(start_date, end_date).length;
   return { start_date: dayOf(startMs - days * dayMs), end_date: dayOf(startMs - dayMs) };

@@ -4,6 +4,9 @@ export const rangeTexts = {
   range: "Time range",
   days: "Days",
   custom: "Custom range",
+  customDays: "Custom days",
+  customTimes: "Custom times",
+  lastHours: { "3": "Last 3 hours", "24": "Last 24 hours" },
   from: "From (UTC)",
   to: "To (UTC)",
   last: {

@@ -19,8 +19,10 @@ export const usageTexts = {
   ofHosts: (whose: string) => `Usage is shown ${whose}.`,
   groupsCaption: "Usage by group",
   over: { day: "By day", hour: "By hour" },
-  compared: (now: string, days: number) =>
-    `${now}, beside the ${days === 1 ? "day" : `${days} days`} before`,
+  compared: (now: string, days: number | null) =>
+    days === null
+      ? `${now}, beside as long a time before`
+      : `${now}, beside the ${days === 1 ? "day" : `${days} days`} before`,
   window: (from: string, to: string) => (from === to ? `${from} UTC` : `${from} to ${to} UTC`),
   columns: {
     requests: "Requests",

@@ -108,4 +108,12 @@ t.test("tenants have the days of GET /v1/usage: a date takes precedence over day
     await get("tenants", "days=x"),
     exactly({ status: 400, body: { param: "days" }, asked: { length: 0 } }),
   );
+  const start = "1969-12-31T22:00:00Z";
+  t.same((await get("tenants", `limit=5&start=${start}`)).asked, [
+    ["tenants.list", { limit: 5, start }],
+  ]);
+  t.match(
+    await get("tenants", `start=${start}&days=2`),
+    exactly({ status: 400, body: { param: "start" }, asked: { length: 0 } }),
+  );
 });

@@ -16,11 +16,11 @@ import {
   formatShort,
   withCurrency,
 } from "../../logic/numbers.js";
+import { rangeAsked } from "../../logic/usage-range.js";
 import { Ago } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
 import { RunsOut } from "../../parts/limits/runs-out.js";
-import { daysAsked } from "../../parts/lists/range-filter.js";
 import { Card, Empty, WhenReady } from "../../parts/page.js";
 import { type Column, Table, TableFoot } from "../../parts/table.js";
 import { useKept } from "../../parts/use-poll.js";
@@ -31,6 +31,8 @@ const rowsBelowMax = 25;
 /** A level with so few rows opens by itself. */
 const openedMax = 5;
 const everyMs = 10_000;
+/** A range with times is summed up from records. */
+const recordsEveryMs = 60_000;
 
 interface TenantRow extends TenantItem {
   readonly depth: number;
@@ -57,10 +59,10 @@ export function TenantTable({ under }: TenantTableProps) {
   const search = query.get("search") ?? "";
   const sort = tenantSorts.find((candidate) => candidate === query.get("sort")) ?? "used";
   const isFlat = search !== "" || query.get("view") === "flat";
-  const days = String(daysAsked(query));
+  const range = String(rangeAsked(query, Date.now()));
   const poll = useMemo(() => {
     const ask = (path: string, limit: number, signal: AbortSignal) => {
-      const parameters = new URLSearchParams(days);
+      const parameters = new URLSearchParams(range);
       parameters.set("under", path);
       parameters.set("sort", sort);
       parameters.set("limit", String(limit));
@@ -68,8 +70,9 @@ export function TenantTable({ under }: TenantTableProps) {
       if (search !== "") parameters.set("search", search);
       return client.get<TenantList>(`/admin/tenants?${parameters}`, signal);
     };
-    return new Poll((signal) => readTree(ask, { under, toggled }, signal), { everyMs });
-  }, [client, under, sort, isFlat, search, days, toggled]);
+    const times = { everyMs: range.includes("start=") ? recordsEveryMs : everyMs };
+    return new Poll((signal) => readTree(ask, { under, toggled }, signal), times);
+  }, [client, under, sort, isFlat, search, range, toggled]);
   useEffect(() => poll.start(), [poll]);
   const { polled, refresh } = useKept<Rows>(poll);
   const toggle = ({ user_path, isOpen }: TenantRow): void =>

@@ -10,14 +10,15 @@ import { rootOf } from "../../data/session.js";
 import { closestLimits } from "../../logic/closest-limits.js";
 import { itemKey } from "../../logic/list-page.js";
 import { formatCount, formatMoney, formatShort, withCurrency } from "../../logic/numbers.js";
+import { rangeAsked, stepOf } from "../../logic/usage-range.js";
 import { When } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";
 import { LimitLine } from "../../parts/limits/limit-line.js";
 import { FilterSelect, SearchFilter } from "../../parts/lists/filters.js";
-import { DaysFilter, daysAsked } from "../../parts/lists/range-filter.js";
+import { DaysFilter } from "../../parts/lists/range-filter.js";
 import { Card, PageHead, WhenReady } from "../../parts/page.js";
 import { Table } from "../../parts/table.js";
-import { UsageDays } from "../../parts/usage/usage-days.js";
+import { UsageChart } from "../../parts/usage/usage-chart.js";
 import { UsageSums } from "../../parts/usage/usage-sums.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { shellTexts } from "../../texts/shell-texts.js";
@@ -91,7 +92,7 @@ function Tenants() {
               ["flat", texts.flat],
             ]}
           />
-          <DaysFilter />
+          <DaysFilter times />
         </div>
         <TenantTable under={under} />
       </div>
@@ -104,13 +105,12 @@ const modelsMax = 10;
 
 function Tenant({ path }: { readonly path: string }) {
   const at = encodeURIComponent(path);
-  const days = daysAsked(useApp().router.place.value.query);
-  const usage = useListPoll<UsageSummary>(`/admin/usage?user_path=${at}&by=model&${days}`, {
+  const { query } = useApp().router.place.value;
+  const asked = `by=model&step=${stepOf(query)}&${rangeAsked(query, Date.now())}`;
+  const usage = useListPoll<UsageSummary>(`/admin/usage?user_path=${at}&${asked}`, {
     everyMs: 60_000,
   });
-  const byDay = useListPoll<UsageSummary>(`/admin/usage?user_path=${at}&by=day&${days}`, {
-    everyMs: 60_000,
-  });
+  const series = usage.polled.body?.series;
   return (
     <>
       <PageHead
@@ -130,7 +130,7 @@ function Tenant({ path }: { readonly path: string }) {
       </PageHead>
       <div class="stack">
         <div class="filters">
-          <DaysFilter />
+          <DaysFilter times />
         </div>
         <WhenReady polled={usage.polled} onRetry={usage.refresh}>
           {({ usage: sums }) => <UsageSums usage={sums} />}
@@ -138,9 +138,7 @@ function Tenant({ path }: { readonly path: string }) {
         <div class="halves">
           <div class="stack">
             <LimitsInUse path={path} />
-            {byDay.polled.body !== null && (
-              <UsageDays usage={byDay.polled.body.usage} groups={byDay.polled.body.groups} />
-            )}
+            {series !== undefined && <UsageChart series={series} />}
             <KeysOf path={path} />
           </div>
           <div class="stack">

@@ -1,24 +1,19 @@
 /** What was used: sums beside those before, the largest groups over time, and all as a table. */
 import type { ComponentChildren } from "preact";
 import type { DaemonStatus } from "../../../../../shared/api/gateway-status.js";
-import type {
-  UsageGroup,
-  UsageSeries,
-  UsageSummary,
-} from "../../../../../shared/api/usage-report.js";
-import { daysBetween } from "../../../../../shared/time.js";
+import type { UsageGroup, UsageSummary } from "../../../../../shared/api/usage-report.js";
 import { hostsText } from "../../../../../shared/usage/hosts-text.js";
 import { hrefOf, tenantHref } from "../../data/router.js";
 import { periodBefore } from "../../logic/day-series.js";
 import { formatChange, formatCount, formatMoney, formatShare } from "../../logic/numbers.js";
+import { rangeAsked, stepOf } from "../../logic/usage-range.js";
 import { useApp } from "../../parts/app.js";
-import { BarChart } from "../../parts/bar-chart.js";
 import { Icon } from "../../parts/icon.js";
 import { FilterSelect, PathFilter } from "../../parts/lists/filters.js";
-import { DaysFilter, daysAsked } from "../../parts/lists/range-filter.js";
+import { DaysFilter } from "../../parts/lists/range-filter.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
 import { type Column, Table } from "../../parts/table.js";
-import { formatOf, MeasureFilter, useMeasure } from "../../parts/usage/usage-days.js";
+import { UsageChart } from "../../parts/usage/usage-chart.js";
 import { unknownBound } from "../../parts/usage/usage-figures.js";
 import { UsageSums } from "../../parts/usage/usage-sums.js";
 import { useListPoll } from "../../parts/use-poll.js";
@@ -39,7 +34,7 @@ export function UsagePage() {
       <div class="stack">
         <div class="filters">
           <PathFilter />
-          <DaysFilter />
+          <DaysFilter times />
           <FilterSelect
             name="by"
             label={texts.by}
@@ -61,18 +56,11 @@ export function UsagePage() {
   );
 }
 
-/** A chart of at most two days has a bar for each hour, a longer one for each day. */
-function stepOf(query: URLSearchParams): "day" | "hour" {
-  const start = query.get("start_date");
-  const end = query.get("end_date");
-  const days =
-    start === null || end === null
-      ? Number(query.get("days") ?? 30)
-      : daysBetween(start, end).length;
-  return days <= 2 ? "hour" : "day";
-}
-
-function usagePath(query: URLSearchParams, by: string, parameters = daysAsked(query)): string {
+function usagePath(
+  query: URLSearchParams,
+  by: string,
+  parameters = rangeAsked(query, Date.now()),
+): string {
   parameters.set("by", by);
   const path = query.get("path");
   if (path !== null && path !== "") parameters.set("user_path", path);
@@ -91,13 +79,16 @@ function Report({ by, summary }: ReportProps) {
   const parameters = new URLSearchParams(periodBefore(usage));
   const before = useListPoll<UsageSummary>(usagePath(query, by, parameters), { everyMs: 60_000 });
   const earlier = before.polled.body;
+  const range = { days: null, start: null, end: null };
+  const dayHref = (day: string): string =>
+    hrefOf("usage", { ...Object.fromEntries(query), ...range, start_date: day, end_date: day });
   // Everything is new in the first days.
   const wasUsed = earlier !== null && earlier.usage.total_requests > 0;
   return (
     <>
       {hosts !== undefined && <p class="soft">{texts.ofHosts(hostsText(hosts))}</p>}
       <UsageSums usage={usage} before={wasUsed ? earlier?.usage : undefined} />
-      {series !== undefined && <UsageChart series={series} />}
+      {series !== undefined && <UsageChart series={series} dayHref={dayHref} />}
       <Card title={texts.groupings[by as keyof typeof texts.groupings] ?? texts.by}>
         {groups.length === 0 ? (
           <Empty icon="usage" title={texts.none.title}>
@@ -108,35 +99,6 @@ function Report({ by, summary }: ReportProps) {
         )}
       </Card>
     </>
-  );
-}
-
-function UsageChart({ series }: { readonly series: UsageSeries }) {
-  const { query } = useApp().router.place.value;
-  const measure = useMeasure();
-  const field = ({ cost: "total_cost", tokens: "total_tokens", requests: "requests" } as const)[
-    measure
-  ];
-  const { step, times, groups } = series;
-  const kept = Object.fromEntries(query);
-  return (
-    <BarChart
-      title={texts.over[step]}
-      note={<MeasureFilter />}
-      times={step === "day" ? times : times.map((time) => time.slice(0, 16).replace("T", " "))}
-      parts={groups.map(({ key, name, ...figures }) => ({
-        name: name ?? key,
-        values: figures[field],
-        ...(key === "other" ? { colour: "--part-7" } : {}),
-      }))}
-      format={formatOf(measure)}
-      hrefOf={
-        step === "hour"
-          ? null
-          : (i) =>
-              hrefOf("usage", { ...kept, days: null, start_date: times[i], end_date: times[i] })
-      }
-    />
   );
 }
 

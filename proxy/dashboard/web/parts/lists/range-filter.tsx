@@ -16,34 +16,41 @@ interface Custom {
 }
 
 interface RangeSelectProps {
-  readonly name: string;
   readonly label: string;
-  readonly options: readonly (readonly [value: string, text: string])[];
-  readonly custom: Custom;
+  /** `days=7`; empty for the range that isn't in the address. */
+  readonly options: readonly (readonly [parameter: string, text: string])[];
+  readonly customs: readonly (readonly [custom: Custom, text: string])[];
 }
 
-const isCustom = "custom";
-
-function RangeSelect({ name, label, options, custom }: RangeSelectProps) {
+function RangeSelect({ label, options, customs }: RangeSelectProps) {
   const { router } = useApp();
   const { query } = router.place.value;
-  const [first, last] = custom.names;
-  const hasRange = query.has(first);
+  const given = customs.find(([{ names }]) => query.has(names[0]))?.[0] ?? null;
   const choose = (value: string): void => {
-    const [from, to] = value === isCustom ? custom.firstEnds() : [null, null];
+    const custom = customs.find(([{ type }]) => type === value)?.[0] ?? null;
+    const names = [
+      ...options.map(([parameter]) => parameter.split("=")[0]!),
+      ...customs.flatMap(([{ names }]) => names),
+    ];
+    const [name = "", chosen = null] = custom === null ? value.split("=") : [];
+    const [from, to] = custom?.firstEnds() ?? [];
     router.setQuery({
-      [name]: value === isCustom ? null : value,
-      [first]: from,
-      [last]: to,
-      after: null,
+      ...Object.fromEntries([...names, "after"].map((each) => [each, null])),
+      ...(custom === null
+        ? { [name]: chosen }
+        : { [custom.names[0]]: from!, [custom.names[1]]: to! }),
     });
   };
+  const usual = options.find(([parameter]) => {
+    const [name = "", value] = parameter.split("=");
+    return query.get(name) === value;
+  });
   return (
     <>
       <select
         class="input fit"
         aria-label={label}
-        value={hasRange ? isCustom : (query.get(name) ?? "")}
+        value={given?.type ?? usual?.[0] ?? ""}
         onChange={(event) => choose(event.currentTarget.value)}
       >
         {options.map(([value, text]) => (
@@ -51,36 +58,55 @@ function RangeSelect({ name, label, options, custom }: RangeSelectProps) {
             {text}
           </option>
         ))}
-        <option value={isCustom}>{texts.custom}</option>
-      </select>
-      {hasRange &&
-        custom.names.map((end, at) => (
-          <input
-            key={end}
-            class="input fit"
-            type={custom.type}
-            aria-label={at === 0 ? texts.from : texts.to}
-            title={at === 0 ? texts.from : texts.to}
-            value={custom.toValue(query.get(end) ?? "")}
-            onChange={({ currentTarget: { value } }) => {
-              if (value !== "") router.setQuery({ [end]: custom.toParameter(value), after: null });
-            }}
-          />
+        {customs.map(([{ type }, text]) => (
+          <option key={type} value={type}>
+            {text}
+          </option>
         ))}
+      </select>
+      {given?.names.map((end, at) => (
+        <input
+          key={end}
+          class="input fit"
+          type={given.type}
+          aria-label={at === 0 ? texts.from : texts.to}
+          title={at === 0 ? texts.from : texts.to}
+          value={given.toValue(query.get(end) ?? "")}
+          onChange={({ currentTarget: { value } }) => {
+            if (value !== "") router.setQuery({ [end]: given.toParameter(value), after: null });
+          }}
+        />
+      ))}
     </>
   );
 }
 
-/** Days in UTC, both included. */
-export function DaysFilter() {
-  return <RangeSelect name="days" label={texts.days} options={dayOptions} custom={days} />;
+/** Days in UTC, both included; `times`: or a range with times. */
+export function DaysFilter({ times = false }: { readonly times?: boolean }) {
+  return times ? (
+    <RangeSelect
+      label={texts.range}
+      options={[...hourOptions, ...dayOptions]}
+      customs={[
+        [days, texts.customDays],
+        [moments, texts.customTimes],
+      ]}
+    />
+  ) : (
+    <RangeSelect label={texts.days} options={dayOptions} customs={[[days, texts.custom]]} />
+  );
 }
 
+const hourOptions = [
+  ["hours=3", texts.lastHours["3"]],
+  ["hours=24", texts.lastHours["24"]],
+] as const;
+
 const dayOptions = [
-  ["1", texts.lastDays["1"]],
-  ["7", texts.lastDays["7"]],
+  ["days=1", texts.lastDays["1"]],
+  ["days=7", texts.lastDays["7"]],
   ["", texts.lastDays["30"]],
-  ["90", texts.lastDays["90"]],
+  ["days=90", texts.lastDays["90"]],
 ] as const;
 
 const dayMs = 86_400_000;
@@ -97,25 +123,17 @@ function dayAt(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** The parameters of the admin API for what `DaysFilter` chose. */
-export function daysAsked(query: URLSearchParams): URLSearchParams {
-  const parameters = new URLSearchParams();
-  for (const name of ["days", ...days.names]) {
-    const value = query.get(name);
-    if (value !== null && value !== "") parameters.set(name, value);
-  }
-  return parameters;
-}
-
 /** Moments. `initial`: the seconds of the range that isn't in the address. */
 export function MomentsFilter({ initial }: { readonly initial: keyof typeof texts.last }) {
   const others = Object.entries(texts.last).filter(([value]) => value !== initial);
   return (
     <RangeSelect
-      name="seconds"
       label={texts.range}
-      options={[["", texts.last[initial]], ...others]}
-      custom={moments}
+      options={[
+        ["", texts.last[initial]],
+        ...others.map(([value, text]) => [`seconds=${value}`, text] as const),
+      ]}
+      customs={[[moments, texts.custom]]}
     />
   );
 }

@@ -41,11 +41,8 @@ export function usageFigures(usage: UsageTotals, before?: UsageTotals): readonly
       ...change("total_requests"),
       note:
         before === undefined
-          ? usageTexts.window(usage.start_date, usage.end_date)
-          : usageTexts.compared(
-              usageTexts.window(usage.start_date, usage.end_date),
-              daysBetween(before.start_date, before.end_date).length,
-            ),
+          ? windowOf(usage)
+          : usageTexts.compared(windowOf(usage), daysIn(before)),
     },
     {
       label: texts.input,
@@ -64,6 +61,18 @@ export function usageFigures(usage: UsageTotals, before?: UsageTotals): readonly
       ? [{ label: texts.unknown, value: formatCount(unknown), note: unknownBound(usage) }]
       : []),
   ];
+}
+
+function windowOf({ start_date, end_date, start, end }: UsageTotals): string {
+  const minute = (moment: string): string => moment.slice(0, 16).replace("T", " ");
+  return start === undefined || end === undefined
+    ? usageTexts.window(start_date, end_date)
+    : usageTexts.window(minute(start), minute(end));
+}
+
+/** Null for a range with times. */
+function daysIn({ start_date, end_date, start }: UsageTotals): number | null {
+  return start === undefined ? daysBetween(start_date, end_date).length : null;
 }
 
 /** The most that calls of unknown usage may have used. */

@@ -1,0 +1,38 @@
+/** The time range of a page about usage: its address, and the parameters of the admin API. Pure. */
+import { daysBetween, formatSeconds, parseTimestamp } from "../../../../shared/time.js";
+
+const hourMs = 3_600_000;
+/** So that the address of a question stays the same for a while. */
+const stepMs = 300_000;
+
+/** The parameters for days, or for a range with times. */
+export function rangeAsked(query: URLSearchParams, nowMs: number): URLSearchParams {
+  const asked = new URLSearchParams();
+  const hours = Number(query.get("hours"));
+  if (hours > 0) {
+    const startMs = Math.floor(nowMs / stepMs) * stepMs - hours * hourMs;
+    asked.set("start", formatSeconds(startMs));
+    return asked;
+  }
+  const ends = query.has("start") ? ["start", "end"] : ["days", "start_date", "end_date"];
+  for (const name of ends) {
+    const value = query.get(name);
+    if (value !== null && value !== "") asked.set(name, value);
+  }
+  return asked;
+}
+
+/** A chart of at most two days has a bar for each hour, a longer one for each day. */
+export function stepOf(query: URLSearchParams): "day" | "hour" {
+  const { hours, start, end, start_date, end_date, days } = Object.fromEntries(query);
+  if (hours !== undefined) return "hour";
+  if (start !== undefined && end !== undefined) {
+    const [from = 0, to = 0] = [start, end].map((moment) => parseTimestamp(moment) ?? 0);
+    return to - from <= 48 * hourMs ? "hour" : "day";
+  }
+  const count =
+    start_date === undefined || end_date === undefined
+      ? Number(days ?? 30)
+      : daysBetween(start_date, end_date).length;
+  return count <= 2 ? "hour" : "day";
+}

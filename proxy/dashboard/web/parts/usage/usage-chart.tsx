@@ -1,0 +1,33 @@
+/** The course of usage over time, of its largest groups, as the reader has chosen to measure it. */
+import type { UsageSeries } from "../../../../../shared/api/usage-report.js";
+import { usageTexts as texts } from "../../texts/usage-texts.js";
+import { BarChart } from "../bar-chart.js";
+import { formatOf, MeasureFilter, useMeasure } from "./usage-days.js";
+
+interface UsageChartProps {
+  readonly series: UsageSeries;
+  /** Where the bar of a day leads. */
+  readonly dayHref?: (day: string) => string;
+}
+
+export function UsageChart({ series, dayHref }: UsageChartProps) {
+  const measure = useMeasure();
+  const field = ({ cost: "total_cost", tokens: "total_tokens", requests: "requests" } as const)[
+    measure
+  ];
+  const { step, times, groups } = series;
+  return (
+    <BarChart
+      title={texts.over[step]}
+      note={<MeasureFilter />}
+      times={step === "day" ? times : times.map((time) => time.slice(0, 16).replace("T", " "))}
+      parts={groups.map(({ key, name, ...figures }) => ({
+        name: name ?? key,
+        values: figures[field],
+        ...(key === "other" ? { colour: "--part-7" } : {}),
+      }))}
+      format={formatOf(measure)}
+      hrefOf={step === "hour" || dayHref === undefined ? null : (i) => dayHref(times[i]!)}
+    />
+  );
+}
