@@ -10,6 +10,7 @@ import { examples } from "../../../bin/examples.js";
 import { createProgram } from "../../../bin/program.js";
 import { stopped } from "../../../bin/session/command-failure.js";
 import { run, sessionForTests } from "../../bin/command-session.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 
 const masterKey = "master-key-of-the-test";
@@ -492,7 +493,10 @@ t.test("a tenant is on one screen", async (t) => {
     const { out } = await run([...asked, ...before], { env });
     t.match(JSON.parse(out), {
       ...{ start: "2026-02-01T10:00:00.000Z", end: "2026-02-01T12:00:00.000Z" },
-      tenants: [{ user_path: "/tenants/acme", refusals: 0, usage: { requests: 0 } }],
+      tenants: exactly([
+        { user_path: "/tenants/acme", refusals: 0, usage: { requests: 0 } },
+        { user_path: "/tenants/acme/app", refusals: 0 },
+      ]),
     });
     t.match(await run([...asked, "--last", "8d"], { env, nowMs: Date.now() }), {
       exitCode: 2,

@@ -199,7 +199,7 @@ t.test("a range with times has the usage, refusals and failures within it alone"
     ["/users/bob", 1, 5, 0, 1],
     ["/users/cy", 0, 0, 0, 0],
   ]);
-  t.match(figures(await within(early))[0], ["/users", 2, 10, 2, 1]);
+  t.same(figures(await within(early))[0], ["/users", 2, 10, 2, 1]);
   const [bob] = (await within({ under: "/users", start: at(1) })).tenants;
   t.equal(bob?.has_children, true);
   const days = { start_date: "2026-11-20", end_date: "2026-11-20" };
