@@ -14,15 +14,14 @@ export interface ProcessReading {
   readonly loopLag: readonly number[];
 }
 
-/** The interval of the measuring timer; each measured delay includes it. */
-const resolutionMs = 20;
+/** The interval of the measuring timer, which wakes the process; each measured delay includes it. */
+const resolutionMs = 100;
 /** Quantiles cover at least this time: several scrapers may ask. */
 const windowMsMin = 5_000;
 
-/** Starts measuring. */
+/** The lag is measured from the first reading on: a process that nobody scrapes sleeps. */
 export function createProcessReading(quantiles: readonly number[]): () => Promise<ProcessReading> {
   const delays = monitorEventLoopDelay({ resolution: resolutionMs });
-  delays.enable();
   const startedAtSeconds = Date.now() / 1000 - process.uptime();
   let windowMonoMs = performance.now();
   let lagSeconds = 0;
@@ -40,6 +39,7 @@ export function createProcessReading(quantiles: readonly number[]): () => Promis
     return [...last, lagSeconds, lagCount];
   };
   return async () => {
+    delays.enable();
     const { user, system } = process.cpuUsage();
     const openFiles = await readdir("/proc/self/fd").then(
       (files) => files.length,
