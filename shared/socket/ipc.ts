@@ -53,7 +53,7 @@ export interface Listener {
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const ipc = newIpc();
-  const peers = new Map<net.Socket, SocketPeer>();
+  const peers = new Set<SocketPeer>();
   if (options.fd === undefined)
     await claimSocket(options.path, options.groupAccess ? 0o750 : 0o700);
   else requireInheritedListener(options.path, options.fd, socketModeOf(options));
@@ -61,18 +61,17 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const server = ipc.server;
   server.on("connect", (socket: net.Socket) => {
     const peer = new SocketPeer(socket);
-    peers.set(socket, peer);
+    peers.add(peer);
+    takeBytes(socket, (bytes) => {
+      if (!peer.closed) options.onBytes(peer, bytes);
+    });
     // node-ipc's own event names any ended socket, not always the one that just ended.
     socket.once("close", () => {
-      peers.delete(socket);
+      peers.delete(peer);
       peer.closed = true;
       options.onClose(peer);
     });
     options.onConnect(peer);
-  });
-  server.on("data", (bytes: Buffer, socket: net.Socket) => {
-    const peer = peers.get(socket);
-    if (peer !== undefined && !peer.closed) options.onBytes(peer, bytes);
   });
   // node-ipc passes its port to Node's `listen`, which also accepts a descriptor.
   if (options.fd !== undefined) server.port = { fd: options.fd };
@@ -84,15 +83,23 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       // stays open until the process ends.
       if (options.fd !== undefined || isStillOurs(options.path, inode)) server.server.close();
       else server.server.unref();
-      await Promise.all([...peers.values()].map((peer) => peer.end()));
+      await Promise.all([...peers].map((peer) => peer.end()));
     },
   };
 }
 
 /**
- * Keeps data as bytes: node-ipc's own listener would turn them into text. When node-ipc dials, no
- * data can arrive before its listener is set.
+ * Reads a connection in place of node-ipc, whose listener copies each chunk and passes it through
+ * three events. What node-ipc dials arrives as text.
  */
+function takeBytes(socket: net.Socket, onBytes: (bytes: Buffer) => void): void {
+  socket.removeAllListeners("data");
+  socket.on("data", (data: Buffer | string) =>
+    onBytes(typeof data === "string" ? Buffer.from(data, encoding) : data),
+  );
+}
+
+/** Keeps data as bytes: node-ipc would have Node decode them. */
 function keepBytes(socket: net.Socket): void {
   socket.setEncoding = () => socket;
 }
@@ -162,11 +169,12 @@ export function dial(options: DialOptions): { close(): void } {
       client.socket.destroy();
       return options.onError(error as Error);
     }
-    peer = new SocketPeer(client.socket);
-    options.onConnect(peer);
-  });
-  client.on("data", (bytes: Buffer) => {
-    if (peer !== null && !peer.closed) options.onBytes(peer, bytes);
+    const connected = new SocketPeer(client.socket);
+    peer = connected;
+    takeBytes(client.socket, (bytes) => {
+      if (!connected.closed) options.onBytes(connected, bytes);
+    });
+    options.onConnect(connected);
   });
   client.on("error", (error: NodeJS.ErrnoException) => {
     if (peer === null && !closed) options.onError(error);
@@ -193,12 +201,14 @@ export function dial(options: DialOptions): { close(): void } {
   };
 }
 
+/** Bytes become text and bytes again, which utf8 would destroy. */
+const encoding = "latin1";
+
 function newIpc(): IPCModule {
   const ipc = new IPCModule();
   ipc.config.silent = true;
   ipc.config.rawBuffer = true;
-  // node-ipc turns each chunk into text and back into bytes, which utf8 would destroy.
-  ipc.config.encoding = "latin1";
+  ipc.config.encoding = encoding;
   ipc.config.unlink = false;
   ipc.config.maxConnections = peersMax;
   return ipc;
