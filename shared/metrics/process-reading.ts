@@ -14,7 +14,7 @@ export interface ProcessReading {
   readonly loopLag: readonly number[];
 }
 
-/** The interval of the measuring timer, which wakes the process; each measured delay includes it. */
+/** The interval of the timer, which wakes the process; each measured delay includes it. */
 const resolutionMs = 100;
 /** Quantiles cover at least this time: several scrapers may ask. */
 const windowMsMin = 5_000;
