@@ -1,6 +1,6 @@
 /**
- * The published error through real processes (docs/reference/usage-record.md, "How exact the costs
- * are"). LEDGER_SEED and LEDGER_HISTORIES choose others than the short form.
+ * The published error through real processes (docs/reference/usage-record.md, "Unknown usage").
+ * LEDGER_SEED and LEDGER_HISTORIES choose others than the short form.
  */
 import t from "tap";
 import { problemOf } from "./check-history.js";
