@@ -41,9 +41,31 @@ export class SocketPeer implements Peer {
   readonly #bulk: BulkFrame[] = [];
   #bulkOnTheWay = false;
   #scheduled = false;
+  /** Whether the other end has gone: nothing more is written, what it has sent is still read. */
+  #isBroken = false;
 
   constructor(socket: net.Socket) {
     this.#socket = socket;
+    this.#readAfterBrokenPipe();
+  }
+
+  /**
+   * A write fails as soon as the other end is dead. Node would destroy the socket with the bytes
+   * that haven't been read yet, such as the settles of answers that clients have got. Without the
+   * error it reads them, finds the end, and closes.
+   */
+  #readAfterBrokenPipe(): void {
+    const socket = this.#socket;
+    const write = socket._write.bind(socket);
+    const writeAll = socket._writev!.bind(socket);
+    const unlessBroken =
+      (done: (error?: Error | null) => void) =>
+      (error?: NodeJS.ErrnoException | null): void => {
+        this.#isBroken ||= error?.code === "EPIPE" || error?.code === "ECONNRESET";
+        done(this.#isBroken ? null : error);
+      };
+    socket._write = (chunk, encoding, done) => write(chunk, encoding, unlessBroken(done));
+    socket._writev = (chunks, done) => writeAll(chunks, unlessBroken(done));
   }
 
   send(frame: Buffer): void {
@@ -81,7 +103,7 @@ export class SocketPeer implements Peer {
     if (this.#queue.length === 0) return;
     const frames = this.#queue;
     this.#queue = [];
-    if (this.closed || !this.#socket.writable) return;
+    if (this.closed || this.#isBroken || !this.#socket.writable) return;
     // In raw mode node-ipc's own `emit` does the same after copying the bytes into a message that
     // it drops.
     this.#socket.write(
@@ -97,17 +119,17 @@ export class SocketPeer implements Peer {
     const waiting = this.#whenSent;
     this.#whenSent = [];
     return (error) => {
-      if (!error && !this.closed) for (const run of waiting) run();
+      if (!error && !this.closed && !this.#isBroken) for (const run of waiting) run();
     };
   }
 
   #writeBulk(): void {
     const next = this.#bulk.shift();
-    if (next === undefined || this.closed || !this.#socket.writable) return;
+    if (next === undefined || this.closed || this.#isBroken || !this.#socket.writable) return;
     this.#bulkOnTheWay = true;
     this.#socket.write(next.frame, (error) => {
       this.#bulkOnTheWay = false;
-      if (error || this.closed) return;
+      if (error || this.closed || this.#isBroken) return;
       next.then();
       if (this.#bulk.length > 0) this.#schedule();
     });

@@ -122,3 +122,22 @@ t.test(
     t.equal(second.count("close 0"), 1);
   },
 );
+
+t.test("what a peer has sent before its death is read, though a write to it fails", async (t) => {
+  const path = join(temporary(t), "limiterd.sock");
+  const server = await listening(t, path);
+  const socket = await rawClient(t, path);
+  socket.write("a");
+  await server.until(() => server.bytes.length === 1);
+  // In the same turn: the write comes before the next read.
+  socket.write("last words");
+  socket.destroy();
+  const peer = server.peers[0]!;
+  peer.whenSent(() => t.fail("nothing was sent"));
+  peer.sendBulk(Buffer.from("large"), () => t.fail("nor this"));
+  peer.send(Buffer.from("b"));
+  peer.flush();
+  peer.send(Buffer.from("c"));
+  await server.until(() => server.count("close 0") === 1);
+  t.equal(server.bytes.toString(), "alast words");
+});
