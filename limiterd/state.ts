@@ -48,7 +48,7 @@ import type { Writer } from "./store/writer.js";
 import type { UpstreamBook } from "./upstream/upstream-book.js";
 import type { Followers } from "./usage/followers/followers.js";
 import type { PendingResponses } from "./usage/pending-responses.js";
-import type { Repricing } from "./usage/repricing.js";
+import type { AdjustmentQueue } from "./usage/repricing.js";
 import type { RequestBook } from "./usage/request-book.js";
 import type { TrafficBook } from "./usage/traffic-book.js";
 import type { UsageLog } from "./usage/usage-log.js";
@@ -110,7 +110,7 @@ export interface DaemonState {
   sharedDefinitions: SharedDefinitions | null;
   readonly usage: UsageLog;
   readonly pending: PendingResponses;
-  readonly repricing: Repricing;
+  readonly adjustmentQueue: AdjustmentQueue;
   readonly backTests: BackTests;
   /** The last lists by use. */
   readonly rankings: {

@@ -8,6 +8,7 @@ import type { Config, ProviderConfig } from "../shared/config/config.js";
 import type { NewManagedKey } from "../shared/domain/make-managed-key.js";
 import type { Target } from "../shared/domain/target-name.js";
 import type { Log } from "../shared/log.js";
+import type { DaemonAnswer } from "../shared/wire/admin-op.js";
 import type { Webhook } from "./alerts/webhook.js";
 import type { Credentials } from "./auth/authenticate.js";
 import type { OidcProvider } from "./auth/oidc/oidc-provider.js";
@@ -28,7 +29,6 @@ import type { OutputRatios } from "./hard-caps/output-ratios.js";
 import type { Spool } from "./http/body-spool.js";
 import type { PassedHeaders } from "./http/copy-headers.js";
 import type { Served, UnlimitedEndpoint } from "./http/match-route.js";
-import type { CallOutcome } from "./limiter/admission.js";
 import type { Limiter } from "./limiter/client/limiter-client.js";
 import type { Metrics } from "./metrics/metrics.js";
 import type { Tracing } from "./metrics/spans/request-trace.js";
@@ -124,7 +124,7 @@ export interface Gateway {
    */
   readonly bodySlices: FairTurns;
   /** The daemon's answers for GET /v1/usage. */
-  readonly usageReads: SharedReads<CallOutcome>;
+  readonly usageReads: SharedReads<DaemonAnswer>;
   /** Whether the proxy is shutting down. */
   readonly stopping: () => boolean;
   readonly monoMs: () => number;

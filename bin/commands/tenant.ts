@@ -3,11 +3,12 @@
  * the limits and budgets that it meets with what it has used of them, its keys, and what was
  * refused or failed last.
  */
+
 import type { Command } from "commander";
 import { isObject } from "../../shared/checked.js";
 import { isPathWithin } from "../../shared/domain/user-path.js";
 import { append } from "../../shared/long-lists.js";
-import type { DaemonAnswer } from "../../shared/wire/daemon-client.js";
+import type { DaemonAnswer } from "../../shared/wire/admin-op.js";
 import { renderKeys } from "../keys/key-table.js";
 import { type ListedKey, listKeys } from "../keys/list-keys.js";
 import { renderBudgets } from "../limits/budget-table.js";

@@ -1,6 +1,7 @@
 /** Answers of the daemon as values, or as failures of the command. */
+
 import { plainFailure } from "../../shared/error-code.js";
-import type { DaemonAnswer } from "../../shared/wire/daemon-client.js";
+import type { DaemonAnswer } from "../../shared/wire/admin-op.js";
 import { type CommandFailure, refusal } from "./command-failure.js";
 
 /** The body of an answer. Throws a refusal as `CommandFailure`, with `remark` after its message. */

@@ -4,8 +4,7 @@
  */
 import { statSync } from "node:fs";
 import { defaultSocket } from "../../shared/config/resolve/limiter.js";
-import type { AdminOp } from "../../shared/wire/admin-op.js";
-import type { DaemonAnswer } from "../../shared/wire/daemon-client.js";
+import type { AdminOp, DaemonAnswer } from "../../shared/wire/admin-op.js";
 import { DaemonError } from "../../shared/wire/daemon-error.js";
 import type { RemoteGateway } from "../remote/open-remote.js";
 import { chooseRemote, isInTheClear, type RemotePlace } from "../remote/remote-place.js";

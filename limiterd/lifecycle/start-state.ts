@@ -53,7 +53,7 @@ import { UpstreamBook } from "../upstream/upstream-book.js";
 import { Followers } from "../usage/followers/followers.js";
 import { identify } from "../usage/followers/store-ids.js";
 import { PendingResponses } from "../usage/pending-responses.js";
-import { Repricing } from "../usage/repricing.js";
+import { AdjustmentQueue } from "../usage/repricing.js";
 import { RequestBook } from "../usage/request-book.js";
 import { TrafficBook } from "../usage/traffic-book.js";
 import { restoreUsage } from "../usage/usage-log.js";
@@ -192,7 +192,7 @@ export async function startState(
   const pending = new PendingResponses(settings.background);
   pending.restore(store, nowMs);
   restored.book.batches = pending;
-  const repricing = new Repricing();
+  const adjustmentQueue = new AdjustmentQueue();
   const requests = new RequestBook(settings.requestDetailsMax);
   const requestChanges = requests.restore(store);
   const audit = new AuditLog(store, onAudited);
@@ -276,7 +276,7 @@ export async function startState(
     backups: new Backups({ beginCopy, schedule }),
     usage,
     pending,
-    repricing,
+    adjustmentQueue,
     followers: new Followers(identity.storeIds, options.host),
     spendLog,
     alerts,

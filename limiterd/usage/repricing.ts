@@ -50,7 +50,7 @@ export function parseAdjustments(body: unknown): Checked<readonly Adjustment[]> 
 }
 
 /** Runs changes of stored records one after the other. */
-export class Repricing {
+export class AdjustmentQueue {
   #last: Promise<unknown> = Promise.resolve();
 
   /** Runs one at a time, in order: each reads what the one before it has written. */

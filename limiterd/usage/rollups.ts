@@ -87,8 +87,8 @@ export class Rollups implements RollupView {
   readonly #views = new Set<Map<string, Rollup>>();
   #dirty: Cell[] = [];
   #saturated = 0;
-  /** Gets the key of each sum that changes; null without a cluster. */
-  changed: { add(key: string): void } | null = null;
+  /** Called with the key of each sum that changes; null without a cluster. */
+  onChanged: ((key: string) => void) | null = null;
 
   constructor({ store, labelsOf, onDamaged }: RollupPorts) {
     this.#cells = new RollupCache(store, onDamaged);
@@ -121,7 +121,7 @@ export class Rollups implements RollupView {
   #addTo(cell: Cell, sum: ReadRollup): void {
     if (this.#views.size > 0) this.#keepForViews(cell);
     if (addRollup(cell.sum, sum)) this.#saturated++;
-    this.changed?.add(cell.key);
+    this.onChanged?.(cell.key);
     if (cell.dirty) return;
     cell.dirty = true;
     this.#dirty.push(cell);

@@ -5,8 +5,7 @@ import type { LiveLists } from "../../shared/api/live-event.js";
 import type { RuleItem } from "../../shared/api/rule-item.js";
 import { itemsPerPage } from "../../shared/bounds.js";
 import { append } from "../../shared/long-lists.js";
-import type { AdminOp } from "../../shared/wire/admin-op.js";
-import type { CallOutcome } from "../limiter/admission.js";
+import type { AdminOp, DaemonAnswer } from "../../shared/wire/admin-op.js";
 
 /** The watchable lists: the name of the event, and of the parameter that requests it. */
 export const liveLists = {
@@ -39,7 +38,7 @@ interface FoundPage extends ListPage {
 }
 
 /** Asks the daemon for what a role for a subtree, or for everything (`/`), sees. */
-export type CallWithin = (op: AdminOp, body: unknown, within: string) => Promise<CallOutcome>;
+export type CallWithin = (op: AdminOp, body: unknown, within: string) => Promise<DaemonAnswer>;
 
 /**
  * A page that is full unless it is the last: the daemon examines a bounded number of items per

@@ -145,11 +145,6 @@ export type AuthorizeOutcome =
   | { readonly kind: "denied"; readonly ended: EndedKey | null }
   | { readonly kind: "unavailable" };
 
-/** The daemon's answer to an admin operation, or the failure. */
-export type CallOutcome =
-  | { readonly ok: true; readonly body: unknown }
-  | { readonly ok: false; readonly failure: Failure };
-
 /** The usage of a request. */
 export interface Spent {
   readonly tokens: number;

@@ -3,6 +3,7 @@
  * are those of the admin API (`docs/reference/admin-api.md`).
  */
 import { bad, type Checked, good, isObject } from "../checked.js";
+import type { Failure } from "../error-code.js";
 
 export const adminOps = [
   "rate-limits.list",
@@ -81,6 +82,11 @@ export const adminOps = [
   "reconciliations.list",
 ] as const;
 export type AdminOp = (typeof adminOps)[number];
+
+/** The daemon's answer or failure, both as the HTTP API would give them. */
+export type DaemonAnswer =
+  | { readonly ok: true; readonly body: unknown }
+  | { readonly ok: false; readonly failure: Failure };
 
 /** Whether a value may be the name of an operation, of any release. */
 export function isOperationName(value: unknown): value is string {

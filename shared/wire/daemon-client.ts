@@ -6,12 +6,11 @@
 import { randomUUID } from "node:crypto";
 import { userInfo } from "node:os";
 import { auditTextCharsMax, frameBytesMaxFromDaemon } from "../bounds.js";
-import type { Failure } from "../error-code.js";
 import { dial } from "../socket/ipc.js";
 import type { Peer } from "../socket/socket-peer.js";
 import { adminSocketBeside } from "../socket/socket-place.js";
 import { version } from "../version.js";
-import { type AdminOp, isAudited, isChange } from "./admin-op.js";
+import { type AdminOp, type DaemonAnswer, isAudited, isChange } from "./admin-op.js";
 import { createFrameReader, encodeFrame } from "./codec.js";
 import { connectError, DaemonError } from "./daemon-error.js";
 import type { FromDaemon } from "./message-from-daemon.js";
@@ -25,11 +24,6 @@ const daemonDeadlineMs = 5_000;
 
 const thisBuild = `sluice ${version}, ${describeVersions(wireVersions)}`;
 const lookAtLog = `see its log; this command line is ${thisBuild}`;
-
-/** The daemon's answer or failure, both as the HTTP API would give them. */
-export type DaemonAnswer =
-  | { readonly ok: true; readonly body: unknown }
-  | { readonly ok: false; readonly failure: Failure };
 
 export interface DaemonClient {
   readonly socketPath: string;

@@ -138,8 +138,7 @@ export function parseAdminOpening(body: unknown): Checked<SessionOpening> {
   const hash = parseSessionHash(body);
   if (!hash.ok) return hash;
   const fields = body as Readonly<Record<string, unknown>>;
-  // Older proxies send no names.
-  const { mark, role, path, who, names = [], expires_at_ms: expiresAtMs } = fields;
+  const { mark, role, path, who, names, expires_at_ms: expiresAtMs } = fields;
   if (!isKeyHash(mark)) return badMark();
   if (role === undefined) return good({ hash: hash.value, credential: { kind: "admin", mark } });
   if (!isAdminRole(role)) return bad(`role must be a role, not ${show(role)}`, "role");

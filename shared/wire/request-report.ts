@@ -82,7 +82,7 @@ export interface TrafficReportBody {
   readonly targets: readonly TargetReport[];
   /**
    * How long the proxy itself took before each request was first sent, by buckets of microseconds.
-   * Older proxies don't report it.
+   * Absent if none was sent.
    */
   readonly own_us?: SparseCounts | undefined;
   /** Sessions and the user agents of their clients. */

@@ -42,7 +42,7 @@ import { UpstreamBook } from "../../limiterd/upstream/upstream-book.js";
 import { Followers } from "../../limiterd/usage/followers/followers.js";
 import { identify } from "../../limiterd/usage/followers/store-ids.js";
 import { PendingResponses } from "../../limiterd/usage/pending-responses.js";
-import { Repricing } from "../../limiterd/usage/repricing.js";
+import { AdjustmentQueue } from "../../limiterd/usage/repricing.js";
 import { RequestBook } from "../../limiterd/usage/request-book.js";
 import { TrafficBook } from "../../limiterd/usage/traffic-book.js";
 import { restoreUsage } from "../../limiterd/usage/usage-log.js";
@@ -191,7 +191,7 @@ export function startDaemon(
   const pending = new PendingResponses(background);
   pending.restore(store, nowMs);
   restored.book.batches = pending;
-  const repricing = new Repricing();
+  const adjustmentQueue = new AdjustmentQueue();
   const requests = new RequestBook(100);
   requests.restore(store);
   const audit = new AuditLog(store);
@@ -242,7 +242,7 @@ export function startDaemon(
     upstream: new UpstreamBook(upstreams),
     budgets,
     pending,
-    repricing,
+    adjustmentQueue,
     alerts,
     requests,
     traffic: new TrafficBook(),

@@ -20,7 +20,6 @@ import type { Exchange } from "../../proxy/http/exchange.js";
 import type {
   Admission,
   AdmissionOutcome,
-  CallOutcome,
   LimitReport,
   Spent,
 } from "../../proxy/limiter/admission.js";
@@ -43,7 +42,7 @@ import type { RequestBody, Upstream, UpstreamRequest } from "../../proxy/upstrea
 import { everything } from "../../shared/access/admin-role.js";
 import type { Config } from "../../shared/config/config.js";
 import type { Target } from "../../shared/domain/target-name.js";
-import type { AdminOp } from "../../shared/wire/admin-op.js";
+import type { AdminOp, DaemonAnswer } from "../../shared/wire/admin-op.js";
 import { type ObjectOwner, parseMadeObjects } from "../../shared/wire/stored-object.js";
 import { accepted } from "../shared/config/resolve-sample.js";
 import { FakeExchange } from "./fake-exchange.js";
@@ -274,7 +273,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       report() {},
       notices: { keysExist: true, importedKeysExist: false },
       reachable: true,
-      call(op: AdminOp, body: unknown): Promise<CallOutcome> {
+      call(op: AdminOp, body: unknown): Promise<DaemonAnswer> {
         if (op === "objects.owners") {
           const { ids } = body as { readonly ids: readonly string[] };
           return answered({ owners: ids.map((id) => fake.owners.get(id) ?? []) });
@@ -293,7 +292,7 @@ export function fakeGateway(yaml: string): FakeGateway {
   }
 }
 
-function answered(body: unknown): Promise<CallOutcome> {
+function answered(body: unknown): Promise<DaemonAnswer> {
   return Promise.resolve({ ok: true, body });
 }
 

@@ -58,11 +58,10 @@ export class UsagePublisher {
 
   constructor(ports: PublisherPorts) {
     this.#ports = ports;
-    ports.rollups.changed = this;
+    ports.rollups.onChanged = (key) => this.#noteChanged(key);
   }
 
-  /** Notes a changed sum. */
-  add(key: string): void {
+  #noteChanged(key: string): void {
     if (this.#changed.size < changedSumsMax) this.#changed.add(key);
     else this.#overflown = true;
   }
@@ -110,7 +109,7 @@ export class UsagePublisher {
       if (complete && today !== this.#markedDay) this.#mark(today);
       return true;
     } catch (error) {
-      for (const key of changed) this.add(key);
+      for (const key of changed) this.#noteChanged(key);
       if (error instanceof EngineRefusedError) this.#ports.onRefused(error.message);
       else if (!(error instanceof EngineAwayError)) throw error;
       return false;
@@ -162,7 +161,7 @@ export class UsagePublisher {
     const sinceDay = day === null ? "" : dayOf(Math.max(0, Date.parse(day) - lateDays * dayMs));
     this.#walk = { from: "", sinceDay };
     // A walk reads the store, which doesn't have these yet.
-    for (const key of this.#ports.rollups.unstored()) this.add(key);
+    for (const key of this.#ports.rollups.unstored()) this.#noteChanged(key);
   }
 
   async #walkOn(): Promise<void> {

@@ -30,7 +30,7 @@ export function adjustUsage(
   request: Asked,
   nowMs: number,
 ): Promise<Adjusted> {
-  return state.repricing.inTurn(async () => {
+  return state.adjustmentQueue.inTurn(async () => {
     const byKey = new Map<number, Adjustment[]>();
     for (const adjustment of adjustments) {
       const ofKey = byKey.get(adjustment.key) ?? [];

@@ -14,11 +14,11 @@ import { couldBeImportedKey, looksLikeManagedKey } from "../../../shared/domain/
 import { type Failure, plainFailure } from "../../../shared/error-code.js";
 import { escapeInLine } from "../../../shared/logging/escape-controls.js";
 import { lastMs } from "../../../shared/time.js";
+import type { DaemonAnswer } from "../../../shared/wire/admin-op.js";
 import { nameCharsMax, type SessionAnswer } from "../../../shared/wire/dashboard-session.js";
 import type { AskedBy } from "../../../shared/wire/message-to-daemon.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { Area } from "../../http/match-route.js";
-import type { CallOutcome } from "../../limiter/admission.js";
 import type { Limiter } from "../../limiter/client/limiter-client.js";
 import { type Credentials, requestedPath } from "../authenticate.js";
 import {
@@ -262,7 +262,7 @@ export async function openGranted(
   return opened(await gateway.limiter.call("sessions.open-admin", body, by));
 }
 
-function opened(outcome: CallOutcome): OpenedSession {
+function opened(outcome: DaemonAnswer): OpenedSession {
   if (!outcome.ok) return outcome;
   const session = outcome.body as SessionAnswer;
   if (session.kind === "none") return wrongKey;

@@ -11,7 +11,7 @@ import { isAbsent } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import type { RequestReader } from "../shared/request-reader.js";
 import { orderWithResults } from "../shared/results-order.js";
-import { blocksOfDetails, carriesReasoning, noSignature } from "../shared/thinking-blocks.js";
+import { blocksOfDetails, noSignature, wrapsReasoning } from "../shared/thinking-blocks.js";
 import { readToolInput, unreadableInput } from "../shared/tool-call.js";
 import type { JsonObject } from "../shared/translation.js";
 import { chatContentToMessages, textBlock } from "./chat-content-to-messages.js";
@@ -132,7 +132,7 @@ function thinkingBlocks(value: unknown, at: string, reader: RequestReader): Json
   const blocks: JsonObject[] = [];
   reader.list(value, at).forEach((item, i) => {
     const block = reader.object(item, `${at}[${i}]`);
-    if (carriesReasoning(block)) return;
+    if (wrapsReasoning(block)) return;
     if (block["type"] === "redacted_thinking")
       blocks.push({
         type: "redacted_thinking",

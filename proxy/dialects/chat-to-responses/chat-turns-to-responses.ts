@@ -7,7 +7,7 @@ import { isAbsent } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { quote } from "../shared/request-check.js";
 import type { RequestReader } from "../shared/request-reader.js";
-import { reasoningCarriedBy } from "../shared/thinking-blocks.js";
+import { unwrapReasoning } from "../shared/thinking-blocks.js";
 import { readSignedId } from "../shared/thought-signature.js";
 import type { JsonObject } from "../shared/translation.js";
 import { chatAssistantFields, chatMessageFields, chatToolCallFields } from "./chat-fields.js";
@@ -90,7 +90,7 @@ function reasoningItems(
   const items: JsonObject[] = [];
   for (const [i, each] of reader.list(blocks, `${at}.thinking_blocks`).entries()) {
     const block = reader.object(each, `${at}.thinking_blocks[${i}]`);
-    const encrypted = reasoningCarriedBy(block, provider);
+    const encrypted = unwrapReasoning(block, provider);
     if (encrypted === null) continue;
     const { thinking } = block;
     const summary =

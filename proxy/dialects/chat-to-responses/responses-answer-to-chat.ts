@@ -3,7 +3,7 @@ import { isObject } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { errorBody } from "../../body/error-body.js";
 import { chatAnnotation, readCitation } from "../shared/chat-pieces.js";
-import { carryReasoning } from "../shared/thinking-blocks.js";
+import { wrapReasoning } from "../shared/thinking-blocks.js";
 import { chatUsage } from "../shared/translate-usage.js";
 import {
   type AnswerContext,
@@ -120,7 +120,7 @@ class MessageOfItems {
   #addReasoning(item: JsonObject): void {
     const thinking = thinkingOf(item);
     if (thinking !== "") this.#thoughts.push(thinking);
-    const block = carriedBlock(item, thinking, this.#provider);
+    const block = wrappedReasoning(item, thinking, this.#provider);
     if (block !== null) this.#thinkingBlocks.push(block);
   }
 
@@ -160,13 +160,13 @@ export function thinkingOf(item: JsonObject): string {
 }
 
 /** Null if the provider encrypted no reasoning that it requires back. */
-export function carriedBlock(
+export function wrappedReasoning(
   { encrypted_content: encrypted }: JsonObject,
   thinking: string,
   provider: string,
 ): JsonObject | null {
   return typeof encrypted === "string" && encrypted !== ""
-    ? carryReasoning(encrypted, thinking, provider)
+    ? wrapReasoning(encrypted, thinking, provider)
     : null;
 }
 

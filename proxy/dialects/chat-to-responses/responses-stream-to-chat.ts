@@ -21,10 +21,10 @@ import {
   annotationsOf,
   betweenParts,
   callOf,
-  carriedBlock,
   finishReasonOf,
   responseId,
   thinkingOf,
+  wrappedReasoning,
 } from "./responses-answer-to-chat.js";
 
 const done: ClientEvent = { event: null, data: "[DONE]" };
@@ -180,7 +180,7 @@ export class ResponsesStreamToChat extends GuardedTranslator {
     if (isNew) this.#think(thinkingOf(item));
     const thinking = this.#thinking.length <= streamEventBytesMax ? this.#thinking : "";
     this.#thinking = "";
-    const block = carriedBlock(item, thinking, this.#context.provider);
+    const block = wrappedReasoning(item, thinking, this.#context.provider);
     // OpenAI's Python SDK needs the `index` to assemble lists.
     if (block !== null)
       this.#chunk({ thinking_blocks: [{ index: this.#thinkingBlocks++, ...block }] });

@@ -5,7 +5,7 @@
  */
 import { isObject } from "../../../shared/checked.js";
 import type { RequestCheck } from "../shared/request-check.js";
-import { carriesReasoning, noSignature } from "../shared/thinking-blocks.js";
+import { noSignature, wrapsReasoning } from "../shared/thinking-blocks.js";
 import type { JsonObject } from "../shared/translation.js";
 import { dropUnsignedThinking } from "./fit-messages-request.js";
 import type { FitStep, FitTarget } from "./fit-tuning.js";
@@ -53,5 +53,5 @@ function isForeign(block: unknown): block is JsonObject {
   if (!isObject(block)) return false;
   const { type, signature } = block;
   if (type !== "thinking" && type !== "redacted_thinking") return false;
-  return signature === noSignature || carriesReasoning(block);
+  return signature === noSignature || wrapsReasoning(block);
 }

@@ -8,7 +8,7 @@ import { writeExactly } from "../../body/exact-json.js";
 import { withoutAttribution } from "../shared/attribution.js";
 import { chatContent, failedContent, splitToolResult } from "../shared/chat-request.js";
 import type { RequestReader } from "../shared/request-reader.js";
-import { carriesReasoning, noSignature, thinkingBlock } from "../shared/thinking-blocks.js";
+import { noSignature, thinkingBlock, wrapsReasoning } from "../shared/thinking-blocks.js";
 import { readSignedId } from "../shared/thought-signature.js";
 import { fittingToolName } from "../shared/tool-call.js";
 import type { JsonObject } from "../shared/translation.js";
@@ -135,7 +135,7 @@ function addAssistant(
   const blocks = reader.content(content, at);
   if (typeof blocks === "string") return void messages.push({ role: "assistant", content: blocks });
   const thinking: string[] = [];
-  const carried: JsonObject[] = [];
+  const wrapped: JsonObject[] = [];
   const parts: JsonObject[] = [];
   const calls: JsonObject[] = [];
   for (const [i, item] of blocks.entries()) {
@@ -145,7 +145,7 @@ function addAssistant(
       case "thinking":
       case "redacted_thinking":
         reader.fields(block, messagesThinkingFields, `${blockAt}.`);
-        if (carriesReasoning(block)) carried.push(thinkingBlock(block));
+        if (wrapsReasoning(block)) wrapped.push(thinkingBlock(block));
         else if (block["type"] === "thinking" && isUnsigned(block["signature"]))
           thinking.push(reader.text(block["thinking"], `${blockAt}.thinking`));
         break;
@@ -171,7 +171,7 @@ function addAssistant(
     content: parts.length === 0 && calls.length > 0 ? null : chatContent(parts),
   };
   if (thinking.length > 0) message["reasoning_content"] = thinking.join("");
-  if (carried.length > 0) message["thinking_blocks"] = carried;
+  if (wrapped.length > 0) message["thinking_blocks"] = wrapped;
   if (calls.length > 0) message["tool_calls"] = calls;
   messages.push(message);
 }

@@ -70,36 +70,36 @@ export function blocksOfDetails(details: unknown): JsonObject[] {
     blocks.push({ type: "thinking", thinking, signature });
     thinking = "";
   }
-  return blocks.filter((block) => mustBeReturned(block) && !carriesReasoning(block));
+  return blocks.filter((block) => mustBeReturned(block) && !wrapsReasoning(block));
 }
 
 /**
  * OpenAI's encrypted reasoning, which OpenAI wants back with the next request. Clients of the other
- * dialects carry it as the signature of a thinking block, or as the data of a redacted one. Only
- * the provider that encrypted it can read it, so the provider's name precedes it.
+ * dialects return it wrapped: as the signature of a thinking block, or as the data of a redacted
+ * one. Only the provider that encrypted it can read it, so the provider's name precedes it.
  */
-const carriedPrefix = "openai_reasoning:";
+const wrappedPrefix = "openai_reasoning:";
 
 /** `thinking`: the summary of the reasoning; empty if the model gave none. */
-export function carryReasoning(encrypted: string, thinking: string, provider: string): JsonObject {
-  const text = `${carriedPrefix}${encodeURIComponent(provider)}:${encrypted}`;
+export function wrapReasoning(encrypted: string, thinking: string, provider: string): JsonObject {
+  const text = `${wrappedPrefix}${encodeURIComponent(provider)}:${encrypted}`;
   return thinking === ""
     ? { type: "redacted_thinking", data: text }
     : { type: "thinking", thinking, signature: text };
 }
 
-/** Whether a block carries the reasoning of a provider that speaks another dialect. */
-export function carriesReasoning({ signature, data }: JsonObject): boolean {
+/** Whether a block wraps the reasoning of a provider that speaks another dialect. */
+export function wrapsReasoning({ signature, data }: JsonObject): boolean {
   return [signature, data].some(
     (text) =>
-      typeof text === "string" && (text.startsWith(carriedPrefix) || text.startsWith(detailPrefix)),
+      typeof text === "string" && (text.startsWith(wrappedPrefix) || text.startsWith(detailPrefix)),
   );
 }
 
-/** The reasoning that this provider encrypted; null if the block carries none. */
-export function reasoningCarriedBy(block: JsonObject, provider: string): string | null {
+/** The reasoning that this provider encrypted; null if the block wraps none. */
+export function unwrapReasoning(block: JsonObject, provider: string): string | null {
   const data = block["data"] ?? block["signature"];
-  const before = `${carriedPrefix}${encodeURIComponent(provider)}:`;
+  const before = `${wrappedPrefix}${encodeURIComponent(provider)}:`;
   return typeof data === "string" && data.startsWith(before) ? data.slice(before.length) : null;
 }
 

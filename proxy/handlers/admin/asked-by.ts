@@ -1,11 +1,10 @@
 /** Calls of the daemon for /admin: who asks, for the audit log, and what of it all it may see. */
 import { assert } from "../../../shared/assert.js";
 import { auditTextCharsMax } from "../../../shared/bounds.js";
-import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import type { AdminOp, DaemonAnswer } from "../../../shared/wire/admin-op.js";
 import type { AskedBy } from "../../../shared/wire/message-to-daemon.js";
 import type { Caller } from "../../auth/caller.js";
 import { clientAddress } from "../../auth/session/client-address.js";
-import type { CallOutcome } from "../../limiter/admission.js";
 import type { RequestContext } from "../../request-context.js";
 
 /** Who asks for a change on /admin. */
@@ -26,7 +25,7 @@ export function askDaemon(
   { gateway, caller }: Pick<RequestContext<"limiter">, "gateway" | "caller">,
   op: AdminOp,
   body: unknown,
-): Promise<CallOutcome> {
+): Promise<DaemonAnswer> {
   return gateway.limiter.call(op, body, readWithin(subtreeOf(caller)));
 }
 

@@ -14,7 +14,7 @@ import type { FailureMode } from "../../../shared/config/config.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { IdMap } from "../../../shared/id-map.js";
 import { createThrottledQueue } from "../../../shared/throttled-queue.js";
-import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import type { AdminOp, DaemonAnswer } from "../../../shared/wire/admin-op.js";
 import type { Execution } from "../../../shared/wire/execution.js";
 import type {
   Failed,
@@ -29,7 +29,6 @@ import type {
   AdmissionOutcome,
   Asked,
   AuthorizeOutcome,
-  CallOutcome,
   LimitReport,
   Spent,
   Unadmitted,
@@ -266,7 +265,7 @@ export class LimiterClient {
    * Calls an admin operation, `by` for audited ones and for a role of a subtree; resolves within
    * the deadline.
    */
-  call(op: AdminOp, body: unknown, by?: AskedBy): Promise<CallOutcome> {
+  call(op: AdminOp, body: unknown, by?: AskedBy): Promise<DaemonAnswer> {
     return this.#inTime(this.#calls.operate(op, body, by));
   }
 

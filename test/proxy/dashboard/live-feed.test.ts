@@ -2,8 +2,8 @@ import t from "tap";
 import { keepAliveMs, pagesPerTick, watchersMax } from "../../../proxy/bounds.js";
 import { LiveFeed, type Watcher } from "../../../proxy/dashboard/live-feed.js";
 import { type ListWatch, wholePage } from "../../../proxy/dashboard/live-lists.js";
-import type { CallOutcome } from "../../../proxy/limiter/admission.js";
 import { failure } from "../../../shared/error-code.js";
+import type { DaemonAnswer } from "../../../shared/wire/admin-op.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
 interface LiveEvent {
@@ -58,7 +58,7 @@ class World {
     nowMs: () => 0,
   });
 
-  #answer(op: string, body: unknown, within: string): CallOutcome {
+  #answer(op: string, body: unknown, within: string): DaemonAnswer {
     this.askedWithin.push(within);
     this.asked.push(op);
     if (this.away) return { ok: false, failure: failure("limiter_unavailable", "it is away") };
@@ -223,7 +223,7 @@ t.test("a page is asked for until it is full, or the last", async (t) => {
   const asked: unknown[] = [];
   // A daemon that looks at two rules at once, of which a search may find none.
   const pages = [[], ["/a", "/b"], ["/c"], ["/d"]].map((subjects) => subjects.map(rule));
-  const call = (_: string, body: unknown): Promise<CallOutcome> => {
+  const call = (_: string, body: unknown): Promise<DaemonAnswer> => {
     asked.push(body);
     const rate_limits = pages[asked.length - 1]!;
     const next = asked.length === pages.length ? null : `${asked.length}`;

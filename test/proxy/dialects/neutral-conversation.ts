@@ -9,7 +9,7 @@ import {
   readKeptReasoning,
   writeKeptReasoning,
 } from "../../../proxy/dialects/shared/kept-reasoning.js";
-import { carryReasoning } from "../../../proxy/dialects/shared/thinking-blocks.js";
+import { wrapReasoning } from "../../../proxy/dialects/shared/thinking-blocks.js";
 import type { JsonObject } from "../../../proxy/dialects/shared/translation.js";
 
 export type DialectName = "chat" | "messages" | "responses" | "google";
@@ -41,7 +41,7 @@ const dataUrl = (picture: string): string => `data:image/png;base64,${picture}`;
 
 function block(thinking: string, proof: Proof): JsonObject {
   return proof === "openai"
-    ? carryReasoning("gAAA", thinking, "openai")
+    ? wrapReasoning("gAAA", thinking, "openai")
     : { type: "thinking", thinking, signature: proof === "signed" ? "c2lnbmVk" : "unsigned" };
 }
 

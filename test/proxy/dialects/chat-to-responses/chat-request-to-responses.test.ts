@@ -1,7 +1,7 @@
 import t from "tap";
 import { chatToResponses, messagesToChat } from "../../../../proxy/dialects/choose-dialect.js";
 import { composeTranslations } from "../../../../proxy/dialects/compose-translations.js";
-import { carryReasoning } from "../../../../proxy/dialects/shared/thinking-blocks.js";
+import { wrapReasoning } from "../../../../proxy/dialects/shared/thinking-blocks.js";
 import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { options } from "../request-options.js";
@@ -92,7 +92,7 @@ t.test("each field becomes what the table says", async (t) => {
 });
 
 t.test("a conversation becomes items", async (t) => {
-  const kept = carryReasoning("gAAA", "Hm.", "openai");
+  const kept = wrapReasoning("gAAA", "Hm.", "openai");
   const messages = [
     { role: "system", content: "Be brief." },
     {
@@ -110,7 +110,7 @@ t.test("a conversation becomes items", async (t) => {
       reasoning_content: "Hm.",
       thinking_blocks: [
         kept,
-        carryReasoning("gBBB", "", "azure"),
+        wrapReasoning("gBBB", "", "azure"),
         { type: "thinking", thinking: "x", signature: "Anthropic's" },
       ],
       tool_calls: [
@@ -187,7 +187,7 @@ t.test("an Anthropic client's reasoning, pictures in results and tools arrive", 
         {
           role: "assistant",
           content: [
-            carryReasoning("gAAA", "", "openai"),
+            wrapReasoning("gAAA", "", "openai"),
             { type: "thinking", thinking: "x", signature: "Anthropic's" },
             { type: "tool_use", id: "c1", name: "f", input: {} },
           ],

@@ -1,5 +1,5 @@
 /** An answer of the Responses API, whole and streamed, and the same as a chat completion. */
-import { carryReasoning } from "../../../../proxy/dialects/shared/thinking-blocks.js";
+import { wrapReasoning } from "../../../../proxy/dialects/shared/thinking-blocks.js";
 import type { ClientEvent, JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 
 const reasoning = {
@@ -99,8 +99,8 @@ export const responseAsChat: JsonObject = {
         refusal: null,
         reasoning_content: "Two cities.\n\nOslo first.",
         thinking_blocks: [
-          carryReasoning("gAAAAB1", "Two cities.\n\nOslo first.", "openai"),
-          carryReasoning("gAAAAB2", "", "openai"),
+          wrapReasoning("gAAAAB1", "Two cities.\n\nOslo first.", "openai"),
+          wrapReasoning("gAAAAB2", "", "openai"),
         ],
         tool_calls: [
           {

@@ -1,6 +1,6 @@
 import t from "tap";
 import { fitSteps, fittedBody } from "../../../../proxy/dialects/fit/fit-native.js";
-import { carryReasoning } from "../../../../proxy/dialects/shared/thinking-blocks.js";
+import { wrapReasoning } from "../../../../proxy/dialects/shared/thinking-blocks.js";
 import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { providerConfig } from "../../../support/provider-config.js";
 
@@ -22,8 +22,8 @@ function sent(body: JsonObject, model = "claude-opus-4-8", provider = claude): u
 t.test("thinking that Anthropic didn't sign is left out", async (t) => {
   const foreign = [
     unsigned,
-    carryReasoning("gAAA", "hm", "openai"),
-    carryReasoning("gAAA", "", "openai"),
+    wrapReasoning("gAAA", "hm", "openai"),
+    wrapReasoning("gAAA", "", "openai"),
   ];
   for (const block of foreign)
     t.strictSame(

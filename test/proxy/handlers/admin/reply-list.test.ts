@@ -1,7 +1,7 @@
 import t from "tap";
 import { type ListOf, replyList } from "../../../../proxy/handlers/admin/reply-list.js";
-import type { CallOutcome } from "../../../../proxy/limiter/admission.js";
 import { invalid } from "../../../../shared/error-code.js";
+import type { DaemonAnswer } from "../../../../shared/wire/admin-op.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { fakeGateway, operator, type Served, served } from "../../fake-gateway.js";
 
@@ -10,7 +10,7 @@ const fake = fakeGateway("providers: { openai: { type: openai, api_key: none, mo
 type Body = Readonly<Record<string, unknown>>;
 
 /** A daemon with seven items, of which one page looks at three. */
-const seven = (body: Body): CallOutcome => {
+const seven = (body: Body): DaemonAnswer => {
   const from = body["after"] === undefined ? 0 : Number(body["after"]);
   const end = Math.min(7, from + Math.min(3, Number(body["limit"] ?? 3)));
   const items = [0, 1, 2, 3, 4, 5, 6]
@@ -32,7 +32,7 @@ const list: ListOf = {
 
 async function get(
   query: string,
-  { of = list, call = seven }: { of?: ListOf; call?: (body: Body) => CallOutcome } = {},
+  { of = list, call = seven }: { of?: ListOf; call?: (body: Body) => DaemonAnswer } = {},
 ): Promise<Served & { readonly asked: readonly Body[] }> {
   const asked: Body[] = [];
   const limiter = {
@@ -99,7 +99,7 @@ t.test(
 t.test(
   "a failure is the answer as long as nothing was sent, and cuts the list after that",
   async (t) => {
-    const failed: CallOutcome = { ok: false, failure: invalid("limit must be less", "limit") };
+    const failed: DaemonAnswer = { ok: false, failure: invalid("limit must be less", "limit") };
     const atOnce = await get("limit=300", { call: () => failed });
     t.match([atOnce.status, atOnce.body], exactly([400, { param: "limit" }]));
     const later = await get("", {
