@@ -63,6 +63,7 @@ class DialectTranslator implements AnswerTranslator {
   #heldBytes = 0;
   #usage: unknown = null;
   untranslatedBytes = 0;
+  textBytes = 0;
   refused: string | null = null;
 
   constructor(

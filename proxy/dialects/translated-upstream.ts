@@ -6,6 +6,7 @@
  *
  * Not here: JSON and events. `translate-answer.ts` has the `AnswerTranslator` that reads them.
  */
+import type { Operation } from "../../shared/operation.js";
 import { EventPieces } from "../hard-caps/event-pieces.js";
 import { headerOf, withContentType } from "../http/copy-headers.js";
 import type { UpstreamFailure } from "../upstream/errors/upstream-failure.js";
@@ -16,6 +17,7 @@ import type {
   UpstreamSink,
 } from "../upstream/upstream.js";
 import type { TranslationReport } from "../usage/response-meter.js";
+import { createStreamTap, type StreamTap } from "../usage/tap-stream.js";
 import { FailedAnswer, UntranslatableAnswer } from "./shared/translation.js";
 
 /**
@@ -49,20 +51,23 @@ export interface AnswerTranslator extends TranslationReport {
   end(): Buffer | null;
   /** The stream was invalid, and the client got its last event, an error. */
   readonly failed: boolean;
+  /** As in `TranslationReport`; set by the translated upstream. */
+  textBytes?: number;
 }
 
 /**
- * `byEvent`: the sink gets a stream in pieces of what one event of the provider's became, for hard
- * caps, which may end it after any of them.
+ * `capped`: for hard caps, which may end a stream after any event, the sink gets a piece for each
+ * event of the provider's, and an empty one if it became nothing. It is the provider's operation,
+ * or null.
  */
 export function translatedUpstream(
   upstream: Upstream,
   translator: AnswerTranslator,
-  byEvent = false,
+  capped: Operation | null = null,
 ): Upstream {
   return {
     send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall {
-      const translating = new TranslatingSink(sink, translator, byEvent);
+      const translating = new TranslatingSink(sink, translator, capped);
       const call = upstream.send(request, translating);
       translating.call = call;
       return call;
@@ -72,12 +77,14 @@ export function translatedUpstream(
   };
 }
 
+const empty = Buffer.alloc(0);
+
 class TranslatingSink implements UpstreamSink {
   call: UpstreamCall | null = null;
   readonly #sink: UpstreamSink;
   readonly #translator: AnswerTranslator;
-  /** Null unless the stream is passed on event by event. */
-  readonly #pieces: EventPieces | null;
+  /** Null unless hard caps count the stream. */
+  readonly #capped: { readonly pieces: EventPieces; readonly tap: StreamTap } | null;
   /** `untouched`: an error, which is mapped elsewhere. */
   #form: "untouched" | "stream" | "buffered" = "untouched";
   #failed = false;
@@ -88,10 +95,16 @@ class TranslatingSink implements UpstreamSink {
   #heldHead: { readonly status: number; readonly rawHeaders: readonly (Buffer | string)[] } | null =
     null;
 
-  constructor(sink: UpstreamSink, translator: AnswerTranslator, byEvent: boolean) {
+  constructor(sink: UpstreamSink, translator: AnswerTranslator, capped: Operation | null) {
     this.#sink = sink;
     this.#translator = translator;
-    this.#pieces = byEvent ? new EventPieces() : null;
+    this.#capped =
+      capped === null
+        ? null
+        : {
+            pieces: new EventPieces(),
+            tap: createStreamTap({ operation: capped, hideUsageChunk: false }),
+          };
   }
 
   onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
@@ -131,8 +144,14 @@ class TranslatingSink implements UpstreamSink {
     if (this.#failed) return;
     if (this.#form === "untouched") return this.#sink.onData(chunk);
     if (this.#form === "buffered") return this.#translate(() => this.#buffer(chunk));
-    if (this.#pieces === null) return this.#stream(chunk);
-    for (const piece of this.#pieces.split(chunk)) if (!this.#failed) this.#stream(piece);
+    if (this.#capped === null) return this.#stream(chunk);
+    const { pieces, tap } = this.#capped;
+    for (const piece of pieces.split(chunk)) {
+      if (this.#failed) return;
+      tap.push(piece);
+      this.#translator.textBytes = tap.contentChars;
+      this.#stream(piece);
+    }
   }
 
   #buffer(chunk: Buffer): null {
@@ -142,7 +161,8 @@ class TranslatingSink implements UpstreamSink {
 
   /** Aborts the call after an invalid event, because the call occupies a connection. */
   #stream(chunk: Buffer): void {
-    this.#translate(() => this.#translator.push(chunk));
+    const nothing = this.#capped === null ? null : empty;
+    this.#translate(() => this.#translator.push(chunk) ?? nothing);
     if (this.#failed || !this.#translator.failed) return;
     this.#failed = true;
     this.call?.abort();

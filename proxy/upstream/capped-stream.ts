@@ -9,7 +9,7 @@
 import { EventPieces } from "../hard-caps/event-pieces.js";
 import type { StreamCap } from "../hard-caps/output-allowance.js";
 import type { MeteredUsage } from "../usage/count-usage.js";
-import type { ResponseMeter } from "../usage/response-meter.js";
+import type { ResponseMeter, Translated } from "../usage/response-meter.js";
 
 /** The call whose answer is the stream. */
 interface CappedCall {
@@ -29,10 +29,10 @@ interface CappedCall {
 
 /** What the client may get next. */
 interface Arrived {
-  /** An event, or a part of one; what one event became, if it was translated. */
+  /** An event, or a part of one; what one event became, maybe nothing, if it was translated. */
   readonly event: Buffer;
-  /** What the provider had reported until then, if it was translated. */
-  readonly reported: unknown;
+  /** What the provider had put out until then, if it was translated. */
+  readonly translated: Translated | null;
 }
 
 export class CappedStream {
@@ -49,8 +49,8 @@ export class CappedStream {
   readonly #pieces = new EventPieces();
   /** What has arrived, and waits for a grant. */
   readonly #held: Arrived[] = [];
-  /** The usage that came with the last event that was passed on. */
-  #reported: unknown = null;
+  /** What the provider had put out with the last event that was passed on. */
+  #translated: Translated | null = null;
   /** Whether all of the stream has arrived. */
   #isEndHeld = false;
 
@@ -65,21 +65,31 @@ export class CappedStream {
    */
   push(chunk: Buffer): void {
     const { translation } = this.#call.meter;
-    if (translation !== null) return this.#take(chunk, translation.usage);
+    if (translation !== null) {
+      const { usage, textBytes = 0 } = translation;
+      return this.#take(chunk, { usage, textBytes });
+    }
     for (const event of this.#pieces.split(chunk)) if (!this.#call.ended) this.#take(event, null);
   }
 
-  #take(event: Buffer, reported: unknown): void {
-    if (this.isWaiting) return void this.#held.push({ event, reported });
+  #take(event: Buffer, translated: Translated | null): void {
+    if (this.isWaiting) return void this.#held.push({ event, translated });
     if (this.isOver) return void this.#call.meter.push(event);
-    this.#reported = reported;
+    if (event.length === 0) return this.#countUnsent(translated?.textBytes);
+    this.#translated = translated;
     this.#call.pass(event);
+  }
+
+  /** A usage without an event for the client comes at the end, which must still pass. */
+  #countUnsent(textBytes: number | undefined): void {
+    this.#translated = { usage: this.#translated?.usage, textBytes };
+    this.#flowOrEnd();
   }
 
   #passHeld(): void {
     while (!this.isWaiting && !this.#call.ended && this.#held.length > 0) {
-      const { event, reported } = this.#held.shift()!;
-      this.#take(event, reported);
+      const { event, translated } = this.#held.shift()!;
+      this.#take(event, translated);
     }
   }
 
@@ -112,7 +122,7 @@ export class CappedStream {
   #flowOrEnd(): void {
     const { allowance } = this.cap;
     const { meter } = this.#call;
-    const tokens = meter.outputSeen(this.#reported);
+    const tokens = meter.outputSeen(this.#translated);
     if (meter.inputSeen > 0) allowance.promptCounted(meter.inputSeen);
     this.#onGranted ??= () => this.#granted();
     const flows = allowance.use(tokens, this.#onGranted);

@@ -59,10 +59,21 @@ export interface TranslationReport {
    * text in an event that was too large.
    */
   readonly untranslatedBytes: number;
+  /**
+   * How much text the provider's events have had, of a stream that hard caps count: a translation
+   * may hold a call back until it is complete, or drop what the client's dialect lacks.
+   */
+  readonly textBytes?: number;
   /** Why the rest of a stream wasn't translated, for the log; or null. */
   readonly refused: string | null;
   /** Whether an event couldn't be translated; the client got an error in its place. */
   readonly failed?: boolean;
+}
+
+/** The part of a report that tells the output so far. */
+export interface Translated {
+  readonly usage: unknown;
+  readonly textBytes: number | undefined;
 }
 
 /**
@@ -200,7 +211,7 @@ export class ResponseMeter {
 
   /** How much text the stream has had. */
   get textBytes(): number {
-    return this.#tap?.contentChars ?? 0;
+    return Math.max(this.#tap?.contentChars ?? 0, this.translation?.textBytes ?? 0);
   }
 
   /** Whether a part of `textBytes` is only an upper bound. */
@@ -210,13 +221,13 @@ export class ResponseMeter {
 
   /**
    * The output of a stream so far: the tokens that the provider has reported, and an estimate of
-   * the text since then. `translated`: of a translated stream, the usage that the provider had
-   * reported with the last event that was pushed; others may have been translated since.
+   * the text since then. `translated`: of a translated stream, the report after the last event
+   * that was pushed; others may have been translated since.
    */
-  outputSeen(translated: unknown): number {
+  outputSeen(translated: Translated | null): number {
     const tap = this.#tap!;
-    const chars = tap.contentChars;
-    const usage = this.translation === null ? tap.reported : translated;
+    const chars = Math.max(tap.contentChars, translated?.textBytes ?? 0);
+    const usage = translated === null ? tap.reported : translated.usage;
     if (usage !== this.#counted.usage) {
       const reading = readUsage(usage);
       if (reading.kind === "usage") this.#inputSeen = reading.inputTokens;
@@ -455,7 +466,7 @@ export class ResponseMeter {
 
   #countCut(tap: StreamTap): MeteredUsage {
     const scale = charsPerToken / this.#bytesPerToken;
-    const contentChars = scale * (tap.contentChars + (this.translation?.untranslatedBytes ?? 0));
+    const contentChars = scale * (this.textBytes + (this.translation?.untranslatedBytes ?? 0));
     if (this.translation !== null) {
       const reading = this.#withEstimates(readUsage(this.translation.usage), contentChars);
       return this.#count(whenTranslationCut(reading, contentChars), contentChars);

@@ -335,15 +335,21 @@ t.test("the output of a stream so far is what was reported, and the text since t
   t.equal(meter.textBytes, 13);
   meter.push(text("abcdef"));
   t.match(meter.usageSeen("it was cut").usage, { inputTokens: 3, outputTokens: 104 });
-  const translation = { usage: null as unknown, untranslatedBytes: 0, refused: null };
+  const translation = {
+    usage: null as unknown,
+    textBytes: 0,
+    untranslatedBytes: 0,
+    refused: null,
+  };
   const translated = new ResponseMeter(request, translation, memory);
   translated.beginStream(false, { bytesPerToken: 2 });
   translated.push(text("abcdef"));
-  t.equal(translated.outputSeen(translation.usage), 3);
+  t.equal(translated.outputSeen(translation), 3);
   translation.usage = { input_tokens: 5, output_tokens: 1 };
-  t.equal(translated.outputSeen(translation.usage), 3, "Anthropic's first report is no count");
+  t.equal(translated.outputSeen(translation), 3, "Anthropic's first report is no count");
   translation.usage = { input_tokens: 5, output_tokens: 50 };
-  t.equal(translated.outputSeen(translation.usage), 50);
+  t.equal(translated.outputSeen(translation), 50);
+  t.equal(translated.outputSeen({ usage: null, textBytes: 20 }), 57, "the client lacks some yet");
   const unreported = new ResponseMeter(request, null, memory);
   unreported.beginStream(false, { bytesPerToken: 2.5 });
   unreported.push(text("abcdefghij"));
