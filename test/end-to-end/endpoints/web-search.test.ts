@@ -142,7 +142,7 @@ budgets:
 rate_limits:
   user_paths:
     - { path: /few, limits: [{ period: day, max_requests: 1 }] }
-${["chat", "messages", "responses"].map((name) => `    - { path: /capped/${name}, limits: [{ period: day, max_tokens: 1500, hold: hard }] }`).join("\n")}
+${["chat", "messages", "responses", "google"].map((name) => `    - { path: /capped/${name}, limits: [{ period: day, max_tokens: 1500, hold: hard }] }`).join("\n")}
 `,
   { SLUICE_MASTER_KEY: masterKey },
 );
@@ -649,8 +649,15 @@ t.test("a hard cap ends an answer within a search, once, in each dialect", async
       { input: "hi", tools: [{ type: "web_search" }] },
       'data: {"type":"response.incomplete"',
     ],
+    google: [
+      "/v1beta/models/plain:streamGenerateContent?alt=sse",
+      { contents: [{ role: "user", parts: [{ text: "hi" }] }], tools: [{ googleSearch: {} }] },
+      '"finishReason":"MAX_TOKENS"',
+    ],
   } as const;
   for (const [name, [path, body, end]] of Object.entries(asks)) {
+    // In a comment, in a field, or in both.
+    const names = name === "responses" ? 2 : 1;
     turns = [endless];
     const before = { asked: asked.length, searches: searches.length };
     const response = await fetch(url + path, {
@@ -665,7 +672,7 @@ t.test("a hard cap ends an answer within a search, once, in each dialect", async
     const text = await response.text();
     t.equal(text.split(end).length, 2, `${name}: ${text}`);
     t.notMatch(text, '"error":{', name);
-    t.equal(text.match(/^: cut at a hard cap: the day token limit of/gm)?.length, 1, name);
+    t.equal(text.match(/cut at a hard cap: the day token limit of/g)?.length, names, name);
     t.equal(asked.length, before.asked + 1, "no other turn");
     t.equal(searches.length, before.searches);
   }
