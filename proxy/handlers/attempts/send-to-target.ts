@@ -119,7 +119,10 @@ function forwardRequest(
     bounds === null ? null : streamCap(context, target, { operation: call.operation, bounds });
   const watched = upstreamFor(context, sending, request, trace);
   return {
-    upstream: translator === null ? watched : translatedUpstream(watched, translator, cap === null ? null : operation),
+    upstream:
+      translator === null
+        ? watched
+        : translatedUpstream(watched, translator, cap === null ? null : operation),
     provider: target.provider,
     request: {
       method: "POST",
