@@ -1,6 +1,6 @@
 /**
  * The exit codes of all three programs and their meanings, in one table: `--help` prints it,
- * docs/reference/command-line.md is checked against it.
+ * docs/runbook.md is checked against it.
  */
 
 /** The numbers from 64 up are those of sysexits.h. */

@@ -10,8 +10,7 @@ import { budgetFlags } from "../../bin/limits/budget-flags.js";
 import { onExhaustedFlag } from "../../bin/limits/limit-flags.js";
 import { ruleFlags } from "../../bin/limits/rule-flags.js";
 import { createProgram } from "../../bin/program.js";
-import { exitCodeMeanings } from "../../bin/session/exit-code.js";
-import { code, grouped, meanings } from "../support/markdown-table.js";
+import { code, grouped } from "../support/markdown-table.js";
 import { sessionForTests } from "./command-session.js";
 
 /** The commands of each section of the page. Those in none are in its last section. */
@@ -42,10 +41,6 @@ const sections = {
 };
 
 const tree = (): CommandNode => treeOf(createProgram(sessionForTests().session));
-
-export function exitCodeTable(): string {
-  return meanings(exitCodeMeanings.map(({ code, meaning }) => [`${code}`, meaning]));
-}
 
 export function globalFlags(): string {
   return tree().flags.map(flagLine).join("");

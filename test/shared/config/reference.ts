@@ -33,7 +33,7 @@ import { sectionMeanings, settings } from "../../../shared/config/settings/setti
 import { type LogField, lineFields, requestFields } from "../../../shared/logging/log-fields.js";
 import { limiterMetrics } from "../../../shared/metrics/limiter-metrics.js";
 import { proxyMetrics } from "../../../shared/metrics/proxy-metrics.js";
-import { commandSections, exitCodeTable, globalFlags } from "../../bin/command-tables.js";
+import { commandSections, globalFlags } from "../../bin/command-tables.js";
 import { code, grouped, meanings } from "../../support/markdown-table.js";
 import { boundTables } from "../bounds-table.js";
 import { tableOfMetrics } from "../metrics/metric-tables.js";
@@ -318,7 +318,6 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
   "reference/bounds.md": boundTables,
   "reference/command-line.md": {
     global_flags: globalFlags,
-    exit_codes: exitCodeTable,
     ...commandSections,
   },
   "reference/logs.md": {
