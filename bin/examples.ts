@@ -37,6 +37,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "budgets set": [
     "sluice budgets set /team/app --daily 1 --monthly 20",
     "sluice budgets set research --scope label --weekly 250",
+    "sluice budgets set /agents --session 5",
   ],
   "budgets raise": [
     "sluice budgets raise /team --period daily --amount 50 --for 2h --reason launch",

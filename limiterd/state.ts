@@ -260,6 +260,11 @@ export function hasHardCaps(state: DaemonState): boolean {
   );
 }
 
+/** Whether each session has a budget, so that proxies say the session of a request. */
+export function hasSessionBudgets(state: DaemonState): boolean {
+  return (enforcedBudgets(state)?.perSession.size ?? 0) > 0;
+}
+
 /** When the first rule on loops acts, and when the last; null if none does. */
 export function loopTimes({ settings, book }: DaemonState): LoopTimes | null {
   return settings.rateLimitsEnabled ? book.ruleSet.loopTimes : null;

@@ -97,6 +97,7 @@ const rules: readonly Row[] = [
 const dollars = { amount: 5 };
 const budgets: readonly Row[] = [
   { field: "amount", value: 0.5, flags: { monthly: "0.5" } },
+  { field: "amount", value: 0.5, period: "session", flags: { session: "0.5" } },
   {
     ...{ field: "models", value: ["claude-opus-*", "openai/*"], beside: dollars },
     flags: { monthly: "5", models: "claude-opus-*,openai/*" },
@@ -150,7 +151,7 @@ const kinds = [
 
 for (const kind of kinds)
   for (const { field, value, beside = {}, period = kind.period, flags } of kind.rows)
-    t.test(`${field} of a ${kind.name} is the same at every door`, async (t) => {
+    t.test(`${field} of a ${period} ${kind.name} is the same at every door`, async (t) => {
       const { section, key, ops } = kind;
       const { per_child: perChild, ...limit } = { ...beside, [field]: value } as Record<
         string,
@@ -208,7 +209,7 @@ t.test("no field is without a row, nor without its place in the API's descriptio
   };
   const ofKeys = ["user_path", "scope", "subject", "replaces", "limit_key", "budget_key"];
   for (const { rows, form, schema } of kinds) {
-    const fields = rows.map(({ field }) => field).sort();
+    const fields = [...new Set(rows.map(({ field }) => field))].sort();
     const inFiles = Object.keys(form.fields).filter((name) => !name.startsWith("period"));
     t.same([...inFiles, "per_child"].sort(), fields, "files and variables");
     const described = Object.keys(components.schemas[schema]!.properties);

@@ -4,12 +4,14 @@
  */
 
 import type { Command } from "commander";
+import { show } from "../../shared/checked.js";
 import type { Config } from "../../shared/config/config.js";
 import { remoteVariables } from "../../shared/config/settings/settings.js";
 import { hashKey } from "../../shared/domain/make-managed-key.js";
 import { keyNumber, looksLikeManagedKey } from "../../shared/domain/managed-key.js";
 import { append } from "../../shared/long-lists.js";
 import { DaemonError } from "../../shared/wire/daemon-error.js";
+import { isSession, sessionCharsMax } from "../../shared/wire/execution.js";
 import { notAKey } from "../keys/key-flags.js";
 import { renderExplanation } from "../limits/explanation-text.js";
 import {
@@ -35,6 +37,7 @@ interface ExplainFlags extends CommandFlags {
   readonly key?: string;
   readonly model?: string;
   readonly request?: string;
+  readonly session?: string;
 }
 
 /** Adds `explain` to the program. */
@@ -50,6 +53,7 @@ export function addExplain(program: Command, session: Session): void {
       "the caller's managed key or its id; the path of a bound key takes precedence over --path",
     )
     .option("--model <model>", "the model, as a request would name it")
+    .option("--session <name>", "the session of an agent, which may have a budget")
     .option(
       "--request <id>",
       "the X-Request-ID of a refused request, instead of --path, --key and --model",
@@ -66,8 +70,9 @@ export function addExplain(program: Command, session: Session): void {
  */
 async function explainCommand(session: Session, flags: ExplainFlags): Promise<void> {
   const path = checkFlags(flags);
-  const { model, request, key } = flags;
-  const question = { user_path: path, ...(key === undefined ? {} : { key }), model };
+  const { model, request, key, session: named } = flags;
+  const ofSession = named === undefined ? {} : { session: named };
+  const question = { user_path: path, ...(key === undefined ? {} : { key }), model, ...ofSession };
   const isElsewhere = remotePlace(session, flags) !== null;
   const fields =
     request !== undefined || isElsewhere ? null : await targetFields(session, flags, model!);
@@ -76,7 +81,7 @@ async function explainCommand(session: Session, flags: ExplainFlags): Promise<vo
       ? { request_id: request }
       : fields === null
         ? question
-        : { user_path: path, ...keyFields(flags), ...fields };
+        : { user_path: path, ...keyFields(flags), ...ofSession, ...fields };
   const explanation =
     fields !== null && "config" in fields
       ? await askGateway(session, fields, question)
@@ -143,7 +148,7 @@ async function askGateway(
 }
 
 /** The normalized path; throws all problems together. */
-function checkFlags({ path: pathText, key, model, request }: ExplainFlags): string {
+function checkFlags({ path: pathText, key, model, request, session }: ExplainFlags): string {
   const problems: ArgumentProblem[] = [];
   const path = pathFromFlag(pathText);
   if (!path.ok) append(problems, path.problems);
@@ -151,10 +156,16 @@ function checkFlags({ path: pathText, key, model, request }: ExplainFlags): stri
     problems.push({ message: notAKey("--key", key), param: "--key" });
   if (request === undefined && (model ?? "").trim() === "")
     problems.push({ message: "--model or --request is required", param: "--model" });
-  if (request !== undefined && (model !== undefined || key !== undefined || pathText !== undefined))
+  if (request !== undefined && [model, key, pathText, session].some((flag) => flag !== undefined))
     problems.push({
-      message: "--request can't be combined with --path, --key and --model: the daemon knows them",
+      message:
+        "--request can't be combined with --path, --key, --model and --session: the daemon knows them",
       param: "--request",
+    });
+  if (session !== undefined && !isSession(session))
+    problems.push({
+      message: `--session must be the name of a session, up to ${sessionCharsMax} characters, not ${show(session)}`,
+      param: "--session",
     });
   if (request?.trim() === "")
     problems.push({

@@ -105,7 +105,7 @@ const flagWords: readonly FlagWords[] = [
   ["--scope", "limits", ["user_path", "provider", "model"]],
   ["--scope", "budgets", ["user_path", "label", "provider", "model"]],
   ["--period", "limits", ["minute", "hour", "day", "concurrent"]],
-  ["--period", "budgets", ["hourly", "daily", "weekly", "monthly"]],
+  ["--period", "budgets", ["hourly", "daily", "weekly", "monthly", "session"]],
   ["--by", "usage", groupings],
   ["--format", "usage", ["ndjson", "csv"]],
   ...flagSettings.flatMap(({ long, kind }): FlagWords[] =>

@@ -18,12 +18,18 @@ export const budgetFlags: FlagForm<BudgetScope> = {
   otherScopes:
     "for a label, a provider or a model add --scope label, --scope provider or --scope model",
   longFlags: [{ name: "amount", field: "amount", meaning: "US dollars per period" }],
-  shortFlags: ["hourly", "daily", "weekly", "monthly", "quarterly", "yearly"].map((name) => ({
-    name,
-    period: { period: name },
-    field: "amount",
-    meaning: `US dollars, ${name}`,
-  })),
+  shortFlags: [
+    ...["hourly", "daily", "weekly", "monthly", "quarterly", "yearly"].map((name) => ({
+      name,
+      period: { period: name },
+      field: "amount",
+      meaning: `US dollars, ${name}`,
+    })),
+    {
+      ...{ name: "session", period: { period: "session" }, field: "amount" },
+      meaning: "US dollars for each session of an agent",
+    },
+  ],
   switches: [
     {
       flag: "--unpriced <allow|refuse>",

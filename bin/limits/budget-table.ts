@@ -9,6 +9,7 @@ import { type Column, plainView, renderTable, type TableView } from "../text/tab
 import { toneOfShare } from "../text/tone.js";
 import type { LimitList, Listed } from "./list-limits.js";
 import {
+  isOfSessions,
   isTemplate,
   overrideLines,
   raisedValue,
@@ -43,9 +44,11 @@ export function budgetColumns(nowMs: number): readonly Column<Listed>[] {
       title: "ENDS IN",
       detail: true,
       align: "right",
-      // A rolling budget has no end.
+      // A rolling budget and a session have no end.
       text: (budget) =>
-        budget["rolling"] === true ? "-" : untilReset(budget["period_end"], nowMs),
+        budget["rolling"] === true || isOfSessions(budget)
+          ? "-"
+          : untilReset(budget["period_end"], nowMs),
     },
   ];
 }

@@ -214,13 +214,15 @@ export function inertLines(rules: readonly Listed[]): readonly string[] {
  * each host counts it alone, what it says of models without a price, and a budget's calendar.
  */
 export function subjectText(item: Listed): string {
-  const { template, per_child: perChild, host_only: hostOnly, unpriced } = item;
+  const { template, per_child: perChild, host_only: hostOnly, unpriced, session } = item;
   const exhausted = exhaustedWords(item["on_exhausted"]);
   const hold = holdWords(item["hold"]);
   const subject = nameOf(item);
   const marks = [
-    ...(typeof template === "string" ? ["child"] : []),
+    ...(typeof session === "string" ? [`session ${session}`] : []),
+    ...(typeof template === "string" && session === undefined ? ["child"] : []),
     ...(perChild === true && typeof template !== "string" ? ["each child"] : []),
+    ...(isOfSessions(item) && typeof template !== "string" ? ["each session"] : []),
     ...(hostOnly === true ? ["each host"] : []),
     ...(typeof unpriced === "string" ? [`unpriced: ${unpriced}`] : []),
     ...(exhausted === null ? [] : [exhausted]),
@@ -243,9 +245,17 @@ export function nameOf({ subject, models, when, mode }: Listed): string {
   });
 }
 
-/** Whether it is a template, which has no counters of its own: its children have them. */
-export function isTemplate({ template, per_child: perChild }: Listed): boolean {
-  return perChild === true && typeof template !== "string";
+/**
+ * Whether it is a template, which has no counters of its own: its children, or sessions, have them.
+ */
+export function isTemplate(item: Listed): boolean {
+  const { template, per_child: perChild } = item;
+  return (perChild === true || isOfSessions(item)) && typeof template !== "string";
+}
+
+/** Whether it is a budget of which each session has the amount. */
+export function isOfSessions({ period_label: period }: Listed): boolean {
+  return period === "session";
 }
 
 function isConcurrent(rule: Listed): boolean {

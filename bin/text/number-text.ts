@@ -24,7 +24,7 @@ export function usdDecimals(largest: number): number {
 /** The message of a refusal with a currency sign, which the API's fixed text lacks. */
 export function withCurrency(message: string): string {
   return message.replace(
-    /: spent (\d\S*) of (\d\S*)$/,
+    /: spent (\d\S*) of (\d[^\s;]*)(?=$|; )/,
     (_, spent, amount) =>
       `: spent ${formatUsd(Number(spent), usdDecimals(Number(amount)))} of ${plainUsd(Number(amount))}`,
   );

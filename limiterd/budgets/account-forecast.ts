@@ -5,10 +5,11 @@ import { sumUsd } from "../../shared/domain/money.js";
 import { formatSeconds } from "../../shared/time.js";
 import { type Account, startOf } from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";
+import { isRolling } from "./budget-period.js";
 import { amountUsdOf, spentOf } from "./judge-budgets.js";
 
 /**
- * Null while too little is known, and for a rolling budget, which has no end. What other hosts have
+ * Null while too little is known, and for a rolling budget or a session, which has no end. What other hosts have
  * spent recently isn't known: if they have spent from this account, the pace is that of the period.
  */
 export function accountForecast(
@@ -17,7 +18,7 @@ export function accountForecast(
   nowMs: number,
 ): Forecast | null {
   const { budget } = account;
-  if (budget.definition.rolling === true) return null;
+  if (isRolling(budget.definition)) return null;
   const bounds = book.boundsOf(budget, nowMs);
   const others = book.others?.spentIn(account, bounds.startMs) ?? null;
   return forecastOf({

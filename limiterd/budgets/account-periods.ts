@@ -4,6 +4,7 @@
  *
  * Not here: the accounts (`budget-book.ts`), and the calculation of periods (`budget-period.ts`).
  */
+import { isPerSession } from "../../shared/domain/budget.js";
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import { TimeZones } from "../../shared/domain/time-zone.js";
 import type { UsageRecord } from "../usage/usage-records.js";
@@ -17,6 +18,7 @@ import {
 import {
   type BudgetPeriod,
   countedFrom,
+  isRolling,
   type PeriodBounds,
   periodBounds,
   periodsKept,
@@ -102,11 +104,13 @@ export class AccountPeriods {
   /**
    * Whether a new account must look up its spend in the running period, because the budget has
    * removed it and the clock was set back. For a budget younger than its period, a backfill looks
-   * up all accounts (`backfill-budget.ts`).
+   * up all accounts (`backfill-budget.ts`). There are no sums by session.
    */
   mustLookUp(budget: Budget, nowMs: number): boolean {
     return (
-      !budget.backfill && startOf(budget, this.boundsOf(budget, nowMs), nowMs) <= budget.sinceMs
+      !isPerSession(budget.definition) &&
+      !budget.backfill &&
+      startOf(budget, this.boundsOf(budget, nowMs), nowMs) <= budget.sinceMs
     );
   }
 
@@ -155,8 +159,9 @@ export class AccountPeriods {
   /** The period of an account to which a look-up adds what was spent at `atMs`. */
   foundAt(account: Account, atMs: number, nowMs: number): PeriodSpend {
     const { budget, spends } = account;
-    const startMs =
-      budget.definition.rolling === true ? this.#startAt(budget, Math.min(atMs, nowMs)) : null;
+    const startMs = isRolling(budget.definition)
+      ? this.#startAt(budget, Math.min(atMs, nowMs))
+      : null;
     if (startMs === null || startMs === this.boundsOf(budget, nowMs).startMs)
       return this.running(account, nowMs);
     const existing = findPeriod(spends, startMs);
@@ -176,7 +181,7 @@ export class AccountPeriods {
       resetAtMs !== null &&
       atMs < resetAtMs &&
       resetAtMs <= nowMs &&
-      (definition.rolling === true || this.#startAt(budget, resetAtMs) === startMs)
+      (isRolling(definition) || this.#startAt(budget, resetAtMs) === startMs)
     );
   }
 
@@ -189,7 +194,7 @@ export class AccountPeriods {
     const { definition, sinceMs } = budget;
     const existing = findPeriod(spends, startMs);
     if (existing !== undefined) return existing;
-    const counts = definition.rolling === true && startMs >= countedFrom(definition, bounds);
+    const counts = isRolling(definition) && startMs >= countedFrom(definition, bounds);
     if ((startMs < sinceMs && !counts) || isFull(spends, startMs, periodsKept(definition))) {
       dropPeriod(budget, startMs);
       return undefined;

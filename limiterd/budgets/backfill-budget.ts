@@ -5,7 +5,7 @@
  */
 
 import { windowsPerSlice } from "../../shared/bounds.js";
-import { budgetPath, budgetTargets } from "../../shared/domain/budget.js";
+import { budgetPath, budgetTargets, isPerSession } from "../../shared/domain/budget.js";
 import { addCost, addSum, emptySum, type MoneySum, sumUsd } from "../../shared/domain/money.js";
 import { type Target, unknownModelName } from "../../shared/domain/target-name.js";
 import { childPath } from "../../shared/domain/user-path.js";
@@ -96,6 +96,8 @@ export function beginBackfill(
   const { budgets: book, settings, usage } = ports;
   const gaps: Gap[] = [];
   for (const budget of budgets) {
+    // There are no sums by session.
+    if (isPerSession(budget.definition)) continue;
     const fromMs = startOf(budget, book.boundsOf(budget, nowMs), nowMs);
     if (fromMs > budget.sinceMs) continue;
     budget.backfill = true;

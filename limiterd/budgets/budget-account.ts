@@ -1,6 +1,6 @@
 /** A budget in memory with its accounts. `budget-book.ts` finds and changes them. */
 
-import { amountSum, type BudgetDefinition } from "../../shared/domain/budget.js";
+import { amountSum, type BudgetDefinition, isPerSession } from "../../shared/domain/budget.js";
 import type { MoneySum, PicoUsd } from "../../shared/domain/money.js";
 import { type Raise, raisedAmount } from "../../shared/domain/raise.js";
 import type { DeclaredAt, RuleSource } from "../../shared/domain/rule.js";
@@ -9,15 +9,15 @@ import { append } from "../../shared/long-lists.js";
 import { type NamedValues, SpreadMap } from "../../shared/spread-map.js";
 import type { Held } from "../counters/held.js";
 import type { ClaimNeeds } from "../counters/window.js";
-import { countedFrom, type PeriodBounds, unknownBounds } from "./budget-period.js";
+import { countedFrom, isRolling, type PeriodBounds, unknownBounds } from "./budget-period.js";
 import { clearPeriod, type PeriodSpend, type Spends } from "./spend.js";
 
-/** One account: a budget's own, or that of one direct child of a template. */
+/** One account: a budget's own, or that of one direct child of a template, or of one session. */
 export interface Account {
   readonly budget: Budget;
-  /** Its name in messages: the budget's subject, or the child's path. */
+  /** Its name in messages: the budget's subject, or the path of the child or the session. */
   readonly subject: string;
-  /** The child's segment below the template; empty for a budget's own. */
+  /** The child's segment below the template; empty for a budget's own; as `sessionChild`. */
   readonly child: string;
   readonly spends: Spends;
   /** Whether it has changed since the last batch of the journal. */
@@ -102,7 +102,7 @@ export interface Budget {
    * when it is next used, because a template may have a million accounts.
    */
   resets: readonly BudgetReset[];
-  /** Null for a template. */
+  /** Null for a template, and where each session has an account. */
   own: Account | null;
   children: NamedValues<Account>;
   /**
@@ -229,7 +229,7 @@ export function newBudget(
     raises: null,
     held: null,
   };
-  if (!definition.perChild) budget.own = newAccount(budget, "");
+  if (!definition.perChild && !isPerSession(definition)) budget.own = newAccount(budget, "");
   return budget;
 }
 
@@ -238,7 +238,12 @@ export function amountUsdAt({ budget, child }: Account, nowMs: number): number {
   const { definition, raises } = budget;
   return raises === null
     ? definition.amountUsd
-    : raisedAmount(definition.amountUsd, raises, child, nowMs);
+    : raisedAmount(definition.amountUsd, raises, raisedChild(budget, child), nowMs);
+}
+
+/** The child whose raises apply: sessions have those of the template's child that they are of. */
+function raisedChild({ definition }: Budget, child: string): string {
+  return isPerSession(definition) ? child.slice(0, child.search(/[/\t]/)) : child;
 }
 
 /** As `amountUsdAt`, in the form that spend is compared with. */
@@ -259,19 +264,37 @@ export function freshAccount(account: Account): Account {
 
 /** Clears the spend that counts in the period that began at `startMs`. */
 function clearCounted({ definition }: Budget, spends: Spends, startMs: number): void {
-  const starts =
-    definition.rolling === true
-      ? spends.flatMap((slice) => (slice.startMs <= startMs ? slice.startMs : []))
-      : [startMs];
+  const starts = isRolling(definition)
+    ? spends.flatMap((slice) => (slice.startMs <= startMs ? slice.startMs : []))
+    : [startMs];
   for (const start of starts) clearPeriod(spends, start);
+}
+
+/** Between the path and the session of a child; neither has it. */
+const sessionSeparator = "\t";
+
+/**
+ * The child that is a session: two callers' sessions may have the same name. `below`: the caller's
+ * path below the budget's.
+ */
+export function sessionChild(below: string, session: string): string {
+  return below + sessionSeparator + session;
+}
+
+/** The session of an account; null for others. */
+export function sessionOf({ budget, child }: Pick<Account, "budget" | "child">): string | null {
+  return isPerSession(budget.definition)
+    ? child.slice(child.indexOf(sessionSeparator) + sessionSeparator.length)
+    : null;
 }
 
 /** An empty account that its budget doesn't keep yet. */
 export function newAccount(budget: Budget, child: string): Account {
-  const { subject } = budget.definition;
+  const { definition } = budget;
+  const below = isPerSession(definition) ? child.slice(0, child.indexOf(sessionSeparator)) : child;
   return {
     budget,
-    subject: childPath(subject, child),
+    subject: childPath(definition.subject, below),
     child,
     spends: [],
     dirty: false,

@@ -14,6 +14,7 @@ import {
   budgetPath,
   budgetTargets,
   compareBudgets,
+  isPerSession,
 } from "../../shared/domain/budget.js";
 import { hasSamePeriods } from "../../shared/domain/budget-calendar.js";
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
@@ -38,10 +39,18 @@ import {
   newBudget,
   type OtherHosts,
   type RestoredBudget,
+  sessionChild,
 } from "./budget-account.js";
-import { type PeriodBounds, unknownBounds } from "./budget-period.js";
+import { isRolling, lengthSeconds, type PeriodBounds, unknownBounds } from "./budget-period.js";
 import { RecentSpend } from "./recent-spend.js";
 import { type PeriodSpend, periodsMax } from "./spend.js";
+
+/** Whose request it is, or was. */
+export interface BudgetCaller {
+  readonly userPath: string;
+  /** As the request names it; absent or empty: it names none. */
+  readonly session?: string | undefined;
+}
 
 export interface BudgetBookPorts {
   readonly spentOnDays: SpentOnDays;
@@ -70,6 +79,11 @@ export class BudgetBook {
     this.#periods.mustLookUp(budget, nowMs) && !this.#isFull(budget)
       ? childOf(budget, child)
       : knownChildOf(budget, child);
+  /** Beyond the bound, a session isn't limited: whoever invents sessions mustn't stop others. */
+  readonly #chargedChild: ChildAccount = (budget, child) =>
+    isPerSession(budget.definition) && this.#isFull(budget)
+      ? knownChildOf(budget, child)
+      : childOf(budget, child);
   /** The last resets of a budget, by its id; outlives the budget. */
   readonly #resets = new Map<string, KnownResets>();
   /** The spend of the last two hours, for forecasts. */
@@ -82,6 +96,8 @@ export class BudgetBook {
   readonly lenient = new Set<string>();
   /** The ids of budgets that are hard caps. */
   readonly hard = new Set<string>();
+  /** The ids of budgets of which each session has the amount. */
+  readonly perSession = new Set<string>();
   #dirty: Account[] = [];
   readonly #sorted = new SortedList<BudgetKey, Budget>(compareBudgets);
   /** Where `forgetIdle` continues. */
@@ -174,6 +190,7 @@ export class BudgetBook {
     else this.lenient.delete(id);
     if (definition.hold === "hard") this.hard.add(id);
     else this.hard.delete(id);
+    if (isPerSession(definition)) this.perSession.add(id);
   }
 
   delete(key: BudgetKey): Budget | null {
@@ -189,6 +206,7 @@ export class BudgetBook {
     this.refusing.delete(budget.id);
     this.lenient.delete(budget.id);
     this.hard.delete(budget.id);
+    this.perSession.delete(budget.id);
     this.raised.delete(budget);
   }
 
@@ -245,23 +263,23 @@ export class BudgetBook {
    * that refused requests leave nothing behind, unless its past spend must be looked up, which
    * should happen only once.
    */
-  match(userPath: string, labels: readonly string[], nowMs: number): Account[] {
-    return this.#index.collect(userPath, labels, nowMs, this.#judgedChild);
+  match(caller: BudgetCaller, labels: readonly string[], nowMs: number): Account[] {
+    return this.#index.collect(caller, labels, nowMs, this.#judgedChild);
   }
 
   /** The accounts of budgets for some models that cover the path and this target. */
-  matchTarget(target: Target, userPath: string, nowMs: number): Account[] {
-    return this.#index.collectForModels(userPath, target, nowMs, this.#judgedChild);
+  matchTarget(target: Target, caller: BudgetCaller, nowMs: number): Account[] {
+    return this.#index.collectForModels(caller, target, nowMs, this.#judgedChild);
   }
 
   /** Copies of the accounts of a request; changes nothing. */
-  copy(userPath: string, labels: readonly string[], nowMs: number): Account[] {
-    return this.#index.collect(userPath, labels, nowMs, knownChildOf).map(copyAccount);
+  copy(caller: BudgetCaller, labels: readonly string[], nowMs: number): Account[] {
+    return this.#index.collect(caller, labels, nowMs, knownChildOf).map(copyAccount);
   }
 
   /** Copies of the accounts of `matchTarget`; without a target, of those for any models. */
-  copyForModels(target: Target | null, userPath: string, nowMs: number): Account[] {
-    return this.#index.collectForModels(userPath, target, nowMs, knownChildOf).map(copyAccount);
+  copyForModels(target: Target | null, caller: BudgetCaller, nowMs: number): Account[] {
+    return this.#index.collectForModels(caller, target, nowMs, knownChildOf).map(copyAccount);
   }
 
   /** The models that a budget is for; null: all. */
@@ -281,22 +299,24 @@ export class BudgetBook {
     target: Target = record,
   ): void {
     if (record.cacheHit) return;
-    const { userPath } = record;
-    this.#charge(this.#index.collect(userPath, labels, nowMs, childOf), record, nowMs);
-    this.#charge(this.#index.collectForModels(userPath, target, nowMs, childOf), record, nowMs);
+    const ofAll = this.#index.collect(record, labels, nowMs, this.#chargedChild);
+    this.#charge(ofAll, record, nowMs);
+    const ofModels = this.#index.collectForModels(record, target, nowMs, this.#chargedChild);
+    this.#charge(ofModels, record, nowMs);
   }
 
   #charge(accounts: readonly Account[], record: UsageRecord, nowMs: number): void {
     for (const account of accounts) {
       if (!this.#periods.charge(account, record, nowMs)) continue;
       this.others?.charged(account, record.totalCost ?? 0);
-      this.recent.add(account, record.totalCost, nowMs);
+      const isOfSession = isPerSession(account.budget.definition);
+      if (!isOfSession) this.recent.add(account, record.totalCost, nowMs);
       if (!account.dirty) {
         this.#dirty.push(account);
         this.onDirty();
       }
       account.dirty = true;
-      this.onCharged?.(account, nowMs);
+      if (!isOfSession) this.onCharged?.(account, nowMs);
     }
   }
 
@@ -318,17 +338,18 @@ export class BudgetBook {
   /** Until when spend of the running period counts; for a period, its end. */
   countsUntil(budget: Budget, nowMs: number): number {
     const { endMs } = this.boundsOf(budget, nowMs);
-    const { rolling, rollover, periodSeconds } = budget.definition;
+    const { definition } = budget;
+    if (!isRolling(definition) && definition.rollover === undefined) return endMs;
     // The next period may be longer: a month has up to 31 days.
-    return rolling === true || rollover !== undefined ? endMs + 1.1 * periodSeconds * 1000 : endMs;
+    return endMs + 1.1 * lengthSeconds(definition) * 1000;
   }
 
   /**
    * Whether this child's account can't be kept, because its template has reached the bound on
-   * children.
+   * children. Sessions beyond it aren't limited.
    */
   hasNoRoom({ budget, child }: Account): boolean {
-    return this.#isFull(budget) && !budget.children.has(child);
+    return this.#isFull(budget) && !isPerSession(budget.definition) && !budget.children.has(child);
   }
 
   #isFull({ own, children }: Budget): boolean {
@@ -371,8 +392,9 @@ export class BudgetBook {
       if (this.#budgets.get(budget.id) !== budget || budget.children.get(account.child) !== account)
         continue;
       // What a period leaves counts in the next one, and months differ in length.
-      const { periodSeconds, rollover } = budget.definition;
-      const keptMs = (rollover === undefined ? 2 : 3) * periodSeconds * 1000;
+      const { definition } = budget;
+      const lengths = isPerSession(definition) ? 1.1 : definition.rollover === undefined ? 2 : 3;
+      const keptMs = lengths * lengthSeconds(definition) * 1000;
       // A period far ahead is from before a clock step back.
       const isNear = spends.some(({ startMs }) => Math.abs(nowMs - startMs) < keptMs);
       if (account.dirty || budget.backfill || isNear) continue;
@@ -394,7 +416,7 @@ function* allChildren(budgets: ReadonlyMap<string, Budget>): Generator<Account> 
   for (const { children } of budgets.values()) yield* children.values();
 }
 
-/** The account of one direct child of a template. */
+/** The account of one direct child of a template, or of one session. */
 type ChildAccount = (budget: Budget, child: string, nowMs: number) => Account;
 
 const noBudgets: readonly Budget[] = [];
@@ -453,32 +475,36 @@ export class BudgetIndex {
 
   /** The budgets for some models, from the root down; without a target, whatever the models. */
   collectForModels(
-    userPath: string,
+    caller: BudgetCaller,
     target: Target | null,
     nowMs: number,
     childAccount: ChildAccount,
   ): Account[] {
     if (this.#forModels.size === 0) return noAccounts;
+    const { userPath } = caller;
     const accounts: Account[] = [];
     for (let end = 0; end !== -1; end = nextEnd(userPath, end))
       for (const budget of this.#forModels.get(end === 0 ? "/" : userPath.slice(0, end)) ??
         noBudgets) {
         if (target !== null && !this.#filters.get(budget)!.covers(target)) continue;
         if (budget.own !== null) accounts.push(budget.own);
-        else if (end + 1 < userPath.length)
-          accounts.push(childAccount(budget, segmentAt(userPath, end + 1), nowMs));
+        else {
+          const child = childIn(budget, caller, end + 1);
+          if (child !== null) accounts.push(childAccount(budget, child, nowMs));
+        }
       }
     return accounts;
   }
 
   /** In order: labels, then paths from the root down; shorter periods first for each subject. */
   collect(
-    userPath: string,
+    caller: BudgetCaller,
     labels: readonly string[],
     nowMs: number,
     childAccount: ChildAccount,
   ): Account[] {
     if (this.#size === 0) return noAccounts;
+    const { userPath } = caller;
     const { user_path: byPath, label: byLabel } = this.#bySubject;
     const accounts: Account[] = [];
     for (const label of labels)
@@ -486,8 +512,10 @@ export class BudgetIndex {
     for (let end = 0; ; ) {
       for (const budget of byPath.get(end === 0 ? "/" : userPath.slice(0, end)) ?? noBudgets) {
         if (budget.own !== null) accounts.push(budget.own);
-        else if (end + 1 < userPath.length)
-          accounts.push(childAccount(budget, segmentAt(userPath, end + 1), nowMs));
+        else {
+          const child = childIn(budget, caller, end + 1);
+          if (child !== null) accounts.push(childAccount(budget, child, nowMs));
+        }
       }
       if (end === userPath.length || userPath.length === 1) return accounts;
       const next = userPath.indexOf("/", end + 1);
@@ -499,6 +527,17 @@ export class BudgetIndex {
 /** The path or label under which a budget is found. */
 function subjectInIndex({ definition }: Budget): string {
   return budgetPath(definition) ?? definition.subject;
+}
+
+/** The child of a budget that a request is of; null if of none. `from`: where its name begins. */
+function childIn(
+  { definition }: Budget,
+  { userPath, session = "" }: BudgetCaller,
+  from: number,
+): string | null {
+  if (definition.perChild && from >= userPath.length) return null;
+  if (!isPerSession(definition)) return segmentAt(userPath, from);
+  return session === "" ? null : sessionChild(userPath.slice(from), session);
 }
 
 /** The segment of a path that begins at `from`. */

@@ -6,7 +6,9 @@ import type { BudgetDefinition } from "../../shared/domain/budget.js";
 import {
   dailySeconds,
   monthlySeconds,
+  perSession,
   quarterlySeconds,
+  sessionSeconds,
   weeklySeconds,
   yearlySeconds,
 } from "../../shared/domain/budget-calendar.js";
@@ -35,35 +37,42 @@ const epochWeekday = 4;
 /** How many slices the length of a rolling budget has. */
 const slicesPerPeriod = 30;
 
+/** Whether it has no fixed periods: at any time, the spend of the last `lengthSeconds` counts. */
+export function isRolling({ periodSeconds, rolling }: BudgetPeriod): boolean {
+  return rolling === true || periodSeconds === perSession;
+}
+
+/** The length of the period; for sessions, how long spend counts. */
+export function lengthSeconds({ periodSeconds }: Pick<BudgetPeriod, "periodSeconds">): number {
+  return periodSeconds === perSession ? sessionSeconds : periodSeconds;
+}
+
 /**
  * A rolling budget counts whole slices: a cost counts for the length of the period, and for up to
  * one slice more.
  */
-function sliceMs(periodSeconds: number): number {
-  return Math.ceil(periodSeconds / slicesPerPeriod) * 1000;
+function sliceMs(period: BudgetPeriod): number {
+  return Math.ceil(lengthSeconds(period) / slicesPerPeriod) * 1000;
 }
 
 /** The length of the slices that count beside the running one. */
-function earlierMs(periodSeconds: number): number {
-  return Math.ceil((periodSeconds * 1000) / sliceMs(periodSeconds)) * sliceMs(periodSeconds);
+function earlierMs(period: BudgetPeriod): number {
+  return Math.ceil((lengthSeconds(period) * 1000) / sliceMs(period)) * sliceMs(period);
 }
 
 /** The start of what counts: the running period, or the first slice of a rolling budget. */
-export function countedFrom(
-  { periodSeconds, rolling }: BudgetPeriod,
-  { startMs }: PeriodBounds,
-): number {
-  return rolling === true ? startMs - earlierMs(periodSeconds) : startMs;
+export function countedFrom(period: BudgetPeriod, { startMs }: PeriodBounds): number {
+  return isRolling(period) ? startMs - earlierMs(period) : startMs;
 }
 
 /** When the slice of a rolling budget that began at `startMs` stops counting. */
-export function countsUntil({ periodSeconds }: BudgetPeriod, startMs: number): number {
-  return startMs + sliceMs(periodSeconds) + earlierMs(periodSeconds);
+export function countsUntil(period: BudgetPeriod, startMs: number): number {
+  return startMs + sliceMs(period) + earlierMs(period);
 }
 
 /** How many periods an account of a budget keeps. */
-export function periodsKept({ rolling }: BudgetPeriod): number {
-  return rolling === true ? slicesMax : periodsMax;
+export function periodsKept(period: BudgetPeriod): number {
+  return isRolling(period) ? slicesMax : periodsMax;
 }
 
 /** Periods of a calendar, numbered, by their local starts. */
@@ -83,8 +92,8 @@ export function periodBounds(
   atMs: number,
   zones: TimeZones,
 ): PeriodBounds {
-  const { periodSeconds, timeZone = anchors.time_zone ?? "UTC", rolling } = period;
-  if (rolling === true) return aligned(sliceMs(periodSeconds), atMs);
+  const { periodSeconds, timeZone = anchors.time_zone ?? "UTC" } = period;
+  if (isRolling(period)) return aligned(sliceMs(period), atMs);
   const calendar = calendarOf(period, anchors);
   if (calendar === null) return aligned(periodSeconds * 1000, atMs);
   const offsetAt = zones.offsetsOf(timeZone);

@@ -34,8 +34,8 @@ import {
   type CountedPart,
   type KnownSpend,
 } from "./budget-account.js";
-import type { BudgetBook } from "./budget-book.js";
-import { countedFrom, countsUntil } from "./budget-period.js";
+import type { BudgetBook, BudgetCaller } from "./budget-book.js";
+import { countedFrom, countsUntil, isRolling } from "./budget-period.js";
 import { findPeriod, type PeriodSpend } from "./spend.js";
 
 /** Finds the accounts of a request: the book, or copies. */
@@ -47,8 +47,8 @@ export interface BudgetMatching
 /** Finds copies, for a verdict that changes nothing. */
 export function matchCopies(book: BudgetBook): BudgetMatching {
   return {
-    match: (userPath, labels, nowMs) => book.copy(userPath, labels, nowMs),
-    matchTarget: (target, userPath, nowMs) => book.copyForModels(target, userPath, nowMs),
+    match: (caller, labels, nowMs) => book.copy(caller, labels, nowMs),
+    matchTarget: (target, caller, nowMs) => book.copyForModels(target, caller, nowMs),
     running: (account, nowMs) => book.running(account, nowMs),
     boundsOf: (budget, nowMs) => book.boundsOf(budget, nowMs),
     hasNoRoom: (account) => book.hasNoRoom(account),
@@ -56,8 +56,7 @@ export function matchCopies(book: BudgetBook): BudgetMatching {
   };
 }
 
-interface OfCaller {
-  readonly userPath: string;
+interface OfCaller extends BudgetCaller {
   readonly labels: readonly string[];
   /** See `isLenient`. */
   readonly uses?: readonly string[] | undefined;
@@ -74,12 +73,13 @@ interface OfTarget extends Omit<OfCaller, "labels"> {
 /** The exceeded budgets that don't refuse a request to this target. */
 export function exhaustedBudgets(
   book: BudgetMatching,
-  { userPath, labels, target, uses }: OfCaller & { readonly target: Target | null },
+  request: OfCaller & { readonly target: Target | null },
   nowMs: number,
 ): BudgetBreach[] {
+  const { labels, target, uses } = request;
   const accounts = [
-    ...book.match(userPath, labels, nowMs),
-    ...(target === null ? [] : book.matchTarget(target, userPath, nowMs)),
+    ...book.match(request, labels, nowMs),
+    ...(target === null ? [] : book.matchTarget(target, request, nowMs)),
   ];
   return accounts
     .filter(
@@ -97,10 +97,11 @@ export function exhaustedBudgets(
  */
 export function judgeBudgets(
   book: BudgetMatching,
-  { userPath, labels, uses, demand, isHardOnly = false }: OfCaller,
+  caller: OfCaller,
   nowMs: number,
 ): BudgetBreach | Breach | null {
-  const accounts = book.match(userPath, labels, nowMs);
+  const { labels, uses, demand, isHardOnly = false } = caller;
+  const accounts = book.match(caller, labels, nowMs);
   const judged = isHardOnly
     ? accounts.filter(({ budget }) => budget.definition.hold !== undefined)
     : accounts;
@@ -110,10 +111,11 @@ export function judgeBudgets(
 /** As `judgeBudgets`, of the budgets for some models that cover a target. */
 export function judgeTargetBudgets(
   book: BudgetMatching,
-  { target, userPath, uses, demand }: OfTarget,
+  caller: OfTarget,
   nowMs: number,
 ): BudgetBreach | Breach | null {
-  const accounts = book.matchTarget(target, userPath, nowMs);
+  const { target, uses, demand } = caller;
+  const accounts = book.matchTarget(target, caller, nowMs);
   return judgeAccounts(book, accounts, nowMs, { uses, demand });
 }
 
@@ -241,7 +243,7 @@ function countedPart(book: BudgetMatching, account: Account, nowMs: number): Cou
   const bounds = book.boundsOf(budget, nowMs);
   const spentHere = (): number =>
     picoOf(
-      budget.definition.rolling === true
+      isRolling(budget.definition)
         ? sumOf(ownSlices(book, account, nowMs))
         : book.running(account, nowMs).spent,
     );
@@ -324,7 +326,7 @@ function breachOfChildren({ budget, subject }: Account): Breach {
 
 /** The spend of the running period on this host and, as far as known, on the other hosts. */
 export function spentOf(book: BudgetMatching, account: Account, nowMs: number): MoneySum {
-  if (account.budget.definition.rolling === true)
+  if (isRolling(account.budget.definition))
     return sumOf([...ownSlices(book, account, nowMs), ...otherSlices(book, account, nowMs)]);
   const { startMs, spent } = book.running(account, nowMs);
   const others = book.others?.spentIn(account, startMs) ?? null;
@@ -340,7 +342,7 @@ export function otherSpend(
   account: Account,
   nowMs: number,
 ): Pick<PeriodSpend, "spent" | "requests"> | null {
-  if (account.budget.definition.rolling !== true)
+  if (!isRolling(account.budget.definition))
     return book.others?.spentIn(account, book.running(account, nowMs).startMs) ?? null;
   const slices = otherSlices(book, account, nowMs);
   return { spent: sumOf(slices), requests: requestsOf(slices) };
@@ -348,7 +350,7 @@ export function otherSpend(
 
 /** The number of this host's records in the running period. */
 export function ownRequests(book: BudgetMatching, account: Account, nowMs: number): number {
-  return account.budget.definition.rolling === true
+  return isRolling(account.budget.definition)
     ? requestsOf(ownSlices(book, account, nowMs))
     : book.running(account, nowMs).requests;
 }
@@ -396,7 +398,7 @@ export function roomAt(book: BudgetMatching, account: Account, nowMs: number): n
   const { definition } = account.budget;
   const amount = amountAt(account, nowMs);
   const { startMs, endMs } = book.boundsOf(account.budget, nowMs);
-  if (definition.rolling !== true) return endMs;
+  if (!isRolling(definition)) return endMs;
   const newestFirst = [
     ...ownSlices(book, account, nowMs),
     ...otherSlices(book, account, nowMs),

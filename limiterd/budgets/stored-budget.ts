@@ -12,7 +12,11 @@ import {
   budgetScopes,
   unpricedChoices,
 } from "../../shared/domain/budget.js";
-import { calendarFromStored, calendarToStored } from "../../shared/domain/budget-calendar.js";
+import {
+  calendarFromStored,
+  calendarToStored,
+  perSession,
+} from "../../shared/domain/budget-calendar.js";
 import { parseHold } from "../../shared/domain/hold.js";
 import { isLimitedModels } from "../../shared/domain/limited-models.js";
 import { parseOnExhausted } from "../../shared/domain/on-exhausted.js";
@@ -94,7 +98,7 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
   if (
     scope === undefined ||
     typeof subject !== "string" ||
-    !isCount(periodSeconds, 1) ||
+    !isCount(periodSeconds, perSession) ||
     periodSeconds > periodSecondsMax ||
     typeof amountUsd !== "number" ||
     !(amountUsd > 0 && amountUsd <= amountUsdMax) ||
@@ -111,7 +115,8 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     (rawUnpriced !== undefined && unpriced === undefined)
   )
     return null;
-  if ((perChild || models !== undefined) && scope !== "user_path") return null;
+  const isOfPath = perChild || models !== undefined || periodSeconds === perSession;
+  if (isOfPath && scope !== "user_path") return null;
   if (models !== undefined && !isLimitedModels(models)) return null;
   const calendar = calendarFromStored(rawCalendar, periodSeconds);
   const exhausted = parseOnExhausted(rawExhausted, "on_exhausted");

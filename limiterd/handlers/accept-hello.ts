@@ -13,7 +13,14 @@ import { recountLease } from "../rules/charge.js";
 import { withGauge } from "../rules/judge.js";
 import { matchPath, matchTarget } from "../rules/rule-book.js";
 import { hold, releaseAllLeases, releaseLease, releaseOrphan } from "../rules/slots.js";
-import { type DaemonState, hasHardCaps, isLimited, judgingUpstream, loopTimes } from "../state.js";
+import {
+  type DaemonState,
+  hasHardCaps,
+  hasSessionBudgets,
+  isLimited,
+  judgingUpstream,
+  loopTimes,
+} from "../state.js";
 import { countInertBudgets } from "./admin/daemon-status.js";
 import { sendJwts, sendNotices } from "./announcements/announce.js";
 import { holdReported } from "./hold-output.js";
@@ -194,6 +201,7 @@ function welcomePeer(state: DaemonState, peer: PeerState): void {
     importedKeysExist: state.keys.imported > 0 ? true : undefined,
     hardLimits: hasHardCaps(state) ? true : undefined,
     loopTimes: loopTimes(state) ?? undefined,
+    sessionBudgets: hasSessionBudgets(state) ? true : undefined,
   });
   sendJwts(state, peer);
   sendNotices(state, peer);

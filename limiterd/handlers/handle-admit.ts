@@ -129,7 +129,7 @@ function knownRequest(
   nowMs: number,
   stage: Stage,
 ): KnownRequest | null {
-  const { id, submission } = message;
+  const { id, submission, session } = message;
   const caller = identifyCaller(state.keys, message, nowMs);
   if (caller.kind === "denied") {
     deny(state, peer, id, caller.ended);
@@ -141,11 +141,24 @@ function knownRequest(
   const { userPath } = caller;
   const budgets = enforcedBudgets(state);
   const labels = budgets === null ? noLabels : state.labelsOf(key?.keyId ?? "");
-  const usable = usableTargets(state, { userPath, budgets, labels, message }, nowMs);
+  const usable = usableTargets(state, { userPath, session, budgets, labels, message }, nowMs);
   if (!usable.ok) return sendDenial(state, peer, id, usable.failure);
   const { targets } = usable;
   const metered = message.metered === undefined ? undefined : meteredAt(message, targets);
-  return { userPath, targets, submission, metered, caller, key, budgets, labels, nowMs, stage };
+  // Field by field (docs/contributing/decisions.md).
+  return {
+    userPath,
+    session,
+    targets,
+    submission,
+    metered,
+    caller,
+    key,
+    budgets,
+    labels,
+    nowMs,
+    stage,
+  };
 }
 
 function sendDenial({ counts }: DaemonState, peer: PeerState, id: number, why: Failure): null {
@@ -188,7 +201,7 @@ function admitted(
   verdict: AdmittedVerdict,
 ): WaitOutcome {
   const { peer, proxy, message } = admission;
-  const { id, uses } = message;
+  const { id, uses, session } = message;
   const { targets, submission, metered, key, nowMs, stage } = request;
   const { target, headers } = verdict;
   state.counts.admitted++;
@@ -200,7 +213,7 @@ function admitted(
       : holdFirst(
           state,
           counting,
-          { demand: demandAt(metered, target), keyId: key?.keyId ?? "", uses },
+          { demand: demandAt(metered, target), keyId: key?.keyId ?? "", session, uses },
           { nowMs, final: stage !== "first" },
         );
   peer.leases.set(id, lease);
@@ -231,7 +244,7 @@ function admitted(
 function waitOrRefuse(
   state: DaemonState,
   admission: AskedAdmission,
-  { userPath, targets, submission, key, nowMs, stage }: KnownRequest,
+  { userPath, session, targets, submission, key, nowMs, stage }: KnownRequest,
   verdict: Refused | Exceeded,
 ): WaitOutcome {
   const { peer, proxy, message } = admission;
@@ -261,6 +274,7 @@ function waitOrRefuse(
     admitId: id,
     userPath,
     keyId: key?.keyId ?? "",
+    session,
     targets,
     submission,
     breach: verdict.breach,
@@ -298,14 +312,14 @@ function withoutUse<V extends Exclude<Verdict, AdmittedVerdict>>(verdict: V): V 
 /** The exhausted rules and budgets that don't refuse a request, in words. */
 function exhaustedText(
   state: DaemonState,
-  { userPath, targets, submission, budgets, labels, nowMs }: KnownRequest,
+  { userPath, session, targets, submission, budgets, labels, nowMs }: KnownRequest,
   verdict: AdmittedVerdict,
   uses: Admit["uses"],
 ): string | undefined {
   const hasLenient = budgets !== null && budgets.lenient.size > 0;
   if (verdict.exhausted.length === 0 && !hasLenient) return undefined;
   const target = submission ? null : targets[verdict.target]!;
-  const request = { userPath, labels, target, uses };
+  const request = { userPath, session, labels, target, uses };
   const breaches = [
     ...verdict.exhausted,
     ...(hasLenient ? exhaustedBudgets(budgets, request, nowMs) : []),

@@ -43,7 +43,7 @@ import type { Judged, Waited } from "../waiting/waiting-draws.js";
 import { beginTurn } from "./wait-for-hosts.js";
 
 /** The facts of a request that hard caps need. */
-export type Asked = Pick<LeaseHold, "demand" | "keyId" | "uses">;
+export type Asked = Pick<LeaseHold, "demand" | "keyId" | "session" | "uses">;
 
 /** The part of `metered` for `targets`, which are some of the message's targets. */
 export function meteredAt(
@@ -61,7 +61,7 @@ export function meteredAt(
 function hardLimitsOf(
   state: DaemonState,
   { userPath, target, counters }: Pick<HeldLease, "userPath" | "target" | "counters">,
-  { demand, keyId, uses }: Asked,
+  { demand, keyId, session, uses }: Asked,
   nowMs: number,
 ): HardLimit[] {
   const { book, settings } = state;
@@ -71,9 +71,10 @@ function hardLimitsOf(
       : [];
   const budgets = enforcedBudgets(state);
   if (budgets === null || budgets.hard.size === 0) return limits;
+  const caller = { userPath, session };
   const accounts = [
-    ...budgets.match(userPath, state.labelsOf(keyId), nowMs),
-    ...(target === null ? [] : budgets.matchTarget(target, userPath, nowMs)),
+    ...budgets.match(caller, state.labelsOf(keyId), nowMs),
+    ...(target === null ? [] : budgets.matchTarget(target, caller, nowMs)),
   ];
   const ofBudgets = hardBudgets(budgets, accounts, { demand, uses }, nowMs);
   for (const { source } of ofBudgets)
@@ -286,9 +287,9 @@ export function holdReported(
   nowMs: number,
 ): LeaseHold | null {
   if (holding === undefined) return null;
-  const { promptTokens, output, rates, keyId } = holding;
+  const { promptTokens, output, rates, keyId, session } = holding;
   const demand = { promptTokens, outputMax: null, isStreamed: true, rates };
-  const hold = { demand, keyId, uses: undefined, charged: nothingCharged, output };
+  const hold = { demand, keyId, session, uses: undefined, charged: nothingCharged, output };
   const limits = hardLimitsOf(state, { userPath, target, counters }, hold, nowMs);
   return holdOn(limits, hold);
 }
@@ -300,7 +301,7 @@ export function holdReported(
 export function breachOnPath(
   state: DaemonState,
   { userPath, counters }: Pick<HeldLease, "userPath" | "counters">,
-  { demand, keyId, uses }: Asked,
+  { demand, keyId, session, uses }: Asked,
   nowMs: number,
 ): Breach | BudgetBreach | null {
   const { settings, book } = state;
@@ -322,16 +323,17 @@ export function breachOnPath(
   const budgets = enforcedBudgets(state);
   if (budgets === null || budgets.hard.size === 0) return null;
   const labels = state.labelsOf(keyId);
-  return judgeBudgets(budgets, { userPath, labels, uses, demand, isHardOnly: true }, nowMs);
+  const caller = { userPath, session, labels };
+  return judgeBudgets(budgets, { ...caller, uses, demand, isHardOnly: true }, nowMs);
 }
 
 /** The facts of a request at another target; null if the message has none. */
 export function askedAt(
   hold: LeaseHold | null,
   metered: Metered | undefined,
-  { index, uses }: { readonly index: number; readonly uses: readonly string[] | undefined },
+  { index, ...others }: Pick<LeaseHold, "session" | "uses"> & { readonly index: number },
 ): Asked | null {
   return metered === undefined
     ? null
-    : { demand: demandAt(metered, index), keyId: hold?.keyId ?? "", uses };
+    : { demand: demandAt(metered, index), keyId: hold?.keyId ?? "", ...others };
 }

@@ -25,7 +25,7 @@ import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 export function rerouteLease(
   state: DaemonState,
   peer: PeerState,
-  { id, lease, targets, read, uses, metered }: Reroute,
+  { id, lease, targets, read, uses, metered, session }: Reroute,
   nowMs: number,
 ): boolean {
   const { proxy } = peer;
@@ -37,7 +37,8 @@ export function rerouteLease(
   if (held === undefined || held.submission) return false;
   const onPath = releaseTarget(held);
   peer.leases.set(lease, onPath);
-  moveLease(state, { peer, proxy, id, lease, onPath, targets, uses, metered }, nowMs, false);
+  const asked = { peer, proxy, id, lease, onPath, targets, uses, metered, session };
+  moveLease(state, asked, nowMs, false);
   return true;
 }
 
@@ -53,19 +54,21 @@ interface AskedReroute {
   readonly uses: readonly string[] | undefined;
   /** As in `Admit`, for these targets. */
   readonly metered: Metered | undefined;
+  /** As in `Admit`. */
+  readonly session: string | undefined;
 }
 
 const unsure = { kind: "unsure" } as const;
 
 /** `final`: the reroute has waited for other hosts' counts and can't wait again. */
 function moveLease(state: DaemonState, reroute: AskedReroute, nowMs: number, final: boolean): void {
-  const { peer, proxy, id, lease, onPath, uses } = reroute;
+  const { peer, proxy, id, lease, onPath, uses, session } = reroute;
   const { book, settings } = state;
   const budgets = enforcedBudgets(state);
   const turn = state.shares === null ? null : beginTurn(state.shares, final);
   const { targets, breach } = targetsWithin(state, reroute, nowMs);
   const metered = meteredAt(reroute, targets);
-  const request = { userPath: onPath.userPath, targets, metered };
+  const request = { userPath: onPath.userPath, session, targets, metered };
   const viewer = viewerAt(state, onPath.userPath);
   // Until this host knows what other hosts hold, a breach of their hard caps isn't final: it asks.
   const verdict =
@@ -124,7 +127,7 @@ function moveLease(state: DaemonState, reroute: AskedReroute, nowMs: number, fin
     counters: withShadows(inRuleOrder(verdict.counters, onPath.counters), shadowed),
     refusedBy: joinNames(onPath.refusedBy, refusedBy),
   };
-  const atTarget = askedAt(onPath.hold, metered, { index: target, uses });
+  const atTarget = askedAt(onPath.hold, metered, { index: target, session, uses });
   const {
     lease: holding,
     allowance,
@@ -154,12 +157,12 @@ function moveLease(state: DaemonState, reroute: AskedReroute, nowMs: number, fin
  */
 function targetsWithin(
   state: DaemonState,
-  { targets, metered, onPath, uses }: AskedReroute,
+  { targets, metered, onPath, session, uses }: AskedReroute,
   nowMs: number,
 ): { readonly targets: readonly Target[]; readonly breach: Verdict | null } {
   if (metered === undefined || !hasHardCaps(state)) return { targets, breach: null };
   const breaches = targets.map((_, index) =>
-    breachOnPath(state, onPath, askedAt(onPath.hold, metered, { index, uses })!, nowMs),
+    breachOnPath(state, onPath, askedAt(onPath.hold, metered, { index, session, uses })!, nowMs),
   );
   const within = targets.filter((_, index) => breaches[index] === null);
   const [first = null] = breaches;

@@ -10,6 +10,7 @@ import type { DaemonState } from "../state.js";
 
 interface AskedTargets {
   readonly userPath: string;
+  readonly session: string | undefined;
   readonly budgets: BudgetBook | null;
   readonly labels: readonly string[];
   readonly message: Admit;
@@ -21,18 +22,20 @@ interface AskedTargets {
  */
 export function usableTargets(
   state: DaemonState,
-  { userPath, budgets, labels, message: { targets } }: AskedTargets,
+  asked: AskedTargets,
   nowMs: number,
 ): UsableTargets {
+  const { userPath, budgets, labels, message } = asked;
+  const { targets } = message;
   const byDefault = state.settings.unpriced;
   if (budgets === null || !targets.some(({ unpriced }) => unpriced)) return { ok: true, targets };
   if (byDefault === "allow" && budgets.refusing.size === 0) return { ok: true, targets };
   const refusing = (accounts: readonly Account[]): Account | undefined =>
     accounts.find(({ budget }) => (budget.definition.unpriced ?? byDefault) === "refuse");
-  const ofAll = refusing(budgets.match(userPath, labels, nowMs));
+  const ofAll = refusing(budgets.match(asked, labels, nowMs));
   const refuser = (target: Target): Account | undefined =>
     target.unpriced === true
-      ? (ofAll ?? refusing(budgets.matchTarget(target, userPath, nowMs)))
+      ? (ofAll ?? refusing(budgets.matchTarget(target, asked, nowMs)))
       : undefined;
   const usable = targets.filter((target) => refuser(target) === undefined);
   if (usable.length === targets.length) return { ok: true, targets };

@@ -4,6 +4,7 @@
  * each second, so an answer that took long is reused for a while, with the present counts.
  */
 import { childrenPerSweep } from "../../shared/bounds.js";
+import { isPerSession } from "../../shared/domain/budget.js";
 import { Turns } from "../../shared/long-lists.js";
 import type { Budget } from "../budgets/budget-account.js";
 import type { BudgetBook } from "../budgets/budget-book.js";
@@ -108,7 +109,9 @@ export function templatesOfBudgets(
 ): readonly Template[] {
   const templates: Template[] = [];
   for (const [id, budget] of budgets) {
-    const { own, unread, children } = budget;
+    const { own, unread, children, definition } = budget;
+    // There are many sessions, each for a short time.
+    if (isPerSession(definition)) continue;
     if (own === null && unread === null && isExamined(budget))
       templates.push({ id, size: children.size, names: () => children.keys() });
   }

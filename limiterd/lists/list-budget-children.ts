@@ -15,6 +15,7 @@ import { formatMillis } from "../../shared/time.js";
 import type { Budget } from "../budgets/budget-account.js";
 import type { DaemonState } from "../state.js";
 import { fullest } from "./fullest.js";
+import { sessionField } from "./list-budgets.js";
 import { type ListQuery, matches, parseChildrenQuery } from "./list-query.js";
 import { forecastField, money, peekedBook, usageRatio } from "./spend/budget-money.js";
 
@@ -56,6 +57,7 @@ async function fullestOf(
       ? null
       : {
           subject: account.subject,
+          ...sessionField(account),
           ...money(state, account, nowMs),
           ...forecastField(state, account, nowMs),
         };

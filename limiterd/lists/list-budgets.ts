@@ -5,6 +5,7 @@
 
 import type { BudgetItem, BudgetPage, BudgetStatus } from "../../shared/api/budget-item.js";
 import type { ExplainedBudget } from "../../shared/api/explanation.js";
+import type { SessionBudget, SessionItem } from "../../shared/api/request-item.js";
 import { budgetsInert } from "../../shared/config/inert-rule.js";
 import {
   type BudgetKey,
@@ -12,6 +13,7 @@ import {
   budgetScopes,
   compareBudgets,
   effectiveBudgetSubject,
+  isPerSession,
 } from "../../shared/domain/budget.js";
 import { calendarBody } from "../../shared/domain/budget-calendar.js";
 import { holdField } from "../../shared/domain/hold.js";
@@ -24,16 +26,18 @@ import {
   amountUsdAt,
   type Budget,
   knownChildOf,
+  sessionOf,
   startOf,
 } from "../budgets/budget-account.js";
-import type { PeriodBounds } from "../budgets/budget-period.js";
+import type { BudgetCaller } from "../budgets/budget-book.js";
+import { isRolling, type PeriodBounds } from "../budgets/budget-period.js";
 import {
   accountWaitSeconds,
   breachOfAccount,
   isExceeded,
   roomAt,
 } from "../budgets/judge-budgets.js";
-import { type DaemonState, enforcedBudgets } from "../state.js";
+import { type DaemonState, enforcedBudgets, hasSessionBudgets } from "../state.js";
 import { namedUnused, rank, splitRef, templatesOfBudgets } from "./fullest.js";
 import {
   childAsked,
@@ -211,8 +215,31 @@ function shownBounds({ budgets }: DaemonState, budget: Budget, nowMs: number): P
   const bounds = budgets.boundsOf(budget, nowMs);
   return {
     startMs: startOf(budget, bounds, nowMs),
-    endMs: budget.definition.rolling === true ? nowMs : bounds.endMs,
+    endMs: isRolling(budget.definition) ? nowMs : bounds.endMs,
   };
+}
+
+/** The session of an account; empty for others. */
+export function sessionField(account: Account): { readonly session?: string } {
+  const session = sessionOf(account);
+  return session === null ? {} : { session };
+}
+
+/** What a session has left of its budgets, by the one that has the least; empty without one. */
+export function sessionBudget(
+  state: DaemonState,
+  { user_path: userPath, session }: Pick<SessionItem, "user_path" | "session">,
+  nowMs: number,
+): Pick<SessionItem, "budget"> {
+  if (!hasSessionBudgets(state)) return {};
+  const budgets = met(state, { userPath, session }, [], nowMs)
+    .filter(({ budget }) => isPerSession(budget.definition))
+    .map((account): SessionBudget => {
+      const { spent, remaining } = money(state, account, nowMs);
+      return { amount: amountUsdAt(account, nowMs), spent, remaining };
+    })
+    .sort((a, b) => a.remaining - b.remaining);
+  return budgets[0] === undefined ? {} : { budget: budgets[0] };
 }
 
 /** The configuration's budget that a manual budget overrides. */
@@ -247,7 +274,7 @@ export function budgetStatuses(
   labels: readonly string[],
   nowMs: number,
 ): readonly BudgetStatus[] {
-  return met(state, userPath, labels, nowMs).map((account) => statusOf(state, account, nowMs));
+  return met(state, { userPath }, labels, nowMs).map((account) => statusOf(state, account, nowMs));
 }
 
 /** In a cluster, reads again the other hosts' spend on these budgets. */
@@ -257,22 +284,22 @@ export async function refreshStatuses(
   labels: readonly string[],
   nowMs: number,
 ): Promise<void> {
-  await state.budgets.others?.refresh(met(state, userPath, labels, nowMs));
+  await state.budgets.others?.refresh(met(state, { userPath }, labels, nowMs));
 }
 
 /** Copies of the accounts, in the order of all lists. */
 function met(
   { budgets: book, settings }: DaemonState,
-  userPath: string,
+  caller: BudgetCaller,
   labels: readonly string[],
   nowMs: number,
 ): Account[] {
   if (!settings.budgetsEnabled) return [];
   // Budgets on providers and models aren't the caller's own.
   const ofPath = book
-    .copyForModels(null, userPath, nowMs)
+    .copyForModels(null, caller, nowMs)
     .filter(({ budget }) => budget.definition.scope === "user_path");
-  return [...book.copy(userPath, labels, nowMs), ...ofPath].sort((a, b) =>
+  return [...book.copy(caller, labels, nowMs), ...ofPath].sort((a, b) =>
     compareBudgets(a.budget.definition, b.budget.definition),
   );
 }
@@ -313,17 +340,18 @@ function statusOf(state: DaemonState, account: Account, nowMs: number): BudgetSt
  */
 export function explainBudgets(
   state: DaemonState,
-  userPath: string,
+  caller: BudgetCaller,
   labels: readonly string[],
   nowMs: number,
 ): readonly ExplainedBudget[] {
   const enforced = enforcedBudgets(state);
-  return met(state, userPath, labels, nowMs).map((account) => {
+  return met(state, caller, labels, nowMs).map((account) => {
     const { definition, source } = account.budget;
     const hasNoRoom = enforced?.hasNoRoom(account) === true;
     return {
       ...statusOf(state, account, nowMs),
-      ...(definition.perChild ? { template: definition.subject } : {}),
+      ...(definition.perChild || isPerSession(definition) ? { template: definition.subject } : {}),
+      ...sessionField(account),
       source,
       ...(hasNoRoom ? { breached: ["children"] } : {}),
       retry_after: Math.max(

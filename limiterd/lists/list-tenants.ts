@@ -8,7 +8,7 @@ import type { RequestItem } from "../../shared/api/request-item.js";
 import { type TenantList, tenantSorts } from "../../shared/api/tenant-item.js";
 import type { ReportHosts } from "../../shared/api/usage-report.js";
 import { asQuery, bad, type Checked, good, isAbsent, show } from "../../shared/checked.js";
-import { budgetPeriodLabel } from "../../shared/domain/budget.js";
+import { budgetPeriodLabel, isPerSession } from "../../shared/domain/budget.js";
 import { parseUserPath } from "../../shared/domain/limit-key.js";
 import { sumUsd } from "../../shared/domain/money.js";
 import { periodLabel } from "../../shared/domain/rule.js";
@@ -285,6 +285,7 @@ function* accountsOf({ budgets }: DaemonState, rows: Rows): Generator<Account> {
   for (const budget of budgets.budgets.values()) {
     const { scope, subject } = budget.definition;
     if (scope !== "user_path" || !rows.reaches(subject)) continue;
+    if (isPerSession(budget.definition)) continue;
     if (budget.own !== null) yield budget.own;
     else if (budget.unread === null) yield* accountsIn(budget.children, rows.childrenOf(subject));
   }

@@ -117,12 +117,13 @@ export function admit(
  */
 export function readmit(
   book: Matching & Pick<RuleBook, "count" | "shared">,
-  { userPath, targets, metered }: Pick<JudgedRequest, "userPath" | "targets" | "metered">,
+  rerouted: Pick<JudgedRequest, "userPath" | "session" | "targets" | "metered">,
   options: AdmissionOptions,
 ): Verdict | Unsure {
+  const { userPath, targets } = rerouted;
   const { budgets = null, upstream = null } = options;
   const ofTargets = new TargetRules(book);
-  const request = { userPath, targets, submission: false, metered };
+  const request = { ...rerouted, submission: false };
   const judgement = judge(ofTargets, request, {
     nowMs: options.nowMs,
     tokensEnforced: options.tokensEnforced,

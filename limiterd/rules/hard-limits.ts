@@ -203,6 +203,8 @@ export interface LeaseHold {
   readonly demand: Demand;
   /** Empty without a managed key. */
   readonly keyId: string;
+  /** As in `Admit`. */
+  readonly session?: string | undefined;
   readonly uses: readonly string[] | undefined;
   /** The tokens of output that it may use so far, those of all its attempts. */
   readonly output: number;

@@ -43,6 +43,8 @@ import { hasWindow, inRuleOrder, type Matching } from "./rule-book.js";
 
 export interface JudgedRequest {
   readonly userPath: string;
+  /** As the request names it, if budgets ask for it; absent or empty: it names none. */
+  readonly session?: string | undefined;
   /**
    * In order of preference. If empty, the path and the budgets are judged and nothing is counted.
    */
@@ -185,12 +187,12 @@ interface OverBudget {
 
 function judgeByTargetBudgets(
   target: Target,
-  { userPath }: JudgedRequest,
+  { userPath, session }: JudgedRequest,
   { budgets = null, nowMs, uses, demand }: AdmissionOptions,
 ): BudgetBreach | Breach | null {
   return budgets === null
     ? null
-    : judgeTargetBudgets(budgets.book, { target, userPath, uses, demand }, nowMs);
+    : judgeTargetBudgets(budgets.book, { target, userPath, session, uses, demand }, nowMs);
 }
 
 /** As `judgeByTargetBudgets`, with the budgets for all models. */
@@ -229,13 +231,13 @@ function judgeByBudgets(
 
 /** The breach of the budgets for all models. */
 function breachOfBudgets(
-  { userPath }: JudgedRequest,
+  { userPath, session }: JudgedRequest,
   { budgets = null, nowMs, uses, demand }: AdmissionOptions,
 ): BudgetBreach | Breach | null {
   const labels = budgets?.labels ?? null;
   return budgets === null || labels === null
     ? null
-    : judgeBudgets(budgets.book, { userPath, labels, uses, demand }, nowMs);
+    : judgeBudgets(budgets.book, { userPath, session, labels, uses, demand }, nowMs);
 }
 
 /** The judgement of a budget that refuses the request. */

@@ -17,6 +17,8 @@ export interface RecentRefusal {
   readonly userPath: string;
   /** Empty for a caller without a managed key. */
   readonly keyId: string;
+  /** As in `Admit`. */
+  readonly session?: string | undefined;
   /** In the order in which they were judged; those beyond the bound in bytes are left out. */
   readonly targets: readonly Target[];
   readonly targetsLeftOut: number;
@@ -34,7 +36,15 @@ export interface RecentRefusal {
 /** A refusal as it happens; what the proxy reports follows. */
 type Refusal = Pick<
   RecentRefusal,
-  "atMs" | "proxyId" | "admitId" | "userPath" | "keyId" | "targets" | "submission" | "breach"
+  | "atMs"
+  | "proxyId"
+  | "admitId"
+  | "userPath"
+  | "keyId"
+  | "session"
+  | "targets"
+  | "submission"
+  | "breach"
 >;
 
 /**
@@ -53,7 +63,9 @@ export class RecentRefusals {
   }
 
   /** Adds a refusal; beyond the bound the oldest is dropped. */
-  add({ atMs, proxyId, admitId, userPath, keyId, targets, submission, breach }: Refusal): void {
+  add(refusal: Refusal): void {
+    const { atMs, proxyId, admitId, userPath, keyId, session, targets, submission, breach } =
+      refusal;
     const kept = withinBytes(targets, refusalBytesMax);
     this.#ring[this.#next] = {
       atMs,
@@ -61,6 +73,7 @@ export class RecentRefusals {
       admitId,
       userPath,
       keyId,
+      session,
       targets: kept,
       targetsLeftOut: targets.length - kept.length,
       submission,

@@ -102,7 +102,9 @@ export async function admitRequest(
   const metered = bounds == null ? undefined : metersOf(gateway, bounds)(targets);
   const { waiting } = gateway.config;
   const wait = waiting === null ? undefined : mayWait(context, waiting, askedMonoMs, onPlace);
-  const details = { modelNames, uses, fixed, metered, wait };
+  const session =
+    limiter.notices.sessionBudgets && record.session !== "" ? record.session : undefined;
+  const details = { modelNames, uses, fixed, metered, wait, session };
   const outcome = await limiter.admit(caller, marked, submission, details);
   noteJudged(context, outcome, monoMs() - askedMonoMs);
   const exhausted = exhaustedIn(outcome);

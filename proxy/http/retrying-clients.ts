@@ -6,6 +6,7 @@
  *
  * Seen with the clients themselves: Codex 0.169, opencode 1.18.
  */
+import { isPerSession } from "../../shared/domain/budget.js";
 import { limitInWords } from "../../shared/domain/refusal-message.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import type { Failure } from "../../shared/error-code.js";
@@ -51,12 +52,14 @@ function forCodex({ status, code, message }: Failure, endMs: number): Refusal {
  * 500: so this names no number but the time.
  */
 function forOpencode(breach: Breach | BudgetBreach, endMs: number): Refusal {
+  const isOfSession = breach.dimension === "budget" && isPerSession(breach);
+  const advice = isOfSession ? "; start a new session" : "";
   const until = new Date(endMs).toISOString().replace(/:\d\d\.\d+Z$/, "Z");
   return {
     status: 402,
     type: "insufficient_quota",
     code: "insufficient_quota",
-    message: `${limitInWords(breach)} is reached, until ${until}`,
+    message: `${limitInWords(breach)} is reached, until ${until}${advice}`,
     fields: {},
     headers: [],
   };

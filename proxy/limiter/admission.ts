@@ -49,6 +49,8 @@ export interface Admission {
   settled: boolean;
   /** As in `Admit`, for a request that went to another model. */
   readonly uses?: readonly string[] | undefined;
+  /** As in `Admit`. */
+  readonly session?: string | undefined;
   /** As in `Admitted`. */
   readonly exhausted?: string | undefined;
   /** Undefined if no hard cap counts it. */
@@ -93,6 +95,7 @@ export interface Asked {
   readonly metered?: Metered | undefined;
   /** Undefined: it doesn't wait for room. */
   readonly wait?: MayWait | undefined;
+  readonly session?: string | undefined;
 }
 
 export type AdmissionOutcome =

@@ -22,6 +22,8 @@ export interface DaemonNotices {
   importedKeysExist: boolean | null;
   /** Whether any rule or budget is a hard cap; false before the first welcome. */
   hardLimits: boolean;
+  /** Whether each session has a budget; false before the first welcome. */
+  sessionBudgets: boolean;
   /** When rules on loops act; null if none does, and before the first welcome. */
   loopTimes: LoopTimes | null;
   readonly deniedJwts: DeniedJwts;
@@ -41,6 +43,7 @@ export function createNotices(): DaemonNotices {
     keysExist: null,
     importedKeysExist: null,
     hardLimits: false,
+    sessionBudgets: false,
     loopTimes: null,
     deniedJwts: new DeniedJwts(),
     storeFailing: null,
@@ -60,6 +63,7 @@ export function applyWelcome(
     importedKeysExist = false,
     hardLimits = false,
     loopTimes,
+    sessionBudgets = false,
   }: Welcome,
 ): void {
   notices.deniedJwts.welcomed(deniedJwts);
@@ -72,6 +76,7 @@ export function applyWelcome(
     keysExist,
     importedKeysExist,
     hardLimits,
+    sessionBudgets,
     loopTimes: loopTimes ?? null,
     ...noFailure,
   });
@@ -96,6 +101,9 @@ export function applyEvent(notices: DaemonNotices, event: DaemonEvent): void {
       return;
     case "hard_limits":
       notices.hardLimits = event.value;
+      return;
+    case "session_budgets":
+      notices.sessionBudgets = event.value;
       return;
     case "loop_times":
       notices.loopTimes = event.value;

@@ -1,6 +1,6 @@
 /**
- * The session that an agent names, in a header or in its body. It is for records, log lines and
- * affinity only: any client may name any session.
+ * The session that an agent names, in a header or in its body. It is for records, log lines,
+ * affinity and budgets of sessions only: any client may name any session.
  *
  * The headers are those of Claude Code, Codex (with a hyphen; older releases and pi with an
  * underscore), opencode and pi. Claude Code's `metadata.user_id` holds its session too. Not read:
@@ -12,6 +12,8 @@ import { isSession } from "../../shared/wire/execution.js";
 import type { NamedValues } from "../body/scan-json.js";
 
 const headers = [
+  // opencode's sub-agents have sessions of their own, and count to the one that runs them.
+  "x-parent-session-id",
   "x-claude-code-session-id",
   "session-id",
   "session_id",

@@ -13,10 +13,11 @@ import type { Overridden } from "./rule-item.js";
 
 interface BudgetPeriod {
   /**
-   * `hourly`, `daily`, `weekly`, `monthly`, `quarterly`, `yearly`, else seconds such as `300s`; for
-   * a rolling budget its length, such as `rolling 30d`.
+   * `hourly`, `daily`, `weekly`, `monthly`, `quarterly`, `yearly`, `session`, else seconds such as
+   * `300s`; for a rolling budget its length, such as `rolling 30d`.
    */
   readonly period_label: string;
+  /** 0 for a session. */
   readonly period_seconds: number;
   /** The models that the budget is for, as patterns; absent for all. */
   readonly models?: readonly string[];
@@ -142,8 +143,10 @@ export interface BudgetPage extends BudgetList, ListPage {}
 
 /** One child of a template. */
 interface BudgetChildItem extends AccountMoney, AccountForecast {
-  /** The child's path. */
+  /** The path of the child, or of the session. */
   readonly subject: string;
+  /** Present if the budget is that of each session. */
+  readonly session?: string;
 }
 
 /** The answer to GET /admin/budgets/children, highest usage ratio first. */

@@ -183,6 +183,16 @@ export interface SessionItem {
   /** Requests that were sent to a target more than once. */
   readonly retried: number;
   readonly last_error: string | null;
+  /** The budget of sessions that has the least left; absent without one. */
+  readonly budget?: SessionBudget;
+}
+
+/** What a session has spent of its budget, in US dollars. */
+export interface SessionBudget {
+  readonly amount: number;
+  readonly spent: number;
+  /** Negative once it is overspent. */
+  readonly remaining: number;
 }
 
 /** GET /admin/sessions. */

@@ -464,8 +464,8 @@ const ruleLimit = {
 
 const budgetLimit = mapping(
   {
-    period: period(["hourly", "daily", "weekly", "monthly", "quarterly", "yearly"]),
-    period_seconds: seconds(1),
+    period: period(["hourly", "daily", "weekly", "monthly", "quarterly", "yearly", "session"]),
+    period_seconds: seconds(0),
     models: limitedModels,
     amount: {
       description: "US dollars.",

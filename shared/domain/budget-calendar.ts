@@ -14,6 +14,10 @@ export const monthlySeconds = 2_592_000;
 /** Ninety days; stands for a quarter of the calendar, as `monthlySeconds` does for a month. */
 export const quarterlySeconds = 7_776_000;
 export const yearlySeconds = 31_536_000;
+/** Stands for a session: each session of an agent has the amount for itself. */
+export const perSession = 0;
+/** How long what a session spends counts. */
+export const sessionSeconds = weeklySeconds;
 
 export interface BudgetCalendar {
   /** Absent: as the reset anchors say, by default UTC. */
@@ -50,6 +54,7 @@ export function parseCalendar(
   periodSeconds: number,
   at = "",
 ): Checked<BudgetCalendar> {
+  if (periodSeconds === perSession) return noCalendar(fields, at);
   const rolling = parseRolling(fields["rolling"], periodSeconds, `${at}rolling`);
   if (!rolling.ok) return rolling;
   const isRolling = rolling.value.rolling === true;
@@ -96,6 +101,19 @@ export function parseCalendar(
     if (share > 0) calendar = { ...calendar, rollover: share };
   }
   return good(calendar);
+}
+
+function noCalendar(fields: Fields, at: string): Checked<BudgetCalendar> {
+  const none: Fields = { rolling: false, rollover: 0 };
+  const given = calendarFields.find(
+    (name) => !isAbsent(fields[name]) && fields[name] !== none[name],
+  );
+  return given === undefined
+    ? good({})
+    : bad(
+        `${at}${given} can't be combined with the period session: what a session has spent counts for ${sessionSeconds / dailySeconds} days`,
+        `${at}${given}`,
+      );
 }
 
 function parseRolling(

@@ -14,6 +14,7 @@ import {
   dailySeconds,
   monthlySeconds,
   parseCalendar,
+  perSession,
   quarterlySeconds,
   rollingLabel,
   weeklySeconds,
@@ -54,10 +55,12 @@ export type Unpriced = (typeof unpricedChoices)[number];
 
 const hourlySeconds = 3600;
 
-/** `hourly` to `yearly`, else `300s`; `rolling 30d` for a rolling budget. */
+/** `hourly` to `yearly`, `session`, else `300s`; `rolling 30d` for a rolling budget. */
 export function budgetPeriodLabel(periodSeconds: number, rolling = false): string {
   if (rolling) return rollingLabel(periodSeconds);
   switch (periodSeconds) {
+    case perSession:
+      return "session";
     case hourlySeconds:
       return "hourly";
     case dailySeconds:
@@ -73,6 +76,11 @@ export function budgetPeriodLabel(periodSeconds: number, rolling = false): strin
     default:
       return `${periodSeconds}s`;
   }
+}
+
+/** Whether each session of an agent has the amount for itself. */
+export function isPerSession({ periodSeconds }: Pick<BudgetKey, "periodSeconds">): boolean {
+  return periodSeconds === perSession;
 }
 
 /** The subject used for matching: names of providers and models ignore case. */
@@ -186,10 +194,13 @@ export const budgetGrammar: KeyGrammar<BudgetScope> = {
     yearly: yearlySeconds,
     year: yearlySeconds,
     years: yearlySeconds,
+    session: perSession,
+    sessions: perSession,
   },
-  periodsExpected: "hourly, daily, weekly, monthly, quarterly, yearly",
-  secondsMin: 1,
-  secondsExpected: "1",
+  periodsExpected: "hourly, daily, weekly, monthly, quarterly, yearly, session",
+  secondsMin: perSession,
+  secondsExpected: "0 (session)",
+  pathPeriods: [perSession],
   keyFields: ["models"],
   pathFields: ["models"],
   parseModels: parseBudgetModels,

@@ -39,6 +39,8 @@ export interface KeyGrammar<S extends string> {
   readonly periodsExpected: string;
   readonly secondsMin: number;
   readonly secondsExpected: string;
+  /** The periods that only limits on user paths have. */
+  readonly pathPeriods: readonly number[];
   /** The fields of the key beside those of every key: `models`, `when` and `mode`. */
   readonly keyFields: readonly string[];
   /** The fields that only limits on user paths have. */
@@ -186,6 +188,8 @@ function keyOf<S extends string>(
   const misplaced = misplacedField(grammar, target.value.scope, fields);
   if (misplaced !== null)
     return bad(`${misplaced} is for user-path ${grammar.plural} only`, misplaced);
+  const problem = periodProblem(grammar, target.value.scope, period.value);
+  if (problem !== null) return bad(`${grammar.periodField}.${problem}`, grammar.periodField);
   const models = grammar.parseModels(fields["models"], "models");
   if (!models.ok) return models;
   const when = parseWhen(fields["when"], "when");
@@ -209,6 +213,17 @@ export function misplacedField<S extends string>(
 ): string | null {
   if (scope === "user_path") return null;
   return pathFields.find((field) => !isAbsent(fields[field])) ?? null;
+}
+
+/** Why a limit of this scope can't have this period, behind the field's name; null if it can. */
+export function periodProblem<S extends string>(
+  { pathPeriods, periodNames, plural }: KeyGrammar<S>,
+  scope: S,
+  periodSeconds: number,
+): string | null {
+  if (scope === "user_path" || !pathPeriods.includes(periodSeconds)) return null;
+  const name = Object.keys(periodNames).find((known) => periodNames[known] === periodSeconds);
+  return `period ${name ?? periodSeconds} is for user-path ${plural} only`;
 }
 
 /** The mode of a rule as bodies and list items have it: absent for `enforce`. */

@@ -3,7 +3,7 @@
  * 429, the log line and `sluice explain`.
  */
 
-import { budgetPeriodLabel } from "./budget.js";
+import { budgetPeriodLabel, isPerSession } from "./budget.js";
 import { isForTools, subjectWithModels } from "./limited-models.js";
 import { usdText } from "./money.js";
 import { periodLabel } from "./rule.js";
@@ -33,7 +33,8 @@ export function refusalMessage(breach: Breach | BudgetBreach): string {
   if (breach.dimension === "budget") {
     const period = budgetPeriodLabel(breach.periodSeconds, breach.rolling);
     const limit = `${budgetSubject(breach)} ${period} limit`;
-    return `budget exceeded for ${limit}: spent ${breach.spentUsd} of ${breach.amountUsd}`;
+    const advice = isPerSession(breach) ? "; start a new session" : "";
+    return `budget exceeded for ${limit}: spent ${breach.spentUsd} of ${breach.amountUsd}${advice}`;
   }
   if (breach.dimension === "upstream") return upstreamMessage(breach);
   if (breach.dimension === "adaptive")

@@ -583,6 +583,7 @@ export const ruleGrammar: KeyGrammar<Scope> = {
   periodsExpected: "minute, hour, day, concurrent",
   secondsMin: 0,
   secondsExpected: "0 (concurrent)",
+  pathPeriods: [],
   keyFields: ["models", "when", "mode"],
   pathFields: ["models", "max_enqueued_tokens", "loops"],
   parseModels: parseLimitedModels,

@@ -122,6 +122,8 @@ const welcome = message("welcome", {
   hardLimits: optional(flag),
   /** When the first rule on loops acts, and when the last; undefined if none does. */
   loopTimes: optional(loopTimes),
+  /** True if each session has a budget, so that requests say their session. */
+  sessionBudgets: optional(flag),
 });
 export type Welcome = ValueOf<typeof welcome>;
 
@@ -178,7 +180,7 @@ const exceeded = message("exceeded", {
   dimension: constant("budget"),
   scope: oneOf(budgetScopes),
   subject: text,
-  periodSeconds: count(1),
+  periodSeconds: count(),
   spentUsd: kindOf((value): value is number => typeof value === "number" && value >= 0),
   amountUsd: kindOf((value): value is number => typeof value === "number" && value >= 0),
   waitSeconds: count(1),
@@ -312,6 +314,8 @@ const eventValues = {
   imported_keys_exist: flag,
   /** Whether any rule or budget is a hard cap. */
   hard_limits: flag,
+  /** Whether each session has a budget. */
+  session_budgets: flag,
   /** When the first rule on loops acts, and when the last; null if none does. */
   loop_times: nullable(loopTimes),
   /** The whole list follows a welcome, unless it is empty. */

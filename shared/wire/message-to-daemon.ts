@@ -42,7 +42,7 @@ import { limitNameCharsMax, reportedLimitsMax } from "../domain/upstream-limits.
 import { isNormalUserPath } from "../domain/user-path.js";
 import { toolNamesMax } from "../usage/tool-calls.js";
 import { type AdminOp, adminOps, isOperationName } from "./admin-op.js";
-import { recordKind } from "./execution.js";
+import { isSession, recordKind } from "./execution.js";
 import {
   anything,
   broken,
@@ -84,6 +84,8 @@ const requestId = kindOf(
 const isProxyId = (value: unknown): value is string =>
   typeof value === "string" && /^[\w-]{1,64}$/.test(value);
 const modelName = kindOf(isModelName);
+/** As in `Execution`; only if budgets of sessions exist (`session_budgets`). */
+const session = optional(kindOf(isSession));
 const namedTarget = structure({ provider: kindOf(isName), model: modelName });
 
 /** Tools that a request carries. */
@@ -140,6 +142,7 @@ const holding = structure({
   rates: nullable(rates),
   /** Empty without a managed key. */
   keyId: kindOf(isModelName),
+  session,
 });
 
 /** The fields of both a lease and a settle. */
@@ -261,6 +264,7 @@ const admit = message("admit", {
   metered: optional(metered),
   /** Absent if it doesn't wait. */
   wait: optional(wait),
+  session,
 });
 export type Admit = ValueOf<typeof admit>;
 
@@ -286,6 +290,7 @@ const reroute = message("reroute", {
   uses: optional(listOf(modelName, usesMax)),
   /** As in `Admit`, for these targets. */
   metered: optional(metered),
+  session,
 });
 export type Reroute = ValueOf<typeof reroute>;
 

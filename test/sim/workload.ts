@@ -338,6 +338,9 @@ function someTools(random: Random): readonly string[] {
   return carriedTools.slice(first, first + random.int(1, 2));
 }
 
+/** The sessions that some requests name. */
+export const sessionNames = ["s1", "s2"] as const;
+
 const noDetails = Object.fromEntries(detailNames.map((name) => [name, 0])) as Readonly<
   Record<(typeof detailNames)[number], number>
 >;
@@ -370,7 +373,7 @@ function someExecution(random: Random, number: number, { provider, model }: Targ
     latencyMs: 1,
     firstByteMs: null,
     requestedModel: "",
-    session: "",
+    session: random.chance(0.4) ? random.pick(sessionNames) : "",
     details:
       reasoningTokens === 0
         ? null

@@ -26,9 +26,9 @@ const texts: LimitCommandTexts = {
   listFor: "only budgets that apply to a caller with this user path",
   listJson: "print the response of GET /admin/budgets",
   scope: "user_path, label, provider or model (default: user_path)",
-  period: "hourly, daily, weekly, monthly, quarterly, yearly or a number of seconds",
+  period: "hourly, daily, weekly, monthly, quarterly, yearly, session or a number of seconds",
   periodSeconds:
-    "the period in seconds; 2592000, 7776000 and 31536000 are the calendar month, quarter and year",
+    "the period in seconds; 0 is a session; 2592000, 7776000 and 31536000 are the calendar month, quarter and year",
   models:
     "of a user path: only these models, separated by commas, such as 'openai/gpt-image-*', or '*,!gpt-4o-mini' for all others",
   perChild: "a template: each direct child of the path has the amount for itself",

@@ -28,7 +28,7 @@ import {
   listBody,
   listLimits,
 } from "../../limits/list-limits.js";
-import { isTemplate } from "../../limits/rule-table.js";
+import { isOfSessions, isTemplate } from "../../limits/rule-table.js";
 import { renderUpstream } from "../../live/upstream-table.js";
 import { watchDaemon } from "../../live/watch-daemon.js";
 import { type ArgumentProblem, refusal, usageFailure } from "../../session/command-failure.js";
@@ -142,7 +142,7 @@ async function onPath<S extends string>(
   const items: Listed[] = [];
   for (const item of list.items) {
     const template = String(item["subject"]);
-    if (!isTemplate(item) || isPathWithin(template, path)) {
+    if (!isTemplate(item) || isOfSessions(item) || isPathWithin(template, path)) {
       items.push(item);
       continue;
     }

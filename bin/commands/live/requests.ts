@@ -39,6 +39,7 @@ import { withDaemon } from "../../session/with-daemon.js";
 import { shortTime } from "../../text/duration.js";
 import { formatCount, plainUsd, withCurrency } from "../../text/number-text.js";
 import { type Column, renderTable } from "../../text/table.js";
+import { toneOfShare } from "../../text/tone.js";
 
 interface RequestFlags extends CommandFlags, RangeFlags {
   readonly path?: string;
@@ -229,6 +230,13 @@ const sessionColumns = (nowMs: number): readonly Column<SessionItem>[] => [
     title: "COST",
     align: "right",
     text: (item) => plainUsd(Math.round(item.total_cost * 1e6) / 1e6),
+  },
+  {
+    title: "LEFT",
+    align: "right",
+    text: ({ budget }) =>
+      budget === undefined ? "-" : `${plainUsd(budget.remaining)} of ${plainUsd(budget.amount)}`,
+    tone: ({ budget }) => (budget === undefined ? null : toneOfShare(budget.spent / budget.amount)),
   },
   { title: "FAILOVERS", detail: true, align: "right", text: (item) => formatCount(item.failovers) },
   { title: "RETRIED", detail: true, align: "right", text: (item) => formatCount(item.retried) },

@@ -126,10 +126,12 @@ function upstreamBreachOf(target: Target, { upstream, nowMs }: AdmissionOptions)
 /** The breach of the budgets for some models that cover a target. */
 function budgetBreachOf(
   target: Target,
-  { userPath }: JudgedRequest,
+  { userPath, session }: JudgedRequest,
   { budgets = null, nowMs }: AdmissionOptions,
 ): Breach | BudgetBreach | null {
-  return budgets === null ? null : judgeTargetBudgets(budgets.book, { target, userPath }, nowMs);
+  return budgets === null
+    ? null
+    : judgeTargetBudgets(budgets.book, { target, userPath, session }, nowMs);
 }
 
 function describeJudgement(

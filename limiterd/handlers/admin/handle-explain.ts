@@ -4,12 +4,13 @@
  */
 import type { Explanation } from "../../../shared/api/explanation.js";
 import { candidatesMax } from "../../../shared/bounds.js";
-import { type Checked, isObject, show } from "../../../shared/checked.js";
+import { type Checked, isAbsent, isObject, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import { isMcpProvider, type Target } from "../../../shared/domain/target-name.js";
 import { isPathWithin } from "../../../shared/domain/user-path.js";
 import { invalid, plainFailure } from "../../../shared/error-code.js";
 import { targetOfTool } from "../../../shared/usage/tool-calls.js";
+import { isSession, sessionCharsMax } from "../../../shared/wire/execution.js";
 import { isModelName, isName } from "../../../shared/wire/message-to-daemon.js";
 import { matchCopies } from "../../budgets/judge-budgets.js";
 import { modelProblem } from "../../keys/identify-caller.js";
@@ -38,8 +39,8 @@ interface AskedIn {
 }
 
 /**
- * Changes nothing. The body is `{user_path, key?: {id} or {key_hash}, targets: [{provider,
- * model}], model_names?: as in `Admit`}` or `{request_id}`.
+ * Changes nothing. The body is `{user_path, session?, key?: {id} or {key_hash}, targets:
+ * [{provider, model}], model_names?: as in `Admit`}` or `{request_id}`.
  */
 export function handleExplain(
   state: DaemonState,
@@ -125,7 +126,7 @@ export function explainNow(
       upstream: judgingUpstream(state),
       viewer,
     }),
-    budgets: explainBudgets(state, request.userPath, labels, nowMs).filter((budget) =>
+    budgets: explainBudgets(state, request, labels, nowMs).filter((budget) =>
       isShown(budget, viewer),
     ),
     ...(enqueued.length === 0 ? {} : { enqueued }),
@@ -165,10 +166,16 @@ function explainRefusal(
 
 function readRequest({
   user_path: userPath,
+  session,
   targets,
 }: Readonly<Record<string, unknown>>): Checked<JudgedRequest> {
   const path = parseUserPath(userPath, "user_path");
   if (!path.ok) return path;
+  if (!isAbsent(session) && !isSession(session))
+    return wrong(
+      `session must be the name of a session, up to ${sessionCharsMax} characters, not ${show(session)}`,
+      "session",
+    );
   if (
     !Array.isArray(targets) ||
     targets.length === 0 ||
@@ -183,6 +190,7 @@ function readRequest({
     ok: true,
     value: {
       userPath: path.value,
+      ...(isSession(session) ? { session } : {}),
       targets: targets.map(({ provider, model }) =>
         isMcpProvider(provider) ? targetOfTool(provider, model) : { provider, model },
       ),

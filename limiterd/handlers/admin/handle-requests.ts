@@ -30,6 +30,7 @@ import { dayMs, dayOf, formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { interimStatus } from "../../../shared/wire/execution.js";
 import { parseRequestReport } from "../../../shared/wire/request-report.js";
+import { sessionBudget } from "../../lists/list-budgets.js";
 import { parseListQuery, parseMoment } from "../../lists/list-query.js";
 import { listRecords } from "../../lists/list-records.js";
 import { refusalItem } from "../../lists/list-refusals.js";
@@ -296,6 +297,7 @@ async function readSessions(
       ...item,
       total_cost: costUsd(cost),
       running: nowMs - Date.parse(item.ended_at) < runningMs,
+      ...sessionBudget(state, item, nowMs),
     })),
     looked_back_to: lookedBackTo,
     server_time: formatMillis(nowMs),

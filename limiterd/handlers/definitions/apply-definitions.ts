@@ -10,7 +10,13 @@ import { beginBackfill } from "../../budgets/backfill-budget.js";
 import { removeSpends } from "../../budgets/remove-spends.js";
 import { budgetChange } from "../../budgets/stored-budget.js";
 import { type Definition, definitionKinds } from "../../cluster/definitions/definition.js";
-import { type DaemonState, hasHardCaps, isLimited, loopTimes } from "../../state.js";
+import {
+  type DaemonState,
+  hasHardCaps,
+  hasSessionBudgets,
+  isLimited,
+  loopTimes,
+} from "../../state.js";
 import type { Change } from "../../store/store.js";
 import { tryWriteSlices } from "../../store/writer.js";
 import { announce, announceJwts, announceLimited } from "../announcements/announce.js";
@@ -144,6 +150,7 @@ function apply(state: DaemonState, definition: Definition, applying: Applying): 
 interface Situation {
   readonly limited: boolean;
   readonly hard: boolean;
+  readonly sessions: boolean;
   readonly loops: LoopTimes | null;
   readonly inertRules: number;
   readonly inertBudgets: number;
@@ -156,6 +163,7 @@ function situation(state: DaemonState): Situation {
   return {
     limited: isLimited(state),
     hard: hasHardCaps(state),
+    sessions: hasSessionBudgets(state),
     loops: loopTimes(state),
     inertRules: inertRules.size,
     inertBudgets: budgetsInert(settings.usageEnabled) === null ? 0 : budgets.budgets.size,
@@ -169,9 +177,12 @@ function announceSituation(
   before: Situation,
   { denied, allowed }: Applying,
 ): void {
-  const { hard, loops, inertRules, inertBudgets, keys, importedKeysExist } = situation(state);
+  const { hard, sessions, loops, inertRules, inertBudgets, keys, importedKeysExist } =
+    situation(state);
   announceLimited(state, before.limited);
   if (hard !== before.hard) announce(state, { kind: "event", name: "hard_limits", value: hard });
+  if (sessions !== before.sessions)
+    announce(state, { kind: "event", name: "session_budgets", value: sessions });
   if (!isSameTimes(loops, before.loops))
     announce(state, { kind: "event", name: "loop_times", value: loops });
   if (inertRules !== before.inertRules)

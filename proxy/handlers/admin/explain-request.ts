@@ -8,6 +8,7 @@ import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import { looksLikeManagedKey } from "../../../shared/domain/managed-key.js";
 import { mcpTarget, modelNameProblem } from "../../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
+import { isSession, sessionCharsMax } from "../../../shared/wire/execution.js";
 import type { Gateway } from "../../gateway.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
@@ -30,14 +31,15 @@ export async function explainRequest(context: ExplainContext): Promise<void> {
   const { question } = parsed;
   if (question.kind === "past")
     return replyExplanation(context, { request_id: question.requestId }, {});
-  const { userPath, model, key } = question;
+  const { userPath, model, key, session } = question;
+  const caller = { user_path: userPath, session, ...keyFields(context.gateway, key) };
   const { models, targetOrder, mcpServers } = context.gateway;
   const ofServer = mcpTarget(model, (name) => mcpServers.has(name));
   if (ofServer !== null)
     return replyExplanation(
       context,
       {
-        ...{ user_path: userPath, ...keyFields(context.gateway, key) },
+        ...caller,
         ...{ targets: [ofServer], model_names: [`${ofServer.provider}/${ofServer.model}`] },
       },
       { model },
@@ -49,11 +51,7 @@ export async function explainRequest(context: ExplainContext): Promise<void> {
     targets: targetOrder.peek(route).map(({ provider, model }) => ({ provider, model })),
     model_names: allowableNames(models.current(), route),
   };
-  await replyExplanation(
-    context,
-    { user_path: userPath, ...keyFields(context.gateway, key), ...targetFields },
-    { model },
-  );
+  await replyExplanation(context, { ...caller, ...targetFields }, { model });
 }
 
 /** `ours`: fields of the answer besides the daemon's explanation. */
@@ -78,27 +76,30 @@ type Question =
       readonly userPath: string;
       readonly key: string | null;
       readonly model: string;
+      /** Null: none. */
+      readonly session: string | null;
     };
 
 type QuestionRead =
   | { readonly ok: true; readonly question: Question }
   | { readonly ok: false; readonly failure: Failure };
 
-const fieldNames = ["user_path", "key", "model", "request_id"];
+const fieldNames = ["user_path", "key", "model", "session", "request_id"];
 
 function readQuestion(body: unknown, ownPath: string): QuestionRead {
   const fields = asObject(body, fieldNames);
   if (!fields.ok) return fields;
-  const { user_path: userPath, key = null, model, request_id: requestId } = fields.value;
+  const { user_path: userPath, key = null, model, session = null } = fields.value;
+  const { request_id: requestId } = fields.value;
   if (requestId !== undefined) {
     if (typeof requestId !== "string" || requestId === "")
       return wrong(
         `request_id must be the X-Request-ID of a refused request, not ${show(requestId)}`,
         "request_id",
       );
-    if (model !== undefined || key !== null || userPath !== undefined)
+    if (model !== undefined || key !== null || userPath !== undefined || session !== null)
       return wrong(
-        "request_id can't be combined with user_path, key and model: it names them",
+        "request_id can't be combined with user_path, key, model and session: it names them",
         "request_id",
       );
     return { ok: true, question: { kind: "past", requestId } };
@@ -114,9 +115,14 @@ function readQuestion(body: unknown, ownPath: string): QuestionRead {
   if (nameProblem !== null) return wrong(nameProblem, "model");
   if (key !== null && (typeof key !== "string" || key === ""))
     return wrong(`key must be a managed key or its id, such as key_7, not ${show(key)}`, "key");
+  if (session !== null && !isSession(session))
+    return wrong(
+      `session must be the name of a session, up to ${sessionCharsMax} characters, not ${show(session)}`,
+      "session",
+    );
   const path = parseUserPath(userPath ?? ownPath, "user_path");
   return path.ok
-    ? { ok: true, question: { kind: "hypothetical", userPath: path.value, key, model } }
+    ? { ok: true, question: { kind: "hypothetical", userPath: path.value, key, model, session } }
     : path;
 }
 

@@ -143,7 +143,7 @@ export class LimiterClient {
     caller: Claimed,
     targets: readonly Target[],
     submission = false,
-    { modelNames, uses, fixed, metered, wait }: Asked = nothingAsked,
+    { modelNames, uses, fixed, metered, wait, session }: Asked = nothingAsked,
   ): Promise<AdmissionOutcome> {
     assertLimiter(targets.length > 0, "an admission has a target");
     const startedMonoMs = this.#ports.monoMs();
@@ -158,6 +158,7 @@ export class LimiterClient {
       fixed,
       metered,
       wait,
+      session,
     };
     return this.#inTime(this.#pending.ask(request));
   }

@@ -259,9 +259,10 @@ export class PendingAdmissions {
 /** `read`: the number of admitting verdicts read on this connection. */
 export function admissionMessage(
   id: number,
-  { caller, targets, rerouted, submission, modelNames, uses, fixed, metered }: AdmissionRequest,
+  request: AdmissionRequest,
   verdictsRead: number,
 ): ToDaemon {
+  const { caller, targets, rerouted, submission, modelNames, uses, fixed, metered } = request;
   return rerouted === null
     ? {
         kind: "admit",
@@ -276,6 +277,7 @@ export function admissionMessage(
         uses,
         fixed,
         metered,
+        session: request.session,
       }
     : {
         kind: "reroute",
@@ -285,15 +287,17 @@ export function admissionMessage(
         read: verdictsRead,
         uses: rerouted.uses,
         metered,
+        session: rerouted.session,
       };
 }
 
 /** The admission that the daemon granted or rerouted. */
 export function grantedAdmission(
-  { caller, targets, rerouted, submission, startedMonoMs, uses, metered }: AdmissionRequest,
+  request: AdmissionRequest,
   answer: Admitted,
   waited?: Waited,
 ): Admission {
+  const { caller, targets, rerouted, submission, startedMonoMs, uses, metered, session } = request;
   const { id, target: index, admittedAtMs, lsn, key, pricedOnly = false } = answer;
   const { exhausted, allowance, shadow, cap } = answer;
   const target = targets[index];
@@ -325,6 +329,7 @@ export function grantedAdmission(
     startedMonoMs,
     settled: false,
     uses,
+    session,
     exhausted,
     metering,
     shadow,
@@ -354,7 +359,7 @@ function granted(
  * `unlimitedLsn` if there is no rule.
  */
 export function failOpenAdmission(
-  { caller, targets, rerouted, submission, startedMonoMs, uses }: AdmissionRequest,
+  { caller, targets, rerouted, submission, startedMonoMs, uses, session }: AdmissionRequest,
   lsn: number,
 ): Admission {
   const target = submission ? null : (targets[0] ?? null);
@@ -379,6 +384,7 @@ export function failOpenAdmission(
     startedMonoMs,
     settled: false,
     uses,
+    session,
     exhausted: undefined,
     metering: undefined,
     shadow: undefined,

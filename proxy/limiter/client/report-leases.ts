@@ -5,6 +5,7 @@
 import { frameBytesMaxToDaemon, leasesPerHello, leasesPerPeerMax } from "../../../shared/bounds.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { IdMap } from "../../../shared/id-map.js";
+import { sessionCharsMax } from "../../../shared/wire/execution.js";
 import { uncountedLsn } from "../../../shared/wire/lsn.js";
 import type { Hello, Lease } from "../../../shared/wire/message-to-daemon.js";
 import type { Admission } from "../admission.js";
@@ -13,8 +14,8 @@ import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
 
 /** Numbers and msgpack's own bytes beside the texts of a lease. */
 const leaseOverheadBytes = 100;
-/** The bytes of a lease's hold on hard caps: four numbers, and the id of a key. */
-const holdingBytes = 120;
+/** The bytes of a lease's hold on hard caps: four numbers, the id of a key and a session. */
+const holdingBytes = 120 + sessionCharsMax;
 
 /** One hello, or several when the leases don't fit into one frame; each takes an id of its own. */
 export function* helloMessages(
@@ -45,6 +46,7 @@ function leaseOf({
   targetLsn,
   submission,
   keyId,
+  session,
   metering,
 }: Admission): Lease {
   const unmetered = {
@@ -59,7 +61,7 @@ function leaseOf({
   };
   if (metering === undefined) return unmetered;
   const { promptTokens, granted, rates } = metering;
-  return { ...unmetered, holding: { promptTokens, output: granted, rates, keyId } };
+  return { ...unmetered, holding: { promptTokens, output: granted, rates, keyId, session } };
 }
 
 /**

@@ -16,7 +16,7 @@ import {
 } from "../../domain/budget.js";
 import { type BudgetCalendar, parseCalendar } from "../../domain/budget-calendar.js";
 import { checkHold, type Holdable } from "../../domain/hold.js";
-import { namedPeriod, parsePeriod } from "../../domain/limit-key.js";
+import { namedPeriod, parsePeriod, periodProblem } from "../../domain/limit-key.js";
 import { type LimitedModels, parseBudgetModels } from "../../domain/limited-models.js";
 import { type Exhaustible, parseOnExhausted } from "../../domain/on-exhausted.js";
 import { boolean } from "../kinds/choice-kinds.js";
@@ -99,7 +99,12 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): BudgetLimi
 }
 
 /** Parses the compact form. Of two amounts for one period the last wins. */
-function parseCompact(text: string, variable: string, problems: string[]): readonly BudgetLimit[] {
+function parseCompact(
+  text: string,
+  variable: string,
+  problems: string[],
+  scope: BudgetScope,
+): readonly BudgetLimit[] {
   const byPeriod = new Map<number, number>();
   for (const { name, value } of readPairs(
     text,
@@ -110,7 +115,10 @@ function parseCompact(text: string, variable: string, problems: string[]): reado
       parseAmount(amountOf(value) ?? value, `${variable}: ${name}`),
       problems,
     );
-    if (amount !== null) byPeriod.set(namedPeriod(budgetGrammar, name)!, amount);
+    const periodSeconds = namedPeriod(budgetGrammar, name)!;
+    const problem = periodProblem(budgetGrammar, scope, periodSeconds);
+    if (problem !== null) problems.push(`${variable}: ${problem}`);
+    else if (amount !== null) byPeriod.set(periodSeconds, amount);
   }
   return [...byPeriod]
     .sort(([a], [b]) => a - b)

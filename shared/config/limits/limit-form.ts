@@ -4,7 +4,12 @@
  * checked in `file-limits.ts`, the variables are read in `env-limits.ts`.
  */
 import { type Checked, show } from "../../checked.js";
-import { type KeyGrammar, type LimitKey, misplacedField } from "../../domain/limit-key.js";
+import {
+  type KeyGrammar,
+  type LimitKey,
+  misplacedField,
+  periodProblem,
+} from "../../domain/limit-key.js";
 import type { Exhaustible } from "../../domain/on-exhausted.js";
 import { nameHint } from "../closest-name.js";
 import type { UseProblem } from "../model-to-use.js";
@@ -90,6 +95,11 @@ export function parseLimit<S extends string, L extends PeriodLimit>(
     return null;
   }
   const limit = parse(fields, at, problems);
+  const ofPath = limit === null ? null : periodProblem(grammar, scope, limit.periodSeconds);
+  if (ofPath !== null) {
+    problems.push(`${at}.${ofPath}`);
+    return null;
+  }
   const problem = limit === null ? null : useProblem?.(limit, `${at}.on_exhausted.use`);
   if (problem) problems.push(problem.message);
   return limit;

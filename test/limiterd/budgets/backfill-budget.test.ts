@@ -376,7 +376,7 @@ t.test("sums that are damaged count nothing and are reported; other errors are o
   const account = startDaemon([], {
     nowMs: noon,
     budgets: [budget("/a", 86_400, 5)],
-  }).state.budgets.match("/a", [], noon)[0]!;
+  }).state.budgets.match({ userPath: "/a" }, [], noon)[0]!;
   const damaged: string[] = [];
   const summing = (error: Error) =>
     createSpentOnDays(
@@ -409,7 +409,7 @@ t.test(
       { rollups: { find: (key: string) => void asked.push(key) } } as never,
       (error) => t.fail(error.message),
     );
-    const [label, path] = state.budgets.match("/a", ["red"], noon);
+    const [label, path] = state.budgets.match({ userPath: "/a" }, ["red"], noon);
     const midnight = noon - 43_200_000;
     const day = new Date(noon).toISOString().slice(0, 10);
     const next = new Date(noon + 86_400_000).toISOString().slice(0, 10);

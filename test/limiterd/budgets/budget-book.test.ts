@@ -175,7 +175,7 @@ t.test(
               );
               const expected = counted.reduce((sum, { micros }) => sum + micros, 0);
               const account = book
-                .match(path, [], nowMs)
+                .match({ userPath: path }, [], nowMs)
                 .find(
                   ({ budget, subject }) =>
                     subject === who &&
@@ -282,11 +282,11 @@ t.test("what is cleared is gone: accounts, children and the bounds", async (t) =
       { source: "manual", nowMs: begin },
     );
     book.charge(record("/a/b", begin, 5), [], begin);
-    const [before] = book.match("/a/b", [], begin);
+    const [before] = book.match({ userPath: "/a/b" }, [], begin);
     const { generation } = budget;
     book.clear(budget, begin + 7);
     t.equal(budget.children.size, 0);
-    const [after] = book.match("/a/b", [], begin);
+    const [after] = book.match({ userPath: "/a/b" }, [], begin);
     t.not(after, before);
     t.notOk(book.isCurrent(before!));
     t.ok(book.isCurrent(after!));
@@ -451,7 +451,7 @@ t.test("labels come first, then the path from its root, each shortest period fir
   ]);
   const met = (path: string, ...labels: readonly string[]): string[] =>
     index
-      .collect(path, labels, 0, childOf)
+      .collect({ userPath: path }, labels, 0, childOf)
       .map(({ subject, budget }) => `${subject} ${budget.definition.periodSeconds}`);
   t.same(met("/"), ["/ 3600", "/ 86400"]);
   t.same(met("/", "y", "z", "x"), ["y 3600", "x 3600", "/ 3600", "/ 86400"]);
@@ -465,7 +465,7 @@ t.test("labels come first, then the path from its root, each shortest period fir
 t.test("a template on the root counts its children, and not the root itself", async (t) => {
   const index = indexOf([of("user_path", "/", 3600, true)]);
   const met = (path: string): string[] =>
-    index.collect(path, [], 0, childOf).map(({ subject }) => subject);
+    index.collect({ userPath: path }, [], 0, childOf).map(({ subject }) => subject);
   t.same(met("/"), []);
   t.same(met("/a"), ["/a"]);
   t.same(met("/a/b"), ["/a"]);
@@ -488,13 +488,13 @@ t.test("of a subject whose last budget is removed nothing is kept", async (t) =>
 
 t.test("a removed budget is met no more", async (t) => {
   const index = indexOf([]);
-  t.same(index.collect("/a", ["x"], 0, childOf), []);
+  t.same(index.collect({ userPath: "/a" }, ["x"], 0, childOf), []);
   const book = new BudgetBook({ spentOnDays: () => null, lastRecordKey: () => 0 }, defaultAnchors);
   const { budget } = book.put(of("label", "x", 3600), { source: "manual", nowMs: 0 });
   index.add(budget);
-  t.equal(index.collect("/a", ["x"], 0, childOf).length, 1);
+  t.equal(index.collect({ userPath: "/a" }, ["x"], 0, childOf).length, 1);
   index.remove(budget);
-  t.same(index.collect("/a", ["x"], 0, childOf), []);
+  t.same(index.collect({ userPath: "/a" }, ["x"], 0, childOf), []);
 });
 
 t.test("the others of its subject stay when a budget is removed", async (t) => {
@@ -505,7 +505,9 @@ t.test("the others of its subject stay when a budget is removed", async (t) => {
   );
   for (const budget of budgets) index.add(budget);
   const met = (): number[] =>
-    index.collect("/a", ["x"], 0, childOf).map(({ budget }) => budget.definition.periodSeconds);
+    index
+      .collect({ userPath: "/a" }, ["x"], 0, childOf)
+      .map(({ budget }) => budget.definition.periodSeconds);
   index.remove(budgets[1]!);
   t.same(met(), [3600, 604_800]);
   index.remove(budgets[0]!);

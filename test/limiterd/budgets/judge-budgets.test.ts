@@ -295,7 +295,7 @@ t.test(
         "rate limit exceeded for /team/c: the hour template has 2 children already",
       );
     t.match(
-      explainBudgets({ ...state, budgets: book }, "/team/c", [], noon),
+      explainBudgets({ ...state, budgets: book }, { userPath: "/team/c" }, [], noon),
       exactly([{ subject: "/team/c", template: "/team", breached: ["children"], retry_after: 60 }]),
     );
     t.equal(verdict("/team/a").kind, "exceeded");

@@ -12,6 +12,7 @@ import {
 } from "../../../limiterd/budgets/stored-budget.js";
 import { periodSecondsMax } from "../../../shared/bounds.js";
 import { amountUsdMax } from "../../../shared/domain/budget.js";
+import { perSession } from "../../../shared/domain/budget-calendar.js";
 import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";
 import { never, takenDespite } from "../../support/damaged-fields.js";
 
@@ -64,7 +65,7 @@ t.test("nothing is taken for a budget but what was written as such", async (t) =
       [
         [...text, "other", "label"],
         text,
-        [...count, 0, periodSecondsMax + 1],
+        [...count, periodSecondsMax + 1],
         ["1", null, 0, -1, Number.NaN],
         flag,
         [...text, "other"],
@@ -78,6 +79,12 @@ t.test("nothing is taken for a budget but what was written as such", async (t) =
     ),
     [],
   );
+});
+
+t.test("a budget of sessions comes back, and is one of a path", async (t) => {
+  const ofSessions = stored.with(2, perSession);
+  t.equal(budgetFromStored(ofSessions)?.definition.periodSeconds, perSession);
+  t.equal(budgetFromStored(ofSessions.with(0, "label").with(4, false)), null);
 });
 
 t.test("the key of an account holds its budget and its child", async (t) => {

@@ -261,6 +261,7 @@ t.test("a proxy's welcome has the daemon's problems, a command line's hasn't", a
         importedKeysExist: undefined,
         hardLimits: undefined,
         loopTimes: undefined,
+        sessionBudgets: undefined,
       },
       ...(role === "cli"
         ? []

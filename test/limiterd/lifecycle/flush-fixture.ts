@@ -64,7 +64,7 @@ export function sumsOf({ state, store }: TestDaemon, expected: RollupOracle): Ro
 export function spentIn({ state, nowMs }: TestDaemon): Record<string, bigint> {
   const spent: Record<string, bigint> = {};
   for (const path of paths) {
-    for (const account of state.budgets.match(path, ["prod", "eu"], nowMs)) {
+    for (const account of state.budgets.match({ userPath: path }, ["prod", "eu"], nowMs)) {
       const picos = picosOf(state.budgets.running(account, nowMs).spent);
       if (picos > 0n)
         spent[

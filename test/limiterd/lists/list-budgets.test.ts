@@ -116,7 +116,7 @@ t.test("that budgets can't be enforced is said wherever one is shown", async (t)
   ] as const) {
     const daemon = startDaemon([], { nowMs: noon, usageEnabled, budgets: [budget("/", day, 1)] });
     const [status] = budgetStatuses(daemon.state, "/", [], noon);
-    const [explained] = explainBudgets(daemon.state, "/", [], noon);
+    const [explained] = explainBudgets(daemon.state, { userPath: "/" }, [], noon);
     t.same(
       [items(daemon)[0]!["inert"], status!.inert, explained!.inert],
       [expected, expected, expected],
@@ -178,7 +178,9 @@ t.test(
     });
     spend(client(daemon), "/users/ann", usd);
     const explained = (): Record<string, unknown>[] =>
-      explainBudgets(daemon.state, "/users/ann", [], noon).map((each) => ({ ...each }));
+      explainBudgets(daemon.state, { userPath: "/users/ann" }, [], noon).map((each) => ({
+        ...each,
+      }));
     t.match(
       explained(),
       exactly([

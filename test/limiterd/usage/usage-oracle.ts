@@ -55,6 +55,7 @@ interface RecordedUsage {
   readonly atMs: number;
   readonly userPath: string;
   readonly keyId: string;
+  readonly session?: string;
   readonly provider: string;
   readonly model: string;
   readonly cacheHit: boolean;
@@ -115,9 +116,10 @@ function countsNow(
   atMs: number,
   nowMs: number,
 ): boolean {
-  if (rolling === true) {
-    const sliceMs = Math.ceil(periodSeconds / 30) * 1000;
-    return Math.floor(atMs / sliceMs) * sliceMs + periodSeconds * 1000 + sliceMs > nowMs;
+  if (rolling === true || periodSeconds === 0) {
+    const seconds = periodSeconds === 0 ? 7 * 86_400 : periodSeconds;
+    const sliceMs = Math.ceil(seconds / 30) * 1000;
+    return Math.floor(atMs / sliceMs) * sliceMs + seconds * 1000 + sliceMs > nowMs;
   }
   if (timeZone === undefined)
     return Math.floor(atMs / 86_400_000) === Math.floor(nowMs / 86_400_000);
@@ -150,13 +152,16 @@ export function accountsOf(
 ): Map<string, bigint> {
   const spent = new Map<string, bigint>();
   for (const { definition, resetAtMs } of budgets) {
-    const { scope, subject, perChild, models } = definition;
-    for (const { atMs, userPath, keyId, provider, model, cacheHit, totalCost } of records) {
+    const { scope, subject, perChild, models, periodSeconds } = definition;
+    for (const record of records) {
+      const { atMs, userPath, keyId, provider, model, cacheHit, totalCost } = record;
+      const { session = "" } = record;
       if (
         cacheHit ||
         (models !== undefined && !isForModel(models, provider, model)) ||
         !totalCost ||
         !countsNow(definition, atMs, nowMs) ||
+        (periodSeconds === 0 && session === "") ||
         (resetAtMs !== null && atMs < resetAtMs)
       )
         continue;
@@ -180,7 +185,8 @@ export function accountsOf(
                   ? null
                   : `${subject === "/" ? "" : subject}/${below.split("/")[0]}`;
       if (whose === null) continue;
-      const key = `${scope} ${subject} ${whose}${models === undefined ? "" : ` ${models}`}`;
+      const account = periodSeconds === 0 ? `${userPath} ${session}` : whose;
+      const key = `${scope} ${subject} ${account}${models === undefined ? "" : ` ${models}`}`;
       spent.set(key, (spent.get(key) ?? 0n) + BigInt(totalCost));
     }
   }

@@ -142,22 +142,22 @@ t.test("what is wrong is refused by its name, with the value and what was expect
     [
       { ...write, budget_key: { period: "minute" } },
       "budget_key.period",
-      'budget_key.period must be hourly, daily, weekly, monthly, quarterly, yearly or a number of seconds, not "minute"',
+      'budget_key.period must be hourly, daily, weekly, monthly, quarterly, yearly, session or a number of seconds, not "minute"',
     ],
     [
-      { ...write, budget_key: { period: "0" } },
+      { ...write, budget_key: { period: "99999999999" } },
       "budget_key.period",
-      "budget_key.period must be an integer from 1 to 3153600000, not 0",
+      "budget_key.period must be an integer from 0 (session) to 3153600000, not 99999999999",
     ],
     [
-      { ...write, budget_key: { period_seconds: 0 } },
+      { ...write, budget_key: { period_seconds: -1 } },
       "budget_key.period_seconds",
-      "budget_key.period_seconds must be an integer from 1 to 3153600000, not 0",
+      "budget_key.period_seconds must be an integer from 0 (session) to 3153600000, not -1",
     ],
     [
       { ...write, budget_key: { period_seconds: 1.5 } },
       "budget_key.period_seconds",
-      "budget_key.period_seconds must be an integer from 1 to 3153600000, not 1.5",
+      "budget_key.period_seconds must be an integer from 0 (session) to 3153600000, not 1.5",
     ],
     [
       { ...write, budget_key: { periode: "daily" } },
@@ -213,7 +213,17 @@ t.test("what is wrong is refused by its name, with the value and what was expect
     [
       { ...write, budget_key: { period_seconds: -Infinity } },
       "budget_key.period_seconds",
-      "budget_key.period_seconds must be an integer from 1 to 3153600000, not -Infinity",
+      "budget_key.period_seconds must be an integer from 0 (session) to 3153600000, not -Infinity",
+    ],
+    [
+      { ...write, scope: "label", subject: "x", budget_key: { period: "session" } },
+      "budget_key",
+      "budget_key.period session is for user-path budgets only",
+    ],
+    [
+      { ...write, budget_key: { period: "session" }, rolling: true },
+      "rolling",
+      "rolling can't be combined with the period session: what a session has spent counts for 7 days",
     ],
     [{ ...write, per_child: "yes" }, "per_child", 'per_child must be true or false, not "yes"'],
     [

@@ -4,15 +4,17 @@
  * and at rest.
  */
 
+import { sessionOf } from "../../../limiterd/budgets/budget-account.js";
 import { spentOf } from "../../../limiterd/budgets/judge-budgets.js";
 import type { DaemonState } from "../../../limiterd/state.js";
 import { rollupFromStored } from "../../../limiterd/usage/rollup.js";
 import { recordsFromStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
+import { perSession } from "../../../shared/domain/budget-calendar.js";
 import { dayMs } from "../../../shared/time.js";
 import { accountsOf, picosOf, rollupsOf } from "../../limiterd/usage/usage-oracle.js";
 import type { Disk } from "../processes/disk.js";
-import { paths } from "../workload.js";
+import { paths, sessionNames } from "../workload.js";
 
 /** So large that no request is refused: what was spent is compared, no verdict depends on them. */
 export const simulatedBudgets: readonly BudgetDefinition[] = [
@@ -33,6 +35,11 @@ export const simulatedBudgets: readonly BudgetDefinition[] = [
   {
     ...{ scope: "user_path", subject: "/ab", periodSeconds: 86_400, amountUsd: 1e6 },
     ...{ perChild: false, timeZone: "Asia/Kathmandu", rollover: 0.5 },
+  },
+  { scope: "user_path", subject: "/a", periodSeconds: perSession, amountUsd: 1e6, perChild: false },
+  {
+    ...{ scope: "user_path", subject: "/", periodSeconds: perSession, amountUsd: 1e6 },
+    ...{ perChild: true, models: "gpt-4o local/*" },
   },
   { scope: "provider", subject: "openai", periodSeconds: 86_400, amountUsd: 1e6, perChild: false },
   {
@@ -92,18 +99,22 @@ export function usageDifference(
   if (more !== undefined) return `the sum ${JSON.stringify(more)} is of no record`;
   if (clockStepped) return null;
   const owed = accountsOf(records, budgets.sorted(), noLabels, nowMs);
-  const all = paths.flatMap((path) => [
-    ...budgets.match(path, [], nowMs),
-    ...budgets.copyForModels(null, path, nowMs),
-  ]);
+  const all = paths.flatMap((userPath) =>
+    ["", ...sessionNames].flatMap((session) => [
+      ...budgets.match({ userPath, session }, [], nowMs),
+      ...budgets.copyForModels(null, { userPath, session }, nowMs),
+    ]),
+  );
   for (const account of new Set(all)) {
     if (hasStarted && account.budget.backfill) continue;
     const { scope, subject, models } = account.budget.definition;
     const spent = picosOf(spentOf(budgets, account, nowMs));
-    const key = `${scope} ${subject} ${account.subject}`;
+    const ofSession = sessionOf(account);
+    const whose = ofSession === null ? account.subject : `${account.subject} ${ofSession}`;
+    const key = `${scope} ${subject} ${whose}`;
     const right = owed.get(models === undefined ? key : `${key} ${models}`) ?? 0n;
     if (spent !== right)
-      return `${account.subject} has spent ${spent} pico-dollars of the budget of ${subject}, its records are ${right}`;
+      return `${whose} has spent ${spent} pico-dollars of the budget of ${subject}, its records are ${right}`;
   }
   return null;
 }

@@ -31,8 +31,8 @@ const ofOneHost = (
     {
       name: "a chunk is lost at a crash",
       file: output,
-      find: "const { promptTokens, output, rates, keyId } = holding;",
-      put: "const { promptTokens, rates, keyId } = holding; const output = 0;",
+      find: "const { promptTokens, output, rates, keyId, session } = holding;",
+      put: "const { promptTokens, rates, keyId, session } = holding; const output = 0;",
     },
     {
       name: "a draw adds to what was held",

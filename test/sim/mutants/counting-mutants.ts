@@ -47,8 +47,22 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "rolling budget counts its running slice alone",
     file: "limiterd/budgets/budget-period.js",
-    find: "startMs - earlierMs(periodSeconds) : startMs",
+    find: "startMs - earlierMs(period) : startMs",
     put: "startMs : startMs",
+    often: true,
+  },
+  {
+    name: "sessions of the same name on several paths have one budget",
+    file: "limiterd/budgets/budget-account.js",
+    find: "return below + sessionSeparator + session;",
+    put: "return sessionSeparator + session;",
+    often: true,
+  },
+  {
+    name: "requests without a session have the budget of one",
+    file: "limiterd/budgets/budget-book.js",
+    find: 'return session === "" ? null : sessionChild',
+    put: "return sessionChild",
     often: true,
   },
   {
@@ -61,8 +75,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "rules for some models aren't asked in a reroute",
     file: "limiterd/rules/admit.js",
-    find: "{ userPath, targets, submission: false, metered }",
-    put: '{ userPath: "/", targets, submission: false, metered }',
+    find: "{ ...rerouted, submission: false }",
+    put: '{ ...rerouted, userPath: "/", submission: false }',
     often: true,
   },
   {

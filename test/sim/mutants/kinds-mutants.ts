@@ -98,8 +98,8 @@ export const kindsMutants: readonly Mutant[] = [
   {
     name: "a reroute forgets to which model the request may go",
     file: "proxy/limiter/client/pending-admissions.js",
-    find: "uses: rerouted.uses, metered }",
-    put: "uses: undefined, metered }",
+    find: "uses: rerouted.uses,",
+    put: "uses: undefined,",
     often: false,
   },
   {

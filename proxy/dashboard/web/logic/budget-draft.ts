@@ -26,6 +26,7 @@ export const budgetPeriods = [
   "monthly",
   "quarterly",
   "yearly",
+  "session",
 ] as const;
 
 export interface BudgetDraft extends KeyDraft, ExhaustedDraft {

@@ -37,7 +37,7 @@ export function formatMoney(usd: number): string {
 /** The message of a refusal with a currency sign, which the API's fixed text lacks. */
 export function withCurrency(message: string): string {
   return message.replace(
-    /: spent (\d\S*) of (\d\S*)$/,
+    /: spent (\d\S*) of (\d[^\s;]*)(?=$|; )/,
     (_, spent, amount) => `: spent ${formatMoney(Number(spent))} of ${formatMoney(Number(amount))}`,
   );
 }

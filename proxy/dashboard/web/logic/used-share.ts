@@ -59,12 +59,18 @@ export function fullestCap(rule: CountedRule): CapUse | null {
   return fullest;
 }
 
-/** Whether it has no counts of its own: its children have them. */
+/** Whether it has no counts of its own: its children, or sessions, have them. */
 export function isTemplate(item: {
   readonly per_child: boolean;
+  readonly period_label: string;
   readonly template?: string;
 }): boolean {
-  return item.per_child && item.template === undefined;
+  return (item.per_child || isOfSessions(item)) && item.template === undefined;
+}
+
+/** Whether it is a budget of which each session has the amount. */
+export function isOfSessions(item: { readonly period_label: string }): boolean {
+  return item.period_label === "session";
 }
 
 /** In words, so that colour isn't the only sign. */

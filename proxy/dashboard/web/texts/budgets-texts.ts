@@ -28,6 +28,7 @@ export const budgetsTexts = {
     monthly: "monthly",
     quarterly: "quarterly",
     yearly: "yearly",
+    session: "session",
     other: "other…",
   } as Readonly<Record<string, string>>,
   caption: (tab: string) => `Budgets of ${tab.toLowerCase()} and their spend`,

@@ -35,6 +35,7 @@ export const limitsTexts = {
   banned: "not allowed",
   shared: "shared",
   perChild: "each child",
+  perSession: "each session",
   childOf: (template: string) => `child of ${template}`,
   shadow: (count: string) => `shadow · would have refused ${count}`,
   lastRefused: (moment: string) => `Last on ${moment}`,
@@ -193,11 +194,13 @@ export const limitsTexts = {
   },
   childList: {
     title: (name: string) => `Children of ${name}`,
+    titleOfSessions: (name: string) => `Sessions of ${name}`,
     about: (total: string) => `${total} in all, the fullest first. Each has these caps for itself.`,
     otherHosts: (count: number) =>
       `Children seen on this host. ${count === 1 ? "Another host" : `${count} other hosts`} may have more; the figures count all hosts.`,
     caption: "Children and their use",
     child: "Child",
+    session: "Session",
     empty: "No child has been counted in this period.",
   },
 } as const;

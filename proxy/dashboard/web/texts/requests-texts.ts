@@ -164,6 +164,7 @@ export const sessionsTexts = {
     cost: "Cost",
     error: "Last error",
   },
+  left: (left: string, amount: string) => `${left} left of ${amount}`,
   running: "running",
   over: "over",
   failovers: (count: number) => (count === 1 ? "1 failover" : `${count} failovers`),

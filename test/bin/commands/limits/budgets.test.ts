@@ -214,7 +214,7 @@ t.test("a problem names its flag, and nothing is sent", async (t) => {
   const table: readonly (readonly [words: readonly string[], message: string])[] = [
     [
       ["set", "/team"],
-      "nothing to set: give --period with --amount, or one of --hourly, --daily, --weekly, --monthly, --quarterly, --yearly",
+      "nothing to set: give --period with --amount, or one of --hourly, --daily, --weekly, --monthly, --quarterly, --yearly, --session",
     ],
     [["set", "/team", "--amount", "3"], "--period or --period-seconds is required beside --amount"],
     [["set", "/team", "--period", "daily"], "--amount is required: US dollars, greater than 0"],
@@ -238,7 +238,7 @@ t.test("a problem names its flag, and nothing is sent", async (t) => {
     [["delete", "/team"], "--period or --period-seconds is required"],
     [
       ["delete", "/team", "--period", "minute"],
-      '--period must be hourly, daily, weekly, monthly, quarterly, yearly or a number of seconds, not "minute"',
+      '--period must be hourly, daily, weekly, monthly, quarterly, yearly, session or a number of seconds, not "minute"',
     ],
     [
       ["reset"],

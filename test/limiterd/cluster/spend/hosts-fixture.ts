@@ -92,4 +92,4 @@ export function join(
 
 /** The accounts of a path on a host. */
 export const accountsOf = ({ daemon }: Host, path: string): Account[] =>
-  daemon.state.budgets.copy(path, [], daemon.nowMs);
+  daemon.state.budgets.copy({ userPath: path }, [], daemon.nowMs);

@@ -5,7 +5,7 @@ import { elapsedOf } from "../../logic/elapsed.js";
 import { itemKey } from "../../logic/list-page.js";
 import { formatDuration, formatMoney } from "../../logic/numbers.js";
 import type { TreeRow } from "../../logic/subject-tree.js";
-import { isTemplate, shareOf } from "../../logic/used-share.js";
+import { isOfSessions, isTemplate, shareOf } from "../../logic/used-share.js";
 import { Countdown } from "../../parts/age.js";
 import { LimitActions } from "../../parts/limits/limit-row.js";
 import { firstColumns, LimitTable, type ShareOf } from "../../parts/limits/limit-table.js";
@@ -54,15 +54,16 @@ export function BudgetTable({ scope, budgets, serverTime, heardMs, onOpen }: Bud
       head: texts.columns.resets,
       kind: "number",
       by: ({ item }) => item.period_end,
-      cell: ({ item: { period_end, rolling } }) => (
-        <span class="soft nowrap">
-          {rolling === true ? (
-            texts.rolling
-          ) : (
-            <Countdown from={serverTime} to={period_end} heardMs={heardMs} />
-          )}
-        </span>
-      ),
+      cell: ({ item }) =>
+        isOfSessions(item) ? null : (
+          <span class="soft nowrap">
+            {item.rolling === true ? (
+              texts.rolling
+            ) : (
+              <Countdown from={serverTime} to={item.period_end} heardMs={heardMs} />
+            )}
+          </span>
+        ),
     },
     {
       key: "actions",

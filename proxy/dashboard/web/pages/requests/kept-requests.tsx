@@ -264,7 +264,16 @@ const sessionColumns: readonly Column<SessionItem>[] = [
     head: sessionHeads.cost,
     by: ({ total_cost }) => total_cost,
     kind: "number",
-    cell: ({ total_cost }) => formatMoney(total_cost),
+    cell: ({ total_cost, budget }) => (
+      <span class="two-lines to-right">
+        <span>{formatMoney(total_cost)}</span>
+        {budget !== undefined && (
+          <span class={budget.remaining > 0 ? "soft small nowrap" : "bad small nowrap"}>
+            {sessionsTexts.left(formatMoney(budget.remaining), formatMoney(budget.amount))}
+          </span>
+        )}
+      </span>
+    ),
   },
   {
     key: "error",

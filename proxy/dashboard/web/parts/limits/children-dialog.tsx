@@ -2,11 +2,12 @@
 import { useState } from "preact/hooks";
 import { textOfWhen, type WhenField } from "../../../../../shared/domain/rule-hours.js";
 import { formatCount } from "../../logic/numbers.js";
+import { isOfSessions } from "../../logic/used-share.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
 import { Dialog } from "../dialog.js";
 import { SearchField } from "../field.js";
 import { Empty, WhenReady } from "../page.js";
-import { type Column, Table } from "../table.js";
+import { type Column, CutText, Table } from "../table.js";
 import { useListPoll } from "../use-poll.js";
 
 const texts = limitsTexts.childList;
@@ -23,6 +24,7 @@ interface ChildrenDialogProps<Child> {
   readonly template: {
     readonly scope: string;
     readonly subject: string;
+    readonly period_label: string;
     readonly period_seconds: number;
     readonly models?: readonly string[];
     readonly when?: WhenField;
@@ -35,7 +37,12 @@ interface ChildrenDialogProps<Child> {
   readonly onClose: () => void;
 }
 
-export function ChildrenDialog<Child extends { readonly subject: string }>({
+interface Named {
+  readonly subject: string;
+  readonly session?: string;
+}
+
+export function ChildrenDialog<Child extends Named>({
   template,
   path,
   columns,
@@ -57,12 +64,18 @@ export function ChildrenDialog<Child extends { readonly subject: string }>({
   const children = useListPoll<Listed<Child>>(`${path}/children?${parameters}`, { news });
   const name: Column<Child> = {
     key: "child",
-    head: texts.child,
+    head: isOfSessions(template) ? texts.session : texts.child,
     kind: "lead",
-    cell: ({ subject }) => <span class="path">{subject}</span>,
+    cell: ({ subject, session }) => (
+      <span class="two-lines">
+        <span class="path">{subject}</span>
+        {session !== undefined && <CutText look="soft small" text={session} />}
+      </span>
+    ),
   };
+  const title = isOfSessions(template) ? texts.titleOfSessions : texts.title;
   return (
-    <Dialog title={texts.title(template.subject)} look="wide" onClose={onClose}>
+    <Dialog title={title(template.subject)} look="wide" onClose={onClose}>
       <div class="form">
         <SearchField label={limitsTexts.search} value={search} onInput={setSearch} />
         <WhenReady polled={children.polled} onRetry={() => children.refresh()}>
@@ -77,7 +90,7 @@ export function ChildrenDialog<Child extends { readonly subject: string }>({
                   caption={texts.caption}
                   columns={[name, ...columns]}
                   rows={rows}
-                  keyOf={({ subject }) => subject}
+                  keyOf={({ subject, session = "" }) => `${subject} ${session}`}
                 />
               </>
             )

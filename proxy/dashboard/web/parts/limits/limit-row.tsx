@@ -10,7 +10,7 @@ import { declaredPlace } from "../../../../../shared/domain/rule.js";
 import { textOfWhen, type WhenField } from "../../../../../shared/domain/rule-hours.js";
 import { formatCount, formatDuration, formatMoment } from "../../logic/numbers.js";
 import type { TreeRow } from "../../logic/subject-tree.js";
-import { isTemplate } from "../../logic/used-share.js";
+import { isOfSessions, isTemplate } from "../../logic/used-share.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
 import { raiseTexts } from "../../texts/raise-texts.js";
 import { ChangeButton, useMay, useStandsAbove } from "../change-button.js";
@@ -19,6 +19,7 @@ import { Icon, type IconName } from "../icon.js";
 export interface LimitItem {
   readonly subject: string;
   readonly per_child: boolean;
+  readonly period_label: string;
   readonly template?: string;
   readonly models?: readonly string[];
   readonly when?: WhenField;
@@ -48,7 +49,7 @@ export interface LimitItem {
 export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitItem>) {
   const exhausted = exhaustedWords(item.on_exhausted);
   const hold = holdWords(item.hold);
-  const children = isTemplate(item) && <span class="soft">/*</span>;
+  const children = isTemplate(item) && item.per_child && <span class="soft">/*</span>;
   return (
     <span class="subject">
       <span
@@ -69,7 +70,10 @@ export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitI
           {children}
         </span>
       </span>
-      {isTemplate(item) && <span class="badge">{limitsTexts.perChild}</span>}
+      {isTemplate(item) && item.per_child && <span class="badge">{limitsTexts.perChild}</span>}
+      {isTemplate(item) && isOfSessions(item) && (
+        <span class="badge">{limitsTexts.perSession}</span>
+      )}
       {item.template !== undefined && (
         <span class="badge">{limitsTexts.childOf(item.template)}</span>
       )}

@@ -1,0 +1,272 @@
+/** Budgets with the period `session`: each session of an agent has the amount for itself. */
+import t from "tap";
+import { sessionOf } from "../../../limiterd/budgets/budget-account.js";
+import { childSeries } from "../../../limiterd/lists/child-metrics.js";
+import { perSession } from "../../../shared/domain/budget-calendar.js";
+import { refusalMessage } from "../../../shared/domain/refusal-message.js";
+import type { Lease } from "../../../shared/wire/message-to-daemon.js";
+import { wind } from "../clockwork.js";
+import { ask, leaseOf, startDaemon, target } from "../in-memory-daemon.js";
+import {
+  admin,
+  budget,
+  type Client,
+  client,
+  noon,
+  restarted,
+  settle,
+  usd,
+} from "./budget-fixture.js";
+
+const dayMs = 86_400_000;
+const agents = budget("/agents", perSession, 5);
+
+/** A request of a session: its lease, or why it is refused. */
+function begin(to: Client, path: string, session: string | undefined): Lease | string {
+  to.peer.send({
+    ...{ read: 0, kind: "admit", id: ++to.id, userPath: path, credential: "authenticated" },
+    ...{ targets: [target], submission: false, session },
+  } as never);
+  const answer = to.peer.received.at(-1)!;
+  if (answer.kind === "exceeded") return `${refusalMessage(answer)}, ${answer.waitSeconds}`;
+  return answer.kind === "admitted" ? leaseOf(answer, path) : answer.kind;
+}
+
+/** Whole requests of a session that cost so much. */
+function spend(to: Client, path: string, session: string, cost: number): void {
+  const lease = begin(to, path, session);
+  if (typeof lease === "string") throw new Error(lease);
+  settle(to, lease, cost * usd, { session });
+}
+
+const isAdmitted = (to: Client, path: string, session?: string): boolean =>
+  typeof begin(to, path, session) !== "string";
+
+t.test("each session has the amount for itself, and a session of another path, too", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon, budgets: [agents] });
+  const to = client(daemon);
+  spend(to, "/agents/ci", "s1", 4);
+  spend(to, "/agents/ci", "s1", 1.2);
+  t.match(
+    begin(to, "/agents/ci", "s1"),
+    /^budget exceeded for \/agents\/ci session limit: spent 5.2 of 5; start a new session, \d+$/,
+  );
+  t.ok(isAdmitted(to, "/agents/ci", "s2"), "another session");
+  t.ok(isAdmitted(to, "/agents/dev", "s1"), "the same name on another path");
+  t.ok(isAdmitted(to, "/agents", "s1"), "and on the budget's own path");
+  t.ok(isAdmitted(to, "/agents/ci"), "a request without a session");
+  t.ok(isAdmitted(to, "/other", "s1"), "a path without the budget");
+});
+
+t.test(
+  "other budgets count the same requests, and the one that refuses longest is named",
+  async (t) => {
+    const daily = budget("/agents", 86_400, 8);
+    const daemon = startDaemon([], { nowMs: noon, budgets: [agents, daily] });
+    const to = client(daemon);
+    spend(to, "/agents", "s1", 5);
+    spend(to, "/agents", "s2", 3);
+    t.match(begin(to, "/agents", "s1"), /session limit: spent 5 of 5/);
+    t.match(begin(to, "/agents", "s2"), /daily limit: spent 8 of 8/);
+    t.match(begin(to, "/agents", undefined), /daily limit: spent 8 of 8/);
+  },
+);
+
+t.test("below a template, its own path has no budget", async (t) => {
+  const template = budget("/agents", perSession, 5, { perChild: true });
+  const to = client(startDaemon([], { nowMs: noon, budgets: [template] }));
+  spend(to, "/agents", "s1", 6);
+  t.ok(isAdmitted(to, "/agents", "s1"));
+  spend(to, "/agents/a/b", "s1", 6);
+  t.match(begin(to, "/agents/a/b", "s1"), /for \/agents\/a\/b session limit: spent 6 of 5/);
+});
+
+t.test("a budget of sessions for some models counts these alone", async (t) => {
+  const some = budget("/agents", perSession, 5, { models: "gpt-*" });
+  const to = client(startDaemon([], { nowMs: noon, budgets: [some] }));
+  spend(to, "/agents", "s1", 5);
+  t.match(begin(to, "/agents", "s1"), /session limit/);
+  const lease = begin(to, "/agents", "s2") as Lease;
+  settle(to, lease, 9 * usd, { session: "s2", model: "o3" });
+  t.ok(isAdmitted(to, "/agents", "s2"), "what another model cost doesn't count");
+});
+
+t.test("a session goes on over midnight, and ends seven days after its spend", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon, budgets: [agents] });
+  const to = client(daemon);
+  spend(to, "/agents", "s1", 5);
+  daemon.nowMs = noon + dayMs;
+  t.notOk(isAdmitted(to, "/agents", "s1"), "the next day");
+  daemon.nowMs = noon + 7 * dayMs - 1;
+  const refused = begin(to, "/agents", "s1");
+  t.match(refused, /session limit/);
+  const waitSeconds = Number(/\d+$/.exec(String(refused))![0]);
+  t.ok(waitSeconds <= 0.3 * 86_400, "at most a thirtieth of seven days is left");
+  daemon.nowMs += waitSeconds * 1000;
+  t.ok(isAdmitted(to, "/agents", "s1"), "as the wait says");
+});
+
+t.test("refused sessions and those without a cost leave no account behind", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon, budgets: [agents] });
+  const to = client(daemon);
+  for (const name of ["a", "b", "c"]) begin(to, "/agents", name);
+  t.equal(daemon.state.budgets.find(agents)!.children.size, 0);
+  spend(to, "/agents", "a", 1);
+  t.equal(daemon.state.budgets.find(agents)!.children.size, 1);
+});
+
+t.test("an idle session is forgotten, in memory and in the store", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon, budgets: [agents] });
+  const { ring } = wind(daemon, 0);
+  const to = client(daemon);
+  spend(to, "/agents", "old", 1);
+  const turn = async (timer: number): Promise<void> => {
+    ring(timer);
+    for (let i = 0; i < 6; i++) await daemon.commit();
+  };
+  await turn(10_000);
+  const sessions = (): unknown[] =>
+    [...daemon.state.budgets.find(agents)!.children.values()].map(sessionOf);
+  const stored = (): number => [...daemon.store.entries("spends")].length;
+  daemon.nowMs = noon + 6 * dayMs;
+  for (let i = 0; i < 2; i++) await turn(1000);
+  t.same([sessions(), stored()], [["old"], 1]);
+  daemon.nowMs = noon + 8 * dayMs;
+  for (let i = 0; i < 2; i++) await turn(1000);
+  t.same([sessions(), stored()], [[], 0]);
+});
+
+t.test("beyond the bound, new sessions aren't limited, and known ones are", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon, budgets: [agents] });
+  const to = client(daemon);
+  spend(to, "/agents", "s1", 5);
+  const { children } = daemon.state.budgets.find(agents)!;
+  Object.defineProperty(children, "size", { value: 2_000_000 });
+  spend(to, "/agents", "s2", 5);
+  t.ok(isAdmitted(to, "/agents", "s2"));
+  t.notOk(isAdmitted(to, "/agents", "s1"));
+  t.same([...children.keys()].length, 1);
+});
+
+t.test("what sessions have spent survives a crash", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon, budgets: [agents] });
+  const to = client(daemon);
+  spend(to, "/agents/ci", "s1", 5);
+  spend(to, "/agents/ci", "s2", 3);
+  await daemon.commit();
+  const again = { ...client(await restarted(daemon)), seq: to.seq };
+  t.match(begin(again, "/agents/ci", "s1"), /spent 5 of 5/);
+  t.ok(isAdmitted(again, "/agents/ci", "s2"));
+  spend(again, "/agents/ci", "s2", 2);
+  t.match(begin(again, "/agents/ci", "s2"), /spent 5 of 5/);
+});
+
+t.test("a new amount lets sessions go on, and a reset clears all of them", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon });
+  const to = client(daemon);
+  const key = { user_path: "/agents", budget_key: { period: "session" } };
+  await admin(daemon, to, "budgets.put", { ...key, amount: 5 });
+  spend(to, "/agents", "s1", 6);
+  await admin(daemon, to, "budgets.put", { ...key, amount: 10 });
+  t.ok(isAdmitted(to, "/agents", "s1"));
+  spend(to, "/agents", "s1", 4);
+  t.notOk(isAdmitted(to, "/agents", "s1"));
+  await admin(daemon, to, "budgets.reset-one", { user_path: "/agents", period: "session" });
+  t.ok(isAdmitted(to, "/agents", "s1"));
+});
+
+t.test("a raise of a budget, or of a template's child, is one of each session", async (t) => {
+  const template = budget("/agents", perSession, 5, { perChild: true });
+  const daemon = startDaemon([], { nowMs: noon, budgets: [template] });
+  const to = client(daemon);
+  for (const path of ["/agents/a/b", "/agents/c"]) spend(to, path, "s1", 6);
+  const raise = { budget_key: { period: "session" }, amount: 9, for_seconds: 60, reason: "more" };
+  await ask(daemon, "budgets.raise", { user_path: "/agents/a", ...raise });
+  t.ok(isAdmitted(to, "/agents/a/b", "s1"));
+  t.notOk(isAdmitted(to, "/agents/c", "s1"));
+  await ask(daemon, "budgets.raise", { user_path: "/agents", ...raise });
+  t.ok(isAdmitted(to, "/agents/c", "s1"));
+});
+
+t.test("a budget counts what sessions spend from its beginning on", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon });
+  const to = client(daemon);
+  spend(to, "/agents", "s1", 9);
+  const key = { user_path: "/agents", budget_key: { period: "session" } };
+  await admin(daemon, to, "budgets.put", { ...key, amount: 5 });
+  t.ok(isAdmitted(to, "/agents", "s1"));
+  t.equal(daemon.state.budgets.find(agents)!.backfill, false, "nothing is looked up");
+});
+
+t.test(
+  "proxies learn when the first budget of sessions is made and the last deleted",
+  async (t) => {
+    const daemon = startDaemon([], { nowMs: noon });
+    const to = client(daemon);
+    const heard = (): unknown[] =>
+      to.peer.received.flatMap((message) =>
+        message.kind === "event" && message.name === "session_budgets" ? message.value : [],
+      );
+    const key = { user_path: "/agents", budget_key: { period: "session" } };
+    await admin(daemon, to, "budgets.put", { ...key, amount: 5 });
+    t.same(heard(), [true]);
+    const later = client(daemon, "q").peer.received.at(0);
+    t.match(later, { kind: "welcome", sessionBudgets: true });
+    await admin(daemon, to, "budgets.delete", key);
+    t.same(heard(), [true, false]);
+  },
+);
+
+t.test("lists name the sessions below their budget, and nowhere else", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon, budgets: [agents] });
+  const to = client(daemon);
+  spend(to, "/agents/ci", "s1", 4);
+  spend(to, "/agents/ci", "s2", 1);
+  t.match(await ask(daemon, "budgets.children", { user_path: "/agents", period: "session" }), {
+    total: 2,
+    children: [
+      { subject: "/agents/ci", session: "s1", spent: 4, remaining: 1, usage_ratio: 0.8 },
+      { subject: "/agents/ci", session: "s2", spent: 1 },
+    ],
+  });
+  const fullest = await ask(daemon, "budgets.list", { order: "use" });
+  t.match(fullest["budgets"], [
+    { subject: "/agents", period_label: "session", period_seconds: 0, spent: 0 },
+  ]);
+  t.equal((fullest["budgets"] as unknown[]).length, 1);
+  t.same(await childSeries(daemon.state, noon), []);
+});
+
+t.test("an explanation has the session's budget", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon, budgets: [agents] });
+  const to = client(daemon);
+  spend(to, "/agents/ci", "s1", 5);
+  const of = (session?: string) =>
+    ask(daemon, "explain", { user_path: "/agents/ci", session, targets: [target] });
+  t.match(await of("s1"), {
+    verdict: { admitted: false },
+    budgets: [{ subject: "/agents/ci", template: "/agents", session: "s1", spent: 5 }],
+  });
+  t.match(await of("s2"), { verdict: { admitted: true }, budgets: [{ session: "s2", spent: 0 }] });
+  t.match(await of(), { verdict: { admitted: true }, budgets: [] });
+});
+
+t.test("only user paths have budgets of sessions, without a calendar", async (t) => {
+  const daemon = startDaemon([]);
+  const refused = async (body: object): Promise<unknown> => {
+    try {
+      return await ask(daemon, "budgets.put", { budget_key: { period: "session" }, ...body });
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const at = { user_path: "/agents", amount: 5 };
+  t.equal(
+    await refused({ scope: "provider", subject: "openai", amount: 5 }),
+    "budget_key.period session is for user-path budgets only",
+  );
+  t.match(await refused({ ...at, rollover: 0.5 }), /^rollover can't be combined with the period/);
+  t.match(await refused({ ...at, rolling: true }), /^rolling can't be combined with the period/);
+  t.match(await refused({ ...at, time_zone: "UTC" }), /^time_zone can't be combined/);
+  t.match(await refused({ ...at, anchor_day: 3 }), /^anchor_day can't be combined/);
+});
