@@ -9,8 +9,9 @@ import { isRolling } from "./budget-period.js";
 import { amountUsdOf, spentOf } from "./judge-budgets.js";
 
 /**
- * Null while too little is known, and for a rolling budget or a session, which has no end. What other hosts have
- * spent recently isn't known: if they have spent from this account, the pace is that of the period.
+ * Null while too little is known, and for a rolling budget or a session, which has no end. What
+ * other hosts have spent recently isn't known: if they have spent from this account, the pace is
+ * that of the period.
  */
 export function accountForecast(
   book: BudgetBook,

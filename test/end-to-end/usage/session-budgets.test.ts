@@ -4,6 +4,7 @@
  * killed.
  */
 import t from "tap";
+import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { startScriptedUpstream } from "../../support/providers/scripted-upstream.js";
 
@@ -116,16 +117,19 @@ t.test("the list of sessions has what is left, and an explanation why it is refu
     (sessions as { session: string; budget?: object }[])
       .map(({ session, budget }) => ({ session, budget }))
       .sort((a, b) => (a.session < b.session ? -1 : 1)),
-    [
+    exactly([
       { session: "s1", budget: { amount: 0.5, spent: 0.5, remaining: 0 } },
       { session: "s2", budget: { amount: 0.5, spent: 0.25, remaining: 0.25 } },
-    ],
+    ]),
   );
   const question = { user_path: "/agents/ci", model: "test/model" };
-  t.match(await admin("/explain", { ...question, session: "s1" }), {
-    verdict: { admitted: false, message: /session limit: spent 0.5 of 0.5/ },
-    budgets: [{ session: "s1", template: "/agents", spent: 0.5 }],
-  });
+  t.match(
+    await admin("/explain", { ...question, session: "s1" }),
+    exactly({
+      verdict: { admitted: false, message: /session limit: spent 0.5 of 0.5/ },
+      budgets: [{ session: "s1", template: "/agents", spent: 0.5 }],
+    }),
+  );
   t.match(await admin("/explain", { ...question, session: "s2" }), { verdict: { admitted: true } });
 });
 

@@ -5,6 +5,7 @@ import { childSeries } from "../../../limiterd/lists/child-metrics.js";
 import { perSession } from "../../../shared/domain/budget-calendar.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { wind } from "../clockwork.js";
 import { ask, leaseOf, startDaemon, target } from "../in-memory-daemon.js";
 import {
@@ -222,17 +223,21 @@ t.test("lists name the sessions below their budget, and nowhere else", async (t)
   const to = client(daemon);
   spend(to, "/agents/ci", "s1", 4);
   spend(to, "/agents/ci", "s2", 1);
-  t.match(await ask(daemon, "budgets.children", { user_path: "/agents", period: "session" }), {
-    total: 2,
-    children: [
-      { subject: "/agents/ci", session: "s1", spent: 4, remaining: 1, usage_ratio: 0.8 },
-      { subject: "/agents/ci", session: "s2", spent: 1 },
-    ],
-  });
+  t.match(
+    await ask(daemon, "budgets.children", { user_path: "/agents", period: "session" }),
+    exactly({
+      total: 2,
+      children: [
+        { subject: "/agents/ci", session: "s1", spent: 4, remaining: 1, usage_ratio: 0.8 },
+        { subject: "/agents/ci", session: "s2", spent: 1 },
+      ],
+    }),
+  );
   const fullest = await ask(daemon, "budgets.list", { order: "use" });
-  t.match(fullest["budgets"], [
-    { subject: "/agents", period_label: "session", period_seconds: 0, spent: 0 },
-  ]);
+  t.match(
+    fullest["budgets"],
+    exactly([{ subject: "/agents", period_label: "session", period_seconds: 0, spent: 0 }]),
+  );
   t.equal((fullest["budgets"] as unknown[]).length, 1);
   t.same(await childSeries(daemon.state, noon), []);
 });
@@ -243,12 +248,18 @@ t.test("an explanation has the session's budget", async (t) => {
   spend(to, "/agents/ci", "s1", 5);
   const of = (session?: string) =>
     ask(daemon, "explain", { user_path: "/agents/ci", session, targets: [target] });
-  t.match(await of("s1"), {
-    verdict: { admitted: false },
-    budgets: [{ subject: "/agents/ci", template: "/agents", session: "s1", spent: 5 }],
-  });
-  t.match(await of("s2"), { verdict: { admitted: true }, budgets: [{ session: "s2", spent: 0 }] });
-  t.match(await of(), { verdict: { admitted: true }, budgets: [] });
+  t.match(
+    await of("s1"),
+    exactly({
+      verdict: { admitted: false },
+      budgets: [{ subject: "/agents/ci", template: "/agents", session: "s1", spent: 5 }],
+    }),
+  );
+  t.match(
+    await of("s2"),
+    exactly({ verdict: { admitted: true }, budgets: [{ session: "s2", spent: 0 }] }),
+  );
+  t.match(await of(), exactly({ verdict: { admitted: true }, budgets: [] }));
 });
 
 t.test("only user paths have budgets of sessions, without a calendar", async (t) => {
