@@ -154,7 +154,7 @@ async function relay(
     },
     links: {
       baseUrl: provider.baseUrl,
-      place: `${ownOrigin(exchange, gateway.config.server)}/p/${target.provider}`,
+      place: () => `${ownOrigin(exchange, gateway.config.server)}/p/${target.provider}`,
     },
     limits: admittedHeaders(admitted),
     headers: ["x-sluice-target", targetHeader(target)],

@@ -90,8 +90,12 @@ export class NodeExchange implements Exchange {
   }
 
   isRepeated(name: string): boolean {
-    const isNamed = (raw: string, i: number): boolean => i % 2 === 0 && raw.toLowerCase() === name;
-    return this.rawHeaders.filter(isNamed).length > 1;
+    let times = 0;
+    for (let i = 0; i < this.rawHeaders.length; i += 2) {
+      const raw = this.rawHeaders[i]!;
+      if (raw.length === name.length && raw.toLowerCase() === name) times++;
+    }
+    return times > 1;
   }
 
   awaitBody(ms: number, then: () => void): void {

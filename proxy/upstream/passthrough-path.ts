@@ -36,6 +36,13 @@ const decodingsMax = 4;
  * aren't allowed in paths. An encoded slash passes unchanged, since model names contain it.
  */
 export function restProblem(rest: string): string | null {
+  return checkedRest(rest).problem;
+}
+
+/** Clients ask for the same few paths. */
+const checkedRest = remembered((rest) => ({ problem: findRestProblem(rest) }));
+
+function findRestProblem(rest: string): string | null {
   if (!/^[A-Za-z0-9\-._~!$&'()*+,;=:@/%]*$/.test(rest))
     return "it holds a character that has no place in a path";
   if (/%(?![0-9A-Fa-f]{2})/.test(rest)) return "it holds a percent sign that encodes nothing";
@@ -94,6 +101,7 @@ const credentialParameters: ReadonlySet<string> = new Set([
  * the provider's API version is added if it has one and the caller named none.
  */
 export function passedQuery(query: string, apiVersion: string | null): string {
+  if (query === "" && apiVersion === null) return "";
   const parameters = query
     .split("&")
     .filter(

@@ -7,13 +7,14 @@
  * address of a Google file (`uri`) names it in later requests and isn't followed, so it stays as
  * well.
  */
+import { remembered } from "../../shared/text/remembered.js";
 import { passedQuery } from "./passthrough-path.js";
 
 export interface ProviderLinks {
   /** The provider's base URL. */
   readonly baseUrl: string;
   /** Where clients find the provider's origin: `https://gateway.example/p/openai`. */
-  readonly place: string;
+  readonly place: () => string;
 }
 
 /**
@@ -40,8 +41,8 @@ export function relinkedHeaders(
 ): string[] | null {
   const kept: string[] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]!.toString().toLowerCase();
-    if (!apiHeaders.has(name) && !anyHeaders.has(name)) continue;
+    const name = nameIfLinked(rawHeaders[i]!.toString());
+    if (name === "") continue;
     const value = rawHeaders[i + 1]!.toString();
     const own =
       name === "link" ? relinkedList(links, value) : ownAddress(links, value, apiHeaders.has(name));
@@ -50,6 +51,12 @@ export function relinkedHeaders(
   }
   return kept;
 }
+
+/** In lower case; empty for a header that holds no address. Most answers have the same names. */
+const nameIfLinked = remembered((raw) => {
+  const name = raw.toLowerCase();
+  return apiHeaders.has(name) || anyHeaders.has(name) ? name : "";
+});
 
 /** A header such as `<https://…>; rel="next", <…>`. */
 function relinkedList(links: ProviderLinks, value: string): string | null {
@@ -67,7 +74,7 @@ function ownAddress({ baseUrl, place }: ProviderLinks, text: string, ofAnyHost: 
   const url = new URL(text.trim(), baseUrl);
   if (!/^https?:$/.test(url.protocol) || (!ofAnyHost && url.host !== new URL(baseUrl).host))
     return null;
-  return place + url.pathname + passedQuery(url.search.slice(1), null);
+  return place() + url.pathname + passedQuery(url.search.slice(1), null);
 }
 
 /**

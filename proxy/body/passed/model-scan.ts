@@ -66,7 +66,7 @@ export class ModelScan {
   #endString(): void {
     this.#inString = false;
     if (this.#depth !== 1) return;
-    const string = this.#string === null ? null : decode(this.#string);
+    const string = this.#string === null || this.#isOtherKey() ? null : decode(this.#string);
     this.#string = null;
     if (this.#expectsKey) {
       this.#keyIsModel = string?.toLowerCase() === "model";
@@ -80,6 +80,12 @@ export class ModelScan {
       else this.model = usableModel(string ?? "");
       this.#valueSeen = true;
     }
+  }
+
+  /** Most keys are of another length than `model`, and have no escapes, so needn't be decoded. */
+  #isOtherKey(): boolean {
+    if (!this.#expectsKey || this.#stringBytes === "model".length) return false;
+    return !this.#string!.some((piece) => piece.includes(backslash));
   }
 
   #refuse(): void {
@@ -128,8 +134,12 @@ export class ModelScan {
 }
 
 function decode(pieces: readonly Buffer[]): string | null {
+  const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+  const written = bytes.toString("utf8");
+  // Without escapes.
+  if (/^[\x20-\x5b\x5d-\x7e]*$/.test(written)) return written;
   try {
-    return JSON.parse(`"${Buffer.concat(pieces).toString("utf8")}"`) as string;
+    return JSON.parse(`"${written}"`) as string;
   } catch {
     // A control character or an invalid escape: not JSON.
     return null;

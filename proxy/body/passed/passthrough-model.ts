@@ -5,6 +5,7 @@
 import { subjectBytesMax } from "../../../shared/bounds.js";
 import type { Operation } from "../../../shared/operation.js";
 import { percentDecoded } from "../../../shared/text/percent-decoded.js";
+import { remembered } from "../../../shared/text/remembered.js";
 import { utf8Bytes } from "../../../shared/text/utf8-bytes.js";
 
 /** Operations by the end of the path. */
@@ -37,11 +38,16 @@ const furtherModelPaths = new RegExp(
 
 /** Null if only usage that the provider reports is charged. */
 export function operationAt(method: string, path: string): Operation | null {
+  return method === "POST" ? postedAt(path).operation : null;
+}
+
+/** What a POST to a path runs. Clients ask for the same few paths. */
+const postedAt = remembered((path): { readonly operation: Operation | null } => {
   const plain = plainPath(path).toLowerCase();
   // Adding a message to a thread runs no model.
-  if (method !== "POST" || /\/threads\/[^/]+\/messages$/.test(plain)) return null;
-  return operations.find(([end]) => plain.endsWith(end))?.[1] ?? null;
-}
+  if (/\/threads\/[^/]+\/messages$/.test(plain)) return { operation: null };
+  return { operation: operations.find(([end]) => plain.endsWith(end))?.[1] ?? null };
+});
 
 /** Whether a request must name a model, as at Sluice's own endpoints. */
 export function needsModel(method: string, path: string): boolean {
@@ -55,14 +61,14 @@ export function needsModel(method: string, path: string): boolean {
 }
 
 /** A path as a server may read it: decoded, and without an ending that some servers ignore. */
-export function plainPath(path: string): string {
+export const plainPath = remembered((path) => {
   let plain = path;
   // As many rounds as `restProblem` allows.
   for (let round = 0; round < 5 && plain.includes("%"); round++)
     // Text that isn't UTF-8 can't be a model's name: see `modelNameProblem`.
     plain = plain.replace(/(?:%[0-9A-Fa-f]{2})+/g, (coded) => percentDecoded(coded) ?? "\ufffd");
   return withoutEnd(plain);
-}
+});
 
 /** Without trailing slashes and without parameters of the last segment. */
 function withoutEnd(path: string): string {
@@ -78,11 +84,11 @@ function withoutEnd(path: string): string {
  * The model in Gemini's `/models/{id}:generateContent` or in Bedrock's `/model/{id}/converse`;
  * empty if the path names none. The ids of tuned models begin with `tunedModels/`.
  */
-export function modelInPath(path: string): string {
+export const modelInPath = remembered((path) => {
   const plain = plainPath(path);
   const model = geminiModelIn(plain) || bedrockModelIn(plain);
   return model === "" ? "" : usableModel(model);
-}
+});
 
 /**
  * Before the verb of the last segment: `g` of `/v1/models/g:countTokens`, and of
@@ -105,16 +111,17 @@ function bedrockModelIn(plain: string): string {
 }
 
 /** The deployment in Azure's `/deployments/{id}/…`; empty if the path names none. */
-export function deploymentInPath(path: string): string {
+export const deploymentInPath = remembered((path) => {
   const match = /\/deployments\/([^/]+)\//i.exec(plainPath(path));
   return match === null ? "" : usableModel(match[1]!);
-}
+});
 
 /**
  * The models that a query names: realtime's `model`, or `deployment` at Azure. The case of the
  * parameter doesn't matter, since some servers ignore it.
  */
 export function modelsInQuery(query: string): readonly string[] {
+  if (query === "") return [];
   return [...new URLSearchParams(query)]
     .filter(([name]) => /^\s*(?:model|deployment)\s*$/i.test(name))
     .map(([, value]) => usableModel(value));

@@ -208,7 +208,7 @@ export function rewriteOf(
   const origin = (): string => ownOrigin(exchange, config.server);
   if (operation === "message_batches") return (json) => relinkedBatches(origin(), json);
   if (!describing.includes(operation)) return null;
-  return (json) => relinkedJson({ baseUrl, place: `${origin()}/p/${name}` }, json);
+  return (json) => relinkedJson({ baseUrl, place: () => `${origin()}/p/${name}` }, json);
 }
 
 type SendingParts =

@@ -238,7 +238,7 @@ async function tryRelay(random: Random): Promise<void> {
   const forwarding = relayAnswer(exchange, {
     upstream: { ...provider.upstream, tunnel: never, close: () => Promise.resolve() },
     provider: "p",
-    links: { baseUrl: "https://api.test.example/v1", place: "http://localhost:8080/p/p" },
+    links: { baseUrl: "https://api.test.example/v1", place: () => "http://localhost:8080/p/p" },
     request: { method: "POST", path: "/x", headers: [], body: null },
     limits: [],
     headers: [],

@@ -27,7 +27,10 @@ class Relaying extends RequestUnderWay<PassthroughRequest> {
           close: () => Promise.resolve(),
         },
         provider: "test",
-        links: { baseUrl: "https://api.test.example/v1", place: "http://localhost:8080/p/test" },
+        links: {
+          baseUrl: "https://api.test.example/v1",
+          place: () => "http://localhost:8080/p/test",
+        },
         request: { method, path: "/v1/any", headers: [], body: null },
         limits,
         headers: ["x-sluice-target", "test/m"],
