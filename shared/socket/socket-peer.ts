@@ -5,6 +5,7 @@
  */
 import type net from "node:net";
 import { lingerMs, peerBacklogBytesMax } from "../bounds.js";
+import { readAfterBrokenPipe } from "./read-after-broken-pipe.js";
 
 /** What the owner of a connection may do with it. */
 export interface Peer {
@@ -46,26 +47,10 @@ export class SocketPeer implements Peer {
 
   constructor(socket: net.Socket) {
     this.#socket = socket;
-    this.#readAfterBrokenPipe();
-  }
-
-  /**
-   * A write fails as soon as the other end is dead. Node would destroy the socket with the bytes
-   * that haven't been read yet, such as the settles of answers that clients have got. Without the
-   * error it reads them, finds the end, and closes.
-   */
-  #readAfterBrokenPipe(): void {
-    const socket = this.#socket;
-    const write = socket._write.bind(socket);
-    const writeAll = socket._writev!.bind(socket);
-    const unlessBroken =
-      (done: (error?: Error | null) => void) =>
-      (error?: NodeJS.ErrnoException | null): void => {
-        this.#isBroken ||= error?.code === "EPIPE" || error?.code === "ECONNRESET";
-        done(this.#isBroken ? null : error);
-      };
-    socket._write = (chunk, encoding, done) => write(chunk, encoding, unlessBroken(done));
-    socket._writev = (chunks, done) => writeAll(chunks, unlessBroken(done));
+    // Such as the settles of answers that clients have got.
+    readAfterBrokenPipe(socket, () => {
+      this.#isBroken = true;
+    });
   }
 
   send(frame: Buffer): void {

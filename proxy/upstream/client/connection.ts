@@ -5,6 +5,7 @@
  * Not here: which call gets which connection (`connection-pool.ts`).
  */
 import type { Socket } from "node:net";
+import { readAfterBrokenPipe } from "../../../shared/socket/read-after-broken-pipe.js";
 import { AnswerParser, type AnswerReceiver } from "./answer-parser.js";
 import type { SocketOpener } from "./open-socket.js";
 import type { RequestHead } from "./request-head.js";
@@ -117,6 +118,8 @@ export class Connection implements CallConnection, AnswerReceiver {
 
   #listenTo(socket: Socket, throttledEnds: (run: () => void) => void): void {
     this.socket = socket;
+    // A provider may refuse a request before it has read the body.
+    readAfterBrokenPipe(socket, () => {});
     throttleEnd(socket, throttledEnds, () => {
       this.#hasEnded = true;
     });

@@ -305,6 +305,27 @@ t.test(
   },
 );
 
+t.test("an early answer is read though the provider closed and a write failed", async (t) => {
+  const refusal = "HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\n{}";
+  for (const isChunked of [true, false]) {
+    let goOn = (): void => {};
+    const refused = new Promise<void>((resolve) => (goOn = resolve));
+    const { pool } = await startProvider(t, (socket) => {
+      socket.write(refusal);
+      socket.destroy();
+      // In the same turn: the next writes come before the answer is read.
+      goOn();
+    });
+    async function* body(): AsyncGenerator<Buffer> {
+      yield Buffer.alloc(100);
+      await refused;
+      for (let i = 0; i < 9; i++) yield Buffer.alloc(100);
+    }
+    const headers = isChunked ? [] : ["content-length", "1000"];
+    t.equal(await send(pool, { body: body(), headers }).outcome, "ended {}");
+  }
+});
+
 t.test("a paused answer waits, also for its end when the provider has closed", async (t) => {
   const closing = answer.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
   for (const [reply, isClosed] of [
