@@ -104,7 +104,7 @@ function fieldsOf(dialects: readonly string[], places: Places): string {
     return row === alike[0] ? [{ ...row, name: `${code(row.field)} anywhere` }] : [];
   });
   const isChanged = ({ cells }: Row): boolean => cells.some(({ how }) => how === "changed");
-  return `${tableOfChanges(dialects, rows.filter(isChanged))}\n${listOfLosses(
+  return `${tableOfChanges(dialects, rows.filter(isChanged))}\nNot sent:\n\n${listOfLosses(
     dialects,
     rows.filter((row) => !isChanged(row)),
   )}`;
@@ -116,18 +116,22 @@ function isAlikeAnywhere(rows: readonly Row[]): boolean {
   return others.length > 1 && others.every((each) => each === first);
 }
 
-/** Fields with the same handling in every dialect share a row. */
+/** A list for each dialect. Fields with the same handling in every dialect share a row. */
 function tableOfChanges(dialects: readonly string[], rows: readonly Row[]): string {
   const textsOf = ({ cells }: Row): readonly string[] => cells.map(({ text }) => text);
   const changes = grouped(rows, (row) => textsOf(row).join(" | ")).map(([, alike]) => ({
     names: alike.map(({ name }) => name).join(", "),
-    texts: textsOf(alike[0]!),
+    cells: alike[0]!.cells,
   }));
-  if (dialects.length === 1) return meanings(changes.map(({ names, texts }) => [names, texts[0]!]));
-  return markdown(
-    ["field", ...dialects],
-    changes.map(({ names, texts }) => [names, ...texts]),
+  const lists = dialects.map((_, at) =>
+    meanings(
+      changes
+        .filter(({ cells }) => cells[at]!.how !== "as is")
+        .map(({ names, cells }) => [names, cells[at]!.text]),
+    ),
   );
+  if (lists.length === 1) return lists[0]!;
+  return lists.map((list, at) => `For ${dialects[at]}:\n\n${list}`).join("\n");
 }
 
 /** What is lost on the way to every dialect, and behind it what is lost on the way to one. */
