@@ -1,4 +1,7 @@
-/** Dispatches each request: route, caller, handler, log line. */
+/**
+ * Dispatches each request: route, caller, handler, log line. The HTTP server calls it with an
+ * exchange, from which handlers read the request and to which they write the response.
+ */
 import { type Failure, failure } from "../shared/error-code.js";
 import { authenticate, authenticateScrape, showsKey } from "./auth/authenticate.js";
 import {
@@ -161,11 +164,11 @@ async function answerPublic(
   record.end(replyHealth(gateway, exchange, isDetailed), "answered");
 }
 
-type AskedEndpoint = { readonly endpoint: Exclude<Endpoint, PublicEndpoint>; readonly area: Area };
+type CallerEndpoint = { readonly endpoint: Exclude<Endpoint, PublicEndpoint>; readonly area: Area };
 
 function answerCaller(
   received: Received,
-  { endpoint, area }: AskedEndpoint,
+  { endpoint, area }: CallerEndpoint,
   authentication: Authentication,
 ): Promise<void> | void {
   if (!authentication.ok) return refuseCaller(received, area, authentication);
@@ -187,7 +190,7 @@ function answerCaller(
 
 async function answerAuthorized(
   { gateway, exchange, caller, record }: RequestContext,
-  { endpoint, area }: AskedEndpoint,
+  { endpoint, area }: CallerEndpoint,
 ): Promise<void> {
   const askedMonoMs = gateway.monoMs();
   // A scrape must work while the daemon is away.

@@ -1,7 +1,7 @@
 /** The initial configuration that `sluice init` writes. Pure. */
 
 /** A provider whose key is in the environment. */
-interface FoundProvider {
+interface DetectedProvider {
   readonly name: string;
   readonly keyVariable: string;
 }
@@ -14,7 +14,7 @@ export interface TenantLimits {
 
 /** `masterKey` was generated for this file. `tenants`: null for an example behind #. */
 export function starterFile(
-  detected: readonly FoundProvider[],
+  detected: readonly DetectedProvider[],
   masterKey: string,
   tenants: TenantLimits | null,
 ): string {

@@ -63,14 +63,14 @@ function useOf(book: BudgetBook, account: Account, nowMs: number): Use {
   return { spent, amountUsd, ratio: spentUsd / amountUsd };
 }
 
-interface Found extends Use {
+interface WatchedUse extends Use {
   readonly forecast: Forecast | null;
 }
 
 function crossingOf(
   book: BudgetBook,
   account: Account,
-  { spent, amountUsd, ratio, forecast }: Found,
+  { spent, amountUsd, ratio, forecast }: WatchedUse,
   nowMs: number,
 ): Crossing {
   const { budget, child } = account;

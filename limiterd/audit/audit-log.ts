@@ -12,7 +12,7 @@ import { auditBytesMax, auditedPerChangeMax } from "../../shared/bounds.js";
 import { asQuery, bad, type Checked, good, isAbsent, parseJson } from "../../shared/checked.js";
 import { isPathWithin } from "../../shared/domain/user-path.js";
 import { dayMs, formatMillis, isMoment } from "../../shared/time.js";
-import type { AskedBy } from "../../shared/wire/message-to-daemon.js";
+import type { Requester } from "../../shared/wire/message-to-daemon.js";
 import { parseLimit, parseMoment, parsePathFilter, parsePosition } from "../lists/list-query.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 
@@ -26,12 +26,12 @@ export interface Audited {
 }
 
 /** Who asked for which operation. */
-export interface Asked {
+export interface AuditedRequest {
   readonly op: string;
-  readonly by: AskedBy | undefined;
+  readonly by: Requester | undefined;
 }
 
-const unknownAsker: AskedBy = { who: "unknown", from: "socket", requestId: "" };
+const unknownAsker: Requester = { who: "unknown", from: "socket", requestId: "" };
 /** Keys are microseconds, so that changes of one millisecond have several. */
 const keysPerMs = 1000;
 /** The index of the user path in a stored value. */
@@ -58,7 +58,11 @@ export class AuditLog {
   }
 
   /** The changes that write the entries, to be committed with what they are about. */
-  record(audited: readonly Audited[], { op, by = unknownAsker }: Asked, nowMs: number): Change[] {
+  record(
+    audited: readonly Audited[],
+    { op, by = unknownAsker }: AuditedRequest,
+    nowMs: number,
+  ): Change[] {
     const left = audited.length - auditedPerChangeMax;
     const kept =
       left <= 0
@@ -78,7 +82,7 @@ export class AuditLog {
   }
 
   /** A failed sign-in. Strangers can't fill the log: beyond a rate, failures are only counted. */
-  failedSignIn(reason: string, request: Asked, nowMs: number): Change[] {
+  failedSignIn(reason: string, request: AuditedRequest, nowMs: number): Change[] {
     const minute = Math.floor(nowMs / 60_000);
     if (minute !== this.#failed.minute) this.#failed = { ...this.#failed, minute, count: 0 };
     if (this.#failed.count >= failedPerMinute) {

@@ -12,7 +12,7 @@ import {
   type Account,
   type Budget,
   dropPeriod,
-  type FoundSpend,
+  type RecordedSpend,
   startOf,
 } from "./budget-account.js";
 import {
@@ -38,7 +38,7 @@ import {
  * Returns the account's spend on whole days, from the first midnight at or after `fromMs` to the
  * day of `toMs`; null if it isn't known.
  */
-export type SpentOnDays = (account: Account, fromMs: number, toMs: number) => FoundSpend | null;
+export type SpentOnDays = (account: Account, fromMs: number, toMs: number) => RecordedSpend | null;
 
 export class AccountPeriods {
   #anchors: ResetAnchors;
@@ -157,7 +157,7 @@ export class AccountPeriods {
   }
 
   /** The period of an account to which a look-up adds what was spent at `atMs`. */
-  foundAt(account: Account, atMs: number, nowMs: number): PeriodSpend {
+  lookedUpPeriod(account: Account, atMs: number, nowMs: number): PeriodSpend {
     const { budget, spends } = account;
     const startMs = isRolling(budget.definition)
       ? this.#startAt(budget, Math.min(atMs, nowMs))

@@ -19,7 +19,13 @@ import type { RollupView } from "../usage/rollups.js";
 import type { UsageLog } from "../usage/usage-log.js";
 import { readRecords, sumDays, type UsageReader } from "../usage/usage-reader.js";
 import type { SpentOnDays } from "./account-periods.js";
-import { type Account, type Budget, childOf, type FoundSpend, startOf } from "./budget-account.js";
+import {
+  type Account,
+  type Budget,
+  childOf,
+  type RecordedSpend,
+  startOf,
+} from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";
 import { addFound } from "./spend.js";
 import { budgetChange, spendChange } from "./stored-budget.js";
@@ -147,14 +153,17 @@ async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before)
   const { budget, fromMs, nowMs } = gap;
   const { scope } = budget.definition;
   const subject = budgetPath(budget.definition) ?? budget.definition.subject;
-  const add = (child: string, { spent, requests }: FoundSpend, atMs: number): void => {
+  const add = (child: string, { spent, requests }: RecordedSpend, atMs: number): void => {
     if (isOver(ports, gap)) return;
     const account = budget.own ?? childOf(budget, child);
-    addFound(ports.budgets.foundAt(account, atMs, nowMs), { spent, requests });
+    addFound(ports.budgets.lookedUpPeriod(account, atMs, nowMs), { spent, requests });
   };
   // A rolling budget counts a day's spend as if it had been spent at its end.
   const endOf = (day: string): number => Date.parse(day) + dayMs - 1;
-  const ofSum = ({ totalCost, requests }: Rollup): FoundSpend => ({ spent: totalCost, requests });
+  const ofSum = ({ totalCost, requests }: Rollup): RecordedSpend => ({
+    spent: totalCost,
+    requests,
+  });
   const untilMs = midnightFrom(fromMs);
   const span = { fromMs: untilMs, toMs: nowMs };
   const filter = ports.budgets.filterOf(budget);

@@ -179,7 +179,7 @@ export interface OtherHosts extends KnownSpend {
 }
 
 /** Spend that a look-up in the records' sums has found. */
-export interface FoundSpend {
+export interface RecordedSpend {
   readonly spent: MoneySum;
   readonly requests: number;
 }

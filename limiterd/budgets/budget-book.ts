@@ -330,9 +330,9 @@ export class BudgetBook {
     return this.#periods.boundsOf(budget, nowMs);
   }
 
-  /** As `running`, for what a look-up has found at `atMs`. */
-  foundAt(account: Account, atMs: number, nowMs: number): PeriodSpend {
-    return this.#periods.foundAt(account, atMs, nowMs);
+  /** As `running`, for the period to which a look-up adds what was spent at `atMs`. */
+  lookedUpPeriod(account: Account, atMs: number, nowMs: number): PeriodSpend {
+    return this.#periods.lookedUpPeriod(account, atMs, nowMs);
   }
 
   /** Until when spend of the running period counts; for a period, its end. */

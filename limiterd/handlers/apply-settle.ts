@@ -1,6 +1,7 @@
 /**
  * Applies a settle: releases its slots, charges the usage, and acknowledges it once the journal has
- * it. A settle that was applied before is only acknowledged.
+ * it. A settle that was applied before is only acknowledged. Not here: what rules' windows count of
+ * it (`rules/charge.ts`).
  */
 
 import { addCost } from "../../shared/domain/money.js";

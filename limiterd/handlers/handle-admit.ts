@@ -36,9 +36,9 @@ import { holdFirst, meteredAt } from "./hold-output.js";
 import { usableTargets } from "./usable-targets.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 import {
-  type AskedAdmission,
+  type AdmitRequest,
   answered,
-  askHosts,
+  askOtherHosts,
   overdueRefusal,
   type Stage,
   waitForRoom,
@@ -85,17 +85,17 @@ const noLabels: readonly string[] = [];
 /** Answers a request, or makes it wait for room. The outcome is for the queues of waiters. */
 function answerAdmit(
   state: DaemonState,
-  admission: AskedAdmission,
+  admission: AdmitRequest,
   nowMs: number,
   stage: Stage,
 ): WaitOutcome {
   const { peer, message, waiter = null } = admission;
-  const request = knownRequest(state, admission, nowMs, stage);
+  const request = identifyRequest(state, admission, nowMs, stage);
   if (request === null) return answered;
   const turn = state.shares === null ? null : beginTurn(state.shares, stage !== "first");
   const verdict = verdictOn(state, admission, request, turn);
   if (verdict.kind === "unsure") {
-    if (waiter !== null) return askHosts(state, waiter);
+    if (waiter !== null) return askOtherHosts(state, waiter);
     waitForHosts(state, peer, message.id, answerAgain(state, admission));
     return answered;
   }
@@ -109,7 +109,7 @@ function answerAdmit(
 }
 
 /** A request with its caller and the targets that the caller may use; made for each judgement. */
-interface KnownRequest extends JudgedRequest {
+interface IdentifiedRequest extends JudgedRequest {
   readonly caller: Identified;
   readonly key: KeyOfCaller | null;
   /** Null if no budget is judged. */
@@ -123,12 +123,12 @@ interface KnownRequest extends JudgedRequest {
  * Identifies the caller, and finds the targets that it may use. Null if the caller is denied or may
  * use none: then the request has been answered.
  */
-function knownRequest(
+function identifyRequest(
   state: DaemonState,
-  { peer, message }: AskedAdmission,
+  { peer, message }: AdmitRequest,
   nowMs: number,
   stage: Stage,
-): KnownRequest | null {
+): IdentifiedRequest | null {
   const { id, submission, session } = message;
   const caller = identifyCaller(state.keys, message, nowMs);
   if (caller.kind === "denied") {
@@ -169,8 +169,8 @@ function sendDenial({ counts }: DaemonState, peer: PeerState, id: number, why: F
 
 function verdictOn(
   state: DaemonState,
-  { message, waiter = null }: AskedAdmission,
-  request: KnownRequest,
+  { message, waiter = null }: AdmitRequest,
+  request: IdentifiedRequest,
   turn: ClusterTurn | null,
 ): Verdict | Unsure {
   const { settings, book } = state;
@@ -196,8 +196,8 @@ function verdictOn(
 /** Gives an admitted request its lease, and answers it. */
 function admitted(
   state: DaemonState,
-  admission: AskedAdmission,
-  request: KnownRequest,
+  admission: AdmitRequest,
+  request: IdentifiedRequest,
   verdict: AdmittedVerdict,
 ): WaitOutcome {
   const { peer, proxy, message } = admission;
@@ -243,8 +243,8 @@ function admitted(
 /** Makes a request without room wait for it if it may, or refuses it. */
 function waitOrRefuse(
   state: DaemonState,
-  admission: AskedAdmission,
-  { userPath, session, targets, submission, key, nowMs, stage }: KnownRequest,
+  admission: AdmitRequest,
+  { userPath, session, targets, submission, key, nowMs, stage }: IdentifiedRequest,
   verdict: Refused | Exceeded,
 ): WaitOutcome {
   const { peer, proxy, message } = admission;
@@ -312,7 +312,7 @@ function withoutUse<V extends Exclude<Verdict, AdmittedVerdict>>(verdict: V): V 
 /** The exhausted rules and budgets that don't refuse a request, in words. */
 function exhaustedText(
   state: DaemonState,
-  { userPath, session, targets, submission, budgets, labels, nowMs }: KnownRequest,
+  { userPath, session, targets, submission, budgets, labels, nowMs }: IdentifiedRequest,
   verdict: AdmittedVerdict,
   uses: Admit["uses"],
 ): string | undefined {
@@ -331,7 +331,7 @@ function exhaustedText(
 }
 
 /** Answers a request once other hosts' counts are known. Outside of `answerAdmit` for speed. */
-function answerAgain(state: DaemonState, admission: AskedAdmission) {
+function answerAgain(state: DaemonState, admission: AdmitRequest) {
   return (nowMs: number, final: boolean): void => {
     // A connection that the proxy has left gets no answer.
     if (admission.proxy.peer === admission.peer)
@@ -342,7 +342,7 @@ function answerAgain(state: DaemonState, admission: AskedAdmission) {
 /** Judges an admitted request by the shadow rules. */
 function shadowsOf(
   { book, settings }: DaemonState,
-  { userPath, targets, submission, nowMs }: KnownRequest,
+  { userPath, targets, submission, nowMs }: IdentifiedRequest,
   { target }: AdmittedVerdict,
 ): ShadowVerdict | null {
   if (book.shadows === null || !settings.rateLimitsEnabled) return null;
@@ -371,7 +371,7 @@ export function shadowNames(shadowed: ShadowVerdict | null): readonly string[] |
 
 function leaseOf(
   state: DaemonState,
-  { userPath, targets, submission, nowMs }: KnownRequest,
+  { userPath, targets, submission, nowMs }: IdentifiedRequest,
   { target: chosen, counters }: AdmittedVerdict,
   shadowed: ShadowVerdict | null,
 ): HeldLease {

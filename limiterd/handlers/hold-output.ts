@@ -43,7 +43,7 @@ import type { Judged, Waited } from "../waiting/waiting-draws.js";
 import { beginTurn } from "./wait-for-hosts.js";
 
 /** The facts of a request that hard caps need. */
-export type Asked = Pick<LeaseHold, "demand" | "keyId" | "session" | "uses">;
+type MeteredRequest = Pick<LeaseHold, "demand" | "keyId" | "session" | "uses">;
 
 /** The part of `metered` for `targets`, which are some of the message's targets. */
 export function meteredAt(
@@ -61,7 +61,7 @@ export function meteredAt(
 function hardLimitsOf(
   state: DaemonState,
   { userPath, target, counters }: Pick<HeldLease, "userPath" | "target" | "counters">,
-  { demand, keyId, session, uses }: Asked,
+  { demand, keyId, session, uses }: MeteredRequest,
   nowMs: number,
 ): HardLimit[] {
   const { book, settings } = state;
@@ -90,9 +90,9 @@ function hardLimitsOf(
 export function holdFirst(
   state: DaemonState,
   lease: HeldLease,
-  metered: Asked,
+  metered: MeteredRequest,
   { nowMs, final }: { readonly nowMs: number; readonly final: boolean },
-): FirstHeld {
+): FirstHold {
   const turn = state.shares === null ? null : beginTurn(state.shares, final);
   const limits = hardLimitsOf(state, lease, metered, nowMs);
   turn?.end();
@@ -109,7 +109,7 @@ export function holdFirst(
   };
 }
 
-interface FirstHeld {
+interface FirstHold {
   readonly lease: HeldLease;
   /** The output that it may use; undefined if no hard cap counts it. */
   readonly allowance: number | undefined;
@@ -171,7 +171,7 @@ function answerDraw(
   peer.leases.set(id, { ...held, hold: holdOn(limits, { ...hold, demand, output }) });
   const mayClaim = turn !== null && most > output;
   if (mayClaim) wantMore(state, limits, most - output, nowMs);
-  noteAsked(limits, cap, nowMs);
+  noteDemand(limits, cap, nowMs);
   const asksHosts = mayClaim && turn.isUnsure && !turn.willTimeOut;
   turn?.end();
   const isParked =
@@ -212,7 +212,7 @@ function waitsForOthers(
 }
 
 /** Notes on each cap that children share that one asks, and whether that cap gave it no more. */
-function noteAsked(limits: readonly HardLimit[], cap: HardLimit | null, nowMs: number): void {
+function noteDemand(limits: readonly HardLimit[], cap: HardLimit | null, nowMs: number): void {
   for (const { source, share } of limits)
     if (share !== undefined && source instanceof Counter)
       source.rule.tenants?.sharing
@@ -301,7 +301,7 @@ export function holdReported(
 export function breachOnPath(
   state: DaemonState,
   { userPath, counters }: Pick<HeldLease, "userPath" | "counters">,
-  { demand, keyId, session, uses }: Asked,
+  { demand, keyId, session, uses }: MeteredRequest,
   nowMs: number,
 ): Breach | BudgetBreach | null {
   const { settings, book } = state;
@@ -332,7 +332,7 @@ export function askedAt(
   hold: LeaseHold | null,
   metered: Metered | undefined,
   { index, ...others }: Pick<LeaseHold, "session" | "uses"> & { readonly index: number },
-): Asked | null {
+): MeteredRequest | null {
   return metered === undefined
     ? null
     : { demand: demandAt(metered, index), keyId: hold?.keyId ?? "", ...others };

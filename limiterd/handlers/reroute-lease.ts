@@ -42,7 +42,7 @@ export function rerouteLease(
   return true;
 }
 
-interface AskedReroute {
+interface RerouteRequest {
   readonly peer: PeerState;
   readonly proxy: KnownProxy;
   readonly id: number;
@@ -61,7 +61,12 @@ interface AskedReroute {
 const unsure = { kind: "unsure" } as const;
 
 /** `final`: the reroute has waited for other hosts' counts and can't wait again. */
-function moveLease(state: DaemonState, reroute: AskedReroute, nowMs: number, final: boolean): void {
+function moveLease(
+  state: DaemonState,
+  reroute: RerouteRequest,
+  nowMs: number,
+  final: boolean,
+): void {
   const { peer, proxy, id, lease, onPath, uses, session } = reroute;
   const { book, settings } = state;
   const budgets = enforcedBudgets(state);
@@ -157,7 +162,7 @@ function moveLease(state: DaemonState, reroute: AskedReroute, nowMs: number, fin
  */
 function targetsWithin(
   state: DaemonState,
-  { targets, metered, onPath, session, uses }: AskedReroute,
+  { targets, metered, onPath, session, uses }: RerouteRequest,
   nowMs: number,
 ): { readonly targets: readonly Target[]; readonly breach: Verdict | null } {
   if (metered === undefined || !hasHardCaps(state)) return { targets, breach: null };

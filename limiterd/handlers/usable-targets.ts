@@ -8,7 +8,7 @@ import type { BudgetBook } from "../budgets/budget-book.js";
 import { isShown, type Viewer, viewerAt } from "../rules/limits-above.js";
 import type { DaemonState } from "../state.js";
 
-interface AskedTargets {
+interface TargetsQuestion {
   readonly userPath: string;
   readonly session: string | undefined;
   readonly budgets: BudgetBook | null;
@@ -22,20 +22,20 @@ interface AskedTargets {
  */
 export function usableTargets(
   state: DaemonState,
-  asked: AskedTargets,
+  question: TargetsQuestion,
   nowMs: number,
 ): UsableTargets {
-  const { userPath, budgets, labels, message } = asked;
+  const { userPath, budgets, labels, message } = question;
   const { targets } = message;
   const byDefault = state.settings.unpriced;
   if (budgets === null || !targets.some(({ unpriced }) => unpriced)) return { ok: true, targets };
   if (byDefault === "allow" && budgets.refusing.size === 0) return { ok: true, targets };
   const refusing = (accounts: readonly Account[]): Account | undefined =>
     accounts.find(({ budget }) => (budget.definition.unpriced ?? byDefault) === "refuse");
-  const ofAll = refusing(budgets.match(asked, labels, nowMs));
+  const ofAll = refusing(budgets.match(question, labels, nowMs));
   const refuser = (target: Target): Account | undefined =>
     target.unpriced === true
-      ? (ofAll ?? refusing(budgets.matchTarget(target, asked, nowMs)))
+      ? (ofAll ?? refusing(budgets.matchTarget(target, question, nowMs)))
       : undefined;
   const usable = targets.filter((target) => refuser(target) === undefined);
   if (usable.length === targets.length) return { ok: true, targets };

@@ -11,7 +11,7 @@ import type { DaemonState } from "../state.js";
 import type { WaitOutcome } from "../waiting/wait-queues.js";
 import { type Waiter, waitMsOf } from "../waiting/waiters.js";
 
-export interface AskedAdmission {
+export interface AdmitRequest {
   readonly peer: PeerState;
   readonly proxy: KnownProxy;
   readonly message: Admit;
@@ -39,7 +39,7 @@ type JudgeAgain = (waiter: Waiter, nowMs: number, stage: Stage) => WaitOutcome;
 /** Makes a refused request wait, or go on waiting. Null if it may not wait, and is refused. */
 export function waitForRoom(
   state: DaemonState,
-  admission: AskedAdmission,
+  admission: AdmitRequest,
   { verdict, userPath, nowMs }: RefusedRequest,
   judgeAgain: JudgeAgain,
 ): WaitOutcome | null {
@@ -88,7 +88,7 @@ function positionReports(
 }
 
 /** Judges a waiting request again once the engine that counts for all hosts has answered. */
-export function askHosts(state: DaemonState, waiter: Waiter): WaitOutcome {
+export function askOtherHosts(state: DaemonState, waiter: Waiter): WaitOutcome {
   const { waiters } = state;
   const shares = state.shares!;
   const isAway = shares.turn.willTimeOut;

@@ -166,7 +166,7 @@ function* refsOf(
     for (const name of template.names()) yield childRef(template.id, name);
 }
 
-interface Asked {
+interface RankingQuestion {
   readonly key: string;
   /** How many names the answer's walk visits. */
   readonly walked: number;
@@ -196,7 +196,7 @@ export class LastAnswers<T> {
     this.#nowMs = nowMs;
   }
 
-  of({ key, walked }: Asked, make: () => Promise<T>): Promise<T> {
+  of({ key, walked }: RankingQuestion, make: () => Promise<T>): Promise<T> {
     if (walked < namesPerSecond) return make();
     const nowMs = this.#nowMs();
     const existing = this.#kept.get(key);

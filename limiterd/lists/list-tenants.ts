@@ -33,7 +33,7 @@ import { readStored, readUnstored } from "../usage/usage-reader.js";
 import { parseLimit } from "./list-query.js";
 import { secondsToFirst, usedRatio } from "./list-rules.js";
 import { peekedBook, usageRatio } from "./spend/budget-money.js";
-import { type Found, type Row, type RowOptions, Rows, tenantItem } from "./tenant-rows.js";
+import { type Row, type RowOptions, Rows, tenantItem, type WorstLimit } from "./tenant-rows.js";
 
 interface TenantQuery extends RowOptions {
   readonly window: UsageWindow;
@@ -218,7 +218,7 @@ function foundOnLimit(
   { path, counters, period, seconds }: CountedPath,
   ratio: number,
   nowMs: number,
-): Found {
+): WorstLimit {
   const inSeconds =
     seconds < forecastSecondsMin || ratio === 0
       ? null
@@ -234,7 +234,12 @@ function foundOnLimit(
   };
 }
 
-function foundOnBudget(book: BudgetBook, account: Account, ratio: number, nowMs: number): Found {
+function foundOnBudget(
+  book: BudgetBook,
+  account: Account,
+  ratio: number,
+  nowMs: number,
+): WorstLimit {
   const { periodSeconds, rolling } = account.budget.definition;
   return {
     kind: "budget",

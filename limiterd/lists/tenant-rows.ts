@@ -27,9 +27,9 @@ export interface Row {
   hasChildren: boolean;
   spend: number;
   /** The limit or budget with the highest used ratio. */
-  nearest: Found | null;
+  nearest: WorstLimit | null;
   /** The one that is used up first. */
-  runsOut: Found | null;
+  runsOut: WorstLimit | null;
   keys: number;
   /** Of all refusals and of the kept details; the greater one counts. */
   refused: number;
@@ -49,7 +49,7 @@ const noFacts = {
 };
 
 /** What a limit or a budget says of the path that it is on. */
-export interface Found extends Omit<TenantLimit, "exhausts_at"> {
+export interface WorstLimit extends Omit<TenantLimit, "exhausts_at"> {
   readonly exhaustsAtMs: number | null;
 }
 
@@ -128,7 +128,7 @@ export class Rows {
   }
 
   /** Notes a limit or budget. A path gets a row for it only if that may be among the first. */
-  note(limit: Found): void {
+  note(limit: WorstLimit): void {
     const { subject, used_ratio: ratio, exhaustsAtMs } = limit;
     const ends = exhaustsAtMs ?? Number.MAX_SAFE_INTEGER;
     const row = this.#mayBeFirst(subject, ratio, ends) ? this.of(subject) : this.#existing(subject);
@@ -240,8 +240,8 @@ const comparisons: Readonly<Record<TenantSort, (a: Row, b: Row) => number>> = {
 export function tenantItem(row: Row, sum: Rollup | null): Omit<TenantItem, "has_children"> {
   return {
     user_path: row.path,
-    nearest: shown(row.nearest),
-    runs_out: shown(row.runsOut),
+    nearest: limitItem(row.nearest),
+    runs_out: limitItem(row.runsOut),
     keys: row.keys,
     refusals: refusalsOf(row),
     failures: row.failures,
@@ -258,7 +258,7 @@ export function tenantItem(row: Row, sum: Rollup | null): Omit<TenantItem, "has_
   };
 }
 
-function shown(worst: Found | null): TenantLimit | null {
+function limitItem(worst: WorstLimit | null): TenantLimit | null {
   if (worst === null) return null;
   const { exhaustsAtMs, ...limit } = worst;
   return { ...limit, exhausts_at: exhaustsAtMs === null ? null : formatSeconds(exhaustsAtMs) };

@@ -207,13 +207,13 @@ function noteDemand(
   judgement: Judgement,
   options: AdmissionOptions,
 ): void {
-  if (judgement.kind !== "refused") return noteAsked(judgement.counters, false, options);
-  noteAsked(matching.matchPath(userPath, options.nowMs), true, options);
+  if (judgement.kind !== "refused") return noteCapDemand(judgement.counters, false, options);
+  noteCapDemand(matching.matchPath(userPath, options.nowMs), true, options);
   for (const target of submission ? [] : targets)
-    noteAsked(matching.matchTarget(target, userPath, options.nowMs), true, options);
+    noteCapDemand(matching.matchTarget(target, userPath, options.nowMs), true, options);
 }
 
-function noteAsked(
+function noteCapDemand(
   counters: readonly Counter[],
   isRefused: boolean,
   options: AdmissionOptions,
@@ -282,7 +282,7 @@ export function admitShadows(
     // The counters of the rule's parts, and of the children that share its caps.
     const ofRule = judged.filter(({ rule }) => rule.ruleId === counter.rule.ruleId);
     const isRefused = longestBreach(ofRule, options) !== null;
-    if (book.shared.size > 0) noteAsked(ofRule, isRefused, options);
+    if (book.shared.size > 0) noteCapDemand(ofRule, isRefused, options);
     if (!isRefused) append(admitting, ofRule);
     else {
       book.noteRefused(counter.rule, options.nowMs);

@@ -116,7 +116,7 @@ export function judge(
     return pathBreach === null
       ? judgeByBudgets(0, ofPath, request, options)
       : refusedBy(pathBreach);
-  let targetBreach: FoundBreach | null = null;
+  let targetBreach: CounterBreach | null = null;
   let overBudget: OverBudget | null = null;
   for (let i = 0; i < request.targets.length; i++) {
     const target = request.targets[i]!;
@@ -165,7 +165,7 @@ export function withGauge(
 }
 
 /** Why a target gets no request now: its provider's limits, or requests that wait for them. */
-function upstreamBreach(upstream: UpstreamTarget, options: BreachOptions): FoundBreach | null {
+function upstreamBreach(upstream: UpstreamTarget, options: BreachOptions): CounterBreach | null {
   const breach = upstream.breach(options.nowMs);
   if (breach !== null || options.waiters == null) return breach;
   const { counter } = upstream;
@@ -175,7 +175,7 @@ function upstreamBreach(upstream: UpstreamTarget, options: BreachOptions): Found
     : { counter, dimension: "upstream", cap: 0, waitSeconds, isBehind: true };
 }
 
-function isShorter({ breach }: OverBudget, other: FoundBreach | null): boolean {
+function isShorter({ breach }: OverBudget, other: CounterBreach | null): boolean {
   return other === null || breach.waitSeconds < other.waitSeconds;
 }
 
@@ -281,7 +281,7 @@ export interface WaitersAhead {
 const childWaitSeconds = secondsToSweepAll;
 
 /** A counter that refuses a request. */
-interface FoundBreach {
+interface CounterBreach {
   readonly counter: Counter;
   readonly dimension: Dimension;
   readonly cap: number;
@@ -301,8 +301,8 @@ interface FoundBreach {
 export function longestBreach(
   counters: readonly Counter[],
   options: BreachOptions,
-): FoundBreach | null {
-  let longest: FoundBreach | null = null;
+): CounterBreach | null {
+  let longest: CounterBreach | null = null;
   for (let i = 0; i < counters.length; i++) {
     const counter = counters[i]!;
     if (isOff(counter.rule, options.nowMs)) continue;
@@ -392,10 +392,10 @@ function isOnFloor(
 
 /** The breach of a counter with room for which other requests wait, if that wait is longer. */
 function orBehind(
-  longest: FoundBreach | null,
+  longest: CounterBreach | null,
   counter: Counter,
   { waiters, nowMs }: BreachOptions,
-): FoundBreach | null {
+): CounterBreach | null {
   const waitSeconds = Math.ceil((waiters?.behindMs(counter) ?? 0) / 1000);
   if (waitSeconds === 0 || !isLonger(waitSeconds, longest)) return longest;
   const { maxRequests, maxTokens } = capsOf(counter, nowMs);
@@ -411,7 +411,7 @@ function orBehind(
 }
 
 /** The breach with the longest wait because others may claim what a shared cap has left. */
-export function shareBreach(shared: SharedCounter, options: BreachOptions): FoundBreach | null {
+export function shareBreach(shared: SharedCounter, options: BreachOptions): CounterBreach | null {
   const { counter } = shared;
   const { rule } = counter;
   if (options.isStrict !== true && isLenient(rule.definition, options.uses)) return null;
@@ -450,7 +450,7 @@ export function shareBreach(shared: SharedCounter, options: BreachOptions): Foun
       };
 }
 
-function isLonger(waitSeconds: number, longest: FoundBreach | null): boolean {
+function isLonger(waitSeconds: number, longest: CounterBreach | null): boolean {
   return longest === null || waitSeconds > longest.waitSeconds;
 }
 
@@ -552,27 +552,27 @@ function withinHours({ hours }: Rule, seconds: number, nowMs: number): number {
 }
 
 /** The breach with the longer wait; on a tie the earlier rule's. */
-export function longerBreach(a: FoundBreach, b: FoundBreach): FoundBreach {
+export function longerBreach(a: CounterBreach, b: CounterBreach): CounterBreach {
   if (a.waitSeconds !== b.waitSeconds) return a.waitSeconds > b.waitSeconds ? a : b;
   return isBefore(a, b) ? a : b;
 }
 
 /** The breach of the target with the shorter wait; on a tie `a`, of the earlier target. */
-export function shorterBreach(a: FoundBreach, b: FoundBreach): FoundBreach {
+export function shorterBreach(a: CounterBreach, b: CounterBreach): CounterBreach {
   return b.waitSeconds < a.waitSeconds ? b : a;
 }
 
-function isBefore(a: FoundBreach, b: FoundBreach): boolean {
+function isBefore(a: CounterBreach, b: CounterBreach): boolean {
   return compareRules(a.counter.rule.definition, b.counter.rule.definition) < 0;
 }
 
-function refusedBy(breach: FoundBreach): Refused {
+function refusedBy(breach: CounterBreach): Refused {
   const { counter, isBehind = false } = breach;
   return { kind: "refused", breach: reportBreach(breach), counter, isBehind };
 }
 
 /** A breach as messages carry it. */
-export function reportBreach(breach: FoundBreach): Breach {
+export function reportBreach(breach: CounterBreach): Breach {
   const { definition } = breach.counter.rule;
   const { scope, periodSeconds, models, when } = definition;
   const isExhausted = breach.dimension !== "children" && breach.dimension !== "banned";

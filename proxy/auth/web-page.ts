@@ -42,7 +42,7 @@ export function webPageProblem(
 ): Failure | null {
   const host = request.header("host");
   if (host !== undefined && !unreboundHost.test(host) && !hosts.has(nameOf(host)))
-    return refused(
+    return pageFailure(
       `an open gateway is called by an IP address or as localhost, not as ${JSON.stringify(host.slice(0, 255))}: list the name in server.allowed_hosts, or set a master key`,
     );
   const origin = request.header("origin");
@@ -58,12 +58,12 @@ export function webPageProblem(
 }
 
 function foreign(from: string): Failure {
-  return refused(
+  return pageFailure(
     `an open gateway takes no request from a web page (${from.slice(0, 255)}): list the page's origin in server.cors_origins, or set a master key`,
   );
 }
 
-function refused(message: string): Failure {
+function pageFailure(message: string): Failure {
   return plainFailure(403, "permission_error", message);
 }
 

@@ -33,7 +33,7 @@ interface Answer extends ListPage {
 }
 
 /** A page of either list with its items. */
-interface FoundPage extends ListPage {
+interface FetchedPage extends ListPage {
   readonly items: readonly (RuleItem | BudgetItem)[];
 }
 
@@ -47,7 +47,7 @@ export type CallWithin = (op: AdminOp, body: unknown, within: string) => Promise
 export async function wholePage(
   { list, parameters, within }: ListWatch,
   call: CallWithin,
-): Promise<FoundPage | null> {
+): Promise<FetchedPage | null> {
   const { op, items: field } = liveLists[list];
   const { limit = itemsPerPage } = parameters;
   const items: (RuleItem | BudgetItem)[] = [];
@@ -109,7 +109,11 @@ export class LivePages {
   }
 
   /** The changes of a page that the daemon has just sent, and the time that it took. */
-  next({ list, key }: ListWatch, { items, next, server_time }: FoundPage, took: Took): PageChange {
+  next(
+    { list, key }: ListWatch,
+    { items, next, server_time }: FetchedPage,
+    took: Took,
+  ): PageChange {
     const field = liveLists[list].items;
     const page = new Map(items.map((item) => [nameOf(item), itemText(item)] as const));
     const before = this.#pages.get(key);

@@ -282,7 +282,7 @@ export function offeredTo(
   return chooseDialect("responses", others) === null ? offered : others;
 }
 
-interface AskedCall {
+interface CallTraits {
   readonly reasoning: RequestedReasoning;
   readonly responsesNeeds: ResponsesNeeds;
 }
@@ -293,13 +293,13 @@ interface AskedCall {
  */
 export class CallDialects {
   readonly #operation: Operation;
-  readonly #call: AskedCall;
+  readonly #call: CallTraits;
   /** The last target, because nearly every call has only one. */
   #provider: ProviderConfig | null = null;
   #model = "";
   #last: ReturnType<typeof chooseDialect> = null;
 
-  constructor(operation: Operation, call: AskedCall) {
+  constructor(operation: Operation, call: CallTraits) {
     this.#operation = operation;
     this.#call = call;
   }

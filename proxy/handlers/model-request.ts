@@ -1,6 +1,7 @@
 /**
  * A request to a model, in the order of its steps: read, resolve, ask the cache, admit, forward,
- * fail over, settle.
+ * fail over, settle. A `ModelCall` is the request as read: `json-call.ts` makes it from JSON,
+ * `multipart-call.ts` from forms.
  */
 
 import { assert } from "../../shared/assert.js";
@@ -44,8 +45,8 @@ import { useOtherModel } from "./use-other-model.js";
 import { isLoopRefused, noteAnswered, watchTurn } from "./watch-loop.js";
 
 /**
- * Never rejects. One function, since a promise per step costs time. A plain request passes through
- * what only others need: loops, cache, hard caps and other models each begin with a null.
+ * Never rejects. One function, since a promise per step costs time. A plain request skips what only
+ * others need: loops, cache, hard caps and other models, whose values are null for it.
  *
  * `received` is the request as it came, `incoming` sends keep-alives, and `context` keeps the
  * answer for the cache; for a plain request they are the same.

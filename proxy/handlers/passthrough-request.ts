@@ -293,7 +293,7 @@ interface PassthroughRoute {
   readonly query: string;
 }
 
-type FoundRoute =
+type RouteResult =
   | { readonly ok: true; readonly route: PassthroughRoute }
   | { readonly ok: false; readonly failure: Failure };
 
@@ -305,7 +305,7 @@ export function passthroughRoute({
 }: Pick<
   RequestContext<"config" | "models" | "providers">,
   "gateway" | "exchange" | "caller"
->): FoundRoute {
+>): RouteResult {
   const { provider: providerName, rest } = splitPassthrough(path)!;
   const name = models.current().providerByLowerName.get(providerName.toLowerCase());
   const provider = name === undefined ? undefined : providers.get(name);
@@ -346,7 +346,7 @@ export function passthroughRoute({
   };
 }
 
-function notFound(message: string): FoundRoute {
+function notFound(message: string): RouteResult {
   return { ok: false, failure: plainFailure(404, "not_found_error", message) };
 }
 
@@ -364,7 +364,7 @@ function bodyOf({ config }: Pick<Gateway, "config">, exchange: Exchange): Peeked
   });
 }
 
-type NamedModel =
+type ModelResult =
   /** Empty without a named model. */
   | { readonly ok: true; readonly model: string }
   /** Why the body can't be read; null if the client disconnected. */
@@ -378,7 +378,7 @@ async function namedModel(
   exchange: Exchange,
   { path, provider: { type } }: Pick<PassthroughRoute, "path" | "provider">,
   { body, bodyBytesMax }: { readonly body: PeekedBody | null; readonly bodyBytesMax: number },
-): Promise<NamedModel> {
+): Promise<ModelResult> {
   const deployment = deploymentInPath(path);
   const inPath = modelInPath(path) || (type === "azure" ? deployment : "");
   if (inPath !== "") return { ok: true, model: inPath };
@@ -400,7 +400,7 @@ async function modelInBody(
   exchange: Exchange,
   body: PeekedBody | null,
   requiredWithin: number | null,
-): Promise<NamedModel> {
+): Promise<ModelResult> {
   if (body === null)
     return requiredWithin === null
       ? { ok: true, model: "" }

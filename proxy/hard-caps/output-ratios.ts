@@ -16,15 +16,15 @@ const tokensMax = 4096;
 const answerTokensMax = tokensMax / 4;
 
 /** The text that was seen, and its tokens. */
-interface Seen {
+interface ObservedOutput {
   readonly bytes: number;
   readonly tokens: number;
 }
 
-const usual: Seen = { bytes: charsPerToken * usualTokens, tokens: usualTokens };
+const usual: ObservedOutput = { bytes: charsPerToken * usualTokens, tokens: usualTokens };
 
 export class OutputRatios {
-  readonly #learned = new Map<string, Seen>();
+  readonly #learned = new Map<string, ObservedOutput>();
 
   /** Bytes per token. */
   of(target: string): number {

@@ -85,7 +85,7 @@ export function forwardRequestHeaders(
     else if (name.length === "connection".length)
       connectionOptions = namedByConnection(name, rawHeaders[i + 1]!, connectionOptions);
   }
-  const headers = connectionOptions === null ? kept : without(kept, connectionOptions);
+  const headers = connectionOptions === null ? kept : removeHeaders(kept, connectionOptions);
   if (span !== null) carryTrace(headers, passed, span);
   return headers;
 }
@@ -151,7 +151,7 @@ function keepHeaders(rawHeaders: readonly (Buffer | string)[], table: HeaderName
         connectionOptions,
       );
   }
-  return connectionOptions === null ? kept : without(kept, connectionOptions);
+  return connectionOptions === null ? kept : removeHeaders(kept, connectionOptions);
 }
 
 /** The provider's retry headers, which the official SDKs follow. */
@@ -203,7 +203,7 @@ function namedByConnection(
   return connectionOptions;
 }
 
-function without(headers: readonly string[], names: ReadonlySet<string>): string[] {
+function removeHeaders(headers: readonly string[], names: ReadonlySet<string>): string[] {
   return pairsWhose(headers, (name) => !names.has(name.toLowerCase()));
 }
 

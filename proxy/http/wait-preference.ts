@@ -10,14 +10,14 @@ import type { RequestHeaders } from "./exchange.js";
 /** A refusal must reach the client before it gives up. */
 const answerMs = 1000;
 
-type AskedWait = Pick<MayWait, "askedMs" | "timeoutMs" | "atMostMs">;
+type WaitPreference = Pick<MayWait, "askedMs" | "timeoutMs" | "atMostMs">;
 
 /** `elapsedMs`: since the request came. Null if it doesn't wait. */
 export function waitOf(
   headers: Pick<RequestHeaders, "header">,
   limits: WaitLimits,
   elapsedMs: number,
-): AskedWait | null {
+): WaitPreference | null {
   const askedMs = preferredMs(headers.header("prefer"));
   let { maxMs, defaultMs } = limits;
   for (const path of limits.paths) {

@@ -86,10 +86,10 @@ export function handshakeHeaders(
 ): string[] {
   const headers = forwardRequestHeaders(rawHeaders, passed, span);
   for (const name of ["sec-websocket-version", "sec-websocket-key"]) {
-    const value = joined(rawHeaders, name);
+    const value = joinedValues(rawHeaders, name);
     if (value !== "") headers.push(name, value);
   }
-  const protocols = offered(joined(rawHeaders, "sec-websocket-protocol"));
+  const protocols = offered(joinedValues(rawHeaders, "sec-websocket-protocol"));
   if (protocols.length > 0) headers.push("sec-websocket-protocol", protocols.join(", "));
   return headers;
 }
@@ -102,9 +102,12 @@ export function switchedHeaders(
   responseHeaders: readonly string[],
   requestHeaders: readonly string[],
 ): string[] {
-  const headers = without(responseHeaders, /^sec-websocket-(?:extensions|protocol)$/i);
+  const headers = removeHeaders(responseHeaders, /^sec-websocket-(?:extensions|protocol)$/i);
   const chosen = headerOf(responseHeaders, "sec-websocket-protocol");
-  if (chosen !== "" && offered(joined(requestHeaders, "sec-websocket-protocol")).includes(chosen))
+  if (
+    chosen !== "" &&
+    offered(joinedValues(requestHeaders, "sec-websocket-protocol")).includes(chosen)
+  )
     headers.push("sec-websocket-protocol", chosen);
   return ["upgrade", "websocket", "connection", "Upgrade", ...headers];
 }
@@ -114,14 +117,14 @@ export function chosenProtocol(request: Pick<RequestHeaders, "header">): string 
   return offered(request.header("sec-websocket-protocol"))[0] ?? null;
 }
 
-function joined(rawHeaders: readonly string[], name: string): string {
+function joinedValues(rawHeaders: readonly string[], name: string): string {
   const values: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2)
     if (rawHeaders[i]!.toLowerCase() === name) values.push(rawHeaders[i + 1]!);
   return values.join(", ");
 }
 
-function without(flat: readonly string[], names: RegExp): string[] {
+function removeHeaders(flat: readonly string[], names: RegExp): string[] {
   const kept: string[] = [];
   for (let i = 0; i < flat.length; i += 2)
     if (!names.test(flat[i]!)) kept.push(flat[i]!, flat[i + 1]!);

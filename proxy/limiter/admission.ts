@@ -88,7 +88,7 @@ export interface Place {
 }
 
 /** What an admission says beside its targets; see `Admit`. */
-export interface Asked {
+export interface AdmissionDetails {
   readonly modelNames?: readonly string[] | undefined;
   readonly uses?: readonly string[] | undefined;
   readonly fixed?: true | undefined;

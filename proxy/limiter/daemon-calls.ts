@@ -11,7 +11,7 @@ import {
   isRepeatable,
 } from "../../shared/wire/admin-op.js";
 import type { Answer, Authorized, Denied, Failed } from "../../shared/wire/message-from-daemon.js";
-import type { Admin, AskedBy, Authorize, ToDaemon } from "../../shared/wire/message-to-daemon.js";
+import type { Admin, Authorize, Requester, ToDaemon } from "../../shared/wire/message-to-daemon.js";
 import type { AuthorizeOutcome } from "./admission.js";
 import type { DaemonConnection } from "./daemon-connection.js";
 
@@ -66,7 +66,7 @@ export class DaemonCalls {
    * While the daemon is unreachable, the operation waits as long as an admission; while it is
    * silent, the operation fails immediately.
    */
-  async operate(op: AdminOp, body: unknown, by?: AskedBy): Promise<DaemonAnswer> {
+  async operate(op: AdminOp, body: unknown, by?: Requester): Promise<DaemonAnswer> {
     if (this.#refuses()) return { ok: false, failure: limiterUnavailable() };
     const id = this.#connection.nextId();
     const reply = await this.#send({ kind: "admin", id, op, body, by }, operationDeadlineMs);

@@ -122,7 +122,7 @@ export function applyEvent(notices: DaemonNotices, event: DaemonEvent): void {
   }
 }
 
-interface Known {
+interface KnownDenial {
   readonly expiresAtMs: number | null;
   /** The last connection that listed it. */
   readonly connection: number;
@@ -133,7 +133,7 @@ interface Known {
  * after each welcome updates them.
  */
 export class DeniedJwts {
-  readonly #byName = new Map<string, Known>();
+  readonly #byName = new Map<string, KnownDenial>();
   #connection = 0;
 
   /** Prepares for the list that follows, with this many entries. */

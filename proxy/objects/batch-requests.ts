@@ -62,11 +62,11 @@ export async function parseBatchRequests(
   return { ...rest, named: rest.named === null || ids.size > namedMax ? null : ids };
 }
 
-type ReadItem =
+type ItemResult =
   | { readonly ok: true; readonly ids: Iterable<readonly [id: string, field: string]> }
   | Extract<ParsedObjectBody, { readonly ok: false }>;
 
-function readItem(text: string, param: string): ReadItem {
+function readItem(text: string, param: string): ItemResult {
   if (hasMoreValues(text)) return { ok: false, failure: tooManyValues(param, param) };
   const value = parseJson(text);
   if (value === undefined) return notObject("it is not valid JSON");

@@ -58,7 +58,7 @@ export async function ownersOf(
 }
 
 /** The objects that a request created. */
-export interface Made {
+export interface CreatedObjects {
   readonly operation: Operation;
   readonly provider: string;
   readonly userPath: string;
@@ -68,7 +68,7 @@ export interface Made {
 /** Records the owner of objects. If that fails, only the master key can use them. */
 export async function rememberOwner(
   { limiter, log }: { readonly limiter: Pick<Limiter, "call">; readonly log: Pick<Log, "warn"> },
-  { operation, provider, userPath, ids }: Made,
+  { operation, provider, userPath, ids }: CreatedObjects,
 ): Promise<void> {
   if (ids.length === 0) return;
   const answered = await limiter.call("objects.own", {

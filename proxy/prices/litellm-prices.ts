@@ -254,7 +254,7 @@ export function convert(id: Id): FiledPrice | null {
   };
 }
 
-interface MadeFrom {
+interface PriceSources {
   readonly map: PriceMap;
   readonly date: string;
   readonly lists: readonly string[];
@@ -262,7 +262,7 @@ interface MadeFrom {
   readonly fallback: Pick<PriceList, "price">;
 }
 
-export function makePriceFile({ map, date, lists, fallback }: MadeFrom): PriceFile {
+export function makePriceFile({ map, date, lists, fallback }: PriceSources): PriceFile {
   const pages: string[] = [];
   const byProvider: Record<string, Record<string, FiledPrice>> = {};
   for (const id of currentIds(map, date)) {

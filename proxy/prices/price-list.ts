@@ -30,7 +30,7 @@ import {
 import {
   free,
   geographicFactor,
-  type Named,
+  type VendorModel,
   vendorMinimum,
   vendorPrice,
   vendorTiers,
@@ -198,7 +198,7 @@ function listedModel(providerId: string, model: string): string {
 /**
  * Null without any price. A listed model without one is free, as moderations are.
  */
-function readPrice(listed: GenaiPrice, { providerId, model }: Named): Price | null {
+function readPrice(listed: GenaiPrice, { providerId, model }: VendorModel): Price | null {
   const rates = ratesAt(listed, 0);
   const names = Object.keys(listed);
   const hours = listed["audio_hours"] ?? listed["input_audio_hours"];

@@ -11,7 +11,7 @@ import {
   type UnitName,
 } from "../../shared/domain/price.js";
 
-export interface Named {
+export interface VendorModel {
   readonly providerId: string;
   readonly model: string;
 }
@@ -27,7 +27,7 @@ export const free: Price = {
 
 type Row<T> = readonly [providerId: string, model: RegExp, value: T];
 
-function find<T>(rows: readonly Row<T>[], { providerId, model }: Named): T | null {
+function find<T>(rows: readonly Row<T>[], { providerId, model }: VendorModel): T | null {
   return rows.find(([id, name]) => id === providerId && name.test(model))?.[2] ?? null;
 }
 
@@ -51,7 +51,7 @@ const serviceTiers: readonly Row<Tiers>[] = [
 ];
 
 /** The factors of a model by tier. */
-export function vendorTiers({ providerId, model }: Named): Tiers {
+export function vendorTiers({ providerId, model }: VendorModel): Tiers {
   return find(serviceTiers, { providerId, model: model.replace(/^.*\//, "") }) ?? {};
 }
 
@@ -68,7 +68,9 @@ const units: readonly Row<Readonly<Partial<Record<UnitName, number>>>>[] = [
   ["azure", /^(?:gpt-|o\d|codex|computer)/, { containers: usd(0.033) }],
 ];
 
-export function vendorUnits(model: Named): Readonly<Partial<Record<UnitName, number>>> | null {
+export function vendorUnits(
+  model: VendorModel,
+): Readonly<Partial<Record<UnitName, number>>> | null {
   return find(units, model);
 }
 

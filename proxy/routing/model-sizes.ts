@@ -84,7 +84,7 @@ export function createModelSizes(
   );
   const remembered = new Map<string, number | null>();
 
-  function listed(listId: string, model: string): number | null {
+  function listedSize(listId: string, model: string): number | null {
     const key = `${listId}/${model}`;
     const cached = remembered.get(key);
     if (cached !== undefined) return cached;
@@ -97,7 +97,7 @@ export function createModelSizes(
   return (target, { contextTokens, outputTokens }) => {
     const { provider, listId } = byName.get(target.provider)!;
     return {
-      contextTokens: contextTokens ?? (listId === null ? null : listed(listId, target.model)),
+      contextTokens: contextTokens ?? (listId === null ? null : listedSize(listId, target.model)),
       outputTokens: outputTokens ?? outputTokensMaxOf(provider, sentModel(target)),
     };
   };

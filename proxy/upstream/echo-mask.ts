@@ -72,7 +72,7 @@ class MaskedSink implements UpstreamSink {
     if (!this.#isMasked) return this.#sink.onData(chunk);
     const sent = this.#sent;
     let bytes = this.#tail.length === 0 ? chunk : Buffer.concat([this.#tail, chunk]);
-    for (const secret of this.#secrets) bytes = without(secret, bytes, sent);
+    for (const secret of this.#secrets) bytes = maskSecret(secret, bytes, sent);
     const { length } = bytes;
     const tailAt = length - beginningAtEnd(bytes, this.#secrets);
     const end = Math.max(sent, length - tailAt < heldCharsMin ? length : tailAt);
@@ -107,7 +107,7 @@ class MaskedSink implements UpstreamSink {
 const none = Buffer.alloc(0);
 
 /** `sent`: how many bytes have been passed on already. */
-function without(secret: Buffer, bytes: Buffer, sent = 0): Buffer {
+function maskSecret(secret: Buffer, bytes: Buffer, sent = 0): Buffer {
   let at = bytes.indexOf(secret);
   if (at === -1) return bytes;
   // Copy: other code may still use these bytes.
@@ -146,7 +146,7 @@ function maskedHeaders(
       const value = (clean ?? rawHeaders)[i]!;
       if (value.length < secret.length) continue;
       const bytes = typeof value === "string" ? Buffer.from(value, "latin1") : value;
-      const maskedBytes = without(secret, bytes);
+      const maskedBytes = maskSecret(secret, bytes);
       if (maskedBytes === bytes) continue;
       clean ??= [...rawHeaders];
       clean[i] = typeof value === "string" ? maskedBytes.toString("latin1") : maskedBytes;

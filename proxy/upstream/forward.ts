@@ -1,6 +1,9 @@
 /**
  * Forwards an admitted request to its provider and the response to the client: a plain answer as a
  * whole, a stream as it arrives. Meters the usage meanwhile, and returns the charge.
+ *
+ * `AnswerRelay` makes the call, and reports what arrives to this file's `AnswerHandler`: `begun`,
+ * `arrived`, then `completed`, `failed` or `gone`. `ResponseMeter` holds the body and counts it.
  */
 import { heldHeadMs, heldResponseBytesMax, readableResponseBytesMax } from "../../shared/bounds.js";
 import type { Failure } from "../../shared/error-code.js";

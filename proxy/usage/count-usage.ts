@@ -30,7 +30,7 @@ export interface MeteredUsage {
 }
 
 /** The input of an estimate. */
-interface Seen {
+interface EstimateInput {
   /** Null if it is unknown; then nothing is estimated. */
   readonly operation: Operation | null;
   /** Called only for an estimate. */
@@ -90,7 +90,7 @@ export function isWithoutModel(operation: Operation): boolean {
  * The reported usage, or an estimate if it is missing or invalid: a provider's mistake must not
  * lift the caller's limits.
  */
-export function countUsage(reading: UsageReading, seen: Seen): MeteredUsage {
+export function countUsage(reading: UsageReading, seen: EstimateInput): MeteredUsage {
   const { operation } = seen;
   if (operation !== null && isWithoutModel(operation)) return unmetered;
   const body = seen.request?.body;
@@ -179,7 +179,7 @@ export function leavesOutInput(usage: Usage, operation: Operation | null): boole
   return operation !== null && withText.has(operation);
 }
 
-function estimate({ operation, promptBytes, contentChars }: Seen): Usage | null {
+function estimate({ operation, promptBytes, contentChars }: EstimateInput): Usage | null {
   return operation === null
     ? null
     : estimateTokens({

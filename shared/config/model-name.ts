@@ -44,7 +44,7 @@ export interface ModelNaming {
   readonly movingAlias: RegExp | null;
 }
 
-export function namingOf({ name, type, baseUrl }: Named): ModelNaming {
+export function namingOf({ name, type, baseUrl }: NamedProvider): ModelNaming {
   const presetInUse = presetOf({ name, baseUrl: baseUrl ?? "" });
   const preset = presetInUse?.type === type ? presetInUse : null;
   return {
@@ -54,7 +54,8 @@ export function namingOf({ name, type, baseUrl }: Named): ModelNaming {
   };
 }
 
-type Named = Pick<ProviderConfig, "name" | "type"> & Partial<Pick<ProviderConfig, "baseUrl">>;
+type NamedProvider = Pick<ProviderConfig, "name" | "type"> &
+  Partial<Pick<ProviderConfig, "baseUrl">>;
 
 /** The name sent to a provider: as written, without the parts that its type ignores. */
 export function writtenName(type: ProviderType, written: string): string {
@@ -88,7 +89,7 @@ function replaced(written: string, parts: SameModel): string {
 /** The naming of each configured provider, by its name in lower case. */
 export type ModelNamings = ReadonlyMap<string, ModelNaming>;
 
-export function namingsOf(providers: readonly Named[]): ModelNamings {
+export function namingsOf(providers: readonly NamedProvider[]): ModelNamings {
   return new Map(providers.map((provider) => [provider.name.toLowerCase(), namingOf(provider)]));
 }
 

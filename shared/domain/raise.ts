@@ -115,7 +115,7 @@ function higher(cap: number | null, raised: number | null): number | null {
 }
 
 /** The request for a raise, as a body has it. */
-export interface AskedRaise<S extends string> extends RaisedValues {
+export interface RaiseRequest<S extends string> extends RaisedValues {
   readonly key: LimitKey<S>;
   readonly forMs: number;
   readonly by: string;
@@ -123,7 +123,7 @@ export interface AskedRaise<S extends string> extends RaisedValues {
 }
 
 /** The body of POST /admin/rate-limits/raise: a key, and the raise. */
-export function parseRuleRaise(body: unknown): Checked<AskedRaise<Scope>> {
+export function parseRuleRaise(body: unknown): Checked<RaiseRequest<Scope>> {
   return parseRaise(ruleGrammar, raisedFields, body, (fields) => {
     const requests = checkCap(fields["max_requests"], "max_requests");
     if (!requests.ok) return requests;
@@ -155,7 +155,7 @@ const raisedFields = [
 ];
 
 /** The body of POST /admin/budgets/raise. */
-export function parseBudgetRaise(body: unknown): Checked<AskedRaise<BudgetScope>> {
+export function parseBudgetRaise(body: unknown): Checked<RaiseRequest<BudgetScope>> {
   return parseRaise(budgetGrammar, ["amount"], body, (fields) => {
     const amount = parseAmount(fields["amount"], "amount");
     return amount.ok
@@ -165,7 +165,7 @@ export function parseBudgetRaise(body: unknown): Checked<AskedRaise<BudgetScope>
 }
 
 /** The body of DELETE …/raise. */
-interface AskedEnd<S extends string> {
+interface EndRequest<S extends string> {
   readonly key: LimitKey<S>;
   readonly by: string;
 }
@@ -173,7 +173,7 @@ interface AskedEnd<S extends string> {
 export function parseRaiseEnd<S extends string>(
   grammar: KeyGrammar<S>,
   body: unknown,
-): Checked<AskedEnd<S>> {
+): Checked<EndRequest<S>> {
   const { own, rest } = split(body, ["by"]);
   const key = parseKey(grammar, rest, ["by"]);
   if (!key.ok) return key;
@@ -191,7 +191,7 @@ function parseRaise<S extends string>(
   valueFields: readonly string[],
   body: unknown,
   parseValues: (fields: Fields) => Checked<RaisedValues>,
-): Checked<AskedRaise<S>> {
+): Checked<RaiseRequest<S>> {
   const names = [...valueFields, "for_seconds", "reason", "by"];
   const { own, rest } = split(body, names);
   const key = parseKey(grammar, rest, names);

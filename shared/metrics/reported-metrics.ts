@@ -58,13 +58,13 @@ function isCounted({ kind }: Metric): boolean {
 }
 
 /** A received message; `odd` is the number of invalid series, which were dropped. */
-type HeardMetrics = MetricsMessage & { readonly odd: number };
+type ParsedMetrics = MetricsMessage & { readonly odd: number };
 
 /** Longer than any model name or user path. */
 const labelCharsMax = 4_096;
 
 /** Null for any other message between processes. */
-export function parseMetricsMessage(message: unknown): HeardMetrics | null {
+export function parseMetricsMessage(message: unknown): ParsedMetrics | null {
   if (!isObject(message) || typeof message["id"] !== "number") return null;
   const { metrics, id } = message;
   if (metrics === "ask" || metrics === "report" || metrics === "reload-failed")
@@ -75,13 +75,13 @@ export function parseMetricsMessage(message: unknown): HeardMetrics | null {
   return { metrics, id, counted: counted.fine, read: read.fine, odd: counted.odd + read.odd };
 }
 
-interface HeardSeries {
+interface ParsedSeries {
   readonly fine: readonly ReportedSeries[];
   readonly odd: number;
 }
 
 /** The valid series of a list. A set of labels may occur once: of two, one is wrong. */
-function seriesIn(list: unknown, among: keyof ReportedMetrics): HeardSeries {
+function seriesIn(list: unknown, among: keyof ReportedMetrics): ParsedSeries {
   if (!Array.isArray(list)) return { fine: [], odd: 1 };
   const seen = new Set<string>();
   const fine = (list as unknown[]).filter((one): one is ReportedSeries => {

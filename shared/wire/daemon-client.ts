@@ -15,7 +15,7 @@ import { createFrameReader, encodeFrame } from "./codec.js";
 import { connectError, DaemonError } from "./daemon-error.js";
 import type { FromDaemon } from "./message-from-daemon.js";
 import { parseFromDaemon } from "./message-from-daemon.js";
-import type { AskedBy, ToDaemon } from "./message-to-daemon.js";
+import type { Requester, ToDaemon } from "./message-to-daemon.js";
 import { writeToDaemon } from "./message-to-daemon.js";
 import { describeVersions, type WireVersions, wireVersions } from "./wire-versions.js";
 
@@ -65,7 +65,7 @@ export async function connectDaemon(options: {
 }
 
 /** The daemon can't see the user of its peer; only its own user and root can open this socket. */
-function askedBy(op: AdminOp): AskedBy | undefined {
+function askedBy(op: AdminOp): Requester | undefined {
   if (!isAudited(op)) return undefined;
   return { who: `os user ${osUser()}`.slice(0, auditTextCharsMax), from: "socket", requestId: "" };
 }

@@ -441,7 +441,7 @@ const askedBy = structure({
   /** Absent for a caller who may see and change everything; otherwise its subtree. */
   within: optional(userPath),
 });
-export type AskedBy = ValueOf<typeof askedBy>;
+export type Requester = ValueOf<typeof askedBy>;
 
 /** Answered with `answer` or `failed`. */
 const admin = message("admin", {

@@ -66,8 +66,8 @@ import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { Admitted, FromDaemon } from "../../shared/wire/message-from-daemon.js";
 import {
-  type AskedBy,
   type Lease,
+  type Requester,
   type Settle,
   type ToDaemon,
   writeToDaemon,
@@ -562,7 +562,7 @@ export async function ask(
   daemon: TestDaemon,
   op: AdminOp,
   body: unknown,
-  by?: AskedBy,
+  by?: Requester,
 ): Promise<Record<string, unknown>> {
   const peer = daemon.connect();
   peer.send({

@@ -46,7 +46,7 @@ export async function raiseLimit<S extends string>(
   );
 }
 
-interface Asked<S> {
+interface RaiseQuestion<S> {
   readonly bodies: readonly Readonly<Record<string, unknown>>[];
   readonly scope: S;
 }
@@ -56,7 +56,7 @@ function endOf<S extends string>(
   subject: string,
   flags: KeyFlags,
   by: string,
-): Asked<S> {
+): RaiseQuestion<S> {
   const key = keyFromFlags(kind.flags, subject, flags);
   if (!key.ok) throw usageFailure(key.problems);
   return { bodies: [{ ...keyBody(kind.flags.grammar, key.value), by }], scope: key.value.scope };
@@ -67,7 +67,7 @@ function raisesOf<S extends string>(
   subject: string,
   flags: SetFlags & RaiseFlags,
   by: string,
-): Asked<S> {
+): RaiseQuestion<S> {
   const problems: ArgumentProblem[] = [];
   const seconds = readDuration(flags.for ?? "");
   if (seconds === null || seconds > raiseSecondsMax)

@@ -103,7 +103,7 @@ export async function anthropicAnalyticsBill(api: BillingApi, query: BillQuery):
   return { rows, separates, decimals, notes: [] };
 }
 
-interface ItemsAsked {
+interface ItemsQuery {
   readonly groups: readonly string[];
   readonly query: BillQuery;
 }
@@ -112,7 +112,7 @@ interface ItemsAsked {
 async function itemsOf(
   api: BillingApi,
   path: string,
-  { groups, query }: ItemsAsked,
+  { groups, query }: ItemsQuery,
 ): Promise<readonly { readonly day: string; readonly result: Fields }[]> {
   const results: { readonly day: string; readonly result: Fields }[] = [];
   const endMs = Date.parse(query.endDate) + dayMs;

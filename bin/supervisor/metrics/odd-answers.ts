@@ -7,7 +7,7 @@ import type { ReportedMetrics } from "../../../shared/metrics/reported-metrics.j
 import type { WorkerPlace } from "./worker-places.js";
 
 /** `no_listener`, `gone`: the proxy has ended, or is about to. `code`: why it couldn't be asked. */
-export type Heard =
+export type WorkerAnswer =
   | (ReportedMetrics & { readonly odd: number })
   | { readonly code: string }
   | "no_listener"
@@ -42,7 +42,7 @@ export class OddAnswers {
     this.#onOdd = onOdd;
   }
 
-  heard({ file }: Pick<WorkerPlace, "file">, answer: Heard): void {
+  heard({ file }: Pick<WorkerPlace, "file">, answer: WorkerAnswer): void {
     const reason = reasonOf(answer);
     if (reason === null) return void this.#reported.delete(file);
     if (this.#reported.has(file) || this.#reported.size >= reportedMax) return;
@@ -57,7 +57,7 @@ export class OddAnswers {
   }
 }
 
-function reasonOf(answer: Heard): string | null {
+function reasonOf(answer: WorkerAnswer): string | null {
   if (answer === "no_listener" || answer === "gone") return null;
   if (typeof answer === "string") return reasons[answer];
   if ("code" in answer) return `it can't be asked: ${refusals.get(answer.code) ?? answer.code}`;

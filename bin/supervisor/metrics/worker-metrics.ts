@@ -15,7 +15,7 @@ import {
   parseMetricsMessage,
   type ReportedMetrics,
 } from "../../../shared/metrics/reported-metrics.js";
-import { type Heard, OddAnswers } from "./odd-answers.js";
+import { OddAnswers, type WorkerAnswer } from "./odd-answers.js";
 import { labelsOf, type WorkerPlace, workerPlace, workerPlacesIn } from "./worker-places.js";
 
 interface WorkerOptions {
@@ -146,7 +146,7 @@ interface Room {
 }
 
 /** Errors that mean that the proxy has ended. */
-const ends: ReadonlyMap<string, Heard> = new Map([
+const ends: ReadonlyMap<string, WorkerAnswer> = new Map([
   ["ECONNREFUSED", "no_listener"],
   // The proxy ended after the directory was read.
   ["ENOENT", "gone"],
@@ -155,7 +155,7 @@ const ends: ReadonlyMap<string, Heard> = new Map([
 ]);
 
 /** `no_listener`: there is no listener. Other texts say why there is no readable answer. */
-function ask(path: string, answerMs: number, room: Room): Promise<Heard> {
+function ask(path: string, answerMs: number, room: Room): Promise<WorkerAnswer> {
   return new Promise((resolve) => {
     const pieces: Buffer[] = [];
     let bytes = 0;
@@ -179,7 +179,7 @@ function ask(path: string, answerMs: number, room: Room): Promise<Heard> {
   });
 }
 
-function parseAnswer(text: string): Heard {
+function parseAnswer(text: string): WorkerAnswer {
   try {
     const message = parseMetricsMessage(JSON.parse(text));
     if (message?.metrics === "reported") return message;

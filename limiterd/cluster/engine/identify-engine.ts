@@ -6,7 +6,7 @@ import type { EngineClient } from "./engine-client.js";
 import { EngineFault, refusesWrites } from "./engine-faults.js";
 import { readInfo } from "./examine-engine.js";
 
-interface Known {
+interface EngineIds {
   readonly clusterName: string;
   readonly newId: () => string;
   /** The replication id of each server, as last reported. */
@@ -23,7 +23,7 @@ interface Identity {
 /** Rejects if the engine doesn't answer, or is a replica. */
 export async function identifyEngine(
   client: EngineClient,
-  { clusterName, newId, knownIds }: Known,
+  { clusterName, newId, knownIds }: EngineIds,
 ): Promise<Identity> {
   const key = `sluice:{${clusterName}}:epoch`;
   const [answered, { replicationIds, serversAway }] = await Promise.all([

@@ -21,7 +21,7 @@ import { spendKey } from "../../budgets/stored-budget.js";
 import type { ShareSync } from "../../shares/sync/share-sync.js";
 import { EngineAwayError } from "../engine/engine.js";
 import { type AccountClaim, AccountClaims } from "./account-claims.js";
-import { graceMs, type Known, KnownAccounts } from "./known-accounts.js";
+import { graceMs, KnownAccounts, type OtherSpend } from "./known-accounts.js";
 import type { SpendAnswer, SpendBoard, SpendQuestion } from "./spend-board.js";
 import {
   addRows,
@@ -56,7 +56,7 @@ interface OpenQuestion extends SpendQuestion {
   readonly generation: number;
   /** The account that the question reports; repeated if the question fails. */
   readonly reported: Account | null;
-  readonly otherSpend: Known | null;
+  readonly otherSpend: OtherSpend | null;
   /** The claim that the question reports. */
   readonly claim: AccountClaim | null;
 }
@@ -291,7 +291,7 @@ export class SpendExchange implements OtherHosts {
    * The caller must send the question. With a report it states the account's claim: from now on
    * this host uses no more than that, and requests that wait for the claim wait for the answer.
    */
-  #question(otherSpend: Known | null, reported: Account | null): OpenQuestion {
+  #question(otherSpend: OtherSpend | null, reported: Account | null): OpenQuestion {
     const { book, nowMs } = this.#ports;
     const budget = reported?.budget ?? otherSpend!.budget;
     const { resetAtMs, generation } = budget;
@@ -382,7 +382,10 @@ function periodAt(periods: readonly PeriodSpend[], startMs: number): PeriodSpend
 }
 
 /** Without the figures from before the budget's last reset. */
-function countedPeriods({ budget }: Account, otherSpend: Known | null): readonly PeriodSpend[] {
+function countedPeriods(
+  { budget }: Account,
+  otherSpend: OtherSpend | null,
+): readonly PeriodSpend[] {
   return otherSpend !== null && otherSpend.generation === budget.generation
     ? otherSpend.periods
     : [];

@@ -16,7 +16,7 @@ export const graceMs = 3_600_000;
 /** Entries that one tick checks for expiry. */
 const sweptPerTick = 2000;
 
-export interface Known {
+export interface OtherSpend {
   readonly account: string;
   readonly budget: Budget;
   /** The budget's generation at the question: after a later reset, the figures don't count. */
@@ -39,23 +39,23 @@ interface KnownPorts {
 
 export class KnownAccounts {
   readonly #ports: KnownPorts;
-  readonly #byName = new Map<string, Known>();
+  readonly #byName = new Map<string, OtherSpend>();
   /** Accounts that verdicts have used recently, the longest unread first. */
-  readonly #followed = new Set<Known>();
-  readonly #new = new Set<Known>();
-  #sweep: Iterator<Known> | null = null;
+  readonly #followed = new Set<OtherSpend>();
+  readonly #new = new Set<OtherSpend>();
+  #sweep: Iterator<OtherSpend> | null = null;
   #tick = 0;
 
   constructor(ports: KnownPorts) {
     this.#ports = ports;
   }
 
-  find(account: string): Known | null {
+  find(account: string): OtherSpend | null {
     return this.#byName.get(account) ?? null;
   }
 
   /** Returns what is known of an account for a verdict or a list, and follows it. */
-  need(account: Account): Known {
+  need(account: Account): OtherSpend {
     const { budget, child } = account;
     const name = spendKey(budget.id, child);
     let entry = this.#byName.get(name);
@@ -83,7 +83,7 @@ export class KnownAccounts {
   }
 
   /** Accounts that a verdict has used and that have no recent figures. */
-  takeNew(max: number): Known[] {
+  takeNew(max: number): OtherSpend[] {
     const accounts = [...this.#new].slice(0, max);
     this.#new.clear();
     return accounts;
@@ -106,8 +106,8 @@ export class KnownAccounts {
   }
 
   /** Up to `max` followed accounts, without those in `leftOut`; the others come first next time. */
-  takeFollowed(max: number, leftOut: ReadonlySet<string>): Known[] {
-    const accounts: Known[] = [];
+  takeFollowed(max: number, leftOut: ReadonlySet<string>): OtherSpend[] {
+    const accounts: OtherSpend[] = [];
     for (const entry of this.#followed) {
       if (accounts.length >= max) break;
       if (this.#tick - entry.neededTick > followedTicks) this.#followed.delete(entry);
@@ -120,7 +120,7 @@ export class KnownAccounts {
     return accounts;
   }
 
-  #remember(entry: Known): void {
+  #remember(entry: OtherSpend): void {
     const former = this.#byName.get(entry.account);
     if (former !== undefined) this.#forget(former);
     else if (this.#byName.size >= knownAccountsMax)
@@ -132,7 +132,7 @@ export class KnownAccounts {
     this.#byName.set(entry.account, entry);
   }
 
-  #forget(entry: Known): void {
+  #forget(entry: OtherSpend): void {
     this.#byName.delete(entry.account);
     this.#followed.delete(entry);
     this.#new.delete(entry);

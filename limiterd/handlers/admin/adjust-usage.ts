@@ -5,7 +5,7 @@
 import { recordsPerTurn } from "../../../shared/bounds.js";
 import { addCost, emptySum, type MoneySum, sumUsd } from "../../../shared/domain/money.js";
 import { formatMillis } from "../../../shared/time.js";
-import type { Asked } from "../../audit/audit-log.js";
+import type { AuditedRequest } from "../../audit/audit-log.js";
 import type { DaemonState } from "../../state.js";
 import { estimateMark } from "../../usage/pending-responses.js";
 import { type Adjustment, isAdjustable, replacement, reprice } from "../../usage/repricing.js";
@@ -27,7 +27,7 @@ interface Adjusted {
 export function adjustUsage(
   state: DaemonState,
   adjustments: readonly Adjustment[],
-  request: Asked,
+  request: AuditedRequest,
   nowMs: number,
 ): Promise<Adjusted> {
   return state.adjustmentQueue.inTurn(async () => {

@@ -5,8 +5,8 @@
 import type { Checked } from "../../../shared/checked.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
-import type { AskedBy } from "../../../shared/wire/message-to-daemon.js";
-import type { Asked } from "../../audit/audit-log.js";
+import type { Requester } from "../../../shared/wire/message-to-daemon.js";
+import type { AuditedRequest } from "../../audit/audit-log.js";
 import { describeDefinitions } from "../../audit/describe-change.js";
 import type { Proposal, Proposed } from "../../cluster/definitions/definition.js";
 import type { AppliedHere, Decided } from "../../cluster/definitions/shared-definitions.js";
@@ -21,7 +21,7 @@ export interface AdminRequest<Op extends AdminOp> {
   readonly op: Op;
   readonly body: unknown;
   /** Who asks, for the audit log. */
-  readonly by?: AskedBy | undefined;
+  readonly by?: Requester | undefined;
 }
 
 /** All operations except `backup`, which is bound to a connection (`handlers/back-up.ts`). */
@@ -35,7 +35,7 @@ export interface AnswerPorts {
 
 /** The answer to a change, and who asked for it. */
 export interface ChangePorts extends AnswerPorts {
-  readonly request: Asked;
+  readonly request: AuditedRequest;
 }
 
 /**

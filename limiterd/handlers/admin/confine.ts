@@ -113,7 +113,7 @@ const confinements: Readonly<Record<AdminOp, Confinement>> = {
 export function confine(op: AdminOp, body: unknown, within: string): Checked<unknown> {
   switch (confinements[op]) {
     case "whole":
-      return refused(`it concerns the whole gateway, and this is a role for ${within}`);
+      return permissionFailure(`it concerns the whole gateway, and this is a role for ${within}`);
     case "path":
       return withPath(body, "user_path", within);
     case "under":
@@ -134,7 +134,9 @@ function withPath(body: unknown, field: string, within: string): Checked<unknown
   if (isAbsent(value)) return good({ ...fields, [field]: within });
   const path = parseUserPath(value, field);
   if (!path.ok) return path;
-  return isPathWithin(path.value, within) ? good(fields) : refused(outside(path.value, within));
+  return isPathWithin(path.value, within)
+    ? good(fields)
+    : permissionFailure(outside(path.value, within));
 }
 
 function withLimit(
@@ -152,9 +154,9 @@ function withLimit(
     if (!target.ok) return target;
     const { scope, subject } = target.value;
     if (scope !== "user_path")
-      return refused(`a limit on a ${scope} stands above a role for ${within}`);
+      return permissionFailure(`a limit on a ${scope} stands above a role for ${within}`);
     if (isAllowed(subject)) continue;
-    return refused(
+    return permissionFailure(
       subject === within
         ? `the limits on ${within} itself stand above a role for it: it changes those below`
         : outside(subject, within),
@@ -167,11 +169,11 @@ function outside(path: string, within: string): string {
   return `${path} isn't in the subtree of this role, ${within}`;
 }
 
-function refused(message: string): { readonly ok: false; readonly failure: Failure } {
+function permissionFailure(message: string): { readonly ok: false; readonly failure: Failure } {
   return { ok: false, failure: plainFailure(403, "permission_error", message) };
 }
 
 /** The refusal of a role for a subtree: what an operation names or makes is elsewhere. */
 export function notWithin(path: string, within: string): Failure {
-  return refused(outside(path, within)).failure;
+  return permissionFailure(outside(path, within)).failure;
 }

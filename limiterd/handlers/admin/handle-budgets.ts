@@ -139,7 +139,7 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
     const inert = budgetsInert(configured.usageEnabled);
     const edited = formerKey === null ? existing : budgets.find(formerKey);
     const definition =
-      edited === null ? written : parse({ ...kept(edited), ...(move.body as object) });
+      edited === null ? written : parse({ ...keptFields(edited), ...(move.body as object) });
     if (definition === null) return null;
     return {
       definitions: [
@@ -152,7 +152,7 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
 }
 
 /** The fields of an edited budget that stay unless the body has them. */
-function kept({ definition }: Budget): object {
+function keptFields({ definition }: Budget): object {
   const { unpriced } = definition;
   return {
     ...(unpriced === undefined ? {} : { unpriced }),

@@ -32,7 +32,7 @@ import { notWithin } from "./confine.js";
 import { explainVerdict } from "./explain-verdict.js";
 import { findKey, unknownKey } from "./handle-keys.js";
 
-interface AskedIn {
+interface QuestionScope {
   readonly nowMs: number;
   /** The subtree of who asks. */
   readonly within: string;
@@ -45,7 +45,7 @@ interface AskedIn {
 export function handleExplain(
   state: DaemonState,
   body: unknown,
-  { nowMs, within }: AskedIn,
+  { nowMs, within }: QuestionScope,
 ): Checked<Explanation> {
   if (!isObject(body)) return wrong("the body must be an object", "body");
   const requestId = body["request_id"];
@@ -86,7 +86,7 @@ export function handleExplain(
 function readKey(
   state: DaemonState,
   keyField: unknown,
-  { nowMs, within }: AskedIn,
+  { nowMs, within }: QuestionScope,
 ): Checked<ManagedKey> {
   const fields = isObject(keyField) ? keyField : {};
   const key = findKey(state, fields, within);
@@ -101,7 +101,7 @@ function readKey(
 export function explainNow(
   state: DaemonState,
   request: JudgedRequest,
-  { nowMs, within }: AskedIn,
+  { nowMs, within }: QuestionScope,
   keyId = "",
 ): Explanation {
   const { book, settings } = state;
@@ -137,7 +137,7 @@ export function explainNow(
 function explainRefusal(
   state: DaemonState,
   requestId: unknown,
-  { nowMs, within }: AskedIn,
+  { nowMs, within }: QuestionScope,
 ): Checked<Explanation> {
   if (typeof requestId !== "string")
     return wrong(`request_id must be a text, not ${show(requestId)}`, "request_id");

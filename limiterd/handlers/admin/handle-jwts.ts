@@ -50,7 +50,7 @@ function list({ denials }: DaemonState, body: unknown, nowMs: number, ports: Adm
   const page = [...denials.all()].slice(after, after + deniedJwtsPerPage);
   const next = after + page.length;
   const answer: DeniedJwtPage = {
-    denied_jwts: page.map(listed),
+    denied_jwts: page.map(denialItem),
     next: next < denials.size ? next : null,
     server_time: formatMillis(nowMs),
   };
@@ -78,7 +78,7 @@ function deny(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
           ports,
           invalid(`no more JWTs can be denied: there are ${denials.size}, the most allowed`),
         )
-      : { definitions: [denialDefinition(stored)], answer: () => listed(stored) },
+      : { definitions: [denialDefinition(stored)], answer: () => denialItem(stored) },
   );
 }
 
@@ -95,7 +95,7 @@ function allow(state: DaemonState, body: unknown, nowMs: number, ports: AdminPor
   );
 }
 
-function listed({ claim, value, issuer, deniedAtMs, expiresAtMs }: StoredDenial): DeniedJwt {
+function denialItem({ claim, value, issuer, deniedAtMs, expiresAtMs }: StoredDenial): DeniedJwt {
   return {
     jti: claim === "jti" ? value : null,
     sub: claim === "sub" ? value : null,

@@ -134,7 +134,7 @@ function issue(
       deletedAtMs: null,
       lastUsedAtMs: null,
     };
-    return { definitions: [keyDefinition(key)], answer: () => shown(state, number, nowMs) };
+    return { definitions: [keyDefinition(key)], answer: () => keyItem(state, number, nowMs) };
   });
 }
 
@@ -149,7 +149,7 @@ function tooManyKeys(count: number): Failure {
 }
 
 /** A key as lists show it. */
-function shown({ keys }: DaemonState, number: number, nowMs: number): KeyItem {
+function keyItem({ keys }: DaemonState, number: number, nowMs: number): KeyItem {
   return listedKey(keys.byNumber(number)!, nowMs);
 }
 
@@ -256,7 +256,7 @@ function rotate(
       return failed(ports, secretLost("no key is rotated", writer.failing));
     const rotated = rotatedKey(key, { hash, redacted }, untilMs, nowMs);
     const definition = keyDefinition(models === undefined ? rotated : { ...rotated, models });
-    return { definitions: [definition], answer: () => shown(state, key.number, nowMs) };
+    return { definitions: [definition], answer: () => keyItem(state, key.number, nowMs) };
   });
 }
 

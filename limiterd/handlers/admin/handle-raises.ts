@@ -8,12 +8,12 @@ import type { Checked } from "../../../shared/checked.js";
 import { type BudgetKey, budgetGrammar } from "../../../shared/domain/budget.js";
 import type { LimitKey } from "../../../shared/domain/limit-key.js";
 import {
-  type AskedRaise,
   parseBudgetRaise,
   parseRaiseEnd,
   parseRuleRaise,
   type Raise,
   type RaisedValues,
+  type RaiseRequest,
   raisedAmount,
   raisedCaps,
 } from "../../../shared/domain/raise.js";
@@ -141,7 +141,7 @@ interface At {
 function raise<S extends string>(
   state: DaemonState,
   raising: Raising<LimitKey<S>>,
-  checked: Checked<AskedRaise<S>>,
+  checked: Checked<RaiseRequest<S>>,
   { nowMs, ports }: At,
 ): void {
   const raiseRequest = checkedValue(checked, ports);
@@ -207,14 +207,17 @@ function notRaised<K extends LimitKey<string>>({ kind, nameOf }: Raising<K>, key
   return failure(code, `no raise of the ${nameOf(key)} is in force`);
 }
 
-interface Found {
+interface RaisableLimit {
   readonly limit: Raisable;
   /** Empty: the rule or budget itself, or each child of the template. */
   readonly child: string;
 }
 
 /** The rule or budget of a key; else the template above its path, and the child. */
-function findRaisable<K extends LimitKey<string>>(raising: Raising<K>, key: K): Found | null {
+function findRaisable<K extends LimitKey<string>>(
+  raising: Raising<K>,
+  key: K,
+): RaisableLimit | null {
   const limit = raising.find(key);
   if (limit !== null) return { limit, child: "" };
   if (key.scope !== "user_path" || key.subject === "/") return null;
@@ -226,7 +229,7 @@ function findRaisable<K extends LimitKey<string>>(raising: Raising<K>, key: K): 
 }
 
 /** Why the holder of a role for a subtree may not raise a child of a template; null if it may. */
-function aboveProblem({ limit, child }: Found, within: string): Failure | null {
+function aboveProblem({ limit, child }: RaisableLimit, within: string): Failure | null {
   const { subject } = limit.definition;
   const isBelow = within === "/" || (subject !== within && isPathWithin(subject, within));
   return child === "" || isBelow
@@ -241,8 +244,8 @@ function aboveProblem({ limit, child }: Found, within: string): Failure | null {
 /** Why a limit can't be raised to these values. */
 function problemOf<S extends string>(
   { valuesOf, nameOf }: Raising<LimitKey<S>>,
-  raiseRequest: AskedRaise<S>,
-  { limit, child }: Found,
+  raiseRequest: RaiseRequest<S>,
+  { limit, child }: RaisableLimit,
   nowMs: number,
 ): Failure | null {
   const name = nameOf(raiseRequest.key);

@@ -41,7 +41,7 @@ export function handleSessions(
     case "sessions.check": {
       const hash = checkedValue(parseSessionHash(body), ports);
       if (hash === null) return;
-      return learnt(state, hash, nowMs, () => ports.answer(check(state, hash, nowMs)));
+      return learnSession(state, hash, nowMs, () => ports.answer(check(state, hash, nowMs)));
     }
     case "sessions.failed": {
       const reason = checkedValue(parseFailedSignIn(body), ports);
@@ -131,7 +131,7 @@ function record({ writer }: DaemonState, changes: readonly Change[]): void {
  * Reads a session from the other hosts before it is used. A session that this host couldn't report
  * stays its own.
  */
-function learnt(
+function learnSession(
   { cluster, sessions }: DaemonState,
   hash: string,
   nowMs: number,

@@ -102,7 +102,7 @@ async function summarizeRecords(
     await eachRecord(state, window, by, (names, sum, atMs) =>
       series.add(names, sum, series.timeOf(atMs)),
     );
-  return shown(state, { window, by, total, groups, series }, nowMs);
+  return shownSummary(state, { window, by, total, groups, series }, nowMs);
 }
 
 interface Summed {
@@ -113,7 +113,7 @@ interface Summed {
   readonly series: SeriesSums | null;
 }
 
-function shown(
+function shownSummary(
   state: DaemonState,
   { window, by, total, groups, series }: Summed,
   nowMs: number,
@@ -175,7 +175,7 @@ async function summarize(
       await eachOfDay(state, source, { by, names: series.names }, series.add);
       series.setTotals(days);
     }
-    return shown(state, { window, by, total, groups, series }, nowMs);
+    return shownSummary(state, { window, by, total, groups, series }, nowMs);
   } finally {
     view.close();
   }

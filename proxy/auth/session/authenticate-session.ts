@@ -16,7 +16,7 @@ import { escapeInLine } from "../../../shared/logging/escape-controls.js";
 import { lastMs } from "../../../shared/time.js";
 import type { DaemonAnswer } from "../../../shared/wire/admin-op.js";
 import { nameCharsMax, type SessionAnswer } from "../../../shared/wire/dashboard-session.js";
-import type { AskedBy } from "../../../shared/wire/message-to-daemon.js";
+import type { Requester } from "../../../shared/wire/message-to-daemon.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { Area } from "../../http/match-route.js";
 import type { Limiter } from "../../limiter/client/limiter-client.js";
@@ -145,12 +145,12 @@ interface SessionGateway {
 /** An open session and its owner. */
 export type OpenSession = Extract<SessionAnswer, { readonly openedAtMs: number }>;
 
-type FoundSession =
+type SessionResult =
   | { readonly ok: true; readonly session: OpenSession | null }
   | { readonly ok: false; readonly failure: Failure };
 
 /** The session with this token; null if there is none, or it has ended. */
-export async function findSession(gateway: SessionGateway, token: string): Promise<FoundSession> {
+export async function findSession(gateway: SessionGateway, token: string): Promise<SessionResult> {
   const body = { session_hash: gateway.sessionKeeping.hashOf(token) };
   const checked = await gateway.limiter.call("sessions.check", body);
   if (!checked.ok) return checked;
@@ -202,7 +202,7 @@ export async function openSession(
   gateway: OpeningGateway,
   key: string,
   token: string,
-  by: AskedBy,
+  by: Requester,
 ): Promise<OpenedSession> {
   const { limiter, credentials, sessionKeeping } = gateway;
   const { masterKey, jwt } = credentials;
@@ -210,11 +210,11 @@ export async function openSession(
   const keyHash = credentials.hashKey(key);
   if (masterKey !== null && credentials.isHashOf(keyHash, masterKey)) {
     const mark = markOf(gateway, token, { kind: "admin" });
-    return opened(await limiter.call("sessions.open-admin", { ...hash, mark }, by));
+    return openedSession(await limiter.call("sessions.open-admin", { ...hash, mark }, by));
   }
   if (looksLikeManagedKey(key) || (credentials.importedKeysMayExist() && couldBeImportedKey(key))) {
     const opening = { ...hash, key_hash: keyHash };
-    return opened(await limiter.call("sessions.open", opening, by));
+    return openedSession(await limiter.call("sessions.open", opening, by));
   }
   if (jwt === null || !looksLikeJwt(key)) return wrongKey;
   const verified = await jwt.verify(key);
@@ -231,7 +231,7 @@ export async function openSession(
     names: fitNames(namesOfToken(claims)),
     expires_at_ms: Math.min(Math.floor(expiresAtMs), lastMs),
   };
-  return opened(await limiter.call("sessions.open", opening, { ...by, who }));
+  return openedSession(await limiter.call("sessions.open", opening, { ...by, who }));
 }
 
 /** Denials have no longer names. */
@@ -249,7 +249,7 @@ export async function openGranted(
     expiresAtMs,
   }: SignedInPerson & { readonly administration: Administration },
   token: string,
-  by: AskedBy,
+  by: Requester,
 ): Promise<OpenedSession> {
   const body = {
     session_hash: gateway.sessionKeeping.hashOf(token),
@@ -259,10 +259,10 @@ export async function openGranted(
     names: fitNames(deniableNames),
     expires_at_ms: Math.min(Math.floor(expiresAtMs), lastMs),
   };
-  return opened(await gateway.limiter.call("sessions.open-admin", body, by));
+  return openedSession(await gateway.limiter.call("sessions.open-admin", body, by));
 }
 
-function opened(outcome: DaemonAnswer): OpenedSession {
+function openedSession(outcome: DaemonAnswer): OpenedSession {
   if (!outcome.ok) return outcome;
   const session = outcome.body as SessionAnswer;
   if (session.kind === "none") return wrongKey;

@@ -104,14 +104,14 @@ function originProblem(request: BrowserRequest, reads: boolean): Failure | null 
   if (site !== undefined)
     return site === "same-origin" || (reads && site === "none")
       ? null
-      : refused(`Sec-Fetch-Site is ${shown(site)}, not same-origin`);
+      : cookieFailure(`Sec-Fetch-Site is ${quoteValue(site)}, not same-origin`);
   // Browsers send Sec-Fetch-Site only to trustworthy addresses, but Origin with every change.
   const origin = request.header("origin");
-  if (origin === undefined) return reads ? null : refused("there is no Origin");
+  if (origin === undefined) return reads ? null : cookieFailure("there is no Origin");
   const host = request.header("host");
   return host !== undefined && (origin === `http://${host}` || origin === `https://${host}`)
     ? null
-    : refused(`Origin ${shown(origin)} isn't the gateway's own`);
+    : cookieFailure(`Origin ${quoteValue(origin)} isn't the gateway's own`);
 }
 
 /** Another site's form can send any body, but not with the content type of JSON. */
@@ -121,10 +121,10 @@ function bodyProblem(request: BrowserRequest): Failure | null {
   const [type = ""] = (request.header("content-type") ?? "").split(";", 1);
   return isEmpty || type.trim().toLowerCase() === "application/json"
     ? null
-    : refused("a body must be application/json");
+    : cookieFailure("a body must be application/json");
 }
 
-function refused(why: string): Failure {
+function cookieFailure(why: string): Failure {
   return plainFailure(
     403,
     "permission_error",
@@ -132,6 +132,6 @@ function refused(why: string): Failure {
   );
 }
 
-function shown(value: string): string {
+function quoteValue(value: string): string {
   return JSON.stringify(value.slice(0, 255));
 }

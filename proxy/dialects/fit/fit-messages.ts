@@ -104,11 +104,11 @@ function withoutSystem(messages: readonly unknown[]): readonly unknown[] {
     else turns.push([turn]);
     followsMoved = joins || isInstruction;
   }
-  return turns.map((turn) => (turn.length === 1 ? turn[0] : joined(turn.filter(isUser))));
+  return turns.map((turn) => (turn.length === 1 ? turn[0] : joinMessages(turn.filter(isUser))));
 }
 
 /** Results of calls must come first in a turn. */
-function joined(messages: readonly JsonObject[]): JsonObject {
+function joinMessages(messages: readonly JsonObject[]): JsonObject {
   const blocks = messages.flatMap(({ content }) => blocksOf(content));
   const isResult = (block: unknown): boolean => isObject(block) && block["type"] === "tool_result";
   const content = [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))];

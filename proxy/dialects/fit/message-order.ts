@@ -22,14 +22,14 @@ function systemFirst(messages: Messages): Messages {
     return messages;
   const out: JsonObject[] = [];
   if (leading > 0)
-    out.push({ role: "system", content: joined(messages.slice(0, leading), "\n\n") });
+    out.push({ role: "system", content: joinTexts(messages.slice(0, leading), "\n\n") });
   for (const message of messages.slice(leading))
     out.push(message["role"] === "system" ? { ...message, role: "user" } : message);
   return out;
 }
 
 /** The joined texts of the messages. */
-function joined(messages: Messages, between: string): string {
+function joinTexts(messages: Messages, between: string): string {
   return messages.map(({ content }) => contentText(content, between)).join(between);
 }
 

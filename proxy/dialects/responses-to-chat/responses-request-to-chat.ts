@@ -52,7 +52,7 @@ function copied(kind: "string" | "number" | "boolean" | "object", name?: string)
 }
 
 /** A feature that only providers of the Responses API have. */
-function refused(why: string): FieldRule {
+function refuseWith(why: string): FieldRule {
   return (_value, _chat, check, field) => void check.refuse(field, `can't be passed on: ${why}`);
 }
 
@@ -123,15 +123,18 @@ const fields: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ],
   [
     "previous_response_id",
-    refused("that response isn't stored; send the complete conversation as input"),
+    refuseWith("that response isn't stored; send the complete conversation as input"),
   ],
-  ["conversation", refused("conversations aren't stored; send the complete conversation as input")],
-  ["prompt", refused("the template isn't stored; send its text as instructions and input")],
+  [
+    "conversation",
+    refuseWith("conversations aren't stored; send the complete conversation as input"),
+  ],
+  ["prompt", refuseWith("the template isn't stored; send its text as instructions and input")],
   ["context_management", dropped("chat completions don't compact the input")],
   ["access_programs", dropped("chat completions have no access programs")],
   ["background_options", dropped("chat completions don't run in the background")],
   ["image", dropped("chat completions don't compress images")],
-  ["moderation", refused("it isn't translated")],
+  ["moderation", refuseWith("it isn't translated")],
 ]);
 
 /**

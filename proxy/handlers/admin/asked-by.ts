@@ -2,13 +2,13 @@
 import { assert } from "../../../shared/assert.js";
 import { auditTextCharsMax } from "../../../shared/bounds.js";
 import type { AdminOp, DaemonAnswer } from "../../../shared/wire/admin-op.js";
-import type { AskedBy } from "../../../shared/wire/message-to-daemon.js";
+import type { Requester } from "../../../shared/wire/message-to-daemon.js";
 import type { Caller } from "../../auth/caller.js";
 import { clientAddress } from "../../auth/session/client-address.js";
 import type { RequestContext } from "../../request-context.js";
 
 /** Who asks for a change on /admin. */
-export function askedBy(context: AdminCaller): AskedBy {
+export function askedBy(context: AdminCaller): Requester {
   const by = sentBy(context, whoAsks(context.caller));
   const within = subtreeOf(context.caller);
   return within === "/" ? by : { ...by, within };
@@ -30,7 +30,7 @@ export function askDaemon(
 }
 
 /** What changes nothing has no entry in the audit log: only the subtree matters. */
-export function readWithin(within: string): AskedBy | undefined {
+export function readWithin(within: string): Requester | undefined {
   return within === "/" ? undefined : { who: "", from: "", requestId: "", within };
 }
 
@@ -41,7 +41,7 @@ export function subtreeOf({ administers }: Caller): string {
 }
 
 /** `who`: empty if the daemon knows it. */
-export function sentBy({ gateway, exchange }: Sender, who: string): AskedBy {
+export function sentBy({ gateway, exchange }: Sender, who: string): Requester {
   const address = clientAddress(exchange, gateway.sessionKeeping.trustedProxies);
   return { who, from: address.slice(0, auditTextCharsMax), requestId: exchange.id };
 }

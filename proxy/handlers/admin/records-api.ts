@@ -69,7 +69,7 @@ async function reply(
   return replyFile(context, listOf, { format: format.value, file, query });
 }
 
-interface AskedFile extends Pick<Files, "file"> {
+interface FileRequest extends Pick<Files, "file"> {
   readonly format: FileFormat;
   readonly query: Parameters;
 }
@@ -78,7 +78,7 @@ interface AskedFile extends Pick<Files, "file"> {
 async function replyFile(
   context: RecordsContext,
   listOf: ListOf,
-  { format, file, query }: AskedFile,
+  { format, file, query }: FileRequest,
 ): Promise<void> {
   const { exchange, gateway, record } = context;
   const ofPages = ["limit", "after"].find((name) => query[name] !== undefined);

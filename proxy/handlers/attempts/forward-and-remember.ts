@@ -9,9 +9,9 @@ import type { Exchange } from "../../http/exchange.js";
 import { watchedUpstream } from "../../objects/answer-watch.js";
 import { unfinishedId } from "../../objects/background-responses.js";
 import {
+  type CreatedObjects,
   hasSeveralProviders,
   hasThread,
-  type Made,
   rememberOwner,
   remembersOwners,
 } from "../../objects/object-access.js";
@@ -33,7 +33,7 @@ export function isRemembered(gateway: Gateway, call: Call, { targets }: Route): 
 
 interface Remembering {
   readonly forwarding: ForwardRequest;
-  readonly made: Omit<Made, "ids">;
+  readonly made: Omit<CreatedObjects, "ids">;
 }
 
 /** Records the owner of stored objects before the client learns their ids. */

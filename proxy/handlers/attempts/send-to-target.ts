@@ -1,4 +1,7 @@
-/** Sends a call to one target: makes the provider's request and forwards it. */
+/**
+ * Sends a call to one target: makes the provider's request and forwards it. Not here: when it is
+ * retried (`with-retries.ts`), and other targets (`fail-over.ts`).
+ */
 
 import { sentModel, type Target, targetName } from "../../../shared/domain/target-name.js";
 import { isNativeToGoogle } from "../../../shared/operation.js";

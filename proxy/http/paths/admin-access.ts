@@ -78,11 +78,11 @@ export function accessProblem(
   { method, path }: { readonly method: string; readonly path: string },
 ): Failure | null {
   const needed = adminAccess[endpoint][method];
-  if (needed === undefined) return refused(`${method} ${path} is for no role`);
+  if (needed === undefined) return accessFailure(`${method} ${path} is for no role`);
   const { role, ofSubtree } = needed;
   if (includesRole(held.role, role) && (ofSubtree || held.path === "/")) return null;
   const where = ofSubtree ? held.path : "/";
-  return refused(
+  return accessFailure(
     `${method} ${path} needs the role ${role} for ${where}: this is ${administrationText(held)}`,
   );
 }
@@ -97,6 +97,6 @@ export function requestsOf(held: Administration): readonly string[] {
   );
 }
 
-function refused(message: string): Failure {
+function accessFailure(message: string): Failure {
   return plainFailure(403, "permission_error", message);
 }

@@ -22,12 +22,12 @@ import type {
   UnknownEvent,
   Welcome,
 } from "../../../shared/wire/message-from-daemon.js";
-import type { AskedBy, Claimed, Metered } from "../../../shared/wire/message-to-daemon.js";
+import type { Claimed, Metered, Requester } from "../../../shared/wire/message-to-daemon.js";
 import type { WireVersions } from "../../../shared/wire/wire-versions.js";
 import type {
   Admission,
+  AdmissionDetails,
   AdmissionOutcome,
-  Asked,
   AuthorizeOutcome,
   LimitReport,
   Spent,
@@ -64,7 +64,7 @@ export interface LimiterClientOptions {
 /** What the steps of a request see; the rest is for `connect-limiter.ts`. */
 export type Limiter = Omit<LimiterClient, "connected" | "received" | "lost" | "unacknowledged">;
 
-const nothingAsked: Asked = {};
+const noDetails: AdmissionDetails = {};
 
 export class LimiterClient {
   readonly #ports: LimiterClientPorts;
@@ -136,14 +136,14 @@ export class LimiterClient {
    * rules and budgets. It holds no slot and counts in no target's rules: `targets` serves only to
    * explain a refusal, and the admission has no target.
    *
-   * `asked`: see `Admit`. A refusal with `use` isn't recorded, because another admission follows:
-   * with another model, or `fixed`.
+   * The last argument: see `Admit`. A refusal with `use` isn't recorded, because another admission
+   * follows: with another model, or `fixed`.
    */
   admit(
     caller: Claimed,
     targets: readonly Target[],
     submission = false,
-    { modelNames, uses, fixed, metered, wait, session }: Asked = nothingAsked,
+    { modelNames, uses, fixed, metered, wait, session }: AdmissionDetails = noDetails,
   ): Promise<AdmissionOutcome> {
     assertLimiter(targets.length > 0, "an admission has a target");
     const startedMonoMs = this.#ports.monoMs();
@@ -266,7 +266,7 @@ export class LimiterClient {
    * Calls an admin operation, `by` for audited ones and for a role of a subtree; resolves within
    * the deadline.
    */
-  call(op: AdminOp, body: unknown, by?: AskedBy): Promise<DaemonAnswer> {
+  call(op: AdminOp, body: unknown, by?: Requester): Promise<DaemonAnswer> {
     return this.#inTime(this.#calls.operate(op, body, by));
   }
 

@@ -18,14 +18,20 @@ import type {
   Refused,
 } from "../../../shared/wire/message-from-daemon.js";
 import type { Claimed, Metered, ToDaemon } from "../../../shared/wire/message-to-daemon.js";
-import type { Admission, AdmissionOutcome, Asked, Metering, Waited } from "../admission.js";
+import type {
+  Admission,
+  AdmissionDetails,
+  AdmissionOutcome,
+  Metering,
+  Waited,
+} from "../admission.js";
 import { assertLimiter } from "../broken-limiter-state.js";
 import type { DaemonConnection } from "../daemon-connection.js";
 import type { DaemonNotices } from "../daemon-notices.js";
 import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
 import type { UnreportedAdmissions } from "./report-leases.js";
 
-export interface AdmissionRequest extends Asked {
+export interface AdmissionRequest extends AdmissionDetails {
   readonly caller: Claimed;
   /**
    * As in `Admit`. Empty for a question that only asks for a refusal: an admission is then the

@@ -33,7 +33,7 @@ const writableByOthers = 0o022;
 const ownUid = process.geteuid?.() ?? 0;
 
 /** A file that this process may take or must set aside. */
-export interface FoundFile {
+export interface SpoolFile {
   readonly name: string;
   readonly proxyId: string;
   /** When its delivery was last tried; null if never. */
@@ -67,8 +67,8 @@ export class SettleDirectory {
   }
 
   /** The files that no other proxy is delivering. */
-  async find(nowMs: number): Promise<FoundFile[]> {
-    const files: FoundFile[] = [];
+  async find(nowMs: number): Promise<SpoolFile[]> {
+    const files: SpoolFile[] = [];
     for (const name of await readdir(this.path)) {
       const parsed = parseFileName(name.replace(/\.part$/, ""));
       const status = await lstat(join(this.path, name)).catch(() => null);
@@ -93,7 +93,7 @@ export class SettleDirectory {
   }
 
   /** Null if another proxy was first. */
-  async take({ name, proxyId }: FoundFile): Promise<TakenFile | null> {
+  async take({ name, proxyId }: SpoolFile): Promise<ClaimedFile | null> {
     const path = join(this.path, fileName({ proxyId, takenBy: this.#self }));
     const releasedPath = join(this.path, fileName({ proxyId, takenBy: "" }));
     try {
@@ -102,7 +102,7 @@ export class SettleDirectory {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
       throw error;
     }
-    const file = new TakenFile(path, releasedPath);
+    const file = new ClaimedFile(path, releasedPath);
     return (await file.touch()) ? file : null;
   }
 
@@ -163,7 +163,7 @@ export class SettleDirectory {
 }
 
 /** A file that this process is delivering. */
-export class TakenFile {
+export class ClaimedFile {
   readonly path: string;
   readonly #releasedPath: string;
 

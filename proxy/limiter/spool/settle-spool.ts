@@ -11,10 +11,10 @@ import type { UnacknowledgedSettles } from "../settle-outbox.js";
 import { deliverSettles } from "./deliver-settles.js";
 import { SocketLine } from "./delivery-line.js";
 import {
-  type FoundFile,
+  type ClaimedFile,
   isForgotten,
   SettleDirectory,
-  type TakenFile,
+  type SpoolFile,
 } from "./settle-directory.js";
 import { SettleFileReader } from "./settle-file.js";
 
@@ -110,7 +110,7 @@ export class SettleSpool {
     }
   }
 
-  async #deliver(settleFile: FoundFile): Promise<void> {
+  async #deliver(settleFile: SpoolFile): Promise<void> {
     if (settleFile.flaw !== null)
       return this.#setAside(settleFile, this.#directory.setAside(settleFile.name), settleFile.flaw);
     const file = await this.#directory.take(settleFile);
@@ -139,7 +139,7 @@ export class SettleSpool {
     else this.#warnOnce(settleFile.name, notDelivered);
   }
 
-  async #setAside({ name }: FoundFile, done: Promise<void>, reason: string): Promise<void> {
+  async #setAside({ name }: SpoolFile, done: Promise<void>, reason: string): Promise<void> {
     await done;
     this.#log.error(
       { directory: this.#directory.path, file: name, reason },
@@ -156,13 +156,13 @@ export class SettleSpool {
 }
 
 /** Reads all of a file before any of it is sent: a damaged file isn't delivered in part. */
-async function readToEnd(file: TakenFile): Promise<SettleFileReader> {
+async function readToEnd(file: ClaimedFile): Promise<SettleFileReader> {
   const reader = new SettleFileReader();
   for await (const piece of file.pieces()) if (!reader.feed(piece, () => {})) break;
   return reader;
 }
 
-async function* settlesOf(file: TakenFile): AsyncGenerator<Settle> {
+async function* settlesOf(file: ClaimedFile): AsyncGenerator<Settle> {
   const reader = new SettleFileReader();
   const ready: Settle[] = [];
   for await (const piece of file.pieces()) {

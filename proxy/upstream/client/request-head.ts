@@ -61,9 +61,9 @@ export function requestHead(
   return { text, length, hasBody: withBody.has(method) };
 }
 
-type Known = "host" | "length" | "refused" | "other";
+type HeaderKind = "host" | "length" | "refused" | "other";
 
-const checkedName = remembered((name: string): Known => {
+const checkedName = remembered((name: string): HeaderKind => {
   if (!token.test(name)) return "refused";
   const lower = name.toLowerCase();
   if (lower === "host") return "host";

@@ -100,7 +100,7 @@ export function parseShape(document: unknown, problems: string[]): ConfigFile {
   }
   const rateLimits = section(ruleSection.name, listNames(ruleSection));
   const budgets = section(budgetSection.name, listNames(budgetSection));
-  const namedEntries = (name: string): readonly Named[] =>
+  const namedEntries = (name: string): readonly NamedEntry[] =>
     readNamed({ raw: top[name], at: name }, problems);
   const items = (name: string): readonly Located[] =>
     readItems({ raw: top[name], at: name }, problems);
@@ -158,11 +158,11 @@ function topHint(key: string, names: readonly string[], document: unknown): stri
 }
 
 /** An entry of a mapping whose keys are names that the operator chooses. */
-interface Named extends Located {
+interface NamedEntry extends Located {
   readonly name: string;
 }
 
-function readNamed({ raw, at }: Located, problems: string[]): readonly Named[] {
+function readNamed({ raw, at }: Located, problems: string[]): readonly NamedEntry[] {
   if (isAbsent(raw)) return [];
   if (isObject(raw))
     return Object.entries(raw).map(([name, value]) => ({
@@ -248,7 +248,7 @@ const targetSchemas = {
   weight: optional(integer({ min: 1, max: 1000 }), 1),
 };
 
-function readProvider({ name, raw, at }: Named, problems: string[]): DeclaredProvider {
+function readProvider({ name, raw, at }: NamedEntry, problems: string[]): DeclaredProvider {
   const place = { raw: raw ?? {}, at };
   const table = readTable<ProviderFields & Readonly<Record<"model_traits" | "per_model", unknown>>>(
     providerSchemas,
@@ -266,7 +266,7 @@ function readProvider({ name, raw, at }: Named, problems: string[]): DeclaredPro
   return { at, name, fields, modelTraits, perModel };
 }
 
-function readPrice(entry: Named, problems: string[]): DeclaredPrice {
+function readPrice(entry: NamedEntry, problems: string[]): DeclaredPrice {
   const { at, name } = entry;
   const table = readTable<PriceFields & Readonly<Record<"tiers" | "changes", unknown>>>(
     priceSchemas,
@@ -288,7 +288,7 @@ function readPrice(entry: Named, problems: string[]): DeclaredPrice {
   return { at, name, fields, tiers, changes };
 }
 
-function readAlias({ name, raw, at }: Named, problems: string[]): DeclaredAlias[] {
+function readAlias({ name, raw, at }: NamedEntry, problems: string[]): DeclaredAlias[] {
   if (typeof raw === "string" && raw.trim() !== "") return [{ at, name, target: raw.trim() }];
   problems.push(
     `${at} must be provider/model, provider/* or the name of a virtual model, not ${show(raw)}`,
@@ -296,7 +296,7 @@ function readAlias({ name, raw, at }: Named, problems: string[]): DeclaredAlias[
   return [];
 }
 
-function readVirtualModel(entry: Named, problems: string[]): DeclaredVirtualModel {
+function readVirtualModel(entry: NamedEntry, problems: string[]): DeclaredVirtualModel {
   const { at, name } = entry;
   const fields = readFields(virtualModelSchemas, entry, problems);
   const affinity = fields?.affinity ?? "session";

@@ -10,7 +10,7 @@ import type { DeclaredAlias } from "../file/config-file.js";
 import { type ModelNamings, writtenName } from "../model-name.js";
 
 /** The possible targets of an alias. */
-interface Known {
+interface AliasTargets {
   /** The names of providers, including those declared wrongly. */
   readonly names: readonly string[];
   readonly namings: ModelNamings;
@@ -20,7 +20,7 @@ interface Known {
 
 export function resolveAliases(
   declared: readonly DeclaredAlias[],
-  models: Known,
+  models: AliasTargets,
   problems: string[],
 ): readonly AliasConfig[] {
   const first = new Map<string, string>();
@@ -39,7 +39,7 @@ export function resolveAliases(
   });
 }
 
-function nameProblem(name: string, { names, sources }: Known): string | null {
+function nameProblem(name: string, { names, sources }: AliasTargets): string | null {
   if (name.slice(0, -1).includes("*")) return "may hold an asterisk at its end only";
   const id = name.endsWith("*") ? `${name.slice(0, -1)}x` : name;
   const subject = parseSubject("model", id, "");
@@ -58,7 +58,7 @@ function nameProblem(name: string, { names, sources }: Known): string | null {
 function resolved(
   target: string,
   isBeginning: boolean,
-  { names, namings, sources }: Known,
+  { names, namings, sources }: AliasTargets,
 ): AliasConfig["to"] | string {
   if (sources.includes(target)) return { kind: "virtual", source: target };
   const slash = target.indexOf("/");

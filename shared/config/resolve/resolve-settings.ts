@@ -24,7 +24,7 @@ interface PlacedSources extends SettingSources {
 }
 
 /** One source that gives a setting a value; messages call it by `name`. */
-interface Given {
+interface GivenValue {
   readonly name: string;
   readonly place: keyof Problems;
   readonly raw: unknown;
@@ -138,8 +138,8 @@ function textOfRaw(raw: unknown): string {
 function givenFor(
   setting: Pick<Setting<unknown>, "path" | "env" | "flag">,
   { flags, env, file }: SettingSources,
-): readonly Given[] {
-  const values: Given[] = [];
+): readonly GivenValue[] {
+  const values: GivenValue[] = [];
   const flag = setting.flag === null ? undefined : flags[setting.flag];
   if (setting.flag !== null && flag !== undefined)
     values.push({ name: flagName(setting.flag), place: "flags", raw: flag });
@@ -155,7 +155,7 @@ function givenFor(
 export function decidedBy(
   setting: Pick<Setting<unknown>, "path" | "env" | "flag">,
   sources: SettingSources,
-): Omit<Given, "raw"> {
+): Omit<GivenValue, "raw"> {
   return givenFor(setting, sources)[0] ?? { name: setting.path, place: "file" };
 }
 

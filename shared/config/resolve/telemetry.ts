@@ -108,10 +108,10 @@ export function withKnownSampler(env: Environment): {
   if (name !== null)
     return {
       env: without(sampler.env, sample.env),
-      warnings: [`${sampler.env} is ignored: it ${sampler.kind.expected}, not ${shown(name)}`],
+      warnings: [`${sampler.env} is ignored: it ${sampler.kind.expected}, not ${quoteValue(name)}`],
     };
   if (part === null) return { env, warnings: [] };
-  const warning = `${sample.env} is ignored: it ${sample.kind.expected}, not ${shown(part)}`;
+  const warning = `${sample.env} is ignored: it ${sample.kind.expected}, not ${quoteValue(part)}`;
   return { env: without(sample.env), warnings: [warning] };
 }
 
@@ -135,11 +135,11 @@ function readExporter(env: Environment, hasEndpoint: boolean): Read<boolean> {
     return {
       value: false,
       warnings: [
-        `${exporterVariable} is ${shown(written)}: Sluice knows otlp and none alone, and takes it for unset`,
+        `${exporterVariable} is ${quoteValue(written)}: Sluice knows otlp and none alone, and takes it for unset`,
       ],
     };
   const off = !names.includes("otlp") && names.includes("none");
-  const nowhere = `${exporterVariable} is ${shown(written)}, but no spans are made: set OTEL_EXPORTER_OTLP_ENDPOINT, or tracing.endpoint`;
+  const nowhere = `${exporterVariable} is ${quoteValue(written)}, but no spans are made: set OTEL_EXPORTER_OTLP_ENDPOINT, or tracing.endpoint`;
   return { value: off, warnings: off || hasEndpoint ? [] : [nowhere] };
 }
 
@@ -151,7 +151,7 @@ function readProtocol(env: Environment): Read<TraceProtocol> {
   return {
     value: "http/json",
     warnings: [
-      `${name} is ${shown(written ?? "")}: Sluice sends spans by http/json or http/protobuf, and takes the first; the address must be one for OTLP over HTTP, usually at port 4318`,
+      `${name} is ${quoteValue(written ?? "")}: Sluice sends spans by http/json or http/protobuf, and takes the first; the address must be one for OTLP over HTTP, usually at port 4318`,
     ],
   };
 }
@@ -165,6 +165,6 @@ function readHeaders(env: Environment): Read<string | null> {
   return { value: null, warnings: [warning] };
 }
 
-function shown(value: string): string {
+function quoteValue(value: string): string {
   return JSON.stringify(value.slice(0, valueCharsMax));
 }

@@ -119,7 +119,7 @@ export const kindsMutants: readonly Mutant[] = [
   {
     name: "a batch that has ended keeps its enqueued tokens",
     file: pendingResponses,
-    find: "this.#pending.delete(name); this.#dropReplaced(nowMs);",
+    find: "this.#drop(name); this.#dropReplaced(nowMs);",
     put: "this.#dropReplaced(nowMs);",
     simulation: "batches",
     often: true,

@@ -27,8 +27,8 @@ export function keyBody(draft: KeyDraft, serverTime: string | null): Record<stri
   const fields: Record<string, unknown> = {
     name: name.trim(),
     user_path: path.trim(),
-    models: listed(models),
-    labels: listed(labels),
+    models: splitList(models),
+    labels: splitList(labels),
     expires_at:
       days === "" || serverTime === null
         ? ""
@@ -39,7 +39,7 @@ export function keyBody(draft: KeyDraft, serverTime: string | null): Record<stri
   );
 }
 
-function listed(text: string): readonly string[] {
+function splitList(text: string): readonly string[] {
   const items = text.split(",").map((item) => item.trim());
   return items.filter((item) => item !== "");
 }

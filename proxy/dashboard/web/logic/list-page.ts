@@ -39,7 +39,7 @@ export function listPath(path: string, ...parameters: Parameters<typeof listQuer
 }
 
 /** The identity of a rule or budget. */
-interface Named {
+interface NamedItem {
   /** Absent in a list of one scope. */
   readonly scope?: string;
   readonly subject: string;
@@ -51,7 +51,7 @@ interface Named {
 }
 
 /** The items after an event: all of its items, or the previous items with its changes. */
-export function itemsAfter<Item extends Named>(
+export function itemsAfter<Item extends NamedItem>(
   before: readonly Item[],
   isWhole: boolean,
   received: readonly Item[],
@@ -62,7 +62,7 @@ export function itemsAfter<Item extends Named>(
 }
 
 /** The identity of a rule, a budget or a template's child: unique in a list, as a text. */
-export function itemKey(item: Named): string {
+export function itemKey(item: NamedItem): string {
   const { scope, subject, template, period_seconds, models, when, mode } = item;
   return JSON.stringify([scope, subject, template, period_seconds, models, when, mode]);
 }

@@ -63,13 +63,14 @@ export function formatChange(now: number, before: number): string {
 export function formatDuration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return `${whole} s`;
-  if (whole < 3600) return joined(Math.floor(whole / 60), "min", whole < 600 ? whole % 60 : 0, "s");
+  if (whole < 3600)
+    return joinUnits(Math.floor(whole / 60), "min", whole < 600 ? whole % 60 : 0, "s");
   if (whole < 86_400)
-    return joined(Math.floor(whole / 3600), "h", Math.floor((whole % 3600) / 60), "min");
-  return joined(Math.floor(whole / 86_400), "d", Math.floor((whole % 86_400) / 3600), "h");
+    return joinUnits(Math.floor(whole / 3600), "h", Math.floor((whole % 3600) / 60), "min");
+  return joinUnits(Math.floor(whole / 86_400), "d", Math.floor((whole % 86_400) / 3600), "h");
 }
 
-function joined(large: number, unit: string, small: number, smallUnit: string): string {
+function joinUnits(large: number, unit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large} ${unit}` : `${large} ${unit} ${small} ${smallUnit}`;
 }
 

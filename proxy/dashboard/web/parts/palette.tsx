@@ -16,7 +16,7 @@ const texts = shellTexts.palette;
 const typingPauseMs = 150;
 const each = 5;
 
-interface Found {
+interface SearchResult {
   readonly kind: keyof typeof texts.kinds;
   readonly text: string;
   /** What tells it from others of its name; null if nothing need. */
@@ -25,14 +25,14 @@ interface Found {
 }
 
 interface PaletteProps {
-  readonly pages: readonly Pick<Found, "text" | "href">[];
+  readonly pages: readonly Pick<SearchResult, "text" | "href">[];
   readonly onClose: () => void;
 }
 
 export function Palette({ pages, onClose }: PaletteProps) {
   const { client, router, session } = useApp();
   const [text, setText] = useState("");
-  const [places, setPlaces] = useState<readonly Found[]>([]);
+  const [places, setPlaces] = useState<readonly SearchResult[]>([]);
   const [at, setAt] = useState(0);
   const listId = useId();
   const asksGateway = session.session.value?.kind !== "self";
@@ -53,11 +53,11 @@ export function Palette({ pages, onClose }: PaletteProps) {
   const results = [
     ...pages
       .filter((page) => page.text.toLowerCase().includes(words.toLowerCase()))
-      .map((page): Found => ({ ...page, kind: "page", note: null })),
+      .map((page): SearchResult => ({ ...page, kind: "page", note: null })),
     ...places,
   ];
   const current = Math.min(at, results.length - 1);
-  const go = ({ href }: Found): void => {
+  const go = ({ href }: SearchResult): void => {
     onClose();
     router.go(href);
   };
@@ -127,7 +127,7 @@ async function search(
   client: GatewayClient,
   words: string,
   signal: AbortSignal,
-): Promise<readonly Found[]> {
+): Promise<readonly SearchResult[]> {
   const ask = async <T,>(path: string): Promise<T | null> => {
     const answer = await client.get<T>(path, signal);
     return answer.ok ? answer.body : null;
@@ -141,10 +141,10 @@ async function search(
     ask<RuleList>(`/admin/rate-limits?${parameters}`),
     ask<BudgetList>(`/admin/budgets?${parameters}`),
   ]);
-  const requestFound = (id: string): Found => ({
+  const requestFound = (id: string): SearchResult => ({
     ...{ kind: "request", text: id, note: null, href: hrefOf("requests", { id }) },
   });
-  const limitFound = (kind: "limit" | "budget", limit: RuleItem | BudgetItem): Found => {
+  const limitFound = (kind: "limit" | "budget", limit: RuleItem | BudgetItem): SearchResult => {
     const { scope, subject, period_label } = limit;
     const query = { scope: scope === "user_path" ? null : scope, search: subject };
     return { kind, text: subject, note: period_label, href: hrefOf(`${kind}s`, query) };
@@ -152,12 +152,12 @@ async function search(
   return [
     ...(request === null ? [] : [requestFound(request.request_id)]),
     ...(tenants?.tenants ?? []).map(
-      ({ user_path: path }): Found => ({
+      ({ user_path: path }): SearchResult => ({
         ...{ kind: "tenant", text: path, note: null, href: tenantHref(path) },
       }),
     ),
     ...(keys?.auth_keys ?? []).map(
-      ({ id, name }): Found => ({
+      ({ id, name }): SearchResult => ({
         ...{ kind: "key", text: name ?? id, note: name === null ? null : id },
         href: hrefOf("keys", { search: id }),
       }),

@@ -1,10 +1,10 @@
 import t from "tap";
-import { type Heard, OddAnswers } from "../../../../bin/supervisor/metrics/odd-answers.js";
+import { OddAnswers, type WorkerAnswer } from "../../../../bin/supervisor/metrics/odd-answers.js";
 
-const answerWith = (odd: number): Heard => ({ counted: [], read: [], odd });
+const answerWith = (odd: number): WorkerAnswer => ({ counted: [], read: [], odd });
 
 t.test("what is wrong with a proxy's answer is said in words", async (t) => {
-  const table: readonly (readonly [Heard, string | null])[] = [
+  const table: readonly (readonly [WorkerAnswer, string | null])[] = [
     [answerWith(0), null],
     [answerWith(3), "3 of its series are odd"],
     ["no_listener", null],

@@ -12,19 +12,19 @@ import { Card, Empty, PageHead } from "../../parts/page.js";
 import { explainTexts as texts } from "../../texts/explain-texts.js";
 import { ExplanationView } from "./explanation-view.js";
 
-interface Asked {
+interface Result {
   readonly body: Explanation | null;
   readonly problem: Problem | null;
   readonly heardMs: number;
 }
 
-const nothing: Asked = { body: null, problem: null, heardMs: 0 };
+const nothing: Result = { body: null, problem: null, heardMs: 0 };
 
 export function ExplainPage() {
   const { client, router } = useApp();
   const inAddress = questionOf(router.place.value.query);
   const [question, setQuestion] = useState<Question>(inAddress);
-  const [asked, setAsked] = useState<Asked>(nothing);
+  const [asked, setAsked] = useState<Result>(nothing);
   const [isBusy, setBusy] = useState(false);
   const ask = async (newQuestion: Question): Promise<void> => {
     const body = questionBody(newQuestion);
