@@ -223,7 +223,7 @@ t.test("what is asked wrongly is refused by name", async (t) => {
       { model: "smart", path: "/a" },
       400,
       "path",
-      /unknown field path: expected user_path, key, model, request_id/,
+      /unknown field path: expected user_path, key, model, session, request_id/,
     ],
     [{ model: "smart", user_path: "/a/../b" }, 400, "user_path", /segment/],
     [{ model: "smart", user_path: 7 }, 400, "user_path", /not 7/],

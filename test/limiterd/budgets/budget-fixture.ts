@@ -2,12 +2,14 @@
 import fc from "fast-check";
 import { budgetStatuses } from "../../../limiterd/lists/list-budgets.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
+import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { Execution } from "../../../shared/wire/execution.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
-import type { Lease } from "../../../shared/wire/message-to-daemon.js";
+import type { Admit, Lease } from "../../../shared/wire/message-to-daemon.js";
 import {
   askFor,
+  leaseOf,
   settleOf,
   startDaemon,
   type TestDaemon,
@@ -114,6 +116,31 @@ export function ask(to: Client, path: string): string {
   if (answer.kind === "exceeded")
     return `${answer.subject} ${answer.periodSeconds}: ${answer.spentUsd} of ${answer.amountUsd}, ${answer.waitSeconds}`;
   return answer.kind;
+}
+
+/** A request of a session: its lease, or why it is refused and for how long. */
+export function beginInSession(
+  to: Client,
+  path: string,
+  session: string | undefined,
+  more: Partial<Admit> = {},
+): Lease | string {
+  const admit = {
+    ...{ read: 0, kind: "admit", id: ++to.id, userPath: path, credential: "authenticated" },
+    ...{ targets: [target], submission: false, session },
+    ...more,
+  } as Admit;
+  to.peer.send(admit);
+  const answer = to.peer.received.at(-1)!;
+  if (answer.kind === "exceeded") return `${refusalMessage(answer)}, ${answer.waitSeconds}`;
+  return answer.kind === "admitted" ? leaseOf(answer, path, admit.targets[0]) : answer.kind;
+}
+
+/** A whole request of a session that costs so many dollars. */
+export function spendInSession(to: Client, path: string, session: string, costUsd: number): void {
+  const lease = beginInSession(to, path, session);
+  if (typeof lease === "string") throw new Error(lease);
+  settle(to, lease, costUsd * usd, { session });
 }
 
 /** Calls an admin operation and lets its commits end. */

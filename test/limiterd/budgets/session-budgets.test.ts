@@ -3,53 +3,36 @@ import t from "tap";
 import { sessionOf } from "../../../limiterd/budgets/budget-account.js";
 import { childSeries } from "../../../limiterd/lists/child-metrics.js";
 import { perSession } from "../../../shared/domain/budget-calendar.js";
-import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { wind } from "../clockwork.js";
-import { ask, leaseOf, startDaemon, target } from "../in-memory-daemon.js";
+import { ask, startDaemon, target } from "../in-memory-daemon.js";
 import {
   admin,
+  beginInSession,
   budget,
   type Client,
   client,
   noon,
   restarted,
   settle,
+  spendInSession,
   usd,
 } from "./budget-fixture.js";
 
 const dayMs = 86_400_000;
 const agents = budget("/agents", perSession, 5);
 
-/** A request of a session: its lease, or why it is refused. */
-function begin(to: Client, path: string, session: string | undefined): Lease | string {
-  to.peer.send({
-    ...{ read: 0, kind: "admit", id: ++to.id, userPath: path, credential: "authenticated" },
-    ...{ targets: [target], submission: false, session },
-  } as never);
-  const answer = to.peer.received.at(-1)!;
-  if (answer.kind === "exceeded") return `${refusalMessage(answer)}, ${answer.waitSeconds}`;
-  return answer.kind === "admitted" ? leaseOf(answer, path) : answer.kind;
-}
-
-/** Whole requests of a session that cost so much. */
-function spend(to: Client, path: string, session: string, cost: number): void {
-  const lease = begin(to, path, session);
-  if (typeof lease === "string") throw new Error(lease);
-  settle(to, lease, cost * usd, { session });
-}
-
 const isAdmitted = (to: Client, path: string, session?: string): boolean =>
-  typeof begin(to, path, session) !== "string";
+  typeof beginInSession(to, path, session) !== "string";
 
 t.test("each session has the amount for itself, and a session of another path, too", async (t) => {
   const daemon = startDaemon([], { nowMs: noon, budgets: [agents] });
   const to = client(daemon);
-  spend(to, "/agents/ci", "s1", 4);
-  spend(to, "/agents/ci", "s1", 1.2);
+  spendInSession(to, "/agents/ci", "s1", 4);
+  spendInSession(to, "/agents/ci", "s1", 1.2);
   t.match(
-    begin(to, "/agents/ci", "s1"),
+    beginInSession(to, "/agents/ci", "s1"),
     /^budget exceeded for \/agents\/ci session limit: spent 5.2 of 5; start a new session, \d+$/,
   );
   t.ok(isAdmitted(to, "/agents/ci", "s2"), "another session");
@@ -65,29 +48,32 @@ t.test(
     const daily = budget("/agents", 86_400, 8);
     const daemon = startDaemon([], { nowMs: noon, budgets: [agents, daily] });
     const to = client(daemon);
-    spend(to, "/agents", "s1", 5);
-    spend(to, "/agents", "s2", 3);
-    t.match(begin(to, "/agents", "s1"), /session limit: spent 5 of 5/);
-    t.match(begin(to, "/agents", "s2"), /daily limit: spent 8 of 8/);
-    t.match(begin(to, "/agents", undefined), /daily limit: spent 8 of 8/);
+    spendInSession(to, "/agents", "s1", 5);
+    spendInSession(to, "/agents", "s2", 3);
+    t.match(beginInSession(to, "/agents", "s1"), /session limit: spent 5 of 5/);
+    t.match(beginInSession(to, "/agents", "s2"), /daily limit: spent 8 of 8/);
+    t.match(beginInSession(to, "/agents", undefined), /daily limit: spent 8 of 8/);
   },
 );
 
 t.test("below a template, its own path has no budget", async (t) => {
   const template = budget("/agents", perSession, 5, { perChild: true });
   const to = client(startDaemon([], { nowMs: noon, budgets: [template] }));
-  spend(to, "/agents", "s1", 6);
+  spendInSession(to, "/agents", "s1", 6);
   t.ok(isAdmitted(to, "/agents", "s1"));
-  spend(to, "/agents/a/b", "s1", 6);
-  t.match(begin(to, "/agents/a/b", "s1"), /for \/agents\/a\/b session limit: spent 6 of 5/);
+  spendInSession(to, "/agents/a/b", "s1", 6);
+  t.match(
+    beginInSession(to, "/agents/a/b", "s1"),
+    /for \/agents\/a\/b session limit: spent 6 of 5/,
+  );
 });
 
 t.test("a budget of sessions for some models counts these alone", async (t) => {
   const some = budget("/agents", perSession, 5, { models: "gpt-*" });
   const to = client(startDaemon([], { nowMs: noon, budgets: [some] }));
-  spend(to, "/agents", "s1", 5);
-  t.match(begin(to, "/agents", "s1"), /session limit/);
-  const lease = begin(to, "/agents", "s2") as Lease;
+  spendInSession(to, "/agents", "s1", 5);
+  t.match(beginInSession(to, "/agents", "s1"), /session limit/);
+  const lease = beginInSession(to, "/agents", "s2") as Lease;
   settle(to, lease, 9 * usd, { session: "s2", model: "o3" });
   t.ok(isAdmitted(to, "/agents", "s2"), "what another model cost doesn't count");
 });
@@ -95,11 +81,11 @@ t.test("a budget of sessions for some models counts these alone", async (t) => {
 t.test("a session goes on over midnight, and ends seven days after its spend", async (t) => {
   const daemon = startDaemon([], { nowMs: noon, budgets: [agents] });
   const to = client(daemon);
-  spend(to, "/agents", "s1", 5);
+  spendInSession(to, "/agents", "s1", 5);
   daemon.nowMs = noon + dayMs;
   t.notOk(isAdmitted(to, "/agents", "s1"), "the next day");
   daemon.nowMs = noon + 7 * dayMs - 1;
-  const refused = begin(to, "/agents", "s1");
+  const refused = beginInSession(to, "/agents", "s1");
   t.match(refused, /session limit/);
   const waitSeconds = Number(/\d+$/.exec(String(refused))![0]);
   t.ok(waitSeconds <= 0.3 * 86_400, "at most a thirtieth of seven days is left");
@@ -110,9 +96,9 @@ t.test("a session goes on over midnight, and ends seven days after its spend", a
 t.test("refused sessions and those without a cost leave no account behind", async (t) => {
   const daemon = startDaemon([], { nowMs: noon, budgets: [agents] });
   const to = client(daemon);
-  for (const name of ["a", "b", "c"]) begin(to, "/agents", name);
+  for (const name of ["a", "b", "c"]) beginInSession(to, "/agents", name);
   t.equal(daemon.state.budgets.find(agents)!.children.size, 0);
-  spend(to, "/agents", "a", 1);
+  spendInSession(to, "/agents", "a", 1);
   t.equal(daemon.state.budgets.find(agents)!.children.size, 1);
 });
 
@@ -120,7 +106,7 @@ t.test("an idle session is forgotten, in memory and in the store", async (t) => 
   const daemon = startDaemon([], { nowMs: noon, budgets: [agents] });
   const { ring } = wind(daemon, 0);
   const to = client(daemon);
-  spend(to, "/agents", "old", 1);
+  spendInSession(to, "/agents", "old", 1);
   const turn = async (timer: number): Promise<void> => {
     ring(timer);
     for (let i = 0; i < 6; i++) await daemon.commit();
@@ -140,10 +126,10 @@ t.test("an idle session is forgotten, in memory and in the store", async (t) => 
 t.test("beyond the bound, new sessions aren't limited, and known ones are", async (t) => {
   const daemon = startDaemon([], { nowMs: noon, budgets: [agents] });
   const to = client(daemon);
-  spend(to, "/agents", "s1", 5);
+  spendInSession(to, "/agents", "s1", 5);
   const { children } = daemon.state.budgets.find(agents)!;
   Object.defineProperty(children, "size", { value: 2_000_000 });
-  spend(to, "/agents", "s2", 5);
+  spendInSession(to, "/agents", "s2", 5);
   t.ok(isAdmitted(to, "/agents", "s2"));
   t.notOk(isAdmitted(to, "/agents", "s1"));
   t.same([...children.keys()].length, 1);
@@ -152,14 +138,14 @@ t.test("beyond the bound, new sessions aren't limited, and known ones are", asyn
 t.test("what sessions have spent survives a crash", async (t) => {
   const daemon = startDaemon([], { nowMs: noon, budgets: [agents] });
   const to = client(daemon);
-  spend(to, "/agents/ci", "s1", 5);
-  spend(to, "/agents/ci", "s2", 3);
+  spendInSession(to, "/agents/ci", "s1", 5);
+  spendInSession(to, "/agents/ci", "s2", 3);
   await daemon.commit();
   const again = { ...client(await restarted(daemon)), seq: to.seq };
-  t.match(begin(again, "/agents/ci", "s1"), /spent 5 of 5/);
+  t.match(beginInSession(again, "/agents/ci", "s1"), /spent 5 of 5/);
   t.ok(isAdmitted(again, "/agents/ci", "s2"));
-  spend(again, "/agents/ci", "s2", 2);
-  t.match(begin(again, "/agents/ci", "s2"), /spent 5 of 5/);
+  spendInSession(again, "/agents/ci", "s2", 2);
+  t.match(beginInSession(again, "/agents/ci", "s2"), /spent 5 of 5/);
 });
 
 t.test("a new amount lets sessions go on, and a reset clears all of them", async (t) => {
@@ -167,10 +153,10 @@ t.test("a new amount lets sessions go on, and a reset clears all of them", async
   const to = client(daemon);
   const key = { user_path: "/agents", budget_key: { period: "session" } };
   await admin(daemon, to, "budgets.put", { ...key, amount: 5 });
-  spend(to, "/agents", "s1", 6);
+  spendInSession(to, "/agents", "s1", 6);
   await admin(daemon, to, "budgets.put", { ...key, amount: 10 });
   t.ok(isAdmitted(to, "/agents", "s1"));
-  spend(to, "/agents", "s1", 4);
+  spendInSession(to, "/agents", "s1", 4);
   t.notOk(isAdmitted(to, "/agents", "s1"));
   await admin(daemon, to, "budgets.reset-one", { user_path: "/agents", period: "session" });
   t.ok(isAdmitted(to, "/agents", "s1"));
@@ -180,7 +166,7 @@ t.test("a raise of a budget, or of a template's child, is one of each session", 
   const template = budget("/agents", perSession, 5, { perChild: true });
   const daemon = startDaemon([], { nowMs: noon, budgets: [template] });
   const to = client(daemon);
-  for (const path of ["/agents/a/b", "/agents/c"]) spend(to, path, "s1", 6);
+  for (const path of ["/agents/a/b", "/agents/c"]) spendInSession(to, path, "s1", 6);
   const raise = { budget_key: { period: "session" }, amount: 9, for_seconds: 60, reason: "more" };
   await ask(daemon, "budgets.raise", { user_path: "/agents/a", ...raise });
   t.ok(isAdmitted(to, "/agents/a/b", "s1"));
@@ -189,10 +175,51 @@ t.test("a raise of a budget, or of a template's child, is one of each session", 
   t.ok(isAdmitted(to, "/agents/c", "s1"));
 });
 
+t.test(
+  "a hard budget of sessions holds what running requests of the session may use",
+  async (t) => {
+    const hard = budget("/agents", perSession, 0.008, { hold: "hard" });
+    const daemon = startDaemon([], { nowMs: noon, budgets: [hard] });
+    const to = client(daemon);
+    // 1000 tokens of input and 200 of output cost 0.6 cents.
+    const rates = { input: 3_000_000, output: 15_000_000 };
+    const metered = { promptTokens: 1000, outputMax: 200, isStreamed: false, rates: [rates] };
+    const lease = beginInSession(to, "/agents", "s1", { metered });
+    t.ok(typeof lease !== "string");
+    t.match(beginInSession(to, "/agents", "s1", { metered }), /session limit: spent 0 of 0.008/);
+    t.ok(typeof beginInSession(to, "/agents", "s2", { metered }) !== "string");
+
+    await daemon.commit();
+    const again = await restarted(daemon);
+    const holding = { promptTokens: 1000, output: 200, rates, keyId: "", session: "s1" };
+    const peer = again.proxy("p", [{ ...(lease as Lease), holding }]);
+    const back: Client = { peer, seq: to.seq, id: to.id };
+    t.match(beginInSession(back, "/agents", "s1", { metered }), /session limit/, "after a restart");
+    t.ok(typeof beginInSession(back, "/agents", "s2", { metered }) !== "string");
+  },
+);
+
+t.test("another target is judged by the session's budget, too", async (t) => {
+  const some = budget("/agents", perSession, 5, { models: "gpt-*" });
+  const to = client(startDaemon([], { nowMs: noon, budgets: [some] }));
+  spendInSession(to, "/agents", "s1", 6);
+  const other = { provider: "openai", model: "o3" };
+  const lease = beginInSession(to, "/agents", "s1", { targets: [other] }) as Lease;
+  const reroute = (session: string | undefined): string => {
+    to.peer.send({
+      ...{ kind: "reroute", id: ++to.id, lease: lease.lease, targets: [target], read: 0 },
+      session,
+    } as never);
+    return to.peer.received.at(-1)!.kind;
+  };
+  t.equal(reroute("s1"), "exceeded");
+  t.equal(reroute("s2"), "admitted");
+});
+
 t.test("a budget counts what sessions spend from its beginning on", async (t) => {
   const daemon = startDaemon([], { nowMs: noon });
   const to = client(daemon);
-  spend(to, "/agents", "s1", 9);
+  spendInSession(to, "/agents", "s1", 9);
   const key = { user_path: "/agents", budget_key: { period: "session" } };
   await admin(daemon, to, "budgets.put", { ...key, amount: 5 });
   t.ok(isAdmitted(to, "/agents", "s1"));
@@ -221,8 +248,8 @@ t.test(
 t.test("lists name the sessions below their budget, and nowhere else", async (t) => {
   const daemon = startDaemon([], { nowMs: noon, budgets: [agents] });
   const to = client(daemon);
-  spend(to, "/agents/ci", "s1", 4);
-  spend(to, "/agents/ci", "s2", 1);
+  spendInSession(to, "/agents/ci", "s1", 4);
+  spendInSession(to, "/agents/ci", "s2", 1);
   t.match(
     await ask(daemon, "budgets.children", { user_path: "/agents", period: "session" }),
     exactly({
@@ -245,7 +272,7 @@ t.test("lists name the sessions below their budget, and nowhere else", async (t)
 t.test("an explanation has the session's budget", async (t) => {
   const daemon = startDaemon([], { nowMs: noon, budgets: [agents] });
   const to = client(daemon);
-  spend(to, "/agents/ci", "s1", 5);
+  spendInSession(to, "/agents/ci", "s1", 5);
   const of = (session?: string) =>
     ask(daemon, "explain", { user_path: "/agents/ci", session, targets: [target] });
   t.match(

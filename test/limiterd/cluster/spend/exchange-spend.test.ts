@@ -2,21 +2,24 @@ import fc from "fast-check";
 import t from "tap";
 import { budgetStatuses } from "../../../../limiterd/lists/list-budgets.js";
 import { budgetId } from "../../../../shared/domain/budget.js";
+import { perSession } from "../../../../shared/domain/budget-calendar.js";
 import { createMemoryStore } from "../../../support/memory-store.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import {
   admin,
   ask,
+  beginInSession,
   budget,
   hour,
   listed,
   noon,
   settle,
   spend,
+  spendInSession,
   usd,
 } from "../../budgets/budget-fixture.js";
 import { askFor } from "../../in-memory-daemon.js";
-import { accountsOf, clusterOf, join } from "./hosts-fixture.js";
+import { accountsOf, clusterOf, type Host, join } from "./hosts-fixture.js";
 
 const daily = budget("/team", 86_400, 1);
 
@@ -376,3 +379,19 @@ t.test(
     t.match(await listed(b!.daemon, b!.proxy), exactly([{ spent: 0.25 }, { spent: 0.25 }]));
   },
 );
+
+t.test("hosts add up what one session has spent, and forget it as the session ends", async (t) => {
+  const cluster = clusterOf(2, [budget("/agents", perSession, 5)]);
+  const [a, b] = cluster.hosts as [Host, Host];
+  spendInSession(a.proxy, "/agents/ci", "s1", 3);
+  spendInSession(b.proxy, "/agents/ci", "s1", 3);
+  spendInSession(b.proxy, "/agents/ci", "s2", 3);
+  await cluster.settle();
+  for (const { proxy } of [a, b]) {
+    t.match(beginInSession(proxy, "/agents/ci", "s1"), /session limit: spent 6 of 5/);
+    t.type(beginInSession(proxy, "/agents/ci", "s2"), "object");
+  }
+  for (const { daemon } of [a, b]) daemon.nowMs = noon + 8 * 86_400_000;
+  for (const { proxy } of [a, b])
+    t.type(beginInSession(proxy, "/agents/ci", "s1"), "object", "a week later");
+});
