@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
+import { setFlagsFromString } from "node:v8";
 import { Script } from "node:vm";
 
 interface CompiledProgram {
@@ -30,6 +31,9 @@ const tail = Buffer.from("\n})");
 
 /** `file`: a CommonJS module of ASCII characters. */
 export function compileProgram(file: string): CompiledProgram {
+  // V8 takes compiled code only under the flags under which it was written. It has read this one,
+  // which a supervisor sets, before it ran anything.
+  setFlagsFromString("--max-semi-space-size=0");
   const bytes = Buffer.concat([head, readFileSync(file), tail]);
   const digest = createHash("sha256").update(bytes).digest();
   // V8 uses such a text where it is, one byte for each character. It would copy a joined one.

@@ -16,6 +16,8 @@ export interface ServiceOptions {
   /** A compiled script that sends `{ ready, … }` to its parent once it serves. */
   readonly script: string;
   readonly args: readonly string[];
+  /** In addition to those of this process. */
+  readonly nodeFlags?: readonly string[];
   /** Listening sockets passed to it. */
   readonly sockets?: readonly HandedSocket[];
   /** Variables for it only, in addition to this process's own environment. */
@@ -232,13 +234,14 @@ export function forkHeld(options: ServiceOptions): ChildProcess {
 }
 
 function forkService(
-  { script, args, sockets = [], env = {} }: ServiceOptions,
+  { script, args, nodeFlags = [], sockets = [], env = {} }: ServiceOptions,
   held: boolean,
 ): ChildProcess {
   // `detached` gives it its own session: Ctrl-C at the terminal reaches only `up`, which stops the
   // services in order.
   return fork(script, [...args], {
     detached: true,
+    execArgv: [...process.execArgv, ...nodeFlags],
     env: {
       ...process.env,
       ...withoutSystemd,

@@ -7,10 +7,11 @@ const programs = fileURLToPath(new URL("../../../programs", import.meta.url));
 const compiler = new URL("../../../bin/bundle/compiled-program.js", import.meta.url);
 
 /** Runs code of a module, for which `program` is the compiled one, in a process of its own. */
-const withProgram = (file: string, code: string): string =>
+const withProgram = (file: string, code: string, flags: readonly string[] = []): string =>
   spawnSync(
     process.execPath,
     [
+      ...flags,
       "--input-type=module",
       "-e",
       `import { compileProgram } from ${JSON.stringify(compiler)};
@@ -28,6 +29,8 @@ for (const name of ["sluice", "sluice-proxy", "sluice-limiterd"])
     t.equal(isCompiled(), "false");
     withProgram(file, "program.writeCode(); process.exit();");
     t.equal(isCompiled(), "true");
+    const flags = ["--max-semi-space-size=8"];
+    t.equal(withProgram(file, "console.log(program.isCompiled);", flags), "true");
     writeFileSync(file, readFileSync(file, "latin1").replace("use strict", "Use strict"), "latin1");
     t.equal(isCompiled(), "false", "another text of the same length");
   });
