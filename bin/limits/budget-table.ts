@@ -103,6 +103,10 @@ function usedRatio(budget: Listed): string {
 
 function runsOut(budget: Listed, nowMs: number): string {
   const { forecast } = budget;
-  if (isTemplate(budget) || !isObject(forecast)) return "-";
+  if (isTemplate(budget)) return "-";
+  if (!isObject(forecast)) {
+    const { forecast_from: from } = budget;
+    return typeof from === "string" ? `known in ${untilExhausted(from, nowMs)}` : "-";
+  }
   return untilExhausted(forecast["exhausts_at"], nowMs);
 }

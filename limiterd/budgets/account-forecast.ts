@@ -1,6 +1,11 @@
 /** The forecast of an account of a budget in its running period, and its form in the API. */
-import type { BudgetForecast } from "../../shared/api/budget-item.js";
-import { type Forecast, forecastOf } from "../../shared/domain/forecast.js";
+import type { AccountForecast, BudgetForecast } from "../../shared/api/budget-item.js";
+import {
+  type Forecast,
+  type ForecastQuestion,
+  forecastFromMs,
+  forecastOf,
+} from "../../shared/domain/forecast.js";
 import { sumUsd } from "../../shared/domain/money.js";
 import { formatSeconds } from "../../shared/time.js";
 import { type Account, startOf } from "./budget-account.js";
@@ -8,28 +13,43 @@ import type { BudgetBook } from "./budget-book.js";
 import { isRolling } from "./budget-period.js";
 import { amountUsdOf, spentOf } from "./judge-budgets.js";
 
-/**
- * Null while too little is known, and for a rolling budget or a session, which has no end. What
- * other hosts have spent recently isn't known: if they have spent from this account, the pace is
- * that of the period.
- */
+/** Null while too little is known, and for a rolling budget or a session, which has no end. */
 export function accountForecast(
   book: BudgetBook,
   account: Account,
   nowMs: number,
 ): Forecast | null {
+  const question = questionOf(book, account, nowMs);
+  return question === null ? null : forecastOf(question);
+}
+
+/** The forecast as the API shows it, or from when on there is one; empty without either. */
+export function forecastFields(book: BudgetBook, account: Account, nowMs: number): AccountForecast {
+  const question = questionOf(book, account, nowMs);
+  if (question === null) return {};
+  const forecast = forecastOf(question);
+  if (forecast !== null) return { forecast: budgetForecast(forecast) };
+  const fromMs = forecastFromMs(question);
+  return fromMs === null ? {} : { forecast_from: formatSeconds(fromMs) };
+}
+
+/**
+ * Null for a rolling budget or a session. What other hosts have spent recently isn't known: if they
+ * have spent from this account, the pace is that of the period.
+ */
+function questionOf(book: BudgetBook, account: Account, nowMs: number): ForecastQuestion | null {
   const { budget } = account;
   if (isRolling(budget.definition)) return null;
   const bounds = book.boundsOf(budget, nowMs);
   const others = book.others?.spentIn(account, bounds.startMs) ?? null;
-  return forecastOf({
+  return {
     nowMs,
     startMs: startOf(budget, bounds, nowMs),
     endMs: bounds.endMs,
     amountUsd: amountUsdOf(book, account, nowMs),
     spentUsd: sumUsd(spentOf(book, account, nowMs)),
     recent: others === null ? book.recent.paceOf(account, nowMs) : null,
-  });
+  };
 }
 
 /** As the API shows it: money to the micro-dollar, times in whole seconds. */

@@ -12,12 +12,13 @@ import {
 import { subjectWithModels } from "../../shared/domain/limited-models.js";
 import { type Failure, failure } from "../../shared/error-code.js";
 import { formatMillis } from "../../shared/time.js";
+import { forecastFields } from "../budgets/account-forecast.js";
 import type { Budget } from "../budgets/budget-account.js";
 import type { DaemonState } from "../state.js";
 import { fullest } from "./fullest.js";
 import { sessionField } from "./list-budgets.js";
 import { type ListQuery, matches, parseChildrenQuery } from "./list-query.js";
-import { forecastField, money, peekedBook, usageRatio } from "./spend/budget-money.js";
+import { money, peekedBook, usageRatio } from "./spend/budget-money.js";
 
 /** The body has the fields of `budgets.reset-one`, and `limit` and `search`. */
 export function listBudgetChildren(
@@ -59,7 +60,7 @@ async function fullestOf(
           subject: account.subject,
           ...sessionField(account),
           ...money(state, account, nowMs),
-          ...forecastField(state, account, nowMs),
+          ...forecastFields(state.budgets, account, nowMs),
         };
   };
   const book = peekedBook(state.budgets);

@@ -21,6 +21,7 @@ import { modelsField } from "../../shared/domain/limited-models.js";
 import { exhaustedField } from "../../shared/domain/on-exhausted.js";
 import { firstAfter } from "../../shared/long-lists.js";
 import { formatMillis, formatSeconds } from "../../shared/time.js";
+import { forecastFields } from "../budgets/account-forecast.js";
 import {
   type Account,
   amountUsdAt,
@@ -52,7 +53,7 @@ import {
   sources,
 } from "./list-query.js";
 import { raisesField } from "./raise-items.js";
-import { forecastField, hasUsage, money, peekedBook, usageRatio } from "./spend/budget-money.js";
+import { hasUsage, money, peekedBook, usageRatio } from "./spend/budget-money.js";
 
 /** The filters of the list. */
 export const budgetChoices = { scope: budgetScopes, source: sources, order: orders } as const;
@@ -155,7 +156,7 @@ function listedChild(
     user_path: subject,
     template: budget.definition.subject,
     ...money(state, account, nowMs),
-    ...forecastField(state, account, nowMs),
+    ...forecastFields(state.budgets, account, nowMs),
     has_usage: hasUsage(state.budgets, account, nowMs),
   };
 }
@@ -198,7 +199,7 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number, child?: str
     period_start: formatSeconds(startMs),
     period_end: formatSeconds(endMs),
     last_reset_at: resetAtMs === null ? null : formatSeconds(resetAtMs),
-    ...(budget.own === null ? {} : forecastField(state, budget.own, nowMs)),
+    ...(budget.own === null ? {} : forecastFields(state.budgets, budget.own, nowMs)),
     has_usage: budget.own !== null && hasUsage(state.budgets, budget.own, nowMs),
     ...raisesField(budget, nowMs, child),
     ...(inert === null ? {} : { inert }),
@@ -328,7 +329,7 @@ function statusOf(state: DaemonState, account: Account, nowMs: number): BudgetSt
     period_start: formatSeconds(startMs),
     period_end: formatSeconds(endMs),
     resets_in_seconds: Math.max(1, Math.ceil(resetMs / 1000)),
-    ...forecastField(state, account, nowMs),
+    ...forecastFields(state.budgets, account, nowMs),
     ...raisesField(budget, nowMs, child),
     ...(inert === null ? {} : { inert }),
   };

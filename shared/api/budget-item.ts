@@ -74,6 +74,8 @@ export interface BudgetForecast {
 export interface AccountForecast {
   /** Absent for a template, without spend, and while too little is known. */
   readonly forecast?: BudgetForecast;
+  /** From when on there is one; present while too little is known. */
+  readonly forecast_from?: string;
 }
 
 interface RunningPeriod {

@@ -9,7 +9,7 @@ export interface Pace {
   readonly seconds: number;
 }
 
-interface ForecastQuestion {
+export interface ForecastQuestion {
   readonly nowMs: number;
   /** When the running period began, or was reset, and when it ends. */
   readonly startMs: number;
@@ -43,19 +43,29 @@ const daySeconds = 86_400;
 const hourMs = 3_600_000;
 
 /**
- * Null while too little is known, or nothing was spent. Two hours know nothing of nights and
- * weekends: in a period longer than a day, the recent pace counts if the amount runs out within a
- * day at that pace, or while the period is younger than a day.
+ * Null while too little is known, or if nothing was spent in the period and recently. Two hours
+ * know nothing of nights and weekends: in a period longer than a day, the recent pace counts if the
+ * amount runs out within a day at that pace, or while the period is younger than a day.
  */
 export function forecastOf(question: ForecastQuestion): Forecast | null {
-  if (question.spentUsd <= 0) return null;
   const recent = forecastBy("recent", question);
+  if (question.spentUsd <= 0) return (question.recent?.usd ?? 0) > 0 ? recent : null;
   const ofPeriod = forecastBy("period", question);
   if (recent === null || ofPeriod === null) return recent ?? ofPeriod;
   const { nowMs, startMs, endMs } = question;
   if (endMs - startMs <= daySeconds * 1000 || ofPeriod.basisSeconds < daySeconds) return recent;
   const isSoon = recent.exhaustsAtMs !== null && recent.exhaustsAtMs - nowMs <= daySeconds * 1000;
   return isSoon ? recent : ofPeriod;
+}
+
+/** From when on there is a forecast; null if there is one already, or nothing was spent. */
+export function forecastFromMs(question: ForecastQuestion): number | null {
+  const { nowMs, startMs, endMs, spentUsd, recent } = question;
+  if (spentUsd <= 0 || forecastOf(question) !== null) return null;
+  const ofPeriodMs = startMs + (endMs - startMs) * elapsedRatioMin;
+  const isShort = endMs - startMs <= recentSecondsMax * 1000;
+  if (recent === null || isShort) return ofPeriodMs;
+  return Math.min(ofPeriodMs, nowMs + (recentSecondsMin - recent.seconds) * 1000);
 }
 
 /** The forecast by one pace; null if that isn't known for long enough. */

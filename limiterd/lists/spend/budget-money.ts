@@ -1,7 +1,6 @@
 /** The spend of budgets as lists show it, on this host and on the other hosts. */
-import type { AccountForecast, AccountMoney } from "../../../shared/api/budget-item.js";
+import type { AccountMoney } from "../../../shared/api/budget-item.js";
 import { costUsd, sumUsd } from "../../../shared/domain/money.js";
-import { accountForecast, budgetForecast } from "../../budgets/account-forecast.js";
 import type { Account } from "../../budgets/budget-account.js";
 import type { BudgetBook } from "../../budgets/budget-book.js";
 import {
@@ -74,16 +73,6 @@ function otherHosts(
       age_seconds: ageMs === null ? null : Math.floor(ageMs / 1000),
     },
   };
-}
-
-/** When the account runs out at its pace; empty while too little is known. */
-export function forecastField(
-  { budgets }: Pick<DaemonState, "budgets">,
-  account: Account,
-  nowMs: number,
-): AccountForecast {
-  const forecast = accountForecast(budgets, account, nowMs);
-  return forecast === null ? {} : { forecast: budgetForecast(forecast) };
 }
 
 /** Whether anything was recorded in the running period, on any host. */

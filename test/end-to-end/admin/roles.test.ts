@@ -123,6 +123,7 @@ for (const role of adminRoles) {
   ofTeam.set(role, await issue({ role, user_path: "/team", name: `${role} of the team` }));
   ofAll.set(role, await issue({ role }));
 }
+const hourAgo = new Date(Date.now() - 3_600_000).toISOString();
 const teamAdmin = ofTeam.get("admin")!.value;
 const day = { limit_key: { period: "day" } };
 const daily = { budget_key: { period: "daily" } };
@@ -216,6 +217,8 @@ t.test("a role for a subtree sees what is in it, and nothing beside or above it"
     ["/admin/usage?by=path", ["/team/a"]],
     ["/admin/usage?by=key", [apps.get("/team/a")!.id]],
     ["/admin/usage?by=session", ["session/team/a"]],
+    ["/admin/usage?by=path&days=2&step=hour", ["/team/a", '"step":"hour"']],
+    [`/admin/tenants?sort=spend&start=${hourAgo}`, ["/team/a", '"requests":3']],
     ["/admin/usage?by=path&format=csv", ["/team/a"]],
     ["/admin/usage/records", ["/team/a"]],
     ["/admin/usage/records?format=ndjson", ["/team/a"]],

@@ -1,6 +1,6 @@
 /** When a budget runs out, by its recent pace and by that of its period. */
 import t from "tap";
-import { forecastBy, forecastOf } from "../../../shared/domain/forecast.js";
+import { forecastBy, forecastFromMs, forecastOf } from "../../../shared/domain/forecast.js";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -67,6 +67,24 @@ t.test("nothing is said where too little is known", async (t) => {
   t.equal(forecastOf({ ...daily, nowMs: dayMs * 0.019 }), null, "the period has just begun");
   t.equal(forecastOf({ ...daily, nowMs: -1 }), null, "the clock was set back");
   t.equal(forecastBy("recent", daily), null);
+});
+
+t.test("a period that has just begun goes on at the pace of the hours before", async (t) => {
+  const recent = { usd: 2, seconds: 7200 };
+  const begun = { ...daily, nowMs: 60_000, spentUsd: 0, recent };
+  t.match(forecastOf(begun), { basis: "recent", usdPerHour: 1, projectedUsd: 24 - 1 / 60 });
+  t.match(forecastOf({ ...begun, spentUsd: 1 }), { basis: "recent" });
+  t.equal(forecastOf({ ...begun, recent: { usd: 0, seconds: 7200 } }), null, "nothing is spent");
+});
+
+t.test("until too little is known, it is said from when on there is a forecast", async (t) => {
+  const begun = { ...daily, nowMs: 600_000, spentUsd: 1 };
+  t.equal(forecastFromMs(begun), 0.02 * dayMs, "a fiftieth of the period");
+  const started = { usd: 1, seconds: 600 };
+  t.equal(forecastFromMs({ ...begun, recent: started }), 0.02 * dayMs);
+  t.equal(forecastFromMs({ ...begun, endMs: 30 * dayMs, recent: started }), 1_800_000);
+  t.equal(forecastFromMs(daily), null, "there is one");
+  t.equal(forecastFromMs({ ...begun, spentUsd: 0 }), null, "nothing was spent");
 });
 
 t.test("a spent budget has run out now, and none runs out after its period", async (t) => {

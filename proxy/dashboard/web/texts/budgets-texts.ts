@@ -36,7 +36,7 @@ export const budgetsTexts = {
   rolling: "rolling",
   tick: "The tick marks the elapsed part of the period.",
   pace: {
-    unknown: "too early to tell",
+    knownFrom: (time: string) => `known from ${time} UTC`,
     exhausted: "spent",
     lasts: (projected: string) => `${projected} at its end`,
     runsOut: (time: string) => `spent in ${time}`,

@@ -116,9 +116,12 @@ function Spent({ budget, now }: CellProps) {
 
 function Pace({ budget, now }: CellProps) {
   if (isTemplate(budget)) return null;
-  const { forecast, spent, amount } = budget;
+  const { forecast, forecast_from: from, spent, amount } = budget;
   if (spent >= amount) return <span class="bad">{texts.pace.exhausted}</span>;
-  if (forecast === undefined) return <span class="soft">{texts.pace.unknown}</span>;
+  if (forecast === undefined)
+    return from === undefined ? null : (
+      <span class="soft">{texts.pace.knownFrom(from.slice(11, 16))}</span>
+    );
   if (forecast.exhausts_at === null)
     return <span class="soft">{texts.pace.lasts(formatMoney(forecast.projected_usd))}</span>;
   const seconds = Math.max(0, (Date.parse(forecast.exhausts_at) - Date.parse(now)) / 1000);
