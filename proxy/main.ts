@@ -17,7 +17,7 @@ import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
 import { connectLimiter } from "./limiter/client/connect-limiter.js";
 import { SettleSpool, settleGraceMs } from "./limiter/spool/settle-spool.js";
 import type { ProxyGroup } from "./metrics/metrics.js";
-import { startLooking } from "./objects/background-responses.js";
+import { startPolling } from "./objects/background-responses.js";
 import { type Listeners, openListeners } from "./open-listeners.js";
 
 interface ProxyOptions {
@@ -60,9 +60,9 @@ interface RunningProxy {
 }
 
 /**
- * Makes a proxy, which asks the daemon nothing yet and accepts no connection. Resolves with what
- * starts it: that resolves when it serves requests, and rejects with `OpenGatewayError`,
- * `InheritedSocketsError`, or when the address is in use.
+ * Makes a proxy, which asks the daemon nothing yet and accepts no connection. Resolves with a
+ * function that starts it. Its promise resolves when the proxy serves requests, and rejects with
+ * `OpenGatewayError`, `InheritedSocketsError`, or when the address is in use.
  */
 export async function prepareProxy({
   config,
@@ -110,11 +110,11 @@ export async function prepareProxy({
     throw error;
   });
   return async () => {
-    const looking = startLooking(gateway, config.usageEnabled ? config.background.lookMs : 0);
+    const polling = startPolling(gateway, config.usageEnabled ? config.background.lookMs : 0);
     const delivering = startDelivering(gateway, gateway.webhooks);
     const closeAll = async (): Promise<void> => {
       tlsFiles?.stop();
-      looking.stop();
+      polling.stop();
       delivering.stop();
       capacity.files.close();
       gateway.models.stop();

@@ -44,7 +44,7 @@ interface Switch {
   readonly meaning: string;
   /** Its value as the body has it; absent: unchanged. */
   readonly read?: (flagValue: unknown) => unknown;
-  /** What a text that `read` returns unchanged should have been. */
+  /** For the error: what the text must be. `read` returns a text that it can't read unchanged. */
   readonly form?: string;
   /** The only period that has the field; then nothing else need be given. */
   readonly period?: Readonly<Record<string, unknown>>;
@@ -100,7 +100,7 @@ interface Write<S extends string> {
 }
 
 /** The values of one period as they were typed, by their fields, and the flag of each. */
-interface Typed {
+interface TypedLimit {
   readonly period: Readonly<Record<string, unknown>>;
   readonly values: Record<string, unknown>;
   readonly flagOf: Record<string, string>;
@@ -116,7 +116,7 @@ export function writesFromFlags<S extends string>(
   const problems: ArgumentProblem[] = [...subjectProblems(form, subject, flags.scope)];
   const typedLimits = [...longForm(form, flags, problems), ...shortForm(form, flags)];
   if (typedLimits.length === 0 && problems.length === 0) {
-    const expected = `--period with ${oneOf(longFlags)}, or one of ${listed(shortFlags, ", ")}`;
+    const expected = `--period with ${oneOf(longFlags)}, or one of ${flagNames(shortFlags, ", ")}`;
     problems.push({ message: `nothing to set: give ${expected}`, param: null });
   }
   const writes: Write<S>[] = [];
@@ -140,7 +140,7 @@ export function writesFromFlags<S extends string>(
     if (checked.ok) writes.push({ body, key: checked.value });
     // One message about the subject is enough.
     else if (!problems.some(({ param }) => param === "subject" && param === checked.failure.param))
-      problems.push(unread(switches, body, checked) ?? asFlagProblem(grammar, checked, flagOf));
+      problems.push(unreadText(switches, body, checked) ?? asFlagProblem(grammar, checked, flagOf));
   }
   const periods = new Set(writes.map(({ key }) => key.periodSeconds));
   if (periods.size < writes.length)
@@ -172,7 +172,7 @@ export function keyFromFlags<S extends string>(
     : {
         ok: false,
         problems: [
-          unread([], modelsFromFlags(flags), checked) ?? asFlagProblem(grammar, checked, {}),
+          unreadText([], modelsFromFlags(flags), checked) ?? asFlagProblem(grammar, checked, {}),
         ],
       };
 }
@@ -180,7 +180,7 @@ export function keyFromFlags<S extends string>(
 const whenForm = "hours such as 'mon-fri 09:00-17:00 Europe/Berlin'";
 
 /** The problem of a text that isn't read as a mapping; null if something else is wrong. */
-function unread(
+function unreadText(
   switches: readonly Switch[],
   body: Readonly<Record<string, unknown>>,
   { failure: { param } }: Extract<Checked<unknown>, { ok: false }>,
@@ -229,11 +229,11 @@ function longForm<S extends string>(
   form: FlagForm<S>,
   flags: SetFlags,
   problems: ArgumentProblem[],
-): readonly Typed[] {
+): readonly TypedLimit[] {
   const { longFlags, readNumber } = form;
   const period = periodFromFlags(flags);
   const longFields = longFlags.flatMap(({ name, field }) =>
-    typedIn(flags, camelCase(name)).map((text) => [field, readNumber(text) ?? text] as const),
+    textsOf(flags, camelCase(name)).map((text) => [field, readNumber(text) ?? text] as const),
   );
   const short = shortForm(form, flags).flatMap(({ flagOf }) => Object.values(flagOf));
   if (Object.keys(period).length > 0 && longFields.length === 0 && short.length > 0) {
@@ -254,7 +254,7 @@ function longForm<S extends string>(
     ];
   if (longFields.length > 0)
     problems.push({
-      message: `--period or --period-seconds is required beside ${listed(longFlags, ", ")}`,
+      message: `--period or --period-seconds is required beside ${flagNames(longFlags, ", ")}`,
       param: "--period",
     });
   return [];
@@ -264,9 +264,9 @@ function longForm<S extends string>(
 function shortForm<S extends string>(
   { shortFlags, switches, readNumber }: FlagForm<S>,
   flags: SetFlags,
-): readonly Typed[] {
-  const byPeriod = new Map<string, Typed>();
-  const add = (period: Typed["period"], field: string, value: unknown, flag: string): void => {
+): readonly TypedLimit[] {
+  const byPeriod = new Map<string, TypedLimit>();
+  const add = (period: TypedLimit["period"], field: string, value: unknown, flag: string): void => {
     const id = JSON.stringify(period);
     const typedLimit = byPeriod.get(id) ?? { period, values: {}, flagOf: {} };
     byPeriod.set(id, typedLimit);
@@ -274,10 +274,10 @@ function shortForm<S extends string>(
     typedLimit.flagOf[field] = flag;
   };
   for (const { name, period, field } of shortFlags)
-    for (const text of typedIn(flags, name))
+    for (const text of textsOf(flags, name))
       add(period, field, readNumber(text) ?? text, `--${name}`);
   for (const { flag, key, period, field, read } of switches)
-    for (const text of period === undefined ? [] : typedIn(flags, key))
+    for (const text of period === undefined ? [] : textsOf(flags, key))
       add(period!, field, read?.(text), flag.replace(/ .*/, ""));
   return [...byPeriod.values()];
 }
@@ -287,16 +287,16 @@ function camelCase(name: string): string {
   return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function typedIn(flags: SetFlags, name: string): readonly string[] {
+function textsOf(flags: SetFlags, name: string): readonly string[] {
   const text = flags[name];
   return typeof text === "string" ? [text] : [];
 }
 
 function oneOf(flags: readonly { readonly name: string }[]): string {
-  return `${flags.length > 1 ? "one of " : ""}${listed(flags, ", ")}`;
+  return `${flags.length > 1 ? "one of " : ""}${flagNames(flags, ", ")}`;
 }
 
-function listed(flags: readonly { readonly name: string }[], separator: string): string {
+function flagNames(flags: readonly { readonly name: string }[], separator: string): string {
   return flags.map(({ name }) => `--${name}`).join(separator);
 }
 

@@ -46,7 +46,7 @@ export interface OldSecret {
 export type KeyFields = Omit<ManagedKey, "id" | "writtenUseMs">;
 
 /** The uses of one key on another host; those of old secrets by hash. */
-interface HeardUses extends Pick<ManagedKey, "number" | "lastUsedAtMs"> {
+interface ReportedUses extends Pick<ManagedKey, "number" | "lastUsedAtMs"> {
   readonly oldSecrets: ReadonlyMap<string, number>;
 }
 
@@ -184,7 +184,7 @@ export class KeyRing {
   }
 
   /** Applies the uses of keys and old secrets on other hosts. */
-  hearUses(reported: readonly HeardUses[]): void {
+  applyUses(reported: readonly ReportedUses[]): void {
     for (const { number, lastUsedAtMs, oldSecrets } of reported) {
       const key = this.byNumber(number);
       if (key === undefined || key.deletedAtMs !== null || lastUsedAtMs === null) continue;

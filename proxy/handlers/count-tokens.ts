@@ -11,7 +11,7 @@ import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
 import { replyJson, targetHeader } from "../http/respond.js";
-import { foreignInCall, makerOnly, mayContinue } from "../objects/object-access.js";
+import { foreignInCall, mayContinue, targetsOfMaker } from "../objects/object-access.js";
 import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { requestedName } from "../routing/resolve-model.js";
@@ -94,7 +94,7 @@ export async function countTokens(
   const notAllowed = modelProblem(context.caller, names);
   if (notAllowed !== null) return refuseUnadmitted(context, notAllowed);
   const ordered = gateway.targetOrder.peek(route);
-  const targets = mayContinue(call) ? await makerOnly(gateway, call, ordered) : ordered;
+  const targets = mayContinue(call) ? await targetsOfMaker(gateway, call, ordered) : ordered;
   const able = targets.filter((target) => problemAt(gateway, call, target) === null);
   const [target] = gateway.targetHealth.wellFirst(able);
   if (target === undefined)

@@ -12,7 +12,7 @@ import { type RequestBounds, requestBounds } from "../hard-caps/request-bounds.j
 import type { Exchange } from "../http/exchange.js";
 import { keptAliveExchange } from "../http/exchanges/kept-alive-exchange.js";
 import type { ModelOperation } from "../http/match-route.js";
-import { foreignInCall, makerOnly, mayContinue } from "../objects/object-access.js";
+import { foreignInCall, mayContinue, targetsOfMaker } from "../objects/object-access.js";
 import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { type Route, requestedName, resolveModel } from "../routing/resolve-model.js";
@@ -96,7 +96,7 @@ export async function modelRequest(
     // Choose the targets.
     const inOrder = orderedTargets(received, call, route);
     const mayMove = inOrder.length > 1 && mayContinue(call);
-    const ordered = mayMove ? await makerOnly(gateway, call, inOrder) : inOrder;
+    const ordered = mayMove ? await targetsOfMaker(gateway, call, inOrder) : inOrder;
     const able = ableTargets(incoming, call, ordered);
     if (able.length === 0) {
       const problem = problemAt(gateway, call, ordered[0]!)!;

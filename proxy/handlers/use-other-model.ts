@@ -4,7 +4,7 @@
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import { modelProblem } from "../auth/caller.js";
 import { fallbackHeader } from "../http/own-headers.js";
-import { makerOnly, mayContinue } from "../objects/object-access.js";
+import { mayContinue, targetsOfMaker } from "../objects/object-access.js";
 import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { resolveModel } from "../routing/resolve-model.js";
@@ -66,7 +66,7 @@ async function otherModel(
   const modelNames = namesOf(gateway, call, route);
   if (modelProblem(caller, modelNames) !== null) return null;
   const inOrder = orderedTargets(context, call, route);
-  const ordered = mayContinue(call) ? await makerOnly(gateway, call, inOrder) : inOrder;
+  const ordered = mayContinue(call) ? await targetsOfMaker(gateway, call, inOrder) : inOrder;
   const able = ableTargets(context, call, ordered);
   if (able.length === 0) return null;
   const { targets, all } = gateway.targetHealth.candidates(withTools(able, tools));

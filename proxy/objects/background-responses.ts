@@ -65,7 +65,7 @@ export function endOf(answer: unknown): ResponseEnd | null {
   return { kind: "used", usage: toolCalls === undefined ? usage : { ...usage, toolCalls } };
 }
 
-type Looking = BatchParts & Pick<Gateway, "monoMs">;
+type PollParts = BatchParts & Pick<Gateway, "monoMs">;
 
 interface EndedResponse {
   readonly provider: string;
@@ -75,7 +75,7 @@ interface EndedResponse {
 
 /** Counts the usage of an ended response, if the daemon tracks it. Never rejects. */
 export async function settleEnded(
-  gateway: Looking,
+  gateway: PollParts,
   { provider, id, end }: EndedResponse,
 ): Promise<void> {
   const answer = await gateway.limiter.call("responses.pending", { provider, id });
@@ -84,7 +84,7 @@ export async function settleEnded(
 }
 
 async function settle(
-  { limiter, prices, providers, monoMs }: Looking,
+  { limiter, prices, providers, monoMs }: PollParts,
   { provider, id, model, keepsFee }: PendingResponseName,
   end: ResponseEnd,
 ): Promise<void> {
@@ -117,10 +117,14 @@ async function settle(
 }
 
 /** Looks at a batch if the daemon tracks it: a client has read that it has ended. Never rejects. */
-export async function settleTracked(gateway: Looking, provider: string, id: string): Promise<void> {
+export async function settleTracked(
+  gateway: PollParts,
+  provider: string,
+  id: string,
+): Promise<void> {
   const answer = await gateway.limiter.call("responses.pending", { provider, id });
   const [pending] = answer.ok ? readPendingResponses(answer.body) : [];
-  if (pending !== undefined) await lookAt(gateway, pending);
+  if (pending !== undefined) await pollResponse(gateway, pending);
 }
 
 interface Deletion {
@@ -131,12 +135,12 @@ interface Deletion {
 }
 
 /**
- * Settles a tracked response or batch before its deletion, or before that of the file with its
- * results. Why a batch or a file can't be deleted yet: usage would be lost; null if it can. Never
- * rejects.
+ * Settles a tracked response or batch before it or the file with its results is deleted. Returns
+ * why a batch or a file can't be deleted yet, because its usage would be lost; null if it can.
+ * Never rejects.
  */
 export async function settleBeforeDeletion(
-  gateway: Looking,
+  gateway: PollParts,
   deletion: Deletion,
 ): Promise<Failure | null> {
   if (deletion.kind === "file") return settleBeforeFileDeletion(gateway, deletion);
@@ -149,7 +153,7 @@ export async function settleBeforeDeletion(
   // An id may be that of a batch and of a response.
   if (pending === undefined || pending.isBatch !== isOfBatch) return null;
   if (!pending.isBatch) {
-    await lookAt(gateway, pending);
+    await pollResponse(gateway, pending);
     return null;
   }
   await lookBeforeDeletion(gateway, pending);
@@ -165,7 +169,7 @@ export async function settleBeforeDeletion(
 
 /** A file's object says whether it has results, and not of which batch. */
 async function settleBeforeFileDeletion(
-  gateway: Looking,
+  gateway: PollParts,
   { provider: name, id }: Omit<Deletion, "kind">,
 ): Promise<Failure | null> {
   const answer = await gateway.limiter.call("responses.pending", { provider: name, batches: true });
@@ -185,7 +189,7 @@ async function settleBeforeFileDeletion(
   return null;
 }
 
-async function lookAt(gateway: Looking, pending: PendingResponseName): Promise<void> {
+async function pollResponse(gateway: PollParts, pending: PendingResponseName): Promise<void> {
   if (pending.isBatch) return void (await lookAtBatch(gateway, pending));
   const provider = gateway.providers.get(pending.provider);
   // A reload may add the provider again.
@@ -211,35 +215,35 @@ async function lookAt(gateway: Looking, pending: PendingResponseName): Promise<v
   if (end !== null) await settle(gateway, pending, end);
 }
 
-async function lookAtEach(
-  gateway: Looking,
+async function pollEach(
+  gateway: PollParts,
   each: readonly PendingResponseName[],
   isStopped: () => boolean,
 ): Promise<void> {
   for (const pending of each) {
     if (isStopped()) return;
-    await lookAt(gateway, pending);
+    await pollResponse(gateway, pending);
   }
 }
 
 /** Polls the responses and batches that are due. Never rejects. */
-async function lookAtDue(gateway: Looking, isStopped: () => boolean): Promise<void> {
+async function pollDue(gateway: PollParts, isStopped: () => boolean): Promise<void> {
   for (;;) {
     const answer = await gateway.limiter.call("responses.due", {});
     const due = answer.ok ? readPendingResponses(answer.body) : [];
     // Results of batches are long: responses don't wait for them.
     const batches = due.filter(({ isBatch }) => isBatch);
     const responses = due.filter(({ isBatch }) => !isBatch);
-    void lookAtEach(gateway, batches, isStopped);
-    await lookAtEach(gateway, responses, isStopped);
+    void pollEach(gateway, batches, isStopped);
+    await pollEach(gateway, responses, isStopped);
     if (isStopped()) return;
     if (due.length < dueResponsesMax) return;
   }
 }
 
 /** Polls in intervals the responses that no client asked for, until stopped. */
-export function startLooking(
-  gateway: Looking & Pick<Gateway, "config">,
+export function startPolling(
+  gateway: PollParts & Pick<Gateway, "config">,
   everyMs: number,
 ): { stop(): void } {
   let stopped = false;
@@ -248,7 +252,7 @@ export function startLooking(
     if (!stopped && everyMs > 0) cancel = gateway.setTimer(everyMs, () => void look());
   };
   const look = async (): Promise<void> => {
-    if (gateway.limiter.reachable) await lookAtDue(gateway, () => stopped);
+    if (gateway.limiter.reachable) await pollDue(gateway, () => stopped);
     later();
   };
   later();

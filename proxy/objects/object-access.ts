@@ -49,9 +49,9 @@ export async function ownersOf(
   const owners = new Map<string, readonly ObjectOwner[]>();
   for (let i = 0; i < ids.length; i += objectsPerCall) {
     const batch = ids.slice(i, i + objectsPerCall);
-    const answered = await limiter.call("objects.owners", { ids: batch });
-    if (!answered.ok) return answered;
-    const batchOwners = readObjectOwners(answered.body, batch.length);
+    const answer = await limiter.call("objects.owners", { ids: batch });
+    if (!answer.ok) return answer;
+    const batchOwners = readObjectOwners(answer.body, batch.length);
     for (const [at, id] of batch.entries()) owners.set(id, batchOwners[at]!);
   }
   return { ok: true, owners };
@@ -71,14 +71,14 @@ export async function rememberOwner(
   { operation, provider, userPath, ids }: CreatedObjects,
 ): Promise<void> {
   if (ids.length === 0) return;
-  const answered = await limiter.call("objects.own", {
+  const answer = await limiter.call("objects.own", {
     user_path: userPath,
     days: keptDays(operation),
     objects: ids.map((id) => ({ provider, id })),
   });
-  if (!answered.ok)
+  if (!answer.ok)
     log.warn(
-      { user_path: userPath, provider, ids, reason: answered.failure.message },
+      { user_path: userPath, provider, ids, reason: answer.failure.message },
       "the owner of a stored object can't be recorded: only the master key can use it",
     );
 }
@@ -150,7 +150,7 @@ export async function foreignInCall(
   return repeated ?? foreignObject(gateway, caller, ids);
 }
 
-/** Whether owners must be recorded. */
+/** Whether the owners of what these targets store must be recorded. */
 export function hasSeveralProviders(targets: readonly Target[]): boolean {
   return targets.some(({ provider }) => provider !== targets[0]!.provider);
 }
@@ -184,7 +184,7 @@ type Providers = ReadonlyMap<string, { readonly config: Pick<ProviderConfig, "ac
  * answer that it doesn't exist. All targets if it continues none, if the account is unknown or has
  * no target, or if the daemon is away.
  */
-export async function makerOnly(
+export async function targetsOfMaker(
   {
     limiter,
     providers,

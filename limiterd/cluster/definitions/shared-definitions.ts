@@ -68,8 +68,8 @@ export type Decided =
   /** Other hosts have changed the same definitions in every attempt. */
   | { readonly kind: "contended" };
 
-/** The state of the copy after it has taken definitions. */
-interface Reading {
+/** The state of the copy after an update, and the definitions that the update deletes. */
+interface CopyUpdate {
   readonly state: Pick<DefinitionsState, "order" | "clusterId" | "trimmed">;
   readonly forgotten?: readonly Stamped[];
 }
@@ -105,22 +105,22 @@ export class SharedDefinitions {
    */
   change(propose: () => Proposed | null): Promise<Decided> {
     return this.#exclusively(async () => {
-      let isAsked = false;
+      let mayHold = false;
       try {
         await this.#ports.ready;
         if (!this.#isJoined) await this.#reconcile();
         for (let attempt = 0; attempt < attemptsMax; attempt++) {
           const proposal = propose();
           if (proposal === null) return { kind: "withdrawn" };
-          isAsked = this.#ports.isReached();
+          mayHold = this.#ports.isReached();
           const applied = await this.#write(proposal);
           if (applied !== null) return { kind: "applied", proposal, applied };
-          isAsked = false;
+          mayHold = false;
         }
         return { kind: "contended" };
       } catch (error) {
         if (error instanceof EngineAwayError)
-          return { kind: "away", reason: error.message, mayHold: isAsked };
+          return { kind: "away", reason: error.message, mayHold };
         if (error instanceof EngineRefusedError)
           return { kind: "away", reason: error.message, mayHold: false };
         throw error;
@@ -173,7 +173,7 @@ export class SharedDefinitions {
     // If other hosts have changed definitions before, the next read starts with those; it returns
     // this change again, which is known then.
     const state = { order: before === order ? stamp : order, clusterId, trimmed };
-    const stamped = definitions.map((one) => ({ ...one, stamp }));
+    const stamped = definitions.map((definition) => ({ ...definition, stamp }));
     return this.#apply(stamped, { state }, audit());
   }
 
@@ -185,7 +185,7 @@ export class SharedDefinitions {
         return this.#reconcile();
       this.#noteUnreadable(page);
       const { clusterId, trimmed } = page;
-      const news = page.changed.filter((one) => this.#isNews(one));
+      const news = page.changed.filter((definition) => this.#isNews(definition));
       if (news.length > 0 || page.upTo !== copy.state.order)
         await this.#apply(news, { state: { order: page.upTo, clusterId, trimmed } }).written;
       if (page.upTo !== page.order) continue;
@@ -197,9 +197,9 @@ export class SharedDefinitions {
     }
   }
 
-  #isNews(one: Stamped): boolean {
-    const own = this.#ports.copy.get(one);
-    return own === null || isInForce(one, own);
+  #isNews(definition: Stamped): boolean {
+    const own = this.#ports.copy.get(definition);
+    return own === null || isInForce(definition, own);
   }
 
   /** Resolves when both sides have the same definitions. */
@@ -211,7 +211,7 @@ export class SharedDefinitions {
       const plan = planReconciling({
         engine: { state, all },
         copy: { clusterId: copy.state.clusterId, all: copy.all() },
-        own: this.#ownUnknown(),
+        own: this.#unsharedOwn(),
       });
       const clusterId = state.clusterId ?? copy.state.clusterId ?? this.#ports.newClusterId();
       const trimmed = Math.max(state.trimmed, copy.state.trimmed);
@@ -221,7 +221,7 @@ export class SharedDefinitions {
       for (let i = 0; i < Math.max(reported.length, 1); i += definitionsPerPage)
         refused += await engine.restate(knownState, reported.slice(i, i + definitionsPerPage));
       if (refused > 0) continue;
-      const forgotten = plan.deleted.map((one) => ({ ...one, value: null }));
+      const forgotten = plan.deleted.map((definition) => ({ ...definition, value: null }));
       // Applies the engine's definitions first: a key of this host may have been renumbered because
       // one of them has its number.
       await this.#apply([...plan.adopted, ...plan.joined], {
@@ -236,13 +236,13 @@ export class SharedDefinitions {
     }
   }
 
-  #ownUnknown(): readonly OwnDefinition[] {
-    return this.#ports.own().filter((one) => this.#ports.copy.get(one) === null);
+  #unsharedOwn(): readonly OwnDefinition[] {
+    return this.#ports.own().filter((definition) => this.#ports.copy.get(definition) === null);
   }
 
   #apply(
     definitions: readonly Stamped[],
-    { state, forgotten = [] }: Reading,
+    { state, forgotten = [] }: CopyUpdate,
     audit: readonly Change[] = [],
   ): AppliedHere {
     const update = this.#ports.copy.take(definitions, state, forgotten);

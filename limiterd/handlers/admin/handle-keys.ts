@@ -185,7 +185,7 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
   // While the engine is away, the list shows this host's own uses.
   const uses = askKeyUses(cluster.commands, cluster.name, items).catch(() => []);
   void uses.then((reported) => {
-    keys.hearUses(reported);
+    keys.applyUses(reported);
     // Another host may have used one of them.
     ports.answer(page(items.filter((key) => isOfAges(key, ages, nowMs))));
   });

@@ -241,10 +241,10 @@ class OpenCalls {
    * same.
    */
   begin(givenId: string | null, name: string): string {
-    const ownId = givenId === "" ? null : givenId;
-    const id = ownId !== null && !this.#used.has(ownId) ? ownId : this.#freeId();
+    const clientId = givenId === "" ? null : givenId;
+    const id = clientId !== null && !this.#used.has(clientId) ? clientId : this.#freeId();
     this.#used.add(id);
-    this.#open.push({ givenId: ownId, name, id });
+    this.#open.push({ givenId: clientId, name, id });
     return id;
   }
 

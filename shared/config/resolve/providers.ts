@@ -36,7 +36,7 @@ import {
   simulatorModels,
 } from "../settings/provider-settings.js";
 
-/** The fields of which one has the key. */
+/** A provider's key is in one of these fields. */
 const keyFields = ["api_key", "api_keys", "api_key_file", "api_key_command"] as const;
 
 /** Short enough for a log line and a metric's label. */
@@ -44,7 +44,7 @@ const nameCharsMax = 64;
 
 interface Providers {
   readonly providers: readonly ProviderConfig[];
-  /** Every declared name, including wrong providers: a reference to one is no further problem. */
+  /** Every declared name, also of invalid providers: a reference to one isn't reported again. */
   readonly names: readonly string[];
   readonly warnings: readonly string[];
 }

@@ -179,7 +179,7 @@ t.test("what other hosts have seen is known here, and written", async (t) => {
   const key = ring.add(fieldsOf(1, { lastUsedAtMs: 5, oldSecrets: [old("older", 9, 3)] }));
   ring.add(tombstone(2));
   const hear = (number: number, lastUsedAtMs: number | null, older?: number): void =>
-    ring.hearUses([
+    ring.applyUses([
       { number, lastUsedAtMs, oldSecrets: new Map(older === undefined ? [] : [["older", older]]) },
     ]);
   const known = (): unknown => [key.lastUsedAtMs, key.oldSecrets[0]?.lastUsedAtMs];

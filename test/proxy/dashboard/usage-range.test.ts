@@ -1,6 +1,6 @@
 /** The time range of a page about usage, as it is asked for and drawn. */
 import t from "tap";
-import { rangeAsked, stepOf } from "../../../proxy/dashboard/web/logic/usage-range.js";
+import { rangeParameters, stepOf } from "../../../proxy/dashboard/web/logic/usage-range.js";
 
 const nowMs = Date.parse("2026-03-10T12:03:20Z");
 
@@ -29,6 +29,6 @@ for (const [address, asked, step] of [
 ] as const)
   t.test(`the range of ${address === "" ? "no address" : address}`, async (t) => {
     const query = new URLSearchParams(address);
-    t.equal(decodeURIComponent(String(rangeAsked(query, nowMs))), asked);
+    t.equal(decodeURIComponent(String(rangeParameters(query, nowMs))), asked);
     t.equal(stepOf(query), step);
   });

@@ -1,6 +1,10 @@
 import t from "tap";
 import { authenticatedCaller } from "../../../proxy/auth/caller.js";
-import { foreignObject, makerOnly, rememberOwner } from "../../../proxy/objects/object-access.js";
+import {
+  foreignObject,
+  rememberOwner,
+  targetsOfMaker,
+} from "../../../proxy/objects/object-access.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { fieldsOf } from "../body/fields-of.js";
 import { fakeGateway, operator } from "../fake-gateway.js";
@@ -73,7 +77,11 @@ t.test("what continues a response goes to the provider that made it", async (t) 
     ["{}", [a, b, other]],
   ];
   for (const [body, expected] of table)
-    t.same(await makerOnly({ limiter, providers }, fieldsOf(body), [a, b, other]), expected, body);
+    t.same(
+      await targetsOfMaker({ limiter, providers }, fieldsOf(body), [a, b, other]),
+      expected,
+      body,
+    );
 });
 
 t.test(
@@ -90,11 +98,12 @@ t.test(
       },
     };
     const body = fieldsOf('{"previous_response_id":"resp_1"}');
-    for (const targets of [[b], [b, other]]) t.equal(await makerOnly(away, body, targets), targets);
-    t.same(await makerOnly(away, { valuesOf: () => [] }, [a, b]), [a, b]);
-    t.same(await makerOnly(away, fieldsOf("{}"), [a, b]), [a, b]);
+    for (const targets of [[b], [b, other]])
+      t.equal(await targetsOfMaker(away, body, targets), targets);
+    t.same(await targetsOfMaker(away, { valuesOf: () => [] }, [a, b]), [a, b]);
+    t.same(await targetsOfMaker(away, fieldsOf("{}"), [a, b]), [a, b]);
     t.same(asked, []);
-    t.same(await makerOnly(away, body, [a, b]), [a, b]);
+    t.same(await targetsOfMaker(away, body, [a, b]), [a, b]);
     t.same(asked, ["objects.owners"]);
   },
 );
@@ -103,7 +112,7 @@ t.test("providers of one account can continue what either of them has stored", a
   const east = { provider: "east", model: "d" };
   const west = { provider: "west", model: "e" };
   const continued = (id: string): Promise<readonly Target[]> =>
-    makerOnly({ limiter, providers }, fieldsOf(`{"previous_response_id":"${id}"}`), [
+    targetsOfMaker({ limiter, providers }, fieldsOf(`{"previous_response_id":"${id}"}`), [
       a,
       west,
       b,

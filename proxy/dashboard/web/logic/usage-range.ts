@@ -6,7 +6,7 @@ const hourMs = 3_600_000;
 const stepMs = 300_000;
 
 /** The parameters for days, or for a range with times. */
-export function rangeAsked(query: URLSearchParams, nowMs: number): URLSearchParams {
+export function rangeParameters(query: URLSearchParams, nowMs: number): URLSearchParams {
   const asked = new URLSearchParams();
   const hours = Number(query.get("hours"));
   if (hours > 0) {

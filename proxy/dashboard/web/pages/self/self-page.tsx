@@ -5,7 +5,7 @@ import { hostsText } from "../../../../../shared/usage/hosts-text.js";
 import { budgetAmount } from "../../logic/budget-amount.js";
 import { itemKey } from "../../logic/list-page.js";
 import { formatDuration, formatMoney } from "../../logic/numbers.js";
-import { rangeAsked } from "../../logic/usage-range.js";
+import { rangeParameters } from "../../logic/usage-range.js";
 import { capUses, formatOf, fullestCap, shareOf } from "../../logic/used-share.js";
 import { useApp } from "../../parts/app.js";
 import { periodText } from "../../parts/limits/limit-row.js";
@@ -23,7 +23,7 @@ import { selfTexts as texts, usageTexts } from "../../texts/usage-texts.js";
 
 export function SelfPage() {
   const { query } = useApp().router.place.value;
-  const parameters = rangeAsked(query, Date.now());
+  const parameters = rangeParameters(query, Date.now());
   parameters.set("by", "day");
   const { polled, refresh } = useListPoll<UsageStatus>(`/v1/usage?${parameters}`);
   return (

@@ -16,7 +16,7 @@ import {
   formatShort,
   withCurrency,
 } from "../../logic/numbers.js";
-import { rangeAsked } from "../../logic/usage-range.js";
+import { rangeParameters } from "../../logic/usage-range.js";
 import { Ago } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
@@ -59,7 +59,7 @@ export function TenantTable({ under }: TenantTableProps) {
   const search = query.get("search") ?? "";
   const sort = tenantSorts.find((candidate) => candidate === query.get("sort")) ?? "used";
   const isFlat = search !== "" || query.get("view") === "flat";
-  const range = String(rangeAsked(query, Date.now()));
+  const range = String(rangeParameters(query, Date.now()));
   const poll = useMemo(() => {
     const ask = (path: string, limit: number, signal: AbortSignal) => {
       const parameters = new URLSearchParams(range);

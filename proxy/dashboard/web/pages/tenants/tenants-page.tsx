@@ -10,7 +10,7 @@ import { rootOf } from "../../data/session.js";
 import { closestLimits } from "../../logic/closest-limits.js";
 import { itemKey } from "../../logic/list-page.js";
 import { formatCount, formatMoney, formatShort, withCurrency } from "../../logic/numbers.js";
-import { rangeAsked, stepOf } from "../../logic/usage-range.js";
+import { rangeParameters, stepOf } from "../../logic/usage-range.js";
 import { When } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";
 import { LimitLine } from "../../parts/limits/limit-line.js";
@@ -106,7 +106,7 @@ const modelsMax = 10;
 function Tenant({ path }: { readonly path: string }) {
   const at = encodeURIComponent(path);
   const { query } = useApp().router.place.value;
-  const asked = `by=model&step=${stepOf(query)}&${rangeAsked(query, Date.now())}`;
+  const asked = `by=model&step=${stepOf(query)}&${rangeParameters(query, Date.now())}`;
   const usage = useListPoll<UsageSummary>(`/admin/usage?user_path=${at}&${asked}`, {
     everyMs: 60_000,
   });

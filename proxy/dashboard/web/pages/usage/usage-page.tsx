@@ -6,7 +6,7 @@ import { hostsText } from "../../../../../shared/usage/hosts-text.js";
 import { hrefOf, tenantHref } from "../../data/router.js";
 import { periodBefore } from "../../logic/day-series.js";
 import { formatChange, formatCount, formatMoney, formatShare } from "../../logic/numbers.js";
-import { rangeAsked, stepOf } from "../../logic/usage-range.js";
+import { rangeParameters, stepOf } from "../../logic/usage-range.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
 import { FilterSelect, PathFilter } from "../../parts/lists/filters.js";
@@ -59,7 +59,7 @@ export function UsagePage() {
 function usagePath(
   query: URLSearchParams,
   by: string,
-  parameters = rangeAsked(query, Date.now()),
+  parameters = rangeParameters(query, Date.now()),
 ): string {
   parameters.set("by", by);
   const path = query.get("path");
