@@ -1,5 +1,5 @@
 /** Carries the faults of a plan out, on real processes. */
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { rmSync, statfsSync, statSync } from "node:fs";
 import net from "node:net";
@@ -73,8 +73,14 @@ async function fillDisk(dataDirectory: string, seconds: number): Promise<string 
   if (statSync(dataDirectory).dev === statSync(join(dataDirectory, "..")).dev) return null;
   const file = join(dataDirectory, "filler");
   try {
-    const { bavail, bsize } = statfsSync(dataDirectory);
-    execFileSync("fallocate", ["--length", String(bavail * bsize), file]);
+    for (let attempt = 1; ; attempt++) {
+      const { bavail, bsize } = statfsSync(dataDirectory);
+      // The daemon may take a part of it in between.
+      const length = Math.max(bsize, bavail * bsize);
+      const { status, stderr } = spawnSync("fallocate", ["--length", String(length), file]);
+      if (status === 0 || bavail === 0) break;
+      if (attempt === 10) throw new Error(`the disk can't be filled: ${String(stderr)}`);
+    }
     await delay(seconds * 1000);
     return null;
   } finally {
