@@ -8,28 +8,26 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import t from "tap";
 import { until } from "../../support/client.js";
+import { makeSite } from "../../support/processes/processes.js";
 import { programPath } from "../../support/processes/program-path.js";
-import { startFakeDaemon } from "../fake-daemon.js";
 import { temporaryDirectory } from "../program-run.js";
 
 const execFile = promisify(execFileByCallback);
+const yaml = `
+rate_limits: { user_paths: [{ path: /team, limits: [{ period: day, max_requests: 5 }] }] }
+budgets:
+  user_paths:
+    - { path: /team, limits: [{ period: daily, amount: 5 }] }
+    - { path: /${"long".repeat(40)}, limits: [{ period: daily, amount: 5 }] }
+`;
 /** Of a busy machine. */
 const patienceMs = 20_000;
 const without = spawnSync("tmux", ["-V"]).error === undefined ? false : "tmux isn't installed";
 
 t.test("the terminal is put back on every way out", { skip: without }, async (t) => {
-  const { socket } = await startFakeDaemon(t, {
-    budgets: [
-      { scope: "user_path", subject: "/team", period_label: "daily", amount: 5, spent: 1 },
-      {
-        scope: "user_path",
-        subject: `/${"long".repeat(40)}`,
-        period_label: "daily",
-        amount: 5,
-        spent: 0,
-      },
-    ],
-  });
+  // A process of its own: tests that run beside this one may keep this process busy.
+  const site = makeSite(t, yaml);
+  await site.startDaemon();
   const directory = temporaryDirectory(t);
   const tmux = async (...args: readonly string[]): Promise<string> =>
     (
@@ -42,7 +40,7 @@ t.test("the terminal is put back on every way out", { skip: without }, async (t)
   /** The test fails with what is there instead, rather than to wait for it for ever. */
   async function shows(isRight: (shown: string) => boolean, what: string): Promise<void> {
     const untilMs = performance.now() + patienceMs;
-    // Each look starts a process, which takes the fake daemon's time.
+    // Each look starts a process.
     const last = await until(screen, (shown) => isRight(shown) || performance.now() > untilMs, 100);
     if (!isRight(last)) throw new Error(`the terminal doesn't show ${what}, but:\n${last}`);
   }
@@ -53,7 +51,7 @@ t.test("the terminal is put back on every way out", { skip: without }, async (t)
   // Short on the screen, which is made small.
   writeFileSync(
     join(directory, "top"),
-    `echo $$ >${pidFile}\nexec ${process.execPath} ${programPath("sluice")} top --socket ${socket}\n`,
+    `echo $$ >${pidFile}\nexec ${process.execPath} ${programPath("sluice")} top --socket ${site.socket}\n`,
   );
   const command = "sh top";
   await tmux("new-session", "-d", "-c", directory, "-x", "100", "-y", "24", "sh");
