@@ -9,7 +9,7 @@ import { normalizeUserPath } from "../../../shared/domain/user-path.js";
 import { usageFailure } from "../../session/command-failure.js";
 import type { CommandFlags } from "../../session/command-flags.js";
 import type { Session } from "../../session/terminal.js";
-import { writeNewFile } from "../../session/write-new-file.js";
+import { requireNewFile, writeNewFile } from "../../session/write-new-file.js";
 import { shellWord } from "../../text/shell-word.js";
 import { starterFile, type TenantLimits } from "../../text/starter-file.js";
 
@@ -29,6 +29,7 @@ export function addInit(program: Command, session: Session): void {
 async function writeStarter({ terminal, env, cwd }: Session, flags: CommandFlags): Promise<void> {
   const file = flags.config ?? "sluice.yaml";
   const inEnvironment = presets.filter(({ keyVariable }) => (env[keyVariable] ?? "").trim() !== "");
+  requireNewFile(file, cwd);
   const { ask } = terminal;
   const providers = ask === null ? inEnvironment : await askProviders(ask, inEnvironment);
   const tenants = ask === null ? null : await askTenants(ask);

@@ -72,3 +72,11 @@ t.test("a wrong answer is named, and nothing is written", async (t) => {
     t.equal(text, "");
   }
 });
+
+t.test("a file that is there is named before anything is asked", async (t) => {
+  const file = `${t.testdir({ "sluice.yaml": "" })}/sluice.yaml`;
+  const { session, err } = sessionForTests({ answer: "openai" });
+  const exitCode = await runCommandLine(["init", "--config", file], session);
+  t.equal(exitCode, 1);
+  t.match(err.join("\n"), /^error: .*sluice\.yaml is there already: it stays as it is$/);
+});
