@@ -1,5 +1,5 @@
 /**
- * The headers of limits (docs/reference/http-api.md, "Rate limit headers"): on a 429 the time to
+ * The headers of limits (docs/reference/http-api.md, "Every response"): on a 429 the time to
  * wait and the limit that was reached, on other responses what is left.
  */
 import { usdText } from "../../shared/domain/money.js";

@@ -17,6 +17,8 @@ export const lineFields: readonly LogField[] = [
   { name: "msg", meaning: "the event; `request` for a request that has ended" },
 ];
 
+const chargedMeaning = "what was charged";
+
 /**
  * The fields of a request that has ended, before `msg`. Fields without information are left out.
  */
@@ -27,7 +29,7 @@ export const requestFields: readonly LogField[] = [
   {
     name: "status",
     meaning:
-      "the client's status, or that of the error after a keep-alive; 499 if the client left, 599 if the proxy stopped",
+      "the status that the client got, or of an error within a stream; 499 if the client left, 599 if the proxy stopped",
   },
   { name: "outcome", meaning: "[how the request ended](http-api.md#how-a-request-ended)" },
   { name: "ms", meaning: "milliseconds from the request's head to the end of its answer" },
@@ -47,10 +49,10 @@ export const requestFields: readonly LogField[] = [
   { name: "tried", meaning: "failed attempts, each with `target` and `why`" },
   { name: "provider_request_id", meaning: "the provider's id of the request" },
   { name: "first_byte_ms", meaning: "milliseconds to the first byte of the provider's answer" },
-  { name: "tokens", meaning: "charged tokens" },
-  { name: "input_tokens", meaning: "charged input tokens" },
-  { name: "output_tokens", meaning: "charged output tokens" },
-  { name: "cost_usd", meaning: "cost in US dollars" },
+  { name: "tokens", meaning: chargedMeaning },
+  { name: "input_tokens", meaning: chargedMeaning },
+  { name: "output_tokens", meaning: chargedMeaning },
+  { name: "cost_usd", meaning: chargedMeaning },
   {
     name: "rewrite_bytes_saved",
     meaning: "bytes that [rewriters](../cache-and-rewriters.md#rewriters) removed from the prompt",
@@ -71,5 +73,8 @@ export const requestFields: readonly LogField[] = [
   },
   { name: "cut_by", meaning: "the [hard cap](../hard-caps.md) that ended the answer" },
   { name: "note", meaning: "why the request ended so, in words" },
-  { name: "sample", meaning: "with `log_sample`: the part of such lines that Sluice writes" },
+  {
+    name: "sample",
+    meaning: "with `log_sample`: which part of the successful requests has a line",
+  },
 ];

@@ -82,7 +82,7 @@ export const limiterMetrics = metricsOf("limiter", {
     name: "sluice_limiter_next_key_expiry_timestamp_seconds",
     kind: "gauge",
     unit: "seconds",
-    help: "When the next active managed key expires, in Unix time. Absent if none expires.",
+    help: "When the next active managed key expires. Absent if none expires.",
   },
   inert: {
     name: "sluice_limiter_inert",
@@ -124,13 +124,13 @@ export const limiterMetrics = metricsOf("limiter", {
     name: "sluice_limiter_last_backup_timestamp_seconds",
     kind: "gauge",
     unit: "seconds",
-    help: "When the last kept backup was made, in Unix time.",
+    help: "When the last kept backup was made.",
   },
   backupsSince: {
     name: "sluice_limiter_backups_since_timestamp_seconds",
     kind: "gauge",
     unit: "seconds",
-    help: "When this store was first started, in Unix time: since then its backups are noted.",
+    help: "When this store was first started: since then its backups are noted.",
   },
   loopLag: {
     name: "sluice_limiter_loop_lag_seconds",
@@ -175,7 +175,7 @@ export const limiterMetrics = metricsOf("limiter", {
     name: "sluice_cluster_id_taken_timestamp_seconds",
     kind: "gauge",
     unit: "seconds",
-    help: "When this host last replaced its id because another host had the same one, in Unix time. Absent if it never did.",
+    help: "When this host last replaced its id because another host had the same one. Absent if it never did.",
   },
   clusterSync: {
     name: "sluice_cluster_sync_seconds",
@@ -322,7 +322,7 @@ export const limiterMetrics = metricsOf("limiter", {
     kind: "gauge",
     unit: "seconds",
     labels: ruleLabels,
-    help: "When the period of a budget ends, in Unix time.",
+    help: "When the period of a budget ends.",
   },
   upstreamLimit: {
     name: "sluice_upstream_limit",

@@ -212,7 +212,7 @@ export const proxyMetrics = metricsOf("proxy", {
     name: "process_start_time_seconds",
     kind: "gauge",
     unit: "seconds",
-    help: "Start of the process, in Unix time.",
+    help: "Start of the process.",
   },
   openFiles: {
     name: "process_open_fds",
@@ -235,13 +235,13 @@ export const proxyMetrics = metricsOf("proxy", {
     name: "sluice_config_last_reload_success_timestamp_seconds",
     kind: "gauge",
     unit: "seconds",
-    help: "When the configuration in force was read, in Unix time.",
+    help: "When the configuration in force was read.",
   },
   priceListDate: {
     name: "sluice_price_list_timestamp_seconds",
     kind: "gauge",
     unit: "seconds",
-    help: "Date of the price list in force, in Unix time; NaN without one.",
+    help: "Date of the price list in force; NaN without one.",
   },
   config: {
     name: "sluice_config_info",
@@ -258,7 +258,7 @@ export const proxyMetrics = metricsOf("proxy", {
     name: "sluice_last_stop_timestamp_seconds",
     kind: "gauge",
     unit: "seconds",
-    help: "When the last proxy ended, in Unix time; of a killed one, when the next proxy noticed.",
+    help: "When the last proxy ended; of a killed one, when the next proxy noticed.",
   },
   build: {
     name: "sluice_build_info",

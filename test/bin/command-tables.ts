@@ -121,7 +121,7 @@ function flagLines({ name, flags: all }: CommandNode, before: readonly CommandNo
     ...fieldFlags(own.filter(isField)),
     ...groups.map(([node, same]) => {
       const shown = same.filter((flag) => !isPlainJson(flag));
-      return `- the flags ${rangesOf(node, shown)} of ${linkTo(node)}\n`;
+      return `- ${rangesOf(node, shown)}: as in ${linkTo(node)}\n`;
     }),
     common.length === 0 ? "" : `- also ${common.join(", ")}\n`,
   ].join("");

@@ -88,6 +88,22 @@ function shownDefault(
   return withUnit(defaultText, kind).replace(defaultText, code(defaultText));
 }
 
+/** The key as the file has it, with its default if that is a value; any other default beside it. */
+function keyWithDefault(
+  key: string,
+  row: Row,
+): { readonly key: string; readonly byDefault: string } {
+  const byDefault = shownDefault(key, row);
+  const [, value] = /^`(\S+)`$/.exec(byDefault) ?? [];
+  const isSize = key.endsWith("_bytes");
+  if (value === undefined || isSize || !isValue(row, value)) return { key: code(key), byDefault };
+  return { key: code(`${key}: ${value}`), byDefault: "" };
+}
+
+/** Whether the key has this value by default: not that of another key. */
+const isValue = ({ defaultValue, defaultText }: Row, value: string): boolean =>
+  defaultValue !== null && defaultValue !== undefined && defaultText === value;
+
 /** A table for each section of the file, and one for what is in none. */
 function tableOfSettings(): string {
   const sectionOf = ({ path }: Setting<unknown>): string =>
@@ -120,9 +136,13 @@ function tableOfRows(rows: readonly Setting<unknown>[]): string {
       const names = [row.env, row.flag && flagName(row.flag), fileEnv].flatMap((name) =>
         name === null || name === undefined ? [] : [code(name)],
       );
-      const key = file === undefined ? code(row.path) : `${code(row.path)}, \`…_file\``;
-      const value = withDefault(accepts(row.kind), shownDefault(row.path, row));
-      return [[key, ...names].join(", "), withSizes(row.path, value), row.meaning];
+      const { key, byDefault } = keyWithDefault(row.path, row);
+      const value = withDefault(accepts(row.kind), byDefault);
+      return [
+        [key, ...(file === undefined ? [] : ["`…_file`"]), ...names].join(", "),
+        withSizes(row.path, value),
+        row.meaning,
+      ];
     }),
   );
 }
@@ -157,11 +177,10 @@ function withDefault(accepted: string, byDefault: string): string {
 }
 
 function tableOfFields(table: Table, lists: Readonly<Record<string, EntryList>> = {}): string {
-  const fields = Object.entries(table).map(([key, row]) => [
-    code(key),
-    withDefault(accepts(row.kind), shownDefault(key, row)),
-    row.meaning,
-  ]);
+  const fields = Object.entries(table).map(([name, row]) => {
+    const { key, byDefault } = keyWithDefault(name, row);
+    return [key, withDefault(accepts(row.kind), byDefault), row.meaning];
+  });
   const ofLists = Object.entries(lists).map(([key, { entriesMax, meaning }]) => [
     code(key),
     `list, at most ${entriesMax}`,
@@ -294,7 +313,8 @@ function together(rows: readonly (readonly string[])[]): readonly (readonly stri
 }
 
 function tableOfLogFields(fields: readonly LogField[]): string {
-  return meanings(fields.map(({ name, meaning }) => [code(name), meaning]));
+  const rows = together(fields.map(({ name, meaning }) => [code(name), meaning]));
+  return meanings(rows.map(([names = "", meaning = ""]) => [names, meaning]));
 }
 
 /** The tables of each page, by the names in its comments `<!-- generated: NAME -->`. */
