@@ -337,13 +337,20 @@ export class RuleBook {
       .sort(compareCounters);
   }
 
-  /** What the nearest rule on loops of a path says; of a template, its children are below it. */
-  loopsOf(userPath: string): { readonly userPath: string; readonly loops: LoopRule } | null {
+  /**
+   * What the nearest rule on loops of a path says; of a template, its children are below it, which
+   * `ofChildren` asks about.
+   */
+  loopsOf(
+    userPath: string,
+    ofChildren = false,
+  ): { readonly userPath: string; readonly loops: LoopRule } | null {
     this.ruleSet.readPath(userPath);
     for (let path = userPath; ; path = parentPath(path)) {
       const key = { scope: "user_path", subject: path, periodSeconds: 0 } as const;
       const { loops, perChild = false } = this.ruleSet.get(ruleId(key))?.definition ?? {};
-      if (loops !== undefined && !(perChild && path === userPath)) return { userPath: path, loops };
+      const isForChildren = perChild && path === userPath && !ofChildren;
+      if (loops !== undefined && !isForChildren) return { userPath: path, loops };
       if (path === "/") return null;
     }
   }

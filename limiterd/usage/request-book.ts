@@ -14,7 +14,11 @@ import { isNamedWithin, recordedMessageShownTo } from "../../shared/domain/refus
 import { isPathWithin } from "../../shared/domain/user-path.js";
 import { append } from "../../shared/long-lists.js";
 import { formatMillis, isMoment } from "../../shared/time.js";
-import { isRequestReport, type RequestReport } from "../../shared/wire/request-report.js";
+import {
+  isRequestReport,
+  type RequestReport,
+  textCharsMax,
+} from "../../shared/wire/request-report.js";
 import { itemsExaminedMax, type ListQuery, matches } from "../lists/list-query.js";
 import type { Viewer } from "../rules/limits-above.js";
 import type { Change, Store } from "../store/store.js";
@@ -105,6 +109,17 @@ function isBefore(one: Place, other: Place): boolean {
   return one.atMs === other.atMs ? one.key < other.key : one.atMs < other.atMs;
 }
 
+/** Clients choose the names of their sessions: another path may have the same. */
+interface NamedSession {
+  readonly session: string;
+  readonly userPath: string;
+}
+
+/** The texts of reports are bounded. */
+function sessionId({ session, userPath }: NamedSession): string {
+  return `${userPath.slice(0, textCharsMax)}\n${session.slice(0, textCharsMax)}`;
+}
+
 export class RequestBook {
   readonly #max: number;
   /** Neither refusals, which a client may send by the thousand, nor traces displace failures. */
@@ -173,15 +188,16 @@ export class RequestBook {
     return match === undefined ? null : requestItem(shownTo(viewer, match));
   }
 
-  noteAgent(session: string, agent: string): void {
-    this.#agents.delete(session);
-    this.#agents.set(session, agent);
+  noteAgent(named: NamedSession, agent: string): void {
+    const id = sessionId(named);
+    this.#agents.delete(id);
+    this.#agents.set(id, agent);
     const [oldest] = this.#agents.keys();
     if (this.#agents.size > agentsMax && oldest !== undefined) this.#agents.delete(oldest);
   }
 
-  agentOf(session: string): string | null {
-    return this.#agents.get(session) ?? null;
+  agentOf(named: NamedSession): string | null {
+    return this.#agents.get(sessionId(named)) ?? null;
   }
 
   /** The requests since `fromMs` in batches, newest first. Others may be added between batches. */

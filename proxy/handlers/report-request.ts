@@ -253,8 +253,9 @@ export function reportDetails(
   if (record.endpoint === null && !(kind === "denied" && isShut)) return;
   reports.ended(kind, record);
   const agent = exchange.header("user-agent");
-  if (record.session !== "" && agent !== undefined)
-    reports.agent(record.session, redactKeys(agent), endedMonoMs);
+  const { session, userPath } = record;
+  if (session !== "" && userPath !== null && agent !== undefined)
+    reports.agent({ session, userPath }, redactKeys(agent), endedMonoMs);
   const isPlain = kind === "answered" && !hasDetails(record);
   if (!isPlain && reports.hasRoom(kind !== "failed"))
     reports.add(detailsOf(ended, kind, reports.texts), endedMonoMs);

@@ -59,7 +59,7 @@ export class RequestReports {
   readonly #ownUs = new Uint32Array(bucketsMax);
   readonly #targets = new Map<string, Map<string, TargetTraffic>>();
   #targetCount = 0;
-  #agents: (readonly [string, string])[] = [];
+  #agents: (readonly [string, string, string])[] = [];
   readonly #sessions = new Map<string, number>();
   #isScheduled = false;
   #isEmpty = true;
@@ -106,16 +106,25 @@ export class RequestReports {
     this.#schedule();
   }
 
-  /** The client of a session. */
-  agent(session: string, agent: string, nowMonoMs: number): void {
-    const knownMs = this.#sessions.get(session);
+  /** The client of a session. Others on other paths may have chosen the same name. */
+  agent(
+    { session, userPath }: { readonly session: string; readonly userPath: string },
+    agent: string,
+    nowMonoMs: number,
+  ): void {
+    const id = `${userPath}\n${session}`;
+    const knownMs = this.#sessions.get(id);
     if (knownMs !== undefined && nowMonoMs - knownMs < agentAgainMs) return;
     if (this.#agents.length >= agentsPerReport) return;
-    this.#sessions.delete(session);
-    this.#sessions.set(session, nowMonoMs);
+    this.#sessions.delete(id);
+    this.#sessions.set(id, nowMonoMs);
     const [oldest] = this.#sessions.keys();
     if (this.#sessions.size > sessionsMax && oldest !== undefined) this.#sessions.delete(oldest);
-    this.#agents.push([session.slice(0, textCharsMax), agent.slice(0, textCharsMax)]);
+    this.#agents.push([
+      session.slice(0, textCharsMax),
+      agent.slice(0, textCharsMax),
+      userPath.slice(0, textCharsMax),
+    ]);
   }
 
   /** Sends what waits. */

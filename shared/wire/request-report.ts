@@ -85,8 +85,8 @@ export interface TrafficReportBody {
    * Absent if none was sent.
    */
   readonly own_us?: SparseCounts | undefined;
-  /** Sessions and the user agents of their clients. */
-  readonly agents: readonly (readonly [session: string, agent: string])[];
+  /** Sessions, the user agents of their clients, and their user paths. */
+  readonly agents: readonly (readonly [session: string, agent: string, userPath: string])[];
 }
 
 /** Details in one report: a flood of refusals costs no more. */
@@ -155,8 +155,8 @@ export function isSparse(value: unknown): value is SparseCounts {
   );
 }
 
-function isAgent(value: unknown): value is readonly [string, string] {
-  return Array.isArray(value) && value.length === 2 && isText(value[0]) && isText(value[1]);
+function isAgent(value: unknown): value is readonly [string, string, string] {
+  return Array.isArray(value) && value.length === 3 && value.every((text) => isText(text));
 }
 
 function isTimedRequest(value: unknown): value is readonly [number, RequestReport] {

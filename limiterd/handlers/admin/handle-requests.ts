@@ -59,7 +59,8 @@ export function handleRequests(
       const report = checkedValue(parseRequestReport(body), ports);
       if (report === null) return;
       const { requests, traffic, store, writer } = state;
-      for (const [session, agent] of report.agents) requests.noteAgent(session, agent);
+      for (const [session, agent, userPath] of report.agents)
+        requests.noteAgent({ session, userPath }, agent);
       traffic.add(store, report, nowMs);
       const changes = report.requests.flatMap(([agoMs, request]) =>
         requests.add(request, Math.max(0, nowMs - agoMs)),
@@ -315,7 +316,7 @@ function newSession(state: DaemonState, { session, userPath, keyId, atMs }: Usag
     user_path: userPath,
     key_id: keyId === "" ? null : keyId,
     key_name: state.keys.byNumber(keyNumber(keyId) ?? 0)?.name ?? null,
-    agent: state.requests.agentOf(session),
+    agent: state.requests.agentOf({ session, userPath }),
     models: [],
     started_at: formatMillis(atMs),
     ended_at: formatMillis(atMs),

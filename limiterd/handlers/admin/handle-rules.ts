@@ -9,7 +9,7 @@ import { bad, type Checked, good, isObject, parseConfirmation } from "../../../s
 import type { Shareable } from "../../../shared/domain/child-shares.js";
 import type { Holdable } from "../../../shared/domain/hold.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
-import type { LoopsField } from "../../../shared/domain/loop-rule.js";
+import { isSameLoops, type LoopsField } from "../../../shared/domain/loop-rule.js";
 import type { Exhaustible } from "../../../shared/domain/on-exhausted.js";
 import {
   hasHeldCap,
@@ -23,7 +23,7 @@ import {
 } from "../../../shared/domain/rule.js";
 import { hoursOf } from "../../../shared/domain/rule-hours.js";
 import { isNormalUserPath } from "../../../shared/domain/user-path.js";
-import { type Failure, failure, invalid } from "../../../shared/error-code.js";
+import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { allRules } from "../../cluster/definitions/definition.js";
 import { type Counter, capsOf, isOff, type Rule } from "../../counters/counter.js";
@@ -46,6 +46,7 @@ import {
   checkedValue,
   failed,
   makeChange,
+  withinOf,
 } from "./admin-operation.js";
 import { recordsWritten } from "./export-records.js";
 import { endRuleRaise, raiseRule } from "./handle-raises.js";
@@ -230,6 +231,8 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
     const kept = keptOf(move.body, edited, definition);
     if (!kept.ok) return failed(ports, kept.failure);
     const written = { ...kept.value, ...definition };
+    const above = loopsAbove(book, { written, existing, within: withinOf(ports) });
+    if (above !== null) return failed(ports, above);
     if (isEnforced)
       return {
         definitions: ruleEnforcement(formerKey, written, existing, nowMs),
@@ -243,6 +246,28 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
       answer: () => (inert === null ? {} : { inert }),
     };
   });
+}
+
+/**
+ * Why the holder of a role for a subtree may not write these loops: the nearest path with loops
+ * applies, so other loops below would end those that stand above. Null if it may.
+ */
+function loopsAbove(
+  book: RuleBook,
+  {
+    written,
+    existing,
+    within,
+  }: {
+    readonly written: RuleDefinition;
+    readonly existing: Rule | null;
+    readonly within: string;
+  },
+): Failure | null {
+  if (within === "/" || isSameLoops(written, existing?.definition ?? {})) return null;
+  const above = written.loops === undefined ? null : book.loopsOf(within, true);
+  const message = `the loops of ${above?.userPath} stand above a role for ${within}: they apply to all paths below it`;
+  return above && { ...plainFailure(403, "permission_error", message), param: "loops" };
 }
 
 /** Whether two keys differ in the mode alone. */

@@ -416,6 +416,75 @@ t.test(
   },
 );
 
+t.test("a role for a subtree sets no loops where those above it apply", async (t) => {
+  const write = (token: string, user_path: string, fields: object): Promise<Answer> =>
+    call("PUT", "/admin/rate-limits", token, {
+      user_path,
+      limit_key: { period: "concurrent" },
+      ...fields,
+    });
+  const none = { loops: { warn_after: 0 } };
+  const strict = { loops: { refuse_after: 3 } };
+  t.equal((await write(teamAdmin, "/team/loops", none)).status, 200, "none stand above");
+  t.equal((await write(master, "/team/loops", strict)).status, 200);
+  for (const perChild of [false, true]) {
+    const above = { ...strict, per_child: perChild };
+    t.equal((await write(master, "/team", above)).status, 200);
+    for (const path of ["/team/other", "/team/loops"])
+      t.match(await write(teamAdmin, path, none), {
+        status: 403,
+        body: { param: "loops", message: /^the loops of \/team stand above a role for \/team: / },
+      });
+    const kept = await write(teamAdmin, "/team/loops", { max_requests: 50 });
+    t.equal(kept.status, 200, kept.text);
+    t.match(kept.text, '"refuse_after":3');
+    await call("DELETE", "/admin/rate-limits", master, {
+      user_path: "/team",
+      limit_key: { period: "concurrent" },
+    });
+  }
+  await call("DELETE", "/admin/rate-limits", master, {
+    user_path: "/team/loops",
+    limit_key: { period: "concurrent" },
+  });
+});
+
+t.test("a session's agent is of its own path: another path may have the name, too", async (t) => {
+  upstream.answer = (one) => replyCompletion(one, 7);
+  for (const [path, agent] of [
+    ["/team2", "agent-of-others/1"],
+    ["/team/a", "own-agent/1"],
+  ] as const) {
+    const headers = {
+      authorization: `Bearer ${apps.get(path)!.value}`,
+      "session-id": "same-session",
+      "user-agent": agent,
+    };
+    const body = JSON.stringify({
+      model: "test/model",
+      messages: [{ role: "user", content: "x" }],
+    });
+    const sent = await fetch(`${url}/v1/chat/completions`, { method: "POST", headers, body });
+    t.equal(sent.status, 200);
+  }
+  for (const [token, agents] of [
+    [teamAdmin, ["own-agent/1"]],
+    [master, ["own-agent/1", "agent-of-others/1"]],
+  ] as const) {
+    const named = (answer: Answer) =>
+      answer.body["sessions"] as readonly { agent: string | null }[];
+    // Proxies report agents a little later.
+    const listed = await until(
+      () => call("GET", "/admin/sessions?session=same-session", token),
+      (answer) => named(answer).every(({ agent }) => agent !== null),
+    );
+    t.same(
+      named(listed).map(({ agent }) => agent),
+      agents,
+    );
+  }
+});
+
 t.test("a subtree's admin issues keys in it, with roles in it, and none beyond", async (t) => {
   for (const body of [
     {},

@@ -127,7 +127,7 @@ t.test("details, targets and agents are bounded", async (t) => {
   while (reports.hasRoom(false)) reports.add(detail, 0);
   for (let i = 0; i < 1000; i++) {
     reports.attempt({ ...attempt, target: { provider: "p", model: `m${i}` } });
-    reports.agent(`s${i}`, "agent", 0);
+    reports.agent({ session: `s${i}`, userPath: "/team" }, "agent", 0);
   }
   tick();
   t.equal(sent[0]?.requests.length, detailsPerReport);

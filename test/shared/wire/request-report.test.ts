@@ -26,7 +26,7 @@ const body = {
   tokens: 0,
   cost: 0,
   targets: [target],
-  agents: [["s", "a"]],
+  agents: [["s", "a", "/team"]],
 };
 
 t.test("a report is taken whole or not at all, and is bounded", async (t) => {
@@ -53,7 +53,7 @@ t.test("a report is taken whole or not at all, and is bounded", async (t) => {
     ["targets", { ...body, targets: [{ ...target, first: [1] }] }],
     ["targets", { ...body, targets: [{ ...target, failures: [] }] }],
     ["own_us", { ...body, own_us: [96, 1] }],
-    ["agents", { ...body, agents: [["s"]] }],
+    ["agents", { ...body, agents: [["s", "a"]] }],
     ["requests", null],
   ] as const)
     t.match(parseRequestReport(wrong), { ok: false, failure: { param: field } }, field);
