@@ -24,7 +24,15 @@ t.test("a rate is a difference over its own time", async (t) => {
     sample(0, 10, { refused: 1, tokens: 100 }),
     sample(5_000, 20, { refused: 2, tokens: 600 }),
   );
-  t.same(rate, { atMs: 5_000, admitted: 2, refused: 0.2, overBudget: 0, tokens: 6_000 });
+  t.match(rate, { atMs: 5_000, admitted: 2, refused: 0.2, overBudget: 0, tokens: 6_000 });
+});
+
+t.test("a request that a budget refused counts once", async (t) => {
+  const rate = rateBetween(
+    sample(0, 0, { refused: 3, overBudget: 2 }),
+    sample(10_000, 0, { refused: 63, overBudget: 42 }),
+  );
+  t.match(rate, { refused: 6, byRules: 2, overBudget: 4 });
 });
 
 t.test("tokens are unknown while usage isn't tracked", async (t) => {

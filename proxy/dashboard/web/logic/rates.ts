@@ -10,6 +10,7 @@ export interface Sample {
   readonly admitted: number;
   /** Requests refused by rules and by budgets. */
   readonly refused: number;
+  /** Those of `refused` that a budget refused. */
   readonly overBudget: number;
   /** Null if usage isn't tracked. */
   readonly tokens: number | null;
@@ -23,7 +24,9 @@ interface Rate {
   readonly atMs: number;
   /** Per second. */
   readonly admitted: number;
+  /** By rules and by budgets. */
   readonly refused: number;
+  readonly byRules: number;
   readonly overBudget: number;
   /** Per minute; null if unknown. */
   readonly tokens: number | null;
@@ -56,11 +59,14 @@ export function rateBetween(before: Sample, after: Sample): Rate {
     before.tokens === null || after.tokens === null
       ? null
       : ((after.tokens - before.tokens) * 60) / seconds;
+  const refused = after.refused - before.refused;
+  const overBudget = after.overBudget - before.overBudget;
   return {
     atMs: after.atMs,
     admitted: (after.admitted - before.admitted) / seconds,
-    refused: (after.refused - before.refused) / seconds,
-    overBudget: (after.overBudget - before.overBudget) / seconds,
+    refused: refused / seconds,
+    byRules: (refused - overBudget) / seconds,
+    overBudget: overBudget / seconds,
     tokens,
   };
 }

@@ -88,7 +88,6 @@ function NowNumbers() {
   const rate = currentRate(samples, rateOverMs);
   const perSecond = (value: number | undefined): string =>
     value === undefined ? nowTexts.unknown : formatShort(Math.round(value * 10) / 10);
-  const refused = rate === null ? undefined : rate.refused + rate.overBudget;
   const tokens = rate?.tokens ?? null;
   return (
     <section aria-label={nowTexts.label}>
@@ -97,8 +96,8 @@ function NowNumbers() {
           { label: nowTexts.admitted, value: perSecond(rate?.admitted), note: nowTexts.perSecond },
           {
             label: nowTexts.refused,
-            value: perSecond(refused),
-            note: nowTexts.refusedBy(perSecond(rate?.refused), perSecond(rate?.overBudget)),
+            value: perSecond(rate?.refused),
+            note: nowTexts.refusedBy(perSecond(rate?.byRules), perSecond(rate?.overBudget)),
           },
           {
             label: nowTexts.inFlight,
