@@ -146,7 +146,8 @@ const commonWords: ReadonlyMap<string, string> = new Map([
 
 function commonFlag({ long, description }: FlagNode): string {
   const [, byDefault] = /\(default: (\w+)\)$/.exec(description) ?? [];
-  return byDefault === undefined ? code(long) : `${code(long)} (default: ${byDefault})`;
+  const isSaid = byDefault === undefined || (long === "--to" && byDefault === "now");
+  return isSaid ? code(long) : `${code(long)} (default: ${byDefault})`;
 }
 
 /** Those that set a field which the page on the configuration explains; `--help` does, too. */

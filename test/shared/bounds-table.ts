@@ -90,9 +90,9 @@ const usage: readonly Row[] = [
   ["models of a path and day", count(bounds.modelsPerDayMax), "the rest is `other`"],
   ["unlisted models of a provider, proxy and day", count(bounds.unlistedModelsMax), "`(unknown)`"],
   [
-    "usage record that arrives late",
+    "delay of a usage record",
     days(bounds.recordLatenessMs),
-    "counts for the day 7 days ago",
+    "a later one counts for the day 7 days ago",
   ],
   ["sum of costs", "9 billion USD", "the sum stays there, and counts in `saturated_sums`"],
   ["children of a template", count(bounds.childrenPerTemplateMax), "429 for further children"],

@@ -172,7 +172,7 @@ export const chatFunctionFields: FieldTable = fieldTable({
   description: mapped("`description`"),
   parameters: mapped("`anyOf`, `oneOf`, `allOf`, `enum` and `not` at the top level are dropped"),
   strict: mapped(
-    "for the first 20 tools whose schema Anthropic can enforce; its other constraints become sentences, as in `json_schema.schema`",
+    "for the first 20 tools whose schema Anthropic can enforce; other constraints of the schema become sentences, as in `json_schema.schema`",
   ),
 });
 

@@ -75,7 +75,7 @@ export const googlePartFields: FieldTable = fieldTable({
   text: mapped("`text`"),
   thought: mapped("a thought goes only to models that take back their reasoning"),
   thoughtSignature: mapped(
-    "Gemini's goes to hosts that read it; one by Sluice holds another model's reasoning, which goes back to it; others are left out",
+    "a signature of Gemini's goes to hosts that read it; from one of Sluice's, another model gets back its reasoning; others are left out",
   ),
   inlineData: mapped("images, PDFs, texts, WAV and MP3; others are refused"),
   fileData: mapped(
@@ -94,7 +94,7 @@ export const googlePartFields: FieldTable = fieldTable({
 });
 
 export const googleCallFields: FieldTable = fieldTable({
-  id: mapped("without one, Sluice makes one of the position"),
+  id: mapped("without one, Sluice makes an id of the position"),
   name: mapped(
     "shortened if it has more than 64 characters, or others than letters, digits, `_` and `-`; answers have the client's name",
   ),

@@ -120,14 +120,14 @@ export const messagesSearchResultFields: FieldTable = fieldTable({
 
 export const messagesToolReferenceFields: FieldTable = fieldTable({
   type: mapped("`text`"),
-  tool_name: mapped("a text that says that it is loaded; all tools are loaded from the beginning"),
+  tool_name: mapped("a text: the tool is loaded, as all tools are from the beginning"),
   cache_control: cacheHint,
 });
 
 export const messagesThinkingFields: FieldTable = fieldTable({
   type: mapped("`type`"),
   thinking: mapped(
-    "`reasoning_content` if it isn't signed, or signed `unsigned` by Sluice; thinking that Anthropic signed is left out; encrypted reasoning of OpenAI goes back to OpenAI",
+    "`reasoning_content`, unless Anthropic signed the thinking, which is left out then; encrypted reasoning of OpenAI goes back to OpenAI",
   ),
   signature: leftOut("proves to Anthropic that the thinking is its model's"),
   data: leftOut("only Anthropic's models can read it"),

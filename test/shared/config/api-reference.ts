@@ -73,14 +73,10 @@ function listOfAdminEndpoints(): string {
     .join("");
 }
 
-function tableOfOperating(): string {
+/** Only their paths: docs/openapi.json says what they do. */
+function listOfOperating(): string {
   const places = documented.filter((place) => isAdmin(place) && tagOf(place) === operating);
-  return meanings(
-    grouped(places, ({ path }) => path).map(([path, methods]) => [
-      `${methods.map(({ method }) => code(method)).join("/")} ${code(path)}`,
-      [...new Set(methods.map(({ operation }) => operation.summary))].join(" · "),
-    ]),
-  );
+  return `${endpointsOf(places)}\n`;
 }
 
 const parameterName = ({ name }: Parameter): string => name;
@@ -92,99 +88,29 @@ function parametersOf(operation: Placed["operation"]): readonly Parameter[] {
     .filter((parameter) => parameter.in === "query");
 }
 
-/** Of parameters with one name the meanings are joined: they differ by endpoint in words alone. */
-function tableOfParameters(places: readonly Placed[]): string {
-  const byName = grouped(
-    places.flatMap(({ operation }) => parametersOf(operation)),
-    parameterName,
-  );
-  return meanings(
-    byName.map(([name, parameters]) => {
-      const meanings = new Set(
-        parameters.map(
-          ({ description, schema }) => description ?? resolved(schema)["description"] ?? "",
-        ),
-      );
-      meanings.delete("");
-      const accepted = either(parameters.map(({ schema }) => schema));
-      return [code(name), explained(accepted, [...meanings].join(" Or: "))];
-    }),
-  );
+/** Only their names: docs/openapi.json says what they mean. */
+function namesOfParameters(places: readonly Placed[]): string {
+  const parameters = places.flatMap(({ operation }) => parametersOf(operation));
+  return namesIn(parameters.map(parameterName));
 }
 
-/** What is accepted, and what it means; that a text is one goes without saying. */
-function explained(accepted: string, meaning: string): string {
-  if (meaning === "") return accepted;
-  if (accepted === "text" || accepted.startsWith("text, up to")) return meaning;
-  return `${accepted}. ${meaning}`;
-}
-
-/** What a schema takes, in a few words, and its default. */
-function accepts(given: Schema): string {
-  const preset = given["default"];
-  const isSaid = preset === undefined || preset === false;
-  return isSaid
-    ? kindOf(resolved(given))
-    : `${kindOf(resolved(given))}; default ${code(`${preset}`)}`;
-}
-
-function kindOf(schema: Schema): string {
-  const { type, minimum, maximum, maxLength, format, items } = schema;
-  const alternatives = schema["anyOf"] as readonly Schema[] | undefined;
-  if (alternatives !== undefined) return either(alternatives);
-  const words = schema["enum"] as readonly unknown[] | undefined;
-  if (words !== undefined) return words.map((word) => code(`${word}`)).join(", ");
-  if ("const" in schema) return code(`${schema["const"]}`);
-  if (items !== undefined) return "list";
-  const fields = Object.keys(propertiesOf(schema));
-  if (fields.length > 0) return fields.map(code).join(", ");
-  if (type === undefined) return "anything";
-  const kind = [type]
-    .flat()
-    .map((each) => kinds[`${each}`] ?? `${each}`)
-    .join(" or ");
-  if (format === "date") return "`YYYY-MM-DD`";
-  if (format === "date-time") return "RFC 3339";
-  if (minimum !== undefined) {
-    const isUnbounded = maximum === undefined || maximum === Number.MAX_SAFE_INTEGER;
-    return `${kind}, ${isUnbounded ? `from ${minimum}` : `${minimum} to ${maximum}`}`;
-  }
-  return maxLength === undefined ? kind : `${kind}, up to ${maxLength} characters`;
-}
-
-/** What several schemas take, each alternative once. */
-function either(schemas: readonly Schema[]): string {
-  return [...new Set(schemas.flatMap((schema) => accepts(schema).split("; or ")))].join("; or ");
-}
-
-const kinds: Readonly<Record<string, string>> = { string: "text", boolean: "`true`" };
+const namesIn = (names: readonly string[]): string =>
+  `${[...new Set(names)].map(code).join(", ")}.\n`;
 
 /**
- * The fields of the first body of a part of the admin API that the file doesn't have with the same
- * meaning; those in `asInFile` are on the page on the configuration. What is ignored is left out.
+ * The names of the fields of the first body of a part of the admin API, except those in `asInFile`,
+ * which are on the page on the configuration, and those that are ignored.
  */
-function tableOfBody(prefix: string, asInFile: readonly string[] = []): string {
-  const own = fieldsOf(prefix).filter(([name]) => !asInFile.includes(name));
-  return meanings(
-    grouped(own, ([, text]) => text).map(([text, alike]) => [
-      alike.map(([name]) => code(name)).join(", "),
-      text,
-    ]),
-  );
-}
-
-function fieldsOf(prefix: string): readonly (readonly [name: string, text: string])[] {
+function namesOfBody(prefix: string, asInFile: readonly string[] = []): string {
   const body = documented
     .filter(({ path }) => path.startsWith(prefix))
     .map(({ operation }) => operation.requestBody?.content["application/json"]?.schema)
     .find((schema) => schema !== undefined);
   if (body === undefined) throw new Error(`${prefix} has no body`);
-  return Object.entries(propertiesOf(body))
-    .filter(([, field]) => accepts(field) !== "anything")
-    .map(([name, field]) => {
-      const meaning = `${field["description"] ?? resolved(field)["description"] ?? ""}`;
-      return [name, explained(accepts(field), meaning)];
-    });
+  const isIgnored = (field: Schema): boolean =>
+    Object.keys(resolved(field)).every((key) => key === "description");
+  const fields = Object.entries(propertiesOf(body)).filter(([, field]) => !isIgnored(field));
+  return namesIn(fields.map(([name]) => name).filter((name) => !asInFile.includes(name)));
 }
 
 function propertiesOf(schema: Schema): Readonly<Record<string, Schema>> {
@@ -270,14 +196,14 @@ export const apiTables: Tables = {
   presets: tableOfPresets,
   headers: tableOfHeaders,
   codes: tableOfCodes,
-  usage: () => tableOfParameters(documented.filter(({ path }) => path === "/v1/usage")),
+  usage: () => namesOfParameters(documented.filter(({ path }) => path === "/v1/usage")),
 };
 
 export const adminTables: Tables = {
   endpoints: listOfAdminEndpoints,
-  operating: tableOfOperating,
-  rules: () => tableOfBody("/admin/rate-limits", Object.keys(ruleForm.fields)),
-  limits: () => tableOfBody("/admin/limits"),
+  operating: listOfOperating,
+  rules: () => namesOfBody("/admin/rate-limits", Object.keys(ruleForm.fields)),
+  limits: () => namesOfBody("/admin/limits"),
 };
 
 export const recordTables: Tables = { record: tableOfRecord };

@@ -199,24 +199,33 @@ function listOfKeys(rows: readonly (readonly string[])[]): string {
   );
 }
 
-/** Most fields of a price are amounts of the same range: these are in a table for each range. */
+/**
+ * Most fields of a price are amounts of the same range: these are in a list for each range. Rates
+ * that another rate stands in for are only named: their names say what they are for.
+ */
 function tablesOfPrices(): string {
   const ranges = grouped(Object.entries<Row>(priceSettings), ([, { kind }]) => accepts(kind));
   const isCommon = ([, alike]: (typeof ranges)[number]): boolean => alike.length > 2;
   const others = ranges.filter((range) => !isCommon(range)).flatMap(([, alike]) => alike);
   const tables = ranges.filter(isCommon).map(([accepted, alike]) => {
-    const list = meanings(
-      alike.map(([key, row]) => {
-        const byDefault = shownDefault(key, row);
-        return [byDefault === "" ? code(key) : `${code(key)} (default ${byDefault})`, row.meaning];
-      }),
-    );
-    return `${accepted[0]?.toUpperCase()}${accepted.slice(1)}:\n\n${list}`;
+    const byDefault = grouped(alike, ([key, row]) => shownDefault(key, row));
+    const list = byDefault.map(([other, rows]) => {
+      const isRate = /^`[a-z_]+`$/.test(other);
+      if (isRate) return `- ${namesOf(rows)} (default ${other})\n`;
+      return meanings(rows.map(([key, row]) => [withOther(key, other), row.meaning]));
+    });
+    return `${accepted[0]?.toUpperCase()}${accepted.slice(1)}:\n\n${list.join("")}`;
   });
   return [...tables, `Others:\n\n${tableOfFields(Object.fromEntries(others), priceLists)}`].join(
     "\n",
   );
 }
+
+const namesOf = (rows: readonly (readonly [string, Row])[]): string =>
+  rows.map(([key]) => code(key)).join(", ");
+
+const withOther = (key: string, byDefault: string): string =>
+  byDefault === "" ? code(key) : `${code(key)} (default ${byDefault})`;
 
 /** The keys of a limit in a section of the file, from the schema that editors use. */
 function keysOfLimit(section: string): Readonly<Record<string, JsonSchema>> {
