@@ -137,17 +137,47 @@ const overResponses: Readonly<Partial<Record<Operation, Dialect>>> = {
   chat_completions: { operation: "responses", translation: chatToResponses },
   messages: {
     operation: "responses",
-    translation: composeTranslations(messagesToChat, chatToResponses),
+    translation: withSummary(composeTranslations(messagesToChat, chatToResponses), showsThinking),
   },
   generate_content: {
     operation: "responses",
-    translation: composeTranslations(googleToChat, chatToResponses),
+    translation: withSummary(composeTranslations(googleToChat, chatToResponses), includesThoughts),
   },
   stream_generate_content: {
     operation: "responses",
-    translation: composeTranslations(googleStreamToChat, chatToResponses),
+    translation: withSummary(
+      composeTranslations(googleStreamToChat, chatToResponses),
+      includesThoughts,
+    ),
   },
 };
+
+/**
+ * A model of the Responses API shows its reasoning only as a summary, and only if it is asked to;
+ * chat completions, between the two dialects, have no field for that.
+ */
+function withSummary(
+  translation: Translation,
+  isAsked: (body: JsonObject) => boolean,
+): Translation {
+  return {
+    ...translation,
+    request(body, options) {
+      const translated = translation.request(body, options);
+      if (!translated.ok || !isAsked(body)) return translated;
+      const { reasoning } = translated.body;
+      const summarized = { ...(isObject(reasoning) ? reasoning : {}), summary: "auto" };
+      return { ...translated, body: { ...translated.body, reasoning: summarized } };
+    },
+  };
+}
+
+/** By default Anthropic shows thinking with a budget, and leaves out that of newer models. */
+function showsThinking({ thinking }: JsonObject): boolean {
+  if (!isObject(thinking)) return false;
+  const { type, display = type === "enabled" ? "summarized" : "omitted" } = thinking;
+  return display === "summarized" && (type === "enabled" || type === "adaptive");
+}
 
 const responsesToMessages = composeTranslations(responsesToChat, chatToMessages);
 const googleToMessages = composeTranslations(googleToChat, chatToMessages);

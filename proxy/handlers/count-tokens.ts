@@ -6,7 +6,6 @@
 import { sentModel, type Target } from "../../shared/domain/target-name.js";
 import { isGoogleOperation, type Operation } from "../../shared/operation.js";
 import { modelProblem } from "../auth/caller.js";
-import { nothingRefused } from "../dialects/fit/own-reasoning.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
@@ -15,6 +14,7 @@ import { foreignInCall, mayContinue, targetsOfMaker } from "../objects/object-ac
 import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { requestedName } from "../routing/resolve-model.js";
+import { withoutBetas } from "../upstream/errors/refused-betas.js";
 import { forward } from "../upstream/forward.js";
 import type { Upstream } from "../upstream/upstream.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
@@ -51,7 +51,7 @@ function answerEstimate(
 const notCounted: ReadonlySet<number> = new Set([403, 404, 405]);
 
 /** A 400 to a translated request isn't the client's mistake, so an estimate is better. */
-function isNotCounted(status: number, isTranslated: boolean): boolean {
+function lacksCounts(status: number, isTranslated: boolean): boolean {
   return notCounted.has(status) || (isTranslated && status === 400);
 }
 
@@ -73,6 +73,13 @@ function watched(upstream: Upstream, answered: (status: number) => void): Upstre
     close: () => upstream.close(),
   };
 }
+
+/** The operations whose requests are counted, which learn what a target refuses. */
+const counted: Readonly<Record<CountOperation, Operation>> = {
+  count_tokens: "messages",
+  input_tokens: "responses",
+  count_content_tokens: "generate_content",
+};
 
 /** Never rejects. */
 export async function countTokens(
@@ -107,7 +114,9 @@ export async function countTokens(
   const startedMonoMs = monoMs();
   const traced = { target, operation, stream: false, resent: 0 };
   const trace = record.trace?.attempt(traced, startedMonoMs) ?? null;
-  const sent = forwardRequestHeaders(exchange.rawHeaders, provider.passed, trace);
+  const refused = { reasoning: false, fields: gateway.refusals.of(target, counted[operation]) };
+  const { headers: given } = withoutBetas(exchange.rawHeaders, refused.fields);
+  const sent = forwardRequestHeaders(given, provider.passed, trace);
   describeJson(sent, exchange);
   const {
     operation: sentOperation,
@@ -117,7 +126,7 @@ export async function countTokens(
     provider.config,
     sentModel(target),
     gateway.rewriters?.(record.userPath ?? "/", target) ?? noRewriters,
-    { isNamed: requestedName(route) === "", refused: nothingRefused },
+    { isNamed: requestedName(route) === "", refused },
   );
   const query = translator === null ? exchange.query : "";
   let answered = 0;
@@ -142,7 +151,9 @@ export async function countTokens(
     monoMs,
   });
   trace?.ended(forwarded, monoMs());
-  if (forwarded.outcome === "upstream_error" && isNotCounted(answered, translator !== null)) {
+  const isNotCounted =
+    lacksCounts(answered, translator !== null) || (forwarded.refused ?? null) !== null;
+  if (forwarded.outcome === "upstream_error" && isNotCounted) {
     record.note = `the provider answered ${answered}`;
     return answerEstimate(context, operation, { target, promptBytes: call.promptBytes });
   }

@@ -50,6 +50,7 @@ import { noMemory, unreadBody } from "../http/body-spool.js";
 import type { Exchange } from "../http/exchange.js";
 import { namingIn } from "../objects/object-body.js";
 import type { RequestContext } from "../request-context.js";
+import { isOfBetas } from "../upstream/errors/refused-betas.js";
 import type { RefusedPart } from "../upstream/errors/refused-part.js";
 import { LargeBody } from "../upstream/large-body.js";
 import { boundFields } from "../usage/usage-bound.js";
@@ -259,8 +260,9 @@ class JsonCall implements ModelCall {
   #withoutRefused(
     request: FittedRequest,
     target: Pick<TranslatedTarget, "provider" | "model">,
-    { reasoning, fields }: Refused,
+    { reasoning, fields: paths }: Refused,
   ): FittedRequest {
+    const fields = paths.filter((path) => !isOfBetas(path));
     const { operation, body: bytes, dropped } = request;
     const skeleton = this.#clientBody.skeletonOf(bytes);
     if (!reasoning && fields.length === 0 && !isMarked(skeleton)) return request;

@@ -51,6 +51,8 @@ export interface ChatTraits {
   /** OpenAI's newer models refuse `max_tokens`; other servers don't know the newer name. */
   readonly maxTokensField: MaxTokensField;
   readonly optionalFields: ReadonlySet<OptionalChatField>;
+  /** The most stop sequences that it accepts; null if it has no limit of its own. */
+  readonly stopSequencesMax: number | null;
   /**
    * How it treats `reasoning_content` of earlier assistant messages. `required`: needed where the
    * assistant called tools. Hosts that ignore it count as `refused`, which saves the tokens.
@@ -114,6 +116,7 @@ export const plainChat: ChatTraits = {
   takesStreamOptions: true,
   maxTokensField: "max_tokens",
   optionalFields: new Set(["parallel_tool_calls"]),
+  stopSequencesMax: null,
   earlierReasoning: "taken",
   takesAnyArguments: false,
   takesTextParts: true,
@@ -133,6 +136,9 @@ export const plainChat: ChatTraits = {
  */
 export const ownServerRules: NativeRules = { ...lenientHost, takesDeveloper: false };
 export const ownServerChat: ChatTraits = { ...plainChat, native: ownServerRules };
+/** Ollama ignores `max_completion_tokens`, and then has no limit (ollama/ollama#7125). */
+export const ollamaRules: NativeRules = { ...ownServerRules, takesMaxCompletionTokens: false };
+export const ollamaChat: ChatTraits = { ...plainChat, native: ollamaRules };
 
 /** Fields that OpenAI has added for itself, and that its clients send by default. */
 export const openaiFields: readonly OptionalChatField[] = [
@@ -149,6 +155,7 @@ export const openaiChat: ChatTraits = {
   ...plainChat,
   maxTokensField: "max_completion_tokens",
   optionalFields: new Set([...openaiFields, "service_tier", "parallel_tool_calls"]),
+  stopSequencesMax: 4,
   earlierReasoning: "refused",
   takesAnyArguments: true,
   messageOrder: "any",

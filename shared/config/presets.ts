@@ -97,6 +97,7 @@ const rows: readonly Row[] = [
     chat: {
       ...plainChat,
       optionalFields: new Set(["user", "service_tier", "parallel_tool_calls"]),
+      stopSequencesMax: 4,
       earlierReasoning: "refused",
       messageOrder: "any",
       native: { ...strictHost, refusedFields: ["prediction"], assistantFields: ["reasoning"] },

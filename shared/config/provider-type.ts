@@ -3,6 +3,7 @@
 import { isNativeToGoogle, type Operation, operations } from "../operation.js";
 import {
   type ChatTraits,
+  ollamaChat,
   openaiChat,
   openaiResponses,
   ownServerChat,
@@ -134,7 +135,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     credentialHeader: "authorization",
     operations: ["chat_completions", "completions", "embeddings"],
     listsModels: true,
-    chat: ownServerChat,
+    chat: ollamaChat,
     responses: plainResponses,
     keepAliveMs: serviceKeepAliveMs,
   },

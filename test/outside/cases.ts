@@ -6,6 +6,7 @@ import { gatewayReports } from "./gateway-reports.js";
 import { modelReports } from "./models.js";
 import type { OutsideCase } from "./outside-case.js";
 import { recentReports } from "./recent-reports.js";
+import { relayReports } from "./relay-reports.js";
 import { reports } from "./reports.js";
 import { streams } from "./streams.js";
 import { toolReports } from "./tools.js";
@@ -22,4 +23,5 @@ export const cases: readonly OutsideCase[] = [
   ...waitReports,
   ...recentReports,
   ...gatewayReports,
+  ...relayReports,
 ];

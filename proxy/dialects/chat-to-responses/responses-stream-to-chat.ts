@@ -36,6 +36,9 @@ export class ResponsesStreamToChat extends GuardedTranslator {
   #begun = false;
   /** The number of each call among the calls, by its index in the output. */
   readonly #calls = new Map<number, number>();
+  /** The index of each item without an `output_index`, by its id. */
+  readonly #indices = new Map<unknown, number>();
+  #lastIndex = -1;
   /** The indices of the items of which some content has been sent. */
   readonly #streamed = new Set<number>();
   /** The text of the open reasoning item. A long text isn't kept, since it has been sent. */
@@ -78,7 +81,7 @@ export class ResponsesStreamToChat extends GuardedTranslator {
           this.#id = responseId(value["response"]["id"], this.#context);
         return;
       case "response.output_item.added":
-        return this.#addItem(itemOf(value), indexOf(value));
+        return this.#addItem(itemOf(value), this.#indexOf(value));
       case "response.content_part.added":
         this.#charsBefore = this.#chars;
         return;
@@ -93,14 +96,14 @@ export class ResponsesStreamToChat extends GuardedTranslator {
         return;
       case "response.reasoning_summary_text.delta":
       case "response.reasoning_text.delta":
-        this.#streamed.add(indexOf(value));
+        this.#streamed.add(this.#indexOf(value));
         return this.#think(deltaText(value["delta"]));
       case "response.function_call_arguments.delta":
         return this.#callInput(value, { function: { arguments: value["delta"] } });
       case "response.custom_tool_call_input.delta":
         return this.#callInput(value, { custom: { input: value["delta"] } });
       case "response.output_item.done":
-        return this.#itemDone(itemOf(value), indexOf(value));
+        return this.#itemDone(itemOf(value), this.#indexOf(value));
       case "response.completed":
       case "response.incomplete":
         return this.#finish(value["response"]);
@@ -109,6 +112,20 @@ export class ResponsesStreamToChat extends GuardedTranslator {
       case "error":
         return this.fail(data, isObject(value["error"]) ? value : { error: value });
     }
+  }
+
+  /**
+   * The index in the output that an event refers to. llama.cpp sends none (ggml-org/llama.cpp
+   * #20607): then the event is of the item that it names, else of the last one.
+   */
+  #indexOf({ output_index: index, item, item_id: named }: JsonObject): number {
+    if (isCount(index)) return index;
+    const id = isObject(item) ? item["id"] : named;
+    const known = this.#indices.get(id);
+    if (known !== undefined || !isObject(item)) return known ?? this.#lastIndex;
+    this.#lastIndex += 1;
+    this.#indices.set(id, this.#lastIndex);
+    return this.#lastIndex;
   }
 
   #addItem(item: JsonObject, index: number): void {
@@ -123,7 +140,7 @@ export class ResponsesStreamToChat extends GuardedTranslator {
 
   #text(value: JsonObject, field: "content" | "refusal"): void {
     const { delta, logprobs } = value;
-    this.#streamed.add(indexOf(value));
+    this.#streamed.add(this.#indexOf(value));
     const text = deltaText(delta);
     if (field === "content") this.#chars += text.length;
     this.#chunk({ [field]: text }, null, logprobs);
@@ -144,7 +161,7 @@ export class ResponsesStreamToChat extends GuardedTranslator {
   }
 
   #callInput(value: JsonObject, input: JsonObject): void {
-    const index = indexOf(value);
+    const index = this.#indexOf(value);
     const call = this.#calls.get(index);
     if (call === undefined)
       throw new UntranslatableAnswer(
@@ -250,12 +267,6 @@ function isCall({ type }: JsonObject): boolean {
 function itemOf({ item }: JsonObject): JsonObject {
   if (isObject(item)) return item;
   throw new UntranslatableAnswer("the provider's stream has an item that is not an object");
-}
-
-/** The index in the output that an event refers to. */
-function indexOf({ output_index: index }: JsonObject): number {
-  if (isCount(index)) return index;
-  throw new UntranslatableAnswer("the provider's stream has an event without an output_index");
 }
 
 function deltaText(value: unknown): string {

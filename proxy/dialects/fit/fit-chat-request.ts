@@ -46,6 +46,7 @@ export function fitChatRequest(body: JsonObject, host: ChatHost, check: RequestC
   fitEffort(out, traits, check);
   fitSampling(out, out["reasoning_effort"] ?? usualEffort(traits), traits, check);
   fitToolChoice(out, traits, check);
+  fitStop(out, chat, check);
   if (!traits.takesVerbosity) dropVerbosity(out, check);
   fitMaxTokens(out, chat.maxTokensField, traits);
   if (!chat.takesStreamOptions) delete out["stream_options"];
@@ -63,17 +64,18 @@ export function fitChatRequest(body: JsonObject, host: ChatHost, check: RequestC
  */
 export function fitChatTuning(
   body: JsonObject,
-  maxTokensField: MaxTokensField,
+  chat: ChatTraits,
   traits: ChatTargetTraits,
   check: RequestCheck,
 ): JsonObject {
   const out: Fields = { ...body };
   fitEffort(out, traits, check);
   fitSampling(out, out["reasoning_effort"] ?? usualEffort(traits), traits, check);
+  fitStop(out, chat, check);
   if (!traits.takesVerbosity) dropVerbosity(out, check);
   // The provider handles a value that isn't a number.
   if (typeof (out["max_completion_tokens"] ?? out["max_tokens"]) === "number")
-    fitMaxTokens(out, maxTokensField, traits);
+    fitMaxTokens(out, chat.maxTokensField, traits);
   return out;
 }
 
@@ -112,6 +114,18 @@ function fitOptionalFields(out: Fields, { optionalFields }: ChatTraits, check: R
   if (out["parallel_tool_calls"] === false)
     check.drop("parallel_tool_calls", "must not be false: the model's provider has no such field");
   delete out["parallel_tool_calls"];
+}
+
+/** Other dialects allow more stop sequences than OpenAI's. */
+function fitStop(out: Fields, { stopSequencesMax: most }: ChatTraits, check: RequestCheck): void {
+  const { stop } = out;
+  if (most === null || !Array.isArray(stop) || stop.length <= most) return;
+  check.drop(
+    "stop",
+    `must have at most ${most} sequences: the model's provider takes no more`,
+    `stop after the first ${most}`,
+  );
+  out["stop"] = stop.slice(0, most);
 }
 
 function fitEffort(out: Fields, traits: ChatTargetTraits, check: RequestCheck): void {

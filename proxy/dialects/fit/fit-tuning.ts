@@ -5,7 +5,7 @@
  */
 import { isAbsent } from "../../../shared/checked.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
-import { ownServerRules } from "../../../shared/config/host-traits.js";
+import { ollamaRules, ownServerRules } from "../../../shared/config/host-traits.js";
 import type { RequestCheck } from "../shared/request-check.js";
 import type { JsonObject } from "../shared/translation.js";
 import { fitChatTuning } from "./fit-chat-request.js";
@@ -51,7 +51,8 @@ function fitsHost(
 ): boolean {
   if (chat.native === null || nativeRequests !== "fitted") return false;
   // Nothing else in a request needs a change there, so that most aren't parsed.
-  return chat.native !== ownServerRules || has("developer");
+  if (chat.native === ownServerRules) return has("developer");
+  return chat.native !== ollamaRules || has("developer") || has("max_completion_tokens");
 }
 
 /** Null if the target accepts the body unchanged. */
@@ -77,7 +78,7 @@ function withTuning(
   check: RequestCheck,
 ): JsonObject {
   const tuning = tuningIn(body);
-  const fitted = fitChatTuning(tuning, chat.maxTokensField, traits, check);
+  const fitted = fitChatTuning(tuning, chat, traits, check);
   const out: Record<string, unknown> = { ...body };
   for (const name of Object.keys(tuning)) if (name !== "tools") delete out[name];
   for (const name of Object.keys(fitted)) if (name !== "tools") out[name] = fitted[name];

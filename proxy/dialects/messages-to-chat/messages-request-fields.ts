@@ -40,7 +40,7 @@ export const messagesRequestFields: FieldTable = fieldTable({
     "`disable_parallel_tool_use` → `parallel_tool_calls`; the choice of a dropped tool is dropped",
   ),
   thinking: mapped(
-    "`reasoning_effort`: `disabled` and `between_tools` → `none`, if the model takes it; a budget up to 4,096 tokens → `low`, up to 16,384 or none → `medium`, above → `high`; `adaptive` and `display` are left out",
+    "`reasoning_effort`: `disabled` and `between_tools` → `none`, if the model takes it; a budget up to 4,096 tokens → `low`, up to 16,384 or none → `medium`, above → `high`; a shown thinking → `reasoning.summary`, over the Responses API",
   ),
   output_config: mapped(
     "`effort` takes precedence over a thinking budget, and is dropped beside `thinking: disabled`",

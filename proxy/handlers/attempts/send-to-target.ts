@@ -19,6 +19,7 @@ import { modelIn, watchedUpstream } from "../../objects/answer-watch.js";
 import type { RequestContext } from "../../request-context.js";
 import type { Route } from "../../routing/resolve-model.js";
 import { embeddingsInBase64 } from "../../upstream/embeddings-in-base64.js";
+import { withoutBetas } from "../../upstream/errors/refused-betas.js";
 import { forward } from "../../upstream/forward.js";
 import type { Forwarded, ForwardRequest } from "../../upstream/forwarded.js";
 import { sizeClass } from "../../upstream/limit-reports.js";
@@ -67,7 +68,7 @@ function send(
   const { gateway, exchange, record } = context;
   const { target, call, route, bounds } = sending;
   const { config: provider } = providerOf(gateway, target);
-  const request = call.requestTo(
+  const prepared = call.requestTo(
     provider,
     sentModel(target),
     gateway.rewriters?.(record.userPath ?? "/", target) ?? noRewriters,
@@ -77,8 +78,13 @@ function send(
       granted: bounds === null ? null : grantedTo(record, bounds),
     },
   );
+  const betas = withoutBetas(exchange.rawHeaders, refused.fields);
+  const request =
+    betas.dropped.length === 0
+      ? prepared
+      : { ...prepared, dropped: [...prepared.dropped, ...betas.dropped] };
   notePrepared(context, target, request);
-  const forwarding = forwardRequest(context, sending, request, trace);
+  const forwarding = forwardRequest(context, sending, { request, given: betas.headers, trace });
   const isStored = request.translator === null && isRemembered(gateway, call, route);
   if (!isStored) return forward(exchange, forwarding);
   const { operation } = request;
@@ -108,14 +114,22 @@ function notePrepared(
 function forwardRequest(
   context: RequestContext,
   sending: Sending,
-  request: TargetRequest,
-  trace: AttemptTrace | null,
+  {
+    request,
+    given,
+    trace,
+  }: {
+    readonly request: TargetRequest;
+    /** The client's headers. */
+    readonly given: readonly string[];
+    readonly trace: AttemptTrace | null;
+  },
 ): ForwardRequest {
   const { gateway, exchange, record } = context;
   const { target, call, headers, hasFallback, bounds } = sending;
   const { config: provider, passed, upstream } = providerOf(gateway, target);
   const { operation, body, savedBytes, hideUsageChunk, translator, dropped } = request;
-  const sent = forwardRequestHeaders(exchange.rawHeaders, passed, trace);
+  const sent = forwardRequestHeaders(given, passed, trace);
   if (call.body !== null) describeJson(sent, exchange);
   const query = translator === null ? exchange.query : "";
   const cap =

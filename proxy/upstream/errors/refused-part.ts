@@ -9,6 +9,7 @@
  * Mistral, as of November 2026.
  */
 import type { Failure } from "../../../shared/error-code.js";
+import { refusedBetas } from "./refused-betas.js";
 
 export type RefusedPart =
   | { readonly kind: "reasoning" }
@@ -16,7 +17,8 @@ export type RefusedPart =
       readonly kind: "field";
       /**
        * A field of the body, or of an object in it: `reasoning.summary`. With `[]`, of objects
-       * anywhere in a list: `tools[].strict`.
+       * anywhere in a list: `tools[].strict`. Or the header `anthropic-beta`, with a colon and the
+       * values if only these are refused.
        */
       readonly path: string;
       /** Whether every value is refused; otherwise only the value of this request. */
@@ -31,6 +33,8 @@ export function refusedPart(
   if (status !== 400 && status !== 404 && status !== 422) return null;
   if (code === "invalid_encrypted_content" || reasoningMessages.test(message))
     return { kind: "reasoning" };
+  const betas = refusedBetas(message);
+  if (betas !== null) return { kind: "field", path: betas, isLasting: betas.includes(":") };
   // The message of a wrong value may repeat what the client wrote.
   if (status === 404 || code === "invalid_value" || code === "invalid_type") return null;
   if (!unsupportedCodes.has(code ?? "") && !unsupported.test(message)) return null;

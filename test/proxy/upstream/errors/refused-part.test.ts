@@ -45,6 +45,11 @@ t.test("optional fields that hosts and models refuse, in their own words", async
       { code: "unsupported_value", param: "text.verbosity" },
     ],
     ["Unknown parameter: 'prompt_cache_key'.", "prompt_cache_key", { code: "unknown_parameter" }],
+    [
+      "Unexpected value(s) `a-2026-01-05`, `b-2025-12-15` for the `anthropic-beta` header. Please consult our documentation.",
+      "anthropic-beta: a-2026-01-05 b-2025-12-15",
+    ],
+    ["invalid beta flag", "anthropic-beta once"],
     ["temperature: Extra inputs are not permitted", "temperature"],
     ["safeguards: Extra inputs are not permitted", null],
     ["output_config: Extra inputs are not permitted", "output_config.effort"],
