@@ -86,7 +86,7 @@ interface Tenant {
   readonly budgets: readonly Listed[];
   readonly keys: readonly ListedKey[];
   readonly refusals: readonly Listed[];
-  /** Usage records of failures; `error`: why, if the request's details are kept. */
+  /** Failed requests whose details are kept, and usage records of others. `error`: why, if kept. */
   readonly failures: readonly Listed[];
   /** Null if neither rules nor budgets are on. */
   readonly server_time: string | null;
@@ -99,29 +99,33 @@ async function readTenant(client: AdminClient, { path, window }: TenantQuery): P
   const budgets = await limitsIfOn(client, budgetKind, path);
   const isOf = ({ user_path: own }: Listed): boolean =>
     typeof own === "string" && isPathWithin(own, path);
-  const refusals = itemsOf(await client.call("refusals.list", { search: path }), "refusals");
-  const failures: Listed[] = [];
+  const newest = { user_path: path, limit: eventsMax };
+  const refusals = itemsOf(await client.call("refusals.list", newest), "refusals");
+  const failed = await client.call("requests.list", { ...newest, kind: "failed" });
+  const kept = itemsOf(failed, "requests");
+  const failures = kept.map((item): Listed => {
+    const [provider, ...model] = String(item["target"] ?? "").split("/");
+    const error = item["error_message"] ?? item["error_code"] ?? item["note"];
+    return { ...item, provider: provider || null, model: model.join("/") || item["model"], error };
+  });
+  const ids = new Set(kept.map((item) => item["request_id"]));
   for (const status of ["5xx", "4xx"]) {
-    const query = { user_path: path, status, limit: eventsMax };
-    append(failures, itemsOf(await client.call("usage.records", query), "records"));
+    const records = itemsOf(await client.call("usage.records", { ...newest, status }), "records");
+    append(
+      failures,
+      records.filter((record) => !ids.has(record["request_id"])),
+    );
   }
-  const kept = itemsOf(
-    await client.call("requests.list", { search: path, kind: "failed" }),
-    "requests",
-  );
-  const errors = new Map(
-    kept.map((item) => [item["request_id"], item["error_message"] ?? item["error_code"]]),
-  );
   return {
     usage,
     rate_limits: rules?.items ?? [],
     budgets: budgets?.items ?? [],
     keys: (await listKeys(client, { user_path: path })).filter(isOf),
-    refusals: refusals.filter(isOf).slice(0, eventsMax),
+    refusals,
     failures: failures
       .sort((a, b) => (String(a["time"]) < String(b["time"]) ? 1 : -1))
       .slice(0, eventsMax)
-      .map((failure) => ({ ...failure, error: errors.get(failure["request_id"]) ?? null })),
+      .map((failure) => ({ ...failure, error: failure["error"] ?? null })),
     server_time: rules?.serverTime ?? budgets?.serverTime ?? null,
   };
 }

@@ -281,3 +281,38 @@ t.test("the command line answers the same", async (t) => {
   t.match(await run(["providers", "traffic", ...here]), { out: /busy\/m .* 100.0 %/ });
   t.match(await run(["request", "req_none", ...here]), { exitCode: 3, err: /no request/ });
 });
+
+t.test("a tenant's last refusals and failures are shown, without usage records, too", async (t) => {
+  const unrecorded = makeSite(
+    t,
+    `
+usage: { enabled: false }
+rate_limits:
+  user_paths:
+    - { path: /team, limits: [{ period: day, max_requests: 1 }] }
+    - { path: /other, limits: [{ period: day, max_requests: 1 }] }
+providers:
+  busy: { type: openai, base_url: "http://127.0.0.1:${port}/busy", api_key: key-of-provider, models: [m] }
+`,
+  );
+  await unrecorded.startDaemon();
+  const url = (await unrecorded.startProxy()).ready;
+  const body = JSON.stringify({ model: "busy/m", messages: [{ role: "user", content: "hi" }] });
+  const send = (path: string, id: string): Promise<Response> => {
+    const headers = { "x-sluice-user-path": path, "x-request-id": id };
+    return fetch(`${url}/v1/chat/completions`, { method: "POST", headers, body });
+  };
+  await send("/team", "unrecorded");
+  t.equal((await send("/team", "refused")).status, 429);
+  // More than a page of those whose path has the tenant's in it.
+  for (let i = 0; i < 60; i++) await (await send("/other/team", `other-${i}`)).text();
+  await until(
+    () => admin(url, "GET /requests/unrecorded"),
+    ({ status }) => status === 200,
+  );
+  const flags = ["--config", unrecorded.configFile, "--socket", unrecorded.socket];
+  t.match(await run(["tenant", "/team", ...flags]), {
+    exitCode: 0,
+    out: /LAST REFUSALS\n.* WHY\n.*refused +rate limit.*\n\nLAST FAILURES\n.* WHY\n.*529 +busy +m +unrecorded +the engine is overloaded/,
+  });
+});
