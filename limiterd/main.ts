@@ -278,7 +278,7 @@ async function openState(
   };
   return startState(ports, {
     settings,
-    shownSettings: shownSettings(config, markOf),
+    shownSettings: shownSettings(config),
     rules: config.rateLimits.rules,
     digest: hash("sha256", configuredText(config.rateLimits.rules), "base64url"),
     budgets: config.budgets.budgets,
@@ -291,11 +291,6 @@ async function openState(
     // Time since the boot: the same in every process.
     uptime: { boot: hostBoot(), upMs: Number(process.hrtime.bigint() / 1_000_000n) },
   });
-}
-
-/** 24 bits: enough to notice a change, too few to find the secret by. */
-function markOf(secret: string): string {
-  return hash("sha256", secret, "base64url").slice(0, 4);
 }
 
 const raiseTexts: Readonly<Record<RaiseNote["event"], string>> = {

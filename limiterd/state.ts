@@ -23,6 +23,7 @@ import type { SettledPart, UnsupportedHello } from "../shared/wire/message-to-da
 import type { WireVersions } from "../shared/wire/wire-versions.js";
 import type { AlertBook, AlertDestination } from "./alerts/alert-book.js";
 import type { AuditLog } from "./audit/audit-log.js";
+import type { ProxySettings } from "./audit/proxy-settings.js";
 import type { BudgetBook } from "./budgets/budget-book.js";
 import type { SpendLog } from "./budgets/spend-log.js";
 import type { SharedDefinitions } from "./cluster/definitions/shared-definitions.js";
@@ -127,6 +128,7 @@ export interface DaemonState {
   readonly requests: RequestBook;
   readonly traffic: TrafficBook;
   readonly audit: AuditLog;
+  readonly proxySettings: ProxySettings;
   /**
    * Resolves after everything that waits for the event loop has run: called between the slices of
    * long reads.

@@ -3,7 +3,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../shared/config/config.js";
 import { isUnlocked, OpenGatewayError, openBeyondLoopback } from "../shared/config/open-gateway.js";
 import type { Log } from "../shared/log.js";
+import { secretMark } from "../shared/secret-mark.js";
 import { type InheritedSockets, noSockets } from "../shared/supervision/inherited-sockets.js";
+import { toMarked } from "../shared/wire/settings-report.js";
 import { startDelivering } from "./alerts/deliver-alerts.js";
 import { createCapacity } from "./capacity/create-capacity.js";
 import { createGateway } from "./create-gateway.js";
@@ -15,6 +17,8 @@ import { openTlsFiles } from "./http/tls-files.js";
 import { LastStop } from "./last-stop.js";
 import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
 import { connectLimiter } from "./limiter/client/connect-limiter.js";
+import { reportSettings } from "./limiter/report-settings.js";
+import { shownProxySettings } from "./limiter/shown-settings.js";
 import { SettleSpool, settleGraceMs } from "./limiter/spool/settle-spool.js";
 import type { ProxyGroup } from "./metrics/metrics.js";
 import { startPolling } from "./objects/background-responses.js";
@@ -71,6 +75,7 @@ export async function prepareProxy({
   name = "proxy",
   group = null,
 }: ProxyOptions): Promise<() => Promise<RunningProxy>> {
+  const startedUpMs = Number(process.hrtime.bigint() / 1_000_000n);
   const refusal = openBeyondLoopback(config);
   const open = isUnlocked(config) && refusal === null;
   const spool = new SettleSpool(config.limiter, log);
@@ -112,7 +117,9 @@ export async function prepareProxy({
   return async () => {
     const polling = startPolling(gateway, config.usageEnabled ? config.background.lookMs : 0);
     const delivering = startDelivering(gateway, gateway.webhooks);
+    let reporting: ReturnType<typeof reportSettings> | null = null;
     const closeAll = async (): Promise<void> => {
+      reporting?.stop();
       tlsFiles?.stop();
       polling.stop();
       delivering.stop();
@@ -182,6 +189,9 @@ export async function prepareProxy({
     await group?.serves(warnOfOdd).catch(({ message }: Error) => {
       log.warn({ reason: message }, "the other proxies of this port can't ask for its metrics");
     });
+    // Only now: a proxy of a failed reload has changed nothing.
+    const settings = toMarked(shownProxySettings(config, secretMark));
+    reporting = reportSettings(gateway, { startedUpMs, file: config.file, settings });
     const openNow = open && limiter.client.notices.keysExist !== true;
     const { url, adminUrl, metricsUrl } = listeners;
     log.info(

@@ -8,7 +8,7 @@
  * none.
  */
 import type { AuditEntry, AuditPage } from "../../shared/api/audit-entry.js";
-import { auditBytesMax, auditedPerChangeMax } from "../../shared/bounds.js";
+import { auditBytesMax, auditedPerChangeMax, auditTextCharsMax } from "../../shared/bounds.js";
 import { asQuery, bad, type Checked, good, isAbsent, parseJson } from "../../shared/checked.js";
 import { isPathWithin } from "../../shared/domain/user-path.js";
 import { dayMs, formatMillis, isMoment } from "../../shared/time.js";
@@ -29,6 +29,12 @@ export interface Audited {
 export interface AuditedRequest {
   readonly op: string;
   readonly by: Requester | undefined;
+}
+
+/** Who changed what a start or a reload finds changed in the configuration. */
+export function configurationApplied(file: string | null): AuditedRequest {
+  const from = (file ?? "environment").slice(-auditTextCharsMax);
+  return { op: "configuration.apply", by: { who: "configuration", from, requestId: "" } };
 }
 
 const unknownAsker: Requester = { who: "unknown", from: "socket", requestId: "" };

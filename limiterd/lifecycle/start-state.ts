@@ -1,7 +1,7 @@
 /** Makes the daemon's state: restores it from the store and writes the new epoch. */
 
 import type { AuditEntry } from "../../shared/api/audit-entry.js";
-import { auditTextCharsMax, windowsPerSlice } from "../../shared/bounds.js";
+import { windowsPerSlice } from "../../shared/bounds.js";
 import type { Inert } from "../../shared/config/inert-rule.js";
 import type { ModelNamings } from "../../shared/config/model-name.js";
 import { type BudgetDefinition, budgetId, budgetName } from "../../shared/domain/budget.js";
@@ -13,11 +13,13 @@ import {
   ruleId,
 } from "../../shared/domain/rule.js";
 import { Turns } from "../../shared/long-lists.js";
+import type { ShownSetting } from "../../shared/wire/settings-report.js";
 import { AlertBook } from "../alerts/alert-book.js";
 import { noteCharged } from "../alerts/watch-budgets.js";
-import { AuditLog } from "../audit/audit-log.js";
+import { AuditLog, configurationApplied } from "../audit/audit-log.js";
 import { describeConfigured } from "../audit/describe-change.js";
-import { describeSettings, type ShownSetting } from "../audit/describe-settings.js";
+import { describeSettings } from "../audit/describe-settings.js";
+import { ProxySettings } from "../audit/proxy-settings.js";
 import { beginBackfill, createSpentOnDays } from "../budgets/backfill-budget.js";
 import { removeSpends } from "../budgets/remove-spends.js";
 import { restoreBudgets } from "../budgets/restore-budgets.js";
@@ -203,14 +205,7 @@ export async function startState(
       ...settingsAudit.audited,
       ...describeConfigured(store, [...restored.changes, ...budgetChanges]),
     ],
-    {
-      op: "configuration.apply",
-      by: {
-        who: "configuration",
-        from: (settings.configFile ?? "environment").slice(-auditTextCharsMax),
-        requestId: "",
-      },
-    },
+    configurationApplied(settings.configFile),
     nowMs,
   );
   const spendLog = new SpendLog(budgets, usage, logged);
@@ -283,6 +278,7 @@ export async function startState(
     requests,
     traffic: new TrafficBook(),
     audit,
+    proxySettings: new ProxySettings(store, uptime.boot),
     yieldToEventLoop,
     wallMs,
     refusals: new RecentRefusals(),

@@ -8,8 +8,10 @@ import { emptySum } from "../../shared/domain/money.js";
 import { raisesFromStored } from "../../shared/domain/raise.js";
 import { anchorsFromStored } from "../../shared/domain/reset-anchors.js";
 import { isMoment } from "../../shared/time.js";
+import { markedSettings } from "../../shared/wire/settings-report.js";
 import { entryOf } from "../audit/audit-log.js";
-import { isConfigurationKey, settingsFromStored } from "../audit/describe-settings.js";
+import { isConfigurationKey } from "../audit/describe-settings.js";
+import { isProxySettingsKey, proxySettingsFromStored } from "../audit/proxy-settings.js";
 import { restoreBudgets } from "../budgets/restore-budgets.js";
 import { resetFromStored, spendFromStored } from "../budgets/stored-budget.js";
 import { windowFromStored } from "../counters/window.js";
@@ -54,10 +56,12 @@ const forms: Partial<Record<Table, (value: readonly unknown[], key: string | num
     resets: (value) => resetFromStored(value) !== null,
     settings: (value, key) =>
       (isConfigurationKey(key)
-        ? settingsFromStored(value)
-        : isRaisesKey(key)
-          ? raisesFromStored(value)
-          : anchorsFromStored(value)) !== null,
+        ? markedSettings(value)
+        : isProxySettingsKey(key)
+          ? proxySettingsFromStored(value)
+          : isRaisesKey(key)
+            ? raisesFromStored(value)
+            : anchorsFromStored(value)) !== null,
     audit: (value, key) => entryOf(key, value) !== null,
     reconciliations: (value, key) => itemOf(key, value) !== null,
   };

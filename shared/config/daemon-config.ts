@@ -18,3 +18,10 @@ export type DaemonConfig = Pick<Config, (typeof names)[number]>;
 export function daemonConfig(config: DaemonConfig): DaemonConfig {
   return Object.fromEntries(names.map((name) => [name, config[name]])) as DaemonConfig;
 }
+
+const sections = /^(?:limiter|usage|audit|cluster|rate_limits|budgets|waiting)\.|^log_level$/;
+
+/** Whether the audit log has a scalar setting from the daemon, and not from the proxies. */
+export function isDaemonSetting(path: string): boolean {
+  return sections.test(path) && path !== "usage.request_messages";
+}

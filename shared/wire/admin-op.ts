@@ -78,6 +78,7 @@ export const adminOps = [
   "traffic.summary",
   "upstream-limits.list",
   "audit.list",
+  "configuration.report",
   "reconciliations.keep",
   "reconciliations.list",
 ] as const;
@@ -188,6 +189,7 @@ const repeatableChanges: ReadonlySet<AdminOp> = new Set([
   "batches.settle",
   "usage.adjust",
   "alerts.report",
+  "configuration.report",
 ]);
 
 /** Operations for requests of callers: proxies send them on any connection. */
@@ -213,6 +215,7 @@ const callerOps: ReadonlySet<AdminOp> = new Set([
   "alerts.due",
   "alerts.report",
   "requests.report",
+  "configuration.report",
 ]);
 
 /** Whether an operation needs a connection to the socket for administration. */

@@ -224,6 +224,7 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "tenants.list":
     case "traffic.summary":
     case "audit.list":
+    case "configuration.report":
     case "reconciliations.keep":
     case "reconciliations.list":
     case "targets.report":

@@ -6,6 +6,7 @@
 import { AlertBook, type AlertDestination } from "../../limiterd/alerts/alert-book.js";
 import { noteCharged } from "../../limiterd/alerts/watch-budgets.js";
 import { AuditLog } from "../../limiterd/audit/audit-log.js";
+import { ProxySettings } from "../../limiterd/audit/proxy-settings.js";
 import { beginBackfill, createSpentOnDays } from "../../limiterd/budgets/backfill-budget.js";
 import { removeSpends } from "../../limiterd/budgets/remove-spends.js";
 import { restoreBudgets } from "../../limiterd/budgets/restore-budgets.js";
@@ -247,6 +248,7 @@ export function startDaemon(
     requests,
     traffic: new TrafficBook(),
     audit,
+    proxySettings: new ProxySettings(store, "boot"),
     labelsOf,
     book: restored.book,
     shares: null,

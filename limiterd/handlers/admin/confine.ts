@@ -104,6 +104,7 @@ const confinements: Readonly<Record<AdminOp, Confinement>> = {
   "traffic.summary": "whole",
   "upstream-limits.list": "whole",
   "audit.list": "path",
+  "configuration.report": "whole",
   "tenants.list": "under",
   "reconciliations.keep": "whole",
   "reconciliations.list": "whole",

@@ -10,6 +10,7 @@ import { good } from "../../../shared/checked.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
 import { parseMetricsQuestion } from "../../../shared/metrics/metrics-answer.js";
 import { isChange, parseOpenTargets } from "../../../shared/wire/admin-op.js";
+import { parseSettingsReport } from "../../../shared/wire/settings-report.js";
 import {
   dueResponsesMax,
   type ObjectOwner,
@@ -20,7 +21,7 @@ import {
   parseObjectName,
   providerOfBatches,
 } from "../../../shared/wire/stored-object.js";
-import { parseAuditQuery } from "../../audit/audit-log.js";
+import { configurationApplied, parseAuditQuery } from "../../audit/audit-log.js";
 import { askOwners, publishOwners } from "../../cluster/remembered/shared-owners.js";
 import { listLeases } from "../../lists/list-leases.js";
 import { parseListQuery } from "../../lists/list-query.js";
@@ -103,6 +104,15 @@ export function handleAdmin(
       const query = checkedValue(parseAuditQuery(body), ports);
       if (query === null) return;
       return answerList(state, "audit log", () => state.audit.list(query, nowMs), ports);
+    }
+    case "configuration.report": {
+      const report = checkedValue(parseSettingsReport(body), ports);
+      if (report === null) return;
+      const { audited, changes } = state.proxySettings.report(report);
+      const entries = state.audit.record(audited, configurationApplied(report.file), nowMs);
+      const answer = (): void => ports.answer({ status: "ok" });
+      if (changes.length === 0) return answer();
+      return writeChange(state, [...changes, ...entries], ports, answer);
     }
     case "reconciliations.list": {
       const query = checkedValue(parseReconciliationQuery(body), ports);

@@ -121,16 +121,26 @@ t.test("a daemon that is killed right after its answer has the entry", async (t)
     await entries("?subject=/team&operation=put"),
     exactly([{ after: { max_requests: 7 } }, { after: { max_requests: 5 } }]),
   );
-  const changed = (await entries("?operation=configuration")).filter(
-    ({ subject }) => subject !== "daemon" && !subject.endsWith(" rule on user_path /"),
+  // The proxies' own settings come with the next proxy.
+  await site.startProxy();
+  const changed = await until(
+    async () =>
+      (await entries("?operation=configuration")).filter(
+        ({ subject }) => subject !== "daemon" && !subject.endsWith(" rule on user_path /"),
+      ),
+    (found) => found.some(({ subject }) => subject === "alias fast"),
   );
+  const configured = { who: "configuration", from: site.configFile };
   t.match(
     changed,
     exactly([
-      { subject: "alias fast", before: null, after: { provider: "sim", model: "m" } },
       {
-        ...{ who: "configuration", from: site.configFile },
-        ...{ subject: "setting usage.retention_days", before: "400 days", after: "30 days" },
+        ...{ ...configured, subject: "alias fast", before: null },
+        after: { provider: "sim", model: "m" },
+      },
+      {
+        ...{ ...configured, subject: "setting usage.retention_days" },
+        ...{ before: "400 days", after: "30 days" },
       },
     ]),
   );

@@ -39,6 +39,7 @@ const ofCallers: readonly string[] = [
   "alerts.due",
   "alerts.report",
   "requests.report",
+  "configuration.report",
 ];
 
 t.test("who came by the socket for requests asks what callers may know, and nothing else", (t) => {

@@ -1,0 +1,38 @@
+/**
+ * Reports this proxy's settings to the daemon once, for the audit log: repeated until the daemon
+ * has them, or answers that it can't use them.
+ */
+import type { SettingsReport } from "../../shared/wire/settings-report.js";
+import type { Limiter } from "./client/limiter-client.js";
+
+interface ReportPorts {
+  readonly limiter: Pick<Limiter, "call" | "reachable">;
+  /** Runs `run` after `ms`, unless the returned function is called before. */
+  setTimer(ms: number, run: () => void): () => void;
+}
+
+const againMs = 5_000;
+
+export function reportSettings(
+  { limiter, setTimer }: ReportPorts,
+  { startedUpMs, file, settings }: SettingsReport,
+): { stop(): void } {
+  let stopped = false;
+  let cancel = (): void => {};
+  const later = (): void => {
+    if (!stopped) cancel = setTimer(againMs, () => void report());
+  };
+  const report = async (): Promise<void> => {
+    if (!limiter.reachable) return later();
+    const body = { started_up_ms: startedUpMs, file, settings };
+    const answer = await limiter.call("configuration.report", body);
+    if (!answer.ok && answer.failure.code === "limiter_unavailable") later();
+  };
+  void report();
+  return {
+    stop() {
+      stopped = true;
+      cancel();
+    },
+  };
+}
