@@ -4,6 +4,7 @@ import {
   chat,
   chatTool,
   chunk,
+  completionOf,
   done,
   events,
   google,
@@ -317,6 +318,65 @@ export const relayReports: readonly OutsideCase[] = [
     result: "passed",
     right: "a call that was cut stops with max_tokens, so that nothing runs it",
     check: (t, { text }) => t.match(text, /"stop_reason":"max_tokens"/),
+  },
+  {
+    id: "greeting-at-claude",
+    kind: "turns",
+    source: ["livekit/agents#669", "posit-dev/py-shiny#1530", "tonyljx/TextWordExplain#2"],
+    request: chat({
+      model: claude,
+      messages: [{ role: "assistant", content: "Hello, how can I help?" }, user("x")],
+    }),
+    right: "Anthropic's first turn is the user's: a conversation that a greeting begins goes on",
+    sends: { messages: [{ role: "user" }, { role: "assistant" }, { role: "user" }] },
+  },
+  {
+    id: "think-tags-of-open-models",
+    kind: "thinking",
+    source: ["lich0821/ccNexus#99", "router-for-me/CLIProxyAPI#4037"],
+    request: messages({ model: vllm }),
+    answer: completionOf({
+      message: { role: "assistant", content: "<think>why</think>hi" },
+      finish_reason: "stop",
+    }),
+    result: "decided: a host's own parser (vLLM: --reasoning-parser) knows the tags of its model",
+    right: "tags in a text are the host's to read, and no gateway's guess",
+    receives: { content: [{ type: "text", text: "<think>why</think>hi" }] },
+  },
+  {
+    id: "breakpoint-of-claude-at-openai",
+    kind: "fields by host",
+    source: ["agentgateway/agentgateway#2555"],
+    request: messages({
+      ...overResponses,
+      system: [{ type: "text", text: "x", cache_control: { type: "ephemeral" } }],
+    }),
+    result: "decided: OpenAI caches prefixes by itself, and bills what a breakpoint writes",
+    right: "OpenAI gets no breakpoint of Anthropic's cache",
+    check: (t, { sent }) => t.notMatch(sent.at(-1)!.text, /cache_control|prompt_cache_breakpoint/),
+  },
+  {
+    id: "thinking-of-another-claude",
+    kind: "thinking",
+    source: ["Anthropic: Preserved thinking"],
+    request: messages({
+      model: "opus",
+      messages: [
+        user("x"),
+        {
+          role: "assistant",
+          content: [
+            { type: "thinking", thinking: "t", signature: "ErUBCkYIARgCIkD" },
+            { type: "text", text: "a" },
+          ],
+        },
+        user("y"),
+      ],
+    }),
+    result: "passed",
+    right: "after a failover to another Claude, once more without the thinking of the first",
+    status: 200,
+    check: (t, { sent }) => t.notMatch(sent.at(-1)!.text, /"thinking"/),
   },
   {
     id: "hour-in-claude's-cache-from-a-chat",

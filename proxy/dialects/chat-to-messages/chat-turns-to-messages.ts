@@ -73,7 +73,10 @@ export function chatTurnsToMessages(value: unknown, reader: RequestReader): Mess
     return { system: [], messages: [{ role: "user", content: system }] };
   if (turns.length === 0)
     reader.unsupported("messages", "must contain a user message", "which requires one");
-  return { system, messages: turns };
+  // Anthropic refuses a conversation that the assistant begins, such as one after a greeting.
+  const begun: readonly JsonObject[] =
+    turns[0]?.role === "assistant" ? [{ role: "user", content: [textBlock("…")] }] : [];
+  return { system, messages: [...begun, ...turns] };
 }
 
 /** Some agents put the cache mark on a whole message; it belongs on the last block. */
