@@ -7,9 +7,8 @@ import { spentElsewhereText } from "../../shared/usage/hosts-text.js";
 import { plainUsd, spentText } from "../text/number-text.js";
 import { type Column, plainView, renderTable, type TableView } from "../text/table.js";
 import { toneOfShare } from "../text/tone.js";
-import type { LimitList, Listed } from "./list-limits.js";
+import { isOfSessions, type LimitList, type Listed } from "./list-limits.js";
 import {
-  isOfSessions,
   isTemplate,
   overrideLines,
   raisedValue,

@@ -78,12 +78,20 @@ export function filterLimits(list: LimitList, { scope, path, caller }: ListFilte
   };
 }
 
+/** Whether it is a budget of which each session has the amount. */
+export function isOfSessions({ period_label: period }: Listed): boolean {
+  return period === "session";
+}
+
 function isOn(item: Listed, path: string): boolean {
   const { scope, subject, template, per_child: perChild } = item;
   if (scope !== "user_path" || typeof subject !== "string") return false;
   return (
     isPathWithin(subject, path) ||
-    (perChild === true && template === undefined && subject === parentOf(path))
+    (perChild === true &&
+      !isOfSessions(item) &&
+      template === undefined &&
+      subject === parentOf(path))
   );
 }
 

@@ -13,12 +13,13 @@ import { exhaustedWords } from "../../shared/domain/on-exhausted.js";
 import { declaredPlace } from "../../shared/domain/rule.js";
 import { hoursOf } from "../../shared/domain/rule-hours.js";
 import { type TokenWeights, textOfWeights } from "../../shared/domain/token-weights.js";
+import { isPathWithin } from "../../shared/domain/user-path.js";
 import { greatest } from "../../shared/long-lists.js";
 import { formatDuration } from "../text/duration.js";
 import { plainUsd, spentText } from "../text/number-text.js";
 import { type Column, plainView, renderTable, type TableView } from "../text/table.js";
 import { type Tone, toneOfShare } from "../text/tone.js";
-import type { LimitList, Listed } from "./list-limits.js";
+import { isOfSessions, type LimitList, type Listed } from "./list-limits.js";
 
 /** The columns that every table of rules has. */
 export function ruleColumns(nowMs: number): readonly Column<Listed>[] {
@@ -191,7 +192,8 @@ function raisesOf({ raises }: Listed): readonly Listed[] {
 /** A cap or an amount, with the raises that apply to the item. */
 export function raisedValue(item: Listed, field: string): unknown {
   const values = raisesOf(item)
-    .filter(({ subject }) => subject === item["subject"] || subject === item["template"])
+    // A raise of a child is one of its sessions, also on paths below it.
+    .filter(({ subject }) => isPathWithin(String(item["subject"]), String(subject)))
     .map((raise) => raise[field]);
   return [item[field], ...values].reduce((a, b) =>
     typeof a === "number" && typeof b === "number" ? Math.max(a, b) : a,
@@ -251,11 +253,6 @@ export function nameOf({ subject, models, when, mode }: Listed): string {
 export function isTemplate(item: Listed): boolean {
   const { template, per_child: perChild } = item;
   return (perChild === true || isOfSessions(item)) && typeof template !== "string";
-}
-
-/** Whether it is a budget of which each session has the amount. */
-export function isOfSessions({ period_label: period }: Listed): boolean {
-  return period === "session";
 }
 
 function isConcurrent(rule: Listed): boolean {

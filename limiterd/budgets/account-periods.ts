@@ -12,6 +12,7 @@ import {
   type Account,
   type Budget,
   dropPeriod,
+  freshAccount,
   type RecordedSpend,
   startOf,
 } from "./budget-account.js";
@@ -116,7 +117,7 @@ export class AccountPeriods {
 
   /** The account's spend in the running period. */
   running(account: Account, nowMs: number): PeriodSpend {
-    const { budget, spends } = account;
+    const { budget, spends } = freshAccount(account);
     const bounds = this.boundsOf(budget, nowMs);
     const existing = findPeriod(spends, bounds.startMs);
     if (existing !== undefined) return existing;

@@ -63,7 +63,7 @@ export function listBudgets(state: DaemonState, query: ListQuery, nowMs: number)
   const { items, last } = budgetsOn(state, query);
   return {
     budgets: items.map((budget) => {
-      const child = childAsked(budget, query);
+      const child = childListed(budget, query);
       return child === null
         ? listItem(state, budget, nowMs)
         : listedChild(state, { budget, account: knownChildOf(budget, child) }, nowMs);
@@ -80,11 +80,20 @@ export async function listFreshBudgets(
   nowMs: number,
 ): Promise<BudgetPage> {
   const accounts = budgetsOn(state, query).items.flatMap((budget) => {
-    const child = childAsked(budget, query);
+    const child = childListed(budget, query);
     return child === null ? (budget.own ?? []) : [knownChildOf(budget, child)];
   });
   await state.budgets.others?.refresh(accounts);
   return listBudgets(state, query, nowMs);
+}
+
+/** As `childAsked`; null where not a child, but each session has an account. */
+function childListed(budget: Budget, query: ListQuery): string | null {
+  return isPerSession(budget.definition) ? null : childAsked(budget, query);
+}
+
+function* notPerSession(budgets: Iterable<Budget>): Generator<Budget> {
+  for (const budget of budgets) if (!isPerSession(budget.definition)) yield budget;
 }
 
 function budgetsOn({ budgets }: DaemonState, query: ListQuery) {
@@ -93,7 +102,7 @@ function budgetsOn({ budgets }: DaemonState, query: ListQuery) {
     sorted,
     query.after === null ? 0 : firstAfter(sorted, keyOf(query.after), compareBudgets),
     query.limit,
-    (budget) => isListed(budget, query) || childAsked(budget, query) !== null,
+    (budget) => isListed(budget, query) || childListed(budget, query) !== null,
   );
 }
 
@@ -122,7 +131,7 @@ export async function listFullestBudgets(
   const templates = templatesOfBudgets(state.budgets, (budget) => hasChosen(budget, query));
   const ranked = { query, limits: budgets, templates };
   const refs = await rank(state.rankings.budgets, ranked, ratio, slices);
-  const unused = namedUnused(budgets.values(), query, refs);
+  const unused = namedUnused(notPerSession(budgets.values()), query, refs);
   const listed = [...refs, ...unused].flatMap((ref) => {
     const [id, name] = splitRef(ref);
     const budget = budgets.get(id);
@@ -266,26 +275,26 @@ function overridden(
 }
 
 /**
- * The budgets that apply to a caller with this path and these labels, for GET /v1/usage; none while
+ * The budgets that apply to a caller with these labels, for GET /v1/usage; none while
  * budgets are disabled.
  */
 export function budgetStatuses(
   state: DaemonState,
-  userPath: string,
+  caller: BudgetCaller,
   labels: readonly string[],
   nowMs: number,
 ): readonly BudgetStatus[] {
-  return met(state, { userPath }, labels, nowMs).map((account) => statusOf(state, account, nowMs));
+  return met(state, caller, labels, nowMs).map((account) => statusOf(state, account, nowMs));
 }
 
 /** In a cluster, reads again the other hosts' spend on these budgets. */
 export async function refreshStatuses(
   state: DaemonState,
-  userPath: string,
+  caller: BudgetCaller,
   labels: readonly string[],
   nowMs: number,
 ): Promise<void> {
-  await state.budgets.others?.refresh(met(state, { userPath }, labels, nowMs));
+  await state.budgets.others?.refresh(met(state, caller, labels, nowMs));
 }
 
 /** Copies of the accounts, in the order of all lists. */
@@ -314,6 +323,7 @@ function statusOf(state: DaemonState, account: Account, nowMs: number): BudgetSt
   return {
     scope,
     subject: account.subject,
+    ...sessionField(account),
     ...(scope === "user_path" ? { user_path: account.subject } : {}),
     per_child: perChild,
     amount: amountUsdAt(account, nowMs),
@@ -352,7 +362,6 @@ export function explainBudgets(
     return {
       ...statusOf(state, account, nowMs),
       ...(definition.perChild || isPerSession(definition) ? { template: definition.subject } : {}),
-      ...sessionField(account),
       source,
       ...(hasNoRoom ? { breached: ["children"] } : {}),
       retry_after: Math.max(

@@ -19,6 +19,7 @@ import type { Exchange } from "../http/exchange.js";
 import { admittedHeaders } from "../http/limit-headers.js";
 import { targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
+import { sessionOf } from "../routing/session.js";
 import { type Forwarded, isGone } from "../upstream/forwarded.js";
 import { type McpCall, relayMcp } from "../upstream/passthrough/relay-mcp.js";
 import { admitRequest, finishRequest, isRefusedUnread, settleRequest } from "./admit-and-settle.js";
@@ -53,6 +54,7 @@ export async function mcpRequest(context: RequestContext): Promise<void> {
   if (problem !== null) return refuseUnadmitted(context, invalid(problem, "params.name"));
   const { name: provider } = server.config;
   record.model = `${provider}/${tool}`;
+  record.session = sessionOf(exchange, null);
   const target = targetOfTool(provider, tool);
   const admitted = await admitRequest(context, {
     targets: [target],

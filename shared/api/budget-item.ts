@@ -170,6 +170,8 @@ export interface BudgetStatus
     BudgetPeriod,
     RunningPeriod,
     AccountForecast {
+  /** Present if the budget is that of each session. */
+  readonly session?: string;
   /** Whether the budget refuses its requests. */
   readonly exceeded: boolean;
   /**

@@ -55,8 +55,6 @@ export interface ExplainedRule
 
 /** A budget that applies to the request. */
 export interface ExplainedBudget extends BudgetStatus, ExplainedLimit {
-  /** Present if the budget is that of each session. */
-  readonly session?: string;
   /** `["children"]` if a template has no room for a new child; otherwise absent. */
   readonly breached?: readonly string[];
 }

@@ -19,6 +19,7 @@ import {
 import type { LimitKind } from "../../limits/limit-kind.js";
 import {
   filterLimits,
+  isOfSessions,
   keyOfItem,
   type LimitList,
   type Listed,
@@ -28,7 +29,7 @@ import {
   listBody,
   listLimits,
 } from "../../limits/list-limits.js";
-import { isOfSessions, isTemplate } from "../../limits/rule-table.js";
+import { isTemplate } from "../../limits/rule-table.js";
 import { renderUpstream } from "../../live/upstream-table.js";
 import { watchDaemon } from "../../live/watch-daemon.js";
 import { type ArgumentProblem, refusal, usageFailure } from "../../session/command-failure.js";

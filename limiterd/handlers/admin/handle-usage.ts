@@ -4,6 +4,7 @@ import { unreachable } from "../../../shared/assert.js";
 import { type Checked, isObject } from "../../../shared/checked.js";
 import { failure } from "../../../shared/error-code.js";
 import type { AdminOp, Grouping } from "../../../shared/wire/admin-op.js";
+import { isSession } from "../../../shared/wire/execution.js";
 import { parseFollowQuery } from "../../lists/follow-query.js";
 import { followRecords } from "../../lists/follow-records.js";
 import { listRecords } from "../../lists/list-records.js";
@@ -24,7 +25,7 @@ import {
 import { adjustUsage } from "./adjust-usage.js";
 import type { AdminRequest, AnswerPorts } from "./admin-operation.js";
 import { exportRecords } from "./export-records.js";
-import { usageStatus } from "./usage-status.js";
+import { type StatusAsker, usageStatus } from "./usage-status.js";
 
 type UsageOp = Extract<AdminOp, `usage.${string}`>;
 
@@ -130,16 +131,19 @@ async function statusWithGroups(
   { by, body }: { readonly by: Grouping | null; readonly body: unknown },
   nowMs: number,
 ): Promise<UsageStatus> {
-  const status = await usageStatus(state, window, keyIdOf(body), nowMs);
+  const status = await usageStatus(state, window, askerOf(body), nowMs);
   if (by === null || !state.settings.usageEnabled) return status;
   const { usage, groups, hosts } = await summarizeUsage(state, window, { by, step: null }, nowMs);
   return { ...status, usage, groups, ...(hosts === undefined ? {} : { hosts: forCallers(hosts) }) };
 }
 
-/** The `key_id` of a body: the managed key that asks about itself; empty without one. */
-function keyIdOf(body: unknown): string {
-  const keyId = isObject(body) ? body["key_id"] : "";
-  return typeof keyId === "string" ? keyId : "";
+/** The `key_id` and `session` of a body: those that ask about themselves. */
+function askerOf(body: unknown): StatusAsker {
+  const { key_id: keyId, session } = isObject(body) ? body : {};
+  return {
+    keyId: typeof keyId === "string" ? keyId : "",
+    session: isSession(session) ? session : "",
+  };
 }
 
 export function usageIsOff({ settings }: Pick<DaemonState, "settings">): Checked<never> {

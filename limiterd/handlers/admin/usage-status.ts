@@ -23,14 +23,19 @@ import type { DaemonState } from "../../state.js";
 import { usageOf } from "../../usage/reports/usage-totals.js";
 import type { UsageWindow } from "../../usage/usage-query.js";
 
-/**
- * A plain object, ready for the wire. `keyId`: the key whose labels' budgets are also listed; empty
- * for a caller without a managed key. Rejects with `StoreUnreadableError`.
- */
+/** Who asks, beside the path. */
+export interface StatusAsker {
+  /** The key whose labels' budgets are also listed; empty for a caller without a managed key. */
+  readonly keyId: string;
+  /** The session whose budgets are also listed; empty for none. */
+  readonly session: string;
+}
+
+/** A plain object, ready for the wire. Rejects with `StoreUnreadableError`. */
 export async function usageStatus(
   state: DaemonState,
   window: UsageWindow,
-  keyId: string,
+  { keyId, session }: StatusAsker,
   nowMs: number,
 ): Promise<UsageStatus> {
   const { userPath } = window;
@@ -41,8 +46,9 @@ export async function usageStatus(
   // Reads the counters now, before the sums, which take several turns.
   const rateLimits = rateLimitStatuses(state, userPath, nowMs);
   const labels = state.labelsOf(keyId);
-  await refreshStatuses(state, userPath, labels, nowMs);
-  const budgets = budgetStatuses(state, userPath, labels, nowMs);
+  const caller = { userPath, session };
+  await refreshStatuses(state, caller, labels, nowMs);
+  const budgets = budgetStatuses(state, caller, labels, nowMs);
   const { usage, hosts } = state.settings.usageEnabled
     ? await usageOf(state, window)
     : { usage: null };

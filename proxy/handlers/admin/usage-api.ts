@@ -6,6 +6,7 @@ import { failure } from "../../../shared/error-code.js";
 import { callerName } from "../../auth/caller.js";
 import { replyFailure, replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
+import { sessionOf } from "../../routing/session.js";
 import { parseGroups, parseUsageQuery } from "./parse-usage-query.js";
 
 export async function replyUsage({
@@ -27,6 +28,7 @@ export async function replyUsage({
   const question = {
     user_path: caller.userPath,
     key_id: caller.keyId,
+    ...(gateway.limiter.notices.sessionBudgets ? { session: sessionOf(exchange, null) } : {}),
     start_date: window.startDate,
     end_date: window.endDate,
     ...(by.value === null ? {} : { by: by.value }),

@@ -14,6 +14,7 @@ import type { Admission } from "../../limiter/admission.js";
 import { foreignObject } from "../../objects/object-access.js";
 import { notObject } from "../../objects/object-body.js";
 import type { RequestContext } from "../../request-context.js";
+import { sessionOf } from "../../routing/session.js";
 import {
   admitRequest,
   isRefusedUnread,
@@ -44,6 +45,7 @@ export async function submitBatch(
   if (foreign !== null) return refuseUnadmitted(context, foreign);
   const fileId = operation === "batches" ? inputFileOf(fields) : null;
   const provider = await providerWith(context, able.providers, fileId);
+  context.record.session = sessionOf(context.exchange, null);
   const target = { provider: provider.config.name, model: "" };
   const admitted = await admitRequest(context, {
     targets: [target],

@@ -90,6 +90,11 @@ t.test(
     t.same(kept(null, "/team"), ["/team", "/team/*", "/team/app"], "and below it");
     t.same(kept(null, "/team/app"), ["/team/*", "/team/app"], "with its own child");
     t.same(kept(null, "/team/app/x"), []);
+    const ofSessions = { ...on("/team", true), period_label: "session" };
+    const sessions = { items: [ofSessions], serverTime };
+    const listedOn = (path: string): number =>
+      filterLimits(sessions, { scope: null, path, caller: null }).items.length;
+    t.same([listedOn("/team"), listedOn("/team/app")], [1, 0], "sessions aren't children");
     t.same(kept(null, "/"), ["/", "/team", "/team/*", "/team/app", "/team-alpha"]);
   },
 );
@@ -140,10 +145,10 @@ t.test("a raised rule is listed with its raised cap, and a line says until when 
   };
   const child = (subject: string) => ({ ...rule, subject, template: "/users" });
   const text = renderRules({
-    items: [rule, child("/users/ann"), child("/users/bob")],
+    items: [rule, child("/users/ann"), child("/users/ann/x"), child("/users/bob")],
     serverTime: "2026-11-21T12:00:00.000Z",
   });
-  t.match(text, / -\/15 .*\n.* 4\/20 .*\n.* 4\/15 /);
+  t.match(text, / -\/15 .*\n.* 4\/20 .*\n.* 4\/20 .*\n.* 4\/15 /);
   const rest = "until 2026-11-21T14:00:00.000Z, by ann: launch";
   t.match(text, `raised: user_path /users/ann minute: 20 requests ${rest}`);
   t.match(text, `raised: user_path /users minute: 15 requests and 7 tokens ${rest}`);

@@ -17,6 +17,7 @@ const site = makeSite(
 limiter: { deadline_ms: 30000 }
 providers: { test: { type: openai, base_url: "${upstream.baseUrl}", api_key: none, models: ["*"] } }
 prices: { test/model: { input: 25000, output: 0 } }
+mcp_servers: { tools: { url: "${upstream.baseUrl}/mcp" } }
 budgets:
   user_paths: [{ path: /agents, limits: [{ period: session, amount: 0.5 }] }]
 `,
@@ -105,6 +106,48 @@ t.test(
     t.equal(await statusOf("/agents", { "x-session-affinity": "root" }), 429);
   },
 );
+
+t.test("what a spent session asks for elsewhere is refused, too", async (t) => {
+  const calls = upstream.calls.length;
+  const post = async (path: string, body: object): Promise<unknown> => {
+    const response = await fetch(`${url}${path}`, {
+      method: "POST",
+      headers: {
+        ...{ authorization: "Bearer master", "x-sluice-user-path": "/agents/ci" },
+        ...{ "content-type": "application/json", accept: "application/json, text/event-stream" },
+        ...claude("s1"),
+      },
+      body: JSON.stringify(body),
+    });
+    return [response.status, /start a new session/.test(await response.text())];
+  };
+  const call = { name: "search", arguments: {} };
+  t.same(
+    [
+      await post("/v1/embeddings", { model: "test/model", input: "hi" }),
+      await post("/p/test/files", { model: "test/model" }),
+      await post("/mcp/tools", { jsonrpc: "2.0", id: 1, method: "tools/call", params: call }),
+      await post("/v1/batches", {
+        ...{ input_file_id: "file-1", endpoint: "/v1/chat/completions" },
+        completion_window: "24h",
+      }),
+    ],
+    Array.from({ length: 4 }, () => [429, true]),
+  );
+  t.equal(upstream.calls.length, calls);
+});
+
+t.test("a caller sees what the session that it names has left", async (t) => {
+  const usage = await fetch(`${url}/v1/usage`, {
+    headers: {
+      ...{ authorization: "Bearer master", "x-sluice-user-path": "/agents/ci" },
+      ...claude("s1"),
+    },
+  });
+  t.match(await usage.json(), {
+    budgets: exactly([{ session: "s1", amount: 0.5, spent: 0.5, remaining: 0, exceeded: true }]),
+  });
+});
 
 t.test("a variable declares a budget of sessions, too", async (t) => {
   t.equal(await statusOf("/other", claude("s1")), 200);

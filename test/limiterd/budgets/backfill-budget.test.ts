@@ -126,7 +126,7 @@ t.test(
         period,
       );
     const ofChild = (path: string): unknown =>
-      budgetStatuses(daemon.state, path, [], daemon.nowMs).find(
+      budgetStatuses(daemon.state, { userPath: path }, [], daemon.nowMs).find(
         ({ per_child: perChild }) => perChild,
       )?.["spent"];
     t.same(
@@ -206,7 +206,7 @@ t.test("what a label, and the children of the root, had spent is found too", asy
   await put({ subject: "/a", budget_key: { period: "monthly" } });
   for (let turns = 0; turns < 20; turns++) await daemon.commit();
   const spent = (path: string): unknown[] =>
-    budgetStatuses(daemon.state, path, ["eu"], daemon.nowMs).map(
+    budgetStatuses(daemon.state, { userPath: path }, ["eu"], daemon.nowMs).map(
       ({ scope, subject, period_label: label, spent }) => `${scope} ${subject} ${label} ${spent}`,
     );
   t.same(spent("/a/x").sort(), [

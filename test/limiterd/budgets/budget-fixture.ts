@@ -211,4 +211,4 @@ export const accountsIn = ({ store }: TestDaemon): number => [...store.entries("
 
 /** Of the first budget that a path meets. */
 export const spentBy = (daemon: TestDaemon, path: string): unknown =>
-  budgetStatuses(daemon.state, path, [], daemon.nowMs)[0]?.["spent"];
+  budgetStatuses(daemon.state, { userPath: path }, [], daemon.nowMs)[0]?.["spent"];

@@ -51,7 +51,7 @@ t.test("a list item has every field of the specification", async (t) => {
     updated_at: "2026-11-21T12:00:00Z",
   };
   t.same(await listed(daemon, proxy), [expected]);
-  t.same(budgetStatuses(daemon.state, "/team/x", [], daemon.nowMs), [
+  t.same(budgetStatuses(daemon.state, { userPath: "/team/x" }, [], daemon.nowMs), [
     {
       scope: "user_path",
       subject: "/team",
@@ -83,7 +83,7 @@ t.test(
     spend(proxy, "/users/ann", usd);
     daemon.nowMs += hour;
     spend(proxy, "/users/ann", usd);
-    const [ann] = budgetStatuses(daemon.state, "/users/ann", [], daemon.nowMs);
+    const [ann] = budgetStatuses(daemon.state, { userPath: "/users/ann" }, [], daemon.nowMs);
     t.match(ann?.forecast, {
       rate_usd_per_hour: 2,
       exhausts_at: "2026-11-21T16:00:00Z",
@@ -94,7 +94,9 @@ t.test(
     t.match(await askDaemon(daemon, "budgets.children", { user_path: "/users", period: "daily" }), {
       children: exactly([{ subject: "/users/ann", forecast: { basis: "recent" } }]),
     });
-    t.notOk("forecast" in budgetStatuses(daemon.state, "/users/bob", [], daemon.nowMs)[0]!);
+    t.notOk(
+      "forecast" in budgetStatuses(daemon.state, { userPath: "/users/bob" }, [], daemon.nowMs)[0]!,
+    );
   },
 );
 
@@ -119,7 +121,7 @@ t.test(
       if (spent > 0) spend(proxy, "/team", spent);
       const [item] = await listed(again, proxy);
       t.equal(item!["remaining"], remaining, `${spent} of ${amount}`);
-      const [status] = budgetStatuses(again.state, "/team", [], again.nowMs);
+      const [status] = budgetStatuses(again.state, { userPath: "/team" }, [], again.nowMs);
       t.equal(status!["remaining"], remaining);
       t.equal(status!["exceeded"], spent >= amount * usd);
     }
@@ -211,7 +213,7 @@ t.test(
       status: 503,
       code: "feature_unavailable",
     });
-    t.same(budgetStatuses(daemon.state, "/", [], noon), []);
+    t.same(budgetStatuses(daemon.state, { userPath: "/" }, [], noon), []);
     Object.assign(daemon.state.settings, { budgetsEnabled: true, rateLimitsEnabled: false });
     t.equal(
       ask(proxy, "/"),

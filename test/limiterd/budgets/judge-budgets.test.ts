@@ -152,7 +152,7 @@ t.test(
     t.equal(ask(proxy, "/team/a"), "/team/a 86400: 1 of 1, 43200");
     t.equal(ask(proxy, "/team/ab"), "admitted");
     t.equal(ask(proxy, "/team"), "admitted");
-    t.same(spentOf(budgetStatuses(daemon.state, "/team/a/x", [], daemon.nowMs)), [
+    t.same(spentOf(budgetStatuses(daemon.state, { userPath: "/team/a/x" }, [], daemon.nowMs)), [
       ["/team", "hourly", 6],
       ["/team/a", "daily", 1],
     ]);
@@ -186,7 +186,7 @@ t.test("a label's budget counts the keys that carry it, letter by letter", async
     ["eu", "daily", 0.25],
     ["research", "daily", 0.25],
   ]);
-  t.same(spentOf(budgetStatuses(daemon.state, "/a", ["research"], daemon.nowMs)), [
+  t.same(spentOf(budgetStatuses(daemon.state, { userPath: "/a" }, ["research"], daemon.nowMs)), [
     ["research", "daily", 0.25],
   ]);
 });

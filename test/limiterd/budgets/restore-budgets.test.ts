@@ -37,7 +37,8 @@ t.test(
       budgets: [budget("/", 86_400, 100), budget("/", 3600, 100, { perChild: true })],
     });
     const again: Client = { peer: after.proxy("p"), seq: 0, id: 50 };
-    const statuses = (): unknown[] => spentOf(budgetStatuses(after.state, "/a", [], after.nowMs));
+    const statuses = (): unknown[] =>
+      spentOf(budgetStatuses(after.state, { userPath: "/a" }, [], after.nowMs));
     t.same(statuses(), [
       ["/a", "hourly", 1],
       ["/", "daily", 1],
@@ -71,7 +72,7 @@ t.test(
             store: store.crash(),
             budgets: [budget("/", 86_400, 100), budget("/", 3600, 100, { perChild: true })],
           }).state,
-          "/a",
+          { userPath: "/a" },
           [],
           noon + second,
         ),
@@ -106,10 +107,12 @@ t.test(
     await before.commit();
     const after = startDaemon([], { nowMs: noon + 61 * second, store: before.store.crash() });
     for (let turns = 0; turns < 10; turns++) await after.commit();
-    t.same(spentOf(budgetStatuses(after.state, "/a", [], after.nowMs)), [["/a", "hourly", 3]]);
+    t.same(spentOf(budgetStatuses(after.state, { userPath: "/a" }, [], after.nowMs)), [
+      ["/a", "hourly", 3],
+    ]);
     const last = startDaemon([], { nowMs: noon + 62 * second, store: after.store.crash() });
     t.same(
-      spentOf(budgetStatuses(last.state, "/a", [], last.nowMs)),
+      spentOf(budgetStatuses(last.state, { userPath: "/a" }, [], last.nowMs)),
       [["/a", "hourly", 3]],
       "and what was found is kept",
     );

@@ -159,6 +159,11 @@ t.test("a new amount lets sessions go on, and a reset clears all of them", async
   spendInSession(to, "/agents", "s1", 4);
   t.notOk(isAdmitted(to, "/agents", "s1"));
   await admin(daemon, to, "budgets.reset-one", { user_path: "/agents", period: "session" });
+  t.match(
+    await ask(daemon, "budgets.children", { user_path: "/agents", period: "session" }),
+    { children: exactly([{ session: "s1", spent: 0 }]) },
+    "lists show it at once",
+  );
   t.ok(isAdmitted(to, "/agents", "s1"));
 });
 
@@ -267,6 +272,34 @@ t.test("lists name the sessions below their budget, and nowhere else", async (t)
   );
   t.equal((fullest["budgets"] as unknown[]).length, 1);
   t.same(await childSeries(daemon.state, noon), []);
+});
+
+t.test("a template's child isn't listed as if it had the amount of its sessions", async (t) => {
+  const template = budget("/agents", perSession, 5, { perChild: true });
+  const daemon = startDaemon([], { nowMs: noon, budgets: [template] });
+  spendInSession(client(daemon), "/agents/a", "s1", 4);
+  for (const order of ["name", "use"])
+    t.match(
+      await ask(daemon, "budgets.list", { user_path: "/agents/a", order }),
+      { budgets: exactly([]) },
+      order,
+    );
+});
+
+t.test("a caller's own usage has the budget of the session that it names", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon, budgets: [agents] });
+  spendInSession(client(daemon), "/agents/ci", "s1", 4);
+  const days = { start_date: "2026-11-21", end_date: "2026-11-21" };
+  const of = (more: object) =>
+    ask(daemon, "usage.status", { user_path: "/agents/ci", ...days, ...more });
+  t.match(await of({ session: "s1" }), {
+    budgets: exactly([{ subject: "/agents/ci", session: "s1", spent: 4, remaining: 1 }]),
+  });
+  t.match(await of({ session: "s2" }), {
+    budgets: exactly([{ session: "s2", spent: 0 }]),
+  });
+  for (const session of [undefined, "", 7, "x".repeat(129)])
+    t.match(await of({ session }), { budgets: exactly([]) });
 });
 
 t.test("an explanation has the session's budget", async (t) => {

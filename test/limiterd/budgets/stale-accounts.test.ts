@@ -28,7 +28,7 @@ async function rest(daemon: TestDaemon): Promise<void> {
 }
 
 const spent = (daemon: TestDaemon, path = "/a/b"): unknown[] =>
-  budgetStatuses(daemon.state, path, [], daemon.nowMs).map(({ spent }) => spent);
+  budgetStatuses(daemon.state, { userPath: path }, [], daemon.nowMs).map(({ spent }) => spent);
 
 /** What is spent, in memory, after a crash, and after a flush and a crash. */
 async function everywhere(daemon: TestDaemon, path?: string): Promise<unknown[]> {

@@ -23,7 +23,9 @@ async function turns(daemon: TestDaemon, count = 6): Promise<void> {
 }
 
 const spentOn = (daemon: TestDaemon, path: string): unknown[] =>
-  spentOf(budgetStatuses(daemon.state, path, [], daemon.nowMs)).map((row) => (row as unknown[])[2]);
+  spentOf(budgetStatuses(daemon.state, { userPath: path }, [], daemon.nowMs)).map(
+    (row) => (row as unknown[])[2],
+  );
 
 t.test(
   "a child's account is forgotten when the two periods after its last are over, in memory and in the store, and not before",

@@ -46,7 +46,7 @@ async function restarted(logged = false, budgets = [hourly, all]): Promise<TestD
 
 const childrenOf = ({ state }: TestDaemon) => state.budgets.find(hourly)!.children;
 const statuses = ({ state, nowMs }: TestDaemon, path: string): unknown[] =>
-  spentOf(budgetStatuses(state, path, [], nowMs));
+  spentOf(budgetStatuses(state, { userPath: path }, [], nowMs));
 
 t.test("an account is read when a request, a look or a charge first meets it", async (t) => {
   for (const logged of [false, true]) {

@@ -66,7 +66,7 @@ t.test("a template has no account of its own, and no path where it is on labels"
     },
   ]);
   t.match(
-    budgetStatuses(daemon.state, "/users/ann/x", ["research"], noon),
+    budgetStatuses(daemon.state, { userPath: "/users/ann/x" }, ["research"], noon),
     exactly([
       { scope: "label", subject: "research", user_path: undefined, spent: 0, exceeded: false },
       { subject: "/users/ann", user_path: "/users/ann", per_child: true, spent: 1, amount: 4 },
@@ -86,7 +86,7 @@ t.test("a period's elapsed share is from 0 to 1, its end at least 1 s away", asy
   const daemon = startDaemon([], { nowMs: noon, budgets: [budget("/", 3600, 1)] });
   const seen = (nowMs: number): unknown => {
     daemon.nowMs = nowMs;
-    const [status] = budgetStatuses(daemon.state, "/", [], nowMs);
+    const [status] = budgetStatuses(daemon.state, { userPath: "/" }, [], nowMs);
     return [items(daemon)[0]!["period_ratio"], status!.resets_in_seconds];
   };
   t.same(seen(noon), [0, 3600]);
@@ -115,7 +115,7 @@ t.test("that budgets can't be enforced is said wherever one is shown", async (t)
     [false, inert],
   ] as const) {
     const daemon = startDaemon([], { nowMs: noon, usageEnabled, budgets: [budget("/", day, 1)] });
-    const [status] = budgetStatuses(daemon.state, "/", [], noon);
+    const [status] = budgetStatuses(daemon.state, { userPath: "/" }, [], noon);
     const [explained] = explainBudgets(daemon.state, { userPath: "/" }, [], noon);
     t.same(
       [items(daemon)[0]!["inert"], status!.inert, explained!.inert],

@@ -145,7 +145,7 @@ async function compare(daemon: TestDaemon, spent: readonly Spent[]): Promise<voi
       });
       return path === "/teams" ? [item("/")] : [item("/"), item("/team/a")];
     });
-    const found = budgetStatuses(daemon.state, path, [], nowMs).map(
+    const found = budgetStatuses(daemon.state, { userPath: path }, [], nowMs).map(
       ({ subject, period_label, spent: cost, period_start, period_end, resets_in_seconds }) => ({
         subject,
         period_label,

@@ -13,6 +13,8 @@ t.test("an address is a question, and a question an address", async (t) => {
   t.same(questionBody(of("request_id=req_1&model=ignored")), { request_id: "req_1" });
   t.same(questionBody(of("model= gpt ")), { model: "gpt" });
   t.same(questionBody(of("model=m&key=key_7")), { model: "m", key: "key_7" });
+  t.same(questionBody(of("model=m&session= s1 ")), { model: "m", session: "s1" });
+  t.match(questionQuery(of("model=m&session=s1")), { model: "m", session: "s1" });
   t.match(questionQuery(of("request_id=req_1&path=/x")), { request_id: "req_1", path: null });
 });
 

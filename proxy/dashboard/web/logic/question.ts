@@ -5,6 +5,7 @@ export interface Question {
   readonly path: string;
   readonly model: string;
   readonly key: string;
+  readonly session: string;
   readonly requestId: string;
 }
 
@@ -15,6 +16,7 @@ export function questionOf(query: URLSearchParams): Question {
     path: query.get("path") ?? "",
     model: query.get("model") ?? "",
     key: query.get("key") ?? "",
+    session: query.get("session") ?? "",
     requestId,
   };
 }
@@ -30,6 +32,7 @@ export function questionQuery(question: Question): Record<string, string | null>
     path: isByPath ? question.path.trim() : null,
     model: isByPath ? question.model.trim() : null,
     key: isByPath && isKeyId(question.key) ? question.key.trim() : null,
+    session: isByPath ? question.session.trim() : null,
     request_id: isByPath ? null : question.requestId.trim(),
   };
 }
@@ -50,5 +53,6 @@ export function questionBody(question: Question): Record<string, string> | null 
     model,
     ...(question.path.trim() === "" ? {} : { user_path: question.path.trim() }),
     ...(question.key.trim() === "" ? {} : { key: question.key.trim() }),
+    ...(question.session.trim() === "" ? {} : { session: question.session.trim() }),
   };
 }

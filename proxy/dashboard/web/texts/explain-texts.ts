@@ -12,6 +12,8 @@ export const explainTexts = {
   modelHint: "As the caller names it: a model, a virtual model or an alias.",
   key: "Managed key",
   keyHint: "Optional: its id or value, instead of the path.",
+  session: "Session",
+  sessionHint: "Optional: the session of an agent, which may have a budget.",
   requestId: "Request id",
   requestIdHint: "The x-request-id of a 429. The daemon remembers the last 10,000 refusals.",
   submit: "Explain",

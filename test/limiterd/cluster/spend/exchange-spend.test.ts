@@ -331,7 +331,7 @@ t.test("a reset forgets what all hosts had spent, as soon as each one knows of i
   reset(a);
   t.equal(ask(a!.proxy, "/team"), "admitted");
   t.match(
-    budgetStatuses(a!.daemon.state, "/team", [], noon),
+    budgetStatuses(a!.daemon.state, { userPath: "/team" }, [], noon),
     exactly([{ spent: 0 }]),
     "at once, not when it is next read",
   );

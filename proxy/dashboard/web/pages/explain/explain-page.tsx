@@ -121,6 +121,13 @@ function QuestionForm({ question, isBusy, onChange, onAsk }: QuestionFormProps) 
             value={question.key}
             onInput={(key) => set({ key })}
           />
+          <TextField
+            label={texts.session}
+            hint={texts.sessionHint}
+            mono
+            value={question.session}
+            onInput={(session) => set({ session })}
+          />
         </div>
       ) : (
         <TextField
