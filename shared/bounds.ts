@@ -85,8 +85,8 @@ export const spoolBytesMax = 512 * 1024 * 1024;
 export const admissionsWaitingMax = 20_000;
 
 /**
- * How long a draw of a hard cap may wait for what other requests hold, in ms: the proxy allows it
- * beside the daemon's deadline. Meanwhile its provider goes on sending.
+ * How long a draw of a hard cap may wait at most for what other requests hold, in ms: the proxy
+ * allows it beside the daemon's deadline.
  */
 export const drawWaitMsMax = 250;
 
@@ -297,6 +297,8 @@ export const heldHeadMs = 10_000;
  */
 export const outputChunkTokens = 512;
 export const outputChunkTokensMax = 4096;
+/** The least that a grant adds. Small, because streams don't use what they hold at their end. */
+export const outputChunkTokensMin = 8;
 /** Targets whose bytes per token a proxy has learned; others count as English. */
 export const learnedRatiosMax = 4096;
 /** A stream event that is buffered to be read; a larger one is read as it passes. */

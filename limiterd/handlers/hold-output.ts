@@ -4,6 +4,7 @@
  * reconnect. The arithmetic is in `rules/hard-limits.ts`; the end of a lease gives back what it
  * holds (`rules/slots.ts`).
  */
+import { drawWaitMsMax } from "../../shared/bounds.js";
 import { limitInWords } from "../../shared/domain/refusal-message.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
@@ -146,7 +147,7 @@ function answerDraw(
   draw: Draw,
   { nowMs, final, waited = null, isLast = false }: AnsweringDraw,
 ): Judged {
-  const { id, total, promptTokens } = draw;
+  const { id, total, promptTokens, waitMs } = draw;
   // The proxy has a newer connection, on which it repeats the draw.
   if (peer.proxy?.peer !== peer) return "answered";
   const held = peer.leases.get(id);
@@ -167,7 +168,8 @@ function answerDraw(
   const { output, cap } = allow(limits, before, total);
   // What all hosts leave; judged, as the line above, while the request holds nothing.
   const most = cap === null ? output : allow(unclaimed(limits), before, total).output;
-  const waits = cap !== null && most === output && !isLast && heldByOthers(cap) > 0;
+  const mayWait = !isLast && waitMs !== 0;
+  const waits = cap !== null && most === output && mayWait && heldByOthers(cap) > 0;
   peer.leases.set(id, { ...held, hold: holdOn(limits, { ...hold, demand, output }) });
   const mayClaim = turn !== null && most > output;
   if (mayClaim) wantMore(state, limits, most - output, nowMs);
@@ -208,7 +210,8 @@ function waitsForOthers(
     state.book.reclaim();
     return judged;
   };
-  return state.draws.add({ peer, lease: draw.id, held, child, share, judge }, waited);
+  const waitMs = Math.min(draw.waitMs ?? drawWaitMsMax, drawWaitMsMax);
+  return state.draws.add({ peer, lease: draw.id, held, child, share, waitMs, judge }, waited);
 }
 
 /** Notes on each cap that children share that one asks, and whether that cap gave it no more. */

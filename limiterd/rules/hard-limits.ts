@@ -5,7 +5,7 @@
  * used. Pure.
  */
 
-import { outputChunkTokensMax } from "../../shared/bounds.js";
+import { outputChunkTokensMax, outputChunkTokensMin } from "../../shared/bounds.js";
 import { isLenient } from "../../shared/domain/on-exhausted.js";
 import type { TokenWeights } from "../../shared/domain/token-weights.js";
 import type { Metered, Rates } from "../../shared/wire/message-to-daemon.js";
@@ -31,8 +31,6 @@ const usefulOutput = 64;
 const usefulDivisor = 128;
 /** The output that a stream may use at first. */
 const firstOutput = 256;
-/** The least that one draw adds. Small, because streams don't use what they hold at their end. */
-const chunkMin = 8;
 /** A draw adds at most this fraction of what is left: one in 50. */
 const chunkDivisor = 50;
 /** The maximum of output for a request that isn't streamed and names none. */
@@ -316,7 +314,7 @@ export function claimNeeds(limit: HardLimit, demand: Demand): ClaimNeeds {
 /** The output of a stream after one more chunk. `before`: its output so far. */
 function chunkTo(room: number, before: number): number {
   const part = Math.floor(Math.max(0, room - before) / chunkDivisor);
-  return before + Math.min(outputChunkTokensMax, Math.max(chunkMin, part));
+  return before + Math.min(outputChunkTokensMax, Math.max(outputChunkTokensMin, part));
 }
 
 /** The whole output that a request gets that isn't streamed. */

@@ -7,7 +7,6 @@
  * answered with nothing: its stream ends, and what it held goes to the others. Not here: the
  * judgement (`handlers/hold-output.ts`).
  */
-import { drawWaitMsMax } from "../../shared/bounds.js";
 import { drawsWaitingMax } from "../bounds.js";
 import type { Held } from "../counters/held.js";
 import type { PeerState } from "../peer.js";
@@ -33,6 +32,8 @@ interface WaitingDraw {
   readonly child: string;
   /** The child whose share of the cap has nothing left; null: the whole cap. */
   readonly share: string | null;
+  /** How long it may wait. */
+  readonly waitMs: number;
   /** Judges it again; `isLast`: it is answered in any case. */
   readonly judge: (waited: Waited, isLast: boolean) => Judged;
 }
@@ -163,7 +164,7 @@ export class WaitingDraws {
 
   #tick(nowMs: number): void {
     for (const entry of this.#entries)
-      if (nowMs - entry.sinceMs >= drawWaitMsMax) this.#answer(entry);
+      if (nowMs - entry.sinceMs >= entry.draw.waitMs) this.#answer(entry);
     for (const [held, children] of this.#caps) {
       for (const [child, cap] of children) {
         for (const queue of cap.queues.values()) this.#judgeQueue(queue);

@@ -29,18 +29,19 @@ interface Capped {
 
 /** Null if no hard cap counts the request, or if its answer isn't sent as a stream. */
 export function streamCap(
-  { gateway, record }: RequestContext<"limiter" | "outputRatios">,
+  { gateway, record }: RequestContext<"limiter" | "outputRatios" | "monoMs">,
   target: Target,
   { operation, bounds }: Capped,
 ): StreamCap | null {
   const { admission } = record;
   if (!bounds.isStreamed || admission?.metering === undefined) return null;
-  const { limiter, outputRatios } = gateway;
+  const { limiter, outputRatios, monoMs } = gateway;
   const name = targetName(target);
   return {
-    allowance: new OutputAllowance(admission.metering, (total, then) =>
-      limiter.draw(admission, total, then),
-    ),
+    allowance: new OutputAllowance(admission.metering, {
+      draw: (wanted, then) => limiter.draw(admission, wanted, then),
+      monoMs,
+    }),
     stop: lengthStop(operation, bounds),
     bytesPerToken: outputRatios.of(name),
     learn: (textBytes, outputTokens) => outputRatios.learn(name, textBytes, outputTokens),

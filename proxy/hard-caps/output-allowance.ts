@@ -2,11 +2,18 @@
  * How much output a stream may still give under hard caps. The daemon grants output in chunks,
  * and the proxy asks for the next chunk ahead of need, so that a stream waits only if the answer is
  * late. When the daemon grants no more, the stream uses what it has, and asks
- * once more before it ends: other requests may have given back what they held.
+ * once more before it ends: other requests may have given back what they held. Each question may
+ * wait for them only as long as the provider takes for one least chunk more than was granted:
+ * meanwhile it goes on sending, and what it sends is billed.
  *
  * Not here: counting the output (`response-meter.ts`), and ending a stream (`length-stop.ts`).
  */
-import { outputChunkTokens, outputChunkTokensMax } from "../../shared/bounds.js";
+import {
+  drawWaitMsMax,
+  outputChunkTokens,
+  outputChunkTokensMax,
+  outputChunkTokensMin,
+} from "../../shared/bounds.js";
 import type { LengthStop } from "./length-stop.js";
 
 /** The output tokens of one admission, over all of its attempts. */
@@ -33,8 +40,18 @@ export interface GrantedOutput {
   readonly loweredBy: string | null;
 }
 
-/** Asks for a higher grant; `then` runs once, after `DrawnOutput` has the answer. */
-type Draw = (total: number, then: () => void) => void;
+export interface WantedOutput {
+  /** The tokens of output in all, earlier attempts included. */
+  readonly total: number;
+  /** How long the question may wait for what other requests hold. */
+  readonly waitMs: number;
+}
+
+interface AllowancePorts {
+  /** Asks for a higher grant; `then` runs once, after `DrawnOutput` has the answer. */
+  draw(wanted: WantedOutput, then: () => void): void;
+  monoMs(): number;
+}
 
 /** The hard caps on one stream. */
 export interface StreamCap {
@@ -52,7 +69,9 @@ const aheadDivisor = 4;
 
 export class OutputAllowance {
   readonly #drawn: DrawnOutput;
-  readonly #draw: Draw;
+  readonly #ports: AllowancePorts;
+  /** When the attempt's output began; NaN before. */
+  #begunMonoMs = Number.NaN;
   #chunk = outputChunkTokens;
   /** Near a cap it is less than was asked for. */
   #lastGrant: number;
@@ -62,9 +81,9 @@ export class OutputAllowance {
   #isAsking = false;
   #onGranted: (() => void) | null = null;
 
-  constructor(drawn: DrawnOutput, draw: Draw) {
+  constructor(drawn: DrawnOutput, ports: AllowancePorts) {
     this.#drawn = drawn;
-    this.#draw = draw;
+    this.#ports = ports;
     this.#used = drawn.spent;
     this.#lastGrant = drawn.granted - drawn.spent;
   }
@@ -80,6 +99,7 @@ export class OutputAllowance {
    */
   use(tokens: number, onGranted: () => void): boolean {
     const { granted, spent, cap } = this.#drawn;
+    if (Number.isNaN(this.#begunMonoMs)) this.#begunMonoMs = this.#ports.monoMs();
     this.#used = spent + tokens;
     const ahead = cap === null ? Math.min(this.#chunk / aheadDivisor, this.#lastGrant / 2) : 0;
     if (!this.#isOver && !this.#isAsking && this.#used + ahead >= granted) this.#ask();
@@ -94,20 +114,29 @@ export class OutputAllowance {
   #ask(): void {
     this.#isAsking = true;
     const { granted } = this.#drawn;
-    const isUsedUp = this.#used >= granted;
     const total = Math.max(this.#used, granted) + this.#chunk;
-    this.#draw(total, () => {
+    this.#ports.draw({ total, waitMs: this.#waitMs() }, () => {
       this.#isAsking = false;
       const added = this.#drawn.granted - granted;
       this.#lastGrant = added;
       if (added <= 0) {
         this.#drawn.cap ??= "a hard limit";
-        this.#isOver = isUsedUp;
+        this.#isOver = this.#used >= granted;
       }
       const run = this.#onGranted;
       this.#onGranted = null;
       run?.();
     });
+  }
+
+  #waitMs(): number {
+    const { granted, spent } = this.#drawn;
+    const left = Math.max(0, granted + outputChunkTokensMin - this.#used);
+    const elapsedMs = this.#ports.monoMs() - this.#begunMonoMs;
+    return Math.min(
+      drawWaitMsMax,
+      Math.floor((left * elapsedMs) / Math.max(1, this.#used - spent)),
+    );
   }
 
   /** The provider has counted the prompt. Earlier attempts had one each, which isn't known. */

@@ -379,6 +379,8 @@ const draw = message("draw", {
   total: count(),
   /** The tokens of the prompt, once the provider has reported them. */
   promptTokens: optional(count()),
+  /** How long it may wait for what other requests hold; undefined: as long as any may. */
+  waitMs: optional(count()),
 });
 export type Draw = ValueOf<typeof draw>;
 

@@ -88,12 +88,15 @@ function capOn(operation: Operation): { readonly cap: StreamCap; answer(): void 
     ...{ granted: 256, spent: 0, cap: null, promptTokens: 10, isPromptKnown: false },
   };
   let answer: (() => void) | null = null;
-  const allowance = new OutputAllowance(drawn, (total, then) => {
-    draws++;
-    answer = () => {
-      drawn.granted = total;
-      then();
-    };
+  const allowance = new OutputAllowance(drawn, {
+    draw: ({ total }, then) => {
+      draws++;
+      answer = () => {
+        drawn.granted = total;
+        then();
+      };
+    },
+    monoMs: () => 77,
   });
   return {
     cap: {

@@ -24,6 +24,7 @@ import type {
 } from "../../../shared/wire/message-from-daemon.js";
 import type { Claimed, Metered, Requester } from "../../../shared/wire/message-to-daemon.js";
 import type { WireVersions } from "../../../shared/wire/wire-versions.js";
+import type { WantedOutput } from "../../hard-caps/output-allowance.js";
 import type {
   Admission,
   AdmissionDetails,
@@ -197,15 +198,14 @@ export class LimiterClient {
   }
 
   /**
-   * Asks for more output of an admission with `metering`: `total` in all, earlier attempts
-   * included. `then` runs once, after `metering` has the answer, unless the admission is settled
+   * Asks for more output of an admission with `metering`. `then` runs once, after `metering` has the answer, unless the admission is settled
    * first.
    */
-  draw(admission: Admission, total: number, then: () => void): void {
+  draw(admission: Admission, wanted: WantedOutput, then: () => void): void {
     assertRuns(admission);
     const { metering } = admission;
     assertLimiter(metering !== undefined, "a hard cap counts the request");
-    this.#draws.ask(admission, metering, total, then);
+    this.#draws.ask(admission, metering, wanted, then);
     this.#scheduleExpiry();
   }
 

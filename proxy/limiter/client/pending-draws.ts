@@ -8,11 +8,12 @@ import type { FailureMode } from "../../../shared/config/config.js";
 import { IdMap } from "../../../shared/id-map.js";
 import type { Drawn } from "../../../shared/wire/message-from-daemon.js";
 import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
+import type { WantedOutput } from "../../hard-caps/output-allowance.js";
 import type { Admission, Metering } from "../admission.js";
 import type { DaemonConnection } from "../daemon-connection.js";
 
 interface PendingDraw {
-  readonly total: number;
+  readonly wanted: WantedOutput;
   readonly askedMonoMs: number;
   readonly deadlineMonoMs: number;
   readonly then: () => void;
@@ -37,8 +38,8 @@ export class PendingDraws {
     this.#context = context;
   }
 
-  /** Asks for `total` tokens of output in all. `then` runs once, unless the request ends first. */
-  ask({ lease }: Admission, metering: Metering, total: number, then: () => void): void {
+  /** `then` runs once, unless the request ends first. */
+  ask({ lease }: Admission, metering: Metering, wanted: WantedOutput, then: () => void): void {
     const { connection } = this.#context;
     const askedMonoMs = this.#context.monoMs();
     const answerDueMonoMs = connection.deadlineMonoMs(askedMonoMs);
@@ -46,12 +47,12 @@ export class PendingDraws {
     // The daemon may make the draw wait for what other requests hold.
     const deadlineMonoMs = answerDueMonoMs + drawWaitMsMax;
     if (isLate || this.waiting.size >= admissionsWaitingMax) {
-      this.#withoutAnswer(metering, total);
+      this.#withoutAnswer(metering, wanted);
       return then();
     }
     const sent = connection.linked;
-    this.waiting.set(lease, { total, askedMonoMs, deadlineMonoMs, then, sent });
-    if (sent) connection.send(drawMessage(lease, metering, total));
+    this.waiting.set(lease, { wanted, askedMonoMs, deadlineMonoMs, then, sent });
+    if (sent) connection.send(drawMessage(lease, metering, wanted));
   }
 
   /** The request has ended. */
@@ -77,7 +78,7 @@ export class PendingDraws {
       const metering = this.#context.held.get(lease)?.metering;
       if (this.waiting.get(lease) !== pending || metering === undefined) continue;
       pending.sent = true;
-      yield drawMessage(lease, metering, pending.total);
+      yield drawMessage(lease, metering, pending.wanted);
     }
   }
 
@@ -86,7 +87,7 @@ export class PendingDraws {
   }
 
   expire(nowMonoMs: number): void {
-    for (const [lease, { total, askedMonoMs, deadlineMonoMs, then, sent }] of [
+    for (const [lease, { wanted, askedMonoMs, deadlineMonoMs, then, sent }] of [
       ...this.waiting.entries(),
     ]) {
       if (deadlineMonoMs > nowMonoMs) continue;
@@ -94,12 +95,12 @@ export class PendingDraws {
       if (sent) this.#context.connection.timedOut(askedMonoMs);
       const metering = this.#context.held.get(lease)?.metering;
       if (metering === undefined) continue;
-      this.#withoutAnswer(metering, total);
+      this.#withoutAnswer(metering, wanted);
       then();
     }
   }
 
-  #withoutAnswer(metering: Metering, total: number): void {
+  #withoutAnswer(metering: Metering, { total }: WantedOutput): void {
     if (this.#context.failureMode === "open") {
       metering.granted = Math.max(metering.granted, total);
       metering.cap = null;
@@ -110,12 +111,13 @@ export class PendingDraws {
 function drawMessage(
   lease: number,
   { promptTokens, isPromptKnown }: Metering,
-  total: number,
+  { total, waitMs }: WantedOutput,
 ): ToDaemon {
   return {
     kind: "draw",
     id: lease,
     total,
     promptTokens: isPromptKnown ? promptTokens : undefined,
+    waitMs,
   };
 }

@@ -163,7 +163,7 @@ export const toDaemonSamples: readonly ToDaemon[] = [
     metered: { promptTokens: 900, outputMax: null, isStreamed: true, rates: [holdingRates, null] },
   },
   { kind: "draw", id: 10, total: 192 },
-  { kind: "draw", id: 2, total: 4096, promptTokens: 300 },
+  { kind: "draw", id: 2, total: 4096, promptTokens: 300, waitMs: 80 },
   {
     ...hello,
     leases: [

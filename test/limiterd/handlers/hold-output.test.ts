@@ -74,6 +74,22 @@ function draw(request: Running, total: number, promptTokens?: number): string | 
   return answer.cap;
 }
 
+t.test("a stream that can't wait is answered at once, though others hold the rest", (t) => {
+  const daemon = startDaemon([tokens(1000)], { drawsWait: true });
+  const peer = daemon.proxy("p1");
+  const others = [2, 3].map((id) => running(peer, id, stream(300)));
+  const { lease, allowance } = others[0]!;
+  const ask = (waitMs?: number): readonly unknown[] => {
+    const answers = peer.received.length;
+    peer.send({ kind: "draw", id: lease.lease, total: allowance + 2000, waitMs });
+    return peer.received.slice(answers);
+  };
+  while ((ask(0).at(-1) as Drawn).cap === undefined);
+  t.same(ask(1), [], "another one waits");
+  t.match(ask(0), [{ kind: "drawn", cap: /token limit of \/team/ }]);
+  t.end();
+});
+
 t.test("a stream may draw beyond its own maximum: its tokens are estimates", async (t) => {
   const peer = startDaemon([tokens(10_000)]).proxy("p1");
   const request = running(peer, 2, stream(40, { outputMax: 100 }));

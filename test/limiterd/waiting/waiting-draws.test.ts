@@ -80,13 +80,17 @@ function drawsAt() {
   const peer = { leases: new Map() } as unknown as PeerState;
   const held = new Held();
   const other = new Held();
-  const refusing = { given: 0, moves: new Set<number>(), shares: new Map<number, string>() };
+  const refusing = {
+    ...{ given: 0, moves: new Set<number>(), shares: new Map<number, string>() },
+    waits: new Map<number, number>(),
+  };
   const add = (lease: number, since: Waited | null = null): boolean => {
     const by = refusing.moves.has(lease) ? other : held;
     const share = refusing.shares.get(lease) ?? null;
     return draws.add(
       {
         ...{ peer, lease, held: by, child: "", share },
+        waitMs: refusing.waits.get(lease) ?? drawWaitMsMax,
         judge: (waited, isLast) => {
           judged.push(lease);
           const isGiven = !isLast && !refusing.moves.has(lease) && refusing.given > 0;
@@ -157,6 +161,18 @@ t.test("no draw waits longer than the proxy allows", async (t) => {
   t.equal(answered.length, 19);
   t.ok(answered.every(([, atMs, isLast]) => isLast && atMs <= drawWaitMsMax));
   t.equal(draws.size, 0);
+});
+
+t.test("a draw waits no longer than its stream can", async (t) => {
+  const { add, pass, begin, answered, refusing } = drawsAt();
+  for (const lease of [1, 2, 3]) begin(lease);
+  refusing.waits.set(2, 3 * drawTickMs);
+  for (const lease of [1, 2]) add(lease);
+  pass(drawWaitMsMax + drawTickMs);
+  t.same(answered, [
+    [2, 30, true],
+    [1, 100, true],
+  ]);
 });
 
 t.test("a tick judges the first draw of a cap, and goes on while it gives something", async (t) => {

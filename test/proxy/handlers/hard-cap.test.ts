@@ -1,5 +1,6 @@
 import t from "tap";
 import { grantedTo, streamCap } from "../../../proxy/handlers/hard-cap.js";
+import type { WantedOutput } from "../../../proxy/hard-caps/output-allowance.js";
 import { OutputRatios } from "../../../proxy/hard-caps/output-ratios.js";
 import { requestBounds } from "../../../proxy/hard-caps/request-bounds.js";
 import type { RequestContext } from "../../../proxy/request-context.js";
@@ -18,12 +19,13 @@ function requestWith(metering: object | undefined) {
   const admission = { lease: 7, metering };
   const outputRatios = new OutputRatios();
   const gateway = {
-    limiter: { draw: (_admission: unknown, total: number) => void draws.push(total) },
+    limiter: { draw: (_admission: unknown, { total }: WantedOutput) => void draws.push(total) },
     outputRatios,
+    monoMs: () => 77,
   };
   const context = { gateway, record: { admission } };
   return {
-    context: context as unknown as RequestContext<"limiter" | "outputRatios">,
+    context: context as unknown as RequestContext<"limiter" | "outputRatios" | "monoMs">,
     draws,
     outputRatios,
   };

@@ -242,15 +242,18 @@ async function run({ pair, chunks, allowed, answers, holdsHead }: Run) {
       first!();
     }
   };
-  const allowance = new OutputAllowance(drawn, (total, then) => {
-    asked.push(() => {
-      const isMore = drawn.granted < allowed;
-      Object.assign(drawn, {
-        granted: Math.min(total, allowed),
-        cap: isMore ? null : words,
+  const allowance = new OutputAllowance(drawn, {
+    draw: ({ total }, then) => {
+      asked.push(() => {
+        const isMore = drawn.granted < allowed;
+        Object.assign(drawn, {
+          granted: Math.min(total, allowed),
+          cap: isMore ? null : words,
+        });
+        then();
       });
-      then();
-    });
+    },
+    monoMs: () => 77,
   });
   const exchange = new FakeExchange();
   const translator =

@@ -1436,7 +1436,10 @@ function cappedAt(granted: number, wantsUsage = false) {
   const draws: { total: number; then: () => void }[] = [];
   const learned: number[][] = [];
   const cap: StreamCap = {
-    allowance: new OutputAllowance(drawn, (total, then) => void draws.push({ total, then })),
+    allowance: new OutputAllowance(drawn, {
+      draw: ({ total }, then) => void draws.push({ total, then }),
+      monoMs: () => 77,
+    }),
     stop: lengthStop("chat_completions", { choices: 1, wantsUsage }),
     bytesPerToken: 1,
     learn: (...seen) => void learned.push(seen),

@@ -265,7 +265,11 @@ class History {
     if (!metered.isStreamed || !proxy.isLinked || request.isEnded) return;
     const total = request.allowance + random.int(1, 1500);
     for (let times = random.chance(0.2) ? 2 : 1; times > 0; times--)
-      proxy.peer.send({ kind: "draw", id: lease.lease, total });
+      proxy.peer.send({
+        ...{ kind: "draw", id: lease.lease, total },
+        // Some streams are too fast to wait as long as any may.
+        ...(total % 3 === 0 ? { waitMs: total % drawWaitMsMax } : {}),
+      });
     const { received } = proxy.peer;
     const isAnswered = (): boolean => {
       const last = received.at(-1)!;

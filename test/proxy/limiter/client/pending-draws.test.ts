@@ -12,6 +12,8 @@ const metered = {
   rates: [{ input: 1, output: 2 }],
 };
 
+const waitMs = 30;
+
 class Drawing {
   readonly harness: ClientHarness;
   admission!: Admission;
@@ -49,7 +51,7 @@ class Drawing {
   }
 
   draw(total: number): void {
-    this.harness.client.draw(this.admission, total, () => void this.answers++);
+    this.harness.client.draw(this.admission, { total, waitMs }, () => void this.answers++);
   }
 
   drawn(total: number, cap?: string): void {
@@ -76,7 +78,7 @@ t.test("a draw asks for a total, and its answer raises the grant or ends it", as
   drawing.draw(128);
   const { lease } = drawing.admission;
   t.same(drawing.harness.take(), [
-    { kind: "draw", id: lease, total: 128, promptTokens: undefined },
+    { kind: "draw", id: lease, total: 128, promptTokens: undefined, waitMs },
   ]);
   t.equal(drawing.answers, 0);
   drawing.drawn(100);
@@ -84,7 +86,7 @@ t.test("a draw asks for a total, and its answer raises the grant or ends it", as
   t.equal(drawing.metering.granted, 100);
   Object.assign(drawing.metering, { promptTokens: 12, isPromptKnown: true });
   drawing.draw(164);
-  t.match(drawing.harness.take(), exactly([{ total: 164, promptTokens: 12 }]));
+  t.match(drawing.harness.take(), exactly([{ total: 164, promptTokens: 12, waitMs }]));
   drawing.drawn(100, "budget of /a");
   t.match(drawing.metering, { granted: 100, cap: "budget of /a" });
   t.equal(drawing.answers, 2);
@@ -110,7 +112,7 @@ t.test("after a reconnect the lease says what it holds, and the draw is repeated
   harness.welcome();
   t.match(
     harness.take().filter(({ kind }) => kind === "draw"),
-    exactly([{ total: 128 }]),
+    exactly([{ total: 128, waitMs }]),
   );
   drawing.drawn(128);
   t.equal(drawing.answers, 1);

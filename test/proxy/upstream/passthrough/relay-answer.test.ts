@@ -474,8 +474,11 @@ t.test(
     };
     let then = (): void => {};
     const cap = {
-      allowance: new OutputAllowance(drawn, (_total, run) => {
-        then = run;
+      allowance: new OutputAllowance(drawn, {
+        draw: (_wanted, run) => {
+          then = run;
+        },
+        monoMs: () => 77,
       }),
       stop: lengthStop("chat_completions", { choices: 1, wantsUsage: false }),
       bytesPerToken: 1,
