@@ -56,15 +56,17 @@ t.test("requests are divided by weight over both hosts", { skip }, async (t) => 
   const admitted = { a: 0, b: 0 };
   let isOver = false;
   let counts = false;
+  // So many that each child always asks for more than its part, however long an answer takes.
+  const clients = urls.flatMap((url) =>
+    Array.from({ length: 8 }, (_, i) => ({ url, child: i % 2 === 0 ? "b" : "a" }) as const),
+  );
   const load = Promise.all(
-    urls.flatMap((url) =>
-      (["b", "a"] as const).map(async (child) => {
-        while (!isOver) {
-          if ((await ask(url, child, { max_tokens: 1 })) === 200 && counts) admitted[child]++;
-          await delay(10);
-        }
-      }),
-    ),
+    clients.map(async ({ url, child }) => {
+      while (!isOver) {
+        if ((await ask(url, child, { max_tokens: 1 })) === 200 && counts) admitted[child]++;
+        await delay(40);
+      }
+    }),
   );
   await delay(2000 * seconds);
   counts = true;
