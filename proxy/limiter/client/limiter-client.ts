@@ -198,8 +198,8 @@ export class LimiterClient {
   }
 
   /**
-   * Asks for more output of an admission with `metering`. `then` runs once, after `metering` has the answer, unless the admission is settled
-   * first.
+   * Asks for more output of an admission with `metering`. `then` runs once, after `metering` has
+   * the answer, unless the admission is settled first.
    */
   draw(admission: Admission, wanted: WantedOutput, then: () => void): void {
     assertRuns(admission);
