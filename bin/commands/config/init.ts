@@ -1,12 +1,12 @@
 /** `sluice init`: writes an initial configuration. */
 import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
+import { bad, type Checked, good } from "../../../shared/checked.js";
 import { nameHint } from "../../../shared/config/closest-name.js";
 import { variable } from "../../../shared/config/environment.js";
 import { type Preset, presetNames, presets } from "../../../shared/config/presets.js";
 import { configFileVariable } from "../../../shared/config/settings/settings.js";
 import { normalizeUserPath } from "../../../shared/domain/user-path.js";
-import { usageFailure } from "../../session/command-failure.js";
 import type { CommandFlags } from "../../session/command-flags.js";
 import type { Session } from "../../session/terminal.js";
 import { requireNewFile, writeNewFile } from "../../session/write-new-file.js";
@@ -30,7 +30,7 @@ async function writeStarter({ terminal, env, cwd }: Session, flags: CommandFlags
   const file = flags.config ?? "sluice.yaml";
   const inEnvironment = presets.filter(({ keyVariable }) => (env[keyVariable] ?? "").trim() !== "");
   requireNewFile(file, cwd);
-  const { ask } = terminal;
+  const ask = terminal.ask === null ? null : againIfWrong(terminal.ask, terminal);
   const providers = ask === null ? inEnvironment : await askProviders(ask, inEnvironment);
   const tenants = ask === null ? null : await askTenants(ask);
   const text = starterFile(providers, randomBytes(24).toString("base64url"), tenants);
@@ -48,48 +48,65 @@ async function writeStarter({ terminal, env, cwd }: Session, flags: CommandFlags
   );
 }
 
-type Ask = (question: string) => Promise<string>;
+/** Asks the question until the answer is good, and returns what is read of it. */
+type Ask = <T>(question: string, read: (answer: string) => Checked<T>) => Promise<T>;
+
+function againIfWrong(
+  askOnce: (question: string) => Promise<string>,
+  { err }: Pick<Session["terminal"], "err">,
+): Ask {
+  return async (question, read) => {
+    for (;;) {
+      const checked = read((await askOnce(question)).trim());
+      if (checked.ok) return checked.value;
+      err(checked.failure.message);
+    }
+  };
+}
 
 /** Asks which providers to use; by default those whose keys are in the environment. */
-async function askProviders(ask: Ask, detected: readonly Preset[]): Promise<readonly Preset[]> {
+function askProviders(ask: Ask, detected: readonly Preset[]): Promise<readonly Preset[]> {
   const names = detected.map(({ name }) => name).join(", ");
   const usual = names === "" ? "none: a simulator answers" : names;
-  const answer = await ask(`Which providers, such as openai, anthropic? [${usual}] `);
-  const answers = answer.split(/[\s,]+/).filter((name) => name !== "");
-  if (answers.length === 0) return detected;
-  const chosen = answers.map((name) =>
-    presets.find((preset) => preset.name === name.toLowerCase()),
-  );
-  const unknown = answers.find((_, at) => chosen[at] === undefined);
-  if (unknown !== undefined)
-    throw usageFailure([
-      {
-        message: `${JSON.stringify(unknown)} is no provider that Sluice knows by name${nameHint(unknown, presetNames)}`,
-        param: "providers",
-      },
-    ]);
-  return [...new Set(chosen)].filter((preset) => preset !== undefined);
+  return ask(`Which providers, such as openai, anthropic? [${usual}] `, (answer) => {
+    const answers = answer.split(/[\s,]+/).filter((name) => name !== "");
+    if (answers.length === 0) return good(detected);
+    const chosen = answers.map((name) =>
+      presets.find((preset) => preset.name === name.toLowerCase()),
+    );
+    const unknown = answers.find((_, at) => chosen[at] === undefined);
+    if (unknown !== undefined)
+      return bad(
+        `${JSON.stringify(unknown)} is no provider that Sluice knows by name${nameHint(unknown, presetNames)}`,
+        "providers",
+      );
+    return good([...new Set(chosen)].filter((preset) => preset !== undefined));
+  });
 }
 
 const noTenants = /^(?:none|no|-)$/i;
 
 async function askTenants(ask: Ask): Promise<TenantLimits | null> {
-  const tenantsAnswer = (
-    await ask(
-      "Below which path is each tenant, such as /customers/acme? none: no tenants [/customers] ",
-    )
-  ).trim();
-  if (noTenants.test(tenantsAnswer)) return null;
-  const path = normalizeUserPath(tenantsAnswer === "" ? "/customers" : tenantsAnswer);
-  if (!path.ok) throw usageFailure([{ message: `the path ${path.reason}`, param: "path" }]);
-  const spend = (await ask("How many US dollars a month may each tenant spend? [10] ")).trim();
-  const monthlyUsd = spend === "" ? 10 : Number(spend.replace(/^\$/, ""));
-  if (!(monthlyUsd > 0 && monthlyUsd < 1e9))
-    throw usageFailure([
-      {
-        message: `the amount must be a number of dollars above 0, not ${JSON.stringify(spend)}`,
-        param: "amount",
-      },
-    ]);
-  return { path: path.path, monthlyUsd };
+  const path = await ask(
+    "Below which path is each tenant, such as /customers/acme? none: no tenants [/customers] ",
+    (answer) => {
+      if (noTenants.test(answer)) return good(null);
+      const normal = normalizeUserPath(answer === "" ? "/customers" : answer);
+      return normal.ok ? good(normal.path) : bad(`the path ${normal.reason}`, "path");
+    },
+  );
+  if (path === null) return null;
+  const monthlyUsd = await ask(
+    "How many US dollars a month may each tenant spend? [10] ",
+    (answer) => {
+      const usd = answer === "" ? 10 : Number(answer.replace(/^\$/, ""));
+      return usd > 0 && usd < 1e9
+        ? good(usd)
+        : bad(
+            `the amount must be a number of dollars above 0, not ${JSON.stringify(answer)}`,
+            "amount",
+          );
+    },
+  );
+  return { path, monthlyUsd };
 }

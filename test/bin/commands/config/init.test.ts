@@ -60,16 +60,18 @@ t.test("at a terminal it asks three questions, and writes a file that works", as
   t.equal(accepted(uncommented).config.rateLimits.rules.length, 2);
 });
 
-t.test("a wrong answer is named, and nothing is written", async (t) => {
+t.test("a wrong answer is named, and its question is asked again", async (t) => {
   for (const [answers, problem] of [
-    [["opnai"], /"opnai" is no provider .*; did you mean openai\?/],
-    [["", "/a:b"], /the path must not hold a colon/],
-    [["", "", "many"], /the amount must be a number of dollars above 0, not "many"/],
+    [["opnai", "", "", ""], /"opnai" is no provider .*; did you mean openai\?/],
+    [["", "/a:b", "", ""], /the path must not hold a colon/],
+    [["", "", "many", ""], /the amount must be a number of dollars above 0, not "many"/],
   ] as const) {
-    const { exitCode, err, text } = await answering(t.testdir(), ...answers);
-    t.equal(exitCode, 2);
+    const { exitCode, err, text, asked } = await answering(t.testdir(), ...answers);
+    t.equal(exitCode, 0);
     t.match(err, problem);
-    t.equal(text, "");
+    t.equal(asked.length, 4);
+    t.equal(new Set(asked).size, 3);
+    t.equal(accepted(text).config.budgets.budgets.length, 1);
   }
 });
 
