@@ -41,15 +41,18 @@ t.test("a start that fails ends its attempts to reach the daemon", async (t) => 
   await once(taken, "listening");
   t.teardown(() => taken.close());
   const { port } = taken.address() as net.AddressInfo;
-  // It may have come and gone before the start has failed.
-  const gone = once(daemon, "connection").then(async ([connection]) => {
-    (connection as net.Socket).resume();
-    await once(connection as net.Socket, "close");
+  const closed: Promise<unknown>[] = [];
+  daemon.on("connection", (connection) => {
+    closed.push(once(connection.resume(), "close"));
   });
   const server = { ...config.server, host: "127.0.0.1", port };
   const start = await prepareProxy({ config: { ...config, server }, log });
   await t.rejects(start(), { code: "EADDRINUSE" });
-  await t.resolves(gone);
+  // Connections are accepted in their order: after this one, the start's has been, if it made one.
+  const last = once(daemon, "connection");
+  net.connect(daemon.address() as string).end();
+  await last;
+  await t.resolves(Promise.all(closed));
 });
 
 t.test("nothing to wait for while no handler runs", async () => {
