@@ -104,7 +104,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
 function addGroups(program: Command): void {
   for (const [heading, names] of Object.entries(groups))
     for (const name of names) {
-      const command = program.commands.find((each) => each.name() === name);
+      const command = program.commands.find((candidate) => candidate.name() === name);
       assert(command !== undefined, `a group of the help names the command ${name}`);
       command.helpGroup(heading);
     }

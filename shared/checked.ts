@@ -72,7 +72,7 @@ export function asObject(
   for (const [name, value] of Object.entries(body)) {
     const field = `${at}${shortName(name)}`;
     if (!fieldNames.includes(name)) {
-      const key = fieldNames.find((each) => each === "limit_key" || each === "budget_key");
+      const key = fieldNames.find((name) => name === "limit_key" || name === "budget_key");
       const close = closestName(name, fieldNames);
       const isPeriod = name === "period" || name === "period_seconds";
       const short =
@@ -86,7 +86,7 @@ export function asObject(
             ? `write "${key}": {"period": "${short.period}"}, "${short.cap}": …`
             : close !== null
               ? `did you mean ${at}${close}?`
-              : `expected ${fieldNames.length === 0 ? "none" : fieldNames.map((each) => at + each).join(", ")}`;
+              : `expected ${fieldNames.length === 0 ? "none" : fieldNames.map((name) => at + name).join(", ")}`;
       return bad(`unknown ${word} ${field}: ${hint}`, field);
     }
     // Null must not count as absent: the field may be the one that guards a change.

@@ -33,7 +33,7 @@ export function checkDaemon(status: Fields, version: string): readonly Finding[]
       ? [warning("proxies", `${older} of ${String(status["proxies"])} are of an older release`)]
       : []),
     ...(Number(status["proxies"] ?? 0) === 0 ? [warning("proxies", "none is connected")] : []),
-    ...inert.map((each) => warning("rules", `does nothing: ${each}`)),
+    ...inert.map((rule) => warning("rules", `does nothing: ${rule}`)),
   ];
 }
 

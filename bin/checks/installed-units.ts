@@ -25,13 +25,13 @@ export function readInstalledUnits(
 ): InstalledUnits {
   const units: InstalledUnit[] = [];
   const dropIns: string[] = [];
-  for (const name of namesIn(shippedIn).filter((each) =>
-    /\.(?:service|socket|timer|target)$/.test(each),
+  for (const name of namesIn(shippedIn).filter((file) =>
+    /\.(?:service|socket|timer|target)$/.test(file),
   )) {
     const shipped = fileText(join(shippedIn, name));
     const path = directories
-      .map((each) => join(each, name))
-      .find((each) => fileText(each) !== null);
+      .map((folder) => join(folder, name))
+      .find((candidate) => fileText(candidate) !== null);
     if (path === undefined || shipped === null) continue;
     units.push({ path, isShipped: withoutPlaces(fileText(path) ?? "") === withoutPlaces(shipped) });
     for (const directory of directories)

@@ -32,7 +32,7 @@ export function secretFilesOf(
     ...providers.flatMap(({ apiKeyFile, apiKeys, headerFiles, proxyFile }) => [
       apiKeyFile,
       proxyFile,
-      ...(apiKeys ?? []).map((each) => ("keyFile" in each ? each.keyFile : null)),
+      ...(apiKeys ?? []).map((apiKey) => ("keyFile" in apiKey ? apiKey.keyFile : null)),
       ...headerFiles.map(({ path }) => path),
     ]),
   ];

@@ -123,7 +123,7 @@ async function importOneApi(
 async function readTables({ cwd }: Session, directory: string): Promise<OneApiTables> {
   const readRows = async (table: keyof OneApiTables): Promise<OneApiTables["users"]> => {
     const files = ["json", "csv", "tsv"].map((type) => join(directory, `${table}.${type}`));
-    const file = files.find((one) => existsSync(resolve(cwd, one)));
+    const file = files.find((name) => existsSync(resolve(cwd, name)));
     if (file === undefined)
       throw usageFailure([
         { message: `${files[0]} isn't there, nor as .csv or .tsv`, param: "directory" },

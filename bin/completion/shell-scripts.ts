@@ -56,7 +56,7 @@ function wordCases(tree: CommandNode): readonly (readonly [patterns: string, wor
 /** Flags with a value that can't be completed, such as a number. */
 function otherValueFlags(tree: CommandNode): readonly string[] {
   const flags = allNodes(tree).flatMap((node) => node.flags);
-  const optional = new Set(flags.filter((each) => !each.needsValue).map(({ long }) => long));
+  const optional = new Set(flags.filter((flag) => !flag.needsValue).map(({ long }) => long));
   const longs = flags.map(({ long }) => long);
   return [...new Set(longs)].filter((long) => !optional.has(long) && valuesOfFlag(long) === null);
 }

@@ -270,7 +270,7 @@ class Translation {
     if (isOwn || preset === "azure") {
       const provider = this.#providers.get(name)!;
       const models = new Set([...((provider["models"] as string[] | undefined) ?? []), model]);
-      provider["models"] = [...models].some((one) => one.includes("*")) ? ["*"] : [...models];
+      provider["models"] = [...models].some((model) => model.includes("*")) ? ["*"] : [...models];
     }
     return name;
   }
@@ -371,7 +371,7 @@ class Translation {
         else if (name !== target) aliases[name] = target;
         continue;
       }
-      if (targets.some((one) => one.target.includes("*")) || name.includes("*")) {
+      if (targets.some((entry) => entry.target.includes("*")) || name.includes("*")) {
         this.#note(`model ${name}: a virtual model needs whole names of models`);
         continue;
       }
@@ -406,8 +406,8 @@ class Translation {
       listOf(all),
     );
     return (fallbacksOfName.length === 0 ? defaults : fallbacksOfName)
-      .map((one) => String(one))
-      .filter((one) => one !== name);
+      .map((item) => String(item))
+      .filter((item) => item !== name);
   }
 
   #strategy(): string {

@@ -102,10 +102,10 @@ function modelsOf(value: unknown): readonly string[] | null {
   const list = typeof value === "string" ? listOfText(value) : value;
   if (!Array.isArray(list)) return null;
   const models = (list as unknown[]).filter(
-    (one): one is string =>
-      typeof one === "string" &&
-      one !== "" &&
-      !/^(?:all-team|all-proxy|no-default)-models$/.test(one),
+    (model): model is string =>
+      typeof model === "string" &&
+      model !== "" &&
+      !/^(?:all-team|all-proxy|no-default)-models$/.test(model),
   );
   return models.length === 0 ? null : models;
 }

@@ -170,7 +170,7 @@ class Translation {
   #price(target: string, names: readonly string[]): void {
     const ratios = jsonOf(optionOf(this.#tables, "ModelRatio"));
     const completion = jsonOf(optionOf(this.#tables, "CompletionRatio"));
-    const name = names.find((one) => typeof ratios[one] === "number");
+    const name = names.find((candidate) => typeof ratios[candidate] === "number");
     if (name === undefined) return;
     const perToken = (ratios[name] as number) / quotasOf(this.#tables).perDollar;
     const factor = completion[name];

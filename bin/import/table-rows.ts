@@ -56,7 +56,7 @@ function tabRecords(text: string): readonly (readonly string[])[] {
       line
         .split("\t")
         .map((field) =>
-          field === "NULL" ? "" : field.replace(/\\(.)/g, (_, one: string) => escapes[one] ?? one),
+          field === "NULL" ? "" : field.replace(/\\(.)/g, (_, letter: string) => escapes[letter] ?? letter),
         ),
     );
 }

@@ -12,7 +12,7 @@ function linesOf(value: Readonly<Record<string, unknown>>, indent: string): read
     if (isObject(item) && Object.keys(item).length > 0)
       return [key, ...linesOf(item, `${indent}  `)];
     if (Array.isArray(item) && item.some(isObject))
-      return [key, ...item.map((one: unknown) => `${indent}  - ${JSON.stringify(one)}`)];
+      return [key, ...item.map((element: unknown) => `${indent}  - ${JSON.stringify(element)}`)];
     return [`${key} ${JSON.stringify(item)}`];
   });
 }

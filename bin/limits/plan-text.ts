@@ -234,6 +234,6 @@ function valuesText({
     ...(others.rolling === true ? ["rolling"] : []),
     ...calendarWords({ ...others }),
   ];
-  const each = `${perChild ? " for each child" : ""}${hostOnly === true ? " on each host" : ""}`;
-  return [`${values.join(", ")}${each}`, ...more].join(", ");
+  const division = `${perChild ? " for each child" : ""}${hostOnly === true ? " on each host" : ""}`;
+  return [`${values.join(", ")}${division}`, ...more].join(", ");
 }

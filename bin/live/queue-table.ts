@@ -16,7 +16,7 @@ const columns: readonly Column<QueueItem>[] = [
     title: "CLASSES",
     wraps: true,
     align: "left",
-    text: ({ classes }) => classes.map((each) => `${each.user_path} ${each.waiting}`).join(", "),
+    text: ({ classes }) => classes.map((ofPath) => `${ofPath.user_path} ${ofPath.waiting}`).join(", "),
   },
 ];
 

@@ -97,7 +97,7 @@ function headLine(
 }
 
 function tabLine({ tab, filter, sort }: TopState): string {
-  const names = tabs.map((each) => (each === tab ? `[${each}]` : ` ${each} `)).join(" ");
+  const names = tabs.map((name) => (name === tab ? `[${name}]` : ` ${name} `)).join(" ");
   return `${names}  by ${sort}${filter === "" ? "" : `  with "${filter}"`}`;
 }
 

@@ -73,7 +73,7 @@ export function shownUsd(pico: Pico, decimals: number): string {
 /** The decimals of a column of amounts. */
 export function decimalsFor(amounts: readonly Pico[]): number {
   return usdDecimals(
-    amounts.reduce((most, one) => Math.max(most, Math.abs(Number(one) / 1e12)), 0),
+    amounts.reduce((most, amount) => Math.max(most, Math.abs(Number(amount) / 1e12)), 0),
   );
 }
 

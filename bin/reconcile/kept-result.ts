@@ -46,7 +46,7 @@ export function keptResult(head: ReportHead, result: Reconciliation): KeptReconc
   };
   const fitting = entriesMax
     .map(withAtMost)
-    .find((one) => utf8Bytes(JSON.stringify(one)) <= reconciliationBytesMax);
+    .find((candidate) => utf8Bytes(JSON.stringify(candidate)) <= reconciliationBytesMax);
   return fitting ?? withAtMost(0);
 }
 

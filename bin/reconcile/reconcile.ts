@@ -394,7 +394,7 @@ function compare(sides: Sides, context: Context): Cell {
     sums[sides.hasUsage ? (onlyUnpriced(parts) ? "unpriced" : "unclassified") : "past_sluice"] +=
       rest;
   const amounts = parts.reduce(
-    (sum, part) => [...part.amounts.values()].reduce((all, one) => all + one, sum),
+    (sum, part) => [...part.amounts.values()].reduce((all, amount) => all + amount, sum),
     0n,
   );
   const billed = amounts + rest + sides.credit + sides.tool + sides.other;
@@ -593,8 +593,8 @@ function useBillRates(
 function shareOf(walk: Walk, kind: Kind, quantity: bigint, ofGroup: readonly Kind[]): Pico {
   const rate = dayRate(walk.part, kind);
   if (walk.atBillRates && rate !== null) return worthOf(quantity, rate);
-  const weightOf = (one: Kind): bigint => {
-    const rateOfKind = dayRate(walk.part, one);
+  const weightOf = (kind: Kind): bigint => {
+    const rateOfKind = dayRate(walk.part, kind);
     return rateOfKind === null
       ? 1_000_000n
       : (rateOfKind.amount * 1_000_000n) / rateOfKind.quantity + 1n;

@@ -386,7 +386,7 @@ export class AlertBook implements Contributor {
 
 function lowestOf(destinations: readonly AlertDestination[]): number {
   return destinations.reduce(
-    (lowest, { at }) => at.reduce((least, each) => Math.min(least, each), lowest),
+    (lowest, { at }) => at.reduce((least, percent) => Math.min(least, percent), lowest),
     Number.POSITIVE_INFINITY,
   );
 }

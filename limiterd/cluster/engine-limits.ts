@@ -93,9 +93,9 @@ async function askAll<Q, R>(
 ): Promise<(R | SyncReply)[]> {
   // Waits for all, so that no question is pending afterwards.
   const settled = await Promise.allSettled(questions.map(ask));
-  return settled.map((each) => {
-    if (each.status === "fulfilled") return each.value;
-    const error: unknown = each.reason;
+  return settled.map((result) => {
+    if (result.status === "fulfilled") return result.value;
+    const error: unknown = result.reason;
     if (error instanceof EngineRefusedError) {
       onRefused(error.message);
       return unusable;

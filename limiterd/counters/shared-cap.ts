@@ -178,9 +178,9 @@ export class SharedCap {
     const wanting = [...this.#sharers.values()].filter(
       (sharer) => sharer.name !== name && this.#wants(sharer, nowMs),
     );
-    const contenders = [{ name }, ...wanting].map((each) => ({
-      name: each.name,
-      ...this.#shareOf(each.name),
+    const contenders = [{ name }, ...wanting].map((child) => ({
+      name: child.name,
+      ...this.#shareOf(child.name),
       isShort: true,
     }));
     const minShare = this.#ports.shares().min_share ?? minShareDefault;
@@ -361,8 +361,8 @@ export function entitlements(
   const rest = cap - sumOf(lower, least);
   const upper = contenders.filter(({ priority }) => priority >= top);
   const level = waterLevel(rest, cap, upper);
-  return contenders.map((each) =>
-    each.priority < top ? least(each) : Math.max(each.floor * cap, level * each.weight),
+  return contenders.map((contender) =>
+    contender.priority < top ? least(contender) : Math.max(contender.floor * cap, level * contender.weight),
   );
 }
 
@@ -379,9 +379,9 @@ function waterLevel(total: number, cap: number, contenders: readonly Contender[]
   }
 }
 
-function sumOf(contenders: readonly Contender[], amountOf: (each: Contender) => number): number {
+function sumOf(contenders: readonly Contender[], amountOf: (contender: Contender) => number): number {
   let sum = 0;
-  for (const each of contenders) sum += amountOf(each);
+  for (const contender of contenders) sum += amountOf(contender);
   return sum;
 }
 

@@ -125,7 +125,7 @@ async function readPage(
       firstKey = key;
       endOfId = Math.min(
         end,
-        followers.storeIds.find((each) => each.firstKey > key)?.firstKey ?? end,
+        followers.storeIds.find((storeId) => storeId.firstKey > key)?.firstKey ?? end,
       );
     }
     if (key >= endOfId) break;

@@ -52,7 +52,7 @@ export function parseTenantQuery(body: unknown, nowMs: number): Checked<TenantQu
   if (!path.ok) return path;
   if (!isAbsent(search) && (typeof search !== "string" || search.length > searchCharsMax))
     return bad(`search must be a text of up to ${searchCharsMax} characters`, "search");
-  const chosen = tenantSorts.find((one) => one === (sort ?? "used"));
+  const chosen = tenantSorts.find((candidate) => candidate === (sort ?? "used"));
   if (chosen === undefined)
     return bad(`sort must be one of ${tenantSorts.join(", ")}, not ${show(sort)}`, "sort");
   if (!isAbsent(flat) && String(flat) !== "true" && String(flat) !== "false")

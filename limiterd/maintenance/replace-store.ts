@@ -50,7 +50,7 @@ export function makeDataDirectory(dataDir: string): () => void {
     if (first === undefined) return;
     const above = dirname(resolve(first));
     try {
-      for (let each = resolve(dataDir); each !== above; each = dirname(each)) rmdirSync(each);
+      for (let folder = resolve(dataDir); folder !== above; folder = dirname(folder)) rmdirSync(folder);
     } catch {
       // The directory isn't empty; it may have the restored store.
     }

@@ -208,9 +208,9 @@ export class RuleBook {
   restore(fields: RuleFields, nowMs: number, id?: string): Rule {
     const rule = this.#make(fields, nowMs, id);
     rule.resets = ownUnread;
-    for (const each of [rule, ...rule.parts]) {
-      each.resets = ownUnread;
-      if (each.tenants !== null) each.tenants.resets = ownUnread;
+    for (const part of [rule, ...rule.parts]) {
+      part.resets = ownUnread;
+      if (part.tenants !== null) part.tenants.resets = ownUnread;
     }
     return rule;
   }

@@ -99,7 +99,7 @@ function measuresToStored({
     tokenWeights ?? null,
     ...cappedMeasures.flatMap((measure) => {
       const cap = measureCaps?.[measure];
-      const part = parts.find((each) => each.measure === measure);
+      const part = parts.find((candidate) => candidate.measure === measure);
       return cap === undefined ? [null, 0] : [cap, part?.sinceLsn ?? 0];
     }),
   ];
@@ -160,7 +160,7 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
   ] = value;
   if (optional.at(-1) === null) return null;
   const [models, rawMeasures, when, rawExhausted, rawHold, rawRefused, rawShares, rawLoops] =
-    optional.map((each) => each ?? undefined);
+    optional.map((field) => field ?? undefined);
   const exhausted = parseOnExhausted(rawExhausted, "on_exhausted");
   const hold = parseHold(rawHold, "hold");
   const shares = parseShares(rawShares, "shares");

@@ -73,7 +73,7 @@ export class ClusterTurn<Share extends Awaited = Awaited> {
 
   /** Whether waiting for the engine would not help this judgement. */
   get willTimeOut(): boolean {
-    return this.purpose === "decide" || this.lacking.some((each) => each.willTimeOut);
+    return this.purpose === "decide" || this.lacking.some((share) => share.willTimeOut);
   }
 
   /**
@@ -82,6 +82,6 @@ export class ClusterTurn<Share extends Awaited = Awaited> {
    */
   get isUnsure(): boolean {
     if (this.purpose === "look" || this.lacking.length === 0) return false;
-    return this.purpose === "ask" || this.lacking.some((each) => each.isUnknown);
+    return this.purpose === "ask" || this.lacking.some((share) => share.isUnknown);
   }
 }

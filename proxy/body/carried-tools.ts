@@ -65,8 +65,8 @@ function addServer(names: Set<string>, label: unknown, server: Fields): void {
   const listed = isObject(configuration) ? configuration["allowed_tools"] : allowed;
   const list = isObject(listed) ? listed["tool_names"] : listed;
   const name = utf8(String(label));
-  if (Array.isArray(list) && list.every((each) => typeof each === "string"))
-    for (const each of list as readonly string[]) names.add(mcpTool(name, utf8(each)));
+  if (Array.isArray(list) && list.every((tool) => typeof tool === "string"))
+    for (const tool of list as readonly string[]) names.add(mcpTool(name, utf8(tool)));
   else names.add(`${mcpTool(name, "")}*`);
 }
 

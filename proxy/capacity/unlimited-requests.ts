@@ -33,7 +33,7 @@ export class RunningPerCaller<Kind extends string> {
   /** The requests of all kinds and callers; for tests. */
   get size(): number {
     let size = 0;
-    for (const each of this.#running.values()) size += each;
+    for (const count of this.#running.values()) size += count;
     return size;
   }
 }

@@ -33,7 +33,7 @@ export function createDashboardLoader(from: readonly string[] = folders): LoadDa
 }
 
 async function loadBundle(from: readonly string[]): Promise<DashboardBundle | null> {
-  const folder = from.find((each) => existsSync(each));
+  const folder = from.find((place) => existsSync(place));
   if (folder === undefined) return null;
   const names = (await readdir(folder)).filter((name) => contentTypes[endOf(name)] !== undefined);
   const readEntry = async (name: string): Promise<readonly [string, KeptFile]> => [

@@ -174,8 +174,8 @@ export class LiveFeed {
       if (!own.ok) return;
       const sentNames = new Set(refusals.map(nameOfRefusal));
       // Its page goes further back: fewer refusals are on it.
-      const news = (own.body as RefusalPage).refusals.filter((one) =>
-        sentNames.has(nameOfRefusal(one)),
+      const news = (own.body as RefusalPage).refusals.filter((refusal) =>
+        sentNames.has(nameOfRefusal(refusal)),
       );
       this.#writeAll(oldestFirst(news), (within) => within === subtree);
     }
@@ -201,7 +201,7 @@ export class LiveFeed {
     const { changed, whole } = this.#pages.next(watch, page, took);
     for (const watching of this.#watching) {
       const { watcher, sent } = watching;
-      if (!watcher.lists.some((each) => each.key === key)) continue;
+      if (!watcher.lists.some((list) => list.key === key)) continue;
       const data = sent.has(key) ? changed : whole();
       if (watcher.ready) sent.add(key);
       else sent.clear();

@@ -39,7 +39,7 @@ function contextWith(caFile: string): tls.SecureContext {
   if (certificates.length === 0)
     throw new CaFileError(`ca_file ${caFile} holds no certificate in PEM form`);
   try {
-    for (const each of certificates) new X509Certificate(each);
+    for (const certificate of certificates) new X509Certificate(certificate);
   } catch (error) {
     throw new CaFileError(`ca_file ${caFile} holds a broken certificate: ${String(error)}`, {
       cause: error,

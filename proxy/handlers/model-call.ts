@@ -141,7 +141,7 @@ export function defaultModel(
   operation: Operation,
   defaults: readonly DefaultModel[],
 ): string | null {
-  const own = defaults.find((each) => each.operation === operation);
+  const own = defaults.find((candidate) => candidate.operation === operation);
   return own?.model ?? openaiDefaults.get(operation) ?? null;
 }
 

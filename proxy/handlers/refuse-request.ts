@@ -49,12 +49,12 @@ const namedPaths = [...routes]
  * too much, such as `/messages` and `/v1/v1/messages`.
  */
 function pathHint(path: string, area: Area): string {
-  const pathsOfArea = namedPaths.filter((each) => each.area === area);
+  const pathsOfArea = namedPaths.filter((namedPath) => namedPath.area === area);
   const suggestion =
     pathsOfArea.find(({ ending }) => path.endsWith(ending))?.path ??
     closestName(
       path,
-      pathsOfArea.map((each) => each.path),
+      pathsOfArea.map((namedPath) => namedPath.path),
     );
   // A path that exists is served by another port.
   return suggestion === null || suggestion === path ? "" : `; did you mean ${suggestion}?`;

@@ -288,8 +288,8 @@ class ResponsesSocket implements OpenSession {
       answer: {
         onStream(chunk) {
           let flows = true;
-          for (const each of splitter.push(chunk)) {
-            const message = events.push(each);
+          for (const event of splitter.push(chunk)) {
+            const message = events.push(event);
             lane.newestId = events.responseId;
             if (message !== null) flows = server.send(message);
           }

@@ -377,6 +377,6 @@ export function passedHeaders(
 /** An expression of the names; empty without any. `end` follows it. */
 function anyOf(names: readonly string[], end = "|"): string {
   if (names.length === 0) return "";
-  const each = names.map((name) => (name.endsWith("*") ? name.slice(0, -1) : `${name}$`));
-  return `(?:${each.join("|")})${end}`;
+  const alternatives = names.map((name) => (name.endsWith("*") ? name.slice(0, -1) : `${name}$`));
+  return `(?:${alternatives.join("|")})${end}`;
 }

@@ -355,7 +355,7 @@ class SocketClosings {
       waiting = new Set();
       this.#waiting.set(socket, waiting);
       socket.once("close", () => {
-        for (const each of this.#waiting.get(socket) ?? []) each();
+        for (const run of this.#waiting.get(socket) ?? []) run();
         this.#waiting.delete(socket);
       });
     }

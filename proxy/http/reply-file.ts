@@ -62,8 +62,8 @@ function withoutWeakness(etag: string): string {
  */
 export function chosenCoding(acceptEncoding: string | undefined): Coding {
   const weights = new Map<string, number>();
-  for (const each of (acceptEncoding ?? "").toLowerCase().split(",")) {
-    const [name = "", ...parameters] = each.split(";").map((part) => part.trim());
+  for (const offer of (acceptEncoding ?? "").toLowerCase().split(",")) {
+    const [name = "", ...parameters] = offer.split(";").map((part) => part.trim());
     const weight = parameters.find((parameter) => /^q\s*=/.test(parameter));
     const q = weight === undefined ? 1 : Number(weight.replace(/^q\s*=\s*/, ""));
     weights.set(name.replace(/^x-gzip$/, "gzip"), q >= 0 && q <= 1 ? q : 0);

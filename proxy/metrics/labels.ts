@@ -90,11 +90,11 @@ export class PathLabels {
   #isLarge(path: string): boolean {
     if (this.#requests >= requestsPerHalving) {
       this.#requests /= 2;
-      this.#lessen((each) => each / 2);
+      this.#lessen((requests) => requests / 2);
     }
     const requests = (this.#waiting.get(path) ?? 0) + 1;
     // Decrementing all keeps the paths with the most recent requests and drops the others.
-    if (requests === 1 && this.#waiting.size >= waitingMax) this.#lessen((each) => each - 1);
+    if (requests === 1 && this.#waiting.size >= waitingMax) this.#lessen((count) => count - 1);
     else this.#waiting.set(path, requests);
     const left = pathsMax - this.#shown.size;
     return requests >= requestsMin && requests * left > this.#requests;

@@ -140,7 +140,7 @@ export class ProxyCounts {
     this.#models = new ModelLabels(isVouchedFor);
     this.#targets = new TargetIndex(table, this.#models, types);
     const ofPaths = [proxyMetrics.requests, proxyMetrics.tokens, proxyMetrics.cost];
-    this.#paths = new PathLabels(pathDepth, () => ofPaths.every((each) => table.isRoomy(each)));
+    this.#paths = new PathLabels(pathDepth, () => ofPaths.every((metric) => table.isRoomy(metric)));
     this.#refused = new Labelled((key) => table.add(proxyMetrics.refused, key.split("\n")));
     this.#failovers = new Labelled((key) => table.add(proxyMetrics.failovers, key.split("\n")));
     this.#cuts = new Labelled((key) => table.add(proxyMetrics.streamsCut, [key]));

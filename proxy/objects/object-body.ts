@@ -101,7 +101,7 @@ function namesIn(body: unknown): number {
     if (typeof value !== "object" || value === null) continue;
     const inner = Object.values(value);
     if (!Array.isArray(value)) names += inner.length;
-    for (const each of inner) if (typeof each === "object" && each !== null) open.push(each);
+    for (const value of inner) if (typeof value === "object" && value !== null) open.push(value);
   }
   return names;
 }

@@ -98,8 +98,8 @@ export async function loadGenaiPrices(): Promise<GenaiPrices> {
 }
 
 function isMatch(match: Match, name: string): boolean {
-  if ("or" in match) return match.or.some((one) => isMatch(one, name));
-  if ("and" in match) return match.and.every((one) => isMatch(one, name));
+  if ("or" in match) return match.or.some((part) => isMatch(part, name));
+  if ("and" in match) return match.and.every((part) => isMatch(part, name));
   if ("equals" in match) return name === match.equals.toLowerCase();
   if ("starts_with" in match) return name.startsWith(match.starts_with.toLowerCase());
   if ("ends_with" in match) return name.endsWith(match.ends_with.toLowerCase());

@@ -172,8 +172,8 @@ function isOf({ id, match }: Pick<GenaiModel, "id" | "match">, model: string): b
 }
 
 function isNamedIn(match: GenaiModel["match"], name: string): boolean {
-  if ("or" in match) return match.or.some((one) => isNamedIn(one, name));
-  if ("and" in match) return match.and.some((one) => isNamedIn(one, name));
+  if ("or" in match) return match.or.some((part) => isNamedIn(part, name));
+  if ("and" in match) return match.and.some((part) => isNamedIn(part, name));
   if ("equals" in match) return match.equals.toLowerCase() === name;
   // A beginning that reaches into the date.
   return "starts_with" in match && match.starts_with.toLowerCase().startsWith(`${name}-`);

@@ -107,13 +107,13 @@ function checkOf(isValid: (value: unknown) => boolean, expected: string): Check 
 }
 
 /** An object with these fields, or with any if there are no names. */
-function map(each: Check, names: readonly string[] | null = null): Check {
+function map(check: Check, names: readonly string[] | null = null): Check {
   return (value, field, note) => {
     if (!isObject(value)) return note(field, value, "an object");
     for (const [name, item] of Object.entries(value)) {
       const at = `${field}.${name}`;
       if (names !== null && !names.includes(name)) note(at, item, `one of ${names.join(", ")}`);
-      else each(item, at, note);
+      else check(item, at, note);
     }
   };
 }

@@ -115,7 +115,7 @@ export class CappedStream {
     // The meter has decoded the chunk already.
     if (events === chunk) stop?.see(chunk, this.#call.meter.latin1);
     else if (Buffer.isBuffer(events)) stop?.see(events);
-    else if (events !== null) for (const each of events) stop?.see(each);
+    else if (events !== null) for (const event of events) stop?.see(event);
     this.#flowOrEnd();
   }
 

@@ -337,6 +337,6 @@ function dataOf(event: string, lines: number): string {
   const line = lines === 2 && event.startsWith("event:") ? event.indexOf("\n") + 1 : 0;
   if ((lines === 1 || line > 0) && event.startsWith("data:", line)) return event.slice(line + 5);
   const data: string[] = [];
-  for (const each of event.split(/[\r\n]+/)) if (each.startsWith("data:")) data.push(each.slice(5));
+  for (const line of event.split(/[\r\n]+/)) if (line.startsWith("data:")) data.push(line.slice(5));
   return data.join("\n");
 }

@@ -176,7 +176,7 @@ function withFieldsOf(usage: Fields, answer: Fields, calls: Fields | null): Fiel
 
 function imageModelIn(tools: unknown): unknown {
   if (!Array.isArray(tools)) return undefined;
-  const tool: unknown = tools.find((one) => isObject(one) && one["type"] === "image_generation");
+  const tool: unknown = tools.find((tool) => isObject(tool) && tool["type"] === "image_generation");
   return isObject(tool) ? tool["model"] : undefined;
 }
 

@@ -30,7 +30,7 @@ export function otherTextIn(event: unknown, operation: Operation): number {
 export function textInAnswer(answer: unknown, operation: Operation): number {
   if (Array.isArray(answer))
     return (answer as unknown[]).reduce<number>(
-      (sum, one) => sum + textInAnswer(one, operation),
+      (sum, answer) => sum + textInAnswer(answer, operation),
       0,
     );
   if (!isObject(answer)) return 0;

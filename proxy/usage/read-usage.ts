@@ -577,7 +577,7 @@ export function regionIn(raw: unknown): string | null {
 /** From the list `{ttl, inputTokens}` of Bedrock's Converse. */
 function writtenForAnHour(details: unknown): unknown {
   if (!Array.isArray(details)) return undefined;
-  return details.find((one) => isObject(one) && one["ttl"] === "1h")?.["inputTokens"];
+  return details.find((detail) => isObject(detail) && detail["ttl"] === "1h")?.["inputTokens"];
 }
 
 function objectOf(value: unknown): Fields {
@@ -607,9 +607,9 @@ function ofModality(
 ): number | undefined {
   if (list === undefined && more === undefined) return undefined;
   let sum: number | undefined;
-  for (const each of [list, more]) {
-    if (!Array.isArray(each)) continue;
-    for (const item of each as unknown[]) {
+  for (const details of [list, more]) {
+    if (!Array.isArray(details)) continue;
+    for (const item of details as unknown[]) {
       if (!isObject(item)) continue;
       const { modality: name, tokenCount, tokens } = item;
       const count = tokenCount ?? tokens;

@@ -161,8 +161,8 @@ export class SessionUsage {
     if (usage.kind !== "usage") return;
     if (this.#transcribes) this.#add(usage);
     else if (this.#transcriber !== "") {
-      const one = { ...usage, parts: [{ model: this.#transcriber, usage }] };
-      this.#transcriptions = this.#withAdded(this.#transcriptions, one);
+      const itemUsage = { ...usage, parts: [{ model: this.#transcriber, usage }] };
+      this.#transcriptions = this.#withAdded(this.#transcriptions, itemUsage);
     }
   }
 

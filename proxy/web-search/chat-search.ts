@@ -59,7 +59,7 @@ class ChatSearch implements SearchConversation {
     this.#body = body;
     const tools: readonly unknown[] = Array.isArray(body["tools"]) ? body["tools"] : [];
     const functions = tools.map((tool) => (isObject(tool) ? tool["function"] : null));
-    this.#name = freeToolName(functions.map((each) => (isObject(each) ? each["name"] : null)));
+    this.#name = freeToolName(functions.map((declared) => (isObject(declared) ? declared["name"] : null)));
     const called = {
       name: this.#name,
       description: toolDescription,
@@ -145,7 +145,7 @@ class ChatSearch implements SearchConversation {
       this.#text += String(shown["content"]);
     }
     const clientCalls = Array.isArray(pieces)
-      ? pieces.filter(isObject).flatMap((one) => this.#piece(one))
+      ? pieces.filter(isObject).flatMap((piece) => this.#piece(piece))
       : [];
     if (clientCalls.length > 0) shown["tool_calls"] = clientCalls;
     return shown;

@@ -28,7 +28,7 @@ const names = ["googleSearch", "google_search", "googleSearchRetrieval", "google
 export function googleSearch(body: JsonObject): SearchConversation | null {
   const { tools, contents } = body;
   if (!Array.isArray(tools) || !Array.isArray(contents)) return null;
-  const tool = tools.filter(isObject).find((each) => names.some((name) => isObject(each[name])));
+  const tool = tools.filter(isObject).find((tool) => names.some((name) => isObject(tool[name])));
   return tool === undefined ? null : new GoogleSearch(body, tools.filter(isObject), tool);
 }
 
@@ -57,14 +57,14 @@ class GoogleSearch implements SearchConversation {
 
   constructor(body: JsonObject, tools: readonly JsonObject[], tool: JsonObject) {
     this.#body = body;
-    const declared = tools.flatMap((each) => {
-      const list = each["functionDeclarations"] ?? each["function_declarations"];
+    const declared = tools.flatMap((tool) => {
+      const list = tool["functionDeclarations"] ?? tool["function_declarations"];
       return Array.isArray(list) ? list.filter(isObject) : [];
     });
     this.#name = freeToolName(declared.map(({ name }) => name));
     const search = { name: this.#name, description: toolDescription, parameters: parameters() };
     this.#tools = [
-      ...tools.map(withoutSearch).filter((each) => Object.keys(each).length > 0),
+      ...tools.map(withoutSearch).filter((tool) => Object.keys(tool).length > 0),
       { functionDeclarations: [search] },
     ];
     const { contents } = body;

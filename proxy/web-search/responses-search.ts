@@ -70,7 +70,7 @@ class ResponsesSearch implements SearchConversation {
 
   constructor(body: JsonObject, tools: readonly unknown[], tool: JsonObject) {
     this.#body = body;
-    const others = tools.filter((each) => isObject(each) && !isSearch(each)) as JsonObject[];
+    const others = tools.filter((tool) => isObject(tool) && !isSearch(tool)) as JsonObject[];
     this.#name = freeToolName(others.map(({ name }) => name));
     this.#tools = [
       ...others,

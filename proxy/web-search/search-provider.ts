@@ -154,7 +154,7 @@ export function readResults(
     if (!isObject(item)) continue;
     const { url, title } = item;
     if (typeof url !== "string" || url.length > urlCharsMax || !isWanted(url, query)) continue;
-    const text = api.text.map((name) => item[name]).find((each) => typeof each === "string");
+    const text = api.text.map((name) => item[name]).find((value) => typeof value === "string");
     const age = item[api.age];
     results.push({
       url,

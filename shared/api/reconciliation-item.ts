@@ -97,7 +97,7 @@ const quantityOrNull = form(
   `a number from 0 to ${quantityMax} or null`,
 );
 const texts = form(
-  (value) => Array.isArray(value) && value.every((one) => typeof one === "string"),
+  (value) => Array.isArray(value) && value.every((text) => typeof text === "string"),
   "a list of texts",
 );
 const amounts: Form = (value, field) => {

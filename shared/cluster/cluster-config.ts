@@ -65,16 +65,16 @@ export function buildCluster(
   const addresses = values.clusterUrl;
   if (addresses === null) return null;
   const [{ tls, username, password }] = addresses as readonly [EngineAddress];
-  if (addresses.some((each) => each.tls !== tls))
+  if (addresses.some((address) => address.tls !== tls))
     report("clusterUrl", "must have addresses that are all encrypted, or none of them");
-  if (addresses.some((each) => each.username !== username || each.password !== password))
+  if (addresses.some((address) => address.username !== username || address.password !== password))
     report("clusterUrl", "must have the same user and password in each address, or in none");
   if (values.clusterCaFile !== null && !tls)
     report("clusterCaFile", "is for addresses that begin with valkeys:// or rediss://");
   const inUrl = { username, password };
   const own = { username: values.clusterUsername, password: values.clusterPassword };
   const isOwnSet = Object.values({ ...own, file: values.clusterPasswordFile }).some(
-    (each) => each !== null,
+    (option) => option !== null,
   );
   const isUrlSet = username !== null || password !== null;
   const master = values.clusterSentinelMaster;

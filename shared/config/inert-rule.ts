@@ -74,7 +74,7 @@ export function createInertReason({
     if (
       rule.scope === "model" &&
       !namesProvider(subject, ofServers) &&
-      !modelSubjects(subject, namings).some((each) => models.has(each))
+      !modelSubjects(subject, namings).some((modelSubject) => models.has(modelSubject))
     ) {
       if (virtual.has(subject))
         return `${rule.subject} is a virtual model, and rules count the model that is executed: only a request for it as provider/model would meet the rule`;

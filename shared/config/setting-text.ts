@@ -9,7 +9,7 @@ export type SettingsInForce = Pick<Config, "file" | "settings">;
  * /etc/sluice/sluice.yaml`. Only the path for a setting that isn't in the configuration.
  */
 export function settingText({ file, settings }: SettingsInForce, path: string): string {
-  const setting = settings.find((each) => each.path === path);
+  const setting = settings.find((candidate) => candidate.path === path);
   if (setting === undefined) return path;
   const { source, name, value } = setting;
   switch (source) {

@@ -163,7 +163,7 @@ export class ActiveHours {
   #covers(local: number): boolean {
     const day = Math.floor(local / dayMinutes);
     const time = local - day * dayMinutes;
-    const isOn = (each: number): boolean => this.#days.has((((each + 3) % 7) + 7) % 7);
+    const isOn = (day: number): boolean => this.#days.has((((day + 3) % 7) + 7) % 7);
     if (this.#from < this.#to) return isOn(day) && time >= this.#from && time < this.#to;
     return (isOn(day) && time >= this.#from) || (isOn(day - 1) && time < this.#to);
   }

@@ -11,8 +11,8 @@ export function chooseFormat(accept: string | undefined): MetricsFormat {
   for (const range of (accept ?? "").split(",").slice(0, 32)) {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
     const parameterValues = new Map(
-      parameters.map((each) => {
-        const [name = "", value = ""] = each.split("=");
+      parameters.map((parameter) => {
+        const [name = "", value = ""] = parameter.split("=");
         return [name.trim(), value.trim().replace(/^"(.*)"$/, "$1")] as const;
       }),
     );

@@ -50,9 +50,9 @@ export function familiesOf(
 }
 
 function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((each) => typeof each === "string");
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
 function isNumbers(value: unknown): value is readonly number[] {
-  return Array.isArray(value) && value.every((each) => typeof each === "number");
+  return Array.isArray(value) && value.every((item) => typeof item === "number");
 }

@@ -28,7 +28,7 @@ export type MetricsMessage =
 const namesOf = (metrics: readonly Metric[]): ReadonlySet<string> =>
   new Set(metrics.map(({ name }) => name));
 const countedNames = namesOf(Object.values<Metric>(proxyMetrics).filter(isCounted));
-const readNames = namesOf(Object.values<Metric>(proxyMetrics).filter((each) => !isCounted(each)));
+const readNames = namesOf(Object.values<Metric>(proxyMetrics).filter((metric) => !isCounted(metric)));
 
 export function reportMetrics(families: readonly Family[]): ReportedMetrics {
   const reported = { counted: [] as ReportedSeries[], read: [] as ReportedSeries[] };
@@ -84,10 +84,10 @@ interface ParsedSeries {
 function seriesIn(list: unknown, among: keyof ReportedMetrics): ParsedSeries {
   if (!Array.isArray(list)) return { fine: [], odd: 1 };
   const seen = new Set<string>();
-  const fine = (list as unknown[]).filter((one): one is ReportedSeries => {
-    if (!isReportedSeries(one, among)) return false;
+  const fine = (list as unknown[]).filter((series): series is ReportedSeries => {
+    if (!isReportedSeries(series, among)) return false;
     const size = seen.size;
-    return seen.add(JSON.stringify([one[0], one[1]])).size > size;
+    return seen.add(JSON.stringify([series[0], series[1]])).size > size;
   });
   return { fine, odd: list.length - fine.length };
 }
@@ -96,9 +96,9 @@ function seriesIn(list: unknown, among: keyof ReportedMetrics): ParsedSeries {
  * Whether a value is a series; the number of labels and values of an unknown metric isn't checked,
  * since another release may know it.
  */
-function isReportedSeries(one: unknown, among: keyof ReportedMetrics): one is ReportedSeries {
-  if (!Array.isArray(one) || one.length !== 3) return false;
-  const [name, labels, values] = one as unknown[];
+function isReportedSeries(series: unknown, among: keyof ReportedMetrics): series is ReportedSeries {
+  if (!Array.isArray(series) || series.length !== 3) return false;
+  const [name, labels, values] = series as unknown[];
   if (typeof name !== "string" || name.length > labelCharsMax) return false;
   const isCount = among === "counted";
   const isKnownAsOther = (isCount ? readNames : countedNames).has(name);

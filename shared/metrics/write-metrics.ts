@@ -24,7 +24,7 @@ export function* writeMetrics(
     if (series.length === 0) continue;
     yield headOf(metric, format);
     const write = writers[metric.kind];
-    for (const one of series) yield write(metric, one, format);
+    for (const item of series) yield write(metric, item, format);
   }
   if (format === "openmetrics") yield "# EOF\n";
 }

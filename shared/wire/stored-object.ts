@@ -121,7 +121,7 @@ export function readObjectOwners(
 ): readonly (readonly ObjectOwner[])[] {
   const owners = isObject(body) ? body["owners"] : undefined;
   if (!Array.isArray(owners) || owners.length !== count) return Array(count).fill([]) as [];
-  return owners.map((each: unknown) => (Array.isArray(each) ? each.filter(isOwner) : []));
+  return owners.map((ofObject: unknown) => (Array.isArray(ofObject) ? ofObject.filter(isOwner) : []));
 }
 
 function isOwner(value: unknown): value is ObjectOwner {

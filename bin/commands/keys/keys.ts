@@ -252,15 +252,15 @@ async function showKey(session: Session, id: string, flags: CommandFlags): Promi
   const listed = await withDaemon(session, flags, (client) => listKeys(client));
   // The list has no hashes, but the beginning of each key.
   const shown = redactKey(id);
-  const [key, ...others] = listed.filter((each) =>
-    isId ? each["id"] === id : each["redacted_value"] === shown,
+  const [key, ...others] = listed.filter((candidate) =>
+    isId ? candidate["id"] === id : candidate["redacted_value"] === shown,
   );
   if (key === undefined) {
     const message = isId ? `no key ${id} is known` : `no key that begins with ${shown} is known`;
     throw refusal({ ...plainFailure(404, "not_found_error", message), param: "id" });
   }
   if (others.length > 0) {
-    const ids = [key, ...others].map((each) => String(each["id"])).join(", ");
+    const ids = [key, ...others].map((match) => String(match["id"])).join(", ");
     throw usageFailure([
       { message: `${ids} begin with ${shown}: give the id of one`, param: "id" },
     ]);

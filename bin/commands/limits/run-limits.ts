@@ -363,9 +363,9 @@ export async function resetLimits<S extends string>(
     answered(await client.call(kind.ops.resetOne, keyBody(kind.flags.grammar, key.value)));
     return listLimits(client, kind);
   });
-  const one = limitOf(list, { ...key.value, subject: kind.effectiveSubject(scope, normalized) });
+  const limit = limitOf(list, { ...key.value, subject: kind.effectiveSubject(scope, normalized) });
   // The API accepts an unknown key; a person who typed it needs to know that it is misspelt.
-  if (one.items.length === 0)
+  if (limit.items.length === 0)
     throw refusal(
       failure(
         kind.notFound,
@@ -374,7 +374,7 @@ export async function resetLimits<S extends string>(
       ),
     );
   session.terminal.out(
-    flags.json === true ? listBody(list, kind) : kind.render(one, tableView(session, flags)),
+    flags.json === true ? listBody(list, kind) : kind.render(limit, tableView(session, flags)),
   );
 }
 

@@ -69,7 +69,7 @@ async function backupToDirectory(
   const backupFile = keptPath(directory, session.nowMs());
   await backupToFile(session, backupFile, flags);
   const removed = await withSystemErrors(directory, () => removeOlder(backupFile, keep));
-  if (flags.json !== true) for (const each of removed) session.terminal.out(`removed: ${each}`);
+  if (flags.json !== true) for (const file of removed) session.terminal.out(`removed: ${file}`);
 }
 
 /** A file gets its name only once it is complete; an existing file is kept until then. */

@@ -107,15 +107,15 @@ async function repriceAll(
   return { ...total, price_list: priceList, models: [...models.values()].sort(byDifference) };
 }
 
-function added(sum: RepricedModel | undefined, one: RepricedModel): RepricedModel {
-  if (sum === undefined) return one;
+function added(sum: RepricedModel | undefined, model: RepricedModel): RepricedModel {
+  if (sum === undefined) return model;
   return {
-    model: one.model,
-    requests: sum.requests + one.requests,
-    input_tokens: sum.input_tokens + one.input_tokens,
-    output_tokens: sum.output_tokens + one.output_tokens,
-    cost_before: sum.cost_before + one.cost_before,
-    cost_after: sum.cost_after + one.cost_after,
+    model: model.model,
+    requests: sum.requests + model.requests,
+    input_tokens: sum.input_tokens + model.input_tokens,
+    output_tokens: sum.output_tokens + model.output_tokens,
+    cost_before: sum.cost_before + model.cost_before,
+    cost_after: sum.cost_after + model.cost_after,
   };
 }
 

@@ -110,7 +110,7 @@ function csvTable(text: string): Table {
 function separatorOf(text: string): string {
   const header = /^[^\r\n]*/.exec(text)![0];
   const count = (separator: string): number => header.split(separator).length;
-  return [",", ";", "\t"].reduce((most, one) => (count(one) > count(most) ? one : most));
+  return [",", ";", "\t"].reduce((most, separator) => (count(separator) > count(most) ? separator : most));
 }
 
 /** Rows without any content are left out; a line break within quotes becomes a space. */

@@ -72,7 +72,7 @@ export function workerMetrics({
     );
     return {
       counted: reported.flatMap(({ counted }) => counted),
-      read: reported.flatMap((each) => each.read),
+      read: reported.flatMap((report) => report.read),
     };
   };
   return {

@@ -41,7 +41,7 @@ export async function holdSockets(
     for (const { name, host, port } of addresses) {
       const place = `${host}:${port}`;
       if (sockets.some((socket) => socket.name === name)) continue;
-      let socket = held.find((one) => one.name === name && one.place === place);
+      let socket = held.find((candidate) => candidate.name === name && candidate.place === place);
       if (socket === undefined) {
         const { fd, close } = await bind(host, port);
         socket = { name, place, fd, close };

@@ -16,7 +16,7 @@ const lookEveryMs = 50;
 export function takePredecessors(env: Record<string, string | undefined>): readonly Predecessor[] {
   const listed = env[variable] ?? "";
   delete env[variable];
-  return listed.split(" ").filter((each) => /^\d{1,10}\.\d{1,20}$/.test(each));
+  return listed.split(" ").filter((id) => /^\d{1,10}\.\d{1,20}$/.test(id));
 }
 
 /** The variable for the successor of `pid`: this process, and its predecessors that still run. */

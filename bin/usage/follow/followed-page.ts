@@ -37,7 +37,7 @@ function isFollowedPage(body: unknown): body is FollowedPage {
   return (
     typeof id === "string" &&
     Array.isArray(ids) &&
-    ids.every((each) => typeof each === "string") &&
+    ids.every((id) => typeof id === "string") &&
     typeof host === "string" &&
     Array.isArray(records) &&
     records.every(isExportedRecord) &&

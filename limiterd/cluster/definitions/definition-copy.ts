@@ -66,8 +66,8 @@ export class DefinitionCopy {
   /** All definitions, unordered. */
   *all(): Generator<Stamped> {
     for (const { key, value } of this.#store.range("cluster", everyOne)) {
-      const one = this.#fromStored(String(key), value);
-      if (!this.#pending.has(fieldOf(one))) yield one;
+      const stamped = this.#fromStored(String(key), value);
+      if (!this.#pending.has(fieldOf(stamped))) yield stamped;
     }
     for (const definition of this.#pending.values()) if (definition !== null) yield definition;
   }
@@ -83,9 +83,9 @@ export class DefinitionCopy {
   ): { readonly changes: readonly Change[]; committed(): void } {
     const updates = new Map<string, Stamped | null>();
     let { sum, live } = this.#state;
-    const count = (one: Stamped | null, sign: 1 | -1): void => {
-      if (one === null || one.value === null) return;
-      sum = stampSum(sum, one.stamp, sign);
+    const count = (stamped: Stamped | null, sign: 1 | -1): void => {
+      if (stamped === null || stamped.value === null) return;
+      sum = stampSum(sum, stamped.stamp, sign);
       live += sign;
     };
     for (const definition of definitions) {

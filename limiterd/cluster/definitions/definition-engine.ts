@@ -76,12 +76,12 @@ export function createDefinitionEngine(
   clusterName: string,
 ): DefinitionEngine {
   const keys = ["definitions", "order", "deleted", "state"].map(
-    (each) => `sluice:{${clusterName}}:${each}`,
+    (name) => `sluice:{${clusterName}}:${name}`,
   );
   const channel = definitionsChannel(clusterName);
   return {
     async write(base, definitions) {
-      const fields = definitions.flatMap((one) => [fieldOf(one), JSON.stringify(one.value)]);
+      const fields = definitions.flatMap((definition) => [fieldOf(definition), JSON.stringify(definition.value)]);
       const answer = await engine.call(writeScript, keys, [base, channel, ...fields]);
       const [kind, before, stamp] = listOf(answer);
       if (kind === "conflict" || kind === "behind") return { kind };
@@ -93,10 +93,10 @@ export function createDefinitionEngine(
       return pageOf(listOf(answer), after);
     },
     async restate({ clusterId, trimmed, order }, definitions) {
-      const fields = definitions.flatMap((one) => [
-        fieldOf(one),
-        one.stamp,
-        JSON.stringify(one.value),
+      const fields = definitions.flatMap((definition) => [
+        fieldOf(definition),
+        definition.stamp,
+        JSON.stringify(definition.value),
       ]);
       const state = [channel, clusterId, trimmed, order];
       return Number(await engine.call(restateScript, keys, [...state, ...fields]));
@@ -156,7 +156,7 @@ function depthOf(value: unknown, max: number): number {
   if (max === 0) return 1;
   return (
     1 +
-    Object.values(value).reduce((most: number, each) => Math.max(most, depthOf(each, max - 1)), 0)
+    Object.values(value).reduce((most: number, item) => Math.max(most, depthOf(item, max - 1)), 0)
   );
 }
 

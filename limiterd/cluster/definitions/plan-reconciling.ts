@@ -47,7 +47,7 @@ export interface Renumbered {
 const joiningStamp = 1;
 
 export function planReconciling({ engine, copy, own }: Sides): Reconciling {
-  const theirs = new Map(engine.all.map((one) => [fieldOf(one), one]));
+  const theirs = new Map(engine.all.map((definition) => [fieldOf(definition), definition]));
   const mine = new Map<string, Stamped>();
   for (const definition of copy.all) mine.set(fieldOf(definition), definition);
   const adopted: Stamped[] = [];

@@ -284,7 +284,7 @@ async function checkReception(link: Link, client: EngineClient): Promise<void> {
     ...channels.map((channel) => countSubscribers(client, channel)),
   ]);
   if (link.client === client)
-    link.subscribers = new Map(channels.map((each, i) => [each, counts[i]!]));
+    link.subscribers = new Map(channels.map((channel, i) => [channel, counts[i]!]));
 }
 
 /** Adds up all servers: each knows only its own subscribers. */
@@ -293,11 +293,11 @@ async function countSubscribers(client: EngineClient, channel: string): Promise<
     [...client.primaries().values()].map((send) => send("PUBSUB", ["NUMSUB", channel])),
   );
   let sum = 0;
-  for (const each of answered) {
+  for (const result of answered) {
     // A server of a Cluster that is away has no subscribers.
-    if (each.status === "rejected" && answered.length > 1) continue;
-    if (each.status === "rejected") throw each.reason;
-    const count = Array.isArray(each.value) ? Number(each.value[1]) : Number.NaN;
+    if (result.status === "rejected" && answered.length > 1) continue;
+    if (result.status === "rejected") throw result.reason;
+    const count = Array.isArray(result.value) ? Number(result.value[1]) : Number.NaN;
     if (!isCount(count)) throw new EngineFault("an answer to PUBSUB that isn't understood");
     sum += count;
   }

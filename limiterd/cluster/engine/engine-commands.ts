@@ -84,7 +84,7 @@ function textOrNull(name: string, value: EngineValue): string | null {
 
 function pairs(value: EngineValue): readonly (readonly [string, string])[] {
   const flat = Array.isArray(value) ? value.map(String) : [];
-  return flat.flatMap((each, i) => (i % 2 === 0 ? [[each, flat[i + 1] ?? ""] as const] : []));
+  return flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1] ?? ""] as const] : []));
 }
 
 function unexpected(command: string): EngineRefusedError {
@@ -177,7 +177,7 @@ function readValue(value: unknown, add: (bytes: string | Buffer) => void): Engin
   }
   if (!Array.isArray(value)) throw new EngineFault("the engine's answers are damaged");
   add("*");
-  const values = value.map((each) => readValue(each, add));
+  const values = value.map((item) => readValue(item, add));
   add(".");
   return values;
 }

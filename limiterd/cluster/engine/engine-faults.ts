@@ -93,7 +93,7 @@ export interface EngineCommand {
 /** The message of an error about one command. */
 export function refusalOf(error: unknown, { command, keys }: EngineCommand): string {
   const message = firstLine(error instanceof Error ? error.message : String(error));
-  const key = keys.map((each) => JSON.stringify(each)).join(", ");
+  const key = keys.map((part) => JSON.stringify(part)).join(", ");
   return `${command} fails in the engine, on the key ${key}: ${message.replace(/ script: .*$/, "")}`;
 }
 

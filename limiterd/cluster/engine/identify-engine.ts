@@ -73,18 +73,18 @@ async function idsOf(
   const answered = await Promise.allSettled(
     servers.map(([, send]) => send("INFO", ["replication"])),
   );
-  const failed = answered.find((each) => each.status === "rejected");
-  if (failed !== undefined && answered.every((each) => each.status === "rejected"))
+  const failed = answered.find((result) => result.status === "rejected");
+  if (failed !== undefined && answered.every((result) => result.status === "rejected"))
     throw failed.reason;
   const serversAway = servers.flatMap(([address], i) =>
     answered[i]!.status === "rejected" ? [address] : [],
   );
   const replicationIds = new Map(
     servers.map(([address], i) => {
-      const each = answered[i]!;
+      const result = answered[i]!;
       // A Cluster's server that is away keeps its last id until it or its replacement answers.
-      if (each.status === "rejected") return [address, knownIds.get(address) ?? ""];
-      const info = readInfo(each.value);
+      if (result.status === "rejected") return [address, knownIds.get(address) ?? ""];
+      const info = readInfo(result.value);
       if (info.get("role") !== "master") throw new Error("READONLY a replica");
       return [address, info.get("master_replid") ?? ""];
     }),

@@ -59,8 +59,8 @@ export async function publishKeyUses(
   const reported = keys.map(async ({ number, deletedAtMs, lastUsedAtMs, oldSecrets }) => {
     const name = nameOf(clusterName, number);
     if (deletedAtMs !== null) return await engine.commands.del(name);
-    const uses = [{ hash: ofKey, lastUsedAtMs }, ...oldSecrets].flatMap((each) =>
-      each.lastUsedAtMs === null ? [] : [each.hash, each.lastUsedAtMs],
+    const uses = [{ hash: ofKey, lastUsedAtMs }, ...oldSecrets].flatMap((secret) =>
+      secret.lastUsedAtMs === null ? [] : [secret.hash, secret.lastUsedAtMs],
     );
     return uses.length === 0 ? null : await engine.call(keyUseScript, [name], uses);
   });

@@ -348,7 +348,7 @@ export class SpendExchange implements OtherHosts {
   /** Asks about accounts that have no recent figures. */
   #askNew(): Promise<boolean> {
     const accounts = this.#accounts.takeNew(accountsPerTick);
-    return this.#ask(accounts.map((each) => this.#question(each, null)));
+    return this.#ask(accounts.map((account) => this.#question(account, null)));
   }
 
   async #ask(questions: readonly OpenQuestion[]): Promise<boolean> {

@@ -114,6 +114,6 @@ export function atLeast(
     return newer === undefined || compareSums(period.spent, newer.spent) > 0;
   });
   if (kept.length === 0) return now;
-  const others = now.filter(({ startMs }) => kept.every((each) => each.startMs !== startMs));
+  const others = now.filter(({ startMs }) => kept.every((period) => period.startMs !== startMs));
   return [...kept, ...others].sort((a, b) => b.startMs - a.startMs).slice(0, slicesMax);
 }

@@ -112,7 +112,7 @@ export function createUsageBoard(
       const hosts = [...all].flatMap(([id, text]) => hostFromText(id, text) ?? []);
       const gone = hosts.filter(({ asOfMs }) => asOfMs < now - keepMs).map((old) => old.host);
       if (gone.length > 0) await commands.hdel(hostsKey, gone);
-      return { nowMs: now, hosts: hosts.filter((each) => !gone.includes(each.host)) };
+      return { nowMs: now, hosts: hosts.filter((host) => !gone.includes(host.host)) };
     },
     async pieces(hostId, day) {
       return [...(await commands.hgetall(dayKey(hostId, day))).keys()];

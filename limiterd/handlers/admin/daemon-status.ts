@@ -59,7 +59,7 @@ export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
     refused: counts.refused,
     denied: counts.denied,
     over_budget: counts.overBudget,
-    settled: Object.values(counts.settledParts).reduce((sum, each) => sum + each, 0),
+    settled: Object.values(counts.settledParts).reduce((sum, count) => sum + count, 0),
     tokens: counts.tokens,
     cost: sumUsd(counts.cost),
     repeated_settles: counts.repeatedSettles,

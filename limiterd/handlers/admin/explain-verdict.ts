@@ -92,7 +92,7 @@ export function explainVerdict(
     user_path: request.userPath,
     verdict: describeJudgement(judgement, rules, targets, options),
     rules: shown(rules),
-    targets: targets.map((each) => ({ ...each, rules: shown(each.rules) })),
+    targets: targets.map((target) => ({ ...target, rules: shown(target.rules) })),
     ...(shown(shadows).length === 0 ? {} : { shadows: shown(shadows) }),
   };
 }

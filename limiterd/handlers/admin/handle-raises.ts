@@ -188,11 +188,11 @@ function end<S extends string>(
     const above = aboveProblem(raisable, withinOf(ports));
     if (above !== null) return failed(ports, above);
     const raises = unended(limit.raises, nowMs);
-    const ended = raises.find((one) => one.child === child);
+    const ended = raises.find((raise) => raise.child === child);
     if (ended === undefined) return failed(ports, notRaised(raising, key));
-    const left = raises.filter((one) => one !== ended);
+    const others = raises.filter((raise) => raise !== ended);
     return {
-      definitions: [raisesDefinition(raising.kind, limit.id, left)],
+      definitions: [raisesDefinition(raising.kind, limit.id, others)],
       answer: () => {
         const note = { event: "ended early", endedBy: by } as const;
         state.onRaise({ ...note, kind: raising.kind, limit, raise: ended });

@@ -47,36 +47,36 @@ export class ParkedRequests {
       missing: unique.length,
     };
     this.#parked.add(parked);
-    for (const each of unique) {
-      each.waiting++;
-      const others = this.#next.get(each);
-      if (others === undefined) this.#next.set(each, [parked]);
+    for (const share of unique) {
+      share.waiting++;
+      const others = this.#next.get(share);
+      if (others === undefined) this.#next.set(share, [parked]);
       else others.push(parked);
     }
   }
 
   /** Whether requests wait for a question about a counter or account that hasn't been sent. */
-  isAwaited(each: Awaited): boolean {
-    return this.#next.has(each);
+  isAwaited(share: Awaited): boolean {
+    return this.#next.has(share);
   }
 
   /** Call when a question about a counter or account is sent. */
-  sent(each: Awaited): void {
-    const waiting = this.#next.get(each);
+  sent(share: Awaited): void {
+    const waiting = this.#next.get(share);
     if (waiting === undefined) return;
-    this.#next.delete(each);
-    this.#waiting.set(each, waiting);
+    this.#next.delete(share);
+    this.#waiting.set(share, waiting);
   }
 
   /** Call when questions are answered: judges the requests that waited for the last of them. */
   ended(awaited: Iterable<Awaited>, monoMs: number): void {
     const ready = new Set<Parked>();
-    for (const each of awaited) {
-      for (const parked of this.#waiting.get(each) ?? []) {
+    for (const share of awaited) {
+      for (const parked of this.#waiting.get(share) ?? []) {
         parked.missing--;
         if (parked.missing === 0 && this.#parked.has(parked)) ready.add(parked);
       }
-      this.#waiting.delete(each);
+      this.#waiting.delete(share);
     }
     for (const parked of ready) this.#judge(parked, monoMs);
   }
@@ -108,5 +108,5 @@ export class ParkedRequests {
 }
 
 function leave({ awaited }: Parked): void {
-  for (const each of awaited) each.waiting--;
+  for (const share of awaited) share.waiting--;
 }

@@ -35,6 +35,6 @@ export function shareCounters(
     if (rule.shares !== null) ports.onShared(rule);
   };
   for (const rule of book.ruleSet.inMemory.values())
-    for (const each of [rule, ...rule.parts]) each.shares = book.sharesOf(each);
+    for (const part of [rule, ...rule.parts]) part.shares = book.sharesOf(part);
   return sync;
 }

@@ -185,7 +185,7 @@ export class ShareSync {
     }
     const { lacking, monoMs } = this.turn;
     this.#parked.park(lacking, monoMs, judgeAgain);
-    for (const each of lacking) each.ask();
+    for (const share of lacking) share.ask();
     this.counts.parked++;
     this.#expireLater.begin();
     return true;
@@ -194,7 +194,7 @@ export class ShareSync {
   /** Counts a refusal while the engine is away; its shares are due once the engine is back. */
   refusedAway(): void {
     this.counts.refusedAway++;
-    for (const each of this.turn.lacking) each.ask();
+    for (const share of this.turn.lacking) share.ask();
   }
 
   /** Call when a question about a claim to a budget is sent. */

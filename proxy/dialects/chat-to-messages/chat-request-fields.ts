@@ -71,7 +71,7 @@ export const chatRequestFields: FieldTable = fieldTable({
   modalities: refused(
     "which only returns text",
     'must be ["text"]',
-    (value) => Array.isArray(value) && value.every((one) => one === "text"),
+    (value) => Array.isArray(value) && value.every((modality) => modality === "text"),
   ),
   audio: refused("which only returns text"),
   verbosity: dropped("which has no such setting", "must be medium", (value) => value === "medium"),

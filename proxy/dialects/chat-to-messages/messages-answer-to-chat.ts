@@ -83,7 +83,7 @@ interface MessageParts {
 export function annotationsOf(citations: unknown, start: number, end: number): JsonObject[] {
   if (!Array.isArray(citations)) return [];
   return citations.filter(isObject).flatMap(({ url, source, title }) => {
-    const address = [url, source].find((each) => isWebUrl(String(each)));
+    const address = [url, source].find((candidate) => isWebUrl(String(candidate)));
     const fields = { url: address, title, start_index: start, end_index: end };
     const citation = readCitation(fields);
     return citation === null ? [] : [chatAnnotation(citation)];

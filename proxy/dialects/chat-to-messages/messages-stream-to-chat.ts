@@ -238,7 +238,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
     const annotations = annotationsOf(citations, start, this.#chars);
     if (annotations.length === 0) return;
     this.#chunk({
-      annotations: annotations.map((each) => ({ index: this.#annotations++, ...each })),
+      annotations: annotations.map((annotation) => ({ index: this.#annotations++, ...annotation })),
     });
   }
 

@@ -113,6 +113,6 @@ function byName(value: JsonObject): JsonObject {
 
 function schemas(value: unknown): unknown {
   return Array.isArray(value)
-    ? value.map((each: unknown) => (isObject(each) ? closed(each) : each))
+    ? value.map((element: unknown) => (isObject(element) ? closed(element) : element))
     : value;
 }

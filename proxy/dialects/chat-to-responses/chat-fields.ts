@@ -60,7 +60,7 @@ export const chatRequestFields: FieldTable = fieldTable({
   modalities: refused(
     "which only returns text",
     'must be ["text"]',
-    (value) => Array.isArray(value) && value.every((one) => one === "text"),
+    (value) => Array.isArray(value) && value.every((modality) => modality === "text"),
   ),
   audio: refused("which only returns text"),
   moderation: refused("which has no such setting"),

@@ -151,7 +151,7 @@ export class ResponsesStreamToChat extends GuardedTranslator {
     const annotations = annotationsOf(part, offset);
     if (annotations.length === 0) return;
     this.#chunk({
-      annotations: annotations.map((each) => ({ index: this.#annotations++, ...each })),
+      annotations: annotations.map((annotation) => ({ index: this.#annotations++, ...annotation })),
     });
   }
 

@@ -151,7 +151,7 @@ export const googleToolConfigFields: FieldTable = fieldTable({
 });
 
 function isTextOnly(value: unknown): boolean {
-  return Array.isArray(value) && value.every((one) => one === "TEXT");
+  return Array.isArray(value) && value.every((modality) => modality === "TEXT");
 }
 
 /**

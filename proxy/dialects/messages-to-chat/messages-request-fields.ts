@@ -169,7 +169,7 @@ export const messagesToolDefinitionFields: FieldTable = fieldTable({
   allowed_callers: dropped(
     "where only the model calls tools",
     'must be ["direct"]',
-    (value) => Array.isArray(value) && value.every((one) => one === "direct"),
+    (value) => Array.isArray(value) && value.every((allowed) => allowed === "direct"),
   ),
   defer_loading: dropped(
     "which has no tool search, so the tool is loaded at once",

@@ -60,7 +60,7 @@ function stop(value: unknown, reader: RequestReader): readonly string[] | undefi
   if (isAbsent(value)) return undefined;
   const sequences = reader
     .list(value, "stop_sequences")
-    .map((one, i) => reader.text(one, `stop_sequences[${i}]`));
+    .map((sequence, i) => reader.text(sequence, `stop_sequences[${i}]`));
   return sequences.length === 0 ? undefined : sequences;
 }
 

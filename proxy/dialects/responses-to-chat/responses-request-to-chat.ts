@@ -229,7 +229,7 @@ const includable: readonly unknown[] = [
 
 function translateInclude(value: unknown, chat: Fields, check: RequestCheck): void {
   const include = check.list(value, "include") ?? [];
-  const unknown = include.findIndex((each) => !includable.includes(each));
+  const unknown = include.findIndex((item) => !includable.includes(item));
   if (unknown !== -1) check.drop(`include[${unknown}]`, `is not known: ${quote(include[unknown])}`);
   if (include.includes(logprobs)) chat["logprobs"] = true;
 }

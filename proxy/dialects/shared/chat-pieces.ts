@@ -253,7 +253,7 @@ function logprobOf(value: TokenLogprob): Logprob {
   const others = Array.isArray(top)
     ? top
         .filter(isLogprob)
-        .map((each) => ({ token: each.token, logprob: each.logprob, bytes: bytesOf(each) }))
+        .map((alternative) => ({ token: alternative.token, logprob: alternative.logprob, bytes: bytesOf(alternative) }))
     : [];
   return { token, logprob, bytes: bytesOf(value), top_logprobs: others };
 }

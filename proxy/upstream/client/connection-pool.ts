@@ -160,7 +160,7 @@ export class ConnectionPool implements ConnectionOwner {
 
   #sweep(): void {
     const nowMs = performance.now();
-    for (const each of this.#idle) if (each.idleUntilMs <= nowMs) each.socket!.destroy();
+    for (const connection of this.#idle) if (connection.idleUntilMs <= nowMs) connection.socket!.destroy();
     if (this.#idle.length > 0 || this.#sweeper === null) return;
     clearInterval(this.#sweeper);
     this.#sweeper = null;
@@ -192,11 +192,11 @@ export class ConnectionPool implements ConnectionOwner {
   close(): Promise<void> {
     this.#isClosed = true;
     if (this.#sweeper !== null) clearInterval(this.#sweeper);
-    for (let each = this.#takeWaiting(); each !== null; each = this.#takeWaiting())
-      each.call.onError(new PoolClosed("the connections are closed"));
+    for (let waiting = this.#takeWaiting(); waiting !== null; waiting = this.#takeWaiting())
+      waiting.call.onError(new PoolClosed("the connections are closed"));
     return new Promise((resolve) => {
       this.#onClosed = resolve;
-      for (const each of [...this.#open, ...this.#alone]) each.destroy();
+      for (const connection of [...this.#open, ...this.#alone]) connection.destroy();
       this.#mayBeClosed();
     });
   }

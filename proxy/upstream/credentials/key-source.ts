@@ -60,12 +60,12 @@ export function openKeySource(
     const attempts = await Promise.all(places.map(attempt));
     reading = false;
     readMs = monoMs();
-    const problem = attempts.find((each) => each.problem !== null)?.problem ?? null;
+    const problem = attempts.find((attempt) => attempt.problem !== null)?.problem ?? null;
     const newKeys = keysThere(places);
     keys.renewed(newKeys.length === 0 ? null : newKeys, problem ?? "");
     logProblem(problem);
     const nextMs = attempts.reduce(
-      (least, each) => Math.min(least, each.nextMs),
+      (least, attempt) => Math.min(least, attempt.nextMs),
       keyRenewalMs * 12,
     );
     if (timer !== null) clearTimeout(timer);
@@ -138,11 +138,11 @@ function placesOf({
       },
     ];
   if (apiKeys === null) return apiKey === null ? [] : [keyPlace(apiKey, 1, "")];
-  return apiKeys.map((each, i) => {
-    const name = each.name ?? String(i + 1);
-    return "key" in each
-      ? keyPlace(each.key, each.weight, name)
-      : inFile(`api_keys[${i}].key_file`, each.keyFile, each.weight, name);
+  return apiKeys.map((apiKey, i) => {
+    const name = apiKey.name ?? String(i + 1);
+    return "key" in apiKey
+      ? keyPlace(apiKey.key, apiKey.weight, name)
+      : inFile(`api_keys[${i}].key_file`, apiKey.keyFile, apiKey.weight, name);
   });
 }
 

@@ -70,11 +70,11 @@ export class ProviderKeys {
     const nowMs = this.#monoMs();
     let best: RestingKey | null = null;
     let weightSum = 0;
-    for (const each of this.#keys) {
-      if (each.untilMs > nowMs) continue;
-      weightSum += each.weight;
-      each.current += each.weight;
-      if (best === null || each.current > best.current) best = each;
+    for (const providerKey of this.#keys) {
+      if (providerKey.untilMs > nowMs) continue;
+      weightSum += providerKey.weight;
+      providerKey.current += providerKey.weight;
+      if (best === null || providerKey.current > best.current) best = providerKey;
     }
     if (best === null) return this.#soonest().key;
     best.current -= weightSum;
@@ -83,12 +83,12 @@ export class ProviderKeys {
 
   /** Empty for a key without a name. */
   nameOf(key: string): string {
-    return this.#keys.find((each) => each.key === key)?.name ?? "";
+    return this.#keys.find((providerKey) => providerKey.key === key)?.name ?? "";
   }
 
   /** For when all keys rest: the one that can be used first. */
   #soonest(): RestingKey {
-    return this.#keys.reduce((first, each) => (each.untilMs < first.untilMs ? each : first));
+    return this.#keys.reduce((first, providerKey) => (providerKey.untilMs < first.untilMs ? providerKey : first));
   }
 
   /** The provider refused the key with a 401, 402, 403 or 429. */
@@ -96,8 +96,8 @@ export class ProviderKeys {
     if (status !== 429) this.#renew?.();
     const restMs = retryAfterMs ?? (status === 429 ? rateLimitedKeyRestMs : refusedKeyRestMs);
     const untilMs = this.#monoMs() + Math.min(restMs, keyRestMsMax);
-    for (const each of this.#keys)
-      if (each.key === key) each.untilMs = Math.max(each.untilMs, untilMs);
+    for (const providerKey of this.#keys)
+      if (providerKey.key === key) providerKey.untilMs = Math.max(providerKey.untilMs, untilMs);
   }
 
   /** Whether a refused call can be repeated with another key now. */

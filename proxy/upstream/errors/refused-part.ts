@@ -201,7 +201,7 @@ function optionalPath(name: string): string | null {
   if (!optional.has(first)) return null;
   // Anthropic names the variant too: "thinking.adaptive.display", "thinking.type.adaptive".
   if (first === "thinking" && last === "display") return "thinking.display";
-  if (first === "thinking") return inner.every((each) => ofThinking.has(each)) ? first : null;
+  if (first === "thinking") return inner.every((name) => ofThinking.has(name)) ? first : null;
   if (inner.length > 1) return null;
   return last === undefined ? first : `${first}.${last}`;
 }

@@ -171,7 +171,7 @@ class Relaying implements AnswerHandler {
   /** Passes only whole events, since the stream may be cut after any of them. */
   #passEvents(events: Buffer | readonly Buffer[] | null, chunk: Buffer): void {
     if (Buffer.isBuffer(events)) this.#relay.write(events);
-    else if (events !== null) for (const each of events) this.#relay.write(each);
+    else if (events !== null) for (const event of events) this.#relay.write(event);
     this.#relay.countEvents(events, chunk);
   }
 

@@ -157,7 +157,7 @@ export const defaultModels: ValueKind<readonly DefaultModel[]> = listOf(
   "must be a list of operations with their models, such as images=openai/gpt-image-2",
   (raw) => {
     const [, name, model = ""] = /^([a-z_]+)=([^\s\p{Cc}]{1,256})$/u.exec(textOf(raw) ?? "") ?? [];
-    const operation = operations.find((each) => each === name);
+    const operation = operations.find((candidate) => candidate === name);
     return operation === undefined ? undefined : { operation, model };
   },
   { itemsMin: 0 },

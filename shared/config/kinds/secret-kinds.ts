@@ -77,7 +77,7 @@ export const apiKeys: ValueKind<SeveralKeys | null> = {
   parse: (raw) => {
     if (!Array.isArray(raw) || raw.length === 0 || raw.length > 100) return undefined;
     const keys = raw.map(weightedKey);
-    const wrong = keys.some((each) => each === undefined);
+    const wrong = keys.some((key) => key === undefined);
     return wrong ? undefined : (keys as SeveralKeys);
   },
   schema: {

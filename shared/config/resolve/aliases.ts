@@ -47,7 +47,7 @@ function nameProblem(name: string, { names, sources }: AliasTargets): string | n
     return "must be named with a model id, or how ids begin and *, without white space around it or a slash at an end";
   const provider = name.slice(0, Math.max(name.indexOf("/"), 0)).toLowerCase();
   // A name that begins with a provider and a slash goes to that provider before aliases apply.
-  if (name.endsWith("*") && names.some((each) => each.toLowerCase() === provider))
+  if (name.endsWith("*") && names.some((providerName) => providerName.toLowerCase() === provider))
     return `would never apply: names that begin with ${provider}/ go to the provider ${provider}; name the models one by one, without an asterisk`;
   return sources.some((source) => source.toLowerCase() === name.toLowerCase())
     ? "is the name of a virtual model: keep one of them"

@@ -19,7 +19,7 @@ export interface ProxyVariables {
 
 export function readProxyVariables(env: Environment, problems: string[]): ProxyVariables {
   const proxyFrom = (...names: readonly string[]): string | null => {
-    const name = names.find((each) => variable(env, each) !== null);
+    const name = names.find((candidate) => variable(env, candidate) !== null);
     if (name === undefined) return null;
     const raw = variable(env, name)!;
     // Many people omit the scheme.
@@ -106,8 +106,8 @@ export function withEgress(
     caFile: caFile === null ? null : absolute(caFile),
     apiKeyFile: apiKeyFile === null ? null : absolute(apiKeyFile),
     apiKeys:
-      apiKeys?.map((each) =>
-        "keyFile" in each ? { ...each, keyFile: absolute(each.keyFile) } : each,
+      apiKeys?.map((apiKey) =>
+        "keyFile" in apiKey ? { ...apiKey, keyFile: absolute(apiKey.keyFile) } : apiKey,
       ) ?? null,
     headerFiles: headerFiles.map(({ name, path }) => ({ name, path: absolute(path) })),
   };

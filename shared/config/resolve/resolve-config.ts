@@ -135,7 +135,7 @@ export function resolveConfig(configSources: ConfigSources): ConfigResult {
       : resolveAlerts(ofVariable, { directory: sources.cwd, proxies }, problems.environment);
   const quotaTemplatesEntitled = values.entitlements.includes("quota_templates");
   const isWrong = (): boolean =>
-    yaml.problems.length > 0 || Object.values(problems).some((each) => each.length > 0);
+    yaml.problems.length > 0 || Object.values(problems).some((ofSource) => ofSource.length > 0);
   // A model may be missing only because of another problem.
   const options = {
     perChildEntitled: quotaTemplatesEntitled,

@@ -144,7 +144,7 @@ function readExporter(env: Environment, hasEndpoint: boolean): Read<boolean> {
 }
 
 function readProtocol(env: Environment): Read<TraceProtocol> {
-  const name = protocolVariables.find((each) => variable(env, each) !== null);
+  const name = protocolVariables.find((candidate) => variable(env, candidate) !== null);
   const written = name === undefined ? null : variable(env, name);
   const value = written?.toLowerCase() ?? "http/json";
   if (value === "http/json" || value === "http/protobuf") return { value, warnings: [] };
