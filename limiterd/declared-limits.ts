@@ -49,7 +49,9 @@ export class DeclaredLimits<Definition> {
   find(id: string): Declared<Definition> | null {
     const index = this.#byId.get(id);
     if (index === undefined && this.#byId.size === this.#definitions.length) return null;
-    return this.#declared(index ?? this.#definitions.findIndex((definition) => this.#idOf(definition) === id));
+    return this.#declared(
+      index ?? this.#definitions.findIndex((definition) => this.#idOf(definition) === id),
+    );
   }
 
   #declared(index: number): Declared<Definition> | null {

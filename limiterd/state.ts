@@ -306,7 +306,7 @@ export class DaemonMeasures {
   readonly commits: Series = newSeries(limiterMetrics.commit);
   readonly #ports: MeasurePorts | null;
 
-  /** Without ports nothing is measured. */
+  /** Absent: nothing is measured. */
   constructor(ports: MeasurePorts | null = null) {
     this.#ports = ports;
   }

@@ -215,7 +215,7 @@ export async function createGateway({
 }
 
 /** How often the gauges read the limiter's state. */
-const lookMs = 1000;
+const limiterPollMs = 1000;
 
 function createMetrics(
   config: Config,
@@ -246,7 +246,10 @@ function createMetrics(
     listedMs,
   };
   const gauges = new Gauges(counts.table, { ...parts, ...own }, performance.now());
-  const looking = setInterval(() => gauges.lookAtLimiter(performance.now()), lookMs).unref();
+  const limiterPoll = setInterval(
+    () => gauges.pollLimiter(performance.now()),
+    limiterPollMs,
+  ).unref();
   const readProcess = createProcessReading(proxyMetrics.loopLag.quantiles);
   const readOwn = async (): Promise<readonly Family[]> => {
     gauges.update(await readProcess(), await lastStop.read());
@@ -276,7 +279,7 @@ function createMetrics(
       return all === null ? null : familiesOfAll(all, group.sums);
     },
     yieldToEventLoop: () => new Promise<void>((resolve) => void setImmediate(resolve)),
-    close: () => clearInterval(looking),
+    close: () => clearInterval(limiterPoll),
   };
 }
 

@@ -64,7 +64,7 @@ export interface Capacity {
 }
 
 /** How a look at a batch ended. `unread`: its usage isn't recorded, and may be in results. */
-export type BatchLook = "running" | "settled" | "unread";
+export type BatchProgress = "running" | "settled" | "unread";
 
 export interface Gateway {
   readonly config: Config;
@@ -98,7 +98,7 @@ export interface Gateway {
   readonly recordedModels: RecordedModels;
   readonly outputRatios: OutputRatios;
   /** The running reads of batches and their results, by provider and id. */
-  readonly batchReads: Map<string, Promise<BatchLook>>;
+  readonly batchReads: Map<string, Promise<BatchProgress>>;
   readonly metrics: Metrics;
   /** Null when tracing is off. */
   readonly tracing: Tracing | null;

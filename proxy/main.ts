@@ -173,7 +173,8 @@ export async function prepareProxy({
             gateway.tracing?.close(),
           ]);
           await closeAll();
-          if (limiter.client.unsettled > 0) await spool.leave(limiter.proxyId, limiter.left());
+          if (limiter.client.unsettled > 0)
+            await spool.leave(limiter.proxyId, limiter.unacknowledged());
           await group?.leave();
           const drained = gateway.metrics.counts.cutByStop === 0;
           await lastStop.end({ atMs: Date.now(), drained }).catch(noteStopFailed);

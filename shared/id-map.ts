@@ -48,7 +48,7 @@ export class IdMap<T> {
     this.#size--;
     const mask = this.#ids.length - 1;
     if (free !== (id & mask)) this.#displaced--;
-    // Displaced entries behind the freed index move back, so that a search can stop at the first
+    // Displaced entries after the freed index move back, so that a search can stop at the first
     // free index. Thousands of consecutive ids form one long run, mostly without displaced entries.
     for (
       let next = (free + 1) & mask;

@@ -46,7 +46,7 @@ const changesMax = 10_000;
 
 /**
  * A list that is sorted once and then kept in order. Additions and removals are only noted, and are
- * applied when the list is next read: each insertion moves all items behind it, and a file of
+ * applied when the list is next read: each insertion moves all items after it, and a file of
  * limits may change ten thousand.
  */
 export class SortedList<K, T extends Defined<K>> {
@@ -84,15 +84,15 @@ export class SortedList<K, T extends Defined<K>> {
   }
 
   #upToDate(sorted: T[]): T[] {
-    const kept =
+    const remaining =
       this.#removed.size === 0 ? sorted : sorted.filter((item) => !this.#removed.has(item));
     this.#removed.clear();
     const added = [...this.#added];
     this.#added.clear();
-    if (added.length > insertedMax) return this.#inOrder([...kept, ...added]);
+    if (added.length > insertedMax) return this.#inOrder([...remaining, ...added]);
     for (const item of added)
-      kept.splice(firstAfter(kept, item.definition, this.#compare), 0, item);
-    return kept;
+      remaining.splice(firstAfter(remaining, item.definition, this.#compare), 0, item);
+    return remaining;
   }
 
   #inOrder(items: T[]): T[] {

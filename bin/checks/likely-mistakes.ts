@@ -49,7 +49,10 @@ function unlisted(
   const provider = providers.find(({ name }) => name === target.provider);
   const models = provider?.models ?? ["*"];
   const id = provider === undefined ? target.model : writtenName(provider.type, target.model);
-  if (models.includes("*") || models.some((listedModel) => listedModel.toLowerCase() === id.toLowerCase()))
+  if (
+    models.includes("*") ||
+    models.some((listedModel) => listedModel.toLowerCase() === id.toLowerCase())
+  )
     return [];
   const list = `providers.${target.provider}.models`;
   return [`${at}: ${target.model} isn't among ${list}${didYouMean(target.model, models)}`];

@@ -58,8 +58,8 @@ async function printValues(session: Session, kind: ValueKind, flags: CommandFlag
     session.pause(patienceMs).then((): readonly string[] => []),
   ]);
   // A value with a line break would count as two.
-  const shown = [...new Set(values)].filter((value) => !/\p{Cc}/u.test(value));
-  if (shown.length > 0) session.terminal.out(shown.join("\n"));
+  const printable = [...new Set(values)].filter((value) => !/\p{Cc}/u.test(value));
+  if (printable.length > 0) session.terminal.out(printable.join("\n"));
 }
 
 async function readValues(

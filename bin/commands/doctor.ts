@@ -130,11 +130,11 @@ async function checkPricesOfNames(
   client: AdminClient,
   nowMs: () => number,
 ): Promise<readonly Finding[]> {
-  const listed = async (list: ListOf): Promise<readonly Listed[]> =>
+  const itemsIn = async (list: ListOf): Promise<readonly Listed[]> =>
     // Limits may be switched off.
     (await listLimits(client, list).catch(() => null))?.items ?? [];
-  const rules = await listed({ list: "rate-limits.list", items: "rate_limits" });
-  const budgets = await listed({ list: "budgets.list", items: "budgets" });
+  const rules = await itemsIn({ list: "rate-limits.list", items: "rate_limits" });
+  const budgets = await itemsIn({ list: "budgets.list", items: "budgets" });
   const names = [...(await listKeys(client)), ...rules, ...budgets]
     .flatMap(({ models, scope, subject }) => [
       ...(Array.isArray(models) ? models.map(String) : []),

@@ -88,11 +88,11 @@ async function explainCommand(session: Session, flags: ExplainFlags): Promise<vo
       : await withDaemon(session, flags, async (client) =>
           answered(await client.call("explain", body)),
         );
-  const shown = { ...(request === undefined ? { model } : {}), ...(explanation as object) };
+  const answer = { ...(request === undefined ? { model } : {}), ...(explanation as object) };
   session.terminal.out(
     flags.json === true
-      ? JSON.stringify(shown)
-      : renderExplanation(shown, tableView(session, flags)),
+      ? JSON.stringify(answer)
+      : renderExplanation(answer, tableView(session, flags)),
   );
 }
 

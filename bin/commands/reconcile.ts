@@ -272,7 +272,9 @@ function requireConfigured(
   providers: readonly string[],
   configured: readonly Configured[] | null,
 ): void {
-  const unknown = providers.find((name) => configured?.every((provider) => provider.name !== name) === true);
+  const unknown = providers.find(
+    (name) => configured?.every((provider) => provider.name !== name) === true,
+  );
   if (unknown === undefined || configured === null) return;
   const names = configured.map(({ name }) => name).join(", ");
   const message = `--provider: there are no records of ${unknown}, and it isn't configured; configured are ${names}`;

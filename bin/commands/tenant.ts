@@ -102,13 +102,13 @@ async function readTenant(client: AdminClient, { path, window }: TenantQuery): P
   const newest = { user_path: path, limit: eventsMax };
   const refusals = itemsOf(await client.call("refusals.list", newest), "refusals");
   const failed = await client.call("requests.list", { ...newest, kind: "failed" });
-  const kept = itemsOf(failed, "requests");
-  const failures = kept.map((item): Listed => {
+  const failedItems = itemsOf(failed, "requests");
+  const failures = failedItems.map((item): Listed => {
     const [provider, ...model] = String(item["target"] ?? "").split("/");
     const error = item["error_message"] ?? item["error_code"] ?? item["note"];
     return { ...item, provider: provider || null, model: model.join("/") || item["model"], error };
   });
-  const ids = new Set(kept.map((item) => item["request_id"]));
+  const ids = new Set(failedItems.map((item) => item["request_id"]));
   for (const status of ["5xx", "4xx"]) {
     const records = itemsOf(await client.call("usage.records", { ...newest, status }), "records");
     append(

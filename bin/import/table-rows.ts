@@ -56,7 +56,9 @@ function tabRecords(text: string): readonly (readonly string[])[] {
       line
         .split("\t")
         .map((field) =>
-          field === "NULL" ? "" : field.replace(/\\(.)/g, (_, letter: string) => escapes[letter] ?? letter),
+          field === "NULL"
+            ? ""
+            : field.replace(/\\(.)/g, (_, letter: string) => escapes[letter] ?? letter),
         ),
     );
 }

@@ -74,11 +74,11 @@ export function renderKeys(keys: readonly ListedKey[], view: TableView = plainVi
 
 /** What `keys show` prints. */
 export function renderKey(key: ListedKey): string {
-  const shown = columns
+  const visible = columns
     .filter(({ title }) => title !== "ID")
     .map((column) => [column.title.toLowerCase(), column.text(key)] as const);
   const old = oldSecrets(key).length === 0 ? [] : [["old secret", oldSecretsText(key)] as const];
-  return `${text(key["id"])}\n${renderFields([...shown, ...old])}`;
+  return `${text(key["id"])}\n${renderFields([...visible, ...old])}`;
 }
 
 /** Until when the old secrets of a key work. */

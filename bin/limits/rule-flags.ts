@@ -13,7 +13,7 @@ const periods = [
   { letter: "d", seconds: 86_400, word: "day" },
 ];
 
-/** The short flags have the names that the variables use too (docs/reference/configuration.md). */
+/** The short flags are named like the environment variables (docs/reference/configuration.md). */
 export const ruleFlags: FlagForm<Scope> = {
   grammar: ruleGrammar,
   otherScopes: "for a provider or a model add --scope provider or --scope model",

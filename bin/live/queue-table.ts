@@ -16,7 +16,8 @@ const columns: readonly Column<QueueItem>[] = [
     title: "CLASSES",
     wraps: true,
     align: "left",
-    text: ({ classes }) => classes.map((ofPath) => `${ofPath.user_path} ${ofPath.waiting}`).join(", "),
+    text: ({ classes }) =>
+      classes.map((ofPath) => `${ofPath.user_path} ${ofPath.waiting}`).join(", "),
   },
 ];
 

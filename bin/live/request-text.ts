@@ -74,10 +74,10 @@ function tokensOf(record: RecordItem): string {
     [cache_write_input_tokens, "of them written to the cache"],
     [output_tokens, "output"],
   ];
-  const shown = kinds
+  const counted = kinds
     .filter(([count], at) => count > 0 || at === 0 || at === 3)
     .map(([count, name]) => `${formatCount(count)} ${name}`);
-  return shown.join(", ") + (record.estimated ? " (estimated)" : "");
+  return counted.join(", ") + (record.estimated ? " (estimated)" : "");
 }
 
 function costOf(record: RecordItem): string {

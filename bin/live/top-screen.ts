@@ -132,12 +132,12 @@ function tableLines(state: TopState, data: TopData, width: number): readonly str
 
 function rowsOf({ tab, filter, sort }: TopState, { items }: TopData): readonly Listed[] {
   const text = filter.toLowerCase();
-  const kept = items.filter((item) =>
+  const matching = items.filter((item) =>
     JSON.stringify(Object.values(item)).toLowerCase().includes(text),
   );
-  if (tab === "refusals" || tab === "in flight") return kept;
-  if (tab === "paths" || tab === "providers") return [...kept].sort(usageOrder[sort]);
-  return sort === "use" ? [...kept].sort((a, b) => usedShare(b) - usedShare(a)) : kept;
+  if (tab === "refusals" || tab === "in flight") return matching;
+  if (tab === "paths" || tab === "providers") return [...matching].sort(usageOrder[sort]);
+  return sort === "use" ? [...matching].sort((a, b) => usedShare(b) - usedShare(a)) : matching;
 }
 
 /** Today's usage: highest cost first, then most tokens, then by name. */

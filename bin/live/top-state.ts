@@ -40,21 +40,21 @@ export function onKey(
 ): { readonly state: TopState; readonly action: TopAction } {
   if (key === "ctrl-c") return { state, action: "quit" };
   if (key === "ctrl-z") return { state, action: "suspend" };
-  const shown = (changes: Partial<TopState>): ReturnType<typeof onKey> => ({
+  const updated = (changes: Partial<TopState>): ReturnType<typeof onKey> => ({
     state: { ...state, message: "", ...changes },
     action: "none",
   });
   switch (state.mode) {
     case "filter":
-      return shown(typeFilter(state, key));
+      return updated(typeFilter(state, key));
     case "reset":
       return key === "y"
         ? { state: { ...state, mode: "table", message: "" }, action: "reset" }
-        : shown({ mode: "table", message: "nothing was reset" });
+        : updated({ mode: "table", message: "nothing was reset" });
     case "help":
-      return shown({ mode: "table" });
+      return updated({ mode: "table" });
     case "table":
-      return inTable(state, key, { lines, shown });
+      return inTable(state, key, { lines, shown: updated });
   }
 }
 

@@ -7,24 +7,24 @@ import { type AdminClient, type DaemonFlags, withDaemon } from "../session/with-
 export async function watchDaemon(
   session: Session,
   flags: DaemonFlags,
-  { everyMs, look }: { readonly everyMs: number; look(client: AdminClient): Promise<void> },
+  { everyMs, refresh }: { readonly everyMs: number; refresh(client: AdminClient): Promise<void> },
 ): Promise<never> {
   const { err } = session.terminal;
-  let hasLooked = false;
+  let hasRefreshed = false;
   let isLost = false;
   for (;;) {
     try {
       await withDaemon(session, flags, async (client) => {
         for (;;) {
-          await look(client);
+          await refresh(client);
           if (isLost) err("the daemon answers again");
-          hasLooked = true;
+          hasRefreshed = true;
           isLost = false;
           await session.pause(everyMs);
         }
       });
     } catch (error) {
-      if (!hasLooked || !(error instanceof CommandFailure) || !isAway(error)) throw error;
+      if (!hasRefreshed || !(error instanceof CommandFailure) || !isAway(error)) throw error;
       if (!isLost) err(`waiting for the daemon: ${error.message.replace(/^error: /, "")}`);
       isLost = true;
       await session.pause(everyMs);

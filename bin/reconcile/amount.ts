@@ -9,7 +9,7 @@ export type Pico = bigint;
 
 interface Amount {
   readonly pico: Pico;
-  /** The places behind the point, without zeros at the end. */
+  /** The places after the point, without zeros at the end. */
   readonly decimals: number;
 }
 

@@ -15,8 +15,8 @@ const tiers = ["batch", "flex", "priority", "fast"] as const;
 
 /** The meaning of a line item of OpenAI's costs. */
 export function openaiLine(line: string): LineMeaning {
-  const [head = "", ...behind] = line.split(" | ").reverse();
-  const prefix = behind.reverse().join(" ").toLowerCase();
+  const [head = "", ...rest] = line.split(" | ").reverse();
+  const prefix = rest.reverse().join(" ").toLowerCase();
   const tool = toolIn(line);
   const parts = head.split(",").map((part) => part.trim());
   const words = parts.slice(1).join(" ").toLowerCase();

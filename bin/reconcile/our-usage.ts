@@ -18,7 +18,7 @@ export interface UsageRow {
   readonly unpriced: Readonly<Partial<Record<Kind, number>>>;
   /** The part of the quantities that is an estimate. */
   readonly estimated: Readonly<Partial<Record<Kind, number>>>;
-  /** By how many tokens estimates and lost answers may be too low. */
+  /** The tokens by which estimates and lost answers may be too low. */
   readonly estimateRoom: number;
   /** Requests without an answer, which the provider may bill all the same. Not in `requests`. */
   readonly lostRequests: number;

@@ -60,7 +60,7 @@ export interface Reconciliation {
   readonly gap: Pico;
   /** The rates that the bill implies over all days, by model, for the standard tier. */
   readonly rates: ReadonlyMap<string, ReadonlyMap<Kind, Rate>>;
-  /** By how much the amount of one line may be rounded. */
+  /** The most by which one line's amount may be rounded. */
   readonly lineTolerance: Pico;
   /** Lines of the bill that no rule explains, with their amounts. */
   readonly unknownLines: readonly { readonly text: string; readonly amount: Pico }[];
@@ -675,16 +675,16 @@ function changeQuantities(
       const size = absolute(excess);
       const swap = total === 0n ? 0n : (size * swapped) / total;
       const pieces: [Cause, bigint][] = [];
-      let left = size;
+      let rest = size;
       const take = (cause: Cause, most: bigint): bigint => {
-        const quantity = most > left ? left : most > 0n ? most : 0n;
+        const quantity = most > rest ? rest : most > 0n ? most : 0n;
         if (quantity > 0n) pieces.push([cause, quantity]);
-        left -= quantity;
+        rest -= quantity;
         return quantity;
       };
-      if (group === "tools") take("tool_fee", left);
+      if (group === "tools") take("tool_fee", rest);
       if (excess < 0n) {
-        if (walk.part.tier === "batch") take("batch", left);
+        if (walk.part.tier === "batch") take("batch", rest);
         take("tokens_not_read", swap);
         unrecordedLeft -= take("past_sluice", unrecordedLeft);
         if (isTokens(kind)) {
@@ -693,11 +693,11 @@ function changeQuantities(
           room -= estimate;
           estimatedLeft -= estimate;
         }
-        take("tokens_not_read", left);
+        take("tokens_not_read", rest);
       } else {
         take("tokens_not_read", swap);
         estimatedLeft -= take("estimated", estimatedLeft);
-        take("not_billed", left);
+        take("not_billed", rest);
       }
       addPieces(walk, kind, { pieces, sign: excess < 0n ? 1n : -1n, rate, size, ofGroup, sums });
     }

@@ -277,8 +277,8 @@ function renderCounts(
   cells: readonly Cell[],
   { isAll, modelWidth }: { readonly isAll: boolean; readonly modelWidth: number },
 ): string {
-  const shown = countRows(cells, isAll);
-  if (shown.length === 0) return "";
+  const visible = countRows(cells, isAll);
+  if (visible.length === 0) return "";
   const columns: readonly Column<CountRow>[] = [
     { title: "MODEL", align: "left", text: ({ model }) => clipped(model, modelWidth) },
     { title: "TIER", align: "left", text: ({ tier }) => tier },
@@ -295,7 +295,7 @@ function renderCounts(
       text: ({ kind, billed, amount }) => shownRate(kind, billed, amount),
     },
   ];
-  return renderTable(columns, shown);
+  return renderTable(columns, visible);
 }
 
 function shownRate(kind: Kind | "requests", billed: number | null, amount: Pico | null): string {

@@ -14,7 +14,7 @@ type ResolvedTargets =
   | {
       readonly ok: true;
       readonly targets: readonly Target[];
-      /** By which a key's list may allow the model. */
+      /** The names by which a key's list can allow the model. */
       readonly names: readonly string[];
     }
   | {

@@ -89,8 +89,10 @@ function processTerminal(): Terminal {
     out: (text) => void process.stdout.write(`${escapeExceptTones(text)}\n`),
     err: (text) => {
       const escaped = escapeControls(text);
-      const shown = showsColour(process.env, process.stderr.isTTY) ? paintWords(escaped) : escaped;
-      process.stderr.write(`${shown}\n`);
+      const painted = showsColour(process.env, process.stderr.isTTY)
+        ? paintWords(escaped)
+        : escaped;
+      process.stderr.write(`${painted}\n`);
     },
     write: (text) =>
       new Promise((resolve, reject) =>

@@ -101,11 +101,11 @@ type Presence = "there" | "absent" | "hidden";
  */
 export function systemSocketHint(
   socket: string,
-  look: (path: string) => Presence = presenceOf,
+  presenceAt: (path: string) => Presence = presenceOf,
 ): string {
   const system = defaultSocket({}, 0);
   if (socket === system) return "";
-  switch (look(system)) {
+  switch (presenceAt(system)) {
     case "there":
       return `; the system's daemon listens on ${system}: give --socket ${system}`;
     case "hidden":

@@ -25,8 +25,8 @@ export async function removeOlder(newBackup: string, keep: number): Promise<read
     .map(({ name }) => name);
   const others = files.filter((name) => own.test(name) && name !== basename(newBackup)).sort();
   const older = others.slice(0, Math.max(0, others.length - (keep - 1)));
-  const left = files.filter((name) => partial.test(name));
-  const paths = [...older, ...left].map((name) => join(directory, name));
+  const unfinished = files.filter((name) => partial.test(name));
+  const paths = [...older, ...unfinished].map((name) => join(directory, name));
   for (const path of paths) await rm(path);
   return paths;
 }

@@ -31,7 +31,7 @@ interface ParentPorts {
   readonly every: (ms: number, run: () => void) => { stop(): void };
 }
 
-const lookMs = 250;
+const pollMs = 250;
 
 /**
  * Calls `stop`, once, when the parent process has gone: `npx` starts its command through a shell
@@ -40,9 +40,9 @@ const lookMs = 250;
 export function whenOrphaned({ env, parentPid, every }: ParentPorts, stop: () => void): void {
   if (env["npm_lifecycle_event"] === undefined) return;
   const parent = parentPid();
-  const look = every(lookMs, () => {
+  const poll = every(pollMs, () => {
     if (parentPid() === parent) return;
-    look.stop();
+    poll.stop();
     stop();
   });
 }

@@ -88,7 +88,7 @@ const flushDeadlineMs = 1_000;
 export async function runService(service: Service): Promise<never> {
   const proxyName = takeProxyName(process.env);
   const predecessors = takePredecessors(process.env);
-  const held = takeHeld(process.env);
+  const isWaiting = takeHeld(process.env);
   const printed = takePrinted(process.env);
   const session = processSession();
   const requests = onServiceRequests();
@@ -125,7 +125,7 @@ export async function runService(service: Service): Promise<never> {
     config,
     sockets,
     predecessors,
-    held,
+    held: isWaiting,
     name,
     log,
     session,

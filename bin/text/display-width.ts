@@ -60,10 +60,10 @@ export function cutTo(text: string, columns: number): string {
 
 function takeColumns(characters: readonly string[], columns: number): string {
   let fitting = "";
-  let left = columns;
+  let columnsLeft = columns;
   for (const character of characters) {
-    left -= columnsOf(character);
-    if (left < 0) break;
+    columnsLeft -= columnsOf(character);
+    if (columnsLeft < 0) break;
     fitting += character;
   }
   return fitting;

@@ -10,13 +10,13 @@ const units: readonly (readonly [seconds: number, name: string])[] = [
 
 /** The two largest units: `42s`, `3m 20s`, `2h`, `1d 4h`. Fractions of a second are rounded up. */
 export function formatDuration(seconds: number): string {
-  let left = Math.max(0, Math.ceil(seconds));
-  const first = units.findIndex(([unit]) => left >= unit);
+  let secondsLeft = Math.max(0, Math.ceil(seconds));
+  const first = units.findIndex(([unit]) => secondsLeft >= unit);
   if (first === -1) return "0s";
   const parts: string[] = [];
   for (const [unit, name] of units.slice(first, first + 2)) {
-    const count = Math.floor(left / unit);
-    left -= count * unit;
+    const count = Math.floor(secondsLeft / unit);
+    secondsLeft -= count * unit;
     if (count > 0) parts.push(`${count}${name}`);
   }
   return parts.join(" ");

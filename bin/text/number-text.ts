@@ -55,12 +55,12 @@ export function spentText({
   Partial<Readonly<Record<"carriedOver" | "held", unknown>>>): string {
   if (typeof amount !== "number") return "-";
   const decimals = usdDecimals(amount);
-  const part = (usd: unknown, text: (shown: string) => string): string =>
+  const part = (usd: unknown, text: (formatted: string) => string): string =>
     typeof usd === "number" && usd > 0 ? text(formatUsd(usd, decimals)) : "";
   return [
     typeof spent === "number" ? formatUsd(spent, decimals) : "-",
     ` / ${plainUsd(amount)}`,
-    part(carriedOver, (shown) => ` + ${shown}`),
-    part(held, (shown) => ` (${shown} held)`),
+    part(carriedOver, (formatted) => ` + ${formatted}`),
+    part(held, (formatted) => ` (${formatted} held)`),
   ].join("");
 }

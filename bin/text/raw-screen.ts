@@ -82,7 +82,7 @@ export function openScreen(onKilled: (exitCode: number) => void): Screen | null 
   take();
   return {
     size: () => ({ columns: stdout.columns, rows: stdout.rows }),
-    // Each line is cleared before its text: behind a full line the cursor is still on its last
+    // Each line is cleared before its text: after a full line the cursor is still on its last
     // character, which would be cleared.
     draw: (lines) =>
       void stdout.write(

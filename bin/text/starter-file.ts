@@ -12,7 +12,7 @@ export interface TenantLimits {
   readonly monthlyUsd: number;
 }
 
-/** `masterKey` was generated for this file. `tenants`: null for an example behind #. */
+/** `masterKey` was generated for this file. `tenants`: null for a commented-out example. */
 export function starterFile(
   detected: readonly DetectedProvider[],
   masterKey: string,

@@ -100,32 +100,32 @@ function fit(
     columnWidth: (column: DrawnColumn) => number,
   ): number => columns.reduce((sum, column) => sum + columnWidth(column) + gap, -gap);
   if (room === null || needed(all, ({ width }) => width) <= room) return { shown: all, note: [] };
-  let shown = all.filter(({ cells }) => cells.some((cell) => cell !== "-" && cell !== ""));
-  const left: string[] = [];
+  let visible = all.filter(({ cells }) => cells.some((cell) => cell !== "-" && cell !== ""));
+  const dropped: string[] = [];
   for (const column of all.toReversed()) {
-    if (needed(shown, least) <= room) break;
+    if (needed(visible, least) <= room) break;
     if (!column.detail) continue;
-    shown = shown.filter((other) => other !== column);
-    left.unshift(column.title);
+    visible = visible.filter((other) => other !== column);
+    dropped.unshift(column.title);
   }
-  const widths = new Map(shown.map((column) => [column, least(column)]));
+  const widths = new Map(visible.map((column) => [column, least(column)]));
   const widthOf = (column: DrawnColumn): number => widths.get(column) ?? column.width;
-  for (let over = needed(shown, widthOf) - room; over > 0; over--) {
-    const [longest] = shown
+  for (let over = needed(visible, widthOf) - room; over > 0; over--) {
+    const [longest] = visible
       .filter((column) => !column.wraps && column.align === "left" && widthOf(column) > cellMin)
       .toSorted((a, b) => widthOf(b) - widthOf(a));
     if (longest === undefined) break;
     widths.set(longest, widthOf(longest) - 1);
   }
-  const isShortened = shown.some((column) => !column.wraps && widthOf(column) < column.width);
-  const sentence = shown.find(({ wraps }) => wraps);
+  const isShortened = visible.some((column) => !column.wraps && widthOf(column) < column.width);
+  const sentence = visible.find(({ wraps }) => wraps);
   if (sentence !== undefined) {
-    const spare = Math.max(0, room - needed(shown, widthOf));
+    const spare = Math.max(0, room - needed(visible, widthOf));
     widths.set(sentence, Math.min(sentence.width, widthOf(sentence) + spare));
   }
-  const missed = [...left, ...(isShortened ? ["whole names"] : [])];
+  const missed = [...dropped, ...(isShortened ? ["whole names"] : [])];
   return {
-    shown: shown.map((column) => ({ ...column, width: widthOf(column) })),
+    shown: visible.map((column) => ({ ...column, width: widthOf(column) })),
     note: missed.length === 0 ? [] : wrapTo(`(--wide also shows ${missed.join(", ")})`, room),
   };
 }
@@ -142,8 +142,8 @@ function drawLine(
     .map((column, index) => {
       const [text, tone] = lineOf(column, index);
       const space = " ".repeat(Math.max(0, column.width - displayWidth(text)));
-      const shown = tone === null || text === "" ? text : paint(text, tone);
-      return column.align === "right" ? space + shown : shown + space;
+      const painted = tone === null || text === "" ? text : paint(text, tone);
+      return column.align === "right" ? space + painted : painted + space;
     })
     .join(" ".repeat(gap))
     .trimEnd();

@@ -59,11 +59,11 @@ export function progressText({
   const done = Math.min(1, Math.max(0, ratio));
   const filled = Math.floor(done * barColumns);
   const [full, empty] = unicode ? ["█", "─"] : ["#", "-"];
-  const left =
+  const remaining =
     done < 0.01 || done === 1
       ? ""
       : `, ${formatDuration((elapsedMs * (1 - done)) / done / 1000)} left`;
   const bar = full.repeat(filled) + empty.repeat(barColumns - filled);
   const percent = String(Math.floor(done * 100)).padStart(3);
-  return `${bar} ${percent} %  ${words}${left}`;
+  return `${bar} ${percent} %  ${words}${remaining}`;
 }

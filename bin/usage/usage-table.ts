@@ -72,10 +72,10 @@ function printable(text: string): string {
 /** The table of `--by hour`: the hours since the first that has usage. */
 export function renderHours(hours: readonly UsedHour[], view: TableView): string {
   const first = hours.findIndex(({ requests, tokens }) => requests > 0 || tokens > 0);
-  const shown = hours.slice(Math.max(0, first));
+  const visible = hours.slice(Math.max(0, first));
   const decimals = usdDecimals(
     greatest(
-      shown.map(({ cost }) => cost),
+      visible.map(({ cost }) => cost),
       0,
     ),
   );
@@ -91,7 +91,7 @@ export function renderHours(hours: readonly UsedHour[], view: TableView): string
       { title: "TOTAL", align: "right", text: ({ tokens }) => formatCount(tokens) },
       { title: "COST", align: "right", text: ({ cost }) => formatUsd(cost, decimals) },
     ],
-    shown,
+    visible,
     view,
   );
 }

@@ -135,14 +135,14 @@ function renderTotals(usage: ShownTotals): string {
 
 /** A chart of the costs if there are any, else of the tokens, else of the requests. */
 function renderChart(days: readonly UsageGroup[], { columns, unicode }: UsageView): string {
-  const shown = (
+  const texts = (
     [
       ["cost", "total_cost"],
       ["tokens", "total_tokens"],
       ["requests", "requests"],
     ] as const
   ).find(([, field]) => days.some((day) => day[field] > 0)) ?? ["requests", "requests"];
-  const [name, field] = shown;
+  const [name, field] = texts;
   const { lines, daysPerColumn, highest } = dayChart(
     days.map((day) => ({ date: day.key, value: day[field] })),
     { columns, unicode },

@@ -149,7 +149,7 @@ export class AlertBook implements Contributor {
    */
   restore(store: Store): readonly Change[] {
     const gone: Change[] = [];
-    const kept: Waiting[] = [];
+    const remaining: Waiting[] = [];
     for (const { key: rawKey, value } of store.entries("alerts")) {
       const key = String(rawKey);
       if (key.startsWith(markPrefix)) {
@@ -158,11 +158,11 @@ export class AlertBook implements Contributor {
         continue;
       }
       const waiting = waitingFromStored(key, value) ?? throwMalformed(store, "alerts", key);
-      if (this.#queues.has(waiting.destination)) kept.push(waiting);
+      if (this.#queues.has(waiting.destination)) remaining.push(waiting);
       else gone.push({ table: "alerts", key, value: undefined });
     }
-    kept.sort((a, b) => a.atMs - b.atMs);
-    for (const waiting of kept)
+    remaining.sort((a, b) => a.atMs - b.atMs);
+    for (const waiting of remaining)
       this.#queues.get(waiting.destination)!.waiting.set(waiting.alert.id, waiting);
     return gone;
   }

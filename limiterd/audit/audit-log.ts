@@ -69,13 +69,13 @@ export class AuditLog {
     { op, by = unknownAsker }: AuditedRequest,
     nowMs: number,
   ): Change[] {
-    const left = audited.length - auditedPerChangeMax;
+    const omitted = audited.length - auditedPerChangeMax;
     const kept =
-      left <= 0
+      omitted <= 0
         ? audited
         : [
             ...audited.slice(0, auditedPerChangeMax),
-            { subject: `${left} more`, before: null, after: null },
+            { subject: `${omitted} more`, before: null, after: null },
           ];
     return kept.map(({ subject, before, after, path = null }) => {
       const key = Math.max(this.#lastKey + 1, nowMs * keysPerMs);

@@ -362,7 +362,9 @@ export function entitlements(
   const upper = contenders.filter(({ priority }) => priority >= top);
   const level = waterLevel(rest, cap, upper);
   return contenders.map((contender) =>
-    contender.priority < top ? least(contender) : Math.max(contender.floor * cap, level * contender.weight),
+    contender.priority < top
+      ? least(contender)
+      : Math.max(contender.floor * cap, level * contender.weight),
   );
 }
 
@@ -379,7 +381,10 @@ function waterLevel(total: number, cap: number, contenders: readonly Contender[]
   }
 }
 
-function sumOf(contenders: readonly Contender[], amountOf: (contender: Contender) => number): number {
+function sumOf(
+  contenders: readonly Contender[],
+  amountOf: (contender: Contender) => number,
+): number {
   let sum = 0;
   for (const contender of contenders) sum += amountOf(contender);
   return sum;
@@ -412,7 +417,7 @@ export class SharedCaps {
     this.#ports = ports;
   }
 
-  /** The cap of a rule's own counter (empty), or of a child's; undefined if nobody has asked. */
+  /** The cap of a rule's own counter (empty), or of a child's; undefined before the first request. */
   find(child: string): SharedCap | undefined {
     return this.#caps.get(child);
   }
@@ -450,7 +455,7 @@ export class SharedCaps {
   }
 }
 
-/** What a child has of a cap that nobody has asked for yet. */
+/** What a child has of a cap before its first request. */
 export function shareOfNewCap(
   shares: ChildShares,
   name: string,

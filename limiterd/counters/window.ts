@@ -152,8 +152,8 @@ function bounded(count: number): number {
 
 /** Milliseconds of the previous window that still count at `nowMs`. */
 function remainingMs(window: Window, periodMs: number, nowMs: number): number {
-  const left = window.startMs + periodMs - nowMs;
-  return Math.min(left, periodMs);
+  const msLeft = window.startMs + periodMs - nowMs;
+  return Math.min(msLeft, periodMs);
 }
 
 export function estimateRequests(window: Window, periodMs: number, nowMs: number): number {

@@ -71,9 +71,9 @@ export function holdLeases(
   for (const { lease } of leases) if (peer.leases.get(lease) === undefined) added.add(lease);
   if (peer.leases.size + added.size > leasesPerPeerMax) return false;
   for (const lease of leases) {
-    const held = peer.leases.get(lease.lease);
-    if (held !== undefined) releaseLease(peer, lease.lease, held);
-    holdAgain(state, { peer, proxy, refusedBy: held?.refusedBy }, lease, nowMs);
+    const heldLease = peer.leases.get(lease.lease);
+    if (heldLease !== undefined) releaseLease(peer, lease.lease, heldLease);
+    holdAgain(state, { peer, proxy, refusedBy: heldLease?.refusedBy }, lease, nowMs);
   }
   state.writer.counted();
   return true;

@@ -37,8 +37,8 @@ export function applySettle(
   if (!maySettle || proxy === null) return false;
   const { counts, writer, settings } = state;
   // The lease number 0, for a request without an admission, has no lease.
-  const held = peer.leases.get(message.lease);
-  if (held !== undefined && releasesSlots(message)) releaseSettled(peer, held, message);
+  const heldLease = peer.leases.get(message.lease);
+  if (heldLease !== undefined && releasesSlots(message)) releaseSettled(peer, heldLease, message);
   else if (releasesSlots(message)) releaseOrphan(proxy, message.lease);
   if (message.seq <= proxy.settledSeq) {
     counts.repeatedSettles++;
@@ -48,12 +48,12 @@ export function applySettle(
   proxy.settledSeq = message.seq;
   counts.settledParts[message.part]++;
   counts.tokens = Math.min(counts.tokens + message.tokens, Number.MAX_SAFE_INTEGER);
-  const arrived = { proxy, message, held };
+  const arrived = { proxy, message, held: heldLease };
   // Journal first, so that the counts are in the settle's batch.
   const isJournaled = writer.journal(proxy.id, message.seq, proxy.onDurable);
   countSettle(state, arrived, settleFacts(state, arrived, nowMs), nowMs);
-  if (message.part === "progress" && message.record !== null && held !== undefined)
-    peer.leases.set(message.lease, holdLess(state, held, message.record, nowMs));
+  if (message.part === "progress" && message.record !== null && heldLease !== undefined)
+    peer.leases.set(message.lease, holdLess(state, heldLease, message.record, nowMs));
   state.proxies.markDirty(proxy);
   if (isJournaled && settings.usageEnabled) recordUsage(state, proxy.id, message, nowMs);
   return true;
@@ -67,11 +67,11 @@ function releasesSlots({ part }: Settle): boolean {
   return part !== "progress" && part !== "untried";
 }
 
-function releaseSettled(peer: PeerState, held: HeldLease, message: Settle): void {
-  if (message.part !== "attempt") return releaseLease(peer, message.lease, held);
+function releaseSettled(peer: PeerState, heldLease: HeldLease, message: Settle): void {
+  if (message.part !== "attempt") return releaseLease(peer, message.lease, heldLease);
   // A repeated settle may arrive after the next target has taken over.
-  if (isSameTarget(held.target, message.target))
-    peer.leases.set(message.lease, releaseTarget(held));
+  if (isSameTarget(heldLease.target, message.target))
+    peer.leases.set(message.lease, releaseTarget(heldLease));
 }
 
 /**

@@ -113,8 +113,8 @@ function refuseOperation(
 
 function releaseEnded(peer: PeerState, { id }: Release): boolean {
   if (peer.role !== "proxy" || !peer.welcomed) return false;
-  const held = peer.leases.get(id);
-  if (held !== undefined) releaseLease(peer, id, held);
+  const heldLease = peer.leases.get(id);
+  if (heldLease !== undefined) releaseLease(peer, id, heldLease);
   return true;
 }
 
@@ -153,8 +153,8 @@ function runAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: nu
 }
 
 /**
- * Runs the reads of a peer one at a time, each once the peer has taken the answer before. So
- * verdicts run between any number of reads, and no answer is made before its peer can take it.
+ * Runs the reads of a peer one at a time: each starts after the peer has received the last answer.
+ * So verdicts can run between reads, and no answer waits in memory for its peer.
  */
 function queueRead(state: DaemonState, peer: PeerState, message: Admin, nowMs: number): true {
   const { id, op, body, by } = message;

@@ -150,9 +150,9 @@ function answerDraw(
   const { id, total, promptTokens, waitMs } = draw;
   // The proxy has a newer connection, on which it repeats the draw.
   if (peer.proxy?.peer !== peer) return "answered";
-  const held = peer.leases.get(id);
-  const hold = held?.hold ?? null;
-  if (held === undefined || hold === null) {
+  const heldLease = peer.leases.get(id);
+  const hold = heldLease?.hold ?? null;
+  if (heldLease === undefined || hold === null) {
     peer.send({ kind: "drawn", id, total });
     return "answered";
   }
@@ -160,8 +160,8 @@ function answerDraw(
   const turn = state.shares === null ? null : beginTurn(state.shares, final);
   const demand = promptTokens === undefined ? hold.demand : { ...hold.demand, promptTokens };
   const { book } = state;
-  const counters = stillMet(held, book) ?? matchAll(book, held, nowMs);
-  const limits = hardLimitsOf(state, { ...held, counters }, { ...hold, demand }, nowMs);
+  const counters = stillMet(heldLease, book) ?? matchAll(book, heldLease, nowMs);
+  const limits = hardLimitsOf(state, { ...heldLease, counters }, { ...hold, demand }, nowMs);
   // The proxy counts more tokens than there are until the provider reports them: what it has
   // counted may exceed the request's own maximum, which the provider keeps to.
   const before = { ...hold, demand: { ...demand, outputMax: null } };
@@ -170,7 +170,7 @@ function answerDraw(
   const most = cap === null ? output : allow(unclaimed(limits), before, total).output;
   const mayWait = !isLast && waitMs !== 0;
   const waits = cap !== null && most === output && mayWait && heldByOthers(cap) > 0;
-  peer.leases.set(id, { ...held, hold: holdOn(limits, { ...hold, demand, output }) });
+  peer.leases.set(id, { ...heldLease, hold: holdOn(limits, { ...hold, demand, output }) });
   const mayClaim = turn !== null && most > output;
   if (mayClaim) wantMore(state, limits, most - output, nowMs);
   noteDemand(limits, cap, nowMs);
@@ -185,7 +185,7 @@ function answerDraw(
     });
   if (isParked) return "asking";
   if (waits && waitsForOthers(state, peer, { draw, cap, final, waited })) return "refused";
-  const words = cap === null ? undefined : inWords(state, cap, held, nowMs);
+  const words = cap === null ? undefined : inWords(state, cap, heldLease, nowMs);
   peer.send({ kind: "drawn", id, total: output, cap: words });
   return "answered";
 }
@@ -265,12 +265,12 @@ function breachOf(
 /** Lowers what a running request holds by what a settle has charged of it. */
 export function holdLess(
   state: DaemonState,
-  held: HeldLease,
+  heldLease: HeldLease,
   used: { readonly inputTokens: number; readonly outputTokens: number },
   nowMs: number,
 ): HeldLease {
-  const { hold } = held;
-  if (hold === null) return held;
+  const { hold } = heldLease;
+  if (hold === null) return heldLease;
   giveBack(hold);
   const { before, prompt, output } = hold.charged;
   const charged = {
@@ -278,8 +278,8 @@ export function holdLess(
     prompt: prompt + used.inputTokens,
     output: output + used.outputTokens,
   };
-  const limits = hardLimitsOf(state, held, hold, nowMs);
-  return { ...held, hold: holdOn(limits, { ...hold, charged }) };
+  const limits = hardLimitsOf(state, heldLease, hold, nowMs);
+  return { ...heldLease, hold: holdOn(limits, { ...hold, charged }) };
 }
 
 /** The hold of a lease that a proxy reports after a restart. */

@@ -33,9 +33,9 @@ export function rerouteLease(
   // The proxy has a newer connection, on which it repeats the reroute.
   if (proxy.peer !== peer) return true;
   if (!acknowledgeVerdicts(peer, proxy, read)) return false;
-  const held = peer.leases.get(lease);
-  if (held === undefined || held.submission) return false;
-  const onPath = releaseTarget(held);
+  const heldLease = peer.leases.get(lease);
+  if (heldLease === undefined || heldLease.submission) return false;
+  const onPath = releaseTarget(heldLease);
   peer.leases.set(lease, onPath);
   const asked = { peer, proxy, id, lease, onPath, targets, uses, metered, session };
   moveLease(state, asked, nowMs, false);
@@ -75,7 +75,7 @@ function moveLease(
   const metered = meteredAt(reroute, targets);
   const request = { userPath: onPath.userPath, session, targets, metered };
   const viewer = viewerAt(state, onPath.userPath);
-  // Until this host knows what other hosts hold, a breach of their hard caps isn't final: it asks.
+  // A hard cap's breach isn't final until other hosts have reported what they hold.
   const verdict =
     (turn?.isUnsure === true ? unsure : breach) ??
     readmit(settings.rateLimitsEnabled ? book : noRules, request, {

@@ -150,7 +150,8 @@ export class KeyRing {
   /** Notes that a request has used the secret with this hash. */
   use(key: ManagedKey, hash: string, nowMs: number): void {
     key.lastUsedAtMs = nowMs;
-    const old = key.hash === hash ? undefined : key.oldSecrets.find((secret) => secret.hash === hash);
+    const old =
+      key.hash === hash ? undefined : key.oldSecrets.find((secret) => secret.hash === hash);
     if (old !== undefined) old.lastUsedAtMs = nowMs;
     this.#unsentUses?.add(key);
     this.#noteUse(key);

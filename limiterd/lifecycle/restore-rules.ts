@@ -45,9 +45,9 @@ export function restoreRules(
     make(entry);
   }
   if (note === null) return areNamed;
-  const left = note.count - book.ruleSet.size;
+  const missing = note.count - book.ruleSet.size;
   book.ruleSet.leave(
-    { store, left, restore: make, hasHard: note.hasHard, loopTimes: note.loopTimes },
+    { store, left: missing, restore: make, hasHard: note.hasHard, loopTimes: note.loopTimes },
     { ms: note.sinceMs, lsn: note.sinceLsn },
   );
   return true;

@@ -213,7 +213,7 @@ function countAgain(book: RuleBook, counted: Counted, lsn: number, nowMs: number
   if (requests >= 0) keepChild(counter);
   const { periodMs } = counter.rule;
   rollWindow(counter.window, periodMs, nowMs);
-  book.countAgain(counter, period * periodMs, requests, tokens);
+  book.addToWindow(counter, period * periodMs, requests, tokens);
 }
 
 /** Null if the rule doesn't exist any more, or has become or stopped being a template. */

@@ -229,7 +229,7 @@ export async function startState(
   );
   const monoMs = measurePorts === undefined ? wallMs : (): number => measurePorts.monoMs();
   const notes = shadowNotes(restored.book);
-  restored.book.onNoted = () => writer.contribute(notes);
+  restored.book.onRefusalNoted = () => writer.contribute(notes);
   budgets.onDirty = () => writer.contribute(spendLog);
   const state: DaemonState = {
     settings,

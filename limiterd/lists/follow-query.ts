@@ -45,9 +45,9 @@ export function parseFollowQuery(body: unknown): Checked<FollowQuery> {
   // A URL query has the texts `true` and `false`.
   if (typeof finished !== "boolean" && finished !== "true" && finished !== "false")
     return bad(`finished must be true or false, not ${show(finished)}`, "finished");
-  const { after: behind } = page.value;
+  const { after: position } = page.value;
   return good({
-    after: behind === null ? null : { storeId, ...behind },
+    after: position === null ? null : { storeId, ...position },
     from,
     limit: page.value.limit,
     follower: follower ?? null,

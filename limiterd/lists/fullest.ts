@@ -189,7 +189,7 @@ interface KeptAnswer<T> {
  * Who asks while an answer is being made gets that one.
  */
 export class LastAnswers<T> {
-  readonly #kept = new Map<string, KeptAnswer<T>>();
+  readonly #answers = new Map<string, KeptAnswer<T>>();
   readonly #nowMs: () => number;
 
   constructor(nowMs: () => number) {
@@ -199,25 +199,25 @@ export class LastAnswers<T> {
   of({ key, walked }: RankingQuestion, make: () => Promise<T>): Promise<T> {
     if (walked < namesPerSecond) return make();
     const nowMs = this.#nowMs();
-    const existing = this.#kept.get(key);
+    const existing = this.#answers.get(key);
     if (existing !== undefined && nowMs >= existing.fromMs && nowMs < existing.untilMs)
       return existing.answer;
-    const kept = { answer: make(), fromMs: nowMs, untilMs: Number.POSITIVE_INFINITY };
-    this.#kept.delete(key);
-    this.#kept.set(key, kept);
-    for (const oldest of this.#kept.keys())
-      if (this.#kept.size > answersMax) this.#kept.delete(oldest);
-    kept.answer.then(
+    const answer = { answer: make(), fromMs: nowMs, untilMs: Number.POSITIVE_INFINITY };
+    this.#answers.delete(key);
+    this.#answers.set(key, answer);
+    for (const oldest of this.#answers.keys())
+      if (this.#answers.size > answersMax) this.#answers.delete(oldest);
+    answer.answer.then(
       () => {
-        kept.fromMs = this.#nowMs();
-        kept.untilMs = kept.fromMs + (1000 * walked) / namesPerSecond;
+        answer.fromMs = this.#nowMs();
+        answer.untilMs = answer.fromMs + (1000 * walked) / namesPerSecond;
       },
       // Who asked gets the error; the next one asks again.
       () => {
-        kept.untilMs = 0;
+        answer.untilMs = 0;
       },
     );
-    return kept.answer;
+    return answer.answer;
   }
 }
 

@@ -132,16 +132,16 @@ export async function listFullestBudgets(
   const ranked = { query, limits: budgets, templates };
   const refs = await rank(state.rankings.budgets, ranked, ratio, slices);
   const unused = namedUnused(notPerSession(budgets.values()), query, refs);
-  const listed = [...refs, ...unused].flatMap((ref) => {
+  const rows = [...refs, ...unused].flatMap((ref) => {
     const [id, name] = splitRef(ref);
     const budget = budgets.get(id);
     if (budget === undefined) return [];
     return [{ budget, account: name === null ? null : knownChildOf(budget, name) }];
   });
-  const accounts = listed.flatMap(({ budget, account }) => account ?? budget.own ?? []);
+  const accounts = rows.flatMap(({ budget, account }) => account ?? budget.own ?? []);
   await state.budgets.others?.refresh(accounts);
   return {
-    budgets: listed.map(({ budget, account }) =>
+    budgets: rows.map(({ budget, account }) =>
       account === null
         ? listItem(state, budget, nowMs)
         : listedChild(state, { budget, account }, nowMs),

@@ -105,15 +105,15 @@ async function listTenants(
   const rows = new Rows(query);
   if (sort === "spend") await addSpenders(state, rows, query, nowMs);
   await addFacts(state, rows, query, nowMs);
-  // Of other paths nothing but their usage is known: they come last.
+  // Other paths have only usage: they come last.
   if (!query.isFlat && (sort === "path" || rows.size <= limit))
     await addUsedNames(state, rows, window);
   if (rows.wasFull) {
     rows.keepFirst(limit + 1);
     await addFacts(state, rows, query, nowMs);
   }
-  const listed = rows.first(limit);
-  const { sums, hosts } = await usageOfRows(state, listed, window);
+  const tenants = rows.first(limit);
+  const { sums, hosts } = await usageOfRows(state, tenants, window);
   return {
     under: window.userPath,
     start_date: window.fromDay,
@@ -121,7 +121,7 @@ async function listTenants(
     ...(window.span === undefined
       ? {}
       : { start: formatMillis(window.span.fromMs), end: formatMillis(window.span.beforeMs) }),
-    tenants: listed.map((row) => ({
+    tenants: tenants.map((row) => ({
       ...tenantItem(row, sums?.get(row.path) ?? null),
       has_children: row.hasChildren && !query.isFlat,
     })),
@@ -167,8 +167,8 @@ async function addRequests(
     if (row !== null) row.refused++;
   }
   for (const batch of state.requests.since(fromMs)) {
-    for (const kept of batch) {
-      const { atMs, report } = kept;
+    for (const entry of batch) {
+      const { atMs, report } = entry;
       if (atMs >= beforeMs || report.user_path === undefined || !isTrouble(report.kind)) continue;
       const row = rows.of(report.user_path);
       if (row === null) continue;
@@ -179,7 +179,7 @@ async function addRequests(
       row.failures++;
       if (row.lastError !== null) continue;
       // As its caller sees it.
-      const { error_message, note } = shownTo(viewerAt(state, report.user_path), kept).report;
+      const { error_message, note } = shownTo(viewerAt(state, report.user_path), entry).report;
       row.lastError = {
         at: formatMillis(atMs),
         request_id: report.request_id,

@@ -231,15 +231,15 @@ function ruleSeries({ book }: DaemonState, max: number, nowMs: number): LimitSer
   if (!book.ruleSet.isRead) return { series: [], leftOut: book.ruleSet.size };
   const series: ReportedSeries[] = [];
   let rules = 0;
-  for (const listed of book.sorted()) {
+  for (const rule of book.sorted()) {
     // Skip rules that are left out, because reading `own` would create their counters.
-    const { wouldRefuse } = listed;
-    if ((listed.definition.perChild && wouldRefuse === null) || rules++ >= max) continue;
+    const { wouldRefuse } = rule;
+    if ((rule.definition.perChild && wouldRefuse === null) || rules++ >= max) continue;
     if (wouldRefuse !== null) {
-      series.push(seriesOf("wouldRefuse", labelsOf(listed.definition), wouldRefuse.count));
+      series.push(seriesOf("wouldRefuse", labelsOf(rule.definition), wouldRefuse.count));
       continue;
     }
-    const { definition, own } = book.fresh(listed);
+    const { definition, own } = book.fresh(rule);
     const { periodSeconds } = definition;
     const { maxRequests, maxTokens, measureCaps } = capsOf(own!, nowMs);
     const names = labelsOf(definition);

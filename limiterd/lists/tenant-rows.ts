@@ -168,7 +168,7 @@ export class Rows {
     const { sort } = this.#options;
     if (sort === "path") return this.#isBefore(path, last);
     if (sort === "runs_out" && last.runsOut !== null)
-      // Of a limit that nothing uses it isn't calculated.
+      // It isn't calculated for an unused limit.
       return ends === undefined ? ratio > 0 : ends <= endMs(last);
     const least = last.nearest?.used_ratio ?? -1;
     return ratio > least || (ratio === least && (last.keys > 0 || this.#isBefore(path, last)));
@@ -205,10 +205,10 @@ export class Rows {
   }
 
   #cut(count: number): void {
-    const kept = this.first(count);
-    this.#last = kept.at(-1) ?? null;
+    const rows = this.first(count);
+    this.#last = rows.at(-1) ?? null;
     this.#rows.clear();
-    for (const row of kept) this.#rows.set(row.path, row);
+    for (const row of rows) this.#rows.set(row.path, row);
   }
 }
 

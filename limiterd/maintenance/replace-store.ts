@@ -50,7 +50,8 @@ export function makeDataDirectory(dataDir: string): () => void {
     if (first === undefined) return;
     const above = dirname(resolve(first));
     try {
-      for (let folder = resolve(dataDir); folder !== above; folder = dirname(folder)) rmdirSync(folder);
+      for (let folder = resolve(dataDir); folder !== above; folder = dirname(folder))
+        rmdirSync(folder);
     } catch {
       // The directory isn't empty; it may have the restored store.
     }
@@ -91,13 +92,13 @@ export function stageStore(backup: Backup, storeFile: string): StagedStore {
     async place(nowMs) {
       const replaced = existsSync(storeFile);
       await runStoreProcess(["adopt", staged, replaced ? storeFile : ""]).done;
-      const kept = replaced ? keepStore(storeFile, nowMs) : null;
+      const replacedFile = replaced ? keepStore(storeFile, nowMs) : null;
       // The lock file of the replaced store; LMDB creates a new one.
       rmSync(`${storeFile}-lock`, { force: true });
       renameSync(staged, storeFile);
       discard();
       sync(dirname(storeFile));
-      return kept;
+      return replacedFile;
     },
   };
 }
@@ -109,15 +110,15 @@ function keepStore(storeFile: string, nowMs: number): string {
     .replace(/\.\d+Z$/, "Z")
     .replaceAll(":", "-");
   for (let n = 1; ; n++) {
-    const kept = `${storeFile}.before-restore-${time}${n === 1 ? "" : `-${n}`}`;
-    if (existsSync(kept)) continue;
+    const path = `${storeFile}.before-restore-${time}${n === 1 ? "" : `-${n}`}`;
+    if (existsSync(path)) continue;
     try {
-      linkSync(storeFile, kept);
+      linkSync(storeFile, path);
     } catch {
       // A file system without links.
-      renameSync(storeFile, kept);
+      renameSync(storeFile, path);
     }
-    return kept;
+    return path;
   }
 }
 

@@ -25,7 +25,7 @@ export class ObjectOwners {
   #count = 0;
   #walkedDay = "";
   #walked = 0;
-  #kept = 0;
+  #keptCount = 0;
   #cursor: string | null = null;
 
   constructor(store: Store, max = objectsMax) {
@@ -68,7 +68,7 @@ export class ObjectOwners {
       this.#walkedDay = today;
       this.#cursor = "";
       this.#walked = 0;
-      this.#kept = this.#count;
+      this.#keptCount = this.#count;
     }
     if (this.#cursor === null) return [];
     const from = this.#cursor;
@@ -78,7 +78,7 @@ export class ObjectOwners {
     if (entries.length < walkedPerSlice) {
       this.#cursor = null;
       // Objects added meanwhile may be counted twice until the next walk.
-      this.#count = this.#walked + (this.#count - this.#kept);
+      this.#count = this.#walked + (this.#count - this.#keptCount);
     } else this.#cursor = `${String(entries.at(-1)!.key)}\u0000`;
     return gone.map(({ key }) => ({ table: "objects", key, value: undefined }));
   }

@@ -179,16 +179,16 @@ export function headersOfCounters(
         };
     }
     if (maxTokens !== null && tokensEnforced) {
-      const held = rule.held === null ? 0 : rule.held.of(counter.child);
-      const used = held + slidingTokens(window, rule.periodMs, nowMs);
+      const heldTokens = rule.held === null ? 0 : rule.held.of(counter.child);
+      const used = heldTokens + slidingTokens(window, rule.periodMs, nowMs);
       const remaining = Math.max(0, maxTokens - used);
       const { measure } = rule;
       const least = measure === null ? tokens : (ofMeasures?.[measure] ?? null);
       if (least === null || remaining < least.remaining) {
         const resetSeconds = wholeSeconds(window.startMs + rule.periodMs - nowMs);
-        const left = { limit: maxTokens, remaining, resetSeconds };
-        if (measure === null) tokens = left;
-        else ofMeasures = { ...ofMeasures, [measure]: left };
+        const measureLeft = { limit: maxTokens, remaining, resetSeconds };
+        if (measure === null) tokens = measureLeft;
+        else ofMeasures = { ...ofMeasures, [measure]: measureLeft };
       }
     }
   }

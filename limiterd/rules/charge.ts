@@ -386,9 +386,12 @@ function countLostRequest(
  * The counters that a lease was matched with, unless the rules have changed since. A submission
  * holds no slot, so its children's counters may have been checked in and are matched again.
  */
-export function stillMet(held: HeldLease | undefined, book: RuleBook): readonly Counter[] | null {
-  return held !== undefined && !held.submission && held.bookVersion === book.version
-    ? held.counters
+export function stillMet(
+  heldLease: HeldLease | undefined,
+  book: RuleBook,
+): readonly Counter[] | null {
+  return heldLease !== undefined && !heldLease.submission && heldLease.bookVersion === book.version
+    ? heldLease.counters
     : null;
 }
 

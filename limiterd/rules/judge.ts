@@ -83,7 +83,7 @@ export interface Refused {
   readonly breach: Breach;
   /** The counter that refuses it; absent if a budget's template does. */
   readonly counter?: Counter;
-  /** Whether it must only wait behind requests that wait for this counter. */
+  /** True if the counter has room, but older requests wait for it. */
   readonly isBehind?: boolean;
 }
 
@@ -286,7 +286,7 @@ interface CounterBreach {
   readonly dimension: Dimension;
   readonly cap: number;
   readonly waitSeconds: number;
-  /** Whether the counter may have room, but for requests that wait. */
+  /** True if the counter has room, but older requests wait for it. */
   readonly isBehind?: boolean;
   /** The child whose share is used up, if the cap has room that others may claim. */
   readonly share?: string;
@@ -371,7 +371,7 @@ export function longestBreach(
 
 /**
  * Whether a child has a part of its floor left, so that its request needn't wait behind those of
- * others. `next`: the counter behind the judged one, which is the child's if there are shares.
+ * others. `next`: the counter after the judged one: the child's, if the rule has shares.
  */
 function isOnFloor(
   counter: Counter,
@@ -492,7 +492,7 @@ export function waitOfTokens(counter: Counter, options: BreachOptions): number {
   return withinHours(rule, seconds, nowMs);
 }
 
-/** Seconds until less than this was used. */
+/** Seconds until the use is below `cap`. */
 function waitBelow(counter: Counter, cap: number, nowMs: number): number {
   const { rule, window } = counter;
   const share = shareOf(counter);
@@ -502,15 +502,15 @@ function waitBelow(counter: Counter, cap: number, nowMs: number): number {
 }
 
 /**
- * Seconds until a hard cap has room for the demand beside what running requests hold; 1 if it has
- * when they have ended.
+ * Seconds until a hard cap has room for the demand, with what running requests hold; 1 if only their
+ * holds leave no room.
  */
 function waitOfHard(counter: Counter, cap: number, options: BreachOptions): number {
   const { nowMs, demand, tokenWeights = null } = options;
   const { rule, child } = counter;
-  const held = rule.held?.of(child) ?? 0;
+  const heldTokens = rule.held?.of(child) ?? 0;
   const need = needOfHard(counter, cap, options) ?? 1;
-  const room = cap - held - need + 1;
+  const room = cap - heldTokens - need + 1;
   if (room > 0 && waitBelow(counter, room, nowMs) === 0)
     return demand === undefined || !isHardCap(rule)
       ? 0

@@ -63,8 +63,8 @@ export class RuleBook {
   readonly ruleSet = new RuleSet();
   readonly #index: RuleIndex;
   /**
-   * The shadow rules in memory; null without any. Those of a path are there once its enforced rules
-   * have been matched.
+   * The shadow rules in memory; null without any. Matching a path's enforced rules loads its shadow
+   * rules.
    */
   shadows: ShadowRules | null = null;
   readonly #newIndex: () => RuleIndex;
@@ -79,16 +79,16 @@ export class RuleBook {
   unread: UnreadWindows | null = null;
   /** Returns the shares of a rule that is created or loaded. */
   sharesOf = (_rule: Rule): Rule["shares"] => null;
-  /** Called when the notes of a shadow rule change: the open batch must take them to the store. */
-  onNoted = (): void => {};
-  /** Called when a rule becomes shared or host-only. */
-  shareAnew = (_rule: Rule): void => {};
+  /** Called when a shadow rule would have refused a request: the open batch must store that. */
+  onRefusalNoted = (): void => {};
+  /** Called when a rule becomes shared between hosts, or `host_only`. */
+  onSharingChanged = (_rule: Rule): void => {};
   /** The rules with raises. */
   readonly raised = new Set<Rule>();
   /** The rules in memory that cap the tokens of unfinished batches. */
   readonly #onBatches = new Set<Rule>();
-  /** The rules in memory that requests don't meet. */
-  readonly #unjudged = new Set<Rule>();
+  /** The rules in memory that count no requests; see `countsRequests`. */
+  readonly #uncounted = new Set<Rule>();
   batches: UnfinishedBatches = { enqueuedAt: () => 0, pathsOfBatches: () => [] };
   /** The rules and parts whose caps are shared. */
   readonly shared = new Set<Rule>();
@@ -143,7 +143,7 @@ export class RuleBook {
     return this.#version;
   }
 
-  /** Changes with the version and with each edit: a rule may have room that it hadn't. */
+  /** Changes with the version and with each edit, which may give a rule more room. */
   get revision(): number {
     return this.#version + this.#edits;
   }
@@ -158,18 +158,18 @@ export class RuleBook {
     return this.#counterPool.size;
   }
 
-  /** Creates a rule or edits it. An edit keeps the counters, if the rule still has the same. */
+  /** Creates a rule or edits it. An edit keeps the counters, if the edited rule needs the same ones. */
   put(definition: RuleDefinition, { source, nowMs, lsn, createdAtMs = nowMs }: RuleWriting): Rule {
     const existing = this.find(definition);
     const times = { updatedAtMs: nowMs, sinceLsn: lsn };
     if (existing === null) return this.#make({ definition, source, createdAtMs, ...times }, nowMs);
     if (hasSameCounters(existing.definition, definition)) {
-      const isElsewhere = existing.edit(definition, source, nowMs);
+      const sharingChanged = existing.edit(definition, source, nowMs);
       this.ruleSet.note(existing);
       this.#noteEnqueued(existing);
       this.#editTenants(existing, nowMs, lsn);
-      if (isElsewhere) this.shareAnew(existing);
-      this.#editParts(existing, { nowMs, lsn, isElsewhere });
+      if (sharingChanged) this.onSharingChanged(existing);
+      this.#editParts(existing, { nowMs, lsn, sharingChanged });
       this.#edits++;
       return existing;
     }
@@ -180,7 +180,7 @@ export class RuleBook {
   /** Makes, edits and removes the parts of an edited rule. */
   #editParts(
     rule: Rule,
-    edit: { readonly nowMs: number; readonly lsn: number; readonly isElsewhere: boolean },
+    edit: { readonly nowMs: number; readonly lsn: number; readonly sharingChanged: boolean },
   ): void {
     const { definition, source, updatedAtMs } = rule;
     if (rule.parts.length === 0 && definition.measureCaps === undefined) return;
@@ -197,7 +197,7 @@ export class RuleBook {
       else {
         part.edit(partOf(definition, measure), source, edit.nowMs);
         this.#editTenants(part, edit.nowMs, edit.lsn);
-        if (edit.isElsewhere) this.shareAnew(part);
+        if (edit.sharingChanged) this.onSharingChanged(part);
         parts.push(part);
       }
     }
@@ -233,7 +233,7 @@ export class RuleBook {
     this.#version++;
   }
 
-  /** Lets a rule go on with the windows of another one of the same period. */
+  /** Copies the windows of another rule of the same period into a rule. */
   takeWindows(rule: Rule, from: Rule): void {
     this.#copyWindows(rule, this.fresh(from));
     for (const part of rule.parts) {
@@ -304,13 +304,13 @@ export class RuleBook {
   }
 
   /**
-   * Copies of the counters of all user-path rules that cover a path, those for some models too, in
-   * the order of lists.
+   * Copies of the counters of all user-path rules that cover a path, those for some models too,
+   * sorted as in lists.
    */
   copyAllOnPath(userPath: string, nowMs: number): Counter[] {
     const counters = this.copyPath(userPath, nowMs);
     const forModels = this.#index.matchPathForModels(userPath, nowMs, this.#copyChild);
-    const unjudged = this.#copyOf(this.#unjudged, userPath, nowMs);
+    const unjudged = this.#copyOf(this.#uncounted, userPath, nowMs);
     return forModels.length + unjudged.length === 0
       ? counters
       : [...counters, ...forModels.map(copyCounter), ...unjudged].sort(compareCounters);
@@ -338,8 +338,8 @@ export class RuleBook {
   }
 
   /**
-   * What the nearest rule on loops of a path says; of a template, its children are below it, which
-   * `ofChildren` asks about.
+   * The nearest rule on loops that covers a path. A template covers the paths below its own, and
+   * with `ofChildren` counts for its own path, too.
    */
   loopsOf(
     userPath: string,
@@ -399,7 +399,7 @@ export class RuleBook {
     return [...names];
   }
 
-  /** A copy of the counter of a child; undefined if it has none and no batch may be its. */
+  /** A copy of a child's counter; undefined if it has no counter and can't have batches. */
   copyOfKnown(rule: Rule, child: string, nowMs: number): Counter | undefined {
     const known = rule.children.copy(child);
     if (known !== undefined || rule.enqueuedAt === null) return known;
@@ -416,12 +416,12 @@ export class RuleBook {
 
   /** Counts in the half of a rolled window that contains `atMs`; negative counts take back. */
   count(counter: Counter, atMs: number, requests: number, tokens: number): void {
-    const startMs = this.countAgain(counter, atMs, requests, tokens);
+    const startMs = this.addToWindow(counter, atMs, requests, tokens);
     if (startMs !== null) this.counted.add(counter, startMs, requests, tokens);
   }
 
-  /** As `count`, for counts that are in the journal already; returns the start of that half. */
-  countAgain(counter: Counter, atMs: number, requests: number, tokens: number): number | null {
+  /** As `count`, but not for the journal. Returns the start of the half; null if it is over. */
+  addToWindow(counter: Counter, atMs: number, requests: number, tokens: number): number | null {
     const startMs = halfOf(counter.window, counter.rule.periodMs, atMs);
     if (startMs === null) return null;
     addCounts(counter.window, startMs, requests, tokens);
@@ -433,7 +433,7 @@ export class RuleBook {
   noteRefused(rule: Rule, nowMs: number): void {
     rule.wouldRefuse = { count: rule.wouldRefuse!.count + 1, lastAtMs: nowMs };
     this.#refused.add(rule);
-    this.onNoted();
+    this.onRefusalNoted();
   }
 
   /** The shadow rules whose notes have changed since the last call. */
@@ -461,7 +461,7 @@ export class RuleBook {
   }
 
   #addToIndex(rule: Rule): void {
-    if (!isJudged(rule)) return void this.#unjudged.add(rule);
+    if (!countsRequests(rule)) return void this.#uncounted.add(rule);
     if (rule.wouldRefuse === null) return this.#index.add(rule);
     this.shadows ??= new ShadowRules(this.#newIndex(), {
       findChild: this.#findChild,
@@ -471,7 +471,7 @@ export class RuleBook {
   }
 
   #removeFromIndex(rule: Rule): void {
-    if (!isJudged(rule)) return void this.#unjudged.delete(rule);
+    if (!countsRequests(rule)) return void this.#uncounted.delete(rule);
     if (rule.wouldRefuse === null) return this.#index.remove(rule);
     this.shadows?.remove(rule);
     if (this.shadows?.size === 0) this.shadows = null;
@@ -539,7 +539,7 @@ export class RuleBook {
     if (isShared === (rule.tenants !== null)) return;
     if (isShared) this.#makeTenants(rule, nowMs, lsn);
     else this.#removeTenants(rule);
-    // Leases must find the counters of their children, or no longer.
+    // Leases then match their counters again, with or without those of children.
     this.#version++;
   }
 
@@ -602,8 +602,8 @@ export class RuleBook {
   }
 }
 
-/** Whether requests meet a rule: one that is only on batches or loops counts none. */
-function isJudged({
+/** Whether a rule counts requests or tokens: not if it is only about batches or loops. */
+function countsRequests({
   definition: { periodSeconds, maxRequests },
 }: Pick<Rule, "definition">): boolean {
   return periodSeconds > 0 || maxRequests !== null;
@@ -613,7 +613,7 @@ function isJudged({
 function hasSameCounters(definition: RuleDefinition, edited: RuleDefinition): boolean {
   return (
     definition.perChild === edited.perChild &&
-    isJudged({ definition }) === isJudged({ definition: edited })
+    countsRequests({ definition }) === countsRequests({ definition: edited })
   );
 }
 
@@ -703,7 +703,7 @@ export function inRuleOrder(
 ): readonly Counter[] {
   if (ofTarget.length === 0) return ofPath;
   const counters = [...ofTarget, ...ofPath];
-  // The last ones of the target may be rules on paths, which are ordered with those of the path.
+  // Rules on paths for some models come last among the target's, and must be sorted into the path's.
   return ofTarget.at(-1)!.rule.definition.scope === "user_path"
     ? counters.sort(compareCounters)
     : counters;
@@ -714,8 +714,8 @@ function compareCounters(a: Counter, b: Counter): number {
 }
 
 /**
- * Whether a counter counts the attempts at targets, as those of rules on models and providers and
- * of rules for some models; the others count requests at their path.
+ * Whether a counter counts attempts at targets: its rule is on a provider or model, or on a path for
+ * some models. Other counters count requests of their path.
  */
 export function isOfTarget({ rule: { definition } }: Counter): boolean {
   return definition.scope !== "user_path" || definition.models !== undefined;

@@ -49,30 +49,30 @@ export function releaseOrphan({ orphans }: KnownProxy, lease: number): void {
 }
 
 /** Ends a lease. */
-export function releaseLease({ leases }: PeerState, id: number, held: HeldLease): void {
+export function releaseLease({ leases }: PeerState, id: number, heldLease: HeldLease): void {
   leases.take(id);
-  if (held.hold !== null) giveBack(held.hold);
-  releaseSlots(held);
+  if (heldLease.hold !== null) giveBack(heldLease.hold);
+  releaseSlots(heldLease);
 }
 
 /** A submission holds no slot. */
-function releaseSlots(held: HeldLease): void {
-  if (!held.submission) release(held.counters);
+function releaseSlots(heldLease: HeldLease): void {
+  if (!heldLease.submission) release(heldLease.counters);
 }
 
 /**
  * Frees the slots of a lease's target, and what it holds of hard caps; the slots of the path stay
  * held. Returns the lease without the target.
  */
-export function releaseTarget(held: HeldLease): HeldLease {
-  if (held.hold !== null) giveBack(held.hold);
-  release(held.counters.filter(isOfTarget));
+export function releaseTarget(heldLease: HeldLease): HeldLease {
+  if (heldLease.hold !== null) giveBack(heldLease.hold);
+  release(heldLease.counters.filter(isOfTarget));
   return {
-    ...held,
+    ...heldLease,
     target: null,
     targetAtMs: 0,
     targetLsn: 0,
-    hold: withoutTarget(held.hold),
-    counters: held.counters.filter((counter) => !isOfTarget(counter)),
+    hold: withoutTarget(heldLease.hold),
+    counters: heldLease.counters.filter((counter) => !isOfTarget(counter)),
   };
 }

@@ -38,7 +38,7 @@ interface Repriced extends NewCosts {
   readonly atMs: number;
 }
 
-/** Never unpriced. */
+/** All three costs are known. */
 export interface NewCosts {
   readonly inputCost: PicoUsd;
   readonly outputCost: PicoUsd;
@@ -155,7 +155,7 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
 /** No details, or no calls. */
 const none: readonly unknown[] = [];
 
-/** The fields that each stored record has. Those after them end with the last that isn't empty. */
+/** Each stored record has this many fields; empty fields at its end are omitted. */
 const fixedFields = 22;
 const storedFields = 35;
 

@@ -34,9 +34,9 @@ function deliverTo(webhook: Webhook, { limiter, setTimer, log }: Delivering): ()
   let stopped = false;
   let cancel = (): void => {};
   const later = (ms: number): void => {
-    if (!stopped) cancel = setTimer(ms, () => void look());
+    if (!stopped) cancel = setTimer(ms, () => void poll());
   };
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     if (!limiter.reachable) return later(idleMs);
     const answer = await limiter.call("alerts.due", { destination });
     const alert = answer.ok ? readDueAlert(answer.body) : null;

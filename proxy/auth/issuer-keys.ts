@@ -37,7 +37,7 @@ const retryMs = 1_000;
 
 /** Starts loading immediately. */
 export function createIssuerKeys<K>(ages: IssuerKeyAges, ports: KeySourcePorts<K>): IssuerKeys<K> {
-  let held: { readonly text: string; readonly keys: K } | null = null;
+  let cached: { readonly text: string; readonly keys: K } | null = null;
   let loading: Promise<void> | null = null;
   let nextLoadMonoMs = 0;
   let nextForcedMonoMs = 0;
@@ -50,36 +50,36 @@ export function createIssuerKeys<K>(ages: IssuerKeyAges, ports: KeySourcePorts<K
   async function load(): Promise<void> {
     try {
       const text = await ports.load();
-      if (text !== held?.text) {
+      if (text !== cached?.text) {
         const keys = ports.parse(text);
-        const first = held === null;
-        held = { text, keys };
+        const first = cached === null;
+        cached = { text, keys };
         ports.onLoaded(first);
       }
       nextLoadMonoMs = ports.monoMs() + ages.freshMs;
     } catch (error) {
       nextLoadMonoMs = ports.monoMs() + Math.max(retryMs, Math.min(ages.freshMs, ages.cooldownMs));
-      ports.onFailed(error instanceof Error ? error.message : String(error), held !== null);
+      ports.onFailed(error instanceof Error ? error.message : String(error), cached !== null);
     }
   }
 
   void reload();
   return {
     async current() {
-      if (held === null && loading !== null) await loading;
+      if (cached === null && loading !== null) await loading;
       if (ports.monoMs() >= nextLoadMonoMs) {
         const fresh = reload();
-        if (held === null || ages.waitForFresh) await fresh;
+        if (cached === null || ages.waitForFresh) await fresh;
       }
-      return held?.keys ?? null;
+      return cached?.keys ?? null;
     },
     async newer(than) {
-      if (held !== null && held.keys !== than) return held.keys;
+      if (cached !== null && cached.keys !== than) return cached.keys;
       const nowMonoMs = ports.monoMs();
       if (loading === null && nowMonoMs < nextForcedMonoMs) return null;
       nextForcedMonoMs = nowMonoMs + ages.cooldownMs;
       await reload();
-      return held !== null && held.keys !== than ? held.keys : null;
+      return cached !== null && cached.keys !== than ? cached.keys : null;
     },
   };
 }

@@ -62,8 +62,8 @@ function addKnown(names: Set<string>, written: string): void {
 /** The tools that may be called, if the client lists them. */
 function addServer(names: Set<string>, label: unknown, server: Fields): void {
   const { allowed_tools: allowed, tool_configuration: configuration } = server;
-  const listed = isObject(configuration) ? configuration["allowed_tools"] : allowed;
-  const list = isObject(listed) ? listed["tool_names"] : listed;
+  const allowedTools = isObject(configuration) ? configuration["allowed_tools"] : allowed;
+  const list = isObject(allowedTools) ? allowedTools["tool_names"] : allowedTools;
   const name = utf8(String(label));
   if (Array.isArray(list) && list.every((tool) => typeof tool === "string"))
     for (const tool of list as readonly string[]) names.add(mcpTool(name, utf8(tool)));

@@ -1,6 +1,6 @@
 /**
  * The client's JSON body while a call may still be sent: its bytes, its fields for translations,
- * and its skeleton, in which long texts are cut short. Whoever looks for names, ids or short texts
+ * and its skeleton, in which long texts are cut short. A search for names, ids or short texts
  * searches the skeleton: that of an agent's session is a tenth of the body. The skeleton of a short
  * body is the body.
  *

@@ -421,8 +421,8 @@ class Walk {
     const next = spaceEnd(this.#bytes, end, end + spaceNearby);
     if (next === end + spaceNearby || this.#bytes[next] === colon) return;
     const beginning = this.#bytes.toString("latin1", at + 1, at + beginningBytes);
-    const kept = plainBeginning.exec(beginning)![0];
-    this.cuts.push({ start: at, end, instead: shortenedString(kept, this.cuts.length) });
+    const shortened = plainBeginning.exec(beginning)![0];
+    this.cuts.push({ start: at, end, instead: shortenedString(shortened, this.cuts.length) });
   }
 
   /** Looks at a string, which is a name if a colon follows. */

@@ -428,7 +428,7 @@ function withoutReminders(text: string): string {
 
 /**
  * Texts that agents add in the user's name, with the time and the state of their work: Claude Code,
- * Cline, goose, Codex, Cursor. Some write the user's words behind them, but for Claude Code's
+ * Cline, goose, Codex, Cursor. Some write the user's words after them, but for Claude Code's
  * `<task-notification>`, which its own words follow.
  */
 const reminder =
@@ -439,9 +439,9 @@ const unsaid: ReadonlySet<string> = new Set(["thinking", "redacted_thinking", "r
 
 /** Without the fields that change from request to request. */
 function withoutMarks(block: Fields): Fields {
-  const kept: Record<string, unknown> = {};
-  for (const name of Object.keys(block)) if (!marks.has(name)) kept[name] = block[name];
-  return kept;
+  const remaining: Record<string, unknown> = {};
+  for (const name of Object.keys(block)) if (!marks.has(name)) remaining[name] = block[name];
+  return remaining;
 }
 
 const marks: ReadonlySet<string> = new Set([

@@ -50,10 +50,10 @@ export function withPlaceholders({ skeleton, bytesOf }: BodyOutline): BodyWithPl
   const replacement = (text: string, isReplaceable: boolean): string => {
     const bytes = bytesOf(text);
     if (bytes === null) return text;
-    const shown = isReplaceable ? beginningOf(bytes) : "";
-    if (shown.trimStart().length >= shownCharsMin) {
-      texts.push(bytes.subarray(1 + Buffer.byteLength(shown), -1));
-      return `${shown}${placeholderStart}${texts.length - 1}\u0000`;
+    const prefix = isReplaceable ? beginningOf(bytes) : "";
+    if (prefix.trimStart().length >= shownCharsMin) {
+      texts.push(bytes.subarray(1 + Buffer.byteLength(prefix), -1));
+      return `${prefix}${placeholderStart}${texts.length - 1}\u0000`;
     }
     const whole = JSON.parse(bytes.toString("utf8")) as string;
     hasPlaceholder ||= whole.includes(placeholderStart);

@@ -102,7 +102,7 @@ export class ConnectionRoom<C extends Connection> {
 
   /** Closes the longest idle connections. */
   closeIdle(count: number): void {
-    for (let left = count; left > 0; left--) {
+    for (let remaining = count; remaining > 0; remaining--) {
       const { connection } = this.#idle.shorterIdle;
       if (connection === null) return;
       this.#onFull?.();

@@ -138,7 +138,7 @@ async function decode(
   coding: Coding,
   { bytesMax, memory }: { readonly bytesMax: number; readonly memory: BodyMemory },
 ): Promise<BodyResult> {
-  const held = bytes.length + coding.windowBytes;
+  const takenBytes = bytes.length + coding.windowBytes;
   if (!memory.take(coding.windowBytes)) {
     memory.give(bytes.length);
     return { ok: false, reason: "no_memory" };
@@ -146,7 +146,7 @@ async function decode(
   const denseMax = Math.max(decodedFreelyBytes, bytes.length * decodedRatioMax);
   const reading = { body: new HeldBody(Infinity, memory), bytesMax: Math.min(bytesMax, denseMax) };
   const decoded = await decodeWithin(bytes, coding.open(bytes), reading);
-  memory.give(held);
+  memory.give(takenBytes);
   const isDense = !decoded.ok && decoded.reason === "too_large" && denseMax < bytesMax;
   return isDense ? { ok: false, reason: "too_dense" } : decoded;
 }

@@ -70,9 +70,9 @@ export class SharedReads<T> {
 
   #remove(key: string, { caller }: Read<T>): void {
     this.#waiting.delete(key);
-    const left = this.#waitingPerCaller.get(caller)! - 1;
-    if (left === 0) this.#waitingPerCaller.delete(caller);
-    else this.#waitingPerCaller.set(caller, left);
+    const remaining = this.#waitingPerCaller.get(caller)! - 1;
+    if (remaining === 0) this.#waitingPerCaller.delete(caller);
+    else this.#waitingPerCaller.set(caller, remaining);
   }
 
   #next(): void {

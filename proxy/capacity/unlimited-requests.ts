@@ -25,9 +25,9 @@ export class RunningPerCaller<Kind extends string> {
 
   end(kind: Kind, caller: string): void {
     const key = `${kind} ${caller}`;
-    const left = (this.#running.get(key) ?? 1) - 1;
-    if (left === 0) this.#running.delete(key);
-    else this.#running.set(key, left);
+    const remaining = (this.#running.get(key) ?? 1) - 1;
+    if (remaining === 0) this.#running.delete(key);
+    else this.#running.set(key, remaining);
   }
 
   /** The requests of all kinds and callers; for tests. */

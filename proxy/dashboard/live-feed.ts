@@ -141,8 +141,8 @@ export class LiveFeed {
     const back = this.#lost ? encodeEvent("back", {}) : "";
     this.#lost = false;
     const id = String(++this.#ticks);
-    const tick = (shown: LiveEvents["tick"]["status"]): string =>
-      back + encodeJsonEvent("tick", JSON.stringify({ server_time, status: shown }), id);
+    const tick = (status: LiveEvents["tick"]["status"]): string =>
+      back + encodeJsonEvent("tick", JSON.stringify({ server_time, status: status }), id);
     this.#writeAll(tick(status), (within) => within === "/");
     this.#writeAll(tick(statusForSubtree(status)), (within) => within !== "/");
     const before = this.#status;

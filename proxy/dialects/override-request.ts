@@ -67,10 +67,10 @@ function overriddenBody(
   const removed = new Set([...added.map(({ name }) => name), ...drop]);
   const dropped = drop.filter((name) => present.has(name));
   if (added.length === 0 && !members.some(({ key }) => removed.has(key))) return null;
-  const kept = members
+  const remaining = members
     .filter(({ key }) => !removed.has(key))
     .map(({ key, start, end }) => `${JSON.stringify(key)}:${text.slice(start, end)}`);
-  const all = [...kept, ...added.map(({ name, json }) => `"${name}":${json}`)];
+  const all = [...remaining, ...added.map(({ name, json }) => `"${name}":${json}`)];
   return { bytes: Buffer.from(`{${all.join(",")}}`), dropped };
 }
 

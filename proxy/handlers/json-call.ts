@@ -80,6 +80,7 @@ export async function readJsonCall(
     body.bytes.length < slicedBytesMin
       ? bodyText(operation, body.bytes)
       : await largeBodyText(operation, body.bytes, nextSliceOf(caller, gateway));
+  // A body of very many values is parsed only for a known caller.
   const denial = denialOfDense(gateway.limiter, caller, () => isDense(text));
   const denied = denial === null ? null : await denial;
   if (denied !== null) return { ok: false, failure: denied };
@@ -118,7 +119,7 @@ function otherModel(
 
 const asNamed: SentFor = { isNamed: true, refused: nothingRefused };
 
-/** Fields that Sluice adds to requests of its own accord. */
+/** Fields that Sluice may add to requests. */
 const addedFields: ReadonlySet<string> = new Set(["stream_options", "include", "store"]);
 
 /** A request before the operator's overrides. */

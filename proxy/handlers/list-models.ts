@@ -37,10 +37,10 @@ export async function answerModels({
 }: RequestContext<"models" | "sizeOf" | "limiter" | "config">): Promise<void> {
   const bans = await bansOn(gateway, caller.userPath);
   const catalog = gateway.models.current();
-  const listed = listModels(catalog).filter(
+  const models = listModels(catalog).filter(
     ({ id }) => mayUse(caller, catalog, id) && !isBanned(bans, catalog, id),
   );
-  const page = pageOf(listed, exchange);
+  const page = pageOf(models, exchange);
   if (!page.ok) {
     record.end(page.failure.status, "refused");
     return replyFailure(exchange, "model", page.failure);
@@ -95,9 +95,9 @@ type Page =
 const pageMax = 1000;
 
 /** OpenAI's list has no pages. */
-function pageOf(listed: readonly ListedModel[], exchange: Exchange): Page {
+function pageOf(models: readonly ListedModel[], exchange: Exchange): Page {
   const isGoogle = speaksGoogle(exchange);
-  if (!isGoogle && !speaksMessages(exchange)) return { ok: true, items: listed, hasMore: false };
+  if (!isGoogle && !speaksMessages(exchange)) return { ok: true, items: models, hasMore: false };
   const query = queryParameters(exchange.query);
   const requested = Number(query.get(isGoogle ? "pageSize" : "limit"));
   const limit =
@@ -108,7 +108,7 @@ function pageOf(listed: readonly ListedModel[], exchange: Exchange): Page {
       ? "before_id"
       : "after_id";
   const id = query.get(cursor);
-  const at = id === null ? -1 : listed.findIndex((model) => model.id === id);
+  const at = id === null ? -1 : models.findIndex((model) => model.id === id);
   if (id !== null && at === -1)
     return {
       ok: false,
@@ -116,10 +116,10 @@ function pageOf(listed: readonly ListedModel[], exchange: Exchange): Page {
     };
   if (cursor === "before_id") {
     const start = Math.max(0, at - limit);
-    return { ok: true, items: listed.slice(start, at), hasMore: start > 0 };
+    return { ok: true, items: models.slice(start, at), hasMore: start > 0 };
   }
-  const items = listed.slice(at + 1, at + 1 + limit);
-  return { ok: true, items, hasMore: at + 1 + limit < listed.length };
+  const items = models.slice(at + 1, at + 1 + limit);
+  return { ok: true, items, hasMore: at + 1 + limit < models.length };
 }
 
 /** Never rejects. */

@@ -41,7 +41,7 @@ export interface AgentTurn extends Omit<ConversationEnd, "resent"> {
 /** A turn of a known caller. */
 export interface WatchedTurn {
   readonly turn: AgentTurn;
-  /** By what its request is found again; null if it isn't remembered. */
+  /** The key under which its request is remembered; null if it isn't. */
   readonly key: string | null;
   /** How often it was sent, this time included; 0 if it isn't remembered. */
   readonly sent: number;

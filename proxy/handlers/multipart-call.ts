@@ -116,7 +116,7 @@ class Form {
   readonly #finder: FieldFinder;
   readonly #memory: HeldPieces;
   readonly #newSpool: () => Promise<Spool>;
-  readonly #held: Buffer[] = [];
+  readonly #head: Buffer[] = [];
   #heldBytes = 0;
   #spool: Spool | null = null;
   /** Whether the form is complete. */
@@ -154,7 +154,7 @@ class Form {
           this.#heldBytes + next.value.length <= heldUploadBytesMax) &&
         this.#memory.hold(next.value.length)
       ) {
-        this.#held.push(next.value);
+        this.#head.push(next.value);
         this.#heldBytes += next.value.length;
       } else {
         this.#spool ??= await this.#newSpool();
@@ -168,7 +168,7 @@ class Form {
    * wasn't admitted. Throws `UploadRefused`.
    */
   async *read(): AsyncIterable<Buffer> {
-    yield* this.#held;
+    yield* this.#head;
     if (this.#spool !== null) yield* this.#spool.read();
     if (this.complete) return;
     for (

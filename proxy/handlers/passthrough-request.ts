@@ -136,7 +136,7 @@ async function relay(
   const traced = { target, operation, stream: false, resent: 0 };
   const trace = record.trace?.attempt(traced, startedMonoMs) ?? null;
   const granted = bounds === null ? null : grantedTo(record, bounds);
-  let shown = "";
+  let answerText = "";
   const forwarded = await relayAnswer(exchange, {
     upstream,
     provider: target.provider,
@@ -162,7 +162,7 @@ async function relay(
     promptBytes: () => body?.bytes ?? 0,
     onAnswer: isAboutObject(objects)
       ? (text) => {
-          shown = text;
+          answerText = text;
         }
       : undefined,
     modelOutputMax: () => outputTokensMaxOf(provider, target.model),
@@ -195,7 +195,7 @@ async function relay(
     gateway.metrics.counts.attemptEnded(attempt);
     gateway.metrics.reports.attempt(attempt);
   }
-  return { forwarded, shown };
+  return { forwarded, shown: answerText };
 }
 
 /**

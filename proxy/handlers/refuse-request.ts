@@ -201,7 +201,7 @@ export function outcomeOf({ code }: Failure): Outcome {
   return code === "overloaded" || code === "limiter_unavailable" ? code : "refused";
 }
 
-/** `retry-after` for a failure that passes by itself. */
+/** `retry-after` for a temporary failure. */
 export function retryAfter({ code, status }: Failure): readonly string[] {
   if (code === "limiter_unavailable") return ["retry-after", "1"];
   // A batch whose results Sluice reads.

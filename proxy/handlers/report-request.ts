@@ -207,7 +207,7 @@ export function countRequest(
     stream,
     seconds: (endedMonoMs - record.startedMonoMs) / 1000,
   });
-  if (outcome === "shutdown") counts.cutByItsStop();
+  if (outcome === "shutdown") counts.cutByShutdown();
   if (endpoint === null) return;
   const refused = refusalOf(record);
   if (refused !== null) counts.refused(refused);
@@ -249,8 +249,8 @@ export function reportDetails(
   const { exchange, record, endedMonoMs } = ended;
   const kind = kindOf(record);
   // Of requests without limits, only refused callers and unknown paths count.
-  const isShut = record.status === 401 || record.status === 403 || record.route === "";
-  if (record.endpoint === null && !(kind === "denied" && isShut)) return;
+  const isRejected = record.status === 401 || record.status === 403 || record.route === "";
+  if (record.endpoint === null && !(kind === "denied" && isRejected)) return;
   reports.ended(kind, record);
   const agent = exchange.header("user-agent");
   const { session, userPath } = record;
@@ -280,7 +280,7 @@ function kindOf({ status, outcome, breach }: RequestRecord): RequestKind {
   }
 }
 
-/** What a usage record doesn't have. */
+/** Whether a request has details that usage records lack. */
 function hasDetails({ reportedAttempts, dropped, note, traceId }: RequestRecord): boolean {
   return reportedAttempts !== null || dropped !== null || note !== null || traceId !== "";
 }
@@ -301,7 +301,7 @@ function detailsOf(
   const agent = exchange.header("user-agent");
   const delivered = attempts?.find((attempt) => isDelivered(attempt, record)) ?? attempts?.at(-1);
   const error = exchange.failure ?? delivered?.forwarded.error ?? null;
-  // Sluice's own words quote no prompt, unless they say what is wrong with a request.
+  // Messages about refused and denied requests never quote a prompt; others may.
   const isOwn = attempts === null && (kind === "refused" || kind === "denied");
   const hasTexts = texts || isOwn;
   const note = record.note ?? (bug === null ? "" : "a bug in Sluice ended it: see the log");
@@ -367,7 +367,7 @@ function withoutAbsent<T extends object>(report: T): T {
   return Object.fromEntries(Object.entries(report).filter(([, value]) => value !== undefined)) as T;
 }
 
-/** For the store, without keys. Undefined, so that it takes no space, for an empty text. */
+/** A text for the store, without keys; undefined if empty, so that it takes no space. */
 function cut(text: string | null, max = textCharsMax): string | undefined {
   return text === null || text === "" ? undefined : redactKeys(text).slice(0, max);
 }

@@ -267,11 +267,11 @@ class ResponsesSocket implements OpenSession {
       return this.#next();
     }
     const keptItems = memory.keep(items.length) ? items : null;
-    let held = 0;
+    let heldChars = 0;
     const hold = (chars: number): boolean => {
-      if (held + chars > gateway.config.server.bodyBytesMax || !memory.takeForAnswer(chars))
+      if (heldChars + chars > gateway.config.server.bodyBytesMax || !memory.takeForAnswer(chars))
         return false;
-      held += chars;
+      heldChars += chars;
       return true;
     };
     const events = new ServerEvents({ streamId: lane.id, previousId, hold });
@@ -300,7 +300,7 @@ class ResponsesSocket implements OpenSession {
         onDone: () => {
           const { finished } = events;
           lane.newestId = events.responseId;
-          memory.give(held);
+          memory.give(heldChars);
           if (keptItems !== null) {
             memory.forget(keptItems.length);
             if (finished !== null)

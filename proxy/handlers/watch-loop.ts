@@ -35,7 +35,7 @@ export async function isLoopRefused(
   const answer = await gateway.limiter.call("loops.find", {
     user_path: authorized.caller.userPath,
   });
-  // Without the daemon, nobody knows the rule: `failure_mode` decides on the request.
+  // Without the daemon, the rule is unknown: `failure_mode` decides on the request.
   const rule = answer.ok ? (answer.body as { readonly loops: LoopRule | null }).loops : null;
   const judged = rule === null ? null : gateway.loops.judge(watched, rule);
   if (judged === null) return false;

@@ -1,6 +1,6 @@
 /**
  * Splits a stream into pieces in which at most one event ends, so that it can pause or end after
- * any of them. Lines end in LF, CRLF or a lone CR: only the byte behind a CR shows whether the
+ * any of them. Lines end in LF, CRLF or a lone CR: only the byte after a CR shows whether the
  * event has ended, so that byte is in its piece.
  */
 const lineFeed = 0x0a;

@@ -287,7 +287,7 @@ class ResponsesStop implements LengthStop {
     if (end !== -1) this.#add(latin1.slice(start, end - 1));
   }
 
-  /** Of events that are nothing but deltas: those of an open message are of its text. */
+  /** For events that are only deltas: an open message's deltas are its text. */
   #addDeltas(latin1: string): void {
     for (let at = latin1.indexOf('"delta"'); at !== -1; at = latin1.indexOf('"delta"', at)) {
       const quote = latin1.indexOf('"', at + '"delta"'.length);

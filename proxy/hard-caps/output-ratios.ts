@@ -38,10 +38,10 @@ export class OutputRatios {
     const learned = this.#learned.get(target) ?? usual;
     const ratio = Math.min(ratioMax, Math.max(ratioMin, textBytes / outputTokens));
     const added = Math.min(outputTokens, answerTokensMax);
-    const kept = Math.min(1, (tokensMax - added) / learned.tokens);
+    const keptPart = Math.min(1, (tokensMax - added) / learned.tokens);
     this.#learned.set(target, {
-      bytes: kept * learned.bytes + ratio * added,
-      tokens: kept * learned.tokens + added,
+      bytes: keptPart * learned.bytes + ratio * added,
+      tokens: keptPart * learned.tokens + added,
     });
   }
 }

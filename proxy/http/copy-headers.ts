@@ -77,15 +77,16 @@ export function forwardRequestHeaders(
   passed: PassedHeaders,
   span: CarriedSpan | null = null,
 ): string[] {
-  const kept: string[] = [];
+  const headersKept: string[] = [];
   let connectionOptions: Set<string> | null = null;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!;
-    if (passed.test(name)) kept.push(name, rawHeaders[i + 1]!);
+    if (passed.test(name)) headersKept.push(name, rawHeaders[i + 1]!);
     else if (name.length === "connection".length)
       connectionOptions = namedByConnection(name, rawHeaders[i + 1]!, connectionOptions);
   }
-  const headers = connectionOptions === null ? kept : removeHeaders(kept, connectionOptions);
+  const headers =
+    connectionOptions === null ? headersKept : removeHeaders(headersKept, connectionOptions);
   if (span !== null) carryTrace(headers, passed, span);
   return headers;
 }
@@ -131,19 +132,20 @@ export function passResponseHeaders(
   rawHeaders: readonly (Buffer | string)[],
   limits: readonly string[],
 ): string[] {
-  const kept = keepHeaders(rawHeaders, droppedFromPassedResponses);
-  for (let i = 0; i < kept.length; i += 2) if (/^x-ratelimit-/i.test(kept[i]!)) return kept;
-  append(kept, limits);
-  return kept;
+  const headers = keepHeaders(rawHeaders, droppedFromPassedResponses);
+  for (let i = 0; i < headers.length; i += 2)
+    if (/^x-ratelimit-/i.test(headers[i]!)) return headers;
+  append(headers, limits);
+  return headers;
 }
 
 function keepHeaders(rawHeaders: readonly (Buffer | string)[], table: HeaderNames): string[] {
-  const kept: string[] = [];
+  const headersKept: string[] = [];
   let connectionOptions: Set<string> | null = null;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!;
     const dropped = typeof name === "string" ? table.text.test(name) : hasName(table, name);
-    if (!dropped) kept.push(asText(name), asText(rawHeaders[i + 1]!));
+    if (!dropped) headersKept.push(asText(name), asText(rawHeaders[i + 1]!));
     else if (name.length === "connection".length)
       connectionOptions = namedByConnection(
         asText(name),
@@ -151,7 +153,7 @@ function keepHeaders(rawHeaders: readonly (Buffer | string)[], table: HeaderName
         connectionOptions,
       );
   }
-  return connectionOptions === null ? kept : removeHeaders(kept, connectionOptions);
+  return connectionOptions === null ? headersKept : removeHeaders(headersKept, connectionOptions);
 }
 
 /** The provider's retry headers, which the official SDKs follow. */
@@ -212,10 +214,10 @@ export function pairsWhose<Text extends Buffer | string>(
   flat: readonly Text[],
   isWanted: (name: string) => boolean,
 ): Text[] {
-  const kept: Text[] = [];
+  const headersKept: Text[] = [];
   for (let i = 0; i + 1 < flat.length; i += 2)
-    if (isWanted(asText(flat[i]!))) kept.push(flat[i]!, flat[i + 1]!);
-  return kept;
+    if (isWanted(asText(flat[i]!))) headersKept.push(flat[i]!, flat[i + 1]!);
+  return headersKept;
 }
 
 function asText(value: Buffer | string): string {

@@ -33,12 +33,12 @@ export function unknownOwnHeader(
 const hyphen = "-".charCodeAt(0);
 
 function refusal(name: string, knownNames: readonly string[]): Failure {
-  const shown = JSON.stringify(name.slice(0, 64));
+  const quotedName = JSON.stringify(name.slice(0, 64));
   const closest = closestName(name, knownNames);
   return invalid(
     closest === null
-      ? `unknown header ${shown}: expected ${knownNames.map(displayName).join(", ")}`
-      : `unknown header ${shown}; did you mean ${displayName(closest)}?`,
+      ? `unknown header ${quotedName}: expected ${knownNames.map(displayName).join(", ")}`
+      : `unknown header ${quotedName}; did you mean ${displayName(closest)}?`,
     name.slice(0, 64),
   );
 }

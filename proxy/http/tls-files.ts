@@ -23,7 +23,7 @@ export interface TlsFiles {
 }
 
 /** Certificates are renewed days before they expire; a Secret reaches its pod within a minute. */
-const lookMs = 10_000;
+const pollMs = 10_000;
 const warnBeforeMs = 3 * 24 * 3600 * 1000;
 
 export async function openTlsFiles(
@@ -35,7 +35,7 @@ export async function openTlsFiles(
   const applies: ((context: SecureContextOptions) => void)[] = [];
   let lastReason = "";
   let warned = false;
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     if (!warned && Date.now() > expiresAtMs - warnBeforeMs) {
       warned = true;
       log.warn(
@@ -59,10 +59,10 @@ export async function openTlsFiles(
       lastReason = reason;
     }
   };
-  let looking: Promise<void> | null = null;
+  let polling: Promise<void> | null = null;
   const timer = setInterval(() => {
-    looking ??= look().finally(() => (looking = null));
-  }, lookMs).unref();
+    polling ??= poll().finally(() => (polling = null));
+  }, pollMs).unref();
   return {
     get context() {
       return context;

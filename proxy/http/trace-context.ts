@@ -14,7 +14,7 @@ interface TraceContext {
   readonly sampled: boolean;
 }
 
-/** The header in version 00; a later version may add fields behind these. */
+/** The header in version 00; a later version may add fields after these. */
 const traceparent = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 /** Null for an invalid header, which is ignored. */

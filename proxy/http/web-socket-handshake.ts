@@ -125,8 +125,8 @@ function joinedValues(rawHeaders: readonly string[], name: string): string {
 }
 
 function removeHeaders(flat: readonly string[], names: RegExp): string[] {
-  const kept: string[] = [];
+  const headers: string[] = [];
   for (let i = 0; i < flat.length; i += 2)
-    if (!names.test(flat[i]!)) kept.push(flat[i]!, flat[i + 1]!);
-  return kept;
+    if (!names.test(flat[i]!)) headers.push(flat[i]!, flat[i + 1]!);
+  return headers;
 }

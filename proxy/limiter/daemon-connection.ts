@@ -133,7 +133,7 @@ export class DaemonConnection {
   /** Sends messages in windows until all are sent or the connection is lost. */
   sendInWindows(messages: Iterator<ToDaemon, void>): void {
     const line = this.#line!;
-    for (let left = framesPerWindow; left > 0; left--) {
+    for (let remaining = framesPerWindow; remaining > 0; remaining--) {
       const next = messages.next();
       if (next.done === true) return;
       line.send(next.value);

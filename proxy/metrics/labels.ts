@@ -63,7 +63,7 @@ const waitingMax = 2000;
 export class PathLabels {
   readonly #depth: number;
   readonly #isRoomy: () => boolean;
-  readonly #shown = new Set<string>();
+  readonly #labelled = new Set<string>();
   /** The latest requests of paths without a label. */
   readonly #waiting = new Map<string, number>();
   #requests = 0;
@@ -79,11 +79,11 @@ export class PathLabels {
     if (this.#depth === 0 || userPath === null) return "";
     const cut = Buffer.from(firstSegments(userPath, this.#depth)).toString();
     this.#requests += requests;
-    if (this.#shown.has(cut)) return cut;
-    const isFirst = this.#shown.size < pathsAtOnceMax && this.#isRoomy();
+    if (this.#labelled.has(cut)) return cut;
+    const isFirst = this.#labelled.size < pathsAtOnceMax && this.#isRoomy();
     if (!isFirst && (requests === 0 || !this.#isLarge(cut))) return other;
     this.#waiting.delete(cut);
-    this.#shown.add(cut);
+    this.#labelled.add(cut);
     return cut;
   }
 
@@ -96,8 +96,8 @@ export class PathLabels {
     // Decrementing all keeps the paths with the most recent requests and drops the others.
     if (requests === 1 && this.#waiting.size >= waitingMax) this.#lessen((count) => count - 1);
     else this.#waiting.set(path, requests);
-    const left = pathsMax - this.#shown.size;
-    return requests >= requestsMin && requests * left > this.#requests;
+    const labelsLeft = pathsMax - this.#labelled.size;
+    return requests >= requestsMin && requests * labelsLeft > this.#requests;
   }
 
   #lessen(by: (requests: number) => number): void {

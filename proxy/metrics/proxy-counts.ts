@@ -234,7 +234,7 @@ export class ProxyCounts {
     return this.#cutByStop;
   }
 
-  cutByItsStop(): void {
+  cutByShutdown(): void {
     this.#cutByStop++;
   }
 

@@ -39,7 +39,7 @@ export class Gauges {
   }
 
   /** Called once a second; measures the time without the daemon. */
-  lookAtLimiter(nowMonoMs: number): void {
+  pollLimiter(nowMonoMs: number): void {
     const ms = nowMonoMs - this.#lookedMonoMs;
     this.#lookedMonoMs = nowMonoMs;
     if (!this.#ports.limiter.reachable)

@@ -26,7 +26,7 @@ import { type BatchParts, isBatchOutput, lookAtBatch, lookBeforeDeletion } from 
 import { fetchAnswer } from "./fetch-answer.js";
 
 /** The timeout of a poll. */
-const lookMs = 30_000;
+const readTimeoutMs = 30_000;
 
 const unfinished: ReadonlySet<unknown> = new Set(["queued", "in_progress"]);
 /** The statuses of responses that have ended; from `requires_action` on, of interactions. */
@@ -204,7 +204,7 @@ async function pollResponse(gateway: PollParts, pending: PendingResponseName): P
     headers: [],
     bytesMax: readableResponseBytesMax,
     onCall: (abort) => {
-      cancel = gateway.setTimer(lookMs, abort);
+      cancel = gateway.setTimer(readTimeoutMs, abort);
     },
   });
   cancel();
@@ -249,9 +249,9 @@ export function startPolling(
   let stopped = false;
   let cancel = (): void => {};
   const later = (): void => {
-    if (!stopped && everyMs > 0) cancel = gateway.setTimer(everyMs, () => void look());
+    if (!stopped && everyMs > 0) cancel = gateway.setTimer(everyMs, () => void poll());
   };
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     if (gateway.limiter.reachable) await pollDue(gateway, () => stopped);
     later();
   };

@@ -12,14 +12,14 @@ import { recordKind } from "../../shared/wire/execution.js";
 import { isObjectId, type PendingResponseName } from "../../shared/wire/stored-object.js";
 import { JsonPicker } from "../body/json-picker.js";
 import { plainPath } from "../body/passed/passthrough-model.js";
-import type { BatchLook, Gateway, Provider } from "../gateway.js";
+import type { BatchProgress, Gateway, Provider } from "../gateway.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
 import { BatchSums, resultPicks } from "../usage/batch-sums.js";
 import { fetchAnswer } from "./fetch-answer.js";
 import { AnswerBroken, fetchPieces } from "./fetch-pieces.js";
 
 /** How long a provider may take to answer with a batch. */
-const lookMs = 30_000;
+const readTimeoutMs = 30_000;
 /** How long reading all results of a batch may take. */
 const resultsMs = 1_800_000;
 /** Batches whose results one proxy reads at a time; others wait for the next look. */
@@ -108,8 +108,8 @@ export function batchEndIn(answer: unknown): BatchEnd | null {
   if (!isEnded) return null;
   const output = batch["response"] ?? meta["output"];
   const ofGemini = isObject(output) ? output : {};
-  const listed = ofGemini["inlinedResponses"] ?? ofGemini["inlinedEmbedContentResponses"];
-  const inline = isObject(listed) ? listed["inlinedResponses"] : undefined;
+  const responses = ofGemini["inlinedResponses"] ?? ofGemini["inlinedEmbedContentResponses"];
+  const inline = isObject(responses) ? responses["inlinedResponses"] : undefined;
   return {
     file: batch["output_file_id"] ?? lastPart(ofGemini["responsesFile"]),
     inline: Array.isArray(inline) ? (inline as unknown[]) : [],
@@ -126,7 +126,7 @@ export type BatchParts = Pick<
 export async function lookAtBatch(
   gateway: BatchParts,
   pending: PendingResponseName,
-): Promise<BatchLook> {
+): Promise<BatchProgress> {
   const provider = gateway.providers.get(pending.provider);
   const name = nameOf(pending);
   const { batchReads } = gateway;
@@ -146,13 +146,13 @@ function nameOf({ provider, id }: Pick<PendingResponseName, "provider" | "id">):
 export function lookBeforeDeletion(
   gateway: BatchParts,
   pending: PendingResponseName,
-): Promise<BatchLook> {
+): Promise<BatchProgress> {
   const reading = gateway.batchReads.get(nameOf(pending)) ?? lookAtBatch(gateway, pending);
   return new Promise((resolve) => {
-    const cancel = gateway.setTimer(lookMs, () => resolve("unread"));
-    void reading.then((look) => {
+    const cancel = gateway.setTimer(readTimeoutMs, () => resolve("unread"));
+    void reading.then((progress) => {
       cancel();
-      resolve(look);
+      resolve(progress);
     });
   });
 }
@@ -170,7 +170,7 @@ export async function isBatchOutput(
     headers: [],
     bytesMax: readableResponseBytesMax,
     onCall: (abort) => {
-      cancel = gateway.setTimer(lookMs, abort);
+      cancel = gateway.setTimer(readTimeoutMs, abort);
     },
   });
   cancel();
@@ -183,7 +183,7 @@ async function settleEnded(
   gateway: BatchParts,
   provider: Provider,
   { provider: name, id, model }: PendingResponseName,
-): Promise<BatchLook> {
+): Promise<BatchProgress> {
   const { config, upstream } = provider;
   let cancel = (): void => {};
   const answer = await fetchAnswer(upstream, {
@@ -191,7 +191,7 @@ async function settleEnded(
     headers: [],
     bytesMax: readableResponseBytesMax,
     onCall: (abort) => {
-      cancel = gateway.setTimer(lookMs, abort);
+      cancel = gateway.setTimer(readTimeoutMs, abort);
     },
   });
   cancel();
@@ -226,7 +226,10 @@ interface Settling {
   readonly sums: BatchSums;
 }
 
-async function settle(gateway: BatchParts, { provider, id, sums }: Settling): Promise<BatchLook> {
+async function settle(
+  gateway: BatchParts,
+  { provider, id, sums }: Settling,
+): Promise<BatchProgress> {
   const records = sums.records().map((record) => recordKind.write!(record));
   const settled = await gateway.limiter.call("batches.settle", { provider, id, records });
   if (settled.ok) return "settled";

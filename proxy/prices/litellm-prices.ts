@@ -22,8 +22,8 @@ export function isPriceMap(document: unknown): document is PriceMap {
   if (!isObject(document)) return false;
   const all = Object.values(document);
   return (
-    all.every((listed) => isObject(listed)) &&
-    all.some((listed) => isObject(listed) && typeof listed["litellm_provider"] === "string")
+    all.every((entry) => isObject(entry)) &&
+    all.some((entry) => isObject(entry) && typeof entry["litellm_provider"] === "string")
   );
 }
 
@@ -116,15 +116,15 @@ const kindKeys: Readonly<Partial<Record<TokenKind, string>>> = {
 
 const pico = (usd: number): number => Math.round(usd * 1e12);
 
-function amount(listed: Listed, key: string): number | null {
-  const value = listed[key];
+function amount(entry: Listed, key: string): number | null {
+  const value = entry[key];
   return typeof value === "number" && value >= 0 ? value : null;
 }
 
 /** `suffix`: of a tier of long input. */
-function ratesOf(listed: Listed, suffix = ""): TokenRates {
+function ratesOf(entry: Listed, suffix = ""): TokenRates {
   const rate = (key: string): number | null => {
-    const usd = amount(listed, key + suffix) ?? amount(listed, key);
+    const usd = amount(entry, key + suffix) ?? amount(entry, key);
     return usd === null ? null : pico(usd);
   };
   const kinds: Partial<Record<TokenKind, number>> = {};
@@ -141,15 +141,15 @@ function ratesOf(listed: Listed, suffix = ""): TokenRates {
   };
 }
 
-function tiersOf(listed: Listed): FiledPrice["tiers"] {
+function tiersOf(entry: Listed): FiledPrice["tiers"] {
   const suffixes = new Map<number, string>();
-  for (const key of Object.keys(listed)) {
+  for (const key of Object.keys(entry)) {
     const match = /^(?:in|out)put_cost_per_token(_above_(\d+)k_tokens)$/.exec(key);
     if (match !== null) suffixes.set(Number(match[2]) * 1000, match[1]!);
   }
   return [...suffixes]
     .sort(([a], [b]) => a - b)
-    .map(([aboveInputTokens, suffix]) => ({ aboveInputTokens, rates: ratesOf(listed, suffix) }));
+    .map(([aboveInputTokens, suffix]) => ({ aboveInputTokens, rates: ratesOf(entry, suffix) }));
 }
 
 const tierSuffixes = {
@@ -160,9 +160,9 @@ const tierSuffixes = {
 } as const;
 
 /** The factors of a service tier; null if it has no price. Without one of its own, the input's. */
-function factorsIn(listed: Listed, suffix: string): Factors | null {
+function factorsIn(entry: Listed, suffix: string): Factors | null {
   const factor = (key: string): number | null => {
-    const [plain, tier] = [amount(listed, key), amount(listed, key + suffix)];
+    const [plain, tier] = [amount(entry, key), amount(entry, key + suffix)];
     return plain === null || plain === 0 || tier === null
       ? null
       : Math.round((tier / plain) * 1000);
@@ -191,9 +191,9 @@ function serviceTiersOf({ providerId, listed }: Id): Record<string, Factors> {
   return tiers;
 }
 
-function specific(listed: Listed, name: string): number | null {
-  const entry = listed["provider_specific_entry"];
-  return typeof entry === "object" && entry !== null ? amount(entry as Listed, name) : null;
+function specific(entry: Listed, name: string): number | null {
+  const own = entry["provider_specific_entry"];
+  return typeof own === "object" && own !== null ? amount(own as Listed, name) : null;
 }
 
 function even(times: number): Factors {
@@ -302,7 +302,7 @@ function fill(price: FiledPrice, other: ReturnType<PriceList["price"]>): FiledPr
   };
 }
 
-/** Without the fields that are empty. */
+/** Removes empty fields. */
 function short(price: FiledPrice): FiledPrice {
   return JSON.parse(
     JSON.stringify(price, (_, value: unknown) =>

@@ -1,9 +1,9 @@
 /**
  * The price lists: `docs/prices.json` or the newer file of `price_list_file`, then, for what it
- * lacks, that of `genai-prices.ts`, whose prices are turned into ours here. All are data on the
- * disk; `sluice prices update` alone downloads.
+ * lacks, that of `genai-prices.ts`, whose prices are turned into ours here. All are files;
+ * only `sluice prices update` downloads.
  *
- * The lists are loaded when a configured provider may be in them, and not otherwise.
+ * The lists are loaded only if a configured provider may be in them.
  */
 import { readFile, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -38,11 +38,11 @@ import {
 } from "./vendor-prices.js";
 
 export interface PriceList {
-  /** The file that comes first. */
+  /** The price file, which takes precedence over the package's prices. */
   readonly source: ReadPriceFile;
   /**
-   * The list's name for the provider at this address or, where a relay stands in between, with this
-   * instance name; null when it knows neither.
+   * The list's id for a provider, found by its address or, if a relay has another address, by its
+   * instance name; null if the list has neither.
    */
   providerId(baseUrl: string, name: string): string | null;
   /** A model's price at a time, or null. Takes up to a tenth of a millisecond: cache it. */
@@ -96,7 +96,7 @@ export async function loadPriceList(path: string | null): Promise<PriceList> {
 
 export async function createPriceList(source: ReadPriceFile): Promise<PriceList> {
   const genai = await loadGenaiPrices();
-  const { file: filed } = source;
+  const { file: priceFile } = source;
 
   function inPackage(providerId: string, model: string): GenaiModel | null {
     const name = listedModel(providerId, model);
@@ -105,23 +105,23 @@ export async function createPriceList(source: ReadPriceFile): Promise<PriceList>
   }
 
   const inFile = (providerId: string, model: string) =>
-    filedPrice(filed, { providerId, model: listedModel(providerId, model) });
+    filedPrice(priceFile, { providerId, model: listedModel(providerId, model) });
 
-  /** Of the model behind a geographic profile of Bedrock's that the file lacks. */
+  /** The price of a geographic profile of Bedrock: its base model's, times the profile's factor. */
   const ofProfile = (providerId: string, model: string): Price | null => {
     const base = providerId === "aws" ? model.replace(geographicProfile, "") : model;
     const price = base === model ? null : inFile(providerId, base);
-    return price === null ? null : scaledPrice(whole(price), geographicFactor(base));
+    return price === null ? null : scaledPrice(withDefaults(price), geographicFactor(base));
   };
 
   const find = (providerId: string, model: string, nowMs: number): Price | null => {
     const own = inFile(providerId, model);
-    if (own !== null) return whole(own);
+    if (own !== null) return withDefaults(own);
     const profilePrice = ofProfile(providerId, model);
     if (profilePrice !== null) return profilePrice;
-    const listed = inPackage(providerId, model);
-    if (listed === null) return vendorPrice(providerId, model);
-    const price = readPrice(genaiPriceAt(listed, nowMs), { providerId, model });
+    const genaiModel = inPackage(providerId, model);
+    if (genaiModel === null) return vendorPrice(providerId, model);
+    const price = readPrice(genaiPriceAt(genaiModel, nowMs), { providerId, model });
     return withPublished(price, providerId, model);
   };
 
@@ -131,7 +131,7 @@ export async function createPriceList(source: ReadPriceFile): Promise<PriceList>
       const byUrl = genai.providerAt(baseUrl);
       if (byUrl !== undefined) return byUrl;
       const listName = (presetAt(baseUrl) ?? findPreset(name))?.priceListName ?? name;
-      return Object.hasOwn(filed.providers, listName) || genai.has(listName) ? listName : null;
+      return Object.hasOwn(priceFile.providers, listName) || genai.has(listName) ? listName : null;
     },
     price(providerId, model, nowMs) {
       const match = find(providerId, model, nowMs);
@@ -152,13 +152,14 @@ export async function createPriceList(source: ReadPriceFile): Promise<PriceList>
 
 const geographicProfile = /^(?:us|eu|apac|jp|au|ca|sa)\.(?=[\w-]+\.)/;
 
-function whole(price: FiledPrice): Price {
+function withDefaults(price: FiledPrice): Price {
   return { tiers: [], perRequest: 0, ...price };
 }
 
 /**
- * Whether the model that the package finds is this one or one that this is a dated snapshot of, and
- * not only one whose name begins likewise: `claude-sonnet-5-5` isn't `claude-sonnet-5`.
+ * Whether an entry of the package is for this model, or for the model of which this is a dated
+ * snapshot. The package also finds entries by prefix, although `claude-sonnet-5-5` isn't a snapshot
+ * of `claude-sonnet-5`.
  */
 function isOf({ id, match }: Pick<GenaiModel, "id" | "match">, model: string): boolean {
   const regional = model.replace(/^(?:us-gov|us|eu|apac|jp|au|ca|sa)\.(?=[\w-]+\.)/, "regional.");
@@ -175,11 +176,11 @@ function isNamedIn(match: GenaiModel["match"], name: string): boolean {
   if ("or" in match) return match.or.some((part) => isNamedIn(part, name));
   if ("and" in match) return match.and.some((part) => isNamedIn(part, name));
   if ("equals" in match) return match.equals.toLowerCase() === name;
-  // A beginning that reaches into the date.
+  // The entry's prefix may include a part of the date.
   return "starts_with" in match && match.starts_with.toLowerCase().startsWith(`${name}-`);
 }
 
-/** The list's price with what only providers' pages have. */
+/** Adds the prices that only the providers' pages have to the package's price. */
 function withPublished(price: Price | null, providerId: string, model: string): Price | null {
   if (price === null) return vendorPrice(providerId, model);
   const perUnit = vendorUnits({ providerId, model });
@@ -196,22 +197,23 @@ function listedModel(providerId: string, model: string): string {
 }
 
 /**
- * Null without any price. A listed model without one is free, as moderations are.
+ * Null if the package has only prices of other kinds. An entry without any price is free, as for
+ * moderations.
  */
-function readPrice(listed: GenaiPrice, { providerId, model }: VendorModel): Price | null {
-  const rates = ratesAt(listed, 0);
-  const names = Object.keys(listed);
-  const hours = listed["audio_hours"] ?? listed["input_audio_hours"];
-  const pages = listed["input_document_kpages"];
+function readPrice(genaiPrice: GenaiPrice, { providerId, model }: VendorModel): Price | null {
+  const rates = ratesAt(genaiPrice, 0);
+  const names = Object.keys(genaiPrice);
+  const hours = genaiPrice["audio_hours"] ?? genaiPrice["input_audio_hours"];
+  const pages = genaiPrice["input_document_kpages"];
   const hasPrice = rates.input !== null || typeof hours === "number" || typeof pages === "number";
   if (!hasPrice && names.length > 0) return null;
   if (names.length === 0) return free;
   const starts = [...mainKeys, ...Object.values(kindKeys)].flatMap((key) => {
-    const value = listed[key];
+    const value = genaiPrice[key];
     return typeof value === "object" ? value.tiers.map(({ start }) => start) : [];
   });
   const fee = (key: string): number | undefined => {
-    const perThousand = listed[key];
+    const perThousand = genaiPrice[key];
     return typeof perThousand === "number" ? Math.round(perThousand * 1e9) : undefined;
   };
   const units: readonly (readonly [UnitName, number | undefined])[] = [
@@ -224,7 +226,7 @@ function readPrice(listed: GenaiPrice, { providerId, model }: VendorModel): Pric
     rates,
     tiers: [...new Set(starts)]
       .sort((a, b) => a - b)
-      .map((start) => ({ aboveInputTokens: above(start), rates: ratesAt(listed, start + 1) })),
+      .map((start) => ({ aboveInputTokens: above(start), rates: ratesAt(genaiPrice, start + 1) })),
     perRequest: fee("requests_kcount") ?? 0,
     perUnit: Object.fromEntries(units.filter(([, rate]) => rate !== undefined)),
     serviceTiers: vendorTiers({ providerId, model }),
@@ -269,9 +271,9 @@ interface ListedTier {
   readonly price: number;
 }
 
-function ratesAt(listed: GenaiPrice, inputTokens: number): TokenRates {
+function ratesAt(genaiPrice: GenaiPrice, inputTokens: number): TokenRates {
   const rate = (key: string): number | null => {
-    const value = listed[key];
+    const value = genaiPrice[key];
     if (value === undefined) return null;
     const usd = typeof value === "number" ? value : usdAt(value, inputTokens);
     // A few cache writes cost a twelfth of a dollar: the list's endless fraction is cut to six

@@ -66,8 +66,8 @@ export function parsePriceFile(text: string): PriceFile {
 export function checkPriceFile(file: unknown): PriceFile {
   const problems: string[] = [];
   const note = (at: string, value: unknown, expected: string): void => {
-    const shown = typeof value === "number" ? String(value) : JSON.stringify(value);
-    problems.push(`${at} must be ${expected}, not ${shown ?? "missing"}`);
+    const text = typeof value === "number" ? String(value) : JSON.stringify(value);
+    problems.push(`${at} must be ${expected}, not ${text ?? "missing"}`);
   };
   const isDate = (value: unknown) => typeof value === "string" && parseDay(value) !== null;
   if (!isObject(file)) throw new Error("a price list must be an object");
@@ -90,8 +90,8 @@ export function checkPriceFile(file: unknown): PriceFile {
   }
   if (problems.length > 0) {
     const more = problems.length - problemsShown;
-    const shown = problems.slice(0, problemsShown).join("; ");
-    throw new Error(more > 0 ? `${shown}; and ${more} more problems` : shown);
+    const text = problems.slice(0, problemsShown).join("; ");
+    throw new Error(more > 0 ? `${text}; and ${more} more problems` : text);
   }
   return file as unknown as PriceFile;
 }

@@ -86,13 +86,13 @@ export function createTargetPrices(
       }
       return null;
     };
-    const listed = (): Price | null => {
+    const listPrice = (): Price | null => {
       const listedPrice = fromList(provider, model, minute);
       isTimed ||= listedPrice.minute !== Infinity;
       return listedPrice.price;
     };
     const ofProvider = ownPrice(own.of(provider, model));
-    const inList = ofProvider === null ? listed() : null;
+    const inList = ofProvider === null ? listPrice() : null;
     const price = ofProvider ?? inList ?? ownPrice(own.of(anyProvider, model));
     const source = inList === null ? operator : ofList;
     return { price, source, minute: isTimed ? minute : Infinity };

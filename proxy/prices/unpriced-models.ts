@@ -21,7 +21,7 @@ export function unpricedModels(
   further: readonly string[] = [],
 ): readonly string[] {
   const billing = providers.filter(({ type }) => type !== "simulator");
-  const listed = billing.flatMap(({ name, models }) =>
+  const configured = billing.flatMap(({ name, models }) =>
     (models ?? []).map((model): Target => ({ provider: name, model })),
   );
   const aliased = aliases.flatMap(({ to }) =>
@@ -36,7 +36,7 @@ export function unpricedModels(
     else qualified.push({ provider: provider.name, model: text.slice(slash + 1) });
   }
   const ofVirtual = virtualModels.flatMap(({ targets }) => targets);
-  const candidates = [...listed, ...aliased, ...ofVirtual, ...qualified];
+  const candidates = [...configured, ...aliased, ...ofVirtual, ...qualified];
   const names = new Set(billing.map(({ name }) => name));
   const unpriced = candidates.filter(
     (target) =>

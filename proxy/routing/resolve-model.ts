@@ -195,8 +195,8 @@ export function resolveModel(catalog: Catalog, rawName: string): Route | null {
   }
   const begun = aliasByBeginning(catalog.aliases, name);
   if (begun !== undefined) return aliasRoute(catalog, begun, name);
-  const listed = catalog.byBareId.get(name);
-  if (listed !== undefined) return listed;
+  const bareRoute = catalog.byBareId.get(name);
+  if (bareRoute !== undefined) return bareRoute;
   for (const [provider, { naming, byLowerName }] of catalog.knownModels)
     if (byLowerName.has(modelName(naming, name).toLowerCase()))
       return direct(targetAt(catalog, provider, name));
@@ -261,11 +261,11 @@ export interface ListedModel {
  * name.
  */
 export function listModels(catalog: Catalog): readonly ListedModel[] {
-  const listed = catalog.virtualModels.map(({ source }) => listedModel(source, "sluice"));
-  for (const { name } of catalog.aliases.exact.values()) listed.push(listedModel(name, "sluice"));
+  const models = catalog.virtualModels.map(({ source }) => listedModel(source, "sluice"));
+  for (const { name } of catalog.aliases.exact.values()) models.push(listedModel(name, "sluice"));
   for (const [provider, { ids }] of catalog.knownModels)
-    for (const id of ids) listed.push(listedModel(`${provider}/${id}`, provider));
-  return listed;
+    for (const id of ids) models.push(listedModel(`${provider}/${id}`, provider));
+  return models;
 }
 
 /** Suggestions for an unknown name: virtual models, aliases and bare ids, up to a maximum. */

@@ -48,7 +48,7 @@ export class CappedStream {
   /** Splits a stream that isn't translated: one event of the provider's may become several. */
   readonly #pieces = new EventPieces();
   /** What has arrived, and waits for a grant. */
-  readonly #held: Arrived[] = [];
+  readonly #waiting: Arrived[] = [];
   /** What the provider had put out with the last event that was passed on. */
   #translated: Translated | null = null;
   /** Whether all of the stream has arrived. */
@@ -73,7 +73,7 @@ export class CappedStream {
   }
 
   #take(event: Buffer, translated: Translated | null): void {
-    if (this.isWaiting) return void this.#held.push({ event, translated });
+    if (this.isWaiting) return void this.#waiting.push({ event, translated });
     if (this.isOver) return void this.#call.meter.push(event);
     if (event.length === 0) return this.#countUnsent(translated?.textBytes);
     this.#translated = translated;
@@ -87,22 +87,22 @@ export class CappedStream {
   }
 
   #passHeld(): void {
-    while (!this.isWaiting && !this.#call.ended && this.#held.length > 0) {
-      const { event, translated } = this.#held.shift()!;
+    while (!this.isWaiting && !this.#call.ended && this.#waiting.length > 0) {
+      const { event, translated } = this.#waiting.shift()!;
       this.#take(event, translated);
     }
   }
 
   /** Call it when all has arrived: whether the end waits for a grant, too. */
   holdsEnd(): boolean {
-    if (this.#held.length === 0) return false;
+    if (this.#waiting.length === 0) return false;
     this.#isEndHeld = true;
     return true;
   }
 
   /** Counts what waits for a grant, but doesn't pass it on. */
   countHeld(): void {
-    for (const { event } of this.#held.splice(0)) this.#call.meter.push(event);
+    for (const { event } of this.#waiting.splice(0)) this.#call.meter.push(event);
   }
 
   /**

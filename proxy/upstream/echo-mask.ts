@@ -97,10 +97,10 @@ class MaskedSink implements UpstreamSink {
   }
 
   #passHeld(): void {
-    const held = this.#tail.subarray(this.#sent);
+    const unsent = this.#tail.subarray(this.#sent);
     this.#tail = none;
     this.#sent = 0;
-    if (held.length > 0) this.#sink.onData(held);
+    if (unsent.length > 0) this.#sink.onData(unsent);
   }
 }
 

@@ -3,7 +3,9 @@
  * whole, a stream as it arrives. Meters the usage meanwhile, and returns the charge.
  *
  * `AnswerRelay` makes the call, and reports what arrives to this file's `AnswerHandler`: `begun`,
- * `arrived`, then `completed`, `failed` or `gone`. `ResponseMeter` holds the body and counts it.
+ * `arrived`, then `completed`, `failed` or `gone`. `ResponseMeter` holds the body and counts it. At
+ * the end, `AnswerRelay.charge` returns the usage, and `AnswerRelay.end` resolves the promise of
+ * `forward`; the caller settles, then runs the result's `finish`, which ends the response.
  */
 import { heldHeadMs, heldResponseBytesMax, readableResponseBytesMax } from "../../shared/bounds.js";
 import type { Failure } from "../../shared/error-code.js";
@@ -133,7 +135,7 @@ class Forwarding implements AnswerHandler {
       return this.#endWithoutAnswer(meter.text(), undefined);
     }
     this.#begin();
-    for (const kept of meter.release()) this.#relay.write(kept);
+    for (const piece of meter.release()) this.#relay.write(piece);
   }
 
   #begin(): void {
@@ -172,7 +174,7 @@ class Forwarding implements AnswerHandler {
   #releaseHead(head: StreamHead): void {
     this.#head = null;
     this.#begin();
-    for (const kept of head.take()) this.#relay.write(kept);
+    for (const piece of head.take()) this.#relay.write(piece);
   }
 
   completed(): void {
@@ -207,7 +209,7 @@ class Forwarding implements AnswerHandler {
     this.#relay.end(charged, ending);
   }
 
-  /** What came reaches the client, which reads the reason; it counts as the provider's failure. */
+  /** Whether a chat broke off: the client gets what arrived, and it counts as a provider failure. */
   #isBroken(text: string): boolean {
     return this.#options.operation === "chat_completions" && isBrokenChat(text);
   }
@@ -223,7 +225,7 @@ class Forwarding implements AnswerHandler {
     const { errorSeen, isComplete } = this.#meter;
     if (!errorSeen && !isComplete) {
       if (rest !== null) this.#exchange.write(rest);
-      // An end like any other would make the client take the beginning for the whole.
+      // After a normal end the client would take the truncated answer for complete.
       return this.#relay.endCut({
         kind: "broken",
         reason: "its stream ended before the answer did",
@@ -300,12 +302,12 @@ class Forwarding implements AnswerHandler {
   #endWithError(body: string, answer?: unknown): void {
     const { upstream, provider, translator } = this.#options;
     if (this.#relay.status >= 300) this.#relay.noteLimits(this.#errorHeaders, body);
-    // Without a Date header a time of day says nothing.
+    // With 0 as the time, a wait until a time of day is too long for `#namedWait`.
     if (this.#relay.status === 429)
       this.#retryAfterMs ??= readReportedWait(this.#errorHeaders, body, 0).waitMs;
     const redacted = Buffer.from(upstream.redact(body), "latin1");
     const failure = mapUpstreamError(provider, this.#relay.status, redacted);
-    // The first event of a stream, which the translation made from the provider's.
+    // The translation itself failed, at the first event of the stream.
     if (translator?.failed === true) return this.#endUntranslatable(failure.message);
     const note = isRefusal(failure) ? `the provider answered ${this.#relay.status}` : null;
     this.#fail(failure, {

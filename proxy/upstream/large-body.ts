@@ -12,12 +12,12 @@ const pieceBytes = 16 * largeBodyBytes;
 export class LargeBody {
   /** The length of the body. */
   readonly bytes: number;
-  #held: Buffer | null;
+  #bytes: Buffer | null;
   #fields: Buffer | null = null;
 
-  constructor(held: Buffer) {
-    this.bytes = held.length;
-    this.#held = held;
+  constructor(bytes: Buffer) {
+    this.bytes = bytes.length;
+    this.#bytes = bytes;
   }
 
   /** The whole body, which is released with the last piece: a generator would keep it. */
@@ -33,13 +33,13 @@ export class LargeBody {
   }
 
   whole(): Buffer {
-    assert(this.#held !== null, "a released body isn't sent again");
-    return this.#held;
+    assert(this.#bytes !== null, "a released body isn't sent again");
+    return this.#bytes;
   }
 
   /** JSON of the body, or of the fields that were kept when it was released. */
   get fields(): Buffer | null {
-    return this.#held ?? this.#fields;
+    return this.#bytes ?? this.#fields;
   }
 
   /**
@@ -48,6 +48,6 @@ export class LargeBody {
    */
   release(fields: Buffer | null = null): void {
     this.#fields = fields;
-    this.#held = null;
+    this.#bytes = null;
   }
 }

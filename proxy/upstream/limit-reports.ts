@@ -251,9 +251,10 @@ function limitsOf(fields: LimitFields, nowMs: number): readonly ReportedLimit[] 
     if (limit?.startsWith("-") === true || remaining?.startsWith("-") === true) continue;
     const cap = countOf(limit);
     if (cap === 0) continue;
-    const left = countOf(remaining);
+    const remainingCount = countOf(remaining);
     const resetMs = reset === undefined ? null : readResetMs(reset, nowMs);
-    if (cap !== null || left !== null) limits.push({ name, limit: cap, remaining: left, resetMs });
+    if (cap !== null || remainingCount !== null)
+      limits.push({ name, limit: cap, remaining: remainingCount, resetMs });
   }
   return limits;
 }

@@ -25,7 +25,7 @@ class MarkingSink implements UpstreamSink {
   readonly #sink: UpstreamSink;
   readonly #marking: Marking;
   /** The beginning of a line. */
-  #held: Buffer[] = [];
+  #pieces: Buffer[] = [];
   #heldBytes = 0;
 
   constructor(sink: UpstreamSink, marking: Marking) {
@@ -41,18 +41,18 @@ class MarkingSink implements UpstreamSink {
     const end = chunk.lastIndexOf(newLine) + 1;
     if (end > 0) this.#release(chunk.subarray(0, end));
     if (end === chunk.length) return;
-    this.#held.push(end === 0 ? chunk : chunk.subarray(end));
+    this.#pieces.push(end === 0 ? chunk : chunk.subarray(end));
     this.#heldBytes += chunk.length - end;
     if (this.#heldBytes > lineBytesMax) this.#release(null);
   }
 
   /** Sends what is held, and the end of its line. */
   #release(rest: Buffer | null): void {
-    const held = this.#held;
-    if (rest !== null) held.push(rest);
-    if (held.length === 0) return;
-    const bytes = held.length === 1 ? held[0]! : Buffer.concat(held);
-    this.#held = [];
+    const pieces = this.#pieces;
+    if (rest !== null) pieces.push(rest);
+    if (pieces.length === 0) return;
+    const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+    this.#pieces = [];
     this.#heldBytes = 0;
     const { keys, pattern, mark } = this.#marking;
     const isMarked = keys.some((key) => bytes.includes(key));

@@ -39,17 +39,17 @@ export function relinkedHeaders(
   status: number,
   rawHeaders: readonly (Buffer | string)[],
 ): string[] | null {
-  const kept: string[] = [];
+  const pieces: string[] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = nameIfLinked(rawHeaders[i]!.toString());
     if (name === "") continue;
     const value = rawHeaders[i + 1]!.toString();
     const own =
       name === "link" ? relinkedList(links, value) : ownAddress(links, value, apiHeaders.has(name));
-    if (own !== null) kept.push(name, own);
+    if (own !== null) pieces.push(name, own);
     else if (name === "location" && status >= 300 && status < 400) return null;
   }
-  return kept;
+  return pieces;
 }
 
 /** In lower case; empty for a header that holds no address. Most answers have the same names. */

@@ -9,7 +9,7 @@ import { isErrorEvent } from "../body/error-body.js";
 import { byteOrderMark } from "../usage/event-reader.js";
 
 export class StreamHead {
-  readonly #kept: Buffer[] = [];
+  readonly #pieces: Buffer[] = [];
   #bytes = 0;
   /** The last, incomplete line. */
   #line = "";
@@ -25,7 +25,7 @@ export class StreamHead {
   }
 
   #read(piece: Buffer): void {
-    this.#kept.push(piece);
+    this.#pieces.push(piece);
     this.#bytes += piece.length;
     if (this.#begun) return;
     const text = piece.toString("latin1");
@@ -45,11 +45,11 @@ export class StreamHead {
 
   /** All kept pieces. */
   take(): readonly Buffer[] {
-    return this.#kept;
+    return this.#pieces;
   }
 
   text(): string {
-    return Buffer.concat(this.#kept).toString("latin1");
+    return Buffer.concat(this.#pieces).toString("latin1");
   }
 }
 

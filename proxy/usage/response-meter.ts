@@ -101,7 +101,7 @@ export class ResponseMeter {
   /** Whether hard caps count the stream. */
   #isCapped = false;
   /** The held pieces; null if nothing is held. */
-  #kept: Buffer[] | null = null;
+  #pieces: Buffer[] | null = null;
   #keptBytes = 0;
   #isFull = false;
   /** Reads JSON that isn't held. */
@@ -156,7 +156,7 @@ export class ResponseMeter {
   beginBody(form: BodyForm, isHeld: boolean, unreadable: string | null = null): void {
     this.#form = form;
     this.#unreadable = unreadable;
-    if (isHeld) this.#kept = [];
+    if (isHeld) this.#pieces = [];
     else if (form === "json") this.#passing = new JsonPicker(usagePicks);
   }
 
@@ -274,14 +274,14 @@ export class ResponseMeter {
   /** Meters a piece of any other response. */
   keep(chunk: Buffer): void {
     this.#bytes += chunk.length;
-    if (this.#kept === null) {
+    if (this.#pieces === null) {
       this.#passing?.append(chunk);
       return;
     }
     const bytes = chunk.length + heldPieceBytes;
     if (this.#memory.takeForAnswer(bytes)) this.#keptBytes += bytes;
     else this.#isFull = true;
-    this.#kept.push(chunk);
+    this.#pieces.push(chunk);
   }
 
   /** Whether memory for more is lacking, so that the response must be released. */
@@ -291,15 +291,15 @@ export class ResponseMeter {
 
   /** Returns the held bytes. The meter reads the rest of the response in passing. */
   release(): readonly Buffer[] {
-    const held = this.#kept!;
-    this.#kept = null;
+    const pieces = this.#pieces!;
+    this.#pieces = null;
     this.#memory.give(this.#keptBytes);
     this.#keptBytes = 0;
     if (this.#form === "json") {
       this.#passing = new JsonPicker(usagePicks);
-      for (const piece of held) this.#passing.append(piece);
+      for (const piece of pieces) this.#passing.append(piece);
     }
-    return held;
+    return pieces;
   }
 
   /**
@@ -307,8 +307,8 @@ export class ResponseMeter {
    * isn't held. Call this once: the text replaces the pieces.
    */
   text(): string {
-    const kept = this.#kept?.splice(0) ?? [];
-    return (kept.length === 1 ? kept[0]! : Buffer.concat(kept)).toString("latin1");
+    const pieces = this.#pieces?.splice(0) ?? [];
+    return (pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)).toString("latin1");
   }
 
   /**

@@ -346,11 +346,11 @@ class Tap implements StreamTap {
    * before.
    */
   #appendLarge(bytes: Buffer, out: Buffer[] | null): LargeEvent {
-    const held = this.#open.take();
-    if (held.length > 0) out?.push(held);
+    const openEvent = this.#open.take();
+    if (openEvent.length > 0) out?.push(openEvent);
     if (this.#large === null) {
       this.#large = new LargeEvent(this.#reader.texts);
-      this.#large.append(held);
+      this.#large.append(openEvent);
     }
     this.#large.append(bytes);
     return this.#large;

@@ -22,9 +22,9 @@ export interface SentRequest {
   /** Null if it is unknown. */
   readonly operation: Operation | null;
   readonly body: RequestBody;
-  /** What the body says of output, reasoning and tier; it is parsed at the first call only. */
+  /** The body's fields for output, reasoning and tier; only the first call parses the body. */
   readonly fields: () => Fields;
-  /** For a body that wasn't held. */
+  /** The size of the prompt, for a body that isn't in memory. */
   readonly promptBytes: number;
   /** The most output that the model gives in one response; null if it is unknown. */
   readonly modelOutputMax: number | null;
@@ -36,7 +36,7 @@ export interface SentRequest {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Operations that are sold by other units than the tokens of a text. */
+/** Operations that providers don't sell by the tokens of a text. */
 const withOtherUnits: ReadonlySet<Operation> = new Set<Operation>([
   ...pictures,
   "speech",
@@ -124,17 +124,20 @@ const keptBytesMax = 4096;
  * The fields that a bound and an estimate need, cut from a body without reading the rest of it.
  */
 export function boundFields(bytes: Buffer, members: readonly JsonMember[]): Buffer {
-  const kept: string[] = [];
-  let left = keptBytesMax;
+  const fields: string[] = [];
+  let bytesLeft = keptBytesMax;
   for (const { key, start, end } of members) {
-    left -= requestPicks.has(key) ? end - start : 0;
-    if (!requestPicks.has(key) || left < 0) continue;
-    kept.push(`${JSON.stringify(key)}:${bytes.toString("latin1", start, end)}`);
+    bytesLeft -= requestPicks.has(key) ? end - start : 0;
+    if (!requestPicks.has(key) || bytesLeft < 0) continue;
+    fields.push(`${JSON.stringify(key)}:${bytes.toString("latin1", start, end)}`);
   }
-  return Buffer.from(`{${kept.join(",")}}`, "latin1");
+  return Buffer.from(`{${fields.join(",")}}`, "latin1");
 }
 
-/** The rest, which may be many values, isn't parsed. Empty if the body isn't an object. */
+/**
+ * Parses only the fields of `requestPicks`, because a body may have many values. Empty if the body
+ * isn't an object.
+ */
 function fieldsOf(body: RequestBody): Fields {
   const json = body instanceof LargeBody ? body.fields : body;
   if (!Buffer.isBuffer(json)) return {};
@@ -171,11 +174,11 @@ export interface RequestedOutput {
 
 export function requestedOutput(operation: Operation, body: RequestBody): RequestedOutput {
   const fields = fieldsOf(body);
-  const choicesOf = largestOf(fields, choices) ?? 1;
+  const choiceCount = largestOf(fields, choices) ?? 1;
   const perChoice = withoutOutput.has(operation) ? 0 : largestOf(fields, caps);
   return {
-    outputMax: perChoice === null ? null : perChoice * choicesOf,
-    choices: choicesOf,
+    outputMax: perChoice === null ? null : perChoice * choiceCount,
+    choices: choiceCount,
     isBackground: fields["background"] === true,
     serviceTier: tierIn(fields),
     isStream: fields["stream"] === true,
@@ -195,10 +198,12 @@ export function outputMax(sent: SentRequest): number {
 function largestOf(fields: Fields, names: readonly string[]): number | null {
   const config = configs.map((name) => fields[name]).find(isObject);
   const places = config === undefined ? [fields] : [fields, config];
-  const counts = places.flatMap((place) => names.map((name) => place[name])).filter(isCounted);
+  const counts = places
+    .flatMap((place) => names.map((name) => place[name]))
+    .filter(isPositiveCount);
   return counts.length === 0 ? null : greatest(counts);
 }
 
-function isCounted(value: unknown): value is number {
+function isPositiveCount(value: unknown): value is number {
   return isCount(value, 1);
 }

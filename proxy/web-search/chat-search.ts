@@ -59,7 +59,9 @@ class ChatSearch implements SearchConversation {
     this.#body = body;
     const tools: readonly unknown[] = Array.isArray(body["tools"]) ? body["tools"] : [];
     const functions = tools.map((tool) => (isObject(tool) ? tool["function"] : null));
-    this.#name = freeToolName(functions.map((declared) => (isObject(declared) ? declared["name"] : null)));
+    this.#name = freeToolName(
+      functions.map((declared) => (isObject(declared) ? declared["name"] : null)),
+    );
     const called = {
       name: this.#name,
       description: toolDescription,
@@ -134,21 +136,21 @@ class ChatSearch implements SearchConversation {
   /** Keeps the delta, and leaves out what only the model's next turn needs. */
   #forClient(delta: JsonObject): JsonObject {
     const { role, content, tool_calls: pieces, ...rest } = delta;
-    const shown: Record<string, unknown> = { ...rest };
-    if (role !== undefined && this.#turns === 1) shown["role"] = role;
+    const clientDelta: Record<string, unknown> = { ...rest };
+    if (role !== undefined && this.#turns === 1) clientDelta["role"] = role;
     for (const [name, value] of Object.entries(rest))
       if (typeof value === "string") this.#message[name] = `${this.#message[name] ?? ""}${value}`;
     if (typeof content === "string" && content !== "") {
       const isNext = this.#message["content"] === "" && this.#text !== "";
-      shown["content"] = isNext ? `\n\n${content}` : content;
+      clientDelta["content"] = isNext ? `\n\n${content}` : content;
       this.#message["content"] = `${String(this.#message["content"])}${content}`;
-      this.#text += String(shown["content"]);
+      this.#text += String(clientDelta["content"]);
     }
     const clientCalls = Array.isArray(pieces)
       ? pieces.filter(isObject).flatMap((piece) => this.#piece(piece))
       : [];
-    if (clientCalls.length > 0) shown["tool_calls"] = clientCalls;
-    return shown;
+    if (clientCalls.length > 0) clientDelta["tool_calls"] = clientCalls;
+    return clientDelta;
   }
 
   /** Keeps a piece of a call. Returns it for the client, unless it is of a search. */

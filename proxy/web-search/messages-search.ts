@@ -371,7 +371,7 @@ function decoded(value: unknown): string {
 
 /**
  * Turns searches of earlier turns into calls of the function tool. Their results go into a user's
- * message of their own behind the calls; or into the next one of the client, if the turn also has
+ * message of their own after the calls; or into the next one of the client, if the turn also has
  * calls of the client's own tools.
  */
 function withToolCalls(value: unknown, name: string): JsonObject[] {

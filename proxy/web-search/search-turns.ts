@@ -132,7 +132,7 @@ class SearchTurns {
   readonly #search: WebSearch;
   readonly #conversation: SearchConversation;
   /** Searches that may still run. */
-  #left: number;
+  #searchesLeft: number;
 
   constructor(
     context: RequestContext,
@@ -145,14 +145,14 @@ class SearchTurns {
     this.#search = search;
     this.#conversation = conversation;
     const { searchesMax } = search.config;
-    this.#left = Math.min(searchesMax, conversation.options.maxUses ?? searchesMax);
+    this.#searchesLeft = Math.min(searchesMax, conversation.options.maxUses ?? searchesMax);
   }
 
   async run(stream: boolean): Promise<void> {
     const { exchange } = this.#context;
     const conversation = this.#conversation;
     for (let isFirst = true; ; isFirst = false) {
-      const isLast = this.#left === 0;
+      const isLast = this.#searchesLeft === 0;
       const turn = await this.#turn(conversation.body(isLast), stream, isFirst);
       if (turn === null) return;
       const { calls } = conversation;
@@ -225,8 +225,8 @@ class SearchTurns {
     const { query } = call;
     if (query === null) return failed("invalid_tool_input");
     if (query.length > queryCharsMax) return failed("query_too_long");
-    if (this.#left === 0) return failed("max_uses_exceeded");
-    this.#left--;
+    if (this.#searchesLeft === 0) return failed("max_uses_exceeded");
+    this.#searchesLeft--;
     const { options } = this.#conversation;
     const startedMonoMs = gateway.monoMs();
     const answer = await this.#search.search({ ...options, query }, (abort) => aborts.push(abort));

@@ -61,8 +61,8 @@ export interface RuleCounts extends MeasureCounts {
   readonly window_start?: string;
   readonly window_end?: string;
   /**
-   * When a cap is reached at the pace of the window; absent if none is, and once one is. No verdict
-   * reads it.
+   * The time until the first cap is reached at the window's pace; absent if no cap will be reached,
+   * or if one has been. For display only.
    */
   readonly exhausted_in_seconds?: number;
 }

@@ -261,7 +261,7 @@ export interface Config extends TelemetryConfig, WithCluster, UsageValues {
   } | null;
   /** Null if Sluice searches for no model. */
   readonly webSearch: WebSearchConfig | null;
-  /** Null: nobody signs in by OpenID Connect. */
+  /** Null if OpenID Connect is off. */
   readonly oidc: OidcConfig | null;
   /** In the order in which they are applied. */
   readonly rewriters: readonly RewriterConfig[];

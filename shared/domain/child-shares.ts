@@ -10,19 +10,22 @@ import { normalizeUserPath } from "./user-path.js";
 export interface ChildShare {
   /** Default: `default_weight`. */
   readonly weight?: number;
-  /** The part of the cap that is the child's whenever it wants it. Default: 0. */
+  /** The part of the cap that is reserved for the child. Default: 0. */
   readonly floor?: number;
   /** Children of a higher priority come first. Default: 0. */
   readonly priority?: number;
 }
 
-/** As bodies, files and lists have it; without it in a definition, whoever asks first is served. */
+/**
+ * `shares` in bodies, files and lists. A rule without it serves its children first come, first
+ * served.
+ */
 export interface ChildShares {
   /** The weight of children that `children` doesn't name. Default: 1. */
   readonly default_weight?: number;
   /**
-   * The part of what floors leave that children of lower priorities have together while one of a
-   * higher priority wants more. Default: `minShareDefault`.
+   * What all children of lower priorities get together while one of a higher priority wants more: a
+   * part of the cap without the floors. Default: `minShareDefault`.
    */
   readonly min_share?: number;
   /** By the segment of the path below the rule's subject. */
@@ -74,13 +77,13 @@ export function parseShares(raw: unknown, param: string): Checked<Shareable> {
       `unknown field ${param}.${unknown}: expected ${fieldNames.join(", ")}`,
       `${param}.${unknown}`,
     );
-  const all = numbersIn(raw, ["default_weight", "min_share"], param);
-  if (!all.ok) return all;
+  const numbers = numbersIn(raw, ["default_weight", "min_share"], param);
+  if (!numbers.ok) return numbers;
   const children = parseChildren(raw["children"], `${param}.children`);
   if (!children.ok) return children;
   return good({
     childShares: {
-      ...all.value,
+      ...numbers.value,
       ...(children.value === undefined ? {} : { children: children.value }),
     },
   });
@@ -175,7 +178,7 @@ export function isSameShares(a: Shareable, b: Shareable): boolean {
   );
 }
 
-/** In texts, the name under which `default_weight` and `min_share` are written. */
+/** The name of `default_weight` and `min_share` in texts. */
 const others = "*";
 const equalText = "equal";
 

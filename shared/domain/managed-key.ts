@@ -63,10 +63,10 @@ export const unknownRedacted = "…";
  * bits of a key that Sluice has generated remain unknown.
  */
 export function redactKey(key: string): string {
-  const shown = key.startsWith(managedKeyPrefix)
+  const visibleStart = key.startsWith(managedKeyPrefix)
     ? managedKeyPrefix.length + shownChars
     : importShownChars;
-  return `${key.slice(0, shown)}…`;
+  return `${key.slice(0, visibleStart)}…`;
 }
 
 /**

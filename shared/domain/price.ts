@@ -52,11 +52,11 @@ export interface Price {
   readonly audioMsMin?: number;
   /** Pico-dollars for a picture by its kind, such as `high/1024x1024`, `1024x1024` or `high`. */
   readonly perImage?: Readonly<Record<string, number>>;
-  /** By which the rates of tokens are multiplied in a service tier. */
+  /** The factors for the rates of tokens in a service tier. */
   readonly serviceTiers?: Readonly<Record<string, Factors>>;
   /** Likewise where the provider reports that it ran the model in this region. */
   readonly regions?: Readonly<Record<string, Factors>>;
-  /** By which a reported cost is multiplied, in thousandths: a discount or a margin. */
+  /** The factor for a reported cost, in thousandths: a discount or a margin. */
   readonly reportedFactor?: number;
   /** Whether this price goes before a cost that the provider reports. */
   readonly ignoresReported?: boolean;

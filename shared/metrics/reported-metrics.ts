@@ -28,7 +28,9 @@ export type MetricsMessage =
 const namesOf = (metrics: readonly Metric[]): ReadonlySet<string> =>
   new Set(metrics.map(({ name }) => name));
 const countedNames = namesOf(Object.values<Metric>(proxyMetrics).filter(isCounted));
-const readNames = namesOf(Object.values<Metric>(proxyMetrics).filter((metric) => !isCounted(metric)));
+const readNames = namesOf(
+  Object.values<Metric>(proxyMetrics).filter((metric) => !isCounted(metric)),
+);
 
 export function reportMetrics(families: readonly Family[]): ReportedMetrics {
   const reported = { counted: [] as ReportedSeries[], read: [] as ReportedSeries[] };

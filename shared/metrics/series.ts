@@ -115,9 +115,9 @@ export class SeriesTable {
     const hasRoom = room.left >= lines;
     if (hasRoom) room.left -= lines;
     else this.#leftOut++;
-    const kept = hasRoom ? labels : metric.labels.map(() => "other");
-    const name = JSON.stringify(kept);
-    const added = byLabels.get(name) ?? newSeries(metric, kept);
+    const seriesLabels = hasRoom ? labels : metric.labels.map(() => "other");
+    const name = JSON.stringify(seriesLabels);
+    const added = byLabels.get(name) ?? newSeries(metric, seriesLabels);
     if (!byLabels.has(name)) series.push(added);
     byLabels.set(name, added);
     return added;

@@ -216,7 +216,7 @@ export function startDaemon(
     },
   );
   const notes = shadowNotes(restored.book);
-  restored.book.onNoted = () => writer.contribute(notes);
+  restored.book.onRefusalNoted = () => writer.contribute(notes);
   budgets.onDirty = () => writer.contribute(spendLog);
   const state: DaemonState = {
     settings: {

@@ -49,12 +49,12 @@ async function showConfiguration(session: Session, flags: ShowFlags): Promise<vo
           flags,
           async ({ remote }) => answered(await remote!.get("/admin/config")) as Shown,
         );
-  const shown = settings.filter(({ source }) => flags.changed !== true || source !== "default");
-  if (flags.json === true) return session.terminal.out(JSON.stringify({ file, settings: shown }));
+  const rows = settings.filter(({ source }) => flags.changed !== true || source !== "default");
+  if (flags.json === true) return session.terminal.out(JSON.stringify({ file, settings: rows }));
   session.terminal.out(
     [
       `file: ${file ?? "none"}`,
-      ...(shown.length === 0 ? [] : [renderTable(columns, shown, tableView(session, flags))]),
+      ...(rows.length === 0 ? [] : [renderTable(columns, rows, tableView(session, flags))]),
     ].join("\n"),
   );
 }

@@ -249,20 +249,20 @@ async function showKey(session: Session, id: string, flags: CommandFlags): Promi
   const isId = keyNumber(id) !== null;
   if (!isId && !looksLikeManagedKey(id))
     throw usageFailure([{ message: notAKey("the key", id), param: "id" }]);
-  const listed = await withDaemon(session, flags, (client) => listKeys(client));
+  const keys = await withDaemon(session, flags, (client) => listKeys(client));
   // The list has no hashes, but the beginning of each key.
-  const shown = redactKey(id);
-  const [key, ...others] = listed.filter((candidate) =>
-    isId ? candidate["id"] === id : candidate["redacted_value"] === shown,
+  const redacted = redactKey(id);
+  const [key, ...others] = keys.filter((candidate) =>
+    isId ? candidate["id"] === id : candidate["redacted_value"] === redacted,
   );
   if (key === undefined) {
-    const message = isId ? `no key ${id} is known` : `no key that begins with ${shown} is known`;
+    const message = isId ? `no key ${id} is known` : `no key that begins with ${redacted} is known`;
     throw refusal({ ...plainFailure(404, "not_found_error", message), param: "id" });
   }
   if (others.length > 0) {
     const ids = [key, ...others].map((match) => String(match["id"])).join(", ");
     throw usageFailure([
-      { message: `${ids} begin with ${shown}: give the id of one`, param: "id" },
+      { message: `${ids} begin with ${redacted}: give the id of one`, param: "id" },
     ]);
   }
   session.terminal.out(flags.json === true ? JSON.stringify(key) : renderKey(key));

@@ -90,7 +90,7 @@ export async function showLimits<S extends string>(
   if (everyMs === null) return terminal.out(await withDaemon(session, flags, renderList));
   await watchDaemon(session, flags, {
     everyMs,
-    async look(client) {
+    async refresh(client) {
       const text = escapeControls(await renderList(client));
       // At a terminal each output replaces the one before.
       await terminal.write(terminal.columns === null ? `${text}\n` : `${clearScreen}${text}\n`);

@@ -46,8 +46,8 @@ async function testLimits(session: Session, subject: string, flags: TestFlags): 
     return done;
   });
   if (flags.json === true) return terminal.out(JSON.stringify({ tests }));
-  const shown = writes.value.map(({ key }, i) => renderBackTest(key, { ...tests[i] }));
-  terminal.out([...shown, backTestLimits].join("\n"));
+  const texts = writes.value.map(({ key }, i) => renderBackTest(key, { ...tests[i] }));
+  terminal.out([...texts, backTestLimits].join("\n"));
 }
 
 /** Repeats the request until the report is complete. */

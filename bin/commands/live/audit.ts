@@ -61,7 +61,7 @@ async function listEntries(session: Session, flags: AuditFlags): Promise<void> {
   if (!limit.ok) append(problems, limit.problems);
   if (!range.ok || !limit.ok) throw usageFailure(problems);
   const { items } = await withDaemon(session, flags, (client) => {
-    let left = limit.value;
+    let remaining = limit.value;
     return readPages(client, {
       op: "audit.list",
       items: "entries",
@@ -74,8 +74,8 @@ async function listEntries(session: Session, flags: AuditFlags): Promise<void> {
       },
       pagesMax: Number.POSITIVE_INFINITY,
       needsNext: (page) => {
-        left -= page.length;
-        return left > 0;
+        remaining -= page.length;
+        return remaining > 0;
       },
     });
   });

@@ -54,12 +54,12 @@ async function showInFlight(session: Session, flags: InFlightFlags): Promise<voi
       pagesMax,
     }),
   );
-  const shown = filterInFlight(items as readonly LeaseItem[], { path: path.value, olderSeconds });
+  const leases = filterInFlight(items as readonly LeaseItem[], { path: path.value, olderSeconds });
   const { terminal } = session;
   terminal.out(
     flags.json === true
-      ? JSON.stringify({ in_flight: shown })
-      : renderInFlight(shown, tableView(session, flags)),
+      ? JSON.stringify({ in_flight: leases })
+      : renderInFlight(leases, tableView(session, flags)),
   );
   if (more) terminal.err(`more are in flight: these are among the ${items.length} longest`);
 }

@@ -102,15 +102,15 @@ async function showRequest(session: Session, id: string, flags: CommandFlags): P
   if (!isObject(detail) || !Array.isArray(detail["records"])) throw unreadableAnswer("request");
   const { terminal } = session;
   if (flags.json === true) return terminal.out(JSON.stringify(detail));
-  const shown = detail as unknown as RequestDetail;
+  const details = detail as unknown as RequestDetail;
   const view = tableView(session, flags);
-  terminal.out(renderRequest(shown));
-  const { request } = shown;
+  terminal.out(renderRequest(details));
+  const { request } = details;
   if (request !== null && request.attempts.length > 0)
     terminal.out(`\nATTEMPTS\n${renderTable(attemptColumns, request.attempts, view)}`);
-  if (shown.limits !== null)
+  if (details.limits !== null)
     terminal.out(
-      `\nLIMITS\n${renderExplanation(shown.limits as unknown as Record<string, unknown>, view)}`,
+      `\nLIMITS\n${renderExplanation(details.limits as unknown as Record<string, unknown>, view)}`,
     );
 }
 
@@ -130,7 +130,7 @@ async function listRequests(session: Session, flags: RequestFlags): Promise<void
   if (!limit.ok) append(problems, limit.problems);
   if (!path.ok || !range.ok || !limit.ok || problems.length > 0) throw usageFailure(problems);
   const { items } = await withDaemon(session, flags, (client) => {
-    let left = limit.value;
+    let remaining = limit.value;
     return readPages(client, {
       op: "requests.list",
       items: "requests",
@@ -143,18 +143,18 @@ async function listRequests(session: Session, flags: RequestFlags): Promise<void
       },
       pagesMax: 50,
       needsNext: (page) => {
-        left -= page.length;
-        return left > 0;
+        remaining -= page.length;
+        return remaining > 0;
       },
     });
   });
-  const shown = (items as readonly RequestItem[]).slice(0, limit.value);
+  const requests = (items as readonly RequestItem[]).slice(0, limit.value);
   const { terminal } = session;
-  if (flags.json === true) return terminal.out(JSON.stringify({ requests: shown }));
+  if (flags.json === true) return terminal.out(JSON.stringify({ requests: requests }));
   terminal.out(
-    shown.length === 0
+    requests.length === 0
       ? "no such requests"
-      : renderTable(requestColumns(session.nowMs()), shown, tableView(session, flags)),
+      : renderTable(requestColumns(session.nowMs()), requests, tableView(session, flags)),
   );
 }
 

@@ -51,7 +51,7 @@ async function followRequests(session: Session, flags: TailFlags): Promise<void>
   let cursor: TailCursor | null = null;
   await watchDaemon(session, flags, {
     everyMs,
-    async look(client) {
+    async refresh(client) {
       const newest = await readNewest(client, cursor);
       const { events, missed, next } = eventsSince(cursor ?? atTheBeginning, newest);
       const isFirst = cursor === null;

@@ -74,25 +74,27 @@ async function restoreTo(
   { session, file, backup, flags }: Restoring,
 ): Promise<void> {
   const { terminal } = session;
-  const held = await holdStore(limiter).catch(takenFailure);
+  const lock = await holdStore(limiter).catch(takenFailure);
   let staged: StagedStore | null = null;
   try {
-    staged = await withStoreErrors(limiter.dataDir, async () => stageStore(backup, held.file));
+    staged = await withStoreErrors(limiter.dataDir, async () => stageStore(backup, lock.file));
     const report = await verifiedReport(session, staged.file, file);
     if (report.problems.length > 0) throw damage(report.problems);
     if (flags.json !== true) terminal.out(`${file}\n${storeText(report)}`);
     if (flags.yes !== true)
-      await confirm(terminal.ask!, `Put it in the place of ${held.file}?`, "nothing was restored");
+      await confirm(terminal.ask!, `Put it in the place of ${lock.file}?`, "nothing was restored");
     const placing = staged;
-    const kept = await withStoreErrors(limiter.dataDir, () => placing.place(session.nowMs()));
+    const replacedFile = await withStoreErrors(limiter.dataDir, () =>
+      placing.place(session.nowMs()),
+    );
     terminal.out(
       flags.json === true
-        ? JSON.stringify({ file: held.file, before: kept, ...storeBody(report) })
-        : `restored: ${held.file}${kept === null ? "" : `\nthe store from before is ${kept}`}`,
+        ? JSON.stringify({ file: lock.file, before: replacedFile, ...storeBody(report) })
+        : `restored: ${lock.file}${replacedFile === null ? "" : `\nthe store from before is ${replacedFile}`}`,
     );
   } finally {
     staged?.discard();
-    held.release();
+    lock.release();
   }
 }
 

@@ -31,11 +31,11 @@ async function verifyStoreCommand(
 ): Promise<void> {
   if (file !== undefined) return verify(session, file, flags);
   const { limiter } = requireConfiguration(session, flags, session.terminal.err);
-  const held = await holdStore(limiter).catch(takenFailure);
+  const lock = await holdStore(limiter).catch(takenFailure);
   try {
-    await verify(session, held.file, flags);
+    await verify(session, lock.file, flags);
   } finally {
-    held.release();
+    lock.release();
   }
 }
 

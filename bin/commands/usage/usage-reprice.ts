@@ -159,7 +159,9 @@ function summaryOf(
       ? [`${records(differing - booked)} not booked, of background responses: repeat this later`]
       : []),
     ...(unpriced > 0 ? [`${records(unpriced)} still without a price`] : []),
-    ...(kept > 0 ? [`${records(kept)} with a cost that isn't by one price, unchanged`] : []),
+    ...(kept > 0
+      ? [`${records(kept)} unchanged, because their costs come from several prices`]
+      : []),
     ...(list === null ? [] : [`price list of ${list}`]),
   ].join("; ");
 }

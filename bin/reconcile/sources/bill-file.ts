@@ -110,7 +110,9 @@ function csvTable(text: string): Table {
 function separatorOf(text: string): string {
   const header = /^[^\r\n]*/.exec(text)![0];
   const count = (separator: string): number => header.split(separator).length;
-  return [",", ";", "\t"].reduce((most, separator) => (count(separator) > count(most) ? separator : most));
+  return [",", ";", "\t"].reduce((most, separator) =>
+    count(separator) > count(most) ? separator : most,
+  );
 }
 
 /** Rows without any content are left out; a line break within quotes becomes a space. */
@@ -150,7 +152,7 @@ function csvRows(
     else if (char === "\n") endRow();
     else if (char === "\r") continue;
     else if (wasQuoted)
-      throw new BillError(`line ${line} of the bill has text behind a closing quote`);
+      throw new BillError(`line ${line} of the bill has text after a closing quote`);
     else if (char === '"' && cell === "") isQuoted = true;
     else cell += char;
   }
@@ -305,8 +307,8 @@ function fromColumns(lines: readonly Line[], query: BillQuery): Bill {
     }
   }
   const unread = Object.keys(lines[0]?.fields ?? {}).filter((name) => !columnNames.includes(name));
-  const shown = unread.slice(0, namesMax).map((name) => name.slice(0, nameCharsMax));
-  const notes = unread.length === 0 ? [] : [`columns that aren't read: ${shown.join(", ")}`];
+  const names = unread.slice(0, namesMax).map((name) => name.slice(0, nameCharsMax));
+  const notes = unread.length === 0 ? [] : [`columns that aren't read: ${names.join(", ")}`];
   return { rows, separates, decimals, notes };
 }
 
@@ -393,7 +395,7 @@ function countIn(value: unknown, where: string): number {
 function shownNumber(value: unknown): string {
   const text = JSON.stringify(value);
   return typeof value === "string" && value.includes(",")
-    ? `${text}: write decimals behind a point, and thousands without a separator`
+    ? `${text}: write decimals after a point, and thousands without a separator`
     : text;
 }
 

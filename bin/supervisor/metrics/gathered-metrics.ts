@@ -117,8 +117,10 @@ export class GatheredMetrics {
     return [...this.#running].flatMap(([proxy, { label, last }]) => {
       if (last === null || this.#silent.has(proxy)) return [];
       // A single proxy needs no label.
-      const shown = label === "proxy" ? "" : label;
-      return last.read.map(([name, labels, values]) => [name, [...labels, shown], values] as const);
+      const proxyLabel = label === "proxy" ? "" : label;
+      return last.read.map(
+        ([name, labels, values]) => [name, [...labels, proxyLabel], values] as const,
+      );
     });
   }
 

@@ -57,6 +57,9 @@ export async function holdSockets(
 }
 
 /** Closes what of `held` isn't in `kept`. */
-export function closeSockets(held: readonly HeldSocket[], kept: readonly HeldSocket[] = []): void {
-  for (const socket of held) if (!kept.includes(socket)) socket.close();
+export function closeSockets(
+  held: readonly HeldSocket[],
+  except: readonly HeldSocket[] = [],
+): void {
+  for (const socket of held) if (!except.includes(socket)) socket.close();
 }

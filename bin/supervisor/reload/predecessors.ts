@@ -10,13 +10,13 @@ import { processStat } from "../../../shared/supervision/process-stat.js";
 export type Predecessor = string;
 
 const variable = "SLUICE_PREDECESSORS";
-const lookEveryMs = 50;
+const pollMs = 50;
 
 /** Reads and removes the variable, so that no process started later takes the list for its own. */
 export function takePredecessors(env: Record<string, string | undefined>): readonly Predecessor[] {
-  const listed = env[variable] ?? "";
+  const list = env[variable] ?? "";
   delete env[variable];
-  return listed.split(" ").filter((id) => /^\d{1,10}\.\d{1,20}$/.test(id));
+  return list.split(" ").filter((id) => /^\d{1,10}\.\d{1,20}$/.test(id));
 }
 
 /** The variable for the successor of `pid`: this process, and its predecessors that still run. */
@@ -34,7 +34,7 @@ export async function untilEnded(
   msMax: number,
 ): Promise<void> {
   const until = performance.now() + msMax;
-  while (performance.now() < until && predecessors.some(isRunning)) await delay(lookEveryMs);
+  while (performance.now() < until && predecessors.some(isRunning)) await delay(pollMs);
 }
 
 function isRunning(predecessor: Predecessor): boolean {

@@ -5,7 +5,7 @@
 import { stat } from "node:fs";
 
 /** The time between two looks, in ms. */
-const lookEveryMs = 500;
+const pollMs = 500;
 /** How many looks after a change must find the file as it is. */
 const sameLooks = 2;
 
@@ -40,7 +40,7 @@ export function watchFile(path: string, onSettled: () => void): () => void {
   const file = new SettledFile();
   let timer: NodeJS.Timeout | null = null;
   let isOver = false;
-  const look = (): void => {
+  const poll = (): void => {
     stat(path, { bigint: true }, (error, found) => {
       if (isOver) return;
       const state =
@@ -48,10 +48,10 @@ export function watchFile(path: string, onSettled: () => void): () => void {
           ? [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs].join(" ")
           : null;
       if (file.look(state)) onSettled();
-      timer = setTimeout(look, lookEveryMs).unref();
+      timer = setTimeout(poll, pollMs).unref();
     });
   };
-  look();
+  poll();
   return () => {
     isOver = true;
     if (timer !== null) clearTimeout(timer);

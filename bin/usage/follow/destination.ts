@@ -80,13 +80,13 @@ function postgres(address: URL): DestinationParsed {
   // The host may also be the directory of a Unix socket.
   const host = url.searchParams.get("host") ?? url.hostname;
   const isHere = loopback.test(host) || host.startsWith("/");
-  const shown = `postgres://${url.host}${url.pathname}`;
+  const display = `postgres://${url.host}${url.pathname}`;
   return {
     ok: true,
     value: {
       kind: "postgres",
       url: url.href,
-      shown,
+      shown: display,
       tls: tls ?? (isHere ? "none" : "checked"),
       caFile,
     },

@@ -81,7 +81,10 @@ export function createDefinitionEngine(
   const channel = definitionsChannel(clusterName);
   return {
     async write(base, definitions) {
-      const fields = definitions.flatMap((definition) => [fieldOf(definition), JSON.stringify(definition.value)]);
+      const fields = definitions.flatMap((definition) => [
+        fieldOf(definition),
+        JSON.stringify(definition.value),
+      ]);
       const answer = await engine.call(writeScript, keys, [base, channel, ...fields]);
       const [kind, before, stamp] = listOf(answer);
       if (kind === "conflict" || kind === "behind") return { kind };

@@ -109,11 +109,13 @@ export function atLeast(
   before: readonly PeriodSpend[],
   now: readonly PeriodSpend[],
 ): readonly PeriodSpend[] {
-  const kept = before.filter((period) => {
+  const keptPeriods = before.filter((period) => {
     const newer = now.find(({ startMs }) => startMs === period.startMs);
     return newer === undefined || compareSums(period.spent, newer.spent) > 0;
   });
-  if (kept.length === 0) return now;
-  const others = now.filter(({ startMs }) => kept.every((period) => period.startMs !== startMs));
-  return [...kept, ...others].sort((a, b) => b.startMs - a.startMs).slice(0, slicesMax);
+  if (keptPeriods.length === 0) return now;
+  const others = now.filter(({ startMs }) =>
+    keptPeriods.every((period) => period.startMs !== startMs),
+  );
+  return [...keptPeriods, ...others].sort((a, b) => b.startMs - a.startMs).slice(0, slicesMax);
 }

@@ -223,8 +223,8 @@ export function handleAdmin(
       return handleAlerts(state, { op, body }, nowMs, ports);
     case "tenants.list": {
       const query = parseTenantQuery(body, nowMs);
-      const listed = query.ok ? good(tenantsFor(state, query.value, nowMs)) : query;
-      return answerRead(state, listed, ports);
+      const tenants = query.ok ? good(tenantsFor(state, query.value, nowMs)) : query;
+      return answerRead(state, tenants, ports);
     }
     case "requests.report":
     case "requests.list":

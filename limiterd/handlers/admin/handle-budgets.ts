@@ -105,8 +105,8 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
 }
 
 function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
-  const listed = checkedValue(listBudgetChildren(state, body, nowMs), ports);
-  void listed?.then(ports.answer);
+  const children = checkedValue(listBudgetChildren(state, body, nowMs), ports);
+  void children?.then(ports.answer);
 }
 
 function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

@@ -175,8 +175,8 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
       isOfAges(key, ages, nowMs) &&
       [key.id, key.name ?? "", key.userPath ?? ""].some((name) => matches(query, name)),
   );
-  const page = (listed: readonly ManagedKey[]): ListedKeys => ({
-    keys: listed.map((key) => listedKey(key, nowMs)),
+  const page = (listedKeys: readonly ManagedKey[]): ListedKeys => ({
+    keys: listedKeys.map((key) => listedKey(key, nowMs)),
     next: last?.id ?? null,
     issued: keys.size,
     server_time: formatMillis(nowMs),

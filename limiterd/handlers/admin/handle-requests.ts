@@ -187,11 +187,11 @@ function isEmpty({ request, records, refusal }: RequestDetail): boolean {
   return request === null && refusal === null && records.length === 0;
 }
 
-function unknownRequest({ request_id: id }: RequestDetail, kept: number): Failure {
+function unknownRequest({ request_id: id }: RequestDetail, keptCount: number): Failure {
   return plainFailure(
     404,
     "not_found_error",
-    `no request ${show(id)} is known: the daemon has the usage records of requests that were sent to a provider, and the details of the last ${kept} that failed and the last ${kept} that were refused, invalid, canceled or took several attempts (usage.request_details)`,
+    `no request ${show(id)} is known: the daemon has the usage records of requests that were sent to a provider, and the details of the last ${keptCount} that failed and the last ${keptCount} that were refused, invalid, canceled or took several attempts (usage.request_details)`,
   );
 }
 
@@ -276,8 +276,8 @@ async function readSessions(
     if (turns.isOver(records.length + 4)) await state.yieldToEventLoop();
   }
   for (const batch of state.requests.since(fromMs)) {
-    for (const kept of batch) {
-      const { report } = shownTo(viewer, kept);
+    for (const request of batch) {
+      const { report } = shownTo(viewer, request);
       const item = bySession.get(`${report.user_path ?? ""}\n${report.session ?? ""}`);
       if (item === undefined) continue;
       const { attempts = [] } = report;

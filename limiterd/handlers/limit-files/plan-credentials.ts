@@ -70,15 +70,15 @@ export function* planKeys(
   }
   const unchanged = fileKeys.size - changes.length;
   changes.sort((a, b) => compareKeys(a.after!, b.after!));
-  let kept = 0;
+  let keptCount = 0;
   for (const before of keys.all()) {
     if (turns.isOver()) yield;
     if (!isInFiles(before, nowMs) || fileKeys.has(before.hash)) continue;
     if (prune)
       changes.push({ action: "remove", number: before.number, before, after: null, lock: null });
-    else kept++;
+    else keptCount++;
   }
-  return { changes, unchanged, kept };
+  return { changes, unchanged, kept: keptCount };
 }
 
 /** `wanted`: by name (`jwtNameKey`). */
@@ -98,14 +98,14 @@ export function* planDenials(
   }
   const unchanged = fileDenials.size - changes.length;
   changes.sort((a, b) => compareDenials(a.after!, b.after!));
-  let kept = 0;
+  let keptCount = 0;
   for (const before of denials.all()) {
     if (turns.isOver()) yield;
     if (isOver(before, nowMs) || fileDenials.has(jwtNameKey(before))) continue;
     if (prune) changes.push({ action: "remove", before, after: null });
-    else kept++;
+    else keptCount++;
   }
-  return { changes, unchanged, kept };
+  return { changes, unchanged, kept: keptCount };
 }
 
 /** Why a file can't have this key; null if it can. */

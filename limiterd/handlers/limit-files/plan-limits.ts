@@ -71,19 +71,19 @@ export function* planLimits<D>(
     if (turns.isOver()) yield;
   }
   const unchanged = definitions.length - changes.length;
-  let kept = 0;
+  let keptCount = 0;
   for (const [id, { definition: before, source }] of present) {
     if (turns.isOver()) yield;
     if (source === "config" || fileIds.has(id)) continue;
     if (!prune) {
-      kept++;
+      keptCount++;
       continue;
     }
     const after = declared(id);
     changes.push({ action: after === null ? "remove" : "revert", id, before, after });
   }
   changes.sort((a, b) => compare((a.before ?? a.after)!, (b.before ?? b.after)!));
-  return { changes, unchanged, kept };
+  return { changes, unchanged, kept: keptCount };
 
   /** Null if it is as in the file. */
   function actionOn({ source }: Present<D>, isAsWanted: boolean): LimitAction | null {

@@ -69,7 +69,7 @@ export class ReplayedRule {
       shared: book.shared,
       // Counts don't go to the journal.
       count: (counter, atMs, requests, tokens) =>
-        void book.countAgain(counter, atMs, requests, tokens),
+        void book.addToWindow(counter, atMs, requests, tokens),
     };
   }
 

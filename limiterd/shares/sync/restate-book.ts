@@ -34,8 +34,8 @@ export async function restateBook(
 
 /** Children as copies. */
 function* counters(book: RuleBook, rules: Iterable<Rule>): Generator<Counter> {
-  for (const listed of rules) {
-    const rule = book.fresh(listed);
+  for (const stale of rules) {
+    const rule = book.fresh(stale);
     yield* countersOfRule(rule);
     for (const part of rule.parts) yield* countersOfRule(part);
   }

@@ -30,7 +30,7 @@ export function shareCounters(
   });
   sync.enter();
   book.sharesOf = (rule) => (rule.definition.hostOnly === true ? null : sync.sharesOf(rule));
-  book.shareAnew = (rule) => {
+  book.onSharingChanged = (rule) => {
     rule.shares = book.sharesOf(rule);
     if (rule.shares !== null) ports.onShared(rule);
   };

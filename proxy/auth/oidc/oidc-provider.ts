@@ -17,7 +17,7 @@ const deadlineSeconds = 10;
 
 export interface SignedInPerson {
   readonly name: string;
-  /** By which the person may be denied. */
+  /** The names by which a person can be denied. */
   readonly deniableNames: readonly string[];
   /** Null: no claim grants a role. */
   readonly administration: Administration | null;

@@ -15,13 +15,13 @@ const stringBytesMax = 4 * 1024;
 export class ModelScan {
   /** Empty until the model is found, or if there is none. */
   model = "";
-  /** The model came more than once, so the provider might read another one. */
+  /** The object has several models, so the provider might read another one. */
   repeated = false;
-  /** The problem where the text isn't JSON, so a lenient parser might find another model in it. */
+  /** Why the text isn't JSON, or null: a lenient parser might find another model in it. */
   problem: string | null = null;
   /** The object has ended, or can't be read. */
   over = false;
-  #seen = false;
+  #modelSeen = false;
   #depth = 0;
   #inString = false;
   /** The last byte so far escapes the next one. */
@@ -71,9 +71,9 @@ export class ModelScan {
     if (this.#expectsKey) {
       this.#keyIsModel = string?.toLowerCase() === "model";
       if (!this.#keyIsModel) return;
-      this.repeated = this.#seen;
-      this.over = this.#seen;
-      this.#seen = true;
+      this.repeated = this.#modelSeen;
+      this.over = this.#modelSeen;
+      this.#modelSeen = true;
     } else if (this.#keyIsModel) {
       // A second value without a comma before it isn't JSON.
       if (this.#valueSeen) this.#refuse();

@@ -52,7 +52,7 @@ export class PeekedBody {
   bytes = 0;
   readonly #source: AsyncIterator<Buffer>;
   readonly #reading: BodyReading;
-  readonly #held: Buffer[] = [];
+  readonly #pieces: Buffer[] = [];
   #finder: ModelFinder | null = null;
   /** The request is admitted for a model that was found. */
   #isNamed = false;
@@ -82,7 +82,7 @@ export class PeekedBody {
       const piece = await this.#next();
       if (piece === null) break;
       if (!this.#reading.memory.hold(piece.length)) throw this.#reading.noMemory();
-      this.#held.push(piece);
+      this.#pieces.push(piece);
     }
     // Read the end too if it is there: a connection can be reused only after its request was read
     // to the end.
@@ -108,7 +108,7 @@ export class PeekedBody {
    */
   get complete(): Buffer | null {
     if (!this.#ended || this.bytes >= largeBodyBytes) return null;
-    return this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held);
+    return this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces);
   }
 
   /** The length if it is known. */
@@ -118,7 +118,7 @@ export class PeekedBody {
 
   /** The whole body. Call this once. A piece that names another model isn't passed on. */
   async *pieces(): AsyncGenerator<Buffer> {
-    for (const piece of this.#held.splice(0)) {
+    for (const piece of this.#pieces.splice(0)) {
       yield piece;
       this.#reading.memory.release(piece.length);
     }

@@ -195,13 +195,13 @@ function decode(body: string, start: number, end: number): Decoded {
 }
 
 export function withoutCuts(body: string, cuts: readonly Cut[]): string {
-  let kept = "";
+  let text = "";
   let from = 0;
   for (const { start, end } of cuts) {
-    kept += body.slice(from, start);
+    text += body.slice(from, start);
     from = end;
   }
-  return kept + body.slice(from);
+  return text + body.slice(from);
 }
 
 type Members = readonly JsonMember[];

@@ -22,7 +22,7 @@ const accepted: ReadonlySet<string> = new Set([
 
 /** Keywords whose values are schemas: by name, and in a list. */
 const namedSchemas: ReadonlySet<string> = new Set(["properties", "$defs", "definitions"]);
-const listed: ReadonlySet<string> = new Set(["anyOf", "allOf"]);
+const listKeywords: ReadonlySet<string> = new Set(["anyOf", "allOf"]);
 
 /** Keywords that don't constrain the value. */
 const silent: ReadonlySet<string> = new Set(["$schema", "$id", "$comment", "__proto__"]);
@@ -57,7 +57,7 @@ export function hasMap(value: unknown): boolean {
   for (const [keyword, each] of Object.entries(value)) {
     if (namedSchemas.has(keyword)) {
       if (isObject(each) && Object.values(each).some(hasMap)) return true;
-    } else if (keyword === "items" || keyword === "oneOf" || listed.has(keyword)) {
+    } else if (keyword === "items" || keyword === "oneOf" || listKeywords.has(keyword)) {
       if (hasMap(each)) return true;
     }
   }
@@ -81,7 +81,7 @@ function closed(schema: JsonObject): JsonObject {
     if (silent.has(keyword) || keyword === "additionalProperties") continue;
     if (keyword === "oneOf") out["anyOf"] = schemas(value);
     else if (namedSchemas.has(keyword) && isObject(value)) out[keyword] = byName(value);
-    else if (listed.has(keyword)) out[keyword] = schemas(value);
+    else if (listKeywords.has(keyword)) out[keyword] = schemas(value);
     else if (keyword === "items" && isObject(value)) out[keyword] = closed(value);
     else if (isAccepted(keyword, value)) out[keyword] = value;
     else inWords.push(`${keyword}: ${writeExactly(value)}`);

@@ -93,7 +93,7 @@ function dropOpenaiFields(
   }
 }
 
-/** At most hosts it is only a guess that templates want a single system message. */
+/** Keeps the order of messages, unless the host is known to need another one. */
 function asFarAsKnown(chat: ChatTraits): ChatTraits {
   return chat.messageOrder === "alternating" ? chat : { ...chat, messageOrder: "any" };
 }

@@ -33,7 +33,7 @@ export function hostResponsesStep({ provider }: FitTarget, bytes: Buffer): FitSt
   return mayBeForeign ? (body, check) => responsesForHost(body, refusedFields, check) : null;
 }
 
-/** What models differ in; `"reasoning"` is a field, and the type of an item. */
+/** Fields and item types that some models refuse. */
 const modelFields = [
   "reasoning",
   "include",
@@ -85,8 +85,8 @@ export function encryptedReasoningStep(
 function withoutEncryptedReasoning(body: JsonObject): JsonObject {
   const { include, ...others } = body;
   if (!Array.isArray(include) || !include.includes(encryptedReasoning)) return body;
-  const left = include.filter((name) => name !== encryptedReasoning);
-  return left.length > 0 ? { ...others, include: left } : others;
+  const remaining = include.filter((name) => name !== encryptedReasoning);
+  return remaining.length > 0 ? { ...others, include: remaining } : others;
 }
 
 /** For a model that doesn't reason. */
@@ -94,9 +94,9 @@ function dropReasoning(out: Record<string, unknown>, check: RequestCheck): void 
   const { include, input } = out;
   if (Array.isArray(include) && include.includes(encryptedReasoning)) {
     check.drop("include[]", "must be left out", `include[] (${encryptedReasoning})`);
-    const { include: left } = withoutEncryptedReasoning(out);
-    if (left === undefined) delete out["include"];
-    else out["include"] = left;
+    const { include: remaining } = withoutEncryptedReasoning(out);
+    if (remaining === undefined) delete out["include"];
+    else out["include"] = remaining;
   }
   if (Array.isArray(input) && input.some(isReasoning))
     out["input"] = withoutItems(input, isReasoning, check);
@@ -118,8 +118,8 @@ const freeItems: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * The input without some reasoning. By the ids of other items OpenAI knows that reasoning belongs
- * to them, and refuses them without it; so they lose their ids.
+ * Removes reasoning from the input, and the ids of other items: by an id OpenAI would find that the
+ * item's reasoning is missing, and refuse it.
  */
 export function withoutItems(
   input: readonly unknown[],
@@ -187,7 +187,7 @@ function withOwnId(item: unknown): unknown {
   return id === item["call_id"] ? item : ({ ...item, call_id: id } satisfies JsonObject);
 }
 
-/** A compaction that Sluice wrote as the message that it is at translated providers. */
+/** Turns a compaction that Sluice wrote into a message, as for translated providers. */
 function withReadableSummary(item: unknown): unknown {
   if (!isObject(item) || !isCompaction(item)) return item;
   const summary = readKeptReasoning(item["encrypted_content"]);

@@ -149,11 +149,11 @@ export function reasonsByDefault(model: string): boolean {
 }
 
 /** Models that stream all of their reasoning as they reason, as their makers' pages say. */
-const shown = /^(?:deepseek|qwq|qwen|kimi|glm|minimax|magistral|gpt-oss|grok-3-mini)/;
+const withShownReasoning = /^(?:deepseek|qwq|qwen|kimi|glm|minimax|magistral|gpt-oss|grok-3-mini)/;
 
 /** Whether a stream of a model is known to show all of its reasoning. */
 export function showsReasoning(model: string): boolean {
-  return shown.test(familyName(model));
+  return withShownReasoning.test(familyName(model));
 }
 
 /** Whether only OpenAI and Azure run the model, whatever maker's name precedes it. */

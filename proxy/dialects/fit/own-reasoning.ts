@@ -249,8 +249,8 @@ const freeForm: ReadonlySet<string> = new Set([
 /** The same value if no object in it has one of the fields. `removed` gets those that one has. */
 function withoutInside(value: unknown, fields: ReadonlySet<string>, removed: Set<string>): unknown {
   if (Array.isArray(value)) {
-    const kept = value.map((item) => withoutInside(item, fields, removed));
-    return kept.every((item, i) => item === value[i]) ? value : kept;
+    const remaining = value.map((item) => withoutInside(item, fields, removed));
+    return remaining.every((item, i) => item === value[i]) ? value : remaining;
   }
   if (!isObject(value)) return value;
   let changed: Record<string, unknown> | null = null;
@@ -259,11 +259,11 @@ function withoutInside(value: unknown, fields: ReadonlySet<string>, removed: Set
     const isRefused = fields.has(name);
     if (isRefused) removed.add(name);
     const inner = value[name];
-    const left = isRefused ? undefined : withoutInside(inner, fields, removed);
-    if (left === inner) continue;
+    const remaining = isRefused ? undefined : withoutInside(inner, fields, removed);
+    if (remaining === inner) continue;
     changed ??= { ...value };
-    if (left === undefined) delete changed[name];
-    else changed[name] = left;
+    if (remaining === undefined) delete changed[name];
+    else changed[name] = remaining;
   }
   return changed ?? value;
 }

@@ -32,7 +32,10 @@ function signedForAnthropic(
   const original = body["messages"];
   if (!Array.isArray(original)) return body;
   const messages = original.flatMap(withSignedThinking);
-  if (messages.length === original.length && messages.every((message, i) => message === original[i]))
+  if (
+    messages.length === original.length &&
+    messages.every((message, i) => message === original[i])
+  )
     return body;
   check.drop("messages[].content[]", "must be signed", "messages[].content[] (thinking)");
   const out: Record<string, unknown> = { ...body, messages };

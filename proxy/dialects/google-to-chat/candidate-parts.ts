@@ -134,8 +134,8 @@ export class CandidateParts {
     if (reason === null) throw new FailedAnswer("the provider ended its answer with an error");
     this.#isCut = reason === "MAX_TOKENS";
     this.#sequence.end();
-    const kept = this.#calls === 0 && this.#showsThoughts ? this.#keptThinking() : null;
-    if (kept !== null) this.#emit({ text: "", thought: true, thoughtSignature: kept });
+    const thinking = this.#calls === 0 && this.#showsThoughts ? this.#keptThinking() : null;
+    if (thinking !== null) this.#emit({ text: "", thought: true, thoughtSignature: thinking });
     if (this.#malformed !== null)
       return {
         finishReason: "MALFORMED_FUNCTION_CALL",

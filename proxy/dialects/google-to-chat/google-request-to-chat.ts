@@ -64,7 +64,9 @@ function maxTokens(value: unknown, reader: RequestReader): number | undefined {
 function stop(value: unknown, reader: RequestReader): readonly string[] | undefined {
   const at = "generationConfig.stopSequences";
   if (isAbsent(value)) return undefined;
-  const sequences = reader.list(value, at).map((sequence, i) => reader.text(sequence, `${at}[${i}]`));
+  const sequences = reader
+    .list(value, at)
+    .map((sequence, i) => reader.text(sequence, `${at}[${i}]`));
   return sequences.length === 0 ? undefined : sequences;
 }
 

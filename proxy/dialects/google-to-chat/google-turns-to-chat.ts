@@ -62,7 +62,7 @@ class Turns {
   /** The calls of the model's turn. */
   #toolCalls: JsonObject[] = [];
   #thoughts = "";
-  #kept: KeptReasoning | null = null;
+  #keptReasoning: KeptReasoning | null = null;
 
   constructor(reader: RequestReader, takesFilesInResults: boolean) {
     this.#reader = reader;
@@ -149,12 +149,12 @@ class Turns {
 
   #modelPart(part: JsonObject, at: string): void {
     const { thoughtSignature: signature } = part;
-    const kept = typeof signature === "string" ? keptInSignature(signature) : null;
+    const keptReasoning = typeof signature === "string" ? keptInSignature(signature) : null;
     if (!isAbsent(part["functionCall"])) {
-      this.#kept = kept ?? this.#kept;
-      return this.#call(part, `${at}.functionCall`, kept === null);
+      this.#keptReasoning = keptReasoning ?? this.#keptReasoning;
+      return this.#call(part, `${at}.functionCall`, keptReasoning === null);
     }
-    this.#kept ??= kept;
+    this.#keptReasoning ??= keptReasoning;
     if (part["thought"] === true) {
       if (!isAbsent(part["text"])) this.#thoughts += this.#reader.text(part["text"], `${at}.text`);
       return;
@@ -204,8 +204,8 @@ class Turns {
 
   #endModel(): void {
     // The reasoning in a call's signature is complete, but the thoughts beside it may be a summary.
-    const thoughts = this.#kept?.text || this.#thoughts;
-    const blocks = this.#kept?.blocks ?? [];
+    const thoughts = this.#keptReasoning?.text || this.#thoughts;
+    const blocks = this.#keptReasoning?.blocks ?? [];
     const calls = this.#toolCalls;
     if (this.#parts.length > 0 || calls.length > 0 || thoughts !== "") {
       const message: Record<string, unknown> = {
@@ -219,7 +219,7 @@ class Turns {
     }
     this.#toolCalls = [];
     this.#thoughts = "";
-    this.#kept = null;
+    this.#keptReasoning = null;
   }
 }
 

@@ -11,14 +11,14 @@ export function jsonSchemaOf(schema: unknown): unknown {
   if (!isObject(schema)) return schema;
   const out: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(camelFields(schema))) {
-    if (isAbsent(value) || left.has(name)) continue;
+    if (isAbsent(value) || ignoredKeywords.has(name)) continue;
     out[name] = fieldOf(name, value);
   }
   return schema["nullable"] === true ? withNull(out) : out;
 }
 
 /** Keywords that JSON Schema doesn't have and that models don't need. */
-const left: ReadonlySet<string> = new Set(["nullable", "propertyOrdering"]);
+const ignoredKeywords: ReadonlySet<string> = new Set(["nullable", "propertyOrdering"]);
 
 const countNames: ReadonlySet<string> = new Set([
   "minItems",

@@ -104,9 +104,9 @@ export class ServerEvents {
   }
 
   #keep(item: unknown): void {
-    const kept = isObject(item) ? asInput(item) : null;
-    if (kept === null || !this.#isWhole) return;
-    const text = writeExactly(kept);
+    const inputItem = isObject(item) ? asInput(item) : null;
+    if (inputItem === null || !this.#isWhole) return;
+    const text = writeExactly(inputItem);
     this.#isWhole = this.#answered.hold(text.length + 1);
     this.#items = this.#isWhole ? joinItems(this.#items, text) : "";
   }

@@ -28,14 +28,14 @@ export function responsesInputToChat(
     check.refuse("input", `must be a string or an array, not ${quote(input)}`);
   else {
     const items = check.list(input, "input") ?? [];
-    let held: ReadonlySet<unknown> | null = null;
+    let inputIds: ReadonlySet<unknown> | null = null;
     for (let i = 0; i < items.length && check.failure === null; i++) {
       const item = items[i];
       const id = referenceIn(item);
       if (id === null) addItem(chat, item, `input[${i}]`, check);
       else {
-        held ??= new Set(items.map(idOfItem));
-        if (!held.has(id)) missReference(id, `input[${i}]`, check);
+        inputIds ??= new Set(items.map(idOfItem));
+        if (!inputIds.has(id)) missReference(id, `input[${i}]`, check);
       }
     }
     chat.end();
@@ -262,8 +262,8 @@ function readCallId(item: JsonObject, path: string, check: RequestCheck): CallId
  * send. Only OpenAI's models can read what OpenAI encrypted.
  */
 function reasoningOf(item: JsonObject): KeptReasoning {
-  const kept = readKeptReasoning(item["encrypted_content"]);
-  if (kept !== null) return kept;
+  const reasoning = readKeptReasoning(item["encrypted_content"]);
+  if (reasoning !== null) return reasoning;
   const { content } = item;
   const texts = Array.isArray(content)
     ? content.map((part: unknown) => (isObject(part) ? part["text"] : null))

@@ -224,16 +224,16 @@ function allowTools(
   if (allowedTools.length === 0)
     return check.refuse("tool_choice.tools", "must name at least one tool");
   const { byName, byType } = byNameAndType(tools);
-  const kept = new Set<JsonObject>();
+  const keptTools = new Set<JsonObject>();
   for (let i = 0; i < allowedTools.length; i++) {
     const { type, name } = check.object(allowedTools[i], `tool_choice.tools[${i}]`) ?? {};
     const toolName = typeof name === "string" ? fittingToolName(name) : null;
     const tool = type === "custom" ? byName.get(toolName) : byType.get(type)?.get(toolName);
     if (tool === undefined)
       return check.refuse(`tool_choice.tools[${i}]`, "is not one of the request's tools");
-    kept.add(tool);
+    keptTools.add(tool);
   }
-  chat["tools"] = tools.filter((tool) => kept.has(tool));
+  chat["tools"] = tools.filter((tool) => keptTools.has(tool));
   chat["tool_choice"] = mode;
 }
 

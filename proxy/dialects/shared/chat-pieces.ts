@@ -251,9 +251,11 @@ function isLogprob(value: unknown): value is TokenLogprob {
 function logprobOf(value: TokenLogprob): Logprob {
   const { token, logprob, top_logprobs: top } = value;
   const others = Array.isArray(top)
-    ? top
-        .filter(isLogprob)
-        .map((alternative) => ({ token: alternative.token, logprob: alternative.logprob, bytes: bytesOf(alternative) }))
+    ? top.filter(isLogprob).map((alternative) => ({
+        token: alternative.token,
+        logprob: alternative.logprob,
+        bytes: bytesOf(alternative),
+      }))
     : [];
   return { token, logprob, bytes: bytesOf(value), top_logprobs: others };
 }

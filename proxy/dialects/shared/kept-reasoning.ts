@@ -31,8 +31,8 @@ export function returnsReasoning(
   return store !== false && blocks.length > 0;
 }
 
-export function writeKeptReasoning(kept: KeptReasoning): string {
-  return mark + Buffer.from(keptJson(kept)).toString("base64url");
+export function writeKeptReasoning(reasoning: KeptReasoning): string {
+  return mark + Buffer.from(keptJson(reasoning)).toString("base64url");
 }
 
 /** Null if Sluice didn't write it. */
@@ -42,8 +42,8 @@ export function readKeptReasoning(encrypted: unknown): KeptReasoning | null {
 }
 
 /** The same reasoning as the signature of a part in Gemini's own API, which is always in base64. */
-export function keptAsSignature(kept: KeptReasoning): string {
-  return Buffer.from(mark + keptJson(kept)).toString("base64");
+export function keptAsSignature(reasoning: KeptReasoning): string {
+  return Buffer.from(mark + keptJson(reasoning)).toString("base64");
 }
 
 /** Null if Sluice didn't write it. `signature`: in either alphabet of base64. */
@@ -61,9 +61,9 @@ function keptJson({ text, blocks }: KeptReasoning): string {
 }
 
 function parseKept(json: string): KeptReasoning | null {
-  const kept = parseBodyExactly(json);
-  if (!isObject(kept)) return null;
-  const { text, blocks } = kept;
+  const parsed = parseBodyExactly(json);
+  if (!isObject(parsed)) return null;
+  const { text, blocks } = parsed;
   const valid = Array.isArray(blocks) ? blocks.filter(isThinkingBlock) : [];
   const ofBlocks = valid.map((block) => block["thinking"] ?? "").join("");
   return { text: typeof text === "string" ? text : ofBlocks, blocks: valid };

@@ -32,8 +32,8 @@ export function failAdmin(
 export function refusesParameters(context: Pick<RequestContext, "exchange" | "record">): boolean {
   const [name] = queryParameters(context.exchange.query).keys();
   if (name === undefined) return false;
-  const shown = shortName(name);
-  failAdmin(context, invalid(`unknown parameter ${shown}: there is none`, shown));
+  const shortened = shortName(name);
+  failAdmin(context, invalid(`unknown parameter ${shortened}: there is none`, shortened));
   return true;
 }
 

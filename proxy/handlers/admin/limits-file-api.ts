@@ -76,8 +76,8 @@ function problemOfCredentials(context: LimitsContext, body: unknown): Failure | 
 function roleProblem({ caller: { administers } }: LimitsContext): Failure | null {
   assert(administers !== undefined, "only callers with a role reach /admin");
   if (includesRole(administers.role, "admin")) return null;
-  const held = administrationText(administers);
-  const message = `keys and denied_jwts need the role admin for /: this is ${held}`;
+  const role = administrationText(administers);
+  const message = `keys and denied_jwts need the role admin for /: this is ${role}`;
   return plainFailure(403, "permission_error", message);
 }
 

@@ -8,7 +8,7 @@ import { failAdmin, readJson } from "./admin-json.js";
 import { askedBy } from "./asked-by.js";
 import { type ListOf, replyList } from "./reply-list.js";
 
-const kept: ListOf = {
+const keptReconciliations: ListOf = {
   op: "reconciliations.list",
   items: "reconciliations",
   pageItems: "reconciliations",
@@ -20,7 +20,7 @@ export async function handleReconciliations(
   context: RequestContext<"limiter" | "isUtf8" | "sessionKeeping">,
 ): Promise<void> {
   const { gateway, exchange, record } = context;
-  if (exchange.method === "GET") return replyList(context, kept, exchange.query);
+  if (exchange.method === "GET") return replyList(context, keptReconciliations, exchange.query);
   const body = await readJson(context);
   if (!body.ok) return failAdmin(context, body.failure);
   const done = await gateway.limiter.call("reconciliations.keep", body.value, askedBy(context));

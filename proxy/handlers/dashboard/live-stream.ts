@@ -115,8 +115,11 @@ function watcherOf(context: LiveContext, lists: readonly ListWatch[], ended: () 
       if (cookie === null) return caller.keyId === "" || mayStillWatch(gateway.limiter, caller);
       const answer = await findSession(gateway, cookie.token);
       if (!answer.ok) return null;
-      const held = answer.session === null ? null : administrationOf(answer.session);
-      return held?.path === within && accessProblem(held, "live", liveRequest) === null;
+      const administration = answer.session === null ? null : administrationOf(answer.session);
+      return (
+        administration?.path === within &&
+        accessProblem(administration, "live", liveRequest) === null
+      );
     },
     write(events) {
       if (exchange.gone || exchange.write(events)) return;

@@ -65,7 +65,7 @@ export async function finishSignIn(context: SignInContext): Promise<void> {
 }
 
 type Refusal = keyof typeof signInTexts.refused;
-/** `reason`: for the log and the audit log; null if nobody has tried anything. */
+/** `reason`: for the log and the audit log; null if there was no attempt. */
 type Refused = { readonly refused: Refusal; readonly reason: string | null };
 
 /** The person's name, and the token of the session that their claims open. */

@@ -99,12 +99,12 @@ function partOfFile(provider: string, status: number): Failure {
 }
 
 async function firstBytes(pieces: AsyncIterable<Buffer>): Promise<Buffer> {
-  const kept: Buffer[] = [];
+  const readPieces: Buffer[] = [];
   let bytes = 0;
   for await (const piece of pieces) {
-    kept.push(piece);
+    readPieces.push(piece);
     bytes += piece.length;
     if (bytes > errorBytesMax) break;
   }
-  return Buffer.concat(kept);
+  return Buffer.concat(readPieces);
 }

@@ -71,8 +71,8 @@ export async function listOwnObjects(
     await rememberOwner(gateway, { operation, provider: name, userPath: caller.userPath, ids });
     record.end(200, "complete");
     const rewrite = rewriteOf(gateway, exchange, operation, provider.config);
-    const shown = rewrite === null ? ownPage : parseJson(rewrite(JSON.stringify(ownPage)));
-    return replyJson(exchange, 200, shown, headers);
+    const rewritten = rewrite === null ? ownPage : parseJson(rewrite(JSON.stringify(ownPage)));
+    return replyJson(exchange, 200, rewritten, headers);
   }
 }
 

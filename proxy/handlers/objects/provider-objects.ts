@@ -110,5 +110,7 @@ function wellFirst(
   providers: readonly Provider[],
 ): readonly Provider[] {
   const byAccount = new Map(providers.map((provider) => [accountOf(provider), provider]));
-  return gateway.targetHealth.wellFirst([...byAccount.keys()]).map((account) => byAccount.get(account)!);
+  return gateway.targetHealth
+    .wellFirst([...byAccount.keys()])
+    .map((account) => byAccount.get(account)!);
 }

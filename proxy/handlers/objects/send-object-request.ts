@@ -128,9 +128,9 @@ export async function sendObjectRequest(
   const isOfBatches = operation === "batches" || operation === "message_batches";
   const batchRead = isOfBatches ? batchReadAt(exchange.method, exchange.path) : null;
   const isMaking = userPath !== null && remembersOwners(gateway) && mayMake(operation, exchange);
-  let shown: unknown;
-  const show = (answer: unknown): void => {
-    shown = answer;
+  let seenAnswer: unknown;
+  const noteAnswer = (answer: unknown): void => {
+    seenAnswer = answer;
     if (!isMaking) return;
     const made = { operation, provider: provider.config.name, userPath: userPath! };
     remembered = rememberOwner(gateway, { ...made, ids: madeIds(operation, answer) });
@@ -145,7 +145,7 @@ export async function sendObjectRequest(
   const forwarded = await forward(exchange, {
     upstream:
       isMaking || id !== null || (isOfBatches && batchRead?.isResults !== true)
-        ? watchedUpstream(provider.upstream, show)
+        ? watchedUpstream(provider.upstream, noteAnswer)
         : provider.upstream,
     provider: provider.config.name,
     request: {
@@ -169,23 +169,23 @@ export async function sendObjectRequest(
     monoMs: gateway.monoMs,
   });
   trace?.ended(forwarded, gateway.monoMs());
-  const end = id === null ? null : endShown(exchange, forwarded, shown);
+  const end = id === null ? null : responseEndIn(exchange, forwarded, seenAnswer);
   if (end !== null) await settleEnded(gateway, { ...at, end });
   if (
     forwarded.status < 300 &&
     batchRead !== null &&
-    (batchRead.isResults || batchEndIn(shown) !== null)
+    (batchRead.isResults || batchEndIn(seenAnswer) !== null)
   )
     void settleTracked(gateway, at.provider, batchRead.id);
-  // The client may request it next.
+  // The owner must be known before the client asks for the object.
   await remembered;
   const isSubmitted = isOfBatches && batchRead === null && exchange.method === "POST";
   return isSubmitted && forwarded.status < 300
-    ? { ...forwarded, responseId: submittedBatch(shown), batchTokens: 0 }
+    ? { ...forwarded, responseId: submittedBatch(seenAnswer), batchTokens: 0 }
     : forwarded;
 }
 
-/** Their answers describe objects and hold no text of a model. */
+/** Operations whose answers describe objects, without a text of a model. */
 const describing: readonly Operation[] = [
   "files",
   "batches",
@@ -223,17 +223,17 @@ type SendingParts =
   | "setTimer";
 
 /**
- * The usage of a response that has ended: known by its status, or for a stream, which may start
- * anywhere, by the usage at its end. Null if it hasn't ended.
+ * The usage of a response; null if it hasn't ended. A JSON answer has a status. A stream, which may
+ * begin at any event, has ended if it reports usage.
  */
-function endShown(
+function responseEndIn(
   { query }: Exchange,
   { status, outcome, usage, estimated }: Forwarded,
-  shown: unknown,
+  answer: unknown,
 ): ResponseEnd | null {
   if (status >= 300 || outcome !== "complete") return null;
   const isStream = /(?:^|[?&])stream=true(?:&|$)/.test(query);
-  if (!isStream && shown !== undefined) return endOf(shown);
+  if (!isStream && answer !== undefined) return endOf(answer);
   return usage === null || estimated ? null : { kind: "used", usage };
 }
 
@@ -262,9 +262,9 @@ export function objectPath(
 const field = "file_id";
 
 /**
- * Streams a form that must not name stored objects, as the name may follow the file; each piece is
- * checked first. Throws `UploadRefused`; the provider then has neither the name nor the end of the
- * form.
+ * Streams a form that must not name stored objects. Checks each piece before it is sent, because the
+ * name may come after the file. Throws `UploadRefused`: then neither the name nor the end of the form
+ * was sent.
  */
 export async function* formWithoutIds(
   pieces: AsyncIterable<Buffer>,

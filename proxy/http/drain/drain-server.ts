@@ -25,7 +25,7 @@ interface DrainPorts {
   cut(socket: Socket): void;
 }
 
-const lookEveryMs = 100;
+const pollMs = 100;
 
 export class ServerDrain {
   readonly #server: Server;
@@ -48,13 +48,13 @@ export class ServerDrain {
     this.#idleUntilMonoMs = Math.min(this.#idleUntilMonoMs, nowMonoMs + idleMs);
     this.#runningUntilMonoMs = Math.min(this.#runningUntilMonoMs, nowMonoMs + runningMs);
     this.#ended ??= this.#begin();
-    this.#look();
+    this.#poll();
     return this.#ended;
   }
 
   #begin(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setInterval(() => this.#look(), lookEveryMs);
+      const timer = setInterval(() => this.#poll(), pollMs);
       // Not by the HTTP server's own method, which closes all idle connections immediately.
       net.Server.prototype.close.call(this.#server, () => {
         clearInterval(timer);
@@ -64,7 +64,7 @@ export class ServerDrain {
     });
   }
 
-  #look(): void {
+  #poll(): void {
     const { connections, lingering, cut } = this.#ports;
     const nowMonoMs = performance.now();
     if (nowMonoMs >= this.#idleUntilMonoMs) {

@@ -38,13 +38,13 @@ const ofHandshake =
 
 /** Removes the headers that concern only the handshake. */
 export function headersOfRequests(rawHeaders: readonly string[]): readonly string[] {
-  const kept = ["content-type", "application/json"];
+  const headers = ["content-type", "application/json"];
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const [name, value] = [rawHeaders[i]!, rawHeaders[i + 1]!];
     const isOfSockets = /^openai-beta$/i.test(name) && value.startsWith("responses_websockets");
-    if (!ofHandshake.test(name) && !isOfSockets) kept.push(name, value);
+    if (!ofHandshake.test(name) && !isOfSockets) headers.push(name, value);
   }
-  return kept;
+  return headers;
 }
 
 export class SocketExchange implements Exchange {

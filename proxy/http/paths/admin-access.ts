@@ -73,26 +73,29 @@ export const adminAccess: Readonly<Record<AdminEndpoint, Readonly<Record<string,
 
 /** Why the holder of a role may not call an endpoint; null if it may. */
 export function accessProblem(
-  held: Administration,
+  administration: Administration,
   endpoint: AdminEndpoint,
   { method, path }: { readonly method: string; readonly path: string },
 ): Failure | null {
   const needed = adminAccess[endpoint][method];
   if (needed === undefined) return accessFailure(`${method} ${path} is for no role`);
   const { role, ofSubtree } = needed;
-  if (includesRole(held.role, role) && (ofSubtree || held.path === "/")) return null;
-  const where = ofSubtree ? held.path : "/";
+  if (includesRole(administration.role, role) && (ofSubtree || administration.path === "/"))
+    return null;
+  const where = ofSubtree ? administration.path : "/";
   return accessFailure(
-    `${method} ${path} needs the role ${role} for ${where}: this is ${administrationText(held)}`,
+    `${method} ${path} needs the role ${role} for ${where}: this is ${administrationText(administration)}`,
   );
 }
 
 /** The requests other than GET that the holder of a role may send: `PUT /admin/budgets`, … */
-export function requestsOf(held: Administration): readonly string[] {
+export function requestsOf(administration: Administration): readonly string[] {
   const keyRoutes = adminKeyRoutes.map(([, methods, route]) => [route, methods] as const);
   return [...adminRoutes, ...keyRoutes].flatMap(([path, methods]) =>
     Object.entries(methods)
-      .filter(([method, endpoint]) => accessProblem(held, endpoint, { method, path }) === null)
+      .filter(
+        ([method, endpoint]) => accessProblem(administration, endpoint, { method, path }) === null,
+      )
       .flatMap(([method]) => (method === "GET" ? [] : [`${method} ${path}`])),
   );
 }

@@ -32,7 +32,7 @@ interface ConnectedLimiter {
   readonly linkedInTime: Promise<void>;
   close(): void;
   /** After closing: the settles that the daemon hasn't acknowledged. */
-  left(): UnacknowledgedSettles;
+  unacknowledged(): UnacknowledgedSettles;
 }
 
 /** `name` prefixes the id by which the daemon knows this proxy. */
@@ -106,7 +106,7 @@ export function connectLimiter(
       linkLog.close();
       link?.close();
     },
-    left: () => client.unacknowledged(),
+    unacknowledged: () => client.unacknowledged(),
   };
 }
 

@@ -72,7 +72,7 @@ export class LimiterClient {
   readonly #connection: DaemonConnection;
   readonly #pending: PendingAdmissions;
   /** Unsettled admissions by lease. */
-  readonly #held = new IdMap<Admission>();
+  readonly #admissions = new IdMap<Admission>();
   readonly #outbox: SettleOutbox;
   /** What the daemon last reported of itself. */
   readonly notices = createNotices();
@@ -95,7 +95,7 @@ export class LimiterClient {
     this.#outbox = new SettleOutbox(ports, this.#connection, settleWindow);
     const shared = {
       connection: this.#connection,
-      held: this.#held,
+      held: this.#admissions,
       outbox: this.#outbox,
       monoMs,
     };
@@ -228,7 +228,7 @@ export class LimiterClient {
     assertLimiter(!admission.settled, "one settle per admission");
     assertLimiter(isCount(spent.tokens), "a count of tokens is an integer");
     admission.settled = true;
-    if (admission.lease !== 0) this.#held.take(admission.lease);
+    if (admission.lease !== 0) this.#admissions.take(admission.lease);
     if (admission.metering !== undefined) this.#draws.forget(admission.lease);
     if (this.#unreported.admissions.size > 0) this.#unreported.delete(admission);
     this.#outbox.end(admission, spent, this.#ports.monoMs());
@@ -284,8 +284,10 @@ export class LimiterClient {
   connected(line: DaemonLine): void {
     this.#connection.connected(line);
     this.#unreported.lease();
-    const held = this.#held.entries().map(([, admission]) => admission);
-    this.#connection.sendInWindows(helloMessages(this.#ports.proxyId, held, this.#connection));
+    const admissions = this.#admissions.entries().map(([, admission]) => admission);
+    this.#connection.sendInWindows(
+      helloMessages(this.#ports.proxyId, admissions, this.#connection),
+    );
   }
 
   /** Null for an unreadable frame. `nowMonoMs` is read once for all frames of a chunk. */

@@ -20,19 +20,19 @@ const holdingBytes = 120 + sessionCharsMax;
 /** One hello, or several when the leases don't fit into one frame; each takes an id of its own. */
 export function* helloMessages(
   proxyId: string,
-  held: readonly Admission[],
+  admissions: readonly Admission[],
   connection: Pick<DaemonConnection, "wireVersion" | "nextId">,
 ): Generator<Hello, void> {
   let at = 0;
   do {
-    const end = at + fittingLeases(held, at);
-    const leases = held.slice(at, end).map(leaseOf);
+    const end = at + fittingLeases(admissions, at);
+    const leases = admissions.slice(at, end).map(leaseOf);
     at = end;
-    const more = at < held.length;
+    const more = at < admissions.length;
     const { wireVersion } = connection;
     const id = connection.nextId();
     yield { kind: "hello", id, wireVersion, role: "proxy", proxyId, leases, more };
-  } while (at < held.length);
+  } while (at < admissions.length);
 }
 
 /** The lease as it goes on the wire. */

@@ -119,7 +119,7 @@ export class SettleDirectory {
     const path = join(this.path, fileName({ proxyId: head.proxyId, takenBy: null }));
     const part = path.replace(/\.settles$/, unfinished);
     let bytesLeft = spoolBytesMax - (await this.#bytes());
-    let kept = 0;
+    let writtenCount = 0;
     const file = await open(part, "wx", 0o600);
     try {
       let gathered = [headFrame(head)];
@@ -128,15 +128,15 @@ export class SettleDirectory {
         bytesLeft -= frame.length;
         if (bytesLeft < 0) break;
         gathered.push(frame);
-        if (++kept % settlesPerPiece > 0) continue;
+        if (++writtenCount % settlesPerPiece > 0) continue;
         await file.appendFile(Buffer.concat(gathered));
         gathered = [];
       }
-      await file.appendFile(Buffer.concat([...gathered, endFrame(kept)]));
+      await file.appendFile(Buffer.concat([...gathered, endFrame(writtenCount)]));
       await file.sync();
       await rename(part, path);
       await this.#sync();
-      return kept;
+      return writtenCount;
     } catch (error) {
       await unlink(part).catch(() => {});
       throw error;

@@ -19,7 +19,7 @@ import {
 import { SettleFileReader } from "./settle-file.js";
 
 /** How often a proxy looks for files, which may appear at any time. */
-const lookMs = 30_000;
+const pollMs = 30_000;
 
 const notDelivered = "a file of settles can't be delivered now: it is tried again";
 
@@ -31,7 +31,7 @@ export class SettleSpool {
   readonly #log: Log;
   readonly #directory: SettleDirectory;
   #linked = false;
-  #looking: Promise<void> | null = null;
+  #polling: Promise<void> | null = null;
   #line: SocketLine | null = null;
   readonly #timer: NodeJS.Timeout;
   #lastProblem = "";
@@ -41,13 +41,13 @@ export class SettleSpool {
     this.#config = config;
     this.#log = log;
     this.#directory = new SettleDirectory(config.spoolDir, randomUUID());
-    this.#timer = setInterval(() => this.#look(), lookMs).unref();
+    this.#timer = setInterval(() => this.#poll(), pollMs).unref();
   }
 
   /** Called when the daemon becomes reachable or unreachable. */
   linkChanged(linked: boolean): void {
     this.#linked = linked && !this.#closed;
-    if (this.#linked) this.#look();
+    if (this.#linked) this.#poll();
     else this.#line?.close();
   }
 
@@ -56,7 +56,7 @@ export class SettleSpool {
     clearInterval(this.#timer);
     this.#closed = true;
     this.linkChanged(false);
-    await this.#looking;
+    await this.#polling;
   }
 
   /** Leaves settles to the next proxy; never rejects. */
@@ -69,14 +69,14 @@ export class SettleSpool {
     const about = { directory: this.#directory.path, settles: count };
     try {
       await this.#directory.prepare();
-      const kept = await this.#directory.write({ proxyId, writtenAtMs, sentAtMs }, settles);
+      const writtenCount = await this.#directory.write({ proxyId, writtenAtMs, sentAtMs }, settles);
       this.#log.warn(
         about,
         "the limiter daemon never acknowledged these settles: they are left for the next proxy to deliver",
       );
-      if (kept < count)
+      if (writtenCount < count)
         this.#log.error(
-          { ...about, lost: count - kept },
+          { ...about, lost: count - writtenCount },
           "too many settles wait in the directory: the last ones are lost",
         );
     } catch (error) {
@@ -87,14 +87,14 @@ export class SettleSpool {
     }
   }
 
-  #look(): void {
-    if (this.#looking !== null || !this.#linked) return;
-    this.#looking = this.#deliverAll()
+  #poll(): void {
+    if (this.#polling !== null || !this.#linked) return;
+    this.#polling = this.#deliverAll()
       .catch((error: unknown) =>
         this.#warnOnce(messageOf(error), "settles of stopped proxies can't be kept or delivered"),
       )
       .finally(() => {
-        this.#looking = null;
+        this.#polling = null;
       });
   }
 

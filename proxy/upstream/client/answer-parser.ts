@@ -62,9 +62,9 @@ export class AnswerParser {
   #state: State = "over";
   #isHeadRequest = false;
   /** The beginning of a head or of trailers, or what arrived during a pause. */
-  #held: Buffer = none;
+  #unparsed: Buffer = none;
   /** Bytes that are missing of the body or of the chunk. */
-  #left = 0;
+  #bytesLeft = 0;
   #sizeDigits = 0;
   #extension = "";
   #isEnded = true;
@@ -83,7 +83,7 @@ export class AnswerParser {
   begin(method: string): void {
     this.#state = "head";
     this.#isHeadRequest = method === "HEAD";
-    this.#held = none;
+    this.#unparsed = none;
     this.#isEnded = false;
     this.isPaused = false;
   }
@@ -105,16 +105,16 @@ export class AnswerParser {
   }
 
   #hold(bytes: Buffer): void {
-    this.#held = Buffer.concat([this.#held, bytes]);
+    this.#unparsed = Buffer.concat([this.#unparsed, bytes]);
   }
 
   /** Continues after a pause. Throws a `BrokenAnswer`. */
   resume(): void {
     if (!this.isPaused) return;
     this.isPaused = false;
-    const held = this.#held;
-    this.#held = none;
-    if (held.length > 0) this.read(held);
+    const unparsed = this.#unparsed;
+    this.#unparsed = none;
+    if (unparsed.length > 0) this.read(unparsed);
     else this.#mayEnd(0);
     if (this.#isClosed && !this.isPaused) this.close();
   }
@@ -128,7 +128,7 @@ export class AnswerParser {
     return this.#isEnded;
   }
 
-  /** `extra`: bytes behind the answer, which nobody asked for. */
+  /** `extra`: bytes after the answer, which belong to no request. */
   #mayEnd(extra: number): void {
     if (this.#state !== "over" || this.#isEnded) return;
     if (extra > 0) this.keepsAlive = false;
@@ -139,9 +139,9 @@ export class AnswerParser {
 
   /** Returns where the body begins, or -1 if the head isn't complete yet. */
   #readHeads(received: Buffer): number {
-    const held = this.#held.length;
-    const bytes = held === 0 ? received : Buffer.concat([this.#held, received]);
-    this.#held = none;
+    const unparsedBytes = this.#unparsed.length;
+    const bytes = unparsedBytes === 0 ? received : Buffer.concat([this.#unparsed, received]);
+    this.#unparsed = none;
     let at = 0;
     while (this.#state === "head" && !this.isPaused) {
       // Some servers end a body with a line that belongs to nothing.
@@ -151,14 +151,14 @@ export class AnswerParser {
         throw new BrokenAnswer(`the head of its answer is longer than ${answerHeadBytesMax} bytes`);
       if (end === -1) {
         if (!mayBecomeHead(bytes, at)) throw malformed(bytes.toString("latin1", at));
-        this.#held = Buffer.from(bytes.subarray(at));
+        this.#unparsed = Buffer.from(bytes.subarray(at));
         return -1;
       }
       const head = bytes.toString("latin1", at, end + 2);
       at = end + 4;
       this.#readHead(head);
     }
-    return at - held;
+    return at - unparsedBytes;
   }
 
   #readHead(head: string): void {
@@ -222,14 +222,14 @@ export class AnswerParser {
     } else if (isChunked) this.#expectSize();
     else if (length === -1) this.#state = "close";
     else {
-      this.#left = length;
+      this.#bytesLeft = length;
       this.#state = length === 0 ? "over" : "length";
     }
   }
 
   #expectSize(): void {
     this.#state = "size";
-    this.#left = 0;
+    this.#bytesLeft = 0;
     this.#sizeDigits = 0;
     this.#extension = "";
   }
@@ -241,9 +241,9 @@ export class AnswerParser {
       return bytes.length;
     }
     if (this.#state !== "length") return this.#readChunks(bytes, at);
-    const end = Math.min(bytes.length, at + this.#left);
-    this.#left -= end - at;
-    if (this.#left === 0) this.#state = "over";
+    const end = Math.min(bytes.length, at + this.#bytesLeft);
+    this.#bytesLeft -= end - at;
+    if (this.#bytesLeft === 0) this.#state = "over";
     this.#pass(Buffer.from(bytes.subarray(at, end)));
     return end;
   }
@@ -259,11 +259,11 @@ export class AnswerParser {
     let at = from;
     while (at < bytes.length && this.#state !== "trailers") {
       if (this.#state === "chunk") {
-        const end = Math.min(bytes.length, at + this.#left);
+        const end = Math.min(bytes.length, at + this.#bytesLeft);
         filled += bytes.copy(out, filled, at, end);
-        this.#left -= end - at;
+        this.#bytesLeft -= end - at;
         at = end;
-        if (this.#left === 0) this.#state = "chunkReturn";
+        if (this.#bytesLeft === 0) this.#state = "chunkReturn";
       } else this.#readFraming(bytes[at++]!);
     }
     // Before the data, which may end the call.
@@ -287,7 +287,7 @@ export class AnswerParser {
         return;
       case "sizeEnd":
         expect(byte, lineFeed);
-        this.#state = this.#left === 0 ? "trailers" : "chunk";
+        this.#state = this.#bytesLeft === 0 ? "trailers" : "chunk";
         return;
       case "chunkReturn":
         expect(byte, return_);
@@ -302,8 +302,8 @@ export class AnswerParser {
   #readSize(byte: number): void {
     const digit = hexDigit(byte);
     if (digit !== -1) {
-      this.#left = this.#left * 16 + digit;
-      if (++this.#sizeDigits > 16 || !Number.isSafeInteger(this.#left))
+      this.#bytesLeft = this.#bytesLeft * 16 + digit;
+      if (++this.#sizeDigits > 16 || !Number.isSafeInteger(this.#bytesLeft))
         throw new BrokenAnswer("a chunk of its answer is too long");
       return;
     }
@@ -322,14 +322,15 @@ export class AnswerParser {
   }
 
   #readTrailers(received: Buffer): void {
-    const bytes = this.#held.length === 0 ? received : Buffer.concat([this.#held, received]);
-    this.#held = none;
+    const bytes =
+      this.#unparsed.length === 0 ? received : Buffer.concat([this.#unparsed, received]);
+    this.#unparsed = none;
     const hasNone = bytes[0] === return_ && bytes[1] === lineFeed;
     const end = hasNone ? -2 : bytes.indexOf("\r\n\r\n", 0, "latin1");
     if ((end === -1 ? bytes.length : end) > answerHeadBytesMax)
       throw new BrokenAnswer("the trailers of its answer are too long");
     if (end === -1) {
-      this.#held = Buffer.from(bytes);
+      this.#unparsed = Buffer.from(bytes);
       return;
     }
     const trailers = hasNone ? "" : bytes.toString("latin1", 0, end + 2);

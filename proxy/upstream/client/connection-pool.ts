@@ -119,7 +119,7 @@ export class ConnectionPool implements ConnectionOwner {
 
   /**
    * The request is sent when the event loop has read once more what its sockets hold: an end, which
-   * may have come with the last answer, or bytes that nobody asked for, which must not become the
+   * may have come with the last answer, or bytes that belong to no request, which must not become the
    * answer to this call.
    */
   #reserve(connection: Connection, waiting: WaitingCall): void {
@@ -160,7 +160,8 @@ export class ConnectionPool implements ConnectionOwner {
 
   #sweep(): void {
     const nowMs = performance.now();
-    for (const connection of this.#idle) if (connection.idleUntilMs <= nowMs) connection.socket!.destroy();
+    for (const connection of this.#idle)
+      if (connection.idleUntilMs <= nowMs) connection.socket!.destroy();
     if (this.#idle.length > 0 || this.#sweeper === null) return;
     clearInterval(this.#sweeper);
     this.#sweeper = null;

@@ -220,7 +220,7 @@ export class Connection implements CallConnection, AnswerReceiver {
   #read(bytes: Buffer): void {
     const socket = this.socket;
     if (socket === null || socket.destroyed) return;
-    // Nobody has asked, so nobody may get it.
+    // No request waits for this answer, so no client may get it.
     if (!this.#parser.isReading) return void socket.destroy();
     this.isSilent = false;
     try {
@@ -299,7 +299,7 @@ export class Connection implements CallConnection, AnswerReceiver {
   }
 }
 
-/** Writes a body in pieces behind its head. */
+/** Writes a body in pieces after its head. */
 class PieceSender {
   readonly #socket: Socket;
   readonly #length: number | null;

@@ -88,7 +88,9 @@ export class ProviderKeys {
 
   /** For when all keys rest: the one that can be used first. */
   #soonest(): RestingKey {
-    return this.#keys.reduce((first, providerKey) => (providerKey.untilMs < first.untilMs ? providerKey : first));
+    return this.#keys.reduce((first, providerKey) =>
+      providerKey.untilMs < first.untilMs ? providerKey : first,
+    );
   }
 
   /** The provider refused the key with a 401, 402, 403 or 429. */
@@ -166,11 +168,11 @@ export function withOwnHeaders(
 ): readonly string[] {
   if (own.length === 0) return clientHeaders;
   const names = new Set(own.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
-  const kept: string[] = [];
+  const headers: string[] = [];
   for (let i = 0; i < clientHeaders.length; i += 2)
     if (!names.has(clientHeaders[i]!.toLowerCase()))
-      kept.push(clientHeaders[i]!, clientHeaders[i + 1]!);
-  return [...kept, ...own];
+      headers.push(clientHeaders[i]!, clientHeaders[i + 1]!);
+  return [...headers, ...own];
 }
 
 /** Removes the values of the operator's headers, which may be secrets, from a provider's text. */

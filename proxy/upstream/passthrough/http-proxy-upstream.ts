@@ -98,9 +98,11 @@ export function createHttpProxyUpstream(
     send({ method, path, headers: clientHeaders, body }, sink) {
       const key = keys.choose();
       const to = masked(sink, secretsWith(key), anyStatus);
-      const held = body === null || Buffer.isBuffer(body) ? { body } : null;
+      const inMemory = body === null || Buffer.isBuffer(body) ? { body } : null;
       const call =
-        held === null ? new HttpProxyCall(to, deadlines, provider) : new HttpCall(to, deadlines);
+        inMemory === null
+          ? new HttpProxyCall(to, deadlines, provider)
+          : new HttpCall(to, deadlines);
       if (keys.missing !== null) {
         sink.onFailure({ kind: "unreachable", reason: keys.missing });
         return call;
@@ -110,7 +112,7 @@ export function createHttpProxyUpstream(
       if (call instanceof HttpCall) {
         call.decodes = false;
         const headers = ownHeadersOf(key, path, clientHeaders);
-        const options = { method, path, headers, ...held! };
+        const options = { method, path, headers, ...inMemory! };
         if (idempotentMethods.has(method))
           call.mayBeResent(() => pool.dispatchAlone(options, call));
         pool.dispatch(options, call);

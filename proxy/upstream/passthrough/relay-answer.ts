@@ -185,7 +185,7 @@ class Relaying implements AnswerHandler {
       });
     }
     this.#begin();
-    for (const kept of this.#meter.release()) this.#relay.write(kept);
+    for (const piece of this.#meter.release()) this.#relay.write(piece);
   }
 
   completed(): void {

@@ -58,7 +58,7 @@ class McpRelay implements AnswerHandler {
   #isStream = false;
   /** Whether the end of the answer is looked for. */
   #isHeld = false;
-  #held: Buffer = nothing;
+  #unwritten: Buffer = nothing;
 
   constructor(exchange: Exchange, call: McpCall, resolve: (forwarded: Forwarded) => void) {
     const options = { ...call, operation: null, promptBytes: () => 0 };
@@ -115,13 +115,14 @@ class McpRelay implements AnswerHandler {
 
   arrived(chunk: Buffer): void {
     if (!this.#isHeld) return this.#relay.write(chunk);
-    const held = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
-    const end = this.#isStream ? endOfEvents(held) : 0;
-    const events = held.subarray(0, end);
-    this.#held = held.subarray(end);
+    const unwritten =
+      this.#unwritten.length === 0 ? chunk : Buffer.concat([this.#unwritten, chunk]);
+    const end = this.#isStream ? endOfEvents(unwritten) : 0;
+    const events = unwritten.subarray(0, end);
+    this.#unwritten = unwritten.subarray(end);
     if (end > 0 && this.#answers(events)) return this.#complete(events);
     if (end > 0) this.#relay.write(events);
-    if (this.#held.length > heldEventBytesMax) this.#release();
+    if (this.#unwritten.length > heldEventBytesMax) this.#release();
   }
 
   /** Gives up looking for the end of the answer. */
@@ -129,9 +130,9 @@ class McpRelay implements AnswerHandler {
     this.#isHeld = false;
     this.isResult = true;
     if (!this.#exchange.begun) this.#exchange.begin(this.#relay.status, this.#headers);
-    const held = this.#held;
-    this.#held = nothing;
-    this.#relay.write(held);
+    const unwritten = this.#unwritten;
+    this.#unwritten = nothing;
+    this.#relay.write(unwritten);
   }
 
   /** Whether one of these events, or this body, is the answer to the request. */
@@ -156,9 +157,9 @@ class McpRelay implements AnswerHandler {
   }
 
   completed(): void {
-    const held = this.#held;
-    if (this.#isHeld && !this.#isStream) this.#answers(held);
-    this.#finish(held);
+    const unwritten = this.#unwritten;
+    if (this.#isHeld && !this.#isStream) this.#answers(unwritten);
+    this.#finish(unwritten);
   }
 
   #finish(last: Buffer): void {

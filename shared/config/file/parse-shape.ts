@@ -150,7 +150,9 @@ function topHint(key: string, names: readonly string[], document: unknown): stri
   if (key === "model_list") return "; of LiteLLM's file, sluice import litellm makes this one";
   if (/[^\x20-\x7e]/.test(key)) return nameHint(key, names);
   const keys = Object.keys(isObject(document) ? document : {});
-  const above = keys.slice(0, keys.indexOf(key)).findLast((earlierKey) => names.includes(earlierKey));
+  const above = keys
+    .slice(0, keys.indexOf(key))
+    .findLast((earlierKey) => names.includes(earlierKey));
   if (above !== undefined && isObject(document) && isAbsent(document[above]))
     return `; if it is one of ${above}, indent it`;
   const inSection = Object.values(settings).find(({ path }) => path.endsWith(`.${key}`));

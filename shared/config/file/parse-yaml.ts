@@ -311,7 +311,7 @@ function plainFault(reason: string, text: string, at: number): string {
     return "an unknown escape: within double quotes a backslash is written \\\\";
   if (reason.startsWith("bad indentation of a mapping entry")) return misplaced(text, at);
   if (reason.startsWith("can not read a block mapping entry"))
-    return "a key without a colon and a space behind it";
+    return "a key without a colon and a space after it";
   if (reason.startsWith("end of the stream or a document separator"))
     return "this can't follow the lines above: a key without its colon, or keys and - mixed";
   return reason.replace(/[:"(].*$/s, "").trim();
@@ -325,11 +325,11 @@ function misplaced(text: string, at: number): string {
   if (char === "}" || char === "]") return `a ${char} that nothing has opened`;
   const before = text.slice(text.lastIndexOf("\n", at - 1) + 1, at);
   if (/:[ \t]+["'].*["'][ \t]*$/.test(before))
-    return 'text behind the closing quote: within \'…\' a \' is written twice, within "…" a " is \\"';
+    return 'text after the closing quote: within \'…\' a \' is written twice, within "…" a " is \\"';
   if (char !== ":") return "wrong indentation";
   return /:[ \t]/.test(before)
     ? "a value with a colon and a space in it must be in quotes"
-    : "wrong indentation, or the line above lacks its colon and the space behind it";
+    : "wrong indentation, or the line above lacks its colon and the space after it";
 }
 
 /** The fault of a key that occurs twice, at the second one's offset. */

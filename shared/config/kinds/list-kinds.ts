@@ -93,7 +93,7 @@ export const origins = listOf(
     if (!/^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*,]+\/?$/.test(text) || !URL.canParse(text))
       return undefined;
     const { origin } = new URL(text);
-    // Of the schemes of browser extensions and of apps a URL has no origin.
+    // `URL.origin` is "null" for the schemes of browser extensions and apps.
     return origin === "null" ? text.replace(/\/$/, "") : origin;
   },
   { itemsMin: 0 },

@@ -4,7 +4,7 @@ import { isObject } from "../../checked.js";
 import { normalizeUserPath } from "../../domain/user-path.js";
 import { listOf } from "./list-kinds.js";
 
-/** Whoever has this value in this claim gets the role. */
+/** Persons with this value in this claim get the role. */
 export interface ClaimedRole {
   readonly claim: string;
   readonly value: string;

@@ -44,7 +44,7 @@ export function budgetWarnings(
     : [`budgets need usage.enabled: these aren't enforced: ${budgets.map(budgetName).join(", ")}`];
 }
 
-/** Paths with `*`, which isn't a pattern: such a rule or budget counts nobody. */
+/** Paths with `*`, which isn't a pattern: such a rule or budget counts no request. */
 export function starWarnings(
   rules: readonly RuleDefinition[],
   budgets: readonly BudgetDefinition[],

@@ -203,7 +203,9 @@ function fromDeclared(
       if (fields[key] !== null)
         problems.push(`${at}.${key} is not for the type simulator: leave it out`);
   } else if (fields.base_url !== undefined && baseUrlOf(fields, preset, override) === null) {
-    const withAddress = presets.filter((preset) => preset.baseUrl !== null).map((preset) => preset.name);
+    const withAddress = presets
+      .filter((preset) => preset.baseUrl !== null)
+      .map((preset) => preset.name);
     problems.push(
       `${at}.base_url is required: only the names ${withAddress.join(", ")} have one of their own${didYouMean(name, withAddress)}`,
     );

@@ -112,9 +112,9 @@ export function describeSettings(
     const source = givenFor(setting, sources).find(({ raw }) => !isAbsent(kind.parse(raw)));
     const isSecret = kind.quotable === never;
     const byDefault = derived.get(key) ?? defaultText;
-    const shown =
+    const quotedValue =
       source === undefined ? byDefault : kind.quotable(source.raw) ? textOfRaw(source.raw) : "set";
-    const value = isSecret ? (source === undefined ? "not set" : "set") : shown;
+    const value = isSecret ? (source === undefined ? "not set" : "set") : quotedValue;
     return {
       path,
       value,

@@ -550,11 +550,11 @@ t.test("bills in files", async (t) => {
       ],
       [
         `date;model;amount\n${day};gpt-4o;1,5\n`,
-        /amount, line 2 of the bill, must be a decimal such as 1\.25, not \\"1,5\\": write decimals behind a point/,
+        /amount, line 2 of the bill, must be a decimal such as 1\.25, not \\"1,5\\": write decimals after a point/,
       ],
       [
         `date;model;amount;input_tokens\n${day};gpt-4o;1;1,000\n`,
-        /input_tokens, line 2 of the bill, must be a number from 0, not \\"1,000\\": write decimals behind a point, and thousands without/,
+        /input_tokens, line 2 of the bill, must be a number from 0, not \\"1,000\\": write decimals after a point, and thousands without/,
       ],
       [`date,model,amount\n${day},"gpt"-4o,1\n`, /line 2 of the bill has text behind a closing/],
       [`date,model,amount,Amount\n${day},gpt-4o,1,2\n`, /the bill has two columns amount/],

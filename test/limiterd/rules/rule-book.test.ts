@@ -539,7 +539,7 @@ t.test("a subject has the form that matching uses", async (t) => {
 t.test("a rule is shared again only when host_only changes", async (t) => {
   const book = bookOf(rule("user_path", "/team"));
   const anew: unknown[] = [];
-  book.shareAnew = ({ definition }) => void anew.push(definition.hostOnly);
+  book.onSharingChanged = ({ definition }) => void anew.push(definition.hostOnly);
   const writing = { source: "manual", nowMs: now, lsn: 2 } as const;
   book.put(rule("user_path", "/team", 60, { requests: 3 }), writing);
   t.same(anew, []);

@@ -4,7 +4,7 @@ import type { Equivalent } from "./equivalent.js";
 export const listEquivalents: readonly Equivalent[] = [
   {
     file: "limiterd/keys/key-ring.ts",
-    line: "const old = key.hash === hash ? undefined : key.oldSecrets.find((one) => one.hash === hash);",
+    line: "const old = key.hash === hash ? undefined : key.oldSecrets.find((secret) => secret.hash === hash);",
     what: "the condition is always false",
     why: "no old secret has the hash of the present one: what is left out is quicker, and no more",
   },

@@ -154,13 +154,13 @@ export const proxyLimiterEquivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/limiter/spool/settle-directory.ts",
-    line: "if (++kept % settlesPerPiece > 0)",
+    line: "if (++writtenCount % settlesPerPiece > 0)",
     what: "0 becomes 1",
     why: "pieces are written one settle earlier, and are the same file",
   },
   {
     file: "proxy/limiter/spool/settle-directory.ts",
-    line: "if (++kept % settlesPerPiece > 0)",
+    line: "if (++writtenCount % settlesPerPiece > 0)",
     what: "> becomes >=",
     why: "the file is written in one piece, and is the same",
   },

@@ -100,7 +100,7 @@ export const proxyUsageEquivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/usage/response-meter.ts",
-    line: 'return (kept.length === 1 ? kept[0] : Buffer.concat(kept)).toString("latin1");',
+    line: 'return (pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)).toString("latin1");',
     what: "the condition is always false",
     why: "a copy of one piece is the same text",
   },
@@ -142,7 +142,7 @@ export const proxyUsageEquivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/usage/tap-stream.ts",
-    line: "if (held.length > 0)",
+    line: "if (openEvent.length > 0)",
     what: "the condition is always true",
     why: "nothing is added, or sent",
   },

@@ -22,7 +22,7 @@ export const ruleEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/rules/charge.ts",
-    line: "return held !== undefined && !held.submission && held.bookVersion === book.version",
+    line: "return heldLease !== undefined && !heldLease.submission && heldLease.bookVersion === book.version",
     what: "the condition is always false",
     why: "matching finds the counters that were met, and takes longer",
   },

@@ -19,7 +19,7 @@ const ofOneHost = (
     {
       name: "a settle doesn't give back what its request held",
       file: slots,
-      find: "giveBack(held.hold); releaseSlots(held);",
+      find: "giveBack(heldLease.hold); releaseSlots(heldLease);",
       put: "releaseSlots(held);",
     },
     {

@@ -68,8 +68,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "failed target keeps its slot of a rule for some models",
     file: releaseSlots,
-    find: "release(held.counters.filter(isOfTarget));",
-    put: 'release(held.counters.filter(({ rule }) => rule.definition.scope !== "user_path"));',
+    find: "release(heldLease.counters.filter(isOfTarget));",
+    put: 'release(heldLease.counters.filter(({ rule }) => rule.definition.scope !== "user_path"));',
     often: true,
   },
   {
@@ -117,7 +117,7 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "leases not reported again",
     file: client,
-    find: "this.#held.entries().map(([, admission]) => admission)",
+    find: "this.#admissions.entries().map(([, admission]) => admission)",
     put: "[]",
     often: true,
   },
@@ -131,7 +131,7 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "submission gives back a slot that it never had",
     file: releaseSlots,
-    find: "if (!held.submission)",
+    find: "if (!heldLease.submission)",
     put: "",
     often: false,
   },
@@ -173,8 +173,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "failed target's slot not given back",
     file: releaseSlots,
-    find: "release(held.counters.filter(",
-    put: "void (held.counters.filter(",
+    find: "release(heldLease.counters.filter(",
+    put: "void (heldLease.counters.filter(",
     often: true,
   },
   {
@@ -194,7 +194,7 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "repeated attempt takes the next target's slot",
     file: applySettle,
-    find: "if (isSameTarget(held.target, message.target))",
+    find: "if (isSameTarget(heldLease.target, message.target))",
     put: "if (true)",
     often: false,
   },
@@ -286,8 +286,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "child charged through a counter that was put back",
     file: countSettle,
-    find: "held !== undefined && !held.submission && ",
-    put: "held !== undefined && ",
+    find: "heldLease !== undefined && !heldLease.submission && ",
+    put: "heldLease !== undefined && ",
     often: false,
   },
   {

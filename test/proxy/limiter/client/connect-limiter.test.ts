@@ -53,7 +53,7 @@ t.test("connecting and disconnecting are reported, and nothing after a close", a
     "info connected to the limiter daemon",
   ]);
   t.same(
-    { ...connected.left(), settles: [...connected.left().settles] },
+    { ...connected.unacknowledged(), settles: [...connected.unacknowledged().settles] },
     {
       count: 0,
       settles: [],

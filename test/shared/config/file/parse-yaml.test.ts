@@ -51,7 +51,7 @@ t.test("what isn't YAML is reported with line and column, without quoting the te
     ],
     [
       "a:\n  port:80\n  host: x\n",
-      "line 3, column 7: wrong indentation, or the line above lacks its colon and the space behind it",
+      "line 3, column 7: wrong indentation, or the line above lacks its colon and the space after it",
     ],
     ["a: b: c\n", "line 1, column 5: a value with a colon and a space in it must be in quotes"],
     ["a: @secret\n", "line 1, column 4: a value that begins with @ must be in quotes"],
@@ -59,14 +59,14 @@ t.test("what isn't YAML is reported with line and column, without quoting the te
     ["a:\n  - 1\n - 2\n", "line 3, column 2: wrong indentation"],
     [
       "a: 'it's'\n",
-      `line 1, column 8: text behind the closing quote: within '…' a ' is written twice, within "…" a " is \\"`,
+      `line 1, column 8: text after the closing quote: within '…' a ' is written twice, within "…" a " is \\"`,
     ],
     ['"a: 1\n', "line 2, column 1: a quote that isn't closed"],
     [
       'a: "\\d"\n',
       "line 1, column 6: an unknown escape: within double quotes a backslash is written \\\\",
     ],
-    ["a: 1\nb\n", "line 3, column 1: a key without a colon and a space behind it"],
+    ["a: 1\nb\n", "line 3, column 1: a key without a colon and a space after it"],
     [
       "a\n  b: 1\n",
       "line 2, column 4: this can't follow the lines above: a key without its colon, or keys and - mixed",

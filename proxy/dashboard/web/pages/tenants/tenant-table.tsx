@@ -28,7 +28,7 @@ import { tenantsTexts as texts } from "../../texts/tenants-texts.js";
 
 const rowsMax = 100;
 const rowsBelowMax = 25;
-/** A level with so few rows opens by itself. */
+/** A level with at most this many rows is open at first. */
 const openedMax = 5;
 const everyMs = 10_000;
 /** A range with times is summed up from records. */

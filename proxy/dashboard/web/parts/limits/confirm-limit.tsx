@@ -9,7 +9,7 @@ interface Ends {
 }
 
 interface ConfirmResetAllProps extends Ends {
-  /** Of the list: its `reset` is below it. */
+  /** The list's path; resets go to `reset` below it. */
   readonly path: string;
   readonly words: {
     readonly title: string;
@@ -40,7 +40,7 @@ interface ConfirmLimitsProps<One extends Item> extends Ends {
   readonly items: readonly One[];
   /** The field of the body that names the period. */
   readonly keyField: Parameters<typeof itemKey>[1];
-  /** Of the list: DELETE and PUT are there, `reset-one` below it. */
+  /** The list's path, for DELETE and PUT; `reset-one` is below it. */
   readonly path: string;
   readonly periods: Readonly<Record<string, string>>;
   readonly words: {

@@ -19,7 +19,7 @@ interface RaiseDialogProps {
   readonly item: RaisableItem;
   /** The field of the body that names the period. */
   readonly keyField: string;
-  /** Of the list: `raise` is below it. */
+  /** The list's path; raises go to `raise` below it. */
   readonly path: string;
   readonly onClose: () => void;
   readonly onDone: () => void;
