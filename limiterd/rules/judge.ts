@@ -502,8 +502,8 @@ function waitBelow(counter: Counter, cap: number, nowMs: number): number {
 }
 
 /**
- * Seconds until a hard cap has room for the demand, with what running requests hold; 1 if only their
- * holds leave no room.
+ * Seconds until a hard cap has room for the demand, with what running requests hold; 1 if only
+ * their holds leave no room.
  */
 function waitOfHard(counter: Counter, cap: number, options: BreachOptions): number {
   const { nowMs, demand, tokenWeights = null } = options;

@@ -158,7 +158,7 @@ export class RuleBook {
     return this.#counterPool.size;
   }
 
-  /** Creates a rule or edits it. An edit keeps the counters, if the edited rule needs the same ones. */
+  /** Creates or edits a rule. An edit keeps the counters if the edited rule needs the same ones. */
   put(definition: RuleDefinition, { source, nowMs, lsn, createdAtMs = nowMs }: RuleWriting): Rule {
     const existing = this.find(definition);
     const times = { updatedAtMs: nowMs, sinceLsn: lsn };
@@ -703,7 +703,7 @@ export function inRuleOrder(
 ): readonly Counter[] {
   if (ofTarget.length === 0) return ofPath;
   const counters = [...ofTarget, ...ofPath];
-  // Rules on paths for some models come last among the target's, and must be sorted into the path's.
+  // The target's last counters may be of rules on paths, which are sorted with those of the path.
   return ofTarget.at(-1)!.rule.definition.scope === "user_path"
     ? counters.sort(compareCounters)
     : counters;
@@ -714,8 +714,8 @@ function compareCounters(a: Counter, b: Counter): number {
 }
 
 /**
- * Whether a counter counts attempts at targets: its rule is on a provider or model, or on a path for
- * some models. Other counters count requests of their path.
+ * Whether a counter counts attempts at targets: its rule is on a provider or model, or on a path
+ * for some models. Other counters count requests of their path.
  */
 export function isOfTarget({ rule: { definition } }: Counter): boolean {
   return definition.scope !== "user_path" || definition.models !== undefined;

@@ -209,7 +209,7 @@ class Forwarding implements AnswerHandler {
     this.#relay.end(charged, ending);
   }
 
-  /** Whether a chat broke off: the client gets what arrived, and it counts as a provider failure. */
+  /** Whether a chat broke off: the client gets what arrived, and it counts as upstream error. */
   #isBroken(text: string): boolean {
     return this.#options.operation === "chat_completions" && isBrokenChat(text);
   }

@@ -215,7 +215,7 @@ export function misplacedField<S extends string>(
   return pathFields.find((field) => !isAbsent(fields[field])) ?? null;
 }
 
-/** Why a limit of this scope can't have this period, worded to follow the field's name; null if it can. */
+/** Why a limit of this scope can't have this period, to follow the field's name; null if it can. */
 export function periodProblem<S extends string>(
   { pathPeriods, periodNames, plural }: KeyGrammar<S>,
   scope: S,

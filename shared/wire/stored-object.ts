@@ -121,7 +121,7 @@ export function readObjectOwners(
 ): readonly (readonly ObjectOwner[])[] {
   const owners = isObject(body) ? body["owners"] : undefined;
   if (!Array.isArray(owners) || owners.length !== count) return Array(count).fill([]) as [];
-  return owners.map((ofObject: unknown) => (Array.isArray(ofObject) ? ofObject.filter(isOwner) : []));
+  return owners.map((list: unknown) => (Array.isArray(list) ? list.filter(isOwner) : []));
 }
 
 function isOwner(value: unknown): value is ObjectOwner {

@@ -167,7 +167,7 @@ interface AnyMessageKind {
 
 /** All messages of one direction. */
 export function messages<const M extends AnyMessageKind>(all: readonly M[]): Compiled<ValueOf<M>> {
-  const byKind = new Map<unknown, AnyMessageKind>(all.map((messageKind) => [messageKind.kind, messageKind]));
+  const byKind = new Map<unknown, AnyMessageKind>(all.map((message) => [message.kind, message]));
   return {
     read(frame) {
       if (!Array.isArray(frame)) return broken;

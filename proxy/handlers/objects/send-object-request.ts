@@ -262,9 +262,9 @@ export function objectPath(
 const field = "file_id";
 
 /**
- * Streams a form that must not name stored objects. Checks each piece before it is sent, because the
- * name may come after the file. Throws `UploadRefused`: then neither the name nor the end of the form
- * was sent.
+ * Streams a form that must not name stored objects. Checks each piece before it is sent, because
+ * the name may come after the file. Throws `UploadRefused`: then neither the name nor the end of
+ * the form was sent.
  */
 export async function* formWithoutIds(
   pieces: AsyncIterable<Buffer>,

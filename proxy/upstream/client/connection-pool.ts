@@ -119,8 +119,8 @@ export class ConnectionPool implements ConnectionOwner {
 
   /**
    * The request is sent when the event loop has read once more what its sockets hold: an end, which
-   * may have come with the last answer, or bytes that belong to no request, which must not become the
-   * answer to this call.
+   * may have come with the last answer, or bytes that belong to no request, which must not become
+   * the answer to this call.
    */
   #reserve(connection: Connection, waiting: WaitingCall): void {
     connection.reserve(waiting);
