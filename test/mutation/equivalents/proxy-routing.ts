@@ -118,7 +118,7 @@ export const proxyRoutingEquivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/prices/price-list.ts",
-    line: "const rates = ratesAt(listed, 0);",
+    line: "const rates = ratesAt(genaiPrice, 0);",
     what: "0 becomes 1",
     why: "no tier begins below the first token",
   },
