@@ -556,7 +556,7 @@ t.test("bills in files", async (t) => {
         `date;model;amount;input_tokens\n${day};gpt-4o;1;1,000\n`,
         /input_tokens, line 2 of the bill, must be a number from 0, not \\"1,000\\": write decimals after a point, and thousands without/,
       ],
-      [`date,model,amount\n${day},"gpt"-4o,1\n`, /line 2 of the bill has text behind a closing/],
+      [`date,model,amount\n${day},"gpt"-4o,1\n`, /line 2 of the bill has text after a closing/],
       [`date,model,amount,Amount\n${day},gpt-4o,1,2\n`, /the bill has two columns amount/],
       [
         Buffer.from(`date,model,amount\n${day},gpt-4o,1\n`, "utf16le").toString(),
