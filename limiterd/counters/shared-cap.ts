@@ -417,7 +417,7 @@ export class SharedCaps {
     this.#ports = ports;
   }
 
-  /** The cap of a rule's own counter (empty) or of a child's; undefined before its first request. */
+  /** The cap of a rule's own counter (empty) or a child's; undefined before its first request. */
   find(child: string): SharedCap | undefined {
     return this.#caps.get(child);
   }
