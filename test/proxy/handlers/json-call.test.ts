@@ -260,7 +260,12 @@ t.test("what Gemini has signed is sent back to Gemini, and to no other provider"
   t.match(
     JSON.parse(sentTo(call, claude, "y").text),
     exactly({
-      messages: [{ content: [{ type: "tool_use", id: "1" }] }, { content: [{ tool_use_id: "1" }] }],
+      messages: [
+        // Claude's conversations begin with the user.
+        { role: "user", content: [{ type: "text" }] },
+        { content: [{ type: "tool_use", id: "1" }] },
+        { content: [{ tool_use_id: "1" }] },
+      ],
     }),
   );
 });
