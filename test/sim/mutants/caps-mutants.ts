@@ -20,7 +20,7 @@ const ofOneHost = (
       name: "a settle doesn't give back what its request held",
       file: slots,
       find: "giveBack(heldLease.hold); releaseSlots(heldLease);",
-      put: "releaseSlots(held);",
+      put: "releaseSlots(heldLease);",
     },
     {
       name: "a lost connection gives back what its requests hold",

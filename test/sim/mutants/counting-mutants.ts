@@ -294,7 +294,7 @@ export const countingMutants: readonly Mutant[] = [
     name: "refused request leaves a gauge raised",
     file: "limiterd/rules/judge.js",
     find: "const { scope, periodSeconds, models, when } = definition; const isExhausted",
-    put: "found.counter.inFlight++; const { scope, periodSeconds, models, when } = definition; const isExhausted",
+    put: "breach.counter.inFlight++; const { scope, periodSeconds, models, when } = definition; const isExhausted",
     often: true,
   },
   {
