@@ -106,7 +106,8 @@ const walks: Readonly<Record<string, Walk>> = {
   "Since when?": {
     steps: [
       go("Providers"),
-      (page) => page.getByRole("combobox", { name: "Time range" }).selectOption("86400"),
+      (page) =>
+        page.getByRole("combobox", { name: "Time range" }).selectOption({ label: "Last 24 hours" }),
     ],
     answer: seesRow(/groq\/llama.*(?:\d\d:\d\d to|since) .*\d\d:\d\d UTC/),
     command: ["providers traffic --last 24h", /groq\/llama.*(?:until|since) 20/],
