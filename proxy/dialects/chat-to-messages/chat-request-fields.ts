@@ -17,7 +17,7 @@ import {
 const unsigned = leftOut("thinking without a signature, which Anthropic doesn't accept");
 const cacheHint = leftOut("a hint for OpenAI's cache, which changes no answer");
 const cacheControl = mapped(
-  "`cache_control`, Anthropic's own field; a message's goes to its last block",
+  "unchanged: it is Anthropic's own field; a message's goes to its last block",
 );
 const onlyGemini = leftOut("signatures that only Gemini's models can read");
 const participant = dropped("which has no participant names");
@@ -31,12 +31,12 @@ export const chatRequestFields: FieldTable = fieldTable({
     "`max_tokens`; without either, the provider's `max_tokens_default`",
   ),
   max_tokens: mapped("`max_tokens`"),
-  temperature: mapped("above 1 it becomes 1, and `x-sluice-dropped` names it"),
+  temperature: mapped("a value above 1 becomes 1, and `x-sluice-dropped` names it"),
   top_p: mapped("`top_p`"),
   stop: mapped("`stop_sequences`; blank ones are dropped"),
   stream: mapped("`stream`"),
   stream_options: leftOut("Sluice sends the usage chunk itself, and never obfuscates"),
-  tools: mapped("types other than `function` are refused"),
+  tools: mapped("`tools`"),
   tool_choice: mapped("with `allowed_tools`, Sluice sends only the listed tools"),
   parallel_tool_calls: mapped("`tool_choice.disable_parallel_tool_use`"),
   response_format: mapped(
@@ -45,7 +45,9 @@ export const chatRequestFields: FieldTable = fieldTable({
   reasoning_effort: mapped(
     "`thinking: adaptive` and `output_config.effort` (`minimal` → `low`); `none` → `thinking: disabled`",
   ),
-  thinking: mapped("Anthropic's own field: unchanged; refused beside `reasoning_effort`"),
+  thinking: mapped(
+    "unchanged: it is Anthropic's own field; refused if there is also `reasoning_effort`",
+  ),
   user: mapped(
     "`metadata.user_id`; an e-mail address, a phone number or more than 256 characters become a hash",
   ),
@@ -83,7 +85,7 @@ export const chatRequestFields: FieldTable = fieldTable({
 
 export const chatSystemFields: FieldTable = fieldTable({
   role: mapped(
-    "`system` and `developer` → `system`, wherever they stand; without other messages, a user message",
+    "`system` and `developer` → `system`; if there are no other messages, a user message",
   ),
   content: mapped("`text`"),
   name: participant,
@@ -106,7 +108,9 @@ export const chatAssistantFields: FieldTable = fieldTable({
   thinking_blocks: mapped("`thinking` and `redacted_thinking`, before the text"),
   reasoning_content: unsigned,
   reasoning: unsigned,
-  reasoning_details: mapped("the same, in OpenRouter's form; `thinking_blocks` take precedence"),
+  reasoning_details: mapped(
+    "as `thinking_blocks`, which take precedence; `reasoning_details` are OpenRouter's form",
+  ),
   annotations: leftOut("citations of an earlier answer"),
   extra_content: onlyGemini,
   parsed: leftOut("added by OpenAI's SDK: the parsed `content`"),
@@ -172,7 +176,7 @@ export const chatFunctionFields: FieldTable = fieldTable({
   description: mapped("`description`"),
   parameters: mapped("`anyOf`, `oneOf`, `allOf`, `enum` and `not` at the top level are dropped"),
   strict: mapped(
-    "for the first 20 tools whose schema Anthropic can enforce; other constraints of the schema become sentences, as in `json_schema.schema`",
+    "`strict` for the first 20 tools whose schema Anthropic can enforce; their other constraints become sentences, as in `json_schema.schema`",
   ),
 });
 

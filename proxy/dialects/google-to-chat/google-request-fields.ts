@@ -50,7 +50,7 @@ export const googleConfigFields: FieldTable = fieldTable({
   responseSchema: mapped("`response_format.json_schema`"),
   responseJsonSchema: mapped("`response_format.json_schema`"),
   thinkingConfig: mapped(
-    "`reasoning_effort`: the level, or of a budget: 0 → `none`, up to 4,096 tokens → `low`, up to 16,384 → `medium`, above → `high`; without `includeThoughts` the answer has no thoughts",
+    "`reasoning_effort`: the level; a budget of 0 → `none`, up to 4,096 tokens → `low`, up to 16,384 → `medium`, above → `high`; without `includeThoughts` the answer has no thoughts",
   ),
   candidateCount: refused("which returns one answer", "must be 1", (value) => value === 1),
   responseLogprobs: refused(
@@ -75,7 +75,7 @@ export const googlePartFields: FieldTable = fieldTable({
   text: mapped("`text`"),
   thought: mapped("a thought goes only to models that take back their reasoning"),
   thoughtSignature: mapped(
-    "a signature of Gemini's goes to hosts that read it; from one of Sluice's, another model gets back its reasoning; others are left out",
+    "Gemini's signature goes to hosts that read it; from a signature that Sluice made, another model gets its reasoning back; others are left out",
   ),
   inlineData: mapped("images, PDFs, texts, WAV and MP3; others are refused"),
   fileData: mapped(
@@ -94,7 +94,7 @@ export const googlePartFields: FieldTable = fieldTable({
 });
 
 export const googleCallFields: FieldTable = fieldTable({
-  id: mapped("without one, Sluice makes an id of the position"),
+  id: mapped("without an id, Sluice makes one of the position"),
   name: mapped(
     "shortened if it has more than 64 characters, or others than letters, digits, `_` and `-`; answers have the client's name",
   ),
@@ -107,7 +107,7 @@ export const googleResultFields: FieldTable = fieldTable({
     "without an `id`, the result belongs to the first call of this name without a result",
   ),
   response: mapped(
-    "its only field `output`, `result` or `error` (with the prefix `Error: `); otherwise JSON",
+    "the text of its field `output`, `result` or `error` (with the prefix `Error: `), if it has no other fields; otherwise JSON",
   ),
   parts: mapped("images and files go into the user message after it"),
   scheduling: noSuchSetting,

@@ -21,7 +21,7 @@ const noSuchSetting = dropped("which has no such setting");
 export const messagesRequestFields: FieldTable = fieldTable({
   model: mapped("`model`"),
   messages: mapped(
-    "refused if the last one is the assistant's: chat completions can't continue it",
+    "refused if the last message is the assistant's, because chat completions can't continue it",
   ),
   system: mapped(
     "a `system` message; Claude Code's `x-anthropic-billing-header` in it is left out",
@@ -40,7 +40,7 @@ export const messagesRequestFields: FieldTable = fieldTable({
     "`disable_parallel_tool_use` → `parallel_tool_calls`; the choice of a dropped tool is dropped",
   ),
   thinking: mapped(
-    "`reasoning_effort`: `disabled` and `between_tools` → `none`, if the model takes it; a budget up to 4,096 tokens → `low`, up to 16,384 or none → `medium`, above → `high`; a shown thinking → `reasoning.summary`, over the Responses API",
+    "`reasoning_effort`: `disabled` and `between_tools` → `none`, if the model takes it; a budget up to 4,096 tokens → `low`, up to 16,384 → `medium`, above → `high`; no budget → `medium`. Over the Responses API, thinking that is to be shown → `reasoning.summary`",
   ),
   output_config: mapped(
     "`effort` takes precedence over a thinking budget, and is dropped beside `thinking: disabled`",
@@ -93,7 +93,7 @@ export const messagesImageFields: FieldTable = fieldTable({
 export const messagesDocumentFields: FieldTable = fieldTable({
   type: mapped("`file`"),
   source: mapped(
-    "`file` and `content` are refused; `url` where the provider speaks chat completions",
+    "`file` and `content` are refused; `url` too if the provider speaks chat completions",
   ),
   title: mapped("`filename`"),
   cache_control: cacheHint,
@@ -120,14 +120,14 @@ export const messagesSearchResultFields: FieldTable = fieldTable({
 
 export const messagesToolReferenceFields: FieldTable = fieldTable({
   type: mapped("`text`"),
-  tool_name: mapped("a text: the tool is loaded, as all tools are from the beginning"),
+  tool_name: mapped("a text that the tool is loaded: Sluice sends all tools from the beginning"),
   cache_control: cacheHint,
 });
 
 export const messagesThinkingFields: FieldTable = fieldTable({
   type: mapped("`type`"),
   thinking: mapped(
-    "`reasoning_content`, unless Anthropic signed the thinking, which is left out then; encrypted reasoning of OpenAI goes back to OpenAI",
+    "`reasoning_content`; thinking that Anthropic signed is left out; reasoning that OpenAI encrypted goes back to OpenAI",
   ),
   signature: leftOut("proves to Anthropic that the thinking is its model's"),
   data: leftOut("only Anthropic's models can read it"),

@@ -85,7 +85,7 @@ export const serverSettings = {
     defaultValue: null,
     example: '"${SLUICE_MASTER_KEY}"',
     meaning:
-      "The key that opens everything. Without any authentication a gateway is open (docs/authentication.md).",
+      "The key that opens everything. Without this key and other authentication, a gateway is open.",
   }),
   masterKeyFile: setting<string | null>({
     path: "server.master_key_file",

@@ -134,32 +134,43 @@ export function roleText({ role, ofSubtree }: AdminAccess): string {
   return ofSubtree ? role : `${role} of /`;
 }
 
-function tableOfCodes(): string {
+function listOfCodes(): string {
   const rows = Object.entries(errorCodes).sort(([, one], [, other]) => one.status - other.status);
-  return markdown(
-    ["code", "status", "type", "meaning"],
-    rows.map(([name, { status, type, meaning }]) => [code(name), `${status}`, code(type), meaning]),
+  return meanings(
+    rows.map(([name, { status, type, meaning }]) => [
+      `${code(name)} (${status}, ${code(type)})`,
+      meaning,
+    ]),
   );
 }
 
 const isCount = (operation: Operation): boolean =>
   operation === "input_tokens" || /^count_/.test(operation);
 
-/** What each type of provider is asked for an operation. A count that none gives is estimated. */
-function tableOfOperations(): string {
+/** The types of providers by what each is asked. A count that none gives is estimated. */
+function listOfOperations(): string {
   const works = (asked: Operation, offered: ReadonlySet<Operation>): string => {
     const dialect = chooseDialect(asked, offered);
-    if (dialect === null) return isCount(asked) ? "estimated" : "–";
-    return dialect.translation === null ? "yes" : "translated";
+    if (dialect === null) return isCount(asked) ? "estimated for " : "refused";
+    return dialect.translation === null ? "" : "translated for ";
   };
-  const cells = (operation: Operation): readonly string[] =>
-    providerTypes.map((type) => works(operation, new Set(providerTraits[type].operations)));
-  return markdown(
-    ["operation", ...providerTypes.map(code)],
-    grouped(operations, (operation) => cells(operation).join()).map(([, alike]) => [
-      alike.map(code).join(", "),
-      ...cells(alike[0]!),
-    ]),
+  const typesOf = (operation: Operation): string => {
+    const ways = grouped(providerTypes, (type) =>
+      works(operation, new Set(providerTraits[type].operations)),
+    );
+    const named = ["", "translated for ", "estimated for "].flatMap((way) =>
+      ways.filter(([each]) => each === way),
+    );
+    const areAll = named.length === ways.length;
+    return named
+      .map(([way, types], at) => {
+        const isRest = areAll && at > 0 && at === named.length - 1 && types.length > 1;
+        return `${way}${isRest ? "all others" : types.map(code).join(", ")}`;
+      })
+      .join("; ");
+  };
+  return meanings(
+    grouped(operations, typesOf).map(([types, alike]) => [alike.map(code).join(", "), types]),
   );
 }
 
@@ -192,10 +203,10 @@ type Tables = Readonly<Record<string, () => string>>;
 
 export const apiTables: Tables = {
   endpoints: tableOfEndpoints,
-  operations: tableOfOperations,
+  operations: listOfOperations,
   presets: tableOfPresets,
   headers: tableOfHeaders,
-  codes: tableOfCodes,
+  codes: listOfCodes,
   usage: () => namesOfParameters(documented.filter(({ path }) => path === "/v1/usage")),
 };
 

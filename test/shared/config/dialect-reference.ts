@@ -140,7 +140,7 @@ function listOfLosses(dialects: readonly string[], rows: readonly Row[]): string
     const lost = rows.flatMap(({ name, cells }) => {
       const where = cells.flatMap(({ how }, at) => (how === loss ? [dialects[at]!] : []));
       const must = cells.find(({ how }) => how === loss)?.text.split(": ")[1];
-      const shown = must === undefined ? name : `${name} (${must})`;
+      const shown = must === undefined ? name : `${name} (${unlessIt(must)})`;
       return where.length === 0 ? [] : [{ shown, where: where.join(" and ") }];
     });
     return grouped(lost, ({ where }) => where).map(([where, alike]) => {
@@ -149,6 +149,13 @@ function listOfLosses(dialects: readonly string[], rows: readonly Row[]): string
     });
   });
   return lines.join("");
+}
+
+/** The accepted value as the page names it: `must be 1` as `unless 1`. */
+function unlessIt(must: string): string {
+  const [, value] = /^must be (.+)$/.exec(must) ?? [];
+  if (value !== undefined) return `unless ${/^\W/.test(value) ? code(value) : value}`;
+  return must.replace(/^must only clear/, "unless it only clears").replace("must not be", "if");
 }
 
 /** A field that only another table has is unknown; within an object, the object has been mapped. */
