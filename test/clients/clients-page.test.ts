@@ -5,7 +5,7 @@ import t from "tap";
 import { root } from "../tidy/source-tree.js";
 import { agents } from "./agents/agents.js";
 import type { Step } from "./client.js";
-import { clientsPage, pageDifferences, verdictOf } from "./clients-page.js";
+import { clientsPage, pageDifferences, titlesIn, verdictOf } from "./clients-page.js";
 import type { CellResult, StepResult } from "./run-cell.js";
 import { sdks } from "./sdks/sdks.js";
 
@@ -51,8 +51,9 @@ t.test("a client that is late everywhere says nothing of Sluice", async (t) => {
 t.test("the page has every client, with its settings", async (t) => {
   const ids = clients.map(({ id }) => id);
   t.equal(new Set(ids).size, ids.length, "each by an id of its own");
+  const titles = page.split("\n").flatMap(titlesIn);
   for (const { title, setUp } of clients) {
-    t.ok(page.includes(`| ${title} |`), `${title} has a row`);
+    t.equal(titles.filter((each) => each === title).length, 1, `${title} has a row`);
     t.ok(page.includes(setUp), `${title} has its settings`);
   }
 });
@@ -75,7 +76,7 @@ t.test("what differs from the page is named", async (t) => {
   const { title } = clients.find(({ id }) => id === "codex")!;
   t.strictSame(pageDifferences({ clients, results: resultsOf([["task", "fails"]]), before }), [
     "codex on openai/gpt-4o: the page says ✓, this run ○: task: p [1]",
-    `only this run says: - ○ \`p []\` *gpt-4o*: ${title}.`,
+    `only this run says: - ○ ${title} with gpt-4o: \`p []\`.`,
   ]);
 });
 
@@ -87,11 +88,34 @@ t.test("a cell that is late has the sign that it had", async (t) => {
   }
 });
 
+t.test("versions of a client share a row while their signs are the same", async (t) => {
+  const vercel = clients.find(({ title }) => title === "Vercel AI 6, @ai-sdk/anthropic")!;
+  const rowsWith = (wrong: string): readonly string[] =>
+    clientsPage({
+      clients,
+      results: clients.map(({ id }) => ({
+        ...cell("gpt-4o", id === wrong ? [["task", "fails"]] : []),
+        client: id,
+      })),
+      before: page,
+    })
+      .split("\n")
+      .filter((line) => /^\| Vercel AI [\d, ]+@ai-sdk\/anthropic/.test(line))
+      .map((line) => line.split("|").slice(1, 3).join("|"));
+  t.same(rowsWith("none"), [" Vercel AI 5, 6, 7, @ai-sdk/anthropic |✓"]);
+  t.same(rowsWith(vercel.id), [
+    " Vercel AI 5, 7, @ai-sdk/anthropic |✓",
+    " Vercel AI 6, @ai-sdk/anthropic |○",
+  ]);
+});
+
 t.test("rows of clients that haven't run stay as they are", async (t) => {
   const again = clientsPage({ clients, results: [], before: page });
   const rows = (text: string): readonly string[] =>
-    text.split("\n").filter((line) => clients.some(({ title }) => line.startsWith(`| ${title}`)));
+    text.split("\n").filter((line) => clients.some(({ title }) => titlesIn(line).includes(title)));
+  t.ok(rows(page).length > 20);
   t.same(rows(again), rows(page));
+  t.same(again, clientsPage({ clients, results: [], before: again }), "and so again");
   t.match(
     clientsPage({ clients, results: [cell("gpt-4o", [["task", "works"]])], before: page }),
     /\| Claude Code 2\.1 \|\u2717\|/,

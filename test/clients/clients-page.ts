@@ -1,6 +1,6 @@
 /** docs/clients.md, made from the results of a run. */
 import type { Client, Step } from "./client.js";
-import { whyNotYet } from "./known.js";
+import { whyNotYet, whyWithoutSluice } from "./known.js";
 import { hosts } from "./providers/hosts.js";
 import type { CellResult, StepResult } from "./run-cell.js";
 
@@ -56,30 +56,26 @@ export interface PageParts {
 /** The whole page. */
 export function clientsPage({ clients, results, before }: PageParts): string {
   const linesBefore = before.split("\n");
-  const row = (client: Client, cells: readonly string[] | null): string => {
-    const start = `| ${client.title} |`;
-    if (cells !== null) return `${start}${cells.join("|")}|`;
-    return linesBefore.find((line) => line.startsWith(start)) ?? `${start} not tried |`;
-  };
   const of = (client: Client): readonly CellResult[] =>
     results.filter((result) => result.client === client.id);
   const rows = clients.map((client) => {
     const cells = of(client);
     const signsBefore = cellsOf(linesBefore, client);
+    if (cells.length === 0) return { client, signs: signsBefore };
     const inRow = columns.map(({ host, model }, i) => {
       const cell = cells.find((each) => each.host === host && each.model === model);
       if (cell === undefined) return "–";
       const verdict = verdictOf(cell);
       return verdict === "late" ? (signsBefore[i] ?? signs.red) : signs[verdict];
     });
-    return row(client, cells.length === 0 ? null : [...inRow, ...limitCells(client, cells)]);
+    return { client, signs: [...inRow, ...limitCells(client, cells)] };
   });
   const heads = columns.map(({ title, model }) => `${title} ${shortName(model)}`);
   return [
     intro,
     ...setUps(clients),
     works,
-    table(["client", ...heads, ...limitHeads], rows),
+    table(["client", ...heads, ...limitHeads], rowsOf(rows)),
     "\n",
     notes(clients, results),
   ]
@@ -92,11 +88,38 @@ const columns = hosts.flatMap(({ name, title, models }) =>
 );
 const limitHeads = ["leaves a stream", "waits for a slot", "stops at the day's limit"];
 
+const version = / \d[\d.]*(?:, \d[\d.]*)*(?=[ ,]|$)/;
+
+/** Versions of a client with the same signs share a row, which names all of them. */
+function rowsOf(
+  rows: readonly { readonly client: Client; readonly signs: readonly string[] }[],
+): readonly string[] {
+  const alike = new Map<string, string[]>();
+  for (const { client, signs } of rows) {
+    const name = client.title.replace(version, "");
+    const cells = signs.length === 0 ? " not tried " : signs.join("|");
+    const key = `${name}|${cells}`;
+    alike.set(key, [...(alike.get(key) ?? []), client.title]);
+  }
+  return [...alike].map(([key, titles]) => {
+    const versions = titles.map((title) => version.exec(title)?.[0].trim() ?? "");
+    const title = titles[0]!.replace(version, ` ${versions.join(", ")}`);
+    return `| ${title} ${key.slice(key.indexOf("|"))}|`;
+  });
+}
+
+/** The titles of the clients of a row, such as `openai 4, 5 (JavaScript)`. */
+export function titlesIn(line: string): readonly string[] {
+  const [, title = ""] = /^\| (.+?) \|/.exec(line) ?? [];
+  const versions = version.exec(title)?.[0].trim().split(", ") ?? [];
+  return versions.length < 2 ? [title] : versions.map((each) => title.replace(version, ` ${each}`));
+}
+
 /** The signs in a client's row, in the order of the columns. */
 function cellsOf(lines: readonly string[], { title }: Client): readonly string[] {
-  const start = `| ${title} |`;
-  const found = lines.find((line) => line.startsWith(start));
-  return found?.slice(start.length, -1).split("|") ?? [];
+  const found = lines.find((line) => titlesIn(line).includes(title));
+  const signs = found?.replace(/^\| .+? \|/, "").slice(0, -1) ?? "";
+  return /^$|not tried/.test(signs) ? [] : signs.split("|");
 }
 
 /**
@@ -129,7 +152,7 @@ export function pageDifferences(parts: PageParts): readonly string[] | null {
     );
   });
   const isRow = (line: string): boolean =>
-    clients.some(({ title }) => line.startsWith(`| ${title} |`));
+    clients.some(({ title }) => titlesIn(line).includes(title));
   const only = (some: readonly string[], others: readonly string[]): readonly string[] =>
     some.filter((line) => !isRow(line) && !others.includes(line));
   const others = [
@@ -171,7 +194,8 @@ function notes(clients: readonly Client[], results: readonly CellResult[]): stri
   for (const cell of results) {
     const verdict = verdictOf(cell);
     if (verdict === "works" || verdict === "late") continue;
-    const reason = `${signs[verdict]} ${verdict === "not_yet" ? whyNotYet(cell) : firstProblem(cell.steps)}`;
+    const why = verdict === "not_yet" ? whyNotYet(cell) : whyWithoutSluice(cell);
+    const reason = `${signs[verdict]}|${why ?? firstProblem(cell.steps)}`;
     const title = clients.find(({ id }) => id === cell.client)?.title ?? cell.client;
     const cells = byReason.get(reason) ?? new Map<string, string[]>();
     byReason.set(reason, cells);
@@ -179,9 +203,10 @@ function notes(clients: readonly Client[], results: readonly CellResult[]): stri
   }
   return [...byReason]
     .flatMap(([reason, cells]) =>
-      [...cells].map(
-        ([model, titles]) => `- ${reason} *${shortName(model)}*: ${titles.join("; ")}.`,
-      ),
+      [...cells].map(([model, titles]) => {
+        const [sign, why] = reason.split(/\|([^]*)/);
+        return `- ${sign} ${titles.join("; ")} with ${shortName(model)}: ${why}.`;
+      }),
     )
     .sort()
     .map((line) => `${line}\n`)
