@@ -66,18 +66,26 @@ export interface Generation {
   readonly slots: Map<string, number>;
 }
 
+/** Equal for equal fields, whatever their order. */
+function sorted(value: object | null | undefined): unknown {
+  if (value === null || value === undefined) return null;
+  return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
 /** All that a rule says, in one order. */
 export function definitionText(definition: RuleDefinition): string {
   const { scope, subject, periodSeconds, models, when, maxRequests, maxTokens, perChild } =
     definition;
   const { measureCaps, tokenWeights, onExhausted } = definition;
-  const sorted = (value: object | undefined): unknown =>
-    value === undefined ? null : Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify([
     ...[scope, subject, periodSeconds, models ?? null, when ?? null],
     ...[maxRequests, maxTokens, perChild, sorted(measureCaps), sorted(tokenWeights)],
     onExhausted ?? null,
   ]);
+}
+
+function weightsText(weights: OracleWeights | null | undefined): string {
+  return JSON.stringify(sorted(weights));
 }
 
 /** Which period of a rule a moment lies in. */
@@ -192,9 +200,9 @@ export class Truth {
     since: Pick<Generation, "sinceTick" | "measuresSince">,
   ): Generation {
     const id = ruleId(definition);
-    const weights = JSON.stringify(definition.tokenWeights ?? null);
+    const weights = weightsText(definition.tokenWeights);
     const weighings = this.#weighings.get(id) ?? [];
-    const last = weighings.findLastIndex((each) => JSON.stringify(each.weights) === weights);
+    const last = weighings.findLastIndex((each) => weightsText(each.weights) === weights);
     if (last !== -1) weighings.splice(last + 1);
     const generation = this.setRule(definition, tick, since.sinceTick);
     for (const [measure, sinceTick] of since.measuresSince)
@@ -206,8 +214,9 @@ export class Truth {
   #weigh(id: string, weighing: Weighing): void {
     const weighings = this.#weighings.get(id) ?? [];
     this.#weighings.set(id, weighings);
-    const last = JSON.stringify(weighings.at(-1)?.weights);
-    if (last !== JSON.stringify(weighing.weights)) weighings.push(weighing);
+    const last = weighings.at(-1);
+    if (last === undefined || weightsText(last.weights) !== weightsText(weighing.weights))
+      weighings.push(weighing);
   }
 
   #weightsAt({ definition }: Generation, tick: number): OracleWeights | null {
