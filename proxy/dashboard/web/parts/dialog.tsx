@@ -7,7 +7,7 @@ import { useEffect, useId, useRef } from "preact/hooks";
 import { shellTexts } from "../texts/shell-texts.js";
 import { offWhile, useIsAway } from "./change-button.js";
 import { Icon } from "./icon.js";
-import { focusContent, leaveDialog } from "./lists/keep-focus.js";
+import { focusContentIfNone, leaveDialog } from "./lists/keep-focus.js";
 
 interface DialogProps {
   readonly title: string;
@@ -31,7 +31,7 @@ export function Dialog({ title, onClose, look = "plain", children }: DialogProps
       const isMoved = opened !== null && leaveDialog(opened);
       if (!(before instanceof HTMLElement)) return;
       if (before.isConnected) before.focus();
-      else if (!isMoved) focusContent();
+      else if (!isMoved) queueMicrotask(focusContentIfNone);
     };
   }, []);
   return (

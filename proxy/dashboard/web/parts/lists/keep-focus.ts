@@ -9,6 +9,11 @@ export function focusContent(): void {
   (row ?? document.querySelector<HTMLElement>("main h1"))?.focus({ preventScroll: true });
 }
 
+/** A list that lost its row in the same render may have moved the focus already. */
+export function focusContentIfNone(): void {
+  if (document.activeElement === document.body) focusContent();
+}
+
 /** The row that has the focus, or had it when a dialog was opened. */
 interface FocusedRow {
   readonly key: string;
