@@ -70,6 +70,10 @@ class PipedEvents implements EventTranslator {
     return this.#inner.heldBytes + this.#outer.heldBytes;
   }
 
+  get unsentChars(): number {
+    return this.#inner.unsentChars + this.#outer.unsentChars;
+  }
+
   get usage(): unknown {
     return this.#inner.usage;
   }

@@ -88,6 +88,10 @@ class DialectTranslator implements AnswerTranslator {
     return this.#events?.failed ?? false;
   }
 
+  get unsentChars(): number {
+    return this.#events?.unsentChars ?? 0;
+  }
+
   buffer(chunk: Buffer): void {
     this.untranslatedBytes += chunk.length;
     if (this.untranslatedBytes > readableResponseBytesMax)

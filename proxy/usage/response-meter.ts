@@ -64,6 +64,8 @@ export interface TranslationReport {
    * may hold a call back until it is complete, or drop what the client's dialect lacks.
    */
   readonly textBytes?: number;
+  /** The characters of calls that a translation of a stream holds back until they are complete. */
+  readonly unsentChars?: number;
   /** Why the rest of a stream wasn't translated, for the log; or null. */
   readonly refused: string | null;
   /** Whether an event couldn't be translated; the client got an error in its place. */
@@ -211,7 +213,8 @@ export class ResponseMeter {
 
   /** How much text the stream has had. */
   get textBytes(): number {
-    return Math.max(this.#tap?.contentChars ?? 0, this.translation?.textBytes ?? 0);
+    const seen = (this.#tap?.contentChars ?? 0) + (this.translation?.unsentChars ?? 0);
+    return Math.max(seen, this.translation?.textBytes ?? 0);
   }
 
   /** Whether a part of `textBytes` is only an upper bound. */

@@ -35,13 +35,14 @@ export class CandidateParts {
   /** The text of the current call. */
   #callText = "";
   readonly #sequence = new CallSequence({
-    begin: () => {
-      this.#callText = "";
-    },
+    begin: () => {},
     text: (text) => {
       this.#callText += text;
     },
-    end: (call) => this.#emitCall(call),
+    end: (call) => {
+      this.#emitCall(call);
+      this.#callText = "";
+    },
   });
   readonly #names: ToolNames;
   readonly #size = new AnswerSize();
@@ -68,6 +69,11 @@ export class CandidateParts {
 
   get heldBytes(): number {
     return this.#size.bytes;
+  }
+
+  /** The text of calls that aren't complete. */
+  get unsentChars(): number {
+    return this.#callText.length + this.#sequence.heldChars;
   }
 
   get #showsThoughts(): boolean {

@@ -30,6 +30,10 @@ export class ChatStreamToGoogle extends ChatStreamReader {
     return this.#candidate.heldBytes;
   }
 
+  override get unsentChars(): number {
+    return this.#candidate.unsentChars;
+  }
+
   protected override translate(choice: JsonObject, chunk: JsonObject): void {
     this.#id ??= responseId(chunk["id"], this.#context);
     for (const piece of chatPieces(choice, "delta", this.#context.provider))

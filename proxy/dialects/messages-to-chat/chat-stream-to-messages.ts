@@ -58,6 +58,10 @@ export class ChatStreamToMessages extends ChatStreamReader {
   }
 
   override get heldBytes(): number {
+    return this.unsentChars;
+  }
+
+  override get unsentChars(): number {
     return this.#sequence.heldChars;
   }
 

@@ -42,6 +42,10 @@ export class ChatStreamToResponses implements EventTranslator {
     return this.#builder.size.bytes;
   }
 
+  get unsentChars(): number {
+    return this.#builder.unsentChars;
+  }
+
   get usage(): unknown {
     return this.#builder.usage;
   }

@@ -58,6 +58,10 @@ export class ResponseBuilder {
   #serviceTier: string | null = null;
   readonly size = new AnswerSize();
 
+  get unsentChars(): number {
+    return this.#calls.heldChars + (this.#heldArguments?.length ?? 0);
+  }
+
   /**
    * `emit` must write an event out immediately: the event refers to items that change afterwards.
    */

@@ -32,6 +32,11 @@ export abstract class GuardedTranslator implements EventTranslator {
     return 0;
   }
 
+  /** By default each piece passes as it comes. */
+  get unsentChars(): number {
+    return 0;
+  }
+
   abstract get usage(): unknown;
 
   push(event: string | null, data: string): readonly ClientEvent[] {

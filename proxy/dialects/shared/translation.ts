@@ -73,6 +73,8 @@ export interface EventTranslator {
   readonly failed: boolean;
   /** The approximate number of bytes kept of the stream so far. */
   readonly heldBytes: number;
+  /** The characters of calls that have arrived and that the client hasn't got yet. */
+  readonly unsentChars: number;
   /** The upstream's usage so far, in its own fields; null or undefined if there is none yet. */
   readonly usage: unknown;
 }

@@ -39,6 +39,7 @@ function wrapping(name: string): Translation {
         usage: name,
         failed: false,
         heldBytes: name.length,
+        unsentChars: 2 * name.length,
       };
     },
   };
@@ -54,7 +55,8 @@ const context: AnswerContext = {
 };
 
 t.test("both keep what they keep of a stream", async (t) => {
-  t.equal(composed.events(context).heldBytes, "outer".length + "inner".length);
+  const { heldBytes, unsentChars } = composed.events(context);
+  t.same([heldBytes, unsentChars], [10, 20]);
 });
 
 t.test("a request goes through the outer translation, then the inner one", async (t) => {
@@ -138,6 +140,7 @@ const capitals: Translation = {
     usage: null,
     failed: false,
     heldBytes: 0,
+    unsentChars: 0,
   }),
 };
 

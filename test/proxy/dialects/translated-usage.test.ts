@@ -1,6 +1,7 @@
 import t from "tap";
 import {
   chatToMessages,
+  googleStreamToChat,
   messagesToChat,
   responsesToChat,
 } from "../../../proxy/dialects/choose-dialect.js";
@@ -18,7 +19,7 @@ import { context } from "./sample-answers.js";
 const promptBytes = 400;
 
 interface Script {
-  readonly operation: "chat_completions" | "messages" | "responses";
+  readonly operation: "chat_completions" | "messages" | "responses" | "stream_generate_content";
   /** Null: the client speaks the provider's dialect. */
   readonly translation: Translation | null;
   /** A complete answer, or the events of a stream; a string is sent unchanged. */
@@ -177,6 +178,37 @@ t.test("a client that leaves a translated stream is charged for what had arrived
       client.operation,
     );
   }
+});
+
+t.test("what a translation holds back is charged, too, if the client leaves", async (t) => {
+  const call = (index: number, text: string): object => ({
+    choices: [
+      {
+        index: 0,
+        delta: {
+          tool_calls: [
+            { index, id: `call_${index}`, function: { name: "lookup", arguments: text } },
+          ],
+        },
+        finish_reason: null,
+      },
+    ],
+  });
+  const open = `{"text": "${"x".repeat(390)}`;
+  // Gemini's API has whole calls; the others have one call after the other.
+  const ofGoogle = {
+    operation: "stream_generate_content" as const,
+    translation: googleStreamToChat,
+    sent: [call(0, open), call(1, open)],
+  };
+  for (const script of [ofGoogle, ...clients.map((c) => ({ ...c, sent: ofGoogle.sent }))]) {
+    const { usage } = await chargedFor({ ...script, ends: "left" });
+    const tokens = usage!.outputTokens;
+    t.ok(tokens >= 200 && tokens < 220, `${script.operation}: ${tokens}`);
+  }
+  const whole = [call(0, `${open}"}`), call(1, open)];
+  const { usage } = await chargedFor({ ...ofGoogle, sent: whole, ends: "left" });
+  t.ok(usage!.outputTokens >= 200 && usage!.outputTokens < 220, "a call counts once");
 });
 
 const begun = [
