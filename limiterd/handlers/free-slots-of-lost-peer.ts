@@ -16,7 +16,7 @@ export function freeSlotsOfLostPeer(state: DaemonState, peer: PeerState, nowMs: 
   state.backups.ended(peer);
   state.waiters.disconnected(peer);
   releaseAllLeases(peer);
-  if (hasWaiters(state)) state.waiters.afterMessage(state.book.revision, nowMs);
+  if (hasWaiters(state)) state.waiters.afterMessage(nowMs);
   state.book.reclaim();
   if (peer.proxy !== null) {
     if (peer.proxy.peer === peer) peer.proxy.peer = null;

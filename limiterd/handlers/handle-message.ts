@@ -42,7 +42,7 @@ export function handleFrame(
   if (message === null) return false;
   state.shares?.enter();
   const valid = handleMessage(state, peer, message, nowMs);
-  if (hasWaiters(state)) state.waiters.afterMessage(state.book.revision, nowMs);
+  if (hasWaiters(state)) state.waiters.afterMessage(nowMs);
   state.book.reclaim();
   return valid;
 }

@@ -4,6 +4,7 @@
  * (`waiting/`).
  */
 import type { Admit, Wait } from "../../shared/wire/message-to-daemon.js";
+import { isDenied } from "../keys/identify-caller.js";
 import type { KnownProxy, PeerState } from "../peer.js";
 import { type admit, type Exceeded, headersOfCounters } from "../rules/admit.js";
 import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "../rules/judge.js";
@@ -65,6 +66,7 @@ export function waitForRoom(
     deadlineMs,
     breach: verdict.breach,
     positionReports: positionReports(wait, waiters.monoMs),
+    isDenied: (laterMs) => isDenied(state.keys, message, laterMs),
     judge(self, laterMs, final) {
       // Otherwise the proxy has a newer connection, on which it asks again.
       const isConnected = admission.proxy.peer === peer;

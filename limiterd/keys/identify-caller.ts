@@ -28,6 +28,23 @@ interface Unidentified {
 /** Notes the use of an active key. */
 export function identifyCaller(
   keys: KeyRing,
+  claimed: Claimed,
+  nowMs: number,
+): Identified | Unidentified {
+  const caller = findCaller(keys, claimed, nowMs);
+  if (caller.kind === "identified" && caller.key !== null)
+    keys.use(caller.key, claimed.credential, nowMs);
+  return caller;
+}
+
+/** Whether the caller of a request is refused now, or its key doesn't allow the model. */
+export function isDenied(keys: KeyRing, request: Claimed & RequestedModel, nowMs: number): boolean {
+  const caller = findCaller(keys, request, nowMs);
+  return caller.kind === "denied" || modelProblem(caller.key, request) !== null;
+}
+
+function findCaller(
+  keys: KeyRing,
   { userPath, credential }: Claimed,
   nowMs: number,
 ): Identified | Unidentified {
@@ -39,7 +56,6 @@ export function identifyCaller(
     const expiredAtMs = key.deactivatedAtMs === null ? expiryOf(key, credential) : null;
     return { kind: "denied", ended: { keyId: key.id, expiredAtMs } };
   }
-  keys.use(key, credential, nowMs);
   return { kind: "identified", userPath: key.userPath ?? userPath, key };
 }
 

@@ -93,7 +93,6 @@ export class RuleBook {
   /** The rules and parts whose caps are shared. */
   readonly shared = new Set<Rule>();
   #version = 0;
-  #edits = 0;
   /** The shadow rules whose notes the store lacks. */
   readonly #refused = new Set<Rule>();
   /** How often all rules were reset, and the lsn of the last time. */
@@ -143,11 +142,6 @@ export class RuleBook {
     return this.#version;
   }
 
-  /** Changes with the version and with each edit, which may give a rule more room. */
-  get revision(): number {
-    return this.#version + this.#edits;
-  }
-
   /** No rule is older than this moment; infinite without rules. */
   get sinceMs(): number {
     return this.ruleSet.sinceMs;
@@ -170,7 +164,6 @@ export class RuleBook {
       this.#editTenants(existing, nowMs, lsn);
       if (sharingChanged) this.onSharingChanged(existing);
       this.#editParts(existing, { nowMs, lsn, sharingChanged });
-      this.#edits++;
       return existing;
     }
     this.#remove(existing);

@@ -25,6 +25,8 @@ export interface Waiter extends Waiting {
   breach: Breach | BudgetBreach;
   /** When its proxy is next told its position, and how often; null: never. */
   readonly positionReports: { readonly everyMs: number; dueMs: number } | null;
+  /** Whether its caller is refused now, such as after the end of its key. */
+  readonly isDenied: (nowMs: number) => boolean;
   /** Judges it again. `final`: the counts of other hosts can't be waited for. */
   readonly judge: (waiter: Waiter, nowMs: number, final: boolean) => WaitOutcome;
   /** Refuses it at its deadline. */
@@ -51,8 +53,8 @@ export class Waiters implements WaitersAhead {
   #isScheduled = false;
   /** The user path that `behindMs` reads, which `aheadOf` sets. */
   #judgedPath = "/";
-  /** The revision of the rules at the last turn. */
-  #bookRevision = 0;
+  /** When the callers are checked next: a key may expire. */
+  #checkMs = 0;
   /** Requests that have waited, since the start. */
   waited = 0;
 
@@ -132,10 +134,14 @@ export class Waiters implements WaitersAhead {
   }
 
   /** Call after each message while any request waits: judges in the queues that it woke. */
-  afterMessage(bookRevision: number, nowMs: number): void {
-    if (this.#bookRevision !== bookRevision) this.queues.wakeAll();
-    this.#bookRevision = bookRevision;
+  afterMessage(nowMs: number): void {
     if (this.queues.isWoken) this.#turn(nowMs);
+  }
+
+  /** Call when limits or keys have changed: some requests may have room, or no key any more. */
+  definitionsChanged(): void {
+    this.#checkMs = 0;
+    this.queues.wakeAll();
   }
 
   /** Judges a request again after the other hosts' counts have arrived. */
@@ -202,8 +208,19 @@ export class Waiters implements WaitersAhead {
       this.#nextReportMs = Math.min(this.#nextReportMs, positionReports!.dueMs);
   }
 
+  #refuseDenied(nowMs: number): void {
+    this.#checkMs = this.monoMs + checkEveryMs;
+    for (const waiters of this.#byPeer.values())
+      for (const waiter of waiters.values()) {
+        if (!waiter.isDenied(nowMs)) continue;
+        this.queues.remove(waiter);
+        waiter.judge(waiter, nowMs, true);
+      }
+  }
+
   #turn(nowMs: number): void {
     const monoMs = this.monoMs;
+    if (monoMs >= this.#checkMs) this.#refuseDenied(nowMs);
     for (const waiter of this.queues.expired(monoMs)) {
       waiter.refuse(waiter, nowMs);
       this.remove(waiter);
@@ -212,6 +229,9 @@ export class Waiters implements WaitersAhead {
     if (hasMore) this.queues.isWoken = true;
   }
 }
+
+/** Interval at which the callers of waiting requests are checked, in ms. */
+const checkEveryMs = 1000;
 
 /** A queue's key: that of its counter. */
 function keyOf({ rule, child }: Counter): string {

@@ -14,6 +14,7 @@ import {
   type DaemonState,
   hasHardCaps,
   hasSessionBudgets,
+  hasWaiters,
   isLimited,
   loopTimes,
 } from "../../state.js";
@@ -80,6 +81,7 @@ export function applyDefinitions(
   }
   if (definitions.some(({ kind }) => kindsInFiles.has(kind))) state.limitFiles.limitsVersion++;
   announceSituation(state, before, applying);
+  if (hasWaiters(state)) state.waiters.definitionsChanged();
   return { ...write(state, applying, { definitions, also }), flaws };
 }
 

@@ -1,7 +1,7 @@
 import t from "tap";
 import { waitMsOf } from "../../../limiterd/waiting/waiters.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
-import type { Queued } from "../../../shared/wire/message-from-daemon.js";
+import type { Admitted, Queued } from "../../../shared/wire/message-from-daemon.js";
 import type { Wait } from "../../../shared/wire/message-to-daemon.js";
 import {
   askFor,
@@ -14,6 +14,7 @@ import {
   type TestPeer,
   target,
 } from "../in-memory-daemon.js";
+import { admit, call, issue } from "../keys/key-fixture.js";
 
 const waiting = { maxMs: 120_000, defaultMs: 0, paths: [] };
 
@@ -23,13 +24,14 @@ function ask(
   id: number,
   userPath: string,
   wait: Partial<Wait> = { askedMs: 60_000 },
+  credential = "authenticated",
 ): string {
   const before = peer.received.length;
   const valid = peer.send({
     kind: "admit",
     id,
     userPath,
-    credential: "authenticated",
+    credential,
     targets: [target],
     submission: false,
     read: 0,
@@ -225,15 +227,77 @@ t.test("a connection that its proxy has left gets no room, even if it isn't clos
   t.equal(daemon.state.waiters.size, 0);
 });
 
-t.test("a change of the rules admits those that it has room for", async (t) => {
-  const daemon = startDaemon([pathRule("/team", 3600, { requests: 1 })], {
-    waiting: { ...waiting, maxMs: 7_200_000 },
-  });
+t.test("whoever's key ends meanwhile is denied at once, and not at its turn", async (t) => {
+  const daemon = startDaemon([pathRule("/team", 0, { requests: 1 })], { waiting });
+  const admin = daemon.proxy("admin");
   const peer = daemon.proxy("p1");
-  askFor(peer, 2, "/team");
-  t.equal(ask(peer, 3, "/team", { askedMs: 7_200_000 }), "queued");
-  daemon.state.book.delete({ scope: "user_path", subject: "/team", periodSeconds: 3600 });
-  t.same(await pass(daemon, peer, 1000), ["admitted 3"]);
+  const { nowMs } = daemon;
+  const expiring = { expires_at: new Date(nowMs + 10_000).toISOString() };
+  const issued = [];
+  for (const key of [{}, {}, {}, expiring, {}]) issued.push(await issue(daemon, admin, key));
+  const [holder, deleted, ended, , kept] = issued;
+  t.match(admit(peer, 2, holder!.hash, "/team"), { kind: "admitted" });
+  const first = leaseOf(peer.received.at(-1) as Admitted, "/team");
+  for (const [i, key] of issued.slice(1).entries())
+    t.equal(ask(peer, 3 + i, "/team", { askedMs: 120_000 }, key.hash), "queued");
+  const { length } = peer.received;
+  await call(daemon, admin, "keys.delete", { id: deleted!.id });
+  await pass(daemon, peer, 50);
+  await call(daemon, admin, "keys.deactivate", { id: ended!.id });
+  await pass(daemon, peer, 50);
+  t.match(
+    peer.received.slice(length).filter(({ kind }) => kind === "denied"),
+    [
+      { id: 3, ended: null },
+      { id: 4, ended: { keyId: ended!.id, expiredAtMs: null } },
+    ],
+  );
+  t.equal(daemon.nowMs, nowMs + 100);
+  t.same(await pass(daemon, peer, 9000), []);
+  t.same(await pass(daemon, peer, 2000), ["denied 5"]);
+  t.equal(daemon.state.counts.denied, 3);
+  peer.send(settleOf(first, 1, 5));
+  t.match(peer.received.at(-1), { kind: "admitted", id: 6, key: { keyId: kept!.id } });
+});
+
+t.test("each change of a limit admits those that it has room for", async (t) => {
+  const rule = { scope: "user_path", subject: "/team", limit_key: { period: "hour" } };
+  const budget = { scope: "user_path", subject: "/paid", budget_key: { period: "hourly" } };
+  const raise = { for_seconds: 600, reason: "more", by: "ann" };
+  const changes = [
+    ["/team", "rate-limits.raise", { ...rule, max_requests: 2, ...raise }],
+    ["/team", "rate-limits.put", { ...rule, max_requests: 2 }],
+    ["/team", "rate-limits.reset-one", { scope: "user_path", subject: "/team", period: "hour" }],
+    ["/team", "rate-limits.delete", rule],
+    ["/paid", "budgets.raise", { ...budget, amount: 1000, ...raise }],
+    ["/paid", "budgets.put", { ...budget, amount: 1000 }],
+    ["/paid", "budgets.reset-one", budget],
+    ["/paid", "budgets.delete", budget],
+  ] as const;
+  for (const [path, op, body] of changes) {
+    const daemon = startDaemon([pathRule("/team", 3600, { requests: 1 })], {
+      waiting: { ...waiting, maxMs: 7_200_000 },
+      budgets: [
+        {
+          ...({ scope: "user_path", subject: "/paid", periodSeconds: 3600 } as const),
+          ...{ amountUsd: 0.001, perChild: false },
+        },
+      ],
+    });
+    const admin = daemon.proxy("admin");
+    const peer = daemon.proxy("p1");
+    const lease = askFor(peer, 2, path)!;
+    peer.send({ ...settleOf(lease, 1, 30), record: executed({ totalCost: 1e12 }) });
+    t.equal(ask(peer, 3, path, { askedMs: 7_200_000 }), "queued", op);
+    t.match(await call(daemon, admin, op, body), { kind: "answer" }, op);
+    t.same(await pass(daemon, peer, 0), []);
+    await pass(daemon, peer, 50);
+    t.match(
+      peer.received.findLast(({ kind }) => kind === "admitted"),
+      { id: 3 },
+      op,
+    );
+  }
 });
 
 t.test("a budget is waited for if its period ends in time", async (t) => {

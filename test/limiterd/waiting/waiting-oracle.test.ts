@@ -155,6 +155,7 @@ async function play(
       const { scope, subject, periodSeconds } = rules[0]!;
       for (const { state } of [daemon, oracle])
         state.book.delete({ scope, subject, periodSeconds });
+      daemon.state.waiters.definitionsChanged();
       step(() => void peer.send({ kind: "refusal", id: 1, requestId: "r", model: "m" }));
     }
     await daemon.commit();
