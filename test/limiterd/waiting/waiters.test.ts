@@ -23,8 +23,9 @@ function ask(
   peer: TestPeer,
   id: number,
   userPath: string,
-  wait: Partial<Wait> = { askedMs: 60_000 },
-  credential = "authenticated",
+  { credential = "authenticated", ...wait }: Partial<Wait> & { readonly credential?: string } = {
+    askedMs: 60_000,
+  },
 ): string {
   const before = peer.received.length;
   const valid = peer.send({
@@ -239,7 +240,7 @@ t.test("whoever's key ends meanwhile is denied at once, and not at its turn", as
   t.match(admit(peer, 2, holder!.hash, "/team"), { kind: "admitted" });
   const first = leaseOf(peer.received.at(-1) as Admitted, "/team");
   for (const [i, key] of issued.slice(1).entries())
-    t.equal(ask(peer, 3 + i, "/team", { askedMs: 120_000 }, key.hash), "queued");
+    t.equal(ask(peer, 3 + i, "/team", { askedMs: 120_000, credential: key.hash }), "queued");
   const { length } = peer.received;
   await call(daemon, admin, "keys.delete", { id: deleted!.id });
   await pass(daemon, peer, 50);
