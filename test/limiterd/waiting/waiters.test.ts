@@ -246,11 +246,11 @@ t.test("whoever's key ends meanwhile is denied at once, and not at its turn", as
   await pass(daemon, peer, 50);
   await call(daemon, admin, "keys.deactivate", { id: ended!.id });
   await pass(daemon, peer, 50);
-  t.match(
+  t.same(
     peer.received.slice(length).filter(({ kind }) => kind === "denied"),
     [
-      { id: 3, ended: null },
-      { id: 4, ended: { keyId: ended!.id, expiredAtMs: null } },
+      { kind: "denied", id: 3, ended: null },
+      { kind: "denied", id: 4, ended: { keyId: ended!.id, expiredAtMs: null } },
     ],
   );
   t.equal(daemon.nowMs, nowMs + 100);
