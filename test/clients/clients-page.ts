@@ -37,12 +37,10 @@ The real clients call a real Sluice, in front of simulated providers that refuse
 
 Each client calls tools over two turns; SDKs also stream and ask for structured output. Sluice must record exactly the tokens that the provider counts. With OpenAI and Anthropic, each client also leaves a stream, waits for a *slot* (room under a cap on requests in flight), and meets an exhausted limit. Agents also fail over within a session, compact it, and search the web with [Sluice's search](web-search.md).
 
-| sign | meaning |
-|---|---|
-| ✓ | all of it works |
-| ○ | fails without Sluice in the same way; the reason is below |
-| … | doesn't work yet; the reason is below |
-| – | not tried, or the client doesn't do it |
+- ✓: all of it works
+- ○: fails without Sluice in the same way; the reason is below
+- …: doesn't work yet; the reason is below
+- –: not tried, or the client doesn't do it
 
 `;
 
