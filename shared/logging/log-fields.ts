@@ -60,7 +60,7 @@ export const requestFields: readonly LogField[] = [
   {
     name: "loop",
     meaning:
-      "how often [an agent repeats itself](../loops.md), or for how many turns it works, from a warning on",
+      "how often [an agent has repeated itself](../loops.md), or how many turns it has worked, once Sluice warns of it",
   },
   { name: "estimated", meaning: "`true` if the tokens are estimated" },
   {
@@ -75,6 +75,6 @@ export const requestFields: readonly LogField[] = [
   { name: "note", meaning: "why the request ended so, in words" },
   {
     name: "sample",
-    meaning: "with `log_sample`: which part of the successful requests has a line",
+    meaning: "`log_sample`, if it is below 1; only in lines of successful requests",
   },
 ];

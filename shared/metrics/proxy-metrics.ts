@@ -66,7 +66,7 @@ export const proxyMetrics = metricsOf("proxy", {
     name: "sluice_unknown_tokens_total",
     kind: "counter",
     labels: target,
-    help: "Most tokens that requests without known usage may have used.",
+    help: "Upper bound of the tokens of requests whose usage is unknown.",
   },
   refused: {
     name: "sluice_refused_total",

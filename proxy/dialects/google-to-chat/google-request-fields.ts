@@ -94,7 +94,7 @@ export const googlePartFields: FieldTable = fieldTable({
 });
 
 export const googleCallFields: FieldTable = fieldTable({
-  id: mapped("without an id, Sluice makes one of the position"),
+  id: mapped("without an id, Sluice makes one from the call's position"),
   name: mapped(
     "shortened if it has more than 64 characters, or others than letters, digits, `_` and `-`; answers have the client's name",
   ),

@@ -41,7 +41,7 @@ export const mcpOptions = {
     ...idle_timeout_ms,
     defaultValue: 3_600_000,
     defaultText: "3600000",
-    meaning: "Silence within an answer or a stream of notifications.",
+    meaning: "Longest silence within an answer or a stream of notifications.",
   },
   max_connections: {
     ...max_connections,

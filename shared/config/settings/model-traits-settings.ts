@@ -104,7 +104,7 @@ export const perModelSettings = {
     kind: timeout,
     defaultText: "the provider's",
     example: "120000",
-    meaning: "Time until the answer begins.",
+    meaning: "Longest time until the answer begins.",
   }),
   total_timeout_ms: field({
     kind: timeout,

@@ -181,19 +181,19 @@ export const providerSettings = {
     kind: timeout,
     defaultValue: 5000,
     defaultText: "5000",
-    meaning: "Time to connect.",
+    meaning: "Longest time to connect.",
   }),
   first_byte_timeout_ms: field({
     kind: timeout,
     defaultValue: 600_000,
     defaultText: "600000",
-    meaning: "Time until a response begins.",
+    meaning: "Longest time until a response begins.",
   }),
   idle_timeout_ms: field({
     kind: timeout,
     defaultValue: 300_000,
     defaultText: "300000",
-    meaning: "Silence within a response.",
+    meaning: "Longest silence within a response.",
   }),
   max_tokens_default: field({
     kind: integer({ min: 1, max: 10_000_000 }),

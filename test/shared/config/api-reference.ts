@@ -11,7 +11,7 @@ import { providerTraits, providerTypes } from "../../../shared/config/provider-t
 import { errorCodes } from "../../../shared/error-code.js";
 import { recordFields } from "../../../shared/export/exported-record.js";
 import { type Operation, operations } from "../../../shared/operation.js";
-import { code, grouped, markdown, meanings } from "../../support/markdown-table.js";
+import { code, grouped, meanings } from "../../support/markdown-table.js";
 import {
   document,
   operations as documented,
@@ -23,6 +23,10 @@ import {
 
 const isAdmin = ({ path }: Placed): boolean => path.startsWith("/admin/");
 
+const all = "Limits count the request, its tokens, and a slot (a request in flight) while it runs:";
+const requestAlone = "Limits count the request alone:";
+const nothing = "Limits count nothing:";
+
 /** What the limits count of a request: all of it, a request of its user path, or nothing. */
 function countedAs({ method, path }: Placed): string {
   const match = matchRoute(
@@ -33,20 +37,23 @@ function countedAs({ method, path }: Placed): string {
       .replace(/\{\w+\}/g, "x"),
   );
   if (match.kind !== "endpoint") throw new Error(`${method} ${path} has no route`);
-  if (!meetsLimits(match.endpoint)) return "–";
-  return match.endpoint.endsWith("_submission") ? "a request" : "all";
+  if (!meetsLimits(match.endpoint)) return nothing;
+  return match.endpoint.endsWith("_submission") ? requestAlone : all;
 }
 
 const tagOf = ({ operation }: Placed): string => operation.tags[0]!;
 
-/** The endpoints of a subject that count alike, without what openapi.json says of each. */
-function tableOfEndpoints(): string {
+/** The endpoints that count alike, by subject, without what openapi.json says of each. */
+function listsOfEndpoints(): string {
   const places = documented.filter((place) => !isAdmin(place) && place.method !== "HEAD");
-  const rows = grouped(places, (place) => `${tagOf(place)}|${countedAs(place)}`);
-  return markdown(
-    ["subject", "endpoints", "counts"],
-    rows.map(([, alike]) => [tagOf(alike[0]!), endpointsOf(alike), countedAs(alike[0]!)]),
-  );
+  const counted = new Map(grouped(places, countedAs));
+  return [all, requestAlone, nothing]
+    .map((lead) => {
+      const subjects = grouped(counted.get(lead) ?? [], tagOf);
+      const rows = subjects.map(([tag, alike]) => `- **${tag}**: ${endpointsOf(alike)}\n`);
+      return `${lead}\n\n${rows.join("")}`;
+    })
+    .join("\n");
 }
 
 /** By their methods. What providers store is named by its collection, with all that is below. */
@@ -202,7 +209,7 @@ function tableOfRecord(): string {
 type Tables = Readonly<Record<string, () => string>>;
 
 export const apiTables: Tables = {
-  endpoints: tableOfEndpoints,
+  endpoints: listsOfEndpoints,
   operations: listOfOperations,
   presets: tableOfPresets,
   headers: tableOfHeaders,

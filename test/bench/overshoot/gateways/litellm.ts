@@ -34,7 +34,7 @@ export const litellm: GatewaySetUp = {
   name: "LiteLLM",
   units: ["requests", "tokens", "dollars", "slots"],
   configured:
-    "one worker, Redis for its counters, limits and budgets on keys, which a custom_auth function returns with custom_auth_run_common_checks; its own spend logger as a callback, since it has no PostgreSQL; windows of an hour",
+    "one worker, Redis for its counters; limits and budgets on keys, by a custom_auth function with custom_auth_run_common_checks; without PostgreSQL, so a callback logs the spend; windows of an hour",
   // Without Redis it isn't at its best.
   find: () => (findProgram("redis-server") === null ? null : findProgram("litellm")),
   version(program) {
