@@ -130,7 +130,7 @@ export const limiterMetrics = metricsOf("limiter", {
     name: "sluice_limiter_backups_since_timestamp_seconds",
     kind: "gauge",
     unit: "seconds",
-    help: "When this store was first started: since then its backups are noted.",
+    help: "First start of this store; the daemon has noted its backups since then.",
   },
   loopLag: {
     name: "sluice_limiter_loop_lag_seconds",

@@ -100,7 +100,10 @@ function addFollow(usage: Command, program: Command, session: Session): void {
     .option("--output <file>", "for ndjson: append to this file instead of standard output")
     .option("--cursor <file>", "the file that stores the position; PostgreSQL stores it itself")
     .option("--name <name>", "name of this follower, if a store has several", "default")
-    .option("--from-now", "without a position, begin after the last record, not with the first")
+    .option(
+      "--from-now",
+      "if no position is stored, begin after the last record, not with the first",
+    )
     .option("--batch <n>", "records in one transaction or request, at most 1000", "1000")
     .option("--once", "end when no record is left, for cron")
     .option("--host <name>", "host name in each record (default: the machine's)")

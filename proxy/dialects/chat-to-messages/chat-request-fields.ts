@@ -17,7 +17,7 @@ import {
 const unsigned = leftOut("thinking without a signature, which Anthropic doesn't accept");
 const cacheHint = leftOut("a hint for OpenAI's cache, which changes no answer");
 const cacheControl = mapped(
-  "unchanged: it is Anthropic's own field; a message's goes to its last block",
+  "unchanged, as Anthropic's own field; a message's goes to its last block",
 );
 const onlyGemini = leftOut("signatures that only Gemini's models can read");
 const participant = dropped("which has no participant names");
@@ -46,7 +46,7 @@ export const chatRequestFields: FieldTable = fieldTable({
     "`thinking: adaptive` and `output_config.effort` (`minimal` → `low`); `none` → `thinking: disabled`",
   ),
   thinking: mapped(
-    "unchanged: it is Anthropic's own field; refused if there is also `reasoning_effort`",
+    "unchanged, as Anthropic's own field; refused if there is also `reasoning_effort`",
   ),
   user: mapped(
     "`metadata.user_id`; an e-mail address, a phone number or more than 256 characters become a hash",

@@ -45,7 +45,7 @@ export const googleConfigFields: FieldTable = fieldTable({
   frequencyPenalty: mapped("`frequency_penalty`"),
   seed: mapped("`seed`"),
   responseMimeType: mapped(
-    "`application/json` → `response_format`, without a schema `json_object`; types other than `text/plain` are refused",
+    "`application/json` → `response_format` (if there is no schema, `json_object`); types other than `text/plain` are refused",
   ),
   responseSchema: mapped("`response_format.json_schema`"),
   responseJsonSchema: mapped("`response_format.json_schema`"),

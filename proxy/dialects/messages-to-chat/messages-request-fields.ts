@@ -120,7 +120,7 @@ export const messagesSearchResultFields: FieldTable = fieldTable({
 
 export const messagesToolReferenceFields: FieldTable = fieldTable({
   type: mapped("`text`"),
-  tool_name: mapped("a text that the tool is loaded: Sluice sends all tools from the beginning"),
+  tool_name: mapped("a text that says that the tool is loaded; Sluice always sends all tools"),
   cache_control: cacheHint,
 });
 

@@ -733,7 +733,7 @@ const waitSettings = {
     kind: seconds({ min: 0.1, max: 3600, zero: true }),
     defaultValue: 0,
     meaning:
-      "Interval at which the client of a stream that waits gets its place, the first time with the status 200; 0: never.",
+      "Interval at which Sluice tells the client of a waiting stream its place; the first time it sends the status 200; 0: never.",
   }),
 } as const;
 

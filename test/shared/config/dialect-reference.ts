@@ -139,8 +139,8 @@ function listOfLosses(dialects: readonly string[], rows: readonly Row[]): string
   const lines = losses.flatMap((loss) => {
     const lost = rows.flatMap(({ name, cells }) => {
       const where = cells.flatMap(({ how }, at) => (how === loss ? [dialects[at]!] : []));
-      const must = cells.find(({ how }) => how === loss)?.text.split(": ")[1];
-      const shown = must === undefined ? name : `${name} (${unlessIt(must)})`;
+      const unless = cells.find(({ how }) => how === loss)?.text.slice(loss.length + 1) ?? "";
+      const shown = unless === "" ? name : `${name} (${unless})`;
       return where.length === 0 ? [] : [{ shown, where: where.join(" and ") }];
     });
     return grouped(lost, ({ where }) => where).map(([where, alike]) => {
@@ -169,7 +169,7 @@ function handling(table: FieldTable | null, place: string, name: string): Handli
     return { how: "changed", text: rule.note };
   }
   if (rule.how === "left out") return { how: rule.how, text: rule.how };
-  const text = rule.must === "must be left out" ? rule.how : `${rule.how}: ${rule.must}`;
+  const text = rule.must === "must be left out" ? rule.how : `${rule.how} ${unlessIt(rule.must)}`;
   return { how: rule.how, text };
 }
 
