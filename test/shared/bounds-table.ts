@@ -16,7 +16,6 @@ import { runningMax } from "../../proxy/handlers/responses-socket.js";
 import * as bounds from "../../shared/bounds.js";
 import * as credentials from "../../shared/bounds.js";
 import * as sessions from "../../shared/wire/dashboard-session.js";
-import { markdown } from "../support/markdown-table.js";
 
 type Row = readonly [bound: string, value: string, beyond: string];
 
@@ -126,6 +125,6 @@ const daemon: readonly Row[] = [
 export const boundTables: Readonly<Record<string, () => string>> = Object.fromEntries(
   Object.entries({ requests, connections, keys, usage, daemon }).map(([name, rows]) => [
     name,
-    () => markdown(["bound", "value", "beyond it"], rows),
+    () => rows.map(([bound, value, beyond]) => `- ${bound}: ${value}; then ${beyond}\n`).join(""),
   ]),
 );

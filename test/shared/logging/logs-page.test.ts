@@ -6,11 +6,10 @@ import { programs, readSources, root } from "../../tidy/source-tree.js";
 
 const page = readFileSync(join(root, "docs/reference/logs.md"), "utf8");
 const section = page.split("## Warnings and errors\n")[1]!.split("\n## ")[0]!;
-const messages = [...section.matchAll(/^\| ([^|`]+) \| /gm)].map(([, message = ""]) => message);
+const rows = [...section.matchAll(/^- "([^"`]+)": /gm)].map(([, message = ""]) => message);
 
 t.test("each message of the page is one of the code, and has one row", async (t) => {
   const sources = readSources(programs).map(({ text }) => text.replace(/\$\{\w+\}/g, "…"));
-  const [, ...rows] = messages;
   t.ok(rows.length > 20, `${rows.length} rows`);
   t.same(rows, [...new Set(rows)]);
   const isWritten = (message: string): boolean =>
