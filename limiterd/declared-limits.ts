@@ -4,7 +4,7 @@
  */
 import type { DeclaredAt } from "../shared/domain/rule.js";
 
-export interface Declared<Definition> {
+export interface DeclaredLimit<Definition> {
   readonly definition: Definition;
   /** Where it is declared; null if unknown. */
   readonly at: DeclaredAt | null;
@@ -41,12 +41,12 @@ export class DeclaredLimits<Definition> {
   }
 
   /** Null for one that isn't declared or isn't noted yet. */
-  get(id: string): Declared<Definition> | null {
+  get(id: string): DeclaredLimit<Definition> | null {
     return this.#declared(this.#byId.get(id) ?? -1);
   }
 
   /** As `get`, but also works before all ids are noted, by searching all definitions. */
-  find(id: string): Declared<Definition> | null {
+  find(id: string): DeclaredLimit<Definition> | null {
     const index = this.#byId.get(id);
     if (index === undefined && this.#byId.size === this.#definitions.length) return null;
     return this.#declared(
@@ -54,7 +54,7 @@ export class DeclaredLimits<Definition> {
     );
   }
 
-  #declared(index: number): Declared<Definition> | null {
+  #declared(index: number): DeclaredLimit<Definition> | null {
     const definition = this.#definitions[index];
     return definition === undefined ? null : { definition, at: this.at(index) };
   }

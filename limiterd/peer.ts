@@ -99,7 +99,7 @@ export interface KnownProxy {
    * Leases of earlier epochs that were counted again after a hello. Stored with the proxy, so that
    * no later epoch counts them once more.
    */
-  readonly recounted: Map<number, Recounted>;
+  readonly recounted: Map<number, RecountedLease>;
   /** Its verdicts that may be unread; written with each batch that counts one of its admissions. */
   readonly unread: UnreadVerdicts;
   /**
@@ -115,7 +115,7 @@ export interface RecountedAttempt {
 }
 
 /** The parts of a lease that were counted again. */
-export interface Recounted {
+export interface RecountedLease {
   /** Its request, at the user path. */
   readonly path: boolean;
   /** Its attempts at targets, with their log sequence numbers. */
@@ -370,7 +370,7 @@ interface StoredProxy {
   readonly connected: boolean;
   readonly seenAtMs: number;
   /** Stored as [lease, path, …attempts], an attempt as [provider, model, lsn]. */
-  readonly recounted: readonly (readonly [lease: number, Recounted])[];
+  readonly recounted: readonly (readonly [lease: number, RecountedLease])[];
 }
 
 /** The change that writes the proxy. */
@@ -396,7 +396,7 @@ export function proxyFromStored(value: readonly unknown[]): StoredProxy | null {
   const [settledSeq, connected, seenAtMs, leases = []] = value;
   if (!isCount(settledSeq) || typeof connected !== "boolean" || !isCount(seenAtMs)) return null;
   if (!Array.isArray(leases)) return null;
-  const recounted: (readonly [number, Recounted])[] = [];
+  const recounted: (readonly [number, RecountedLease])[] = [];
   for (const item of leases as unknown[]) {
     const [lease, path, ...rest] = Array.isArray(item) ? (item as unknown[]) : [];
     const attempts = rest.map(attemptFromStored).filter((attempt) => attempt !== null);

@@ -53,7 +53,7 @@ export async function shareWithHosts(
     nowMs,
     nextProbe: () => ticks.next(probeMs),
   });
-  await withinStart(reached(engine));
+  await withinStart(untilStateIsKnown(engine));
   const leave = await joinCluster(state, {
     engine,
     clusterName: cluster.name,
@@ -80,7 +80,7 @@ export async function shareWithHosts(
 }
 
 /** Resolves once it is known whether the engine can be reached. */
-function reached(engine: EngineConnection): Promise<void> {
+function untilStateIsKnown(engine: EngineConnection): Promise<void> {
   if (engine.state.kind !== "connecting") return Promise.resolve();
   return new Promise((resolve) => {
     const end = engine.watch(() => {

@@ -8,7 +8,7 @@ import type { WaitLimits } from "../shared/config/config.js";
 import type { DaemonConfig } from "../shared/config/daemon-config.js";
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
 import type { UseProblem } from "../shared/config/model-to-use.js";
-import type { BudgetDefinition, Unpriced } from "../shared/domain/budget.js";
+import type { BudgetDefinition, UnpricedChoice } from "../shared/domain/budget.js";
 import type { LoopTimes } from "../shared/domain/loop-rule.js";
 import { emptySum, type MoneySum } from "../shared/domain/money.js";
 import type { RuleDefinition } from "../shared/domain/rule.js";
@@ -68,7 +68,7 @@ export interface DaemonSettings extends DaemonConfig {
   /** Where alerts go; none if nothing is watched. */
   readonly alerts: readonly AlertDestination[];
   /** For budgets that don't say it. */
-  readonly unpriced: Unpriced;
+  readonly unpriced: UnpricedChoice;
   /** For how long requests may wait for room. */
   readonly waiting: WaitLimits;
   /** By provider. */

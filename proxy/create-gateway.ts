@@ -129,7 +129,7 @@ export async function createGateway({
   const pricesAt = (nowMs: () => number): TargetPrices =>
     createTargetPrices(config, { list: priceList, nowMs });
   const prices = pricesAt(Date.now);
-  logUnpriced(config, unpricedModels(config, prices), log);
+  logUnpricedModels(config, unpricedModels(config, prices), log);
   const { from = "", file } = priceList?.source ?? {};
   const listProblem = file === undefined ? null : futureProblem(file.date, Date.now());
   if (listProblem !== null) log.warn({ file: from }, `the price list ${listProblem}`);
@@ -412,7 +412,7 @@ async function connectProvider(
 const namesLoggedMax = 20;
 
 /** A warning if budgets are configured, since they don't count these models. */
-function logUnpriced({ budgets }: Config, names: readonly string[], log: Log): void {
+function logUnpricedModels({ budgets }: Config, names: readonly string[], log: Log): void {
   if (names.length === 0) return;
   const fields = { targets: names.slice(0, namesLoggedMax), count: names.length };
   const text = "models of the configuration have no price: no budget counts them";

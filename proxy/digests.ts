@@ -5,10 +5,10 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Config } from "../shared/config/config.js";
 import { hashKey } from "../shared/domain/make-managed-key.js";
-import { rememberingLast } from "../shared/text/remembered.js";
+import { cacheLast } from "../shared/text/remembered.js";
 
 /** A configured secret is in memory anyway. */
-const hashOfSecret = rememberingLast((secret: string) => Buffer.from(hashKey(secret)));
+const hashOfSecret = cacheLast((secret: string) => Buffer.from(hashKey(secret)));
 
 /** Whether a hash of `hashKey` is that of a configured secret. Compares in constant time. */
 export function isHashOf(hash: string, secret: string): boolean {

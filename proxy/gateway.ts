@@ -28,7 +28,7 @@ import type { LoadOpenapi } from "./handlers/openapi/reply-openapi.js";
 import type { OutputRatios } from "./hard-caps/output-ratios.js";
 import type { Spool } from "./http/body-spool.js";
 import type { PassedHeaders } from "./http/copy-headers.js";
-import type { Served, UnlimitedEndpoint } from "./http/match-route.js";
+import type { ServedEndpoints, UnlimitedEndpoint } from "./http/match-route.js";
 import type { Limiter } from "./limiter/client/limiter-client.js";
 import type { Metrics } from "./metrics/metrics.js";
 import type { Tracing } from "./metrics/spans/request-trace.js";
@@ -76,7 +76,7 @@ export interface Gateway {
   /** Null without sign-in by OpenID Connect. */
   readonly oidc: OidcProvider | null;
   /** What the listener of the request serves. */
-  readonly served: Served;
+  readonly served: ServedEndpoints;
   readonly limiter: Limiter;
   /** By instance name, in the order of the configuration. */
   readonly providers: ReadonlyMap<string, Provider>;

@@ -34,10 +34,10 @@ import { replyOpenapi } from "./handlers/openapi/reply-openapi.js";
 import { passthroughRequest } from "./handlers/passthrough-request.js";
 import { passthroughSession, realtimeSession } from "./handlers/realtime-session.js";
 import {
+  refuseBeforeAdmission,
   refuseCaller,
   refuseOneTooMany,
   refuseRoute,
-  refuseUnadmitted,
 } from "./handlers/refuse-request.js";
 import {
   beginTrace,
@@ -124,7 +124,7 @@ function answerRequest(
   if (isPublic(endpoint)) return answerPublic(received, endpoint);
   const identified = isScrape(endpoint)
     ? authenticateScrape(gateway.credentials, gateway.served, exchange)
-    : authenticated(gateway, exchange, match);
+    : authenticateRequest(gateway, exchange, match);
   const answer = (authentication: Authentication): Promise<void> | void =>
     answerCaller(received, { endpoint, area }, authentication);
   return identified instanceof Promise ? identified.then(answer) : answer(identified);
@@ -136,10 +136,10 @@ function isOverloaded({ capacity: { connections, files } }: Pick<Gateway, "capac
 }
 
 /** A request whose caller isn't known yet. */
-type Received = Omit<RequestContext, "caller">;
+type ReceivedContext = Omit<RequestContext, "caller">;
 
 async function answerPublic(
-  { gateway, exchange, record }: Received,
+  { gateway, exchange, record }: ReceivedContext,
   endpoint: PublicEndpoint,
 ): Promise<void> {
   if (endpoint === "dashboard-session") return serveSession({ gateway, exchange, record });
@@ -167,7 +167,7 @@ async function answerPublic(
 type CallerEndpoint = { readonly endpoint: Exclude<Endpoint, PublicEndpoint>; readonly area: Area };
 
 function answerCaller(
-  received: Received,
+  received: ReceivedContext,
   { endpoint, area }: CallerEndpoint,
   authentication: Authentication,
 ): Promise<void> | void {
@@ -180,15 +180,15 @@ function answerCaller(
   const context = { gateway, exchange, caller, record };
   if (area === "model") {
     const problem = unknownOwnHeader(exchange, gateway.credentials.userPathHeader);
-    if (problem !== null) return refuseUnadmitted(context, problem);
+    if (problem !== null) return refuseBeforeAdmission(context, problem);
   }
   // The admission of a limited request also checks its caller, in one round trip to the daemon.
   return meetsLimits(endpoint) && !mustAuthorizeFirst(gateway, caller, exchange)
     ? serve(context, endpoint)
-    : answerAuthorized(context, { endpoint, area });
+    : answerAuthorizedCaller(context, { endpoint, area });
 }
 
-async function answerAuthorized(
+async function answerAuthorizedCaller(
   { gateway, exchange, caller, record }: RequestContext,
   { endpoint, area }: CallerEndpoint,
 ): Promise<void> {
@@ -200,11 +200,13 @@ async function answerAuthorized(
   if (!authorized.ok) return refuseCaller({ exchange, record }, area, authorized);
   record.identified(authorized.caller);
   const context = { gateway, exchange, caller: authorized.caller, record };
-  return meetsLimits(endpoint) ? serve(context, endpoint) : serveUnlimited(context, endpoint);
+  return meetsLimits(endpoint)
+    ? serve(context, endpoint)
+    : serveUnlimitedEndpoint(context, endpoint);
 }
 
 /** By the key of the request, usually without waiting; otherwise by a dashboard session. */
-function authenticated(
+function authenticateRequest(
   gateway: Gateway,
   exchange: Exchange,
   match: Extract<RouteMatch, { readonly kind: "endpoint" }>,
@@ -224,7 +226,10 @@ function authenticated(
 }
 
 /** No rule limits these requests, so `runningPerCallerMax` bounds them. */
-async function serveUnlimited(context: RequestContext, endpoint: UnlimitedEndpoint): Promise<void> {
+async function serveUnlimitedEndpoint(
+  context: RequestContext,
+  endpoint: UnlimitedEndpoint,
+): Promise<void> {
   const { gateway, exchange, caller, record } = context;
   const name = callerName(caller);
   if (!gateway.runningPerCaller.begin(endpoint, name)) {

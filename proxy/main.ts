@@ -5,7 +5,7 @@ import { isUnlocked, OpenGatewayError, openBeyondLoopback } from "../shared/conf
 import type { Log } from "../shared/log.js";
 import { secretMark } from "../shared/secret-mark.js";
 import { type InheritedSockets, noSockets } from "../shared/supervision/inherited-sockets.js";
-import { toMarked } from "../shared/wire/settings-report.js";
+import { toMarkedSettings } from "../shared/wire/settings-report.js";
 import { startDelivering } from "./alerts/deliver-alerts.js";
 import { createCapacity } from "./capacity/create-capacity.js";
 import { createGateway } from "./create-gateway.js";
@@ -191,7 +191,7 @@ export async function prepareProxy({
       log.warn({ reason: message }, "the other proxies of this port can't ask for its metrics");
     });
     // Only now: a proxy of a failed reload has changed nothing.
-    const settings = toMarked(shownProxySettings(config, secretMark));
+    const settings = toMarkedSettings(shownProxySettings(config, secretMark));
     reporting = reportSettings(gateway, { startedUpMs, file: config.file, settings });
     const openNow = open && limiter.client.notices.keysExist !== true;
     const { url, adminUrl, metricsUrl } = listeners;

@@ -9,13 +9,13 @@ import type { Loop } from "./handlers/loop-breaker.js";
 import type { Exchange } from "./http/exchange.js";
 import type { Admission } from "./limiter/admission.js";
 import type { RequestTrace } from "./metrics/spans/request-trace.js";
-import { type Forwarded, goneEnding, type ProviderError } from "./upstream/forwarded.js";
+import { type ForwardResult, goneEnding, type ProviderError } from "./upstream/forwarded.js";
 import type { SpentTokens } from "./usage/session-usage.js";
 import type { Usage } from "./usage/usage.js";
-import { added } from "./usage/usage.js";
+import { sumOfUsages } from "./usage/usage.js";
 
 export type Outcome =
-  | Forwarded["outcome"]
+  | ForwardResult["outcome"]
   | "answered"
   | "cache_hit"
   | "refused"
@@ -36,7 +36,7 @@ interface Attempt {
   readonly ms: number;
   /** How often the request had been sent to this target before. */
   readonly retry: number;
-  readonly forwarded: Pick<Forwarded, "status" | "outcome" | "failed" | "providerRequestId"> & {
+  readonly forwarded: Pick<ForwardResult, "status" | "outcome" | "failed" | "providerRequestId"> & {
     readonly error?: ProviderError | null;
     readonly finish?: () => void;
   };
@@ -170,11 +170,11 @@ export class RequestRecord {
   }
 
   #addUsage(usage: Usage | null, estimated: boolean): void {
-    if (usage !== null) this.usage = this.usage === null ? usage : added(this.usage, usage);
+    if (usage !== null) this.usage = this.usage === null ? usage : sumOfUsages(this.usage, usage);
     this.estimated ||= estimated;
   }
 
-  forwarded(forwarded: Forwarded): void {
+  forwarded(forwarded: ForwardResult): void {
     const { status, outcome, usage, estimated, firstByteMonoMs, note, bug } = forwarded;
     this.end(status, outcome);
     this.deliveredFinish = forwarded.finish;

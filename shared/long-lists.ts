@@ -16,13 +16,13 @@ export function greatest(values: Iterable<number>, atLeast = Number.NEGATIVE_INF
 }
 
 /** A rule or a budget: sorted by the key in its definition, which stays the same. */
-interface Defined<K> {
+interface HasDefinition<K> {
   readonly definition: K;
 }
 
 /** The index of the first item after this key. */
 export function firstAfter<K>(
-  sorted: readonly Defined<K>[],
+  sorted: readonly HasDefinition<K>[],
   key: K,
   compare: (a: K, b: K) => number,
 ): number {
@@ -49,7 +49,7 @@ const changesMax = 10_000;
  * applied when the list is next read: each insertion moves all items after it, and a file of
  * limits may change ten thousand.
  */
-export class SortedList<K, T extends Defined<K>> {
+export class SortedList<K, T extends HasDefinition<K>> {
   readonly #compare: (a: K, b: K) => number;
   #sorted: T[] | null = null;
   readonly #added = new Set<T>();

@@ -16,7 +16,7 @@ export function createThrottledQueue(
   let due: (() => void)[] = [];
   let next = 0;
 
-  function turnEnded(): void {
+  function endTurn(): void {
     const idle = due.length === 0;
     due = idle ? added : due.concat(added);
     added = [];
@@ -39,7 +39,7 @@ export function createThrottledQueue(
 
   return (run) => {
     added.push(run);
-    if (added.length === 1) afterTurn(turnEnded);
+    if (added.length === 1) afterTurn(endTurn);
   };
 }
 

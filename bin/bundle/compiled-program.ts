@@ -19,7 +19,7 @@ interface CompiledProgram {
   writeCode(): void;
 }
 
-type Wrapped = (
+type ModuleFunction = (
   require: NodeJS.Require,
   file: string,
   directory: string,
@@ -47,7 +47,7 @@ export function compileProgram(file: string): CompiledProgram {
   return {
     isCompiled: script.cachedDataRejected === false,
     run() {
-      const wrapped = script.runInThisContext() as Wrapped;
+      const wrapped = script.runInThisContext() as ModuleFunction;
       // A script has no `import()` of its own without an experimental flag.
       wrapped(createRequire(file), file, dirname(file), (name) => import(name));
     },

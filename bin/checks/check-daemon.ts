@@ -1,6 +1,6 @@
 /** The doctor's findings on the daemon and the proxy, from what they report. Pure. */
 import { isObject } from "../../shared/checked.js";
-import { type Finding, failed, ok, warning } from "./finding.js";
+import { type Finding, failedFinding, ok, warning } from "./finding.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -11,7 +11,7 @@ export function checkDaemon(status: Fields, version: string): readonly Finding[]
   return [
     sameVersion("daemon", status["version"], version),
     typeof store["failing"] === "string"
-      ? failed("store", `can't be written: ${store["failing"]}`)
+      ? failedFinding("store", `can't be written: ${store["failing"]}`)
       : ok("store", `${String(store["file"] ?? "")}, written`),
     ...(Number(store["failed_commits"] ?? 0) > 0
       ? [
@@ -44,7 +44,7 @@ export function checkProxy(health: unknown, reason: string | null, version: stri
   return [
     sameVersion("proxy", health["version"], version),
     limiter["reachable"] === false
-      ? failed("proxy", "it doesn't reach its daemon: see its log")
+      ? failedFinding("proxy", "it doesn't reach its daemon: see its log")
       : ok("proxy", "reaches its daemon"),
     ...checkPriceList(health["price_list"]),
   ];

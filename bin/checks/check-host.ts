@@ -2,7 +2,7 @@
 import type { Config } from "../../shared/config/config.js";
 import { openBeyondLoopback } from "../../shared/config/open-gateway.js";
 import { append } from "../../shared/long-lists.js";
-import { type Finding, failed, ok, warning } from "./finding.js";
+import { type Finding, failedFinding, ok, warning } from "./finding.js";
 import type { HostFacts, PlaceFacts } from "./host-facts.js";
 import type { InstalledUnits } from "./installed-units.js";
 
@@ -34,7 +34,7 @@ export function checkHost(config: Pick<Config, "server">, facts: HostFacts): rea
     );
     if (fileSystem !== null)
       findings.push(
-        failed(
+        failedFinding(
           "file system",
           `the store is on ${fileSystem}, where its locks don't hold: use a local disk`,
         ),
@@ -44,7 +44,7 @@ export function checkHost(config: Pick<Config, "server">, facts: HostFacts): rea
     findings.push(
       trialWrite === ""
         ? ok("trial write", "the data directory takes files")
-        : failed(
+        : failedFinding(
             "trial write",
             `the data directory takes no file: ${trialWrite}: make room, or see why the disk is read-only`,
           ),

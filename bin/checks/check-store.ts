@@ -4,7 +4,7 @@ import type { Config } from "../../shared/config/config.js";
 import { append } from "../../shared/long-lists.js";
 import { dayMs, dayOf } from "../../shared/time.js";
 import { formatDuration } from "../text/duration.js";
-import { type Finding, failed, ok, warning } from "./finding.js";
+import { type Finding, failedFinding, ok, warning } from "./finding.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -111,7 +111,7 @@ export function checkCluster(status: Fields, isConfigured: boolean): readonly Fi
   return [
     engine === "connected"
       ? ok("cluster", `the engine is reached; ${alive.length} of ${hosts.length} hosts are there`)
-      : failed(
+      : failedFinding(
           "cluster",
           `the engine isn't reached (${String(failing ?? engine)}), so cluster.failure_mode ${String(mode)} decides: cluster.url, the engine, the network between (docs/several-hosts.md)`,
         ),

@@ -18,7 +18,7 @@ export function warning(check: string, text: string): Finding {
   return { check, state: "warning", text };
 }
 
-export function failed(check: string, text: string): Finding {
+export function failedFinding(check: string, text: string): Finding {
   return { check, state: "failure", text };
 }
 

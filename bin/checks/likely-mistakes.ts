@@ -18,12 +18,16 @@ export function likelyMistakes(
   return [
     ...virtualModels.flatMap(({ source, targets }) =>
       targets.flatMap((target, i) =>
-        unlisted(providers, target, `${keyIn("virtual_models", source)}.targets[${i}].model`),
+        unlistedModelText(
+          providers,
+          target,
+          `${keyIn("virtual_models", source)}.targets[${i}].model`,
+        ),
       ),
     ),
     ...aliases.flatMap(({ name, to }) =>
       to.kind === "target" && to.model !== null
-        ? unlisted(providers, { ...to, model: to.model }, keyIn("aliases", name))
+        ? unlistedModelText(providers, { ...to, model: to.model }, keyIn("aliases", name))
         : [],
     ),
     ...providers.flatMap((provider) => [
@@ -41,7 +45,7 @@ function keyIn(section: string, name: string): string {
 }
 
 /** A model that its provider doesn't list: requests for it fail at the provider. */
-function unlisted(
+function unlistedModelText(
   providers: readonly ProviderConfig[],
   target: { readonly provider: string; readonly model: string },
   at: string,

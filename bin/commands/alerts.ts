@@ -4,7 +4,7 @@ import type { AlertTestResult, AlertTestResults } from "../../shared/api/alert-i
 import { CommandFailure, usageFailure } from "../session/command-failure.js";
 import { type CommandFlags, jsonOption, tableView } from "../session/command-flags.js";
 import { requireConfiguration } from "../session/configuration.js";
-import { answered } from "../session/daemon-answer.js";
+import { bodyOrThrow } from "../session/daemon-answer.js";
 import { exitCodes } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
 import { remotePlace, withDaemon } from "../session/with-daemon.js";
@@ -35,7 +35,7 @@ async function testAlerts(session: Session, flags: CommandFlags): Promise<void> 
     remotePlace(session, flags) === null
       ? await testHere(session, flags)
       : await withDaemon(session, flags, async ({ remote }) => {
-          const body = answered(await remote!.post("/admin/alerts/test", null));
+          const body = bodyOrThrow(await remote!.post("/admin/alerts/test", null));
           return (body as AlertTestResults).results;
         });
   session.terminal.out(

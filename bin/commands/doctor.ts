@@ -24,18 +24,18 @@ import {
 } from "../checks/check-daemon.js";
 import { checkHost } from "../checks/check-host.js";
 import { checkCluster, checkHostClock, checkStore } from "../checks/check-store.js";
-import { type Finding, failed, ok, renderFindings, warning } from "../checks/finding.js";
+import { type Finding, failedFinding, ok, renderFindings, warning } from "../checks/finding.js";
 import { readDaemonAgeSeconds } from "../checks/host-clock.js";
 import { type HostFacts, readHostFacts } from "../checks/host-facts.js";
 import { likelyMistakes } from "../checks/likely-mistakes.js";
 import { judgeProvider } from "../checks/provider-check.js";
 import { secretFilesOf } from "../checks/secret-files-of.js";
 import { listKeys } from "../keys/list-keys.js";
-import { type Listed, type ListOf, listLimits } from "../limits/list-limits.js";
+import { type ListedLimit, type ListOf, listLimits } from "../limits/list-limits.js";
 import { CommandFailure } from "../session/command-failure.js";
 import { type CommandFlags, jsonOption, tableView } from "../session/command-flags.js";
 import { readConfiguration } from "../session/configuration.js";
-import { answered } from "../session/daemon-answer.js";
+import { bodyOrThrow } from "../session/daemon-answer.js";
 import { exitCodes } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
 import { unreadableFiles } from "../session/unreadable-files.js";
@@ -77,7 +77,7 @@ async function runDoctor(session: Session, flags: DoctorFlags): Promise<void> {
   const results = await Promise.all([
     loaded.ok
       ? checkConfiguration(loaded.config, [...loaded.warnings, ...loaded.unset])
-      : loaded.problems.map((problem) => failed("configuration", problemLine(problem))),
+      : loaded.problems.map((problem) => failedFinding("configuration", problemLine(problem))),
     config === null ? [] : checkHost(config, host),
     config === null ? [] : checkListedPrices(config, session.nowMs),
     checkServices(session, flags, { config, host }),
@@ -120,7 +120,7 @@ async function checkListedPrices(config: Config, nowMs: () => number): Promise<r
       ...checkConfiguredPrices(unpriced, config.budgets.budgets.length > 0),
     ];
   } catch (error) {
-    return [failed("prices", (error as Error).message)];
+    return [failedFinding("prices", (error as Error).message)];
   }
 }
 
@@ -130,7 +130,7 @@ async function checkPricesOfNames(
   client: AdminClient,
   nowMs: () => number,
 ): Promise<readonly Finding[]> {
-  const itemsIn = async (list: ListOf): Promise<readonly Listed[]> =>
+  const itemsIn = async (list: ListOf): Promise<readonly ListedLimit[]> =>
     // Limits may be switched off.
     (await listLimits(client, list).catch(() => null))?.items ?? [];
   const rules = await itemsIn({ list: "rate-limits.list", items: "rate_limits" });
@@ -158,7 +158,7 @@ async function checkServices(
   const findings: Finding[] = [];
   try {
     await withDaemon(session, flags, async (client) => {
-      const answer = answered(await client.call("status", null));
+      const answer = bodyOrThrow(await client.call("status", null));
       const status = isObject(answer) ? answer : {};
       append(findings, checkDaemon(status, version));
       const nowMs = session.nowMs();
@@ -183,7 +183,7 @@ async function checkServices(
     // Problems of the configuration are already reported, and say nothing about the daemon.
     if (error.exitCode === exitCodes.configuration)
       findings.push(warning("daemon", "not asked: the configuration says where, or --socket does"));
-    else findings.push(failed("daemon", error.message.replace(/^error: /, "")));
+    else findings.push(failedFinding("daemon", error.message.replace(/^error: /, "")));
   }
   const url = config === null ? null : healthUrl(config);
   if (config !== null && url !== null) {

@@ -26,7 +26,7 @@ import {
   tableView,
 } from "../session/command-flags.js";
 import { requireConfiguration } from "../session/configuration.js";
-import { answered } from "../session/daemon-answer.js";
+import { bodyOrThrow } from "../session/daemon-answer.js";
 import { resolveTargets } from "../session/resolve-targets.js";
 import type { Session } from "../session/terminal.js";
 import { remotePlace, withDaemon } from "../session/with-daemon.js";
@@ -86,7 +86,7 @@ async function explainCommand(session: Session, flags: ExplainFlags): Promise<vo
     fields !== null && "config" in fields
       ? await askGateway(session, fields, question)
       : await withDaemon(session, flags, async (client) =>
-          answered(await client.call("explain", body)),
+          bodyOrThrow(await client.call("explain", body)),
         );
   const answer = { ...(request === undefined ? { model } : {}), ...(explanation as object) };
   session.terminal.out(
@@ -139,7 +139,7 @@ async function askGateway(
   const env = { [remoteVariables.masterKey]: masterKeyOf(config) ?? undefined };
   const gateway = openRemote({ url, keyFile: null }, { env, nowMs });
   try {
-    return answered(await gateway.call("explain", question));
+    return bodyOrThrow(await gateway.call("explain", question));
   } catch (error) {
     throw error instanceof DaemonError ? fail(error.message) : error;
   } finally {

@@ -8,7 +8,7 @@ import type { Command } from "commander";
 import { parseYaml } from "../../shared/config/file/parse-yaml.js";
 import { resolveConfig } from "../../shared/config/resolve/resolve-config.js";
 import { commandsOf } from "../import/import-commands.js";
-import type { KeysRead, KeyToImport, Translated } from "../import/imported-values.js";
+import type { ImportedConfig, ImportedKeys, KeyToImport } from "../import/imported-values.js";
 import { translateLitellm } from "../import/litellm-config.js";
 import { readLitellmKeys } from "../import/litellm-keys.js";
 import { type OneApiProgram, oneApiPrograms } from "../import/one-api-channels.js";
@@ -21,7 +21,7 @@ import { confirmFirstKey } from "../keys/confirm-first-key.js";
 import { readInput } from "../limits/read-input.js";
 import { usageFailure } from "../session/command-failure.js";
 import type { CommandFlags } from "../session/command-flags.js";
-import { answered } from "../session/daemon-answer.js";
+import { bodyOrThrow } from "../session/daemon-answer.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
 import { writeNewFile } from "../session/write-new-file.js";
@@ -154,7 +154,7 @@ function requireKeys({ apply, keys }: ImportFlags): void {
 /** The notes go to standard error, and into the file as comments. */
 function writeConfiguration(
   { cwd, terminal, env, uid }: Session,
-  { config, notes, from }: Translated & { readonly from: string },
+  { config, notes, from }: ImportedConfig & { readonly from: string },
   { output }: ImportFlags,
 ): void {
   const head = [from];
@@ -177,7 +177,11 @@ function writeConfiguration(
   terminal.err(`written: ${output}`);
 }
 
-async function importKeys(session: Session, imported: KeysRead, flags: ImportFlags): Promise<void> {
+async function importKeys(
+  session: Session,
+  imported: ImportedKeys,
+  flags: ImportFlags,
+): Promise<void> {
   const { terminal } = session;
   for (const note of imported.notes) terminal.err(`note: ${note}`);
   if (flags.apply !== true) {
@@ -196,8 +200,8 @@ async function applyKey(
   flags: ImportFlags,
 ): Promise<string> {
   return await withDaemon(session, flags, async (client) => {
-    for (const rule of rules) answered(await client.call("rate-limits.put", rule));
-    for (const budget of budgets) answered(await client.call("budgets.put", budget));
+    for (const rule of rules) bodyOrThrow(await client.call("rate-limits.put", rule));
+    for (const budget of budgets) bodyOrThrow(await client.call("budgets.put", budget));
     const answer = await client.call("keys.issue", {
       key_hash: hash,
       redacted_value: redacted,
@@ -206,7 +210,7 @@ async function applyKey(
     });
     if (!answer.ok && answer.failure.param === "hash")
       return `${key.user_path}: ${answer.failure.message}`;
-    const { id } = answered(answer) as { readonly id: string };
+    const { id } = bodyOrThrow(answer) as { readonly id: string };
     return `imported: ${id}, for ${key.user_path}`;
   });
 }

@@ -31,7 +31,7 @@ import {
 } from "../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../session/command-flags.js";
 import { requireConfiguration } from "../session/configuration.js";
-import { answered } from "../session/daemon-answer.js";
+import { bodyOrThrow } from "../session/daemon-answer.js";
 import { exitCodes } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
 import { remotePlace, withDaemon } from "../session/with-daemon.js";
@@ -159,7 +159,7 @@ export function addReconcile(program: Command, session: Session): void {
     );
 }
 
-interface Checked {
+interface ReconcileOptions {
   readonly providers: readonly string[];
   readonly window: ReportWindow;
   readonly notes: readonly string[];
@@ -228,7 +228,7 @@ async function keep(
   result: KeptReconciliation,
 ): Promise<void> {
   await withDaemon(session, flags, async (client) => {
-    answered(await client.call("reconciliations.keep", result));
+    bodyOrThrow(await client.call("reconciliations.keep", result));
   });
 }
 
@@ -243,7 +243,7 @@ function notesOn({ rows }: Bill, days: readonly string[]): readonly string[] {
     : [`the bill has usage but no cost yet on ${open.join(", ")}: try again later`];
 }
 
-interface Configured {
+interface ConfiguredProvider {
   readonly name: string;
   /** Null: a simulator. */
   readonly host: string | null;
@@ -253,10 +253,10 @@ interface Configured {
 async function configuredProviders(
   session: Session,
   flags: ReconcileFlags,
-): Promise<readonly Configured[] | null> {
+): Promise<readonly ConfiguredProvider[] | null> {
   if (remotePlace(session, flags) !== null)
     return withDaemon(session, flags, async ({ remote }) => {
-      const body = answered(await remote!.get("/admin/providers")) as {
+      const body = bodyOrThrow(await remote!.get("/admin/providers")) as {
         readonly providers: readonly ProviderItem[];
       };
       return body.providers.map(({ name, host }) => ({ name, host }));
@@ -270,7 +270,7 @@ async function configuredProviders(
 
 function requireConfigured(
   providers: readonly string[],
-  configured: readonly Configured[] | null,
+  configured: readonly ConfiguredProvider[] | null,
 ): void {
   const unknown = providers.find(
     (name) => configured?.every((provider) => provider.name !== name) === true,
@@ -283,7 +283,7 @@ function requireConfigured(
 
 interface BillContext {
   readonly query: BillQuery;
-  readonly configured: readonly Configured[] | null;
+  readonly configured: readonly ConfiguredProvider[] | null;
   readonly providers: readonly string[];
 }
 
@@ -415,7 +415,7 @@ async function addFile(path: string, sums: UsageSums): Promise<void> {
 }
 
 /** Throws all problems together. */
-function checkFlags(flags: ReconcileFlags, nowMs: number): Checked {
+function checkFlags(flags: ReconcileFlags, nowMs: number): ReconcileOptions {
   const today = dayOf(nowMs);
   const yesterday = dayOf(nowMs - dayMs);
   const { days, from, to } = flags;
@@ -461,7 +461,7 @@ function checkFlags(flags: ReconcileFlags, nowMs: number): Checked {
 function pairingOf(
   { project, providerKey }: ReconcileFlags,
   problems: ArgumentProblem[],
-): Pick<Checked, "projects" | "keys" | "pairs"> {
+): Pick<ReconcileOptions, "projects" | "keys" | "pairs"> {
   const pairs = new Map<string, string[]>();
   const keys = new Map<string, string | null>(providerKey.map((name) => [name, null]));
   const withId = project.filter((value) => value.includes("="));

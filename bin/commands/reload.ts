@@ -11,7 +11,7 @@ import type { Session } from "../session/terminal.js";
 import {
   askForReload,
   findControlSockets,
-  removeGone,
+  removeDeadSocket,
 } from "../supervisor/reload/control-socket.js";
 
 interface ReloadFlags extends CommandFlags {
@@ -39,7 +39,7 @@ async function runReload({ terminal, ...session }: Session, flags: ReloadFlags):
   for (const { path, pid } of running) {
     const answer = await askForReload(path);
     if ("kind" in answer) {
-      if (answer.kind === "gone") removeGone(path);
+      if (answer.kind === "gone") removeDeadSocket(path);
       else {
         exitCode ||= exitCodes.failed;
         terminal.err(`error: process ${pid}: ${answer.reason}`);

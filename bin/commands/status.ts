@@ -9,7 +9,7 @@ import {
   readConfiguration,
   type Sockets,
 } from "../session/configuration.js";
-import { answered } from "../session/daemon-answer.js";
+import { bodyOrThrow } from "../session/daemon-answer.js";
 import { exitCodes } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
 import { remotePlace, withDaemon } from "../session/with-daemon.js";
@@ -82,7 +82,7 @@ function askDaemon(session: Session, flags: CommandFlags, sockets: Sockets): Pro
     withDaemon(
       session,
       flags,
-      async (client) => answered(await client.call("status", null)),
+      async (client) => bodyOrThrow(await client.call("status", null)),
       sockets,
     ),
   );
@@ -106,7 +106,7 @@ async function askElsewhere(session: Session, flags: CommandFlags, url: string):
       health = answer.ok
         ? { ...health, reachable: true, status: 200, body: answer.body }
         : { ...health, reachable: true, status: answer.failure.status };
-      return answered(await call("status", null));
+      return bodyOrThrow(await call("status", null));
     }),
   );
   return { where: url, daemon, health: { ...health, reason: daemon.failure?.message ?? null } };

@@ -13,7 +13,7 @@ import { renderKeys } from "../keys/key-table.js";
 import { type ListedKey, listKeys } from "../keys/list-keys.js";
 import { renderBudgets } from "../limits/budget-table.js";
 import { budgetKind, type LimitKind, ruleKind } from "../limits/limit-kind.js";
-import type { LimitList, Listed } from "../limits/list-limits.js";
+import type { LimitList, ListedLimit } from "../limits/list-limits.js";
 import { renderRules } from "../limits/rule-table.js";
 import { usageFailure } from "../session/command-failure.js";
 import {
@@ -22,7 +22,7 @@ import {
   pathFromFlag,
   tableView,
 } from "../session/command-flags.js";
-import { answered, unreadableAnswer } from "../session/daemon-answer.js";
+import { bodyOrThrow, unreadableAnswer } from "../session/daemon-answer.js";
 import { fromHelp, lastHelp, toHelp } from "../session/range-flags.js";
 import type { Session } from "../session/terminal.js";
 import { type AdminClient, withDaemon } from "../session/with-daemon.js";
@@ -82,12 +82,12 @@ interface TenantQuery {
 interface Tenant {
   /** As GET /admin/usage/summary by model; null if usage isn't tracked. */
   readonly usage: unknown;
-  readonly rate_limits: readonly Listed[];
-  readonly budgets: readonly Listed[];
+  readonly rate_limits: readonly ListedLimit[];
+  readonly budgets: readonly ListedLimit[];
   readonly keys: readonly ListedKey[];
-  readonly refusals: readonly Listed[];
+  readonly refusals: readonly ListedLimit[];
   /** Failed requests whose details are kept, and usage records of others. `error`: why, if kept. */
-  readonly failures: readonly Listed[];
+  readonly failures: readonly ListedLimit[];
   /** Null if neither rules nor budgets are on. */
   readonly server_time: string | null;
 }
@@ -97,13 +97,13 @@ async function readTenant(client: AdminClient, { path, window }: TenantQuery): P
   const usage = bodyIfOn(await client.call("usage.summary", body));
   const rules = await limitsIfOn(client, ruleKind, path);
   const budgets = await limitsIfOn(client, budgetKind, path);
-  const isOf = ({ user_path: own }: Listed): boolean =>
+  const isOf = ({ user_path: own }: ListedLimit): boolean =>
     typeof own === "string" && isPathWithin(own, path);
   const newest = { user_path: path, limit: eventsMax };
   const refusals = itemsOf(await client.call("refusals.list", newest), "refusals");
   const failed = await client.call("requests.list", { ...newest, kind: "failed" });
   const failedItems = itemsOf(failed, "requests");
-  const failures = failedItems.map((item): Listed => {
+  const failures = failedItems.map((item): ListedLimit => {
     const [provider, ...model] = String(item["target"] ?? "").split("/");
     const error = item["error_message"] ?? item["error_code"] ?? item["note"];
     return { ...item, provider: provider || null, model: model.join("/") || item["model"], error };
@@ -133,10 +133,10 @@ async function readTenant(client: AdminClient, { path, window }: TenantQuery): P
 /** The body; null if the configuration has switched the feature off. */
 function bodyIfOn(answer: DaemonAnswer): unknown {
   const isOff = !answer.ok && answer.failure.code === "feature_unavailable";
-  return isOff ? null : answered(answer);
+  return isOff ? null : bodyOrThrow(answer);
 }
 
-function itemsOf(answer: DaemonAnswer, name: string): readonly Listed[] {
+function itemsOf(answer: DaemonAnswer, name: string): readonly ListedLimit[] {
   const body = bodyIfOn(answer);
   if (body === null) return [];
   const { [name]: items } = isObject(body) ? body : {};
@@ -185,7 +185,7 @@ function render(
 
 /** Whether nothing has this path: it may be mistyped. */
 function isUnknown({ usage, rate_limits, budgets, keys, refusals }: Tenant, path: string): boolean {
-  const isNamed = ({ user_path, subject }: Listed): boolean => (user_path ?? subject) === path;
+  const isNamed = ({ user_path, subject }: ListedLimit): boolean => (user_path ?? subject) === path;
   return (
     (usage === null || readSummary(usage).usage.total_requests === 0) &&
     keys.length === 0 &&
@@ -195,25 +195,25 @@ function isUnknown({ usage, rate_limits, budgets, keys, refusals }: Tenant, path
 }
 
 function eventTable(
-  events: readonly Listed[],
-  columns: readonly Column<Listed>[],
+  events: readonly ListedLimit[],
+  columns: readonly Column<ListedLimit>[],
   view: TableView,
 ): string {
   return events.length === 0 ? "none" : renderTable(columns, events, view);
 }
 
-const column = (title: string, field: string): Column<Listed> => ({
+const column = (title: string, field: string): Column<ListedLimit> => ({
   title,
   align: "left",
   text: (item) => String(item[field] ?? "-"),
 });
 
-const timeColumn = (field: string, nowMs: number): Column<Listed> => ({
+const timeColumn = (field: string, nowMs: number): Column<ListedLimit> => ({
   ...column("AT", field),
   text: ({ [field]: at }) => (typeof at === "string" ? shortTime(at, nowMs) : "-"),
 });
 
-const refusalColumns = (nowMs: number): readonly Column<Listed>[] => [
+const refusalColumns = (nowMs: number): readonly Column<ListedLimit>[] => [
   timeColumn("refused_at", nowMs),
   { ...column("PATH", "user_path"), detail: true },
   { ...column("MODEL", "model"), detail: true },
@@ -226,7 +226,7 @@ const refusalColumns = (nowMs: number): readonly Column<Listed>[] => [
   },
 ];
 
-const failureColumns = (nowMs: number): readonly Column<Listed>[] => [
+const failureColumns = (nowMs: number): readonly Column<ListedLimit>[] => [
   timeColumn("time", nowMs),
   { ...column("PATH", "user_path"), detail: true },
   column("STATUS", "status"),

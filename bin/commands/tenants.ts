@@ -21,7 +21,7 @@ import {
   pathFromFlag,
   tableView,
 } from "../session/command-flags.js";
-import { answered, unreadableAnswer } from "../session/daemon-answer.js";
+import { bodyOrThrow, unreadableAnswer } from "../session/daemon-answer.js";
 import { fromHelp, lastHelp, toHelp } from "../session/range-flags.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
@@ -86,7 +86,7 @@ async function showTenants(session: Session, flags: TenantsFlags): Promise<void>
   if (!limit.ok) append(problems, limit.problems);
   if (!path.ok || !window.ok || !limit.ok || problems.length > 0) throw usageFailure(problems);
   const list = await withDaemon(session, flags, async (client) =>
-    answered(
+    bodyOrThrow(
       await client.call("tenants.list", {
         under: path.value,
         sort,

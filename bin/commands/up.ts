@@ -19,7 +19,7 @@ import {
 } from "../session/configuration.js";
 import { exitCodeForStartError } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
-import { isEchoed, whenOrphaned } from "../supervisor/npm-script.js";
+import { isEchoed, onParentGone } from "../supervisor/npm-script.js";
 import { bannerText, readyText, startingText } from "../supervisor/ready-text.js";
 import { bindSocket } from "../supervisor/reload/bind-socket.js";
 import { controlSocketPath, listenForReloads } from "../supervisor/reload/control-socket.js";
@@ -126,7 +126,7 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
     },
   );
   const stop = onSignals(session, supervisor, reloads);
-  whenOrphaned({ env: session.env, parentPid: () => process.ppid, every }, () => stop("SIGTERM"));
+  onParentGone({ env: session.env, parentPid: () => process.ppid, every }, () => stop("SIGTERM"));
   terminal.out(bannerText(config));
   const begunMs = session.monoMs();
   const starting = every(startingMs, () => {

@@ -3,7 +3,7 @@ import { isObject } from "../../shared/checked.js";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-export interface Translated {
+export interface ImportedConfig {
   /** A configuration of Sluice, as `writeYaml` takes it. */
   readonly config: Fields;
   readonly notes: readonly string[];
@@ -21,7 +21,7 @@ export interface KeyToImport {
   readonly budgets: readonly Fields[];
 }
 
-export interface KeysRead {
+export interface ImportedKeys {
   readonly keys: readonly KeyToImport[];
   readonly notes: readonly string[];
 }

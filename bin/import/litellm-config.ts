@@ -10,10 +10,10 @@ import {
   azureAddress,
   escaped,
   type Fields,
+  type ImportedConfig,
   listOf,
   objectOf,
   perMillion,
-  type Translated,
   trimmedOrNull,
 } from "./imported-values.js";
 
@@ -107,7 +107,7 @@ interface Deployment {
   readonly weight: number | null;
 }
 
-export function translateLitellm(document: unknown): Translated {
+export function translateLitellm(document: unknown): ImportedConfig {
   if (!isObject(document)) return { config: {}, notes: ["the file is no configuration"] };
   return new Translation(document).result();
 }
@@ -128,7 +128,7 @@ class Translation {
     this.#router = objectOf(document["router_settings"]);
   }
 
-  result(): Translated {
+  result(): ImportedConfig {
     const deployments: Deployment[] = [];
     const models = this.#document["model_list"];
     if (isObject(models)) this.#note("model_list: it must be a list, each entry with - before it");

@@ -5,11 +5,11 @@
 import { importedHash, unknownRedacted } from "../../shared/domain/managed-key.js";
 import { parseTimestamp } from "../../shared/time.js";
 import { budgetPeriod } from "./budget-duration.js";
-import { type Fields, type KeysRead, type KeyToImport, segmentOf } from "./imported-values.js";
+import { type Fields, type ImportedKeys, type KeyToImport, segmentOf } from "./imported-values.js";
 import { isTrue, tableRows } from "./table-rows.js";
 
 /** Null if the text is neither JSON nor CSV of such a table. */
-export function readLitellmKeys(text: string, nowMs: number): KeysRead | null {
+export function readLitellmKeys(text: string, nowMs: number): ImportedKeys | null {
   const rows = tableRows(text, "token");
   if (rows === null) return null;
   const notes: string[] = [];

@@ -5,8 +5,8 @@
 import {
   escaped,
   type Fields,
+  type ImportedConfig,
   perMillion,
-  type Translated,
   trimmedOrNull,
 } from "./imported-values.js";
 import { channelKind, type OneApiProgram } from "./one-api-channels.js";
@@ -45,7 +45,7 @@ const optionHints: Readonly<Record<string, string>> = {
 /** Columns of a channel that change its requests and have no counterpart. */
 const notedColumns = ["system_prompt", "status_code_mapping", "plugin"];
 
-export function translateOneApi(program: OneApiProgram, tables: OneApiTables): Translated {
+export function translateOneApi(program: OneApiProgram, tables: OneApiTables): ImportedConfig {
   return new Translation(program, tables).result();
 }
 
@@ -63,7 +63,7 @@ class Translation {
     this.#tables = tables;
   }
 
-  result(): Translated {
+  result(): ImportedConfig {
     for (const channel of this.#tables.channels)
       if (integerOf(channel["status"]) !== 1)
         this.#notes.push(`${titleOf(channel)}: off: left out`);

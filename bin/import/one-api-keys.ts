@@ -7,7 +7,7 @@ import { hashKey } from "../../shared/domain/make-managed-key.js";
 import { redactKey } from "../../shared/domain/managed-key.js";
 import {
   type Fields,
-  type KeysRead,
+  type ImportedKeys,
   type KeyToImport,
   segmentOf,
   trimmedOrNull,
@@ -29,7 +29,7 @@ const exhausted = 4;
 /** For a quota that is spent: it refuses everything, until someone raises it. */
 const spentUsd = 0.000_001;
 
-export function readOneApiKeys(tables: OneApiTables, nowMs: number): KeysRead {
+export function readOneApiKeys(tables: OneApiTables, nowMs: number): ImportedKeys {
   return new Reader(tables, nowMs).result();
 }
 
@@ -50,7 +50,7 @@ class Reader {
     );
   }
 
-  result(): KeysRead {
+  result(): ImportedKeys {
     const keys = this.#tables.tokens.flatMap((token) => this.#key(token));
     if (keys.some(({ budgets }) => budgets.length > 0))
       this.#notes.push("quotas: a budget is what was left at the export; it never resets");

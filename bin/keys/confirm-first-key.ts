@@ -6,7 +6,7 @@ import { isUnlocked } from "../../shared/config/open-gateway.js";
 import { firstKeyNotice } from "../../shared/domain/managed-key.js";
 import { readConfiguration } from "../session/configuration.js";
 import { confirm } from "../session/confirm.js";
-import { answered } from "../session/daemon-answer.js";
+import { bodyOrThrow } from "../session/daemon-answer.js";
 import type { Session } from "../session/terminal.js";
 import { type DaemonFlags, remotePlace, withDaemon } from "../session/with-daemon.js";
 
@@ -22,7 +22,7 @@ export async function confirmFirstKey(session: Session, flags: DaemonFlags): Pro
     session,
     flags,
     async (client) =>
-      answered(await client.call("keys.list", { after: null })) as { readonly issued: unknown },
+      bodyOrThrow(await client.call("keys.list", { after: null })) as { readonly issued: unknown },
   );
   if (issued !== 0) return;
   const { ask, err } = session.terminal;

@@ -1,6 +1,6 @@
 /** Fetches the managed keys from the daemon. `key-table.ts` shows them. */
 import { append } from "../../shared/long-lists.js";
-import { answered } from "../session/daemon-answer.js";
+import { bodyOrThrow } from "../session/daemon-answer.js";
 import type { AdminClient } from "../session/with-daemon.js";
 
 /** A key as the admin API lists it, with the names of the API. */
@@ -22,7 +22,7 @@ export async function listKeys(
   const keys: ListedKey[] = [];
   let after: string | null = null;
   for (;;) {
-    const page = answered(await client.call("keys.list", { ...filter, after })) as {
+    const page = bodyOrThrow(await client.call("keys.list", { ...filter, after })) as {
       readonly keys: readonly ListedKey[];
       readonly next: string | null;
     };

@@ -7,7 +7,7 @@ import { spentElsewhereText } from "../../shared/usage/hosts-text.js";
 import { plainUsd, spentText } from "../text/number-text.js";
 import { type Column, plainView, renderTable, type TableView } from "../text/table.js";
 import { toneOfShare } from "../text/tone.js";
-import { isOfSessions, type LimitList, type Listed } from "./list-limits.js";
+import { isOfSessions, type LimitList, type ListedLimit } from "./list-limits.js";
 import {
   isTemplate,
   overrideLines,
@@ -21,7 +21,7 @@ import {
 } from "./rule-table.js";
 
 /** The columns that every table of budgets has. */
-export function budgetColumns(nowMs: number): readonly Column<Listed>[] {
+export function budgetColumns(nowMs: number): readonly Column<ListedLimit>[] {
   return [
     { title: "SCOPE", detail: true, align: "left", text: (budget) => String(budget["scope"]) },
     { title: "SUBJECT", align: "left", text: subjectText },
@@ -58,7 +58,7 @@ export function renderBudgets(
   view: TableView = plainView,
 ): string {
   if (items.length === 0) return "no budgets";
-  const columns: readonly Column<Listed>[] = [
+  const columns: readonly Column<ListedLimit>[] = [
     ...budgetColumns(Date.parse(serverTime)),
     { title: "SOURCE", detail: true, align: "left", text: sourceText },
   ];
@@ -76,7 +76,7 @@ export function renderBudgets(
 }
 
 /** How old it is what other hosts have spent, where hosts share budgets. */
-export function spentElsewhereLines(budgets: readonly Listed[]): readonly string[] {
+export function spentElsewhereLines(budgets: readonly ListedLimit[]): readonly string[] {
   const text = spentElsewhereText(
     budgets.map(({ other_hosts: others }) => {
       const age = isObject(others) ? others["age_seconds"] : undefined;
@@ -88,19 +88,19 @@ export function spentElsewhereLines(budgets: readonly Listed[]): readonly string
 }
 
 /** With what was carried over, and what running requests hold. */
-function amountText(budget: Listed): string {
+function amountText(budget: ListedLimit): string {
   const { spent, carried_over: carriedOver, held } = budget;
   const amount = raisedValue(budget, "amount");
   return spentText({ spent: isTemplate(budget) ? null : spent, amount, carriedOver, held });
 }
 
-function usedRatio(budget: Listed): string {
+function usedRatio(budget: ListedLimit): string {
   const ratio = budget["usage_ratio"];
   if (isTemplate(budget) || typeof ratio !== "number") return "-";
   return ratio >= 100 ? ">9999%" : `${Math.floor(ratio * 100)}%`;
 }
 
-function runsOut(budget: Listed, nowMs: number): string {
+function runsOut(budget: ListedLimit, nowMs: number): string {
   const { forecast } = budget;
   if (isTemplate(budget)) return "-";
   if (!isObject(forecast)) {

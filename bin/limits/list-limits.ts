@@ -9,14 +9,14 @@ import type { LimitedModels } from "../../shared/domain/limited-models.js";
 import { hoursOf } from "../../shared/domain/rule-hours.js";
 import { isPathWithin } from "../../shared/domain/user-path.js";
 import { append } from "../../shared/long-lists.js";
-import { answered, unreadableAnswer } from "../session/daemon-answer.js";
+import { bodyOrThrow, unreadableAnswer } from "../session/daemon-answer.js";
 import type { AdminClient } from "../session/with-daemon.js";
 
 /** A rule or a budget as the admin API lists it, with the names of the API. */
-export type Listed = Readonly<Record<string, unknown>>;
+export type ListedLimit = Readonly<Record<string, unknown>>;
 
 export interface LimitList {
-  readonly items: readonly Listed[];
+  readonly items: readonly ListedLimit[];
   readonly serverTime: string;
   /** Other hosts, which may have served children that aren't listed. */
   readonly otherHosts?: number;
@@ -37,10 +37,10 @@ export async function listLimits(
   { list, items: name }: ListOf,
   byUse = false,
 ): Promise<LimitList> {
-  const all: Listed[] = [];
+  const all: ListedLimit[] = [];
   for (let after: string | null = null; ; ) {
     const query = byUse ? { order: "use" } : { after };
-    const body = answered(await client.call(list, query));
+    const body = bodyOrThrow(await client.call(list, query));
     const { [name]: items, server_time: serverTime, next = null } = isObject(body) ? body : {};
     if (!Array.isArray(items) || !items.every(isObject) || typeof serverTime !== "string")
       throw unreadableAnswer(`list of ${name}`);
@@ -79,11 +79,11 @@ export function filterLimits(list: LimitList, { scope, path, caller }: ListFilte
 }
 
 /** Whether it is a budget of which each session has the amount. */
-export function isOfSessions({ period_label: period }: Listed): boolean {
+export function isOfSessions({ period_label: period }: ListedLimit): boolean {
   return period === "session";
 }
 
-function isOn(item: Listed, path: string): boolean {
+function isOn(item: ListedLimit, path: string): boolean {
   const { scope, subject, template, per_child: perChild } = item;
   if (scope !== "user_path" || typeof subject !== "string") return false;
   return (
@@ -113,7 +113,7 @@ export function limitsOn(
 }
 
 /** The key of an item, in the names of the API. */
-export function keyOfItem(item: Listed): Listed {
+export function keyOfItem(item: ListedLimit): ListedLimit {
   const { scope, subject, period_seconds, models, when, mode } = item;
   return {
     scope,
@@ -144,7 +144,7 @@ function modelsText(models: unknown): LimitedModels | undefined {
 }
 
 /** A template doesn't cover its own path, only the paths below it (docs/reference/http-api.md). */
-function covers(item: Listed, path: string): boolean {
+function covers(item: ListedLimit, path: string): boolean {
   const subject = item["subject"];
   if (item["scope"] !== "user_path" || typeof subject !== "string") return false;
   return path === subject

@@ -19,10 +19,10 @@ import { formatDuration } from "../text/duration.js";
 import { plainUsd, spentText } from "../text/number-text.js";
 import { type Column, plainView, renderTable, type TableView } from "../text/table.js";
 import { type Tone, toneOfShare } from "../text/tone.js";
-import { isOfSessions, type LimitList, type Listed } from "./list-limits.js";
+import { isOfSessions, type LimitList, type ListedLimit } from "./list-limits.js";
 
 /** The columns that every table of rules has. */
-export function ruleColumns(nowMs: number): readonly Column<Listed>[] {
+export function ruleColumns(nowMs: number): readonly Column<ListedLimit>[] {
   return [
     { title: "SCOPE", detail: true, align: "left", text: (rule) => String(rule["scope"]) },
     { title: "SUBJECT", align: "left", text: subjectText },
@@ -58,7 +58,7 @@ export function ruleColumns(nowMs: number): readonly Column<Listed>[] {
 export function renderRules({ items, serverTime }: LimitList, view: TableView = plainView): string {
   if (items.length === 0) return "no rules";
   const hasShadows = items.some(({ mode }) => mode === "shadow");
-  const columns: readonly Column<Listed>[] = [
+  const columns: readonly Column<ListedLimit>[] = [
     ...ruleColumns(Date.parse(serverTime)),
     ...(hasShadows ? [wouldRefuseColumn] : []),
     { title: "SOURCE", detail: true, align: "left", text: sourceText },
@@ -72,7 +72,7 @@ export function renderRules({ items, serverTime }: LimitList, view: TableView = 
 }
 
 /** What a shadow rule would have refused, and when last. */
-const wouldRefuseColumn: Column<Listed> = {
+const wouldRefuseColumn: Column<ListedLimit> = {
   title: "WOULD REFUSE",
   align: "right",
   text: ({ would_refuse: count, last_would_refuse_at: last }) =>
@@ -81,11 +81,11 @@ const wouldRefuseColumn: Column<Listed> = {
 
 /** One line per override: what the configuration declares, and how to restore it. */
 export function overrideLines(
-  items: readonly Listed[],
+  items: readonly ListedLimit[],
   {
     command,
     declaredText,
-  }: { readonly command: string; readonly declaredText: (overrides: Listed) => string },
+  }: { readonly command: string; readonly declaredText: (overrides: ListedLimit) => string },
 ): readonly string[] {
   return items.flatMap((item) => {
     const { overrides, template, scope, period_label: period } = item;
@@ -100,7 +100,7 @@ export function overrideLines(
 }
 
 /** The caps that the configuration declares. */
-function capsText(overrides: Listed): string {
+function capsText(overrides: ListedLimit): string {
   return capWords(overrides).join(" and ");
 }
 
@@ -123,7 +123,7 @@ export function capWords(
 }
 
 /** The use of the caps over time beside requests: `12/100`, `3/50 in`, `$1.00 / $5.00`. */
-function tokensText(rule: Listed): string {
+function tokensText(rule: ListedLimit): string {
   const used = [
     usedOf(rule, "tokens"),
     ...measureWords.map(([name, word]) => {
@@ -144,7 +144,7 @@ const measureWords = [
 
 const countedMeasures = measureWords.map(([name]) => name);
 
-function costOf(rule: Listed): string {
+function costOf(rule: ListedLimit): string {
   const { cost_used: used, cost_held: held } = rule;
   const cap = raisedValue(rule, "max_cost");
   return typeof cap === "number"
@@ -153,7 +153,7 @@ function costOf(rule: Listed): string {
 }
 
 /** `manual`; or `config`, with the file and the line or the variable to change. */
-export function sourceText(item: Listed): string {
+export function sourceText(item: ListedLimit): string {
   const { source, declared_at: at, declared_line: line, overrides } = item;
   if (typeof source !== "string") return "-";
   if (isObject(overrides))
@@ -164,7 +164,7 @@ export function sourceText(item: Listed): string {
 }
 
 /** A line for each raise: the raised values, until when, by whom and why. */
-export function raiseLines(items: readonly Listed[]): readonly string[] {
+export function raiseLines(items: readonly ListedLimit[]): readonly string[] {
   const lines = items.flatMap((item) =>
     raisesOf(item).map((raise) => {
       const { subject, max_requests: requests, max_tokens: tokens, amount } = raise;
@@ -185,12 +185,12 @@ export function raiseLines(items: readonly Listed[]): readonly string[] {
   return [...new Set(lines)];
 }
 
-function raisesOf({ raises }: Listed): readonly Listed[] {
+function raisesOf({ raises }: ListedLimit): readonly ListedLimit[] {
   return Array.isArray(raises) ? raises.filter(isObject) : [];
 }
 
 /** A cap or an amount, with the raises that apply to the item. */
-export function raisedValue(item: Listed, field: string): unknown {
+export function raisedValue(item: ListedLimit, field: string): unknown {
   const values = raisesOf(item)
     // A raise of a child is one of its sessions, also on paths below it.
     .filter(({ subject }) => isPathWithin(String(item["subject"]), String(subject)))
@@ -201,7 +201,7 @@ export function raisedValue(item: Listed, field: string): unknown {
 }
 
 /** A line for each inert rule, with the reason. */
-export function inertLines(rules: readonly Listed[]): readonly string[] {
+export function inertLines(rules: readonly ListedLimit[]): readonly string[] {
   const lines = rules.flatMap((rule) => {
     const { inert, scope, period_label: period } = rule;
     return typeof inert === "string"
@@ -215,7 +215,7 @@ export function inertLines(rules: readonly Listed[]): readonly string[] {
  * The subject of a rule or a budget: itself, one child of a template, or each child; and whether
  * each host counts it alone, what it says of models without a price, and a budget's calendar.
  */
-export function subjectText(item: Listed): string {
+export function subjectText(item: ListedLimit): string {
   const { template, per_child: perChild, host_only: hostOnly, unpriced, session } = item;
   const exhausted = exhaustedWords(item["on_exhausted"]);
   const hold = holdWords(item["hold"]);
@@ -237,7 +237,7 @@ export function subjectText(item: Listed): string {
 }
 
 /** The subject of a rule or a budget, the models that it is for, and a rule's hours and mode. */
-export function nameOf({ subject, models, when, mode }: Listed): string {
+export function nameOf({ subject, models, when, mode }: ListedLimit): string {
   const patterns = Array.isArray(models) ? models.join(" ") : undefined;
   return subjectWithModels({
     subject: String(subject),
@@ -250,12 +250,12 @@ export function nameOf({ subject, models, when, mode }: Listed): string {
 /**
  * Whether it is a template, which has no counters of its own: its children, or sessions, have them.
  */
-export function isTemplate(item: Listed): boolean {
+export function isTemplate(item: ListedLimit): boolean {
   const { template, per_child: perChild } = item;
   return (perChild === true || isOfSessions(item)) && typeof template !== "string";
 }
 
-function isConcurrent(rule: Listed): boolean {
+function isConcurrent(rule: ListedLimit): boolean {
   return rule["period_seconds"] === 0;
 }
 
@@ -263,7 +263,7 @@ function isConcurrent(rule: Listed): boolean {
  * `12/100`; `banned` for a cap of 0, `-` without a cap, and `-/100` without a counter; with what
  * running requests hold of it.
  */
-function usedOf(rule: Listed, name: string, usedField = `${name}_used`): string {
+function usedOf(rule: ListedLimit, name: string, usedField = `${name}_used`): string {
   const { [usedField]: used, [`${name}_held`]: held } = rule;
   const cap = raisedValue(rule, `max_${name}`);
   if (typeof cap !== "number") return "-";
@@ -273,7 +273,7 @@ function usedOf(rule: Listed, name: string, usedField = `${name}_used`): string 
 }
 
 /** The highest used share of any cap, of a rule or a budget. */
-export function usedShare(item: Listed): number {
+export function usedShare(item: ListedLimit): number {
   return Math.max(
     shareOf(item, "requests", item["period_seconds"] === 0 ? "in_flight" : "requests_used"),
     overTimeShare(item),
@@ -282,12 +282,12 @@ export function usedShare(item: Listed): number {
 }
 
 /** The used share of the caps in the column TOKENS. */
-function overTimeShare(item: Listed): number {
+function overTimeShare(item: ListedLimit): number {
   const names = ["tokens", "cost", ...countedMeasures];
   return greatest(names.map((name) => shareOf(item, name)));
 }
 
-function shareOf(item: Listed, name: string, usedField = `${name}_used`): number {
+function shareOf(item: ListedLimit, name: string, usedField = `${name}_used`): number {
   return share(item[usedField], raisedValue(item, `max_${name}`));
 }
 

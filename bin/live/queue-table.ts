@@ -23,7 +23,7 @@ const columns: readonly Column<QueueItem>[] = [
 
 /** One sentence when there is nothing to show. */
 export function renderQueues(
-  { queues, enqueued = [] }: Shown,
+  { queues, enqueued = [] }: ShownQueues,
   view: TableView = plainView,
 ): string {
   const waiting = queues.length === 0 ? "no request waits" : renderTable(columns, queues, view);
@@ -31,7 +31,7 @@ export function renderQueues(
 }
 
 /** An older daemon doesn't tell what is enqueued. */
-type Shown = Pick<QueueList, "queues"> & Partial<Pick<QueueList, "enqueued">>;
+type ShownQueues = Pick<QueueList, "queues"> & Partial<Pick<QueueList, "enqueued">>;
 
 /** `batches of /team: 1200 of 2000000 tokens are enqueued`. */
 export function enqueuedLines(items: readonly EnqueuedItem[]): readonly string[] {

@@ -2,7 +2,7 @@
 import { isObject } from "../../shared/checked.js";
 import { append } from "../../shared/long-lists.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
-import { answered, unreadableAnswer } from "../session/daemon-answer.js";
+import { bodyOrThrow, unreadableAnswer } from "../session/daemon-answer.js";
 import type { AdminClient } from "../session/with-daemon.js";
 
 interface PageQuery {
@@ -23,7 +23,7 @@ export async function readPages(
   const all: unknown[] = [];
   let after: unknown = null;
   for (let pages = 0; pages < pagesMax; pages++) {
-    const page = answered(await client.call(op, after === null ? body : { ...body, after }));
+    const page = bodyOrThrow(await client.call(op, after === null ? body : { ...body, after }));
     const { [name]: items, next = null } = isObject(page) ? page : {};
     if (!Array.isArray(items)) throw unreadableAnswer(`list of ${name}`);
     append(all, items);

@@ -1,6 +1,6 @@
 /** The screen of `sluice top`: a head line, a table, a line of keys. Pure. */
 import { budgetColumns } from "../limits/budget-table.js";
-import type { Listed } from "../limits/list-limits.js";
+import type { ListedLimit } from "../limits/list-limits.js";
 import { isTemplate, ruleColumns, usedShare } from "../limits/rule-table.js";
 import { cutTo, displayWidth } from "../text/display-width.js";
 import { formatDuration } from "../text/duration.js";
@@ -28,7 +28,7 @@ export interface TopData {
   readonly lost: string | null;
   /** By the daemon's clock. */
   readonly serverMs: number;
-  readonly items: readonly Listed[];
+  readonly items: readonly ListedLimit[];
 }
 
 interface Size {
@@ -64,7 +64,7 @@ export function countLines(state: TopState, data: TopData): number {
 }
 
 /** The item of the selected line; undefined if there is none. */
-export function selectedItem(state: TopState, data: TopData): Listed | undefined {
+export function selectedItem(state: TopState, data: TopData): ListedLimit | undefined {
   return rowsOf(state, data)[state.selected];
 }
 
@@ -130,7 +130,7 @@ function tableLines(state: TopState, data: TopData, width: number): readonly str
   return rows.length === 0 ? [...lines, "nothing"] : lines;
 }
 
-function rowsOf({ tab, filter, sort }: TopState, { items }: TopData): readonly Listed[] {
+function rowsOf({ tab, filter, sort }: TopState, { items }: TopData): readonly ListedLimit[] {
   const text = filter.toLowerCase();
   const matching = items.filter((item) =>
     JSON.stringify(Object.values(item)).toLowerCase().includes(text),
@@ -141,7 +141,7 @@ function rowsOf({ tab, filter, sort }: TopState, { items }: TopData): readonly L
 }
 
 /** Today's usage: highest cost first, then most tokens, then by name. */
-const usageOrder: Readonly<Record<TopState["sort"], (a: Listed, b: Listed) => number>> = {
+const usageOrder: Readonly<Record<TopState["sort"], (a: ListedLimit, b: ListedLimit) => number>> = {
   use: (a, b) =>
     numberIn(b, "total_cost") - numberIn(a, "total_cost") ||
     numberIn(b, "total_tokens") - numberIn(a, "total_tokens") ||
@@ -149,12 +149,12 @@ const usageOrder: Readonly<Record<TopState["sort"], (a: Listed, b: Listed) => nu
   name: (a, b) => (String(a["key"]) < String(b["key"]) ? -1 : 1),
 };
 
-function numberIn(item: Listed, field: string): number {
+function numberIn(item: ListedLimit, field: string): number {
   const value = item[field];
   return typeof value === "number" ? value : 0;
 }
 
-function columnsOf(tab: Tab, nowMs: number): readonly Column<Listed>[] {
+function columnsOf(tab: Tab, nowMs: number): readonly Column<ListedLimit>[] {
   switch (tab) {
     case "rules":
       return [used, ...ruleColumns(nowMs)];
@@ -189,15 +189,15 @@ function columnsOf(tab: Tab, nowMs: number): readonly Column<Listed>[] {
   }
 }
 
-const used: Column<Listed> = {
+const used: Column<ListedLimit> = {
   title: "USED",
   align: "right",
   text: (item) => (isTemplate(item) ? "-" : `${Math.floor(usedShare(item) * 100)}%`),
 };
 
-const usageColumns: readonly Column<Listed>[] = [
-  counted("REQUESTS TODAY", "requests"),
-  counted("TOKENS", "total_tokens"),
+const usageColumns: readonly Column<ListedLimit>[] = [
+  countColumn("REQUESTS TODAY", "requests"),
+  countColumn("TOKENS", "total_tokens"),
   {
     title: "COST",
     align: "right",
@@ -205,11 +205,11 @@ const usageColumns: readonly Column<Listed>[] = [
   },
 ];
 
-function counted(title: string, field: string): Column<Listed> {
+function countColumn(title: string, field: string): Column<ListedLimit> {
   return { title, align: "right", text: (item) => formatCount(numberIn(item, field)) };
 }
 
-function text(title: string, field: string): Column<Listed> {
+function text(title: string, field: string): Column<ListedLimit> {
   return { title, align: "left", text: (item) => String(item[field] ?? "-") };
 }
 

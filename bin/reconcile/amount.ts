@@ -35,12 +35,13 @@ export function readAmount(value: unknown, unitPlaces = 0): Amount | null {
   const places = fraction.replace(/0+$/, "").length - Number(exponent) + unitPlaces;
   const shift = picoPlaces - unitPlaces - fraction.length + Number(exponent);
   const digits = BigInt(whole + fraction);
-  const pico = shift >= 0 ? digits * 10n ** BigInt(shift) : divided(digits, 10n ** BigInt(-shift));
+  const pico =
+    shift >= 0 ? digits * 10n ** BigInt(shift) : divideRounded(digits, 10n ** BigInt(-shift));
   return { pico: sign === "-" ? -pico : pico, decimals: Math.max(0, places) };
 }
 
 /** Rounded half away from zero. */
-export function divided(dividend: bigint, divisor: bigint): bigint {
+export function divideRounded(dividend: bigint, divisor: bigint): bigint {
   const isNegative = dividend < 0n !== divisor < 0n;
   const [a, b] = [absolute(dividend), absolute(divisor)];
   const quotient = (a + b / 2n) / b;
@@ -53,7 +54,7 @@ export function absolute(value: bigint): bigint {
 
 /** What a quantity costs at a rate. */
 export function worthOf(quantity: bigint, { amount, quantity: per }: Rate): Pico {
-  return divided(quantity * amount, per);
+  return divideRounded(quantity * amount, per);
 }
 
 /** US dollars as an exact decimal: `-0.0000015`. */
@@ -83,13 +84,14 @@ export function decimalsFor(amounts: readonly Pico[]): number {
  */
 export function plainRate(rate: Rate, unit: bigint, tolerance: Pico): string {
   const { amount, quantity } = rate;
-  const exact = divided(amount * unit, quantity);
+  const exact = divideRounded(amount * unit, quantity);
   const placesMax = unit === 1n ? 9 : 6;
   for (let places = 0; places < placesMax; places++) {
     const step = 10n ** BigInt(picoPlaces - places);
-    const rounded = divided(exact, step) * step;
-    if (absolute(divided(rounded * quantity, unit) - amount) <= tolerance) return exactUsd(rounded);
+    const rounded = divideRounded(exact, step) * step;
+    if (absolute(divideRounded(rounded * quantity, unit) - amount) <= tolerance)
+      return exactUsd(rounded);
   }
   const step = 10n ** BigInt(picoPlaces - placesMax);
-  return exactUsd(divided(exact, step) * step);
+  return exactUsd(divideRounded(exact, step) * step);
 }

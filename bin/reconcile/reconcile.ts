@@ -10,7 +10,7 @@
  */
 
 import { type Cause, causeNames } from "../../shared/api/bill-causes.js";
-import { absolute, divided, type Pico, type Rate, worthOf } from "./amount.js";
+import { absolute, divideRounded, type Pico, type Rate, worthOf } from "./amount.js";
 import {
   type Bill,
   type BillRow,
@@ -323,7 +323,7 @@ function shareTotal(part: Part, model: string, usage: readonly UsageRow[]): void
   let shared = 0n;
   for (const [kind, weight] of weights) {
     done += weight;
-    const upTo = divided(part.total * done, all);
+    const upTo = divideRounded(part.total * done, all);
     part.amounts.set(kind, (part.amounts.get(kind) ?? 0n) + upTo - shared);
     shared = upTo;
   }
@@ -602,7 +602,7 @@ function shareOf(walk: Walk, kind: Kind, quantity: bigint, ofGroup: readonly Kin
   let all = 0n;
   for (const otherKind of ofGroup)
     all += absolute(walk.left.get(otherKind) ?? 0n) * weightOf(otherKind);
-  return all === 0n ? 0n : divided(walk.value * quantity * weightOf(kind), all);
+  return all === 0n ? 0n : divideRounded(walk.value * quantity * weightOf(kind), all);
 }
 
 /** Moves quantities to the tiers and regions in which the bill has them. */
@@ -732,7 +732,7 @@ function addPieces(
   let attributed = 0n;
   for (const [cause, quantity] of pieces) {
     done += quantity;
-    const upTo = divided(worth * done, size);
+    const upTo = divideRounded(worth * done, size);
     sums[cause] += sign * (upTo - attributed);
     attributed = upTo;
   }

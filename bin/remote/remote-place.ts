@@ -21,14 +21,14 @@ export interface RemotePlace {
 }
 
 /** Null for the daemon of this host. */
-type PlaceChosen =
+type ChosenPlace =
   | { readonly ok: true; readonly place: RemotePlace | null }
   | { readonly ok: false; readonly message: string; readonly param: string };
 
 export function chooseRemote(
   { url, keyFile, socket, config }: PlaceFlags,
   env: Readonly<Record<string, string | undefined>>,
-): PlaceChosen {
+): ChosenPlace {
   if (url !== undefined && socket !== undefined)
     return wrong("--url can't be combined with --socket: it names a gateway elsewhere", "--url");
   const byVariable = socket === undefined && config === undefined ? env[remoteVariables.url] : "";
@@ -73,6 +73,6 @@ function withoutSecrets(text: string): string {
   return text.replace(/^.*@/s, "…@");
 }
 
-function wrong(message: string, param: string): PlaceChosen {
+function wrong(message: string, param: string): ChosenPlace {
   return { ok: false, message, param };
 }

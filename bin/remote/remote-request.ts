@@ -170,7 +170,7 @@ function ofKey(
 export function daemonBody(op: AdminOp, request: unknown, body: unknown): unknown {
   switch (op) {
     case "keys.list":
-      return Array.isArray(body) ? { keys: body, next: null } : renamed(body);
+      return Array.isArray(body) ? { keys: body, next: null } : withKeysField(body);
     case "jwts.list":
       return isObject(body) ? { ...body, next: null } : body;
     case "keys.deactivate":
@@ -183,7 +183,7 @@ export function daemonBody(op: AdminOp, request: unknown, body: unknown): unknow
   }
 }
 
-function renamed(body: unknown): unknown {
+function withKeysField(body: unknown): unknown {
   if (!isObject(body)) return body;
   const { auth_keys: keys, ...others } = body;
   return { keys, ...others };

@@ -31,7 +31,7 @@ export class CommandFailure extends Error {
 }
 
 /** The reader of standard output has closed it, as `| head` does: prints nothing. */
-export function outputClosed(): CommandFailure {
+export function outputClosedFailure(): CommandFailure {
   return new CommandFailure({ exitCode: exitCodes.outputClosed, lines: [], error: {} });
 }
 
@@ -68,7 +68,7 @@ export function refusal(refused: Failure, remark = ""): CommandFailure {
 }
 
 /** The user pressed Ctrl-C: prints nothing. */
-export function stopped(): CommandFailure {
+export function stoppedFailure(): CommandFailure {
   return new CommandFailure({ exitCode: exitCodes.killed, lines: [], error: {} });
 }
 

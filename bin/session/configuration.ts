@@ -67,10 +67,10 @@ export function requireConfiguration(
   flags: ConfigurationFlags,
   onWarning: (warning: string) => void,
 ): Config {
-  return checked(readConfiguration(session, flags), onWarning);
+  return configOrThrow(readConfiguration(session, flags), onWarning);
 }
 
-function checked(loaded: LoadedConfiguration, onWarning: (warning: string) => void): Config {
+function configOrThrow(loaded: LoadedConfiguration, onWarning: (warning: string) => void): Config {
   if (!loaded.ok) throw configurationFailure(loaded.file, loaded.problems);
   for (const warning of [...loaded.warnings, ...loaded.unset]) onWarning(warning);
   return loaded.config;
@@ -92,7 +92,7 @@ export function locateSockets(
 ): Sockets {
   if (flags.socket !== undefined)
     return { socketPath: flags.socket, adminSocketPath: adminSocketBeside(flags.socket) };
-  const { limiter } = checked(loaded ?? readConfiguration(session, flags), () => {});
+  const { limiter } = configOrThrow(loaded ?? readConfiguration(session, flags), () => {});
   return { socketPath: limiter.socket, adminSocketPath: limiter.adminSocket };
 }
 

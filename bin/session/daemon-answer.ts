@@ -5,7 +5,7 @@ import type { DaemonAnswer } from "../../shared/wire/admin-op.js";
 import { type CommandFailure, refusal } from "./command-failure.js";
 
 /** The body of an answer. Throws a refusal as `CommandFailure`, with `remark` after its message. */
-export function answered(answer: DaemonAnswer, remark = ""): unknown {
+export function bodyOrThrow(answer: DaemonAnswer, remark = ""): unknown {
   if (!answer.ok) throw refusal(answer.failure, remark);
   return answer.body;
 }

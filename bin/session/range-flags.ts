@@ -28,7 +28,7 @@ export const toHelp = "to the end of this day, or to this time (default: now)";
 export const lastHelp = "this time until now, such as 3h";
 
 /** As `rangeFromFlags`; null without the flags. */
-export function rangeIfGiven(flags: RangeFlags, nowMs: number): FromArguments<TimeRange | null> {
+export function optionalRange(flags: RangeFlags, nowMs: number): FromArguments<TimeRange | null> {
   const { from, to, last } = flags;
   return (from ?? to ?? last) === undefined
     ? { ok: true, value: null }

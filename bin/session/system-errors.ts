@@ -1,7 +1,7 @@
 /** Errors of the operating system as failures of a command. */
 import { plainFailure } from "../../shared/error-code.js";
 import { systemReason } from "../../shared/text/system-reason.js";
-import { outputClosed, refusal } from "./command-failure.js";
+import { outputClosedFailure, refusal } from "./command-failure.js";
 
 /**
  * Runs work that writes to `name`, and turns its errors of the operating system into failures. A
@@ -13,7 +13,7 @@ export async function withSystemErrors<T>(name: string, work: () => Promise<T>):
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    if (code === "EPIPE") throw outputClosed();
+    if (code === "EPIPE") throw outputClosedFailure();
     throw refusal(
       plainFailure(500, "internal_error", `can't write to ${name}: ${systemReason(error)}`),
     );

@@ -10,7 +10,7 @@ import { escapeControls } from "../../shared/logging/escape-controls.js";
 import { systemReason } from "../../shared/text/system-reason.js";
 import { openScreen, type Screen } from "../text/raw-screen.js";
 import { escapeExceptTones, paintWords, showsColour } from "../text/tone.js";
-import { outputClosed, stopped } from "./command-failure.js";
+import { outputClosedFailure, stoppedFailure } from "./command-failure.js";
 import { exitCodes } from "./exit-code.js";
 
 export interface Terminal {
@@ -98,7 +98,10 @@ function processTerminal(): Terminal {
       new Promise((resolve, reject) =>
         process.stdout.write(text, (error) => {
           if (error == null) resolve();
-          else reject((error as NodeJS.ErrnoException).code === "EPIPE" ? outputClosed() : error);
+          else
+            reject(
+              (error as NodeJS.ErrnoException).code === "EPIPE" ? outputClosedFailure() : error,
+            );
         }),
       ),
     columns: process.stdout.isTTY ? process.stdout.columns : null,
@@ -117,7 +120,7 @@ function ask(question: string): Promise<string> {
     const lines = createInterface({ input: process.stdin, output: process.stderr });
     lines.once("SIGINT", () => {
       process.stderr.write("\n");
-      reject(stopped());
+      reject(stoppedFailure());
       lines.close();
     });
     lines.once("close", () => resolve(""));

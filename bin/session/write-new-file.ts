@@ -18,7 +18,7 @@ export function writeNewFile(file: string, cwd: string, text: string): void {
     const { code } = error as NodeJS.ErrnoException;
     throw code === "EEXIST"
       ? existing(file)
-      : refused(`can't write ${file}: ${systemReason(error)}`);
+      : writeRefusal(`can't write ${file}: ${systemReason(error)}`);
   }
 }
 
@@ -27,9 +27,9 @@ function pathOf(file: string, cwd: string): string {
 }
 
 function existing(file: string): CommandFailure {
-  return refused(`${file} is there already: it stays as it is`);
+  return writeRefusal(`${file} is there already: it stays as it is`);
 }
 
-function refused(reason: string): CommandFailure {
+function writeRefusal(reason: string): CommandFailure {
   return refusal(plainFailure(400, "invalid_request_error", reason));
 }

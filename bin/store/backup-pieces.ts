@@ -3,7 +3,7 @@
  * the daemon that it is kept.
  */
 import { isCount, isObject } from "../../shared/checked.js";
-import { answered, unreadableAnswer } from "../session/daemon-answer.js";
+import { bodyOrThrow, unreadableAnswer } from "../session/daemon-answer.js";
 import type { AdminClient } from "../session/with-daemon.js";
 
 interface BackupPiece {
@@ -25,12 +25,12 @@ export async function* backupPieces(
   let total = 0;
   let asOf: string | null = null;
   for (let ready = false; !ready; ) {
-    const progress = progressFrom(answered(await client.call("backup", null)));
+    const progress = progressFrom(bodyOrThrow(await client.call("backup", null)));
     ({ ready, total, asOf } = progress);
     onCopying(progress.copied, total);
   }
   for (let received = 0; received < total; ) {
-    const body = answered(await client.call("backup", { offset: received }));
+    const body = bodyOrThrow(await client.call("backup", { offset: received }));
     const { piece } = isObject(body) ? body : {};
     if (!(piece instanceof Uint8Array) || piece.length === 0) throw unreadableAnswer("backup");
     received += piece.length;
@@ -51,6 +51,6 @@ function progressFrom(body: unknown): {
 }
 
 /** Throws `CommandFailure` and `DaemonError`. */
-export async function noteKept(client: AdminClient, asOf: string): Promise<void> {
-  answered(await client.call("backup", { kept: asOf }));
+export async function noteBackup(client: AdminClient, asOf: string): Promise<void> {
+  bodyOrThrow(await client.call("backup", { kept: asOf }));
 }

@@ -37,7 +37,7 @@ const pollMs = 250;
  * Calls `stop`, once, when the parent process has gone: `npx` starts its command through a shell
  * and passes signals only to that shell, which ends and leaves the command running.
  */
-export function whenOrphaned({ env, parentPid, every }: ParentPorts, stop: () => void): void {
+export function onParentGone({ env, parentPid, every }: ParentPorts, stop: () => void): void {
   if (env["npm_lifecycle_event"] === undefined) return;
   const parent = parentPid();
   const poll = every(pollMs, () => {

@@ -14,7 +14,7 @@ export function printedVariable(least: LogLevel): Readonly<Record<string, string
 }
 
 /** Reads and removes the variable; without it everything is printed. */
-export function takePrinted(env: Record<string, string | undefined>): LogLevel {
+export function takePrintedLevel(env: Record<string, string | undefined>): LogLevel {
   const name = env[printedName];
   delete env[printedName];
   return levels.find((level) => level === name) ?? "trace";

@@ -22,9 +22,9 @@ import { newCommand } from "../session/new-command.js";
 import { printFailure } from "../session/print-failure.js";
 import { processSession, type Session } from "../session/terminal.js";
 import { type Heartbeat, type ServiceHealth, startHeartbeat } from "./heartbeat.js";
-import { loggedLevel, takePrinted } from "./printed-level.js";
+import { loggedLevel, takePrintedLevel } from "./printed-level.js";
 import { takeHeld } from "./ready-message.js";
-import { type Predecessor, takePredecessors, untilEnded } from "./reload/predecessors.js";
+import { type Predecessor, takePredecessors, waitForEnd } from "./reload/predecessors.js";
 import { startSelfReload } from "./reload/self-reload.js";
 import {
   onServiceRequests,
@@ -89,7 +89,7 @@ export async function runService(service: Service): Promise<never> {
   const proxyName = takeProxyName(process.env);
   const predecessors = takePredecessors(process.env);
   const isWaiting = takeHeld(process.env);
-  const printed = takePrinted(process.env);
+  const printed = takePrintedLevel(process.env);
   const session = processSession();
   const requests = onServiceRequests();
   // Its supervisor handles reloads.
@@ -192,7 +192,7 @@ async function serve(
   const { broken = new Promise<never>(() => {}) } = started;
   // systemd has asked the predecessors to stop, too: they drain immediately, without a grace.
   const alone = requests.stop.then(() =>
-    untilEnded(predecessors, config.server.drainMs + stopGraceMs),
+    waitForEnd(predecessors, config.server.drainMs + stopGraceMs),
   );
   const end = await Promise.race([requests.stop, requests.replaced, broken]);
   reload.stop();
@@ -205,7 +205,7 @@ async function serve(
   else heartbeat.stopping();
   try {
     await (end === undefined
-      ? endReplaced(started, requests.stop, log)
+      ? endReplacedService(started, requests.stop, log)
       : endNow(started, end, log).then(() => alone));
     return exitCodes.ok;
   } catch (error) {
@@ -242,7 +242,11 @@ function endNow(started: StartedService, { reason, atOnce }: StopRequest, log: L
 }
 
 /** Replacing may take long; a request to stop shortens it. */
-function endReplaced(started: StartedService, stop: Promise<StopRequest>, log: Log): Promise<void> {
+function endReplacedService(
+  started: StartedService,
+  stop: Promise<StopRequest>,
+  log: Log,
+): Promise<void> {
   log.info("replaced: this process accepts no more connections");
   const ended = started.replaced?.() ?? started.stop(true);
   return Promise.race([ended, stop.then((request) => endNow(started, request, log))]);

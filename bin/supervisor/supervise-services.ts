@@ -17,8 +17,8 @@ import type { ReloadOutcome } from "./reload/reload-outcome.js";
 import type { ServiceExit } from "./restart-pause.js";
 import { type ProxyOptions, SupervisedProxies } from "./supervised-proxies.js";
 import {
-  forkHeld,
-  howItEnded,
+  exitText,
+  forkWaitingService,
   type ServiceEvents,
   type ServiceOptions,
   type StopSignal,
@@ -59,11 +59,11 @@ const daemonReadyMs = 60_000;
 
 /** The daemon's process, which loads meanwhile: `limiterd.forked`. */
 export function forkDaemon(limiterd: ServiceOptions, verbose: boolean): ChildProcess {
-  return forkHeld({ ...limiterd, env: printedVariable(leastPrinted(verbose)) });
+  return forkWaitingService({ ...limiterd, env: printedVariable(leastPrintedLevel(verbose)) });
 }
 
 /** The least severe level that is printed. */
-function leastPrinted(verbose: boolean): LogLevel {
+function leastPrintedLevel(verbose: boolean): LogLevel {
   return verbose ? "trace" : "warn";
 }
 
@@ -89,7 +89,7 @@ class Supervision implements Supervisor {
     });
     this.#options = options;
     const { limiterd, proxies, stopDeadlineMs } = options;
-    const env = printedVariable(leastPrinted(options.verbose));
+    const env = printedVariable(leastPrintedLevel(options.verbose));
     this.#proxies = new SupervisedProxies(
       proxies,
       {
@@ -168,7 +168,7 @@ class Supervision implements Supervisor {
       onLogLine: (line) => {
         // All lines are printed unchanged, so they needn't be parsed.
         if (verbose && !asText) return print(line);
-        const text = lineText(name, line, leastPrinted(verbose));
+        const text = lineText(name, line, leastPrintedLevel(verbose));
         if (text !== null) print(asText ? text : line);
       },
     };
@@ -201,7 +201,7 @@ class Supervision implements Supervisor {
     if (exit === null || exit.code === exitCodes.ok) return true;
     // The signal ended the process before it had installed its handler.
     if (exit.signal === "SIGTERM" || exit.signal === "SIGINT") return true;
-    this.#options.terminal.err(`${name} ${howItEnded(exit)}`);
+    this.#options.terminal.err(`${name} ${exitText(exit)}`);
     return false;
   }
 }

@@ -24,7 +24,7 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Whether its processes start the service only after `release`. */
   readonly held?: boolean;
-  /** A process of `forkHeld` that becomes the first one. */
+  /** A process of `forkWaitingService` that becomes the first one. */
   readonly forked?: ChildProcess;
   /** Whether an end before it was ready is final, however it ends. */
   readonly onTrial?: boolean;
@@ -202,7 +202,7 @@ export class SupervisedService {
       return this.start();
     }
     if (this.#options.onTrial === true && !this.#wasReady) {
-      this.#events.onRemark(`${this.name} ${howItEnded(exit, life.failed)}`);
+      this.#events.onRemark(`${this.name} ${exitText(exit, life.failed)}`);
       return this.#events.onGiveUp(exit.code);
     }
     const next = afterExit({
@@ -218,7 +218,7 @@ export class SupervisedService {
     }
     this.#pauseMs = next.pauseMs;
     this.#events.onRemark(
-      `${this.name} ${howItEnded(exit, life.failed)}; restarting in ${next.pauseMs} ms`,
+      `${this.name} ${exitText(exit, life.failed)}; restarting in ${next.pauseMs} ms`,
     );
     this.#restart = setTimeout(() => this.start(), next.pauseMs);
   }
@@ -228,7 +228,7 @@ export class SupervisedService {
  * A process that loads the program of a service and reads its configuration, and waits until a
  * `SupervisedService` has it as `forked`.
  */
-export function forkHeld(options: ServiceOptions): ChildProcess {
+export function forkWaitingService(options: ServiceOptions): ChildProcess {
   // If it can't be spawned, the service is started as usual, and reports the error.
   return forkService(options, true).on("error", () => {});
 }
@@ -260,7 +260,7 @@ function runs({ pid, exitCode, signalCode }: ChildProcess): boolean {
 }
 
 /** How a child ended, as the rest of a sentence that begins with its name. */
-export function howItEnded(exit: ServiceExit, failed: Error | null = null): string {
+export function exitText(exit: ServiceExit, failed: Error | null = null): string {
   if (exit.signal !== null) return `was killed by ${exit.signal}`;
   return exit.code === null
     ? `couldn't be started: ${failed?.message ?? "no reason given"}`

@@ -5,7 +5,7 @@
 import { exportedRecordsMax } from "../../shared/bounds.js";
 import { isObject } from "../../shared/checked.js";
 import { type ExportedRecord, isExportedRecord } from "../../shared/export/exported-record.js";
-import { answered, unreadableAnswer } from "../session/daemon-answer.js";
+import { bodyOrThrow, unreadableAnswer } from "../session/daemon-answer.js";
 import { rangeQuery } from "../session/range-flags.js";
 import type { AdminClient } from "../session/with-daemon.js";
 import type { OpenWindow } from "./window-flags.js";
@@ -41,7 +41,7 @@ export async function* usagePages(
   };
   for (let after: string | null = null; ; ) {
     const { next, ...page } = pageFrom(
-      answered(await client.call("usage.export", { ...query, after })),
+      bodyOrThrow(await client.call("usage.export", { ...query, after })),
     );
     yield page;
     if (next === null) return;

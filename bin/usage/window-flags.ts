@@ -63,7 +63,7 @@ const daysDefault = 30;
 export function windowFromFlags(
   flags: WindowFlags,
   nowMs: number,
-  { times = false }: TimesAllowed = {},
+  { times = false }: WindowOptions = {},
 ): FromArguments<ReportWindow> {
   if (flags.month !== undefined) return monthFromFlags(flags, flags.month, nowMs);
   if (times && isRange(flags)) return rangeOfReport(flags, nowMs);
@@ -88,7 +88,7 @@ export function windowFromFlags(
 }
 
 /** Whether a report may be of a range with times; otherwise it is of days. */
-interface TimesAllowed {
+interface WindowOptions {
   readonly times?: boolean;
 }
 
@@ -146,7 +146,7 @@ function monthFromFlags(
 export function openWindowFromFlags(
   flags: WindowFlags,
   nowMs: number,
-  { times = false }: TimesAllowed = {},
+  { times = false }: WindowOptions = {},
 ): FromArguments<OpenWindow> {
   if (times && isRange(flags)) {
     const range = rangeFromFlags(flags, { nowMs, seconds: nowMs / 1000 });

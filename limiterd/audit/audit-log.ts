@@ -17,7 +17,7 @@ import { parseLimit, parseMoment, parsePathFilter, parsePosition } from "../list
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 
 /** What changed on one subject. */
-export interface Audited {
+export interface AuditedChange {
   readonly subject: string;
   readonly before: unknown;
   readonly after: unknown;
@@ -65,7 +65,7 @@ export class AuditLog {
 
   /** The changes that write the entries, to be committed with what they are about. */
   record(
-    audited: readonly Audited[],
+    audited: readonly AuditedChange[],
     { op, by = unknownAsker }: AuditedRequest,
     nowMs: number,
   ): Change[] {

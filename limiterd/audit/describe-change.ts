@@ -19,11 +19,14 @@ import { nameOfRule } from "../lists/list-children.js";
 import { ruleFromStored } from "../rules/stored-rule.js";
 import type { DaemonState } from "../state.js";
 import type { Change, Store } from "../store/store.js";
-import type { Audited } from "./audit-log.js";
+import type { AuditedChange } from "./audit-log.js";
 
 type Books = Pick<DaemonState, "book" | "budgets" | "keys" | "denials" | "declared">;
 /** Null: nothing to record. */
-type Describe = (state: Books, definition: Pick<Definition, "key" | "value">) => Audited | null;
+type Describe = (
+  state: Books,
+  definition: Pick<Definition, "key" | "value">,
+) => AuditedChange | null;
 
 const describers: Readonly<Record<Definition["kind"], Describe>> = {
   rules(state, { key, value }) {
@@ -91,8 +94,8 @@ const describers: Readonly<Record<Definition["kind"], Describe>> = {
     return {
       subject: `key key_${key}`,
       path: existing?.userPath ?? next?.userPath ?? undefined,
-      before: existing === undefined ? null : keyShown(existing),
-      after: next === null || next.deletedAtMs !== null ? null : keyShown(next),
+      before: existing === undefined ? null : describeKey(existing),
+      after: next === null || next.deletedAtMs !== null ? null : describeKey(next),
     };
   },
   denials({ denials }, { key, value }) {
@@ -103,8 +106,8 @@ const describers: Readonly<Record<Definition["kind"], Describe>> = {
       ? null
       : {
           subject: `JWT ${either.claim} ${either.value}`,
-          before: existing === undefined ? null : denialShown(existing),
-          after: next === null ? null : denialShown(next),
+          before: existing === undefined ? null : describeDenial(existing),
+          after: next === null ? null : describeDenial(next),
         };
   },
 };
@@ -114,11 +117,11 @@ function pathOf({ scope, subject }: { readonly scope: string; readonly subject: 
   return scope === "user_path" ? subject : undefined;
 }
 
-function ruleSubject(definition: RuleDefinition): Pick<Audited, "subject" | "path"> {
+function ruleSubject(definition: RuleDefinition): Pick<AuditedChange, "subject" | "path"> {
   return { subject: nameOfRule(definition), path: pathOf(definition) };
 }
 
-function budgetSubject(definition: BudgetDefinition): Pick<Audited, "subject" | "path"> {
+function budgetSubject(definition: BudgetDefinition): Pick<AuditedChange, "subject" | "path"> {
   return { subject: nameOfBudget(definition), path: pathOf(definition) };
 }
 
@@ -126,7 +129,7 @@ function budgetSubject(definition: BudgetDefinition): Pick<Audited, "subject" | 
 export function describeDefinitions(
   state: Books,
   definitions: readonly Definition[],
-): readonly Audited[] {
+): readonly AuditedChange[] {
   const rules = new Set(definitions.flatMap(({ kind, key }) => (kind === "rules" ? [key] : [])));
   return definitions.flatMap((definition) => {
     const { kind, key } = definition;
@@ -136,10 +139,13 @@ export function describeDefinitions(
 }
 
 /** The rules and budgets of the configuration that a start changes in the store. */
-export function describeConfigured(store: Store, changes: readonly Change[]): readonly Audited[] {
+export function describeConfigured(
+  store: Store,
+  changes: readonly Change[],
+): readonly AuditedChange[] {
   return changes.flatMap(({ table, key, value }) => {
     if (table !== "rules" && table !== "budgets") return [];
-    const show = table === "rules" ? ruleShown : budgetShown;
+    const show = table === "rules" ? describeRule : describeBudget;
     const before = show(store.get(table, key));
     const after = show(value);
     const either = after ?? before;
@@ -148,19 +154,19 @@ export function describeConfigured(store: Store, changes: readonly Change[]): re
   });
 }
 
-interface Shown {
-  readonly of: Pick<Audited, "subject" | "path">;
+interface DescribedEntry {
+  readonly of: Pick<AuditedChange, "subject" | "path">;
   readonly entry: unknown;
 }
 
-function ruleShown(value: readonly unknown[] | undefined): Shown | null {
+function describeRule(value: readonly unknown[] | undefined): DescribedEntry | null {
   const definition = value === undefined ? undefined : ruleFromStored(value)?.definition;
   return definition === undefined
     ? null
     : { of: ruleSubject(definition), entry: ruleEntry(definition) };
 }
 
-function budgetShown(value: readonly unknown[] | undefined): Shown | null {
+function describeBudget(value: readonly unknown[] | undefined): DescribedEntry | null {
   const definition = value === undefined ? undefined : budgetFromStored(value)?.definition;
   return definition === undefined
     ? null
@@ -170,14 +176,14 @@ function budgetShown(value: readonly unknown[] | undefined): Shown | null {
 function raisesOf(
   before: readonly Raise[] | null,
   value: Definition["value"],
-): Pick<Audited, "before" | "after"> {
+): Pick<AuditedChange, "before" | "after"> {
   return {
-    before: before?.map(raiseShown) ?? null,
-    after: value === null ? null : (raisesFromStored(value)?.map(raiseShown) ?? null),
+    before: before?.map(describeRaise) ?? null,
+    after: value === null ? null : (raisesFromStored(value)?.map(describeRaise) ?? null),
   };
 }
 
-function raiseShown({ child, amountUsd, untilMs, by, reason, ...caps }: Raise): unknown {
+function describeRaise({ child, amountUsd, untilMs, by, reason, ...caps }: Raise): unknown {
   return {
     ...(child === "" ? {} : { child }),
     ...capFields(caps),
@@ -188,7 +194,7 @@ function raiseShown({ child, amountUsd, untilMs, by, reason, ...caps }: Raise): 
   };
 }
 
-function keyShown({
+function describeKey({
   name,
   userPath,
   labels,
@@ -214,6 +220,6 @@ function keyShown({
   };
 }
 
-function denialShown({ issuer, expiresAtMs }: StoredDenial): unknown {
+function describeDenial({ issuer, expiresAtMs }: StoredDenial): unknown {
   return { issuer, expires_at: expiresAtMs === null ? null : formatMillis(expiresAtMs) };
 }

@@ -13,10 +13,10 @@ import {
   type MarkedSettings,
   markedSettings,
   type ShownSetting,
-  toMarked,
+  toMarkedSettings,
 } from "../../shared/wire/settings-report.js";
 import type { Change, Store } from "../store/store.js";
-import type { Audited } from "./audit-log.js";
+import type { AuditedChange } from "./audit-log.js";
 
 /** Names are unique. */
 export function shownSettings(config: Config): readonly ShownSetting[] {
@@ -50,22 +50,22 @@ export function isConfigurationKey(key: string | number): boolean {
 export function describeSettings(
   store: Pick<Store, "get">,
   shown: readonly ShownSetting[] | null,
-): { readonly audited: readonly Audited[]; readonly changes: readonly Change[] } {
-  if (shown === null) return { audited: [], changes: [] };
-  const now = toMarked(shown);
+): { readonly auditedChanges: readonly AuditedChange[]; readonly changes: readonly Change[] } {
+  if (shown === null) return { auditedChanges: [], changes: [] };
+  const now = toMarkedSettings(shown);
   const value = store.get("settings", configurationKey);
   const before = value === undefined ? null : markedSettings(value);
   const changes: Change[] =
     JSON.stringify(before) === JSON.stringify(now)
       ? []
       : [{ table: "settings", key: configurationKey, value: now }];
-  return { audited: before === null ? [] : differences(before, now), changes };
+  return { auditedChanges: before === null ? [] : differences(before, now), changes };
 }
 
 /** One entry for each setting that differs. */
-export function differences(before: MarkedSettings, now: MarkedSettings): readonly Audited[] {
+export function differences(before: MarkedSettings, now: MarkedSettings): readonly AuditedChange[] {
   const were = new Map(before.map(([name, ...rest]) => [name, rest] as const));
-  const changed = now.flatMap(([name, value, mark]): Audited[] => {
+  const changed = now.flatMap(([name, value, mark]): AuditedChange[] => {
     const [was = null, oldMark = ""] = were.get(name) ?? [];
     were.delete(name);
     if (was === value && oldMark === mark) return [];
@@ -79,7 +79,7 @@ export function differences(before: MarkedSettings, now: MarkedSettings): readon
     ];
   });
   const removed = [...were].map(
-    ([name, [was]]): Audited => ({ subject: name, before: JSON.parse(was), after: null }),
+    ([name, [was]]): AuditedChange => ({ subject: name, before: JSON.parse(was), after: null }),
   );
   return [...changed, ...removed];
 }

@@ -14,7 +14,7 @@ import {
   type SettingsReport,
 } from "../../shared/wire/settings-report.js";
 import type { Change, Store } from "../store/store.js";
-import type { Audited } from "./audit-log.js";
+import type { AuditedChange } from "./audit-log.js";
 import { differences } from "./describe-settings.js";
 
 const proxySettingsKey = "configuration of proxies";
@@ -23,14 +23,14 @@ export function isProxySettingsKey(key: string | number): boolean {
   return key === proxySettingsKey;
 }
 
-interface Reported {
+interface ReportedSettings {
   readonly boot: string;
   readonly startedUpMs: number;
   readonly settings: MarkedSettings;
 }
 
 /** Null for what no report has written. */
-export function proxySettingsFromStored(value: readonly unknown[]): Reported | null {
+export function proxySettingsFromStored(value: readonly unknown[]): ReportedSettings | null {
   const [boot, startedUpMs, list] = value;
   const settings = Array.isArray(list) ? markedSettings(list) : null;
   return typeof boot === "string" && isCount(startedUpMs) && settings !== null
@@ -42,7 +42,7 @@ export class ProxySettings {
   readonly #store: Pick<Store, "get">;
   readonly #boot: string;
   /** The newest report; undefined until it is read, null if there was none. */
-  #last: Reported | null | undefined;
+  #last: ReportedSettings | null | undefined;
 
   /** `boot` differs after each boot of the host. */
   constructor(store: Pick<Store, "get">, boot: string) {
@@ -52,20 +52,20 @@ export class ProxySettings {
 
   /** Nothing is recorded at the first report, which has nothing to compare with. */
   report({ startedUpMs, settings }: SettingsReport): {
-    readonly audited: readonly Audited[];
+    readonly auditedChanges: readonly AuditedChange[];
     readonly changes: readonly Change[];
   } {
     const boot = this.#boot;
     this.#last ??= this.#stored();
     const last = this.#last;
     if (last !== null && last.boot === boot && startedUpMs < last.startedUpMs)
-      return { audited: [], changes: [] };
-    const now = withKept(settings, last?.settings ?? []);
+      return { auditedChanges: [], changes: [] };
+    const now = withUnreported(settings, last?.settings ?? []);
     this.#last = { boot, startedUpMs, settings: now };
     if (last !== null && JSON.stringify(last.settings) === JSON.stringify(now))
-      return { audited: [], changes: [] };
+      return { auditedChanges: [], changes: [] };
     return {
-      audited:
+      auditedChanges:
         last === null
           ? []
           : differences(comparable(last.settings, now), comparable(now, last.settings)),
@@ -73,14 +73,14 @@ export class ProxySettings {
     };
   }
 
-  #stored(): Reported | null {
+  #stored(): ReportedSettings | null {
     const value = this.#store.get("settings", proxySettingsKey);
     return value === undefined ? null : proxySettingsFromStored(value);
   }
 }
 
 /** A setting that a flag replaces in the reporting proxy keeps the value of the report before. */
-function withKept(settings: MarkedSettings, before: MarkedSettings): MarkedSettings {
+function withUnreported(settings: MarkedSettings, before: MarkedSettings): MarkedSettings {
   const were = new Map(before.map((entry) => [entry[0], entry] as const));
   return settings.flatMap((entry) => {
     if (entry[1] !== "null") return [entry];

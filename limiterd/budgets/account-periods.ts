@@ -20,12 +20,12 @@ import {
   type BudgetPeriod,
   countedFrom,
   isRolling,
+  keptPeriodsMax,
   type PeriodBounds,
   periodBounds,
-  periodsKept,
 } from "./budget-period.js";
 import {
-  addFound,
+  addFoundSpend,
   addPeriod,
   addSpend,
   emptyPeriod,
@@ -128,8 +128,8 @@ export class AccountPeriods {
       this.mustLookUp(budget, nowMs) && !hasPeriodIn(spends, fromMs, bounds)
         ? this.#spentOnDays(account, fromMs, nowMs)
         : null;
-    if (recorded !== null) addFound(period, recorded);
-    const dropped = addPeriod(spends, period, periodsKept(budget.definition));
+    if (recorded !== null) addFoundSpend(period, recorded);
+    const dropped = addPeriod(spends, period, keptPeriodsMax(budget.definition));
     if (dropped !== undefined) dropPeriod(budget, dropped.startMs);
     return period;
   }
@@ -168,7 +168,7 @@ export class AccountPeriods {
     const existing = findPeriod(spends, startMs);
     if (existing !== undefined) return existing;
     const period = emptyPeriod(startMs);
-    addPeriod(spends, period, periodsKept(budget.definition));
+    addPeriod(spends, period, keptPeriodsMax(budget.definition));
     return period;
   }
 
@@ -196,12 +196,12 @@ export class AccountPeriods {
     const existing = findPeriod(spends, startMs);
     if (existing !== undefined) return existing;
     const counts = isRolling(definition) && startMs >= countedFrom(definition, bounds);
-    if ((startMs < sinceMs && !counts) || isFull(spends, startMs, periodsKept(definition))) {
+    if ((startMs < sinceMs && !counts) || isFull(spends, startMs, keptPeriodsMax(definition))) {
       dropPeriod(budget, startMs);
       return undefined;
     }
     const period = emptyPeriod(startMs);
-    addPeriod(spends, period, periodsKept(definition));
+    addPeriod(spends, period, keptPeriodsMax(definition));
     return period;
   }
 }

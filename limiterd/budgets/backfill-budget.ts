@@ -27,7 +27,7 @@ import {
   startOf,
 } from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";
-import { addFound } from "./spend.js";
+import { addFoundSpend } from "./spend.js";
 import { budgetChange, spendChange } from "./stored-budget.js";
 
 /** The ports of a backfill. */
@@ -156,7 +156,7 @@ async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before)
   const add = (child: string, { spent, requests }: RecordedSpend, atMs: number): void => {
     if (isOver(ports, gap)) return;
     const account = budget.own ?? childOf(budget, child);
-    addFound(ports.budgets.lookedUpPeriod(account, atMs, nowMs), { spent, requests });
+    addFoundSpend(ports.budgets.lookedUpPeriod(account, atMs, nowMs), { spent, requests });
   };
   // A rolling budget counts a day's spend as if it had been spent at its end.
   const endOf = (day: string): number => Date.parse(day) + dayMs - 1;
@@ -230,7 +230,7 @@ async function write(ports: BackfillPorts, gaps: readonly Gap[]): Promise<void> 
       .filter(([gap]) => !isOver(ports, gap))
       .map(([gap, account]) =>
         account === null
-          ? completed(gap, ports.budgets)
+          ? completedChange(gap, ports.budgets)
           : spendChange(account, ports.usage.lastKey),
       );
     slice = [];
@@ -250,7 +250,7 @@ async function write(ports: BackfillPorts, gaps: readonly Gap[]): Promise<void> 
 }
 
 /** Notes that from the beginning of this period on, the spend of every account is known. */
-function completed({ budget, fromMs }: Gap, { others }: BudgetBook): Change {
+function completedChange({ budget, fromMs }: Gap, { others }: BudgetBook): Change {
   budget.backfill = false;
   budget.sinceMs = Math.max(0, fromMs - 1);
   others?.lookedUp(budget);

@@ -257,13 +257,13 @@ export function freshAccount(account: Account): Account {
   const { budget, spends, generation } = account;
   if (generation === budget.generation) return account;
   for (const reset of budget.resets)
-    if (reset.generation > generation) clearCounted(budget, spends, reset.startMs);
+    if (reset.generation > generation) clearCountedPeriods(budget, spends, reset.startMs);
   account.generation = budget.generation;
   return account;
 }
 
 /** Clears the spend that counts in the period that began at `startMs`. */
-function clearCounted({ definition }: Budget, spends: Spends, startMs: number): void {
+function clearCountedPeriods({ definition }: Budget, spends: Spends, startMs: number): void {
   const starts = isRolling(definition)
     ? spends.flatMap((slice) => (slice.startMs <= startMs ? slice.startMs : []))
     : [startMs];
@@ -341,7 +341,8 @@ export function fill(account: Account, { recordKey, spends }: StoredSpend): void
   // An account written at exactly a reset's key has no spend after the reset: later records have
   // greater keys.
   for (const reset of account.budget.resets)
-    if (recordKey <= reset.recordKey) clearCounted(account.budget, account.spends, reset.startMs);
+    if (recordKey <= reset.recordKey)
+      clearCountedPeriods(account.budget, account.spends, reset.startMs);
 }
 
 /**

@@ -71,7 +71,7 @@ export function countsUntil(period: BudgetPeriod, startMs: number): number {
 }
 
 /** How many periods an account of a budget keeps. */
-export function periodsKept(period: BudgetPeriod): number {
+export function keptPeriodsMax(period: BudgetPeriod): number {
   return isRolling(period) ? slicesMax : periodsMax;
 }
 
@@ -93,9 +93,9 @@ export function periodBounds(
   zones: TimeZones,
 ): PeriodBounds {
   const { periodSeconds, timeZone = anchors.time_zone ?? "UTC" } = period;
-  if (isRolling(period)) return aligned(sliceMs(period), atMs);
+  if (isRolling(period)) return alignedBounds(sliceMs(period), atMs);
   const calendar = calendarOf(period, anchors);
-  if (calendar === null) return aligned(periodSeconds * 1000, atMs);
+  if (calendar === null) return alignedBounds(periodSeconds * 1000, atMs);
   const offsetAt = zones.offsetsOf(timeZone);
   const startAt = (index: number): number => instantOf(calendar.startOf(index), offsetAt);
   let index = calendar.near(atMs + offsetAt(atMs));
@@ -133,7 +133,7 @@ function timeOfDayMs(hour: number, minute: number): number {
   return (hour * 60 + minute) * 60_000;
 }
 
-function aligned(lengthMs: number, atMs: number): PeriodBounds {
+function alignedBounds(lengthMs: number, atMs: number): PeriodBounds {
   const startMs = Math.floor(atMs / lengthMs) * lengthMs;
   return { startMs, endMs: startMs + lengthMs };
 }

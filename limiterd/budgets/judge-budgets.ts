@@ -368,7 +368,7 @@ function sumOf(slices: readonly PeriodSpend[]): MoneySum {
 /** The slices of a rolling budget that count now. */
 function ownSlices(book: BudgetMatching, account: Account, nowMs: number): readonly PeriodSpend[] {
   book.running(account, nowMs);
-  return counted(book, account, nowMs, account.spends);
+  return countedSlices(book, account, nowMs, account.spends);
 }
 
 function otherSlices(
@@ -376,10 +376,10 @@ function otherSlices(
   account: Account,
   nowMs: number,
 ): readonly PeriodSpend[] {
-  return counted(book, account, nowMs, book.others?.periodsOf(account) ?? []);
+  return countedSlices(book, account, nowMs, book.others?.periodsOf(account) ?? []);
 }
 
-function counted(
+function countedSlices(
   book: BudgetMatching,
   { budget }: Account,
   nowMs: number,

@@ -13,7 +13,7 @@ import { anchorsFromStored, defaultAnchors } from "../../shared/domain/reset-anc
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 import { type Account, type Budget, childOf, fill, type StoredSpend } from "./budget-account.js";
 import { BudgetBook, type BudgetBookPorts } from "./budget-book.js";
-import { type SpendsLogged, spendLogFromStored } from "./spend-log.js";
+import { type RestoredSpendLog, spendLogFromStored } from "./spend-log.js";
 import {
   anchorsKey,
   budgetChange,
@@ -32,7 +32,7 @@ interface RestoredBudgets {
    * up.
    */
   readonly incomplete: readonly Budget[];
-  readonly logged: SpendsLogged;
+  readonly logged: RestoredSpendLog;
 }
 
 /**
@@ -59,7 +59,7 @@ export function restoreBudgets(
     book.restore(budgetFromStored(value) ?? throwMalformed(store, "budgets", key));
   for (const budget of book.budgets.values()) readAccounts(store, budget);
   const lastRecordKey = ports.lastRecordKey();
-  const logged: SpendsLogged = { keys: [], behind: new Set() };
+  const logged: RestoredSpendLog = { keys: [], behind: new Set() };
   for (const { key, value } of store.entries("spendlog")) {
     const recordKey = Number(key);
     // An entry is written with its records, so its key can't be above the last record key.
@@ -80,7 +80,7 @@ export function restoreBudgets(
     book.clear(budget, nowMs);
     incomplete.push(budget);
   }
-  if (configured !== null) applyConfigured(book, configured, { nowMs, changes, incomplete });
+  if (configured !== null) applyConfiguredBudgets(book, configured, { nowMs, changes, incomplete });
   return {
     budgets: book,
     changes,
@@ -122,7 +122,7 @@ function accountOf(book: BudgetBook, key: string): Account | null {
 }
 
 /** The collected effects of applying the configuration. */
-interface Applied {
+interface ConfigurationEffects {
   readonly nowMs: number;
   readonly changes: Change[];
   readonly incomplete: Budget[];
@@ -132,10 +132,10 @@ interface Applied {
  * Removes config budgets that are no longer declared, and writes declared ones as `config`. A
  * manual budget with the same key stays as it is.
  */
-function applyConfigured(
+function applyConfiguredBudgets(
   book: BudgetBook,
   configured: readonly BudgetDefinition[],
-  { nowMs, changes, incomplete }: Applied,
+  { nowMs, changes, incomplete }: ConfigurationEffects,
 ): void {
   const declared = new Set(configured.map(budgetId));
   for (const budget of [...book.budgets.values()]) {

@@ -14,7 +14,7 @@ import { spendKey } from "./stored-budget.js";
 /**
  * The log of an earlier epoch: its keys, ascending, and the accounts whose own entries are stale.
  */
-export interface SpendsLogged {
+export interface RestoredSpendLog {
   readonly keys: number[];
   readonly behind: Set<Account>;
 }
@@ -29,7 +29,11 @@ export class SpendLog implements Contributor {
   readonly #keys: number[];
   #behind: Set<Account>;
 
-  constructor(book: BudgetBook, usage: Pick<UsageLog, "lastKey">, { keys, behind }: SpendsLogged) {
+  constructor(
+    book: BudgetBook,
+    usage: Pick<UsageLog, "lastKey">,
+    { keys, behind }: RestoredSpendLog,
+  ) {
     this.#book = book;
     this.#usage = usage;
     this.#keys = keys;

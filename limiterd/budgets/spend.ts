@@ -67,7 +67,7 @@ export function addSpend(period: PeriodSpend, cost: PicoUsd | null): void {
 }
 
 /** Adds spend that a look-up has found, in place. */
-export function addFound(
+export function addFoundSpend(
   period: PeriodSpend,
   recorded: { readonly spent: MoneySum; readonly requests: number },
 ): void {

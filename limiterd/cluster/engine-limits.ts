@@ -145,7 +145,7 @@ function syncReply(value: EngineValue, question: SyncQuestion): SyncReply {
     granted > question.units.wanted ||
     slotsGranted > question.slots.wanted ||
     settlingMs > settleMs;
-  if (status === undefined || exceedsQuestion) throw unexpected(value);
+  if (status === undefined || exceedsQuestion) throw unexpectedAnswer(value);
   const answered = [...numbers.slice(1, 3), ...numbers.slice(8)];
   return {
     status,
@@ -161,7 +161,7 @@ function syncReply(value: EngineValue, question: SyncQuestion): SyncReply {
 function totalsOf(numbers: readonly number[], periodMs: number, value: EngineValue): CounterTotals {
   const [nowMs, window, requests, requestsBefore, tokens, tokensBefore, slots] = numbers;
   const isWindow = window === (periodMs === 0 ? 0 : Math.floor(nowMs! / periodMs));
-  if (!isMoment(nowMs) || !isWindow) throw unexpected(value);
+  if (!isMoment(nowMs) || !isWindow) throw unexpectedAnswer(value);
   return {
     nowMs,
     window,
@@ -178,11 +178,11 @@ function totalsOf(numbers: readonly number[], periodMs: number, value: EngineVal
 function counts(value: EngineValue, length: number): readonly number[] {
   const isOne = (each: unknown): each is number => isCount(each);
   if (!Array.isArray(value) || value.length !== length || !value.every(isOne))
-    throw unexpected(value);
+    throw unexpectedAnswer(value);
   return value;
 }
 
-function unexpected(value: EngineValue): EngineRefusedError {
+function unexpectedAnswer(value: EngineValue): EngineRefusedError {
   const text = JSON.stringify(value).slice(0, 200);
   return new EngineRefusedError(`an answer about a counter that isn't understood: ${text}`);
 }

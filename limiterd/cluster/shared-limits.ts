@@ -32,7 +32,7 @@ export interface SyncQuestion extends CounterName {
   /** Null: no cap, so everything wanted is granted. */
   readonly capRequests: number | null;
   readonly capSlots: number | null;
-  readonly units: UnitsStated;
+  readonly units: UnitReport;
   /** Charged tokens; `window` follows this host's clock. */
   readonly tokens: Halves;
   readonly slots: {
@@ -45,7 +45,7 @@ export interface SyncQuestion extends CounterName {
 /**
  * Units are granted requests. All fields but `wanted` are counts of `window` and the one before it.
  */
-interface UnitsStated {
+interface UnitReport {
   /** The window of the last reply; before the first reply, of the host's own clock. */
   readonly window: number;
   /** Used in `window` since the daemon's start, granted or not. */
@@ -110,7 +110,7 @@ export interface CounterTotals {
   };
 }
 
-export interface CounterRead extends CounterName {
+export interface ReadCounter extends CounterName {
   readonly periodMs: number;
   /** The rule's generation: requests and tokens counted under a lower one don't count. */
   readonly generation: number;
@@ -127,5 +127,5 @@ export interface SharedLimits {
    * The tokens and slots in use are those of the other hosts. `nowMs` is 0 where the engine hasn't
    * answered.
    */
-  read(counters: readonly CounterRead[]): Promise<readonly CounterTotals[]>;
+  read(counters: readonly ReadCounter[]): Promise<readonly CounterTotals[]>;
 }

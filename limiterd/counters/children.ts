@@ -20,7 +20,7 @@ import { type ChildCounters, Counter, copyCounter, type Rule } from "./counter.j
 import { rollWindow, type Window } from "./window.js";
 
 /** The data of a template with children. */
-interface Kept {
+interface ChildStore {
   readonly table: ChildTable;
   readonly checkedOut: CheckedOutCounters;
   /** The places of children that changed since the last snapshot took them, each once. */
@@ -31,7 +31,7 @@ export class Children implements ChildCounters {
   readonly rule: Rule;
   readonly #counterPool: CounterPool;
   /** Null without children, as for most rules. */
-  #kept: Kept | null = null;
+  #store: ChildStore | null = null;
 
   constructor(rule: Rule, counterPool: CounterPool) {
     this.rule = rule;
@@ -39,7 +39,7 @@ export class Children implements ChildCounters {
   }
 
   get size(): number {
-    return this.#kept?.table.size ?? 0;
+    return this.#store?.table.size ?? 0;
   }
 
   get isFull(): boolean {
@@ -47,48 +47,48 @@ export class Children implements ChildCounters {
   }
 
   get(name: string): Counter | undefined {
-    const kept = this.#kept;
-    if (kept === null) return undefined;
-    const place = kept.table.find(name);
+    const store = this.#store;
+    if (store === null) return undefined;
+    const place = store.table.find(name);
     if (place === -1) return undefined;
-    const checkedOut = checkedOutAt(kept, place);
+    const checkedOut = checkedOutAt(store, place);
     if (checkedOut !== null) return checkedOut;
-    const counter = this.#read(kept.table, name, place);
-    this.#checkOut(kept, counter);
+    const counter = this.#read(store.table, name, place);
+    this.#checkOut(store, counter);
     return counter;
   }
 
   copy(name: string): Counter | undefined {
-    const kept = this.#kept;
-    if (kept === null) return undefined;
-    const place = kept.table.find(name);
+    const store = this.#store;
+    if (store === null) return undefined;
+    const place = store.table.find(name);
     if (place === -1) return undefined;
-    const counter = checkedOutAt(kept, place);
-    return counter === null ? this.#read(kept.table, name, place) : copyCounter(counter);
+    const counter = checkedOutAt(store, place);
+    return counter === null ? this.#read(store.table, name, place) : copyCounter(counter);
   }
 
   copyAt(place: number): Counter {
-    const kept = this.#kept!;
-    const counter = checkedOutAt(kept, place);
+    const store = this.#store!;
+    const counter = checkedOutAt(store, place);
     return counter === null
-      ? this.#read(kept.table, kept.table.name(place), place)
+      ? this.#read(store.table, store.table.name(place), place)
       : copyCounter(counter);
   }
 
   has(name: string): boolean {
-    return this.#kept !== null && this.#kept.table.find(name) !== -1;
+    return this.#store !== null && this.#store.table.find(name) !== -1;
   }
 
   busy(name: string): Counter | null {
-    const place = this.#kept?.table.find(name) ?? -1;
+    const place = this.#store?.table.find(name) ?? -1;
     return place === -1 ? null : this.busyAt(place);
   }
 
   add(counter: Counter): void {
-    const kept = this.#keep();
-    counter.place = kept.table.add(counter.child);
+    const store = this.#keep();
+    counter.place = store.table.add(counter.child);
     this.#counterPool.size++;
-    this.#checkOut(kept, counter);
+    this.#checkOut(store, counter);
   }
 
   load(name: string, window: Window, restoredLsn: number): void {
@@ -98,16 +98,16 @@ export class Children implements ChildCounters {
   }
 
   delete(place: number): void {
-    const kept = this.#kept!;
-    const counter = checkedOutAt(kept, place);
-    if (counter !== null) endCheckOut(kept, counter);
-    kept.table.remove(place);
+    const store = this.#store!;
+    const counter = checkedOutAt(store, place);
+    if (counter !== null) endCheckOut(store, counter);
+    store.table.remove(place);
     this.#counterPool.size--;
-    if (kept.table.size === 0) this.#kept = null;
+    if (store.table.size === 0) this.#store = null;
   }
 
   isCheckedOut(counter: Counter): boolean {
-    return this.#kept?.checkedOut.has(counter) === true;
+    return this.#store?.checkedOut.has(counter) === true;
   }
 
   released(counter: Counter): void {
@@ -115,56 +115,56 @@ export class Children implements ChildCounters {
   }
 
   checkIn(counter: Counter): void {
-    const kept = this.#kept;
-    if (kept === null || counter.inFlight > 0 || !kept.checkedOut.has(counter)) return;
-    endCheckOut(kept, counter);
-    writeNumbers(kept.table, counter.place, counter.window, counter.restoredLsn);
+    const store = this.#store;
+    if (store === null || counter.inFlight > 0 || !store.checkedOut.has(counter)) return;
+    endCheckOut(store, counter);
+    writeNumbers(store.table, counter.place, counter.window, counter.restoredLsn);
   }
 
   markDirty(counter: Counter): void {
-    const kept = this.#kept;
-    if (kept === null || !kept.checkedOut.has(counter)) return;
+    const store = this.#store;
+    if (store === null || !store.checkedOut.has(counter)) return;
     counter.dirty = true;
-    kept.table.setMark(counter.place, dirtyMark);
-    if (kept.dirty.length === 0) this.#counterPool.dirty.push(this);
-    kept.dirty.push(counter.place);
+    store.table.setMark(counter.place, dirtyMark);
+    if (store.dirty.length === 0) this.#counterPool.dirty.push(this);
+    store.dirty.push(counter.place);
   }
 
   takeDirty(): readonly number[] {
-    const kept = this.#kept;
-    if (kept === null) return [];
-    const { dirty } = kept;
-    kept.dirty = [];
+    const store = this.#store;
+    if (store === null) return [];
+    const { dirty } = store;
+    store.dirty = [];
     return dirty;
   }
 
   readDirty(place: number): { readonly child: string; readonly window: Window } {
-    const kept = this.#kept!;
-    const { table } = kept;
+    const store = this.#store!;
+    const { table } = store;
     table.clearMark(place, dirtyMark);
-    const counter = checkedOutAt(kept, place);
+    const counter = checkedOutAt(store, place);
     if (counter === null) return { child: table.name(place), window: readWindow(table, place) };
     counter.dirty = false;
     return { child: counter.child, window: counter.window };
   }
 
   walk(): Walk {
-    return this.#kept?.table.walk() ?? emptyWalk;
+    return this.#store?.table.walk() ?? emptyWalk;
   }
 
   name(place: number): string {
-    return this.#kept!.table.name(place);
+    return this.#store!.table.name(place);
   }
 
   busyAt(place: number): Counter | null {
-    const counter = checkedOutAt(this.#kept!, place);
+    const counter = checkedOutAt(this.#store!, place);
     return counter !== null && counter.inFlight > 0 ? counter : null;
   }
 
   idleSinceMs(place: number, nowMs: number): number | null {
-    const kept = this.#kept!;
-    const { table } = kept;
-    const counter = checkedOutAt(kept, place);
+    const store = this.#store!;
+    const { table } = store;
+    const counter = checkedOutAt(store, place);
     if ((counter !== null && counter.inFlight > 0) || table.hasMark(place, dirtyMark)) return null;
     const startMs = counter === null ? readStartMs(table, place) : counter.window.startMs;
     const { periodMs } = this.rule;
@@ -177,16 +177,16 @@ export class Children implements ChildCounters {
   }
 
   tidy(place: number): void {
-    this.#kept!.table.tidy(place);
+    this.#store!.table.tidy(place);
   }
 
-  #keep(): Kept {
-    this.#kept ??= {
+  #keep(): ChildStore {
+    this.#store ??= {
       table: new ChildTable(this.#counterPool.names),
       checkedOut: new CheckedOutCounters(),
       dirty: [],
     };
-    return this.#kept;
+    return this.#store;
   }
 
   #read(table: ChildTable, name: string, place: number): Counter {
@@ -201,7 +201,7 @@ export class Children implements ChildCounters {
     return counter;
   }
 
-  #checkOut({ table, checkedOut }: Kept, counter: Counter): void {
+  #checkOut({ table, checkedOut }: ChildStore, counter: Counter): void {
     checkedOut.add(counter);
     table.setMark(counter.place, checkedOutMark);
     writePosition(table, counter.place, counter.position);
@@ -212,11 +212,11 @@ export class Children implements ChildCounters {
 const emptyWalk: Walk = { next: () => -1 };
 
 /** The counter of the child at a place, if it is checked out. */
-function checkedOutAt({ table, checkedOut }: Kept, place: number): Counter | null {
+function checkedOutAt({ table, checkedOut }: ChildStore, place: number): Counter | null {
   return table.hasMark(place, checkedOutMark) ? checkedOut.at(readPosition(table, place)) : null;
 }
 
-function endCheckOut({ table, checkedOut }: Kept, counter: Counter): void {
+function endCheckOut({ table, checkedOut }: ChildStore, counter: Counter): void {
   checkedOut.remove(counter);
   table.clearMark(counter.place, checkedOutMark);
 }

@@ -73,7 +73,7 @@ export class CountedLog {
 }
 
 /** The counts of one batch in one half of a window. */
-export interface Counted {
+export interface BatchCount {
   readonly ruleId: string;
   /** Empty for a rule's own window. */
   readonly child: string;
@@ -86,9 +86,9 @@ export interface Counted {
 /**
  * A rule's id also applies to the following halves without one. Null for what `take` never made.
  */
-export function countedFromStored(fields: readonly unknown[]): Counted[] | null {
+export function countedFromStored(fields: readonly unknown[]): BatchCount[] | null {
   if (fields.length % fieldsPerHalf !== 0) return null;
-  const counted: Counted[] = [];
+  const counted: BatchCount[] = [];
   let ruleId: string | null = null;
   for (let i = 0; i < fields.length; i += fieldsPerHalf) {
     const [ruleName, child, period, requests, tokens] = fields.slice(i, i + fieldsPerHalf);

@@ -134,11 +134,11 @@ export function halfOf({ startMs }: Window, periodMs: number, atMs: number): num
 /** Adds to the half with this start, which `halfOf` has returned. */
 export function addCounts(window: Window, startMs: number, requests: number, tokens: number): void {
   if (startMs === window.startMs) {
-    window.currentRequests = bounded(window.currentRequests + requests);
-    window.currentTokens = bounded(window.currentTokens + tokens);
+    window.currentRequests = clampCount(window.currentRequests + requests);
+    window.currentTokens = clampCount(window.currentTokens + tokens);
   } else {
-    window.previousRequests = bounded(window.previousRequests + requests);
-    window.previousTokens = bounded(window.previousTokens + tokens);
+    window.previousRequests = clampCount(window.previousRequests + requests);
+    window.previousTokens = clampCount(window.previousTokens + tokens);
   }
 }
 
@@ -146,7 +146,7 @@ export function addCounts(window: Window, startMs: number, requests: number, tok
  * Counts stay safe integers: they stop at 2^53 − 1, above every cap, and at 0 when a request is
  * withdrawn that a reset has cleared.
  */
-function bounded(count: number): number {
+function clampCount(count: number): number {
   return count > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : Math.max(count, 0);
 }
 
@@ -182,7 +182,7 @@ function estimate(previous: number, current: number, leftMs: number, periodMs: n
     product <= exactQuotientMax
       ? Math.floor(product / periodMs)
       : Number((BigInt(previous) * BigInt(leftMs)) / BigInt(periodMs));
-  return bounded(weighed + current);
+  return clampCount(weighed + current);
 }
 
 /**

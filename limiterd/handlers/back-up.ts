@@ -34,7 +34,7 @@ async function answerOf(
 ): Promise<Checked<unknown>> {
   const { backups, writer } = state;
   const { offset = null, kept = null } = isObject(body) ? body : {};
-  if (kept !== null) return noteKept(state, kept, nowMs);
+  if (kept !== null) return noteBackup(state, kept, nowMs);
   if (offset !== null) {
     if (!isCount(offset))
       return { ok: false, failure: invalid("offset must be an integer from 0", "offset") };
@@ -60,7 +60,7 @@ async function answerOf(
   return backups.progress(peer, nowMs);
 }
 
-async function noteKept(
+async function noteBackup(
   state: DaemonState,
   kept: unknown,
   nowMs: number,

@@ -13,7 +13,12 @@ import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import type { Admit, Cancel } from "../../shared/wire/message-to-daemon.js";
 import type { BudgetBook } from "../budgets/budget-book.js";
 import { exhaustedBudgets } from "../budgets/judge-budgets.js";
-import { type Identified, identifyCaller, keyOf, modelProblem } from "../keys/identify-caller.js";
+import {
+  type IdentifiedCaller,
+  identifyCaller,
+  keyOf,
+  modelProblem,
+} from "../keys/identify-caller.js";
 import { acknowledgeVerdicts, type HeldLease, noteVerdict, type PeerState } from "../peer.js";
 import {
   type AdmittedVerdict,
@@ -105,12 +110,12 @@ function answerAdmit(
     sendAuthorized(peer, message.id, request.caller);
     return answered;
   }
-  return admitted(state, admission, request, verdict);
+  return leaseAndAnswer(state, admission, request, verdict);
 }
 
 /** A request with its caller and the targets that the caller may use; made for each judgement. */
 interface IdentifiedRequest extends JudgedRequest {
-  readonly caller: Identified;
+  readonly caller: IdentifiedCaller;
   readonly key: KeyOfCaller | null;
   /** Null if no budget is judged. */
   readonly budgets: BudgetBook | null;
@@ -194,7 +199,7 @@ function verdictOn(
 }
 
 /** Gives an admitted request its lease, and answers it. */
-function admitted(
+function leaseAndAnswer(
   state: DaemonState,
   admission: AdmitRequest,
   request: IdentifiedRequest,

@@ -147,7 +147,7 @@ function runAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: nu
   handleAdmin(state, { op, body, by }, nowMs, {
     answer: (body) => peer.send({ kind: "answer", id: message.id, body }),
     fail: (failure) => peer.send({ kind: "failed", id: message.id, failure }),
-    targetsReported: targetsReported(peer),
+    targetsReported: openTargetsOf(peer),
   });
   return true;
 }
@@ -171,7 +171,7 @@ function queueRead(state: DaemonState, peer: PeerState, message: Admin, nowMs: n
     else
       handleAdmin(state, { op, body, by }, startMs, {
         ...ports,
-        targetsReported: targetsReported(peer),
+        targetsReported: openTargetsOf(peer),
       });
   }, nowMs);
   return true;
@@ -185,7 +185,7 @@ const notForAdministration = plainFailure(
 
 const tooManyReads = `${readsWaitingMax} lists and sums are already waiting for the limiter daemon`;
 
-function targetsReported(peer: PeerState): (targets: readonly string[]) => void {
+function openTargetsOf(peer: PeerState): (targets: readonly string[]) => void {
   return (targets) => {
     peer.openTargets = targets;
   };

@@ -20,7 +20,7 @@ import {
 import { Counter, shareOf } from "../counters/counter.js";
 import { rollWindow } from "../counters/window.js";
 import type { HeldLease, PeerState } from "../peer.js";
-import { stillMet } from "../rules/charge.js";
+import { countersOfLease } from "../rules/charge.js";
 import {
   allow,
   demandAt,
@@ -33,7 +33,7 @@ import {
   type LeaseHold,
   nothingCharged,
   outputAmount,
-  unclaimed,
+  unclaimedLimits,
   wantedAtFirst,
 } from "../rules/hard-limits.js";
 import { reportBreach, shareBreach, waitOfTokens } from "../rules/judge.js";
@@ -160,14 +160,14 @@ function answerDraw(
   const turn = state.shares === null ? null : beginTurn(state.shares, final);
   const demand = promptTokens === undefined ? hold.demand : { ...hold.demand, promptTokens };
   const { book } = state;
-  const counters = stillMet(heldLease, book) ?? matchAll(book, heldLease, nowMs);
+  const counters = countersOfLease(heldLease, book) ?? matchAll(book, heldLease, nowMs);
   const limits = hardLimitsOf(state, { ...heldLease, counters }, { ...hold, demand }, nowMs);
   // The proxy counts more tokens than there are until the provider reports them: what it has
   // counted may exceed the request's own maximum, which the provider keeps to.
   const before = { ...hold, demand: { ...demand, outputMax: null } };
   const { output, cap } = allow(limits, before, total);
   // What all hosts leave; judged, as the line above, while the request holds nothing.
-  const most = cap === null ? output : allow(unclaimed(limits), before, total).output;
+  const most = cap === null ? output : allow(unclaimedLimits(limits), before, total).output;
   const mayWait = !isLast && waitMs !== 0;
   const waits = cap !== null && most === output && mayWait && heldByOthers(cap) > 0;
   peer.leases.set(id, { ...heldLease, hold: holdOn(limits, { ...hold, demand, output }) });

@@ -1,5 +1,5 @@
 /** The targets that an admission may use: budgets may refuse those without a price. */
-import { budgetName, type Unpriced } from "../../shared/domain/budget.js";
+import { budgetName, type UnpricedChoice } from "../../shared/domain/budget.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import { type Failure, failure } from "../../shared/error-code.js";
 import type { Admit } from "../../shared/wire/message-to-daemon.js";
@@ -57,7 +57,7 @@ type UsableTargets =
 function unpricedModel(
   target: Target,
   { budget: { definition: budget }, subject }: Account,
-  { byDefault, viewer }: { readonly byDefault: Unpriced; readonly viewer: Viewer },
+  { byDefault, viewer }: { readonly byDefault: UnpricedChoice; readonly viewer: Viewer },
 ): Failure {
   const isNamed = isShown({ scope: budget.scope, subject }, viewer);
   const name = isNamed ? `the budget ${budgetName(budget)}` : `a budget above ${viewer}`;

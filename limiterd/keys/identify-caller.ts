@@ -12,7 +12,7 @@ import type { EndedKey, KeyOfCaller } from "../../shared/wire/message-from-daemo
 import type { Claimed } from "../../shared/wire/message-to-daemon.js";
 import { expiryOf, isAccepted, type KeyRing, type ManagedKey } from "./key-ring.js";
 
-export interface Identified {
+export interface IdentifiedCaller {
   readonly kind: "identified";
   readonly userPath: string;
   /** Null for a caller without a managed key. */
@@ -20,7 +20,7 @@ export interface Identified {
 }
 
 /** The request is refused with 401. */
-interface Unidentified {
+interface UnknownCaller {
   readonly kind: "denied";
   readonly ended: EndedKey | null;
 }
@@ -47,7 +47,7 @@ function findCaller(
   keys: KeyRing,
   { userPath, credential }: Claimed,
   nowMs: number,
-): Identified | Unidentified {
+): IdentifiedCaller | UnknownCaller {
   if (credential === "authenticated" || (credential === "none" && keys.size === 0))
     return { kind: "identified", userPath, key: null };
   const key = keys.find(credential);
@@ -60,7 +60,7 @@ function findCaller(
 }
 
 /** The part of a caller's key that the proxy receives. */
-export function keyOf({ userPath, key }: Identified): KeyOfCaller | null {
+export function keyOf({ userPath, key }: IdentifiedCaller): KeyOfCaller | null {
   return key === null ? null : { userPath, keyId: key.id };
 }
 

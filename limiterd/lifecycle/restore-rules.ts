@@ -67,7 +67,7 @@ function isSameRule(a: RuleDefinition, b: RuleDefinition): boolean {
  * Removes config rules that are no longer declared, and writes declared ones as `config`. A manual
  * rule with the same key stays as it is.
  */
-export function applyConfigured(
+export function applyConfiguredRules(
   book: RuleBook,
   configured: readonly RuleDefinition[],
   at: { readonly nowMs: number; readonly lsn: number },

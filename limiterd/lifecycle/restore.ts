@@ -8,7 +8,7 @@ import { isCount } from "../../shared/checked.js";
 import type { ModelNamings } from "../../shared/config/model-name.js";
 import type { RuleDefinition } from "../../shared/domain/rule.js";
 import type { HashKey } from "../counters/child-name.js";
-import { type Counted, countedFromStored } from "../counters/counted-log.js";
+import { type BatchCount, countedFromStored } from "../counters/counted-log.js";
 import { type Counter, keepChild } from "../counters/counter.js";
 import { UnreadWindows } from "../counters/unread-windows.js";
 import { rollWindow, type StoredWindow, windowFromStored } from "../counters/window.js";
@@ -41,9 +41,9 @@ import {
 } from "../store/epochs.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 import { batchFromStored } from "../store/writer.js";
-import { applyConfigured, restoreRules } from "./restore-rules.js";
+import { applyConfiguredRules, restoreRules } from "./restore-rules.js";
 
-interface Restored {
+interface RestoredState {
   readonly book: RuleBook;
   readonly proxies: Proxies;
   readonly keys: KeyRing;
@@ -75,7 +75,7 @@ export function restore(
   store: Store,
   configured: readonly RuleDefinition[] | null,
   { digest = "", hashKey, providers, nowMs, uptime }: RestoreOptions,
-): Restored {
+): RestoredState {
   const book = new RuleBook(hashKey, providers);
   const stored = restoreEpochs(store);
   const { note } = stored;
@@ -98,7 +98,7 @@ export function restore(
     lostChange(lost),
     ...(configured === null || isApplied
       ? []
-      : applyConfigured(book, configured, { nowMs, lsn: startLsn - 1 })),
+      : applyConfiguredRules(book, configured, { nowMs, lsn: startLsn - 1 })),
   ];
   const applied = configured === null ? (note?.configured ?? "") : digest;
   const storedDigest = areNamed ? applied : "";
@@ -206,7 +206,7 @@ function replayJournal(store: Store, book: RuleBook, proxies: Proxies, nowMs: nu
 }
 
 /** Adds a batch's counts to a window that doesn't include them. */
-function countAgain(book: RuleBook, counted: Counted, lsn: number, nowMs: number): void {
+function countAgain(book: RuleBook, counted: BatchCount, lsn: number, nowMs: number): void {
   const { period, requests, tokens } = counted;
   const counter = counterOf(book, counted, nowMs);
   if (counter === null || lsn <= Math.max(counter.restoredLsn, counter.rule.sinceLsn)) return;
@@ -217,7 +217,7 @@ function countAgain(book: RuleBook, counted: Counted, lsn: number, nowMs: number
 }
 
 /** Null if the rule doesn't exist any more, or has become or stopped being a template. */
-function counterOf(book: RuleBook, { ruleId, child }: Counted, nowMs: number): Counter | null {
+function counterOf(book: RuleBook, { ruleId, child }: BatchCount, nowMs: number): Counter | null {
   const loadedRule = book.ruleSet.find(ruleId);
   if (loadedRule === undefined || (loadedRule.own !== null) !== (child === "")) return null;
   const rule = book.fresh(loadedRule);

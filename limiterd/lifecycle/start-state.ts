@@ -202,7 +202,7 @@ export async function startState(
   const auditChanges = audit.record(
     [
       { subject: "daemon", before: null, after: { started: settings.version } },
-      ...settingsAudit.audited,
+      ...settingsAudit.auditedChanges,
       ...describeConfigured(store, [...restored.changes, ...budgetChanges]),
     ],
     configurationApplied(settings.configFile),
@@ -327,7 +327,7 @@ export async function startState(
     for (const inert of inertOnes(state)) onInert(inert);
     const unentitled = unentitledTemplates(state);
     if (unentitled.length > 0) onUnentitled(unentitled);
-    void placeDeclared(state);
+    void placeDeclaredLimits(state);
   });
   return state;
 }
@@ -360,7 +360,7 @@ interface DeclaredPlaces {
  * Notes where rules and budgets are declared, in slices, because there may be 100,000. Resolves
  * when all are noted or the daemon stops.
  */
-export async function placeDeclared(state: DaemonState): Promise<void> {
+export async function placeDeclaredLimits(state: DaemonState): Promise<void> {
   const { rules, budgets } = state.declared;
   for (const [i, definition] of budgets.all.entries()) {
     const id = budgetId(definition);

@@ -10,14 +10,14 @@ import type { Budget } from "../budgets/budget-account.js";
 import type { BudgetBook } from "../budgets/budget-book.js";
 import type { Rule } from "../counters/counter.js";
 import type { RuleBook } from "../rules/rule-book.js";
-import { childAsked, type ListQuery } from "./list-query.js";
+import { childAtQueryPath, type ListQuery } from "./list-query.js";
 
 export interface Slices {
   readonly nowMs: number;
   yieldToEventLoop(): Promise<void>;
 }
 
-interface Used {
+interface RankedLimit {
   readonly name: string;
   readonly usedRatio: number;
 }
@@ -36,8 +36,8 @@ export async function fullest(
   { yieldToEventLoop }: Pick<Slices, "yieldToEventLoop">,
 ): Promise<readonly string[]> {
   // By name, because a walk may visit a child twice.
-  let byId = new Map<string, Used>();
-  let last: Used | null = null;
+  let byId = new Map<string, RankedLimit>();
+  let last: RankedLimit | null = null;
   const turns = new Turns(namesPerSlice);
   for (const name of names) {
     const ratio = usedRatio(name);
@@ -119,7 +119,7 @@ export function templatesOfBudgets(
 }
 
 /** What is ranked for a query. */
-interface Ranked {
+interface RankingInput {
   readonly query: ListQuery;
   /** By id; empty if only children are ranked. */
   readonly limits: ReadonlyMap<string, unknown>;
@@ -129,7 +129,7 @@ interface Ranked {
 /** As `fullest`, of rules or budgets and their children: their names are references. */
 export function rank(
   last: LastAnswers<readonly string[]>,
-  { query, limits, templates }: Ranked,
+  { query, limits, templates }: RankingInput,
   usedRatio: (ref: string) => number | null,
   slices: Pick<Slices, "yieldToEventLoop">,
 ): Promise<readonly string[]> {
@@ -141,15 +141,15 @@ export function rank(
 }
 
 /** What `rank` leaves out: the children that the query's path names and that have used nothing. */
-export function namedUnused(
-  limits: Iterable<Parameters<typeof childAsked>[0] & { readonly id: string }>,
+export function unusedChildrenOnPath(
+  limits: Iterable<Parameters<typeof childAtQueryPath>[0] & { readonly id: string }>,
   query: ListQuery,
   ranked: readonly string[],
 ): readonly string[] {
   if (query.userPath === "/") return [];
   const unused: string[] = [];
   for (const limit of limits) {
-    const child = childAsked(limit, query);
+    const child = childAtQueryPath(limit, query);
     if (child === null) continue;
     const ref = childRef(limit.id, child);
     if (!ranked.includes(ref)) unused.push(ref);
@@ -221,11 +221,11 @@ export class LastAnswers<T> {
   }
 }
 
-function compare(a: Used, b: Used): number {
+function compare(a: RankedLimit, b: RankedLimit): number {
   return b.usedRatio - a.usedRatio || (a.name < b.name ? -1 : 1);
 }
 
-function firstOf(byId: ReadonlyMap<string, Used>, limit: number): Map<string, Used> {
+function firstOf(byId: ReadonlyMap<string, RankedLimit>, limit: number): Map<string, RankedLimit> {
   const sorted = [...byId.values()].sort(compare).slice(0, limit);
   return new Map(sorted.map((ranked) => [ranked.name, ranked]));
 }

@@ -39,17 +39,17 @@ import {
   roomAt,
 } from "../budgets/judge-budgets.js";
 import { type DaemonState, enforcedBudgets, hasSessionBudgets } from "../state.js";
-import { namedUnused, rank, splitRef, templatesOfBudgets } from "./fullest.js";
+import { rank, splitRef, templatesOfBudgets, unusedChildrenOnPath } from "./fullest.js";
 import {
-  childAsked,
-  declared,
+  childAtQueryPath,
+  declaredPlace,
   hasChosen,
   isListed,
   type ListQuery,
   matchesChild,
   orders,
   pageOf,
-  placed,
+  placeFields,
   sources,
 } from "./list-query.js";
 import { raisesField } from "./raise-items.js";
@@ -63,7 +63,7 @@ export function listBudgets(state: DaemonState, query: ListQuery, nowMs: number)
   const { items, last } = budgetsOn(state, query);
   return {
     budgets: items.map((budget) => {
-      const child = childListed(budget, query);
+      const child = childOnQueryPath(budget, query);
       return child === null
         ? listItem(state, budget, nowMs)
         : listedChild(state, { budget, account: knownChildOf(budget, child) }, nowMs);
@@ -80,16 +80,16 @@ export async function listFreshBudgets(
   nowMs: number,
 ): Promise<BudgetPage> {
   const accounts = budgetsOn(state, query).items.flatMap((budget) => {
-    const child = childListed(budget, query);
+    const child = childOnQueryPath(budget, query);
     return child === null ? (budget.own ?? []) : [knownChildOf(budget, child)];
   });
   await state.budgets.others?.refresh(accounts);
   return listBudgets(state, query, nowMs);
 }
 
-/** As `childAsked`; null where not a child, but each session has an account. */
-function childListed(budget: Budget, query: ListQuery): string | null {
-  return isPerSession(budget.definition) ? null : childAsked(budget, query);
+/** As `childAtQueryPath`; null where not a child, but each session has an account. */
+function childOnQueryPath(budget: Budget, query: ListQuery): string | null {
+  return isPerSession(budget.definition) ? null : childAtQueryPath(budget, query);
 }
 
 function* notPerSession(budgets: Iterable<Budget>): Generator<Budget> {
@@ -102,7 +102,7 @@ function budgetsOn({ budgets }: DaemonState, query: ListQuery) {
     sorted,
     query.after === null ? 0 : firstAfter(sorted, keyOf(query.after), compareBudgets),
     query.limit,
-    (budget) => isListed(budget, query) || childListed(budget, query) !== null,
+    (budget) => isListed(budget, query) || childOnQueryPath(budget, query) !== null,
   );
 }
 
@@ -131,7 +131,7 @@ export async function listFullestBudgets(
   const templates = templatesOfBudgets(state.budgets, (budget) => hasChosen(budget, query));
   const ranked = { query, limits: budgets, templates };
   const refs = await rank(state.rankings.budgets, ranked, ratio, slices);
-  const unused = namedUnused(notPerSession(budgets.values()), query, refs);
+  const unused = unusedChildrenOnPath(notPerSession(budgets.values()), query, refs);
   const rows = [...refs, ...unused].flatMap((ref) => {
     const [id, name] = splitRef(ref);
     const budget = budgets.get(id);
@@ -213,7 +213,7 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number, child?: str
     ...raisesField(budget, nowMs, child),
     ...(inert === null ? {} : { inert }),
     source: budget.source,
-    ...declared(budget, { file: state.settings.configFile, section: "budgets" }),
+    ...declaredPlace(budget, { file: state.settings.configFile, section: "budgets" }),
     ...overridden(state, budget),
     created_at: formatSeconds(budget.createdAtMs),
     updated_at: formatSeconds(budget.updatedAtMs),
@@ -242,7 +242,7 @@ export function sessionBudget(
   nowMs: number,
 ): Pick<SessionItem, "budget"> {
   if (!hasSessionBudgets(state)) return {};
-  const budgets = met(state, { userPath, session }, [], nowMs)
+  const budgets = accountsOfCaller(state, { userPath, session }, [], nowMs)
     .filter(({ budget }) => isPerSession(budget.definition))
     .map((account): SessionBudget => {
       const { spent, remaining } = money(state, account, nowMs);
@@ -263,7 +263,7 @@ function overridden(
   const where = { file: settings.configFile, section: "budgets" };
   return {
     overrides: {
-      ...placed(theirs.definition, theirs.at, where),
+      ...placeFields(theirs.definition, theirs.at, where),
       per_child: perChild,
       amount: amountUsd,
       ...(unpriced === undefined ? {} : { unpriced }),
@@ -284,7 +284,9 @@ export function budgetStatuses(
   labels: readonly string[],
   nowMs: number,
 ): readonly BudgetStatus[] {
-  return met(state, caller, labels, nowMs).map((account) => statusOf(state, account, nowMs));
+  return accountsOfCaller(state, caller, labels, nowMs).map((account) =>
+    statusOf(state, account, nowMs),
+  );
 }
 
 /** In a cluster, reads again the other hosts' spend on these budgets. */
@@ -294,11 +296,11 @@ export async function refreshStatuses(
   labels: readonly string[],
   nowMs: number,
 ): Promise<void> {
-  await state.budgets.others?.refresh(met(state, caller, labels, nowMs));
+  await state.budgets.others?.refresh(accountsOfCaller(state, caller, labels, nowMs));
 }
 
 /** Copies of the accounts, in the order of all lists. */
-function met(
+function accountsOfCaller(
   { budgets: book, settings }: DaemonState,
   caller: BudgetCaller,
   labels: readonly string[],
@@ -356,7 +358,7 @@ export function explainBudgets(
   nowMs: number,
 ): readonly ExplainedBudget[] {
   const enforced = enforcedBudgets(state);
-  return met(state, caller, labels, nowMs).map((account) => {
+  return accountsOfCaller(state, caller, labels, nowMs).map((account) => {
     const { definition, source } = account.budget;
     const hasNoRoom = enforced?.hasNoRoom(account) === true;
     return {

@@ -146,7 +146,7 @@ export function matches(query: Pick<ListQuery, "search">, name: string): boolean
 /** Whether a child's path contains the query's text and is in its subtree. */
 export function matchesChild(
   query: Pick<ListQuery, "search" | "userPath">,
-  { definition: { subject } }: Listed,
+  { definition: { subject } }: ListedLimit,
   child: string,
 ): boolean {
   if (query.search === "" && query.userPath === "/") return true;
@@ -155,7 +155,7 @@ export function matchesChild(
 }
 
 /** A rule or a budget. */
-interface Listed {
+interface ListedLimit {
   readonly definition: {
     readonly scope: string;
     readonly subject: string;
@@ -165,11 +165,11 @@ interface Listed {
 }
 
 /** The item's fields for where the configuration declares a rule or a budget, if known. */
-export function declared(
-  { definition, source, declaredAt }: Listed & { readonly declaredAt: DeclaredAt | null },
+export function declaredPlace(
+  { definition, source, declaredAt }: ListedLimit & { readonly declaredAt: DeclaredAt | null },
   where: DeclaredIn,
 ): DeclaredPlace {
-  return source === "config" ? placed(definition, declaredAt, where) : {};
+  return source === "config" ? placeFields(definition, declaredAt, where) : {};
 }
 
 interface DeclaredIn {
@@ -182,9 +182,9 @@ interface DeclaredPlace {
   readonly declared_line?: number;
 }
 
-/** As `declared`, for the configuration's rule or budget that a manual one overrides. */
-export function placed(
-  { scope }: Listed["definition"],
+/** As `declaredPlace`, for the configuration's rule or budget that a manual one overrides. */
+export function placeFields(
+  { scope }: ListedLimit["definition"],
   at: DeclaredAt | null,
   where: DeclaredIn,
 ): DeclaredPlace {
@@ -197,7 +197,7 @@ export function placed(
 }
 
 /** Whether a rule or a budget satisfies a query. */
-export function isListed(item: Listed, query: ListQuery): boolean {
+export function isListed(item: ListedLimit, query: ListQuery): boolean {
   const { scope, subject } = item.definition;
   if (query.userPath !== "/" && !(scope === "user_path" && isPathWithin(subject, query.userPath)))
     return false;
@@ -208,7 +208,7 @@ export function isListed(item: Listed, query: ListQuery): boolean {
  * The name of the template's child that the query's path itself is: the list has this child, also
  * one that has used nothing; null for other items.
  */
-export function childAsked(item: Listed, query: ListQuery): string | null {
+export function childAtQueryPath(item: ListedLimit, query: ListQuery): string | null {
   const { perChild, subject } = item.definition;
   const { userPath: path } = query;
   if (perChild !== true || !isPathWithin(path, subject)) return null;
@@ -218,12 +218,12 @@ export function childAsked(item: Listed, query: ListQuery): string | null {
     : null;
 }
 
-function isListedChild(item: Listed, query: ListQuery, child: string): boolean {
+function isListedChild(item: ListedLimit, query: ListQuery, child: string): boolean {
   return hasChosen(item, query) && matchesChild(query, item, child);
 }
 
 /** Whether it has the scope and source that the query chooses. */
-export function hasChosen({ definition, source }: Listed, query: ListQuery): boolean {
+export function hasChosen({ definition, source }: ListedLimit, query: ListQuery): boolean {
   const { scope = definition.scope, source: chosenSource = source } = query.chosen;
   return definition.scope === scope && source === chosenSource;
 }

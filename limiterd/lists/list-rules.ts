@@ -32,22 +32,22 @@ import { isHardCap } from "../rules/hard-limits.js";
 import { countersOf, type RuleBook, type RuleCounters } from "../rules/rule-book.js";
 import {
   type LastAnswers,
-  namedUnused,
   rank,
   type Slices,
   splitRef,
   templatesOfRules,
+  unusedChildrenOnPath,
 } from "./fullest.js";
 import {
-  childAsked,
-  declared,
+  childAtQueryPath,
+  declaredPlace,
   hasChosen,
   isListed,
   type ListQuery,
   matchesChild,
   orders,
   pageOf,
-  placed,
+  placeFields,
   sources,
 } from "./list-query.js";
 import { raisesField } from "./raise-items.js";
@@ -81,11 +81,11 @@ export function listRules(book: RuleBook, options: ListOptions): RulePage {
     sorted,
     from,
     query.limit,
-    (rule) => isListed(rule, query) || childAsked(rule, query) !== null,
+    (rule) => isListed(rule, query) || childAtQueryPath(rule, query) !== null,
   );
   return {
     rate_limits: items.map((rule) => {
-      const child = childAsked(rule, query);
+      const child = childAtQueryPath(rule, query);
       return child === null
         ? listItem(book, book.fresh(rule), options)
         : listedChild(book, { rule, child }, options);
@@ -119,7 +119,7 @@ export async function listFullestRules(
   const templates = templatesOfRules(book, (rule) => hasChosen(rule, query), nowMs);
   const ranked = { query, limits: book.rules, templates };
   const refs = await rank(last, ranked, ratio, { yieldToEventLoop });
-  const unused = namedUnused(book.rules.values(), query, refs);
+  const unused = unusedChildrenOnPath(book.rules.values(), query, refs);
   return {
     rate_limits: [...refs, ...unused].flatMap((ref) => {
       const [id, name] = splitRef(ref);
@@ -181,7 +181,7 @@ function listItem(book: RuleBook, rule: Rule, options: ListOptions, child?: stri
     ...(wouldRefuse === null || child !== undefined ? {} : wouldRefuseFields(wouldRefuse)),
     ...(inert === null ? {} : { inert }),
     source: rule.source,
-    ...declared(rule, { file, section: "rate_limits" }),
+    ...declaredPlace(rule, { file, section: "rate_limits" }),
     ...overridden(rule, options),
     created_at: formatSeconds(rule.createdAtMs),
     updated_at: formatSeconds(rule.updatedAtMs),
@@ -208,7 +208,7 @@ function overridden(
   const { perChild, hostOnly } = theirs.definition;
   return {
     overrides: {
-      ...placed(theirs.definition, theirs.at, { file, section: "rate_limits" }),
+      ...placeFields(theirs.definition, theirs.at, { file, section: "rate_limits" }),
       per_child: perChild,
       ...(hostOnly === true ? { host_only: true } : {}),
       ...capFields(theirs.definition),

@@ -29,7 +29,7 @@ import { shownTo } from "../usage/request-book.js";
 import { addRollup, emptyRollup, type Rollup } from "../usage/rollup.js";
 import { childrenPrefix, dayOfKey, nameIn, totalPrefix, under } from "../usage/rollup-keys.js";
 import { parseSummaryWindow, spanOf, type UsageWindow } from "../usage/usage-query.js";
-import { readStored, readUnstored } from "../usage/usage-reader.js";
+import { eachStored, eachUnstored } from "../usage/usage-reader.js";
 import { parseLimit } from "./list-query.js";
 import { secondsToFirst, usedRatio } from "./list-rules.js";
 import { peekedBook, usageRatio } from "./spend/budget-money.js";
@@ -328,7 +328,7 @@ async function addUsedNames(
 ): Promise<void> {
   if (!state.settings.usageEnabled) return;
   const prefix = childrenPrefix(userPath);
-  await readUnstored(state, state.usage.rollups, (key) => {
+  await eachUnstored(state, state.usage.rollups, (key) => {
     if (key.startsWith(prefix)) rows.ofName(childPath(userPath, nameIn(key, prefix)));
   });
   const { from, before } = under(prefix);
@@ -444,7 +444,7 @@ async function ownSums(
   const view = state.usage.rollups.open();
   try {
     const early = new Set<string>();
-    await readUnstored(state, view, (key, sum) => {
+    await eachUnstored(state, view, (key, sum) => {
       if (!key.startsWith("t")) return;
       const day = dayOfKey(key);
       const row = byPrefix.get(key.slice(0, key.length - day.length));
@@ -453,7 +453,7 @@ async function ownSums(
       addRollup(sums.get(row.path)!, sum);
     });
     for (const [prefix, { path }] of byPrefix)
-      await readStored(state, { prefix, days: { fromDay, toDay }, view }, (key, sum) => {
+      await eachStored(state, { prefix, days: { fromDay, toDay }, view }, (key, sum) => {
         if (!early.has(key)) addRollup(sums.get(path)!, sum);
       });
   } finally {
@@ -481,7 +481,7 @@ async function sumsOfRecords(
 /** Notes which rows have usage below them, at any time. */
 async function noteChildren(state: DaemonState, rows: readonly Row[]): Promise<void> {
   const parents = new Map(rows.map((row) => [childrenPrefix(row.path), row]));
-  await readUnstored(state, state.usage.rollups, (key) => {
+  await eachUnstored(state, state.usage.rollups, (key) => {
     const parent = parents.get(key.slice(0, key.indexOf("\n", 2) + 1));
     if (parent !== undefined) parent.hasChildren = true;
   });

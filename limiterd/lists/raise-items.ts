@@ -6,7 +6,7 @@ import { capFields } from "../../shared/domain/rule.js";
 import { childPath } from "../../shared/domain/user-path.js";
 import { formatMillis } from "../../shared/time.js";
 
-interface Raised {
+interface RaisedLimit {
   readonly definition: { readonly subject: string };
   readonly raises: readonly Raise[] | null;
 }
@@ -16,7 +16,7 @@ interface Raised {
  * all.
  */
 export function raisesField(
-  { definition: { subject }, raises }: Raised,
+  { definition: { subject }, raises }: RaisedLimit,
   nowMs: number,
   child?: string,
 ): WithRaises {

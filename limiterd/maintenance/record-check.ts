@@ -18,7 +18,7 @@ import { totalPrefix } from "../usage/rollup-keys.js";
 import { recordsFromStored } from "../usage/usage-records.js";
 
 /** Records with adjacent keys, and the days on which they ended. */
-interface Run {
+interface RecordRun {
   readonly firstKey: number;
   readonly fromDay: number;
   readonly toDay: number;
@@ -40,7 +40,7 @@ export class RecordCheck {
   lastMs: number | null = null;
   daysCompared = 0;
   readonly #store: Store;
-  #runs: readonly Run[] | null = null;
+  #runs: readonly RecordRun[] | null = null;
   readonly #days = new Map<number, DaySum | null>();
   #firstKey: number | null = null;
   #run = -1;
@@ -93,7 +93,7 @@ export class RecordCheck {
   }
 
   /** The run of a record's key. Throws `StoreUnreadableError` if there is none. */
-  #runOf(key: number): Run {
+  #runOf(key: number): RecordRun {
     this.#runs ??= Array.from(this.#store.entries("days"), ({ key: firstKey, value }) => ({
       firstKey: Number(firstKey),
       fromDay: Number(value[0]),

@@ -3,7 +3,12 @@
  * one synchronous step; the clock is an argument. Not here: the decision itself (`judge.ts`).
  */
 import type { Measure } from "../../shared/domain/rule.js";
-import type { Breach, BudgetBreach, Left, SuccessHeaders } from "../../shared/domain/verdict.js";
+import type {
+  Breach,
+  BudgetBreach,
+  Remaining,
+  SuccessHeaders,
+} from "../../shared/domain/verdict.js";
 import { append } from "../../shared/long-lists.js";
 import {
   type Counter,
@@ -162,11 +167,11 @@ export function headersOfCounters(
 ): SuccessHeaders | null {
   let requests: SuccessHeaders["requests"] = null;
   let tokens: SuccessHeaders["tokens"] = null;
-  let ofMeasures: Partial<Record<Measure, Left>> | undefined;
+  let ofMeasures: Partial<Record<Measure, Remaining>> | undefined;
   for (const counter of counters) {
     const { rule } = counter;
     if (rule.periodMs === 0 || isOff(rule, ownNowMs)) continue;
-    if (viewer !== null && !isShown(headed(counter), viewer)) continue;
+    if (viewer !== null && !isShown(scopeAndSubject(counter), viewer)) continue;
     const { window, nowMs } = countsOf(counter, ownNowMs);
     const { maxRequests, maxTokens } = capsAt(rule, counter.child, nowMs);
     if (maxRequests !== null) {
@@ -196,7 +201,10 @@ export function headersOfCounters(
   return requests === null && tokens === null ? null : { requests, tokens };
 }
 
-function headed({ rule, subject }: Counter): { readonly scope: string; readonly subject: string } {
+function scopeAndSubject({ rule, subject }: Counter): {
+  readonly scope: string;
+  readonly subject: string;
+} {
   return { scope: rule.definition.scope, subject };
 }
 

@@ -17,7 +17,7 @@ import { isUnnumbered, uncountedLsn, unlimitedLsn } from "../../shared/wire/lsn.
 import type { Lease, Settle } from "../../shared/wire/message-to-daemon.js";
 import { type Counter, isOff, keepChild, type Rule, shareOf } from "../counters/counter.js";
 import { rollWindow } from "../counters/window.js";
-import type { HeldLease, KnownProxy, Recounted, RecountedAttempt } from "../peer.js";
+import type { HeldLease, KnownProxy, RecountedAttempt, RecountedLease } from "../peer.js";
 import { type Epochs, isLost } from "../store/epochs.js";
 import { isSameTarget, matchAll, matchPath, matchTarget, type RuleBook } from "./rule-book.js";
 
@@ -165,7 +165,7 @@ export interface Ledger {
  * Whether no window counts this request, because it had no admission (`lsn` 0) or a crash lost its
  * count.
  */
-export function isRequestForgotten(epochs: Epochs, lsn: number, again?: Recounted): boolean {
+export function isRequestForgotten(epochs: Epochs, lsn: number, again?: RecountedLease): boolean {
   return lsn === 0 || (isLost(epochs, lsn) && again?.path !== true);
 }
 
@@ -173,7 +173,7 @@ export function isRequestForgotten(epochs: Epochs, lsn: number, again?: Recounte
 export function isAttemptForgotten(
   epochs: Epochs,
   { target, lsn }: RecountedAttempt,
-  again?: Recounted,
+  again?: RecountedLease,
 ): boolean {
   const isAgain = again?.attempts.some(
     (other) => other.lsn === lsn && isSameTarget(other.target, target),
@@ -279,7 +279,7 @@ function chargeTokens(
   // A provider may run tools that the request didn't name, such as those of a stored prompt.
   const isKnown = calls === undefined || carriesAll(held?.target, calls);
   const counters =
-    (isKnown ? stillMet(isThere ? held : undefined, book) : null) ??
+    (isKnown ? countersOfLease(isThere ? held : undefined, book) : null) ??
     matchAll(
       book,
       { userPath, target: withTools(target, calls), refusedBy: held?.refusedBy },
@@ -345,7 +345,8 @@ function withdrawRequest(
 ): void {
   if (isRequestForgotten(epochs, lsn, proxy.recounted.get(lease))) return;
   const counters =
-    stillMet(held, book) ?? matchAll(book, { userPath, target, refusedBy: held?.refusedBy }, nowMs);
+    countersOfLease(held, book) ??
+    matchAll(book, { userPath, target, refusedBy: held?.refusedBy }, nowMs);
   countSince(book, counters, { lsn, atMs: requestAtMs, requests: -1 }, nowMs);
 }
 
@@ -358,7 +359,7 @@ function countLostAttempt(
 ): void {
   if (target === null) return;
   if (isAttemptForgotten(epochs, { target, lsn }, proxy.recounted.get(lease)))
-    countForgotten(
+    countUncounted(
       book,
       matchTarget(book, { userPath, target, refusedBy: held?.refusedBy }, nowMs),
       { lsn, atMs },
@@ -374,7 +375,7 @@ function countLostRequest(
   nowMs: number,
 ): void {
   if (isRequestForgotten(epochs, lsn, proxy.recounted.get(lease)))
-    countForgotten(
+    countUncounted(
       book,
       matchPath(book, { userPath, target: null, refusedBy: held?.refusedBy }, nowMs),
       { lsn, atMs },
@@ -386,7 +387,7 @@ function countLostRequest(
  * The counters that a lease was matched with, unless the rules have changed since. A submission
  * holds no slot, so its children's counters may have been checked in and are matched again.
  */
-export function stillMet(
+export function countersOfLease(
   heldLease: HeldLease | undefined,
   book: RuleBook,
 ): readonly Counter[] | null {
@@ -399,7 +400,7 @@ export function stillMet(
  * Counts a request or attempt that no window counts. Without a log sequence number it was never
  * counted, so every current rule counts it.
  */
-function countForgotten(
+function countUncounted(
   book: RuleBook,
   counters: readonly Counter[],
   { lsn, atMs }: { readonly lsn: number; readonly atMs: number },

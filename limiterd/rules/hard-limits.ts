@@ -297,7 +297,7 @@ export function allow(
 }
 
 /** The limits without the claims of hosts: as if no cap were shared. */
-export function unclaimed(limits: readonly HardLimit[]): readonly HardLimit[] {
+export function unclaimedLimits(limits: readonly HardLimit[]): readonly HardLimit[] {
   return limits.map((limit) => ({ ...limit, claimed: limit.left }));
 }
 
@@ -307,7 +307,7 @@ export function claimNeeds(limit: HardLimit, demand: Demand): ClaimNeeds {
   const held = ofAll.of(child);
   const need = needOf(weights, cap, demand, held);
   const start = { demand, charged: nothingCharged, output: 0 };
-  const { output } = allow(unclaimed([limit]), start, wantedAtFirst(demand));
+  const { output } = allow(unclaimedLimits([limit]), start, wantedAtFirst(demand));
   return { held, need, want: Math.max(need, weightedAmount(weights, demand.promptTokens, output)) };
 }
 

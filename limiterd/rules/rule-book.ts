@@ -39,7 +39,7 @@ import { addCounts, clearWindow, halfOf } from "../counters/window.js";
 import { type FindChild, RuleIndex } from "./rule-index.js";
 import { RuleSet } from "./rule-set.js";
 import { ShadowRules } from "./shadow-rules.js";
-import { type Forgotten, Templates } from "./templates.js";
+import { type ForgottenChild, Templates } from "./templates.js";
 
 /** The source and time of a change of a rule. */
 interface RuleWriting {
@@ -442,7 +442,7 @@ export class RuleBook {
   }
 
   /** As `Templates.forgetIdle`. */
-  forgetIdle(nowMs: number, examined: number): Forgotten[] {
+  forgetIdle(nowMs: number, examined: number): ForgottenChild[] {
     return this.#templates.forgetIdle(nowMs, examined);
   }
 
@@ -715,7 +715,7 @@ export function isOfTarget({ rule: { definition } }: Counter): boolean {
 }
 
 /** What is counted or charged. */
-interface Counted {
+interface CountedRequest {
   readonly userPath: string;
   readonly target: Target | null;
   /** The ids of the shadow rules that don't count it, because they would refuse it. */
@@ -726,7 +726,11 @@ interface Counted {
  * All counters of a request to this target, shadow rules' too; without a target, those of the user
  * path.
  */
-export function matchAll(book: RuleBook, counted: Counted, nowMs: number): readonly Counter[] {
+export function matchAll(
+  book: RuleBook,
+  counted: CountedRequest,
+  nowMs: number,
+): readonly Counter[] {
   const { userPath, target } = counted;
   const ofTarget = target === null ? noCounters : book.matchTarget(target, userPath, nowMs);
   const enforced = inRuleOrder(ofTarget, book.matchPath(userPath, nowMs));
@@ -734,7 +738,11 @@ export function matchAll(book: RuleBook, counted: Counted, nowMs: number): reado
 }
 
 /** The counters of the target, shadow rules' too; none without one. */
-export function matchTarget(book: RuleBook, counted: Counted, nowMs: number): readonly Counter[] {
+export function matchTarget(
+  book: RuleBook,
+  counted: CountedRequest,
+  nowMs: number,
+): readonly Counter[] {
   const { userPath, target } = counted;
   if (target === null) return noCounters;
   const enforced = book.matchTarget(target, userPath, nowMs);
@@ -742,7 +750,11 @@ export function matchTarget(book: RuleBook, counted: Counted, nowMs: number): re
 }
 
 /** The counters of the path, shadow rules' too. */
-export function matchPath(book: RuleBook, counted: Counted, nowMs: number): readonly Counter[] {
+export function matchPath(
+  book: RuleBook,
+  counted: CountedRequest,
+  nowMs: number,
+): readonly Counter[] {
   const enforced = book.matchPath(counted.userPath, nowMs);
   return withShadows(book, enforced, { ...counted, target: null, atPath: true }, nowMs);
 }
@@ -750,7 +762,7 @@ export function matchPath(book: RuleBook, counted: Counted, nowMs: number): read
 function withShadows(
   { shadows }: Pick<RuleBook, "shadows">,
   enforced: readonly Counter[],
-  counted: Counted & { readonly atPath: boolean },
+  counted: CountedRequest & { readonly atPath: boolean },
   nowMs: number,
 ): readonly Counter[] {
   if (shadows === null) return enforced;

@@ -131,7 +131,7 @@ export class RuleIndex {
       const qualified = `${provider}/${bare}`;
       // A rule on `openai/gpt-4o` applies to OpenAI's model, not to groq's `openai/gpt-4o`.
       const ofAny = namesProvider(bare, this.#ports.providers) ? undefined : byModel.get(bare);
-      this.#collect(merged(ofAny, byModel.get(qualified)), called, matched);
+      this.#collect(mergeRules(ofAny, byModel.get(qualified)), called, matched);
     }
     this.#collect(byProvider.get(provider), called, matched);
     if (forModels.size > 0) this.#collectOnPath(forModels, called, matched, target);
@@ -185,7 +185,7 @@ function segmentAfter(userPath: string, end: number): string {
 }
 
 /** Both lists, in the order of rules. */
-function merged(
+function mergeRules(
   a: readonly Rule[] | undefined,
   b: readonly Rule[] | undefined,
 ): readonly Rule[] | undefined {

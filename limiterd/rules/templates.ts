@@ -10,7 +10,7 @@ import { type ChildCounters, Counter, type Rule } from "../counters/counter.js";
 import { clearWindow, newWindow } from "../counters/window.js";
 
 /** A removed child, whose entry in the store must also be removed. */
-export interface Forgotten {
+export interface ForgottenChild {
   readonly rule: Rule;
   readonly child: string;
 }
@@ -94,11 +94,12 @@ export class Templates {
    * dropped without requests in flight, and those that have been idle for two periods. The next
    * call continues.
    */
-  forgetIdle(nowMs: number, examined: number): Forgotten[] {
-    const forgotten: Forgotten[] = [];
+  forgetIdle(nowMs: number, examined: number): ForgottenChild[] {
+    const forgotten: ForgottenChild[] = [];
     for (let i = 0; i < examined; i++) {
       const [dropped] = this.#dropped;
-      const gone = dropped !== undefined ? this.#forgetDropped(dropped) : this.#forgetNext(nowMs);
+      const gone =
+        dropped !== undefined ? this.#forgetDroppedChild(dropped) : this.#forgetNext(nowMs);
       if (gone === undefined) break;
       if (gone !== null) forgotten.push(gone);
     }
@@ -106,7 +107,7 @@ export class Templates {
   }
 
   /** Processes the next dropped child; null if its entry in the store stays. */
-  #forgetDropped({ rule, children, walk }: Sweep): Forgotten | null {
+  #forgetDroppedChild({ rule, children, walk }: Sweep): ForgottenChild | null {
     const place = walk.next();
     if (place === -1) {
       this.#dropped.shift();
@@ -131,7 +132,7 @@ export class Templates {
    * template also returns null, so that many templates without children are visited in slices.
    * Undefined after the last one.
    */
-  #forgetNext(nowMs: number): Forgotten | null | undefined {
+  #forgetNext(nowMs: number): ForgottenChild | null | undefined {
     const sweep = this.#sweep;
     const place = sweep === null || sweep.rule.children !== sweep.children ? -1 : sweep.walk.next();
     if (sweep === null || place === -1) return this.#nextTemplate() ? null : undefined;

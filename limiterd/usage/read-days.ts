@@ -10,7 +10,7 @@ import { throwMalformed } from "../store/store.js";
 import { isEmptyRollup, type Rollup, rollupFromStored } from "./rollup.js";
 import { childrenPrefix, dayIn, modelIn, modelsPrefix, nameIn, under } from "./rollup-keys.js";
 import type { RollupView } from "./rollups.js";
-import { type Days, readRollups, readUnstored, type UsageReader } from "./usage-reader.js";
+import { type Days, eachUnstored, readRollups, type UsageReader } from "./usage-reader.js";
 
 /** From a midnight to the day of `toMs`, both included. */
 export interface DaySpan {
@@ -54,7 +54,7 @@ export async function readChildDays(
   const prefix = childrenPrefix(parent);
   const childAndDay = childAndDayIn(prefix, span);
   const unstoredKeys = new Set<string>();
-  await readUnstored(reader, view, (key, sum) => {
+  await eachUnstored(reader, view, (key, sum) => {
     if (!key.startsWith(prefix)) return;
     const { child, day, isIn } = childAndDay(key);
     if (!isIn) return;

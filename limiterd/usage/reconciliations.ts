@@ -13,7 +13,7 @@ import {
 import { reconciliationsMax } from "../../shared/bounds.js";
 import { asQuery, bad, type Checked, good, isAbsent, parseJson } from "../../shared/checked.js";
 import { formatMillis, isMoment } from "../../shared/time.js";
-import type { Audited } from "../audit/audit-log.js";
+import type { AuditedChange } from "../audit/audit-log.js";
 import { parseLimit, parsePosition } from "../lists/list-query.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 
@@ -35,7 +35,7 @@ export function keepReconciliation(
 }
 
 /** For the audit log. */
-export function describeReconciliation(result: Reconciliation): Audited {
+export function describeReconciliation(result: Reconciliation): AuditedChange {
   const { provider, start_date, end_date, recorded_usd, billed_usd, gap_percent } = result;
   return {
     subject: `bill of ${provider}, ${start_date} to ${end_date}`,

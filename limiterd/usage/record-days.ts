@@ -10,7 +10,7 @@ import { dayMs } from "../../shared/time.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 
 /** The keys from `firstKey` to the next run. Days are numbers since the epoch, both included. */
-interface KeyRun {
+interface KeyRange {
   readonly firstKey: number;
   readonly fromDay: number;
   readonly toDay: number;
@@ -32,10 +32,10 @@ export interface Moments {
 const lateDays = Math.ceil(recordLatenessMs / dayMs);
 
 export class RecordDays {
-  readonly #runs: KeyRun[];
+  readonly #runs: KeyRange[];
 
   /** `runs` ascend; the store has them. */
-  constructor(runs: readonly KeyRun[]) {
+  constructor(runs: readonly KeyRange[]) {
     this.#runs = [...runs];
   }
 
@@ -78,7 +78,7 @@ export class RecordDays {
   endedBefore(
     ms: number,
     beforeKey: number,
-  ): (RecordKeys & { readonly run: KeyRun; readonly complete: boolean })[] {
+  ): (RecordKeys & { readonly run: KeyRange; readonly complete: boolean })[] {
     return this.#runs
       .map((run, i) => {
         const { from, before } = this.#keys(i, beforeKey);
@@ -88,7 +88,7 @@ export class RecordDays {
   }
 
   /** Removes a run that has no records any more. */
-  forget(run: KeyRun): Change {
+  forget(run: KeyRange): Change {
     this.#runs.splice(this.#runs.indexOf(run), 1);
     return { table: "days", key: run.firstKey, value: undefined };
   }
@@ -107,13 +107,13 @@ function dayNumber(ms: number): number {
 }
 
 /** `days`: [fromDay, toDay] of a run, by its first key. */
-function runChange({ firstKey, fromDay, toDay }: KeyRun): Change {
+function runChange({ firstKey, fromDay, toDay }: KeyRange): Change {
   return { table: "days", key: firstKey, value: [fromDay, toDay] };
 }
 
 /** Throws `StoreUnreadableError`. */
 export function storedRecordDays(store: Store): RecordDays {
-  const runs: KeyRun[] = [];
+  const runs: KeyRange[] = [];
   for (const { key, value } of store.entries("days")) {
     const [fromDay, toDay] = value;
     if (!isCount(key) || !Number.isSafeInteger(fromDay) || !Number.isSafeInteger(toDay))

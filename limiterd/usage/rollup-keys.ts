@@ -94,7 +94,7 @@ export function originKey(
   { userPath, keyId }: { readonly userPath: string; readonly keyId: string },
   suffix: string,
 ): string {
-  return `o\n${day}\n${userPath}\n${cut(printableName(keyId), keyIdBytesMax)}${suffix}`;
+  return `o\n${day}\n${userPath}\n${cutName(printableName(keyId), keyIdBytesMax)}${suffix}`;
 }
 
 /** Null for a key of another kind or a damaged one. */
@@ -125,7 +125,7 @@ const modelBytesMax = 600;
 
 /** What follows the day in a sum by model. */
 export function modelSuffix(provider: string, model: string): string {
-  return `\n${cut(provider, providerBytesMax)}\n${cut(model, modelBytesMax)}`;
+  return `\n${cutName(provider, providerBytesMax)}\n${cutName(model, modelBytesMax)}`;
 }
 
 /** Provider and model of a sum by model. */
@@ -139,7 +139,7 @@ export function modelIn(
 }
 
 /** Cuts names that are too long for a key. */
-function cut(name: string, bytesMax: number): string {
+function cutName(name: string, bytesMax: number): string {
   if (name.length * 3 <= bytesMax || utf8Bytes(name) <= bytesMax) return name;
   let end = Math.min(name.length, bytesMax - 3);
   while (utf8Bytes(name.slice(0, end)) > bytesMax - 3) end--;

@@ -121,24 +121,24 @@ function sumOf(cost: PicoUsd): Readonly<MoneySum> {
  * bound.
  */
 export function addRollup(sum: Rollup, other: ReadRollup): boolean {
-  sum.requests = bounded(sum.requests + other.requests);
-  sum.inputTokens = bounded(sum.inputTokens + other.inputTokens);
-  sum.outputTokens = bounded(sum.outputTokens + other.outputTokens);
-  sum.cachedInputTokens = bounded(sum.cachedInputTokens + other.cachedInputTokens);
-  sum.cacheWriteInputTokens = bounded(sum.cacheWriteInputTokens + other.cacheWriteInputTokens);
-  sum.unpricedRequests = bounded(sum.unpricedRequests + other.unpricedRequests);
-  sum.rewriteTokensSaved = bounded(sum.rewriteTokensSaved + other.rewriteTokensSaved);
-  sum.rewritesPriced = bounded(sum.rewritesPriced + other.rewritesPriced);
+  sum.requests = clampCount(sum.requests + other.requests);
+  sum.inputTokens = clampCount(sum.inputTokens + other.inputTokens);
+  sum.outputTokens = clampCount(sum.outputTokens + other.outputTokens);
+  sum.cachedInputTokens = clampCount(sum.cachedInputTokens + other.cachedInputTokens);
+  sum.cacheWriteInputTokens = clampCount(sum.cacheWriteInputTokens + other.cacheWriteInputTokens);
+  sum.unpricedRequests = clampCount(sum.unpricedRequests + other.unpricedRequests);
+  sum.rewriteTokensSaved = clampCount(sum.rewriteTokensSaved + other.rewriteTokensSaved);
+  sum.rewritesPriced = clampCount(sum.rewritesPriced + other.rewritesPriced);
   if (other.details !== null) {
     sum.details ??= { ...noDetailCounts };
     for (const name of detailNames)
-      sum.details[name] = bounded(sum.details[name] + other.details[name]);
+      sum.details[name] = clampCount(sum.details[name] + other.details[name]);
   }
   addSum(sum.inputCost, other.inputCost);
   addSum(sum.outputCost, other.outputCost);
   addSum(sum.rewriteCostSaved, other.rewriteCostSaved);
-  sum.unknownCalls = bounded(sum.unknownCalls + other.unknownCalls);
-  sum.tokensAtMost = bounded(sum.tokensAtMost + other.tokensAtMost);
+  sum.unknownCalls = clampCount(sum.unknownCalls + other.unknownCalls);
+  sum.tokensAtMost = clampCount(sum.tokensAtMost + other.tokensAtMost);
   addSum(sum.costAtMost, other.costAtMost);
   return addSum(sum.totalCost, other.totalCost);
 }
@@ -150,7 +150,7 @@ export function copyRollup(sum: Rollup): Rollup {
   return copy;
 }
 
-function bounded(count: number): number {
+function clampCount(count: number): number {
   return Math.min(Math.max(count, 0), Number.MAX_SAFE_INTEGER);
 }
 

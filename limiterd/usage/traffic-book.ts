@@ -58,7 +58,7 @@ class Cell {
   readonly targets = new Map<string, TargetCell>();
   isChanged = false;
 
-  add({ counts, tokens, cost, targets, own_us = [] }: Added, atMs: number): void {
+  add({ counts, tokens, cost, targets, own_us = [] }: AddedTraffic, atMs: number): void {
     addTo(this.counts, counts);
     this.tokens = Math.min(this.tokens + tokens, Number.MAX_SAFE_INTEGER);
     this.cost += cost;
@@ -84,7 +84,7 @@ class Cell {
   }
 }
 
-type Added = Pick<TrafficReportBody, "counts" | "tokens" | "cost" | "own_us"> & {
+type AddedTraffic = Pick<TrafficReportBody, "counts" | "tokens" | "cost" | "own_us"> & {
   readonly targets: readonly (TrafficReportBody["targets"][number] & {
     readonly last_error_ms?: number;
   })[];
@@ -108,7 +108,7 @@ class TargetCell {
     this.model = model;
   }
 
-  add(report: Added["targets"][number], atMs: number): void {
+  add(report: AddedTraffic["targets"][number], atMs: number): void {
     this.attempts += report.attempts;
     addTo(this.failures, report.failures);
     addSparse(this.first, report.first);
@@ -224,7 +224,7 @@ export class TrafficBook {
   readonly #cells: Readonly<Record<Unit, Map<number, Cell>>> = { m: new Map(), h: new Map() };
 
   /** Adds a report. */
-  add(store: Pick<Store, "get">, report: Added, nowMs: number): void {
+  add(store: Pick<Store, "get">, report: AddedTraffic, nowMs: number): void {
     for (const unit of ["m", "h"] as const) this.#at(store, unit, nowMs).add(report, nowMs);
   }
 
@@ -324,7 +324,7 @@ function sums({ counts, tokens, cost }: Cell): Omit<TrafficPoint, "time"> {
   return { requests, tokens, cost: Math.round(cost * 1e6) / 1e6 };
 }
 
-function asReport({ counts, tokens, cost, ownUs, targets }: Cell): Added {
+function asReport({ counts, tokens, cost, ownUs, targets }: Cell): AddedTraffic {
   return {
     counts,
     tokens,

@@ -53,7 +53,7 @@ export async function readRollups(
 ): Promise<void> {
   const { prefix, days } = range;
   const unstoredKeys = new Set<string>();
-  await readUnstored(reader, range.view, (key, sum) => {
+  await eachUnstored(reader, range.view, (key, sum) => {
     if (
       !key.startsWith(prefix) ||
       dayIn(key, prefix) < days.fromDay ||
@@ -63,16 +63,16 @@ export async function readRollups(
     unstoredKeys.add(key);
     each(key, sum);
   });
-  await readStored(reader, range, (key, sum) => {
+  await eachStored(reader, range, (key, sum) => {
     if (!unstoredKeys.has(key)) each(key, sum);
   });
 }
 
 /**
- * Passes every sum that the store doesn't have yet to `each`. Call `readStored` afterwards for the
+ * Passes every sum that the store doesn't have yet to `each`. Call `eachStored` afterwards for the
  * others; it also finds sums that are written in between, so skip those.
  */
-export async function readUnstored(
+export async function eachUnstored(
   { yieldToEventLoop }: UsageReader,
   view: RollupView,
   each: EachSum,
@@ -89,7 +89,7 @@ export async function readUnstored(
  * Passes the stored sums of a range to `each`, with their values in memory if they are there.
  * Rejects with `StoreUnreadableError`.
  */
-export function readStored(
+export function eachStored(
   reader: UsageReader,
   { prefix, days, view }: SumRange,
   each: EachSum,
@@ -97,7 +97,7 @@ export function readStored(
   return readRange(reader, { ...daysUnder(prefix, days.fromDay, days.toDay), view }, each);
 }
 
-/** As `readStored`, for any range of keys. */
+/** As `eachStored`, for any range of keys. */
 export async function readRange(
   { store, yieldToEventLoop }: UsageReader,
   { from, before, view }: KeyRange,

@@ -28,13 +28,13 @@ export interface UsageRecord extends Omit<Execution, "responseId" | "batchTokens
   readonly userPath: string;
   readonly estimated: boolean;
   /** On a record that was repriced. */
-  readonly repriced?: Repriced;
+  readonly repriced?: RepricedCosts;
   /** On a record of a difference, which has no tokens. */
   readonly corrects?: Correction;
 }
 
 /** What a repriced record costs since then. */
-interface Repriced extends NewCosts {
+interface RepricedCosts extends NewCosts {
   readonly atMs: number;
 }
 

@@ -6,12 +6,12 @@ import type { AlertConfig } from "../../shared/config/config.js";
 import type { Alert } from "../../shared/wire/alert.js";
 
 /** An alert, or what `sluice alerts test` and the dashboard's button send. */
-export type Sent =
+export type SendResult =
   | Alert
   | { readonly id: string; readonly type: "test"; readonly created_at: string };
 
 /** The body of a request to a webhook. */
-export function alertBody(sent: Sent, format: AlertConfig["format"]): string {
+export function alertBody(sent: SendResult, format: AlertConfig["format"]): string {
   const email = emailOf(sent);
   if (format === "slack")
     return JSON.stringify({ text: `*${slackText(email.subject)}*\n${slackText(email.text)}` });
@@ -30,7 +30,7 @@ interface Email {
 }
 
 /** A subject line and a plain text. */
-export function emailOf(sent: Sent): Email {
+export function emailOf(sent: SendResult): Email {
   if (sent.type === "test")
     return {
       subject: "Sluice: a test",

@@ -6,7 +6,7 @@ import type { AlertConfig } from "../../shared/config/config.js";
 import { version } from "../../shared/version.js";
 import { createEgress } from "../egress/egress.js";
 import { createEgressAgent } from "../egress/egress-agent.js";
-import { alertBody, type Sent } from "./alert-message.js";
+import { alertBody, type SendResult } from "./alert-message.js";
 
 /** The time for one attempt; less than the daemon waits for its report. */
 const attemptMs = 15_000;
@@ -16,7 +16,7 @@ export interface Webhook {
   /** The host of the URL: its path may be a secret. */
   readonly host: string;
   /** Why it wasn't delivered; null if it was. Never rejects; resolves within `attemptMs`. */
-  send(sent: Sent): Promise<string | null>;
+  send(sent: SendResult): Promise<string | null>;
 }
 
 export function createWebhook(

@@ -12,16 +12,16 @@ import {
 } from "../../shared/domain/managed-key.js";
 import { normalizeUserPath } from "../../shared/domain/user-path.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
-import { remembered } from "../../shared/text/remembered.js";
-import { isGiven, keyHeaders } from "../http/copy-headers.js";
+import { cacheByText } from "../../shared/text/remembered.js";
+import { hasValue, keyHeaders } from "../http/copy-headers.js";
 import type { Exchange, RequestHeaders } from "../http/exchange.js";
-import type { Area, Served } from "../http/match-route.js";
+import type { Area, ServedEndpoints } from "../http/match-route.js";
 import { displayName } from "../http/own-headers.js";
 import {
   type Authentication,
   authenticatedCaller,
   type Caller,
-  unauthorized,
+  unauthorizedFailure,
   wrongToken,
 } from "./caller.js";
 import { looksLikeJwt } from "./jwt-path.js";
@@ -137,7 +137,7 @@ interface RequestedPath {
   readonly failure: Failure | null;
 }
 
-const pathOf = remembered((header) => normalizeUserPath(asUtf8(header)));
+const pathOf = cacheByText((header) => normalizeUserPath(asUtf8(header)));
 
 const rootPath: RequestedPath = { userPath: "/", failure: null };
 
@@ -172,7 +172,7 @@ function deniedOnAdmin(verified: Authentication): Authentication {
 
 /** Whether a request contains a key, valid or not. */
 export function showsKey(request: RequestHeaders): boolean {
-  return ["authorization", ...keyHeaders].some((name) => isGiven(request.header(name)));
+  return ["authorization", ...keyHeaders].some((name) => hasValue(request.header(name)));
 }
 
 /** Where the clients of OpenAI, Anthropic, Azure and Google put their key. */
@@ -184,25 +184,25 @@ const ofGoogle = /^(?:\/p\/[^/]+)?\/v1beta\//;
 /** The token of a request, or the refusal without one. */
 function givenToken(request: CredentialSource, area: Area): string | Failure {
   const authorization = request.header("authorization");
-  if (isGiven(authorization))
+  if (hasValue(authorization))
     return (
       /^Bearer +(\S+) *$/i.exec(authorization)?.[1] ??
-      unauthorized("malformed credentials: expected Authorization: Bearer <token>")
+      unauthorizedFailure("malformed credentials: expected Authorization: Bearer <token>")
     );
   for (const name of keyHeaders) {
     const token = request.header(name);
-    if (isGiven(token)) return token;
+    if (hasValue(token)) return token;
   }
   // URLs end up in logs, so a key in the URL is accepted only where Google's clients send it.
   if (request.query.includes("key=") && area === "model" && ofGoogle.test(request.path)) {
     const token = new URLSearchParams(request.query).get("key") ?? undefined;
-    if (isGiven(token)) return token;
+    if (hasValue(token)) return token;
   }
   return missingCredentials;
 }
 
 /** Made once, because an open gateway needs it for every request. */
-const missingCredentials = unauthorized("missing credentials");
+const missingCredentials = unauthorizedFailure("missing credentials");
 
 /** Node decodes headers as Latin-1, clients send UTF-8: decodes valid UTF-8. */
 function asUtf8(latin1: string): string {
@@ -217,7 +217,7 @@ function asUtf8(latin1: string): string {
  */
 export function authenticateScrape(
   credentials: Credentials,
-  served: Served,
+  served: ServedEndpoints,
   request: CredentialSource,
 ): Authentication {
   const { masterKey, metricsToken, open } = credentials;

@@ -70,7 +70,7 @@ export function modelProblem(
 }
 
 /** The one answer to every invalid token. */
-export const wrongToken: Failure = unauthorized("authentication failed");
+export const wrongToken: Failure = unauthorizedFailure("authentication failed");
 
 /** The refusal of a caller that the daemon has denied. */
 export function deniedCaller(
@@ -84,7 +84,7 @@ export function deniedCaller(
     : { ok: false, failure: denial, note: `${keyId} has expired`, expiredAtMs };
 }
 
-export function unauthorized(message: string): Failure {
+export function unauthorizedFailure(message: string): Failure {
   return plainFailure(401, "authentication_error", message);
 }
 
@@ -121,17 +121,17 @@ export async function authorizeCaller(
     if (limiter.notices.keysExist === true) return { ok: false, failure: caller.denial };
     // An admin request may wait until the daemon is back; by then a key may exist.
     if (limiter.notices.keysExist === false && (area !== "admin" || limiter.reachable))
-      return identified(caller, { userPath: "", keyId: "" }, area);
+      return keyAuthentication(caller, { userPath: "", keyId: "" }, area);
   }
   const outcome = await limiter.authorize(credential);
   switch (outcome.kind) {
     case "authorized":
-      return identified(caller, outcome, area);
+      return keyAuthentication(caller, outcome, area);
     case "denied":
       return deniedCaller(caller, outcome.ended);
     case "unavailable":
       if (area === "scrape" && credential === "none" && limiter.notices.keysExist !== true)
-        return identified(caller, { userPath: "", keyId: "" }, area);
+        return keyAuthentication(caller, { userPath: "", keyId: "" }, area);
       return { ok: false, failure: limiterUnavailable() };
     default:
       return unreachable(outcome);
@@ -139,7 +139,7 @@ export async function authorizeCaller(
 }
 
 /** `userPath`: the path that the key is bound to; empty when the caller may name its path. */
-function identified(
+function keyAuthentication(
   caller: Caller,
   { userPath, keyId, models, role }: Pick<Authorized, "userPath" | "keyId" | "models" | "role">,
   area: Area | "scrape",

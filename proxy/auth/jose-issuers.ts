@@ -56,7 +56,7 @@ export async function createJwtIssuers(
       return {
         ...claimRules(config),
         judge: (token, nowMs) =>
-          judged(jose, () =>
+          judgeToken(jose, () =>
             verify(jose, token, () => secret, { ...options, currentDate: new Date(nowMs) }),
           ),
       };
@@ -83,7 +83,7 @@ export async function createJwtIssuers(
     return {
       ...claimRules(config),
       judge: (token, nowMs) =>
-        judged(jose, () =>
+        judgeToken(jose, () =>
           verifyBySource(jose, token, source, { ...options, currentDate: new Date(nowMs) }),
         ),
     };
@@ -99,9 +99,12 @@ function claimRules({
   return { issuer, userPath, models, modelsClaim };
 }
 
-type Verified = Extract<Judgement, { readonly kind: "verified" }>["claims"];
+type VerifiedClaims = Extract<Judgement, { readonly kind: "verified" }>["claims"];
 
-async function judged(jose: Jose, run: () => Promise<Verified | null>): Promise<Judgement> {
+async function judgeToken(
+  jose: Jose,
+  run: () => Promise<VerifiedClaims | null>,
+): Promise<Judgement> {
   try {
     const claims = await run();
     return claims === null
@@ -128,7 +131,7 @@ async function verifyBySource(
   token: string,
   source: IssuerKeys<JWTVerifyGetKey>,
   options: JWTVerifyOptions,
-): Promise<Verified | null> {
+): Promise<VerifiedClaims | null> {
   const keys = await source.current();
   if (keys === null) return null;
   try {
@@ -146,7 +149,7 @@ async function verify(
   token: string,
   keys: JWTVerifyGetKey,
   options: JWTVerifyOptions,
-): Promise<Verified> {
+): Promise<VerifiedClaims> {
   try {
     const { payload } = await jose.jwtVerify(token, keys, options);
     return { ...payload, exp: payload.exp! };

@@ -52,7 +52,7 @@ interface JwtPorts {
   readonly digest: (token: string) => string;
 }
 
-interface Remembered {
+interface RememberedToken {
   readonly verified: VerifiedJwt;
   readonly untilMs: number;
 }
@@ -76,9 +76,9 @@ export function createJwtVerifier(
   { nowMs, isDenied, digest }: JwtPorts,
 ): JwtVerifier {
   // Ordered by last use; the first is evicted.
-  const remembered = new Map<string, Remembered>();
+  const remembered = new Map<string, RememberedToken>();
 
-  function remember(key: string, entry: Remembered): void {
+  function remember(key: string, entry: RememberedToken): void {
     remembered.delete(key);
     remembered.set(key, entry);
     if (remembered.size > verifiedTokensMax) remembered.delete(remembered.keys().next().value!);

@@ -35,7 +35,7 @@ export async function withSecrets(config: Config): Promise<Config> {
   const headers =
     tracing.headersFile === null
       ? tracing.headers
-      : await read("tracing.headers_file", tracing.headersFile, headerList);
+      : await readSecretFile("tracing.headers_file", tracing.headersFile, headerList);
   const oidc = await withClientSecret(config.oidc);
   const webSearch = await withSearchKey(config.webSearch);
   const jwtIssuers = await Promise.all(config.jwtIssuers.map(withSecret));
@@ -60,19 +60,19 @@ export async function withSecrets(config: Config): Promise<Config> {
 export async function withAlertSecret(alert: AlertConfig): Promise<AlertConfig> {
   if (alert.secretFile === null) return alert;
   const name = `the secret_file of the alerts to ${new URL(alert.url).host}`;
-  return { ...alert, secret: await read(name, alert.secretFile, webhookSecret) };
+  return { ...alert, secret: await readSecretFile(name, alert.secretFile, webhookSecret) };
 }
 
 async function withSearchKey(search: Config["webSearch"]): Promise<Config["webSearch"]> {
   if (search === null || search.apiKeyFile === null) return search;
   const name = "tools.web_search.api_key_file";
-  return { ...search, apiKey: await read(name, search.apiKeyFile, apiKey) };
+  return { ...search, apiKey: await readSecretFile(name, search.apiKeyFile, apiKey) };
 }
 
 async function withClientSecret(oidc: Config["oidc"]): Promise<Config["oidc"]> {
   if (oidc === null || oidc.clientSecretFile === null) return oidc;
   const name = "admin.oidc.client_secret_file";
-  return { ...oidc, clientSecret: await read(name, oidc.clientSecretFile, apiKey) };
+  return { ...oidc, clientSecret: await readSecretFile(name, oidc.clientSecretFile, apiKey) };
 }
 
 /** What is in the file, if there is one; or else the key that is given. */
@@ -81,7 +81,7 @@ async function keyIn(
   path: string | null,
   configured: string | null,
 ): Promise<string | null> {
-  return path === null ? configured : read(name, path, masterKey);
+  return path === null ? configured : readSecretFile(name, path, masterKey);
 }
 
 /**
@@ -93,14 +93,14 @@ export async function withProviderFiles(provider: ProviderConfig): Promise<Provi
   if (headerFiles.length === 0) return { ...provider, proxy };
   const pairs = headerFiles.map(async ({ name, path }) => [
     name,
-    await read(`the header ${name} of the provider ${providerName}`, path, headerValue),
+    await readSecretFile(`the header ${name} of the provider ${providerName}`, path, headerValue),
   ]);
   return { ...provider, proxy, headers: [...headers, ...(await Promise.all(pairs)).flat()] };
 }
 
 async function proxyOf({ name, proxy, proxyFile }: ProviderConfig): Promise<string | null> {
   if (proxyFile === null) return proxy;
-  const own = await read(`${placeOfProvider(name)}.proxy_file`, proxyFile, outboundProxy);
+  const own = await readSecretFile(`${placeOfProvider(name)}.proxy_file`, proxyFile, outboundProxy);
   return own === "none" ? null : own;
 }
 
@@ -109,11 +109,15 @@ async function withSecret(issuer: JwtIssuerConfig): Promise<JwtIssuerConfig> {
   const name = `the secret_file of the issuer ${issuer.issuer}`;
   return {
     ...issuer,
-    keys: { kind: "secret", secret: await read(name, issuer.keys.path, signingSecret) },
+    keys: { kind: "secret", secret: await readSecretFile(name, issuer.keys.path, signingSecret) },
   };
 }
 
-async function read(name: string, path: string, kind: ValueKind<string | null>): Promise<string> {
+async function readSecretFile(
+  name: string,
+  path: string,
+  kind: ValueKind<string | null>,
+): Promise<string> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     const unset = path.includes("${") ? ", a variable in it isn't set" : "";
     throw new SecretFileError(`${name} can't be read: ${path} (${error.code}${unset})`);

@@ -118,7 +118,7 @@ const naming: ReadonlySet<string> = new Set(["models", "route", "preset"]);
  */
 export function mayRunOthers(fields: Fields): boolean {
   for (const key in fields)
-    if (!common.has(key) && runsOthers(folded(key), fields[key])) return true;
+    if (!common.has(key) && runsOthers(foldCase(key), fields[key])) return true;
   return false;
 }
 
@@ -151,7 +151,7 @@ function asksOther(tool: Fields): boolean {
   let pictures = 0;
   for (const key in tool) {
     const value = tool[key];
-    const name = usual.has(key) ? key : folded(key);
+    const name = usual.has(key) ? key : foldCase(key);
     if (name === "type" || name === "id") {
       if (typeof value === "string" && /advisor|fusion|subagent/i.test(value)) return true;
       kinds++;
@@ -178,7 +178,7 @@ const usual: ReadonlySet<string> = new Set([
 ]);
 
 function hasModel(object: Fields): boolean {
-  for (const key in object) if (!usual.has(key) && folded(key).includes("model")) return true;
+  for (const key in object) if (!usual.has(key) && foldCase(key).includes("model")) return true;
   return false;
 }
 
@@ -200,7 +200,7 @@ function isAlternatives(name: string): boolean {
 type Member = readonly [name: string, value: unknown];
 
 function members(object: Fields): readonly Member[] {
-  return Object.entries(object).map(([key, value]) => [folded(key), value]);
+  return Object.entries(object).map(([key, value]) => [foldCase(key), value]);
 }
 
 /** The objects in a value, which is an object or a list. */
@@ -212,7 +212,7 @@ function items(value: unknown): readonly Fields[] {
  * In lower case, because some servers ignore the case of keys. For some of them the long s and the
  * Kelvin sign are letters too; both may appear in the Latin-1 reading of their UTF-8.
  */
-function folded(key: string): string {
+function foldCase(key: string): string {
   return /[\u0080-\uffff]/.test(key)
     ? key
         .replace(/\u017f|\u00c5\u00bf/g, "s")

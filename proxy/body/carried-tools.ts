@@ -48,13 +48,13 @@ function namesOf(tool: Fields): ReadonlySet<string> {
   const names = new Set<string>();
   if (type === "mcp") addServer(names, tool["server_label"], tool);
   else if (type === "mcp_server") addServer(names, tool["name"], tool);
-  else if (typeof type === "string") addKnown(names, type.replace(date, ""));
+  else if (typeof type === "string") addKnownTool(names, type.replace(date, ""));
   // Gemini's tools are named by their members.
-  else for (const key in tool) addKnown(names, key.replace(/[A-Z]/g, "_$&"));
+  else for (const key in tool) addKnownTool(names, key.replace(/[A-Z]/g, "_$&"));
   return names;
 }
 
-function addKnown(names: Set<string>, written: string): void {
+function addKnownTool(names: Set<string>, written: string): void {
   const name = toolName(written);
   if (ofProviders.has(name)) names.add(name);
 }

@@ -90,14 +90,14 @@ export function conversationEnd(
   };
 }
 
-interface Compared {
+interface RepetitionQuestion {
   readonly turns: Turns;
   readonly timesMax: number;
   readonly texts: LongTexts;
   readonly comparesResults: boolean;
 }
 
-function repetition({ turns, timesMax, ...how }: Compared): RepeatedTurns | null {
+function repetition({ turns, timesMax, ...how }: RepetitionQuestion): RepeatedTurns | null {
   let times = 1;
   let length = 0;
   let alike = 0;

@@ -62,7 +62,7 @@ export function withPlaceholders({ skeleton, bytesOf }: BodyOutline): BodyWithPl
   replaceTexts(fields, replacement);
   return texts.length === 0 || hasPlaceholder
     ? null
-    : { fields, fill: (translated) => filled(translated, texts) };
+    : { fields, fill: (translated) => fillTexts(translated, texts) };
 }
 
 /** The beginning of a string in JSON up to the first escape. */
@@ -111,7 +111,7 @@ function placeInside(
   return (outer === "turn" || outer === "part") && key === "content" && isList ? "parts" : "other";
 }
 
-function filled(translated: unknown, texts: readonly Buffer[]): FilledBody {
+function fillTexts(translated: unknown, texts: readonly Buffer[]): FilledBody {
   const skeleton = Buffer.from(writeExactly(translated));
   const pieces: Buffer[] = [];
   let from = 0;

@@ -13,7 +13,7 @@ interface SharedReadBounds {
   readonly waitingPerCallerMax: number;
 }
 
-interface Read<T> {
+interface SharedRead<T> {
   readonly caller: string;
   readonly ask: () => Promise<T>;
   readonly askers: Set<(answer: T | null) => void>;
@@ -30,7 +30,7 @@ interface Question<T> {
 
 export class SharedReads<T> {
   readonly #bounds: SharedReadBounds;
-  readonly #waiting = new Map<string, Read<T>>();
+  readonly #waiting = new Map<string, SharedRead<T>>();
   readonly #waitingPerCaller = new Map<string, number>();
   #running = 0;
 
@@ -59,7 +59,7 @@ export class SharedReads<T> {
     });
   }
 
-  #wait(key: string, sharedRead: Read<T>): Read<T> | null {
+  #wait(key: string, sharedRead: SharedRead<T>): SharedRead<T> | null {
     const { waitingMax, waitingPerCallerMax } = this.#bounds;
     const others = this.#waitingPerCaller.get(sharedRead.caller) ?? 0;
     if (this.#waiting.size >= waitingMax || others >= waitingPerCallerMax) return null;
@@ -68,7 +68,7 @@ export class SharedReads<T> {
     return sharedRead;
   }
 
-  #remove(key: string, { caller }: Read<T>): void {
+  #remove(key: string, { caller }: SharedRead<T>): void {
     this.#waiting.delete(key);
     const remaining = this.#waitingPerCaller.get(caller)! - 1;
     if (remaining === 0) this.#waitingPerCaller.delete(caller);

@@ -29,14 +29,14 @@ interface OverriddenBody {
   readonly dropped: readonly string[];
 }
 
-interface Fitted {
+interface OverridableRequest {
   readonly operation: Operation;
   readonly body: Buffer;
   readonly dropped: readonly string[];
 }
 
 /** A request with the operator's overrides: the same object, changed. */
-export function overrideRequest<R extends Fitted>(
+export function overrideRequest<R extends OverridableRequest>(
   request: R,
   provider: Pick<ProviderConfig, "perModel">,
   model: string,

@@ -17,25 +17,30 @@ import { type Gateway, providerOf } from "../gateway.js";
 import { meteredAt, type RequestBounds } from "../hard-caps/request-bounds.js";
 import { admittedHeaders, messagesHeaders } from "../http/limit-headers.js";
 import { areaOf } from "../http/match-route.js";
-import { replyFailure, replyInternalError, replyRefused, speaksMessages } from "../http/respond.js";
+import {
+  replyFailure,
+  replyInternalError,
+  replyWithRefusal,
+  speaksMessages,
+} from "../http/respond.js";
 import { waitOf } from "../http/wait-preference.js";
 import type {
   Admission,
   AdmissionOutcome,
   MayWait,
   Place,
-  Unadmitted,
-  Waited,
+  QueueWait,
+  RejectedAdmission,
 } from "../limiter/admission.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
 import { nothingSpent } from "../limiter/settle-outbox.js";
 import type { RequestContext } from "../request-context.js";
 import type { Outcome } from "../request-record.js";
-import type { Forwarded } from "../upstream/forwarded.js";
+import type { ForwardResult } from "../upstream/forwarded.js";
 import type { SpentTokens } from "../usage/session-usage.js";
 import { noUsage } from "../usage/usage.js";
 import { type ProviderResult, usageRecord } from "../usage/usage-record.js";
-import { outcomeOf, refuseCaller, refuseUnadmitted, retryAfter } from "./refuse-request.js";
+import { outcomeOf, refuseBeforeAdmission, refuseCaller, retryAfter } from "./refuse-request.js";
 import { logBug } from "./report-request.js";
 
 export interface AdmittedRequest {
@@ -51,7 +56,7 @@ export interface LimitedRequest {
   readonly modelNames: readonly string[];
   /** Whether it is work for later, such as a batch; see `LimiterClient.admit`. */
   readonly submission?: boolean;
-  /** Whether the request can go to another model, which `Exhausted` names. */
+  /** Whether the request can go to another model, which `ExhaustedLimit` names. */
   readonly switches?: boolean;
   /** The models to which exhausted rules and budgets have sent it so far. */
   readonly uses?: readonly string[] | undefined;
@@ -64,7 +69,7 @@ export interface LimitedRequest {
 }
 
 /** A rule or budget refuses the request, and names the model that may serve it instead. */
-export interface Exhausted {
+export interface ExhaustedLimit {
   readonly use: string;
   readonly breach: Breach | BudgetBreach;
 }
@@ -84,21 +89,21 @@ export async function admitRequest(
 export async function admitRequest(
   context: AdmitContext,
   limited: LimitedRequest,
-): Promise<AdmittedRequest | Exhausted | null>;
+): Promise<AdmittedRequest | ExhaustedLimit | null>;
 export async function admitRequest(
   context: AdmitContext,
   limited: LimitedRequest,
-): Promise<AdmittedRequest | Exhausted | null> {
+): Promise<AdmittedRequest | ExhaustedLimit | null> {
   const { targets, model, modelNames, submission = false, uses, fixed, bounds, onPlace } = limited;
   const { gateway, exchange, caller, record } = context;
   const { limiter, monoMs } = gateway;
   const notAllowed = modelProblem(caller, modelNames);
   if (notAllowed !== null) {
-    await refuseUnadmitted(context, notAllowed);
+    await refuseBeforeAdmission(context, notAllowed);
     return null;
   }
   const askedMonoMs = monoMs();
-  const marked = submission ? targets : withUnpriced(gateway, targets);
+  const marked = submission ? targets : markUnpriced(gateway, targets);
   const metered = bounds == null ? undefined : metersOf(gateway, bounds)(targets);
   const { waiting } = gateway.config;
   const wait = waiting === null ? undefined : mayWait(context, waiting, askedMonoMs, onPlace);
@@ -106,7 +111,7 @@ export async function admitRequest(
     limiter.notices.sessionBudgets && record.session !== "" ? record.session : undefined;
   const details = { modelNames, uses, fixed, metered, wait, session };
   const outcome = await limiter.admit(caller, marked, submission, details);
-  noteJudged(context, outcome, monoMs() - askedMonoMs);
+  noteVerdict(context, outcome, monoMs() - askedMonoMs);
   const exhausted = exhaustedIn(outcome);
   if (exhausted !== null)
     return limited.switches === true
@@ -117,7 +122,7 @@ export async function admitRequest(
     return null;
   }
   if (outcome.kind !== "admitted") {
-    replyUnadmitted(context, outcome, model);
+    replyRejected(context, outcome, model);
     return null;
   }
   const { admission } = outcome;
@@ -133,7 +138,7 @@ export async function admitRequest(
   return null;
 }
 
-function noteJudged(
+function noteVerdict(
   { gateway, record }: AdmitContext,
   outcome: AdmissionOutcome,
   waitedMs: number,
@@ -172,7 +177,7 @@ function mayWait(
 }
 
 /** How long a request has waited for room; undefined if it hasn't. */
-function waitedFor(outcome: AdmissionOutcome): Waited | undefined {
+function waitedFor(outcome: AdmissionOutcome): QueueWait | undefined {
   switch (outcome.kind) {
     case "admitted":
       return outcome.admission.waited;
@@ -188,9 +193,9 @@ function waitedFor(outcome: AdmissionOutcome): Waited | undefined {
  * Answers a request that the daemon refused, or that failed because it is away. `model`: as in
  * `LimitedRequest`.
  */
-function replyUnadmitted(
+function replyRejected(
   context: RequestContext<"limiter" | "config" | "nowMs">,
-  outcome: Exclude<Unadmitted, { readonly kind: "left" }>,
+  outcome: Exclude<RejectedAdmission, { readonly kind: "left" }>,
   model: string,
 ): void {
   const { gateway, exchange, caller, record } = context;
@@ -211,7 +216,7 @@ function replyUnadmitted(
   record.note = refusalMessage(outcome.breach);
   record.breach = outcome.breach;
   gateway.limiter.noteRefusal(outcome.id, exchange.id, model);
-  const status = replyRefused(exchange, outcome, {
+  const status = replyWithRefusal(exchange, outcome, {
     requestIdInBody: gateway.config.server.requestIdInRefusals,
     nowMs: gateway.nowMs(),
   });
@@ -233,27 +238,27 @@ export async function isRefusedUnread(
   if (refusal === null || refusal.kind === "left") return false;
   // The admission decides on another model or waits, or is refused.
   if (exhaustedIn(refusal) !== null || mayStillWait(context, refusal)) return false;
-  replyUnadmitted(context, refusal, "");
+  replyRejected(context, refusal, "");
   return true;
 }
 
 function mayStillWait(
   { gateway, exchange }: RequestContext<"config">,
-  outcome: Unadmitted,
+  outcome: RejectedAdmission,
 ): boolean {
   const { waiting } = gateway.config;
   if (waiting === null || (outcome.kind !== "refused" && outcome.kind !== "exceeded")) return false;
   return outcome.breach.dimension !== "banned" && waitOf(exchange, waiting, 0) !== null;
 }
 
-function exhaustedIn(outcome: AdmissionOutcome): Exhausted | null {
+function exhaustedIn(outcome: AdmissionOutcome): ExhaustedLimit | null {
   if (outcome.kind !== "refused" && outcome.kind !== "exceeded") return null;
   const { breach } = outcome;
   return breach.use === undefined ? null : { use: breach.use, breach };
 }
 
 /** The targets, with a mark on those without a price, which a budget may refuse. */
-function withUnpriced(
+function markUnpriced(
   { prices }: Pick<Gateway, "prices">,
   targets: readonly Target[],
 ): readonly Target[] {
@@ -295,7 +300,7 @@ function failedOutcome({ code, status }: Failure): Outcome {
 export function settleRequest(
   context: RequestContext<RecordingParts | "limiter" | "log">,
   admission: Admission,
-  forwarded: Forwarded,
+  forwarded: ForwardResult,
 ): void {
   const { gateway, exchange, record } = context;
   record.forwarded(forwarded);
@@ -344,8 +349,8 @@ export type RecordingParts =
  */
 export function settleAttempt(
   context: RequestContext<RecordingParts | "limiter">,
-  attempt: Forwarded,
-): Forwarded {
+  attempt: ForwardResult,
+): ForwardResult {
   const { record } = context;
   const { usage, estimated, atMost = null } = attempt;
   if ((usage === null && atMost === null) || record.admission === null) return attempt;
@@ -378,7 +383,7 @@ export function settleProgress(
 
 type Progress = Omit<SpentTokens, "usage"> &
   Pick<ProviderResult, "usage" | "providerRequestId" | "providerKey">;
-type Counted = Pick<Forwarded, "usage" | "estimated" | "status" | "atMost">;
+type Counted = Pick<ForwardResult, "usage" | "estimated" | "status" | "atMost">;
 
 function countCharge(
   { gateway, record }: RequestContext<"metrics" | "noticeUnpriced">,
@@ -481,7 +486,7 @@ export function limitHeaders(
  * Ends an admitted request that can't be sent: it stays counted, like one that the provider
  * refuses. `failure` is null if the client disconnected.
  */
-export function refuseAdmitted(
+export function refuseAfterAdmission(
   { gateway, exchange, record }: RequestContext<"limiter" | "log">,
   { admission, headers }: AdmittedRequest,
   failure: Failure | null,

@@ -11,7 +11,7 @@ import { providerOf } from "../gateway.js";
 import { requestIdHeaders, targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
 import type { Route } from "../routing/resolve-model.js";
-import type { Forwarded } from "../upstream/forwarded.js";
+import type { ForwardResult } from "../upstream/forwarded.js";
 import { cachedRecord } from "../usage/usage-record.js";
 import { finishRequest } from "./admit-and-settle.js";
 import {
@@ -48,7 +48,7 @@ interface CacheMiss {
    * Wraps `forwarded` so that a cacheable answer is stored once the client has it. `target`: which
    * target gave it.
    */
-  keepAfter(forwarded: Forwarded, target: Target | null): Forwarded;
+  keepAfter(forwarded: ForwardResult, target: Target | null): ForwardResult;
 }
 
 export const bypassed: CacheOutcome = { kind: "bypassed" };

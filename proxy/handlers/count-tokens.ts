@@ -21,7 +21,7 @@ import { upstreamPath } from "../upstream/upstream-path.js";
 import { estimateTokens } from "../usage/count-usage.js";
 import { readJsonCall } from "./json-call.js";
 import { namesOf, noRewriters, problemAt } from "./model-call.js";
-import { refuseUnadmitted, refuseUnknownModel } from "./refuse-request.js";
+import { refuseBeforeAdmission, refuseUnknownModel } from "./refuse-request.js";
 
 type CountOperation = Extract<Operation, "count_tokens" | "input_tokens" | "count_content_tokens">;
 
@@ -56,7 +56,7 @@ function lacksCounts(status: number, isTranslated: boolean): boolean {
 }
 
 /** Records the provider's own status: the client gets another one for a 403. */
-function watched(upstream: Upstream, answered: (status: number) => void): Upstream {
+function withStatusWatch(upstream: Upstream, answered: (status: number) => void): Upstream {
   return {
     send: (request, sink) =>
       upstream.send(request, {
@@ -89,17 +89,17 @@ export async function countTokens(
   const { gateway, exchange, record } = context;
   const { monoMs } = gateway;
   const result = await readJsonCall(operation, context);
-  if (!result.ok) return refuseUnadmitted(context, result.failure);
+  if (!result.ok) return refuseBeforeAdmission(context, result.failure);
   const { call } = result;
   record.model = call.model;
   const { naming } = call;
   const foreign = naming === null ? null : await foreignInCall(gateway, context.caller, naming);
-  if (foreign !== null) return refuseUnadmitted(context, foreign);
+  if (foreign !== null) return refuseBeforeAdmission(context, foreign);
   const route = await resolveOnceLearned(gateway, call.model);
   if (route === null) return refuseUnknownModel(context, call.model);
   const names = namesOf(gateway, call, route);
   const notAllowed = modelProblem(context.caller, names);
-  if (notAllowed !== null) return refuseUnadmitted(context, notAllowed);
+  if (notAllowed !== null) return refuseBeforeAdmission(context, notAllowed);
   const ordered = gateway.targetOrder.peek(route);
   const targets = mayContinue(call) ? await targetsOfMaker(gateway, call, ordered) : ordered;
   const able = targets.filter((target) => problemAt(gateway, call, target) === null);
@@ -130,7 +130,7 @@ export async function countTokens(
   );
   const query = translator === null ? exchange.query : "";
   let answered = 0;
-  const upstream = watched(provider.upstream, (status) => (answered = status));
+  const upstream = withStatusWatch(provider.upstream, (status) => (answered = status));
   const forwarded = await forward(exchange, {
     upstream: translator === null ? upstream : translatedUpstream(upstream, translator),
     provider: target.provider,

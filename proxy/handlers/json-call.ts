@@ -25,14 +25,14 @@ import {
 } from "../body/model-body.js";
 import { promptBytes } from "../body/prompt-bytes.js";
 import { noLongTexts } from "../body/repeated-turns.js";
-import { type Rewritten, rewriteRequest } from "../body/rewriters/rewrite-request.js";
+import { type RewrittenBody, rewriteRequest } from "../body/rewriters/rewrite-request.js";
 import { valuesOf } from "../body/scan-json.js";
 import { CallDialects } from "../dialects/choose-dialect.js";
 import { fitSteps, fittedBody } from "../dialects/fit/fit-native.js";
 import {
   nothingRefused,
   ownReasoningStep,
-  type Refused,
+  type RefusedParts,
   withoutFieldsStep,
 } from "../dialects/fit/own-reasoning.js";
 import { overrideRequest } from "../dialects/override-request.js";
@@ -59,7 +59,7 @@ import {
   defaultModel,
   type ModelCall,
   nextSliceOf,
-  notOffered,
+  notOfferedFailure,
   type ReadCall,
   type SentFor,
   type TargetRequest,
@@ -193,7 +193,7 @@ class JsonCall implements ModelCall {
 
   problemAt(provider: ProviderConfig, model: string): Failure | null {
     const dialect = this.#dialects.at(provider, model);
-    if (dialect === null) return notOffered(provider, this.operation);
+    if (dialect === null) return notOfferedFailure(provider, this.operation);
     const { operation, translation } = dialect;
     if (translation === null) return null;
     if (!this.#mayTranslate()) return noMemory();
@@ -261,7 +261,7 @@ class JsonCall implements ModelCall {
   #withoutRefused(
     request: FittedRequest,
     target: Pick<TranslatedTarget, "provider" | "model">,
-    { reasoning, fields: paths }: Refused,
+    { reasoning, fields: paths }: RefusedParts,
   ): FittedRequest {
     const fields = paths.filter((path) => !isOfBetas(path));
     const { operation, body: bytes, dropped } = request;
@@ -286,7 +286,7 @@ class JsonCall implements ModelCall {
     provider: ProviderConfig,
     model: string,
     isNamed: boolean,
-    rewritten: Rewritten,
+    rewritten: RewrittenBody,
   ): FittedRequest {
     const { operation, translation } = this.#dialects.at(provider, model)!;
     if (translation !== null)
@@ -303,7 +303,7 @@ class JsonCall implements ModelCall {
   #untranslated(
     provider: ProviderConfig,
     model: string,
-    { bytes, savedBytes }: Rewritten,
+    { bytes, savedBytes }: RewrittenBody,
   ): FittedRequest {
     const clientBody = this.#clientBody;
     if (isGoogleOperation(this.operation)) {
@@ -329,7 +329,7 @@ class JsonCall implements ModelCall {
     return { operation, body, savedBytes, hideUsageChunk, translator: null, dropped: [] };
   }
 
-  #translated(target: TranslatedTarget, { bytes, savedBytes }: Rewritten): FittedRequest {
+  #translated(target: TranslatedTarget, { bytes, savedBytes }: RewrittenBody): FittedRequest {
     const { operation, translation } = target;
     const clientBody = this.#clientBody;
     const rewritten = savedBytes === 0 ? null : translateRequest(parseObjectExactly(bytes), target);

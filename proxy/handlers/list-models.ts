@@ -46,7 +46,7 @@ export async function answerModels({
     return replyFailure(exchange, "model", page.failure);
   }
   record.end(200, "answered");
-  const items = page.items.map((model) => inDialect(exchange, sized(gateway, model)));
+  const items = page.items.map((model) => inDialect(exchange, withSize(gateway, model)));
   if (speaksGoogle(exchange))
     return replyJson(exchange, 200, {
       models: items,
@@ -152,7 +152,7 @@ type SizedModel = ListedModel & ModelSize;
 
 type Sizing = Pick<Gateway, "models" | "sizeOf">;
 
-function sized(gateway: Sizing, model: ListedModel): SizedModel {
+function withSize(gateway: Sizing, model: ListedModel): SizedModel {
   const route = resolveModel(gateway.models.current(), model.id);
   return { ...model, ...(route === null ? unknownSize : sizeOfRoute(gateway, route)) };
 }

@@ -53,12 +53,12 @@ interface Sender {
   readonly model: string;
 }
 
-interface Judged {
+interface JudgedTurn {
   readonly loop: Loop;
   readonly isRefused: boolean;
 }
 
-interface Sent {
+interface SentTurn {
   times: number;
   /** When it was answered the last time. */
   endedMonoMs: number;
@@ -72,7 +72,7 @@ export class LoopBreaker {
   readonly #digest: (head: string, body: Buffer) => string;
   readonly #times: () => LoopTimes | null;
   /** The requests that were answered, by their keys, the least recent first. */
-  readonly #sent = new Map<string, Sent>();
+  readonly #sent = new Map<string, SentTurn>();
 
   /** `times`: when the first rule acts, and when the last; null if none does. */
   constructor(digest: (head: string, body: Buffer) => string, times: () => LoopTimes | null) {
@@ -129,7 +129,7 @@ export class LoopBreaker {
   }
 
   /** Null if nothing is to be said. */
-  judge({ turn, sent }: WatchedTurn, rule: LoopRule): Judged | null {
+  judge({ turn, sent }: WatchedTurn, rule: LoopRule): JudgedTurn | null {
     const loop = loopOf(rule.compare_results ? turn.repeated : turn.repeatedCalls, sent);
     const growth: Loop = { kind: "growth", times: turn.turns, turns: 0, tools: [] };
     const { warn_after_turns: warnAfter, refuse_after_turns: refuseAfter } = rule;
@@ -179,7 +179,7 @@ export function loopHeader({ kind, times, turns }: Loop): string {
 }
 
 /** A 400: clients retry a 429, whatever its headers say. */
-export function loopDetected(loop: Loop): Failure {
+export function loopFailure(loop: Loop): Failure {
   return failure(
     "loop_detected",
     `${inWords(loop)}. To continue, add a message to the conversation or start a new one`,

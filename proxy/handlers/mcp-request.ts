@@ -20,38 +20,38 @@ import { admittedHeaders } from "../http/limit-headers.js";
 import { targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
 import { sessionOf } from "../routing/session.js";
-import { type Forwarded, isGone } from "../upstream/forwarded.js";
+import { type ForwardResult, isGone } from "../upstream/forwarded.js";
 import { type McpCall, relayMcp } from "../upstream/passthrough/relay-mcp.js";
 import { admitRequest, finishRequest, isRefusedUnread, settleRequest } from "./admit-and-settle.js";
-import { refuseCaller, refuseUnadmitted } from "./refuse-request.js";
+import { refuseBeforeAdmission, refuseCaller } from "./refuse-request.js";
 
 /** A POST: one message. Never rejects. */
 export async function mcpRequest(context: RequestContext): Promise<void> {
   const { gateway, exchange, caller, record } = context;
   const server = serverAt(gateway, exchange);
-  if (server === null) return refuseUnadmitted(context, noServer(exchange));
+  if (server === null) return refuseBeforeAdmission(context, noServer(exchange));
   const isCompressed = exchange.header("content-encoding") !== undefined;
   if (isCompressed && (await isRefusedUnread(context))) return;
   const { bodyBytesMax } = gateway.config.server;
   const bodyResult = await exchange.readBody(bodyBytesMax);
-  if (!bodyResult.ok) return refuseUnadmitted(context, unreadBody(bodyResult, bodyBytesMax));
+  if (!bodyResult.ok) return refuseBeforeAdmission(context, unreadBody(bodyResult, bodyBytesMax));
   const { bytes } = bodyResult;
   const isDense = (): boolean => hasMoreValues(bytes, unauthenticatedValuesMax);
   const denied = await denialOfDense(gateway.limiter, caller, isDense);
-  if (denied !== null) return refuseUnadmitted(context, denied);
+  if (denied !== null) return refuseBeforeAdmission(context, denied);
   const message = readRpcMessage(bytes, gateway.isUtf8);
   if (message.kind === "invalid")
-    return refuseUnadmitted(
+    return refuseBeforeAdmission(
       context,
       invalid(`the body must be one JSON-RPC message: ${message.problem}`, "body"),
     );
   if (message.kind === "request") exchange.rpcId = message.id;
   const mismatch = headerProblem(exchange, message);
-  if (mismatch !== null) return refuseUnadmitted(context, mismatch);
+  if (mismatch !== null) return refuseBeforeAdmission(context, mismatch);
   if (message.kind === "other") return passFreely(context, server, bytes);
   const tool = message.method === "tools/call" ? message.name! : "";
   const problem = modelNameProblem(tool);
-  if (problem !== null) return refuseUnadmitted(context, invalid(problem, "params.name"));
+  if (problem !== null) return refuseBeforeAdmission(context, invalid(problem, "params.name"));
   const { name: provider } = server.config;
   record.model = `${provider}/${tool}`;
   record.session = sessionOf(exchange, null);
@@ -76,7 +76,7 @@ export async function mcpRequest(context: RequestContext): Promise<void> {
 }
 
 /** Whether the tool ran or may run: the server answers, or its answer was cut or given up. */
-function hasBegun({ status, outcome, executed }: Forwarded): boolean {
+function hasBegun({ status, outcome, executed }: ForwardResult): boolean {
   return status === 200 || (executed && (isGone(outcome) || outcome === "upstream_cut"));
 }
 
@@ -84,9 +84,9 @@ function hasBegun({ status, outcome, executed }: Forwarded): boolean {
 export async function mcpSession(context: RequestContext): Promise<void> {
   const { gateway, exchange, caller } = context;
   const server = serverAt(gateway, exchange);
-  if (server === null) return refuseUnadmitted(context, noServer(exchange));
+  if (server === null) return refuseBeforeAdmission(context, noServer(exchange));
   const problem = modelProblem(caller, [`${server.config.name}/`]);
-  if (problem !== null) return refuseUnadmitted(context, problem);
+  if (problem !== null) return refuseBeforeAdmission(context, problem);
   const relayed = relayMcp(exchange, callOf(context, server, null));
   if (exchange.method === "DELETE") return endFree(context, await relayed);
   // A stopping proxy needn't wait for notifications: clients open the stream again.
@@ -105,10 +105,10 @@ async function passFreely(context: RequestContext, server: Provider, bytes: Buff
   const { caller } = authorized;
   record.identified(caller);
   const problem = modelProblem(caller, [`${server.config.name}/`]);
-  if (problem !== null) return refuseUnadmitted({ ...context, caller }, problem);
+  if (problem !== null) return refuseBeforeAdmission({ ...context, caller }, problem);
   const name = callerName(caller);
   if (!gateway.runningPerCaller.begin("mcp_session", name))
-    return refuseUnadmitted(
+    return refuseBeforeAdmission(
       { ...context, caller },
       failure(
         "overloaded",
@@ -120,7 +120,7 @@ async function passFreely(context: RequestContext, server: Provider, bytes: Buff
   endFree(context, forwarded);
 }
 
-function endFree({ gateway, exchange, record }: RequestContext, forwarded: Forwarded): void {
+function endFree({ gateway, exchange, record }: RequestContext, forwarded: ForwardResult): void {
   record.forwarded(forwarded);
   finishRequest({ gateway, exchange }, forwarded.finish);
 }

@@ -7,7 +7,7 @@ import { sentModel, type Target } from "../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { type Caller, callerName } from "../auth/caller.js";
-import type { Refused } from "../dialects/fit/own-reasoning.js";
+import type { RefusedParts } from "../dialects/fit/own-reasoning.js";
 import type { AnswerTranslator } from "../dialects/translated-upstream.js";
 import { type Gateway, providerOf } from "../gateway.js";
 import type { GrantedOutput } from "../hard-caps/output-allowance.js";
@@ -75,7 +75,7 @@ export interface SentFor {
   /** Whether the client named this exact model, so that it knows its parameters. */
   readonly isNamed: boolean;
   /** What the target has refused. */
-  readonly refused: Refused;
+  readonly refused: RefusedParts;
   /** The output that hard caps grant a request that isn't cut; null or absent without any. */
   readonly granted?: GrantedOutput | null;
 }
@@ -170,6 +170,6 @@ export function problemAt(
 }
 
 /** Why a provider can't serve a request for an operation that it lacks. */
-export function notOffered({ name }: ProviderConfig, operation: Operation): Failure {
+export function notOfferedFailure({ name }: ProviderConfig, operation: Operation): Failure {
   return invalid(`provider ${name} does not offer ${operation}`, "model");
 }

@@ -17,7 +17,7 @@ import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { type Route, requestedName, resolveModel } from "../routing/resolve-model.js";
 import { sessionOf } from "../routing/session.js";
-import type { Forwarded } from "../upstream/forwarded.js";
+import type { ForwardResult } from "../upstream/forwarded.js";
 import { wantsEvents } from "../upstream/upstream-path.js";
 import {
   admitRequest,
@@ -40,9 +40,9 @@ import {
   type ReadCall,
 } from "./model-call.js";
 import { readMultipartCall } from "./multipart-call.js";
-import { refuseUnadmitted, refuseUnknownModel } from "./refuse-request.js";
+import { refuseBeforeAdmission, refuseUnknownModel } from "./refuse-request.js";
 import { useOtherModel } from "./use-other-model.js";
-import { isLoopRefused, noteAnswered, watchTurn } from "./watch-loop.js";
+import { isLoopRefused, noteAnsweredTurn, watchTurn } from "./watch-loop.js";
 
 /**
  * Never rejects. One function, since a promise per step costs time. A plain request skips what only
@@ -60,13 +60,13 @@ export async function modelRequest(
   const isCompressed = received.exchange.header("content-encoding") !== undefined;
   if (isCompressed && (await isRefusedUnread(received))) return;
   const result = await readCall(received, operation);
-  if (!result.ok) return refuseUnadmitted(received, result.failure);
+  if (!result.ok) return refuseBeforeAdmission(received, result.failure);
   const { call } = result;
   try {
     // Of stored objects, a caller may name only its own.
     const { naming } = call;
     const foreign = naming === null ? null : await foreignInCall(gateway, received.caller, naming);
-    if (foreign !== null) return await refuseUnadmitted(received, foreign);
+    if (foreign !== null) return await refuseBeforeAdmission(received, foreign);
     // Null unless it sends keep-alives while its stream is silent.
     const mayStream = call.stream || call.operation === "stream_generate_content";
     const keptAlive = mayStream
@@ -102,7 +102,7 @@ export async function modelRequest(
       const problem = problemAt(gateway, call, ordered[0]!)!;
       return problem.param === prewarm
         ? await answerWarmUp(incoming, { call, modelNames })
-        : await refuseUnadmitted(incoming, problem);
+        : await refuseBeforeAdmission(incoming, problem);
     }
     const tools = received.searches === true ? ["web_search"] : call.carriedTools;
     // `targets`: without those that fail now; `all`: for a failover.
@@ -123,8 +123,8 @@ export async function modelRequest(
     // Forward, then settle.
     const { admission } = served.admitted;
     keptAlive?.keepAlive(limitHeaders(context, served.admitted));
-    const forwarded = await sendAdmitted(context, served, bounds);
-    if (watched !== null) noteAnswered(received, watched, forwarded);
+    const forwarded = await sendAdmittedCall(context, served, bounds);
+    if (watched !== null) noteAnsweredTurn(received, watched, forwarded);
     const isKept = cached.kind === "miss" && served.route === route;
     settleRequest(
       context,
@@ -141,7 +141,7 @@ function refuseModel(
   { isDefaultModel, model }: Pick<ModelCall, "isDefaultModel" | "model">,
 ): Promise<void> {
   return isDefaultModel
-    ? refuseUnadmitted(context, invalid("model is required", "model"))
+    ? refuseBeforeAdmission(context, invalid("model is required", "model"))
     : refuseUnknownModel(context, model);
 }
 
@@ -167,11 +167,11 @@ function readCall(context: RequestContext, operation: ModelOperation): Promise<R
 }
 
 /** Sends the call to the target that the daemon chose, and to others if that fails. */
-function sendAdmitted(
+function sendAdmittedCall(
   context: RequestContext,
   { admitted, call, route, all }: AdmittedCall,
   bounds: RequestBounds | null,
-): Promise<Forwarded> {
+): Promise<ForwardResult> {
   const { admission } = admitted;
   const { target } = admission;
   assert(target !== null, "an admitted request has a target");

@@ -26,7 +26,7 @@ import {
   type CallParts,
   defaultModel,
   type ModelCall,
-  notOffered,
+  notOfferedFailure,
   type ReadCall,
   type TargetRequest,
 } from "./model-call.js";
@@ -228,7 +228,9 @@ class MultipartCall implements ModelCall {
   }
 
   problemAt(provider: ProviderConfig): Failure | null {
-    return provider.operations.has(this.operation) ? null : notOffered(provider, this.operation);
+    return provider.operations.has(this.operation)
+      ? null
+      : notOfferedFailure(provider, this.operation);
   }
 
   requestTo(_provider: ProviderConfig, model: string): TargetRequest {

@@ -37,7 +37,7 @@ import { submittedBatch } from "../objects/batches.js";
 import type { RequestContext } from "../request-context.js";
 import { targetAt } from "../routing/resolve-model.js";
 import { sessionOf } from "../routing/session.js";
-import type { Forwarded } from "../upstream/forwarded.js";
+import type { ForwardResult } from "../upstream/forwarded.js";
 import { sizeClass } from "../upstream/limit-reports.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { relayAnswer } from "../upstream/passthrough/relay-answer.js";
@@ -55,7 +55,7 @@ import { requestedOutput } from "../usage/usage-bound.js";
 import {
   type AdmittedRequest,
   admitRequest,
-  refuseAdmitted,
+  refuseAfterAdmission,
   settleRequest,
 } from "./admit-and-settle.js";
 import { grantedTo, streamCap } from "./hard-cap.js";
@@ -63,23 +63,23 @@ import {
   isAboutObject,
   type StoredObjects,
   settleBeforeDeletions,
-  settleObjectsRead,
+  settleEndedObjects,
   storedObjectsAt,
 } from "./objects/passthrough-objects.js";
 import { hasEnqueuedCap } from "./objects/submit-batch.js";
 import { ownOrigin } from "./own-origin.js";
-import { refuseUnadmitted } from "./refuse-request.js";
+import { refuseBeforeAdmission } from "./refuse-request.js";
 
 /** Never rejects. */
 export async function passthroughRequest(context: RequestContext): Promise<void> {
   const { gateway, exchange } = context;
   const routed = passthroughRoute(context);
-  if (!routed.ok) return refuseUnadmitted(context, routed.failure);
+  if (!routed.ok) return refuseBeforeAdmission(context, routed.failure);
   const { route } = routed;
   const body = bodyOf(gateway, exchange);
   const { bodyBytesMax } = gateway.config.server;
   const requestedModel = await namedModel(exchange, route, { body, bodyBytesMax });
-  if (!requestedModel.ok) return refuseUnadmitted(context, requestedModel.failure);
+  if (!requestedModel.ok) return refuseBeforeAdmission(context, requestedModel.failure);
   const operation = operationAt(exchange.method, route.path);
   const bounds = gateway.limiter.notices.hardLimits ? boundsOf(exchange, operation, body) : null;
   const admission = await admitAt(context, route, requestedModel.model, bounds);
@@ -88,9 +88,9 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const objects = storedObjectsAt(exchange.method, route.path);
   const problem =
     objects.submitsBatch && (await hasEnqueuedCap(gateway, admitted.admission))
-      ? notCounted()
+      ? uncountedFailure()
       : await settleBeforeDeletions(gateway, target, objects);
-  if (problem !== null) return refuseAdmitted(context, admitted, problem);
+  if (problem !== null) return refuseAfterAdmission(context, admitted, problem);
   const { forwarded, shown } = await relay(context, {
     route,
     body,
@@ -101,7 +101,7 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   });
   const answer =
     shown === "" ? undefined : parseJson(Buffer.from(shown, "latin1").toString("utf8"));
-  await settleObjectsRead(gateway, target, { objects, forwarded, answer });
+  await settleEndedObjects(gateway, target, { objects, forwarded, answer });
   const isSubmitted = objects.submitsBatch && forwarded.status < 300;
   const responseId = isSubmitted ? submittedBatch(answer) : "";
   const submitted = responseId === "" ? forwarded : { ...forwarded, responseId, batchTokens: 0 };
@@ -126,10 +126,10 @@ async function relay(
     readonly body: PeekedBody | null;
     readonly operation: Operation | null;
     readonly bounds: RequestBounds | null;
-    readonly admission: Admitted;
+    readonly admission: AdmittedTarget;
     readonly objects: StoredObjects;
   },
-): Promise<{ readonly forwarded: Forwarded; readonly shown: string }> {
+): Promise<{ readonly forwarded: ForwardResult; readonly shown: string }> {
   const { gateway, exchange, record } = context;
   const { upstream, provider, passed, path, query } = route;
   const startedMonoMs = gateway.monoMs();
@@ -234,7 +234,7 @@ function cappedBody(
   return withOutputMaximum(operation, body, { ...granted, chatField });
 }
 
-function notCounted(): Failure {
+function uncountedFailure(): Failure {
   return plainFailure(
     403,
     "permission_error",
@@ -250,7 +250,7 @@ function runsModel(path: string, operation: Operation | null): boolean {
   );
 }
 
-interface Admitted {
+interface AdmittedTarget {
   readonly target: Target;
   readonly admitted: AdmittedRequest;
 }
@@ -264,10 +264,10 @@ export async function admitAt(
   route: Pick<PassthroughRoute, "provider">,
   model: string,
   bounds: RequestBounds | null = null,
-): Promise<Admitted | null> {
+): Promise<AdmittedTarget | null> {
   const problem = modelNameProblem(model);
   if (problem !== null) {
-    await refuseUnadmitted(context, invalid(problem, "model"));
+    await refuseBeforeAdmission(context, invalid(problem, "model"));
     return null;
   }
   context.record.model = model === "" ? null : model;
@@ -310,10 +310,10 @@ export function passthroughRoute({
   const name = models.current().providerByLowerName.get(providerName.toLowerCase());
   const provider = name === undefined ? undefined : providers.get(name);
   if (provider === undefined)
-    return notFound(`no provider ${JSON.stringify(providerName.slice(0, 64))} is configured`);
+    return notFoundRoute(`no provider ${JSON.stringify(providerName.slice(0, 64))} is configured`);
   const { config: providerConfig, passthrough: upstream } = provider;
   const access = providerConfig.passthrough ?? config.server.passthrough;
-  if (access === "off") return notFound(`passthrough to ${providerConfig.name} is off`);
+  if (access === "off") return notFoundRoute(`passthrough to ${providerConfig.name} is off`);
   if (access === "master_key" && !caller.isOperator)
     return {
       ok: false,
@@ -346,7 +346,7 @@ export function passthroughRoute({
   };
 }
 
-function notFound(message: string): RouteResult {
+function notFoundRoute(message: string): RouteResult {
   return { ok: false, failure: plainFailure(404, "not_found_error", message) };
 }
 

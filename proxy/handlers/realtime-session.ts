@@ -32,31 +32,31 @@ import {
   settleProgress,
   settleRequest,
 } from "./admit-and-settle.js";
-import { notOffered } from "./model-call.js";
+import { notOfferedFailure } from "./model-call.js";
 import { admitAt, passthroughRoute } from "./passthrough-request.js";
-import { refuseUnadmitted, refuseUnknownModel } from "./refuse-request.js";
+import { refuseBeforeAdmission, refuseUnknownModel } from "./refuse-request.js";
 
 /** GET /v1/realtime?model=…: the session stays at the target that admitted it. Never rejects. */
 export async function realtimeSession(context: RequestContext): Promise<void> {
   const { gateway, exchange, record } = context;
   const { webSocket, query } = exchange;
   if (webSocket === null)
-    return refuseUnadmitted(
+    return refuseBeforeAdmission(
       context,
       plainFailure(426, "invalid_request_error", "/v1/realtime needs a WebSocket upgrade"),
       ["upgrade", "websocket", "connection", "upgrade, close"],
     );
   if (!isCleanQuery(query))
-    return refuseUnadmitted(context, invalid("the query contains an invalid character"));
-  if (modelsInQuery(query).length > 1) return refuseUnadmitted(context, twoModels());
+    return refuseBeforeAdmission(context, invalid("the query contains an invalid character"));
+  if (modelsInQuery(query).length > 1) return refuseBeforeAdmission(context, twoModels());
   const name = parameterOf(query, "model") ?? "";
   if (name.trim() === "")
-    return refuseUnadmitted(
+    return refuseBeforeAdmission(
       context,
       invalid("model is required, in the query: /v1/realtime?model=…", "model"),
     );
   const nameProblem = modelNameProblem(name);
-  if (nameProblem !== null) return refuseUnadmitted(context, invalid(nameProblem, "model"));
+  if (nameProblem !== null) return refuseBeforeAdmission(context, invalid(nameProblem, "model"));
   record.model = name;
   record.session = sessionOf(exchange, null);
   const route =
@@ -70,9 +70,9 @@ export async function realtimeSession(context: RequestContext): Promise<void> {
     return passthrough !== null && config.operations.has("realtime");
   });
   if (targets.length === 0)
-    return refuseUnadmitted(
+    return refuseBeforeAdmission(
       context,
-      notOffered(providerOf(gateway, ordered[0]!).config, "realtime"),
+      notOfferedFailure(providerOf(gateway, ordered[0]!).config, "realtime"),
     );
   const admitted = await admitRequest(context, {
     targets: gateway.targetHealth.candidates(targets).targets,
@@ -101,10 +101,10 @@ export async function passthroughSession(
 ): Promise<void> {
   const { exchange } = context;
   const routed = passthroughRoute(context);
-  if (!routed.ok) return refuseUnadmitted(context, routed.failure);
+  if (!routed.ok) return refuseBeforeAdmission(context, routed.failure);
   const { route } = routed;
   const inQuery = modelsInQuery(exchange.query);
-  if (inQuery.length > 1) return refuseUnadmitted(context, twoModels());
+  if (inQuery.length > 1) return refuseBeforeAdmission(context, twoModels());
   const model = modelInPath(route.path) || deploymentInPath(route.path) || (inQuery[0] ?? "");
   const at = await admitAt(context, route, model);
   if (at === null) return;

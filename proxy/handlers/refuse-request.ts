@@ -168,20 +168,20 @@ function challenge(expiredAtMs: number | undefined): string {
   return `Bearer error="invalid_token", error_description="expired at ${formatSeconds(expiredAtMs)}"`;
 }
 
-/** `refuseUnadmitted` for an unknown model. */
+/** `refuseBeforeAdmission` for an unknown model. */
 export function refuseUnknownModel(
   context: RequestContext<"limiter" | "models">,
   name: string,
 ): Promise<void> {
   const { failure, headers } = unknownModel(context.gateway.models, name);
-  return refuseUnadmitted(context, failure, headers);
+  return refuseBeforeAdmission(context, failure, headers);
 }
 
 /**
  * Answers a request that fails before its admission; `failure` is null if the client disconnected.
  * Checks the caller's key first: a wrong key gets a 401, whatever else is wrong.
  */
-export async function refuseUnadmitted(
+export async function refuseBeforeAdmission(
   context: RequestContext<"limiter">,
   failure: Failure | null,
   headers: readonly string[] = [],

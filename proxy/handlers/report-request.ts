@@ -13,7 +13,7 @@ import { periodLabel } from "../../shared/domain/rule.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { LineLevel, Log } from "../../shared/log.js";
 import { escapeControls } from "../../shared/logging/escape-controls.js";
-import { remembered, rememberingLast } from "../../shared/text/remembered.js";
+import { cacheByText, cacheLast } from "../../shared/text/remembered.js";
 import {
   type AttemptReport,
   attemptsMax,
@@ -25,7 +25,7 @@ import {
 import type { Gateway } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
 import { parseTraceparent } from "../http/trace-context.js";
-import type { Refused } from "../metrics/proxy-counts.js";
+import type { RefusalLabels } from "../metrics/proxy-counts.js";
 import { failureKindOf, inWords } from "../metrics/request-reports.js";
 import type { Tracing } from "../metrics/spans/request-trace.js";
 import type { SpanAttributes } from "../metrics/spans/spans.js";
@@ -112,13 +112,13 @@ function requestFields({ exchange, record, endedMonoMs }: EndedRequest): string 
   return fields + executionFields(record) + remarkFields(record);
 }
 
-const clientField = remembered((address) => field("client", address));
-const userAgentField = remembered((agent) =>
+const clientField = cacheByText((address) => field("client", address));
+const userAgentField = cacheByText((agent) =>
   field("user_agent", agent.slice(0, userAgentCharsMax)),
 );
-const userPathField = remembered((path) => field("user_path", path));
-const modelField = remembered((model) => field("model", model));
-const targetField = rememberingLast((target: Target) => field("target", targetName(target)));
+const userPathField = cacheByText((path) => field("user_path", path));
+const modelField = cacheByText((model) => field("model", model));
+const targetField = cacheLast((target: Target) => field("target", targetName(target)));
 
 function field(name: string, text: string): string {
   return `,"${name}":${quoted(text)}`;
@@ -218,7 +218,7 @@ export function countRequest(
   else if (outcome === "upstream_cut") counts.streamCut(record.timedOut ? "deadline" : "upstream");
 }
 
-function refusalOf({ outcome, status, breach }: RequestRecord): Refused | null {
+function refusalOf({ outcome, status, breach }: RequestRecord): RefusalLabels | null {
   switch (outcome) {
     case "rate_limited":
     case "over_budget": {

@@ -8,14 +8,14 @@ import { mayContinue, targetsOfMaker } from "../objects/object-access.js";
 import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { resolveModel } from "../routing/resolve-model.js";
-import { admitRequest, type Exhausted, type LimitedRequest } from "./admit-and-settle.js";
+import { admitRequest, type ExhaustedLimit, type LimitedRequest } from "./admit-and-settle.js";
 import { ableTargets, orderedTargets, withTools } from "./choose-targets.js";
 import { type AdmittedCall, namesOf } from "./model-call.js";
 
 interface ExhaustedCall extends Omit<AdmittedCall, "admitted"> {
   readonly tools: readonly string[] | null;
   readonly limited: LimitedRequest;
-  readonly exhausted: Exhausted;
+  readonly exhausted: ExhaustedLimit;
 }
 
 /**

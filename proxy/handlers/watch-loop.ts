@@ -5,10 +5,10 @@
 import type { LoopRule } from "../../shared/domain/loop-rule.js";
 import { authorizeCaller } from "../auth/caller.js";
 import type { RequestContext } from "../request-context.js";
-import type { Forwarded } from "../upstream/forwarded.js";
-import { type AgentTurn, loopDetected, loopHeader, type WatchedTurn } from "./loop-breaker.js";
+import type { ForwardResult } from "../upstream/forwarded.js";
+import { type AgentTurn, loopFailure, loopHeader, type WatchedTurn } from "./loop-breaker.js";
 import type { ModelCall } from "./model-call.js";
-import { refuseUnadmitted } from "./refuse-request.js";
+import { refuseBeforeAdmission } from "./refuse-request.js";
 
 /** The turn of an agent, if its caller may be in a loop, or may come to be in one. */
 export function watchTurn(
@@ -42,9 +42,9 @@ export async function isLoopRefused(
   record.loop = judged.loop;
   gateway.metrics.counts.loopFound(judged.isRefused ? "refused" : "warned");
   if (!judged.isRefused) return false;
-  const refused = loopDetected(judged.loop);
+  const refused = loopFailure(judged.loop);
   record.note = refused.message;
-  await refuseUnadmitted(context, refused, [
+  await refuseBeforeAdmission(context, refused, [
     "x-should-retry",
     "false",
     "x-sluice-loop",
@@ -54,10 +54,10 @@ export async function isLoopRefused(
 }
 
 /** Notes a complete answer: the caller's next turn is compared with this one. */
-export function noteAnswered(
+export function noteAnsweredTurn(
   { gateway, record }: RequestContext,
   watched: WatchedTurn,
-  { outcome, status }: Forwarded,
+  { outcome, status }: ForwardResult,
 ): void {
   if (outcome === "complete" && status === 200)
     gateway.loops.answered(watched, record.startedMonoMs, gateway.monoMs());

@@ -28,21 +28,26 @@ export function withOutputMaximum(operation: Operation, body: Buffer, granted: G
   const max = Math.max(1, Math.floor(granted.tokens / granted.choices));
   switch (operation) {
     case "chat_completions":
-      return lowered(body, ["max_completion_tokens", "max_tokens"], granted.chatField, max);
+      return lowerFields(body, ["max_completion_tokens", "max_tokens"], granted.chatField, max);
     case "completions":
-      return lowered(body, ["max_tokens"], "max_tokens", max);
+      return lowerFields(body, ["max_tokens"], "max_tokens", max);
     case "responses":
-      return lowered(body, ["max_output_tokens"], "max_output_tokens", Math.max(responsesMin, max));
+      return lowerFields(
+        body,
+        ["max_output_tokens"],
+        "max_output_tokens",
+        Math.max(responsesMin, max),
+      );
     case "messages":
-      return withinThinking(lowered(body, ["max_tokens"], "max_tokens", max), max);
+      return withinThinking(lowerFields(body, ["max_tokens"], "max_tokens", max), max);
     case "generate_content":
     case "stream_generate_content":
       return inConfig(body, ["generationConfig", "generation_config"], (config) =>
-        lowered(config, ["maxOutputTokens", "max_output_tokens"], "maxOutputTokens", max),
+        lowerFields(config, ["maxOutputTokens", "max_output_tokens"], "maxOutputTokens", max),
       );
     case "interactions":
       return inConfig(body, ["generation_config", "generationConfig"], (config) =>
-        lowered(config, ["max_output_tokens", "maxOutputTokens"], "max_output_tokens", max),
+        lowerFields(config, ["max_output_tokens", "maxOutputTokens"], "max_output_tokens", max),
       );
     default:
       return body;
@@ -50,7 +55,7 @@ export function withOutputMaximum(operation: Operation, body: Buffer, granted: G
 }
 
 /** Lowers the fields that are more than `max`; without any field, adds `added`. */
-function lowered(body: Buffer, fields: readonly string[], added: string, max: number): Buffer {
+function lowerFields(body: Buffer, fields: readonly string[], added: string, max: number): Buffer {
   const text = body.toString("latin1");
   const members = scanObject(text);
   const maximums = fields

@@ -10,7 +10,7 @@ import type { ProviderConfig } from "../../shared/config/config.js";
 import { neverForwarded } from "../../shared/config/never-forwarded.js";
 import type { ProviderType } from "../../shared/config/provider-type.js";
 import { append, greatest } from "../../shared/long-lists.js";
-import { remembered } from "../../shared/text/remembered.js";
+import { cacheByText } from "../../shared/text/remembered.js";
 import type { RequestHeaders } from "./exchange.js";
 import { type CarriedSpan, carryTrace, traceHeaders } from "./trace-context.js";
 
@@ -188,7 +188,7 @@ export function headerOf(flat: readonly (Buffer | string)[], name: string): stri
 export const keyHeaders = ["x-api-key", "api-key", "x-goog-api-key"] as const;
 
 /** Whether a header has a value: clients send an empty one for an unset key. */
-export function isGiven(header: string | undefined): header is string {
+export function hasValue(header: string | undefined): header is string {
   return header !== undefined && header.trim() !== "";
 }
 
@@ -373,7 +373,7 @@ export function passedHeaders(
     "i",
   );
   // Most requests have the same few names, and testing the long expression takes time.
-  return { test: remembered((name) => expression.test(name)) };
+  return { test: cacheByText((name) => expression.test(name)) };
 }
 
 /** An expression of the names; empty without any. `end` follows it. */

@@ -4,9 +4,9 @@
  */
 import { usdText } from "../../shared/domain/money.js";
 import type { Measure } from "../../shared/domain/rule.js";
-import type { Breach, Dimension, Left, SuccessHeaders } from "../../shared/domain/verdict.js";
+import type { Breach, Dimension, Remaining, SuccessHeaders } from "../../shared/domain/verdict.js";
 import { formatSeconds } from "../../shared/time.js";
-import type { Waited } from "../limiter/admission.js";
+import type { QueueWait } from "../limiter/admission.js";
 import { headerText } from "./copy-headers.js";
 import { waitedHeaders } from "./wait-preference.js";
 
@@ -29,7 +29,7 @@ const headerNames: ReadonlyMap<Dimension, string> = new Map([
 /** Three headers: the limit, what is left, and the seconds until the reset. */
 function limitHeaders(
   dimension: Dimension,
-  { limit, remaining, resetSeconds }: Left,
+  { limit, remaining, resetSeconds }: Remaining,
 ): readonly string[] {
   const name = headerNames.get(dimension);
   if (name === undefined) return [];
@@ -47,7 +47,7 @@ function limitHeaders(
 /** As `limitHeaders`, under the names for Anthropic's clients; only tokens by kind have them. */
 export function messagesHeaders(
   dimension: Dimension,
-  { limit, remaining, resetSeconds }: Left,
+  { limit, remaining, resetSeconds }: Remaining,
   nowMs: number,
 ): readonly string[] {
   if (dimension !== "input_tokens" && dimension !== "output_tokens") return [];
@@ -76,12 +76,12 @@ export function waitHeaders(waitSeconds: number): string[] {
   return headers;
 }
 
-interface Admitted {
+interface AdmittedLimits {
   readonly admission: {
     readonly uses?: readonly string[] | undefined;
     readonly exhausted?: string | undefined;
     readonly metering?: object | undefined;
-    readonly waited?: Waited | undefined;
+    readonly waited?: QueueWait | undefined;
   };
   readonly headers: SuccessHeaders | null;
 }
@@ -91,7 +91,7 @@ interface Admitted {
  * budget is exhausted, which one and the model that serves instead; and whether a hard cap may end
  * the answer.
  */
-export function admittedHeaders({ admission, headers }: Admitted): string[] {
+export function admittedHeaders({ admission, headers }: AdmittedLimits): string[] {
   const { uses, exhausted, metering, waited } = admission;
   const limits = successHeaders(headers);
   const flat = waited === undefined ? limits : [...limits, ...waitedHeaders(waited)];

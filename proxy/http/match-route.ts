@@ -201,7 +201,7 @@ const passthrough: PathEndpoints = {
 };
 
 /** The methods of what providers keep, below one id or two: those of their own documentation. */
-function stored(
+function storedObjectRoute(
   path: string,
   endpoint: Endpoint,
   ...methods: readonly ("GET" | "POST" | "DELETE")[]
@@ -227,28 +227,28 @@ export const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoint
     { area: "dashboard", methods: { GET: "dashboard", HEAD: "dashboard" }, route: "/dashboard" },
   ],
   [/^\/v1(?:beta)?\/models\/.+$/, { ...model({ GET: "model" }), route: "/v1/models/{id}" }],
-  stored("files/{id}", "files", "GET", "DELETE"),
-  stored("files/{id}/content", "files", "GET"),
-  stored("batches/{id}", "batches", "GET"),
-  stored("batches/{id}/cancel", "batches", "POST"),
-  stored("responses/{id}", "stored_responses", "GET", "DELETE"),
-  stored("responses/{id}/input_items", "stored_responses", "GET"),
-  stored("responses/{id}/cancel", "stored_responses", "POST"),
-  stored("interactions/{id}", "stored_interactions", "GET", "DELETE"),
-  stored("interactions/{id}/cancel", "stored_interactions", "POST"),
-  stored("messages/batches/{id}", "message_batches", "GET", "DELETE"),
-  stored("messages/batches/{id}/cancel", "message_batches", "POST"),
-  stored("messages/batches/{id}/results", "message_batches", "GET"),
+  storedObjectRoute("files/{id}", "files", "GET", "DELETE"),
+  storedObjectRoute("files/{id}/content", "files", "GET"),
+  storedObjectRoute("batches/{id}", "batches", "GET"),
+  storedObjectRoute("batches/{id}/cancel", "batches", "POST"),
+  storedObjectRoute("responses/{id}", "stored_responses", "GET", "DELETE"),
+  storedObjectRoute("responses/{id}/input_items", "stored_responses", "GET"),
+  storedObjectRoute("responses/{id}/cancel", "stored_responses", "POST"),
+  storedObjectRoute("interactions/{id}", "stored_interactions", "GET", "DELETE"),
+  storedObjectRoute("interactions/{id}/cancel", "stored_interactions", "POST"),
+  storedObjectRoute("messages/batches/{id}", "message_batches", "GET", "DELETE"),
+  storedObjectRoute("messages/batches/{id}/cancel", "message_batches", "POST"),
+  storedObjectRoute("messages/batches/{id}/results", "message_batches", "GET"),
   ...["parts", "complete", "cancel"].map((last) =>
-    stored(`uploads/{id}/${last}`, "uploads", "POST"),
+    storedObjectRoute(`uploads/{id}/${last}`, "uploads", "POST"),
   ),
-  stored("containers/{id}", "containers", "GET", "DELETE"),
-  stored("containers/{id}/files", "containers", "GET", "POST"),
-  stored("containers/{id}/files/{id}", "containers", "GET", "DELETE"),
-  stored("containers/{id}/files/{id}/content", "containers", "GET"),
-  stored("conversations/{id}", "conversations", "GET", "POST", "DELETE"),
-  stored("conversations/{id}/items", "conversations", "GET", "POST"),
-  stored("conversations/{id}/items/{id}", "conversations", "GET", "DELETE"),
+  storedObjectRoute("containers/{id}", "containers", "GET", "DELETE"),
+  storedObjectRoute("containers/{id}/files", "containers", "GET", "POST"),
+  storedObjectRoute("containers/{id}/files/{id}", "containers", "GET", "DELETE"),
+  storedObjectRoute("containers/{id}/files/{id}/content", "containers", "GET"),
+  storedObjectRoute("conversations/{id}", "conversations", "GET", "POST", "DELETE"),
+  storedObjectRoute("conversations/{id}/items", "conversations", "GET", "POST"),
+  storedObjectRoute("conversations/{id}/items/{id}", "conversations", "GET", "DELETE"),
   ...adminKeyRoutes.map(([path, methods, route]) => [path, { ...admin(methods), route }] as const),
 ];
 
@@ -258,7 +258,7 @@ export function areaOf(path: string): Area {
 }
 
 /** What a listener serves: all, one half of it where /admin has its own port, or metrics. */
-export type Served = "all" | "models" | "admin" | "metrics";
+export type ServedEndpoints = "all" | "models" | "admin" | "metrics";
 
 /** Both halves have health, metrics, the description of the API, and the caller's own usage. */
 const everywhere: ReadonlySet<Endpoint> = new Set([
@@ -272,7 +272,7 @@ export function isScrape(endpoint: Endpoint): boolean {
   return endpoint === "metrics" || endpoint === "metrics-limiter";
 }
 
-function isServed({ area, methods }: PathEndpoints, served: Served): boolean {
+function isServed({ area, methods }: PathEndpoints, served: ServedEndpoints): boolean {
   if (served === "all" || area === "health") return true;
   if (served === "metrics") return Object.values(methods).some(isScrape);
   const isAdmin = area === "admin" || area === "dashboard";
@@ -280,7 +280,11 @@ function isServed({ area, methods }: PathEndpoints, served: Served): boolean {
   return Object.values(methods).some((endpoint) => everywhere.has(endpoint));
 }
 
-export function matchRoute(method: string, path: string, served: Served = "all"): RouteMatch {
+export function matchRoute(
+  method: string,
+  path: string,
+  served: ServedEndpoints = "all",
+): RouteMatch {
   const pathEndpoints = routes.get(path) ?? patterns.find(([pattern]) => pattern.test(path))?.[1];
   if (pathEndpoints === undefined) return { kind: "unknown", area: areaOf(path) };
   if (!isServed(pathEndpoints, served)) return { kind: "unknown", area: pathEndpoints.area };
@@ -330,7 +334,7 @@ function readAddress(url: string): EndpointAddress {
   const query = mark === -1 ? "" : url.slice(mark + 1);
   const google = written.includes(":") ? ofGoogle.exec(written) : null;
   if (google !== null)
-    return { path: `/v1beta/models:${google[2]!}`, query, model: modelNamed(google[1]!) };
+    return { path: `/v1beta/models:${google[2]!}`, query, model: decodeModelName(google[1]!) };
   const interaction = written.includes("/interactions") ? ofInteractions.exec(written) : null;
   if (interaction !== null)
     return { path: `/v1beta/interactions${interaction[1]!}`, query, model: null };
@@ -361,7 +365,7 @@ function ofAzure(
 ): EndpointAddress {
   const deployed = ofDeployment.exec(path);
   if (deployed !== null) {
-    const model = modelNamed(deployed[1]!);
+    const model = decodeModelName(deployed[1]!);
     return { path: endpointPath(deployed[2]!), query: withoutDates(query), model };
   }
   return path.startsWith("/v1/")
@@ -370,7 +374,7 @@ function ofAzure(
 }
 
 /** Invalid UTF-8 becomes a name that no model may have, so that the request is refused. */
-function modelNamed(coded: string): string {
+function decodeModelName(coded: string): string {
   return percentDecoded(coded) ?? "\ufffd";
 }
 

@@ -10,8 +10,8 @@ import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import { type Failure, failure, plainFailure } from "../../shared/error-code.js";
-import { rememberingLast } from "../../shared/text/remembered.js";
-import type { Waited } from "../limiter/admission.js";
+import { cacheLast } from "../../shared/text/remembered.js";
+import type { QueueWait } from "../limiter/admission.js";
 import { messageForGoogle, messageForMessages } from "../upstream/errors/context-full.js";
 import { headerText } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
@@ -203,12 +203,12 @@ function envelope({ type, message, code, param, provider }: Failure): object {
 
 /** The daemon's refusal, and the headers of the rules if it was a budget that refused. */
 type RefusalAnswer =
-  | { readonly kind: "refused"; readonly breach: Breach; readonly waited?: Waited | undefined }
+  | { readonly kind: "refused"; readonly breach: Breach; readonly waited?: QueueWait | undefined }
   | {
       readonly kind: "exceeded";
       readonly breach: BudgetBreach;
       readonly headers: SuccessHeaders | null;
-      readonly waited?: Waited | undefined;
+      readonly waited?: QueueWait | undefined;
     };
 
 /**
@@ -218,7 +218,7 @@ type RefusalAnswer =
  * (`retrying-clients.ts`). If the rule bans the model, it is a 403 without a wait. Returns the
  * status.
  */
-export function replyRefused(
+export function replyWithRefusal(
   exchange: Exchange,
   answer: RefusalAnswer,
   { requestIdInBody, nowMs }: { readonly requestIdInBody: boolean; readonly nowMs: number },
@@ -301,7 +301,7 @@ export function droppedHeaders(dropped: readonly string[]): readonly string[] {
 }
 
 /** `provider/model` as a header's value: other characters than plain ASCII are percent-encoded. */
-export const targetHeader = rememberingLast((target: Target): string => {
+export const targetHeader = cacheLast((target: Target): string => {
   const text = targetName(target);
   return /^[\x21-\x7e]*$/.test(text) ? text : text.replace(/[^\x21-\x7e]+/g, percentEncoded);
 });

@@ -4,7 +4,7 @@
  * (docs/limit-options.md).
  */
 import type { WaitLimits } from "../../shared/config/config.js";
-import type { MayWait, Waited } from "../limiter/admission.js";
+import type { MayWait, QueueWait } from "../limiter/admission.js";
 import type { RequestHeaders } from "./exchange.js";
 
 /** A refusal must reach the client before it gives up. */
@@ -49,7 +49,7 @@ function timeoutOf(headers: Pick<RequestHeaders, "header">): number | null {
 }
 
 /** The headers of the answer to a request that has waited. */
-export function waitedHeaders(waited: Waited | undefined): readonly string[] {
+export function waitedHeaders(waited: QueueWait | undefined): readonly string[] {
   if (waited === undefined) return noHeaders;
   const headers = ["x-sluice-waited-ms", String(waited.ms)];
   return waited.preferred ? [...headers, "preference-applied", "wait"] : headers;

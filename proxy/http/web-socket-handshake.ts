@@ -7,8 +7,8 @@
  */
 import {
   forwardRequestHeaders,
+  hasValue,
   headerOf,
-  isGiven,
   keyHeaders,
   type PassedHeaders,
 } from "./copy-headers.js";
@@ -50,8 +50,8 @@ export function withProtocolKey(
 ): RequestHeaders & Pick<Exchange, "path" | "query" | "tls"> {
   const header: Header = (name) => {
     const value = request.header(name);
-    if (name !== "authorization" || isGiven(value)) return value;
-    if (keyHeaders.some((other) => isGiven(request.header(other)))) return value;
+    if (name !== "authorization" || hasValue(value)) return value;
+    if (keyHeaders.some((other) => hasValue(request.header(other)))) return value;
     const key = protocolsIn(request.header("sec-websocket-protocol")).find((protocol) =>
       protocol.startsWith(credentialProtocol),
     );
@@ -62,7 +62,7 @@ export function withProtocolKey(
 }
 
 /** The subprotocols that are offered to the provider: all but keys. */
-function offered(header: string | undefined): readonly string[] {
+function offeredProtocols(header: string | undefined): readonly string[] {
   return protocolsIn(header).filter(
     (protocol) => !protocol.toLowerCase().startsWith(credentialProtocol),
   );
@@ -89,7 +89,7 @@ export function handshakeHeaders(
     const value = joinedValues(rawHeaders, name);
     if (value !== "") headers.push(name, value);
   }
-  const protocols = offered(joinedValues(rawHeaders, "sec-websocket-protocol"));
+  const protocols = offeredProtocols(joinedValues(rawHeaders, "sec-websocket-protocol"));
   if (protocols.length > 0) headers.push("sec-websocket-protocol", protocols.join(", "));
   return headers;
 }
@@ -106,7 +106,7 @@ export function switchedHeaders(
   const chosen = headerOf(responseHeaders, "sec-websocket-protocol");
   if (
     chosen !== "" &&
-    offered(joinedValues(requestHeaders, "sec-websocket-protocol")).includes(chosen)
+    offeredProtocols(joinedValues(requestHeaders, "sec-websocket-protocol")).includes(chosen)
   )
     headers.push("sec-websocket-protocol", chosen);
   return ["upgrade", "websocket", "connection", "Upgrade", ...headers];
@@ -114,7 +114,7 @@ export function switchedHeaders(
 
 /** The subprotocol that a server chooses; null if the client offered none. */
 export function chosenProtocol(request: Pick<RequestHeaders, "header">): string | null {
-  return offered(request.header("sec-websocket-protocol"))[0] ?? null;
+  return offeredProtocols(request.header("sec-websocket-protocol"))[0] ?? null;
 }
 
 function joinedValues(rawHeaders: readonly string[], name: string): string {

@@ -58,11 +58,11 @@ export interface Admission {
   /** As in `Admitted`, with those of reroutes. */
   readonly shadow?: readonly string[] | undefined;
   /** If it has waited for room. */
-  readonly waited?: Waited | undefined;
+  readonly waited?: QueueWait | undefined;
 }
 
 /** How long a request has waited for room, and whether its client has asked for it. */
-export interface Waited {
+export interface QueueWait {
   readonly ms: number;
   readonly preferred: boolean;
 }
@@ -110,7 +110,7 @@ export type AdmissionOutcome =
       readonly id: number;
       readonly breach: Breach;
       readonly key: KeyOfCaller | null;
-      readonly waited?: Waited | undefined;
+      readonly waited?: QueueWait | undefined;
     }
   /** A budget refuses. `headers`: what the rules would have left. */
   | {
@@ -119,7 +119,7 @@ export type AdmissionOutcome =
       readonly breach: BudgetBreach;
       readonly headers: SuccessHeaders | null;
       readonly key: KeyOfCaller | null;
-      readonly waited?: Waited | undefined;
+      readonly waited?: QueueWait | undefined;
     }
   /** No caller with these credentials is allowed. */
   | { readonly kind: "denied"; readonly ended: EndedKey | null }
@@ -129,7 +129,7 @@ export type AdmissionOutcome =
   /** The daemon can't accept it now. */
   | { readonly kind: "failed"; readonly failure: Failure };
 
-export type Unadmitted = Exclude<AdmissionOutcome, { readonly kind: "admitted" }>;
+export type RejectedAdmission = Exclude<AdmissionOutcome, { readonly kind: "admitted" }>;
 
 /**
  * Whether a caller is known. `userPath`: the path that its key is bound to; empty if there is no
@@ -149,7 +149,7 @@ export type AuthorizeOutcome =
   | { readonly kind: "unavailable" };
 
 /** The usage of a request. */
-export interface Spent {
+export interface SpentUsage {
   readonly tokens: number;
   readonly estimated: boolean;
   /** For the usage record; null if nothing was executed, or usage is off. */

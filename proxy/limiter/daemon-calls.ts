@@ -18,7 +18,7 @@ import type { DaemonConnection } from "./daemon-connection.js";
 type Reply = Answer | Failed | Authorized | Denied;
 
 /** `sent`: whether a daemon received it and then went away or didn't answer in time. */
-interface Unanswered {
+interface UnansweredCall {
   readonly kind: "unanswered";
   readonly sent: boolean;
 }
@@ -27,7 +27,7 @@ interface Call {
   readonly message: Admin | Authorize;
   readonly askedMonoMs: number;
   deadlineMonoMs: number;
-  readonly resolve: (reply: Reply | Unanswered) => void;
+  readonly resolve: (reply: Reply | UnansweredCall) => void;
   sent: boolean;
 }
 
@@ -40,7 +40,7 @@ export function limiterUnavailable(): Failure {
 }
 
 /** A change that was sent may still take effect, now or once the daemon can write again. */
-function unanswered(op: AdminOp, sent: boolean): Failure {
+function unansweredFailure(op: AdminOp, sent: boolean): Failure {
   if (!sent || !isChange(op)) return limiterUnavailable();
   return failure(
     "limiter_unavailable",
@@ -76,7 +76,7 @@ export class DaemonCalls {
       case "failed":
         return { ok: false, failure: reply.failure };
       case "unanswered":
-        return { ok: false, failure: unanswered(op, reply.sent) };
+        return { ok: false, failure: unansweredFailure(op, reply.sent) };
       default:
         return { ok: false, failure: limiterUnavailable() };
     }
@@ -134,7 +134,7 @@ export class DaemonCalls {
     return silent || tooLate || this.#calls.size >= admissionsWaitingMax;
   }
 
-  #send(message: Admin | Authorize, deadlineMs?: number): Promise<Reply | Unanswered> {
+  #send(message: Admin | Authorize, deadlineMs?: number): Promise<Reply | UnansweredCall> {
     const askedMonoMs = this.#monoMs();
     const deadlineMonoMs = this.#connection.deadlineMonoMs(askedMonoMs, deadlineMs);
     const sent = this.#connection.linked;
@@ -149,7 +149,7 @@ export class DaemonCalls {
       if (isFailed(call)) this.#resolve(id, { kind: "unanswered", sent: call.sent });
   }
 
-  #resolve(id: number, reply: Reply | Unanswered): void {
+  #resolve(id: number, reply: Reply | UnansweredCall): void {
     this.#calls.get(id)?.resolve(reply);
     this.#calls.delete(id);
   }

@@ -15,11 +15,11 @@ import {
 import { type Execution, recordKind } from "../../shared/wire/execution.js";
 import { isUnnumbered } from "../../shared/wire/lsn.js";
 import type { Lease, Settle, SettledPart } from "../../shared/wire/message-to-daemon.js";
-import type { Admission, Spent, UnadmittedUsage } from "./admission.js";
+import type { Admission, SpentUsage, UnadmittedUsage } from "./admission.js";
 import { assertLimiter } from "./broken-limiter-state.js";
 import type { DaemonConnection, LimiterClientPorts } from "./daemon-connection.js";
 
-export const nothingSpent: Spent = { tokens: 0, estimated: false, record: null };
+export const nothingSpent: SpentUsage = { tokens: 0, estimated: false, record: null };
 export const noTarget = {
   target: null,
   targetAtMs: 0,
@@ -83,7 +83,7 @@ export class SettleOutbox {
   }
 
   /** Settles a request. Its slots are freed without waiting for a backlog. */
-  end(admission: Admission, spent: Spent, endedMonoMs: number): void {
+  end(admission: Admission, spent: SpentUsage, endedMonoMs: number): void {
     this.add("request", admission, spent, endedMonoMs);
     const connection = this.#connection;
     const waits = this.#nextSeq <= this.#backlog.lastSeq;
@@ -108,7 +108,7 @@ export class SettleOutbox {
   }
 
   /** Numbers a settle, queues it, and sends it if allowed; at the bound the oldest is dropped. */
-  add(part: SettledPart, settled: SettledLease, spent: Spent, endedMonoMs: number): void {
+  add(part: SettledPart, settled: SettledLease, spent: SpentUsage, endedMonoMs: number): void {
     this.#backlog.add({
       seq: this.#backlog.lastSeq + 1,
       part,
@@ -238,7 +238,7 @@ interface SettledLease extends Omit<Lease, "submission"> {
  * Holds only what the message needs: anything else that it references would stay in memory until
  * the acknowledgement.
  */
-export interface QueuedSettle extends SettledLease, Spent {
+export interface QueuedSettle extends SettledLease, SpentUsage {
   readonly seq: number;
   readonly part: SettledPart;
   readonly endedMonoMs: number;

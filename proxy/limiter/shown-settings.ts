@@ -57,7 +57,7 @@ export function shownProxySettings(config: Config, markOf: MarkOf): readonly Sho
       }),
     ),
   };
-  return bounded(
+  return fitIntoFrame(
     Object.entries(kinds).map(([kind, entries]) => [
       kind,
       unique(
@@ -237,7 +237,7 @@ function unique(entries: readonly ShownSetting[]): readonly ShownSetting[] {
 type EntriesOfKind = readonly [kind: string, entries: readonly ShownSetting[]];
 
 /** Of the largest kinds only the number of entries is shown, so that all fit into a frame. */
-function bounded(kinds: readonly EntriesOfKind[], markOf: MarkOf): readonly ShownSetting[] {
+function fitIntoFrame(kinds: readonly EntriesOfKind[], markOf: MarkOf): readonly ShownSetting[] {
   const sized = kinds.map(([kind, entries]) => ({ kind, entries, bytes: bytesOf(entries) }));
   let total = sized.reduce((sum, { bytes }) => sum + bytes, 0);
   const counted = new Set<string>();

@@ -8,7 +8,7 @@
 import type { ProviderType } from "../../shared/config/provider-type.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Operation } from "../../shared/operation.js";
-import type { Forwarded } from "../upstream/forwarded.js";
+import type { ForwardResult } from "../upstream/forwarded.js";
 
 /** Models known only from a provider's answer. */
 export const unvouchedModelsMax = 500;
@@ -148,7 +148,7 @@ export function providerName(type: ProviderType): string {
 /**
  * Why an attempt failed, as one of few values, which the conventions require; empty for an answer.
  */
-export function errorType({ outcome, status }: Pick<Forwarded, "outcome" | "status">): string {
+export function errorType({ outcome, status }: Pick<ForwardResult, "outcome" | "status">): string {
   if (outcome === "complete") return status < 400 ? "" : String(status);
   return outcome === "upstream_error" ? String(status) : outcome;
 }

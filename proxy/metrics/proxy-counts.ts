@@ -8,7 +8,7 @@ import type { Target } from "../../shared/domain/target-name.js";
 import { proxyMetrics } from "../../shared/metrics/proxy-metrics.js";
 import { count, observe, type Series, SeriesTable } from "../../shared/metrics/series.js";
 import type { Operation } from "../../shared/operation.js";
-import type { Forwarded } from "../upstream/forwarded.js";
+import type { ForwardResult } from "../upstream/forwarded.js";
 import type { Usage } from "../usage/usage.js";
 import {
   errorType,
@@ -69,7 +69,7 @@ export interface EndedAttempt {
   readonly startedMonoMs: number;
   readonly endedMonoMs: number;
   readonly forwarded: Pick<
-    Forwarded,
+    ForwardResult,
     "status" | "outcome" | "usage" | "estimated" | "firstByteMonoMs" | "timedOut" | "error"
   >;
 }
@@ -77,7 +77,7 @@ export interface EndedAttempt {
 /** Why a stream was cut, or by whom. */
 type StreamCut = "client" | "upstream" | "deadline" | "shutdown" | "hard_cap";
 
-export interface Refused {
+export interface RefusalLabels {
   readonly reason: "rate_limit" | "concurrency" | "budget" | "denied" | "limiter_unavailable";
   /** The scope of the rule or the budget; otherwise empty. */
   readonly scope: string;
@@ -91,7 +91,7 @@ const methods: readonly string[] = ["POST", "GET", "HEAD", "PUT", "PATCH", "DELE
 const toolLabelsMax = 200;
 
 /** One series per text, created at its first use. */
-class Labelled {
+class LabelledSeries {
   readonly #series = new Map<string, Series>();
   readonly #add: (key: string) => Series;
 
@@ -118,16 +118,16 @@ export class ProxyCounts {
   readonly #targets: TargetIndex;
   readonly #paths: PathLabels;
   readonly #routes = new Map<string, Map<number, Series>>();
-  readonly #refused: Labelled;
-  readonly #failovers: Labelled;
-  readonly #cuts: Labelled;
-  readonly #cache: Labelled;
-  readonly #spans: Labelled;
-  readonly #loops: Labelled;
-  readonly #tools: Labelled;
+  readonly #refused: LabelledSeries;
+  readonly #failovers: LabelledSeries;
+  readonly #cuts: LabelledSeries;
+  readonly #cache: LabelledSeries;
+  readonly #spans: LabelledSeries;
+  readonly #loops: LabelledSeries;
+  readonly #tools: LabelledSeries;
   readonly #toolNames = new Set<string>();
   /** By target name. */
-  readonly #circuits: Labelled;
+  readonly #circuits: LabelledSeries;
   readonly #models: ModelLabels;
   readonly #admission: Series;
   readonly #overhead: Series;
@@ -141,14 +141,18 @@ export class ProxyCounts {
     this.#targets = new TargetIndex(table, this.#models, types);
     const ofPaths = [proxyMetrics.requests, proxyMetrics.tokens, proxyMetrics.cost];
     this.#paths = new PathLabels(pathDepth, () => ofPaths.every((metric) => table.isRoomy(metric)));
-    this.#refused = new Labelled((key) => table.add(proxyMetrics.refused, key.split("\n")));
-    this.#failovers = new Labelled((key) => table.add(proxyMetrics.failovers, key.split("\n")));
-    this.#cuts = new Labelled((key) => table.add(proxyMetrics.streamsCut, [key]));
-    this.#cache = new Labelled((key) => table.add(proxyMetrics.cacheRequests, [key]));
-    this.#spans = new Labelled((key) => table.add(proxyMetrics.spans, [key]));
-    this.#loops = new Labelled((key) => table.add(proxyMetrics.loops, [key]));
-    this.#tools = new Labelled((key) => table.add(proxyMetrics.toolCalls, [key]));
-    this.#circuits = new Labelled((key) => table.add(proxyMetrics.openCircuits, key.split("\n")));
+    this.#refused = new LabelledSeries((key) => table.add(proxyMetrics.refused, key.split("\n")));
+    this.#failovers = new LabelledSeries((key) =>
+      table.add(proxyMetrics.failovers, key.split("\n")),
+    );
+    this.#cuts = new LabelledSeries((key) => table.add(proxyMetrics.streamsCut, [key]));
+    this.#cache = new LabelledSeries((key) => table.add(proxyMetrics.cacheRequests, [key]));
+    this.#spans = new LabelledSeries((key) => table.add(proxyMetrics.spans, [key]));
+    this.#loops = new LabelledSeries((key) => table.add(proxyMetrics.loops, [key]));
+    this.#tools = new LabelledSeries((key) => table.add(proxyMetrics.toolCalls, [key]));
+    this.#circuits = new LabelledSeries((key) =>
+      table.add(proxyMetrics.openCircuits, key.split("\n")),
+    );
     this.#admission = table.of(proxyMetrics.admission);
     this.#overhead = table.of(proxyMetrics.overhead);
     this.#saved = table.of(proxyMetrics.savedTokens);
@@ -201,7 +205,7 @@ export class ProxyCounts {
     observe(series.output, tokenUsage.buckets, usage.outputTokens);
   }
 
-  refused({ reason, scope, dimension }: Refused): void {
+  refused({ reason, scope, dimension }: RefusalLabels): void {
     count(this.#refused.of(`${reason}\n${scope}\n${dimension}`));
   }
 

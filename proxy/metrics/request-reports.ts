@@ -25,7 +25,7 @@ import {
 } from "../../shared/wire/request-report.js";
 import type { Limiter } from "../limiter/client/limiter-client.js";
 import type { RequestRecord } from "../request-record.js";
-import type { Forwarded } from "../upstream/forwarded.js";
+import type { ForwardResult } from "../upstream/forwarded.js";
 import { other } from "./labels.js";
 import type { EndedAttempt } from "./proxy-counts.js";
 
@@ -268,7 +268,7 @@ function sparse(counts: Uint32Array): SparseCounts {
   return pairs;
 }
 
-type FailedAttempt = Pick<Forwarded, "status" | "outcome" | "timedOut" | "error">;
+type FailedAttempt = Pick<ForwardResult, "status" | "outcome" | "timedOut" | "error">;
 
 /** Null for an answer, and for an end that isn't the provider's fault. */
 export function failureKindOf({

@@ -74,7 +74,7 @@ interface EndedResponse {
 }
 
 /** Counts the usage of an ended response, if the daemon tracks it. Never rejects. */
-export async function settleEnded(
+export async function settleEndedResponse(
   gateway: PollParts,
   { provider, id, end }: EndedResponse,
 ): Promise<void> {
@@ -117,7 +117,7 @@ async function settle(
 }
 
 /** Looks at a batch if the daemon tracks it: a client has read that it has ended. Never rejects. */
-export async function settleTracked(
+export async function settleTrackedBatch(
   gateway: PollParts,
   provider: string,
   id: string,

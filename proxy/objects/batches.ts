@@ -53,7 +53,7 @@ export function submitsBatch(method: string, path: string): boolean {
   );
 }
 
-export interface BatchRead {
+export interface ReadBatch {
   readonly id: string;
   readonly isDeleted: boolean;
   /** Whether the answer is the results, which only a batch that has ended has. */
@@ -61,7 +61,7 @@ export interface BatchRead {
 }
 
 /** What a request about a batch does; null for any other request. */
-export function batchReadAt(method: string, path: string): BatchRead | null {
+export function batchReadAt(method: string, path: string): ReadBatch | null {
   const [, id, rest = ""] =
     /\/batches\/([^/:?]+)([/:](?:cancel|results))?$/i.exec(plainPath(path)) ?? [];
   if (!isObjectId(id)) return null;
@@ -133,7 +133,9 @@ export async function lookAtBatch(
   // A provider without an entry may come back into the configuration.
   if (provider === undefined || batchReads.has(name) || batchReads.size >= batchReadsMax)
     return "unread";
-  const reading = settleEnded(gateway, provider, pending).finally(() => batchReads.delete(name));
+  const reading = settleEndedBatch(gateway, provider, pending).finally(() =>
+    batchReads.delete(name),
+  );
   batchReads.set(name, reading);
   return reading;
 }
@@ -179,7 +181,7 @@ export async function isBatchOutput(
   return isObject(file) && /batch.?(?:output|result)/i.test(String(file["purpose"]));
 }
 
-async function settleEnded(
+async function settleEndedBatch(
   gateway: BatchParts,
   provider: Provider,
   { provider: name, id, model }: PendingResponseName,

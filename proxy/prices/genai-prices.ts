@@ -33,10 +33,10 @@ export interface GenaiModel {
   readonly match: Match;
   readonly context_window?: number;
   /** The last one in force counts, or the first one. */
-  readonly prices: GenaiPrice | Dated;
+  readonly prices: GenaiPrice | DatedPrices;
 }
 
-type Dated = readonly { readonly constraint?: Constraint; readonly prices: GenaiPrice }[];
+type DatedPrices = readonly { readonly constraint?: Constraint; readonly prices: GenaiPrice }[];
 
 interface GenaiProvider {
   readonly id: string;
@@ -127,7 +127,7 @@ export function genaiPriceAt({ prices }: GenaiModel, atMs: number): GenaiPrice {
   return (inForce ?? prices[0]!).prices;
 }
 
-function isDated(prices: GenaiModel["prices"]): prices is Dated {
+function isDated(prices: GenaiModel["prices"]): prices is DatedPrices {
   return Array.isArray(prices);
 }
 

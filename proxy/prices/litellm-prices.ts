@@ -9,13 +9,13 @@ import type { FiledPrice, PriceFile } from "./prices-json.js";
 import { vendorTiers, vendorUnits } from "./vendor-prices.js";
 
 /** A model in LiteLLM's map. */
-export type Listed = Readonly<Record<string, unknown>>;
+export type ListedModel = Readonly<Record<string, unknown>>;
 
 /** Where LiteLLM publishes its map. */
 export const litellmMapUrl =
   "https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json";
 
-type PriceMap = Readonly<Record<string, Listed>>;
+type PriceMap = Readonly<Record<string, ListedModel>>;
 
 /** Whether a document is LiteLLM's map, and not a list of ours. */
 export function isPriceMap(document: unknown): document is PriceMap {
@@ -75,7 +75,7 @@ const notIds =
 interface Id {
   readonly providerId: string;
   readonly model: string;
-  readonly listed: Listed;
+  readonly listed: ListedModel;
 }
 
 /** The models of the providers that Sluice knows, those of Google's own API before Vertex AI's. */
@@ -116,13 +116,13 @@ const kindKeys: Readonly<Partial<Record<TokenKind, string>>> = {
 
 const pico = (usd: number): number => Math.round(usd * 1e12);
 
-function amount(entry: Listed, key: string): number | null {
+function amount(entry: ListedModel, key: string): number | null {
   const value = entry[key];
   return typeof value === "number" && value >= 0 ? value : null;
 }
 
 /** `suffix`: of a tier of long input. */
-function ratesOf(entry: Listed, suffix = ""): TokenRates {
+function ratesOf(entry: ListedModel, suffix = ""): TokenRates {
   const rate = (key: string): number | null => {
     const usd = amount(entry, key + suffix) ?? amount(entry, key);
     return usd === null ? null : pico(usd);
@@ -141,7 +141,7 @@ function ratesOf(entry: Listed, suffix = ""): TokenRates {
   };
 }
 
-function tiersOf(entry: Listed): FiledPrice["tiers"] {
+function tiersOf(entry: ListedModel): FiledPrice["tiers"] {
   const suffixes = new Map<number, string>();
   for (const key of Object.keys(entry)) {
     const match = /^(?:in|out)put_cost_per_token(_above_(\d+)k_tokens)$/.exec(key);
@@ -160,7 +160,7 @@ const tierSuffixes = {
 } as const;
 
 /** The factors of a service tier; null if it has no price. Without one of its own, the input's. */
-function factorsIn(entry: Listed, suffix: string): Factors | null {
+function factorsIn(entry: ListedModel, suffix: string): Factors | null {
   const factor = (key: string): number | null => {
     const [plain, tier] = [amount(entry, key), amount(entry, key + suffix)];
     return plain === null || plain === 0 || tier === null
@@ -191,9 +191,9 @@ function serviceTiersOf({ providerId, listed }: Id): Record<string, Factors> {
   return tiers;
 }
 
-function specific(entry: Listed, name: string): number | null {
+function specific(entry: ListedModel, name: string): number | null {
   const own = entry["provider_specific_entry"];
-  return typeof own === "object" && own !== null ? amount(own as Listed, name) : null;
+  return typeof own === "object" && own !== null ? amount(own as ListedModel, name) : null;
 }
 
 function even(times: number): Factors {
@@ -215,7 +215,7 @@ function unitsOf({ providerId, listed }: Id): Partial<Record<UnitName, number>> 
   const searches = listed["search_context_cost_per_query"];
   const search =
     typeof searches === "object" && searches !== null && searching.has(providerId)
-      ? amount(searches as Listed, "search_context_size_medium")
+      ? amount(searches as ListedModel, "search_context_size_medium")
       : null;
   if (search !== null) units.webSearches = pico(search);
   if (isPerToken({ listed })) return units;

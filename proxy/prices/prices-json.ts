@@ -267,10 +267,10 @@ function amountsOf(price: FiledPrice, other: FiledPrice): Record<string, unknown
   const ofTiers = Array.from({ length: count }, (_, i) => {
     const at = (name: string): string => `tier ${i + 1}: ${name}`;
     const { aboveInputTokens, rates: ofTier } = tiers[i] ?? { rates: tiers.at(-1)?.rates ?? rates };
-    return { [at("threshold")]: aboveInputTokens, ...renamed(ratesByName(ofTier), at) };
+    return { [at("threshold")]: aboveInputTokens, ...withNames(ratesByName(ofTier), at) };
   });
   const ofFactors = Object.entries({ ...serviceTiers, ...regions }).map(([tier, factors]) =>
-    renamed(factors, (name) => `factor ${tier}: ${name}`),
+    withNames(factors, (name) => `factor ${tier}: ${name}`),
   );
   const parts = [ratesByName(rates), perUnit, perImage, { perRequest }, ...ofTiers, ...ofFactors];
   return Object.fromEntries(parts.flatMap((part) => Object.entries(part ?? {})));
@@ -280,7 +280,7 @@ function ratesByName({ kinds, ...main }: TokenRates): Readonly<Record<string, un
   return { ...main, ...kinds };
 }
 
-function renamed(
+function withNames(
   amounts: Readonly<Record<string, unknown>>,
   name: (name: string) => string,
 ): Readonly<Record<string, unknown>> {

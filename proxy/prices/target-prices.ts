@@ -47,7 +47,7 @@ const anyProvider = "*";
 /** How many prices may extend one another in a row. */
 const extendsMax = 8;
 
-interface Remembered {
+interface RememberedPrice {
   readonly price: Price | null;
   readonly source?: PriceSource;
   /** The minute of a price that may change with time; Infinity for any other price. */
@@ -71,10 +71,10 @@ export function createTargetPrices(
     ]),
   );
   const ofList: PriceSource = { kind: "list", list: list?.source?.file.date ?? "" };
-  const remembered = new Map<string, Map<string, Remembered>>();
+  const remembered = new Map<string, Map<string, RememberedPrice>>();
   let count = 0;
 
-  function lookUp(target: Target, minute: number, depth = 0): Remembered {
+  function lookUp(target: Target, minute: number, depth = 0): RememberedPrice {
     const { provider, model } = target;
     let isTimed = false;
     const ownPrice = (configured: readonly PriceConfig[]): Price | null => {
@@ -98,7 +98,7 @@ export function createTargetPrices(
     return { price, source, minute: isTimed ? minute : Infinity };
   }
 
-  function fromList(provider: string, model: string, minute: number): Remembered {
+  function fromList(provider: string, model: string, minute: number): RememberedPrice {
     const listId = listIds.get(provider) ?? null;
     return listId === null || list === null
       ? { price: null, minute: Infinity }
@@ -111,14 +111,14 @@ export function createTargetPrices(
     { provider, model }: Target,
     minute: number,
     depth: number,
-  ): Remembered {
+  ): RememberedPrice {
     if (base === "list") return fromList(provider, model, minute);
     return base === null || depth >= extendsMax
       ? { price: null, minute: Infinity }
       : lookUp(base, minute, depth + 1);
   }
 
-  function remember(target: Target): Remembered {
+  function remember(target: Target): RememberedPrice {
     const cached = remembered.get(target.provider)?.get(target.model);
     if (cached !== undefined && cached.minute === Infinity) return cached;
     const minute = Math.floor(nowMs() / minuteMs);
@@ -130,7 +130,7 @@ export function createTargetPrices(
       remembered.clear();
       count = 1;
     }
-    const ofProvider = remembered.get(target.provider) ?? new Map<string, Remembered>();
+    const ofProvider = remembered.get(target.provider) ?? new Map<string, RememberedPrice>();
     remembered.set(target.provider, ofProvider.set(target.model, price));
     return price;
   }

@@ -45,7 +45,7 @@ export interface ModelCatalog {
    * stands for that model. Returns the target that has executed the request; null if the answer
    * names no model.
    */
-  executed(target: Target, answeredModel: unknown): Target | null;
+  executedTarget(target: Target, answeredModel: unknown): Target | null;
   /** What the target's provider lists of the model's size. */
   learnedSize(target: Target): ModelSize;
   /** When a provider has last listed its models, in wall time; null: never, or it isn't asked. */
@@ -109,7 +109,7 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
     });
   }
 
-  function executed(target: Target, answeredModel: unknown): Target | null {
+  function executedTarget(target: Target, answeredModel: unknown): Target | null {
     const { provider } = target;
     const { naming } = catalog.knownModels.get(provider)!;
     if (typeof answeredModel !== "string" || !modelId.test(answeredModel)) return null;
@@ -146,7 +146,7 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
     current: () => catalog,
     isMoving: (target) =>
       isMovingAlias(catalog.knownModels.get(target.provider)!.naming, sentModel(target)),
-    executed,
+    executedTarget,
     firstLearned: () =>
       unanswered <= 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve)),
     learnedSize: (target) =>

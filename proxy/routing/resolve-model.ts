@@ -346,8 +346,8 @@ export function allowableNames(
   { providerByLowerName }: Pick<Catalog, "providerByLowerName">,
   route: Route,
 ): readonly string[] {
-  const names = route.kind === "virtual" ? [cut(route.source)] : directNames(route.targets[0]);
-  return route.alias === undefined ? names : [cut(route.alias), ...names];
+  const names = route.kind === "virtual" ? [cutName(route.source)] : directNames(route.targets[0]);
+  return route.alias === undefined ? names : [cutName(route.alias), ...names];
 
   function directNames({ provider, model, sent }: Target): readonly string[] {
     if (sent === undefined) return namesOf(provider, model);
@@ -357,16 +357,16 @@ export function allowableNames(
   }
 
   function namesOf(provider: string, model: string): readonly string[] {
-    const name = cut(`${provider}/${model}`);
+    const name = cutName(`${provider}/${model}`);
     const slash = model.indexOf("/");
     // `openai/gpt-4o` at a reseller isn't what a list means by `openai/gpt-4o`, as with rules.
     return slash > 0 && providerByLowerName.has(model.slice(0, slash).toLowerCase())
       ? [name]
-      : [name, cut(model)];
+      : [name, cutName(model)];
   }
 }
 
 /** Cuts a name at the longest pattern, because the wire takes no name that is much longer. */
-function cut(name: string): string {
+function cutName(name: string): string {
   return name.slice(0, modelPatternBytesMax + 1);
 }

@@ -8,7 +8,7 @@
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import { breakerOpenMsMax, breakersMax } from "../bounds.js";
-import type { Forwarded } from "../upstream/forwarded.js";
+import type { ForwardResult } from "../upstream/forwarded.js";
 
 export interface HealthPorts {
   readonly monoMs: () => number;
@@ -32,10 +32,10 @@ interface Candidates {
 }
 
 /** The result of an attempt. */
-type Attempt = Pick<Forwarded, "failed" | "outcome" | "note">;
+type Attempt = Pick<ForwardResult, "failed" | "outcome" | "note">;
 
 /** The result of a passthrough request or a session, where failures aren't classified. */
-type DirectAttempt = Pick<Forwarded, "outcome" | "note" | "status" | "executed">;
+type DirectAttempt = Pick<ForwardResult, "outcome" | "note" | "status" | "executed">;
 
 interface FailingTarget {
   readonly target: Target;

@@ -25,15 +25,15 @@ import { CappedStream } from "./capped-stream.js";
 import type { TargetFailure } from "./errors/failover-reason.js";
 import type { RefusedPart } from "./errors/refused-part.js";
 import { isFinalStatus, noSuchStatus, type UpstreamFailure } from "./errors/upstream-failure.js";
-import { type Forwarded, goneEnding, type ProviderError } from "./forwarded.js";
+import { type ForwardResult, goneEnding, type ProviderError } from "./forwarded.js";
 import type { ProviderAnswer } from "./limit-reports.js";
 import type { UpstreamCall, UpstreamSink } from "./upstream.js";
 
 /** Sends the end of the response. */
-export type Ending = Pick<Forwarded, "status" | "outcome" | "finish">;
+export type Ending = Pick<ForwardResult, "status" | "outcome" | "finish">;
 
 /** Further parts of a result. */
-interface Ended {
+interface EndDetails {
   readonly failed?: TargetFailure | null;
   readonly refused?: RefusedPart | null;
   readonly error?: ProviderError | null;
@@ -42,10 +42,10 @@ interface Ended {
   readonly responseId?: string;
 }
 
-const nothingElse: Ended = {};
+const nothingElse: EndDetails = {};
 
 /** What is relayed. */
-interface Relayed extends SentRequestParts {
+interface RelayOptions extends SentRequestParts {
   /** The hard caps on a stream; null or absent if none counts the request. */
   readonly cap?: StreamCap | null;
   /** What hard caps grant an answer that isn't cut; null or absent if none counts it. */
@@ -75,14 +75,14 @@ export interface AnswerHandler {
 /** The request and where its answer goes. */
 interface RelayParts {
   readonly exchange: Exchange;
-  readonly options: Relayed;
+  readonly options: RelayOptions;
   readonly meter: ResponseMeter;
   readonly handler: AnswerHandler;
 }
 
 export class AnswerRelay implements UpstreamSink, EndedCall {
   readonly #exchange: Exchange;
-  readonly #options: Relayed;
+  readonly #options: RelayOptions;
   readonly meter: ResponseMeter;
   readonly #handler: AnswerHandler;
   /** The provider's status; 0 before its response. */
@@ -101,11 +101,11 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
   #cutCharge: MeteredUsage | null = null;
   /** The hard cap that has lowered a maximum that the answer has reached, in words. */
   #loweredBy = "";
-  readonly #resolve: (forwarded: Forwarded) => void;
+  readonly #resolve: (forwarded: ForwardResult) => void;
 
   constructor(
     { exchange, options, meter, handler }: RelayParts,
-    resolve: (forwarded: Forwarded) => void,
+    resolve: (forwarded: ForwardResult) => void,
   ) {
     this.#exchange = exchange;
     this.#options = options;
@@ -290,7 +290,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
       bug = null,
       timedOut = false,
       responseId = "",
-    }: Ended = nothingElse,
+    }: EndDetails = nothingElse,
   ): void {
     this.ended = true;
     this.#capped?.end({ usage, estimated });

@@ -11,8 +11,8 @@ export interface Deadlines {
   readonly idleTimeoutMs: number;
   /** The ticks for a deadline other than the provider's. */
   timeoutTicksFor(ms: number): number;
-  watch(call: Watched): void;
-  unwatch(call: Watched): void;
+  watch(call: WatchedCall): void;
+  unwatch(call: WatchedCall): void;
   stop(): void;
 }
 
@@ -53,7 +53,7 @@ export function createDeadlines({
 }
 
 /** A call that is watched. */
-export interface Watched {
+export interface WatchedCall {
   /** Ticks since the last bytes. The call sets it to 0 when bytes arrive. */
   idleTicks: number;
   /** The ticks after which the call times out; Infinity while no bytes are expected. */
@@ -64,18 +64,18 @@ export interface Watched {
 }
 
 export class TimeoutWatch {
-  readonly #watched: Watched[] = [];
+  readonly #watched: WatchedCall[] = [];
 
   get size(): number {
     return this.#watched.length;
   }
 
-  add(watched: Watched): void {
+  add(watched: WatchedCall): void {
     watched.watchIndex = this.#watched.push(watched) - 1;
   }
 
   /** Does nothing for a call that isn't watched. */
-  remove(watched: Watched): void {
+  remove(watched: WatchedCall): void {
     const index = watched.watchIndex;
     if (this.#watched[index] !== watched) return;
     const last = this.#watched.pop()!;

@@ -35,7 +35,7 @@ export function echoedSecrets(key: string | null, headers: readonly string[]): r
  * Returns `sink` itself if there are no secrets. `statusMax`: bodies of answers with a greater
  * status pass unchanged.
  */
-export function masked(
+export function maskSecrets(
   sink: UpstreamSink,
   secrets: readonly Buffer[],
   statusMax: number,

@@ -30,13 +30,13 @@ import {
 } from "./errors/success-body.js";
 import { mapUpstreamError } from "./errors/upstream-error.js";
 import type { UpstreamFailure } from "./errors/upstream-failure.js";
-import type { Forwarded, ForwardRequest } from "./forwarded.js";
+import type { ForwardRequest, ForwardResult } from "./forwarded.js";
 import { readReportedWait } from "./limit-reports.js";
 import { readRetryAfterMs } from "./retry-wait.js";
 import { StreamHead } from "./stream-head.js";
 
 /** Never rejects. */
-export function forward(exchange: Exchange, options: ForwardRequest): Promise<Forwarded> {
+export function forward(exchange: Exchange, options: ForwardRequest): Promise<ForwardResult> {
   return new Promise((resolve) => new Forwarding(exchange, options, resolve).start());
 }
 
@@ -75,7 +75,7 @@ class Forwarding implements AnswerHandler {
   constructor(
     exchange: Exchange,
     options: ForwardRequest,
-    resolve: (forwarded: Forwarded) => void,
+    resolve: (forwarded: ForwardResult) => void,
   ) {
     const meter = new ResponseMeter(options, options.translator, exchange.memory);
     this.#exchange = exchange;

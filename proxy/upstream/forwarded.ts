@@ -54,7 +54,7 @@ export interface ForwardRequest {
   readonly monoMs: () => number;
 }
 
-export interface Forwarded extends ProviderResult {
+export interface ForwardResult extends ProviderResult {
   /** Whether `usage` is an estimate: the response was cut, or the provider reported no usage. */
   readonly estimated: boolean;
   readonly outcome:
@@ -101,11 +101,14 @@ export function goneEnding({ cutByStop }: Pick<Exchange, "cutByStop">): GoneEndi
 }
 
 /** The client disconnected after a failed attempt. */
-export function abandoned(forwarded: Forwarded, exchange: Pick<Exchange, "cutByStop">): Forwarded {
+export function abandonedResult(
+  forwarded: ForwardResult,
+  exchange: Pick<Exchange, "cutByStop">,
+): ForwardResult {
   return { ...forwarded, ...goneEnding(exchange), finish: () => {} };
 }
 
 /** Whether the client disconnected before the end of its response; the provider may still work. */
-export function isGone(outcome: Forwarded["outcome"]): boolean {
+export function isGone(outcome: ForwardResult["outcome"]): boolean {
   return outcome === "client_gone" || outcome === "shutdown";
 }

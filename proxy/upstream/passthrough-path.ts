@@ -9,10 +9,10 @@
  * Not here: which providers are configured, and who may call them.
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
-import { remembered } from "../../shared/text/remembered.js";
+import { cacheByText } from "../../shared/text/remembered.js";
 import { apiResources } from "../http/match-route.js";
 
-const parsedUrl = remembered((baseUrl) => new URL(baseUrl));
+const parsedUrl = cacheByText((baseUrl) => new URL(baseUrl));
 
 interface PassthroughPath {
   /** As the caller wrote it. */
@@ -40,7 +40,7 @@ export function restProblem(rest: string): string | null {
 }
 
 /** Clients ask for the same few paths. */
-const checkedRest = remembered((rest) => ({ problem: findRestProblem(rest) }));
+const checkedRest = cacheByText((rest) => ({ problem: findRestProblem(rest) }));
 
 function findRestProblem(rest: string): string | null {
   if (!/^[A-Za-z0-9\-._~!$&'()*+,;=:@/%]*$/.test(rest))
@@ -137,7 +137,7 @@ const harmlessGoogleParameter = /^\s*\$(?:\.xgafv|prettyPrint)\s*$/i;
 export function withoutGoogleParameters(query: string): string {
   return query
     .split("&")
-    .filter((part) => !separated(part).some(([name]) => googleParameter.test(name)))
+    .filter((part) => !queryPairs(part).some(([name]) => googleParameter.test(name)))
     .join("&");
 }
 
@@ -157,7 +157,7 @@ export function queryProblem(
  * a dollar sign can also replace headers and the method, so only known ones pass.
  */
 function googleProblem(method: string, query: string): string | null {
-  for (const [name, value] of separated(query)) {
+  for (const [name, value] of queryPairs(query)) {
     if (!googleParameter.test(name) || harmlessGoogleParameter.test(name)) continue;
     const plain = name.trim().toLowerCase().replace(/^\$/, "");
     const isAnswer = ["fields", "alt", "callback"].includes(plain);
@@ -193,7 +193,7 @@ function isGoogle({ type, baseUrl }: Pick<ProviderConfig, "type" | "baseUrl">): 
 }
 
 /** Names and values. A semicolon separates too, because some servers read it so. */
-function separated(query: string): readonly (readonly [name: string, value: string])[] {
+function queryPairs(query: string): readonly (readonly [name: string, value: string])[] {
   return query.split(/[&;]/).flatMap((part) => [...new URLSearchParams(part)]);
 }
 

@@ -7,7 +7,7 @@
  * address of a Google file (`uri`) names it in later requests and isn't followed, so it stays as
  * well.
  */
-import { remembered } from "../../shared/text/remembered.js";
+import { cacheByText } from "../../shared/text/remembered.js";
 import { passedQuery } from "./passthrough-path.js";
 
 export interface ProviderLinks {
@@ -53,7 +53,7 @@ export function relinkedHeaders(
 }
 
 /** In lower case; empty for a header that holds no address. Most answers have the same names. */
-const nameIfLinked = remembered((raw) => {
+const nameIfLinked = cacheByText((raw) => {
   const name = raw.toLowerCase();
   return apiHeaders.has(name) || anyHeaders.has(name) ? name : "";
 });

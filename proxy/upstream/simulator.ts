@@ -36,7 +36,7 @@ export function simulateChat(body: unknown, model: string, createdSeconds: numbe
   ).map(readMessage);
   const answer = answerTo(messages.findLast(({ role }) => role === "user")?.text ?? "");
   const tokensMax = readTokensMax(request);
-  const content = tokensMax === null ? answer : cut(answer, tokensMax * charsPerToken);
+  const content = tokensMax === null ? answer : cutText(answer, tokensMax * charsPerToken);
   const finishReason = content.length < answer.length ? "length" : "stop";
   const promptTokens = tokensOf(messages.map(({ text }) => text).join("\n"));
   const completionTokens = tokensOf(content);
@@ -86,7 +86,7 @@ export function simulateChat(body: unknown, model: string, createdSeconds: numbe
 function answerTo(message: string): string {
   const notice = "This is the Sluice simulator: no model was called.";
   if (message === "") return `${notice} There was no user message.`;
-  const echo = cut(message, echoCharsMax);
+  const echo = cutText(message, echoCharsMax);
   return `${notice} You said: ${echo}${echo.length < message.length ? "…" : ""}`;
 }
 
@@ -128,7 +128,7 @@ function tokensOf(text: string): number {
 }
 
 /** The first `charsMax` UTF-16 units, or one less rather than half of a character. */
-function cut(text: string, charsMax: number): string {
+function cutText(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
   const last = text.charCodeAt(charsMax - 1);
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? charsMax - 1 : charsMax);

@@ -16,7 +16,7 @@ import type { PriceSource, TargetPrices } from "../prices/target-prices.js";
 import { findUsage, modelNamedIn, usagePicks } from "./find-usage.js";
 import { type Costs, priceUsage } from "./price-usage.js";
 import { readUsage } from "./read-usage.js";
-import { added, noUsage, type Usage } from "./usage.js";
+import { noUsage, sumOfUsages, type Usage } from "./usage.js";
 import { usageRecord } from "./usage-record.js";
 
 /** What is read of a line: of OpenAI's, Anthropic's and Gemini's results. */
@@ -114,7 +114,7 @@ export class BatchSums {
     const name = isOther ? unknownModelName : model;
     const key = keyOf(name);
     const sum = this.#open.get(key);
-    const newSum = sum === undefined ? null : added(sum.usage, usage);
+    const newSum = sum === undefined ? null : sumOfUsages(sum.usage, usage);
     const cost = sum === undefined ? null : addedCosts(sum.costs, costs);
     if (sum !== undefined && newSum !== null && fits(newSum, cost)) {
       sum.usage = newSum;

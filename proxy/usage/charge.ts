@@ -34,8 +34,8 @@
 import { countsNothing, joinedNotes, type MeteredUsage, unmetered } from "./count-usage.js";
 import { withHiddenReasoning } from "./hidden-reasoning.js";
 import type { ResponseMeter } from "./response-meter.js";
-import { added, noUsage, type Usage } from "./usage.js";
-import { isBoundedByTokens, type SentRequest, usageBound } from "./usage-bound.js";
+import { noUsage, sumOfUsages, type Usage } from "./usage.js";
+import { boundOfUsage, isBoundedByTokens, type SentRequest } from "./usage-bound.js";
 
 /** How a call ended. */
 export type CallEnd =
@@ -81,9 +81,9 @@ export function chargeFor(
 ): MeteredUsage {
   const charge = chargeForAnswer(call, end, note, answer);
   if (!call.isResent) return charge;
-  const lost = usageBound(noUsage, call.sentRequest());
+  const lost = boundOfUsage(noUsage, call.sentRequest());
   const atMost = charge.atMost ?? charge.usage;
-  return { ...charge, atMost: atMost === null ? lost : added(atMost, lost) };
+  return { ...charge, atMost: atMost === null ? lost : sumOfUsages(atMost, lost) };
 }
 
 /** As `chargeFor`, without a lost request. */
@@ -100,20 +100,20 @@ function chargeForAnswer(
       if (meter.isFailed) return chargeForAnswer(call, "failed", note, answer);
       return chargeForComplete(call, meter.usageOf(answer));
     case "running":
-      return bounded(call, meter.usageOfPrompt(note));
+      return withBound(call, meter.usageOfPrompt(note));
     case "failed": {
       const { usage, estimated } = meter.usageOf(answer);
       return usage === null || estimated || isNothing(usage)
-        ? onlyBounded(call, note)
+        ? chargeNothingBounded(call, note)
         : { usage, estimated, atMost: usage, note };
     }
     case "error":
       return isTimeoutStatus(status) || meter.isStream
-        ? onlyBounded(call, note)
+        ? chargeNothingBounded(call, note)
         : { ...unmetered, note };
     case "untranslatable": {
       const metered = meter.usageSeen(note);
-      return metered.estimated ? bounded(call, metered) : chargeForComplete(call, metered);
+      return metered.estimated ? withBound(call, metered) : chargeForComplete(call, metered);
     }
     case "cut":
       if (status >= 300 || meter.beginsWithError)
@@ -121,10 +121,13 @@ function chargeForAnswer(
       if (meter.isUsageComplete)
         return withNote(chargeForAnswer(call, "complete", note, answer), note);
       if (status === 0 && !call.isSent) return { ...unmetered, note };
-      return chargeForCut(call, status === 0 ? meter.usageOfPrompt(note) : meter.usageSeen(note));
+      return chargeCutAnswer(
+        call,
+        status === 0 ? meter.usageOfPrompt(note) : meter.usageSeen(note),
+      );
     case "capped":
       if (meter.isUsageComplete) return chargeForAnswer(call, "complete", note, answer);
-      return chargeForCut(call, meter.usageSeen(note));
+      return chargeCutAnswer(call, meter.usageSeen(note));
   }
 }
 
@@ -133,19 +136,19 @@ function chargeForComplete(call: EndedCall, metered: MeteredUsage): MeteredUsage
   if (usage === null || (!estimated && usage.totalTokens > 0)) return metered;
   const sent = call.sentRequest();
   const isUnknown = estimated ? isBoundedByTokens(sent) : countsNothing(usage, sent.operation);
-  return isUnknown ? bounded(call, metered) : metered;
+  return isUnknown ? withBound(call, metered) : metered;
 }
 
-function chargeForCut(call: EndedCall, seen: MeteredUsage): MeteredUsage {
+function chargeCutAnswer(call: EndedCall, seen: MeteredUsage): MeteredUsage {
   const isKnown = !seen.estimated || (call.status !== 0 && call.meter.isOutputKnown);
-  if (seen.usage === null || isKnown) return bounded(call, seen);
+  if (seen.usage === null || isKnown) return withBound(call, seen);
   const usage = withHiddenReasoning(seen.usage, call.sentRequest(), call.elapsedMs());
-  return bounded(call, { ...seen, usage });
+  return withBound(call, { ...seen, usage });
 }
 
-function bounded(call: EndedCall, charge: MeteredUsage): MeteredUsage {
+function withBound(call: EndedCall, charge: MeteredUsage): MeteredUsage {
   const { usage } = charge;
-  return usage === null ? charge : { ...charge, atMost: usageBound(usage, call.sentRequest()) };
+  return usage === null ? charge : { ...charge, atMost: boundOfUsage(usage, call.sentRequest()) };
 }
 
 function withNote(charge: MeteredUsage, note: string | null): MeteredUsage {
@@ -157,9 +160,9 @@ function isNothing({ totalTokens, reportedCost }: Usage): boolean {
 }
 
 /** Charges nothing for a request that the provider may have executed all the same. */
-function onlyBounded(call: EndedCall, note: string | null): MeteredUsage {
+function chargeNothingBounded(call: EndedCall, note: string | null): MeteredUsage {
   const sent = call.sentRequest();
-  const atMost = isBoundedByTokens(sent) ? usageBound(noUsage, sent) : null;
+  const atMost = isBoundedByTokens(sent) ? boundOfUsage(noUsage, sent) : null;
   return { ...unmetered, atMost, note };
 }
 

@@ -193,7 +193,7 @@ function estimate({ operation, promptBytes, contentChars }: EstimateInput): Usag
  * counts the input at the start and the output at the end. The text after the last report is
  * estimated.
  */
-export function whenCut(reading: UsageReading, contentCharsSince: number): UsageReading {
+export function usageOfCutStream(reading: UsageReading, contentCharsSince: number): UsageReading {
   if (reading.kind !== "usage" || contentCharsSince === 0) return reading;
   return Object.assign(
     { kind: reading.kind, note: reading.note },
@@ -202,12 +202,12 @@ export function whenCut(reading: UsageReading, contentCharsSince: number): Usage
 }
 
 /**
- * As `whenCut`, for a translated stream. How much of the text came after the report is unknown, so
+ * As `usageOfCutStream`, for a translated stream. How much of the text came after the report is unknown, so
  * the output is the larger of the reported and the seen output.
  */
-export function whenTranslationCut(reading: UsageReading, contentChars: number): UsageReading {
+export function usageOfCutTranslation(reading: UsageReading, contentChars: number): UsageReading {
   return reading.kind === "usage"
-    ? whenCut(reading, Math.max(0, contentChars - charsOf(reading.outputTokens)))
+    ? usageOfCutStream(reading, Math.max(0, contentChars - charsOf(reading.outputTokens)))
     : reading;
 }
 

@@ -35,7 +35,7 @@ export function findUsage(value: unknown): unknown {
  */
 function usageElsewhere(answer: Fields): unknown {
   const { meta, usage_info: info, inference_status: status, duration, segments } = answer;
-  if (isObject(meta)) return billed(meta) ?? meta["tokens"];
+  if (isObject(meta)) return billedUnits(meta) ?? meta["tokens"];
   if (isObject(info)) return info;
   if (isObject(status))
     return {
@@ -51,7 +51,7 @@ function usageElsewhere(answer: Fields): unknown {
 /**
  * Cohere bills other units than the tokens that it counts, and tokens of images beside the input.
  */
-function billed({ billed_units: units, cached_tokens: cached }: Fields): Fields | null {
+function billedUnits({ billed_units: units, cached_tokens: cached }: Fields): Fields | null {
   if (!isObject(units)) return null;
   const { input_tokens: input = 0, image_tokens: image } = units;
   const ofImages =
@@ -155,7 +155,7 @@ function withContext(usage: Fields, answer: Fields): Fields {
     isAbsent(tools) && isAbsent(breakdown) && calls === null
       ? withTier(usage, tier)
       : withFieldsOf(usage, answer, calls);
-  return isObject(result["billed_units"]) ? (billed(result) ?? result) : result;
+  return isObject(result["billed_units"]) ? (billedUnits(result) ?? result) : result;
 }
 
 /** Handles nearly every answer, so it has no loop over names, which costs V8 more than the copy. */

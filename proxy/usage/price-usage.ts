@@ -166,7 +166,7 @@ export function priceSavedTokens(
  * The cost of an answer whose usage isn't known at all: of a model that is sold by the request, or
  * is free.
  */
-export function priceUnmetered(price: Price | null): Costs | null {
+export function priceUnknownUsage(price: Price | null): Costs | null {
   if (price === null) return null;
   const isKnown = price.perRequest > 0 || (price.rates.input === 0 && price.rates.output === 0);
   return isKnown ? fromPrice(noUsage, price, noOtherModel) : null;

@@ -23,7 +23,7 @@ import {
   serviceTierOf,
   type UsageDetails,
 } from "../../shared/usage/usage-details.js";
-import { added, type Usage, type UsagePart } from "./usage.js";
+import { sumOfUsages, type Usage, type UsagePart } from "./usage.js";
 
 export type UsageReading =
   | ({
@@ -210,7 +210,7 @@ function withParts(
   reading: UsageReading & { readonly kind: "usage" },
   parts: readonly UsagePart[],
 ): UsageReading {
-  const sum = parts.map(({ usage }) => usage).reduce(added);
+  const sum = parts.map(({ usage }) => usage).reduce(sumOfUsages);
   if (sum.inputTokens > tokensPerResponseMax || sum.outputTokens > tokensPerResponseMax)
     return { kind: "invalid", reason: `more than ${tokensPerResponseMax} tokens in all calls` };
   return { ...reading, ...sum, reportedCost: reading.reportedCost, parts };

@@ -13,7 +13,7 @@ import { detailFields, detailNames, detailsOf } from "../../shared/usage/usage-d
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import { interimStatus } from "../../shared/wire/execution.js";
 import type { PriceSource, TargetPrices } from "../prices/target-prices.js";
-import { type Costs, priceUnmetered, priceUsage, withoutFee } from "./price-usage.js";
+import { type Costs, priceUnknownUsage, priceUsage, withoutFee } from "./price-usage.js";
 import type { Usage } from "./usage.js";
 
 interface RepricePorts {
@@ -179,7 +179,7 @@ function costsOf(
     details: readDetails(record, sign),
   };
   const isUnmetered = usage.totalTokens === 0 && usage.details === null;
-  const ofRequest = isUnmetered ? priceUnmetered(price) : priceUsage(usage, price);
+  const ofRequest = isUnmetered ? priceUnknownUsage(price) : priceUsage(usage, price);
   const costs = record.status === interimStatus ? withoutFee(ofRequest, price) : ofRequest;
   if (costs === null) return null;
   const { inputCost, outputCost, totalCost } = costs;

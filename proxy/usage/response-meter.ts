@@ -23,8 +23,8 @@ import {
   type MeteredUsage,
   splitTotal,
   unmetered,
-  whenCut,
-  whenTranslationCut,
+  usageOfCutStream,
+  usageOfCutTranslation,
 } from "./count-usage.js";
 import { findUsage, modelNamedIn, usageAtEnd, usagePicks } from "./find-usage.js";
 import { textInAnswer } from "./other-text.js";
@@ -441,7 +441,7 @@ export class ResponseMeter {
     if (reading.isBareTotal === true && !this.#isCapped)
       return { ...reading, ...splitTotal(reading, contentChars) };
     if (reading.totalTokens > 0 || reading.reportedCost !== null)
-      return whenCut(reading, contentChars);
+      return usageOfCutStream(reading, contentChars);
     const { kind, note, details } = reading;
     const promptBytes = this.#request.promptBytes();
     return Object.assign({ kind, note }, estimateTokens({ promptBytes, contentChars }), {
@@ -472,13 +472,13 @@ export class ResponseMeter {
     const contentChars = scale * (this.textBytes + (this.translation?.untranslatedBytes ?? 0));
     if (this.translation !== null) {
       const reading = this.#withEstimates(readUsage(this.translation.usage), contentChars);
-      return this.#count(whenTranslationCut(reading, contentChars), contentChars);
+      return this.#count(usageOfCutTranslation(reading, contentChars), contentChars);
     }
     const reading = this.#withEstimates(tap.usage, contentChars);
     const isWhole =
       this.#lacksText(tap.usage, contentChars) && (this.#isCapped || tap.usage.totalTokens === 0);
     const charsSince = isWhole ? 0 : scale * tap.contentCharsSinceUsage;
-    return this.#count(whenCut(reading, charsSince), contentChars);
+    return this.#count(usageOfCutStream(reading, charsSince), contentChars);
   }
 
   /**

@@ -14,8 +14,8 @@ import { JsonPicker, type Picks } from "../body/json-picker.js";
 import { promptBytes } from "../body/prompt-bytes.js";
 import { charsOf, estimateTokens } from "./count-usage.js";
 import { readUsage } from "./read-usage.js";
-import { added, noUsage, type Usage } from "./usage.js";
-import { sentRequestOf, usageBound } from "./usage-bound.js";
+import { noUsage, sumOfUsages, type Usage } from "./usage.js";
+import { boundOfUsage, sentRequestOf } from "./usage-bound.js";
 
 export interface SessionCharge {
   /** Null if nothing was used. */
@@ -208,7 +208,7 @@ export class SessionUsage {
       sum.inputTokens + usage.inputTokens <= tokensPerResponseMax &&
       sum.outputTokens + usage.outputTokens <= tokensPerResponseMax
     )
-      return added(sum, usage);
+      return sumOfUsages(sum, usage);
     this.#note = `tokens beyond ${tokensPerResponseMax} at once are not charged`;
     return sum;
   }
@@ -255,7 +255,7 @@ export class SessionUsage {
       promptBytes: () => input + open * (this.bytesSent + this.#outputTokens),
       modelOutputMax: () => output + this.#requests0 * most + running,
     });
-    return this.#charged(usageBound(this.#sum ?? noUsage, sent));
+    return this.#charged(boundOfUsage(this.#sum ?? noUsage, sent));
   }
 
   #charged(atMost: Usage | null): SessionCharge {

@@ -80,7 +80,7 @@ export function sentRequestOf({
 }
 
 /** `charged`: the part of the usage that is known or estimated already. */
-export function usageBound(charged: Usage, sent: SentRequest): Usage {
+export function boundOfUsage(charged: Usage, sent: SentRequest): Usage {
   const inputTokens = Math.max(charged.inputTokens, bytesOf(sent));
   const outputTokens = Math.max(charged.outputTokens, outputMax(sent));
   const input = Math.min(inputTokens, tokensPerResponseMax);

@@ -16,7 +16,7 @@ import {
   type PriceOfModel,
   priceAtMost,
   priceSavedTokens,
-  priceUnmetered,
+  priceUnknownUsage,
   priceUsage,
   withoutFee,
 } from "./price-usage.js";
@@ -52,7 +52,7 @@ export interface ProviderResult {
   readonly firstByteMonoMs: number | null;
 }
 
-interface Answered {
+interface AnsweredCall {
   readonly requestId: string;
   readonly endpoint: string;
   /** The target whose answer or failure the client got. */
@@ -68,7 +68,7 @@ interface Answered {
   readonly endedMonoMs: number;
 }
 
-export interface Executed extends Answered {
+export interface ExecutedCall extends AnsweredCall {
   /** How often the agent has repeated itself, or its turns; undefined unless it was warned of. */
   readonly loop?: number | undefined;
   /** The bytes that rewriters removed from the prompt. */
@@ -88,7 +88,7 @@ export interface Executed extends Answered {
 const noCosts: Costs = { inputCost: 0, outputCost: 0, totalCost: 0, source: "none" };
 
 /** Null if no provider executed the request: none answered, or it was never sent. */
-export function usageRecord(result: ProviderResult, request: Executed): Execution | null {
+export function usageRecord(result: ProviderResult, request: ExecutedCall): Execution | null {
   const { executed, usage, atMost = null, responseId = "", status, firstByteMonoMs } = result;
   const { providerRequestId = "", providerKey = "", batchTokens, cutBy = "" } = result;
   if (!executed) return null;
@@ -143,15 +143,15 @@ function sourceOf(
   return usage?.parts === undefined ? from?.kind : undefined;
 }
 
-function costsOf(usage: Usage | null, request: Executed): Costs | null {
+function costsOf(usage: Usage | null, request: ExecutedCall): Costs | null {
   const { isUnmetered, price, priceOf } = request;
-  const unmetered = isUnmetered ? priceUnmetered(price) : noCosts;
+  const unmetered = isUnmetered ? priceUnknownUsage(price) : noCosts;
   const costs = usage === null ? unmetered : priceUsage(usage, price, priceOf);
   return request.isPart === true ? withoutFee(costs, price) : costs;
 }
 
 /** Includes the fee per request, which a provider may also bill for an attempt that was lost. */
-function boundOf(atMost: Usage, costs: Costs | null, { price }: Executed): UsageBound {
+function boundOf(atMost: Usage, costs: Costs | null, { price }: ExecutedCall): UsageBound {
   const cost = price === null ? null : priceAtMost(atMost, price);
   return {
     tokens: atMost.totalTokens,
@@ -160,7 +160,7 @@ function boundOf(atMost: Usage, costs: Costs | null, { price }: Executed): Usage
 }
 
 /** The record of a request that the cache answered: the usage of the cached answer, at no cost. */
-export function cachedRecord(usage: Usage, answered: Answered): Execution {
+export function cachedRecord(usage: Usage, answered: AnsweredCall): Execution {
   return {
     ...unadmittedRecord(200, answered),
     inputTokens: usage.inputTokens,
@@ -173,7 +173,7 @@ export function cachedRecord(usage: Usage, answered: Answered): Execution {
 }
 
 /** The record of a web search that Sluice ran between two turns of a model. */
-export function searchRecord(cost: PicoUsd, answered: Answered): Execution {
+export function searchRecord(cost: PicoUsd, answered: AnsweredCall): Execution {
   return {
     ...unadmittedRecord(interimStatus, answered),
     totalCost: cost,
@@ -183,7 +183,7 @@ export function searchRecord(cost: PicoUsd, answered: Answered): Execution {
 }
 
 /** The record of a request without an admission: no tokens, no costs. */
-function unadmittedRecord(status: number, answered: Answered): Execution {
+function unadmittedRecord(status: number, answered: AnsweredCall): Execution {
   return {
     requestId: answered.requestId,
     endpoint: answered.endpoint,

@@ -48,7 +48,7 @@ export const noUsage: Usage = {
   details: null,
 };
 
-export function added(a: Usage, b: Usage): Usage {
+export function sumOfUsages(a: Usage, b: Usage): Usage {
   const reported =
     a.reportedCost === null || b.reportedCost === null ? null : a.reportedCost + b.reportedCost;
   return {

@@ -14,7 +14,7 @@ import {
   type SearchConversation,
   type SearchOptions,
   type SearchOutcome,
-  summed,
+  sumOfReports,
   toolDescription,
   toolParameters,
 } from "./search-conversation.js";
@@ -96,7 +96,7 @@ class ChatSearch implements SearchConversation {
 
   answer(answer: JsonObject): void {
     if (this.#turns === 1) this.#answerFields = answer;
-    this.#usage = summed(this.#usage, answer["usage"]);
+    this.#usage = sumOfReports(this.#usage, answer["usage"]);
     const { choices } = answer;
     const choice: unknown = Array.isArray(choices) ? choices[0] : null;
     if (!isObject(choice) || !isObject(choice["message"])) return;
@@ -119,7 +119,7 @@ class ChatSearch implements SearchConversation {
       return formatEvent({ event: null, data });
     }
     const { choices, usage, ...head } = value;
-    if (isObject(usage)) this.#usage = summed(this.#usage, usage);
+    if (isObject(usage)) this.#usage = sumOfReports(this.#usage, usage);
     const choice: unknown = Array.isArray(choices) ? choices[0] : null;
     if (!isObject(choice)) return "";
     if (this.#answerFields["id"] === undefined) this.#answerFields = head;

@@ -42,21 +42,21 @@ export function createWebSearch(config: WebSearchConfig): WebSearch {
       try {
         const { status, body } = await send(searchRequest(query, config), { agent, signal });
         if (status !== 200)
-          return failed(`${provider} answered ${status}`, status === 429 || status === 503);
+          return failedSearch(`${provider} answered ${status}`, status === 429 || status === 503);
         const results = readResults(provider, parseJson(body), query, resultsMax);
         return results === null
-          ? failed(`${provider} answered with no list of results`)
+          ? failedSearch(`${provider} answered with no list of results`)
           : { ok: true, results };
       } catch (error) {
         const { name, message } = error as Error;
         const isLate = name === "TimeoutError" || name === "AbortError";
-        return failed(isLate ? `${provider} was silent for ${timeoutMs} ms` : message);
+        return failedSearch(isLate ? `${provider} was silent for ${timeoutMs} ms` : message);
       }
     },
   };
 }
 
-function failed(reason: string, isBusy = false): SearchAnswer {
+function failedSearch(reason: string, isBusy = false): SearchAnswer {
   return { ok: false, isBusy, reason };
 }
 

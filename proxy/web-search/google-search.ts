@@ -15,7 +15,7 @@ import {
   type SearchConversation,
   type SearchOptions,
   type SearchOutcome,
-  summed,
+  sumOfReports,
   toolDescription,
   toolParameters,
 } from "./search-conversation.js";
@@ -186,7 +186,7 @@ class GoogleSearch implements SearchConversation {
       { role: "model", parts: this.#turnParts },
       { role: "user", parts: responses },
     );
-    this.#usage = summed(this.#usage, this.#turnUsage);
+    this.#usage = sumOfReports(this.#usage, this.#turnUsage);
     this.#turnUsage = undefined;
     return "";
   }
@@ -218,7 +218,7 @@ class GoogleSearch implements SearchConversation {
     const grounding = this.#queries.length === 0 ? {} : { groundingMetadata: this.#grounding() };
     const content = { role: "model", parts };
     const candidates = [{ ...this.#candidateFields, index: 0, content, ...grounding }];
-    const usageMetadata = summed(this.#usage, this.#turnUsage);
+    const usageMetadata = sumOfReports(this.#usage, this.#turnUsage);
     return { candidates, ...(usageMetadata === undefined ? {} : { usageMetadata }) };
   }
 

@@ -20,7 +20,7 @@ import {
   type SearchOptions,
   type SearchOutcome,
   searchCount,
-  summed,
+  sumOfReports,
   toolDescription,
   toolParameters,
 } from "./search-conversation.js";
@@ -118,7 +118,7 @@ class MessagesSearch implements SearchConversation {
     this.#first ??= answer;
     const { content, stop_reason, stop_sequence, usage } = answer;
     this.#stop = { stop_reason, stop_sequence };
-    this.#usage = summed(this.#usage, usage);
+    this.#usage = sumOfReports(this.#usage, usage);
     for (const answered of Array.isArray(content) ? content.filter(isObject) : []) {
       const block = this.#withUniqueId(answered);
       this.#blocks.push(block);
@@ -191,7 +191,7 @@ class MessagesSearch implements SearchConversation {
         this.#turnUsage = { ...(this.#turnUsage as object), ...withoutNulls(value["usage"]) };
         return "";
       case "message_stop":
-        this.#usage = summed(this.#usage, this.#turnUsage);
+        this.#usage = sumOfReports(this.#usage, this.#turnUsage);
         return "";
       case "error":
         this.#hasFailed = true;

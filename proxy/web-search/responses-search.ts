@@ -19,7 +19,7 @@ import {
   type SearchConversation,
   type SearchOptions,
   type SearchOutcome,
-  summed,
+  sumOfReports,
   toolDescription,
   toolParameters,
 } from "./search-conversation.js";
@@ -138,7 +138,7 @@ class ResponsesSearch implements SearchConversation {
 
   #ended(response: JsonObject): void {
     this.#last = response;
-    this.#usage = summed(this.#usage, response["usage"]);
+    this.#usage = sumOfReports(this.#usage, response["usage"]);
     if (response["status"] === "failed") this.#hasFailed = true;
   }
 

@@ -183,10 +183,10 @@ export function countryIn(location: unknown): string | null {
 }
 
 /** Adds two usages, including the counts in nested objects. Other members are the later usage's. */
-export function summed(earlier: unknown, later: unknown): unknown {
+export function sumOfReports(earlier: unknown, later: unknown): unknown {
   if (typeof earlier === "number" && typeof later === "number") return earlier + later;
   if (!isObject(earlier) || !isObject(later)) return later ?? earlier;
   const sum: Record<string, unknown> = { ...earlier };
-  for (const name in later) sum[name] = summed(earlier[name], later[name]);
+  for (const name in later) sum[name] = sumOfReports(earlier[name], later[name]);
   return sum;
 }

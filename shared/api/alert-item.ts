@@ -1,5 +1,5 @@
 /** Destinations of alerts, as GET /admin/alerts lists and POST /admin/alerts/test tests them. */
-import type { Timed } from "./list-page.js";
+import type { TimedAnswer } from "./list-page.js";
 
 interface Destination {
   /** The host of the destination's URL, whose path may be a secret. */
@@ -19,7 +19,7 @@ export interface AlertDestinationItem extends Destination {
   readonly last_delivered_at: string | null;
 }
 
-export interface AlertDestinationList extends Timed {
+export interface AlertDestinationList extends TimedAnswer {
   readonly alerts: readonly AlertDestinationItem[];
 }
 
@@ -29,6 +29,6 @@ export interface AlertTestResult extends Destination {
   readonly reason: string | null;
 }
 
-export interface AlertTestResults extends Timed {
+export interface AlertTestResults extends TimedAnswer {
   readonly results: readonly AlertTestResult[];
 }

@@ -1,13 +1,13 @@
 /** Budgets and their spend, as GET /admin/budgets lists them (docs/budgets.md). */
 
-import type { BudgetScope, Unpriced } from "../domain/budget.js";
+import type { BudgetScope, UnpricedChoice } from "../domain/budget.js";
 import type { CalendarFields } from "../domain/budget-calendar.js";
 import type { ForecastBasis } from "../domain/forecast.js";
 import type { HoldField } from "../domain/hold.js";
 import type { ExhaustedField } from "../domain/on-exhausted.js";
 import type { ResetAnchors } from "../domain/reset-anchors.js";
 import type { RuleSource } from "../domain/rule.js";
-import type { ListPage, Timed } from "./list-page.js";
+import type { ListPage, TimedAnswer } from "./list-page.js";
 import type { WithRaises } from "./raise-item.js";
 import type { Overridden } from "./rule-item.js";
 
@@ -95,7 +95,7 @@ interface BudgetFacts extends CalendarFields, WithRaises, ExhaustedField, HoldFi
   /** US dollars of one period. */
   readonly amount: number;
   /** Whether callers may use models without a price; absent: as `budgets.unpriced` says. */
-  readonly unpriced?: Unpriced;
+  readonly unpriced?: UnpricedChoice;
   /** The reason why budgets can't be enforced; present only then. */
   readonly inert?: string;
 }
@@ -130,14 +130,14 @@ export interface BudgetItem
   readonly overrides?: Overridden &
     CalendarFields &
     ExhaustedField &
-    HoldField & { readonly amount: number; readonly unpriced?: Unpriced };
+    HoldField & { readonly amount: number; readonly unpriced?: UnpricedChoice };
   /** In whole seconds, as `updated_at`. */
   readonly created_at: string;
   readonly updated_at: string;
 }
 
 /** Sorted by scope, subject, period and models. */
-export interface BudgetList extends Timed {
+export interface BudgetList extends TimedAnswer {
   readonly budgets: readonly BudgetItem[];
 }
 
@@ -152,7 +152,7 @@ interface BudgetChildItem extends AccountMoney, AccountForecast {
 }
 
 /** The answer to GET /admin/budgets/children, highest usage ratio first. */
-export interface BudgetChildList extends Timed {
+export interface BudgetChildList extends TimedAnswer {
   readonly children: readonly BudgetChildItem[];
   /** How many children have spent anything recently, ignoring the search. */
   readonly total: number;
@@ -182,4 +182,4 @@ export interface BudgetStatus
 }
 
 /** The answer to GET and PUT /admin/budgets/settings. */
-export interface BudgetSettings extends ResetAnchors, Timed {}
+export interface BudgetSettings extends ResetAnchors, TimedAnswer {}

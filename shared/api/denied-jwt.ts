@@ -1,6 +1,6 @@
 /** Denied JWTs, as /admin/denied-jwts shows them (docs/authentication.md). */
 
-import type { Timed } from "./list-page.js";
+import type { TimedAnswer } from "./list-page.js";
 
 /** Exactly one of `jti` and `sub` is set. */
 export interface DeniedJwt {
@@ -15,7 +15,7 @@ export interface DeniedJwt {
 }
 
 /** A page of the list, from the daemon. */
-export interface DeniedJwtPage extends DeniedJwtList, Timed {
+export interface DeniedJwtPage extends DeniedJwtList, TimedAnswer {
   /** The value of `after` for the next page; null on the last page. */
   readonly next: number | null;
 }

@@ -3,7 +3,7 @@
 import type { LoopRule } from "../domain/loop-rule.js";
 import type { Measure, RuleSource } from "../domain/rule.js";
 import type { BudgetStatus } from "./budget-item.js";
-import type { Timed } from "./list-page.js";
+import type { TimedAnswer } from "./list-page.js";
 import type { EnqueuedItem } from "./queue-item.js";
 import type { WithRaises } from "./raise-item.js";
 import type { BreachItem, RefusalItem } from "./refusal-item.js";
@@ -92,7 +92,7 @@ export type ExplainedVerdict =
     });
 
 /** The verdict that the rules give on the request now. */
-export interface RulesExplanation extends Timed {
+export interface RulesExplanation extends TimedAnswer {
   readonly user_path: string;
   readonly verdict: ExplainedVerdict;
   /** The user-path rules. */

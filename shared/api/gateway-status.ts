@@ -3,7 +3,7 @@
  * /admin/targets). Event counts begin with the start of the process.
  */
 import type { EffectiveSetting, FailureMode } from "../config/config.js";
-import type { Timed } from "./list-page.js";
+import type { TimedAnswer } from "./list-page.js";
 import type { FollowerItem } from "./record-item.js";
 
 /**
@@ -223,7 +223,7 @@ export interface TargetItem {
 }
 
 /** The answer to GET /admin/targets. */
-export interface TargetList extends Timed {
+export interface TargetList extends TimedAnswer {
   readonly targets: readonly TargetItem[];
 }
 

@@ -5,13 +5,13 @@
  */
 
 /** The field that every answer of the daemon has. */
-export interface Timed {
+export interface TimedAnswer {
   /** When the answer was made, by the daemon's clock, with milliseconds. */
   readonly server_time: string;
 }
 
 /** One page of a list. A list without paging has no `next`. */
-export interface ListPage extends Timed {
+export interface ListPage extends TimedAnswer {
   /** The value of `after` for the next page; null on the last page. */
   readonly next: string | null;
 }

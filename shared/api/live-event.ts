@@ -5,7 +5,7 @@
 
 import type { BudgetPage } from "./budget-item.js";
 import type { DaemonStatus, SubtreeStatus } from "./gateway-status.js";
-import type { Timed } from "./list-page.js";
+import type { TimedAnswer } from "./list-page.js";
 import type { RefusalItem } from "./refusal-item.js";
 import type { RulePage } from "./rule-item.js";
 
@@ -23,7 +23,7 @@ export interface LiveEvents extends LiveLists {
   /**
    * Sent once a second. Its counts only grow; a smaller count means that the daemon was restarted.
    */
-  readonly tick: Timed & { readonly status: DaemonStatus | SubtreeStatus };
+  readonly tick: TimedAnswer & { readonly status: DaemonStatus | SubtreeStatus };
   /**
    * One refusal, or the number of further refusals since the last tick, which a role for a subtree
    * doesn't get.

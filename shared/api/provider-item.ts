@@ -3,7 +3,7 @@ import type { Affinity, Strategy } from "../config/config.js";
 import type { ProviderType } from "../config/provider-type.js";
 import type { Operation } from "../operation.js";
 import type { TargetItem } from "./gateway-status.js";
-import type { Timed } from "./list-page.js";
+import type { TimedAnswer } from "./list-page.js";
 
 /** US dollars per million tokens; null if tokens of that kind have no price. */
 export interface PriceItem {
@@ -69,7 +69,7 @@ interface AliasItem {
   readonly target: string;
 }
 
-export interface ProviderList extends Timed {
+export interface ProviderList extends TimedAnswer {
   /** In the order of the configuration file. */
   readonly providers: readonly ProviderItem[];
   readonly virtual_models: readonly VirtualModelItem[];

@@ -1,5 +1,5 @@
 /** Requests that wait for room, as GET /admin/queues lists them (docs/reference/admin-api.md). */
-import type { Timed } from "./list-page.js";
+import type { TimedAnswer } from "./list-page.js";
 
 /** The requests that wait for one rule or budget. */
 export interface QueueItem {
@@ -35,7 +35,7 @@ export interface EnqueuedItem {
 }
 
 /** The longest queue first; at most 200. */
-export interface QueueList extends Timed {
+export interface QueueList extends TimedAnswer {
   readonly queues: readonly QueueItem[];
   /** Requests that wait in all queues. */
   readonly waiting: number;

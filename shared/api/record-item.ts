@@ -2,7 +2,7 @@
 
 import type { CostSource } from "../domain/money.js";
 import type { DetailField } from "../usage/usage-details.js";
-import type { ListPage, Timed } from "./list-page.js";
+import type { ListPage, TimedAnswer } from "./list-page.js";
 
 /** Details are 0 if the provider didn't report them. */
 export interface RecordItem extends Readonly<Record<DetailField, number>> {
@@ -107,7 +107,7 @@ export interface RecordExport extends ListPage {
  * The answer to GET /admin/usage/follow: records from a cursor on, oldest first
  * (docs/who-spent-what.md).
  */
-export interface FollowedRecords extends Timed {
+export interface FollowedRecords extends TimedAnswer {
   /** The id of the store: record ids are unique within it. */
   readonly store_id: string;
   /** All ids that the store has had, newest first; a restored backup adds one. */

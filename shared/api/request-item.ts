@@ -3,7 +3,7 @@
  * GET /admin/sessions answer.
  */
 import type { Explanation } from "./explanation.js";
-import type { ListPage, Timed } from "./list-page.js";
+import type { ListPage, TimedAnswer } from "./list-page.js";
 import type { RecordItem } from "./record-item.js";
 import type { RefusalItem } from "./refusal-item.js";
 
@@ -90,7 +90,7 @@ export interface RequestPage extends ListPage {
 }
 
 /** GET /admin/requests/{id}. */
-export interface RequestDetail extends Timed {
+export interface RequestDetail extends TimedAnswer {
   readonly request_id: string;
   /** Null for a request whose usage records say all. */
   readonly request: RequestItem | null;
@@ -141,7 +141,7 @@ export interface TrafficPoint {
 }
 
 /** GET /admin/traffic. */
-export interface TrafficReport extends Timed {
+export interface TrafficReport extends TimedAnswer {
   readonly start: string;
   readonly end: string;
   readonly step_seconds: number;
@@ -196,7 +196,7 @@ export interface SessionBudget {
 }
 
 /** GET /admin/sessions. */
-export interface SessionList extends Timed {
+export interface SessionList extends TimedAnswer {
   /** The latest first. */
   readonly sessions: readonly SessionItem[];
   /** The end time of the oldest record that was read. */

@@ -6,7 +6,7 @@ import type { ModeField } from "../domain/limit-key.js";
 import type { CapFields, CappedMeasure, Measure, RuleSource, Scope } from "../domain/rule.js";
 import type { WhenField } from "../domain/rule-hours.js";
 import type { RuleDimension } from "../domain/verdict.js";
-import type { ListPage, Timed } from "./list-page.js";
+import type { ListPage, TimedAnswer } from "./list-page.js";
 import type { WithRaises } from "./raise-item.js";
 
 /** The period of a rule, the models and hours that it is for, and its mode. */
@@ -114,7 +114,7 @@ export interface RuleItem extends RulePeriod, RuleCaps, RuleHosts, RuleCounts, W
 }
 
 /** Sorted by scope, subject, period and models. */
-export interface RuleList extends Timed {
+export interface RuleList extends TimedAnswer {
   readonly rate_limits: readonly RuleItem[];
 }
 
@@ -129,7 +129,7 @@ export interface ChildItem extends RuleCounts {
 }
 
 /** The answer to GET /admin/rate-limits/children, fullest child first. */
-export interface ChildList extends Timed {
+export interface ChildList extends TimedAnswer {
   readonly children: readonly ChildItem[];
   /** The number of children of the template, ignoring the search. */
   readonly total: number;
@@ -156,7 +156,7 @@ export type RefusedFor = Readonly<
  * The answer to POST /admin/rate-limits/test. Complete once `next` is null; until then a partial
  * result.
  */
-export interface BackTestReport extends Timed {
+export interface BackTestReport extends TimedAnswer {
   /** The range: recorded requests that began in it are judged. */
   readonly start: string;
   readonly end: string;

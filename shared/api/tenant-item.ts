@@ -1,5 +1,5 @@
 /** Tenants: what GET /admin/tenants answers (docs/reference/admin-api.md). */
-import type { Timed } from "./list-page.js";
+import type { TimedAnswer } from "./list-page.js";
 import type { ReportHosts } from "./usage-report.js";
 
 export const tenantSorts = [
@@ -61,7 +61,7 @@ export interface TenantItem {
 }
 
 /** GET /admin/tenants. */
-export interface TenantList extends Timed {
+export interface TenantList extends TimedAnswer {
   readonly under: string;
   readonly start_date: string;
   readonly end_date: string;

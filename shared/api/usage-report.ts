@@ -7,7 +7,7 @@ import type { CountedHosts } from "../usage/hosts-text.js";
 import type { DetailField } from "../usage/usage-details.js";
 import type { UsageStep } from "../wire/admin-op.js";
 import type { BudgetStatus } from "./budget-item.js";
-import type { Timed } from "./list-page.js";
+import type { TimedAnswer } from "./list-page.js";
 import type { RuleCaps, RuleCounts, RuleHosts, RulePeriod } from "./rule-item.js";
 
 /** Unknown usage; the fields are absent if there is none. */
@@ -105,7 +105,7 @@ export interface UsageSeries {
 }
 
 /** The answer to GET /admin/usage. */
-export interface UsageSummary extends Timed {
+export interface UsageSummary extends TimedAnswer {
   readonly user_path: string;
   readonly usage: UsageTotals;
   /** Days in order; other groups by cost, then by requests. Empty without `by`. */
@@ -139,7 +139,7 @@ export interface RateLimitStatus extends RulePeriod, RuleCaps, RuleHosts, RuleCo
 }
 
 /** The answer to GET /v1/usage. */
-export interface UsageStatus extends Timed {
+export interface UsageStatus extends TimedAnswer {
   readonly user_path: string;
   /** Null if usage isn't tracked. */
   readonly usage: UsageTotals | null;

@@ -2,7 +2,7 @@
 
 import type { ModelPatterns } from "../access/allowed-models.js";
 import type { WithCluster } from "../cluster/cluster-config.js";
-import type { BudgetDefinition, Unpriced } from "../domain/budget.js";
+import type { BudgetDefinition, UnpricedChoice } from "../domain/budget.js";
 import type { LimitPlaces, RuleDefinition } from "../domain/rule.js";
 import type { Target } from "../domain/target-name.js";
 import type { TokenWeights } from "../domain/token-weights.js";
@@ -280,7 +280,7 @@ export interface Config extends TelemetryConfig, WithCluster, UsageValues {
   readonly budgets: LimitPlaces & {
     readonly enabled: boolean;
     /** Whether callers under a budget may use models without a price. */
-    readonly unpriced: Unpriced;
+    readonly unpriced: UnpricedChoice;
     /** Unique by `budgetId`. */
     readonly budgets: readonly BudgetDefinition[];
   };

@@ -21,24 +21,24 @@ interface ConfigInput {
 /** Finds, reads and checks the configuration. Returns the operator's mistakes as values. */
 export function loadConfig(input: ConfigInput): ConfigResult {
   const file = readConfigFile(input);
-  if (file.kind === "failed") return failed(file.path, file.problem);
+  if (file.kind === "failed") return failedResult(file.path, file.problem);
   const { flags = {}, env, cwd, uid } = input;
   const process = { flags, env, cwd, uid };
   if (file.kind === "none") return resolveConfig({ file: null, ...process });
   const { path, bytes } = file;
   const text = decodeText(bytes);
-  if (text === null) return failed(path, "the file isn't UTF-8 text");
+  if (text === null) return failedResult(path, "the file isn't UTF-8 text");
   return resolveConfig({ file: { path, text }, ...process });
 }
 
-function failed(path: string, message: string): ConfigResult {
+function failedResult(path: string, message: string): ConfigResult {
   return { ok: false, file: path, problems: [{ kind: "file", place: path, message }] };
 }
 
 /** Ten thousand rules take about 1 MB: a larger file isn't a configuration. */
 const fileBytesMax = 16 * 1024 * 1024;
 
-type ConfigFileRead =
+type ReadConfigFile =
   | { readonly kind: "none" }
   | { readonly kind: "read"; readonly path: string; readonly bytes: Buffer }
   | { readonly kind: "failed"; readonly path: string; readonly problem: string };
@@ -73,7 +73,7 @@ export function searchOrder({
  * Reads the first existing file of the search order. An unreadable file is a failure, not skipped:
  * its limits would be lost.
  */
-function readConfigFile(search: ConfigFileSearch): ConfigFileRead {
+function readConfigFile(search: ConfigFileSearch): ReadConfigFile {
   for (const { path, namedBy } of searchOrder(search)) {
     try {
       const bytes = statSync(path).size;

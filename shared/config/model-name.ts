@@ -59,7 +59,7 @@ type NamedProvider = Pick<ProviderConfig, "name" | "type"> &
 
 /** The name sent to a provider: as written, without the parts that its type ignores. */
 export function writtenName(type: ProviderType, written: string): string {
-  return replaced(
+  return replaceParts(
     written,
     (understood[type] ?? []).map((part) => [part, ""]),
   );
@@ -67,7 +67,7 @@ export function writtenName(type: ProviderType, written: string): string {
 
 /** The canonical name of a provider's model, which rules, prices and usage use. */
 export function modelName({ type, sameModel }: ModelNaming, written: string): string {
-  return replaced(writtenName(type, written), sameModel);
+  return replaceParts(writtenName(type, written), sameModel);
 }
 
 /** Whether this name is an alias that the provider moves from model to model. */
@@ -76,7 +76,7 @@ export function isMovingAlias({ movingAlias }: ModelNaming, name: string): boole
 }
 
 /** A part may occur twice: `models/ models/x`, `x:latest:latest`. */
-function replaced(written: string, parts: SameModel): string {
+function replaceParts(written: string, parts: SameModel): string {
   let [before, name] = ["", written.trim()];
   while (name !== before) {
     before = name;

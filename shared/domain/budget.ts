@@ -47,11 +47,11 @@ export interface BudgetDefinition extends BudgetKey, BudgetCalendar, Exhaustible
   /** User-path budgets only: each direct child of the path has the amount for itself. */
   readonly perChild: boolean;
   /** Whether it admits models without a price; absent: as `budgets.unpriced` says. */
-  readonly unpriced?: Unpriced;
+  readonly unpriced?: UnpricedChoice;
 }
 
 export const unpricedChoices = ["allow", "refuse"] as const;
-export type Unpriced = (typeof unpricedChoices)[number];
+export type UnpricedChoice = (typeof unpricedChoices)[number];
 
 const hourlySeconds = 3600;
 
@@ -230,7 +230,9 @@ export function parseBudgetWrite(
 function parseBudgetValues(
   fields: Readonly<Record<string, unknown>>,
   periodSeconds: number,
-): Checked<{ amountUsd: number; unpriced?: Unpriced } & BudgetCalendar & Exhaustible & Holdable> {
+): Checked<
+  { amountUsd: number; unpriced?: UnpricedChoice } & BudgetCalendar & Exhaustible & Holdable
+> {
   const amount = parseAmount(fields["amount"], "amount");
   if (!amount.ok) return amount;
   const unpriced = parseUnpriced(fields["unpriced"], "unpriced");
@@ -254,7 +256,7 @@ function parseBudgetValues(
 export function parseUnpriced(
   value: unknown,
   param: string,
-): Checked<{ readonly unpriced?: Unpriced }> {
+): Checked<{ readonly unpriced?: UnpricedChoice }> {
   if (isAbsent(value)) return good({});
   const unpriced = unpricedChoices.find((choice) => choice === value);
   return unpriced === undefined

@@ -322,15 +322,15 @@ export function parseWrite<S extends string, V extends object>(
   if (perChild && key.value.scope !== "user_path")
     return bad(`per_child is for user-path ${grammar.plural} only`, "per_child");
   if (perChild && !options.perChildEntitled)
-    return { ok: false, failure: notEntitled(key.value.subject) };
+    return { ok: false, failure: notEntitledFailure(key.value.subject) };
   return good({ ...key.value, ...limited.value, perChild });
 }
 
-/** The configuration line that `notEntitled` asks for. */
+/** The configuration line that `notEntitledFailure` asks for. */
 export const entitlementLine = "entitlements: [quota_templates]";
 
 /** The only refusal of `per_child`, used by the admin API and the configuration. */
-export function notEntitled(subject: string): Failure {
+export function notEntitledFailure(subject: string): Failure {
   return failure(
     "quota_templates_not_entitled",
     `per_child on ${subject} requires the entitlement quota_templates`,

@@ -39,7 +39,7 @@ export const loopTimesMax = 100;
 export const loopTurnsMax = 10_000;
 
 /** A pair of fields that says when to warn and when to refuse. */
-interface Counted {
+interface ThresholdFields {
   readonly warn: "warn_after" | "warn_after_turns";
   readonly refuse: "refuse_after" | "refuse_after_turns";
   readonly max: number;
@@ -49,11 +49,11 @@ interface Counted {
 const repetitions = {
   ...{ warn: "warn_after", refuse: "refuse_after" },
   ...{ max: loopTimesMax, warnDefault: 5 },
-} as const satisfies Counted;
+} as const satisfies ThresholdFields;
 const turns = {
   ...{ warn: "warn_after_turns", refuse: "refuse_after_turns" },
   ...{ max: loopTurnsMax, warnDefault: 200 },
-} as const satisfies Counted;
+} as const satisfies ThresholdFields;
 
 /** The defaults of the numbers at which Sluice warns. */
 export const warnDefaults = { times: repetitions.warnDefault, turns: turns.warnDefault };
@@ -77,9 +77,9 @@ export function parseLoops(raw: unknown, param: string): Checked<LoopsField> {
       `unknown field ${param}.${unknown}: expected ${fieldNames.join(", ")}`,
       `${param}.${unknown}`,
     );
-  const ofTimes = parseCounted(raw, repetitions, param);
+  const ofTimes = parseThresholds(raw, repetitions, param);
   if (!ofTimes.ok) return ofTimes;
-  const ofTurns = parseCounted(raw, turns, param);
+  const ofTurns = parseThresholds(raw, turns, param);
   if (!ofTurns.ok) return ofTurns;
   const { compare_results: compares } = raw;
   if (!isAbsent(compares) && typeof compares !== "boolean")
@@ -99,9 +99,9 @@ export function parseLoops(raw: unknown, param: string): Checked<LoopsField> {
   });
 }
 
-function parseCounted(
+function parseThresholds(
   raw: Readonly<Record<string, unknown>>,
-  { warn, refuse, max, warnDefault }: Counted,
+  { warn, refuse, max, warnDefault }: ThresholdFields,
   param: string,
 ): Checked<{ readonly warn: number; readonly refuse: number }> {
   const refuses = checkNumber(raw[refuse], max, `${param}.${refuse}`);
@@ -145,7 +145,7 @@ export function loopTimesOf(rules: readonly LoopRule[]): LoopTimes | null {
   return { ...(ofTimes ?? { min: 0, max: 0 }), turns: ofTurns ?? undefined };
 }
 
-function numbersOf(rules: readonly LoopRule[], { warn, refuse }: Counted): Numbers | null {
+function numbersOf(rules: readonly LoopRule[], { warn, refuse }: ThresholdFields): Numbers | null {
   let [min, max] = [Number.POSITIVE_INFINITY, 0];
   for (const rule of rules)
     for (const after of [rule[warn], rule[refuse]]) {

@@ -174,7 +174,7 @@ export function parseRaiseEnd<S extends string>(
   grammar: KeyGrammar<S>,
   body: unknown,
 ): Checked<EndRequest<S>> {
-  const { own, rest } = split(body, ["by"]);
+  const { own, rest } = splitFields(body, ["by"]);
   const key = parseKey(grammar, rest, ["by"]);
   if (!key.ok) return key;
   const by = checkText(own["by"], { param: "by", otherwise: unnamed });
@@ -193,7 +193,7 @@ function parseRaise<S extends string>(
   parseValues: (fields: Fields) => Checked<RaisedValues>,
 ): Checked<RaiseRequest<S>> {
   const names = [...valueFields, "for_seconds", "reason", "by"];
-  const { own, rest } = split(body, names);
+  const { own, rest } = splitFields(body, names);
   const key = parseKey(grammar, rest, names);
   if (!key.ok) return key;
   const values = parseValues(own);
@@ -218,7 +218,7 @@ function parseRaise<S extends string>(
 }
 
 /** The fields of a raise, and the others, which are those of a key. */
-function split(body: unknown, names: readonly string[]) {
+function splitFields(body: unknown, names: readonly string[]) {
   if (!isObject(body)) return { own: {} as Fields, rest: body };
   const entries = Object.entries(body);
   return {

@@ -8,7 +8,7 @@ import { type Measure, measures, type Scope } from "./rule.js";
 import type { RuleHours } from "./rule-hours.js";
 
 /** What is left of a cap; for `cost` in pico-dollars. */
-export interface Left {
+export interface Remaining {
   readonly limit: number;
   readonly remaining: number;
   readonly resetSeconds: number;
@@ -19,9 +19,9 @@ export interface Left {
  * absent where no rule has such a cap.
  */
 export interface SuccessHeaders {
-  readonly requests: Left | null;
-  readonly tokens: Left | null;
-  readonly measures?: Readonly<Partial<Record<Measure, Left>>> | undefined;
+  readonly requests: Remaining | null;
+  readonly tokens: Remaining | null;
+  readonly measures?: Readonly<Partial<Record<Measure, Remaining>>> | undefined;
 }
 
 /**

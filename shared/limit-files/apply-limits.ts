@@ -22,7 +22,7 @@ interface Ports {
   newId(): string;
 }
 
-type Applied =
+type ApplyResult =
   | { readonly ok: true; readonly plan: LimitsPlan }
   | { readonly ok: false; readonly failure: Failure };
 
@@ -38,7 +38,7 @@ export const sectionNames = ["rate_limits", "budgets", "keys", "denied_jwts"] as
 type SectionName = (typeof sectionNames)[number];
 
 /** `body`: that of POST /admin/limits. Rejects if `call` does. */
-export async function applyLimits(body: unknown, ports: Ports): Promise<Applied> {
+export async function applyLimits(body: unknown, ports: Ports): Promise<ApplyResult> {
   const request = parseRequest(body);
   if (!request.ok) return request;
   const { sections, prune, takeOver, dryRun, revision } = request.value;
@@ -84,7 +84,7 @@ export function lockedKeyText(id: string, lock: KeyLock): string {
   return `nothing was changed: ${id} ${lockReasons[lock]}`;
 }
 
-async function readPlan(ports: Ports, question: object): Promise<Applied> {
+async function readPlan(ports: Ports, question: object): Promise<ApplyResult> {
   const all: LimitChangeItem[] = [];
   for (let after: string | null = null; ; ) {
     const answer = await ports.call("limits.plan", { ...question, after });

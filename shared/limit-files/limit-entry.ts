@@ -10,7 +10,7 @@ import {
   budgetGrammar,
   budgetPeriodLabel,
   parseBudgetWrite,
-  type Unpriced,
+  type UnpricedChoice,
 } from "../domain/budget.js";
 import { type CalendarFields, calendarBody, calendarFields } from "../domain/budget-calendar.js";
 import { type HoldField, holdField } from "../domain/hold.js";
@@ -49,7 +49,7 @@ interface BudgetEntry extends EntryKey<BudgetScope>, CalendarFields, ExhaustedFi
   readonly budget_key: EntryPeriod;
   readonly models?: readonly string[];
   readonly amount: number;
-  readonly unpriced?: Unpriced;
+  readonly unpriced?: UnpricedChoice;
 }
 
 export function ruleEntry(rule: RuleDefinition): RuleEntry {

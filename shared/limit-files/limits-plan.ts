@@ -1,7 +1,7 @@
 /** The changes of a file of limits, as POST /admin/limits answers (docs/reference/admin-api.md). */
 
-import type { ListPage, Timed } from "../api/list-page.js";
-import type { BudgetScope, Unpriced } from "../domain/budget.js";
+import type { ListPage, TimedAnswer } from "../api/list-page.js";
+import type { BudgetScope, UnpricedChoice } from "../domain/budget.js";
 import type { CalendarFields } from "../domain/budget-calendar.js";
 import type { ModeField } from "../domain/limit-key.js";
 import type { OnExhausted } from "../domain/on-exhausted.js";
@@ -21,7 +21,7 @@ interface LimitValues extends CapFields, CalendarFields {
   /** For a budget, in US dollars. */
   readonly amount?: number;
   /** For a budget that doesn't leave it to `budgets.unpriced`. */
-  readonly unpriced?: Unpriced;
+  readonly unpriced?: UnpricedChoice;
   readonly on_exhausted?: OnExhausted;
   readonly hold?: "hard";
   readonly per_child: boolean;
@@ -112,6 +112,6 @@ interface PlanFacts {
 /** A page of the daemon's answer. */
 export interface LimitsPlanPage extends PlanFacts, ListPage {}
 
-export interface LimitsPlan extends PlanFacts, Timed {
+export interface LimitsPlan extends PlanFacts, TimedAnswer {
   readonly applied: boolean;
 }

@@ -48,7 +48,7 @@ export interface LimitsFile {
   readonly budgetAt: readonly string[];
 }
 
-type LimitsFileRead =
+type ReadLimitsFile =
   | ({ readonly ok: true } & LimitsFile)
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
@@ -64,10 +64,10 @@ interface Source {
 const entitled = { perChildEntitled: true };
 
 /** All problems together, each with its line and column. */
-export function readLimitsFile({ file, text, env }: Source): LimitsFileRead {
+export function readLimitsFile({ file, text, env }: Source): ReadLimitsFile {
   const yaml = parseYaml(text);
   const problems: string[] = [];
-  const failed = (): LimitsFileRead => ({
+  const failed = (): ReadLimitsFile => ({
     ok: false,
     problems: [
       ...yaml.problems.map((problem) => fileProblem(problem, file)),
@@ -111,7 +111,7 @@ export function readLimitsFile({ file, text, env }: Source): LimitsFileRead {
 }
 
 /** Problems of the file, whose messages begin with a place in it. */
-export function placed(
+export function problemsOfFile(
   file: string,
   text: string,
   messages: readonly string[],

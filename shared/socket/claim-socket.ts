@@ -17,7 +17,7 @@ import { basename, dirname, join } from "node:path";
 import { socketPathBytesMax } from "../bounds.js";
 import { makeDirectory } from "../make-directory.js";
 import { noDirectoryReason } from "../text/system-reason.js";
-import { type Owned, placeProblem, SocketUntrustedError } from "./socket-place.js";
+import { type OwnedPath, placeProblem, SocketUntrustedError } from "./socket-place.js";
 
 /** Why the daemon can't use its socket path. */
 export class SocketTakenError extends Error {
@@ -68,7 +68,7 @@ export function requireTrustedPlace(path: string): void {
 }
 
 /** Null if nothing exists there. Doesn't follow a link. */
-function ownedAt(path: string): Owned | null {
+function ownedAt(path: string): OwnedPath | null {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   return stats === undefined ? null : { path, uid: stats.uid, mode: stats.mode };
 }

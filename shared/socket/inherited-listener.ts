@@ -33,7 +33,9 @@ export function requireInheritedListener(path: string, fd: number, mode: number)
 function boundPath(fd: number): string | null {
   try {
     const inode = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/self/fd/${fd}`))?.[1];
-    return inode === undefined ? null : findBound(readFileSync("/proc/net/unix", "utf8"), inode);
+    return inode === undefined
+      ? null
+      : findBoundPath(readFileSync("/proc/net/unix", "utf8"), inode);
   } catch {
     // Without /proc only the mode and the path can be checked.
     return null;
@@ -41,7 +43,7 @@ function boundPath(fd: number): string | null {
 }
 
 /** `table`: the text of /proc/net/unix, with the path at the end of a line. */
-export function findBound(table: string, inode: string): string | null {
+export function findBoundPath(table: string, inode: string): string | null {
   for (const line of table.split("\n")) {
     const [, lineInode, path] = /^\S+ \S+ \S+ \S+ \S+ \S+ +(\d+) (.+)$/.exec(line) ?? [];
     if (lineInode === inode) return path!;

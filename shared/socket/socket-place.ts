@@ -10,7 +10,7 @@ export class SocketUntrustedError extends Error {
 }
 
 /** The owner and mode of a file or directory. */
-export interface Owned {
+export interface OwnedPath {
   readonly path: string;
   readonly uid: number;
   readonly mode: number;
@@ -18,10 +18,10 @@ export interface Owned {
 
 interface SocketPlace {
   /** Null if nothing exists there. */
-  readonly socket: Owned | null;
-  readonly directory: Owned;
+  readonly socket: OwnedPath | null;
+  readonly directory: OwnedPath;
   /** The parent of the directory. */
-  readonly parent: Owned;
+  readonly parent: OwnedPath;
 }
 
 const writableByOthers = 0o022;
@@ -37,8 +37,8 @@ export function placeProblem(
   { socket, directory, parent }: SocketPlace,
   uid: number,
 ): string | null {
-  const isTrusted = (owned: Owned): boolean => owned.uid === uid || owned.uid === root;
-  const isClosed = ({ mode }: Owned): boolean => (mode & writableByOthers) === 0;
+  const isTrusted = (owned: OwnedPath): boolean => owned.uid === uid || owned.uid === root;
+  const isClosed = ({ mode }: OwnedPath): boolean => (mode & writableByOthers) === 0;
   if ((directory.mode & writableByAll) !== 0 && (directory.mode & sticky) === 0)
     return `anyone may exchange the socket in ${directory.path} (mode ${octal(directory)}): use a directory of its own, or set the sticky bit`;
   if (!isTrusted(directory) && !(isTrusted(parent) && isClosed(parent)))
@@ -48,7 +48,7 @@ export function placeProblem(
   return `${socket.path} belongs to another user (uid ${socket.uid}), who may have made it in ${directory.path} (mode ${octal(directory)})`;
 }
 
-function octal({ mode }: Owned): string {
+function octal({ mode }: OwnedPath): string {
   return (mode & 0o7777).toString(8).padStart(4, "0");
 }
 

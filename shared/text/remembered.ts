@@ -5,7 +5,7 @@ const textsMax = 500;
 const charsMax = 64;
 
 /** Calls `make` once per cached text. Not for secrets: they would stay in memory. */
-export function remembered<T extends NonNullable<unknown>>(
+export function cacheByText<T extends NonNullable<unknown>>(
   make: (text: string) => T,
 ): (text: string) => T {
   const cache = new Map<string, T>();
@@ -22,7 +22,7 @@ export function remembered<T extends NonNullable<unknown>>(
 }
 
 /** Memoizes the last key. */
-export function rememberingLast<K, V>(make: (key: K) => V): (key: K) => V {
+export function cacheLast<K, V>(make: (key: K) => V): (key: K) => V {
   let last: { readonly key: K; readonly value: V } | null = null;
   return (key) => {
     if (last === null || last.key !== key) last = { key, value: make(key) };

@@ -38,7 +38,7 @@ const bufferBytesMax = 1024 * 1024;
  * The bytes of a value, in a buffer that later values share. msgpackr's buffer grows to four times
  * the largest value; a small queued frame would keep all of it in memory.
  */
-function packed(value: unknown, mode: number): Buffer {
+function packValue(value: unknown, mode: number): Buffer {
   const bytes = packr.pack(value, mode);
   if (bytes.buffer.byteLength > bufferBytesMax)
     packr.useBuffer(Buffer.allocUnsafeSlow(bufferBytes));
@@ -49,7 +49,7 @@ const lengthBytes = 4;
 
 /** One message as a frame, length word included. */
 export function encodeFrame(wire: readonly unknown[]): Buffer {
-  const frame = packed(wire, RESERVE_START_SPACE + lengthBytes);
+  const frame = packValue(wire, RESERVE_START_SPACE + lengthBytes);
   frame.writeUInt32BE(frame.length - lengthBytes, 0);
   return frame;
 }
@@ -60,7 +60,7 @@ export function encodeFrame(wire: readonly unknown[]): Buffer {
  */
 export function encodeValue(value: unknown, headBytes = 0): Buffer {
   // The next value is written into the same buffer.
-  const bytes = packed(value, RESET_BUFFER_MODE);
+  const bytes = packValue(value, RESET_BUFFER_MODE);
   const kept = Buffer.allocUnsafe(headBytes + bytes.length);
   bytes.copy(kept, headBytes);
   return kept;

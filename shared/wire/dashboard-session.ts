@@ -33,7 +33,7 @@ export type SessionCredential =
       /** As for a JWT. */
       readonly names: readonly string[];
       readonly expiresAtMs: number;
-    } & Granted)
+    } & GrantedAccess)
   /** A managed key by its hash: the daemon checks it. */
   | { readonly kind: "key"; readonly keyHash: string }
   /** A JWT, which the proxy has checked. `names`: the names by which it may be denied. */
@@ -47,7 +47,7 @@ export type SessionCredential =
     };
 
 /** What the claims of a provider of OpenID Connect grant a person. */
-interface Granted extends Administration {
+interface GrantedAccess extends Administration {
   /** As the audit log names the person. */
   readonly who: string;
 }
@@ -70,7 +70,7 @@ export type SessionAnswer =
       readonly ended: { readonly keyId: string; readonly expiredAtMs: number | null } | null;
     }
   | (SessionTimes & { readonly kind: "admin"; readonly mark: string })
-  | (SessionTimes & Granted & { readonly kind: "granted"; readonly mark: string })
+  | (SessionTimes & GrantedAccess & { readonly kind: "granted"; readonly mark: string })
   | (SessionTimes & {
       readonly kind: "key";
       /** Null if the caller may name any path. */

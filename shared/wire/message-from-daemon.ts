@@ -8,7 +8,7 @@ import { isCount, isObject } from "../checked.js";
 import { budgetScopes } from "../domain/budget.js";
 import { deniedClaims } from "../domain/jwt-denial.js";
 import { type Measure, measures, scopes } from "../domain/rule.js";
-import { dimensions, type Left, type SuccessHeaders } from "../domain/verdict.js";
+import { dimensions, type Remaining, type SuccessHeaders } from "../domain/verdict.js";
 import { errorTypes, type Failure } from "../error-code.js";
 import { isMoment } from "../time.js";
 import {
@@ -85,7 +85,7 @@ const headers: Kind<SuccessHeaders | null> = {
 
 /** Invalid ones are left out. */
 function leftOfMeasures(raw: readonly unknown[]): NonNullable<SuccessHeaders["measures"]> {
-  const ofMeasures: Partial<Record<Measure, Left>> = {};
+  const ofMeasures: Partial<Record<Measure, Remaining>> = {};
   for (const item of raw) {
     const [name, limit, remaining, resetSeconds] = Array.isArray(item)
       ? (item as readonly unknown[])

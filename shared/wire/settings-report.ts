@@ -20,11 +20,11 @@ export interface ShownSetting {
 /** Name, value as JSON and mark of each. */
 export type MarkedSettings = readonly (readonly [name: string, value: string, mark: string])[];
 
-export function toMarked(shown: readonly ShownSetting[]): MarkedSettings {
+export function toMarkedSettings(shown: readonly ShownSetting[]): MarkedSettings {
   return shown.map(({ name, value, mark }) => [name, JSON.stringify(value), mark]);
 }
 
-/** Null for what `toMarked` never makes. */
+/** Null for what `toMarkedSettings` never makes. */
 export function markedSettings(value: readonly unknown[]): MarkedSettings | null {
   const isEntry = (entry: unknown): boolean =>
     Array.isArray(entry) &&

@@ -90,7 +90,7 @@ export function constant<const T extends string>(value: T): Constant<T> {
 }
 
 /** A value or null. */
-export function nullable<T>({ read, write = unchanged }: Kind<T>): Kind<T | null> {
+export function nullable<T>({ read, write = identity }: Kind<T>): Kind<T | null> {
   return {
     read: (raw) => (raw === null ? null : read(raw)),
     write: (value) => (value === null ? null : write(value)),
@@ -98,7 +98,7 @@ export function nullable<T>({ read, write = unchanged }: Kind<T>): Kind<T | null
 }
 
 /** A structure or null, which is an empty array in a frame. */
-export function orEmpty<T>({ read, write = unchanged }: Kind<T>): Required<Kind<T | null>> {
+export function orEmpty<T>({ read, write = identity }: Kind<T>): Required<Kind<T | null>> {
   return {
     read: (raw) => (Array.isArray(raw) && raw.length === 0 ? null : read(raw)),
     write: (value) => (value === null ? [] : write(value)),
@@ -109,7 +109,7 @@ export function orEmpty<T>({ read, write = unchanged }: Kind<T>): Required<Kind<
  * A field that may be undefined, after all others of its structure. It is omitted at the end, and
  * null before a field that is present.
  */
-export function optional<T>({ read, write = unchanged }: Kind<T>): OptionalKind<T> {
+export function optional<T>({ read, write = identity }: Kind<T>): OptionalKind<T> {
   return {
     optional: true,
     read: (raw) => (raw === undefined || raw === null ? undefined : read(raw)),
@@ -143,7 +143,7 @@ export function structure<const F extends Fields>(
   fields: F,
   isValid: (value: Structure<F>) => boolean = always,
 ): Compiled<Structure<F>> {
-  return compiled(null, fields, isValid);
+  return compileKind(null, fields, isValid);
 }
 
 /** A message: a frame that begins with its kind. */
@@ -156,7 +156,7 @@ export function message<const K extends string, const F extends Fields>(
   fields: F,
   isValid: (value: Flat<{ readonly kind: K } & Structure<F>>) => boolean = always,
 ): MessageKind<Flat<{ readonly kind: K } & Structure<F>>> {
-  return { kind, ...compiled(kind, fields, isValid) };
+  return { kind, ...compileKind(kind, fields, isValid) };
 }
 
 interface AnyMessageKind {
@@ -179,7 +179,7 @@ export function messages<const M extends AnyMessageKind>(all: readonly M[]): Com
 }
 
 /** The source of both functions contains only our own field names. */
-function compiled<T>(
+function compileKind<T>(
   kind: string | null,
   fields: Fields,
   isValid: (value: T) => boolean,
@@ -230,7 +230,7 @@ function compiled<T>(
   return { read: read(fields, broken, isValid), write: write(fields) };
 }
 
-function unchanged<T>(value: T): unknown {
+function identity<T>(value: T): unknown {
   return value;
 }
 

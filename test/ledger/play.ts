@@ -4,7 +4,7 @@
  */
 import { modelRequest } from "../../proxy/handlers/model-request.js";
 import type { ModelOperation } from "../../proxy/http/match-route.js";
-import type { Admission, AdmissionOutcome, Spent } from "../../proxy/limiter/admission.js";
+import type { Admission, AdmissionOutcome, SpentUsage } from "../../proxy/limiter/admission.js";
 import { RequestRecord } from "../../proxy/request-record.js";
 import type { Upstream, UpstreamRequest, UpstreamSink } from "../../proxy/upstream/upstream.js";
 import type { Target } from "../../shared/domain/target-name.js";
@@ -135,7 +135,7 @@ export type Entry = Pick<Reply, "bill" | "received" | "label">;
 export interface Played {
   readonly ask: Ask;
   readonly entries: readonly Entry[];
-  readonly records: readonly Spent[];
+  readonly records: readonly SpentUsage[];
 }
 
 export interface Ledger {

@@ -25,7 +25,7 @@ import { SessionTable } from "../../limiterd/keys/session-table.js";
 import { endLoading, loadAccount } from "../../limiterd/lifecycle/load-unread.js";
 import { restore } from "../../limiterd/lifecycle/restore.js";
 import { flushUsage, snapshot } from "../../limiterd/lifecycle/snapshot.js";
-import { placeDeclared } from "../../limiterd/lifecycle/start-state.js";
+import { placeDeclaredLimits } from "../../limiterd/lifecycle/start-state.js";
 import { removeStaleWindows } from "../../limiterd/lifecycle/sweep.js";
 import { LastAnswers } from "../../limiterd/lists/fullest.js";
 import { ObjectOwners } from "../../limiterd/objects/object-owners.js";
@@ -321,7 +321,7 @@ export function startDaemon(
   };
   restored.book.ruleSet.whenRead(() => {
     for (const id of findInertRules(restored.book, inertReason)) state.inertRules.add(id);
-    void placeDeclared(state);
+    void placeDeclaredLimits(state);
   });
   if (loads) restored.book.ruleSet.readAll();
   const backfill = beginBackfill(state, incomplete, nowMs);

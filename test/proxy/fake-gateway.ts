@@ -21,7 +21,7 @@ import type {
   Admission,
   AdmissionOutcome,
   LimitReport,
-  Spent,
+  SpentUsage,
 } from "../../proxy/limiter/admission.js";
 import type { Limiter } from "../../proxy/limiter/client/limiter-client.js";
 import { createTargetPrices } from "../../proxy/prices/target-prices.js";
@@ -65,8 +65,8 @@ export interface FakeGateway {
   /** By request, as `Sent` writes it, or by provider; what isn't there is answered with `{}`. */
   readonly answers: Map<string, Answer>;
   readonly admitted: { readonly targets: readonly Target[]; readonly submission: boolean }[];
-  readonly settled: Spent[];
-  readonly progress: Spent[];
+  readonly settled: SpentUsage[];
+  readonly progress: SpentUsage[];
   /** What answers said of the providers' limits. */
   readonly reports: LimitReport[];
   /** Who has made which object, by its id; more are added when they are made. */
@@ -260,10 +260,10 @@ export function fakeGateway(yaml: string): FakeGateway {
         };
         return Promise.resolve({ kind: "admitted", admission, headers: null });
       },
-      progress(_admission: Admission, spent: Spent) {
+      progress(_admission: Admission, spent: SpentUsage) {
         fake.progress.push(spent);
       },
-      settle(admission: Admission, spent: Spent, then: () => void) {
+      settle(admission: Admission, spent: SpentUsage, then: () => void) {
         if (admission.settled) throw new Error("settled twice");
         admission.settled = true;
         fake.settled.push(spent);

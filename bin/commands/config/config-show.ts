@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { EffectiveSetting } from "../../../shared/config/config.js";
 import { type CommandFlags, jsonOption, tableView } from "../../session/command-flags.js";
 import { configurationSource, requireConfiguration } from "../../session/configuration.js";
-import { answered } from "../../session/daemon-answer.js";
+import { bodyOrThrow } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { remotePlace, withDaemon } from "../../session/with-daemon.js";
 import { type Column, renderTable } from "../../text/table.js";
@@ -47,7 +47,7 @@ async function showConfiguration(session: Session, flags: ShowFlags): Promise<vo
       : await withDaemon(
           session,
           flags,
-          async ({ remote }) => answered(await remote!.get("/admin/config")) as Shown,
+          async ({ remote }) => bodyOrThrow(await remote!.get("/admin/config")) as ShownConfig,
         );
   const rows = settings.filter(({ source }) => flags.changed !== true || source !== "default");
   if (flags.json === true) return session.terminal.out(JSON.stringify({ file, settings: rows }));
@@ -59,12 +59,12 @@ async function showConfiguration(session: Session, flags: ShowFlags): Promise<vo
   );
 }
 
-interface Shown {
+interface ShownConfig {
   readonly file: string | null;
   readonly settings: readonly EffectiveSetting[];
 }
 
-function readHere(session: Session, flags: ShowFlags): Shown {
+function readHere(session: Session, flags: ShowFlags): ShownConfig {
   const config = requireConfiguration(session, flags, (warning) =>
     session.terminal.err(`warning: ${warning}`),
   );

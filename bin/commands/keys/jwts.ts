@@ -5,7 +5,7 @@ import { append } from "../../../shared/long-lists.js";
 import { expiryProblem, readExpiry } from "../../keys/key-flags.js";
 import { type FromArguments, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, jsonOption, tableView } from "../../session/command-flags.js";
-import { answered } from "../../session/daemon-answer.js";
+import { bodyOrThrow } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
 import { type Column, renderTable, type TableView } from "../../text/table.js";
@@ -60,7 +60,7 @@ async function denyJwt(session: Session, flags: JwtFlags): Promise<void> {
   const denied = await withDaemon(
     session,
     flags,
-    async (client) => answered(await client.call("jwts.deny", denial.value)) as DeniedJwt,
+    async (client) => bodyOrThrow(await client.call("jwts.deny", denial.value)) as DeniedJwt,
   );
   session.terminal.out(
     flags.json === true
@@ -73,7 +73,7 @@ async function allowJwt(session: Session, flags: JwtFlags): Promise<void> {
   const name = jwtNameFromFlags(flags);
   if (!name.ok) throw usageFailure(name.problems);
   const done = await withDaemon(session, flags, async (client) =>
-    answered(await client.call("jwts.allow", name.value)),
+    bodyOrThrow(await client.call("jwts.allow", name.value)),
   );
   session.terminal.out(flags.json === true ? JSON.stringify(done) : "allowed again");
 }
@@ -82,7 +82,7 @@ async function listDenied(client: AdminClient): Promise<readonly DeniedJwt[]> {
   const denied: DeniedJwt[] = [];
   let after: number | null = null;
   do {
-    const page = answered(await client.call("jwts.list", { after })) as {
+    const page = bodyOrThrow(await client.call("jwts.list", { after })) as {
       readonly denied_jwts: readonly DeniedJwt[];
       readonly next: number | null;
     };

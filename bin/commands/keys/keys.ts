@@ -36,7 +36,7 @@ import {
   pathFromFlag,
   tableView,
 } from "../../session/command-flags.js";
-import { answered } from "../../session/daemon-answer.js";
+import { bodyOrThrow } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
 import { readDuration } from "../../text/duration.js";
@@ -161,7 +161,7 @@ async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
   const { hash, redacted } = imported ?? newKey!;
   const key = await withDaemon(session, flags, async (client) => {
     // The budget first: without it, the key could spend immediately.
-    if (budget.value !== null) answered(await client.call("budgets.put", budget.value));
+    if (budget.value !== null) bodyOrThrow(await client.call("budgets.put", budget.value));
     const answer = await client.call("keys.issue", {
       key_hash: hash,
       redacted_value: redacted,
@@ -169,13 +169,13 @@ async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
       ...issue.value,
     });
     // The daemon's clock decides whether an expiry is in the future.
-    return answered(
+    return bodyOrThrow(
       answer.ok
         ? answer
         : { ok: false, failure: { ...answer.failure, ...asFlagProblem(answer.failure) } },
     ) as ListedKey;
   });
-  const value = newKey === null ? undefined : (madeElsewhere(key) ?? newKey.value);
+  const value = newKey === null ? undefined : (secretOfGateway(key) ?? newKey.value);
   if (flags.json === true) return session.terminal.out(JSON.stringify({ ...key, value }));
   if (typeof key["notice"] === "string") session.terminal.err(`note: ${key["notice"]}`);
   const { id, user_path: path, expires_at: expires } = key;
@@ -274,7 +274,7 @@ async function rotateKey(
   id: string,
   flags: CommandFlags & KeyRotateFlags,
 ): Promise<void> {
-  const nameOfKey = keyNamed(id);
+  const nameOfKey = keyReference(id);
   const rotation = keyRotationFromFlags(flags);
   if (!rotation.ok) throw usageFailure(rotation.problems);
   const { value: newKey, hash, redacted } = makeManagedKey();
@@ -282,9 +282,9 @@ async function rotateKey(
   const key = await withDaemon(
     session,
     flags,
-    async (client) => answered(await client.call("keys.rotate", request)) as ListedKey,
+    async (client) => bodyOrThrow(await client.call("keys.rotate", request)) as ListedKey,
   );
-  const value = madeElsewhere(key) ?? newKey;
+  const value = secretOfGateway(key) ?? newKey;
   if (flags.json === true) return session.terminal.out(JSON.stringify({ ...key, value }));
   session.terminal.err(`rotated ${String(key["id"])}; ${oldSecretsText(key)}`);
   session.terminal.err("the new one is shown only once:");
@@ -295,12 +295,12 @@ async function rotateKey(
  * The secret that a remote gateway generated; null if this program did, and the daemon has its
  * hash.
  */
-function madeElsewhere({ value }: ListedKey): string | null {
+function secretOfGateway({ value }: ListedKey): string | null {
   return typeof value === "string" ? value : null;
 }
 
 /** Accepts a key instead of its id, since a leaked key is known by its text. */
-function keyNamed(id: string): Readonly<Record<string, string>> {
+function keyReference(id: string): Readonly<Record<string, string>> {
   if (looksLikeManagedKey(id)) return { key_hash: hashKey(id) };
   if (keyNumber(id) !== null) return { id };
   throw usageFailure([{ message: notAKey("the key", id), param: "id" }]);
@@ -311,12 +311,12 @@ async function changeKey(
   { id, op }: { readonly id: string; readonly op: "deactivate" | "delete" },
   flags: CommandFlags,
 ): Promise<void> {
-  const nameOfKey = keyNamed(id);
+  const nameOfKey = keyReference(id);
   const done = await withDaemon(
     session,
     flags,
     async (client) =>
-      answered(await client.call(`keys.${op}`, nameOfKey)) as { readonly id: string },
+      bodyOrThrow(await client.call(`keys.${op}`, nameOfKey)) as { readonly id: string },
   );
   session.terminal.out(flags.json === true ? JSON.stringify(done) : `${op}d: ${done.id}`);
 }

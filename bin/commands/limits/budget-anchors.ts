@@ -2,7 +2,7 @@
 import { anchorsFromFlags } from "../../limits/budget-flags.js";
 import { usageFailure } from "../../session/command-failure.js";
 import type { CommandFlags } from "../../session/command-flags.js";
-import { answered } from "../../session/daemon-answer.js";
+import { bodyOrThrow } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
 import { statusFields } from "../../text/status-fields.js";
@@ -17,7 +17,7 @@ export async function showOrSetAnchors(session: Session, flags: AnchorFlags): Pr
   if (!anchors.ok) throw usageFailure(anchors.problems);
   const change = Object.keys(anchors.value).length > 0;
   const settings = await withDaemon(session, flags, async (client) =>
-    answered(
+    bodyOrThrow(
       await (change
         ? client.call("budgets.put-settings", anchors.value)
         : client.call("budgets.settings", null)),

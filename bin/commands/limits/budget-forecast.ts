@@ -7,7 +7,7 @@ import {
   type ForecastErrors,
 } from "../../limits/forecast-errors.js";
 import { budgetKind } from "../../limits/limit-kind.js";
-import { type Listed, listLimits } from "../../limits/list-limits.js";
+import { type ListedLimit, listLimits } from "../../limits/list-limits.js";
 import { usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, tableView } from "../../session/command-flags.js";
 import type { Session } from "../../session/terminal.js";
@@ -55,7 +55,7 @@ export async function checkForecasts(session: Session, flags: ForecastFlags): Pr
 }
 
 /** Budgets on some models, rolling ones and short ones are left out. */
-function checkedBudget(item: Listed): readonly CheckedBudget[] {
+function checkedBudget(item: ListedLimit): readonly CheckedBudget[] {
   const { scope, subject, per_child: perChild, period_end: end, models, rolling } = item;
   const { amount, period_label: label, period_seconds: seconds } = item;
   // The steps of the check are five minutes long.

@@ -8,7 +8,7 @@ import { ruleKind } from "../../limits/limit-kind.js";
 import { limitOf, listBody, listLimits } from "../../limits/list-limits.js";
 import { refusal, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, tableView } from "../../session/command-flags.js";
-import { answered, unreadableAnswer } from "../../session/daemon-answer.js";
+import { bodyOrThrow, unreadableAnswer } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
 
@@ -35,7 +35,7 @@ export async function enforceRule(
     const rule = ruleOfItem(listed);
     if (!rule.ok) throw unreadableAnswer("rules");
     const body = ruleEntry({ ...rule.value, mode: undefined });
-    answered(
+    bodyOrThrow(
       await client.call(ruleKind.ops.put, { ...body, replaces: keyBody(grammar, key.value) }),
     );
     return listLimits(client, ruleKind);

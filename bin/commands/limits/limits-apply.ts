@@ -13,7 +13,7 @@ import { budgetEntry, ruleEntry } from "../../../shared/limit-files/limit-entry.
 import type { LimitsPlan } from "../../../shared/limit-files/limits-plan.js";
 import {
   type LimitsFile,
-  placed,
+  problemsOfFile,
   readLimitsFile,
 } from "../../../shared/limit-files/read-limits-file.js";
 import { confirmFirstKey } from "../../keys/confirm-first-key.js";
@@ -114,7 +114,7 @@ async function askPlan(
     }
     return remote.call(body["dry_run"] === true ? "limits.plan" : "limits.apply", body);
   });
-  if (!answer.ok) throw located(answer.failure, file);
+  if (!answer.ok) throw entryFailure(answer.failure, file);
   if (!isPlan(answer.body)) throw unreadableAnswer("plan");
   return answer.body;
 }
@@ -124,7 +124,7 @@ function isPlan(body: unknown): body is LimitsPlan {
 }
 
 /** The daemon's error about an entry, with the entry's place. */
-function located(
+function entryFailure(
   failed: Failure,
   { name, text, ruleAt, budgetAt }: LimitsFile & { readonly name: string; readonly text: string },
 ): CommandFailure {
@@ -136,7 +136,7 @@ function located(
       : entry;
   if (entry === undefined || at === undefined) return refusal(failed);
   const problem = failed.message.replace(`${entry}: `, "");
-  const lines = placed(name, text, [`${at}: ${problem}`]).map(problemLine);
+  const lines = problemsOfFile(name, text, [`${at}: ${problem}`]).map(problemLine);
   return new CommandFailure({
     exitCode: exitCodes.failed,
     lines: [...lines, nothingChanged],

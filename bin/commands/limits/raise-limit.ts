@@ -12,7 +12,7 @@ import type { LimitKind } from "../../limits/limit-kind.js";
 import { type LimitList, limitsOn, listBody, listLimits } from "../../limits/list-limits.js";
 import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, tableView } from "../../session/command-flags.js";
-import { answered } from "../../session/daemon-answer.js";
+import { bodyOrThrow } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
 import { readDuration } from "../../text/duration.js";
@@ -36,7 +36,7 @@ export async function raiseLimit<S extends string>(
     flags.end === true ? endOf(kind, subject, flags, by) : raisesOf(kind, subject, flags, by);
   const op = flags.end === true ? kind.ops.endRaise : kind.ops.raise;
   const list = await withDaemon(session, flags, async (client: AdminClient) => {
-    for (const body of bodies) answered(await client.call(op, body));
+    for (const body of bodies) bodyOrThrow(await client.call(op, body));
     return listLimits(client, kind);
   });
   session.terminal.out(

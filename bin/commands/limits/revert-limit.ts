@@ -6,7 +6,7 @@ import type { LimitKind } from "../../limits/limit-kind.js";
 import { limitOf, listBody, listLimits } from "../../limits/list-limits.js";
 import { refusal, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, tableView } from "../../session/command-flags.js";
-import { answered } from "../../session/daemon-answer.js";
+import { bodyOrThrow } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
 
@@ -32,7 +32,7 @@ export async function revertLimit<S extends string>(
       throw refusal(failure(kind.notFound, `${why}: nothing was changed`, "subject"));
     }
     const body = keyBody(kind.flags.grammar, key.value);
-    answered(await client.call(kind.ops.delete, { ...body, revert: true }));
+    bodyOrThrow(await client.call(kind.ops.delete, { ...body, revert: true }));
     return listLimits(client, kind);
   });
   session.terminal.out(

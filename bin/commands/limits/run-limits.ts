@@ -22,7 +22,7 @@ import {
   isOfSessions,
   keyOfItem,
   type LimitList,
-  type Listed,
+  type ListedLimit,
   type ListFilter,
   limitOf,
   limitsOn,
@@ -35,7 +35,7 @@ import { watchDaemon } from "../../live/watch-daemon.js";
 import { type ArgumentProblem, refusal, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, pathFromFlag, tableView } from "../../session/command-flags.js";
 import { confirm } from "../../session/confirm.js";
-import { answered, unreadableAnswer } from "../../session/daemon-answer.js";
+import { bodyOrThrow, unreadableAnswer } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
 import { readDuration } from "../../text/duration.js";
@@ -61,7 +61,7 @@ async function showUpstream(session: Session, flags: CommandFlags): Promise<void
   const answer = await withDaemon(session, flags, (client) =>
     client.call("upstream-limits.list", null),
   );
-  const page = answered(answer) as UpstreamTargetPage;
+  const page = bodyOrThrow(answer) as UpstreamTargetPage;
   session.terminal.out(
     flags.json === true
       ? JSON.stringify(page)
@@ -107,7 +107,7 @@ async function withChildren<S extends string>(
   list: LimitList,
   count: number,
 ): Promise<LimitList> {
-  const items: Listed[] = [];
+  const items: ListedLimit[] = [];
   let otherHosts = 0;
   for (const item of list.items) {
     items.push(item);
@@ -140,7 +140,7 @@ async function onPath<S extends string>(
   list: LimitList,
   path: string,
 ): Promise<LimitList> {
-  const items: Listed[] = [];
+  const items: ListedLimit[] = [];
   for (const item of list.items) {
     const template = String(item["subject"]);
     if (!isTemplate(item) || isOfSessions(item) || isPathWithin(template, path)) {
@@ -161,10 +161,10 @@ async function onPath<S extends string>(
 async function enqueuedOf<S extends string>(
   client: AdminClient,
   { list, items: name }: LimitKind<S>,
-  child: Listed,
+  child: ListedLimit,
 ): Promise<object> {
   if (child["max_enqueued_tokens"] === undefined) return {};
-  const answer = answered(await client.call(list, { user_path: child["subject"] }));
+  const answer = bodyOrThrow(await client.call(list, { user_path: child["subject"] }));
   const items = isObject(answer) ? answer[name] : null;
   if (!Array.isArray(items)) throw unreadableAnswer(`list of ${name}`);
   const key = JSON.stringify(keyOfItem(child));
@@ -179,14 +179,14 @@ async function enqueuedOf<S extends string>(
 async function childrenOf<S extends string>(
   client: AdminClient,
   { list: listOp, flags }: LimitKind<S>,
-  item: Listed,
+  item: ListedLimit,
   query: { readonly limit?: number; readonly search?: string },
-): Promise<{ readonly children: readonly Listed[]; readonly otherHosts: number }> {
+): Promise<{ readonly children: readonly ListedLimit[]; readonly otherHosts: number }> {
   const op = listOp === "budgets.list" ? "budgets.children" : "rate-limits.children";
   const { subject, when } = item;
   // A query has the hours as one text.
   const hours = when === undefined ? {} : { when: textOfWhen(when as WhenField) };
-  const answer = answered(await client.call(op, { ...keyOfItem(item), ...hours, ...query }));
+  const answer = bodyOrThrow(await client.call(op, { ...keyOfItem(item), ...hours, ...query }));
   const { children = null, other_hosts: others } = isObject(answer) ? answer : {};
   if (!Array.isArray(children) || !children.every(isObject))
     throw unreadableAnswer(`children of ${flags.grammar.plural}`);
@@ -287,7 +287,7 @@ export async function setLimits<S extends string>(
   const list = await withDaemon(session, flags, async (client) => {
     const written: string[] = [];
     for (const { body, key } of writes.value) {
-      answered(
+      bodyOrThrow(
         await client.call(kind.ops.put, body),
         written.length > 0 ? ` (written before it: ${written.join(", ")})` : "",
       );
@@ -317,7 +317,7 @@ export async function deleteLimit<S extends string>(
   if (!key.ok) throw usageFailure(key.problems);
   const { scope, periodSeconds } = key.value;
   const list = await withDaemon(session, flags, async (client) => {
-    answered(await client.call(kind.ops.delete, keyBody(kind.flags.grammar, key.value)));
+    bodyOrThrow(await client.call(kind.ops.delete, keyBody(kind.flags.grammar, key.value)));
     return flags.json === true ? listLimits(client, kind) : null;
   });
   session.terminal.out(
@@ -360,7 +360,7 @@ export async function resetLimits<S extends string>(
   if (!key.ok) throw usageFailure(key.problems);
   const { scope, subject: normalized, periodSeconds } = key.value;
   const list = await withDaemon(session, flags, async (client) => {
-    answered(await client.call(kind.ops.resetOne, keyBody(kind.flags.grammar, key.value)));
+    bodyOrThrow(await client.call(kind.ops.resetOne, keyBody(kind.flags.grammar, key.value)));
     return listLimits(client, kind);
   });
   const limit = limitOf(list, { ...key.value, subject: kind.effectiveSubject(scope, normalized) });
@@ -395,7 +395,7 @@ async function resetAll<S extends string>(
     await confirm(ask, kind.resetQuestion, "nothing was reset");
   }
   const list = await withDaemon(session, flags, async (client) => {
-    answered(await client.call(kind.ops.resetAll, { confirmation: "reset" }));
+    bodyOrThrow(await client.call(kind.ops.resetAll, { confirmation: "reset" }));
     return flags.json === true ? listLimits(client, kind) : null;
   });
   session.terminal.out(list !== null ? listBody(list, kind) : kind.resetDone);

@@ -7,7 +7,7 @@ import { type SetFlags, writesFromFlags } from "../../limits/limit-flags.js";
 import { ruleFlags } from "../../limits/rule-flags.js";
 import { usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
-import { answered, unreadableAnswer } from "../../session/daemon-answer.js";
+import { bodyOrThrow, unreadableAnswer } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
 import { addWriteOptions, type LimitCommandTexts } from "./limit-commands.js";
@@ -58,7 +58,7 @@ async function completeReport(
 ): Promise<object> {
   for (let after: unknown = null; ; ) {
     const body = after === null ? question : { ...question, after };
-    const report = answered(await client.call("rate-limits.test", body));
+    const report = bodyOrThrow(await client.call("rate-limits.test", body));
     const { next = null, progress } = isObject(report) ? report : {};
     if (!isObject(report) || typeof progress !== "number") throw unreadableAnswer("back-test");
     if (next === null) {

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { QueueList } from "../../../shared/api/queue-item.js";
 import { renderQueues } from "../../live/queue-table.js";
 import { type CommandFlags, jsonOption, tableView } from "../../session/command-flags.js";
-import { answered } from "../../session/daemon-answer.js";
+import { bodyOrThrow } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
 
@@ -20,7 +20,7 @@ export function addQueues(program: Command, session: Session): void {
 
 async function showQueues(session: Session, flags: CommandFlags): Promise<void> {
   const answer = await withDaemon(session, flags, (client) => client.call("queues.list", null));
-  const list = answered(answer) as QueueList;
+  const list = bodyOrThrow(answer) as QueueList;
   session.terminal.out(
     flags.json === true ? JSON.stringify(list) : renderQueues(list, tableView(session, flags)),
   );

@@ -24,13 +24,13 @@ import {
   pathFromFlag,
   tableView,
 } from "../../session/command-flags.js";
-import { answered, unreadableAnswer } from "../../session/daemon-answer.js";
+import { bodyOrThrow, unreadableAnswer } from "../../session/daemon-answer.js";
 import {
   fromHelp,
   lastHelp,
+  optionalRange,
   type RangeFlags,
   rangeFromFlags,
-  rangeIfGiven,
   rangeQuery,
   toHelp,
 } from "../../session/range-flags.js";
@@ -97,7 +97,7 @@ export function addSessions(program: Command, session: Session): void {
 
 async function showRequest(session: Session, id: string, flags: CommandFlags): Promise<void> {
   const detail = await withDaemon(session, flags, async (client) =>
-    answered(await client.call("requests.show", { request_id: id })),
+    bodyOrThrow(await client.call("requests.show", { request_id: id })),
   );
   if (!isObject(detail) || !Array.isArray(detail["records"])) throw unreadableAnswer("request");
   const { terminal } = session;
@@ -124,7 +124,7 @@ async function listRequests(session: Session, flags: RequestFlags): Promise<void
       param: "--kind",
     });
   const path = pathFromFlag(flags.path);
-  const range = rangeIfGiven(flags, session.nowMs());
+  const range = optionalRange(flags, session.nowMs());
   if (!path.ok) append(problems, path.problems);
   if (!range.ok) append(problems, range.problems);
   if (!limit.ok) append(problems, limit.problems);
@@ -193,7 +193,7 @@ async function listSessions(session: Session, flags: SessionFlags): Promise<void
     throw usageFailure([...(path.ok ? [] : path.problems), ...(range.ok ? [] : range.problems)]);
   const body = { user_path: path.value, ...rangeQuery(range.value, ["start", "end"]) };
   const list = await withDaemon(session, flags, async (client) =>
-    answered(await client.call("requests.sessions", body)),
+    bodyOrThrow(await client.call("requests.sessions", body)),
   );
   if (!isObject(list) || !Array.isArray(list["sessions"]))
     throw unreadableAnswer("list of sessions");

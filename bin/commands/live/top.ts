@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { isObject } from "../../../shared/checked.js";
 import { dayOf, formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
-import { keyOfItem, type Listed } from "../../limits/list-limits.js";
+import { keyOfItem, type ListedLimit } from "../../limits/list-limits.js";
 import {
   type Counts,
   countLines,
@@ -12,9 +12,9 @@ import {
   type TopData,
 } from "../../live/top-screen.js";
 import { firstState, onKey, type Tab, type TopState } from "../../live/top-state.js";
-import { CommandFailure, stopped, usageFailure } from "../../session/command-failure.js";
+import { CommandFailure, stoppedFailure, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
-import { answered } from "../../session/daemon-answer.js";
+import { bodyOrThrow } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
 import { readDuration } from "../../text/duration.js";
@@ -65,12 +65,12 @@ async function runTop(session: Session, flags: TopFlags): Promise<void> {
       if (pressed.state.tab !== state.tab) dueMs = 0;
       state = pressed.state;
       if (pressed.action === "suspend") screen.suspend();
-      if (pressed.action === "explain") state = { ...state, message: explained(state, data!) };
+      if (pressed.action === "explain") state = { ...state, message: explainCommand(state, data!) };
       if (pressed.action === "reset") {
         state = { ...state, message: await reset(session, flags, { state, data: data! }) };
         dueMs = 0;
       }
-      if (key === "ctrl-c") throw stopped();
+      if (key === "ctrl-c") throw stoppedFailure();
       if (pressed.action === "quit") break;
       if (pressed.state.tab !== state.tab) state = { ...state, selected: 0 };
     }
@@ -115,10 +115,10 @@ function createReader(session: Session, flags: TopFlags): (tab: Tab) => Promise<
     if (usage?.tab === tab && session.monoMs() < usage.untilMs) return usage.page;
     const { op, body } = questionOf(tab, dayOf(session.nowMs()));
     const answer = await client.call(op, body);
-    if (op !== "usage.summary") return fieldsOf(answered(answer));
+    if (op !== "usage.summary") return fieldsOf(bodyOrThrow(answer));
     // Absent if usage isn't tracked.
     const isOff = !answer.ok && answer.failure.code === "feature_unavailable";
-    const page = isOff ? {} : fieldsOf(answered(answer));
+    const page = isOff ? {} : fieldsOf(bodyOrThrow(answer));
     usage = { tab, page, untilMs: session.monoMs() + usageEveryMs };
     return page;
   }
@@ -167,7 +167,7 @@ async function readCounts(
     readonly list: unknown;
   },
 ): Promise<TopData> {
-  const status = fieldsOf(answered(await client.call("status", null)));
+  const status = fieldsOf(bodyOrThrow(await client.call("status", null)));
   const store = fieldsOf(status["store"]);
   const now: Counts = {
     atMs: session.monoMs(),
@@ -215,7 +215,7 @@ async function reset(
   const op = state.tab === "budgets" ? "budgets.reset-one" : "rate-limits.reset-one";
   try {
     await withDaemon(session, flags, async (client) =>
-      answered(await client.call(op, keyOfItem(item))),
+      bodyOrThrow(await client.call(op, keyOfItem(item))),
     );
     return `reset: ${String(item["subject"])} ${String(item["period_label"])}`;
   } catch (error) {
@@ -224,8 +224,8 @@ async function reset(
   }
 }
 
-function explained(state: TopState, data: TopData): string {
-  const item: Listed = selectedItem(state, data) ?? {};
+function explainCommand(state: TopState, data: TopData): string {
+  const item: ListedLimit = selectedItem(state, data) ?? {};
   const { request_id: id, user_path: path, subject, target, key } = item;
   if (state.tab === "paths") return `sluice usage --path ${String(key ?? "/")} --by model`;
   if (state.tab === "providers") return "sluice usage --by model";

@@ -72,18 +72,18 @@ async function updatePrices(session: Session, source: string, flags: UpdateFlags
     ]);
   const [shipped, current] = await Promise.all([readPriceFile(null), currentList(path)]);
   const next = await readSource(session, source).catch((error: unknown) => {
-    throw failed(`${source}: ${reasonOf(error)}`);
+    throw updateFailure(`${source}: ${reasonOf(error)}`);
   });
   const problem = futureProblem(next.date, session.nowMs());
-  if (problem !== null) throw failed(`${source} ${problem}`);
+  if (problem !== null) throw updateFailure(`${source} ${problem}`);
   if (next.date < shipped.file.date)
-    throw failed(
+    throw updateFailure(
       `${source} is of ${next.date}: the built-in list of ${shipped.file.date} is newer and stays in force`,
     );
   const difference = comparePriceFiles(current, next);
   if (flags.force !== true && difference.doubts.length > 0) throw doubtful(source, difference);
   await replace(path, printPriceFile(next)).catch((error: unknown) => {
-    throw failed(`${path} can't be written: ${reasonOf(error)}; it is unchanged`);
+    throw updateFailure(`${path} can't be written: ${reasonOf(error)}; it is unchanged`);
   });
   const { models, added, changed, gone } = difference;
   terminal.out(
@@ -208,7 +208,7 @@ function ignoreAbsent(error: NodeJS.ErrnoException): void {
 
 function doubtful(source: string, { doubts }: PriceFileDifference): CommandFailure {
   const more = doubts.length - problemsShown;
-  return failed(`${source} is likely wrong, and nothing was changed; --force accepts it`, [
+  return updateFailure(`${source} is likely wrong, and nothing was changed; --force accepts it`, [
     ...doubts.slice(0, problemsShown),
     ...(more > 0 ? [`and ${more} more`] : []),
   ]);
@@ -219,7 +219,7 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? `${message}: ${systemReason(cause)}` : systemReason(error);
 }
 
-function failed(message: string, details: readonly string[] = []): CommandFailure {
+function updateFailure(message: string, details: readonly string[] = []): CommandFailure {
   return new CommandFailure({
     exitCode: exitCodes.failed,
     lines: [`error: ${message}`, ...details.map((detail) => `  ${detail}`)],

@@ -12,7 +12,7 @@ import { judgeProvider, type ProviderVerdict } from "../../checks/provider-check
 import { CommandFailure, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, jsonOption, tableView } from "../../session/command-flags.js";
 import { requireConfiguration } from "../../session/configuration.js";
-import { answered } from "../../session/daemon-answer.js";
+import { bodyOrThrow } from "../../session/daemon-answer.js";
 import { exitCodes } from "../../session/exit-code.js";
 import {
   fromHelp,
@@ -66,8 +66,8 @@ async function showTraffic(session: Session, flags: TrafficFlags): Promise<void>
   if (!range.ok) throw usageFailure(range.problems);
   const body = rangeQuery(range.value, ["start", "end"]);
   const { report, open } = await withDaemon(session, flags, async (client) => ({
-    report: answered(await client.call("traffic.summary", body)) as TrafficReport,
-    open: answered(await client.call("status", null)) as Pick<GatewayStatus, "open_targets">,
+    report: bodyOrThrow(await client.call("traffic.summary", body)) as TrafficReport,
+    open: bodyOrThrow(await client.call("status", null)) as Pick<GatewayStatus, "open_targets">,
   }));
   const { terminal } = session;
   if (flags.json === true) return terminal.out(JSON.stringify(report));
@@ -163,7 +163,7 @@ async function listProviders(session: Session, flags: CommandFlags): Promise<voi
     remotePlace(session, flags) === null
       ? requireConfiguration(session, flags, () => {}).providers.map(rowOfConfig)
       : await withDaemon(session, flags, async ({ remote }) => {
-          const body = answered(await remote!.get("/admin/providers")) as {
+          const body = bodyOrThrow(await remote!.get("/admin/providers")) as {
             readonly providers: readonly ProviderItem[];
           };
           return body.providers.map(rowOfItem);

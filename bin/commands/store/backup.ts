@@ -9,7 +9,7 @@ import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
 import { withSystemErrors } from "../../session/system-errors.js";
 import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
-import { backupPieces, noteKept } from "../../store/backup-pieces.js";
+import { backupPieces, noteBackup } from "../../store/backup-pieces.js";
 import { keptPath, removeOlder } from "../../store/kept-backups.js";
 import { storeBody, storeText } from "../../store/store-text.js";
 import { damage, progressOf, verifiedReport } from "../../store/verified-report.js";
@@ -87,7 +87,7 @@ async function backupToFile(session: Session, file: string, flags: BackupFlags):
         if (report.problems.length > 0) throw damage(report.problems);
       }),
     );
-    await reportKept(session, flags, asOf);
+    await reportBackup(session, flags, asOf);
     print(session, flags, { file, bytes, report });
   } catch (error) {
     await into.abandon();
@@ -108,10 +108,10 @@ async function backupToOutput(session: Session, flags: BackupFlags): Promise<voi
   const { asOf } = await receive(session, flags, (piece) =>
     withSystemErrors("standard output", () => terminal.write(piece)),
   );
-  await reportKept(session, flags, asOf);
+  await reportBackup(session, flags, asOf);
 }
 
-interface Received {
+interface ReceivedBackup {
   readonly bytes: number;
   /** As in `BackupPiece`. */
   readonly asOf: string | null;
@@ -121,11 +121,11 @@ async function receive(
   session: Session,
   flags: BackupFlags,
   write: (piece: Uint8Array) => Promise<void>,
-): Promise<Received> {
+): Promise<ReceivedBackup> {
   const progress = progressOf(session);
   try {
     return await withDaemon(session, flags, async (client) => {
-      let received: Received = { bytes: 0, asOf: null };
+      let received: ReceivedBackup = { bytes: 0, asOf: null };
       const onCopying = (copied: number, total: number): void =>
         progress?.show(total === 0 ? 0 : copied / total, `${formatBytes(copied)} copied`);
       for await (const piece of backupPieces(client, onCopying)) {
@@ -143,14 +143,14 @@ async function receive(
 /**
  * Reports the backup to the daemon, for `sluice doctor` and its metrics. A failure doesn't matter.
  */
-async function reportKept(
+async function reportBackup(
   session: Session,
   flags: BackupFlags,
   asOf: string | null,
 ): Promise<void> {
   if (asOf === null) return;
   try {
-    await withDaemon(session, flags, (client) => noteKept(client, asOf));
+    await withDaemon(session, flags, (client) => noteBackup(client, asOf));
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;
     const reason = error.message.replace(/^error: /, "");

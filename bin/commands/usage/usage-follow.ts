@@ -9,7 +9,7 @@ import {
   type ArgumentProblem,
   isAway,
   refusal,
-  stopped,
+  stoppedFailure,
   usageFailure,
 } from "../../session/command-failure.js";
 import type { CommandFlags } from "../../session/command-flags.js";
@@ -43,7 +43,7 @@ export interface FollowFlags extends CommandFlags {
   readonly from?: string;
 }
 
-interface Checked {
+interface FollowOptions {
   readonly destination: Destination;
   /** Null: none is kept. */
   readonly cursorFile: string | null;
@@ -69,7 +69,7 @@ export async function followUsageCommand(session: Session, flags: FollowFlags): 
     await sink.close();
   }
   report.progress();
-  if (stop.received === "SIGINT") throw stopped();
+  if (stop.received === "SIGINT") throw stoppedFailure();
 }
 
 interface Following {
@@ -131,7 +131,7 @@ function failureOf(error: unknown): unknown {
 async function openSink(
   { terminal, env, cwd }: Session,
   flags: FollowFlags,
-  { destination, cursorFile }: Checked,
+  { destination, cursorFile }: FollowOptions,
 ): Promise<Sink> {
   const cursorAt = (file: string): CursorFile => new CursorFile(resolve(cwd, file));
   const secret = readSecret(flags.secretFile, env[followVariables.secret]);
@@ -144,9 +144,9 @@ async function openSink(
         createTables: flags.createTable === true,
       });
     case "https": {
-      const { url, shown } = destination;
+      const { url, displayUrl } = destination;
       const { httpsSink } = await import("../../usage/sinks/https-sink.js");
-      return httpsSink({ url, shown, token: secret, cursor: cursorAt(cursorFile!) });
+      return httpsSink({ url, displayUrl, token: secret, cursor: cursorAt(cursorFile!) });
     }
     case "ndjson": {
       const cursor = cursorFile === null ? null : cursorAt(cursorFile);
@@ -173,7 +173,7 @@ function readSecret(file: string | undefined, variable: string | undefined): str
 }
 
 /** Throws all problems together. */
-function checkFlags(flags: FollowFlags): Checked {
+function checkFlags(flags: FollowFlags): FollowOptions {
   const problems: ArgumentProblem[] = [];
   const wrong = (param: string, message: string): void => void problems.push({ message, param });
   const destination = parseDestination(flags.to ?? "", flags.output ?? null);

@@ -9,7 +9,7 @@ import type { AdminOp, DaemonAnswer } from "../../../shared/wire/admin-op.js";
 import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
 import type { CommandFlags } from "../../session/command-flags.js";
 import { requireConfiguration } from "../../session/configuration.js";
-import { answered } from "../../session/daemon-answer.js";
+import { bodyOrThrow } from "../../session/daemon-answer.js";
 import { type Session, showsUnicode } from "../../session/terminal.js";
 import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
 import { formatCount, formatUsd, usdDecimals } from "../../text/number-text.js";
@@ -91,7 +91,7 @@ async function repriceAll(
       : createProgressLine({ draw: terminal.showProgress, monoMs, unicode: showsUnicode(env) });
   for (let after: string | null = null; ; ) {
     const answer: Checked<unknown> = await ask({ ...question, after });
-    const page = answered(answer.ok ? { ok: true, body: answer.value } : answer) as RepricePage;
+    const page = bodyOrThrow(answer.ok ? { ok: true, body: answer.value } : answer) as RepricePage;
     total.differing += page.differing;
     total.booked += page.booked;
     total.unpriced += page.unpriced;

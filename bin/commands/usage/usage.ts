@@ -9,7 +9,7 @@ import {
   pathFromFlag,
   tableView,
 } from "../../session/command-flags.js";
-import { answered } from "../../session/daemon-answer.js";
+import { bodyOrThrow } from "../../session/daemon-answer.js";
 import { fromHelp, lastHelp, toHelp } from "../../session/range-flags.js";
 import { type Session, showsUnicode } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
@@ -129,7 +129,7 @@ async function showUsage(session: Session, flags: UsageFlags): Promise<void> {
   const split = by === "hour" ? { by: "day", step: "hour" } : { by: by ?? "day" };
   const body = { user_path: userPath, ...windowQuery(window), ...split };
   const answer = await withDaemon(session, flags, async (client) =>
-    answered(await client.call("usage.summary", body)),
+    bodyOrThrow(await client.call("usage.summary", body)),
   );
   const { terminal } = session;
   if (flags.json === true) return terminal.out(JSON.stringify(answer));

@@ -51,7 +51,7 @@ export async function getJson(api: BillingApi, path: string, query: Query): Prom
       return body;
     }
     const mayPass = status === 429 || status >= 500;
-    if (!mayPass || attempt === attemptsMax) throw refused({ api, path, status, text });
+    if (!mayPass || attempt === attemptsMax) throw refusalFailure({ api, path, status, text });
     const seconds = Number(retryAfter);
     const waitMs = retryAfter !== null && seconds >= 0 ? seconds * 1000 : 1000 * 2 ** attempt;
     if (waitMs > pauseMsMax)
@@ -125,7 +125,7 @@ async function send(url: string, { headers }: BillingApi): Promise<Answer> {
   }
 }
 
-function refused({
+function refusalFailure({
   api,
   path,
   status,

@@ -34,7 +34,7 @@ const connectionsMax = 16;
 /** An older socket without a listener was left by a killed process. */
 const bindingMs = 10_000;
 
-type Read = () => Promise<ReportedMetrics>;
+type ReadMetrics = () => Promise<ReportedMetrics>;
 
 /** Null for a proxy with its own port, or that a supervisor of Sluice has started. */
 export function workerMetrics({
@@ -47,7 +47,7 @@ export function workerMetrics({
   if (configured === undefined || configured === "") return null;
   const directory = dirname(configured);
   const name = basename(configured);
-  let read: Read | null = null;
+  let read: ReadMetrics | null = null;
   let gathering: Promise<ReportedMetrics> | null = null;
   let report: OddAnswers = new OddAnswers(() => {});
   let served: { readonly place: WorkerPlace; readonly server: Server } | null = null;
@@ -120,7 +120,7 @@ function labelled(reported: ReportedMetrics | null | undefined, label: string): 
 }
 
 /** Answers every connection, and reads nothing from it. */
-function answerOn(path: string, read: Read | null, answerMs: number): Promise<Server> {
+function answerOn(path: string, read: ReadMetrics | null, answerMs: number): Promise<Server> {
   const server = createServer((socket) => {
     socket.on("error", () => socket.destroy());
     socket.setTimeout(answerMs, () => socket.destroy());

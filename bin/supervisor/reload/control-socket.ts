@@ -119,7 +119,7 @@ export function askForReload(path: string): Promise<Answer> {
     socket.on("close", () => failed("it ended before it reported the outcome of the reload"));
     createInterface({ input: socket })
       .once("line", (line) => {
-        const outcome = parsed(line);
+        const outcome = parseOutcome(line);
         if (outcome === null) failed("its answer is unknown to this release");
         else resolve(outcome);
       })
@@ -128,7 +128,7 @@ export function askForReload(path: string): Promise<Answer> {
 }
 
 /** Removes a dead process's socket, unless this user may not. */
-export function removeGone(path: string): void {
+export function removeDeadSocket(path: string): void {
   try {
     unlinkSync(path);
   } catch {
@@ -136,7 +136,7 @@ export function removeGone(path: string): void {
   }
 }
 
-function parsed(line: string): ReloadOutcome | null {
+function parseOutcome(line: string): ReloadOutcome | null {
   try {
     return outcomeFrom(JSON.parse(line));
   } catch {

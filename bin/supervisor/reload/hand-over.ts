@@ -82,7 +82,7 @@ export async function handOver(options: HandOverOptions): Promise<ReloadOutcome>
   const problem = (await leaveToSupervisor(shell, pid)) ?? (await announce(notices, pid));
   if (problem !== null) {
     giveUp();
-    return failed(exitCodes.failed, `error: ${problem}`);
+    return failedOutcome(exitCodes.failed, `error: ${problem}`);
   }
   isService = true;
   if (options.isAskedAgain()) process.kill(pid, "SIGHUP");
@@ -122,15 +122,16 @@ function untilReady(shell: ChildProcess): Promise<(ReloadOutcome & { ok: false }
       resolve(outcome);
     };
     const late = setTimeout(
-      () => end(failed(exitCodes.failed, `error: it isn't ready after ${successorReadyMs} ms`)),
+      () =>
+        end(failedOutcome(exitCodes.failed, `error: it isn't ready after ${successorReadyMs} ms`)),
       successorReadyMs,
     );
     shell.once("error", ({ message }) =>
-      end(failed(exitCodes.failed, `error: it couldn't be started: ${message}`)),
+      end(failedOutcome(exitCodes.failed, `error: it couldn't be started: ${message}`)),
     );
     shell.once("exit", (code) =>
       end(
-        failed(
+        failedOutcome(
           // A shell reports 128 and more for a signal.
           code === null || code === exitCodes.ok || code >= 128 ? exitCodes.failed : code,
           "error: the new process ended before it was ready; its reason is in the log",
@@ -141,6 +142,6 @@ function untilReady(shell: ChildProcess): Promise<(ReloadOutcome & { ok: false }
   });
 }
 
-function failed(exitCode: number, line: string): ReloadOutcome & { ok: false } {
+function failedOutcome(exitCode: number, line: string): ReloadOutcome & { ok: false } {
   return { ok: false, exitCode, lines: [line] };
 }

@@ -29,7 +29,7 @@ export function predecessorsVariable(
 }
 
 /** Resolves when none of them runs, or after `msMax`. */
-export async function untilEnded(
+export async function waitForEnd(
   predecessors: readonly Predecessor[],
   msMax: number,
 ): Promise<void> {

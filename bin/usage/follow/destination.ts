@@ -10,16 +10,16 @@ export type Destination =
       /** Without the TLS parameters. */
       readonly url: string;
       /** Without a password. */
-      readonly shown: string;
+      readonly displayUrl: string;
       readonly tls: Tls;
       /** A file with trusted authorities; null for those that Node trusts. */
       readonly caFile: string | null;
     }
   /** Null for standard output. */
   | { readonly kind: "ndjson"; readonly file: string | null }
-  | { readonly kind: "https"; readonly url: string; readonly shown: string };
+  | { readonly kind: "https"; readonly url: string; readonly displayUrl: string };
 
-type DestinationParsed =
+type ParsedDestination =
   | { readonly ok: true; readonly value: Destination }
   | { readonly ok: false; readonly message: string };
 
@@ -27,7 +27,7 @@ const expected = "--to must be postgres://…, https://… or ndjson";
 const loopback = /^(?:localhost|127\.[\d.]+|\[?::1\]?|)$/;
 
 /** `output`: the file from `--output`. */
-export function parseDestination(to: string, output: string | null): DestinationParsed {
+export function parseDestination(to: string, output: string | null): ParsedDestination {
   const text = to.trim();
   if (text === "ndjson") return { ok: true, value: { kind: "ndjson", file: output } };
   if (output !== null) return wrong("--output is for --to ndjson");
@@ -45,14 +45,14 @@ export function parseDestination(to: string, output: string | null): Destination
   }
 }
 
-function web(url: URL): DestinationParsed {
+function web(url: URL): ParsedDestination {
   if (url.protocol === "http:" && !loopback.test(url.hostname))
     return wrong("--to must be an https:// address: records and the token would pass in the clear");
   if (url.username !== "" || url.password !== "")
     return wrong("--to must be without a password: give the token with --secret-file");
   return {
     ok: true,
-    value: { kind: "https", url: url.href, shown: `${url.origin}${url.pathname}` },
+    value: { kind: "https", url: url.href, displayUrl: `${url.origin}${url.pathname}` },
   };
 }
 
@@ -64,7 +64,7 @@ const tlsOfMode: Readonly<Record<string, Tls>> = {
 };
 
 /** A server on another host is reached by TLS, unless `sslmode` says otherwise. */
-function postgres(address: URL): DestinationParsed {
+function postgres(address: URL): ParsedDestination {
   const url = new URL(address);
   const mode = url.searchParams.get("sslmode");
   const caFile = url.searchParams.get("sslrootcert");
@@ -86,13 +86,13 @@ function postgres(address: URL): DestinationParsed {
     value: {
       kind: "postgres",
       url: url.href,
-      shown: display,
+      displayUrl: display,
       tls: tls ?? (isHere ? "none" : "checked"),
       caFile,
     },
   };
 }
 
-function wrong(message: string): DestinationParsed {
+function wrong(message: string): ParsedDestination {
   return { ok: false, message };
 }

@@ -4,7 +4,7 @@
  * no record is missing, and none is duplicated if the destination can detect that.
  */
 import type { AdminClient } from "../../session/with-daemon.js";
-import { type FollowedPage, readFollowed } from "./followed-page.js";
+import { type FollowedPage, readFollowedPage } from "./followed-page.js";
 import type { Sink } from "./sink.js";
 
 interface FollowOptions {
@@ -38,7 +38,7 @@ export async function followRecords(
   options: FollowOptions,
 ): Promise<void> {
   const { sink, name, from, batchMax, once, isStopping, pause, onPage } = options;
-  const { store_ids: storeIds } = await readFollowed(client, {
+  const { store_ids: storeIds } = await readFollowedPage(client, {
     after: null,
     from: "now",
     limit: 1,
@@ -47,7 +47,7 @@ export async function followRecords(
   let { cursor, repeat } = await sink.open(storeIds);
   while (!isStopping()) {
     const limit = repeat ?? batchMax;
-    const page = await readFollowed(client, { after: cursor, from, limit, follower: name });
+    const page = await readFollowedPage(client, { after: cursor, from, limit, follower: name });
     reportGaps(page, options);
     if (page.next !== cursor) {
       const result = await sink.take({
@@ -69,7 +69,13 @@ export async function followRecords(
     if (page.more) continue;
     if (once) {
       // Otherwise the daemon would report a follower that falls behind.
-      await readFollowed(client, { after: cursor, from, limit: 1, follower: name, finished: true });
+      await readFollowedPage(client, {
+        after: cursor,
+        from,
+        limit: 1,
+        follower: name,
+        finished: true,
+      });
       return;
     }
     await pause(idleMs);

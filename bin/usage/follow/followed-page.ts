@@ -2,7 +2,7 @@
 import type { FollowedRecords } from "../../../shared/api/record-item.js";
 import { isCount, isObject } from "../../../shared/checked.js";
 import { type ExportedRecord, isExportedRecord } from "../../../shared/export/exported-record.js";
-import { answered, unreadableAnswer } from "../../session/daemon-answer.js";
+import { bodyOrThrow, unreadableAnswer } from "../../session/daemon-answer.js";
 import type { AdminClient } from "../../session/with-daemon.js";
 
 export interface FollowedPage
@@ -22,11 +22,11 @@ interface PageQuestion {
 }
 
 /** One page. Throws `CommandFailure` and `DaemonError`. */
-export async function readFollowed(
+export async function readFollowedPage(
   client: Pick<AdminClient, "call">,
   question: PageQuestion,
 ): Promise<FollowedPage> {
-  const body = answered(await client.call("usage.follow", question));
+  const body = bodyOrThrow(await client.call("usage.follow", question));
   if (!isFollowedPage(body)) throw unreadableAnswer("usage records");
   return body;
 }

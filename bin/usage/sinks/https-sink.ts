@@ -14,7 +14,7 @@ import { type Batch, recordLines, type Sink, SinkError } from "../follow/sink.js
 interface HttpsOptions {
   readonly url: string;
   /** The URL without its query, for messages. */
-  readonly shown: string;
+  readonly displayUrl: string;
   /** Null to send none. */
   readonly token: string | null;
   readonly cursor: CursorFile;
@@ -53,7 +53,7 @@ export function httpsSink(options: HttpsOptions): Sink {
 
 async function post(
   batch: Batch,
-  { url, shown, token, deadlineMs = deadlineMsDefault }: HttpsOptions,
+  { url, displayUrl, token, deadlineMs = deadlineMsDefault }: HttpsOptions,
   { client, agent }: { readonly client: typeof http | typeof https; readonly agent: http.Agent },
 ): Promise<void> {
   const body = Buffer.from(recordLines(batch));
@@ -76,11 +76,19 @@ async function post(
     const text = await firstOf(response);
     const { statusCode = 0, headers } = response;
     if (statusCode >= 200 && statusCode < 300) return;
-    throw answerFailure({ shown, status: statusCode, retryAfter: headers["retry-after"], text });
+    throw answerFailure({
+      displayUrl,
+      status: statusCode,
+      retryAfter: headers["retry-after"],
+      text,
+    });
   } catch (error) {
     if (error instanceof SinkError) throw error;
     const reason = signal.aborted ? `no answer within ${deadlineMs / 1000} s` : systemReason(error);
-    throw new SinkError(`${shown} can't be reached: ${reason}`, { isPassing: true, cause: error });
+    throw new SinkError(`${displayUrl} can't be reached: ${reason}`, {
+      isPassing: true,
+      cause: error,
+    });
   }
 }
 
@@ -102,7 +110,7 @@ function idempotencyKey({ storeId, records }: Batch): string {
 
 interface FailedAnswer {
   /** The address, without a query. */
-  readonly shown: string;
+  readonly displayUrl: string;
   readonly status: number;
   /** The header of that name. */
   readonly retryAfter: string | undefined;
@@ -114,10 +122,10 @@ interface FailedAnswer {
 const passing = [408, 409, 423, 425, 429];
 
 /** Why an answer isn't a success, and whether a retry may succeed. */
-export function answerFailure({ shown, status, retryAfter, text }: FailedAnswer): SinkError {
+export function answerFailure({ displayUrl, status, retryAfter, text }: FailedAnswer): SinkError {
   const reason = shortName(text.replaceAll(/\s+/g, " ").trim());
   return new SinkError(
-    `${shown} answers ${status}${reason === "" ? "" : `: ${reason}`}${adviceFor(status)}`,
+    `${displayUrl} answers ${status}${reason === "" ? "" : `: ${reason}`}${adviceFor(status)}`,
     {
       isPassing: status >= 500 || passing.includes(status),
       retryAfterMs: secondsOf(retryAfter),

@@ -50,7 +50,7 @@ export function postgresSink(options: PostgresOptions): Sink {
       return await work(client);
     } catch (error) {
       close();
-      throw error instanceof SinkError ? error : postgresFailure(destination.shown, error);
+      throw error instanceof SinkError ? error : postgresFailure(destination.displayUrl, error);
     }
   }
   return {

@@ -11,7 +11,7 @@ import {
   type DefinitionsState,
   fieldOf,
   nameOfField,
-  type Stamped,
+  type StampedDefinition,
   stampSum,
 } from "./definition-engine.js";
 
@@ -24,7 +24,7 @@ const resetsKind = "rule_resets";
 export class DefinitionCopy {
   readonly #store: Store;
   /** Changes that aren't committed yet; null: removed. */
-  readonly #pending = new Map<string, Stamped | null>();
+  readonly #pending = new Map<string, StampedDefinition | null>();
   readonly #resets = new Map<string, number>();
   #state: DefinitionsState;
 
@@ -45,7 +45,7 @@ export class DefinitionCopy {
     return this.#resets.get(ruleId) ?? 0;
   }
 
-  get(name: Pick<Definition, "kind" | "key">): Stamped | null {
+  get(name: Pick<Definition, "kind" | "key">): StampedDefinition | null {
     const field = fieldOf(name);
     const pending = this.#pending.get(field);
     if (pending !== undefined) return pending;
@@ -64,7 +64,7 @@ export class DefinitionCopy {
   }
 
   /** All definitions, unordered. */
-  *all(): Generator<Stamped> {
+  *all(): Generator<StampedDefinition> {
     for (const { key, value } of this.#store.range("cluster", everyOne)) {
       const stamped = this.#fromStored(String(key), value);
       if (!this.#pending.has(fieldOf(stamped))) yield stamped;
@@ -77,13 +77,13 @@ export class DefinitionCopy {
    * the changes, to be committed with their effects, and a function to call after the commit.
    */
   take(
-    definitions: readonly Stamped[],
+    definitions: readonly StampedDefinition[],
     state: Pick<DefinitionsState, "order" | "clusterId" | "trimmed">,
-    forgotten: readonly Stamped[] = [],
+    forgotten: readonly StampedDefinition[] = [],
   ): { readonly changes: readonly Change[]; committed(): void } {
-    const updates = new Map<string, Stamped | null>();
+    const updates = new Map<string, StampedDefinition | null>();
     let { sum, live } = this.#state;
-    const count = (stamped: Stamped | null, sign: 1 | -1): void => {
+    const count = (stamped: StampedDefinition | null, sign: 1 | -1): void => {
       if (stamped === null || stamped.value === null) return;
       sum = stampSum(sum, stamped.stamp, sign);
       live += sign;
@@ -120,11 +120,11 @@ export class DefinitionCopy {
     };
   }
 
-  #noteReset({ kind, key, stamp }: Stamped): void {
+  #noteReset({ kind, key, stamp }: StampedDefinition): void {
     if (kind === resetsKind) this.#resets.set(key, stamp);
   }
 
-  #fromStored(key: string, [stamp, value]: readonly unknown[]): Stamped {
+  #fromStored(key: string, [stamp, value]: readonly unknown[]): StampedDefinition {
     const name = nameOfField(key.slice(prefix.length));
     if (name === null || !isCount(stamp) || !(value === null || Array.isArray(value)))
       throwMalformed(this.#store, "cluster", key);

@@ -6,7 +6,7 @@ import { type Definition, definitionKinds } from "./definition.js";
 import { readScript, restateScript, trimScript, writeScript } from "./definition-scripts.js";
 
 /** A definition in the engine. */
-export interface Stamped extends Definition {
+export interface StampedDefinition extends Definition {
   /** If a definition has two values, the one with the later stamp applies. */
   readonly stamp: number;
 }
@@ -25,7 +25,7 @@ export interface DefinitionsState {
 }
 
 export interface DefinitionPage extends DefinitionsState {
-  readonly changed: readonly Stamped[];
+  readonly changed: readonly StampedDefinition[];
   /** The fields of entries that this release can't read, because another release wrote them. */
   readonly unreadable: readonly string[];
   /** The order at the end of this page; if it equals `order`, this is the last page. */
@@ -46,7 +46,7 @@ export interface DefinitionEngine {
   write(base: number, definitions: readonly Definition[]): Promise<WriteAnswer>;
   read(after: number): Promise<DefinitionPage>;
   /** Writes this host's definitions to an engine that lost them. Returns how many it refused. */
-  restate(knownState: KnownState, definitions: readonly Stamped[]): Promise<number>;
+  restate(knownState: KnownState, definitions: readonly StampedDefinition[]): Promise<number>;
   trim(beforeStamp: number): Promise<number>;
 }
 
@@ -88,7 +88,7 @@ export function createDefinitionEngine(
       const answer = await engine.call(writeScript, keys, [base, channel, ...fields]);
       const [kind, before, stamp] = listOf(answer);
       if (kind === "conflict" || kind === "behind") return { kind };
-      if (kind !== "written") throw unexpected(answer);
+      if (kind !== "written") throw unexpectedAnswer(answer);
       return { kind, before: count(before, answer), stamp: count(stamp, answer) };
     },
     async read(after) {
@@ -114,8 +114,8 @@ export function createDefinitionEngine(
 export async function readAllDefinitions(
   engine: DefinitionEngine,
   onPage: (page: DefinitionPage) => void,
-): Promise<{ readonly state: DefinitionsState; readonly all: readonly Stamped[] }> {
-  const all = new Map<string, Stamped>();
+): Promise<{ readonly state: DefinitionsState; readonly all: readonly StampedDefinition[] }> {
+  const all = new Map<string, StampedDefinition>();
   let after = 0;
   for (;;) {
     const page = await engine.read(after);
@@ -167,7 +167,7 @@ function pageOf(answer: readonly EngineValue[], after: number): DefinitionPage {
   const [, sum, live, , id, ...rest] = answer.map(String);
   const order = count(answer[0], answer);
   const trimmed = count(answer[3], answer);
-  const changed: Stamped[] = [];
+  const changed: StampedDefinition[] = [];
   const unreadable: string[] = [];
   let upTo = after;
   for (const [field, at, packed] of rowsOfThree(rest)) {
@@ -195,16 +195,16 @@ function pageOf(answer: readonly EngineValue[], after: number): DefinitionPage {
 /** Checks a number before this host stores it. */
 function count(value: EngineValue | undefined, answer: EngineValue): number {
   const number = typeof value === "string" && value !== "" ? Number(value) : value;
-  if (!isCount(number)) throw unexpected(answer);
+  if (!isCount(number)) throw unexpectedAnswer(answer);
   return number;
 }
 
 function listOf(answer: EngineValue): readonly EngineValue[] {
-  if (!Array.isArray(answer)) throw unexpected(answer);
+  if (!Array.isArray(answer)) throw unexpectedAnswer(answer);
   return answer as readonly EngineValue[];
 }
 
-function unexpected(answer: EngineValue): Error {
+function unexpectedAnswer(answer: EngineValue): Error {
   const text = JSON.stringify(answer).slice(0, 200);
   return new EngineRefusedError(`an answer about definitions that isn't understood: ${text}`);
 }

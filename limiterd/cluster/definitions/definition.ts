@@ -47,7 +47,7 @@ export interface Proposal {
 }
 
 /** A proposal with its entries in the audit log. */
-export interface Proposed extends Proposal {
+export interface AuditedProposal extends Proposal {
   /** Call it right before the definitions are applied; their commit has these changes too. */
   audit(): readonly Change[];
 }

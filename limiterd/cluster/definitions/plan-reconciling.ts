@@ -5,7 +5,7 @@
  */
 import { outlineOf } from "../../keys/stored-key.js";
 import type { Definition } from "./definition.js";
-import { type DefinitionsState, fieldOf, type Stamped } from "./definition-engine.js";
+import { type DefinitionsState, fieldOf, type StampedDefinition } from "./definition-engine.js";
 
 /** A definition that this host made before it joined the cluster. */
 export interface OwnDefinition extends Definition {
@@ -14,28 +14,28 @@ export interface OwnDefinition extends Definition {
 }
 
 interface Sides {
-  readonly engine: { readonly state: DefinitionsState; readonly all: readonly Stamped[] };
-  readonly copy: { readonly clusterId: string | null; readonly all: Iterable<Stamped> };
+  readonly engine: { readonly state: DefinitionsState; readonly all: readonly StampedDefinition[] };
+  readonly copy: { readonly clusterId: string | null; readonly all: Iterable<StampedDefinition> };
   /** Definitions of this host that aren't in its copy. */
   readonly own: readonly OwnDefinition[];
 }
 
 interface Reconciling {
   /** Definitions of the engine that this host lacks, or has with an earlier stamp. */
-  readonly adopted: readonly Stamped[];
+  readonly adopted: readonly StampedDefinition[];
   /** Definitions of this host's copy that the engine lacks, or has with an earlier stamp. */
-  readonly reported: readonly Stamped[];
+  readonly reported: readonly StampedDefinition[];
   /** The host's own definitions, which all hosts share from now on. */
-  readonly joined: readonly Stamped[];
+  readonly joined: readonly StampedDefinition[];
   /** Definitions that were deleted while the host was away and that the engine has trimmed. */
-  readonly deleted: readonly Stamped[];
+  readonly deleted: readonly StampedDefinition[];
   /** The host's own definitions that the engine's replaced. */
   readonly replaced: readonly Definition[];
   /** The host's own keys that got a new number, because another key has theirs. */
-  readonly renumbered: readonly Renumbered[];
+  readonly renumbered: readonly RenumberedKey[];
 }
 
-export interface Renumbered {
+export interface RenumberedKey {
   readonly from: number;
   readonly to: number;
 }
@@ -48,11 +48,11 @@ const joiningStamp = 1;
 
 export function planReconciling({ engine, copy, own }: Sides): Reconciling {
   const theirs = new Map(engine.all.map((definition) => [fieldOf(definition), definition]));
-  const mine = new Map<string, Stamped>();
+  const mine = new Map<string, StampedDefinition>();
   for (const definition of copy.all) mine.set(fieldOf(definition), definition);
-  const adopted: Stamped[] = [];
-  const reported: Stamped[] = [];
-  const deleted: Stamped[] = [];
+  const adopted: StampedDefinition[] = [];
+  const reported: StampedDefinition[] = [];
+  const deleted: StampedDefinition[] = [];
   for (const [field, one] of theirs) {
     const ownDefinition = mine.get(field);
     if (ownDefinition === undefined || isInForce(one, ownDefinition)) adopted.push(one);
@@ -69,7 +69,7 @@ export function planReconciling({ engine, copy, own }: Sides): Reconciling {
 }
 
 /** Whether a definition that was read from the engine replaces the host's copy of it. */
-export function isInForce(received: Stamped, own: Stamped): boolean {
+export function isInForce(received: StampedDefinition, own: StampedDefinition): boolean {
   return (
     received.stamp > own.stamp ||
     (received.stamp === own.stamp && JSON.stringify(received.value) !== JSON.stringify(own.value))
@@ -78,12 +78,12 @@ export function isInForce(received: Stamped, own: Stamped): boolean {
 
 function join(
   own: readonly OwnDefinition[],
-  theirs: ReadonlyMap<string, Stamped>,
-  mine: ReadonlyMap<string, Stamped>,
+  theirs: ReadonlyMap<string, StampedDefinition>,
+  mine: ReadonlyMap<string, StampedDefinition>,
 ): Pick<Reconciling, "joined" | "replaced" | "renumbered"> {
-  const joined: Stamped[] = [];
+  const joined: StampedDefinition[] = [];
   const replaced: Definition[] = [];
-  const renumbered: Renumbered[] = [];
+  const renumbered: RenumberedKey[] = [];
   const hashes = new Set([...theirs.values()].map(hashOf).filter((hash) => hash !== null));
   let lastNumber = 0;
   for (const definition of [...theirs.values(), ...mine.values(), ...own])

@@ -8,7 +8,7 @@
 
 import type { Change } from "../../store/store.js";
 import { EngineAwayError, EngineRefusedError } from "../engine/engine.js";
-import { allRules, type Definition, type Proposed } from "./definition.js";
+import { type AuditedProposal, allRules, type Definition } from "./definition.js";
 import type { DefinitionCopy } from "./definition-copy.js";
 import {
   type DefinitionEngine,
@@ -16,13 +16,13 @@ import {
   type DefinitionsState,
   definitionsPerPage,
   readAllDefinitions,
-  type Stamped,
+  type StampedDefinition,
 } from "./definition-engine.js";
 import {
   isInForce,
   type OwnDefinition,
   planReconciling,
-  type Renumbered,
+  type RenumberedKey,
 } from "./plan-reconciling.js";
 
 /**
@@ -54,7 +54,7 @@ interface Ports {
 export interface DefinitionsLog {
   joined(counts: { readonly adopted: number; readonly reported: number }): void;
   replaced(definitions: readonly Definition[]): void;
-  renumbered(keys: readonly Renumbered[]): void;
+  renumbered(keys: readonly RenumberedKey[]): void;
   unreadable(fields: readonly string[]): void;
 }
 
@@ -62,7 +62,7 @@ export interface DefinitionsLog {
 export type Decided =
   /** `propose` returned null. */
   | { readonly kind: "withdrawn" }
-  | { readonly kind: "applied"; readonly proposal: Proposed; readonly applied: AppliedHere }
+  | { readonly kind: "applied"; readonly proposal: AuditedProposal; readonly applied: AppliedHere }
   /** `mayHold`: the engine may have applied the change although its answer was lost. */
   | { readonly kind: "away"; readonly reason: string; readonly mayHold: boolean }
   /** Other hosts have changed the same definitions in every attempt. */
@@ -71,7 +71,7 @@ export type Decided =
 /** The state of the copy after an update, and the definitions that the update deletes. */
 interface CopyUpdate {
   readonly state: Pick<DefinitionsState, "order" | "clusterId" | "trimmed">;
-  readonly forgotten?: readonly Stamped[];
+  readonly forgotten?: readonly StampedDefinition[];
 }
 
 /** Attempts at a change that conflicts with other hosts' changes. */
@@ -103,7 +103,7 @@ export class SharedDefinitions {
    * Makes a change. `propose` checks the current definitions and is called again if they have
    * changed. It returns null to withdraw.
    */
-  change(propose: () => Proposed | null): Promise<Decided> {
+  change(propose: () => AuditedProposal | null): Promise<Decided> {
     return this.#exclusively(async () => {
       let mayHold = false;
       try {
@@ -161,7 +161,7 @@ export class SharedDefinitions {
   }
 
   /** Null: the change must be proposed again. */
-  async #write({ definitions, audit }: Proposed): Promise<AppliedHere | null> {
+  async #write({ definitions, audit }: AuditedProposal): Promise<AppliedHere | null> {
     const { engine, copy } = this.#ports;
     if (definitions.length === 0) return this.#apply([], { state: copy.state });
     const answer = await engine.write(copy.state.order, definitions);
@@ -197,7 +197,7 @@ export class SharedDefinitions {
     }
   }
 
-  #isNews(definition: Stamped): boolean {
+  #isNews(definition: StampedDefinition): boolean {
     const own = this.#ports.copy.get(definition);
     return own === null || isInForce(definition, own);
   }
@@ -241,7 +241,7 @@ export class SharedDefinitions {
   }
 
   #apply(
-    definitions: readonly Stamped[],
+    definitions: readonly StampedDefinition[],
     { state, forgotten = [] }: CopyUpdate,
     audit: readonly Change[] = [],
   ): AppliedHere {

@@ -45,7 +45,7 @@ interface Link extends ConnectOptions {
   state: EngineState;
   client: EngineClient | null;
   /** Ends the connection, or the attempt to open one. */
-  broken: (why: Error) => void;
+  onBroken: (why: Error) => void;
   /** Why the engine refuses writes although it answers; usually null. */
   refusing: string | null;
   /** The replication id of each server, as last reported. */
@@ -68,7 +68,7 @@ export function connectEngine(options: ConnectOptions): EngineConnection {
     ...options,
     state: { kind: "connecting" },
     client: null,
-    broken: () => {},
+    onBroken: () => {},
     refusing: null,
     replicationIds: new Map(),
     ended: new AbortController(),
@@ -106,7 +106,7 @@ export function connectEngine(options: ConnectOptions): EngineConnection {
     },
     async close() {
       link.ended.abort();
-      link.broken(new EngineFault("the daemon stops"));
+      link.onBroken(new EngineFault("the daemon stops"));
       await running;
     },
   };
@@ -137,9 +137,9 @@ async function oneConnection(
 ): Promise<{ readonly reason: string; readonly stood: boolean }> {
   const attempt: Attempt = { client: null, stands: false, isOver: false };
   const breaks = new Promise<never>((_, reject) => {
-    link.broken = reject;
+    link.onBroken = reject;
   });
-  const options = { attempt: attempts, broken: link.broken, onMessage: heardBy(link) };
+  const options = { attempt: attempts, onBroken: link.onBroken, onMessage: heardBy(link) };
   try {
     const client = await Promise.race([breaks, stand(link, attempt, options), deadline(attempt)]);
     await Promise.race([breaks, probing(link, client)]);
@@ -238,10 +238,10 @@ async function ask<T>(link: Link, command: EngineCommand, work: Work<T>): Promis
       state.kind === "away" ? state.reason : "the engine hasn't been reached yet",
     );
   try {
-    return await untilEnded(link, work(client));
+    return await unlessConnectionEnds(link, work(client));
   } catch (error) {
     // Later answers may be damaged, too.
-    if (error instanceof EngineFault && link.client === client) link.broken(error);
+    if (error instanceof EngineFault && link.client === client) link.onBroken(error);
     if (isAboutCommand(error)) throw new EngineRefusedError(refusalOf(error, command));
     const fault = faultOf(error);
     if (refusesWrites(error) && link.client === client) {
@@ -253,7 +253,7 @@ async function ask<T>(link: Link, command: EngineCommand, work: Work<T>): Promis
 }
 
 /** The answer, unless the connection ends first. */
-function untilEnded<T>({ waiting }: Link, answer: Promise<T>): Promise<T> {
+function unlessConnectionEnds<T>({ waiting }: Link, answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     waiting.add(reject);
     answer.then(resolve, reject).finally(() => waiting.delete(reject));
@@ -322,7 +322,7 @@ function subscribe(link: Link, channel: string, listener: (message: string) => v
 function subscribeNow(link: Link, channel: string): void {
   const { client } = link;
   client?.subscribe([channel], false).catch((error: unknown) => {
-    if (link.client === client) link.broken(new EngineFault(faultOf(error)));
+    if (link.client === client) link.onBroken(new EngineFault(faultOf(error)));
   });
 }
 

@@ -13,7 +13,7 @@ export interface ClientOptions {
   /** The number of earlier attempts: several addresses are tried in turn. */
   readonly attempt: number;
   /** Called once when the connection breaks. */
-  readonly broken: (error: Error) => void;
+  readonly onBroken: (error: Error) => void;
   /** Called with each published message. */
   readonly onMessage: (channel: string, message: string) => void;
 }

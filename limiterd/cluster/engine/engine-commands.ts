@@ -42,7 +42,7 @@ const wordsMax = 1000;
 export function createCommands(ask: Ask): EngineCommands {
   const count = async (...[name, key, words]: Parameters<Ask>): Promise<number> => {
     const answered = await ask(name, key, words);
-    if (!Number.isSafeInteger(answered)) throw unexpected(name);
+    if (!Number.isSafeInteger(answered)) throw unexpectedAnswer(name);
     return answered as number;
   };
   const inPieces = async (name: string, key: string, words: readonly string[]): Promise<number> => {
@@ -64,7 +64,7 @@ export function createCommands(ask: Ask): EngineCommands {
     hdel: (key, fields) => inPieces("HDEL", key, fields),
     async time() {
       const nowMs = readTime(await ask("TIME", null, []));
-      if (nowMs === null) throw unexpected("TIME");
+      if (nowMs === null) throw unexpectedAnswer("TIME");
       return nowMs;
     },
   };
@@ -78,7 +78,7 @@ export function readTime(value: unknown): number | null {
 }
 
 function textOrNull(name: string, value: EngineValue): string | null {
-  if (value !== null && typeof value !== "string") throw unexpected(name);
+  if (value !== null && typeof value !== "string") throw unexpectedAnswer(name);
   return value;
 }
 
@@ -87,7 +87,7 @@ function pairs(value: EngineValue): readonly (readonly [string, string])[] {
   return flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1] ?? ""] as const] : []));
 }
 
-function unexpected(command: string): EngineRefusedError {
+function unexpectedAnswer(command: string): EngineRefusedError {
   return new EngineRefusedError(`an answer to ${command} that isn't understood`);
 }
 
@@ -120,7 +120,7 @@ add(answer)
 return {answer, redis.sha1hex(table.concat(words, '\\n'))}`;
 }
 
-type Run = (client: EngineClient, script: EngineScript, words: Words) => Promise<EngineValue>;
+type RunScript = (client: EngineClient, script: EngineScript, words: Words) => Promise<EngineValue>;
 
 /**
  * Runs scripts by their digests and sends the source if the engine doesn't know a script. So
@@ -128,7 +128,7 @@ type Run = (client: EngineClient, script: EngineScript, words: Words) => Promise
  * carries a digest of itself and of the question's number. Rejects with an `EngineFault` if an
  * answer was changed in transit or belongs to another question.
  */
-export function createScriptRunner(): Run {
+export function createScriptRunner(): RunScript {
   const wrapped = new Map<string, { readonly source: string; readonly digest: string }>();
   const scriptOf = (source: string) => {
     const cached = wrapped.get(source);

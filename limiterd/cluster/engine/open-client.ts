@@ -21,7 +21,7 @@ const connectMs = 2000;
 export function openClients(config: ClusterConfig): OpenClient {
   return async (options) => {
     const { sentinel } = config;
-    const [ca, password, ofSentinels] = await Promise.all([
+    const [ca, password, sentinelPassword] = await Promise.all([
       contents(config.caFile, "cluster.ca_file"),
       contents(config.passwordFile, "cluster.password_file"),
       contents(sentinel?.passwordFile ?? null, "cluster.sentinel_password_file"),
@@ -29,11 +29,11 @@ export function openClients(config: ClusterConfig): OpenClient {
     const secrets = {
       ca,
       password: password?.trim() ?? config.credentials.password,
-      sentinelPassword: ofSentinels?.trim() ?? sentinel?.credentials.password ?? null,
+      sentinelPassword: sentinelPassword?.trim() ?? sentinel?.credentials.password ?? null,
     };
     return options.asCluster
       ? openCluster(config, secrets, options)
-      : openOne(config, secrets, options);
+      : openServer(config, secrets, options);
   };
 }
 
@@ -52,7 +52,7 @@ interface Secrets {
   readonly sentinelPassword: string | null;
 }
 
-const plain = {
+const baseOptions = {
   connectTimeout: connectMs,
   socketTimeout: silenceMs,
   disableClientInfo: true,
@@ -120,7 +120,7 @@ function guardedConnector(Base: typeof AbstractConnector): Connector {
   };
 }
 
-async function openOne(
+async function openServer(
   config: ClusterConfig,
   secrets: Secrets,
   options: ClientOptions,
@@ -138,7 +138,7 @@ async function openOne(
   const ended = (error: Error): void => {
     if (ends.isDropped) return;
     drop();
-    options.broken(error);
+    options.onBroken(error);
   };
   client.once("end", () => ended(lastError()));
   const subscriber = createSubscriber(() => connectTo(config, place), {
@@ -167,7 +167,7 @@ async function openOne(
 }
 
 /** A server with its credentials. */
-interface Place {
+interface ServerLogin {
   readonly host: string;
   readonly port: number;
   readonly tls: ConnectionOptions | undefined;
@@ -175,19 +175,19 @@ interface Place {
   readonly password: string | null;
 }
 
-interface Connected {
+interface Connection {
   readonly client: Redis;
   readonly lastError: () => Error;
 }
 
 async function connectTo(
   config: ClusterConfig,
-  { host, port, tls, username, password }: Place,
+  { host, port, tls, username, password }: ServerLogin,
   options: RedisOptions = {},
-): Promise<Connected> {
+): Promise<Connection> {
   const { Redis, AbstractConnector } = await import("ioredis");
   const client = new Redis({
-    ...plain,
+    ...baseOptions,
     ...options,
     host,
     port,
@@ -195,7 +195,7 @@ async function connectTo(
     Connector: guardedConnector(AbstractConnector),
     lazyConnect: true,
   });
-  const lastError = await ready(client, config);
+  const lastError = await connectAndWatchErrors(client, config);
   client.on("error", (error: Error) => {
     if (isUnasked(error)) client.disconnect();
   });
@@ -240,21 +240,21 @@ interface Subscriber {
 
 /** Subscribes on a second connection: one that subscribes can't send commands. */
 function createSubscriber(
-  connect: () => Promise<Connected>,
+  connect: () => Promise<Connection>,
   {
     onMessage,
     ended,
   }: Pick<ClientOptions, "onMessage"> & { readonly ended: (error: Error) => void },
 ): Subscriber {
-  let current: Promise<Connected> | null = null;
-  const close = (connection: Promise<Connected> | null): void =>
+  let current: Promise<Connection> | null = null;
+  const close = (connection: Promise<Connection> | null): void =>
     void connection?.then(
       ({ client }) => client.disconnect(),
       () => {
         // The connection was never ready.
       },
     );
-  const open = (): Promise<Connected> => {
+  const open = (): Promise<Connection> => {
     const opening = connect();
     opening.then(
       ({ client, lastError }) => {
@@ -290,14 +290,14 @@ function createSubscriber(
 async function openCluster(
   config: ClusterConfig,
   { ca, password }: Secrets,
-  { broken, onMessage }: ClientOptions,
+  { onBroken, onMessage }: ClientOptions,
 ): Promise<EngineClient> {
   const { AbstractConnector, Cluster } = await import("ioredis");
   const { addresses, credentials } = config;
   const tls = tlsFor(config, ca, addresses[0]!.host);
   const cluster = new Cluster([...addresses], {
     redisOptions: {
-      ...plain,
+      ...baseOptions,
       ...onlyIfSet("username", password === null ? null : credentials.username),
       ...onlyIfSet("password", password),
       ...(tls === undefined ? {} : { tls }),
@@ -328,13 +328,13 @@ async function openCluster(
   cluster.once("end", () => {
     cluster.refreshSlotsCache = () => {};
   });
-  const lastError = await ready(cluster, config);
+  const lastError = await connectAndWatchErrors(cluster, config);
   const ends = { isDropped: false };
   cluster.on("node error", (error: Error) => {
     if (isUnasked(error)) cluster.disconnect();
   });
   cluster.once("end", () => {
-    if (!ends.isDropped) broken(lastError());
+    if (!ends.isDropped) onBroken(lastError());
   });
   // One random server is enough: a message published on one server reaches all.
   const subscriber = createSubscriber(
@@ -395,7 +395,10 @@ function onlyIfSet<K extends string>(
  * Connects, and returns a function that returns the last error. The first error names the cause,
  * such as ECONNREFUSED; that of the promise often doesn't.
  */
-async function ready(client: Redis | Cluster, { tls }: ClusterConfig): Promise<() => Error> {
+async function connectAndWatchErrors(
+  client: Redis | Cluster,
+  { tls }: ClusterConfig,
+): Promise<() => Error> {
   const errors: { first: Error | null; last: Error } = {
     first: null,
     last: new Error("Connection is closed."),

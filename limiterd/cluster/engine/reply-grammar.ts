@@ -57,7 +57,7 @@ export class ReplyGrammar {
         this.#grow(pieceLength);
         this.#textLeft -= pieceLength;
         if (this.#textLeft > 0) return;
-        if (bytes[at - 1] !== lf) throw damaged("a text has no end");
+        if (bytes[at - 1] !== lf) throw damagedReply("a text has no end");
         this.#textLeft = null;
         this.#complete("text", null);
         continue;
@@ -67,7 +67,7 @@ export class ReplyGrammar {
       this.#line += bytes.toString("latin1", at, until);
       this.#grow(until - at);
       at = until;
-      if (this.#line.length > lineMax) throw damaged(`a line is longer than ${lineMax} bytes`);
+      if (this.#line.length > lineMax) throw damagedReply(`a line is longer than ${lineMax} bytes`);
       if (end === -1) return;
       const line = this.#line;
       this.#line = "";
@@ -77,23 +77,23 @@ export class ReplyGrammar {
 
   #read(line: string): void {
     if (line.at(-2) !== "\r" || line.indexOf("\r") !== line.length - 2)
-      throw damaged("a line has no end");
+      throw damagedReply("a line has no end");
     const text = line.slice(1, -2);
     switch (line[0]) {
       case "+":
       case "-":
         return this.#complete("text", null);
       case ":":
-        if (!integer.test(text)) throw damaged("an integer has other characters than digits");
+        if (!integer.test(text)) throw damagedReply("an integer has other characters than digits");
         return this.#complete("integer", Number(text));
       case "$":
-        if (!length.test(text)) throw damaged("a length isn't one");
+        if (!length.test(text)) throw damagedReply("a length isn't one");
         if (text === "-1") return this.#complete("null", null);
         this.#textLeft = Number(text) + 2;
-        if (this.#size + this.#textLeft > replyMax) throw damaged(tooLong);
+        if (this.#size + this.#textLeft > replyMax) throw damagedReply(tooLong);
         return;
       case "*":
-        if (!length.test(text)) throw damaged("a length isn't one");
+        if (!length.test(text)) throw damagedReply("a length isn't one");
         return this.#begin(Number(text));
       default:
         throw new EngineFault("what answers at the address is no Valkey or Redis");
@@ -101,10 +101,11 @@ export class ReplyGrammar {
   }
 
   #begin(values: number): void {
-    if (values < 0) throw damaged("a list is null");
+    if (values < 0) throw damagedReply("a list is null");
     this.#values += values;
-    if (this.#values > valuesMax) throw damaged(`a reply has more than ${valuesMax} values`);
-    if (this.#open.length >= depthMax) throw damaged(`lists are nested more than ${depthMax} deep`);
+    if (this.#values > valuesMax) throw damagedReply(`a reply has more than ${valuesMax} values`);
+    if (this.#open.length >= depthMax)
+      throw damagedReply(`lists are nested more than ${depthMax} deep`);
     this.#open.push({ length: values, done: 0 });
     if (values === 0) this.#end();
   }
@@ -112,7 +113,7 @@ export class ReplyGrammar {
   #complete(kind: Kind, value: number | null): void {
     const list = this.#open.at(-1);
     if (this.#onlyHashSlots && !fitsHashSlots(kind, value, this.#open.length, list?.done ?? 0))
-      throw damaged("the map of hash slots isn't one");
+      throw damagedReply("the map of hash slots isn't one");
     if (list === undefined) return this.#endReply();
     list.done++;
     if (list.done === list.length) this.#end();
@@ -122,7 +123,8 @@ export class ReplyGrammar {
     const { length } = this.#open.pop()!;
     // A range has its first and last hash slot and at least one server; a server has host and port.
     const least = [0, 3, 2][this.#open.length] ?? 0;
-    if (this.#onlyHashSlots && length < least) throw damaged("the map of hash slots isn't one");
+    if (this.#onlyHashSlots && length < least)
+      throw damagedReply("the map of hash slots isn't one");
     this.#complete("array", null);
   }
 
@@ -134,7 +136,7 @@ export class ReplyGrammar {
 
   #grow(bytes: number): void {
     this.#size += bytes;
-    if (this.#size > replyMax) throw damaged(tooLong);
+    if (this.#size > replyMax) throw damagedReply(tooLong);
   }
 }
 
@@ -156,7 +158,7 @@ function fitsHashSlots(kind: Kind, value: number | null, depth: number, index: n
   return index !== 1 || (kind === "integer" && value! > 0 && value! <= portMax);
 }
 
-function damaged(damage: string): EngineFault {
+function damagedReply(damage: string): EngineFault {
   return new EngineFault(`the engine's answers are damaged: ${damage}`);
 }
 

@@ -8,7 +8,7 @@
  *
  * A claim is the amount that a host reports beside its spend, in one period (`HostClaim`): what its
  * running requests hold, and an advance. An `AccountClaim` is all that this host knows of the
- * claims to one account: its own (`Stated`), and the other hosts'. Callers pass the part of the
+ * claims to one account: its own (`StatedClaim`), and the other hosts'. Callers pass the part of the
  * budget that counts at the moment (`CountedPart`), and what a request needs and wants beside what
  * others hold (`ClaimNeeds`). `ofOthers`, `leftOf` and `lacks` only read; `want` and `renew` make
  * the host claim more.
@@ -44,7 +44,7 @@ interface ClaimPorts {
 }
 
 /** A claim that the engine has confirmed, or may have received. */
-interface Stated {
+interface StatedClaim {
   /** As `HostClaim.startMs`. */
   readonly startMs: number;
   readonly generation: number;
@@ -63,11 +63,11 @@ export class AccountClaim implements Awaited {
   readonly #advance = new Advance();
   /** What this host has spent since this object was made, in pico-dollars. */
   #used = 0;
-  #confirmed: Stated | null = null;
+  #confirmed: StatedClaim | null = null;
   /** The least `upTo` of the claims sent to the engine since the last confirmation. */
   #leastUpTo = Number.POSITIVE_INFINITY;
   /** The claim of the pending question; null without one. */
-  #pending: Stated | null = null;
+  #pending: StatedClaim | null = null;
   #answeredMonoMs = Number.NEGATIVE_INFINITY;
   #reportedHeld = 0;
   /** The period or slice of the last report. */

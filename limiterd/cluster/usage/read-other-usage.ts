@@ -30,7 +30,7 @@ interface ReaderPorts {
 }
 
 /** The pieces and fields that a question needs. */
-interface Wanted {
+interface WantedPieces {
   readonly kind: "t" | "m" | "o";
   /** Null: every piece of the kind. */
   readonly piece: string | null;
@@ -143,7 +143,7 @@ export class OtherUsage implements OtherHostsUsage {
   async #readPieces(
     { host }: PublishedHost,
     days: readonly string[],
-    { wanted, each, inTime }: Reading & { readonly wanted: Wanted },
+    { wanted, each, inTime }: Reading & { readonly wanted: WantedPieces },
   ): Promise<void> {
     const { board } = this.#ports;
     const take = async (pieces: readonly { day: string; piece: string }[]): Promise<void> => {
@@ -192,7 +192,7 @@ function partOf({ host, name, asOfMs, complete }: PublishedHost, nowMs: number):
   return { host, name, age_seconds: Math.round(ageMs / 100) / 10, complete };
 }
 
-function wantedBy({ kind, userPath }: SumsQuestion): Wanted {
+function wantedBy({ kind, userPath }: SumsQuestion): WantedPieces {
   const below = `${userPath}\n`;
   if (kind === "models")
     return {

@@ -12,9 +12,9 @@ import { type Adjustment, isAdjustable, replacement, reprice } from "../../usage
 import { batchesIn } from "../../usage/usage-reader.js";
 import type { UsageRecord } from "../../usage/usage-records.js";
 import { addRecord } from "../apply-settle.js";
-import { recordsWritten } from "./export-records.js";
+import { untilRecordsAreWritten } from "./export-records.js";
 
-interface Adjusted {
+interface AdjustResult {
   /**
    * Records whose cost has changed: not those that had it already or are gone, and not estimates
    * of background responses that run or have just ended.
@@ -29,7 +29,7 @@ export function adjustUsage(
   adjustments: readonly Adjustment[],
   request: AuditedRequest,
   nowMs: number,
-): Promise<Adjusted> {
+): Promise<AdjustResult> {
   return state.adjustmentQueue.inTurn(async () => {
     const byKey = new Map<number, Adjustment[]>();
     for (const adjustment of adjustments) {
@@ -41,7 +41,7 @@ export function adjustUsage(
     let adjusted = 0;
     while (keys.length > 0) {
       // What is read below is in the store.
-      await recordsWritten(state);
+      await untilRecordsAreWritten(state);
       const slice = { records: 0, added: emptySum(), takenBack: emptySum() };
       const open = state.pending.openEstimates(nowMs);
       for (let read = 0; keys.length > 0 && read < recordsPerTurn; ) {
@@ -64,7 +64,7 @@ export function adjustUsage(
       }
       state.writer.closeContributed();
     }
-    await recordsWritten(state);
+    await untilRecordsAreWritten(state);
     return { adjusted, server_time: formatMillis(nowMs) };
   });
 }

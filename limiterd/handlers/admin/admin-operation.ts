@@ -8,7 +8,7 @@ import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { Requester } from "../../../shared/wire/message-to-daemon.js";
 import type { AuditedRequest } from "../../audit/audit-log.js";
 import { describeDefinitions } from "../../audit/describe-change.js";
-import type { Proposal, Proposed } from "../../cluster/definitions/definition.js";
+import type { AuditedProposal, Proposal } from "../../cluster/definitions/definition.js";
 import type { AppliedHere, Decided } from "../../cluster/definitions/shared-definitions.js";
 import type { ClusterMember } from "../../cluster/hosts/cluster-member.js";
 import type { DaemonState } from "../../state.js";
@@ -62,7 +62,7 @@ export function checkedValue<T>(checked: Checked<T>, ports: Pick<AnswerPorts, "f
 }
 
 /** Fails the operation and returns null, for `propose`. */
-export function failed(ports: Pick<AnswerPorts, "fail">, failure: Failure): null {
+export function failOperation(ports: Pick<AnswerPorts, "fail">, failure: Failure): null {
   ports.fail(failure);
   return null;
 }
@@ -78,7 +78,7 @@ export function makeChange(
   propose: () => Proposal | null,
 ): void {
   const { sharedDefinitions } = state;
-  const proposed = (): Proposed | null => {
+  const proposed = (): AuditedProposal | null => {
     const proposal = propose();
     if (proposal === null) return null;
     const definitions = [...proposal.definitions, ...endedBy(state, proposal.definitions)];
@@ -88,27 +88,27 @@ export function makeChange(
   };
   if (sharedDefinitions !== null)
     return void sharedDefinitions.change(proposed).then((decided) => {
-      if (decided.kind === "applied") answerApplied(decided, ports);
-      else if (decided.kind !== "withdrawn") ports.fail(undecided(decided));
+      if (decided.kind === "applied") answerOnceApplied(decided, ports);
+      else if (decided.kind !== "withdrawn") ports.fail(undecidedFailure(decided));
     });
   const proposal = proposed();
   if (proposal === null) return;
   const applied = applyDefinitions(state, proposal.definitions, nowMs, proposal.audit());
-  answerApplied({ proposal, applied }, ports);
+  answerOnceApplied({ proposal, applied }, ports);
 }
 
-function answerApplied(
+function answerOnceApplied(
   { proposal, applied }: { readonly proposal: Proposal; readonly applied: AppliedHere },
   ports: AnswerPorts,
 ): void {
   const answer = proposal.answer();
-  answerWritten(applied.written, ports, () => {
+  answerOnceWritten(applied.written, ports, () => {
     void applied.followed.then(() => ports.answer(answer));
   });
 }
 
 /** Why the cluster didn't make a change. */
-function undecided(decided: Extract<Decided, { kind: "away" | "contended" }>): Failure {
+function undecidedFailure(decided: Extract<Decided, { kind: "away" | "contended" }>): Failure {
   if (decided.kind === "contended")
     return failure(
       "overloaded",
@@ -147,22 +147,24 @@ export function writeChange(
   ports: Pick<AnswerPorts, "fail">,
   answer: () => void,
 ): void {
-  answerWritten(writer.tryWrite(changes), ports, answer);
+  answerOnceWritten(writer.tryWrite(changes), ports, answer);
 }
 
 /**
  * Answers once a change is written. A failing store delays no answer: the operation fails, the
  * change applies, and it is written when the store works again.
  */
-export function answerWritten(
+export function answerOnceWritten(
   written: Promise<Error | null>,
   ports: Pick<AnswerPorts, "fail">,
   answer: () => void,
 ): void {
-  void written.then((failing) => (failing === null ? answer() : ports.fail(notWritten(failing))));
+  void written.then((failing) =>
+    failing === null ? answer() : ports.fail(notWrittenFailure(failing)),
+  );
 }
 
-function notWritten(failing: Error): Failure {
+function notWrittenFailure(failing: Error): Failure {
   return failure(
     "limiter_unavailable",
     `the change is made but not written: the store can't be written (${failing.message}); it is written when the store works again, and is lost if the daemon is killed before`,

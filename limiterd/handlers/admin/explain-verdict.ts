@@ -100,7 +100,7 @@ export function explainVerdict(
 /** The shadow rules of the path and of the target that a request would go to. */
 function explainShadows(
   shadows: ShadowRules | null,
-  { request: { userPath, submission }, target }: Shadowed,
+  { request: { userPath, submission }, target }: ShadowQuestion,
   options: AdmissionOptions,
 ): readonly ExplainedRule[] {
   if (shadows === null) return [];
@@ -112,7 +112,7 @@ function explainShadows(
   });
 }
 
-interface Shadowed {
+interface ShadowQuestion {
   readonly request: JudgedRequest;
   readonly target: Target | null;
 }

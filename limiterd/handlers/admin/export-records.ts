@@ -29,7 +29,7 @@ export async function exportRecords(
 ): Promise<RecordExport> {
   const { store, usage } = state;
   // Writes everything settled before the operation, so that the export includes it.
-  if (page.after === null) await recordsWritten(state);
+  if (page.after === null) await untilRecordsAreWritten(state);
   const ranges = usage.days.keysOf(page, usage.lastKey + 1);
   const first = ranges[0]?.from ?? 0;
   const end = ranges.at(-1)?.before ?? 0;
@@ -63,7 +63,9 @@ export async function exportRecords(
 /**
  * Resolves when all records of arrived settles are in the store; rejects with `StoreFailingError`.
  */
-export async function recordsWritten({ writer }: Pick<DaemonState, "writer">): Promise<void> {
+export async function untilRecordsAreWritten({
+  writer,
+}: Pick<DaemonState, "writer">): Promise<void> {
   writer.closeBatch();
   const failing = await writer.tryWrite([]);
   if (failing !== null)

@@ -60,7 +60,7 @@ import { handleLimitFiles } from "./handle-limit-files.js";
 import { handleRequests } from "./handle-requests.js";
 import { handleRules } from "./handle-rules.js";
 import { handleSessions } from "./handle-sessions.js";
-import { answerList, answerRead, handleUsage } from "./handle-usage.js";
+import { answerList, answerWithRead, handleUsage } from "./handle-usage.js";
 import {
   enqueueBatch,
   isCapped,
@@ -108,8 +108,8 @@ export function handleAdmin(
     case "configuration.report": {
       const report = checkedValue(parseSettingsReport(body), ports);
       if (report === null) return;
-      const { audited, changes } = state.proxySettings.report(report);
-      const entries = state.audit.record(audited, configurationApplied(report.file), nowMs);
+      const { auditedChanges, changes } = state.proxySettings.report(report);
+      const entries = state.audit.record(auditedChanges, configurationApplied(report.file), nowMs);
       const answer = (): void => ports.answer({ status: "ok" });
       if (changes.length === 0) return answer();
       return writeChange(state, [...changes, ...entries], ports, answer);
@@ -205,7 +205,7 @@ export function handleAdmin(
     case "batches.settle": {
       const ended = parseEndedBatch(body);
       const settled = ended.ok ? good(settleBatch(state, ended.value, nowMs)) : ended;
-      return answerRead(state, settled, ports);
+      return answerWithRead(state, settled, ports);
     }
     case "explain": {
       const answer = checkedValue(handleExplain(state, body, { nowMs, within }), ports);
@@ -224,7 +224,7 @@ export function handleAdmin(
     case "tenants.list": {
       const query = parseTenantQuery(body, nowMs);
       const tenants = query.ok ? good(tenantsFor(state, query.value, nowMs)) : query;
-      return answerRead(state, tenants, ports);
+      return answerWithRead(state, tenants, ports);
     }
     case "requests.report":
     case "requests.list":

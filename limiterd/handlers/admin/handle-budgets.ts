@@ -43,9 +43,9 @@ import { parseMove, parseRemoval } from "../limit-files/parse-move.js";
 import {
   type AdminPorts,
   type AdminRequest,
-  answerWritten,
+  answerOnceWritten,
   checkedValue,
-  failed,
+  failOperation,
   makeChange,
 } from "./admin-operation.js";
 import { endBudgetRaise, raiseBudget } from "./handle-raises.js";
@@ -59,7 +59,7 @@ type Handler = (state: DaemonState, body: unknown, nowMs: number, ports: AdminPo
 const handlers: Readonly<Record<BudgetOp, Handler>> = {
   "budgets.list": list,
   "budgets.children": listTop,
-  "budgets.put": put,
+  "budgets.put": putBudget,
   "budgets.delete": remove,
   "budgets.raise": raiseBudget,
   "budgets.end-raise": endBudgetRaise,
@@ -82,12 +82,12 @@ export function handleBudgets(
   nowMs: number,
   ports: AdminPorts,
 ): void {
-  if (!state.settings.budgetsEnabled) return ports.fail(budgetsAreDisabled(state));
+  if (!state.settings.budgetsEnabled) return ports.fail(budgetsDisabledFailure(state));
   if (state.accountsLoading && needsAllAccounts.has(op)) return ports.fail(accountsAreLoading);
   handlers[op](state, body, nowMs, ports);
 }
 
-export function budgetsAreDisabled({ settings }: Pick<DaemonState, "settings">): Failure {
+export function budgetsDisabledFailure({ settings }: Pick<DaemonState, "settings">): Failure {
   const why = settings.settingText("budgets.enabled");
   return failure("feature_unavailable", `budgets are disabled: ${why}`);
 }
@@ -109,7 +109,7 @@ function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
   void children?.then(ports.answer);
 }
 
-function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+function putBudget(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const move = checkedValue(parseMove(budgetGrammar, body), ports);
   if (move === null) return;
   const parse = (body: unknown): BudgetDefinition | null =>
@@ -127,9 +127,9 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   makeChange(state, nowMs, ports, () => {
     const existing = budgets.find(written);
     if (formerKey !== null && budgets.find(formerKey) === null)
-      return failed(ports, unknownBudget(formerKey));
+      return failOperation(ports, unknownBudget(formerKey));
     if (formerKey !== null && existing !== null)
-      return failed(
+      return failOperation(
         ports,
         invalid(
           `there is a ${nameOfBudget(written)} already: it can't replace another`,
@@ -169,11 +169,11 @@ function remove(state: DaemonState, body: unknown, nowMs: number, ports: AdminPo
   if (key === null) return;
   makeChange(state, nowMs, ports, () => {
     const budget = state.budgets.find(key);
-    if (budget === null) return failed(ports, unknownBudget(key));
+    if (budget === null) return failOperation(ports, unknownBudget(key));
     if (!removal.revert) return { definitions: [budgetDeletion(key)], answer: () => ({}) };
     return budget.source === "manual" && state.declared.budgets.find(budget.id) !== null
       ? { definitions: [budgetReversion(budget, nowMs)], answer: () => ({}) }
-      : failed(ports, failure("budget_not_found", notOverridden(nameOfBudget(key))));
+      : failOperation(ports, failure("budget_not_found", notOverridden(nameOfBudget(key))));
   });
 }
 
@@ -182,7 +182,7 @@ function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: Admin
   if (key === null) return;
   makeChange(state, nowMs, ports, () =>
     state.budgets.find(key) === null
-      ? failed(ports, unknownBudget(key))
+      ? failOperation(ports, unknownBudget(key))
       : { definitions: [budgetReset(budgetId(key), nowMs)], answer: () => ({}) },
   );
 }
@@ -215,7 +215,7 @@ async function resetInSlices(
     ({ written } = applyDefinitions(state, resets, nowMs, audit));
   }
   // Commits are in order, so the last one is enough.
-  answerWritten(written, ports, () => ports.answer({}));
+  answerOnceWritten(written, ports, () => ports.answer({}));
 }
 
 function settings({ budgets }: DaemonState, nowMs: number): BudgetSettings {

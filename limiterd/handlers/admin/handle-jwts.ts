@@ -17,7 +17,7 @@ import {
   type AdminPorts,
   type AdminRequest,
   checkedValue,
-  failed,
+  failOperation,
   makeChange,
 } from "./admin-operation.js";
 
@@ -74,7 +74,7 @@ function deny(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
   const stored = { ...denial, expiresAtMs, deniedAtMs: nowMs };
   makeChange(state, nowMs, ports, () =>
     denials.size >= deniedJwtsMax && !denials.has(denial)
-      ? failed(
+      ? failOperation(
           ports,
           invalid(`no more JWTs can be denied: there are ${denials.size}, the most allowed`),
         )
@@ -88,7 +88,7 @@ function allow(state: DaemonState, body: unknown, nowMs: number, ports: AdminPor
   makeChange(state, nowMs, ports, () =>
     state.denials.has(name)
       ? { definitions: [denialDeletion(name)], answer: () => ({ status: "ok" }) }
-      : failed(ports, {
+      : failOperation(ports, {
           ...plainFailure(404, "not_found_error", `no JWT with this ${name.claim} is denied`),
           param: name.claim,
         }),

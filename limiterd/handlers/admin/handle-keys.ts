@@ -34,7 +34,7 @@ import {
   type AdminPorts,
   type AdminRequest,
   checkedValue,
-  failed,
+  failOperation,
   makeChange,
   withinOf,
 } from "./admin-operation.js";
@@ -117,10 +117,13 @@ function issue(
   const { keys, writer } = state;
   makeChange(state, nowMs, ports, () => {
     if (keys.find(hash) !== undefined)
-      return failed(ports, invalid(`this key exists already, as ${keys.find(hash)!.id}`, "hash"));
+      return failOperation(
+        ports,
+        invalid(`this key exists already, as ${keys.find(hash)!.id}`, "hash"),
+      );
     if (writer.failing !== null)
-      return failed(ports, secretLost("no key is issued", writer.failing));
-    if (keys.size >= keysMax) return failed(ports, tooManyKeys(keys.size));
+      return failOperation(ports, lostSecretFailure("no key is issued", writer.failing));
+    if (keys.size >= keysMax) return failOperation(ports, tooManyKeys(keys.size));
     const number = keys.nextNumber;
     const key = {
       ...definition.value,
@@ -242,18 +245,18 @@ function rotate(
   const within = withinOf(ports);
   makeChange(state, nowMs, ports, () => {
     const key = findKey(state, fields, within);
-    if (key === undefined) return failed(ports, unknownKey(fields));
+    if (key === undefined) return failOperation(ports, unknownKey(fields));
     if (models !== undefined && within !== "/")
-      return failed(ports, standsAbove("models", within, `the models of ${key.id} stay`));
+      return failOperation(ports, standsAbove("models", within, `the models of ${key.id} stay`));
     if (key.role !== null && models !== undefined)
-      return failed(
+      return failOperation(
         ports,
         invalid(`models is for keys that call models, and ${key.id} has a role`, "models"),
       );
     const unfit = rotationFlaw(key, overlapSeconds, nowMs);
-    if (unfit !== null) return failed(ports, unfit);
+    if (unfit !== null) return failOperation(ports, unfit);
     if (writer.failing !== null)
-      return failed(ports, secretLost("no key is rotated", writer.failing));
+      return failOperation(ports, lostSecretFailure("no key is rotated", writer.failing));
     const rotated = rotatedKey(key, { hash, redacted }, untilMs, nowMs);
     const definition = keyDefinition(models === undefined ? rotated : { ...rotated, models });
     return { definitions: [definition], answer: () => keyItem(state, key.number, nowMs) };
@@ -261,7 +264,7 @@ function rotate(
 }
 
 /** A new secret is refused while the store fails: it could be lost with its change. */
-function secretLost(subject: string, failing: Error): Failure {
+function lostSecretFailure(subject: string, failing: Error): Failure {
   return failure(
     "limiter_unavailable",
     `${subject}: the store can't be written (${failing.message})`,
@@ -304,7 +307,7 @@ function changeKey(
 ): void {
   makeChange(state, nowMs, ports, () => {
     const key = findKey(state, fields, withinOf(ports));
-    if (key === undefined) return failed(ports, unknownKey(fields));
+    if (key === undefined) return failOperation(ports, unknownKey(fields));
     const { id } = key;
     return { definitions: [keyDefinition(become(key, nowMs))], answer: () => ({ id }) };
   });

@@ -30,11 +30,11 @@ import {
   type AdminPorts,
   type AdminRequest,
   checkedValue,
-  failed,
+  failOperation,
   makeChange,
 } from "./admin-operation.js";
-import { accountsAreLoading, budgetsAreDisabled } from "./handle-budgets.js";
-import { rulesAreDisabled } from "./handle-rules.js";
+import { accountsAreLoading, budgetsDisabledFailure } from "./handle-budgets.js";
+import { rulesDisabledFailure } from "./handle-rules.js";
 import { definitionsOf, isCurrent, planLimitFile } from "./plan-limit-file.js";
 
 type LimitFileOp = Extract<AdminOp, `limits.${string}`>;
@@ -104,9 +104,9 @@ interface FileRequest {
 
 function disabledOf(state: DaemonState, { rules, budgets }: HeldLimitFile): Failure | null {
   const { rateLimitsEnabled, budgetsEnabled } = state.settings;
-  if (rules !== null && !rateLimitsEnabled) return rulesAreDisabled(state);
+  if (rules !== null && !rateLimitsEnabled) return rulesDisabledFailure(state);
   if (budgets === null) return null;
-  if (!budgetsEnabled) return budgetsAreDisabled(state);
+  if (!budgetsEnabled) return budgetsDisabledFailure(state);
   return state.accountsLoading ? accountsAreLoading : null;
 }
 
@@ -160,7 +160,7 @@ async function planInSlices(
 }
 
 /** A plan with its definitions. */
-interface Prepared {
+interface PreparedPlan {
   readonly plan: HeldPlan;
   readonly definitions: readonly Definition[];
 }
@@ -171,7 +171,7 @@ async function prepareInSlices(
   file: HeldLimitFile,
   heldPlan: HeldPlan,
   nowMs: number,
-): Promise<Prepared> {
+): Promise<PreparedPlan> {
   const plan = isCurrent(state, file, heldPlan)
     ? heldPlan
     : await planInSlices(state, file, heldPlan.options, nowMs);
@@ -184,7 +184,7 @@ function prepareAtOnce(
   file: HeldLimitFile,
   { options }: HeldPlan,
   nowMs: number,
-): Prepared {
+): PreparedPlan {
   const plan = runAtOnce(planLimitFile(state, file, options, nowMs));
   return { plan, definitions: runAtOnce(definitionsOf(state, plan, nowMs)) };
 }
@@ -201,7 +201,7 @@ async function carryOut(
   if (plan === null || revision !== plan.revision)
     return ports.fail(invalid("revision must be that of the plan", "revision"));
   if (state.sharedDefinitions !== null && plan.changes.length > sharedChangesMax)
-    return ports.fail(tooManyShared(plan.changes.length));
+    return ports.fail(tooManySharedFailure(plan.changes.length));
   state.limitFiles.drop(id);
   const then = {
     request: ports.request,
@@ -218,14 +218,14 @@ async function carryOut(
     const now = isCurrent(state, file, prepared.plan)
       ? prepared
       : prepareAtOnce(state, file, plan, nowMs);
-    if (now.plan.revision !== plan.revision) return failed(ports, outdated);
-    const refusal = plan.counts.locked > 0 ? locked(plan) : noRoom(state, plan);
-    if (refusal !== null) return failed(ports, refusal);
+    if (now.plan.revision !== plan.revision) return failOperation(ports, outdated);
+    const refusal = plan.counts.locked > 0 ? lockedKeyFailure(plan) : noRoom(state, plan);
+    if (refusal !== null) return failOperation(ports, refusal);
     return { definitions: now.definitions, answer: () => ({}) };
   });
 }
 
-function tooManyShared(count: number): Failure {
+function tooManySharedFailure(count: number): Failure {
   return invalid(
     `nothing was changed: where hosts share limits, one file may change ${sharedChangesMax} rules and budgets, and this one changes ${count}: apply a part of it first`,
     "rate_limits",
@@ -260,7 +260,7 @@ function noRoom(
       );
 }
 
-function locked({ counts, keys }: Pick<HeldPlan, "counts" | "keys">): Failure {
+function lockedKeyFailure({ counts, keys }: Pick<HeldPlan, "counts" | "keys">): Failure {
   const key = keys.find(({ lock }) => lock !== null);
   if (key !== undefined)
     return plainFailure(409, "invalid_request_error", lockedKeyText(keyId(key.number!), key.lock!));

@@ -25,8 +25,14 @@ import { nameOfBudget, unknownBudget } from "../../lists/list-budget-children.js
 import { nameOfRule, unknownRule } from "../../lists/list-children.js";
 import type { Raisable, RaiseKind } from "../../raise-note.js";
 import type { DaemonState } from "../../state.js";
-import { raisesDefinition, unended } from "../definitions/apply-raises.js";
-import { type AdminPorts, checkedValue, failed, makeChange, withinOf } from "./admin-operation.js";
+import { activeRaises, raisesDefinition } from "../definitions/apply-raises.js";
+import {
+  type AdminPorts,
+  checkedValue,
+  failOperation,
+  makeChange,
+  withinOf,
+} from "./admin-operation.js";
 
 /** How raises of rules and of budgets differ. */
 interface Raising<K extends LimitKey<string>> {
@@ -149,15 +155,15 @@ function raise<S extends string>(
   makeChange(state, nowMs, ports, () => {
     const { key, forMs, ...values } = raiseRequest;
     const raisable = findRaisable(raising, key);
-    if (raisable === null) return failed(ports, raising.unknown(key));
+    if (raisable === null) return failOperation(ports, raising.unknown(key));
     const { limit, child } = raisable;
     const above = aboveProblem(raisable, withinOf(ports));
-    if (above !== null) return failed(ports, above);
+    if (above !== null) return failOperation(ports, above);
     const problem = problemOf(raising, raiseRequest, raisable, nowMs);
-    if (problem !== null) return failed(ports, problem);
-    const others = unended(limit.raises, nowMs).filter((other) => other.child !== child);
+    if (problem !== null) return failOperation(ports, problem);
+    const others = activeRaises(limit.raises, nowMs).filter((other) => other.child !== child);
     if (others.length >= raisesPerLimitMax)
-      return failed(
+      return failOperation(
         ports,
         invalid(`the ${raising.nameOf(key)} has ${raisesPerLimitMax} raises already`, "subject"),
       );
@@ -183,13 +189,13 @@ function end<S extends string>(
   const { key, by } = ending;
   makeChange(state, nowMs, ports, () => {
     const raisable = findRaisable(raising, key);
-    if (raisable === null) return failed(ports, raising.unknown(key));
+    if (raisable === null) return failOperation(ports, raising.unknown(key));
     const { limit, child } = raisable;
     const above = aboveProblem(raisable, withinOf(ports));
-    if (above !== null) return failed(ports, above);
-    const raises = unended(limit.raises, nowMs);
+    if (above !== null) return failOperation(ports, above);
+    const raises = activeRaises(limit.raises, nowMs);
     const ended = raises.find((raise) => raise.child === child);
-    if (ended === undefined) return failed(ports, notRaised(raising, key));
+    if (ended === undefined) return failOperation(ports, notRaisedFailure(raising, key));
     const others = raises.filter((raise) => raise !== ended);
     return {
       definitions: [raisesDefinition(raising.kind, limit.id, others)],
@@ -202,7 +208,10 @@ function end<S extends string>(
   });
 }
 
-function notRaised<K extends LimitKey<string>>({ kind, nameOf }: Raising<K>, key: K): Failure {
+function notRaisedFailure<K extends LimitKey<string>>(
+  { kind, nameOf }: Raising<K>,
+  key: K,
+): Failure {
   const code = kind === "rule_raises" ? "rate_limit_not_found" : "budget_not_found";
   return failure(code, `no raise of the ${nameOf(key)} is in force`);
 }

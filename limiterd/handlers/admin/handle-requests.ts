@@ -44,7 +44,7 @@ import { newestBatches } from "../../usage/usage-reader.js";
 import type { UsageRecord } from "../../usage/usage-records.js";
 import { type AdminRequest, type ChangePorts, checkedValue, withinOf } from "./admin-operation.js";
 import { explainNow } from "./handle-explain.js";
-import { answerRead } from "./handle-usage.js";
+import { answerWithRead } from "./handle-usage.js";
 
 type RequestOp = Extract<AdminOp, `requests.${string}` | `traffic.${string}`>;
 
@@ -83,7 +83,7 @@ export function handleRequests(
       return page === null ? void checkedValue(wrong, ports) : ports.answer(page);
     }
     case "requests.show":
-      return answerRead(state, detailOf(state, body, nowMs, withinOf(ports)), {
+      return answerWithRead(state, detailOf(state, body, nowMs, withinOf(ports)), {
         fail: ports.fail,
         answer: (detail) =>
           isEmpty(detail as RequestDetail)
@@ -91,9 +91,9 @@ export function handleRequests(
             : ports.answer(detail),
       });
     case "requests.sessions":
-      return answerRead(state, sessions(state, body, nowMs, withinOf(ports)), ports);
+      return answerWithRead(state, sessions(state, body, nowMs, withinOf(ports)), ports);
     case "traffic.summary":
-      return answerRead(state, summary(state, body, nowMs), ports);
+      return answerWithRead(state, summary(state, body, nowMs), ports);
     default:
       return unreachable(op);
   }
@@ -238,14 +238,14 @@ interface SessionQuery {
   readonly viewer: Viewer;
 }
 
-type Gathered = { -readonly [F in keyof SessionItem]: SessionItem[F] } & { cost: number };
+type SessionSums = { -readonly [F in keyof SessionItem]: SessionItem[F] } & { cost: number };
 
 async function readSessions(
   state: DaemonState,
   { fromMs, beforeMs, userPath, session, viewer }: SessionQuery,
   nowMs: number,
 ): Promise<SessionList> {
-  const bySession = new Map<string, Gathered>();
+  const bySession = new Map<string, SessionSums>();
   let lookedBackTo: string | null = null;
   let examined = 0;
   const turns = new Turns(recordsPerTurn);
@@ -310,7 +310,10 @@ function earlier(one: string, other: string): string {
 }
 
 /** `record`: its last one. */
-function newSession(state: DaemonState, { session, userPath, keyId, atMs }: UsageRecord): Gathered {
+function newSession(
+  state: DaemonState,
+  { session, userPath, keyId, atMs }: UsageRecord,
+): SessionSums {
   return {
     session,
     user_path: userPath,

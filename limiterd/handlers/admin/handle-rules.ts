@@ -44,13 +44,13 @@ import {
   type AdminPorts,
   type AdminRequest,
   checkedValue,
-  failed,
+  failOperation,
   makeChange,
   withinOf,
 } from "./admin-operation.js";
-import { recordsWritten } from "./export-records.js";
+import { untilRecordsAreWritten } from "./export-records.js";
 import { endRuleRaise, raiseRule } from "./handle-raises.js";
-import { answerRead, usageIsOff } from "./handle-usage.js";
+import { answerWithRead, usageIsOff } from "./handle-usage.js";
 
 type RuleOp = Extract<AdminOp, `rate-limits.${string}`>;
 
@@ -60,8 +60,8 @@ export function handleRules(
   nowMs: number,
   ports: AdminPorts,
 ): void {
-  if (op === "rate-limits.banned") return listBanned(state, body, nowMs, ports);
-  if (!state.settings.rateLimitsEnabled) return ports.fail(rulesAreDisabled(state));
+  if (op === "rate-limits.banned") return listBannedModels(state, body, nowMs, ports);
+  if (!state.settings.rateLimitsEnabled) return ports.fail(rulesDisabledFailure(state));
   switch (op) {
     case "rate-limits.list":
       return list(state, body, nowMs, ports);
@@ -70,7 +70,7 @@ export function handleRules(
     case "rate-limits.test":
       return test(state, body, nowMs, ports);
     case "rate-limits.put":
-      return put(state, body, nowMs, ports);
+      return putRule(state, body, nowMs, ports);
     case "rate-limits.delete":
       return remove(state, body, nowMs, ports);
     case "rate-limits.raise":
@@ -87,7 +87,12 @@ export function handleRules(
 }
 
 /** The models of each rule that bans some on a path now, such as `{banned: [["claude-*"]]}`. */
-function listBanned(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+function listBannedModels(
+  state: DaemonState,
+  body: unknown,
+  nowMs: number,
+  ports: AdminPorts,
+): void {
   const userPath = isObject(body) ? body["user_path"] : undefined;
   if (typeof userPath !== "string" || !isNormalUserPath(userPath))
     return ports.fail(invalid("user_path must be a path such as /team/app", "user_path"));
@@ -102,7 +107,7 @@ function listBanned(state: DaemonState, body: unknown, nowMs: number, ports: Adm
   ports.answer({ banned });
 }
 
-export function rulesAreDisabled({ settings }: Pick<DaemonState, "settings">): Failure {
+export function rulesDisabledFailure({ settings }: Pick<DaemonState, "settings">): Failure {
   const why = settings.settingText("rate_limits.enabled");
   return failure("feature_unavailable", `rate limits are disabled: ${why}`);
 }
@@ -187,20 +192,20 @@ function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
 /** The body is that of a put with `days`, or with `after` to continue. */
 function test(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const { settings, store, usage, yieldToEventLoop } = state;
-  if (!settings.usageEnabled) return answerRead(state, usageIsOff(state), ports);
+  if (!settings.usageEnabled) return answerWithRead(state, usageIsOff(state), ports);
   const back = {
     store,
     usage,
     yieldToEventLoop,
-    recordsWritten: () => recordsWritten(state),
+    recordsWritten: () => untilRecordsAreWritten(state),
     perChildEntitled: settings.quotaTemplatesEntitled,
     tokenWeights: settings.tokenWeights,
     inertReason: settings.inertReason,
   };
-  answerRead(state, state.backTests.answer(back, body, nowMs), ports);
+  answerWithRead(state, state.backTests.answer(back, body, nowMs), ports);
 }
 
-function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+function putRule(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const { book, settings } = state;
   const move = checkedValue(parseMove(ruleGrammar, body), ports);
   if (move === null) return;
@@ -216,10 +221,10 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   makeChange(state, nowMs, ports, () => {
     const existing = book.find(definition);
     if (formerKey !== null && book.find(formerKey) === null)
-      return failed(ports, unknownRule(formerKey));
+      return failOperation(ports, unknownRule(formerKey));
     const isEnforced = formerKey?.mode === "shadow" && isOtherMode(formerKey, definition);
     if (formerKey !== null && existing !== null && !isEnforced)
-      return failed(
+      return failOperation(
         ports,
         invalid(
           `there is a ${nameOfRule(definition)} already: it can't replace another`,
@@ -229,10 +234,10 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
     const inert = settings.inertReason(definition);
     const edited = formerKey === null || isEnforced ? existing : book.find(formerKey);
     const kept = keptOf(move.body, edited, definition);
-    if (!kept.ok) return failed(ports, kept.failure);
+    if (!kept.ok) return failOperation(ports, kept.failure);
     const written = { ...kept.value, ...definition };
     const above = loopsAbove(book, { written, existing, within: withinOf(ports) });
-    if (above !== null) return failed(ports, above);
+    if (above !== null) return failOperation(ports, above);
     if (isEnforced)
       return {
         definitions: ruleEnforcement(formerKey, written, existing, nowMs),
@@ -319,11 +324,11 @@ function remove(state: DaemonState, body: unknown, nowMs: number, ports: AdminPo
   if (key === null) return;
   makeChange(state, nowMs, ports, () => {
     const rule = state.book.find(key);
-    if (rule === null) return failed(ports, unknownRule(key));
+    if (rule === null) return failOperation(ports, unknownRule(key));
     if (!removal.revert) return { definitions: ruleDeletions(key), answer: () => ({}) };
     return rule.source === "manual" && state.declared.rules.find(rule.id) !== null
       ? { definitions: [ruleReversion(rule, nowMs)], answer: () => ({}) }
-      : failed(ports, failure("rate_limit_not_found", notOverridden(nameOfRule(key))));
+      : failOperation(ports, failure("rate_limit_not_found", notOverridden(nameOfRule(key))));
   });
 }
 

@@ -55,7 +55,7 @@ export function handleSessions(
       const session = state.sessions.find(hash);
       // A session that ends because its credential is gone isn't signed out by anyone.
       if (session !== undefined && ports.request.by !== undefined)
-        auditSession(state, judged(state, session, nowMs), nowMs, ports);
+        auditSession(state, checkCredential(state, session, nowMs), nowMs, ports);
       state.sessions.close(hash);
       return askHosts(
         state.cluster,
@@ -75,7 +75,7 @@ function open(
   const checked = checkedValue(opening, ports);
   if (checked === null) return;
   const session = newSession(checked, nowMs);
-  const answer = judged(state, session, nowMs);
+  const answer = checkCredential(state, session, nowMs);
   if (answer.kind === "denied") {
     state.counts.denied++;
     return ports.answer(answer);
@@ -154,13 +154,13 @@ function learnSession(
 function check(state: DaemonState, hash: string, nowMs: number): SessionAnswer {
   const session = state.sessions.use(hash, nowMs);
   if (session === null) return { kind: "none" };
-  const answer = judged(state, session, nowMs);
+  const answer = checkCredential(state, session, nowMs);
   if (answer.kind !== "denied") return answer;
   state.sessions.close(hash);
   return { kind: "none" };
 }
 
-function judged(
+function checkCredential(
   { keys, denials }: DaemonState,
   { credential, openedAtMs, expiresAtMs }: Session,
   nowMs: number,

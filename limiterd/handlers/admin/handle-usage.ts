@@ -35,11 +35,11 @@ export function handleUsage(
   nowMs: number,
   ports: AnswerPorts,
 ): void {
-  answerRead(state, answerOf(state, request, nowMs), ports);
+  answerWithRead(state, answerOf(state, request, nowMs), ports);
 }
 
 /** Answers with the result of a read, or with the reason why it failed. */
-export function answerRead(
+export function answerWithRead(
   state: Pick<DaemonState, "onUnreadable">,
   answer: Checked<Promise<unknown>>,
   ports: AnswerPorts,

@@ -42,7 +42,7 @@ import { TextDigest } from "../../../shared/text/text-digest.js";
 import { formatSeconds } from "../../../shared/time.js";
 import type { Definition } from "../../cluster/definitions/definition.js";
 import { deletedKey } from "../../keys/changed-key.js";
-import { placed } from "../../lists/list-query.js";
+import { placeFields } from "../../lists/list-query.js";
 import type { DaemonState } from "../../state.js";
 import { budgetDefinition, budgetDeletion, budgetReversion } from "../definitions/apply-budgets.js";
 import {
@@ -182,7 +182,7 @@ export function* definitionsOf(
     if (turns.isOver()) yield;
   }
   for (const change of denials) {
-    definitions.push(denialChanged(state, change, nowMs));
+    definitions.push(denialChangeDefinition(state, change, nowMs));
     if (turns.isOver()) yield;
   }
   return definitions;
@@ -247,7 +247,7 @@ function keyChanges(
   return [keyDefinition({ ...existing, name, userPath, labels, models, expiresAtMs })];
 }
 
-function denialChanged(
+function denialChangeDefinition(
   { denials }: Pick<DaemonState, "denials">,
   { before, after }: DenialChange,
   nowMs: number,
@@ -310,7 +310,7 @@ function ruleItem(
     ...(before === null ? {} : { before: ruleValues(before) }),
     ...(after === null ? {} : { after: ruleValues(after) }),
     ...(concernsConfiguration(action)
-      ? placed({ scope, subject }, at ?? null, {
+      ? placeFields({ scope, subject }, at ?? null, {
           file: settings.configFile,
           section: "rate_limits",
         })
@@ -338,7 +338,10 @@ function budgetItem(
     ...(before === null ? {} : { before: budgetValues(before) }),
     ...(after === null ? {} : { after: budgetValues(after) }),
     ...(concernsConfiguration(action)
-      ? placed({ scope, subject }, at ?? null, { file: settings.configFile, section: "budgets" })
+      ? placeFields({ scope, subject }, at ?? null, {
+          file: settings.configFile,
+          section: "budgets",
+        })
       : {}),
     ...(inert === null ? {} : { inert }),
   };

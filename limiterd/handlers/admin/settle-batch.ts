@@ -18,7 +18,7 @@ import type { DaemonState } from "../../state.js";
 import { type EnqueuedTokens, finalOf } from "../../usage/pending-responses.js";
 import { recordOf } from "../../usage/usage-records.js";
 import { addRecord } from "../apply-settle.js";
-import { recordsWritten } from "./export-records.js";
+import { untilRecordsAreWritten } from "./export-records.js";
 
 interface EndedBatch {
   readonly provider: string;
@@ -63,7 +63,7 @@ export async function settleBatch(
     }
     state.writer.closeContributed();
   }
-  await recordsWritten(state);
+  await untilRecordsAreWritten(state);
   return { status: "ok" };
 }
 

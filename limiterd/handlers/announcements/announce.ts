@@ -13,7 +13,7 @@ export function announce(state: Pick<DaemonState, "peers">, event: DaemonEvent):
  * Announces that the first rule or budget was made, or that the last one was deleted; `before` is
  * what `isLimited` was before a change.
  */
-export function announceLimited(state: DaemonState, before: boolean): void {
+export function announceIfLimitedChanged(state: DaemonState, before: boolean): void {
   const value = isLimited(state);
   if (value !== before) announce(state, { kind: "event", name: "limited", value });
 }

@@ -20,7 +20,7 @@ import {
 } from "../../state.js";
 import type { Change } from "../../store/store.js";
 import { tryWriteSlices } from "../../store/writer.js";
-import { announce, announceJwts, announceLimited } from "../announcements/announce.js";
+import { announce, announceIfLimitedChanged, announceJwts } from "../announcements/announce.js";
 import { applyBudget, applyBudgetReset, applySettings } from "./apply-budgets.js";
 import { applyDenial, applyKey } from "./apply-credentials.js";
 import { applyRaises } from "./apply-raises.js";
@@ -36,7 +36,7 @@ const kindsInFiles: ReadonlySet<Definition["kind"]> = new Set([
 ] as const);
 
 /** The result of applying definitions to memory. */
-interface Applied {
+interface AppliedDefinitions {
   /**
    * Resolves with null once they are in the store, or with the error that prevents it, as
    * `Writer.tryWrite`.
@@ -57,7 +57,7 @@ export function applyDefinitions(
   definitions: readonly Definition[],
   nowMs: number,
   also: readonly Change[] = [],
-): Applied {
+): AppliedDefinitions {
   const before = situation(state);
   const applying: Applying = {
     nowMs,
@@ -93,7 +93,7 @@ function write(
   state: DaemonState,
   { nowMs, changes, stale, incomplete }: Applying,
   { definitions, also }: { definitions: readonly Definition[]; also: readonly Change[] },
-): Pick<Applied, "written" | "followed"> {
+): Pick<AppliedDefinitions, "written" | "followed"> {
   const { writer } = state;
   const backfill = beginBackfill(state, incomplete, nowMs);
   // The changes that mark budgets as incomplete come first: if the process ends before the new
@@ -181,7 +181,7 @@ function announceSituation(
 ): void {
   const { hard, sessions, loops, inertRules, inertBudgets, keys, importedKeysExist } =
     situation(state);
-  announceLimited(state, before.limited);
+  announceIfLimitedChanged(state, before.limited);
   if (hard !== before.hard) announce(state, { kind: "event", name: "hard_limits", value: hard });
   if (sessions !== before.sessions)
     announce(state, { kind: "event", name: "session_budgets", value: sessions });

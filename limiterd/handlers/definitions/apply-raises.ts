@@ -29,7 +29,7 @@ export function raisesDefinition(
 }
 
 /** The raises that haven't ended. */
-export function unended(raises: readonly Raise[] | null, nowMs: number): readonly Raise[] {
+export function activeRaises(raises: readonly Raise[] | null, nowMs: number): readonly Raise[] {
   return (raises ?? []).filter(({ untilMs }) => nowMs < untilMs);
 }
 
@@ -116,7 +116,7 @@ export function endRaises(state: DaemonState, nowMs: number): void {
   if (book.raised.size === 0 && budgets.raised.size === 0) return;
   const changes: Change[] = [];
   const end = (kind: RaiseKind, limit: Raisable): void => {
-    const left = unended(limit.raises, nowMs - graceMs(limit));
+    const left = activeRaises(limit.raises, nowMs - graceMs(limit));
     if (left.length === limit.raises?.length) return;
     for (const raise of limit.raises ?? [])
       if (!left.includes(raise)) state.onRaise({ event: "ended", kind, limit, raise });
@@ -166,7 +166,7 @@ function putRaises(
   // A host whose configuration lacks the rule has nothing to raise.
   if (limit === undefined) return [];
   const { perChild } = limit.definition;
-  const kept = unended(raises, nowMs - graceMs(limit)).filter(
+  const kept = activeRaises(raises, nowMs - graceMs(limit)).filter(
     ({ child }) => child === "" || perChild,
   );
   setRaises(state, kind, limit, kept);

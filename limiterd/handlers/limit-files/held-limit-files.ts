@@ -64,7 +64,7 @@ export interface HeldLimitFile {
   plan: HeldPlan | null;
 }
 
-interface Entitled {
+interface PlanContext {
   readonly perChildEntitled: boolean;
   readonly useProblem: UseProblem;
 }
@@ -83,7 +83,7 @@ export class HeldLimitFiles {
    * Adds a piece. The body: {id, part, rate_limits?, budgets?, keys?, denied_jwts?}; pieces come in
    * order, and part 0 begins a file.
    */
-  take(body: unknown, entitled: Entitled): Checked<HeldLimitFile> {
+  take(body: unknown, entitled: PlanContext): Checked<HeldLimitFile> {
     const fields = isObject(body) ? body : {};
     const { id, part, rate_limits: rules, budgets } = fields;
     if (typeof id !== "string" || !/^[\w-]{1,64}$/.test(id))
@@ -142,7 +142,7 @@ export const unknownFile: Failure = failure(
   "nothing was changed: the daemon has restarted or received too many files meanwhile; try again",
 );
 
-function addRules(file: HeldLimitFile, list: unknown, entitled: Entitled): Failure | null {
+function addRules(file: HeldLimitFile, list: unknown, entitled: PlanContext): Failure | null {
   if (isAbsent(list)) return null;
   file.rules ??= new Map();
   return addAll(file.rules, list, {
@@ -153,7 +153,7 @@ function addRules(file: HeldLimitFile, list: unknown, entitled: Entitled): Failu
   });
 }
 
-function addBudgets(file: HeldLimitFile, list: unknown, entitled: Entitled): Failure | null {
+function addBudgets(file: HeldLimitFile, list: unknown, entitled: PlanContext): Failure | null {
   if (isAbsent(list)) return null;
   file.budgets ??= new Map();
   return addAll(file.budgets, list, {
@@ -192,7 +192,7 @@ function sizeOf({ rules, budgets, keys, denials }: HeldLimitFile): number {
 
 function withKnownModel<D extends Exhaustible>(
   parsed: Checked<D>,
-  { useProblem }: Entitled,
+  { useProblem }: PlanContext,
 ): Checked<D> {
   const problem = parsed.ok ? useProblem(parsed.value) : null;
   return problem === null ? parsed : { ok: false, failure: problem };

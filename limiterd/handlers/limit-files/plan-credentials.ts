@@ -35,7 +35,7 @@ export interface DenialChange {
   readonly after: JwtDenial | null;
 }
 
-interface Planned<C> {
+interface PlannedChanges<C> {
   readonly changes: readonly C[];
   readonly unchanged: number;
   /** The number that aren't in the file and stay. */
@@ -52,7 +52,7 @@ export function* planKeys(
   keys: KeyRing,
   fileKeys: ReadonlyMap<string, FileKey>,
   { prune, nowMs, turns }: Options,
-): SlicedWork<Planned<KeyChange>> {
+): SlicedWork<PlannedChanges<KeyChange>> {
   const changes: KeyChange[] = [];
   for (const after of fileKeys.values()) {
     const existing = keys.find(after.hash);
@@ -86,7 +86,7 @@ export function* planDenials(
   denials: JwtDenials,
   fileDenials: ReadonlyMap<string, JwtDenial>,
   { prune, nowMs, turns }: Options,
-): SlicedWork<Planned<DenialChange>> {
+): SlicedWork<PlannedChanges<DenialChange>> {
   const changes: DenialChange[] = [];
   for (const [name, after] of fileDenials) {
     const existing = denials.get(name);

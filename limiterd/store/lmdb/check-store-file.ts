@@ -105,7 +105,7 @@ export class DamagedStoreError extends StoreUnreadableError {
 }
 
 /** The error of a daemon that finds a damaged store at its start. */
-export function damaged(file: string, flaw: string): StoreUnreadableError {
+export function damagedError(file: string, flaw: string): StoreUnreadableError {
   return new StoreUnreadableError(
     `${file} can't be read: ${flaw}. Restore a backup with sluice restore, or, to begin with a new store without the keys, the limits and the usage that were in it, move it away and remove ${file}.mark`,
   );

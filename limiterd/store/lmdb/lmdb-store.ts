@@ -30,7 +30,7 @@ import {
   tableSize,
   usedBytes,
 } from "./lmdb-file.js";
-import { damageReason, plainReason, probeDisk, whyUntrusted } from "./probe-disk.js";
+import { damageReason, plainReason, probeDisk, untrustedDiskText } from "./probe-disk.js";
 import { fileBytes, inodeOf, trialBytes, trialFile } from "./store-file.js";
 import type { StoreLock } from "./store-lock.js";
 import { markClosed, markInUse, touchMark, touchMs } from "./store-mark.js";
@@ -42,7 +42,7 @@ import { ownerMark } from "./store-owner.js";
  */
 const commitsPerUntried = 60;
 
-interface Opened {
+interface OpenedStore {
   readonly root: Root;
   readonly meta: Meta;
   readonly lock: StoreLock | null;
@@ -65,7 +65,7 @@ export class LmdbStore implements Store {
   /** Commits that failed since one succeeded. */
   #failed = 0;
 
-  constructor(file: string, { root, meta, lock, owned, tables }: Opened) {
+  constructor(file: string, { root, meta, lock, owned, tables }: OpenedStore) {
     this.file = file;
     // The inode identifies the file.
     const inode = inodeOf(file);
@@ -204,7 +204,7 @@ export class LmdbStore implements Store {
       this.#touchMark();
     } catch (error) {
       const failure = await commitFailure(error);
-      const why = await whyUntrusted(failure, { tryDisk, failedBefore: this.#failed });
+      const why = await untrustedDiskText(failure, { tryDisk, failedBefore: this.#failed });
       if (why !== null)
         throw new StoreBrokenError(
           `${this.file} can't be trusted any more: ${why}, then start the daemon again; the proxies keep what isn't acknowledged`,

@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import { type Migration, neededMigrations, schemaAfter, storeMigrations } from "../migrations.js";
 import { type Store, StoreLockedError, StoreUnreadableError, type Table } from "../store.js";
 import { checkInProcess } from "./check-in-process.js";
-import { checkWholeStore, DamagedStoreError, damaged } from "./check-store-file.js";
+import { checkWholeStore, DamagedStoreError, damagedError } from "./check-store-file.js";
 import {
   type Meta,
   openMeta,
@@ -44,12 +44,12 @@ export async function openLmdbStore(
   try {
     requireStoreOrNone(file);
     if (!existsSync(file)) await makeStore(file);
-    else if (isAsLeft(file)) checkAsLeft(file);
+    else if (isAsLeft(file)) checkUnchangedFile(file);
     else await checkInProcess(file);
     return await takeStore(file, lock, migrations);
   } catch (error) {
     lock?.release();
-    throw error instanceof DamagedStoreError ? damaged(file, error.flaw) : error;
+    throw error instanceof DamagedStoreError ? damagedError(file, error.flaw) : error;
   }
 }
 
@@ -72,7 +72,7 @@ const growing: ReadonlySet<Table> = new Set<Table>([
 /**
  * Checks a file that is unchanged since its last owner: a disk may damage it between two starts.
  */
-function checkAsLeft(file: string): void {
+function checkUnchangedFile(file: string): void {
   const skipped = (fileBytes(file) ?? 0) > alwaysReadBytes ? { skipped: growing } : {};
   checkWholeStore(file, skipped);
 }

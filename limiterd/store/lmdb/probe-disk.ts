@@ -62,7 +62,7 @@ interface FailedCommit {
  * so a repeated flush succeeds without it. LMDB reports the same error if only a part of a page
  * found room; then the trial also fails for lack of room.
  */
-export async function whyUntrusted(
+export async function untrustedDiskText(
   failure: unknown,
   { tryDisk, failedBefore }: FailedCommit,
 ): Promise<string | null> {

@@ -88,7 +88,7 @@ async function takePlace({ dataDir, own, addressOf }: Place): Promise<void> {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     if (links(join(dataDir, own), place)) return;
     const owner = await ownerAt(addressOf(lockName));
-    if (owner !== null) throw locked(place, owner);
+    if (owner !== null) throw lockedError(place, owner);
     try {
       renameSync(place, join(dataDir, oldPlace));
     } catch {
@@ -103,13 +103,13 @@ async function takePlace({ dataDir, own, addressOf }: Place): Promise<void> {
     // Another daemon has taken the place in between: move its socket back.
     links(join(dataDir, oldPlace), place);
     unlinkSync(join(dataDir, oldPlace));
-    throw locked(place, movedOwner);
+    throw lockedError(place, movedOwner);
   }
-  throw locked(place, "");
+  throw lockedError(place, "");
 }
 
 /** `owner`: its process number and host; empty if unknown. */
-function locked(place: string, owner: string): StoreLockedError {
+function lockedError(place: string, owner: string): StoreLockedError {
   const [pid = "", host = ""] = owner.split(" ");
   const name = /^\d+$/.test(pid) ? `the process ${pid}` : "another daemon";
   const where = host === "" || host === hostname() ? "" : ` on ${host}`;

@@ -6,7 +6,7 @@
  */
 import { existsSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { StoreUnreadableError } from "../store.js";
-import { damaged } from "./check-store-file.js";
+import { damagedError } from "./check-store-file.js";
 import { hostBoot } from "./host-boot.js";
 
 /** Interval of touches of the mark, in ms. */
@@ -20,7 +20,7 @@ function markFile(file: string): string {
 /** Throws `StoreUnreadableError` if the store of this directory is gone. */
 export function requireStoreOrNone(file: string): void {
   if (existsSync(file) || !existsSync(markFile(file))) return;
-  throw damaged(file, "it is gone, though this directory has had a store");
+  throw damagedError(file, "it is gone, though this directory has had a store");
 }
 
 /** Throws `StoreUnreadableError` if a store here has had keys and this one has none. */

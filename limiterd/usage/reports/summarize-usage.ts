@@ -32,10 +32,10 @@ import {
 import type { EachSum, OthersSums, RollupView, SumsQuestion } from "../rollups.js";
 import { spanOf, type UsageSplit, type UsageWindow } from "../usage-query.js";
 import {
+  eachUnstored,
   newestBatches,
   readRange,
   readRollups,
-  readUnstored,
   type UsageReader,
 } from "../usage-reader.js";
 import type { UsageRecord } from "../usage-records.js";
@@ -105,7 +105,7 @@ async function summarizeRecords(
   return shownSummary(state, { window, by, total, groups, series }, nowMs);
 }
 
-interface Summed {
+interface UsageSum {
   readonly window: UsageWindow;
   readonly by: Grouping | null;
   readonly total: Rollup;
@@ -115,7 +115,7 @@ interface Summed {
 
 function shownSummary(
   state: DaemonState,
-  { window, by, total, groups, series }: Summed,
+  { window, by, total, groups, series }: UsageSum,
   nowMs: number,
 ): UsageSummary {
   return {
@@ -203,7 +203,7 @@ async function withNames(
 ): Promise<Group[]> {
   const sums = new NamedSums();
   const namedSum = emptyRollup();
-  await eachNamed(state, source, by, (names, sum) => {
+  await eachOfGrouping(state, source, by, (names, sum) => {
     addRollup(namedSum, sum);
     for (const name of names) sums.add(name, sum);
   });
@@ -212,7 +212,7 @@ async function withNames(
   return sums.groups(state);
 }
 
-async function eachNamed(
+async function eachOfGrouping(
   state: DaemonState,
   source: Source,
   by: NamedGrouping,
@@ -336,7 +336,7 @@ async function eachOfDay(
   each: EachGrouped,
 ): Promise<void> {
   if (by === null || by === "day") return;
-  if (by !== "path") return eachNamed(state, source, by, each);
+  if (by !== "path") return eachOfGrouping(state, source, by, each);
   const { window, view, readOthers } = source;
   const top = childrenPrefix(window.userPath);
   for (const name of names) {
@@ -382,7 +382,7 @@ async function children(
   const unstored = new Map<string, Rollup>();
   await readOthers("children", (key, sum) => addTo(unstored, nameIn(key, prefix), sum));
   const unstoredKeys = new Set<string>();
-  await readUnstored(state, view, (key, sum) => {
+  await eachUnstored(state, view, (key, sum) => {
     if (!key.startsWith(prefix) || dayOfKey(key) < fromDay || dayOfKey(key) > toDay) return;
     unstoredKeys.add(key);
     addTo(unstored, nameIn(key, prefix), sum);
@@ -417,7 +417,7 @@ export async function readOrigins(
   each: (origin: Origin, sum: Rollup) => void,
 ): Promise<void> {
   const unstoredKeys = new Set<string>();
-  await readUnstored(reader, view, (key, sum) => {
+  await eachUnstored(reader, view, (key, sum) => {
     const origin = originIn(key);
     if (origin === null || origin.day < fromDay || origin.day > toDay) return;
     if (!isAtOrBelow(origin.userPath, userPath)) return;

@@ -33,7 +33,7 @@ export interface OidcProvider {
 }
 
 /** The state, nonce or verifier of one sign-in, by its `use`. */
-function derived(secret: string, use: string): string {
+function deriveSecret(secret: string, use: string): string {
   return createHash("sha256").update(`${use} ${secret}`).digest("base64url");
 }
 
@@ -60,7 +60,7 @@ export function createOidcProvider(config: OidcConfig, nowMs: () => number): Oid
     );
   }
 
-  function discovered(): Promise<Configuration> {
+  function discoverProvider(): Promise<Configuration> {
     if (lastDiscovery === null || nowMs() >= lastDiscovery.untilMs) {
       const next = { discovered: discover(), untilMs: nowMs() + freshMs };
       lastDiscovery = next;
@@ -74,23 +74,23 @@ export function createOidcProvider(config: OidcConfig, nowMs: () => number): Oid
   return {
     async signInUrl(secret, redirectUrl) {
       const oidc = await import("openid-client");
-      const url = oidc.buildAuthorizationUrl(await discovered(), {
+      const url = oidc.buildAuthorizationUrl(await discoverProvider(), {
         redirect_uri: redirectUrl,
         scope: config.scopes.join(" "),
-        state: derived(secret, "state"),
-        nonce: derived(secret, "nonce"),
-        code_challenge: await oidc.calculatePKCECodeChallenge(derived(secret, "verifier")),
+        state: deriveSecret(secret, "state"),
+        nonce: deriveSecret(secret, "nonce"),
+        code_challenge: await oidc.calculatePKCECodeChallenge(deriveSecret(secret, "verifier")),
         code_challenge_method: "S256",
       });
       return url.href;
     },
     async finish(secret, callback) {
       const oidc = await import("openid-client");
-      const provider = await discovered();
+      const provider = await discoverProvider();
       const tokens = await oidc.authorizationCodeGrant(provider, callback, {
-        pkceCodeVerifier: derived(secret, "verifier"),
-        expectedState: derived(secret, "state"),
-        expectedNonce: derived(secret, "nonce"),
+        pkceCodeVerifier: deriveSecret(secret, "verifier"),
+        expectedState: deriveSecret(secret, "state"),
+        expectedNonce: deriveSecret(secret, "nonce"),
         idTokenExpected: true,
       });
       const idToken = tokens.claims()!;

@@ -26,7 +26,7 @@ import {
   type Caller,
   deniedCaller,
   type RefusedCaller,
-  unauthorized,
+  unauthorizedFailure,
   wrongToken,
 } from "../caller.js";
 import { looksLikeJwt } from "../jwt-path.js";
@@ -35,7 +35,7 @@ import { isOverTls } from "./client-address.js";
 import { crossSiteProblem, readSessionCookie, type SessionCookie } from "./session-cookie.js";
 import type { SignInAttempts } from "./sign-in-attempts.js";
 
-const ended = unauthorized("the session has ended: sign in again");
+const ended = unauthorizedFailure("the session has ended: sign in again");
 
 /** The request's session cookie; null without one. */
 export function cookieOf(
@@ -240,7 +240,7 @@ function fitNames(names: readonly string[]): readonly string[] {
 }
 
 /** The session of a person whose claims grant a role; it ends with the ID token at the latest. */
-export async function openGranted(
+export async function openAdminSession(
   gateway: SessionGateway,
   {
     name,

@@ -5,7 +5,7 @@
 import { subjectBytesMax } from "../../../shared/bounds.js";
 import type { Operation } from "../../../shared/operation.js";
 import { percentDecoded } from "../../../shared/text/percent-decoded.js";
-import { remembered } from "../../../shared/text/remembered.js";
+import { cacheByText } from "../../../shared/text/remembered.js";
 import { utf8Bytes } from "../../../shared/text/utf8-bytes.js";
 
 /** Operations by the end of the path. */
@@ -42,7 +42,7 @@ export function operationAt(method: string, path: string): Operation | null {
 }
 
 /** What a POST to a path runs. Clients ask for the same few paths. */
-const postedAt = remembered((path): { readonly operation: Operation | null } => {
+const postedAt = cacheByText((path): { readonly operation: Operation | null } => {
   const plain = plainPath(path).toLowerCase();
   // Adding a message to a thread runs no model.
   if (/\/threads\/[^/]+\/messages$/.test(plain)) return { operation: null };
@@ -61,7 +61,7 @@ export function needsModel(method: string, path: string): boolean {
 }
 
 /** A path as a server may read it: decoded, and without an ending that some servers ignore. */
-export const plainPath = remembered((path) => {
+export const plainPath = cacheByText((path) => {
   let plain = path;
   // As many rounds as `restProblem` allows.
   for (let round = 0; round < 5 && plain.includes("%"); round++)
@@ -84,7 +84,7 @@ function withoutEnd(path: string): string {
  * The model in Gemini's `/models/{id}:generateContent` or in Bedrock's `/model/{id}/converse`;
  * empty if the path names none. The ids of tuned models begin with `tunedModels/`.
  */
-export const modelInPath = remembered((path) => {
+export const modelInPath = cacheByText((path) => {
   const plain = plainPath(path);
   const model = geminiModelIn(plain) || bedrockModelIn(plain);
   return model === "" ? "" : usableModel(model);
@@ -111,7 +111,7 @@ function bedrockModelIn(plain: string): string {
 }
 
 /** The deployment in Azure's `/deployments/{id}/…`; empty if the path names none. */
-export const deploymentInPath = remembered((path) => {
+export const deploymentInPath = cacheByText((path) => {
   const match = /\/deployments\/([^/]+)\//i.exec(plainPath(path));
   return match === null ? "" : usableModel(match[1]!);
 });

@@ -15,7 +15,7 @@
  */
 import { codeZones, type Line, leadOf, markdownLines } from "./markdown-lines.js";
 import { isJsonDocument } from "./minify-tool-json.js";
-import { type Cut, type Cuts, cutTexts, type Prompt } from "./rewrite-places.js";
+import { type Cuts, cutTexts, type Prompt, type TextRange } from "./rewrite-places.js";
 
 export function collapseWhiteSpace(body: string, { texts }: Prompt): Cuts {
   return cutTexts(body, texts, cutsOf);
@@ -24,9 +24,9 @@ export function collapseWhiteSpace(body: string, { texts }: Prompt): Cuts {
 /** Quickly rules out nearly every text in which there is nothing to cut. */
 const maybe = / {2}| \r?\n| $|[ \t]\r?\n|\n[ \t]*\r?\n[ \t]*\r?\n/;
 
-function cutsOf(text: string): readonly Cut[] {
+function cutsOf(text: string): readonly TextRange[] {
   if (!maybe.test(text) || /^[ \t\r\n]*$/.test(text) || isJsonDocument(text)) return [];
-  const cuts: Cut[] = [];
+  const cuts: TextRange[] = [];
   const lines = markdownLines(text);
   for (let i = 0; i < lines.length; ) {
     const first = i;
@@ -51,7 +51,7 @@ function groupKind({ kind }: Line): "blank" | "code" | "paragraph" {
   return kind === "prose" || kind === "indented" ? "paragraph" : kind;
 }
 
-function cutBlankLines(lines: readonly Line[], group: Group, cuts: Cut[]): void {
+function cutBlankLines(lines: readonly Line[], group: Group, cuts: TextRange[]): void {
   const { first } = group;
   const after = lines[group.end]?.kind;
   if (lines[first - 1]?.kind === "indented" && (after === "indented" || after === "code")) return;
@@ -61,7 +61,7 @@ function cutBlankLines(lines: readonly Line[], group: Group, cuts: Cut[]): void 
     cuts.push({ start: lines[i]!.start, end: lines[i]!.next });
 }
 
-function cutParagraph(text: string, lines: readonly Line[], group: Group, cuts: Cut[]): void {
+function cutParagraph(text: string, lines: readonly Line[], group: Group, cuts: TextRange[]): void {
   const zones = codeZones(
     text,
     lines[group.first]!.start,

@@ -5,7 +5,7 @@
  */
 
 import { stringEnd } from "../scan-json.js";
-import type { Cut, Cuts, Prompt } from "./rewrite-places.js";
+import type { Cuts, Prompt, TextRange } from "./rewrite-places.js";
 import { cutTexts } from "./rewrite-places.js";
 
 export function minifyToolJson(body: string, { texts }: Prompt): Cuts {
@@ -28,8 +28,8 @@ export function isJsonDocument(text: string): boolean {
   }
 }
 
-function minify(text: string): readonly Cut[] {
-  const cuts: Cut[] = [];
+function minify(text: string): readonly TextRange[] {
+  const cuts: TextRange[] = [];
   const spaceOrString = /[ \t\r\n]+|"/g;
   for (let match = spaceOrString.exec(text); match !== null; match = spaceOrString.exec(text)) {
     if (match[0] === '"') spaceOrString.lastIndex = stringEnd(text, match.index);

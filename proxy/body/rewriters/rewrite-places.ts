@@ -33,14 +33,14 @@ export function promptDialect(operation: JsonOperation): PromptDialect | null {
 }
 
 /** A range to cut, in characters of its text. */
-export interface Cut {
+export interface TextRange {
   readonly start: number;
   readonly end: number;
 }
 
 /** What a rewriter cuts from a body: ranges in order, without overlaps. */
 export interface Cuts {
-  readonly cuts: readonly Cut[];
+  readonly cuts: readonly TextRange[];
   /**
    * How many bytes shorter the prompt becomes. The body shrinks by more where the client escaped
    * characters.
@@ -136,9 +136,9 @@ function addToolResults(body: string, content: JsonItem | null, texts: PromptTex
 export function cutTexts(
   body: string,
   texts: readonly PromptText[],
-  cut: (text: string) => readonly Cut[],
+  cut: (text: string) => readonly TextRange[],
 ): Cuts {
-  const cuts: Cut[] = [];
+  const cuts: TextRange[] = [];
   let savedBytes = 0;
   for (const { start, end } of texts) {
     const decoded = decode(body, start, end);
@@ -155,7 +155,7 @@ export function cutTexts(
   return { cuts, savedBytes };
 }
 
-interface Decoded {
+interface DecodedText {
   readonly text: string;
   /**
    * Pairs of a position in the text and one in the body. From each pair to the next, characters
@@ -176,7 +176,7 @@ const escapes: Readonly<Record<string, string>> = {
 /**
  * The text of a string literal. Only escapes are longer than the characters that they stand for.
  */
-function decode(body: string, start: number, end: number): Decoded {
+function decode(body: string, start: number, end: number): DecodedText {
   const literal = body.slice(start, end - 1);
   const marks = [0, start + 1];
   let text = "";
@@ -194,7 +194,7 @@ function decode(body: string, start: number, end: number): Decoded {
   return { text: text + literal.slice(from), marks };
 }
 
-export function withoutCuts(body: string, cuts: readonly Cut[]): string {
+export function withoutCuts(body: string, cuts: readonly TextRange[]): string {
   let text = "";
   let from = 0;
   for (const { start, end } of cuts) {

@@ -14,11 +14,11 @@ import type { JsonOperation } from "../model-body.js";
 import { collapseWhiteSpace } from "./collapse-white-space.js";
 import { minifyToolJson } from "./minify-tool-json.js";
 import {
-  type Cut,
   type Cuts,
   findPrompt,
   type Prompt,
   promptDialect,
+  type TextRange,
   withoutCuts,
 } from "./rewrite-places.js";
 
@@ -30,7 +30,7 @@ const rewriters: Readonly<Record<RewriterName, Rewriter>> = {
   drop_duplicate_system: dropDuplicateSystem,
 };
 
-export interface Rewritten {
+export interface RewrittenBody {
   /** The same Buffer if nothing was removed. */
   readonly bytes: Buffer;
   readonly savedBytes: number;
@@ -44,7 +44,7 @@ export function rewriteRequest(
   bytes: Buffer,
   operation: JsonOperation,
   names: readonly RewriterName[],
-): Rewritten {
+): RewrittenBody {
   const dialect = promptDialect(operation);
   if (dialect === null) return { bytes, savedBytes: 0 };
   let body = bytes.toString("latin1");
@@ -100,7 +100,7 @@ export function chooseRewriters({
  */
 export function dropDuplicateSystem(body: string, { instructions }: Prompt): Cuts {
   const seen = new Set<string>();
-  const cuts: Cut[] = [];
+  const cuts: TextRange[] = [];
   let savedBytes = 0;
   for (const { start, end, previousEnd } of instructions) {
     const text = body.slice(start, end);

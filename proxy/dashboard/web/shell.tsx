@@ -52,14 +52,14 @@ function SignedIn({ entries }: { readonly entries: readonly PageEntry[] }) {
   );
 }
 
-type Loaded =
+type PageState =
   | { readonly kind: "loading" }
   | { readonly kind: "broken" }
   | { readonly kind: "page"; readonly entry: PageEntry; readonly Page: FunctionComponent };
 
 /** A page's own code comes when it is first opened. */
 function LoadedPage({ entry }: { readonly entry: PageEntry }) {
-  const [loaded, setLoaded] = useState<Loaded>({ kind: "loading" });
+  const [loaded, setLoaded] = useState<PageState>({ kind: "loading" });
   useEffect(() => {
     let isWanted = true;
     entry.load?.().then(

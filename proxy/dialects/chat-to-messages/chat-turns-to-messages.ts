@@ -46,20 +46,24 @@ export function chatTurnsToMessages(value: unknown, reader: RequestReader): Mess
         reader.fields(message, chatSystemFields, `${at}.`);
         append(
           system,
-          cached(
+          withCacheMark(
             message,
             chatContentToMessages(message["content"], "system", `${at}.content`, reader),
           ),
         );
         break;
       case "user":
-        addBlocks(turns, "user", cached(message, userBlocks(message, at, reader)));
+        addBlocks(turns, "user", withCacheMark(message, userBlocks(message, at, reader)));
         break;
       case "assistant":
-        addBlocks(turns, "assistant", cached(message, assistantBlocks(message, at, ids, reader)));
+        addBlocks(
+          turns,
+          "assistant",
+          withCacheMark(message, assistantBlocks(message, at, ids, reader)),
+        );
         break;
       case "tool":
-        addBlocks(turns, "user", cached(message, [toolResult(message, at, ids, reader)]));
+        addBlocks(turns, "user", withCacheMark(message, [toolResult(message, at, ids, reader)]));
         break;
       case "function":
         reader.unsupported(`${at}.role`, "must be tool", "which has tools instead of functions");
@@ -80,7 +84,7 @@ export function chatTurnsToMessages(value: unknown, reader: RequestReader): Mess
 }
 
 /** Some agents put the cache mark on a whole message; it belongs on the last block. */
-function cached(message: JsonObject, blocks: JsonObject[]): JsonObject[] {
+function withCacheMark(message: JsonObject, blocks: JsonObject[]): JsonObject[] {
   const mark = message["cache_control"];
   const last = blocks.at(-1);
   if (isAbsent(mark) || last === undefined || !isAbsent(last["cache_control"])) return blocks;

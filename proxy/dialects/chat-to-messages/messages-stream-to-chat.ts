@@ -83,7 +83,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
   }
 
   /** A stream may end without `message_stop`, which some relays omit. */
-  protected override ended(): void {
+  protected override endedEarly(): void {
     if (!this.#stopped)
       throw new UntranslatableAnswer("the provider's stream ended before the answer was complete");
     this.#finish();

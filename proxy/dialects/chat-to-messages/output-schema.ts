@@ -46,7 +46,7 @@ const formats: ReadonlySet<unknown> = new Set([
  * object, so the map could only be empty. `schema` must not be nested deeper than a body may be.
  */
 export function outputSchema(schema: JsonObject): JsonObject | null {
-  return hasMap(schema) ? null : closed(schema);
+  return hasMap(schema) ? null : closedSchema(schema);
 }
 
 /** Whether a schema, or one within it, is of a map. */
@@ -74,7 +74,7 @@ function isMap(schema: JsonObject): boolean {
   return isObject(others) || isObject(patterns) || (others === true && namesNone);
 }
 
-function closed(schema: JsonObject): JsonObject {
+function closedSchema(schema: JsonObject): JsonObject {
   const out: Record<string, unknown> = {};
   const inWords: string[] = [];
   for (const [keyword, value] of Object.entries(schema)) {
@@ -82,7 +82,7 @@ function closed(schema: JsonObject): JsonObject {
     if (keyword === "oneOf") out["anyOf"] = schemas(value);
     else if (namedSchemas.has(keyword) && isObject(value)) out[keyword] = byName(value);
     else if (listKeywords.has(keyword)) out[keyword] = schemas(value);
-    else if (keyword === "items" && isObject(value)) out[keyword] = closed(value);
+    else if (keyword === "items" && isObject(value)) out[keyword] = closedSchema(value);
     else if (isAccepted(keyword, value)) out[keyword] = value;
     else inWords.push(`${keyword}: ${writeExactly(value)}`);
   }
@@ -107,12 +107,12 @@ function isObjectSchema(schema: JsonObject): boolean {
 
 function byName(value: JsonObject): JsonObject {
   return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [name, isObject(each) ? closed(each) : each]),
+    Object.entries(value).map(([name, each]) => [name, isObject(each) ? closedSchema(each) : each]),
   );
 }
 
 function schemas(value: unknown): unknown {
   return Array.isArray(value)
-    ? value.map((element: unknown) => (isObject(element) ? closed(element) : element))
+    ? value.map((element: unknown) => (isObject(element) ? closedSchema(element) : element))
     : value;
 }

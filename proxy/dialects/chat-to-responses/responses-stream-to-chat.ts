@@ -66,7 +66,7 @@ export class ResponsesStreamToChat extends GuardedTranslator {
     return this.#usage;
   }
 
-  protected override ended(): void {
+  protected override endedEarly(): void {
     throw new UntranslatableAnswer("the provider's stream ended before the answer was complete");
   }
 

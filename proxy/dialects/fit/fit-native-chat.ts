@@ -45,7 +45,7 @@ export function fitNativeChat(
   );
   const messages = fitMessages([...instructions, ...knownMessages], {
     ...host,
-    chat: asFarAsKnown(chat),
+    chat: withOrderOfClient(chat),
   });
   const isSame =
     messages.length === original.length && messages.every((message, i) => message === original[i]);
@@ -59,7 +59,7 @@ export function fitMovedMessages(body: JsonObject, host: ChatHost): JsonObject {
   const original = messagesIn(body);
   if (original === null) return body;
   const readable = chat.earlierReasoning === "refused" ? original.map(withoutReasoning) : original;
-  const messages = fitMessages(readable, { ...host, chat: asFarAsKnown(chat) });
+  const messages = fitMessages(readable, { ...host, chat: withOrderOfClient(chat) });
   const isSame =
     messages.length === original.length && messages.every((message, i) => message === original[i]);
   return isSame ? body : { ...body, messages };
@@ -94,7 +94,7 @@ function dropOpenaiFields(
 }
 
 /** Keeps the order of messages, unless the host is known to need another one. */
-function asFarAsKnown(chat: ChatTraits): ChatTraits {
+function withOrderOfClient(chat: ChatTraits): ChatTraits {
   return chat.messageOrder === "alternating" ? chat : { ...chat, messageOrder: "any" };
 }
 

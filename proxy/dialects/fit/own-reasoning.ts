@@ -21,13 +21,13 @@ import type { FitStep, FitTarget } from "./fit-tuning.js";
 import { messagesTraitsOf } from "./target-traits.js";
 
 /** What a target has refused. */
-export interface Refused {
+export interface RefusedParts {
   readonly reasoning: boolean;
   /** As the paths of `RefusedPart`. */
   readonly fields: readonly string[];
 }
 
-export const nothingRefused: Refused = { reasoning: false, fields: [] };
+export const nothingRefused: RefusedParts = { reasoning: false, fields: [] };
 
 interface SecretReader {
   /** The secret for the provider, without the account's mark; null if the target can't read it. */

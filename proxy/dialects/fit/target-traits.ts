@@ -18,7 +18,7 @@ type ModelHost = Pick<ProviderConfig, "chat" | "modelTraits">;
 const modelsRemembered = 1000;
 
 /** Remembers what `find` returned for a model of a host: its patterns take several microseconds. */
-function remembered<H extends object, T>(
+function rememberByModel<H extends object, T>(
   find: (host: H, model: string) => T,
 ): (host: H, model: string) => T {
   const ofHosts = new WeakMap<H, Map<string, T>>();
@@ -49,7 +49,7 @@ export interface ChatTargetTraits extends ChatModelTraits, AnyModelTraits {
   readonly takesOutputSchema: boolean;
 }
 
-const chatTraits = remembered(findChatTraits);
+const chatTraits = rememberByModel(findChatTraits);
 
 export function chatTraitsOf(host: ModelHost, model: string): ChatTargetTraits {
   return chatTraits(host, model);
@@ -110,7 +110,7 @@ const unknownModel: MessagesModelTraits = {
   takesSystemTurns: true,
 };
 
-const messagesTraits = remembered(findMessagesTraits);
+const messagesTraits = rememberByModel(findMessagesTraits);
 
 /** Null for another maker's model for which the operator configures nothing. */
 export function messagesTraitsOf(

@@ -165,7 +165,7 @@ const ownParts = ["executableCode", "codeExecutionResult", "toolCall", "toolResp
 
 /** The same object if all of its names are in camel case already. */
 export function camelFields(object: JsonObject): JsonObject {
-  for (const name in object) if (name.includes("_")) return renamed(object);
+  for (const name in object) if (name.includes("_")) return withSnakeCaseNames(object);
   return object;
 }
 
@@ -175,7 +175,7 @@ export function asList(value: unknown): unknown {
 }
 
 /** `_responseJsonSchema` is the older name of `responseJsonSchema`. */
-function renamed(object: JsonObject): JsonObject {
+function withSnakeCaseNames(object: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(object).map(([name, value]) => [
       name.replace(/^_/, "").replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),

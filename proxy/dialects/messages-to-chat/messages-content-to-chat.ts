@@ -136,13 +136,13 @@ function filePart(block: JsonObject, at: string, reader: RequestReader): JsonObj
     }
     case "url":
       if (reader.takesFileUrls)
-        return { type: "file", file: addressed(source["url"], `${at}.source.url`, reader) };
+        return { type: "file", file: fileUrlPart(source["url"], `${at}.source.url`, reader) };
   }
   return unsupportedSource(`${at}.source.type`, "must be base64 or text", reader);
 }
 
 /** Chat completions have no such field; it only passes through them to another dialect. */
-function addressed(url: unknown, at: string, reader: RequestReader): JsonObject {
+function fileUrlPart(url: unknown, at: string, reader: RequestReader): JsonObject {
   return { file_url: reader.text(url, at) };
 }
 

@@ -16,7 +16,7 @@ interface FinishedResponse {
   readonly items: string;
 }
 
-interface Answered {
+interface AnswerContext {
   readonly streamId: string | null;
   /** The response that it continues, if its provider hasn't seen that id; empty for none. */
   readonly previousId: string;
@@ -35,7 +35,7 @@ const firstEvents: ReadonlySet<unknown> = new Set(["response.created", "response
 const itemDone = "response.output_item.done";
 
 export class ServerEvents {
-  readonly #answered: Answered;
+  readonly #context: AnswerContext;
   #items = "";
   /** Whether there was memory for all items. */
   #isWhole = true;
@@ -46,8 +46,8 @@ export class ServerEvents {
   /** Set once the response is done, if its provider doesn't store it. */
   finished: FinishedResponse | null = null;
 
-  constructor(answered: Answered) {
-    this.#answered = answered;
+  constructor(answered: AnswerContext) {
+    this.#context = answered;
   }
 
   /** What the client gets now; null for nothing. */
@@ -56,7 +56,7 @@ export class ServerEvents {
     const isRead =
       name === null || name === itemDone || lastEvents.has(name) || firstEvents.has(name);
     const value = isRead ? parseBodyExactly(data) : null;
-    if (!isObject(value)) return inLane(data, this.#answered.streamId);
+    if (!isObject(value)) return inLane(data, this.#context.streamId);
     const { type, response } = value;
     if (isObject(response) && typeof response["id"] === "string") this.responseId = response["id"];
     if (type === "error") {
@@ -64,7 +64,7 @@ export class ServerEvents {
       return null;
     }
     if (type === itemDone) this.#keep(value["item"]);
-    const message = inLane(this.#withPrevious(value, data), this.#answered.streamId);
+    const message = inLane(this.#withPrevious(value, data), this.#context.streamId);
     if (!lastEvents.has(type)) return message;
     this.#last = message;
     if (type !== "response.failed") this.#finish(response);
@@ -88,26 +88,26 @@ export class ServerEvents {
     }
     const error = isObject(value) && isObject(value["error"]) ? value["error"] : noAnswer;
     const sent = { status: status < 400 ? 502 : status, headers: sentHeaders(headers) };
-    this.#last = inLane(errorEvent(error, sent), this.#answered.streamId);
+    this.#last = inLane(errorEvent(error, sent), this.#context.streamId);
   }
 
   /** The last event. An answer without one was cut. */
   end(): string {
-    return this.#last ?? inLane(errorEvent(cut, { status: 502 }), this.#answered.streamId);
+    return this.#last ?? inLane(errorEvent(cut, { status: 502 }), this.#context.streamId);
   }
 
   #error(value: JsonObject): string {
     const { error, code = null, message = "", param = null, status } = value;
     const details = isObject(error) ? error : { type: "server_error", code, message, param };
     const sent = { status: typeof status === "number" ? status : statusOf(details) };
-    return inLane(errorEvent(details, sent), this.#answered.streamId);
+    return inLane(errorEvent(details, sent), this.#context.streamId);
   }
 
   #keep(item: unknown): void {
     const inputItem = isObject(item) ? asInput(item) : null;
     if (inputItem === null || !this.#isWhole) return;
     const text = writeExactly(inputItem);
-    this.#isWhole = this.#answered.hold(text.length + 1);
+    this.#isWhole = this.#context.hold(text.length + 1);
     this.#items = this.#isWhole ? joinItems(this.#items, text) : "";
   }
 
@@ -119,7 +119,7 @@ export class ServerEvents {
 
   /** The provider doesn't know the id that the client has named. */
   #withPrevious(value: JsonObject, data: string): string {
-    const { previousId } = this.#answered;
+    const { previousId } = this.#context;
     const { response } = value;
     if (previousId === "" || !isObject(response)) return data;
     return writeExactly({

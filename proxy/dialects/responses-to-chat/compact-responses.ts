@@ -26,14 +26,18 @@ export function compactingBy(responses: Translation): Translation {
         { ...body, input: [...itemsOf(body), { type: compactionTrigger }] },
         options,
       ),
-    answer: (body, context) => compacted(body, context, responses),
+    answer: (body, context) => compactedInput(body, context, responses),
     asEvents: noStream,
     events: noStream,
   };
 }
 
 /** Throws `FailedAnswer` without a complete summary, so that another target may make it. */
-function compacted(body: JsonObject, context: AnswerContext, responses: Translation): JsonObject {
+function compactedInput(
+  body: JsonObject,
+  context: AnswerContext,
+  responses: Translation,
+): JsonObject {
   const answer = responses.answer(body, { ...context, request: { compacts: true } });
   const summary = (answer["output"] as readonly JsonObject[]).find(isCompaction);
   if (summary === undefined || readKeptReasoning(summary["encrypted_content"])?.text === "")

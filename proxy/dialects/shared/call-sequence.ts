@@ -11,7 +11,7 @@
  */
 import { readableResponseBytesMax } from "../../../shared/bounds.js";
 import { type CallPiece, namelessCall } from "./chat-pieces.js";
-import { splitSigned } from "./thought-signature.js";
+import { splitSignedId } from "./thought-signature.js";
 import { isQuoted, plainArguments } from "./tool-call.js";
 import { UntranslatableAnswer } from "./translation.js";
 import { UniqueIds } from "./unique-ids.js";
@@ -98,7 +98,8 @@ export class CallSequence {
       }
       if (entry.state === "held") {
         entry.state = "begun";
-        if (call.clientId !== null) entry.ownId = this.#ids.ofPlain(splitSigned(call.clientId)[0]);
+        if (call.clientId !== null)
+          entry.ownId = this.#ids.ofPlain(splitSignedId(call.clientId)[0]);
         this.#sink.begin(forClient(call, entry));
       }
       const isFollowed = this.#position + 1 < this.#entries.length;
@@ -154,7 +155,7 @@ type NamedCall = Call & { name: string };
 
 function forClient(call: NamedCall, { ownId }: Pick<Entry, "ownId">): NamedCall {
   if (ownId === null || call.clientId === null) return call;
-  return { ...call, clientId: ownId + splitSigned(call.clientId)[1] };
+  return { ...call, clientId: ownId + splitSignedId(call.clientId)[1] };
 }
 
 function isNamed(call: Call): call is NamedCall {

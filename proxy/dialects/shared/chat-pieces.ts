@@ -99,9 +99,9 @@ export function chatPieces(
     optionalText(message["reasoning"], "reasoning");
   addReasoning(pieces, reasoning);
   const { thinking_blocks: blocks, reasoning_details: details } = message;
-  addSigned(pieces, blocks);
+  addSignedBlocks(pieces, blocks);
   if (isAbsent(blocks) && Array.isArray(details))
-    addSigned(
+    addSignedBlocks(
       pieces,
       details.map((detail: unknown) => carryDetail(detail, provider)),
     );
@@ -128,7 +128,7 @@ function addReasoning(pieces: ChatPiece[], text: string): void {
   if (text !== "") pieces.push({ kind: "reasoning", text });
 }
 
-function addSigned(pieces: ChatPiece[], blocks: unknown): void {
+function addSignedBlocks(pieces: ChatPiece[], blocks: unknown): void {
   if (!Array.isArray(blocks)) return;
   for (const block of blocks as readonly unknown[]) {
     if (!isThinkingBlock(block) || !mustBeReturned(block)) continue;

@@ -38,7 +38,9 @@ export function writeKeptReasoning(reasoning: KeptReasoning): string {
 /** Null if Sluice didn't write it. */
 export function readKeptReasoning(encrypted: unknown): KeptReasoning | null {
   if (typeof encrypted !== "string" || !encrypted.startsWith(mark)) return null;
-  return parseKept(Buffer.from(encrypted.slice(mark.length), "base64url").toString("utf8"));
+  return parseKeptReasoning(
+    Buffer.from(encrypted.slice(mark.length), "base64url").toString("utf8"),
+  );
 }
 
 /** The same reasoning as the signature of a part in Gemini's own API, which is always in base64. */
@@ -52,7 +54,7 @@ export function keptInSignature(signature: string): KeptReasoning | null {
   if (Buffer.from(signature.slice(0, 8), "base64").toString("latin1") !== mark.slice(0, 6))
     return null;
   const text = Buffer.from(signature, "base64").toString("utf8");
-  return text.startsWith(mark) ? parseKept(text.slice(mark.length)) : null;
+  return text.startsWith(mark) ? parseKeptReasoning(text.slice(mark.length)) : null;
 }
 
 function keptJson({ text, blocks }: KeptReasoning): string {
@@ -60,7 +62,7 @@ function keptJson({ text, blocks }: KeptReasoning): string {
   return writeExactly(blocks.length === 0 ? { text } : { blocks });
 }
 
-function parseKept(json: string): KeptReasoning | null {
+function parseKeptReasoning(json: string): KeptReasoning | null {
   const parsed = parseBodyExactly(json);
   if (!isObject(parsed)) return null;
   const { text, blocks } = parsed;

@@ -36,14 +36,14 @@ export interface CallIdentity {
 const noFields = {};
 
 /** Splits an id made by `signedId`: the plain id, and the mark with the signature, or nothing. */
-export function splitSigned(id: string): readonly [plain: string, signature: string] {
+export function splitSignedId(id: string): readonly [plain: string, signature: string] {
   const at = id.indexOf(signedMark);
   return at === -1 ? [id, ""] : [id.slice(0, at), id.slice(at)];
 }
 
 /** Reads an id made by `signedId`. */
 export function readSignedId(id: string): CallIdentity {
-  const [plain, signed] = splitSigned(id);
+  const [plain, signed] = splitSignedId(id);
   if (signed === "") return { id, extra: noFields };
   const signature = Buffer.from(signed.slice(signedMark.length), "base64url").toString("utf8");
   return {

@@ -3,7 +3,7 @@
  * model anew, or give all of them one id; clients match results by it, and Anthropic refuses a
  * conversation in which it occurs twice. The turns of one answer share an `UniqueIds`.
  */
-import { splitSigned } from "./thought-signature.js";
+import { splitSignedId } from "./thought-signature.js";
 
 export class UniqueIds {
   /** The number for the next occurrence of an id. */
@@ -11,7 +11,7 @@ export class UniqueIds {
 
   /** The id itself at first; then with a number, which precedes any signature in it. */
   of(id: string): string {
-    const [plain, signature] = splitSigned(id);
+    const [plain, signature] = splitSignedId(id);
     return this.ofPlain(plain) + signature;
   }
 

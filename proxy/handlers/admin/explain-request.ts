@@ -80,13 +80,13 @@ type Question =
       readonly session: string | null;
     };
 
-type QuestionRead =
+type ParsedQuestion =
   | { readonly ok: true; readonly question: Question }
   | { readonly ok: false; readonly failure: Failure };
 
 const fieldNames = ["user_path", "key", "model", "session", "request_id"];
 
-function readQuestion(body: unknown, ownPath: string): QuestionRead {
+function readQuestion(body: unknown, ownPath: string): ParsedQuestion {
   const fields = asObject(body, fieldNames);
   if (!fields.ok) return fields;
   const { user_path: userPath, key = null, model, session = null } = fields.value;
@@ -126,7 +126,7 @@ function readQuestion(body: unknown, ownPath: string): QuestionRead {
     : path;
 }
 
-function wrong(message: string, param: string): QuestionRead {
+function wrong(message: string, param: string): ParsedQuestion {
   return { ok: false, failure: invalid(message, param) };
 }
 

@@ -24,7 +24,7 @@ const daysDefault = 30;
 /** The window of a query (without its question mark); `nowMs` gives today's date. */
 export function parseUsageQuery(query: string, nowMs: number): UsageQuery {
   const parameters = queryParameters(query);
-  if (isRepeated(parameters, "days")) return repeated("days");
+  if (isRepeated(parameters, "days")) return repeatedParameter("days");
   const rawDays = parameters.get("days");
   const days =
     rawDays === null
@@ -81,7 +81,7 @@ export function parseGroups(query: string, isOperator: boolean): Checked<Groupin
 }
 
 function dateOf(name: string, parameters: URLSearchParams): number | null | UsageQuery {
-  if (isRepeated(parameters, name)) return repeated(name);
+  if (isRepeated(parameters, name)) return repeatedParameter(name);
   const raw = parameters.get(name);
   if (raw === null) return null;
   // There is no year 0, and earlier days can't be written in this form.
@@ -95,7 +95,7 @@ function isRepeated(parameters: URLSearchParams, name: string): boolean {
   return parameters.getAll(name).length > 1;
 }
 
-function repeated(name: string): UsageQuery {
+function repeatedParameter(name: string): UsageQuery {
   return wrong(`${name} is given more than once`, name);
 }
 

@@ -11,7 +11,7 @@ import type { Gateway } from "../../gateway.js";
 import type { Admission, AdmissionOutcome } from "../../limiter/admission.js";
 import type { RequestContext } from "../../request-context.js";
 import { isMoreUseful } from "../../upstream/errors/failover-reason.js";
-import { abandoned, type Forwarded } from "../../upstream/forwarded.js";
+import { abandonedResult, type ForwardResult } from "../../upstream/forwarded.js";
 import { limitHeaders, type RecordingParts, settleAttempt } from "../admit-and-settle.js";
 
 export interface FailOver {
@@ -21,7 +21,11 @@ export interface FailOver {
   /** What the request may use at targets, for hard caps; undefined without any. */
   readonly metersOf?: ((targets: readonly Target[]) => Metered) | undefined;
   /** Sends the request to a target; `hasFallback`: another target is left after it. */
-  readonly send: (target: Target, headers: string[], hasFallback: boolean) => Promise<Forwarded>;
+  readonly send: (
+    target: Target,
+    headers: string[],
+    hasFallback: boolean,
+  ) => Promise<ForwardResult>;
 }
 
 /**
@@ -33,8 +37,8 @@ export interface FailOver {
 export async function failOver(
   context: RequestContext<RecordingParts | "limiter" | "nowMs">,
   { admission, targets, metersOf, send }: FailOver,
-  first: Forwarded,
-): Promise<Forwarded> {
+  first: ForwardResult,
+): Promise<ForwardResult> {
   const { gateway, exchange, record } = context;
   let best = first;
   let bestTarget = admission.target;
@@ -53,11 +57,11 @@ export async function failOver(
     }
     record.target = bestTarget;
     untried = untried.filter((other) => other !== target && mayFollow(gateway, admission, other));
-    if (exchange.gone) return abandoned(best, exchange);
+    if (exchange.gone) return abandonedResult(best, exchange);
     if (untried.length === 0) return best;
     const metered = admission.metering === undefined ? undefined : metersOf?.(untried);
     const outcome = await gateway.limiter.reroute(admission, untried, metered);
-    if (exchange.gone) return abandoned(best, exchange);
+    if (exchange.gone) return abandonedResult(best, exchange);
     if (outcome.kind !== "admitted")
       return { ...best, note: `no other target: ${whyNotAdmitted(outcome)}` };
     record.target = admission.target;

@@ -18,7 +18,7 @@ import {
 import { madeIds } from "../../objects/object-ids.js";
 import type { Route } from "../../routing/resolve-model.js";
 import { forward } from "../../upstream/forward.js";
-import type { Forwarded, ForwardRequest } from "../../upstream/forwarded.js";
+import type { ForwardRequest, ForwardResult } from "../../upstream/forwarded.js";
 
 interface Call extends NamedValues {
   readonly operation: Operation;
@@ -42,7 +42,7 @@ export async function forwardAndRemember(
   exchange: Exchange,
   call: Call,
   { forwarding, made }: Remembering,
-): Promise<Forwarded> {
+): Promise<ForwardResult> {
   const isBackground = isBackgroundCall(call);
   let remembered: Promise<void> | null = null;
   let responseId = "";

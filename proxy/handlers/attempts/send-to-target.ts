@@ -21,7 +21,7 @@ import type { Route } from "../../routing/resolve-model.js";
 import { embeddingsInBase64 } from "../../upstream/embeddings-in-base64.js";
 import { withoutBetas } from "../../upstream/errors/refused-betas.js";
 import { forward } from "../../upstream/forward.js";
-import type { Forwarded, ForwardRequest } from "../../upstream/forwarded.js";
+import type { ForwardRequest, ForwardResult } from "../../upstream/forwarded.js";
 import { sizeClass } from "../../upstream/limit-reports.js";
 import { markedUpstream } from "../../upstream/marked-upstream.js";
 import type { Upstream } from "../../upstream/upstream.js";
@@ -46,7 +46,7 @@ interface Sending {
 }
 
 /** The first answer, or the last failure. The record lists earlier failures. */
-export function sendToTarget(context: RequestContext, sending: Sending): Promise<Forwarded> {
+export function sendToTarget(context: RequestContext, sending: Sending): Promise<ForwardResult> {
   const { target, call } = sending;
   return withRetries(context, {
     target,
@@ -64,7 +64,7 @@ function send(
   sending: Sending,
   refused: SentFor["refused"],
   trace: AttemptTrace | null,
-): Promise<Forwarded> {
+): Promise<ForwardResult> {
   const { gateway, exchange, record } = context;
   const { target, call, route, bounds } = sending;
   const { config: provider } = providerOf(gateway, target);
@@ -83,7 +83,7 @@ function send(
     betas.dropped.length === 0
       ? prepared
       : { ...prepared, dropped: [...prepared.dropped, ...betas.dropped] };
-  notePrepared(context, target, request);
+  notePreparedRequest(context, target, request);
   const forwarding = forwardRequest(context, sending, { request, given: betas.headers, trace });
   const isStored = request.translator === null && isRemembered(gateway, call, route);
   if (!isStored) return forward(exchange, forwarding);
@@ -92,7 +92,7 @@ function send(
   return forwardAndRemember(gateway, exchange, call, { forwarding, made });
 }
 
-function notePrepared(
+function notePreparedRequest(
   { gateway, exchange, record }: RequestContext,
   target: Target,
   { savedBytes, dropped }: TargetRequest,
@@ -203,7 +203,7 @@ function upstreamFor(
   const namesAlias = gateway.models.isMoving(target) && !call.mayRunOthers;
   return namesAlias
     ? watchedUpstream(traced, (answer) => {
-        record.target = gateway.models.executed(target, modelIn(answer)) ?? record.target;
+        record.target = gateway.models.executedTarget(target, modelIn(answer)) ?? record.target;
       })
     : traced;
 }

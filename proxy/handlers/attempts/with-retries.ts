@@ -8,14 +8,14 @@ import type { ProviderConfig } from "../../../shared/config/config.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Operation } from "../../../shared/operation.js";
 import { refusedPartsMax } from "../../bounds.js";
-import { nothingRefused, type Refused } from "../../dialects/fit/own-reasoning.js";
+import { nothingRefused, type RefusedParts } from "../../dialects/fit/own-reasoning.js";
 import { type Gateway, providerOf } from "../../gateway.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { AttemptTrace } from "../../metrics/spans/request-trace.js";
 import type { RequestContext } from "../../request-context.js";
 import type { TargetFailure } from "../../upstream/errors/failover-reason.js";
 import type { RefusedPart } from "../../upstream/errors/refused-part.js";
-import { abandoned, type Forwarded } from "../../upstream/forwarded.js";
+import { abandonedResult, type ForwardResult } from "../../upstream/forwarded.js";
 import { retryWaitMs } from "../../upstream/retry-wait.js";
 import { type RecordingParts, settleAttempt } from "../admit-and-settle.js";
 
@@ -28,7 +28,7 @@ interface RetriedRequest {
   /**
    * `trace`: the span of the attempt, which the provider's traceparent names; null without tracing.
    */
-  readonly send: (trace: AttemptTrace | null, refused: Refused) => Promise<Forwarded>;
+  readonly send: (trace: AttemptTrace | null, refused: RefusedParts) => Promise<ForwardResult>;
   /** Whether the request may be sent without a part. */
   readonly mayLose: (part: RefusedPart) => boolean;
 }
@@ -46,7 +46,7 @@ type AttemptParts =
 export async function withRetries(
   context: RequestContext<AttemptParts>,
   { target, isRepeatable, operation, stream, send, mayLose }: RetriedRequest,
-): Promise<Forwarded> {
+): Promise<ForwardResult> {
   const { gateway, exchange, record } = context;
   const { config, upstream } = providerOf(gateway, target);
   const { targetHealth, targetLoad } = gateway;
@@ -63,7 +63,7 @@ export async function withRetries(
     record.attemptCount++;
     const attempted = { target, operation, stream, resent };
     const trace = record.trace?.attempt(attempted, startedMonoMs) ?? null;
-    let forwarded: Forwarded | null = null;
+    let forwarded: ForwardResult | null = null;
     targetLoad?.begin(target);
     try {
       forwarded = await send(trace, refused);
@@ -103,18 +103,19 @@ export async function withRetries(
     if (waitMs === null) return forwarded;
     record.addEarlierFailure(target, forwarded.failed.why);
     forwarded = settleAttempt(context, forwarded);
-    if (!(await staysDuring(gateway, exchange, waitMs))) return abandoned(forwarded, exchange);
+    if (!(await staysDuring(gateway, exchange, waitMs)))
+      return abandonedResult(forwarded, exchange);
     startedMonoMs = gateway.monoMs();
     retried++;
   }
 }
 
 /** Whether the request was already sent without a part. */
-function isRemoved({ reasoning, fields }: Refused, part: RefusedPart): boolean {
+function isRemoved({ reasoning, fields }: RefusedParts, part: RefusedPart): boolean {
   return part.kind === "reasoning" ? reasoning : fields.includes(part.path);
 }
 
-function withPart(refused: Refused, part: RefusedPart): Refused {
+function withPart(refused: RefusedParts, part: RefusedPart): RefusedParts {
   if (part.kind === "reasoning") return { ...refused, reasoning: true };
   return { ...refused, fields: [...refused.fields, part.path] };
 }
@@ -124,7 +125,7 @@ function nameOf(part: RefusedPart): string {
 }
 
 /** From the start of the attempt; null without a complete answer. */
-function firstByteMs(forwarded: Forwarded | null, startedMonoMs: number): number | null {
+function firstByteMs(forwarded: ForwardResult | null, startedMonoMs: number): number | null {
   if (forwarded === null || forwarded.outcome !== "complete") return null;
   const { firstByteMonoMs } = forwarded;
   return firstByteMonoMs === null ? null : firstByteMonoMs - startedMonoMs;

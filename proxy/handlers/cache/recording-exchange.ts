@@ -8,7 +8,7 @@ import type { Exchange } from "../../http/exchange.js";
 import { DelegatedExchange } from "../../http/exchanges/delegated-exchange.js";
 import type { ResponseCache } from "./response-cache.js";
 
-interface Recorded {
+interface RecordedAnswer {
   readonly contentType: string;
   /** Copied, so that no larger buffer stays in memory. */
   readonly body: Buffer;
@@ -29,7 +29,7 @@ export class RecordingExchange extends DelegatedExchange {
   }
 
   /** Ends the recording. Null if the status wasn't 200 or the answer was too large. */
-  take(): Recorded | null {
+  take(): RecordedAnswer | null {
     const store = this.#store;
     const recorded =
       store === null ? null : { contentType: this.#contentType, body: copyOf(store) };

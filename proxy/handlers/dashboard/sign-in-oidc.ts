@@ -6,7 +6,7 @@
  */
 import { auditTextCharsMax } from "../../../shared/bounds.js";
 import { wrongToken } from "../../auth/caller.js";
-import { cookieOf, openGranted } from "../../auth/session/authenticate-session.js";
+import { cookieOf, openAdminSession } from "../../auth/session/authenticate-session.js";
 import { clientOf, isOverTls } from "../../auth/session/client-address.js";
 import {
   sessionCookie,
@@ -66,14 +66,14 @@ export async function finishSignIn(context: SignInContext): Promise<void> {
 
 type Refusal = keyof typeof signInTexts.refused;
 /** `reason`: for the log and the audit log; null if there was no attempt. */
-type Refused = { readonly refused: Refusal; readonly reason: string | null };
+type RefusedSignIn = { readonly refused: Refusal; readonly reason: string | null };
 
 /** The person's name, and the token of the session that their claims open. */
 async function signIn(
   context: SignInContext,
   secret: string | null,
   redirectUrl: URL,
-): Promise<{ readonly name: string; readonly token: string } | Refused> {
+): Promise<{ readonly name: string; readonly token: string } | RefusedSignIn> {
   const { gateway, exchange } = context;
   const { oidc, sessionKeeping } = gateway;
   if (oidc === null || secret === null) return { refused: "expired", reason: null };
@@ -91,7 +91,7 @@ async function signIn(
   if (administration === null) return { refused: "no-role", reason: `${name} has no role` };
   const token = sessionKeeping.newToken();
   const opening = { ...person, administration };
-  const opened = await openGranted(gateway, opening, token, sentBy(context, ""));
+  const opened = await openAdminSession(gateway, opening, token, sentBy(context, ""));
   if (opened.ok) return { name, token };
   if (opened.failure === wrongToken) return { refused: "denied", reason: `${name} is denied` };
   return { refused: "failed", reason: opened.failure.message };

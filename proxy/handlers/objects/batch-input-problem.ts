@@ -40,7 +40,7 @@ export async function readBatchInput(
     },
     bytes,
   });
-  async function* counted(pieces: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  async function* countBytes(pieces: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
     for await (const piece of pieces) {
       bytes += piece.length;
       yield piece;
@@ -65,7 +65,7 @@ export async function readBatchInput(
     const { uploadBytesMax, bodyBytesMax } = gateway.config.server;
     const problem = await problemInLines({
       fileId,
-      pieces: counted(answer.pieces),
+      pieces: countBytes(answer.pieces),
       fileBytesMax: uploadBytesMax,
       lineBytesMax: bodyBytesMax,
       memory: exchange.memory,

@@ -10,16 +10,16 @@ import type { Gateway } from "../../gateway.js";
 import {
   endOf,
   settleBeforeDeletion,
-  settleEnded,
-  settleTracked,
+  settleEndedResponse,
+  settleTrackedBatch,
 } from "../../objects/background-responses.js";
-import { type BatchRead, batchEndIn, batchReadAt, submitsBatch } from "../../objects/batches.js";
-import type { Forwarded } from "../../upstream/forwarded.js";
+import { batchEndIn, batchReadAt, type ReadBatch, submitsBatch } from "../../objects/batches.js";
+import type { ForwardResult } from "../../upstream/forwarded.js";
 
 /** The stored objects of a provider that a request reads, deletes or creates; by its path. */
 export interface StoredObjects {
   readonly response: StoredObject | null;
-  readonly batch: BatchRead | null;
+  readonly batch: ReadBatch | null;
   readonly deletedFile: string | null;
   readonly submitsBatch: boolean;
 }
@@ -56,7 +56,7 @@ export async function settleBeforeDeletions(
 }
 
 /** Charges a response or a batch that has ended, as the answer says. */
-export async function settleObjectsRead(
+export async function settleEndedObjects(
   gateway: Gateway,
   { provider }: Target,
   {
@@ -65,14 +65,14 @@ export async function settleObjectsRead(
     answer,
   }: {
     readonly objects: StoredObjects;
-    readonly forwarded: Forwarded;
+    readonly forwarded: ForwardResult;
     readonly answer: unknown;
   },
 ): Promise<void> {
   const end = response === null ? null : endOf(answer);
-  if (end !== null) await settleEnded(gateway, { provider, id: response!.id, end });
+  if (end !== null) await settleEndedResponse(gateway, { provider, id: response!.id, end });
   if (batch !== null && forwarded.status < 300 && (batch.isResults || batchEndIn(answer) !== null))
-    void settleTracked(gateway, provider, batch.id);
+    void settleTrackedBatch(gateway, provider, batch.id);
 }
 
 interface StoredObject {

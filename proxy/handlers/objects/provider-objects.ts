@@ -16,8 +16,8 @@ import { settleBeforeDeletion } from "../../objects/background-responses.js";
 import { batchReadAt } from "../../objects/batches.js";
 import { foreignObject } from "../../objects/object-access.js";
 import type { RequestContext } from "../../request-context.js";
-import type { Forwarded } from "../../upstream/forwarded.js";
-import { refuseUnadmitted } from "../refuse-request.js";
+import type { ForwardResult } from "../../upstream/forwarded.js";
+import { refuseBeforeAdmission } from "../refuse-request.js";
 import { idInPath, ownProviders, providersFor } from "./able-providers.js";
 import { listOwnObjects } from "./list-objects.js";
 import { readObjectBody, type StoredOperation, sendObjectRequest } from "./send-object-request.js";
@@ -29,27 +29,27 @@ export async function providerObjectRequest(
 ): Promise<void> {
   const { gateway, exchange, caller, record } = context;
   let able = providersFor(context, operation);
-  if (!able.ok) return refuseUnadmitted(context, able.failure);
+  if (!able.ok) return refuseBeforeAdmission(context, able.failure);
   const id = idInPath(exchange.path, operation);
   const hasId = id !== null;
   if (!caller.isOperator) {
     if (!hasId && exchange.method !== "POST")
       return listOwnObjects(context, operation, able.providers[0]!);
     const own = hasId ? await ownProviders(context, able.providers, id) : able;
-    if (!own.ok) return refuseUnadmitted(context, own.failure);
+    if (!own.ok) return refuseBeforeAdmission(context, own.failure);
     able = own;
   }
   const bodyRead = await readObjectBody(context, operation);
-  if (!bodyRead.ok) return refuseUnadmitted(context, bodyRead.failure);
+  if (!bodyRead.ok) return refuseBeforeAdmission(context, bodyRead.failure);
   const foreign = await foreignObject(gateway, caller, bodyRead.named);
-  if (foreign !== null) return refuseUnadmitted(context, foreign);
+  if (foreign !== null) return refuseBeforeAdmission(context, foreign);
   const early = exchange.method === "DELETE" ? await earlyDeletion(context, operation, able) : null;
-  if (early !== null) return refuseUnadmitted(context, early);
+  if (early !== null) return refuseBeforeAdmission(context, early);
   // A streamed upload can't be sent to a second provider.
   const isRepeatable = bodyRead.body === null || Buffer.isBuffer(bodyRead.body);
   const providers =
     hasId && isRepeatable ? wellFirst(context, able.providers) : able.providers.slice(0, 1);
-  let result: Forwarded | null = null;
+  let result: ForwardResult | null = null;
   for (const [i, provider] of providers.entries()) {
     const startedMonoMs = gateway.monoMs();
     const next = await sendObjectRequest(context, {

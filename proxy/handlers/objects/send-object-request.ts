@@ -17,8 +17,8 @@ import { watchedUpstream } from "../../objects/answer-watch.js";
 import {
   endOf,
   type ResponseEnd,
-  settleEnded,
-  settleTracked,
+  settleEndedResponse,
+  settleTrackedBatch,
 } from "../../objects/background-responses.js";
 import { parseBatchRequests } from "../../objects/batch-requests.js";
 import { batchEndIn, batchReadAt, submittedBatch } from "../../objects/batches.js";
@@ -27,7 +27,7 @@ import { parseObjectBody } from "../../objects/object-body.js";
 import { madeIds, type NamedIds } from "../../objects/object-ids.js";
 import type { RequestContext } from "../../request-context.js";
 import { forward } from "../../upstream/forward.js";
-import type { Forwarded } from "../../upstream/forwarded.js";
+import type { ForwardResult } from "../../upstream/forwarded.js";
 import { relinkedBatches, relinkedJson } from "../../upstream/provider-links.js";
 import type { RequestBody, UpstreamRequest } from "../../upstream/upstream.js";
 import { clientPath, upstreamPath } from "../../upstream/upstream-path.js";
@@ -50,7 +50,7 @@ export type StoredOperation =
       | "message_files"
     >;
 
-type BodyRead =
+type ReadBodyResult =
   | {
       readonly ok: true;
       readonly body: RequestBody;
@@ -66,7 +66,7 @@ type BodyRead =
 export async function readObjectBody(
   { gateway, exchange, caller }: RequestContext<"bodySlices" | "config" | "isUtf8" | "limiter">,
   operation: StoredOperation,
-): Promise<BodyRead> {
+): Promise<ReadBodyResult> {
   if (exchange.method !== "POST") return withoutFields(null);
   const { bodyBytesMax, uploadBytesMax } = gateway.config.server;
   const boundary = boundaryOf(exchange.header("content-type") ?? "");
@@ -101,7 +101,7 @@ export async function readObjectBody(
   return parsed.ok ? { ...parsed, body: result.bytes } : parsed;
 }
 
-function withoutFields(body: RequestBody): BodyRead {
+function withoutFields(body: RequestBody): ReadBodyResult {
   return { ok: true, body, fields: null, named: new Map() };
 }
 
@@ -122,7 +122,7 @@ interface Sending {
 export async function sendObjectRequest(
   { gateway, exchange, record }: RequestContext<SendingParts>,
   { provider, operation, body, headers, hasFallback, userPath, id = null }: Sending,
-): Promise<Forwarded> {
+): Promise<ForwardResult> {
   let remembered: Promise<void> | null = null;
   const at = { provider: provider.config.name, id: id ?? "" };
   const isOfBatches = operation === "batches" || operation === "message_batches";
@@ -170,13 +170,13 @@ export async function sendObjectRequest(
   });
   trace?.ended(forwarded, gateway.monoMs());
   const end = id === null ? null : responseEndIn(exchange, forwarded, seenAnswer);
-  if (end !== null) await settleEnded(gateway, { ...at, end });
+  if (end !== null) await settleEndedResponse(gateway, { ...at, end });
   if (
     forwarded.status < 300 &&
     batchRead !== null &&
     (batchRead.isResults || batchEndIn(seenAnswer) !== null)
   )
-    void settleTracked(gateway, at.provider, batchRead.id);
+    void settleTrackedBatch(gateway, at.provider, batchRead.id);
   // The owner must be known before the client asks for the object.
   await remembered;
   const isSubmitted = isOfBatches && batchRead === null && exchange.method === "POST";
@@ -228,7 +228,7 @@ type SendingParts =
  */
 function responseEndIn(
   { query }: Exchange,
-  { status, outcome, usage, estimated }: Forwarded,
+  { status, outcome, usage, estimated }: ForwardResult,
   answer: unknown,
 ): ResponseEnd | null {
   if (status >= 300 || outcome !== "complete") return null;

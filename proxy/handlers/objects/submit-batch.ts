@@ -18,10 +18,10 @@ import { sessionOf } from "../../routing/session.js";
 import {
   admitRequest,
   isRefusedUnread,
-  refuseAdmitted,
+  refuseAfterAdmission,
   settleRequest,
 } from "../admit-and-settle.js";
-import { refuseUnadmitted } from "../refuse-request.js";
+import { refuseBeforeAdmission } from "../refuse-request.js";
 import { providersFor, providerWith } from "./able-providers.js";
 import { readBatchInput } from "./batch-input-problem.js";
 import { type BatchOperation, readObjectBody, sendObjectRequest } from "./send-object-request.js";
@@ -32,17 +32,18 @@ export async function submitBatch(
   operation: BatchOperation,
 ): Promise<void> {
   const able = providersFor(context, operation);
-  if (!able.ok) return refuseUnadmitted(context, able.failure);
+  if (!able.ok) return refuseBeforeAdmission(context, able.failure);
   const isCompressed = context.exchange.header("content-encoding") !== undefined;
   if (isCompressed && (await isRefusedUnread(context, true))) return;
   const result = await readObjectBody(context, operation);
-  if (!result.ok) return refuseUnadmitted(context, result.failure);
+  if (!result.ok) return refuseBeforeAdmission(context, result.failure);
   const { fields } = result;
-  if (fields === null) return refuseUnadmitted(context, notObject("it is not valid JSON").failure);
+  if (fields === null)
+    return refuseBeforeAdmission(context, notObject("it is not valid JSON").failure);
   const problem = batchProblem(fields, operation, context.caller);
-  if (problem !== null) return refuseUnadmitted(context, problem);
+  if (problem !== null) return refuseBeforeAdmission(context, problem);
   const foreign = await foreignObject(context.gateway, context.caller, result.named);
-  if (foreign !== null) return refuseUnadmitted(context, foreign);
+  if (foreign !== null) return refuseBeforeAdmission(context, foreign);
   const fileId = operation === "batches" ? inputFileOf(fields) : null;
   const provider = await providerWith(context, able.providers, fileId);
   context.record.session = sessionOf(context.exchange, null);
@@ -64,11 +65,12 @@ export async function submitBatch(
       : await readBatchInput(context, admission, { provider, fileId });
   const uncounted = isCapped && fileId === null && operation === "batches" ? noFileToCount() : null;
   const unfit = input.problem ?? uncounted;
-  if (unfit !== null || context.exchange.gone) return refuseAdmitted(context, admitted, unfit);
+  if (unfit !== null || context.exchange.gone)
+    return refuseAfterAdmission(context, admitted, unfit);
   const { userPath } = admission;
   const tokens = isCapped ? Math.ceil(input.bytes / bytesPerToken) : 0;
   const over = isCapped ? await enqueue(context.gateway, { user_path: userPath, tokens }) : null;
-  if (over !== null) return refuseAdmitted(context, admitted, over);
+  if (over !== null) return refuseAfterAdmission(context, admitted, over);
   const forwarded = await sendObjectRequest(context, {
     provider,
     operation,

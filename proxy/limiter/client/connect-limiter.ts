@@ -47,7 +47,7 @@ export function connectLimiter(
     linkedOrLate = resolve;
   });
   const schedule = (ms: number, run: () => void): void =>
-    void setTimeout(orBroken, ms, run).unref();
+    void setTimeout(orThrowBroken, ms, run).unref();
   const proxyId = `${name}-${randomUUID()}`;
   const linkLog = createLinkLog(config, log, (report) => createThrottledCount(schedule, report));
   const client = new LimiterClient(
@@ -73,10 +73,10 @@ export function connectLimiter(
       retry: true,
       onConnect(peer) {
         reader = createFrameReader(frameBytesMaxFromDaemon);
-        orBroken(() =>
+        orThrowBroken(() =>
           client.connected({
             send: (message) => peer.send(encodeFrame(writeToDaemon(message))),
-            whenSent: (run) => peer.whenSent(() => orBroken(run)),
+            whenSent: (run) => peer.whenSent(() => orThrowBroken(run)),
             close: () => peer.close(),
           }),
         );
@@ -90,7 +90,7 @@ export function connectLimiter(
         });
         if (!valid) peer.close();
       },
-      onClose: () => orBroken(() => client.lost()),
+      onClose: () => orThrowBroken(() => client.lost()),
       onError: (error) => linkLog.onUnreachable(error.code ?? error.message),
     });
   let link: ReturnType<typeof dial> | null = null;
@@ -122,7 +122,7 @@ function receive(
   }
 }
 
-function orBroken(step: () => void): void {
+function orThrowBroken(step: () => void): void {
   try {
     step();
   } catch (error) {

@@ -31,8 +31,8 @@ import type {
   AdmissionOutcome,
   AuthorizeOutcome,
   LimitReport,
-  Spent,
-  Unadmitted,
+  RejectedAdmission,
+  SpentUsage,
   UnadmittedUsage,
 } from "../admission.js";
 import { assertLimiter, assertRuns } from "../broken-limiter-state.js";
@@ -169,7 +169,7 @@ export class LimiterClient {
    * or if the daemon is away and the failure mode is `open`. Counts nothing: an admission follows.
    * Never rejects; resolves within the deadline.
    */
-  async refusal(caller: Claimed, submission: boolean): Promise<Unadmitted | null> {
+  async refusal(caller: Claimed, submission: boolean): Promise<RejectedAdmission | null> {
     const startedMonoMs = this.#ports.monoMs();
     const request = { caller, targets: [], rerouted: null, submission, startedMonoMs };
     const outcome = await this.#inTime(this.#pending.ask(request));
@@ -218,13 +218,13 @@ export class LimiterClient {
   }
 
   /** Reports what a running admission has used since the last such report. */
-  progress(admission: Admission, spent: Spent): void {
+  progress(admission: Admission, spent: SpentUsage): void {
     assertRuns(admission);
     this.#outbox.add("progress", admission, spent, this.#ports.monoMs());
   }
 
   /** Ends an admission, exactly once; `then` runs once the settle has been sent. */
-  settle(admission: Admission, spent: Spent, then: () => void): void {
+  settle(admission: Admission, spent: SpentUsage, then: () => void): void {
     assertLimiter(!admission.settled, "one settle per admission");
     assertLimiter(isCount(spent.tokens), "a count of tokens is an integer");
     admission.settled = true;

@@ -23,7 +23,7 @@ import type {
   AdmissionDetails,
   AdmissionOutcome,
   Metering,
-  Waited,
+  QueueWait,
 } from "../admission.js";
 import { assertLimiter } from "../broken-limiter-state.js";
 import type { DaemonConnection } from "../daemon-connection.js";
@@ -151,7 +151,7 @@ export class PendingAdmissions {
   }
 
   /** Undefined for a request that hasn't waited for room. */
-  #waited({ request, isQueued }: PendingAdmission): Waited | undefined {
+  #waited({ request, isQueued }: PendingAdmission): QueueWait | undefined {
     if (!isQueued) return undefined;
     return { ms: this.#waitedMs(request), preferred: request.wait?.askedMs != null };
   }
@@ -220,7 +220,7 @@ export class PendingAdmissions {
   rejected(message: Refused | Exceeded | Denied): void {
     const pending = this.#waiting.take(message.id);
     if (pending === undefined) return this.#late.rejected(message.id);
-    pending.resolve(rejected(message, this.#waited(pending)));
+    pending.resolve(rejectedOutcome(message, this.#waited(pending)));
   }
 
   /** The daemon can't accept it. The failure mode doesn't apply: the daemon is connected. */
@@ -301,7 +301,7 @@ export function admissionMessage(
 export function grantedAdmission(
   request: AdmissionRequest,
   answer: Admitted,
-  waited?: Waited,
+  waited?: QueueWait,
 ): Admission {
   const { caller, targets, rerouted, submission, startedMonoMs, uses, metered, session } = request;
   const { id, target: index, admittedAtMs, lsn, key, pricedOnly = false } = answer;
@@ -399,7 +399,10 @@ export function failOpenAdmission(
 }
 
 /** The outcome of a request that the daemon didn't admit. */
-export function rejected(message: Refused | Exceeded | Denied, waited?: Waited): AdmissionOutcome {
+export function rejectedOutcome(
+  message: Refused | Exceeded | Denied,
+  waited?: QueueWait,
+): AdmissionOutcome {
   switch (message.kind) {
     case "refused":
       return { kind: "refused", id: message.id, breach: message, key: message.key, waited };

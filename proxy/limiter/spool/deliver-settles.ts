@@ -37,7 +37,7 @@ export async function deliverSettles(
 ): Promise<boolean> {
   const { proxyId, writtenAtMs } = head;
   line.send({ kind: "hello", id: 1, wireVersion, role: "proxy", proxyId, leases: [], more: false });
-  let durable = await welcomed(line);
+  let durable = await awaitWelcome(line);
   let sent = 0;
   let inWindow = 0;
   for await (const settle of settles) {
@@ -47,24 +47,24 @@ export async function deliverSettles(
     sent = settle.seq;
     if (++inWindow < settlesUnacknowledgedMax) continue;
     inWindow = 0;
-    durable = await acknowledged(line, sent);
+    durable = await awaitSettled(line, sent);
     if (!(await mayContinue())) return false;
   }
-  return durable !== null && (durable >= sent || (await acknowledged(line, sent)) !== null);
+  return durable !== null && (durable >= sent || (await awaitSettled(line, sent)) !== null);
 }
 
 /**
  * Returns the number of the last durable settle; null if the connection is lost. A daemon of
  * another release doesn't report it, but accepts settles.
  */
-async function welcomed(line: DeliveryLine): Promise<number | null> {
+async function awaitWelcome(line: DeliveryLine): Promise<number | null> {
   const message = await line.next();
   if (message?.kind === "failed") return 0;
   return message?.kind === "welcome" ? message.settledSeq : null;
 }
 
 /** Waits until `seq` is durable; null if it isn't. */
-async function acknowledged(line: DeliveryLine, seq: number): Promise<number | null> {
+async function awaitSettled(line: DeliveryLine, seq: number): Promise<number | null> {
   for (;;) {
     const message = await line.next();
     if (message === null) return null;

@@ -31,16 +31,16 @@ export interface SettleFileHead {
 const sealBytes = 64;
 
 export function headFrame({ proxyId, writtenAtMs, sentAtMs }: SettleFileHead): Buffer {
-  return sealed([format, proxyId, writtenAtMs, sentAtMs]);
+  return sealedFrame([format, proxyId, writtenAtMs, sentAtMs]);
 }
 
 export function settleFrame(settle: Settle): Buffer {
-  return sealed(writeToDaemon(settle));
+  return sealedFrame(writeToDaemon(settle));
 }
 
 /** `count`: the number of settles before it. */
 export function endFrame(count: number): Buffer {
-  return sealed(["end", count]);
+  return sealedFrame(["end", count]);
 }
 
 /** Reads a file piece by piece. */
@@ -62,7 +62,7 @@ export class SettleFileReader {
   /** Passes on every settle that is now complete. False if the file is damaged. */
   feed(piece: Buffer, onSettle: (settle: Settle) => void): boolean {
     const framed = this.#frames.feed(piece, (frame) => {
-      this.#sound &&= this.#take(unsealed(frame), onSettle);
+      this.#sound &&= this.#take(unsealFrame(frame), onSettle);
     });
     this.#sound &&= framed;
     return this.#sound;
@@ -93,13 +93,13 @@ function headOf([name, proxyId, writtenAtMs, sentAtMs]: readonly unknown[]): Set
     : null;
 }
 
-function sealed(value: readonly unknown[]): Buffer {
+function sealedFrame(value: readonly unknown[]): Buffer {
   const body = encodeValue(value);
   return encodeFrame([crc32(body), body]);
 }
 
-/** Undefined for a frame that `sealed` didn't write. */
-function unsealed(frame: unknown): unknown {
+/** Undefined for a frame that `sealedFrame` didn't write. */
+function unsealFrame(frame: unknown): unknown {
   const [sum, body] = Array.isArray(frame) ? (frame as readonly unknown[]) : [];
   if (!(body instanceof Uint8Array) || sum !== crc32(body)) return undefined;
   try {

@@ -5,7 +5,7 @@
 import type { ProviderType } from "../../../shared/config/provider-type.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Operation } from "../../../shared/operation.js";
-import type { Forwarded } from "../../upstream/forwarded.js";
+import type { ForwardResult } from "../../upstream/forwarded.js";
 import { errorType, operationName, providerName } from "../labels.js";
 import type { SpanAttributes } from "./spans.js";
 
@@ -28,7 +28,7 @@ export interface TracedAttempt {
 }
 
 export type EndedCall = Pick<
-  Forwarded,
+  ForwardResult,
   | "status"
   | "outcome"
   | "usage"

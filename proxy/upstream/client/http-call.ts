@@ -3,7 +3,7 @@
  * try on a new connection if the provider had closed the kept-alive one.
  */
 import { headerOf } from "../../http/copy-headers.js";
-import type { Deadlines, Watched } from "../call-deadlines.js";
+import type { Deadlines, WatchedCall } from "../call-deadlines.js";
 import { asUpstreamFailure, isConnectionLost } from "../errors/upstream-failure.js";
 import type { RequestTimeouts, UpstreamCall, UpstreamSink } from "../upstream.js";
 import type { CallConnection, CallHandler } from "./connection.js";
@@ -24,7 +24,7 @@ class AbortedError extends Error {
  */
 const aborted = new AbortedError();
 
-export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watched {
+export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, WatchedCall {
   idleTicks = 0;
   timeoutTicks = Infinity;
   watchIndex = -1;
@@ -58,7 +58,7 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
 
   readonly #timeouts: RequestTimeouts | null;
   /** The watch of the attempt's total timeout; null without one. */
-  #total: Watched | null = null;
+  #total: WatchedCall | null = null;
 
   constructor(
     sink: UpstreamSink,

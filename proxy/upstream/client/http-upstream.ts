@@ -3,7 +3,7 @@
  * requests responses without compression, and decodes them if they are compressed anyway.
  */
 import type { ProviderConfig } from "../../../shared/config/config.js";
-import { rememberingLast } from "../../../shared/text/remembered.js";
+import { cacheLast } from "../../../shared/text/remembered.js";
 import type { Egress } from "../../egress/egress.js";
 import { acceptIdentity, headerOf } from "../../http/copy-headers.js";
 import { createDeadlines } from "../call-deadlines.js";
@@ -15,7 +15,7 @@ import {
   redactHeaders,
   withOwnHeaders,
 } from "../credentials/provider-keys.js";
-import { echoedSecrets, masked } from "../echo-mask.js";
+import { echoedSecrets, maskSecrets } from "../echo-mask.js";
 import { LargeBody } from "../large-body.js";
 import type { Upstream, UpstreamCall } from "../upstream.js";
 import { type CallOptions, ConnectionPool } from "./connection-pool.js";
@@ -32,15 +32,15 @@ export function createHttpUpstream(
   const nativePrefix = pathPrefix.replace(/\/(?:openai|endpoints\/openapi)$/, "");
   const pool = new ConnectionPool(provider, egress, replaceError);
   const deadlines = createDeadlines(provider);
-  const headersWith = rememberingLast((key: string | null) => [
+  const headersWith = cacheLast((key: string | null) => [
     ...acceptIdentity,
     ...credentialHeaders(provider, key),
   ]);
-  const nativeHeadersWith = rememberingLast((key: string | null) => [
+  const nativeHeadersWith = cacheLast((key: string | null) => [
     ...acceptIdentity,
     ...credentialHeadersAt(provider, key, nativePrefix),
   ]);
-  const secretsWith = rememberingLast((key: string | null) => echoedSecrets(key, provider.headers));
+  const secretsWith = cacheLast((key: string | null) => echoedSecrets(key, provider.headers));
   const isAnthropic = provider.type === "anthropic";
   return {
     send(
@@ -48,7 +48,11 @@ export function createHttpUpstream(
       sink,
     ): UpstreamCall {
       const key = keys.choose();
-      const call = new HttpCall(masked(sink, secretsWith(key), successMax), deadlines, timeouts);
+      const call = new HttpCall(
+        maskSecrets(sink, secretsWith(key), successMax),
+        deadlines,
+        timeouts,
+      );
       if (keys.missing !== null) {
         sink.onFailure({ kind: "unreachable", reason: keys.missing });
         return call;

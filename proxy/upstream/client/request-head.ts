@@ -2,7 +2,7 @@
  * The head of a request to a provider, as text. It is refused if a name or a value could end a
  * line, or if it would give the body another length.
  */
-import { remembered } from "../../../shared/text/remembered.js";
+import { cacheByText } from "../../../shared/text/remembered.js";
 
 class InvalidRequest extends Error {
   override name = "InvalidRequest";
@@ -63,7 +63,7 @@ export function requestHead(
 
 type HeaderKind = "host" | "length" | "refused" | "other";
 
-const checkedName = remembered((name: string): HeaderKind => {
+const checkedName = cacheByText((name: string): HeaderKind => {
   if (!token.test(name)) return "refused";
   const lower = name.toLowerCase();
   if (lower === "host") return "host";

@@ -29,13 +29,13 @@ interface KeyLog {
   warn(fields: object, text: string): void;
 }
 
-type Configured = Pick<
+type ConfiguredKeys = Pick<
   ProviderConfig,
   "name" | "apiKey" | "apiKeys" | "apiKeyFile" | "apiKeyCommand"
 >;
 
 export function openKeySource(
-  { name, apiKey, apiKeys, apiKeyFile, apiKeyCommand }: Configured,
+  { name, apiKey, apiKeys, apiKeyFile, apiKeyCommand }: ConfiguredKeys,
   { log, monoMs }: { readonly log: KeyLog; readonly monoMs: () => number },
 ): KeySource {
   const places = placesOf({ apiKey, apiKeys, apiKeyFile, apiKeyCommand });
@@ -108,7 +108,7 @@ function placesOf({
   apiKeys,
   apiKeyFile,
   apiKeyCommand,
-}: Omit<Configured, "name">): readonly KeyPlace[] {
+}: Omit<ConfiguredKeys, "name">): readonly KeyPlace[] {
   const keyPlace = (key: string, weight: number, name: string): KeyPlace => ({
     sourceName: null,
     isCommand: false,

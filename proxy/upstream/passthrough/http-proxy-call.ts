@@ -5,7 +5,7 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { ProviderConfig } from "../../../shared/config/config.js";
-import type { Deadlines, Watched } from "../call-deadlines.js";
+import type { Deadlines, WatchedCall } from "../call-deadlines.js";
 import { asUpstreamFailure, type UpstreamFailure } from "../errors/upstream-failure.js";
 import type { UpstreamCall, UpstreamSink } from "../upstream.js";
 
@@ -20,7 +20,7 @@ export interface SubstituteRequest extends IncomingMessage {
   readonly call: HttpProxyCall;
 }
 
-export class HttpProxyCall implements UpstreamCall, Watched {
+export class HttpProxyCall implements UpstreamCall, WatchedCall {
   idleTicks = 0;
   timeoutTicks = Infinity;
   watchIndex = -1;

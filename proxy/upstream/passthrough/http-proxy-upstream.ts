@@ -12,7 +12,7 @@ import type { ClientRequest, Agent as HttpAgent, IncomingMessage, ServerResponse
 import { createRequire } from "node:module";
 import type HttpProxy from "http-proxy";
 import type { ProviderConfig } from "../../../shared/config/config.js";
-import { rememberingLast } from "../../../shared/text/remembered.js";
+import { cacheLast } from "../../../shared/text/remembered.js";
 import type { Egress } from "../../egress/egress.js";
 import { createEgressAgent } from "../../egress/egress-agent.js";
 import { acceptIdentity } from "../../http/copy-headers.js";
@@ -26,7 +26,7 @@ import {
   redactHeaders,
   withOwnHeaders,
 } from "../credentials/provider-keys.js";
-import { echoedSecrets, masked } from "../echo-mask.js";
+import { echoedSecrets, maskSecrets } from "../echo-mask.js";
 import { type BodyPieces, HttpProxyCall, type SubstituteRequest } from "./http-proxy-call.js";
 import type { PassthroughUpstream } from "./passthrough-upstream.js";
 import { Tunnel } from "./tunnel.js";
@@ -83,7 +83,7 @@ export function createHttpProxyUpstream(
     httpProxy ??= newServer();
     return httpProxy;
   };
-  const secretsWith = rememberingLast((key: string | null) => echoedSecrets(key, provider.headers));
+  const secretsWith = cacheLast((key: string | null) => echoedSecrets(key, provider.headers));
   const ownHeadersOf = (key: string | null, path: string, flat: readonly string[]): string[] => [
     ...acceptIdentity,
     ...withOwnHeaders(flat, provider.headers),
@@ -97,7 +97,7 @@ export function createHttpProxyUpstream(
   return {
     send({ method, path, headers: clientHeaders, body }, sink) {
       const key = keys.choose();
-      const to = masked(sink, secretsWith(key), anyStatus);
+      const to = maskSecrets(sink, secretsWith(key), anyStatus);
       const inMemory = body === null || Buffer.isBuffer(body) ? { body } : null;
       const call =
         inMemory === null

@@ -18,7 +18,7 @@ import { readErrorFields } from "../errors/error-fields.js";
 import { redirectFailure, unansweredFailure } from "../errors/provider-failure.js";
 import { errorInsideSuccess, isEmptyAnswer } from "../errors/success-body.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
-import type { Forwarded, ProviderError } from "../forwarded.js";
+import type { ForwardResult, ProviderError } from "../forwarded.js";
 import type { ProviderAnswer } from "../limit-reports.js";
 import { type ProviderLinks, relinkedHeaders, relinkedJson } from "../provider-links.js";
 import type { PassthroughRequest, PassthroughUpstream } from "./passthrough-upstream.js";
@@ -59,7 +59,7 @@ export interface RelayRequest {
 }
 
 /** Never rejects. */
-export function relayAnswer(exchange: Exchange, options: RelayRequest): Promise<Forwarded> {
+export function relayAnswer(exchange: Exchange, options: RelayRequest): Promise<ForwardResult> {
   return new Promise((resolve) => new Relaying(exchange, options, resolve).start());
 }
 
@@ -80,7 +80,11 @@ class Relaying implements AnswerHandler {
   /** The piece that completes the announced length. */
   #last: Buffer | null = null;
 
-  constructor(exchange: Exchange, options: RelayRequest, resolve: (forwarded: Forwarded) => void) {
+  constructor(
+    exchange: Exchange,
+    options: RelayRequest,
+    resolve: (forwarded: ForwardResult) => void,
+  ) {
     const meter = new ResponseMeter(options, null, exchange.memory);
     this.#exchange = exchange;
     this.#options = options;

@@ -15,7 +15,7 @@ import { ResponseMeter } from "../../usage/response-meter.js";
 import { type AnswerHandler, AnswerRelay, type Ending } from "../answer-relay.js";
 import { unansweredFailure } from "../errors/provider-failure.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
-import type { Forwarded } from "../forwarded.js";
+import type { ForwardResult } from "../forwarded.js";
 import type { PassthroughRequest, PassthroughUpstream } from "./passthrough-upstream.js";
 
 /** Larger events, and larger answers in JSON, pass as they come. */
@@ -37,7 +37,7 @@ export interface McpCall {
 }
 
 /** Never rejects. */
-export function relayMcp(exchange: Exchange, call: McpCall): Promise<Forwarded> {
+export function relayMcp(exchange: Exchange, call: McpCall): Promise<ForwardResult> {
   return new Promise((resolve) => {
     const relay = new McpRelay(exchange, call, (forwarded) =>
       resolve({ ...forwarded, isNameKnown: relay.isResult }),
@@ -60,7 +60,7 @@ class McpRelay implements AnswerHandler {
   #isHeld = false;
   #unwritten: Buffer = nothing;
 
-  constructor(exchange: Exchange, call: McpCall, resolve: (forwarded: Forwarded) => void) {
+  constructor(exchange: Exchange, call: McpCall, resolve: (forwarded: ForwardResult) => void) {
     const options = { ...call, operation: null, promptBytes: () => 0 };
     const meter = new ResponseMeter(options, null, exchange.memory);
     this.#exchange = exchange;

@@ -12,7 +12,7 @@ import { SessionUsage, type SpentTokens } from "../../usage/session-usage.js";
 import { unansweredFailure } from "../errors/provider-failure.js";
 import { mapUpstreamError } from "../errors/upstream-error.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
-import { type Forwarded, goneEnding, isGone } from "../forwarded.js";
+import { type ForwardResult, goneEnding, isGone } from "../forwarded.js";
 import { closeFrame, goingAway, internalError, WebSocketFrameReader } from "./frame-reader.js";
 import type { OpenSession, OpenSessions } from "./open-sessions.js";
 import type {
@@ -49,14 +49,14 @@ export function tunnelSession(
   exchange: Exchange,
   client: ClientSocket,
   options: TunnelRequest,
-): Promise<Forwarded> {
+): Promise<ForwardResult> {
   return new Promise((resolve) => new TunnelSession(exchange, options, resolve).start(client));
 }
 
 class TunnelSession implements TunnelSink, OpenSession {
   readonly #exchange: Exchange;
   readonly #options: TunnelRequest;
-  readonly #resolve: (forwarded: Forwarded) => void;
+  readonly #resolve: (forwarded: ForwardResult) => void;
   readonly #usage = new SessionUsage();
   readonly #fromClient = new WebSocketFrameReader((message) => this.#usage.onSent(message));
   readonly #fromProvider = new WebSocketFrameReader((message, leftOutBytes) =>
@@ -72,7 +72,11 @@ class TunnelSession implements TunnelSink, OpenSession {
   #timedOut = false;
   #bug: unknown = null;
 
-  constructor(exchange: Exchange, options: TunnelRequest, resolve: (forwarded: Forwarded) => void) {
+  constructor(
+    exchange: Exchange,
+    options: TunnelRequest,
+    resolve: (forwarded: ForwardResult) => void,
+  ) {
     [this.#exchange, this.#options, this.#resolve] = [exchange, options, resolve];
   }
 
@@ -249,7 +253,7 @@ class TunnelSession implements TunnelSink, OpenSession {
     outcome,
     note,
     finish,
-  }: Pick<Forwarded, "status" | "outcome" | "note" | "finish">): void {
+  }: Pick<ForwardResult, "status" | "outcome" | "note" | "finish">): void {
     this.#ended = true;
     const charge = chargedAnyway(
       this.#usage,

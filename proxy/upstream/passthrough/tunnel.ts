@@ -8,11 +8,11 @@ import type { Duplex } from "node:stream";
 import { heldResponseBytesMax, sessionIdleMs, tunnelLingerMs } from "../../../shared/bounds.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import type { ClientSocket } from "../../http/exchange.js";
-import type { Deadlines, Watched } from "../call-deadlines.js";
+import type { Deadlines, WatchedCall } from "../call-deadlines.js";
 import { asUpstreamFailure, type UpstreamFailure } from "../errors/upstream-failure.js";
 import type { TunnelCall, TunnelEnd, TunnelSink } from "./passthrough-upstream.js";
 
-export class Tunnel implements TunnelCall, Watched {
+export class Tunnel implements TunnelCall, WatchedCall {
   idleTicks = 0;
   timeoutTicks = Infinity;
   watchIndex = -1;

@@ -48,7 +48,7 @@ import type {
 import { readAlerts } from "./read-alerts.js";
 import {
   type FieldSchemas,
-  type Located,
+  type LocatedValue,
   listField,
   optional,
   optionalList,
@@ -101,8 +101,8 @@ export function parseShape(document: unknown, problems: string[]): ConfigFile {
   const rateLimits = section(ruleSection.name, listNames(ruleSection));
   const budgets = section(budgetSection.name, listNames(budgetSection));
   const namedEntries = (name: string): readonly NamedEntry[] =>
-    readNamed({ raw: top[name], at: name }, problems);
-  const items = (name: string): readonly Located[] =>
+    readNamedEntries({ raw: top[name], at: name }, problems);
+  const items = (name: string): readonly LocatedValue[] =>
     readItems({ raw: top[name], at: name }, problems);
   return {
     settings: scalars,
@@ -130,7 +130,7 @@ export function parseShape(document: unknown, problems: string[]): ConfigFile {
 
 /** The entries of a section; its scalar settings are added to `scalars` by their paths. */
 function readSection(
-  { raw, at, hint }: Located & { readonly hint?: KeyHint },
+  { raw, at, hint }: LocatedValue & { readonly hint?: KeyHint },
   below: readonly string[],
   scalars: Map<string, unknown>,
   problems: string[],
@@ -160,11 +160,11 @@ function topHint(key: string, names: readonly string[], document: unknown): stri
 }
 
 /** An entry of a mapping whose keys are names that the operator chooses. */
-interface NamedEntry extends Located {
+interface NamedEntry extends LocatedValue {
   readonly name: string;
 }
 
-function readNamed({ raw, at }: Located, problems: string[]): readonly NamedEntry[] {
+function readNamedEntries({ raw, at }: LocatedValue, problems: string[]): readonly NamedEntry[] {
   if (isAbsent(raw)) return [];
   if (isObject(raw))
     return Object.entries(raw).map(([name, value]) => ({
@@ -180,7 +180,7 @@ function readNamed({ raw, at }: Located, problems: string[]): readonly NamedEntr
 /** The fields of a table of settings, from which both the schemas and the type were made. */
 function readTable<T>(
   schemas: FieldSchemas,
-  place: Located,
+  place: LocatedValue,
   problems: string[],
 ): ReadFields<T> | null {
   return readFields(schemas, place, problems) as ReadFields<T> | null;

@@ -177,7 +177,7 @@ class Composer {
   }
 
   /** Reads a value that may have an anchor, up to its last event. */
-  #anchored<T>(event: Named, value: T, fill: () => void): T {
+  #anchored<T>(event: AnchoredEvent, value: T, fill: () => void): T {
     const name = event.anchorStart === -1 ? null : this.#nameAt(event);
     const before = this.#values + this.#aliased;
     if (name !== null) this.#anchors.set(name, { value, values: null });
@@ -210,7 +210,7 @@ class Composer {
     return this.#events[this.#next]!.type === EVENT_ID.POP;
   }
 
-  #nameAt({ anchorStart, anchorEnd }: Named): string {
+  #nameAt({ anchorStart, anchorEnd }: AnchoredEvent): string {
     return this.#text.slice(anchorStart, anchorEnd);
   }
 
@@ -229,7 +229,7 @@ class Composer {
   }
 }
 
-type Named = Pick<ScalarEvent, "anchorStart" | "anchorEnd">;
+type AnchoredEvent = Pick<ScalarEvent, "anchorStart" | "anchorEnd">;
 
 /** The offset at which an event's value begins; 0 if the event has none. */
 function startOf(event: Event): number {
@@ -309,7 +309,7 @@ function plainFault(reason: string, text: string, at: number): string {
     return "a comma is missing, or a ${NAME} within { } or [ ] isn't in quotes";
   if (/\bescape\b|\bhexadecimal\b/.test(reason))
     return "an unknown escape: within double quotes a backslash is written \\\\";
-  if (reason.startsWith("bad indentation of a mapping entry")) return misplaced(text, at);
+  if (reason.startsWith("bad indentation of a mapping entry")) return misplacedText(text, at);
   if (reason.startsWith("can not read a block mapping entry"))
     return "a key without a colon and a space after it";
   if (reason.startsWith("end of the stream or a document separator"))
@@ -318,7 +318,7 @@ function plainFault(reason: string, text: string, at: number): string {
 }
 
 /** Why a mapping can't continue at a character; the parser doesn't say more. */
-function misplaced(text: string, at: number): string {
+function misplacedText(text: string, at: number): string {
   const char = text.charAt(at);
   if (char !== "" && "@`%".includes(char))
     return `a value that begins with ${char} must be in quotes`;

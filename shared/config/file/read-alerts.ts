@@ -4,7 +4,7 @@ import { type AlertFields, alertSettings, alertsMax } from "../settings/alert-se
 import type { DeclaredAlert, ReadFields } from "./config-file.js";
 import {
   type FieldSchemas,
-  type Located,
+  type LocatedValue,
   optional,
   readFields,
   readItems,
@@ -18,7 +18,7 @@ const schemas: FieldSchemas = Object.fromEntries(
   ]),
 );
 
-export function readAlerts(place: Located, problems: string[]): readonly DeclaredAlert[] {
+export function readAlerts(place: LocatedValue, problems: string[]): readonly DeclaredAlert[] {
   const items = readItems(place, problems);
   if (items.length > alertsMax)
     problems.push(`${place.at} must have at most ${alertsMax} entries, not ${items.length}`);

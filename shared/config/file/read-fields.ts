@@ -17,19 +17,19 @@ type Fields<S extends FieldSchemas> = ReadFields<{
 }>;
 
 /** A value in the file and its path. */
-export interface Located {
+export interface LocatedValue {
   readonly raw: unknown;
   readonly at: string;
 }
 
 /** A field that the file must give. */
 export function required<T>(kind: ValueKind<T>): FieldSchema<T> {
-  return (raw) => (isAbsent(raw) ? { wrong: "is required" } : read(kind, raw));
+  return (raw) => (isAbsent(raw) ? { wrong: "is required" } : readValue(kind, raw));
 }
 
 /** A field that the file may leave out. */
 export function optional<T, D>(kind: ValueKind<T>, defaultValue: D): FieldSchema<T | D> {
-  return (raw) => (isAbsent(raw) ? { value: defaultValue } : read(kind, raw));
+  return (raw) => (isAbsent(raw) ? { value: defaultValue } : readValue(kind, raw));
 }
 
 /** A required list; its items are read separately. */
@@ -71,7 +71,7 @@ export function textField(expected: string): FieldSchema<string> {
   return (raw) => (typeof raw === "string" ? { value: raw } : wrongType(expected, raw));
 }
 
-function read<T>(kind: ValueKind<T>, raw: unknown): ReturnType<FieldSchema<T>> {
+function readValue<T>(kind: ValueKind<T>, raw: unknown): ReturnType<FieldSchema<T>> {
   const value = kind.parse(raw);
   return value === undefined ? { wrong: kindProblem(kind, "", raw).trimStart() } : { value };
 }
@@ -91,7 +91,7 @@ function listAdvice(raw: unknown): string {
 /** The fields; wrong ones are undefined. Null if the value is no mapping. */
 export function readFields<S extends FieldSchemas>(
   schemas: S,
-  { raw, at }: Located,
+  { raw, at }: LocatedValue,
   problems: string[],
 ): Fields<S> | null {
   const entries = readMapping(raw, at, Object.keys(schemas), problems);
@@ -107,7 +107,7 @@ export function readFields<S extends FieldSchemas>(
 }
 
 /** The items of a list, each with its path; none if the list is absent or no list. */
-export function readItems({ raw, at }: Located, problems: string[]): readonly Located[] {
+export function readItems({ raw, at }: LocatedValue, problems: string[]): readonly LocatedValue[] {
   if (isAbsent(raw)) return [];
   if (Array.isArray(raw))
     return raw.map((item: unknown, index) => ({ raw: item, at: `${at}[${index}]` }));

@@ -10,7 +10,7 @@ import type { DeclaredLimits } from "../limits/limit-form.js";
 import { type Mapping, readMapping } from "../read-mapping.js";
 import {
   type FieldSchemas,
-  type Located,
+  type LocatedValue,
   listField,
   optional,
   readFields,
@@ -124,7 +124,7 @@ function subjectSchemas<S extends string>(subjects: SubjectList<S>): FieldSchema
 
 /** Empty if the limit is no mapping. */
 function readLimit(
-  { raw, at }: Located,
+  { raw, at }: LocatedValue,
   limitKeys: readonly string[],
   problems: string[],
 ): DeclaredLimits<string>["limits"] {

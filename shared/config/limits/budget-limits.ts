@@ -12,7 +12,7 @@ import {
   budgetName,
   parseAmount,
   parseUnpriced,
-  type Unpriced,
+  type UnpricedChoice,
 } from "../../domain/budget.js";
 import { type BudgetCalendar, parseCalendar } from "../../domain/budget-calendar.js";
 import { checkHold, type Holdable } from "../../domain/hold.js";
@@ -28,7 +28,7 @@ interface BudgetLimit extends BudgetCalendar, Holdable {
   readonly periodSeconds: number;
   readonly models?: LimitedModels | undefined;
   readonly amountUsd: number;
-  readonly unpriced?: Unpriced;
+  readonly unpriced?: UnpricedChoice;
   readonly onExhausted?: Exhaustible["onExhausted"];
 }
 

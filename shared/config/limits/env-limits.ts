@@ -4,7 +4,7 @@
  * `file-limits.ts`.
  */
 import { isObject, show } from "../../checked.js";
-import { entitlementLine, notEntitled } from "../../domain/limit-key.js";
+import { entitlementLine, notEntitledFailure } from "../../domain/limit-key.js";
 import { type Environment, variable } from "../environment.js";
 import { type Mapping, readMapping } from "../read-mapping.js";
 import {
@@ -13,7 +13,7 @@ import {
   type LimitForm,
   type LimitOptions,
   type PeriodLimit,
-  type Placed,
+  type PlacedDeclaration,
   parseLimit,
   reportDuplicates,
 } from "./limit-form.js";
@@ -118,7 +118,7 @@ function parseJson<S extends string, L extends PeriodLimit>(
     problems.push(`${name} must be a JSON array of ${plural}, not ${show(items)}`);
     return [];
   }
-  const placed: Placed<Declared<S, L>>[] = [];
+  const placed: PlacedDeclaration<Declared<S, L>>[] = [];
   for (const [index, item] of items.entries()) {
     const at = `${name}[${index}]`;
     const fields = readMapping(item, at, [...Object.keys(form.fields), "per_child"], problems);
@@ -129,7 +129,9 @@ function parseJson<S extends string, L extends PeriodLimit>(
     else if (perChild && scope !== "user_path")
       problems.push(`${at}.per_child is for user-path ${plural} only`);
     else if (perChild && !perChildEntitled)
-      problems.push(`${at}: ${notEntitled(subject).message}: add the line ${entitlementLine}`);
+      problems.push(
+        `${at}: ${notEntitledFailure(subject).message}: add the line ${entitlementLine}`,
+      );
     const raw = { ...source, fields: withMappings(form, fields), at };
     const limit = parseLimit(form, scope, raw, problems);
     if (limit !== null)

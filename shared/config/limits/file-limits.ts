@@ -3,7 +3,7 @@
  * merges them with those of the variables.
  */
 import { show } from "../../checked.js";
-import { entitlementLine, notEntitled } from "../../domain/limit-key.js";
+import { entitlementLine, notEntitledFailure } from "../../domain/limit-key.js";
 import type { DeclaredAt } from "../../domain/rule.js";
 import { type Places, placeOfPath, positionsOf } from "../problems.js";
 import type { Mapping } from "../read-mapping.js";
@@ -16,7 +16,7 @@ import {
   type LimitForm,
   type LimitOptions,
   type PeriodLimit,
-  type Placed,
+  type PlacedDeclaration,
   parseLimit,
   reportDuplicates,
 } from "./limit-form.js";
@@ -28,13 +28,13 @@ export function readFileLimits<S extends string, L extends PeriodLimit>(
   { perChildEntitled, useProblem }: LimitOptions,
   problems: string[],
 ): readonly Declared<S, L>[] {
-  const placed: Placed<Declared<S, L>>[] = [];
+  const placed: PlacedDeclaration<Declared<S, L>>[] = [];
   for (const entry of entries) {
     const { scope, perChild } = entry;
     const subject = subjectOf(form, entry, problems);
     if (subject !== null && perChild && !perChildEntitled)
       problems.push(
-        `${entry.at}: ${notEntitled(subject).message}: add the line ${entitlementLine}`,
+        `${entry.at}: ${notEntitledFailure(subject).message}: add the line ${entitlementLine}`,
       );
     for (const { at, fields } of entry.limits) {
       const raw = { fields: withValues(form, fields), at, useProblem };

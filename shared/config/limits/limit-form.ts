@@ -72,7 +72,7 @@ export interface DeclaredLimits<S extends string> {
 export type Declared<S extends string, L> = LimitKey<S> & L & { readonly perChild: boolean };
 
 /** A declaration and its place, for messages. */
-export interface Placed<D> {
+export interface PlacedDeclaration<D> {
   readonly declared: D;
   readonly at: string;
 }
@@ -118,7 +118,7 @@ export function checkedValue<T>(checked: Checked<T>, problems: string[]): T | nu
  */
 export function reportDuplicates<S extends string, L extends PeriodLimit>(
   { id, name, singular }: LimitForm<S, L>,
-  placed: readonly Placed<Declared<S, L>>[],
+  placed: readonly PlacedDeclaration<Declared<S, L>>[],
   problems: string[],
 ): readonly Declared<S, L>[] {
   const first = new Map<string, string>();

@@ -33,7 +33,7 @@ export function resolveAliases(
         : `is the same name as ${earlier}: keep one of them`;
     first.set(lower, earlier ?? at);
     if (problem !== null) problems.push(`${at} ${problem}`);
-    const to = resolved(target, name.endsWith("*"), models);
+    const to = resolveAliasTarget(target, name.endsWith("*"), models);
     if (typeof to === "string") problems.push(`${at} ${to}`);
     return problem !== null || typeof to === "string" ? [] : [{ name, to }];
   });
@@ -55,7 +55,7 @@ function nameProblem(name: string, { names, sources }: AliasTargets): string | n
 }
 
 /** The target that a text names, or the problem with it. */
-function resolved(
+function resolveAliasTarget(
   target: string,
   isBeginning: boolean,
   { names, namings, sources }: AliasTargets,

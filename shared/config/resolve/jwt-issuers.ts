@@ -84,7 +84,7 @@ export function resolveIssuers(
   return issuers;
 }
 
-type Defaulted = Pick<ReadFields<JwtFields>, "issuer" | "audience"> & {
+type DefaultedFields = Pick<ReadFields<JwtFields>, "issuer" | "audience"> & {
   readonly userPath: ReadFields<JwtFields>["user_path"];
 };
 
@@ -94,7 +94,7 @@ function withDefaults({
   issuer,
   audience,
   user_path: userPath,
-}: ReadFields<JwtFields>): Defaulted {
+}: ReadFields<JwtFields>): DefaultedFields {
   const preset =
     type === undefined
       ? { issuer: undefined, userPath: undefined }

@@ -62,7 +62,7 @@ export function resolveProviders(
   for (const entry of declared) {
     const preset = findPreset(entry.name) ?? null;
     const override = preset === null ? null : readOverride(preset, env, problems.environment);
-    const config = fromDeclared(entry, preset, override, problems.file);
+    const config = declaredProvider(entry, preset, override, problems.file);
     if (config !== null) providers.push(config);
     if (config?.type === "simulator" && override !== null && hasKey(override))
       warnings.push(
@@ -182,7 +182,7 @@ function defaultFields(): ProviderFields {
   ) as unknown as ProviderFields;
 }
 
-function fromDeclared(
+function declaredProvider(
   { at, name, fields, modelTraits, perModel }: DeclaredProvider,
   preset: Preset | null,
   override: Override | null,

@@ -115,19 +115,19 @@ export function withKnownSampler(env: Environment): {
   return { env: without(sample.env), warnings: [warning] };
 }
 
-interface Read<T> {
+interface ReadSetting<T> {
   readonly value: T;
   readonly warnings: readonly string[];
 }
 
-function readDisabled(env: Environment): Read<boolean> {
+function readDisabled(env: Environment): ReadSetting<boolean> {
   const value = variable(env, disabledVariable)?.toLowerCase() ?? "false";
   const warning = `${disabledVariable} must be true or false, and is taken for false`;
   return { value: value === "true", warnings: ["true", "false"].includes(value) ? [] : [warning] };
 }
 
 /** True for `none` without `otlp`. */
-function readExporter(env: Environment, hasEndpoint: boolean): Read<boolean> {
+function readExporter(env: Environment, hasEndpoint: boolean): ReadSetting<boolean> {
   const written = variable(env, exporterVariable);
   if (written === null) return { value: false, warnings: [] };
   const names = written.split(",").map((name) => name.trim().toLowerCase());
@@ -143,7 +143,7 @@ function readExporter(env: Environment, hasEndpoint: boolean): Read<boolean> {
   return { value: off, warnings: off || hasEndpoint ? [] : [nowhere] };
 }
 
-function readProtocol(env: Environment): Read<TraceProtocol> {
+function readProtocol(env: Environment): ReadSetting<TraceProtocol> {
   const name = protocolVariables.find((candidate) => variable(env, candidate) !== null);
   const written = name === undefined ? null : variable(env, name);
   const value = written?.toLowerCase() ?? "http/json";
@@ -157,7 +157,7 @@ function readProtocol(env: Environment): Read<TraceProtocol> {
 }
 
 /** The value may be a key, so it isn't shown. */
-function readHeaders(env: Environment): Read<string | null> {
+function readHeaders(env: Environment): ReadSetting<string | null> {
   const written = variable(env, headersVariable);
   if (written === null || parseHeaderList(written) !== null)
     return { value: written, warnings: [] };

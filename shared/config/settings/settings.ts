@@ -7,7 +7,7 @@
  */
 import type { ClusterFailureMode } from "../../cluster/cluster-config.js";
 import type { EngineAddress } from "../../cluster/engine-url.js";
-import { type Unpriced, unpricedChoices } from "../../domain/budget.js";
+import { type UnpricedChoice, unpricedChoices } from "../../domain/budget.js";
 import type { TokenWeights } from "../../domain/token-weights.js";
 import type { LogLevel } from "../../log.js";
 import type { LogFormat } from "../../logging/log-format.js";
@@ -693,7 +693,7 @@ const ruleSettings = {
     defaultValue: true,
     meaning: "Enforces budgets; false keeps them unenforced.",
   }),
-  budgetsUnpriced: setting<Unpriced>({
+  budgetsUnpriced: setting<UnpricedChoice>({
     path: "budgets.unpriced",
     env: "BUDGETS_UNPRICED",
     kind: choice(unpricedChoices),

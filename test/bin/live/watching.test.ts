@@ -3,7 +3,7 @@
  * looks: each is shown once, in order, or the gap is said; a daemon that is away is waited for.
  */
 import t from "tap";
-import { stopped } from "../../../bin/session/command-failure.js";
+import { stoppedFailure } from "../../../bin/session/command-failure.js";
 import { parseListQuery } from "../../../limiterd/lists/list-query.js";
 import { listRefusals, refusalChoices } from "../../../limiterd/lists/list-refusals.js";
 import { RecentRefusals } from "../../../limiterd/rules/recent-refusals.js";
@@ -92,7 +92,7 @@ t.test(
         let looks = 0;
         const { out, err, exitCode } = await run(["tail", "--json", "--socket", daemon.socket], {
           async pause() {
-            if (++looks === 4) throw stopped();
+            if (++looks === 4) throw stoppedFailure();
             if (looks > 2) return;
             rings.refuse(burst, 1_000 * looks);
             rings.record(burst, 1_000 * looks);
@@ -150,7 +150,7 @@ t.test("a daemon that restarts is waited for, and its later events are shown", a
         looks++;
         isAway = looks === 2 || looks === 3;
         if (looks === 4) rings.refuse(3, 5_000);
-        if (looks === 6) throw stopped();
+        if (looks === 6) throw stoppedFailure();
       },
     });
     t.equal(exitCode, 130, err);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import t from "tap";
-import { divided, exactUsd, type Pico } from "../../../bin/reconcile/amount.js";
+import { divideRounded, exactUsd, type Pico } from "../../../bin/reconcile/amount.js";
 import type { BillRow, Kind } from "../../../bin/reconcile/bill.js";
 import type { UsageRow } from "../../../bin/reconcile/our-usage.js";
 import { priceLines } from "../../../bin/reconcile/price-lines.js";
@@ -16,7 +16,7 @@ const of = (rows: readonly BillRow[], decimals = 6) => ({ rows, separates: every
 function causesOf({ causes }: Reconciliation): Readonly<Record<string, string>> {
   return Object.fromEntries(
     causeNames.flatMap((cause) => {
-      const rounded = divided(causes[cause], 100_000_000n);
+      const rounded = divideRounded(causes[cause], 100_000_000n);
       return cause === "rounding" || rounded === 0n
         ? []
         : [[cause, (Number(rounded) / 10_000).toFixed(4)]];

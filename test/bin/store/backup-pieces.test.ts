@@ -1,6 +1,6 @@
 import t from "tap";
 import type { AdminClient } from "../../../bin/session/with-daemon.js";
-import { backupPieces, noteKept } from "../../../bin/store/backup-pieces.js";
+import { backupPieces, noteBackup } from "../../../bin/store/backup-pieces.js";
 
 const content = Buffer.from("content");
 
@@ -47,6 +47,6 @@ t.test("a backup comes in pieces, with the moment by which it is named once kept
     t.same(asked, [null, null, { offset: 0 }, { offset: 4 }]);
   }
   const { client, asked } = daemonOf("x");
-  await noteKept(client, "x");
+  await noteBackup(client, "x");
   t.same(asked, [{ kept: "x" }]);
 });

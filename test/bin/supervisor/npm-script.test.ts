@@ -1,11 +1,11 @@
 import t from "tap";
-import { isEchoed, whenOrphaned } from "../../../bin/supervisor/npm-script.js";
+import { isEchoed, onParentGone } from "../../../bin/supervisor/npm-script.js";
 
 function started(env: Record<string, string>) {
   const looks: (() => void)[] = [];
   let [stops, looking] = [0, 0];
   const parent = { pid: 7 };
-  whenOrphaned(
+  onParentGone(
     {
       env,
       parentPid: () => parent.pid,

@@ -8,7 +8,7 @@ import type { Command } from "commander";
 import t from "tap";
 import { examples } from "../../../bin/examples.js";
 import { createProgram } from "../../../bin/program.js";
-import { stopped } from "../../../bin/session/command-failure.js";
+import { stoppedFailure } from "../../../bin/session/command-failure.js";
 import { run, sessionForTests } from "../../bin/command-session.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
@@ -324,7 +324,7 @@ t.test("the JSON of every command has its fields in snake_case", async (t) => {
       cwd: site.directory,
       nowMs: Date.now(),
       async pause() {
-        if (++looks === 3) throw stopped();
+        if (++looks === 3) throw stoppedFailure();
         await chatOn("/refused", "smart");
         await chatOn("/json", "smart");
       },
@@ -378,7 +378,7 @@ t.test("requests and refusals are followed, here and from elsewhere", async (t) 
     const { out } = await run(["tail", "--path", "/refused", "--json", ...where], {
       env,
       async pause() {
-        if (++looks === 4) throw stopped();
+        if (++looks === 4) throw stoppedFailure();
         if (looks === 1) await chatOn("/refused", "smart");
         if (looks === 2) await chatOn("/refused/not", "openai/sim-fast");
       },
@@ -413,7 +413,7 @@ t.test("children of templates are listed below them, again and again", async (t)
   const { out, exitCode } = await run(["limits", "list", "--children", "--watch", ...here], {
     env,
     async pause() {
-      if (++looks === 2) throw stopped();
+      if (++looks === 2) throw stoppedFailure();
     },
   });
   t.equal(exitCode, 130);

@@ -14,7 +14,7 @@ import {
 import { parseUsageQuery } from "../../../proxy/handlers/admin/parse-usage-query.js";
 import { forwardResponseHeaders, passResponseHeaders } from "../../../proxy/http/copy-headers.js";
 import { matchRoute } from "../../../proxy/http/match-route.js";
-import { echoedSecrets, masked } from "../../../proxy/upstream/echo-mask.js";
+import { echoedSecrets, maskSecrets } from "../../../proxy/upstream/echo-mask.js";
 import { restProblem, splitPassthrough } from "../../../proxy/upstream/passthrough-path.js";
 import { readRetryAfterMs } from "../../../proxy/upstream/retry-wait.js";
 import { subjectBytesMax, userPathBytesMax } from "../../../shared/bounds.js";
@@ -148,7 +148,7 @@ function tryEcho(random: Random): void {
     ).join(""),
   );
   const out: Buffer[] = [];
-  const into = masked(
+  const into = maskSecrets(
     {
       onHead() {},
       onData: (chunk) => void out.push(Buffer.from(chunk)),

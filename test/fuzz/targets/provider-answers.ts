@@ -9,7 +9,7 @@ import { createAnswerTranslator } from "../../../proxy/dialects/translate-answer
 import { translatedUpstream } from "../../../proxy/dialects/translated-upstream.js";
 import { DecodedAnswer } from "../../../proxy/upstream/client/decoded-answer.js";
 import { forward } from "../../../proxy/upstream/forward.js";
-import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
+import type { ForwardResult } from "../../../proxy/upstream/forwarded.js";
 import { WebSocketFrameReader } from "../../../proxy/upstream/passthrough/frame-reader.js";
 import { relayAnswer } from "../../../proxy/upstream/passthrough/relay-answer.js";
 import type { Upstream, UpstreamCall, UpstreamSink } from "../../../proxy/upstream/upstream.js";
@@ -137,7 +137,10 @@ const price: Price = {
   tiers: [],
 };
 
-function mustBeCharged(usage: Usage | null, what: Pick<Forwarded, "status" | "executed">): void {
+function mustBeCharged(
+  usage: Usage | null,
+  what: Pick<ForwardResult, "status" | "executed">,
+): void {
   const record = usageRecord(
     { usage, status: what.status, executed: what.executed, firstByteMonoMs: 3 },
     {
@@ -167,7 +170,7 @@ function mustBeCharged(usage: Usage | null, what: Pick<Forwarded, "status" | "ex
   must(flaw === null, () => `${flaw} of the record ${JSON.stringify(record)}`);
 }
 
-async function finish(exchange: FakeExchange, forwarding: Promise<Forwarded>): Promise<void> {
+async function finish(exchange: FakeExchange, forwarding: Promise<ForwardResult>): Promise<void> {
   const forwarded = await Promise.race([forwarding, nothingYet()]);
   must(forwarded !== null, "an answer that has ended ends the request");
   forwarded.finish();

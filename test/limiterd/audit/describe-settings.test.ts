@@ -17,9 +17,9 @@ const alert = (secret: string, at = "[0.8]") =>
 t.test("a start records which settings differ from those of the start before", async (t) => {
   const store = createMemoryStore();
   const start = async (text: string) => {
-    const { audited, changes } = describeSettings(store, settingsOf(text));
+    const { auditedChanges, changes } = describeSettings(store, settingsOf(text));
     await store.commit(changes);
-    return audited;
+    return auditedChanges;
   };
   t.same(
     await start(
@@ -57,8 +57,8 @@ t.test("what no start has written is compared with nothing", async (t) => {
   for (const value of [["x"], [["a", "{", ""]], [["a", "1"]]]) {
     const store = createMemoryStore();
     await store.commit([{ table: "settings", key: "configuration", value }]);
-    const { audited, changes } = describeSettings(store, settingsOf(""));
-    t.same(audited, []);
+    const { auditedChanges, changes } = describeSettings(store, settingsOf(""));
+    t.same(auditedChanges, []);
     t.equal(changes.length, 1);
   }
 });

@@ -4,8 +4,8 @@ import {
   periodBounds as boundsIn,
   countedFrom,
   countsUntil,
+  keptPeriodsMax,
   type PeriodBounds,
-  periodsKept,
 } from "../../../limiterd/budgets/budget-period.js";
 import {
   anchorFields,
@@ -328,7 +328,8 @@ t.test("a rolling budget counts its length, and at most a thirtieth more", async
         const counts = (nowMs: number) => bounds.startMs >= countedFrom(period, at(nowMs));
         if (!counts(untilMs - 1) || counts(untilMs)) throw new Error("not until then");
         const slices = (bounds.startMs - countedFrom(period, bounds)) / sliceMs;
-        if (slices + 1 > periodsKept(period) - 2) throw new Error(`${slices} slices aren't kept`);
+        if (slices + 1 > keptPeriodsMax(period) - 2)
+          throw new Error(`${slices} slices aren't kept`);
       },
     ),
   );

@@ -1,5 +1,5 @@
 import t from "tap";
-import { applyConfigured } from "../../../limiterd/lifecycle/restore-rules.js";
+import { applyConfiguredRules } from "../../../limiterd/lifecycle/restore-rules.js";
 import { configuredText, ruleChange } from "../../../limiterd/rules/stored-rule.js";
 import { StoreUnreadableError, type Table } from "../../../limiterd/store/store.js";
 import { budgetId } from "../../../shared/domain/budget.js";
@@ -76,7 +76,7 @@ t.test("a rule of the configuration is written when one of its fields has change
   const whole = { ...rule, maxTokens: 5, perChild: false, hostOnly: false };
   const written = (definition: typeof whole): readonly unknown[] => {
     const { book } = startDaemon([whole]).state;
-    return applyConfigured(book, [definition], { nowMs: 7, lsn: 1 }).map(({ key }) => key);
+    return applyConfiguredRules(book, [definition], { nowMs: 7, lsn: 1 }).map(({ key }) => key);
   };
   t.same(written(whole), []);
   for (const changes of [
@@ -92,9 +92,13 @@ t.test("a rule of the configuration is written when one of its fields has change
     );
   const { book } = startDaemon([whole]).state;
   const { hostOnly: _, ...unsaid } = whole;
-  t.same(applyConfigured(book, [unsaid], { nowMs: 7, lsn: 1 }), [], "what isn't said is false");
   t.same(
-    applyConfigured(book, [], { nowMs: 7, lsn: 1 }).filter(({ table }) => table === "rules"),
+    applyConfiguredRules(book, [unsaid], { nowMs: 7, lsn: 1 }),
+    [],
+    "what isn't said is false",
+  );
+  t.same(
+    applyConfiguredRules(book, [], { nowMs: 7, lsn: 1 }).filter(({ table }) => table === "rules"),
     [{ table: "rules", key: ruleId(rule), value: undefined }],
   );
 });

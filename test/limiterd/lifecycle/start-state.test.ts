@@ -5,7 +5,7 @@ import { DeclaredLimits } from "../../../limiterd/declared-limits.js";
 import { acceptHello } from "../../../limiterd/handlers/accept-hello.js";
 import { connect } from "../../../limiterd/handlers/connection.js";
 import { snapshot } from "../../../limiterd/lifecycle/snapshot.js";
-import { placeDeclared, startState } from "../../../limiterd/lifecycle/start-state.js";
+import { placeDeclaredLimits, startState } from "../../../limiterd/lifecycle/start-state.js";
 import { listBudgets } from "../../../limiterd/lists/list-budgets.js";
 import { listRules } from "../../../limiterd/lists/list-rules.js";
 import type { DaemonState } from "../../../limiterd/state.js";
@@ -572,7 +572,7 @@ t.test(
       all: ReadonlyMap<string, { readonly declaredAt: unknown }>,
     ): readonly unknown[] => [...all.values()].map(({ declaredAt }) => declaredAt);
     t.same(places(state.book.rules), [null, null]);
-    await placeDeclared(state);
+    await placeDeclaredLimits(state);
     t.same(places(state.book.rules), ["SET_/a", null]);
     t.same(places(state.budgets.budgets), ["SET_/a", null]);
     for (const [i, path] of ["/a", "/by-hand", "/gone"].entries()) {
@@ -592,13 +592,13 @@ t.test("many rules are placed in slices, and none after a daemon began to stop",
   const { state } = unplaced(rules);
   const seen: number[] = [];
   inTurn(state, () => void seen.push(placed(state)));
-  await placeDeclared(state);
+  await placeDeclaredLimits(state);
   t.same(seen, [windowsPerSlice, 2 * windowsPerSlice]);
   t.equal(placed(state), rules.length);
   const stopped = unplaced(rules).state;
   inTurn(stopped, () => {
     stopped.stopping = true;
   });
-  await placeDeclared(stopped);
+  await placeDeclaredLimits(stopped);
   t.equal(placed(stopped), windowsPerSlice);
 });

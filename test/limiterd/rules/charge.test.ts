@@ -2,7 +2,7 @@ import t from "tap";
 import type { Counter } from "../../../limiterd/counters/counter.js";
 import type { CounterShare } from "../../../limiterd/counters/window.js";
 import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
-import type { HeldLease, KnownProxy, Recounted } from "../../../limiterd/peer.js";
+import type { HeldLease, KnownProxy, RecountedLease } from "../../../limiterd/peer.js";
 import {
   charge,
   countSettle,
@@ -519,7 +519,7 @@ interface Case {
   readonly targetLsn?: number;
   readonly at?: Target | null;
   readonly held?: Partial<HeldLease> & { readonly isStale?: boolean };
-  readonly again?: Recounted;
+  readonly again?: RecountedLease;
 }
 
 /**

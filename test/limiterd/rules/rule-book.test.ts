@@ -11,7 +11,7 @@ import {
   TargetRules,
 } from "../../../limiterd/rules/rule-book.js";
 import { hold, release } from "../../../limiterd/rules/slots.js";
-import type { Forgotten } from "../../../limiterd/rules/templates.js";
+import type { ForgottenChild } from "../../../limiterd/rules/templates.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { bookOf, matchKept, names, now, rule } from "../book-of.js";
 import { childNames } from "../counters/child-names.js";
@@ -26,7 +26,7 @@ const written = (book: RuleBook): string[] =>
       `${ruleId.split("\n")[1]}${child === "" ? "" : `/${child}`} ${ruleId.split("\n")[2]}`,
   );
 /** Forgotten children, in the same form. */
-const gone = (forgotten: readonly Forgotten[]): string[] =>
+const gone = (forgotten: readonly ForgottenChild[]): string[] =>
   forgotten.map(
     ({ rule, child }) => `${rule.definition.subject}/${child} ${rule.definition.periodSeconds}`,
   );

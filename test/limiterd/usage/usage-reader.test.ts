@@ -7,9 +7,9 @@ import { emptyRollup, rollupToStored } from "../../../limiterd/usage/rollup.js";
 import { modelSuffix, originKey, totalPrefix } from "../../../limiterd/usage/rollup-keys.js";
 import { restoreUsage } from "../../../limiterd/usage/usage-log.js";
 import {
+  eachUnstored,
   readRecords,
   readRollups,
-  readUnstored,
   sumDays,
 } from "../../../limiterd/usage/usage-reader.js";
 import { rollupsPerSlice, unstoredPerSlice } from "../../../shared/bounds.js";
@@ -200,7 +200,7 @@ t.test("many sums that the store has never held are read with turns in between",
     let handed = 0;
     const keys = Array.from({ length: sums }, (_, i) => `k${i}`);
     const { reader } = open();
-    await readUnstored(
+    await eachUnstored(
       {
         ...reader,
         yieldToEventLoop: () => {

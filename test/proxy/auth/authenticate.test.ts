@@ -9,7 +9,7 @@ import {
   authenticatedCaller,
   wrongToken,
 } from "../../../proxy/auth/caller.js";
-import type { Area, Served } from "../../../proxy/http/match-route.js";
+import type { Area, ServedEndpoints } from "../../../proxy/http/match-route.js";
 import { jwtBytesMax } from "../../../shared/bounds.js";
 import { FakeExchange } from "../fake-exchange.js";
 
@@ -545,7 +545,7 @@ const openBeyond: Credentials = { ...openGateway, metricsOpen: false };
 const bearer = (token: string): string[] => ["authorization", `Bearer ${token}`];
 
 t.test("the master key and the token for scrapes open it, and nothing else", async (t) => {
-  const table: readonly (readonly [Credentials, Served, readonly string[], string])[] = [
+  const table: readonly (readonly [Credentials, ServedEndpoints, readonly string[], string])[] = [
     [locked, "all", bearer("mk"), "authenticated"],
     [locked, "all", ["x-api-key", "mk"], "authenticated"],
     [locked, "all", bearer("mt"), "401"],

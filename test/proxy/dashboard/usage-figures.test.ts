@@ -1,6 +1,6 @@
 import t from "tap";
 import {
-  unknownBound,
+  unknownUsageText,
   usageFigures,
 } from "../../../proxy/dashboard/web/parts/usage/usage-figures.js";
 
@@ -54,7 +54,7 @@ t.test("usage that isn't known is apart, with what it may be at most", async (t)
   const [cost, , , , ...more] = usageFigures({ ...totals, ...unknown });
   t.equal(cost?.value, "$3.00");
   t.same(more, [last]);
-  t.equal(unknownBound({ unknown_calls: 1 }), "at most 0 tokens, $0.00");
+  t.equal(unknownUsageText({ unknown_calls: 1 }), "at most 0 tokens, $0.00");
 });
 
 t.test("notes say what is part of a figure", async (t) => {

@@ -11,7 +11,7 @@ import type { Translation } from "../../../proxy/dialects/shared/translation.js"
 import { createAnswerTranslator } from "../../../proxy/dialects/translate-answer.js";
 import { translatedUpstream } from "../../../proxy/dialects/translated-upstream.js";
 import { forward } from "../../../proxy/upstream/forward.js";
-import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
+import type { ForwardResult } from "../../../proxy/upstream/forwarded.js";
 import type { UpstreamSink } from "../../../proxy/upstream/upstream.js";
 import { FakeExchange } from "../fake-exchange.js";
 import { context } from "./sample-answers.js";
@@ -43,7 +43,7 @@ async function chargedFor({
   ends = "complete",
   holdsHead = false,
   memoryLeft = 1e9,
-}: Script): Promise<Forwarded & { /** What the client got. */ readonly body: string }> {
+}: Script): Promise<ForwardResult & { /** What the client got. */ readonly body: string }> {
   const exchange = new FakeExchange({ path: `/v1/${operation}` });
   const others = exchange.fillMemory(memoryLeft);
   let sink: UpstreamSink | null = null;

@@ -1,11 +1,11 @@
 import t from "tap";
 import { authenticatedCaller, type Caller, wrongToken } from "../../../proxy/auth/caller.js";
 import { admitRequest, settleRequest } from "../../../proxy/handlers/admit-and-settle.js";
-import { refuseUnadmitted } from "../../../proxy/handlers/refuse-request.js";
-import type { Admission, AdmissionOutcome, Spent } from "../../../proxy/limiter/admission.js";
+import { refuseBeforeAdmission } from "../../../proxy/handlers/refuse-request.js";
+import type { Admission, AdmissionOutcome, SpentUsage } from "../../../proxy/limiter/admission.js";
 import type { RequestContext } from "../../../proxy/request-context.js";
 import { RequestRecord } from "../../../proxy/request-record.js";
-import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
+import type { ForwardResult } from "../../../proxy/upstream/forwarded.js";
 import { modelNotAllowed } from "../../../shared/access/allowed-models.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { failure, invalid } from "../../../shared/error-code.js";
@@ -161,10 +161,10 @@ const usage = {
   cacheWriteInputTokens: 0,
 };
 
-function forwarded(changes: Partial<Forwarded> = {}): Forwarded {
+function forwarded(changes: Partial<ForwardResult> = {}): ForwardResult {
   return {
     status: 200,
-    usage: usage as Forwarded["usage"],
+    usage: usage as ForwardResult["usage"],
     executed: true,
     estimated: false,
     outcome: "complete",
@@ -182,7 +182,7 @@ t.test("a request is settled with what it used, and then its response ends", asy
   const admission = made();
   record.target = two;
   const order: string[] = [];
-  const spent: Spent[] = [];
+  const spent: SpentUsage[] = [];
   fake.gateway.limiter.settle = (given, what, then) => {
     t.equal(given, admission);
     spent.push(what);
@@ -243,7 +243,7 @@ t.test("a wrong credential is reported before any other problem", async (t) => {
   ] as const) {
     const { context, exchange, record, asked, authorizes, body } = begin();
     authorizes(outcome);
-    await refuseUnadmitted(context, unknown, ["allow", "GET"]);
+    await refuseBeforeAdmission(context, unknown, ["allow", "GET"]);
     t.same(asked, ["hash"]);
     t.equal(exchange.status, status);
     t.match(record, { status, outcome: what, userPath: status === 400 ? "/of-key" : null });
@@ -253,7 +253,7 @@ t.test("a wrong credential is reported before any other problem", async (t) => {
     });
   }
   const { context, exchange, record, asked } = begin();
-  await refuseUnadmitted(context, null);
+  await refuseBeforeAdmission(context, null);
   t.match(record, { status: 499, outcome: "client_gone" });
   t.same([exchange.calls, asked], [[], []]);
 });

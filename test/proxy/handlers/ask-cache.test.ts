@@ -6,7 +6,7 @@ import type { ModelCall } from "../../../proxy/handlers/model-call.js";
 import type { RequestContext } from "../../../proxy/request-context.js";
 import { RequestRecord } from "../../../proxy/request-record.js";
 import type { Route } from "../../../proxy/routing/resolve-model.js";
-import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
+import type { ForwardResult } from "../../../proxy/upstream/forwarded.js";
 import type { Operation } from "../../../shared/operation.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { fieldsOf } from "../body/fields-of.js";
@@ -27,7 +27,7 @@ const usage = {
   totalTokens: 5,
   cachedInputTokens: 1,
   cacheWriteInputTokens: 0,
-} as NonNullable<Forwarded["usage"]>;
+} as NonNullable<ForwardResult["usage"]>;
 
 interface Ask {
   readonly body?: string | null;
@@ -98,7 +98,7 @@ function open({ share = false, usageEnabled = true } = {}) {
   /** A provider answers a miss, so that the answer may be kept. */
   async function answer(
     asked: Ask = {},
-    changes: Partial<Forwarded> = {},
+    changes: Partial<ForwardResult> = {},
     { type = "application/json", text = json, by = target as typeof target | null } = {},
   ): Promise<FakeExchange> {
     const { outcome, exchange } = await ask(asked);
@@ -187,7 +187,7 @@ t.test("a stream comes back as one, and usage that is off is not recorded", asyn
 });
 
 t.test("only complete answers of a provider are kept", async (t) => {
-  const table: readonly (readonly [string, Partial<Forwarded>, object, boolean])[] = [
+  const table: readonly (readonly [string, Partial<ForwardResult>, object, boolean])[] = [
     ["whole", {}, {}, true],
     ["an error", { status: 500 }, {}, false],
     ["cut", { outcome: "upstream_cut" }, {}, false],

@@ -5,7 +5,7 @@
 import t from "tap";
 import type { Gateway } from "../../../proxy/gateway.js";
 import { handleRequest } from "../../../proxy/handle-request.js";
-import type { Spent } from "../../../proxy/limiter/admission.js";
+import type { SpentUsage } from "../../../proxy/limiter/admission.js";
 import { BrokenLimiterState } from "../../../proxy/limiter/broken-limiter-state.js";
 import type { UpstreamSink } from "../../../proxy/upstream/upstream.js";
 import { exactly } from "../../support/patterns/exactly.js";
@@ -137,7 +137,7 @@ interface Expected extends Injection {
   readonly ended: "reply" | "cut";
   readonly status?: number;
   /** Null: nothing was admitted. */
-  readonly settled: Partial<Spent> | null;
+  readonly settled: Partial<SpentUsage> | null;
 }
 
 const translated = { model: "other/n", messages: [{ role: "user", content: "x" }], stream: true };

@@ -3,7 +3,7 @@ import t from "tap";
 import type { JsonOperation } from "../../../proxy/body/model-body.js";
 import { noLongTexts } from "../../../proxy/body/repeated-turns.js";
 import { repeatedRequestMs, repeatedRequestsMax } from "../../../proxy/bounds.js";
-import { LoopBreaker, loopDetected, loopHeader } from "../../../proxy/handlers/loop-breaker.js";
+import { LoopBreaker, loopFailure, loopHeader } from "../../../proxy/handlers/loop-breaker.js";
 import { type LoopRule, loopTimesOf } from "../../../shared/domain/loop-rule.js";
 
 import { requestSamples } from "../../fuzz/samples/request-samples.js";
@@ -274,7 +274,7 @@ t.test("the header and the error say what is repeated", async (t) => {
   const turns = { kind: "turns", times: 20, turns: 1, tools: ["read_file"] } as const;
   const end = "To continue, add a message to the conversation or start a new one";
   t.equal(loopHeader(turns), "turns; times=20; length=1");
-  t.match(loopDetected(turns), {
+  t.match(loopFailure(turns), {
     status: 400,
     type: "invalid_request_error",
     code: "loop_detected",
@@ -282,11 +282,11 @@ t.test("the header and the error say what is repeated", async (t) => {
   });
   const tools = ["a", "lÃ¤nge", "x".repeat(100), "d", "e"];
   t.equal(
-    loopDetected({ kind: "turns", times: 7, turns: 2, tools }).message,
+    loopFailure({ kind: "turns", times: 7, turns: 2, tools }).message,
     `the agent repeats itself: it has gone through the same 2 turns 7 times (a, länge, ${"x".repeat(64)}, d). ${end}`,
   );
   t.equal(
-    loopDetected({ kind: "turns", times: 7, turns: 1, tools: [] }).message,
+    loopFailure({ kind: "turns", times: 7, turns: 1, tools: [] }).message,
     `the agent repeats itself: its last 7 turns are the same. ${end}`,
   );
   const request = { kind: "request", times: 9, turns: 0, tools: [] } as const;
@@ -294,11 +294,11 @@ t.test("the header and the error say what is repeated", async (t) => {
   const growth = { kind: "growth", times: 300, turns: 0, tools: [] } as const;
   t.equal(loopHeader(growth), "growth; turns=300");
   t.equal(
-    loopDetected(growth).message,
+    loopFailure(growth).message,
     `the agent has worked for 300 turns since the last message of the user. ${end}`,
   );
   t.equal(
-    loopDetected(request).message,
+    loopFailure(request).message,
     `the agent repeats itself: it has sent this request 9 times. ${end}`,
   );
 });

@@ -3,7 +3,7 @@ import {
   droppedHeaders,
   replyFailure,
   replyJson,
-  replyRefused,
+  replyWithRefusal,
   speaksMessages,
   targetHeader,
 } from "../../../proxy/http/respond.js";
@@ -150,7 +150,7 @@ t.test("a refusal names the subject, the limit and its cap", async (t) => {
 
 t.test("a refused request is a 429 with its code, in the envelope", async (t) => {
   const exchange = new FakeExchange();
-  replyRefused(exchange, { kind: "refused", breach }, { requestIdInBody: false, nowMs: 0 });
+  replyWithRefusal(exchange, { kind: "refused", breach }, { requestIdInBody: false, nowMs: 0 });
   t.equal(exchange.status, 429);
   t.same(bodyOf(exchange), {
     error: {
@@ -169,7 +169,7 @@ t.test("a refused request is a 429 with its code, in the envelope", async (t) =>
     ["61", "req_test", "10"],
   );
   const named = new FakeExchange();
-  replyRefused(named, { kind: "refused", breach }, { requestIdInBody: true, nowMs: 0 });
+  replyWithRefusal(named, { kind: "refused", breach }, { requestIdInBody: true, nowMs: 0 });
   t.same(
     bodyOf(named),
     { ...(bodyOf(exchange) as object), request_id: "req_test" },
@@ -191,7 +191,7 @@ t.test(
       amountUsd: 10,
       waitSeconds: 86_399,
     };
-    replyRefused(
+    replyWithRefusal(
       exchange,
       {
         kind: "exceeded",
@@ -279,7 +279,7 @@ t.test(
       }
     }
     const refused = new FakeExchange({ path: "/v1/messages" });
-    replyRefused(
+    replyWithRefusal(
       refused,
       {
         kind: "refused",
@@ -350,7 +350,7 @@ t.test(
     ] as const;
     for (const [path, agent, waitSeconds, status, body] of table) {
       const exchange = new FakeExchange({ path, headers: ["user-agent", agent] });
-      const sent = replyRefused(
+      const sent = replyWithRefusal(
         exchange,
         { kind: "refused", breach: { ...breach, waitSeconds } },
         { requestIdInBody: false, nowMs: 0 },
@@ -373,7 +373,7 @@ t.test("Google's clients read the time to wait in the refusal itself", async (t)
     cap: 1,
     waitSeconds: 41.5,
   } as const;
-  replyRefused(exchange, { kind: "refused", breach }, { requestIdInBody: false, nowMs: 0 });
+  replyWithRefusal(exchange, { kind: "refused", breach }, { requestIdInBody: false, nowMs: 0 });
   t.match(
     bodyOf(exchange),
     exactly({

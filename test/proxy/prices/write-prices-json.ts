@@ -8,7 +8,7 @@ import {
   convert,
   currentIds,
   isPerToken,
-  type Listed,
+  type ListedModel,
   makePriceFile,
   printPriceFile,
 } from "../../../proxy/prices/litellm-prices.js";
@@ -18,7 +18,7 @@ import { emptyPriceFile } from "../../../proxy/prices/prices-json.js";
 const [path, version, date] = process.argv.slice(2);
 if (path === undefined || version === undefined || !/^\d{4}-\d\d-\d\d$/.test(date ?? ""))
   throw new Error("usage: write-prices-json.js MAP VERSION YYYY-MM-DD");
-const map = JSON.parse(readFileSync(path, "utf8")) as Readonly<Record<string, Listed>>;
+const map = JSON.parse(readFileSync(path, "utf8")) as Readonly<Record<string, ListedModel>>;
 const file = makePriceFile({
   map,
   date: date!,

@@ -254,26 +254,32 @@ t.test(
       "gemini-flash-latest",
       "models/gemini-pro-latest",
     ])
-      t.equal(catalog.executed(alias, answered), null, String(answered).slice(0, 30));
+      t.equal(catalog.executedTarget(alias, answered), null, String(answered).slice(0, 30));
     t.equal(catalog.current(), before, "names of no model change nothing");
     const known = { provider: "gemini", model: "gemini-2.5-flash", sent: "gemini-flash-latest" };
-    t.same(catalog.executed(alias, "models/Gemini-2.5-Flash-001"), {
+    t.same(catalog.executedTarget(alias, "models/Gemini-2.5-Flash-001"), {
       ...known,
       sent: "Gemini-Flash-Latest",
     });
     t.same(targetOf("gemini/gemini-flash-latest"), known);
     const current = catalog.current();
-    t.same(catalog.executed(targetOf("gemini/gemini-flash-latest"), "gemini-2.5-flash"), known);
+    t.same(
+      catalog.executedTarget(targetOf("gemini/gemini-flash-latest"), "gemini-2.5-flash"),
+      known,
+    );
     t.equal(catalog.current(), current, "the same answer changes nothing");
     const moved = { ...known, model: "gemini-3-flash" };
-    t.same(catalog.executed(known, "gemini-3-flash"), moved);
+    t.same(catalog.executedTarget(known, "gemini-3-flash"), moved);
     t.same(targetOf("gemini/gemini-flash-latest"), moved);
     t.same(targetOf("openai/gemini-flash-latest"), {
       provider: "openai",
       model: "gemini-flash-latest",
     });
     for (let i = 0; i < 200; i++)
-      catalog.executed({ provider: "gemini", model: `gemini-${"x".repeat(i + 1)}-latest` }, "m");
+      catalog.executedTarget(
+        { provider: "gemini", model: `gemini-${"x".repeat(i + 1)}-latest` },
+        "m",
+      );
     t.ok(catalog.current().knownModels.get("gemini")!.executing.size <= 100, "bounded");
     t.same(targetOf("gemini/gemini-flash-latest"), moved);
   },

@@ -1,7 +1,7 @@
 import t from "tap";
 import { breakersMax } from "../../../proxy/bounds.js";
 import { TargetHealth } from "../../../proxy/routing/target-health.js";
-import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
+import type { ForwardResult } from "../../../proxy/upstream/forwarded.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { UpstreamLimitMode } from "../../../shared/domain/upstream-limits.js";
 import { exactly } from "../../support/patterns/exactly.js";
@@ -12,7 +12,7 @@ const [a, b, c] = ["a", "b", "c"].map((provider): Target => ({ provider, model: 
   Target,
 ];
 
-type Attempt = Pick<Forwarded, "failed" | "outcome" | "note">;
+type Attempt = Pick<ForwardResult, "failed" | "outcome" | "note">;
 
 const answered: Attempt = { failed: null, outcome: "complete", note: null };
 
@@ -82,7 +82,7 @@ t.test(
 );
 
 t.test("what passes as it is, and a session, speak for their target and against it", async (t) => {
-  const direct = (status: number, outcome: Forwarded["outcome"], executed = true) => ({
+  const direct = (status: number, outcome: ForwardResult["outcome"], executed = true) => ({
     status,
     outcome,
     executed,

@@ -5,10 +5,10 @@ import {
   TimeoutWatch,
   tickMsFor,
   timeoutTicksFor,
-  type Watched,
+  type WatchedCall,
 } from "../../../proxy/upstream/call-deadlines.js";
 
-function watched(timeoutTicks: number, onTimedOut: () => void = () => {}): Watched {
+function watched(timeoutTicks: number, onTimedOut: () => void = () => {}): WatchedCall {
   return { idleTicks: 0, timeoutTicks, watchIndex: -1, onTimedOut };
 }
 
@@ -60,7 +60,7 @@ t.test(
     fc.assert(
       fc.property(fc.array(fc.nat(9), { maxLength: 60 }), (turns) => {
         const watch = new TimeoutWatch();
-        const added = new Map<number, Watched>();
+        const added = new Map<number, WatchedCall>();
         const all = Array.from({ length: 10 }, () => watched(Infinity));
         for (const turn of turns) {
           if (added.delete(turn)) watch.remove(all[turn]!);

@@ -12,7 +12,7 @@ import { translatedUpstream } from "../../../proxy/dialects/translated-upstream.
 import { lengthStop } from "../../../proxy/hard-caps/length-stop.js";
 import { type DrawnOutput, OutputAllowance } from "../../../proxy/hard-caps/output-allowance.js";
 import { forward } from "../../../proxy/upstream/forward.js";
-import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
+import type { ForwardResult } from "../../../proxy/upstream/forwarded.js";
 import type { UpstreamRequest } from "../../../proxy/upstream/upstream.js";
 import type { Operation } from "../../../shared/operation.js";
 import { context } from "../dialects/sample-answers.js";
@@ -299,7 +299,7 @@ async function run({ pair, chunks, allowed, answers, holdsHead }: Run) {
   }
   call.end();
   answerAll();
-  const { usage, estimated, outcome, cutBy }: Forwarded = await call.finished();
+  const { usage, estimated, outcome, cutBy }: ForwardResult = await call.finished();
   deepStrictEqual(outcome, "complete");
   return { body: exchange.body.toString(), usage, estimated, cutBy };
 }

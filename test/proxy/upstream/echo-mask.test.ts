@@ -1,5 +1,9 @@
 import t from "tap";
-import { echoedSecretCharsMin, echoedSecrets, masked } from "../../../proxy/upstream/echo-mask.js";
+import {
+  echoedSecretCharsMin,
+  echoedSecrets,
+  maskSecrets,
+} from "../../../proxy/upstream/echo-mask.js";
 import type { UpstreamSink } from "../../../proxy/upstream/upstream.js";
 import { createRandom } from "../../sim/random.js";
 
@@ -16,7 +20,7 @@ function passed(pieces: readonly string[], secrets = echoedSecrets(key, []), sta
     onFailure() {},
     onBug() {},
   };
-  const into = masked(sink, secrets, 299);
+  const into = maskSecrets(sink, secrets, 299);
   into.onHead(status, []);
   for (const piece of pieces) into.onData(Buffer.from(piece, "latin1"));
   into.onEnd();
@@ -45,7 +49,7 @@ t.test("what is looked for are keys and the operator's secrets, not words", asyn
     ["another-secret-of-it", "token-of-the-gateway", key],
   );
   const { sink } = passed([]);
-  t.equal(masked(sink, [], 299), sink, "nothing stands between");
+  t.equal(maskSecrets(sink, [], 299), sink, "nothing stands between");
 });
 
 t.test("a credential is taken out wherever an answer is cut, and all else passes", async (t) => {
@@ -108,7 +112,7 @@ t.test("an error passes as it is, a failure comes behind what was held", async (
     onFailure: ({ reason }: { reason: string }) => out.push(reason),
     onBug: (error: unknown) => out.push(String(error)),
   };
-  const into = masked(sink as unknown as UpstreamSink, echoedSecrets(key, []), 299);
+  const into = maskSecrets(sink as unknown as UpstreamSink, echoedSecrets(key, []), 299);
   into.onHead(200, []);
   into.onData(Buffer.from("x sk-test-"));
   into.onFailure({ kind: "broken", reason: "cut" });
@@ -120,7 +124,7 @@ t.test("a header with a credential is cleaned, whatever the status", async (t) =
   for (const status of [200, 400]) {
     const heads: unknown[] = [];
     const sink = { onHead: (_: number, headers: unknown) => heads.push(headers) };
-    const into = masked(sink as unknown as UpstreamSink, echoedSecrets(key, []), 299);
+    const into = maskSecrets(sink as unknown as UpstreamSink, echoedSecrets(key, []), 299);
     const plain = ["a", "short", "b", "x".repeat(80)];
     into.onHead(status, plain);
     t.equal(heads[0], plain, "not copied");

@@ -8,7 +8,7 @@ import {
   type StreamCap,
 } from "../../../proxy/hard-caps/output-allowance.js";
 import { bodyForm, forward, mustBeJson } from "../../../proxy/upstream/forward.js";
-import type { Forwarded, ForwardRequest } from "../../../proxy/upstream/forwarded.js";
+import type { ForwardRequest, ForwardResult } from "../../../proxy/upstream/forwarded.js";
 import type { UpstreamRequest } from "../../../proxy/upstream/upstream.js";
 import {
   heldHeadBytesMax,
@@ -1207,7 +1207,7 @@ t.test("the request is sent to the provider as it was made", async (t) => {
  * What a request is charged with adds up and stays in its bounds; what wasn't executed is charged
  * with nothing.
  */
-function isSane({ usage, executed }: Forwarded): boolean {
+function isSane({ usage, executed }: ForwardResult): boolean {
   if (usage === null) return true;
   const { inputTokens, outputTokens, totalTokens, cachedInputTokens, cacheWriteInputTokens } =
     usage;

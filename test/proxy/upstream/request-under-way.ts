@@ -1,6 +1,6 @@
 /** One request on its way to a provider, both ends in the test's hand. */
 import type { UpstreamFailure } from "../../../proxy/upstream/errors/upstream-failure.js";
-import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
+import type { ForwardResult } from "../../../proxy/upstream/forwarded.js";
 import type { UpstreamCall, UpstreamSink } from "../../../proxy/upstream/upstream.js";
 import type { FakeExchange } from "../fake-exchange.js";
 
@@ -20,13 +20,13 @@ export class RequestUnderWay<Request> {
   /** Whether it was lost and left again. */
   isResent = false;
   paused = false;
-  forwarded: Forwarded | null = null;
-  readonly #promise: Promise<Forwarded>;
+  forwarded: ForwardResult | null = null;
+  readonly #promise: Promise<ForwardResult>;
 
   /** `start` sends it, by what it is given. */
   constructor(
     exchange: FakeExchange,
-    start: (send: (request: Request, sink: UpstreamSink) => UpstreamCall) => Promise<Forwarded>,
+    start: (send: (request: Request, sink: UpstreamSink) => UpstreamCall) => Promise<ForwardResult>,
   ) {
     this.exchange = exchange;
     this.#promise = start((request, sink) => {
@@ -78,7 +78,7 @@ export class RequestUnderWay<Request> {
   }
 
   /** How it ended; the client has its last byte. */
-  async finished(): Promise<Forwarded> {
+  async finished(): Promise<ForwardResult> {
     const forwarded = await this.#promise;
     forwarded.finish();
     return forwarded;

@@ -4,8 +4,8 @@ import {
   estimateTokens,
   isWithoutModel,
   joinedNotes,
-  whenCut,
-  whenTranslationCut,
+  usageOfCutStream,
+  usageOfCutTranslation,
 } from "../../../proxy/usage/count-usage.js";
 import { absentUsage, readUsage } from "../../../proxy/usage/read-usage.js";
 import { tokensPerResponseMax } from "../../../shared/bounds.js";
@@ -70,23 +70,23 @@ t.test("what providers store for callers is charged nothing, whatever is in it",
 
 t.test("of a stream that was cut, what came after its usage is estimated", async (t) => {
   const reported = readUsage({ prompt_tokens: 30, completion_tokens: 2, total_tokens: 32 });
-  t.equal(whenCut(reported, 0), reported, "nothing came");
-  t.match(whenCut(reported, 4000), {
+  t.equal(usageOfCutStream(reported, 0), reported, "nothing came");
+  t.match(usageOfCutStream(reported, 4000), {
     kind: "usage",
     inputTokens: 30,
     outputTokens: 1002,
     totalTokens: 1032,
   });
-  t.equal(whenCut(absentUsage, 4000), absentUsage);
+  t.equal(usageOfCutStream(absentUsage, 4000), absentUsage);
 });
 
 t.test(
   "a translated stream that was cut has the larger output: the reported or the seen",
   async (t) => {
     const reported = readUsage({ prompt_tokens: 30, completion_tokens: 200, total_tokens: 230 });
-    t.equal(whenTranslationCut(reported, 800), reported, "all that was seen is in it");
-    t.match(whenTranslationCut(reported, 4000), { outputTokens: 1000, totalTokens: 1030 });
-    t.equal(whenTranslationCut(absentUsage, 4000), absentUsage);
+    t.equal(usageOfCutTranslation(reported, 800), reported, "all that was seen is in it");
+    t.match(usageOfCutTranslation(reported, 4000), { outputTokens: 1000, totalTokens: 1030 });
+    t.equal(usageOfCutTranslation(absentUsage, 4000), absentUsage);
   },
 );
 

@@ -1,7 +1,7 @@
 import t from "tap";
 import {
   cachedRecord,
-  type Executed,
+  type ExecutedCall,
   type ProviderResult,
   usageRecord,
 } from "../../../proxy/usage/usage-record.js";
@@ -29,7 +29,7 @@ function ended(changes: Partial<ProviderResult> = {}): ProviderResult {
   return { status: 200, usage, executed: true, firstByteMonoMs: 1012.4, ...changes };
 }
 
-const what: Executed = {
+const what: ExecutedCall = {
   requestId: "req_1",
   endpoint: "/v1/chat/completions",
   target: { provider: "main", model: "gpt-4o" },
@@ -83,7 +83,7 @@ t.test("a record has the tokens, costs and times of what was executed", async (t
 });
 
 t.test("a record says where its cost is from", async (t) => {
-  const sourceOf = (result: Partial<ProviderResult>, given: Partial<Executed>) => {
+  const sourceOf = (result: Partial<ProviderResult>, given: Partial<ExecutedCall>) => {
     const { costSource, priceList } = usageRecord(ended(result), { ...what, ...given })!;
     return [costSource, priceList];
   };

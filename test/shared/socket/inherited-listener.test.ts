@@ -15,7 +15,10 @@ import {
 import net from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { findBound, requireInheritedListener } from "../../../shared/socket/inherited-listener.js";
+import {
+  findBoundPath,
+  requireInheritedListener,
+} from "../../../shared/socket/inherited-listener.js";
 import { SocketUntrustedError } from "../../../shared/socket/socket-place.js";
 import { dialling, temporary } from "./socket-ends.js";
 
@@ -26,7 +29,7 @@ async function held(t: Test, path: string): Promise<{ server: net.Server; fd: nu
   await once(server, "listening");
   t.teardown(() => void server.close());
   const table = readFileSync("/proc/net/unix", "utf8");
-  const fd = readdirSync("/proc/self/fd").find((fd) => findBound(table, inodeOf(fd)) === path);
+  const fd = readdirSync("/proc/self/fd").find((fd) => findBoundPath(table, inodeOf(fd)) === path);
   return { server, fd: Number(fd) };
 }
 
@@ -46,9 +49,9 @@ t.test("the place of a socket is found in the system's table, spaces and all", a
     "0000000000000000: 00000003 00000000 00000000 0001 03 71140",
     "0000000000000000: 00000002 00000000 00010000 0001 01 711 @abstract",
   ].join("\n");
-  t.equal(findBound(table, "37114"), "/run/a b/limiterd.sock");
-  t.equal(findBound(table, "711"), "@abstract");
-  for (const inode of ["71140", "3711", "1"]) t.equal(findBound(table, inode), null, inode);
+  t.equal(findBoundPath(table, "37114"), "/run/a b/limiterd.sock");
+  t.equal(findBoundPath(table, "711"), "@abstract");
+  for (const inode of ["71140", "3711", "1"]) t.equal(findBoundPath(table, inode), null, inode);
 });
 
 t.test(

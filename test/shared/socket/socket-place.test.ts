@@ -1,13 +1,13 @@
 import t from "tap";
 import {
   adminSocketBeside,
-  type Owned,
+  type OwnedPath,
   placeProblem,
 } from "../../../shared/socket/socket-place.js";
 
 const me = 1000;
 const other = 1001;
-const at = (path: string, uid: number, mode: number): Owned => ({ path, uid, mode });
+const at = (path: string, uid: number, mode: number): OwnedPath => ({ path, uid, mode });
 
 interface Row {
   readonly name: string;

@@ -1,5 +1,5 @@
 import t from "tap";
-import { remembered, rememberingLast } from "../../../shared/text/remembered.js";
+import { cacheByText, cacheLast } from "../../../shared/text/remembered.js";
 
 /** What was made, in order. */
 function making(): readonly [(text: string) => string, string[]] {
@@ -8,7 +8,7 @@ function making(): readonly [(text: string) => string, string[]] {
     made.push(text);
     return text.toUpperCase();
   };
-  return [remembered(make), made];
+  return [cacheByText(make), made];
 }
 
 t.test("a text is made once, and a false value is one too", async (t) => {
@@ -16,7 +16,7 @@ t.test("a text is made once, and a false value is one too", async (t) => {
   t.same([upper("a"), upper("b"), upper("a"), upper("b")], ["A", "B", "A", "B"]);
   t.same(made, ["a", "b"]);
   let asked = 0;
-  const isLong = remembered((text) => ++asked > 0 && text.length > 3);
+  const isLong = cacheByText((text) => ++asked > 0 && text.length > 3);
   t.same([isLong("abc"), isLong("abc"), asked], [false, false, 1]);
 });
 
@@ -30,7 +30,9 @@ t.test("of long texts nothing is kept", async (t) => {
 });
 
 t.test("a text that looks like another one isn't taken for it", async (t) => {
-  const codes = remembered((text) => [...text].map((character) => character.codePointAt(0)).join());
+  const codes = cacheByText((text) =>
+    [...text].map((character) => character.codePointAt(0)).join(),
+  );
   const texts = ["\ud800".padEnd(20, "x"), "\ufffd".padEnd(20, "x"), "\u00e9", "e\u0301", ""];
   for (let i = 0; i < 2; i++)
     for (const text of texts)
@@ -51,7 +53,7 @@ t.test("of many texts the last hundreds are kept, and each answer stays right", 
 
 t.test("only the key that was asked for last is remembered, by identity", async (t) => {
   const made: string[] = [];
-  const nameOf = rememberingLast(({ name }: { readonly name: string }) => {
+  const nameOf = cacheLast(({ name }: { readonly name: string }) => {
     made.push(name);
     return name.toUpperCase();
   });

@@ -159,8 +159,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "reported lease counted again by its settle",
     file: countSettle,
-    find: "if (isRequestForgotten(epochs, lsn, proxy.recounted.get(lease))) countForgotten(",
-    put: "if (isRequestForgotten(epochs, lsn, undefined)) countForgotten(",
+    find: "if (isRequestForgotten(epochs, lsn, proxy.recounted.get(lease))) countUncounted(",
+    put: "if (isRequestForgotten(epochs, lsn, undefined)) countUncounted(",
     often: false,
   },
   {
@@ -208,8 +208,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "request counted again by its settle though the disk has it",
     file: countSettle,
-    find: "if (isRequestForgotten(epochs, lsn, proxy.recounted.get(lease))) countForgotten(",
-    put: "if (lsn < epochs.startLsn) countForgotten(",
+    find: "if (isRequestForgotten(epochs, lsn, proxy.recounted.get(lease))) countUncounted(",
+    put: "if (lsn < epochs.startLsn) countUncounted(",
     often: true,
   },
   {
@@ -243,7 +243,7 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "admin operation answered before its commit",
     file: "limiterd/handlers/admin/admin-operation.js",
-    find: "void written.then((failing) => (failing === null ? answer() : ports.fail(notWritten(failing))));",
+    find: "void written.then((failing) => failing === null ? answer() : ports.fail(notWrittenFailure(failing)));",
     put: "void written; answer();",
     often: true,
   },
@@ -272,14 +272,14 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "child put back while its requests run",
     file: "limiterd/counters/children.js",
-    find: "kept === null || counter.inFlight > 0 || !kept.checkedOut.has(counter)",
-    put: "kept === null || !kept.checkedOut.has(counter)",
+    find: "store === null || counter.inFlight > 0 || !store.checkedOut.has(counter)",
+    put: "store === null || !store.checkedOut.has(counter)",
     often: true,
   },
   {
     name: "what a child counted isn't put back",
     file: "limiterd/counters/children.js",
-    find: "writeNumbers(kept.table, counter.place, counter.window, counter.restoredLsn);",
+    find: "writeNumbers(store.table, counter.place, counter.window, counter.restoredLsn);",
     put: "",
     often: true,
   },

@@ -96,7 +96,7 @@ export const durabilityMutants: readonly Mutant[] = [
   {
     name: "settles of a stopped proxy removed before the last acknowledgement",
     file: deliver,
-    find: "(await acknowledged(line, sent)) !== null);",
+    find: "(await awaitSettled(line, sent)) !== null);",
     put: "true);",
     often: false,
   },

@@ -6,8 +6,8 @@ import { leftSlotsMs, settleMs, slotsValidMs } from "../../../limiterd/bounds.js
 import { addCount, type Halves, noHalves, rollHalves } from "../../../limiterd/cluster/halves.js";
 import type {
   CounterName,
-  CounterRead,
   CounterTotals,
+  ReadCounter,
   SharedLimits,
   SyncQuestion,
   SyncReply,
@@ -46,7 +46,7 @@ export interface Asker {
 export interface CounterTwin {
   sync(asker: Asker, question: SyncQuestion, nowMs: number): SyncReply;
   /** `hostId`: the asking host. Without it, the tokens and slots are those of all hosts. */
-  read(counter: CounterRead, nowMs: number, hostId?: string): CounterTotals;
+  read(counter: ReadCounter, nowMs: number, hostId?: string): CounterTotals;
   /** As FLUSHALL does. */
   wipe(): void;
   /** What it holds, to be put back later: as a server that takes over from an older copy. */

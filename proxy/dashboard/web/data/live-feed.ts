@@ -6,7 +6,7 @@
  */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { DaemonStatus, SubtreeStatus } from "../../../../shared/api/gateway-status.js";
-import type { Timed } from "../../../../shared/api/list-page.js";
+import type { TimedAnswer } from "../../../../shared/api/list-page.js";
 import type { LiveEvents, LiveLists } from "../../../../shared/api/live-event.js";
 import type { UsageSummary } from "../../../../shared/api/usage-report.js";
 import { type Sample, withSample } from "../logic/rates.js";
@@ -187,7 +187,7 @@ export class LiveFeed {
     const [status] = await Promise.all([
       isStreaming
         ? null
-        : this.#client.get<(DaemonStatus | SubtreeStatus) & Partial<Timed>>("/admin/status"),
+        : this.#client.get<(DaemonStatus | SubtreeStatus) & Partial<TimedAnswer>>("/admin/status"),
       this.#askCost(),
     ]);
     if (status?.ok !== true) return;

@@ -5,7 +5,7 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Answer, Problem } from "./gateway-client.js";
 
-export interface Polled<T> {
+export interface PolledValue<T> {
   /** The latest answer; null before the first. */
   readonly body: T | null;
   /** When it arrived, by the browser's monotonic clock. */
@@ -32,7 +32,7 @@ const restFactor = 10;
 export class Poll<T> {
   readonly #ask: Ask<T>;
   readonly #times: PollTimes;
-  readonly #state = signal<Polled<T>>({ body: null, heardMs: 0, problem: null });
+  readonly #state = signal<PolledValue<T>>({ body: null, heardMs: 0, problem: null });
   #timer: ReturnType<typeof setTimeout> | null = null;
   #asking: AbortController | null = null;
   #running = false;
@@ -45,7 +45,7 @@ export class Poll<T> {
     this.#times = times;
   }
 
-  get state(): ReadonlySignal<Polled<T>> {
+  get state(): ReadonlySignal<PolledValue<T>> {
     return this.#state;
   }
 

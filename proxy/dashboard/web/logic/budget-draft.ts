@@ -1,6 +1,6 @@
 /** A budget being edited in its dialog, and the body that saves it. Pure. */
 import type { BudgetItem } from "../../../../shared/api/budget-item.js";
-import type { Unpriced } from "../../../../shared/domain/budget.js";
+import type { UnpricedChoice } from "../../../../shared/domain/budget.js";
 import {
   type DraftBody,
   type ExhaustedDraft,
@@ -33,7 +33,7 @@ export interface BudgetDraft extends KeyDraft, ExhaustedDraft {
   /** US dollars as typed. */
   readonly amount: string;
   /** What happens to models without a price; empty: what the configuration says for all budgets. */
-  readonly unpriced: Unpriced | "";
+  readonly unpriced: UnpricedChoice | "";
   /** Empty: as set for all budgets. */
   readonly timeZone: string;
   /** As typed; empty: as set for all budgets. */

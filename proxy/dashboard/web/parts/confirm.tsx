@@ -82,9 +82,9 @@ export function Confirm(props: ConfirmProps) {
           />
         )}
         {problem !== null && (
-          <Failed>
+          <FailureText>
             {names.length > 1 ? `${names[madeCount]}: ${problem.message}` : problem.message}
-          </Failed>
+          </FailureText>
         )}
         <DialogFoot
           onCancel={onClose}
@@ -98,7 +98,7 @@ export function Confirm(props: ConfirmProps) {
 }
 
 /** Why an action failed, above its buttons. */
-export function Failed({ children }: { readonly children: ComponentChildren }) {
+export function FailureText({ children }: { readonly children: ComponentChildren }) {
   return (
     <p class="notice bad" role="alert">
       <Icon name="alert" />

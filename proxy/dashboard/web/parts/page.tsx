@@ -1,7 +1,7 @@
 /** The frame of a page's content: its heading, cards, and what stands where there is nothing. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { Polled } from "../data/poll.js";
+import type { PolledValue } from "../data/poll.js";
 import { shellTexts } from "../texts/shell-texts.js";
 import { useApp } from "./app.js";
 import { Icon, type IconName } from "./icon.js";
@@ -93,7 +93,7 @@ export function WhenReady<T>({
   onRetry,
   children,
 }: {
-  readonly polled: Polled<T>;
+  readonly polled: PolledValue<T>;
   readonly onRetry: () => void;
   readonly children: (body: T) => ComponentChildren;
 }) {

@@ -1,7 +1,7 @@
 /** A question to the gateway for as long as a part of a page is shown. */
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { DaemonStatus } from "../../../../shared/api/gateway-status.js";
-import { Poll, type Polled } from "../data/poll.js";
+import { Poll, type PolledValue } from "../data/poll.js";
 import { useApp } from "./app.js";
 
 /** What a list is made of, as a count of the daemon's: another count is news. */
@@ -33,7 +33,7 @@ function useNews<T>(poll: Poll<T>, news: News | undefined): void {
 const listEveryMs = 5_000;
 
 export interface ListPoll<T> {
-  readonly polled: Polled<T>;
+  readonly polled: PolledValue<T>;
   refresh(): void;
 }
 
@@ -44,11 +44,11 @@ interface ListTimes {
 
 /** As `usePoll`, but the rows stay until those of another filter or page have come. */
 export function useListPoll<T>(path: string, times: ListTimes = {}): ListPoll<T> {
-  return useKept(usePoll<T>(path, times.everyMs ?? listEveryMs, times.news));
+  return useRowsOfLastAnswer(usePoll<T>(path, times.everyMs ?? listEveryMs, times.news));
 }
 
 /** Keeps the rows of the previous filter or page until the new rows arrive. */
-export function useKept<T>(poll: Poll<T>): ListPoll<T> {
+export function useRowsOfLastAnswer<T>(poll: Poll<T>): ListPoll<T> {
   const before = useRef<T | null>(null);
   const polled = poll.state.value;
   if (polled.body !== null) before.current = polled.body;

@@ -14,7 +14,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { stopped } from "../../../../bin/session/command-failure.js";
+import { stoppedFailure } from "../../../../bin/session/command-failure.js";
 import { usageRecord } from "../../../shared/export/usage-records.js";
 import { run } from "../../command-session.js";
 import { startFakeDaemon } from "../../fake-daemon.js";
@@ -159,7 +159,7 @@ t.test("a batch whose answer is lost is sent again as it was, with its key", asy
         pauses.push(ms);
         // More comes while the address is away: not into the batch that is sent again.
         count = 3;
-        if (received.length === 4) throw stopped();
+        if (received.length === 4) throw stoppedFailure();
       },
     },
   );
@@ -249,7 +249,7 @@ t.test("one follower at a time has a cursor's file", async (t) => {
   const first = await run(flags, {
     async pause() {
       second = await run([...flags, "--once"]);
-      throw stopped();
+      throw stoppedFailure();
     },
   });
   t.equal(first.exitCode, 130);

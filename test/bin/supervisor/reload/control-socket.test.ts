@@ -7,7 +7,7 @@ import {
   controlSocketPath,
   findControlSockets,
   listenForReloads,
-  removeGone,
+  removeDeadSocket,
 } from "../../../../bin/supervisor/reload/control-socket.js";
 import type { ReloadOutcome } from "../../../../bin/supervisor/reload/reload-outcome.js";
 import { temporaryDirectory } from "../../program-run.js";
@@ -49,7 +49,7 @@ t.test("a dead process's socket differs from one that ends or answers nonsense",
     await new Promise<void>((resolve) => server.listen(at(pid), resolve));
   };
   t.same(await askForReload(at(1)), { kind: "gone" });
-  removeGone(at(1));
+  removeDeadSocket(at(1));
   await serve(2, (socket) => socket.destroy());
   t.match(await askForReload(at(2)), { kind: "failed", reason: /^it ended before it reported/ });
   await serve(3, (socket) => socket.end("{}\n"));

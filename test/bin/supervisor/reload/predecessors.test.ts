@@ -4,7 +4,7 @@ import t from "tap";
 import {
   predecessorsVariable,
   takePredecessors,
-  untilEnded,
+  waitForEnd,
 } from "../../../../bin/supervisor/reload/predecessors.js";
 
 t.test("a successor is handed those that still run, and waits for their end", async (t) => {
@@ -21,10 +21,10 @@ t.test("a successor is handed those that still run, and waits for their end", as
   t.equal(takePredecessors({ ...next }).length, 2);
 
   let isAlone = false;
-  const alone = untilEnded(predecessors, 60_000).then(() => {
+  const alone = waitForEnd(predecessors, 60_000).then(() => {
     isAlone = true;
   });
-  await untilEnded(predecessors, 1);
+  await waitForEnd(predecessors, 1);
   t.equal(isAlone, false, "it has waited as long as it may");
   child.kill("SIGKILL");
   await alone;
@@ -34,5 +34,5 @@ t.test("a successor is handed those that still run, and waits for their end", as
 t.test("what isn't a process's id and start is none", async (t) => {
   for (const text of ["", "1", "a.b", "-1.2", "1.2;3.4"])
     t.same(takePredecessors({ SLUICE_PREDECESSORS: text }), [], text);
-  await untilEnded([], 60_000);
+  await waitForEnd([], 60_000);
 });

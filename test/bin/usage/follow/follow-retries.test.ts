@@ -14,7 +14,7 @@ t.test("pauses double up to a minute, and are at least what was asked for", asyn
 
 t.test("which answers of an address pass", async (t) => {
   const at = (status: number, retryAfter?: string): ReturnType<typeof answerFailure> =>
-    answerFailure({ shown: "https://c/in", status, retryAfter, text: " some\n reason " });
+    answerFailure({ displayUrl: "https://c/in", status, retryAfter, text: " some\n reason " });
   for (const status of [408, 409, 423, 425, 429, 500, 502, 503])
     t.equal(at(status).isPassing, true, String(status));
   for (const status of [301, 400, 401, 403, 404, 413, 422])

@@ -25,7 +25,7 @@ async function answering(t: Test, deadlineMs = 60_000): Promise<Answering> {
   await once(server, "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/in`;
   const cursor = new CursorFile(join(t.testdir(), "cursor"));
-  const sink = httpsSink({ url, shown: url, token: null, cursor, deadlineMs });
+  const sink = httpsSink({ url, displayUrl: url, token: null, cursor, deadlineMs });
   t.teardown(async () => {
     await sink.close();
     server.close();

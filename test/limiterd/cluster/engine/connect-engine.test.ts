@@ -125,7 +125,7 @@ t.test("a connection that breaks is given up, and channels come with the next", 
   connection.subscribe("d", () => {});
   await until("connected");
   t.same(opened[0]!.channels, ["c", "d"]);
-  opened[0]!.options.broken(new Error("read ECONNRESET"));
+  opened[0]!.options.onBroken(new Error("read ECONNRESET"));
   await until("away");
   t.ok(opened[0]!.isDropped);
   stop();
@@ -153,7 +153,7 @@ t.test(
     await until("connected");
     const waiting = connection.commands.get("k");
     await isAsked;
-    opened[0]!.options.broken(new EngineFault("it has broken"));
+    opened[0]!.options.onBroken(new EngineFault("it has broken"));
     await t.rejects(waiting, { name: "EngineAwayError" });
   },
 );
@@ -216,7 +216,7 @@ t.test("what can't be used is said, and what is odd is warned of once", async (t
     }),
   ]);
   await until("connected");
-  opened[0]!.options.broken(new EngineFault("gone"));
+  opened[0]!.options.onBroken(new EngineFault("gone"));
   await until("away");
   await until("connected");
   const warned = said.filter((line) => !/reached|is away/.test(line));

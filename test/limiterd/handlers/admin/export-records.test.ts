@@ -1,7 +1,7 @@
 import t from "tap";
 import {
   exportRecords,
-  recordsWritten,
+  untilRecordsAreWritten,
 } from "../../../../limiterd/handlers/admin/export-records.js";
 import { client, noon, spend, usd } from "../../budgets/budget-fixture.js";
 import { startDaemon } from "../../in-memory-daemon.js";
@@ -10,7 +10,7 @@ t.test("what has arrived is in the store before it is exported, without waiting"
   const daemon = startDaemon([], { nowMs: noon });
   spend(client(daemon), "/team", usd);
   t.same([...daemon.store.entries("usage")], []);
-  await recordsWritten(daemon.state);
+  await untilRecordsAreWritten(daemon.state);
   t.equal([...daemon.store.entries("usage")].length, 1);
 });
 

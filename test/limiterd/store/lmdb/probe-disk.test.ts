@@ -5,7 +5,7 @@ import {
   isIoError,
   plainReason,
   probeDisk,
-  whyUntrusted,
+  untrustedDiskText,
 } from "../../../../limiterd/store/lmdb/probe-disk.js";
 import { temporary } from "./store-fixture.js";
 
@@ -90,12 +90,12 @@ t.test("a store isn't trusted after a lost write, nor when LMDB stays wrong", as
     ),
   ] as const)
     t.equal(
-      await whyUntrusted(failed(code), { tryDisk, failedBefore }),
+      await untrustedDiskText(failed(code), { tryDisk, failedBefore }),
       why,
       `${code} after ${failedBefore}, the disk ${tryDisk.name}`,
     );
   for (const odd of [null, undefined, "odd"])
-    t.equal(await whyUntrusted(odd, { tryDisk: works, failedBefore: 9 }), null);
+    t.equal(await untrustedDiskText(odd, { tryDisk: works, failedBefore: 9 }), null);
 });
 
 t.test("a trial is its owner's alone and leaves nothing, also when it is removed", async (t) => {

@@ -3,7 +3,7 @@ import { failOver } from "../../../../proxy/handlers/attempts/fail-over.js";
 import type { Admission, AdmissionOutcome } from "../../../../proxy/limiter/admission.js";
 import { RequestRecord } from "../../../../proxy/request-record.js";
 import type { TargetFailure } from "../../../../proxy/upstream/errors/failover-reason.js";
-import type { Forwarded } from "../../../../proxy/upstream/forwarded.js";
+import type { ForwardResult } from "../../../../proxy/upstream/forwarded.js";
 import type { Target } from "../../../../shared/domain/target-name.js";
 import { failure } from "../../../../shared/error-code.js";
 import { FakeExchange } from "../../fake-exchange.js";
@@ -15,7 +15,7 @@ const targets: readonly Target[] = ["a", "b", "c", "d"].map((provider) => ({
 }));
 
 /** How a target ends: `ok`, or `503`, `429/7` with a wait, or `-` without an answer. */
-function ended(how: string, name: string): Forwarded {
+function ended(how: string, name: string): ForwardResult {
   const [status = "", retryAfter = ""] = how.split("/");
   const failed: TargetFailure | null =
     how === "ok"
@@ -38,7 +38,7 @@ function ended(how: string, name: string): Forwarded {
     note: name,
     failed,
     finish: () => {},
-  } as unknown as Forwarded;
+  } as unknown as ForwardResult;
 }
 
 interface Run {

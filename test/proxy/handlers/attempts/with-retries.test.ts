@@ -1,12 +1,12 @@
 import t from "tap";
-import type { Refused } from "../../../../proxy/dialects/fit/own-reasoning.js";
+import type { RefusedParts } from "../../../../proxy/dialects/fit/own-reasoning.js";
 import { withRetries } from "../../../../proxy/handlers/attempts/with-retries.js";
 import type { RequestContext } from "../../../../proxy/request-context.js";
 import { RequestRecord } from "../../../../proxy/request-record.js";
 import { LearnedRefusals } from "../../../../proxy/routing/learned-refusals.js";
 import { TargetHealth } from "../../../../proxy/routing/target-health.js";
 import type { RefusedPart } from "../../../../proxy/upstream/errors/refused-part.js";
-import type { Forwarded } from "../../../../proxy/upstream/forwarded.js";
+import type { ForwardResult } from "../../../../proxy/upstream/forwarded.js";
 import { providerConfig } from "../../../support/provider-config.js";
 import { FakeExchange } from "../../fake-exchange.js";
 import { fakeMetrics } from "../../fake-metrics.js";
@@ -17,7 +17,7 @@ const target = { provider: "openai", model: "gpt" };
  * `ok`, a failure such as `503`, one that isn't worth a retry, such as `404!`, or the part that the
  * target refuses.
  */
-function ended(how: string | RefusedPart): Forwarded {
+function ended(how: string | RefusedPart): ForwardResult {
   if (typeof how !== "string")
     return {
       status: 400,
@@ -26,7 +26,7 @@ function ended(how: string | RefusedPart): Forwarded {
       refused: how,
       outcome: "upstream_error",
       finish: () => {},
-    } as unknown as Forwarded;
+    } as unknown as ForwardResult;
   const failed =
     how === "ok"
       ? null
@@ -42,7 +42,7 @@ function ended(how: string | RefusedPart): Forwarded {
     failed,
     outcome: failed === null ? "complete" : "upstream_error",
     finish: () => {},
-  } as unknown as Forwarded;
+  } as unknown as ForwardResult;
 }
 
 interface Run {
@@ -105,7 +105,7 @@ async function run(
     },
   };
   if (isOpen) targetHealth.note(target, 0, ended("503"));
-  const without: Refused[] = [];
+  const without: RefusedParts[] = [];
   const result = await withRetries({ gateway, exchange, record } as unknown as RequestContext, {
     target,
     isRepeatable,

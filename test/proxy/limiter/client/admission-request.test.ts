@@ -5,7 +5,7 @@ import {
   admissionMessage,
   failOpenAdmission,
   grantedAdmission,
-  rejected,
+  rejectedOutcome,
 } from "../../../../proxy/limiter/client/pending-admissions.js";
 import { unlimitedLsn } from "../../../../shared/wire/lsn.js";
 
@@ -180,7 +180,7 @@ t.test("a refusal keeps the id by which the daemon remembers it, and why it was"
     waitSeconds: 43,
   } as const;
   const refused = { kind: "refused", id: 7, ...breach, key } as const;
-  t.match(rejected(refused), { kind: "refused", id: 7, breach, key });
+  t.match(rejectedOutcome(refused), { kind: "refused", id: 7, breach, key });
   const exceeded = {
     kind: "exceeded",
     id: 8,
@@ -192,9 +192,9 @@ t.test("a refusal keeps the id by which the daemon remembers it, and why it was"
     endsAtMs: 5,
     headers: null,
     key,
-  } as unknown as Parameters<typeof rejected>[0];
-  t.match(rejected(exceeded), { kind: "exceeded", id: 8, headers: null, key });
-  t.same(rejected({ kind: "denied", id: 9, ended: "expired" } as never), {
+  } as unknown as Parameters<typeof rejectedOutcome>[0];
+  t.match(rejectedOutcome(exceeded), { kind: "exceeded", id: 8, headers: null, key });
+  t.same(rejectedOutcome({ kind: "denied", id: 9, ended: "expired" } as never), {
     kind: "denied",
     ended: "expired",
   });

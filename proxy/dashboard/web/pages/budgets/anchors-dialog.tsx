@@ -1,7 +1,7 @@
 /** When daily, weekly and monthly budgets reset. */
 import { useState } from "preact/hooks";
 import type { BudgetSettings } from "../../../../../shared/api/budget-item.js";
-import { Failed } from "../../parts/confirm.js";
+import { FailureText } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
 import { SelectField, TextField } from "../../parts/field.js";
 import { WhenReady } from "../../parts/page.js";
@@ -87,7 +87,7 @@ function AnchorsForm({
         />
         <TextField label={texts.monthly} {...time("monthly")} />
       </div>
-      {problem !== null && <Failed>{problem.message}</Failed>}
+      {problem !== null && <FailureText>{problem.message}</FailureText>}
       <DialogFoot onCancel={onClose} submit={texts.save} busy={isBusy} />
     </form>
   );

@@ -8,7 +8,7 @@ import {
   budgetPeriods,
 } from "../../logic/budget-draft.js";
 import { fieldOf } from "../../logic/limit-draft.js";
-import { Failed } from "../../parts/confirm.js";
+import { FailureText } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
 import { CheckField, SelectField, TextField } from "../../parts/field.js";
 import {
@@ -85,7 +85,7 @@ export function BudgetDialog({ initial, original, onClose, onDone }: BudgetDialo
         <CalendarPart draft={draft} onChange={change} errorOf={errorOf} />
         <ExhaustedFields draft={draft} onChange={change} error={errorOf("on_exhausted")} />
         {problem !== null && unsendable === null && !shownFields.has(wrong ?? "") && (
-          <Failed>{problem.message}</Failed>
+          <FailureText>{problem.message}</FailureText>
         )}
         <SaveNotice effect={budgetEffect(draft, original)} words={texts.effects} />
         <DialogFoot onCancel={onClose} submit={texts.save} busy={isBusy} />

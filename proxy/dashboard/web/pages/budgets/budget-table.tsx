@@ -41,7 +41,7 @@ export function BudgetTable({ scope, budgets, serverTime, heardMs, onOpen }: Bud
       key: "spent",
       head: texts.columns.spent,
       by: ({ item }) => spentShare(item),
-      cell: ({ item }) => <Spent budget={item} now={serverTime} />,
+      cell: ({ item }) => <SpentCell budget={item} now={serverTime} />,
     },
     {
       key: "pace",
@@ -107,7 +107,7 @@ interface CellProps {
   readonly now: string;
 }
 
-function Spent({ budget, now }: CellProps) {
+function SpentCell({ budget, now }: CellProps) {
   const { spent, amount } = budget;
   if (isTemplate(budget)) return <>{formatMoney(amount)}</>;
   const pace = elapsedOf(budget, now);

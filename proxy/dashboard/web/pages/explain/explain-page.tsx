@@ -6,7 +6,7 @@ import { type Question, questionBody, questionOf, questionQuery } from "../../lo
 import { Age } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";
 import { offWhile } from "../../parts/change-button.js";
-import { Failed } from "../../parts/confirm.js";
+import { FailureText } from "../../parts/confirm.js";
 import { Choices, TextField } from "../../parts/field.js";
 import { Card, Empty, PageHead } from "../../parts/page.js";
 import { explainTexts as texts } from "../../texts/explain-texts.js";
@@ -60,7 +60,7 @@ export function ExplainPage() {
             }}
           />
         </Card>
-        {asked.problem !== null && <Failed>{asked.problem.message}</Failed>}
+        {asked.problem !== null && <FailureText>{asked.problem.message}</FailureText>}
         {asked.body !== null && (
           <ExplanationView explanation={asked.body} age={<Age heardMs={asked.heardMs} />} />
         )}

@@ -8,7 +8,7 @@ import { type KeyField, keyBody, keyLimits, newKey, otherValue } from "../../log
 import { formatCount } from "../../logic/numbers.js";
 import { useApp } from "../../parts/app.js";
 import { useMay } from "../../parts/change-button.js";
-import { Confirm, Failed } from "../../parts/confirm.js";
+import { Confirm, FailureText } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
 import { SelectField, TextField } from "../../parts/field.js";
 import { Icon } from "../../parts/icon.js";
@@ -95,7 +95,7 @@ export function IssueDialog({ serverTime, onIssued, onClose }: IssueProps) {
           />
         </div>
         {problem !== null && wrong === null && !shownFields.includes(problem.field ?? "") && (
-          <Failed>{problem.message}</Failed>
+          <FailureText>{problem.message}</FailureText>
         )}
         <DialogFoot onCancel={onClose} submit={form.submit} busy={isBusy} />
       </form>
@@ -130,7 +130,7 @@ export function RotateDialog({ item: key, onRotated, onClose }: RotateProps) {
           options={Object.entries(words.overlaps)}
           onChoose={setOverlap}
         />
-        {problem !== null && <Failed>{problem.message}</Failed>}
+        {problem !== null && <FailureText>{problem.message}</FailureText>}
         <DialogFoot onCancel={onClose} submit={words.submit} busy={isBusy} />
       </form>
     </Dialog>

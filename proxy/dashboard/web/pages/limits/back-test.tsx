@@ -12,7 +12,7 @@ import {
 } from "../../logic/rule-draft.js";
 import { useApp } from "../../parts/app.js";
 import { offWhile } from "../../parts/change-button.js";
-import { Failed } from "../../parts/confirm.js";
+import { FailureText } from "../../parts/confirm.js";
 import { Icon } from "../../parts/icon.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
 
@@ -75,7 +75,7 @@ export function BackTest({ body }: BackTestProps) {
         {shown?.kind === "running" ? texts.running(formatShare(shown.progress)) : texts.ask(days)}
       </button>
       <div role="status">{shown?.kind === "done" && <Report report={shown.report} />}</div>
-      {shown?.kind === "failed" && <Failed>{shown.message}</Failed>}
+      {shown?.kind === "failed" && <FailureText>{shown.message}</FailureText>}
     </div>
   );
 }

@@ -4,7 +4,7 @@ import type { RuleItem } from "../../../../../shared/api/rule-item.js";
 import { fieldOf, saveEffect } from "../../logic/limit-draft.js";
 import { capsBatches, type RuleDraft, ruleBody, rulePeriods } from "../../logic/rule-draft.js";
 import { useApp } from "../../parts/app.js";
-import { Failed } from "../../parts/confirm.js";
+import { FailureText } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
 import { CheckField, TextField } from "../../parts/field.js";
 import {
@@ -108,7 +108,7 @@ export function RuleDialog({ initial, original, onClose, onDone }: RuleDialogPro
         />
         <HostOnly draft={draft} onChange={change} />
         {problem !== null && unsendable === null && !hasField(wrong) && (
-          <Failed>{problem.message}</Failed>
+          <FailureText>{problem.message}</FailureText>
         )}
         <BackTest body={testedBody(draft)} />
         <SaveNotice effect={saveEffect(draft, original)} words={texts.effects} />

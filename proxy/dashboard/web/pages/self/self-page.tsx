@@ -39,7 +39,7 @@ export function SelfPage() {
             <div class="filters">
               <DaysFilter />
             </div>
-            <Used status={status} />
+            <UsedCard status={status} />
           </div>
         )}
       </WhenReady>
@@ -47,7 +47,7 @@ export function SelfPage() {
   );
 }
 
-function Used({ status: { usage, groups, hosts } }: { readonly status: UsageStatus }) {
+function UsedCard({ status: { usage, groups, hosts } }: { readonly status: UsageStatus }) {
   if (usage === null)
     return (
       <Card>

@@ -8,7 +8,7 @@ import type {
 import { formatCount } from "../../logic/numbers.js";
 import { useApp } from "../../parts/app.js";
 import { ChangeButton } from "../../parts/change-button.js";
-import { Failed } from "../../parts/confirm.js";
+import { FailureText } from "../../parts/confirm.js";
 import { Card } from "../../parts/page.js";
 import { type Column, Table } from "../../parts/table.js";
 import { alertsTexts as texts } from "../../texts/setup-texts.js";
@@ -46,7 +46,7 @@ export function AlertsCard({ alerts, onTested }: AlertsCardProps) {
             {texts.test}
           </ChangeButton>
         </div>
-        {problem !== null && <Failed>{problem}</Failed>}
+        {problem !== null && <FailureText>{problem}</FailureText>}
         {results.length > 0 && (
           <ul class="lines" aria-live="polite">
             {results.map(({ host, reason }, i) => (

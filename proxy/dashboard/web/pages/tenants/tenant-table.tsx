@@ -23,7 +23,7 @@ import { Icon } from "../../parts/icon.js";
 import { RunsOut } from "../../parts/limits/runs-out.js";
 import { Card, Empty, WhenReady } from "../../parts/page.js";
 import { type Column, Table, TableFoot } from "../../parts/table.js";
-import { useKept } from "../../parts/use-poll.js";
+import { useRowsOfLastAnswer } from "../../parts/use-poll.js";
 import { tenantsTexts as texts } from "../../texts/tenants-texts.js";
 
 const rowsMax = 100;
@@ -74,7 +74,7 @@ export function TenantTable({ under }: TenantTableProps) {
     return new Poll((signal) => readTree(ask, { under, toggled }, signal), times);
   }, [client, under, sort, isFlat, search, range, toggled]);
   useEffect(() => poll.start(), [poll]);
-  const { polled, refresh } = useKept<Rows>(poll);
+  const { polled, refresh } = useRowsOfLastAnswer<Rows>(poll);
   const toggle = ({ user_path, isOpen }: TenantRow): void =>
     setToggled(new Map([...toggled, [user_path, !isOpen]]));
   const choose = (by: string): void => router.setQuery({ sort: by === "used" ? null : by });

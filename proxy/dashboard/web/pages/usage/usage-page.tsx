@@ -14,7 +14,7 @@ import { DaysFilter } from "../../parts/lists/range-filter.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
 import { type Column, Table } from "../../parts/table.js";
 import { UsageChart } from "../../parts/usage/usage-chart.js";
-import { unknownBound } from "../../parts/usage/usage-figures.js";
+import { unknownUsageText } from "../../parts/usage/usage-figures.js";
 import { UsageSums } from "../../parts/usage/usage-sums.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { shellTexts } from "../../texts/shell-texts.js";
@@ -155,7 +155,7 @@ function UsageGroups({ by, summary, before }: UsageGroupsProps) {
               number(
                 "unknown",
                 ({ unknown_calls }) => unknown_calls ?? null,
-                (group) => (group.unknown_calls === undefined ? null : unknownBound(group)),
+                (group) => (group.unknown_calls === undefined ? null : unknownUsageText(group)),
               ),
             ]),
         number(

@@ -13,7 +13,7 @@ import { useListPoll } from "../use-poll.js";
 const texts = limitsTexts.childList;
 const rowsMax = 50;
 
-interface Listed<Child> {
+interface ListedChildren<Child> {
   readonly children: readonly Child[];
   readonly total: number;
   /** Left out where the host is alone, or the rule is each host's own. */
@@ -37,12 +37,12 @@ interface ChildrenDialogProps<Child> {
   readonly onClose: () => void;
 }
 
-interface Named {
+interface NamedChild {
   readonly subject: string;
   readonly session?: string;
 }
 
-export function ChildrenDialog<Child extends Named>({
+export function ChildrenDialog<Child extends NamedChild>({
   template,
   path,
   columns,
@@ -61,7 +61,7 @@ export function ChildrenDialog<Child extends Named>({
   });
   const news = ({ admitted, settled }: { admitted: number; settled: number }): number =>
     admitted + settled;
-  const children = useListPoll<Listed<Child>>(`${path}/children?${parameters}`, { news });
+  const children = useListPoll<ListedChildren<Child>>(`${path}/children?${parameters}`, { news });
   const name: Column<Child> = {
     key: "child",
     head: isOfSessions(template) ? texts.session : texts.child,

@@ -216,7 +216,9 @@ export function LimitActions({ item, path, words, ...on }: LimitActionsProps) {
         <>
           {button("raise", `POST ${path}/raise`, raiseTexts.button(subject), on.onRaise)}
           {item.source === "config" ? (
-            may(`PUT ${path}`) && <Locked declaredAt={item.declared_at} line={item.declared_line} />
+            may(`PUT ${path}`) && (
+              <LockedMark declaredAt={item.declared_at} line={item.declared_line} />
+            )
           ) : (
             <>
               {button("edit", `PUT ${path}`, words.edit(subject), on.onEdit)}
@@ -231,7 +233,7 @@ export function LimitActions({ item, path, words, ...on }: LimitActionsProps) {
 }
 
 /** With the place where it can be changed: that it can't be here isn't enough. */
-function Locked({
+function LockedMark({
   declaredAt,
   line,
 }: {

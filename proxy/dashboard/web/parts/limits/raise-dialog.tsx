@@ -10,7 +10,7 @@ import {
   raisedFields,
 } from "../../logic/raise-draft.js";
 import { raiseTexts as texts } from "../../texts/raise-texts.js";
-import { Failed } from "../confirm.js";
+import { FailureText } from "../confirm.js";
 import { Dialog, DialogFoot } from "../dialog.js";
 import { SelectField, TextField } from "../field.js";
 import { useChange } from "../use-change.js";
@@ -89,7 +89,7 @@ export function RaiseDialog({ item, keyField, path, onClose, onDone }: RaiseDial
           value={draft.reason}
           onInput={(reason) => setDraft({ ...draft, reason })}
         />
-        {problem !== null && <Failed>{problem.message}</Failed>}
+        {problem !== null && <FailureText>{problem.message}</FailureText>}
         <DialogFoot onCancel={onClose} submit={texts.submit} busy={isBusy} />
       </form>
     </Dialog>

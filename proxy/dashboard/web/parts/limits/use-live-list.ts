@@ -7,7 +7,7 @@ import type { Follower } from "../../data/live-feed.js";
 import { LiveList } from "../../data/live-list.js";
 import { itemsAfter } from "../../logic/list-page.js";
 import { useApp } from "../app.js";
-import { type ListPoll, useKept } from "../use-poll.js";
+import { type ListPoll, useRowsOfLastAnswer } from "../use-poll.js";
 
 /** `query`: what narrows the list, as of GET /admin/rate-limits; null if it isn't wanted. */
 export function useRules(query: string | null): ListPoll<RulePage> {
@@ -26,7 +26,7 @@ export function useRules(query: string | null): ListPoll<RulePage> {
   useFollower(
     useMemo(() => (query === null ? null : { list: "rules", query, reader }), [query, reader]),
   );
-  return useKept(reader.poll);
+  return useRowsOfLastAnswer(reader.poll);
 }
 
 /** As `useRules`, of GET /admin/budgets. */
@@ -46,14 +46,14 @@ export function useBudgets(query: string | null): ListPoll<BudgetPage> {
   useFollower(
     useMemo(() => (query === null ? null : { list: "budgets", query, reader }), [query, reader]),
   );
-  return useKept(reader.poll);
+  return useRowsOfLastAnswer(reader.poll);
 }
 
-interface Polled {
+interface PolledReader {
   readonly reader: { readonly poll: { start(): () => void } };
 }
 
-function useFollower(follower: (Follower & Polled) | null) {
+function useFollower(follower: (Follower & PolledReader) | null) {
   const { live } = useApp();
   useEffect(() => {
     if (follower === null) return;

@@ -11,13 +11,13 @@ interface Choosable<Row> {
   readonly nameOf: Selection<Row>["nameOf"];
 }
 
-interface Chosen<Row> extends Selection<Row> {
+interface ChosenRows<Row> extends Selection<Row> {
   /** The chosen rows that are on this page. */
   readonly rows: readonly Row[];
   clear(): void;
 }
 
-export function useSelection<Row>({ rows, keyOf, nameOf }: Choosable<Row>): Chosen<Row> {
+export function useSelection<Row>({ rows, keyOf, nameOf }: Choosable<Row>): ChosenRows<Row> {
   const [keys, setKeys] = useState<ReadonlySet<string>>(new Set());
   return {
     keys,
@@ -36,7 +36,7 @@ export function useSelection<Row>({ rows, keyOf, nameOf }: Choosable<Row>): Chos
 }
 
 interface SelectedBarProps {
-  readonly selection: Pick<Chosen<unknown>, "rows" | "clear">;
+  readonly selection: Pick<ChosenRows<unknown>, "rows" | "clear">;
   /** Buttons. */
   readonly children: ComponentChildren;
 }

@@ -15,13 +15,13 @@ interface Sortable<Row> {
   readonly fromSmallest?: boolean;
 }
 
-interface Sorted<Row> {
+interface TableSorting<Row> {
   readonly sorting: Sorting;
   sorted(rows: readonly Row[]): readonly Row[];
 }
 
 /** The column by which rows are sorted, if it is one of these. */
-export function useSorting<Row>(columns: readonly Sortable<Row>[]): Sorted<Row> {
+export function useSorting<Row>(columns: readonly Sortable<Row>[]): TableSorting<Row> {
   const { router } = useApp();
   const sort = router.place.value.query.get("sort") ?? "";
   const isDescending = sort.startsWith("-");

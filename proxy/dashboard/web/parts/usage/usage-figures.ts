@@ -6,7 +6,7 @@ import { usageTexts } from "../../texts/usage-texts.js";
 
 const texts = usageTexts.totals;
 
-type Compared = `total_${"cost" | "requests" | "input_tokens" | "output_tokens"}`;
+type ComparedFigure = `total_${"cost" | "requests" | "input_tokens" | "output_tokens"}`;
 
 export interface Figure {
   readonly label: string;
@@ -18,7 +18,7 @@ export interface Figure {
 
 /** `before`: the period to compare with, if it is known. */
 export function usageFigures(usage: UsageTotals, before?: UsageTotals): readonly Figure[] {
-  const change = (field: Compared) => ({
+  const change = (field: ComparedFigure) => ({
     ...(before === undefined ? {} : { change: formatChange(usage[field], before[field]) }),
   });
   const saved = usage.rewrite_tokens_saved;
@@ -58,7 +58,7 @@ export function usageFigures(usage: UsageTotals, before?: UsageTotals): readonly
     },
     ...(saved > 0 ? [{ label: texts.saved, value: formatShort(saved) }] : []),
     ...(unknown > 0
-      ? [{ label: texts.unknown, value: formatCount(unknown), note: unknownBound(usage) }]
+      ? [{ label: texts.unknown, value: formatCount(unknown), note: unknownUsageText(usage) }]
       : []),
   ];
 }
@@ -76,7 +76,7 @@ function daysIn({ start_date, end_date, start }: UsageTotals): number | null {
 }
 
 /** The most that calls of unknown usage may have used. */
-export function unknownBound({
+export function unknownUsageText({
   unknown_tokens_at_most: tokens = 0,
   unknown_cost_at_most: cost = 0,
 }: UnknownUsage): string {
