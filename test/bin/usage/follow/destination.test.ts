@@ -13,7 +13,10 @@ t.test("destinations, and what is said of TLS", async (t) => {
       "postgres://u:secret@db/usage?sslmode=verify-full&sslrootcert=/ca.pem",
       { tls: "checked", caFile: "/ca.pem", displayUrl: "postgres://db/usage" },
     ],
-    ["https://collector.example/in?x=1", { kind: "https", displayUrl: "https://collector.example/in" }],
+    [
+      "https://collector.example/in?x=1",
+      { kind: "https", displayUrl: "https://collector.example/in" },
+    ],
     ["http://127.0.0.1:9000/in", { kind: "https" }],
   ] as const;
   for (const [to, value] of table) t.match(parseDestination(to, null), { ok: true, value }, to);
