@@ -30,7 +30,7 @@ export function identifyCaller(
   keys: KeyRing,
   claimed: Claimed,
   nowMs: number,
-): Identified | Unidentified {
+): IdentifiedCaller | UnknownCaller {
   const caller = findCaller(keys, claimed, nowMs);
   if (caller.kind === "identified" && caller.key !== null)
     keys.use(caller.key, claimed.credential, nowMs);
