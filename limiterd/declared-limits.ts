@@ -4,7 +4,7 @@
  */
 import type { DeclaredAt } from "../shared/domain/rule.js";
 
-export interface DeclaredLimit<Definition> {
+interface DeclaredLimit<Definition> {
   readonly definition: Definition;
   /** Where it is declared; null if unknown. */
   readonly at: DeclaredAt | null;

@@ -202,8 +202,8 @@ export function usageOfCutStream(reading: UsageReading, contentCharsSince: numbe
 }
 
 /**
- * As `usageOfCutStream`, for a translated stream. How much of the text came after the report is unknown, so
- * the output is the larger of the reported and the seen output.
+ * As `usageOfCutStream`, for a translated stream. How much of the text came after the report is
+ * unknown, so the output is the larger of the reported and the seen output.
  */
 export function usageOfCutTranslation(reading: UsageReading, contentChars: number): UsageReading {
   return reading.kind === "usage"

@@ -8,10 +8,10 @@
  *
  * A claim is the amount that a host reports beside its spend, in one period (`HostClaim`): what its
  * running requests hold, and an advance. An `AccountClaim` is all that this host knows of the
- * claims to one account: its own (`StatedClaim`), and the other hosts'. Callers pass the part of the
- * budget that counts at the moment (`CountedPart`), and what a request needs and wants beside what
- * others hold (`ClaimNeeds`). `ofOthers`, `leftOf` and `lacks` only read; `want` and `renew` make
- * the host claim more.
+ * claims to one account: its own (`StatedClaim`), and the other hosts'. Callers pass the part of
+ * the budget that counts at the moment (`CountedPart`), and what a request needs and wants beside
+ * what others hold (`ClaimNeeds`). `ofOthers`, `leftOf` and `lacks` only read; `want` and `renew`
+ * make the host claim more.
  */
 import { freshMs, knownAccountsMax, parkedMs } from "../../bounds.js";
 import type { Account, Budget, BudgetClaims, CountedPart } from "../../budgets/budget-account.js";
