@@ -14,7 +14,7 @@ export interface GatewayResults {
 
 export const percent = (share: number): string => {
   const value = share * 100;
-  return `${value > 0 && value < 9.95 ? value.toFixed(1).replace(/\.0$/, "") : Math.round(value)} %`;
+  return `${value > 0 && value < 9.95 ? value.toFixed(1).replace(/\.0$/, "") : Math.round(value)}%`;
 };
 
 export const capText = ({ unit, amount }: Cap): string =>
