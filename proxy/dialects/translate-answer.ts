@@ -27,7 +27,7 @@ import {
   UntranslatableAnswer,
 } from "./shared/translation.js";
 import { streamWriter } from "./stream-writer.js";
-import type { AnswerTranslator, TranslatedAnswer } from "./translated-upstream.js";
+import type { AnswerTranslator, OnEvent, TranslatedAnswer } from "./translated-upstream.js";
 
 /** The memory bounds of an answer's translation. */
 interface AnswerBounds {
@@ -63,7 +63,7 @@ class DialectTranslator implements AnswerTranslator {
   #heldBytes = 0;
   #usage: unknown = null;
   untranslatedBytes = 0;
-  textBytes = 0;
+  textSinceUnsent = 0;
   refused: string | null = null;
 
   constructor(
@@ -148,11 +148,15 @@ class DialectTranslator implements AnswerTranslator {
     return { form: "events", bytes: Buffer.from(text) };
   }
 
-  push(chunk: Buffer): Buffer | null {
+  push(chunk: Buffer, onEvent: OnEvent | null = null): Buffer | null {
     const events = this.#eventTranslator();
     let text = "";
-    for (const { event, data } of this.#splitter.push(chunk))
+    for (const { event, data } of this.#splitter.push(chunk)) {
       text += this.#writer.write(events.push(event, data));
+      if (onEvent === null) continue;
+      onEvent(text, data);
+      text = "";
+    }
     if (this.refused === null) {
       if (this.#splitter.overflow !== null) {
         this.untranslatedBytes = textBytesIn(this.#splitter.overflow);

@@ -7,7 +7,6 @@
  * Not here: JSON and events. `translate-answer.ts` has the `AnswerTranslator` that reads them.
  */
 import type { Operation } from "../../shared/operation.js";
-import { EventPieces } from "../hard-caps/event-pieces.js";
 import { headerOf, withContentType } from "../http/copy-headers.js";
 import type { UpstreamFailure } from "../upstream/errors/upstream-failure.js";
 import type {
@@ -16,8 +15,8 @@ import type {
   UpstreamRequest,
   UpstreamSink,
 } from "../upstream/upstream.js";
+import { EventReader } from "../usage/event-reader.js";
 import type { TranslationReport } from "../usage/response-meter.js";
-import { createStreamTap, type StreamTap } from "../usage/tap-stream.js";
 import { FailedAnswer, UntranslatableAnswer } from "./shared/translation.js";
 
 /**
@@ -45,15 +44,20 @@ export interface AnswerTranslator extends TranslationReport {
   readonly wantsStream: boolean;
   /** The content type of a stream for the client. */
   readonly streamType: string;
-  /** Translates a piece of a stream. Null if the client gets nothing for it. */
-  push(chunk: Buffer): Buffer | null;
+  /**
+   * Translates a piece of a stream. Null if the client gets nothing for it. With `onEvent`, which
+   * gets what each event of the provider's became, and its data, it returns only what follows them.
+   */
+  push(chunk: Buffer, onEvent?: OnEvent | null): Buffer | null;
   /** The last bytes for the client, after the provider's stream has ended normally. */
   end(): Buffer | null;
   /** The stream was invalid, and the client got its last event, an error. */
   readonly failed: boolean;
   /** As in `TranslationReport`; set by the translated upstream. */
-  textBytes?: number;
+  textSinceUnsent?: number;
 }
+
+export type OnEvent = (became: string, data: string) => void;
 
 /**
  * `capped`: for hard caps, which may end a stream after any event, the sink gets a piece for each
@@ -84,7 +88,7 @@ class TranslatingSink implements UpstreamSink {
   readonly #sink: UpstreamSink;
   readonly #translator: AnswerTranslator;
   /** Null unless hard caps count the stream. */
-  readonly #capped: { readonly pieces: EventPieces; readonly tap: StreamTap } | null;
+  readonly #onEvent: OnEvent | null;
   /** `untouched`: an error, which is mapped elsewhere. */
   #form: "untouched" | "stream" | "buffered" = "untouched";
   #failed = false;
@@ -98,13 +102,7 @@ class TranslatingSink implements UpstreamSink {
   constructor(sink: UpstreamSink, translator: AnswerTranslator, capped: Operation | null) {
     this.#sink = sink;
     this.#translator = translator;
-    this.#capped =
-      capped === null
-        ? null
-        : {
-            pieces: new EventPieces(),
-            tap: createStreamTap({ operation: capped, hideUsageChunk: false }),
-          };
+    this.#onEvent = capped === null ? null : this.#passEvent(new EventReader(capped));
   }
 
   onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
@@ -144,14 +142,18 @@ class TranslatingSink implements UpstreamSink {
     if (this.#failed) return;
     if (this.#form === "untouched") return this.#sink.onData(chunk);
     if (this.#form === "buffered") return this.#translate(() => this.#buffer(chunk));
-    if (this.#capped === null) return this.#stream(chunk);
-    const { pieces, tap } = this.#capped;
-    for (const piece of pieces.split(chunk)) {
-      if (this.#failed) return;
-      tap.push(piece);
-      this.#translator.textBytes = tap.contentChars;
-      this.#stream(piece);
-    }
+    this.#stream(chunk);
+  }
+
+  /** Text that went to the client is counted there, until an event with text becomes nothing. */
+  #passEvent(reader: EventReader): OnEvent {
+    return (became, data) => {
+      if (became === "" || reader.contentChars > 0) {
+        reader.readData(Buffer.from(data).toString("latin1"));
+        this.#translator.textSinceUnsent = reader.contentChars;
+      }
+      this.#sink.onData(became === "" ? empty : Buffer.from(became));
+    };
   }
 
   #buffer(chunk: Buffer): null {
@@ -161,8 +163,7 @@ class TranslatingSink implements UpstreamSink {
 
   /** Aborts the call after an invalid event, because the call occupies a connection. */
   #stream(chunk: Buffer): void {
-    const nothing = this.#capped === null ? null : empty;
-    this.#translate(() => this.#translator.push(chunk) ?? nothing);
+    this.#translate(() => this.#translator.push(chunk, this.#onEvent));
     if (this.#failed || !this.#translator.failed) return;
     this.#failed = true;
     this.call?.abort();

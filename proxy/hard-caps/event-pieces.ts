@@ -28,6 +28,13 @@ export class EventPieces {
     return pieces;
   }
 
+  /** The chunk as one piece, in which any number of events may end. */
+  whole(chunk: Buffer): Buffer {
+    this.#isLineEmpty = isLineEnd(chunk.at(-1));
+    this.#isAtCr = chunk.at(-1) === carriageReturn && isLineEnd(chunk.at(-2));
+    return chunk;
+  }
+
   #endFrom(from: number): number {
     const bytes = this.#chunk;
     for (let line = from; line < bytes.length; ) {
@@ -51,4 +58,8 @@ export class EventPieces {
     this.#isLineEmpty = bytes[at] === lineFeed || bytes[at] === carriageReturn;
     return at + 1;
   }
+}
+
+function isLineEnd(byte: number | undefined): boolean {
+  return byte === lineFeed || byte === carriageReturn;
 }

@@ -12,15 +12,17 @@ import { heldResponseBytesMax } from "../../shared/bounds.js";
 import { ByteBuffer } from "../../shared/byte-buffer.js";
 import { isCount, isObject, parseJson } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
-import { stringEnd } from "../body/scan-json.js";
 import { EventSplitter, formatEvent } from "../dialects/event-stream.js";
 import { noSignature } from "../dialects/shared/thinking-blocks.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
 import type { Usage } from "../usage/usage.js";
 
 export interface LengthStop {
-  /** Complete events that go to the client; `latin1`: the same as a text. */
-  see(events: Buffer, latin1?: string): void;
+  /**
+   * Complete events that go to the client. `passed`: their text, as in JSON; null if one of them has
+   * none. `latin1`: the events in Latin-1.
+   */
+  see(events: Buffer, passed: string | null, latin1?: string): void;
   /** The last bytes of the stream. `cap`: words for the cap that ends it. */
   end(usage: Usage, cap: string): Buffer;
 }
@@ -156,7 +158,7 @@ class MessagesStop implements LengthStop {
   #thinks = false;
   #isSigned = false;
 
-  see(events: Buffer, latin1 = events.toString("latin1")): void {
+  see(events: Buffer, _passed: string | null, latin1 = events.toString("latin1")): void {
     // A search for the whole name takes three times as long; a text may have it, too.
     if (!latin1.includes("k_st")) {
       if (this.#thinks && latin1.includes("signature_delta")) this.#isSigned = true;
@@ -211,10 +213,6 @@ interface OpenMessage {
   part: { readonly index: unknown; readonly value: JsonObject } | null;
 }
 
-const textDelta = "event: response.output_text.delta\n";
-/** No other event's name has it at this place. */
-const endOfTextDelta = "t_text.delta\n";
-const deltaMember = '"delta":"';
 /** A text that is put together keeps its parts in memory until it is copied. */
 const freshCharsMax = 512;
 
@@ -228,21 +226,15 @@ class ResponsesStop implements LengthStop {
   /** The last of it, in Latin-1: to copy each delta would cost as much as to find it. */
   #fresh = "";
   #isWhole = true;
-  /** Where the last event had its delta: most have it at the same place. */
-  #deltaAt = 0;
 
-  see(events: Buffer, latin1 = events.toString("latin1")): void {
+  see(events: Buffer, passed: string | null): void {
     this.#first ??= copyOf(events);
     this.#last = events;
-    // Most events: one delta in a chunk.
-    const isOneDelta =
-      latin1.startsWith(endOfTextDelta, textDelta.length - endOfTextDelta.length) &&
-      latin1.indexOf("\n", textDelta.length) === latin1.length - 2 &&
-      latin1.endsWith("\n");
-    if (isOneDelta) this.#addDelta(latin1);
-    else if (latin1.includes("output_item.") || latin1.includes("content_part."))
-      for (const value of objectsIn(events)) this.#read(value);
-    else if (this.#message !== null) this.#addDeltas(latin1);
+    // Only deltas have text, and an open message's deltas are its text.
+    if (passed === null) {
+      if (this.#message !== null || events.includes("output_item."))
+        for (const value of objectsIn(events)) this.#read(value);
+    } else if (this.#message !== null) this.#add(passed);
   }
 
   #read(value: JsonObject): void {
@@ -271,30 +263,6 @@ class ResponsesStop implements LengthStop {
       case "response.refusal.delta":
         if (this.#message?.index === index && typeof delta === "string")
           this.#add(Buffer.from(JSON.stringify(delta).slice(1, -1)).toString("latin1"));
-    }
-  }
-
-  /** As `#addDeltas`, of one event. */
-  #addDelta(latin1: string): void {
-    if (this.#message === null) return;
-    if (!latin1.startsWith(deltaMember, this.#deltaAt)) {
-      const at = latin1.indexOf(deltaMember);
-      if (at === -1) return this.#addDeltas(latin1);
-      this.#deltaAt = at;
-    }
-    const start = this.#deltaAt + deltaMember.length;
-    const end = stringEnd(latin1, start - 1);
-    if (end !== -1) this.#add(latin1.slice(start, end - 1));
-  }
-
-  /** For events that are only deltas: an open message's deltas are its text. */
-  #addDeltas(latin1: string): void {
-    for (let at = latin1.indexOf('"delta"'); at !== -1; at = latin1.indexOf('"delta"', at)) {
-      const quote = latin1.indexOf('"', at + '"delta"'.length);
-      const end = quote === -1 ? -1 : stringEnd(latin1, quote);
-      if (end === -1) return;
-      this.#add(latin1.slice(quote + 1, end - 1));
-      at = end;
     }
   }
 

@@ -93,6 +93,11 @@ export class OutputAllowance {
     return this.#isOver ? this.#drawn.cap : null;
   }
 
+  /** Whether so many tokens more than were noted are granted. */
+  covers(tokens: number): boolean {
+    return this.#used + tokens < this.#drawn.granted;
+  }
+
   /**
    * Notes the output of this attempt so far. Returns whether the stream may flow on; if not, either
    * `cap` says why it ends, or `onGranted` runs once it is known.

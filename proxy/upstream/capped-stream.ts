@@ -66,24 +66,34 @@ export class CappedStream {
   push(chunk: Buffer): void {
     const { translation } = this.#call.meter;
     if (translation !== null) {
-      const { usage, textBytes = 0 } = translation;
-      return this.#take(chunk, { usage, textBytes });
+      const { usage, textSinceUnsent = 0 } = translation;
+      return this.#take(chunk, { usage, textSinceUnsent });
     }
+    const { allowance, bytesPerToken } = this.cap;
+    // None of its events can be the one after which the stream waits.
+    if (!this.isWaiting && allowance.covers(chunk.length / bytesPerToken))
+      return this.#take(this.#pieces.whole(chunk), null);
     for (const event of this.#pieces.split(chunk)) if (!this.#call.ended) this.#take(event, null);
   }
 
   #take(event: Buffer, translated: Translated | null): void {
     if (this.isWaiting) return void this.#waiting.push({ event, translated });
-    if (this.isOver) return void this.#call.meter.push(event);
-    if (event.length === 0) return this.#countUnsent(translated?.textBytes);
-    this.#translated = translated;
-    this.#call.pass(event);
+    if (this.isOver) return this.#meterOnly({ event, translated });
+    if (event.length > 0) {
+      this.#translated = translated;
+      return this.#call.pass(event);
+    }
+    this.#meterOnly({ event, translated });
+    // A usage without an event for the client comes at the end, which must still pass.
+    const { textSinceUnsent } = translated!;
+    this.#translated = { usage: this.#translated?.usage, textSinceUnsent };
+    this.#flowOrEnd();
   }
 
-  /** A usage without an event for the client comes at the end, which must still pass. */
-  #countUnsent(textBytes: number | undefined): void {
-    this.#translated = { usage: this.#translated?.usage, textBytes };
-    this.#flowOrEnd();
+  #meterOnly({ event, translated }: Arrived): void {
+    const { meter } = this.#call;
+    if (event.length > 0) meter.push(event);
+    else meter.noteUnsent(translated!);
   }
 
   #passHeld(): void {
@@ -102,7 +112,7 @@ export class CappedStream {
 
   /** Counts what waits for a grant, but doesn't pass it on. */
   countHeld(): void {
-    for (const { event } of this.#waiting.splice(0)) this.#call.meter.push(event);
+    for (const arrived of this.#waiting.splice(0)) this.#meterOnly(arrived);
   }
 
   /**
@@ -112,10 +122,11 @@ export class CappedStream {
   count(events: Buffer | readonly Buffer[] | null, chunk: Buffer): void {
     if (this.isOver) return;
     const { stop } = this.cap;
+    const { passed, latin1 } = this.#call.meter;
     // The meter has decoded the chunk already.
-    if (events === chunk) stop?.see(chunk, this.#call.meter.latin1);
-    else if (Buffer.isBuffer(events)) stop?.see(events);
-    else if (events !== null) for (const event of events) stop?.see(event);
+    if (events === chunk) stop?.see(chunk, passed, latin1);
+    else if (events !== null)
+      stop?.see(Buffer.isBuffer(events) ? events : Buffer.concat(events), passed);
     this.#flowOrEnd();
   }
 

@@ -120,6 +120,11 @@ export class EventReader {
   model: string | null = null;
   /** The calls of tools so far; undefined without any. */
   toolCalls: ToolCalls | undefined = undefined;
+  /**
+   * For hard caps, which set it to "": the text of the events since then, as in JSON; null if one of
+   * them had none.
+   */
+  passed: string | null = null;
   /** The names of members that hold text of the answer. */
   readonly texts: ReadonlySet<string>;
   readonly #places: RegExp;
@@ -192,6 +197,7 @@ export class EventReader {
   /** Reads the picked parts of an event that was too large to keep, and may have been the last. */
   readPicked(event: JsonPicker): void {
     this.#ended = true;
+    this.passed = null;
     this.contentChars += event.textChars;
     const value = event.value();
     if (value === undefined) this.unread = true;
@@ -203,7 +209,11 @@ export class EventReader {
     if (lines === 0) return false;
     const plain = this.#isFirst ? event.replace(byteOrderMark, "") : event;
     this.#isFirst = false;
-    const data = dataOf(plain, lines);
+    return this.readData(dataOf(plain, lines));
+  }
+
+  /** As `read`. */
+  readData(data: string): boolean {
     if (data.length > signCharsMax) this.#hasOther = true;
     else this.#readSign(data);
     let matters = false;
@@ -236,6 +246,7 @@ export class EventReader {
         const start = places.lastIndex;
         const end = stringEnd(data, start - 1);
         if (end === -1) {
+          this.passed = null;
           this.finished ||= finishedBefore;
           return false;
         }
@@ -245,12 +256,16 @@ export class EventReader {
           this.#unsignedChars += chars;
         }
         this.contentChars += chars;
+        if (this.passed !== null) this.passed += data.slice(start, end - 1);
         places.lastIndex = end;
       }
     }
     // After the end of one choice, the text of another one begins or continues.
     const textChars = this.contentChars - charsBefore;
-    if (finishedBefore && textChars === 0) this.finished = true;
+    if (textChars === 0) {
+      this.passed = null;
+      if (finishedBefore) this.finished = true;
+    }
     let value: unknown;
     if ((textChars === 0 || hasOtherPart) && this.#answerPlace.test(data)) {
       value = parseJson(data);

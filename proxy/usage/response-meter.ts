@@ -60,10 +60,11 @@ export interface TranslationReport {
    */
   readonly untranslatedBytes: number;
   /**
-   * How much text the provider's events have had, of a stream that hard caps count: a translation
-   * may hold a call back until it is complete, or drop what the client's dialect lacks.
+   * Of a stream that hard caps count: how much text the provider's events have had since the first
+   * that became nothing. A translation may hold a call back until it is complete, or drop what the
+   * client's dialect lacks.
    */
-  readonly textBytes?: number;
+  readonly textSinceUnsent?: number;
   /** The characters of calls that a translation of a stream holds back until they are complete. */
   readonly unsentChars?: number;
   /** Why the rest of a stream wasn't translated, for the log; or null. */
@@ -75,7 +76,7 @@ export interface TranslationReport {
 /** The part of a report that tells the output so far. */
 export interface Translated {
   readonly usage: unknown;
-  readonly textBytes: number | undefined;
+  readonly textSinceUnsent: number;
 }
 
 /**
@@ -116,6 +117,8 @@ export class ResponseMeter {
     chars: 0,
   };
   #inputSeen = 0;
+  /** The text of a translated stream before the first event that became nothing; null: all did. */
+  #sentBytes: number | null = null;
   #model: string | null = null;
   /** The text that `read` was given; empty for an answer that isn't held. */
   #text = "";
@@ -213,8 +216,18 @@ export class ResponseMeter {
 
   /** How much text the stream has had. */
   get textBytes(): number {
-    const seen = (this.#tap?.contentChars ?? 0) + (this.translation?.unsentChars ?? 0);
-    return Math.max(seen, this.translation?.textBytes ?? 0);
+    const { unsentChars = 0, textSinceUnsent = 0 } = this.translation ?? {};
+    return Math.max(this.#textWith(textSinceUnsent), this.#textWith(0) + unsentChars);
+  }
+
+  #textWith(textSinceUnsent: number): number {
+    const sent = this.#tap?.contentChars ?? 0;
+    return this.#sentBytes === null ? sent : Math.max(sent, this.#sentBytes + textSinceUnsent);
+  }
+
+  /** An event of the provider's became nothing. */
+  noteUnsent({ textSinceUnsent }: Translated): void {
+    if (textSinceUnsent > 0) this.#sentBytes ??= this.#tap!.contentChars;
   }
 
   /** Whether a part of `textBytes` is only an upper bound. */
@@ -229,7 +242,7 @@ export class ResponseMeter {
    */
   outputSeen(translated: Translated | null): number {
     const tap = this.#tap!;
-    const chars = Math.max(tap.contentChars, translated?.textBytes ?? 0);
+    const chars = this.#textWith(translated?.textSinceUnsent ?? 0);
     const usage = translated === null ? tap.reported : translated.usage;
     if (usage !== this.#counted.usage) {
       const reading = readUsage(usage);
@@ -262,6 +275,11 @@ export class ResponseMeter {
   /** The last piece of a stream, in Latin-1. */
   get latin1(): string {
     return this.#tap!.latin1;
+  }
+
+  /** As in `StreamTap`. */
+  get passed(): string | null {
+    return this.#tap!.passed;
   }
 
   /** As in `StreamTap`. */

@@ -28,6 +28,11 @@ export interface StreamTap {
   push(chunk: Buffer): Buffer | readonly Buffer[] | null;
   /** The last chunk in Latin-1. */
   readonly latin1: string;
+  /**
+   * With `wholeEvents`: the text of the events that the last chunk has completed, as in JSON; null
+   * if one of them has none.
+   */
+  readonly passed: string | null;
   /** Drops the bytes of an event that isn't complete, so that another event may follow. */
   dropIncomplete(): void;
   /** Ends the stream. Returns held bytes that must still be sent. */
@@ -111,6 +116,7 @@ class Tap implements StreamTap {
   #hasLoneCr = false;
   /** Lines of the open event that aren't blank. */
   #lines = 0;
+  readonly #wholeEvents: boolean;
   #holding: boolean;
   /** A `finish_reason` has passed. */
   #hasFinished = false;
@@ -126,6 +132,7 @@ class Tap implements StreamTap {
   ) {
     this.#reader = reader;
     this.#hide = hideUsageChunk;
+    this.#wholeEvents = wholeEvents;
     this.#holding = wholeEvents;
     this.#eventBytesMax = eventBytesMax;
   }
@@ -136,6 +143,10 @@ class Tap implements StreamTap {
 
   get contentChars(): number {
     return this.#reader.contentChars + this.#largeChars;
+  }
+
+  get passed(): string | null {
+    return this.#reader.passed;
   }
 
   get otherChars(): number {
@@ -199,6 +210,7 @@ class Tap implements StreamTap {
   push(chunk: Buffer): Buffer | readonly Buffer[] | null {
     const text = chunk.toString("latin1");
     this.latin1 = text;
+    if (this.#wholeEvents) this.#reader.passed = "";
     this.#hasLoneCr = text.includes("\r") && loneCr.test(text);
     return this.#holding ? this.#hold(chunk, text) : this.#pass(chunk, text);
   }

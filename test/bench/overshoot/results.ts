@@ -1,5 +1,5 @@
 /** The results of `npm run overshoot` as tables. Pure. */
-import { formatTable } from "../report/table.js";
+import { formatTable, markdownTable } from "../report/table.js";
 import type { RunResult } from "./run-cap.js";
 import { type Cap, type Unit, units } from "./work.js";
 
@@ -72,8 +72,7 @@ export function pageTables(results: readonly GatewayResults[]): string {
         ];
       }),
   );
-  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+  return markdownTable(head, rows);
 }
 
 function cell(run: RunResult | undefined): string {

@@ -24,6 +24,15 @@ export function formatTable(
   );
 }
 
+/** For a page. */
+export function markdownTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
 export function whole(value: number): string {
   return Math.round(value).toLocaleString("en-US");
 }

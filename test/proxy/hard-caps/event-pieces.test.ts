@@ -20,6 +20,17 @@ t.test("in each piece one event ends, however the stream arrives", async (t) => 
           out += piece.toString();
           found.add(out.length);
         }
+      const later = new EventPieces();
+      let at = later.whole(Buffer.from(stream.slice(0, cut))).length;
+      const foundLater = new Set([at]);
+      for (const { length } of later.split(Buffer.from(stream.slice(cut)))) {
+        at += length;
+        foundLater.add(at);
+      }
+      t.ok(
+        ends.every((end) => end < cut || foundLater.has(end)),
+        `${JSON.stringify(events)}, whole until ${cut}`,
+      );
       t.equal(out, stream);
       const name = `${JSON.stringify(events)}, cut at ${cut}`;
       t.ok(

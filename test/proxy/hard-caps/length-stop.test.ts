@@ -1,6 +1,7 @@
 import t from "tap";
 import { EventSplitter } from "../../../proxy/dialects/event-stream.js";
 import { type LengthStop, lengthStop } from "../../../proxy/hard-caps/length-stop.js";
+import { createStreamTap } from "../../../proxy/usage/tap-stream.js";
 import { noUsage } from "../../../proxy/usage/usage.js";
 import type { Operation } from "../../../shared/operation.js";
 
@@ -28,12 +29,21 @@ function bytes(events: readonly Json[]): Buffer {
   );
 }
 
+/** Lets it see pieces of whole events, as they pass. */
+function see(operation: Operation, stop: LengthStop, pieces: readonly Buffer[]): void {
+  const tap = createStreamTap({ operation, hideUsageChunk: false, wholeEvents: true });
+  for (const piece of pieces) {
+    tap.push(piece);
+    stop.see(piece, tap.passed);
+  }
+}
+
 /** The events of the end, after the given ones have passed one by one, or all in one piece. */
 function ends(operation: Operation, events: readonly Json[], request = one): unknown[][] {
   const pieces = [events.map((event) => bytes([event])), [bytes(events)]];
   return pieces.map((all) => {
     const stop = lengthStop(operation, request) as LengthStop;
-    for (const piece of all) stop.see(piece);
+    see(operation, stop, all);
     return new EventSplitter()
       .push(stop.end(usage, cap))
       .map(({ data }): unknown => (data === "[DONE]" ? data : JSON.parse(data)));
@@ -222,13 +232,11 @@ t.test("a response ends as incomplete, with the items so far", async (t) => {
 t.test("the text of a response is whole, wherever its events have their deltas", async (t) => {
   const stop = lengthStop("responses", one) as LengthStop;
   const item = { type: "message", content: [] };
-  stop.see(
-    bytes([
-      { type: "response.output_item.added", output_index: 0, item },
-      { type: "response.content_part.added", output_index: 0, content_index: 0, part: {} },
-    ]),
-  );
-  for (const [sequence, delta, space] of [
+  const begun = bytes([
+    { type: "response.output_item.added", output_index: 0, item },
+    { type: "response.content_part.added", output_index: 0, content_index: 0, part: {} },
+  ]);
+  const deltas = [
     [8, "a", ""],
     [9, '"delta":"', ""],
     [10, "b", ""],
@@ -236,12 +244,13 @@ t.test("the text of a response is whole, wherever its events have their deltas",
     [100_001, "d", " "],
     [3, "e", ""],
     [4, "", ""],
-  ] as const)
-    stop.see(
-      Buffer.from(
-        `event: response.output_text.delta\ndata: {"sequence_number":${sequence},"output_index":0,"content_index":0,"delta":${space}${JSON.stringify(delta)},"type":"response.output_text.delta"}\n\n`,
-      ),
-    );
+  ] as const;
+  const events = deltas.map(([sequence, delta, space]) =>
+    Buffer.from(
+      `event: response.output_text.delta\ndata: {"sequence_number":${sequence},"output_index":0,"content_index":0,"delta":${space}${JSON.stringify(delta)},"type":"response.output_text.delta"}\n\n`,
+    ),
+  );
+  see("responses", stop, [begun, ...events]);
   const [done] = new EventSplitter().push(stop.end(usage, cap));
   t.equal((JSON.parse(done!.data) as Json)["text"], 'a"delta":"bcde');
 });

@@ -220,15 +220,17 @@ interface Run {
   readonly chunks: readonly Buffer[];
   /** How many tokens the cap allows; a byte is one. */
   readonly allowed: number;
+  /** How many are granted at first. */
+  readonly first: number;
   /** When the daemon answers. */
   readonly answers: "soon" | "late";
   readonly holdsHead: boolean;
 }
 
-async function run({ pair, chunks, allowed, answers, holdsHead }: Run) {
+async function run({ pair, chunks, allowed, first, answers, holdsHead }: Run) {
   const { client, translation } = pair;
   const drawn: DrawnOutput = {
-    granted: Math.min(8, allowed),
+    granted: Math.min(first, allowed),
     spent: 0,
     cap: null,
     promptTokens: inputTokens,
@@ -313,6 +315,7 @@ const answer = fc.record({
 });
 const limits = fc.record({
   allowed: fc.integer({ min: 1, max: 400 }),
+  first: fc.constantFrom(8, 250, 400),
   holdsHead: fc.boolean(),
 });
 const arrival = fc.record({

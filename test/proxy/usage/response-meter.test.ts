@@ -337,7 +337,7 @@ t.test("the output of a stream so far is what was reported, and the text since t
   t.match(meter.usageSeen("it was cut").usage, { inputTokens: 3, outputTokens: 104 });
   const translation = {
     usage: null as unknown,
-    textBytes: 0,
+    textSinceUnsent: 0,
     untranslatedBytes: 0,
     refused: null,
   };
@@ -349,7 +349,8 @@ t.test("the output of a stream so far is what was reported, and the text since t
   t.equal(translated.outputSeen(translation), 3, "Anthropic's first report is no count");
   translation.usage = { input_tokens: 5, output_tokens: 50 };
   t.equal(translated.outputSeen(translation), 50);
-  t.equal(translated.outputSeen({ usage: null, textBytes: 20 }), 57, "the client lacks some yet");
+  translated.noteUnsent({ usage: null, textSinceUnsent: 8 });
+  t.equal(translated.outputSeen({ usage: null, textSinceUnsent: 14 }), 57, "the client lacks some yet");
   const unreported = new ResponseMeter(request, null, memory);
   unreported.beginStream(false, { bytesPerToken: 2.5 });
   unreported.push(text("abcdefghij"));
