@@ -221,8 +221,8 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     command: ["dist/test/bench/translations.js"],
   },
   "bench:hard-caps": {
-    does: "what a hard cap costs for each event of a stream",
-    takes: "3 min",
+    does: "what a hard cap costs for each event of a stream; --write writes its table",
+    takes: "6 min",
     command: ["dist/test/bench/hard-caps.js"],
   },
   waiting: {

@@ -19,8 +19,8 @@ import type { Usage } from "../usage/usage.js";
 
 export interface LengthStop {
   /**
-   * Complete events that go to the client. `passed`: their text, as in JSON; null if one of them has
-   * none. `latin1`: the events in Latin-1.
+   * Complete events that go to the client. `passed`: their text, as in JSON; null if one of them
+   * has none. `latin1`: the events in Latin-1.
    */
   see(events: Buffer, passed: string | null, latin1?: string): void;
   /** The last bytes of the stream. `cap`: words for the cap that ends it. */

@@ -71,7 +71,8 @@ export class CappedStream {
     }
     const { allowance, bytesPerToken } = this.cap;
     // None of its events can be the one after which the stream waits.
-    if (!this.isWaiting && allowance.covers(chunk.length / bytesPerToken))
+    const tokensMax = chunk.length / bytesPerToken;
+    if (tokensMax > 0 && !this.isWaiting && allowance.covers(tokensMax))
       return this.#take(this.#pieces.whole(chunk), null);
     for (const event of this.#pieces.split(chunk)) if (!this.#call.ended) this.#take(event, null);
   }

@@ -121,8 +121,8 @@ export class EventReader {
   /** The calls of tools so far; undefined without any. */
   toolCalls: ToolCalls | undefined = undefined;
   /**
-   * For hard caps, which set it to "": the text of the events since then, as in JSON; null if one of
-   * them had none.
+   * For hard caps, which set it to "": the text of the events since then, as in JSON; null if one
+   * of them had none.
    */
   passed: string | null = null;
   /** The names of members that hold text of the answer. */
