@@ -350,7 +350,11 @@ t.test("the output of a stream so far is what was reported, and the text since t
   translation.usage = { input_tokens: 5, output_tokens: 50 };
   t.equal(translated.outputSeen(translation), 50);
   translated.noteUnsent({ usage: null, textSinceUnsent: 8 });
-  t.equal(translated.outputSeen({ usage: null, textSinceUnsent: 14 }), 57, "the client lacks some yet");
+  t.equal(
+    translated.outputSeen({ usage: null, textSinceUnsent: 14 }),
+    57,
+    "the client lacks some yet",
+  );
   const unreported = new ResponseMeter(request, null, memory);
   unreported.beginStream(false, { bytesPerToken: 2.5 });
   unreported.push(text("abcdefghij"));
