@@ -5,6 +5,7 @@
  */
 import { isAbsent, isObject } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
+import { requestedEffort } from "./requested-effort.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -19,9 +20,9 @@ export interface RequestedReasoning {
 export function requestedReasoning(operation: Operation, fields: Fields): RequestedReasoning {
   if (operation === "generate_content" || operation === "stream_generate_content")
     return reasoningForGoogle(fields);
-  const { tools, reasoning_effort: chatEffort, thinking, output_config: config } = fields;
+  const { tools, thinking, output_config: config } = fields;
   const hasTools = Array.isArray(tools) && tools.length > 0;
-  if (operation !== "messages") return { hasTools, effort: effortOf(chatEffort) };
+  if (operation !== "messages") return { hasTools, effort: effortOf(requestedEffort(fields)) };
   const type = isObject(thinking) ? thinking["type"] : undefined;
   if (type === "disabled" || type === "between_tools") return { hasTools, effort: "none" };
   const effort = isObject(config) ? config["effort"] : undefined;

@@ -76,10 +76,11 @@ export async function readJsonCall(
   const body = await exchange.readBody(bodyBytesMax);
   record.waited(gateway.monoMs() - fromMonoMs);
   if (!body.ok) return { ok: false, failure: unreadBody(body, bodyBytesMax) };
+  const bytes = withoutMark(body.bytes);
   const text =
-    body.bytes.length < slicedBytesMin
-      ? bodyText(operation, body.bytes)
-      : await largeBodyText(operation, body.bytes, nextSliceOf(caller, gateway));
+    bytes.length < slicedBytesMin
+      ? bodyText(operation, bytes)
+      : await largeBodyText(operation, bytes, nextSliceOf(caller, gateway));
   // A body of very many values is parsed only for a known caller.
   const denial = denialOfDense(gateway.limiter, caller, () => isDense(text));
   const denied = denial === null ? null : await denial;
@@ -95,15 +96,24 @@ export async function readJsonCall(
   const naming = caller.isOperator
     ? null
     : outline === null
-      ? namingIn(body.bytes, parsed.fields, operation)
+      ? namingIn(bytes, parsed.fields, operation)
       : namingIn(outline.skeleton, parsed.fields, operation, outline);
   const parts = {
-    clientBody: new ClientBody(operation, body.bytes, outline),
+    clientBody: new ClientBody(operation, bytes, outline),
     modelBody: parsed.body,
     naming,
     turn: gateway.loops.read(operation, parsed.fields, outline ?? noLongTexts),
   };
   return { ok: true, call: new JsonCall(operation, parts, context) };
+}
+
+const byteOrderMark = Buffer.from("\ufeff");
+
+/** Programs on Windows begin a text with a byte order mark; no provider reads JSON after it. */
+function withoutMark(bytes: Buffer): Buffer {
+  return bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark)
+    ? bytes.subarray(byteOrderMark.length)
+    : bytes;
 }
 
 /** The model that the path names, which wins over the body's, or the default of the operation. */

@@ -63,7 +63,7 @@ const placesOfMessages = placesWith(["text", "thinking", "partial_json"], {
  * events that repeat the complete text; those aren't counted.
  */
 const placesOfDeltas = placesWith(["delta"], {
-  more: `type"\\s*:\\s*"(?:error"|response\\.(?:(?:completed|incomplete|failed)")?)|${itemPlace}|`,
+  more: `type"\\s*:\\s*"(?:error"|response\\.(?:(?:completed|incomplete|failed|done)")?)|${itemPlace}|`,
 });
 
 /** Lists of signed reasoning in chat completions: those of LiteLLM and of OpenRouter. */

@@ -83,6 +83,8 @@ export interface ChatTraits {
   readonly countsTokens: boolean;
   /** Whether `tools` may have the type `custom`, with free text as their input. */
   readonly takesCustomTools: boolean;
+  /** Whether it reads or ignores OpenRouter's object `reasoning`; others refuse unknown fields. */
+  readonly takesReasoningObject: boolean;
   /**
    * Where it accepts Gemini's call signatures, which Gemini models require back: in each call's
    * `extra_content`, or in the message's `reasoning_details`.
@@ -126,6 +128,7 @@ export const plainChat: ChatTraits = {
   reasoningWithTools: "refused",
   countsTokens: false,
   takesCustomTools: false,
+  takesReasoningObject: true,
   signatures: "refused",
   native: null,
 };
@@ -163,6 +166,7 @@ export const openaiChat: ChatTraits = {
   reasoningWithTools: "in_responses",
   countsTokens: true,
   takesCustomTools: true,
+  takesReasoningObject: false,
 };
 
 /**

@@ -100,6 +100,7 @@ const rows: readonly Row[] = [
       stopSequencesMax: 4,
       earlierReasoning: "refused",
       messageOrder: "any",
+      takesReasoningObject: false,
       native: { ...strictHost, refusedFields: ["prediction"], assistantFields: ["reasoning"] },
     },
     responses: {
@@ -172,6 +173,7 @@ const rows: readonly Row[] = [
       earlierReasoning: "refused",
       messageOrder: "alternating",
       callIds: "nine_characters",
+      takesReasoningObject: false,
       native: {
         ...strictHost,
         refusedFields: ["store"],
@@ -219,6 +221,7 @@ const rows: readonly Row[] = [
       optionalFields: new Set(["user", "parallel_tool_calls"]),
       earlierReasoning: "refused",
       takesTextParts: false,
+      takesReasoningObject: false,
       native: { ...strictHost, assistantFields: ["reasoning"] },
     },
   },
@@ -338,6 +341,7 @@ const rows: readonly Row[] = [
     priceListName: "aws",
     variables: "BEDROCK",
     operations: ["chat_completions", "responses"],
+    chat: { ...plainChat, reasoningWithTools: "in_responses" },
     sameModel: [
       [/^arn:aws[\w-]*:bedrock:[^/]*\//i, ""],
       [/^(?:us-gov|us|eu|apac|amer|global|jp|au|ca|sa)\.(?=[\w-]+\.)/i, ""],

@@ -114,6 +114,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
       ...plainChat,
       optionalFields: new Set(),
       earlierReasoning: "refused",
+      takesReasoningObject: false,
       signatures: "in_calls",
       native: strictHost,
     },

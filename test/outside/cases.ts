@@ -8,6 +8,7 @@ import type { OutsideCase } from "./outside-case.js";
 import { recentReports } from "./recent-reports.js";
 import { relayReports } from "./relay-reports.js";
 import { reports } from "./reports.js";
+import { shapeReports } from "./shape-reports.js";
 import { streams } from "./streams.js";
 import { toolReports } from "./tools.js";
 import { waitReports } from "./waits.js";
@@ -24,4 +25,5 @@ export const cases: readonly OutsideCase[] = [
   ...recentReports,
   ...gatewayReports,
   ...relayReports,
+  ...shapeReports,
 ];

@@ -18,7 +18,8 @@ const providers: Readonly<Record<string, string>> = {
   azure: "models: [gpt-4o, gpt-5], api_version: 2024-06-01",
   anthropic:
     "models: [claude-sonnet-4-5, claude-opus-4-6, claude-opus-4-8, claude-3-7-sonnet, claude-opus-5, claude-opus-5-5, claude-sonnet-5-5]",
-  gemini: "models: [gemini-2.5-pro, gemini-3-pro-preview]",
+  gemini: "models: [gemini-2.5-pro, gemini-3-pro-preview, gemini-3.1-flash-lite, gemini-3.7-flash]",
+  bedrock: "models: [us.openai.gpt-6-sol]",
   vllm: "models: [qwen3-coder, llama-3.3, limited, limited-too, measured]",
   ollama: "models: [qwen3]",
   openrouter: "models: [google/gemini-3-pro-preview, anthropic/claude-opus-4.8]",
@@ -113,7 +114,7 @@ const descriptions: Readonly<Partial<Record<Operation, Description>>> = {
   responses: "responses",
 };
 /** They take what OpenAI publishes, and more. */
-const extended = ["vllm", "ollama", "gemini", "openrouter", "openrouter-2"];
+const extended = ["vllm", "ollama", "gemini", "openrouter", "openrouter-2", "bedrock"];
 
 /** Why the provider refuses a request, by what it publishes and by its rules for the model. */
 function refusal(
@@ -209,7 +210,7 @@ providers:
 ${Object.entries(providers)
   .map(
     ([name, more]) =>
-      `  ${name}: { type: ${name.startsWith("openrouter") ? "openai" : name}, base_url: "http://127.0.0.1:${port}/${name}", api_key: key-of-the-operator, retries: 0, breaker_failures: 0, ${more} }`,
+      `  ${name}: { type: ${/openrouter|bedrock/.test(name) ? "openai" : name}, base_url: "http://127.0.0.1:${port}/${name}", api_key: key-of-the-operator, retries: 0, breaker_failures: 0, ${more} }`,
   )
   .join("\n")}
 rate_limits:
@@ -222,6 +223,7 @@ rate_limits:
 virtual_models:
   both: { strategy: round_robin, targets: [{ model: openai/gpt-5 }, { model: azure/gpt-5 }] }
   makers: { strategy: failover, targets: [{ model: openai/gpt-4o }, { model: openai/gpt-5 }] }
+  flash: { strategy: failover, targets: [{ model: gemini/gemini-3.7-flash }] }
   opus: { strategy: failover, targets: [{ model: anthropic/claude-opus-5 }] }
   details: { strategy: failover, targets: [{ model: openrouter/google/gemini-3-pro-preview }, { model: openrouter-2/google/gemini-3-pro-preview }] }
 `,

@@ -45,6 +45,9 @@ export const chatRequestFields: FieldTable = fieldTable({
   reasoning_effort: mapped(
     "`thinking: adaptive` and `output_config.effort` (`minimal` → `low`); `none` → `thinking: disabled`",
   ),
+  reasoning: mapped(
+    "as `reasoning_effort`: it is OpenRouter's field; `max_tokens` → `thinking.budget_tokens`; with `exclude`, the answer has no reasoning",
+  ),
   thinking: mapped(
     "unchanged, as Anthropic's own field; refused if there is also `reasoning_effort`",
   ),
@@ -176,13 +179,13 @@ export const chatFunctionFields: FieldTable = fieldTable({
   description: mapped("`description`"),
   parameters: mapped("`anyOf`, `oneOf`, `allOf`, `enum` and `not` at the top level are dropped"),
   strict: mapped(
-    "`strict` for the first 20 tools whose schema Anthropic can enforce; their other constraints become sentences, as in `json_schema.schema`",
+    "`strict` for the first tools whose schemas Anthropic can enforce, in all 20 tools, 24 optional fields and 16 unions; their other constraints become sentences, as in `json_schema.schema`",
   ),
 });
 
 export const chatResponseFormatFields: FieldTable = fieldTable({
   schema: mapped(
-    "constraints that Anthropic's schemas lack, such as `minimum`, become sentences of the `description`",
+    "constraints that Anthropic's schemas lack, such as `minimum`, become sentences of the `description`; a schema that it can't enforce becomes an instruction",
   ),
   name: leftOut("a label"),
   strict: leftOut("Anthropic always enforces the schema"),

@@ -3,7 +3,9 @@
  * fields.
  */
 import { isAbsent, isObject } from "../../../shared/checked.js";
+import { requestedEffort } from "../../body/requested-effort.js";
 import { schemaInstruction } from "../fit/fit-chat-request.js";
+import { thinkingTokensMin } from "../fit/fit-messages-request.js";
 import { RequestReader } from "../shared/request-reader.js";
 import { checkValue } from "../shared/tool-call.js";
 import type { JsonObject, RequestOptions, TranslatedRequest } from "../shared/translation.js";
@@ -11,7 +13,7 @@ import { textBlock } from "./chat-content-to-messages.js";
 import { chatRequestFields, chatResponseFormatFields } from "./chat-request-fields.js";
 import { chatToolChoiceToMessages, chatToolsToMessages } from "./chat-tools-to-messages.js";
 import { chatTurnsToMessages } from "./chat-turns-to-messages.js";
-import { hasMap, outputSchema } from "./output-schema.js";
+import { SchemaBudget } from "./output-schema.js";
 
 export function chatRequestToMessages(
   body: JsonObject,
@@ -21,14 +23,17 @@ export function chatRequestToMessages(
   if (!reader.isShallowEnough(body)) return reader.result(body);
   reader.fields(body, chatRequestFields, "");
   const turns = chatTurnsToMessages(body["messages"], reader);
-  const tools = chatToolsToMessages(body, reader);
+  const budget = new SchemaBudget();
+  // The answer's schema counts before those of tools.
+  const format = responseFormat(body["response_format"], budget, reader);
+  const tools = chatToolsToMessages(body, budget, reader);
   const out: Record<string, unknown> = {};
   const set = (field: string, value: unknown): void => {
     if (value !== undefined) out[field] = value;
   };
   set("model", body["model"]);
   set("max_tokens", maxTokens(body, reader) ?? options.maxTokensDefault);
-  const system = [...turns.system, ...jsonInstruction(body["response_format"])];
+  const system = [...turns.system, ...jsonInstruction(body["response_format"], format)];
   set("system", system.length === 0 ? undefined : system);
   set("messages", turns.messages);
   set("temperature", temperature(body["temperature"], reader));
@@ -37,8 +42,9 @@ export function chatRequestToMessages(
   set("stream", reader.flag(body["stream"], "stream") === true ? true : undefined);
   set("tools", tools);
   set("tool_choice", chatToolChoiceToMessages(body, tools !== undefined, reader));
-  set("thinking", thinking(body, reader));
-  set("output_config", outputConfig(body, reader));
+  const effort = effortIn(body, reader);
+  set("thinking", thinking(body, effort, reader));
+  set("output_config", outputConfig(effort, format));
   set("metadata", metadata(body, reader));
   set("service_tier", serviceTier(body["service_tier"], reader));
   return reader.result(out);
@@ -88,14 +94,33 @@ const efforts: ReadonlyMap<string, string> = new Map([
   ["max", "max"],
 ]);
 
+/** `thinking`, Anthropic's own field, takes precedence over OpenRouter's. */
+function effortIn(body: JsonObject, reader: RequestReader): string | undefined {
+  const { reasoning_effort: own, reasoning, thinking } = body;
+  if (!isAbsent(reasoning)) reader.object(reasoning, "reasoning");
+  if (!isAbsent(thinking) && isAbsent(own)) return undefined;
+  const name = isAbsent(own) ? "reasoning.effort" : "reasoning_effort";
+  return reader.enumValue(requestedEffort(body), efforts, name);
+}
+
 /**
  * An effort enables adaptive thinking. Anthropic's older models only support a token budget, so
- * clients send `thinking` itself for them.
+ * clients send `thinking` itself for them, or OpenRouter's `max_tokens`.
  */
-function thinking(body: JsonObject, reader: RequestReader): JsonObject | undefined {
-  const effort = reader.enumValue(body["reasoning_effort"], efforts, "reasoning_effort");
-  if (isAbsent(body["thinking"]))
-    return effort === undefined ? undefined : { type: effort === "none" ? "disabled" : "adaptive" };
+function thinking(
+  body: JsonObject,
+  effort: string | undefined,
+  reader: RequestReader,
+): JsonObject | undefined {
+  if (isAbsent(body["thinking"])) {
+    if (effort === undefined) return undefined;
+    if (effort === "none") return { type: "disabled" };
+    const { reasoning } = body;
+    const tokens = isObject(reasoning) ? reasoning["max_tokens"] : undefined;
+    return typeof tokens === "number" && isAbsent(body["reasoning_effort"])
+      ? { type: "enabled", budget_tokens: Math.max(tokens, thinkingTokensMin) }
+      : { type: "adaptive" };
+  }
   if (effort !== undefined)
     reader.refuse(
       "reasoning_effort",
@@ -104,19 +129,23 @@ function thinking(body: JsonObject, reader: RequestReader): JsonObject | undefin
   return reader.object(body["thinking"], "thinking");
 }
 
-function outputConfig(body: JsonObject, reader: RequestReader): JsonObject | undefined {
-  const chatEffort = body["reasoning_effort"];
-  const effort =
-    typeof chatEffort === "string" && chatEffort !== "none" ? efforts.get(chatEffort) : undefined;
-  const format = responseFormat(body["response_format"], reader);
-  if (effort === undefined && format === undefined) return undefined;
+function outputConfig(
+  effort: string | undefined,
+  format: JsonObject | undefined,
+): JsonObject | undefined {
+  const isSet = effort !== undefined && effort !== "none";
+  if (!isSet && format === undefined) return undefined;
   const config: Record<string, unknown> = {};
-  if (effort !== undefined) config["effort"] = effort;
+  if (isSet) config["effort"] = effort;
   if (format !== undefined) config["format"] = format;
   return config;
 }
 
-function responseFormat(value: unknown, reader: RequestReader): JsonObject | undefined {
+function responseFormat(
+  value: unknown,
+  budget: SchemaBudget,
+  reader: RequestReader,
+): JsonObject | undefined {
   if (isAbsent(value)) return undefined;
   const format = reader.object(value, "response_format");
   switch (format["type"]) {
@@ -130,11 +159,11 @@ function responseFormat(value: unknown, reader: RequestReader): JsonObject | und
       const described = isAbsent(definition["description"])
         ? schema
         : { description: reader.text(definition["description"], `${at}.description`), ...schema };
-      const closed = outputSchema(described);
+      const closed = budget.take(described, false);
       if (closed !== null) return { type: "json_schema", schema: closed };
       reader.drop(
         `${at}.schema`,
-        "must have objects with named properties alone",
+        "must have named properties, no recursion, at most 24 optional properties and 16 unions",
         "which enforces no other",
       );
       return undefined;
@@ -167,7 +196,7 @@ function identity(text: string): string {
 /**
  * Puts into words what Anthropic can't enforce: the JSON mode without a schema, and some schemas.
  */
-function jsonInstruction(format: unknown): readonly JsonObject[] {
+function jsonInstruction(format: unknown, enforced: JsonObject | undefined): readonly JsonObject[] {
   if (!isObject(format)) return [];
   if (format["type"] === "json_object")
     return [
@@ -175,7 +204,7 @@ function jsonInstruction(format: unknown): readonly JsonObject[] {
     ];
   const definition = isObject(format["json_schema"]) ? format["json_schema"] : {};
   const { schema } = definition;
-  return format["type"] === "json_schema" && isObject(schema) && hasMap(schema)
+  return format["type"] === "json_schema" && isObject(schema) && enforced === undefined
     ? [textBlock(schemaInstruction(schema))]
     : [];
 }

@@ -5,25 +5,29 @@ import type { RequestReader } from "../shared/request-reader.js";
 import { fittingToolName, messagesNameCharsMax } from "../shared/tool-call.js";
 import type { JsonObject } from "../shared/translation.js";
 import { chatFunctionFields, chatToolDefinitionFields } from "./chat-request-fields.js";
-import { outputSchema } from "./output-schema.js";
+import type { SchemaBudget } from "./output-schema.js";
 
 /** Undefined if there are no tools. */
 export function chatToolsToMessages(
   { tools: value, tool_choice: choice }: JsonObject,
+  budget: SchemaBudget,
   reader: RequestReader,
 ): JsonObject[] | undefined {
   if (isAbsent(value)) return undefined;
-  const tools = reader.list(value, "tools").map((tool, i) => toTool(tool, i, reader));
+  const tools = reader
+    .list(value, "tools")
+    .map((tool, i) => toTool(tool, `tools[${i}]`, budget, reader));
   if (tools.length === 0) return undefined;
   const allowed = allowedNames(choice, reader);
   return allowed === null ? tools : tools.filter(({ name }) => allowed.has(name as string));
 }
 
-/** Anthropic refuses more strict tools in one request. */
-const strictToolsMax = 20;
-
-function toTool(value: unknown, index: number, reader: RequestReader): JsonObject {
-  const at = `tools[${index}]`;
+function toTool(
+  value: unknown,
+  at: string,
+  budget: SchemaBudget,
+  reader: RequestReader,
+): JsonObject {
   const tool = reader.object(value, at);
   reader.fields(tool, chatToolDefinitionFields, `${at}.`);
   if (tool["type"] !== "function")
@@ -42,7 +46,7 @@ function toTool(value: unknown, index: number, reader: RequestReader): JsonObjec
       : objectSchema(parameters, `${at}.function.parameters`, reader);
   out["input_schema"] = schema;
   if (reader.flag(called["strict"], `${at}.function.strict`) === true) {
-    const strict = index < strictToolsMax ? outputSchema(schema) : null;
+    const strict = budget.take(schema, true);
     if (strict === null)
       reader.drop(`${at}.function.strict`, "must be left out", "which can't enforce its schema");
     else Object.assign(out, { input_schema: strict, strict: true });

@@ -9,6 +9,7 @@
 import { jsonDepthMax } from "../../../shared/bounds.js";
 import { isAbsent } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
+import { plainCallId } from "../fit/call-ids-for-anthropic.js";
 import type { RequestReader } from "../shared/request-reader.js";
 import { orderWithResults } from "../shared/results-order.js";
 import { blocksOfDetails, noSignature, wrapsReasoning } from "../shared/thinking-blocks.js";
@@ -170,7 +171,7 @@ function toolUse(value: unknown, at: string, ids: CallIds, reader: RequestReader
     id: ids.ofCall(reader.name(call["id"], `${at}.id`)),
     name: readToolName(called["name"], `${at}.function.name`, reader),
     input: toolInput(
-      reader.text(called["arguments"], `${at}.function.arguments`),
+      reader.argumentsText(called["arguments"], `${at}.function.arguments`),
       `${at}.function.arguments`,
       reader,
     ),
@@ -190,7 +191,7 @@ class CallIds {
   readonly #byGiven = new Map<string, string>();
 
   ofCall(clientId: string): string {
-    const plain = plainId(clientId);
+    const plain = plainCallId(clientId);
     let count = (this.#counts.get(plain) ?? 0) + 1;
     let id = count === 1 ? plain : `${plain}_${count}`;
     while (this.#used.has(id)) id = `${plain}_${++count}`;
@@ -201,12 +202,8 @@ class CallIds {
   }
 
   ofResult(clientId: string): string {
-    return this.#byGiven.get(clientId) ?? plainId(clientId);
+    return this.#byGiven.get(clientId) ?? plainCallId(clientId);
   }
-}
-
-function plainId(id: string): string {
-  return id.replace(/[^\w-]/g, "_");
 }
 
 function toolInput(text: string, at: string, reader: RequestReader): JsonObject {
@@ -228,7 +225,8 @@ function toolResult(
     type: "tool_result",
     tool_use_id: ids.ofResult(reader.name(message["tool_call_id"], `${at}.tool_call_id`)),
   };
-  const content = message["content"];
+  // A tool without a result has null for some clients (anomalyco/opencode#15375).
+  const content = message["content"] ?? "";
   if (typeof content === "string") {
     if (content !== "") block["content"] = content;
     return block;

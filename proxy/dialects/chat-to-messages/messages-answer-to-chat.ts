@@ -4,6 +4,7 @@ import { isObject } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { writeExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-value.js";
+import { hidesReasoning } from "../../body/requested-effort.js";
 import { chatAnnotation, readCitation } from "../shared/chat-pieces.js";
 import { isWebUrl } from "../shared/data-url.js";
 import { finishReason } from "../shared/stop-reasons.js";
@@ -31,9 +32,9 @@ export function messagesAnswerToChat(body: JsonObject, context: AnswerContext): 
     choices: [
       {
         index: 0,
-        message: chatMessage(parts, refusalOf(body), wantsDetails(context.request)),
+        message: chatMessage(parts, refusalOf(body), context.request),
         logprobs: null,
-        finish_reason: finishReason(body["stop_reason"]),
+        finish_reason: finishReason(body["stop_reason"], parts.calls.length > 0),
       },
     ],
   };
@@ -136,10 +137,18 @@ function readBlocks(content: readonly unknown[], names: ToolNames): MessageParts
         });
         break;
       default:
-        throw unknownBlock(block["type"]);
+        if (!isOfServerTool(block)) throw unknownBlock(block["type"]);
     }
   }
   return parts;
+}
+
+/**
+ * Whether a block records the work of a tool that the provider ran by itself, as hosts of other
+ * models' do unasked (Datus-ai/Datus-agent#1081): the text has the outcome.
+ */
+export function isOfServerTool({ type }: JsonObject): boolean {
+  return typeof type === "string" && /^(?:server_tool_use|\w{1,64}_tool_result)$/.test(type);
 }
 
 /** A block that the request can't have asked for. Dropping it would lose its content. */
@@ -179,18 +188,19 @@ export function inputText(input: unknown): string {
 function chatMessage(
   { texts, annotations, thoughts, thinkingBlocks, calls }: MessageParts,
   refusal: string | null,
-  hasDetails: boolean,
+  request: JsonObject,
 ): JsonObject {
   const message: Record<string, unknown> = {
     role: "assistant",
     content: texts.length === 0 ? null : texts.join(""),
     refusal,
   };
+  const isHidden = hidesReasoning(request);
   const reasoning = thoughts.join("");
-  if (reasoning !== "") message["reasoning_content"] = reasoning;
-  if (thinkingBlocks.some(mustBeReturned)) {
+  if (reasoning !== "" && !isHidden) message["reasoning_content"] = reasoning;
+  if (thinkingBlocks.some(mustBeReturned) && !isHidden) {
     message["thinking_blocks"] = thinkingBlocks;
-    if (hasDetails) message["reasoning_details"] = thinkingBlocks.map(reasoningDetail);
+    if (wantsDetails(request)) message["reasoning_details"] = thinkingBlocks.map(reasoningDetail);
   }
   if (annotations.length > 0) message["annotations"] = annotations;
   if (calls.length > 0) message["tool_calls"] = calls;

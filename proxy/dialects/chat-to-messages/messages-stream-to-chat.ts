@@ -1,13 +1,15 @@
 /**
  * Translates Anthropic's stream of events to a stream of chat completion chunks.
  *
- * Anthropic streams one content block after the other; a chunk's delta has a field for each kind. A
+ * Anthropic streams one content block after the other, so that each delta is of the last block: the
+ * indices of other hosts, and once Anthropic's own (vercel/ai#11771), disagree. A chunk's delta has a field for each kind. A
  * thinking block is sent as `reasoning_content` while it arrives. When it ends it is sent again,
  * complete and with its signature, as `thinking_blocks`, so that the client can send it back.
  */
 import { streamEventBytesMax } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
 import { errorBody } from "../../body/error-body.js";
+import { hidesReasoning } from "../../body/requested-effort.js";
 import { mergeUsage } from "../../usage/find-usage.js";
 import { chatErrorEvent } from "../shared/error-events.js";
 import { GuardedTranslator, parseEventData } from "../shared/guarded-translator.js";
@@ -28,6 +30,7 @@ import {
   chatId,
   clientNames,
   inputText,
+  isOfServerTool,
   refusalOf,
   requiredText,
   unknownBlock,
@@ -43,7 +46,7 @@ interface OpenThinking {
 type OpenBlock =
   | OpenThinking
   | { readonly kind: "text"; readonly start: number; readonly citations: unknown[] }
-  | { readonly kind: "redacted" }
+  | { readonly kind: "silent" }
   | { readonly kind: "call"; readonly call: number; readonly input: unknown; hasDeltas: boolean };
 
 /** More citations of one block are left out, so that a stream can't fill the memory. */
@@ -54,13 +57,13 @@ const done: ClientEvent = { event: null, data: "[DONE]" };
 export class MessagesStreamToChat extends GuardedTranslator {
   readonly #context: AnswerContext;
   readonly #names: ToolNames;
+  readonly #hidesReasoning: boolean;
   #id: string;
   readonly #ids = new UniqueIds();
   /** The beginning of each chunk's JSON, up to its choices. */
   #chunkHead: string | null = null;
   #begun = false;
   #open: OpenBlock | null = null;
-  #openIndex: unknown = null;
   #calls = 0;
   /** The characters of text so far. */
   #chars = 0;
@@ -75,6 +78,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
     super();
     this.#context = context;
     this.#names = clientNames(context);
+    this.#hidesReasoning = hidesReasoning(context.request);
     this.#id = chatId(null, context);
   }
 
@@ -131,7 +135,6 @@ export class MessagesStreamToChat extends GuardedTranslator {
     if (!isObject(block)) throw unknownBlock(null);
     if (!this.#begun) this.#begin();
     if (this.#open !== null) this.#stopBlock();
-    this.#openIndex = value["index"];
     switch (block["type"]) {
       case "text":
         this.#open = {
@@ -150,7 +153,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
         };
         return this.#think(this.#open, block["thinking"]);
       case "redacted_thinking":
-        this.#open = { kind: "redacted" };
+        this.#open = { kind: "silent" };
         return this.#sendThinkingBlock({
           type: "redacted_thinking",
           data: requiredText(block, "data"),
@@ -168,14 +171,15 @@ export class MessagesStreamToChat extends GuardedTranslator {
           ],
         });
       default:
-        throw unknownBlock(block["type"]);
+        if (!isOfServerTool(block)) throw unknownBlock(block["type"]);
+        this.#open = { kind: "silent" };
     }
   }
 
   #delta(value: JsonObject): void {
-    const { delta, index } = value;
+    const { delta } = value;
     const open = this.#open;
-    if (!isObject(delta) || open === null || index !== this.#openIndex)
+    if (!isObject(delta) || open === null)
       throw new UntranslatableAnswer(
         "the provider's stream has a delta for a content block that isn't open",
       );
@@ -210,7 +214,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
   #think(open: OpenThinking, thinking: unknown): void {
     if (typeof thinking !== "string" || thinking === "") return;
     if (fitsEvent(open)) open.thinking += thinking;
-    this.#chunk({ reasoning_content: thinking });
+    if (!this.#hidesReasoning) this.#chunk({ reasoning_content: thinking });
   }
 
   #arguments(open: OpenBlock & { readonly kind: "call" }, text: string): void {
@@ -243,6 +247,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
   }
 
   #sendThinkingBlock(block: JsonObject): void {
+    if (this.#hidesReasoning) return;
     const index = this.#thinkingBlocks++;
     const details = wantsDetails(this.#context.request)
       ? { reasoning_details: [reasoningDetail(block, index)] }
@@ -262,7 +267,10 @@ export class MessagesStreamToChat extends GuardedTranslator {
     if (this.#open !== null) this.#stopBlock();
     this.#stopped = true;
     const refusal = refusalOf(delta);
-    this.#chunk(refusal === null ? {} : { refusal }, finishReason(delta["stop_reason"]));
+    this.#chunk(
+      refusal === null ? {} : { refusal },
+      finishReason(delta["stop_reason"], this.#calls > 0),
+    );
   }
 
   #finish(): void {

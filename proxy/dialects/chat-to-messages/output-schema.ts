@@ -2,7 +2,7 @@
  * Changes a schema for a structured answer or a strict tool so that Anthropic's models accept it.
  * Keywords that Anthropic's schemas don't have move to the `description`, as in Anthropic's own
  * SDKs, since an unknown keyword is a 400. Source: docs.claude.com, "Structured outputs", JSON
- * Schema limitations.
+ * Schema limitations and schema complexity limits.
  */
 import { isObject } from "../../../shared/checked.js";
 import { writeExactly } from "../../body/exact-json.js";
@@ -41,27 +41,108 @@ const formats: ReadonlySet<unknown> = new Set([
   "uuid",
 ]);
 
-/**
- * Null for a schema with a map, an object whose fields have any name: Anthropic closes every
- * object, so the map could only be empty. `schema` must not be nested deeper than a body may be.
- */
-export function outputSchema(schema: JsonObject): JsonObject | null {
-  return hasMap(schema) ? null : closedSchema(schema);
+/** What Anthropic limits over all schemas of a request that it enforces. */
+export class SchemaBudget {
+  /** Strict tools, optional fields, and fields with a choice of types. */
+  readonly #left = { tools: 20, optional: 24, unions: 16 };
+
+  /**
+   * The schema as Anthropic enforces it; null if it can't, or if it is one too many. `schema` must
+   * not be nested deeper than a body may be.
+   */
+  take(schema: JsonObject, isTool: boolean): JsonObject | null {
+    if (hasMap(schema) || hasEndlessReference(schema)) return null;
+    const { optional, unions } = costOf(schema);
+    const left = this.#left;
+    if (isTool && left.tools === 0) return null;
+    if (optional > left.optional || unions > left.unions) return null;
+    if (isTool) left.tools--;
+    left.optional -= optional;
+    left.unions -= unions;
+    return closedSchema(schema);
+  }
 }
 
-/** Whether a schema, or one within it, is of a map. */
-export function hasMap(value: unknown): boolean {
+interface SchemaCost {
+  readonly optional: number;
+  readonly unions: number;
+}
+
+function costOf(value: unknown): SchemaCost {
+  if (Array.isArray(value)) return sum(value.map(costOf));
+  if (!isObject(value)) return { optional: 0, unions: 0 };
+  const { properties, required, type, anyOf, oneOf } = value;
+  const fields = Object.keys(isObject(properties) ? properties : {});
+  const isNeeded = new Set(Array.isArray(required) ? required : []);
+  const isUnion = [type, anyOf, oneOf].some((each) => Array.isArray(each) && each.length > 1);
+  const own = {
+    optional: fields.filter((name) => !isNeeded.has(name)).length,
+    unions: isUnion ? 1 : 0,
+  };
+  return sum([own, ...schemasIn(value).map(costOf)]);
+}
+
+function sum(costs: readonly SchemaCost[]): SchemaCost {
+  return costs.reduce(
+    (all, { optional, unions }) => ({
+      optional: all.optional + optional,
+      unions: all.unions + unions,
+    }),
+    { optional: 0, unions: 0 },
+  );
+}
+
+/** The schemas directly within a schema. */
+function schemasIn(schema: JsonObject): readonly unknown[] {
+  return Object.entries(schema).flatMap(([keyword, each]) => {
+    if (namedSchemas.has(keyword)) return isObject(each) ? Object.values(each) : [];
+    const isSchema = keyword === "items" || keyword === "oneOf" || listKeywords.has(keyword);
+    return isSchema ? [each] : [];
+  });
+}
+
+/**
+ * Whether a reference leads to itself, or out of the schema: Anthropic refuses both, while OpenAI
+ * and Google enforce recursive schemas (egonSchiele/agency-lang#487).
+ */
+function hasEndlessReference(root: JsonObject): boolean {
+  const checked = new Set<string>();
+  const open = new Set<string>();
+  const isEndless = (value: unknown): boolean => {
+    if (Array.isArray(value)) return value.some(isEndless);
+    if (!isObject(value)) return false;
+    return isEndlessReference(value["$ref"]) || schemasIn(value).some(isEndless);
+  };
+  const isEndlessReference = (reference: unknown): boolean => {
+    if (typeof reference !== "string" || checked.has(reference)) return false;
+    if (!reference.startsWith("#/") || open.has(reference)) return true;
+    open.add(reference);
+    const ends = !isEndless(referredTo(root, reference));
+    open.delete(reference);
+    checked.add(reference);
+    return !ends;
+  };
+  return isEndless(root);
+}
+
+/** `reference`: a JSON pointer after `#`. */
+function referredTo(root: JsonObject, reference: string): unknown {
+  const names = reference.slice(2).split("/");
+  return names.reduce(
+    (value: unknown, name) =>
+      isObject(value) ? value[name.replaceAll("~1", "/").replaceAll("~0", "~")] : undefined,
+    root,
+  );
+}
+
+/**
+ * Whether a schema, or one within it, is of a map, an object whose fields have any name: Anthropic
+ * closes every object, so the map could only be empty.
+ */
+function hasMap(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(hasMap);
   if (!isObject(value)) return false;
-  if (isMap(value)) return true;
-  for (const [keyword, each] of Object.entries(value)) {
-    if (namedSchemas.has(keyword)) {
-      if (isObject(each) && Object.values(each).some(hasMap)) return true;
-    } else if (keyword === "items" || keyword === "oneOf" || listKeywords.has(keyword)) {
-      if (hasMap(each)) return true;
-    }
-  }
-  return false;
+  return isMap(value) || schemasIn(value).some(hasMap);
 }
 
 /**

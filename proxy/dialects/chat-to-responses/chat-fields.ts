@@ -36,6 +36,7 @@ export const chatRequestFields: FieldTable = fieldTable({
   response_format: mapped("`text.format`"),
   verbosity: mapped("`text.verbosity`"),
   reasoning_effort: mapped("`reasoning.effort`"),
+  reasoning: mapped("`reasoning.effort`: it is OpenRouter's field; `max_tokens` as a budget"),
   user: same,
   safety_identifier: same,
   prompt_cache_key: same,

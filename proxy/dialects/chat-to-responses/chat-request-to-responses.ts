@@ -2,6 +2,7 @@
  * Translates a chat request to a request of the Responses API. `chat-fields.ts` lists the fields.
  */
 import { isAbsent } from "../../../shared/checked.js";
+import { requestedEffort } from "../../body/requested-effort.js";
 import { RequestReader } from "../shared/request-reader.js";
 import type { JsonObject, RequestOptions, TranslatedRequest } from "../shared/translation.js";
 import { chatRequestFields } from "./chat-fields.js";
@@ -46,11 +47,15 @@ export function chatRequestToResponses(
   if (tools === undefined) delete out["parallel_tool_calls"];
   set("tool_choice", chatToolChoiceToResponses(body["tool_choice"], tools !== undefined, reader));
   set("text", text(body, reader));
-  if (!isAbsent(body["reasoning_effort"]))
-    out["reasoning"] = { effort: reader.text(body["reasoning_effort"], "reasoning_effort") };
+  const effort = requestedEffort(body);
+  if (effort !== undefined) out["reasoning"] = { effort: reader.text(effort, effortName(body)) };
   if (reader.flag(body["logprobs"], "logprobs") === true)
     out["include"] = ["message.output_text.logprobs"];
   return reader.result(out);
+}
+
+function effortName({ reasoning_effort: own }: JsonObject): string {
+  return isAbsent(own) ? "reasoning.effort" : "reasoning_effort";
 }
 
 /** The smallest limit that OpenAI accepts. */

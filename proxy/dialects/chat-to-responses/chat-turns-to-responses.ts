@@ -122,7 +122,7 @@ function callItem(
     const input = reader.text(called["input"], `${at}.custom.input`);
     return { type: "custom_tool_call", call_id: id, name, input };
   }
-  const text = reader.text(called["arguments"], `${at}.function.arguments`);
+  const text = reader.argumentsText(called["arguments"], `${at}.function.arguments`);
   return { type: "function_call", call_id: id, name, arguments: text };
 }
 
@@ -133,7 +133,7 @@ function toolOutput(
   reader: RequestReader,
 ): JsonObject {
   const { id } = readSignedId(reader.name(message["tool_call_id"], `${at}.tool_call_id`));
-  const { content } = message;
+  const content = message["content"] ?? "";
   const output =
     typeof content === "string"
       ? content

@@ -106,6 +106,8 @@ export class ResponsesStreamToChat extends GuardedTranslator {
         return this.#itemDone(itemOf(value), this.#indexOf(value));
       case "response.completed":
       case "response.incomplete":
+      // So do some relays end a stream (can1357/oh-my-pi#4692).
+      case "response.done":
         return this.#finish(value["response"]);
       case "response.failed":
         return this.#failed(data, value);
@@ -178,6 +180,7 @@ export class ResponsesStreamToChat extends GuardedTranslator {
     if (item["type"] === "reasoning") this.#reasoningDone(item, isNew);
     else if (isNew && item["type"] === "message") this.#wholeMessage(item);
     else if (isNew && isCall(item)) this.#wholeInput(item, index);
+    this.#streamed.add(index);
   }
 
   #wholeMessage({ content }: JsonObject): void {
@@ -225,8 +228,11 @@ export class ResponsesStreamToChat extends GuardedTranslator {
     if (!isObject(response))
       throw new UntranslatableAnswer("the provider's stream ends without a response");
     this.#usage = mergeUsage(this.#usage, findUsage(response));
-    const { service_tier: tier } = response;
+    const { service_tier: tier, output } = response;
     if (typeof tier === "string") this.#tier = tier;
+    // Some hosts give the answer only here.
+    if (this.#streamed.size === 0 && this.#calls.size === 0 && Array.isArray(output))
+      for (const [i, item] of output.filter(isObject).entries()) this.#itemDone(item, i);
     this.#chunk({}, finishReasonOf(response, this.#calls.size > 0));
     const usage = chatUsage(this.#usage);
     if (usage !== undefined) this.#send([], usage);

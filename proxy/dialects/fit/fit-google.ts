@@ -51,7 +51,7 @@ function fitConfig(config: JsonObject, traits: GoogleModelTraits, check: Request
 
 function fitThinking(
   thinking: JsonObject,
-  { thinking: supported, budgets }: GoogleModelTraits,
+  { thinking: supported, budgets, takesMinimal }: GoogleModelTraits,
 ): JsonObject {
   const {
     thinkingLevel: camelLevel,
@@ -68,6 +68,8 @@ function fitThinking(
   // -1 leaves the budget to the model.
   if (supported === "budget" && typeof budget === "number" && budget >= 0)
     return { ...others, thinkingBudget: Math.min(Math.max(budget, least), most) };
+  if (supported === "level" && !takesMinimal && String(level).toLowerCase() === "minimal")
+    return { ...others, thinkingLevel: "LOW" };
   // Newer models still take a budget, but not beside a level.
   return supported === "level" && level !== undefined && budget !== undefined
     ? { ...others, thinkingLevel: level }

@@ -131,7 +131,7 @@ function withoutSpaceAtEnd(content: string | readonly unknown[]): string | reado
 }
 
 /** The smallest `budget_tokens` that Anthropic accepts. */
-const thinkingTokensMin = 1024;
+export const thinkingTokensMin = 1024;
 
 /** The `budget_tokens` for an effort, for models that don't take one. */
 const thinkingTokens: Readonly<Partial<Record<Effort, number>>> = {

@@ -11,6 +11,7 @@ import { nestedDeeperThan } from "../../body/json-value.js";
 import { scanObject } from "../../body/scan-json.js";
 import { RequestCheck } from "../shared/request-check.js";
 import type { JsonObject } from "../shared/translation.js";
+import { callIdsStep } from "./call-ids-for-anthropic.js";
 import { googleModelStep } from "./fit-google.js";
 import { messagesModelStep, otherMessagesStep } from "./fit-messages.js";
 import { encryptedReasoningStep, hostResponsesStep, responsesModelStep } from "./fit-responses.js";
@@ -45,6 +46,7 @@ function stepsOf(
       return [
         otherMessagesStep(target),
         signedStep(target, bytes),
+        callIdsStep(target, bytes),
         messagesModelStep(target, bytes),
       ];
     case "responses":

@@ -3,9 +3,10 @@
  * refuse and, if the request goes to a model that the client hasn't named, to what that model
  * refuses.
  */
-import { isAbsent } from "../../../shared/checked.js";
+import { isAbsent, isObject } from "../../../shared/checked.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import { ollamaRules, ownServerRules } from "../../../shared/config/host-traits.js";
+import { requestedEffort } from "../../body/requested-effort.js";
 import type { RequestCheck } from "../shared/request-check.js";
 import type { JsonObject } from "../shared/translation.js";
 import { fitChatTuning } from "./fit-chat-request.js";
@@ -24,6 +25,7 @@ export interface FitTarget {
 
 const tuningFields = [
   "reasoning_effort",
+  "reasoning",
   "verbosity",
   "temperature",
   "top_p",
@@ -62,14 +64,31 @@ export function chatStep(target: FitTarget, bytes: Buffer): FitStep | null {
   const isTuned = isMoved(target) && tuningFields.some(has);
   const isContinued = isMoved(target) && messageFields.some(has);
   const isHosts = fitsHost(provider, has);
-  if (!isTuned && !isContinued && !isHosts) return null;
+  const isOpenrouters = hasReasoningObject(provider, has);
+  if (!isTuned && !isContinued && !isHosts && !isOpenrouters) return null;
   const traits = chatTraitsOf(provider, model);
   const host = { chat: provider.chat, traits, model, provider: provider.name };
-  return (body, check) => {
+  return (original, check) => {
+    const body = isOpenrouters ? withEffort(original) : original;
     const atHost = isHosts ? (fitNativeChat(body, host, check) ?? body) : body;
     const continued = isContinued ? fitMovedMessages(atHost, host) : atHost;
     return isTuned ? withTuning(continued, host, check) : continued;
   };
+}
+
+function hasReasoningObject(
+  { chat, nativeRequests }: ProviderConfig,
+  has: (name: string) => boolean,
+): boolean {
+  return !chat.takesReasoningObject && nativeRequests === "fitted" && has("reasoning");
+}
+
+/** A request with OpenAI's field in place of OpenRouter's object. */
+function withEffort(body: JsonObject): JsonObject {
+  const { reasoning, ...rest } = body;
+  if (!isObject(reasoning)) return body;
+  const effort = requestedEffort(body);
+  return effort === undefined ? rest : { ...rest, reasoning_effort: effort };
 }
 
 function withTuning(

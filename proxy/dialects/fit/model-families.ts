@@ -87,6 +87,9 @@ const gpt55: ChatModelTraits = {
 
 const deepseek: ChatModelTraits = { ...common, efforts: ["low", "medium", "high", "max"] };
 
+/** Gemini's Flash models from 3.7 on refuse the level `minimal` (can1357/oh-my-pi#10543). */
+const withoutMinimal = /^gemini-(?:flash-latest|(?:3\.[7-9]|[4-9](?:\.\d)?)-flash(?!-lite))/;
+
 /** The first entry that matches applies. */
 const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
   [/^gpt-3\.5/, beforeGpt5(plain(4096))],
@@ -118,6 +121,7 @@ const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
   [/^o\d-(?:pro|.*deep-research)/, beforeGpt5(inResponses(["low", "medium", "high"]))],
   [/^o\d/, beforeGpt5({ ...reasoning(["low", "medium", "high"]), outputTokensMax: 100_000 })],
   [/^gpt-oss/, common],
+  [withoutMinimal, common],
   [/^gemini/, { ...common, efforts: ["minimal", "low", "medium", "high"] }],
   [/^deepseek-(?:reasoner|v[4-9])/, { ...deepseek, takesForcedCalls: false }],
   [/^deepseek/, deepseek],
@@ -161,9 +165,15 @@ export function isOpenaiModel(model: string): boolean {
   return /^(?:gpt-(?!oss)|chatgpt-|codex-|o\d)/.test(familyName(model));
 }
 
-/** The name without its maker, such as in `openai/gpt-5` and `Qwen/Qwen3-8B`. */
+/** The makers whose names Amazon Bedrock writes before a point, after that of a region. */
+const makers = /^(?:[a-z-]{1,8}\.)?(?:openai|moonshot(?:ai)?|qwen|google|mistral|zai|meta|xai)\./;
+
+/** The name without its maker, such as in `openai/gpt-5`, `Qwen/Qwen3-8B` and `us.openai.gpt-6`. */
 function familyName(model: string): string {
-  return model.slice(model.lastIndexOf("/") + 1).toLowerCase();
+  return model
+    .slice(model.lastIndexOf("/") + 1)
+    .toLowerCase()
+    .replace(makers, "");
 }
 
 export interface MessagesModelTraits {
@@ -242,6 +252,8 @@ export interface GoogleModelTraits {
   readonly thinking: "none" | "budget" | "level";
   /** The smallest and the largest budget; a smallest one of 0 turns thinking off. */
   readonly budgets: readonly [number, number];
+  /** Whether it takes the level `minimal`. */
+  readonly takesMinimal: boolean;
 }
 
 /** What the model accepts in Gemini's own API; null for a model that isn't Gemini. */
@@ -249,11 +261,14 @@ export function googleModelTraits(model: string): GoogleModelTraits | null {
   const [, version] = /gemini-(\d+(?:\.\d+)?)/.exec(model.toLowerCase()) ?? [];
   if (version === undefined) return null;
   const isPro = model.toLowerCase().includes("pro");
-  if (Number(version) < 2.5) return { outputTokensMax: 8192, thinking: "none", budgets: [0, 0] };
+  const takesMinimal = !isPro && !withoutMinimal.test(familyName(model));
+  if (Number(version) < 2.5)
+    return { outputTokensMax: 8192, thinking: "none", budgets: [0, 0], takesMinimal };
   return {
     outputTokensMax: 65_536,
     thinking: Number(version) < 3 ? "budget" : "level",
     budgets: isPro ? [128, 32_768] : [0, 24_576],
+    takesMinimal,
   };
 }
 

@@ -1,6 +1,6 @@
 /** Translates a complete chat completion to a response of Gemini's own API. */
 import { isObject } from "../../../shared/checked.js";
-import { chatPieces } from "../shared/chat-pieces.js";
+import { answeredChoice, chatPieces } from "../shared/chat-pieces.js";
 import { googleUsage } from "../shared/translate-usage.js";
 import {
   type AnswerContext,
@@ -11,9 +11,8 @@ import { CandidateParts, type Finish } from "./candidate-parts.js";
 
 /** Throws `UntranslatableAnswer`. */
 export function chatAnswerToGoogle(body: JsonObject, context: AnswerContext): JsonObject {
-  const choices = body["choices"];
-  const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
-  if (!isObject(choice) || !isObject(choice["message"]))
+  const choice = answeredChoice(body);
+  if (!isObject(choice?.["message"]))
     throw new UntranslatableAnswer(
       "the provider's answer is not a chat completion: it has no message",
     );

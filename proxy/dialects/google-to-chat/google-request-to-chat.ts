@@ -4,7 +4,8 @@
  */
 import { isAbsent, isObject } from "../../../shared/checked.js";
 import { writeExactly } from "../../body/exact-json.js";
-import { effortOfBudget, schemaFormat } from "../shared/chat-request.js";
+import { effortOfBudget } from "../../body/requested-effort.js";
+import { schemaFormat } from "../shared/chat-request.js";
 import { quote } from "../shared/request-check.js";
 import { RequestReader } from "../shared/request-reader.js";
 import type { JsonObject, RequestOptions, TranslatedRequest } from "../shared/translation.js";

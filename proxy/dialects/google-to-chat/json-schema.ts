@@ -35,7 +35,7 @@ function fieldOf(name: string, value: unknown): unknown {
     return Object.fromEntries(
       Object.entries(value).map(([property, schema]) => [property, jsonSchemaOf(schema)]),
     );
-  if (name === "items") return jsonSchemaOf(value);
+  if (name === "items" || name === "additionalProperties") return jsonSchemaOf(value);
   if (name === "anyOf" && Array.isArray(value)) return value.map(jsonSchemaOf);
   // A 64-bit count is a text in JSON.
   if (countNames.has(name) && typeof value === "string" && /^\d{1,15}$/.test(value))

@@ -1,6 +1,12 @@
 /** Translates a complete chat completion to an Anthropic message. */
 import { isObject } from "../../../shared/checked.js";
-import { type CallPiece, type ChatPiece, chatPieces, namelessCall } from "../shared/chat-pieces.js";
+import {
+  answeredChoice,
+  type CallPiece,
+  type ChatPiece,
+  chatPieces,
+  namelessCall,
+} from "../shared/chat-pieces.js";
 import { stopFields, stopReason, stopSequence } from "../shared/stop-reasons.js";
 import { noSignature } from "../shared/thinking-blocks.js";
 import { readToolInput, ToolNames } from "../shared/tool-call.js";
@@ -14,10 +20,8 @@ import { UniqueIds } from "../shared/unique-ids.js";
 
 /** Throws `UntranslatableAnswer`. */
 export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): JsonObject {
-  const choices = body["choices"];
-  const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
-  const message = isObject(choice) ? choice["message"] : undefined;
-  if (!isObject(choice) || !isObject(message))
+  const choice = answeredChoice(body);
+  if (!isObject(choice?.["message"]))
     throw new UntranslatableAnswer(
       "the provider's answer is not a chat completion: it has no message",
     );

@@ -3,7 +3,8 @@
  * the fields.
  */
 import { isAbsent } from "../../../shared/checked.js";
-import { effortOfBudget, schemaFormat } from "../shared/chat-request.js";
+import { effortOfBudget } from "../../body/requested-effort.js";
+import { schemaFormat } from "../shared/chat-request.js";
 import { RequestReader } from "../shared/request-reader.js";
 import type { JsonObject, RequestOptions, TranslatedRequest } from "../shared/translation.js";
 import { messagesOutputFields, messagesRequestFields } from "./messages-request-fields.js";

@@ -48,13 +48,13 @@ function toTool(tool: JsonObject, at: string, reader: RequestReader): JsonObject
     called["description"] = reader.text(tool["description"], `${at}.description`);
   called["parameters"] = objectSchema(tool["input_schema"], `${at}.input_schema`, reader);
   if (reader.flag(tool["strict"], `${at}.strict`) === true) {
-    // Anthropic enforces schemas with optional fields, too.
+    // Anthropic enforces schemas with optional fields, too, and other formats.
     if (isStrictSchema(called["parameters"])) called["strict"] = true;
     else
       reader.drop(
         `${at}.strict`,
         "must be left out",
-        "which enforces no schema with optional fields",
+        "which enforces no schema with optional fields, or with keywords that OpenAI doesn't list",
       );
   }
   return { type: "function", function: called };

@@ -2,7 +2,7 @@
  * Translates the system prompt and the turns of an Anthropic request to chat messages. A user turn
  * becomes one message of the role `tool` for each tool result, and a user message for the rest.
  */
-import { isAbsent, shortName } from "../../../shared/checked.js";
+import { isAbsent, isObject, shortName } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { writeExactly } from "../../body/exact-json.js";
 import { withoutAttribution } from "../shared/attribution.js";
@@ -30,9 +30,12 @@ export function messagesTurnsToChat(
   if (!isAbsent(body["system"]))
     addSystem(messages, withoutAttribution(body["system"]), "system", reader);
   const clientTurns = reader.list(body["messages"], "messages");
+  const compaction = lastCompaction(clientTurns);
+  if (compaction !== null) messages.push({ role: "user", content: compaction.summary });
   for (const [i, item] of clientTurns.entries()) {
+    if (i < (compaction?.turn ?? 0)) continue;
     const at = `messages[${i}]`;
-    const turn = reader.object(item, at);
+    const turn = i === compaction?.turn ? compaction.rest : reader.object(item, at);
     reader.fields(turn, messagesTurnFields, `${at}.`);
     switch (turn["role"]) {
       case "user":
@@ -52,6 +55,34 @@ export function messagesTurnsToChat(
   }
   if (clientTurns.length === 0) reader.refuse("messages", "must hold at least one message");
   return messages;
+}
+
+interface Compaction {
+  readonly turn: number;
+  readonly summary: string;
+  /** The turn without its blocks up to the compaction. */
+  readonly rest: JsonObject;
+}
+
+/**
+ * The last block with which Anthropic has replaced all that came before it in the conversation,
+ * which clients may still send (BerriAI/litellm#28868). Null if there is none.
+ */
+function lastCompaction(turns: readonly unknown[]): Compaction | null {
+  const isCompaction = (block: unknown): block is JsonObject =>
+    isObject(block) && block["type"] === "compaction" && typeof block["content"] === "string";
+  const turn = turns.findLastIndex(
+    (item) =>
+      isObject(item) && Array.isArray(item["content"]) && item["content"].some(isCompaction),
+  );
+  if (turn === -1) return null;
+  const { content, ...others } = turns[turn] as JsonObject & { readonly content: unknown[] };
+  const last = content.findLastIndex(isCompaction);
+  return {
+    turn,
+    summary: (content[last] as JsonObject)["content"] as string,
+    rest: { ...others, content: content.slice(last + 1) },
+  };
 }
 
 function addSystem(

@@ -2,7 +2,7 @@
 import { errorBody } from "../../body/error-body.js";
 import { writeExactly } from "../../body/exact-json.js";
 import { findUsage } from "../../usage/find-usage.js";
-import { chatPieces } from "../shared/chat-pieces.js";
+import { chatPieces, streamedChoices } from "../shared/chat-pieces.js";
 import { parseEventData } from "../shared/guarded-translator.js";
 import { failureOf, hasContent } from "../shared/stop-reasons.js";
 import {
@@ -12,7 +12,6 @@ import {
   type JsonObject,
   UntranslatableAnswer,
 } from "../shared/translation.js";
-import { firstChoice } from "./chat-answer-to-responses.js";
 import { ResponseBuilder } from "./response-builder.js";
 import type { ResponseEvent } from "./response-event-writer.js";
 import { type Ending, readEnding, responseError } from "./response-object.js";
@@ -87,12 +86,19 @@ export class ChatStreamToResponses implements EventTranslator {
     if (error !== null) return this.#fail(error);
     this.#builder.noteUsage(findUsage(chunk), chunk["service_tier"]);
     // A chunk without choices reports usage, or the results of a content filter.
-    const choice = firstChoice(chunk);
-    if (choice === null) return;
-    const reason = choice["finish_reason"];
+    for (const choice of streamedChoices(chunk)) if (!this.#failsWith(choice)) this.#add(choice);
+  }
+
+  /** Whether the choice is a failure of the model, before any content. */
+  #failsWith(choice: JsonObject): boolean {
     this.#hasContent ||= hasContent(choice);
-    const failure = this.#hasContent ? null : failureOf(reason);
-    if (failure !== null) return this.#fail({ message: failure.message });
+    const failure = this.#hasContent ? null : failureOf(choice["finish_reason"]);
+    if (failure !== null) this.#fail({ message: failure.message });
+    return failure !== null;
+  }
+
+  #add(choice: JsonObject): void {
+    const reason = choice["finish_reason"];
     this.#begin();
     for (const piece of chatPieces(choice, "delta", this.#provider)) this.#builder.add(piece);
     if (typeof reason === "string" && reason !== "") this.#ending = readEnding(reason, choice);

@@ -78,6 +78,35 @@ export class AnswerSize {
 }
 
 /**
+ * The choice of an answer; undefined if it has none. Sluice requests one, but GitHub Copilot gives
+ * Claude's text and its calls in choices of their own (ericc-ch/copilot-api#81,
+ * zeroclaw-labs/zeroclaw#2136): they are one message.
+ */
+export function answeredChoice({ choices }: JsonObject): JsonObject | undefined {
+  const list = Array.isArray(choices) ? choices.filter(isObject) : [];
+  const messages = list.map(({ message }) => message).filter(isObject);
+  if (list.length < 2 || messages.length < 2) return list[0];
+  const message: Record<string, unknown> = {};
+  for (const one of messages)
+    for (const [name, value] of Object.entries(one))
+      if (isAbsent(message[name]) || message[name] === "") message[name] = value;
+  const calls = messages.flatMap(({ tool_calls: some }) => (Array.isArray(some) ? some : []));
+  if (calls.length > 0) message["tool_calls"] = calls;
+  return { ...list[0], message };
+}
+
+/** As `answeredChoice`, of a chunk: the first choice, and the calls of others. */
+export function streamedChoices({ choices }: JsonObject): readonly JsonObject[] {
+  if (!Array.isArray(choices)) return [];
+  return choices.filter(isObject).flatMap((choice) => {
+    if ((choice["index"] ?? 0) === 0) return [choice];
+    const { delta } = choice;
+    const calls = isObject(delta) ? delta["tool_calls"] : null;
+    return isAbsent(calls) ? [] : [{ ...choice, delta: { tool_calls: calls } }];
+  });
+}
+
+/**
  * The pieces of a choice's message or delta, in the order in which models produce them: reasoning,
  * text, refusal, calls. Throws UntranslatableAnswer if a field has the wrong type. `provider`: the
  * provider's name.
@@ -109,7 +138,7 @@ export function chatPieces(
   addCitations(pieces, message["annotations"]);
   const refusal = optionalText(message["refusal"], "refusal");
   if (refusal !== "") pieces.push({ kind: "refusal", text: refusal });
-  const calls = message["tool_calls"];
+  const calls = message["tool_calls"] ?? olderCall(message["function_call"]);
   if (isAbsent(calls)) return pieces;
   if (!Array.isArray(calls))
     throw new UntranslatableAnswer("the answer's tool_calls are not an array");
@@ -122,6 +151,11 @@ export function chatPieces(
       pieces.push(piece);
   }
   return pieces;
+}
+
+/** Some hosts still call a function in the field that `tool_calls` has replaced. */
+function olderCall(call: unknown): unknown {
+  return isObject(call) ? [{ index: 0, type: "function", function: call }] : null;
 }
 
 function addReasoning(pieces: ChatPiece[], text: string): void {
@@ -174,8 +208,9 @@ function optionalText(value: unknown, name: string): string {
 }
 
 /**
- * A string or, from Mistral's reasoning models, a list of parts. Log probabilities may arrive
- * without text, because a token can be less than a character.
+ * A string or, from Mistral, a list of parts. Mistral's references give only the numbers of a
+ * tool's results (vercel/ai#4820), and are left out. Log probabilities may arrive without text,
+ * because a token can be less than a character.
  */
 function addContent(pieces: ChatPiece[], content: unknown, logprobs: readonly Logprob[]): void {
   if (!Array.isArray(content)) {
@@ -187,7 +222,7 @@ function addContent(pieces: ChatPiece[], content: unknown, logprobs: readonly Lo
     const type = isObject(part) ? part["type"] : undefined;
     if (type === "text") addContent(pieces, part["text"], []);
     else if (type === "thinking") addReasoning(pieces, thinkingOf(part["thinking"]));
-    else
+    else if (type !== "reference")
       throw new UntranslatableAnswer(
         "the answer's content has a part that is neither text nor thinking",
       );

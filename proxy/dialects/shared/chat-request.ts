@@ -1,6 +1,6 @@
 /**
- * What the translations to chat requests share: the content of messages, reasoning effort, response
- * format, and tool results.
+ * What the translations to chat requests share: the content of messages, response format, and tool
+ * results.
  */
 
 import { isObject } from "../../../shared/checked.js";
@@ -21,16 +21,6 @@ export function failedContent(content: ChatContent): ChatContent {
   return /^\s*error/i.test(content) ? content : `Error: ${content}`;
 }
 
-/** The efforts for token budgets up to these limits; above the last limit the effort is `high`. */
-const efforts = [
-  [4096, "low"],
-  [16_384, "medium"],
-] as const;
-
-export function effortOfBudget(tokens: number): string {
-  return efforts.find(([most]) => tokens <= most)?.[1] ?? "high";
-}
-
 /**
  * OpenAI requires a name. The other dialects always enforce the schema, but OpenAI refuses `strict`
  * for schemas with optional fields.
@@ -44,22 +34,57 @@ export function schemaFormat(schema: JsonObject): JsonObject {
   };
 }
 
+/** The values of `format` that OpenAI takes with `strict`: `uri` is a 400 (can1357/oh-my-pi#206). */
+const strictFormats: ReadonlySet<unknown> = new Set([
+  "date-time",
+  "time",
+  "date",
+  "duration",
+  "email",
+  "hostname",
+  "ipv4",
+  "ipv6",
+  "uuid",
+]);
+
+const unlistedKeywords = [
+  "allOf",
+  "oneOf",
+  "not",
+  "if",
+  "then",
+  "else",
+  "dependentRequired",
+  "dependentSchemas",
+  "propertyNames",
+  "patternProperties",
+  "uniqueItems",
+];
+
 /**
  * Whether each object is closed and requires all of its fields, as OpenAI demands of a schema with
- * `strict`. Source: platform.openai.com, "Structured outputs", supported schemas.
+ * `strict`, and no keyword is one that it refuses. Source: platform.openai.com, "Structured
+ * outputs", supported schemas.
  */
 export function isStrictSchema(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(isStrictSchema);
   if (!isObject(schema)) return true;
-  const { properties, required } = schema;
+  const { properties, required, format } = schema;
+  if (typeof format === "string" && !strictFormats.has(format)) return false;
+  if (unlistedKeywords.some((keyword) => schema[keyword] !== undefined)) return false;
   if (schema["type"] === "object" || isObject(properties)) {
     if (schema["additionalProperties"] !== false) return false;
     const names = Object.keys(isObject(properties) ? properties : {});
     const all = new Set(Array.isArray(required) ? required : []);
     if (!names.every((name) => all.has(name))) return false;
   }
-  return Object.values(schema).every(isStrictSchema);
+  return Object.entries(schema).every(([keyword, each]) =>
+    isStrictSchema(namesSchemas.has(keyword) && isObject(each) ? Object.values(each) : each),
+  );
 }
+
+/** Keywords whose value has a schema for each name. */
+const namesSchemas: ReadonlySet<string> = new Set(["properties", "$defs", "definitions"]);
 
 interface ToolResult {
   /** The texts for the tool message. */

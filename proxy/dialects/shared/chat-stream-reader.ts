@@ -2,9 +2,10 @@
  * The base of translators that read a stream of chat completion chunks: it reads the usage, the
  * finish reason and the end. Subclasses translate the choices.
  */
-import { isAbsent, isObject } from "../../../shared/checked.js";
+import { isAbsent } from "../../../shared/checked.js";
 import { errorBody } from "../../body/error-body.js";
 import { findUsage, mergeUsage } from "../../usage/find-usage.js";
+import { streamedChoices } from "./chat-pieces.js";
 import { GuardedTranslator, parseEventData } from "./guarded-translator.js";
 import { failureOf, hasContent } from "./stop-reasons.js";
 import { type JsonObject, UntranslatableAnswer } from "./translation.js";
@@ -55,13 +56,13 @@ export abstract class ChatStreamReader extends GuardedTranslator {
     this.#usage = mergeUsage(this.#usage, findUsage(chunk));
     this.#tier = chunk["service_tier"] ?? this.#tier;
     // A chunk without choices reports usage, or the results of a content filter.
-    const choice: unknown = Array.isArray(chunk["choices"]) ? chunk["choices"][0] : undefined;
-    if (!isObject(choice)) return;
-    this.#hasContent ||= hasContent(choice);
-    const failure = this.#hasContent ? null : failureOf(choice["finish_reason"]);
-    if (failure !== null) throw failure;
-    this.translate(choice, chunk);
-    // Some hosts send an empty reason in every chunk.
-    this.#finish = choice["finish_reason"] || this.#finish;
+    for (const choice of streamedChoices(chunk)) {
+      this.#hasContent ||= hasContent(choice);
+      const failure = this.#hasContent ? null : failureOf(choice["finish_reason"]);
+      if (failure !== null) throw failure;
+      this.translate(choice, chunk);
+      // Some hosts send an empty reason in every chunk.
+      this.#finish = choice["finish_reason"] || this.#finish;
+    }
   }
 }

@@ -9,7 +9,7 @@ import type { JsonObject } from "./translation.js";
 const refusedAtTop = ["anyOf", "oneOf", "allOf", "enum", "not"];
 
 export function objectSchema(value: unknown, at: string, reader: RequestReader): JsonObject {
-  const original = reader.object(value, at);
+  const original = withoutBadId(reader.object(value, at));
   const refused = refusedAtTop.filter((key) => original[key] !== undefined);
   for (const key of refused)
     reader.drop(`${at}.${key}`, "must be left out", "whose tools have one form of input");
@@ -20,4 +20,10 @@ export function objectSchema(value: unknown, at: string, reader: RequestReader):
   return isAbsent(schema["type"])
     ? Object.fromEntries([["type", "object"], ...Object.entries(schema)])
     : schema;
+}
+
+/** OpenAI refuses an `$id` that is no reference of a URI (griptape-ai/griptape#2150). */
+function withoutBadId(schema: JsonObject): JsonObject {
+  const { $id: id, ...rest } = schema;
+  return typeof id !== "string" || /^[^\s"<>\\^`{|}]*$/.test(id) ? schema : rest;
 }

@@ -3,7 +3,8 @@
  * error, but each method returns a value of the right type even for an invalid field. So a
  * translation needs no check after each step: it calls `result` at the end.
  */
-import { isAbsent } from "../../../shared/checked.js";
+import { isAbsent, isObject } from "../../../shared/checked.js";
+import { writeExactly } from "../../body/exact-json.js";
 import type { FieldTable } from "./field-table.js";
 import { quote, RequestCheck } from "./request-check.js";
 import type { JsonObject, TranslatedRequest } from "./translation.js";
@@ -116,6 +117,14 @@ export class RequestReader {
     const text = this.text(value, path);
     if (value === "") this.refuse(path, "must not be empty");
     return text;
+  }
+
+  /**
+   * The arguments of an earlier call: a string, which some clients replace with the object in it
+   * (bytedance/deer-flow#4445).
+   */
+  argumentsText(value: unknown, path: string): string {
+    return isObject(value) ? writeExactly(value) : this.text(value, path);
   }
 
   /** A string, or a list whose elements the caller reads. */

@@ -57,9 +57,10 @@ export function googleFinishReason(finish: unknown): string | null {
   return failures.has(reason) ? null : (googleFinishReasons.get(reason as string) ?? "STOP");
 }
 
-/** An unknown reason counts as a normal end. */
-export function finishReason(stopReason: unknown): string {
-  return finishReasons.get(stopReason as string) ?? "stop";
+/** An unknown reason counts as a normal end. Other hosts may end an answer that calls with it. */
+export function finishReason(stopReason: unknown, callsTools: boolean): string {
+  const reason = finishReasons.get(stopReason as string) ?? "stop";
+  return reason === "stop" && callsTools ? "tool_calls" : reason;
 }
 
 /** Whether a choice of a stream has a part of an answer. */

@@ -398,9 +398,9 @@ t.test("invalid messages and parts are refused by name", async (t) => {
     [called("[1]"), "messages[1].tool_calls[0].function.arguments", argumentsMust],
     [called(deep), "messages[1].tool_calls[0].function.arguments", argumentsMust],
     [
-      called({}),
+      called([]),
       "messages[1].tool_calls[0].function.arguments",
-      "messages[1].tool_calls[0].function.arguments must be a string, not an object",
+      "messages[1].tool_calls[0].function.arguments must be a string, not an array",
     ],
     [
       { messages: [hello, { role: "tool", content: "x" }] },

@@ -90,8 +90,8 @@ t.test("an invalid answer throws an error with a sentence for the client", async
       "the provider's answer calls a tool with an input that is not an object or is nested too deeply",
     ],
     [
-      { content: [{ type: "server_tool_use" }] },
-      "the provider's answer has a content block of type server_tool_use, which chat completions can't represent",
+      { content: [{ type: "mcp_tool_use" }] },
+      "the provider's answer has a content block of type mcp_tool_use, which chat completions can't represent",
     ],
     [
       { content: [{}] },

@@ -85,7 +85,9 @@ t.test("each field becomes what the table says", async (t) => {
       { user: "u", service_tier: "flex", top_p: 0.5, temperature: 1 },
     ],
     [{ stop: ["x"], seed: 1, presence_penalty: 0, n: 1, store: true }, {}, ["stop", "store"]],
-    [{ reasoning: { effort: "low" } }, {}, ["reasoning"]],
+    [{ reasoning: { effort: "low" } }, { reasoning: { effort: "low" } }],
+    [{ reasoning: { max_tokens: 9000 } }, { reasoning: { effort: "medium" } }],
+    [{ reasoning: { exclude: true } }, {}],
   ];
   for (const [given, body, dropped = []] of cases)
     t.same(translated(given), { body, dropped }, JSON.stringify(given));

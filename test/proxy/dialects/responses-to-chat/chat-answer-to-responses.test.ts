@@ -465,10 +465,6 @@ t.test("an invalid answer throws an UntranslatableAnswer with the reason", async
     [{}, "the provider's answer has no choices"],
     [{ choices: [] }, "the provider's answer has no choices"],
     [{ choices: "x" }, "the provider's answer has no choices"],
-    [
-      { choices: [{ index: 1, message: { content: "x" } }] },
-      "the provider's answer has no choices",
-    ],
     [{ choices: [{}] }, "the answer's message is not an object"],
     [message({ content: 7 as never }), "the answer's content is not a string"],
     [

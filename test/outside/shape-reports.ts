@@ -1,0 +1,724 @@
+/**
+ * Reports about the shapes of answers, schemas and requests that hosts and clients write in ways of
+ * their own: choices, blocks, references, fields.
+ */
+import { exactly } from "../support/patterns/exactly.js";
+import type { OutsideCase, ProviderAnswer } from "./outside-case.js";
+import {
+  chat,
+  chatCall,
+  chatTool,
+  chunk,
+  completionOf,
+  done,
+  events,
+  google,
+  messageEvents,
+  messageOf,
+  messages,
+  outputText,
+  responseEvents,
+  responses,
+  streamedText,
+  usageChunk,
+  user,
+} from "./requests.js";
+
+const vllm = "vllm/qwen3-coder";
+const claude = "anthropic/claude-opus-4-8";
+const gpt = "openai/gpt-4o";
+const sol = "openai/gpt-5.6-sol";
+const read = { name: "read", input_schema: { type: "object", properties: {} } };
+const readOfChat = chatTool("read");
+const readOfResponses = { type: "function", name: "read", parameters: {} };
+const readOfGoogle = { functionDeclarations: [{ name: "read" }] };
+const overResponses = { model: sol, tools: [read], stream: true };
+
+const copilotSources = ["ericc-ch/copilot-api#81", "zeroclaw-labs/zeroclaw#2136"];
+const call = { ...chatCall("c1", "read"), index: 0 };
+/** As GitHub Copilot answers for Claude: the text and the call in choices of their own. */
+const copilot: ProviderAnswer = {
+  body: {
+    id: "c",
+    object: "chat.completion",
+    created: 1,
+    model: "m",
+    choices: [
+      { finish_reason: "tool_calls", message: { role: "assistant", content: "hi" } },
+      { finish_reason: "tool_calls", message: { content: null, tool_calls: [call] } },
+    ],
+    usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 },
+  },
+};
+const copilotStream = events([
+  chunk({ content: "hi" }),
+  {
+    ...chunk({}),
+    choices: [
+      { index: 0, delta: {} },
+      { index: 1, delta: { tool_calls: [call] }, finish_reason: "tool_calls" },
+    ],
+  },
+  usageChunk,
+  done,
+]);
+const oneMessage = "the text and the call of two choices are one message";
+
+const olderSources = ["OpenAI: function_call, deprecated"];
+
+/** A schema that is closed and requires `required` of its fields. */
+const closed = (properties: object, required: readonly string[] = Object.keys(properties)) => ({
+  type: "object",
+  properties,
+  required,
+  additionalProperties: false,
+});
+const fields = (count: number, schema: object) =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`p${i}`, schema]));
+const strict = (name: string, parameters: object) => chatTool(name, { strict: true, parameters });
+const answerIn = (schema: object) => ({
+  response_format: { type: "json_schema", json_schema: { name: "n", strict: true, schema } },
+});
+const limitSources = [
+  "elie222/inbox-zero#2323",
+  "elizaOS/eliza#16499",
+  "genkit-ai/genkit#5230",
+  "mozilla/bugbug#6129",
+];
+const tree = closed({ tree: { $ref: "#/$defs/tree" } });
+const recursive = {
+  ...tree,
+  $defs: { tree: closed({ children: { type: "array", items: { $ref: "#/$defs/tree" } } }) },
+};
+const withUri = closed({ at: { type: "string", format: "uri" } });
+const uriSources = [
+  "can1357/oh-my-pi#206",
+  "CherryHQ/cherry-studio#17633",
+  "tailcallhq/forgecode#2974",
+  "cyanheads/git-mcp-server#47",
+];
+
+const openrouterSources = ["simonw/llm-openrouter#45", "BerriAI/litellm#14137"];
+const thought = { type: "thinking", thinking: "why", signature: "s" };
+const withThought: ProviderAnswer = messageOf([thought, { type: "text", text: "hi" }]);
+
+const minimalSources = [
+  "can1357/oh-my-pi#10543",
+  "fishjar/kiss-translator#1048",
+  "dograh-hq/dograh#689",
+  "bolna-ai/bolna#956",
+];
+
+const withCall = (call: object, result: unknown) => [
+  user("x"),
+  { role: "assistant", content: null, tool_calls: [call] },
+  { role: "tool", tool_call_id: "c1", content: result },
+];
+
+const kimiTurns = [
+  user("x"),
+  {
+    role: "assistant",
+    content: [{ type: "tool_use", id: "functions.read:0", name: "read", input: {} }],
+  },
+  user([{ type: "tool_result", tool_use_id: "functions.read:0", content: "a" }]),
+];
+
+const compacted = [
+  user("long ago"),
+  {
+    role: "assistant",
+    content: [
+      { type: "text", text: "old" },
+      { type: "compaction", content: "what was before" },
+      { type: "text", text: "new" },
+    ],
+  },
+  user("now"),
+];
+
+const textsIn = (list: readonly Record<string, unknown>[]) =>
+  list
+    .flatMap(({ choices }) => (choices ?? []) as readonly { delta: { content?: string } }[])
+    .map(({ delta }) => delta.content ?? "")
+    .join("");
+
+export const shapeReports: readonly OutsideCase[] = [
+  {
+    id: "two-choices-for-claude-code",
+    kind: "choices",
+    source: copilotSources,
+    request: messages({ model: vllm, tools: [read] }),
+    answer: copilot,
+    right: oneMessage,
+    receives: {
+      content: [
+        { type: "text", text: "hi" },
+        { type: "tool_use", id: "c1", name: "read" },
+      ],
+      stop_reason: "tool_use",
+    },
+  },
+  {
+    id: "two-choices-for-codex",
+    kind: "choices",
+    source: copilotSources,
+    request: responses({ model: vllm, tools: [readOfResponses] }),
+    answer: copilot,
+    right: oneMessage,
+    receives: { output: [{ type: "message" }, { type: "function_call", call_id: "c1" }] },
+  },
+  {
+    id: "two-choices-for-gemini-cli",
+    kind: "choices",
+    source: copilotSources,
+    request: google(vllm, { tools: [readOfGoogle] }),
+    answer: copilot,
+    right: oneMessage,
+    receives: {
+      candidates: [{ content: { parts: [{ text: "hi" }, { functionCall: { name: "read" } }] } }],
+    },
+  },
+  ...[
+    messages({ model: vllm, tools: [read], stream: true }),
+    responses({ model: vllm, tools: [readOfResponses], stream: true }),
+    google(vllm, { tools: [readOfGoogle] }, "streamGenerateContent?alt=sse"),
+  ].map(
+    (request, i): OutsideCase => ({
+      id: `two-choices-in-a-chunk-${i}`,
+      kind: "choices",
+      source: copilotSources,
+      request,
+      events: copilotStream,
+      right: oneMessage,
+      check(t, { text }) {
+        t.match(text, '"hi"');
+        t.match(text, /"name":"read"/);
+      },
+    }),
+  ),
+  {
+    id: "older-field-of-a-call",
+    kind: "pieces of calls",
+    source: olderSources,
+    request: messages({ model: vllm, tools: [read] }),
+    answer: completionOf({
+      message: { role: "assistant", content: null, function_call: { name: "read", arguments: "" } },
+      finish_reason: "function_call",
+    }),
+    right: "a call in the field that tool_calls has replaced isn't lost",
+    receives: { content: [{ type: "tool_use", name: "read" }], stop_reason: "tool_use" },
+  },
+  {
+    id: "older-field-of-a-call-in-a-stream",
+    kind: "pieces of calls",
+    source: olderSources,
+    request: messages({ model: vllm, tools: [read], stream: true }),
+    events: events([
+      chunk({ function_call: { name: "read", arguments: "" } }),
+      chunk({ function_call: { arguments: "{}" } }),
+      chunk({}, {}, "function_call"),
+      usageChunk,
+      done,
+    ]),
+    right: "a call in the field that tool_calls has replaced isn't lost",
+    check: (t, { text }) => t.match(text, /"type":"tool_use","id":"[^"]+","name":"read"/),
+  },
+  {
+    id: "references-of-mistral",
+    kind: "citations",
+    source: [
+      "vercel/ai#4820",
+      "mistralai/client-python#325",
+      "pydantic/pydantic-ai#3958",
+      "nextcloud/integration_openai#408",
+    ],
+    request: messages({ model: vllm }),
+    answer: completionOf({
+      message: {
+        role: "assistant",
+        content: [
+          { type: "text", text: "a" },
+          { type: "reference", reference_ids: ["web_search"] },
+          { type: "text", text: "b" },
+        ],
+      },
+      finish_reason: "stop",
+    }),
+    right: "a reference to a tool's result ends no answer",
+    receives: {
+      content: exactly([
+        { type: "text", text: "a" },
+        { type: "text", text: "b" },
+      ]),
+    },
+  },
+  {
+    id: "references-of-mistral-in-a-stream",
+    kind: "citations",
+    source: ["vercel/ai#4747", "mistralai/client-ts#152"],
+    request: responses({ model: vllm, stream: true }),
+    events: events([
+      chunk({ content: "a" }),
+      chunk({ content: [{ type: "reference", reference_ids: [1] }] }),
+      chunk({}, {}, "stop"),
+      usageChunk,
+      done,
+    ]),
+    right: "a reference to a tool's result ends no answer",
+    check: (t, { events: list }) => t.equal(list.at(-1)!["type"], "response.completed"),
+  },
+  {
+    id: "search-that-nobody-asked-for",
+    kind: "tools",
+    source: ["Datus-ai/Datus-agent#1081"],
+    request: chat({ model: claude }),
+    answer: messageOf([
+      { type: "server_tool_use", name: "web_search", input: { query: "x" } },
+      { type: "web_search_tool_result", content: [] },
+      { type: "text", text: "hi" },
+    ]),
+    right: "a host that searches by itself has answered: the text has the outcome",
+    receives: { choices: [{ message: { content: "hi" } }] },
+  },
+  {
+    id: "search-that-nobody-asked-for-in-a-stream",
+    kind: "tools",
+    source: ["Datus-ai/Datus-agent#1081"],
+    request: chat({ model: claude, stream: true }),
+    events: events(
+      messageEvents([
+        {
+          block: { type: "server_tool_use", id: "s", name: "web_search", input: {} },
+          deltas: [{ type: "input_json_delta", partial_json: '{"query":"x"}' }],
+        },
+        { block: { type: "web_search_tool_result", tool_use_id: "s", content: [] } },
+        streamedText("hi"),
+      ]),
+    ),
+    right: "a host that searches by itself has answered: the text has the outcome",
+    check: (t, { events: list }) => t.equal(textsIn(list), "hi"),
+  },
+  {
+    id: "delta-of-another-index",
+    kind: "streams",
+    source: ["vercel/ai#11771", "ollama/ollama#17101", "anthropics/anthropic-sdk-typescript#879"],
+    request: chat({ model: claude, stream: true }),
+    events: events(
+      messageEvents([{ block: { type: "thinking", thinking: "" } }, streamedText("hi")]).map(
+        (event) =>
+          "delta" in event && "index" in event
+            ? { ...event, index: event["index"] === 1 ? 2 : 0 }
+            : event,
+      ),
+    ),
+    right: "one block is streamed at a time, so that a delta is of the last one",
+    check: (t, { events: list }) => t.equal(textsIn(list), "hi"),
+  },
+  {
+    id: "calls-that-end-a-turn",
+    kind: "finish reasons",
+    source: ["vercel/ai#12218"],
+    request: chat({ model: claude, tools: [readOfChat] }),
+    answer: messageOf([{ type: "tool_use", id: "t", name: "read", input: {} }]),
+    right: "an answer that calls a tool ends with tool_calls, whatever the host says",
+    receives: { choices: [{ finish_reason: "tool_calls" }] },
+  },
+  {
+    id: "done-in-place-of-completed",
+    kind: "events of the Responses API",
+    source: ["can1357/oh-my-pi#4692", "decolua/9router#2142"],
+    request: messages(overResponses),
+    events: events(
+      responseEvents("hi", { type: "response.done", response: { id: "r", status: "completed" } }),
+    ),
+    right: "response.done ends an answer, too",
+    check: (t, { text }) => t.match(text, /"stop_reason":"end_turn"/),
+  },
+  {
+    id: "done-in-place-of-completed-for-codex",
+    kind: "events of the Responses API",
+    source: ["can1357/oh-my-pi#4692", "decolua/9router#2142"],
+    request: responses({ model: "openai/gpt-5", stream: true }),
+    events: events(
+      responseEvents("hi", { type: "response.done", response: { id: "r", status: "completed" } }),
+    ),
+    right: "response.done ends an answer, too",
+    check: (t, { cut }) => t.notOk(cut),
+  },
+  {
+    id: "answer-in-the-last-event-alone",
+    kind: "events of the Responses API",
+    source: ["BYK/loreai#1195", "Wei-Shaw/sub2api#2826"],
+    request: messages(overResponses),
+    events: events([
+      { type: "response.created", response: { id: "r" } },
+      {
+        type: "response.completed",
+        response: { id: "r", status: "completed", output: [outputText("hi")] },
+      },
+    ]),
+    right: "an answer that only the last event has isn't lost",
+    check: (t, { text }) => t.match(text, /"text":"hi"/),
+  },
+  {
+    id: "optional-fields-of-strict-tools",
+    kind: "schemas at Claude",
+    source: limitSources,
+    request: chat({
+      model: claude,
+      tools: [
+        strict("a", closed(fields(20, { type: "string" }), [])),
+        strict("b", closed(fields(5, { type: "string" }), [])),
+        strict("c", closed(fields(4, { type: "string" }), [])),
+      ],
+    }),
+    right: "Anthropic enforces 24 optional fields in all: strict goes from the tool with more",
+    dropped: "tools[].function.strict",
+    check(t, { sent }) {
+      const { tools } = sent.at(-1)!.body as { tools: { strict?: boolean }[] };
+      t.same(
+        tools.map((tool) => tool.strict ?? false),
+        [true, false, true],
+      );
+    },
+  },
+  {
+    id: "unions-of-strict-tools",
+    kind: "schemas at Claude",
+    source: ["mozilla/bugbug#6129", "camel-ai/camel#4171"],
+    request: chat({
+      model: claude,
+      tools: [strict("a", closed(fields(17, { type: ["string", "null"] })))],
+    }),
+    right: "Anthropic enforces 16 fields with a choice of types",
+    dropped: "tools[].function.strict",
+    check: (t, { sent }) => t.notMatch(sent.at(-1)!.text, /"strict"/),
+  },
+  {
+    id: "optional-fields-of-an-answer",
+    kind: "schemas at Claude",
+    source: limitSources,
+    request: chat({ model: claude, ...answerIn(closed(fields(25, { type: "string" }), [])) }),
+    right: "a schema for the answer that is one too large goes into the instructions",
+    dropped: "response_format.json_schema.schema",
+    lacks: ["output_config"],
+    sends: { system: [{ text: /follows this JSON schema/ }] },
+  },
+  {
+    id: "recursive-schema",
+    kind: "schemas at Claude",
+    source: ["egonSchiele/agency-lang#487", "ENTERPILOT/GoModel#963"],
+    request: chat({ model: claude, ...answerIn(recursive) }),
+    right: "Anthropic refuses recursion, which OpenAI enforces: it goes into the instructions",
+    dropped: "response_format.json_schema.schema",
+    lacks: ["output_config"],
+    sends: { system: [{ text: /follows this JSON schema/ }] },
+  },
+  {
+    id: "recursive-schema-of-codex",
+    kind: "schemas at Claude",
+    source: ["egonSchiele/agency-lang#487"],
+    request: responses({
+      model: claude,
+      text: { format: { type: "json_schema", name: "n", strict: true, schema: recursive } },
+    }),
+    right: "Anthropic refuses recursion, which OpenAI enforces: it goes into the instructions",
+    lacks: ["output_config"],
+    sends: { system: [{ text: /follows this JSON schema/ }] },
+  },
+  {
+    id: "address-in-a-strict-tool",
+    kind: "schemas",
+    source: uriSources,
+    request: messages({ model: gpt, tools: [{ ...read, strict: true, input_schema: withUri }] }),
+    right: "OpenAI's strict schemas take no format uri, which Anthropic's do: strict goes",
+    dropped: "tools[].strict",
+    check: (t, { sent }) => t.notMatch(sent.at(-1)!.text, /"strict":true/),
+  },
+  {
+    id: "address-in-an-answer",
+    kind: "schemas",
+    source: uriSources,
+    request: messages({
+      model: gpt,
+      output_config: { format: { type: "json_schema", schema: withUri } },
+    }),
+    right: "OpenAI's strict schemas take no format uri, which Anthropic's do: strict goes",
+    check: (t, { sent }) => t.notMatch(sent.at(-1)!.text, /"strict":true/),
+  },
+  {
+    id: "id-of-a-schema",
+    kind: "schemas",
+    source: ["griptape-ai/griptape#2150"],
+    request: messages({
+      model: gpt,
+      tools: [{ ...read, input_schema: { $id: "Parameters Schema", ...read.input_schema } }],
+    }),
+    right: "OpenAI refuses an $id that is no reference of a URI",
+    check: (t, { sent }) => t.notMatch(sent.at(-1)!.text, /Parameters Schema/),
+  },
+  {
+    id: "map-in-google-types",
+    kind: "schemas",
+    source: ["googleapis/python-genai#1815", "googleapis/python-genai#70"],
+    request: google(gpt, {
+      tools: [
+        {
+          functionDeclarations: [
+            {
+              name: "read",
+              parameters: { type: "OBJECT", additionalProperties: { type: "STRING" } },
+            },
+          ],
+        },
+      ],
+    }),
+    right: "the type of a map's values is JSON Schema's, too",
+    sends: { tools: [{ function: { parameters: { additionalProperties: { type: "string" } } } }] },
+  },
+  ...(
+    [
+      ["effort", claude, { effort: "high" }, { output_config: { effort: "high" } }],
+      ["tokens", claude, { max_tokens: 9000 }, { output_config: { effort: "medium" } }],
+      ["switch", claude, { enabled: true }, { thinking: { type: "adaptive" } }],
+      ["effort", "gemini/gemini-2.5-pro", { effort: "high" }, { reasoning_effort: "high" }],
+      ["switch", "gemini/gemini-2.5-pro", { enabled: true }, { reasoning_effort: "medium" }],
+      ["effort", "openai/gpt-5", { effort: "high" }, { reasoning_effort: "high" }],
+      ["effort", "both", { effort: "xhigh" }, { reasoning_effort: "high" }],
+    ] as const
+  ).map(
+    ([name, model, reasoning, sends]): OutsideCase => ({
+      id: `openrouter-${name}-at-${model}`,
+      kind: "thinking",
+      source: openrouterSources,
+      request: chat({ model, reasoning }),
+      right: "what OpenRouter's clients ask of reasoning reaches other providers",
+      sends,
+      lacks: model === claude ? ["reasoning"] : ["reasoning", "thinking"],
+    }),
+  ),
+  {
+    id: "openrouter-tokens-at-an-older-claude",
+    kind: "thinking",
+    source: openrouterSources,
+    request: chat({
+      model: "anthropic/claude-sonnet-4-5",
+      max_tokens: 9000,
+      reasoning: { max_tokens: 2000 },
+    }),
+    right: "OpenRouter's max_tokens are Anthropic's budget",
+    sends: { thinking: { type: "enabled", budget_tokens: 2000 } },
+  },
+  {
+    id: "openrouter-effort-beside-tools",
+    kind: "thinking",
+    source: openrouterSources,
+    request: chat({ model: sol, tools: [readOfChat], reasoning: { effort: "high" } }),
+    right: "what OpenRouter's clients ask of reasoning reaches the Responses API",
+    sends: { reasoning: { effort: "high" } },
+  },
+  {
+    id: "openrouter-off",
+    kind: "thinking",
+    source: ["thedotmack/claude-mem#2995", ...openrouterSources],
+    request: chat({ model: "anthropic/claude-opus-5", reasoning: { enabled: false } }),
+    right: "who turns reasoning off gets none",
+    sends: { thinking: { type: "disabled" } },
+  },
+  {
+    id: "openrouter-exclude",
+    kind: "thinking",
+    source: ["sigoden/aichat#1291", "simonw/llm-openrouter#40"],
+    request: chat({ model: claude, reasoning: { effort: "low", exclude: true } }),
+    answer: withThought,
+    right: "who excludes reasoning from the answer doesn't get it",
+    check: (t, { text }) => t.notMatch(text, /why/),
+  },
+  {
+    id: "openrouter-exclude-in-a-stream",
+    kind: "thinking",
+    source: ["sigoden/aichat#1291", "simonw/llm-openrouter#40"],
+    request: chat({ model: claude, stream: true, reasoning: { effort: "low", exclude: true } }),
+    events: events(
+      messageEvents([
+        {
+          block: { type: "thinking", thinking: "", signature: "" },
+          deltas: [
+            { type: "thinking_delta", thinking: "why" },
+            { type: "signature_delta", signature: "s" },
+          ],
+        },
+        streamedText("hi"),
+      ]),
+    ),
+    right: "who excludes reasoning from the answer doesn't get it",
+    check(t, { text, events: list }) {
+      t.notMatch(text, /why/);
+      t.equal(textsIn(list), "hi");
+    },
+  },
+  {
+    id: "minimal-at-gemini-3-7",
+    kind: "fields by model",
+    source: minimalSources,
+    request: chat({ model: "flash", reasoning_effort: "minimal" }),
+    right: "Gemini 3.7 Flash refuses the level minimal: the next one is low",
+    sends: { reasoning_effort: "low" },
+  },
+  {
+    id: "minimal-at-gemini-3-7-from-codex",
+    kind: "fields by model",
+    source: minimalSources,
+    request: responses({ model: "gemini/gemini-3.7-flash", reasoning: { effort: "minimal" } }),
+    right: "Gemini 3.7 Flash refuses the level minimal: the next one is low",
+    sends: { reasoning_effort: "low" },
+  },
+  {
+    id: "minimal-of-gemini-cli",
+    kind: "fields by model",
+    source: minimalSources,
+    request: google("flash", {
+      generationConfig: { thinkingConfig: { thinkingLevel: "MINIMAL" } },
+    }),
+    right: "Gemini 3.7 Flash refuses the level minimal: the next one is low",
+    sends: { generationConfig: { thinkingConfig: { thinkingLevel: "LOW" } } },
+  },
+  {
+    id: "minimal-at-gemini-3-1-flash-lite",
+    kind: "fields by model",
+    source: ["maximhq/bifrost#7287"],
+    request: responses({ model: "gemini/gemini-3.1-flash-lite", reasoning: { effort: "minimal" } }),
+    result: "passed",
+    right: "Gemini 3.1 Flash-Lite takes the level minimal",
+    sends: { reasoning_effort: "minimal" },
+  },
+  {
+    id: "temperature-at-gpt-6-on-bedrock",
+    kind: "fields by model",
+    source: [
+      "promptfoo/promptfoo#11039",
+      "NousResearch/hermes-agent#110046",
+      "BerriAI/litellm#42725",
+      "run-llama/llama_index#23211",
+    ],
+    request: messages({ model: "bedrock/us.openai.gpt-6-sol", temperature: 0 }),
+    right: "GPT-6 takes no temperature, whatever Bedrock calls it",
+    lacks: ["temperature"],
+    dropped: "temperature",
+  },
+  {
+    id: "tools-at-gpt-6-on-bedrock",
+    kind: "fields by model",
+    source: ["langgenius/dify-official-plugins#3464", "theopenco/llmgateway#3172"],
+    request: chat({
+      model: "bedrock/us.openai.gpt-6-sol",
+      tools: [readOfChat],
+      reasoning_effort: "high",
+    }),
+    right: "Bedrock has OpenAI's newer models in the Responses API",
+    sends: { reasoning: { effort: "high" }, tools: [{ name: "read" }] },
+  },
+  {
+    id: "arguments-as-an-object-in-the-history",
+    kind: "arguments of calls",
+    source: ["bytedance/deer-flow#4445", "AntSeed/antseed#48"],
+    request: chat({ model: claude, messages: withCall(chatCall("c1", "read", { a: 1 }), "r") }),
+    right: "arguments that a client sends as an object are the input",
+    sends: { messages: [{}, { content: [{ type: "tool_use", input: { a: 1 } }] }, {}] },
+  },
+  {
+    id: "arguments-as-an-object-over-responses",
+    kind: "arguments of calls",
+    source: ["bytedance/deer-flow#4445"],
+    request: chat({
+      model: sol,
+      tools: [readOfChat],
+      messages: withCall(chatCall("c1", "read", { a: 1 }), "r"),
+    }),
+    right: "arguments that a client sends as an object are a text in the Responses API",
+    sends: { input: [{}, { type: "function_call", arguments: '{"a":1}' }, {}] },
+  },
+  {
+    id: "arguments-as-a-list-in-the-history",
+    kind: "arguments of calls",
+    source: ["router-for-me/CLIProxyAPI#5362", "sgl-project/sglang#28035"],
+    request: responses({
+      model: vllm,
+      input: [
+        user("x"),
+        { type: "function_call", call_id: "c1", name: "read", arguments: "[]" },
+        { type: "function_call_output", call_id: "c1", output: "r" },
+      ],
+    }),
+    result: "passed",
+    right: "templates of open models take objects alone as arguments",
+    check(t, { sent }) {
+      const { messages: turns } = sent.at(-1)!.body as { messages: { tool_calls?: never[] }[] };
+      const [{ function: called }] = turns[1]!.tool_calls as never as [
+        { function: { arguments: string } },
+      ];
+      t.match(JSON.parse(called.arguments), exactly({ unreadable_arguments: "[]" }));
+    },
+  },
+  ...[
+    chat({ model: claude, messages: withCall(chatCall("c1", "read"), null) }),
+    chat({ model: sol, tools: [readOfChat], messages: withCall(chatCall("c1", "read"), null) }),
+  ].map(
+    (request, i): OutsideCase => ({
+      id: `result-that-is-null-${i}`,
+      kind: "results",
+      source: ["anomalyco/opencode#15375", "moeru-ai/airi#2098"],
+      request,
+      right: "the result of a tool that returns nothing is empty",
+    }),
+  ),
+  {
+    id: "ids-of-kimi-at-claude",
+    kind: "ids of calls",
+    source: ["farion1231/cc-switch#1181", "vybestack/llxprt-code#713"],
+    request: messages({ model: claude, tools: [read], messages: kimiTurns }),
+    right: "a session that began at Kimi goes on at Claude, which refuses the ids",
+    sends: {
+      messages: [
+        {},
+        { content: [{ id: "functions_read_0" }] },
+        { content: [{ tool_use_id: "functions_read_0" }] },
+      ],
+    },
+  },
+  {
+    id: "ids-of-kimi-at-kimi",
+    kind: "ids of calls",
+    source: ["vybestack/llxprt-code#713", "vllm-project/vllm#50782", "getkimchi/kimchi#1066"],
+    request: messages({ model: vllm, tools: [read], messages: kimiTurns }),
+    result: "passed",
+    right: "Kimi gets its own ids back, which its template shows to the model",
+    sends: { messages: [{}, { tool_calls: [{ id: "functions.read:0" }] }, {}] },
+  },
+  {
+    id: "byte-order-mark-of-a-request",
+    kind: "HTTP",
+    source: ["Badgerati/Pode#1604", "axodotdev/axoasset#87"],
+    request: {
+      path: "/v1/chat/completions",
+      raw: `\ufeff${JSON.stringify({ model: vllm, messages: [user("x")] })}`,
+    },
+    right: "a byte order mark before a body is skipped, and no provider gets it",
+    check: (t, { sent }) => t.ok(sent.at(-1)!.text.startsWith("{")),
+  },
+  {
+    id: "compaction-of-claude-elsewhere",
+    kind: "compaction",
+    source: ["BerriAI/litellm#28868", "BerriAI/litellm#41456"],
+    request: messages({ model: gpt, messages: compacted }),
+    right: "Claude's summary stands for all before it, as at Anthropic",
+    sends: {
+      messages: exactly([
+        user("what was before"),
+        { role: "assistant", content: "new" },
+        user("now"),
+      ]),
+    },
+  },
+];
