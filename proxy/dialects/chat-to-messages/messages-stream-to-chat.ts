@@ -2,9 +2,10 @@
  * Translates Anthropic's stream of events to a stream of chat completion chunks.
  *
  * Anthropic streams one content block after the other, so that each delta is of the last block: the
- * indices of other hosts, and once Anthropic's own (vercel/ai#11771), disagree. A chunk's delta has a field for each kind. A
- * thinking block is sent as `reasoning_content` while it arrives. When it ends it is sent again,
- * complete and with its signature, as `thinking_blocks`, so that the client can send it back.
+ * indices of other hosts, and once Anthropic's own (vercel/ai#11771), disagree. A chunk's delta has
+ * a field for each kind. A thinking block is sent as `reasoning_content` while it arrives. When it
+ * ends it is sent again, complete and with its signature, as `thinking_blocks`, so that the client
+ * can send it back.
  */
 import { streamEventBytesMax } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";

@@ -34,7 +34,7 @@ export function schemaFormat(schema: JsonObject): JsonObject {
   };
 }
 
-/** The values of `format` that OpenAI takes with `strict`: `uri` is a 400 (can1357/oh-my-pi#206). */
+/** What OpenAI takes as `format` with `strict`: not `uri`, a 400 (can1357/oh-my-pi#206). */
 const strictFormats: ReadonlySet<unknown> = new Set([
   "date-time",
   "time",
