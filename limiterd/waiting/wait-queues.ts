@@ -69,7 +69,8 @@ interface Queue<W> {
   /** The turn in which its counter refused its first class, and the classes refused in it. */
   refusedIn: number;
   readonly passedOver: Set<string>;
-  isAsking: boolean;
+  /** Its request whose verdict waits for the counts of other hosts. */
+  asking: Entry<W> | null;
   paceMs: number | null;
   admittedMs: number | null;
 }
@@ -175,7 +176,7 @@ export class WaitQueues<W extends Waiting> {
     if (queue === undefined) return 0;
     const judged = this.#judged;
     if (judged === null) return Math.max(1, expectedMs(queue, queue.size + 1, nowMs) ?? 1);
-    if (queue === judged.queue || queue.isAsking || queue.refusedIn === this.#turn) return 0;
+    if (queue === judged.queue || queue.asking !== null || queue.refusedIn === this.#turn) return 0;
     if (this.#held.has(queue)) return 0;
     const first = firstOf(queue, nowMs);
     if (first !== null && isBefore(first, judged)) return 1;
@@ -192,7 +193,7 @@ export class WaitQueues<W extends Waiting> {
     this.isWoken = false;
     const due: Queue<W>[] = [];
     for (const queue of this.#queues.values()) {
-      if (queue.dueMs > nowMs || queue.isAsking) continue;
+      if (queue.dueMs > nowMs || queue.asking !== null) continue;
       queue.passedOver.clear();
       insert(due, queue, nowMs);
     }
@@ -215,7 +216,7 @@ export class WaitQueues<W extends Waiting> {
     const entry = this.#entries.get(waiting);
     if (entry === undefined) return;
     this.#turn++;
-    entry.queue.isAsking = false;
+    entry.queue.asking = null;
     this.#judge(entry, judge, { due: [], nowMs });
     if (this.#next !== null) this.wake(this.#next.key);
     this.#next = null;
@@ -242,7 +243,7 @@ export class WaitQueues<W extends Waiting> {
         this.remove(waiting);
         break;
       case "asking":
-        queue.isAsking = true;
+        queue.asking = entry;
         return;
       case "later":
         queue.dueMs = nowMs + judgeAgainSharedMs;
@@ -339,7 +340,7 @@ export class WaitQueues<W extends Waiting> {
       notBeforeMs: 0,
       refusedIn: 0,
       passedOver: new Set(),
-      isAsking: false,
+      asking: null,
       paceMs,
       admittedMs: null,
     };
@@ -377,6 +378,10 @@ export class WaitQueues<W extends Waiting> {
 
   #leave(entry: Entry<W>): void {
     const { queue, line } = entry;
+    if (queue.asking === entry) {
+      queue.asking = null;
+      this.wake(queue.key);
+    }
     line.entries.splice(line.entries.indexOf(entry), 1);
     queue.size--;
     if (line.entries.length === 0) {

@@ -289,3 +289,17 @@ t.test("whatever happens, the order holds and nobody is lost", async (t) => {
     t.equal(queues.size, left.size);
   }
 });
+
+t.test("a queue isn't left waiting for the answer to a request that has left", async (t) => {
+  const queues = new WaitQueues<Sample>(bounds);
+  const samples = ["1", "2"].map((name) => waiting(name));
+  for (const sample of samples) queues.add(sample, place("rule"), 0);
+  queues.wake("rule");
+  queues.turn(1, () => ({ kind: "asking" }));
+  queues.remove(samples[0]!);
+  t.ok(queues.isWoken, "the next one is judged soon");
+  queues.turn(2, () => ({ kind: "asking" }));
+  queues.judgeAgain(samples[0]!, 3, () => ({ kind: "admitted" }));
+  queues.judgeAgain(samples[1]!, 3, () => ({ kind: "admitted" }));
+  t.equal(queues.size, 0);
+});
