@@ -21,7 +21,7 @@ const sharersMax = 1000;
 /** For rules without a window: how long a child wants slots after it has asked for one. */
 export const slotWantMs = 10_000;
 
-/** The cost of a request of a child that has used nothing yet. */
+/** The cost of a request before any has ended. */
 const firstCost = 1;
 
 /** A child that wants the cap, or did. */
@@ -42,6 +42,8 @@ interface SharedCapPorts {
   readonly wantMs: number;
   /** The child's requests in flight. */
   readonly running: (name: string) => number;
+  /** What these hold of a hard cap; 0 of any other. */
+  readonly held: (name: string) => number;
   /** Whether service is counted in requests: then nothing is added at their end. */
   readonly inRequests: () => boolean;
 }
@@ -78,6 +80,8 @@ export class SharedCap {
   readonly #waiting = new Set<Sharer>();
   /** The most service of any child. */
   #most = 0;
+  /** The moving average of what requests of all children cost; null before the first. */
+  #meanCost: number | null = null;
   /** The last refusal of any child. */
   #shortMs = Number.NEGATIVE_INFINITY;
   /** Whether the last refusal was for what others may claim, so that these may be admitted. */
@@ -129,14 +133,28 @@ export class SharedCap {
     if (sharer === undefined) return;
     sharer.service += amount / this.#shareOf(name).weight;
     this.#most = Math.max(this.#most, sharer.service);
-    const { meanCost } = sharer;
-    sharer.meanCost = meanCost === null ? amount : 0.8 * meanCost + 0.2 * amount;
+    // What is taken back was no request's cost.
+    if (amount <= 0) return;
+    sharer.meanCost = movedTo(sharer.meanCost, amount);
+    this.#meanCost = movedTo(this.#meanCost, amount);
   }
 
   /** The weighted service of a child, with what its requests in flight will probably cost. */
   serviceOf(name: string): number {
     const sharer = this.#sharers.get(name);
     return sharer === undefined ? 0 : this.#serviceOf(sharer);
+  }
+
+  /** What the requests in flight of a child will probably cost; null: of all children. */
+  reservedBy(name: string | null): number {
+    if (this.#ports.inRequests()) return 0;
+    if (name !== null) {
+      const sharer = this.#sharers.get(name);
+      return sharer === undefined ? 0 : this.#reservedBy(sharer);
+    }
+    let sum = 0;
+    for (const sharer of this.#sharers.values()) sum += this.#reservedBy(sharer);
+    return sum;
   }
 
   /** How a cap is divided when a child asks; null: nothing is kept for others. */
@@ -236,7 +254,7 @@ export class SharedCap {
       return;
     }
     const minShare = this.#ports.shares().min_share ?? minShareDefault;
-    const cost = sharer.meanCost ?? firstCost;
+    const cost = this.#costOf(sharer);
     if (this.#shareOf(name).priority < top) this.#owedToLower -= cost;
     else this.#owedToLower += (cost * minShare) / (1 - minShare);
   }
@@ -267,14 +285,27 @@ export class SharedCap {
       name: sharer.name,
       priority: this.#shareOf(sharer.name).priority,
       service: this.#serviceOf(sharer),
-      cost: sharer.meanCost ?? firstCost,
+      cost: this.#costOf(sharer),
     }));
   }
 
-  #serviceOf({ name, service, meanCost }: Sharer): number {
-    if (this.#ports.inRequests()) return service;
-    const reserved = this.#ports.running(name) * (meanCost ?? firstCost);
-    return service + reserved / this.#shareOf(name).weight;
+  #serviceOf(sharer: Sharer): number {
+    const { name, service } = sharer;
+    return this.#ports.inRequests()
+      ? service
+      : service + this.#reservedBy(sharer) / this.#shareOf(name).weight;
+  }
+
+  #reservedBy(sharer: Sharer): number {
+    const running = this.#ports.running(sharer.name);
+    return running === 0
+      ? 0
+      : Math.max(this.#ports.held(sharer.name), running * this.#costOf(sharer));
+  }
+
+  /** What a request of the child will probably cost. */
+  #costOf({ meanCost }: Sharer): number {
+    return meanCost ?? this.#meanCost ?? firstCost;
   }
 
   /** The service at which a child starts. */
@@ -325,6 +356,10 @@ export class SharedCap {
     for (const sharer of this.#sharers.values())
       if (!this.#wants(sharer, nowMs) && !this.#isActive(sharer)) this.#sharers.delete(sharer.name);
   }
+}
+
+function movedTo(mean: number | null, amount: number): number {
+  return mean === null ? amount : 0.8 * mean + 0.2 * amount;
 }
 
 interface WaitingSharer {
@@ -429,18 +464,19 @@ export class SharedCaps {
     if (this.#caps.size >= sharedCapsMax && nowMs !== undefined)
       for (const [name, cap] of this.#caps) if (cap.isIdle(nowMs)) this.#caps.delete(name);
     if (this.#caps.size >= sharedCapsMax) return undefined;
-    const { running } = this.#ports;
+    const { running, held } = this.#ports;
     const cap = new SharedCap({
       ...this.#ports,
       running: (name) => running(sharerName(child, name)),
+      held: (name) => held(sharerName(child, name)),
     });
     this.#caps.set(child, cap);
     return cap;
   }
 
-  /** Notes an admitted request of a child, by its name among all of them. */
-  counted(child: string): void {
-    if (this.#ports.inRequests()) this.#charge(child, 1);
+  /** Notes admitted requests of a child, by its name among all of them; −1: one is withdrawn. */
+  counted(child: string, requests: number): void {
+    if (this.#ports.inRequests()) this.#charge(child, requests);
   }
 
   /** As `counted`, for tokens or cost at a settle. */

@@ -36,6 +36,7 @@ import { noRules } from "../rules/rule-book.js";
 import type { ClusterTurn } from "../shares/cluster-turn.js";
 import { type DaemonState, enforcedBudgets, hasWaiters, judgingUpstream } from "../state.js";
 import type { WaitOutcome } from "../waiting/wait-queues.js";
+import { mayWait } from "../waiting/waiters.js";
 import { deny, sendAuthorized } from "./authorize.js";
 import { holdFirst, meteredAt } from "./hold-output.js";
 import { usableTargets } from "./usable-targets.js";
@@ -189,7 +190,7 @@ function verdictOn(
     tokenWeights: settings.tokenWeights,
     upstream: judgingUpstream(state),
     waiters: hasWaiters(state) ? state.waiters.aheadOf(userPath) : null,
-    waits: message.wait !== undefined,
+    waits: waiter !== null || mayWait(settings.waiting, userPath, message.wait),
     viewer: viewerAt(state, userPath),
   };
   const rules = settings.rateLimitsEnabled ? book : noRules;

@@ -253,7 +253,7 @@ function countRequest(
   for (const counter of counters) {
     keepChild(counter);
     if (slots) counter.inFlight++;
-    counter.rule.sharing?.counted(counter.child);
+    counter.rule.sharing?.counted(counter.child, 1);
     if (counter.rule.periodMs > 0 && isOff(counter.rule, nowMs)) continue;
     shareOf(counter)?.counted(counter.window);
     if (counter.rule.periodMs === 0) continue;

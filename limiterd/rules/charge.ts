@@ -81,7 +81,10 @@ export function charge(
         ? amount
         : Math.max(0, amount - amountCounted(rule, charged.tokens, charged.use));
     if (requests === 0 && tokens === 0) continue;
-    if (sharing !== null && requests === 0) sharing.used(counter.child, tokens);
+    if (sharing !== null) {
+      if (requests !== 0) sharing.counted(counter.child, requests);
+      sharing.used(counter.child, tokens);
+    }
     if (periodMs === 0) continue;
     // A child that isn't kept has no counts to take back.
     if (requests >= 0) keepChild(counter);

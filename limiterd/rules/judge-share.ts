@@ -24,13 +24,24 @@ export function sharerOf({ counter, ofChild }: SharedCounter): string {
 /** What the asking child uses, with what its running requests hold of a hard cap. */
 export function usedByAsking(shared: SharedCounter, unit: SharedUnit, nowMs: number): number {
   const { ofChild } = shared;
-  return usedOf(ofChild, unit, nowMs) + heldOf(shared, unit, ofChild);
+  return usedOf(ofChild, unit, nowMs) + heldOf(shared, { unit }, sharerOf(shared));
 }
 
-/** What running requests hold of a counter of a hard cap. */
-function heldOf({ counter }: SharedCounter, unit: SharedUnit, heldBy: Counter): number {
-  const isHardCap = unit === "tokens" && counter.rule.definition.hold !== undefined;
-  return isHardCap ? (heldBy.rule.held?.of(heldBy.child) ?? 0) : 0;
+/**
+ * What running requests of a child hold of a cap on tokens; null: of all children. If the cap isn't
+ * hard, a request that waits counts what they will probably use.
+ */
+function heldOf(
+  { counter, ofChild }: SharedCounter,
+  { unit, waits = false }: Pick<SharedPart, "unit"> & { readonly waits?: boolean },
+  name: string | null,
+): number {
+  if (unit !== "tokens") return 0;
+  if (counter.rule.definition.hold === undefined)
+    return waits ? (ofChild.rule.sharing!.find(counter.child)?.reservedBy(name) ?? 0) : 0;
+  return name === null
+    ? (counter.rule.held?.of(counter.child) ?? 0)
+    : (ofChild.rule.held?.of(sharerName(counter.child, name)) ?? 0);
 }
 
 /**
@@ -68,7 +79,7 @@ export function roomOfShare(shared: SharedCounter, cap: number, nowMs: number): 
   const need = { unit: "tokens", cap, waits: false, isRunning: true } as const;
   if (state !== undefined) return new Room(shared, state, need, nowMs).room(0, "with what is held");
   const used = usedOfAll(counter, "tokens", { nowMs, inMs: 0 });
-  return cap - used - heldOf(shared, "tokens", counter);
+  return cap - used - heldOf(shared, need, null);
 }
 
 /** A cap and its unit. */
@@ -103,25 +114,27 @@ class Room {
   room(inMs: number, held: "with what is held" | null): number {
     const { unit, cap } = this.#part;
     const { counter, ofChild } = this.#shared;
+    const asking = sharerOf(this.#shared);
     const nowMs = this.#nowMs;
     const atMs = nowMs + inMs;
     const isHeld = held !== null;
-    const holds = (counted: Counter): number => (isHeld ? heldOf(this.#shared, unit, counted) : 0);
-    const heldHere = holds(counter);
+    const holds = (name: string | null): number =>
+      isHeld ? heldOf(this.#shared, this.#part, name) : 0;
+    const heldHere = holds(null);
     const free = cap - usedOfAll(counter, unit, { nowMs, inMs }) - heldHere;
-    const division = this.#state.divide(sharerOf(this.#shared), this.#part, atMs);
+    const division = this.#state.divide(asking, this.#part, atMs);
     if (free <= 0 || division === null) return free;
     const counts = unit !== "tokens";
     const wholeOf = (part: number): number => (counts ? whole(part) : part);
     const scale = scaleOf(this.#shared, unit, { nowMs, inMs, held: heldHere });
-    const usedBy = (counted: Counter): number =>
-      scale * (usedOf(counted, unit, atMs) + holds(counted));
-    const used = usedBy(ofChild);
+    const usedBy = (name: string, counted: Counter): number =>
+      scale * (usedOf(counted, unit, atMs) + holds(name));
+    const used = usedBy(asking, ofChild);
     let keptFloors = 0;
     let keptClaims = 0;
     for (const { name, floor, claimed } of division.claims) {
       const other = this.#child(name);
-      const usedByOther = other === undefined ? 0 : usedBy(other);
+      const usedByOther = other === undefined ? 0 : usedBy(name, other);
       keptFloors += Math.max(0, wholeOf(floor) - usedByOther);
       keptClaims += Math.max(0, wholeOf(claimed) - usedByOther);
     }
@@ -143,7 +156,7 @@ class Room {
 /** Whether a child without waiters has something left of its floors. */
 export function hasFloorLeft(
   shared: SharedCounter,
-  caps: readonly Omit<SharedPart, "waits">[],
+  caps: readonly SharedPart[],
   nowMs: number,
 ): boolean {
   const state = sharedCapOf(shared);
@@ -151,14 +164,12 @@ export function hasFloorLeft(
   return (
     state !== undefined &&
     caps.length > 0 &&
-    caps.every(({ unit, cap }) =>
-      state.isBelowFloor(
-        name,
-        scaleOf(shared, unit, { nowMs, inMs: 0, held: heldOf(shared, unit, shared.counter) }) *
-          usedByAsking(shared, unit, nowMs),
-        cap,
-      ),
-    )
+    caps.every((part) => {
+      const { unit, cap } = part;
+      const held = heldOf(shared, part, null);
+      const used = usedOf(shared.ofChild, unit, nowMs) + heldOf(shared, part, name);
+      return state.isBelowFloor(name, scaleOf(shared, unit, { nowMs, inMs: 0, held }) * used, cap);
+    })
   );
 }
 

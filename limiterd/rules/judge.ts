@@ -376,16 +376,17 @@ export function longestBreach(
 function isOnFloor(
   counter: Counter,
   next: Counter | undefined,
-  { nowMs, tokensEnforced }: BreachOptions,
+  { nowMs, tokensEnforced, waits = false }: BreachOptions,
 ): boolean {
   const { rule } = counter;
   if (rule.tenants === null || next === undefined) return false;
   const { maxRequests, maxTokens } = capsOf(counter, nowMs);
+  const unit = rule.periodMs === 0 ? "slots" : "requests";
   const caps = [
-    ...(maxRequests === null
+    ...(maxRequests === null ? [] : [{ unit, cap: maxRequests, waits } as const]),
+    ...(maxTokens === null || !tokensEnforced
       ? []
-      : [{ unit: rule.periodMs === 0 ? "slots" : "requests", cap: maxRequests } as const]),
-    ...(maxTokens === null || !tokensEnforced ? [] : [{ unit: "tokens", cap: maxTokens } as const]),
+      : [{ unit: "tokens", cap: maxTokens, waits } as const]),
   ];
   return hasFloorLeft({ counter, ofChild: next }, caps, nowMs);
 }
@@ -487,9 +488,22 @@ export function waitOfTokens(counter: Counter, options: BreachOptions): number {
   if (maxTokens === null || !tokensEnforced) return 0;
   const seconds =
     rule.definition.hold === undefined
-      ? waitBelow(counter, maxTokens, nowMs)
+      ? waitOfSoft(counter, maxTokens, options)
       : waitOfHard(counter, maxTokens, options);
   return withinHours(rule, seconds, nowMs);
+}
+
+/**
+ * Seconds until the use is below a cap that isn't hard. Of a cap with shares, what running requests
+ * will probably use leaves no room for those that wait: otherwise one moment with room would admit
+ * all of them, and the shares decide nothing.
+ */
+function waitOfSoft(counter: Counter, cap: number, { nowMs, waits }: BreachOptions): number {
+  const seconds = waitBelow(counter, cap, nowMs);
+  const sharing = waits === true ? counter.rule.tenants?.sharing : undefined;
+  const reserved = sharing?.find(counter.child)?.reservedBy(null) ?? 0;
+  if (seconds > 0 || reserved === 0) return seconds;
+  return reserved >= cap || waitBelow(counter, cap - reserved, nowMs) > 0 ? 1 : 0;
 }
 
 /** Seconds until the use is below `cap`. */

@@ -548,6 +548,7 @@ export class RuleBook {
       shares: () => rule.definition.childShares ?? {},
       wantMs: rule.periodMs === 0 ? slotWantMs : rule.periodMs,
       running: (name) => tenants.children.busy(name)?.inFlight ?? 0,
+      held: (name) => tenants.held?.of(name) ?? 0,
       inRequests: () =>
         rule.measure === null && rule.periodMs > 0 && rule.definition.maxTokens === null,
     });

@@ -263,6 +263,11 @@ function paceOf(counter: Counter, nowMs: number): number | null {
   return periodMs === 0 || maxRequests === null ? null : periodMs / Math.max(1, maxRequests);
 }
 
+/** Whether a request of this path may wait: proxies tell the wait of any path. */
+export function mayWait(limits: WaitLimits, userPath: string, wait: Wait | undefined): boolean {
+  return wait !== undefined && waitMsOf(limits, userPath, wait) > wait.waitedMs;
+}
+
 /** For how long a request of this path may wait in all, in ms. */
 export function waitMsOf(limits: WaitLimits, userPath: string, wait: Wait): number {
   let { maxMs, defaultMs } = limits;

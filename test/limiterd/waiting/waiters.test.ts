@@ -362,3 +362,25 @@ t.test("without the setting nobody waits", async (t) => {
   t.equal(ask(peer, 3, "/team"), "refused");
   t.equal(daemon.state.waiters.size, 0);
 });
+
+t.test(
+  "weights decide among requests that don't wait, also if those of other paths do",
+  async (t) => {
+    const childShares = { children: { heavy: { weight: 3 } } };
+    const rule = { ...pathRule("/team", 60, { requests: 100 }), childShares };
+    const paths = [{ path: "/batch", maxMs: 60_000, defaultMs: 60_000 }];
+    const daemon = startDaemon([rule], { waiting: { maxMs: 0, defaultMs: 0, paths } });
+    const peer = daemon.proxy("p1");
+    let lastId = 1;
+    const admitted = { heavy: 0, light: 0 };
+    for (let second = 0; second < 600; second++) {
+      daemon.nowMs += 1000;
+      // The proxy doesn't know whose path the default is for.
+      for (const name of ["light", "light", "light", "heavy", "heavy", "heavy"] as const)
+        if (ask(peer, ++lastId, `/team/${name}`, {}) === "admitted" && second >= 300)
+          admitted[name]++;
+    }
+    const ratio = admitted.heavy / admitted.light;
+    t.ok(ratio > 2.7 && ratio < 3.3, `${admitted.heavy} and ${admitted.light}`);
+  },
+);
