@@ -52,8 +52,8 @@ interface Kind {
   /** Whether each costs one request, and tokens don't matter. */
   readonly inRequests?: boolean;
   /**
-   * Whether requests end early or fail, and one tenant's are withdrawn. Those under a cap that isn't
-   * hard may also be lost with their proxy.
+   * Whether requests end early or fail, and one tenant's are withdrawn. If the cap isn't hard,
+   * some are also lost with their proxy.
    */
   readonly fails?: boolean;
 }
