@@ -132,10 +132,9 @@ async function makeStore(file: string): Promise<void> {
         // One transaction: each waits for the disk.
         root.transactionSync(() => {
           openTables(fresh, root, { make: true });
-          openMeta(fresh, root, { make: true }).putSync(
-            "schema",
-            Buffer.from(String(schemaAfter(storeMigrations))),
-          );
+          const meta = openMeta(fresh, root, { make: true });
+          meta.putSync("schema", Buffer.from(String(schemaAfter(storeMigrations))));
+          meta.putSync("owner", Buffer.from(ownerMark()));
         });
         await root.flushed;
       } finally {
@@ -152,5 +151,6 @@ function claim(file: string, meta: Meta): void {
   const owner = meta.get("owner")?.toString();
   if (owner !== undefined && isOtherOwnerAlive(owner))
     throw new StoreLockedError(`${file} is in use by the process ${ownerPid(owner)}`);
-  meta.putSync("owner", Buffer.from(ownerMark()));
+  // A new store has its mark, and a transaction without changes doesn't wait for the disk.
+  if (owner !== ownerMark()) meta.putSync("owner", Buffer.from(ownerMark()));
 }

@@ -81,11 +81,16 @@ export async function untrustedDiskText(
 
 /**
  * Writes `bytes` to a file and removes it. Rejects with the operating system's error. `at`: the
- * offset in the file, so that a limit on file sizes applies as it does to the store.
+ * offset in the file, so that a limit on file sizes applies as it does to the store. `flushes`:
+ * whether to wait until the disk has them.
  */
 export async function probeDisk(
   file: string,
-  { at, bytes }: { readonly at: number; readonly bytes: number },
+  {
+    at,
+    bytes,
+    flushes = true,
+  }: { readonly at: number; readonly bytes: number; readonly flushes?: boolean },
 ): Promise<void> {
   const trial = await open(file, "w", 0o600);
   try {
@@ -93,7 +98,7 @@ export async function probeDisk(
     // A partial write is no error until the rest is written.
     for (let done = 0; done < bytes; )
       done += (await trial.write(content, done, bytes - done, at + done)).bytesWritten;
-    await trial.datasync();
+    if (flushes) await trial.datasync();
   } finally {
     await trial.close();
     await rm(file, { force: true });

@@ -59,16 +59,17 @@ export function makeStoreDirectory(dataDir: string): string | undefined {
   }
 }
 
+/** File systems report a lack of room at the write or the close, so it needn't wait for the disk. */
 async function requireRoom(dataDir: string, file: string): Promise<void> {
-  const cause = await diskFault(file);
+  const cause = await diskFault(file, false);
   if (cause !== null)
     throw new StoreUnreadableError(`${dataDir} can't be written: ${plainReason(cause)}`, { cause });
 }
 
-/** Why the disk of the file can't be written; null if it can. */
-export async function diskFault(file: string): Promise<unknown> {
+/** Why the disk of the file can't be written; null if it can. `flushes`: as for `probeDisk`. */
+export async function diskFault(file: string, flushes = true): Promise<unknown> {
   try {
-    await probeDisk(trialFile(file), { at: fileBytes(file) ?? 0, bytes: trialBytes });
+    await probeDisk(trialFile(file), { at: fileBytes(file) ?? 0, bytes: trialBytes, flushes });
     return null;
   } catch (error) {
     return error;

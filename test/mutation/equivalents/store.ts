@@ -130,13 +130,13 @@ export const storeEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/store/lmdb/store-file.ts",
-    line: "await probeDisk(trialFile(file), { at: fileBytes(file) ?? 0, bytes: trialBytes });",
+    line: "await probeDisk(trialFile(file), { at: fileBytes(file) ?? 0, bytes: trialBytes, flushes });",
     what: "?? has no fallback",
     why: "a position that is no number is where the new file begins",
   },
   {
     file: "limiterd/store/lmdb/store-file.ts",
-    line: "await probeDisk(trialFile(file), { at: fileBytes(file) ?? 0, bytes: trialBytes });",
+    line: "await probeDisk(trialFile(file), { at: fileBytes(file) ?? 0, bytes: trialBytes, flushes });",
     what: "0 becomes 1",
     why: "a new file's trial lies a byte further out",
   },
