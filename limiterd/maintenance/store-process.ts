@@ -34,11 +34,12 @@ function problemOf(error: unknown): string {
   return error instanceof StoreUnreadableError ? reason : `${file} can't be read: ${reason}`;
 }
 
-try {
-  const result = await work();
-  process.send?.({ result });
-} catch (error) {
-  process.send?.({ problem: problemOf(error) });
-}
-process.removeAllListeners("disconnect");
-process.disconnect?.();
+void work()
+  .then(
+    (result) => process.send?.({ result }),
+    (error: unknown) => process.send?.({ problem: problemOf(error) }),
+  )
+  .finally(() => {
+    process.removeAllListeners("disconnect");
+    process.disconnect?.();
+  });

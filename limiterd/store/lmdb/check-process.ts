@@ -6,18 +6,21 @@
 import { checkWholeStore, DamagedStoreError } from "./check-store-file.js";
 import { openRoot, readAll } from "./lmdb-file.js";
 
-const file = process.argv[2]!;
-try {
-  checkWholeStore(file);
-  const root = openRoot(file);
-  readAll(root);
-  await root.close();
-  process.send?.({ readable: true });
-} catch (error) {
-  process.send?.(
-    error instanceof DamagedStoreError
-      ? { flaw: error.flaw }
-      : { problem: error instanceof Error ? error.message : String(error) },
-  );
+void report(process.argv[2]!);
+
+async function report(file: string): Promise<void> {
+  try {
+    checkWholeStore(file);
+    const root = openRoot(file);
+    readAll(root);
+    await root.close();
+    process.send?.({ readable: true });
+  } catch (error) {
+    process.send?.(
+      error instanceof DamagedStoreError
+        ? { flaw: error.flaw }
+        : { problem: error instanceof Error ? error.message : String(error) },
+    );
+  }
+  process.disconnect?.();
 }
-process.disconnect?.();
