@@ -2,6 +2,7 @@
  * A request that passes to a provider unchanged, in the order of its steps: route, find the model
  * in its body, admit, relay, settle.
  */
+import { largeBodyBytes } from "../../shared/bounds.js";
 import { isObject, parseJson } from "../../shared/checked.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { modelNameProblem, type Target } from "../../shared/domain/target-name.js";
@@ -15,7 +16,7 @@ import {
   operationAt,
   plainPath,
 } from "../body/passed/passthrough-model.js";
-import { PeekedBody } from "../body/passed/peeked-body.js";
+import { isJson, PeekedBody } from "../body/passed/peeked-body.js";
 import { requestPieces } from "../capacity/memory-ledger.js";
 import { reasonsByDefault, showsReasoning } from "../dialects/fit/model-families.js";
 import { namedLike, outputTokensMaxOf } from "../dialects/fit/target-traits.js";
@@ -28,8 +29,9 @@ import {
   UploadGone,
   UploadRefused,
   UploadTooLarge,
+  unreadBody,
 } from "../http/body-spool.js";
-import { forwardRequestHeaders, type PassedHeaders } from "../http/copy-headers.js";
+import { contentCoding, forwardRequestHeaders, type PassedHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { admittedHeaders } from "../http/limit-headers.js";
 import { targetHeader } from "../http/respond.js";
@@ -76,7 +78,9 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const routed = passthroughRoute(context);
   if (!routed.ok) return refuseBeforeAdmission(context, routed.failure);
   const { route } = routed;
-  const body = bodyOf(gateway, exchange);
+  const read = await readPassed(gateway, exchange);
+  if (!read.ok) return refuseBeforeAdmission(context, read.failure);
+  const { body } = read;
   const { bodyBytesMax } = gateway.config.server;
   const requestedModel = await namedModel(exchange, route, { body, bodyBytesMax });
   if (!requestedModel.ok) return refuseBeforeAdmission(context, requestedModel.failure);
@@ -350,18 +354,43 @@ function notFoundRoute(message: string): RouteResult {
   return { ok: false, failure: plainFailure(404, "not_found_error", message) };
 }
 
-/** Null without a body. */
-function bodyOf({ config }: Pick<Gateway, "config">, exchange: Exchange): PeekedBody | null {
+type BodyRead =
+  /** Null without a body. */
+  | { readonly ok: true; readonly body: PeekedBody | null }
+  /** Null if the client disconnected. */
+  | { readonly ok: false; readonly failure: Failure | null };
+
+/**
+ * A small JSON body is read as a whole, which takes less time than in pieces. Any other passes as
+ * it arrives.
+ */
+async function readPassed(
+  { config }: Pick<Gateway, "config">,
+  exchange: Exchange,
+): Promise<BodyRead> {
+  const { bodyBytesMax, uploadBytesMax } = config.server;
   const length = exchange.header("content-length");
   const bytes = length === undefined ? null : Number(length);
   if (bytes === 0 || (bytes === null && exchange.header("transfer-encoding") === undefined))
-    return null;
-  return new PeekedBody(exchange.readPieces(config.server.uploadBytesMax), {
+    return { ok: true, body: null };
+  const reading = {
     bytesAnnounced: bytes,
     memory: requestPieces(exchange.memory),
     noMemory: () => new NoMemory(),
-    refused: (problem) => new UploadRefused(problem),
-  });
+    refused: (problem: string) => new UploadRefused(problem),
+  };
+  const wholeBytesMax = Math.min(largeBodyBytes - 1, bodyBytesMax, uploadBytesMax);
+  const isWhole =
+    bytes !== null &&
+    bytes <= wholeBytesMax &&
+    isJson(exchange.header("content-type") ?? "") &&
+    contentCoding(exchange.header("content-encoding")) === "";
+  if (!isWhole)
+    return { ok: true, body: new PeekedBody(exchange.readPieces(uploadBytesMax), reading) };
+  const read = await exchange.readBody(wholeBytesMax);
+  return read.ok
+    ? { ok: true, body: new PeekedBody(read.bytes, reading) }
+    : { ok: false, failure: unreadBody(read, wholeBytesMax) };
 }
 
 type ModelResult =

@@ -50,7 +50,8 @@ const repeatedProblem = "model is given more than once";
 export class PeekedBody {
   /** The bytes received so far. */
   bytes = 0;
-  readonly #source: AsyncIterator<Buffer>;
+  /** Null for a body that is there as a whole. */
+  readonly #source: AsyncIterator<Buffer> | null = null;
   readonly #reading: BodyReading;
   readonly #pieces: Buffer[] = [];
   #finder: ModelFinder | null = null;
@@ -58,9 +59,14 @@ export class PeekedBody {
   #isNamed = false;
   #ended = false;
 
-  constructor(pieces: AsyncIterable<Buffer>, reading: BodyReading) {
-    this.#source = pieces[Symbol.asyncIterator]();
+  /** `body`: a small one as a whole, or its pieces as they arrive. */
+  constructor(body: Buffer | AsyncIterable<Buffer>, reading: BodyReading) {
     this.#reading = reading;
+    if (Buffer.isBuffer(body)) {
+      this.#pieces.push(body);
+      this.bytes = body.length;
+      this.#ended = true;
+    } else this.#source = body[Symbol.asyncIterator]();
   }
 
   /**
@@ -77,6 +83,7 @@ export class PeekedBody {
     const finder = isPlain ? finderFor(contentType, requiredWithin !== null) : null;
     if (finder === null) return { ok: true, model: "" };
     this.#finder = finder;
+    for (const piece of this.#pieces) finder.push(piece);
     const bytesMax = requiredWithin ?? peekedBodyBytesMax;
     while (finder.model === "" && !finder.over && this.bytes < bytesMax) {
       const piece = await this.#next();
@@ -131,7 +138,7 @@ export class PeekedBody {
 
   async #next(): Promise<Buffer | null> {
     if (this.#ended) return null;
-    const next = await this.#source.next();
+    const next = await this.#source!.next();
     if (next.done === true) {
       this.#ended = true;
       return null;
@@ -163,9 +170,11 @@ function wrong(problem: string): PeekedModel {
 function finderFor(contentType: string, isExpected: boolean): ModelFinder | null {
   const boundary = boundaryOf(contentType);
   if (boundary !== null) return new FormScan(boundary);
-  return isExpected || /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType)
-    ? new ModelScan()
-    : null;
+  return isExpected || isJson(contentType) ? new ModelScan() : null;
+}
+
+export function isJson(contentType: string): boolean {
+  return /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType);
 }
 
 /** Finds the field `model` of a form. */

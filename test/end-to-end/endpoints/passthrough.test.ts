@@ -344,6 +344,24 @@ t.test("bodies pass piece by piece both ways, and are never waited for", async (
   await atRest();
 });
 
+t.test("a small JSON body is waited for, and passes byte for byte", async (t) => {
+  const called = upstream.next();
+  upstream.answer = ({ response }) => void response.end("{}");
+  const body = '{ "some" :"text" }';
+  const asked = httpRequest(`${url}/p/test/v1/any`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "content-length": body.length },
+  });
+  asked.write(body.slice(0, 5));
+  setImmediate(() => asked.end(body.slice(5)));
+  const [answer] = (await once(asked, "response")) as [import("node:http").IncomingMessage];
+  answer.resume();
+  const received = await called;
+  t.equal(received.request.headers["content-length"], String(body.length));
+  t.equal(await received.body, body);
+  await atRest();
+});
+
 t.test(
   "a client that leaves takes its request to the provider with it, in whatever moment",
   async (t) => {

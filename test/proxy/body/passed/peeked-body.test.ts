@@ -32,7 +32,7 @@ async function whole(body: PeekedBody): Promise<string> {
 const json = "application/json; charset=utf-8";
 
 const bodyOf = (
-  coming: AsyncIterable<Buffer>,
+  coming: Buffer | AsyncIterable<Buffer>,
   announced: number | null = null,
   memory: HeldPieces = { hold: () => true, release: () => {} },
 ): PeekedBody =>
@@ -104,6 +104,20 @@ t.test("a body that has come to its announced end is complete", async (t) => {
     t.equal(source.asked(), texts.length + 1, "the end too");
     t.equal(body.complete?.toString(), text);
     t.equal(await whole(body), text);
+  }
+});
+
+t.test("a body that is there as a whole is complete, and all of it is searched", async (t) => {
+  for (const [text, model] of [
+    ['{"model":"m"}', "m"],
+    ["{}", ""],
+    ['{"model":"m","model":"n"}', "problem: model is given more than once"],
+  ] as const) {
+    const bytes = Buffer.from(text);
+    const body = bodyOf(bytes, bytes.length);
+    t.equal(await modelIn(body), model);
+    t.equal(body.complete, bytes);
+    t.equal(body.bytes, bytes.length);
   }
 });
 
