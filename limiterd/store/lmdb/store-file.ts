@@ -59,7 +59,7 @@ export function makeStoreDirectory(dataDir: string): string | undefined {
   }
 }
 
-/** File systems report a lack of room at the write or the close, so it needn't wait for the disk. */
+/** File systems report a lack of room at a write or the close, so it needn't wait for the disk. */
 async function requireRoom(dataDir: string, file: string): Promise<void> {
   const cause = await diskFault(file, false);
   if (cause !== null)
