@@ -91,7 +91,7 @@ const usage: readonly Row[] = [
   [
     "delay of a usage record",
     days(bounds.recordLatenessMs),
-    "a later one counts for the day 7 days ago",
+    "it counts for the day 7 days before it arrives",
   ],
   ["sum of costs", "9 billion USD", "the sum stays there, and counts in `saturated_sums`"],
   ["children of a template", count(bounds.childrenPerTemplateMax), "429 for further children"],

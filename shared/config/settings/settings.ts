@@ -148,7 +148,7 @@ export const serverSettings = {
     defaultValue: [],
     example: "[images=openai/gpt-image-2, responses=gpt-5.5]",
     meaning:
-      "The models of requests that name none, by operation (default: OpenAI's for moderations and images).",
+      "Models for requests that name none, by operation (default: OpenAI's for moderations and images).",
   }),
   trustedProxies: setting<readonly Network[]>({
     path: "server.trusted_proxies",
