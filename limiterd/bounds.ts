@@ -166,6 +166,10 @@ export const waitersMax = 10_000;
 export const waitersPerClassMax = 1000;
 /** Waiting requests that are judged in one turn of the event loop: about 0.2 ms. */
 export const judgementsPerTurn = 64;
+/** A judgement looks at all classes of its queue: so many more count as one more judgement. */
+export const classesPerJudgement = 100;
+/** Up to so many classes of a queue, a position is counted by their shares, else in turns. */
+export const orderedClassesMax = 32;
 /** Interval at which waiting requests are judged, in ms: how late one is admitted or refused. */
 export const waitTickMs = 50;
 /** Waiting requests whose positions are sent to their proxies in one tick: at most some 2 ms. */

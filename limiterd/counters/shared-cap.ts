@@ -215,6 +215,11 @@ export class SharedCap {
     if (sharer !== undefined) this.#waiting.add(sharer);
   }
 
+  isWaiting(name: string): boolean {
+    const sharer = this.#sharers.get(name);
+    return sharer !== undefined && this.#waiting.has(sharer);
+  }
+
   /** The child has no waiter left. */
   leaves(name: string): void {
     const sharer = this.#sharers.get(name);
@@ -225,22 +230,45 @@ export class SharedCap {
    * The waiting children, the next one first: those of the highest priority by least service, and
    * before them the others once they have been passed over for their minimum.
    */
-  inOrder(): string[] {
+  *inOrder(): Generator<string, void> {
     const waiting = this.#viewsOfWaiting();
     const top = highest(waiting);
     const isLowerFirst = waiting.some(
       ({ priority, cost }) => priority < top && this.#owedToLower >= cost,
     );
-    return waiting
-      .map((sharer) => ({ ...sharer, isTop: sharer.priority === top }))
-      .sort((a, b) =>
-        a.isTop !== b.isTop
-          ? a.isTop === isLowerFirst
-            ? 1
-            : -1
-          : a.service - b.service || (a.name < b.name ? -1 : 1),
-      )
-      .map(({ name }) => name);
+    const compare = (a: WaitingSharer, b: WaitingSharer): number => {
+      const isTop = a.priority === top;
+      if (isTop !== (b.priority === top)) return isTop === isLowerFirst ? 1 : -1;
+      return a.service - b.service || (a.name < b.name ? -1 : 1);
+    };
+    let first: WaitingSharer | null = null;
+    for (const sharer of waiting) if (first === null || compare(sharer, first) < 0) first = sharer;
+    if (first === null) return;
+    yield first.name;
+    // Mostly nobody asks for more than the first, and there may be a thousand.
+    for (const sharer of waiting.toSorted(compare)) if (sharer !== first) yield sharer.name;
+  }
+
+  /**
+   * How many requests of another waiting child come before the request with this number, from 1, of
+   * a child; undefined if they aren't remembered.
+   */
+  ahead(name: string, index: number, other: string): number | undefined {
+    const b = this.#sharers.get(other);
+    if (b === undefined) return undefined;
+    const a = this.#sharers.get(name);
+    const [shareA, shareB] = [this.#shareOf(name), this.#shareOf(other)];
+    if (shareA.priority !== shareB.priority)
+      return shareA.priority < shareB.priority ? Number.POSITIVE_INFINITY : 0;
+    const inRequests = this.#ports.inRequests();
+    const service = a === undefined ? 0 : this.#serviceOf(a);
+    const isWaiting = a !== undefined && this.#waiting.has(a);
+    const begin = isWaiting ? service : Math.max(service, this.#level());
+    const before =
+      begin +
+      ((index - 1) * (inRequests ? 1 : this.#costOf(a))) / shareA.weight -
+      this.#serviceOf(b);
+    return Math.max(0, Math.ceil((before * shareB.weight) / (inRequests ? 1 : this.#costOf(b))));
   }
 
   /** A waiter of the child is admitted: call it before its slot is taken. */
@@ -281,12 +309,15 @@ export class SharedCap {
   }
 
   #viewsOfWaiting(): readonly WaitingSharer[] {
-    return [...this.#waiting].map((sharer) => ({
-      name: sharer.name,
-      priority: this.#shareOf(sharer.name).priority,
-      service: this.#serviceOf(sharer),
-      cost: this.#costOf(sharer),
-    }));
+    const views: WaitingSharer[] = [];
+    for (const sharer of this.#waiting)
+      views.push({
+        name: sharer.name,
+        priority: this.#shareOf(sharer.name).priority,
+        service: this.#serviceOf(sharer),
+        cost: this.#costOf(sharer),
+      });
+    return views;
   }
 
   #serviceOf(sharer: Sharer): number {
@@ -304,8 +335,8 @@ export class SharedCap {
   }
 
   /** What a request of the child will probably cost. */
-  #costOf({ meanCost }: Sharer): number {
-    return meanCost ?? this.#meanCost ?? firstCost;
+  #costOf(sharer: Sharer | undefined): number {
+    return sharer?.meanCost ?? this.#meanCost ?? firstCost;
   }
 
   /** The service at which a child starts. */

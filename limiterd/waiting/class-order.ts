@@ -17,6 +17,11 @@ export interface ClassOrder {
    * class is one of all.
    */
   readonly perClass?: boolean;
+  /**
+   * How many requests of another class come before the request with this number, from 1, of a
+   * class; absent or undefined if the classes take turns.
+   */
+  ahead?(name: string, index: number, other: string): number | undefined;
 }
 
 /** The order of the classes that wait for a counter; null: for a budget. */
@@ -52,13 +57,16 @@ class CounterOrder implements ClassOrder {
     this.#cap?.leaves(childOfClass(name));
   }
 
-  inOrder(): Iterable<string> {
+  *inOrder(): Generator<string, void> {
     const cap = this.#cap;
-    if (cap === null) return this.#turns.inOrder();
-    const names = cap.inOrder().map((name) => (name === pathItself ? "" : name));
-    if (names.length === this.#names.size) return names;
+    if (cap === null) return yield* this.#turns.inOrder();
+    for (const name of cap.inOrder()) yield name === pathItself ? "" : name;
     // More than the shared cap remembers.
-    return new Set([...names, ...this.#turns.inOrder()]);
+    for (const name of this.#turns.inOrder()) if (!cap.isWaiting(childOfClass(name))) yield name;
+  }
+
+  ahead(name: string, index: number, other: string): number | undefined {
+    return this.#cap?.ahead(childOfClass(name), index, childOfClass(other));
   }
 
   admitted(name: string): void {

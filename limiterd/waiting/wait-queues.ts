@@ -5,8 +5,10 @@
  * (`class-order.ts`).
  */
 import {
+  classesPerJudgement,
   judgeAgainSharedMs,
   judgementsPerTurn,
+  orderedClassesMax,
   waitersMax,
   waitersPerClassMax,
 } from "../bounds.js";
@@ -58,6 +60,12 @@ interface Line<W> {
   readonly entries: Entry<W>[];
 }
 
+/** Requests that were admitted at about one time. */
+interface Admissions {
+  readonly atMs: number;
+  count: number;
+}
+
 interface Queue<W> {
   readonly key: string;
   readonly order: ClassOrder;
@@ -71,7 +79,10 @@ interface Queue<W> {
   readonly passedOver: Set<string>;
   /** Its request whose verdict waits for the counts of other hosts. */
   asking: Entry<W> | null;
-  paceMs: number | null;
+  /** Until some admissions are observed. */
+  readonly paceMs: number | null;
+  /** The last ones; many requests may be admitted at once, and then none for a while. */
+  readonly admissions: Admissions[];
   admittedMs: number | null;
 }
 
@@ -97,6 +108,13 @@ export interface QueueView<W> {
   /** The one that has waited longest. */
   readonly oldest: W;
   /** The expected time until a request that comes now is admitted; null if unknown. */
+  readonly expectedMs: number | null;
+}
+
+export interface WaitingPlace {
+  /** How many are admitted until its turn, from 1. */
+  readonly position: number;
+  /** The expected time until then; null if unknown. */
   readonly expectedMs: number | null;
 }
 
@@ -175,7 +193,8 @@ export class WaitQueues<W extends Waiting> {
     const queue = this.#queues.get(key);
     if (queue === undefined) return 0;
     const judged = this.#judged;
-    if (judged === null) return Math.max(1, expectedMs(queue, queue.size + 1, nowMs) ?? 1);
+    if (judged === null)
+      return Math.max(1, expectedMs(queue, positionAtEnd(queue, classOf()), nowMs) ?? 1);
     if (queue === judged.queue || queue.asking !== null || queue.refusedIn === this.#turn) return 0;
     if (this.#held.has(queue)) return 0;
     const first = firstOf(queue, nowMs);
@@ -197,9 +216,10 @@ export class WaitQueues<W extends Waiting> {
       queue.passedOver.clear();
       insert(due, queue, nowMs);
     }
-    for (let judgements = 0; judgements < this.#bounds.judgements; judgements++) {
+    for (let judgements = 0; judgements < this.#bounds.judgements; ) {
       const queue = this.#next ?? due.pop();
       if (queue === undefined) return false;
+      judgements += 1 + Math.floor(queue.lines.size / classesPerJudgement);
       if (this.#next === null) this.#held.clear();
       this.#next = null;
       const entry = firstOf(queue, nowMs);
@@ -288,26 +308,20 @@ export class WaitQueues<W extends Waiting> {
     return over;
   }
 
-  /** The position and the expected wait of a request that comes now; null if none wait. */
-  atEnd(key: string, nowMs: number): { position: number; expectedMs: number | null } | null {
+  /** The place of a request of the class that comes now; null if none wait. */
+  atEnd(key: string, className: string, nowMs: number): WaitingPlace | null {
     const queue = this.#queues.get(key);
     if (queue === undefined) return null;
-    const position = queue.size + 1;
+    const position = positionAtEnd(queue, className);
     return { position, expectedMs: expectedMs(queue, position, nowMs) };
   }
 
-  /**
-   * How many are admitted until its turn if each class takes turns, from 1, and the expected time
-   * until then; null if it doesn't wait.
-   */
-  placeOf(waiting: W, nowMs: number): { position: number; expectedMs: number | null } | null {
+  /** The place of a request; null if it doesn't wait. */
+  placeOf(waiting: W, nowMs: number): WaitingPlace | null {
     const entry = this.#entries.get(waiting);
     if (entry === undefined) return null;
     const { queue, line } = entry;
-    const index = line.entries.indexOf(entry) + 1;
-    let position = index;
-    for (const other of queue.lines.values())
-      if (other !== line) position += Math.min(other.entries.length, index);
+    const position = positionOf(queue, line.name, line.entries.indexOf(entry) + 1);
     return { position, expectedMs: expectedMs(queue, position, nowMs) };
   }
 
@@ -342,6 +356,7 @@ export class WaitQueues<W extends Waiting> {
       passedOver: new Set(),
       asking: null,
       paceMs,
+      admissions: [],
       admittedMs: null,
     };
     this.#queues.set(key, queue);
@@ -421,17 +436,55 @@ function insert<W extends Waiting>(due: Queue<W>[], queue: Queue<W>, nowMs: numb
   due.splice(from, 0, queue);
 }
 
+/** The position of the request with this number, from 1, among those of its class. */
+function positionOf<W>(queue: Queue<W>, className: string, index: number): number {
+  const { order, lines } = queue;
+  // To look at the shares of all classes takes too long if there are many.
+  const isOrdered = lines.size <= orderedClassesMax;
+  let position = index;
+  for (const { name, entries } of lines.values()) {
+    if (name === className) continue;
+    const ahead = isOrdered ? order.ahead?.(className, index, name) : undefined;
+    position += Math.min(entries.length, ahead ?? index);
+  }
+  return position;
+}
+
+function positionAtEnd<W>(queue: Queue<W>, className: string): number {
+  return positionOf(queue, className, (queue.lines.get(className)?.entries.length ?? 0) + 1);
+}
+
+/** Admissions within this time count as one, and so many of these are remembered. */
+const admissionsMs = 1000;
+const admissionsMax = 8;
+
 function observePace<W>(queue: Queue<W>, nowMs: number): void {
-  const { admittedMs, paceMs } = queue;
+  const { admissions } = queue;
   queue.admittedMs = nowMs;
-  if (admittedMs === null) return;
-  const interval = nowMs - admittedMs;
-  queue.paceMs = paceMs === null ? interval : paceMs + (interval - paceMs) / 8;
+  const last = admissions.at(-1);
+  if (last !== undefined && nowMs - last.atMs < admissionsMs) {
+    last.count++;
+    return;
+  }
+  admissions.push({ atMs: nowMs, count: 1 });
+  if (admissions.length > admissionsMax) admissions.shift();
+}
+
+/** The mean time between two admissions; null until two requests were admitted. */
+function paceOf<W>({ paceMs, admissions, admittedMs }: Queue<W>): number | null {
+  const [first] = admissions;
+  if (first === undefined) return paceMs;
+  const last = admissions.at(-1)!;
+  if (last === first)
+    return paceMs ?? (first.count === 1 ? null : (admittedMs! - first.atMs) / (first.count - 1));
+  const count = admissions.reduce((sum, each) => sum + each.count, 0) - last.count;
+  return (last.atMs - first.atMs) / count;
 }
 
 /** Null for slots until two requests were admitted: it isn't known when one becomes free. */
 function expectedMs<W>(queue: Queue<W>, position: number, nowMs: number): number | null {
-  const { notBeforeMs, paceMs, admittedMs } = queue;
+  const { notBeforeMs, admittedMs } = queue;
+  const paceMs = paceOf(queue);
   if (notBeforeMs > nowMs) return Math.round(notBeforeMs - nowMs + (position - 1) * (paceMs ?? 0));
   if (paceMs === null) return null;
   const sinceLast = admittedMs === null ? paceMs : nowMs - admittedMs;

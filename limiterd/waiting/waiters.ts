@@ -86,9 +86,11 @@ export class Waiters implements WaitersAhead {
     );
   }
 
-  /** Where a request that comes now would wait for a counter; null if none do. */
+  /** Where the request that is judged would wait for a counter; null if none do. */
   atEnd(counter: Counter): ReturnType<WaitersAhead["atEnd"]> {
-    return this.queues.atEnd(keyOf(counter), this.monoMs);
+    const { scope } = counter.rule.definition;
+    const className = classOf({ scope, subject: counter.subject }, this.#judgedPath);
+    return this.queues.atEnd(keyOf(counter), className, this.monoMs);
   }
 
   find(peer: PeerState, id: number): Waiter | undefined {

@@ -143,7 +143,7 @@ t.test("a child that comes back from idle has neither credit nor debt", async (t
   all.joins("back");
   const before = all.served.get("back")!;
   for (let i = 0; i < 20; i++) {
-    all.start(all.cap.inOrder()[0]!, 10);
+    all.start([...all.cap.inOrder()][0]!, 10);
     all.end(0);
   }
   const gained = all.served.get("back")! - before;
@@ -165,7 +165,7 @@ t.test("a child that was served while none waited has no debt", async (t) => {
   all.joins("alone");
   const before = all.served.get("alone")!;
   for (let i = 0; i < 20; i++) {
-    all.start(all.cap.inOrder()[0]!, 10);
+    all.start([...all.cap.inOrder()][0]!, 10);
     all.end(0);
   }
   const gained = all.served.get("alone")! - before;
@@ -186,7 +186,7 @@ t.test("a child that always has a request running, and none waiting, gets no cre
   all.joins("steady");
   const before = all.served.get("steady")!;
   for (let i = 0; i < 20; i++) {
-    all.start(all.cap.inOrder()[0]!, 10);
+    all.start([...all.cap.inOrder()][0]!, 10);
     all.end(0);
   }
   const gained = all.served.get("steady")! - before;
@@ -198,9 +198,9 @@ t.test("a higher priority comes first, and the lower ones get their minimum", as
   const children = { a: { priority: 2 }, b: { priority: 1 } };
   const all = new Slots(tenants, { min_share: 0.1, children });
   for (const { name } of tenants) all.joins(name);
-  t.equal(all.cap.inOrder()[0], "a");
+  t.equal([...all.cap.inOrder()][0], "a");
   for (let i = 0; i < 1000; i++) {
-    all.start(all.cap.inOrder()[0]!, 10);
+    all.start([...all.cap.inOrder()][0]!, 10);
     all.end(0);
   }
   const [a, b, c] = ["a", "b", "c"].map((name) => all.served.get(name)!);

@@ -303,3 +303,19 @@ t.test("a queue isn't left waiting for the answer to a request that has left", a
   queues.judgeAgain(samples[1]!, 3, () => ({ kind: "admitted" }));
   t.equal(queues.size, 0);
 });
+
+t.test("a turn judges fewer requests if their queue has many classes", async (t) => {
+  const queues = new WaitQueues<Sample>({ all: 1000, perClass: 2, judgements: 12 });
+  for (let i = 0; i < 250; i++) queues.add(waiting(`${i}`), place("rule", `c${i}`), 0);
+  queues.wake("rule");
+  let judged = 0;
+  t.equal(
+    queues.turn(1, () => {
+      judged++;
+      return { kind: "admitted" };
+    }),
+    true,
+    "the others are left for another turn",
+  );
+  t.equal(judged, 4);
+});

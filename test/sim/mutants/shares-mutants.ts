@@ -10,8 +10,8 @@ export const sharesMutants: readonly Mutant[] = (
       name: "a new request overtakes those that wait for a shared cap",
       often: false,
       file: queues,
-      find: "if (judged === null) return Math.max(1, expectedMs(queue, queue.size + 1, nowMs) ?? 1);",
-      put: "if (judged === null) return 0;",
+      find: "return Math.max(1, expectedMs(queue, positionAtEnd(queue, classOf()), nowMs) ?? 1);",
+      put: "return 0;",
     },
     {
       name: "the next child isn't that with the least service",

@@ -17,8 +17,8 @@ export const waitingMutants: readonly Mutant[] = (
       name: "a new request overtakes those that wait",
       often: false,
       file: queues,
-      find: "if (judged === null) return Math.max(1, expectedMs(queue, queue.size + 1, nowMs) ?? 1);",
-      put: "if (judged === null) return 0;",
+      find: "return Math.max(1, expectedMs(queue, positionAtEnd(queue, classOf()), nowMs) ?? 1);",
+      put: "return 0;",
     },
     {
       name: "a request counts when it begins to wait",
