@@ -111,7 +111,7 @@ export interface QueueView<W> {
   readonly expectedMs: number | null;
 }
 
-export interface WaitingPlace {
+interface WaitingPlace {
   /** How many are admitted until its turn, from 1. */
   readonly position: number;
   /** The expected time until then; null if unknown. */

@@ -57,7 +57,7 @@ const ofOneHost = (
       name: "a floor is free although its owner's streams hold a part of it",
       from: 20,
       file: "limiterd/rules/judge-share.js",
-      find: "scale * (usedOf(counted, unit, atMs) + holds(counted))",
+      find: "scale * (usedOf(counted, unit, atMs) + holds(name))",
       put: "scale * usedOf(counted, unit, atMs)",
     },
     {
