@@ -19,6 +19,7 @@ import {
   outputText,
   responseEvents,
   responses,
+  streamed,
   streamedText,
   usageChunk,
   user,
@@ -142,6 +143,55 @@ const textsIn = (list: readonly Record<string, unknown>[]) =>
     .flatMap(({ choices }) => (choices ?? []) as readonly { delta: { content?: string } }[])
     .map(({ delta }) => delta.content ?? "")
     .join("");
+
+/** A stream that its host calls plain text. */
+const plain = (body: string): ProviderAnswer => ({
+  headers: { "content-type": "text/plain" },
+  body,
+});
+const unaskedSources = [
+  "BYK/loreai#605",
+  "BYK/loreai#1195",
+  "Wei-Shaw/sub2api#2826",
+  "xiaoliu10/claude-code-router-next#45",
+];
+const mislabelledSources = [
+  "maximhq/bifrost#3928",
+  "caidaoli/ccLoad#81",
+  "xiaoliu10/claude-code-router-next#45",
+];
+const chatStream = events([
+  chunk({ role: "assistant", content: "h" }),
+  chunk({ content: "i" }),
+  chunk({ tool_calls: [{ ...chatCall("c1", "read", '{"a"'), index: 0 }] }),
+  chunk({ tool_calls: [{ index: 0, function: { arguments: ":1}" } }] }),
+  chunk({}, {}, "tool_calls"),
+  usageChunk,
+  done,
+]);
+const messageStream = events(
+  messageEvents(
+    [
+      streamedText("hi"),
+      {
+        block: { type: "tool_use", id: "t", name: "read", input: {} },
+        deltas: ['{"a"', ":1}"].map((json) => ({ type: "input_json_delta", partial_json: json })),
+      },
+    ],
+    "tool_use",
+  ),
+);
+const responseStream = events(
+  responseEvents("hi", {
+    type: "response.completed",
+    response: { id: "r", object: "response", status: "completed", output: [] },
+  }),
+);
+const chatAnswer = {
+  choices: [{ message: { content: "hi", tool_calls: [{ function: { arguments: '{"a":1}' } }] } }],
+};
+const messageAnswer = { content: [{ text: "hi" }, { type: "tool_use", input: { a: 1 } }] };
+const responseAnswer = { output: [{ content: [{ text: "hi" }] }] };
 
 export const shapeReports: readonly OutsideCase[] = [
   {
@@ -721,4 +771,70 @@ export const shapeReports: readonly OutsideCase[] = [
       ]),
     },
   },
+  ...(
+    [
+      ["chat", chat({ model: vllm }), streamed(chatStream), chatAnswer],
+      ["chat-for-claude-code", messages({ model: vllm }), plain(chatStream), messageAnswer],
+      ["messages", messages({ model: claude }), streamed(messageStream), messageAnswer],
+      ["messages-for-a-chat", chat({ model: claude }), plain(messageStream), chatAnswer],
+      ["responses", responses({ model: "openai/gpt-5" }), plain(responseStream), responseAnswer],
+      [
+        "responses-for-claude-code",
+        messages({ ...overResponses, stream: false }),
+        streamed(responseStream),
+        { content: [{ text: "hi" }] },
+      ],
+    ] as const
+  ).map(
+    ([name, request, answer, receives]): OutsideCase => ({
+      id: `unasked-stream-${name}`,
+      kind: "streams",
+      source: unaskedSources,
+      request,
+      answer,
+      right: "who asked for no stream gets one answer, also of a host that always streams",
+      receives,
+      check: (t, { headers }) => t.match(headers.get("content-type"), /json/),
+    }),
+  ),
+  {
+    id: "unasked-stream-with-an-error",
+    kind: "streams",
+    source: unaskedSources,
+    request: chat({ model: vllm }),
+    answer: streamed('data: {"error":{"message":"busy","code":503}}\n\n'),
+    right: "an error in a stream that nobody asked for is an error, with its sentence",
+    status: 503,
+    receives: { error: { message: "busy" } },
+  },
+  {
+    id: "unasked-stream-that-is-cut",
+    kind: "streams",
+    source: unaskedSources,
+    request: chat({ model: vllm }),
+    answer: streamed(events([chunk({ content: "h" })])),
+    right: "a part of an answer is no answer",
+    status: 502,
+  },
+  ...(
+    [
+      ["chat", chat({ model: vllm, stream: true }), chatStream],
+      ["chat-for-claude-code", messages({ model: vllm, stream: true }), chatStream],
+      ["messages", messages({ model: claude, stream: true }), `: ping\n\n${messageStream}`],
+      ["responses", responses({ model: "openai/gpt-5", stream: true }), responseStream],
+    ] as const
+  ).map(
+    ([name, request, body]): OutsideCase => ({
+      id: `mislabelled-stream-${name}`,
+      kind: "streams",
+      source: mislabelledSources,
+      request,
+      answer: plain(body),
+      right: "a stream is one, whatever its host calls it",
+      check(t, { headers, text }) {
+        t.match(headers.get("content-type"), /event-stream/);
+        t.match(text, /data: /);
+      },
+    }),
+  ),
 ];

@@ -10,6 +10,8 @@ import { namedLike, outputTokensMaxOf } from "../../dialects/fit/target-traits.j
 import { overridesFor } from "../../dialects/override-request.js";
 import { markingOf } from "../../dialects/shared/made-by.js";
 import { translatedUpstream } from "../../dialects/translated-upstream.js";
+import { inWantedForm } from "../../dialects/wanted-form.js";
+import { hasWholeAnswer } from "../../dialects/whole-answer.js";
 import { providerOf } from "../../gateway.js";
 import type { RequestBounds } from "../../hard-caps/request-bounds.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../../http/copy-headers.js";
@@ -197,7 +199,10 @@ function upstreamFor(
   const marking = hasSeveralAccounts(gateway, route)
     ? markingOf(operation, provider.account)
     : null;
-  const marked = marking === null ? upstream : markedUpstream(upstream, marking);
+  const formed = hasWholeAnswer(operation)
+    ? inWantedForm(upstream, { operation, wantsStream: call.stream })
+    : upstream;
+  const marked = marking === null ? formed : markedUpstream(formed, marking);
   const traced = trace === null ? marked : trace.watched(marked);
   // When other models may run, the answer doesn't show what an alias stands for.
   const namesAlias = gateway.models.isMoving(target) && !call.mayRunOthers;

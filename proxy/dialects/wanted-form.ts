@@ -1,0 +1,135 @@
+/**
+ * Wraps an upstream so that its answers have the form that the request asks for, and say so. Some
+ * hosts send a stream whatever the request says (BYK/loreai#605); others, and relays before them,
+ * call a stream plain text or JSON (maximhq/bifrost#3928). A plain answer to a request for a stream
+ * passes: translations handle it.
+ *
+ * Not here: how events become an answer (`whole-answer.ts`).
+ */
+import { readableResponseBytesMax } from "../../shared/bounds.js";
+import type { Operation } from "../../shared/operation.js";
+import { writeExactly } from "../body/exact-json.js";
+import { headerOf, withContentType } from "../http/copy-headers.js";
+import type { UpstreamFailure } from "../upstream/errors/upstream-failure.js";
+import type { Upstream, UpstreamCall, UpstreamSink } from "../upstream/upstream.js";
+import { EventSplitter } from "./event-stream.js";
+import { wholeAnswer } from "./whole-answer.js";
+
+type RawHeaders = readonly (Buffer | string)[];
+
+/** `operation`: at the provider, with a whole answer. */
+export function inWantedForm(
+  upstream: Upstream,
+  { operation, wantsStream }: { readonly operation: Operation; readonly wantsStream: boolean },
+): Upstream {
+  return {
+    ...upstream,
+    send(request, sink) {
+      const forming = new FormingSink(sink, operation, wantsStream);
+      const call = upstream.send(request, forming);
+      forming.call = call;
+      return call;
+    },
+  };
+}
+
+const eventStream = "text/event-stream";
+/** The beginning of an event; the answer may begin with a byte order mark. */
+const beginsEvent = /^(?:\ufeff|\u00ef\u00bb\u00bf)?\s*(?::|(?:data|event|id|retry)\s?:)/;
+/** Enough for the name of a field. */
+const beginningBytes = 16;
+
+class FormingSink implements UpstreamSink {
+  call: UpstreamCall | null = null;
+  readonly #sink: UpstreamSink;
+  readonly #operation: Operation;
+  readonly #wantsStream: boolean;
+  /** The head of an answer whose form isn't known yet. */
+  #head: { readonly status: number; readonly rawHeaders: RawHeaders } | null = null;
+  /** The bytes of such an answer, or of a stream that is put together; null if bytes pass. */
+  #held: Buffer[] | null = null;
+  #heldBytes = 0;
+  #collects = false;
+
+  constructor(sink: UpstreamSink, operation: Operation, wantsStream: boolean) {
+    this.#sink = sink;
+    this.#operation = operation;
+    this.#wantsStream = wantsStream;
+  }
+
+  onHead(status: number, rawHeaders: RawHeaders): void {
+    const type = headerOf(rawHeaders, "content-type").toLowerCase();
+    const isStream = type.startsWith(eventStream);
+    if (status >= 300 || (isStream && this.#wantsStream))
+      return this.#sink.onHead(status, rawHeaders);
+    this.#head = { status, rawHeaders };
+    this.#held = [];
+    this.#collects = isStream;
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#held === null) return this.#sink.onData(chunk);
+    this.#held.push(chunk);
+    this.#heldBytes += chunk.length;
+    if (!this.#collects) this.#recognize(this.#heldBytes < beginningBytes);
+    else if (this.#heldBytes > readableResponseBytesMax) this.#refuse();
+  }
+
+  /** `mayBeMore`: whether the beginning may be too short to be recognized. */
+  #recognize(mayBeMore: boolean): void {
+    const beginning = Buffer.concat(this.#held ?? []).toString("latin1");
+    const isStream = beginsEvent.test(beginning);
+    if (!isStream && mayBeMore && !/^\s*[[{<]/.test(beginning)) return;
+    if (!isStream || this.#wantsStream) return this.#release(isStream ? eventStream : null);
+    this.#collects = true;
+  }
+
+  #release(contentType: string | null): void {
+    if (this.#head === null || this.#held === null) return;
+    const { status, rawHeaders } = this.#head;
+    const held = this.#held;
+    this.#held = null;
+    this.#sink.onHead(
+      status,
+      contentType === null ? rawHeaders : withContentType(rawHeaders, contentType),
+    );
+    for (const chunk of held) this.#sink.onData(chunk);
+  }
+
+  #refuse(): void {
+    this.call?.abort();
+    this.#held = null;
+    const reason = `a stream larger than ${readableResponseBytesMax} bytes can't be put together`;
+    this.#sink.onHead(this.#head!.status, withContentType(this.#head!.rawHeaders, eventStream));
+    this.#sink.onFailure({ kind: "broken", reason });
+  }
+
+  onEnd(): void {
+    if (this.#held !== null && !this.#collects) this.#recognize(false);
+    if (this.#held !== null && this.#collects) this.#assemble(this.#held);
+    this.#sink.onEnd();
+  }
+
+  /** A stream that holds no answer stays as it is, which is no answer to this request. */
+  #assemble(held: readonly Buffer[]): void {
+    const events = new EventSplitter(readableResponseBytesMax).push(
+      Buffer.concat([...held, Buffer.from("\n\n")]),
+    );
+    const answer = wholeAnswer(this.#operation, events);
+    if (answer !== null) this.#held = [Buffer.from(writeExactly(answer))];
+    this.#release("application/json");
+  }
+
+  onFailure(failure: UpstreamFailure): void {
+    if (!this.#collects) this.#release(null);
+    else if (this.#held !== null) {
+      this.#held = [];
+      this.#release("application/json");
+    }
+    this.#sink.onFailure(failure);
+  }
+
+  onBug(error: unknown): void {
+    this.#sink.onBug(error);
+  }
+}
