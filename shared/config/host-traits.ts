@@ -73,6 +73,8 @@ export interface ChatTraits {
   readonly callIds: "any" | "forty_characters" | "nine_characters";
   /** Whether `response_format` may have a schema. */
   readonly takesOutputSchema: boolean;
+  /** Whether such a schema may be of a list or a text; OpenAI takes objects alone. */
+  readonly takesAnyOutputSchema: boolean;
   /**
    * Where OpenAI's newer models accept tools together with an effort. `in_responses`: only in the
    * Responses API, as at OpenAI itself. `refused`: nowhere, at a host without that API. `taken`: in
@@ -125,6 +127,7 @@ export const plainChat: ChatTraits = {
   messageOrder: "system_first",
   callIds: "any",
   takesOutputSchema: true,
+  takesAnyOutputSchema: true,
   reasoningWithTools: "refused",
   countsTokens: false,
   takesCustomTools: false,
@@ -156,6 +159,7 @@ export const openaiFields: readonly OptionalChatField[] = [
 /** OpenAI itself, and Azure. */
 export const openaiChat: ChatTraits = {
   ...plainChat,
+  takesAnyOutputSchema: false,
   maxTokensField: "max_completion_tokens",
   optionalFields: new Set([...openaiFields, "service_tier", "parallel_tool_calls"]),
   stopSequencesMax: 4,

@@ -193,6 +193,26 @@ const chatAnswer = {
 const messageAnswer = { content: [{ text: "hi" }, { type: "tool_use", input: { a: 1 } }] };
 const responseAnswer = { output: [{ content: [{ text: "hi" }] }] };
 
+const cursorSources = [
+  "BerriAI/litellm#34029",
+  "archestra-ai/archestra#7375",
+  "router-for-me/CLIProxyAPI#658",
+  "su-kaka/gcli2api#218",
+];
+const grammar = { definition: "start: x", syntax: "lark" };
+const patchOfCursor = {
+  type: "custom",
+  name: "ApplyPatch",
+  format: { type: "grammar", ...grammar },
+};
+const png =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const listSources = ["google-gemini/cookbook#388", "OpenAI: root objects of structured outputs"];
+const recipes = {
+  type: "ARRAY",
+  items: { type: "OBJECT", properties: { name: { type: "STRING" } } },
+};
+
 export const shapeReports: readonly OutsideCase[] = [
   {
     id: "two-choices-for-claude-code",
@@ -837,4 +857,100 @@ export const shapeReports: readonly OutsideCase[] = [
       },
     }),
   ),
+  {
+    id: "custom-tool-of-cursor",
+    kind: "tools",
+    source: cursorSources,
+    request: chat({ model: gpt, tools: [readOfChat, patchOfCursor] }),
+    right: "Cursor's tools, half of them as in the Responses API, are chat completions'",
+    sends: {
+      tools: [
+        { type: "function", function: { name: "read" } },
+        { type: "custom", custom: { name: "ApplyPatch", format: { type: "grammar", grammar } } },
+      ],
+    },
+  },
+  {
+    id: "tools-of-cursor-over-responses",
+    kind: "tools",
+    source: cursorSources,
+    request: chat({ model: sol, tools: [{ ...readOfResponses }, patchOfCursor] }),
+    right: "Cursor's tools, as in the Responses API, reach it",
+    sends: { tools: [{ type: "function", name: "read" }, patchOfCursor] },
+  },
+  ...[{ ...readOfResponses }, { ...read, description: "d" }].map(
+    (tool, i): OutsideCase => ({
+      id: `tool-of-cursor-at-claude-${i}`,
+      kind: "tools",
+      source: cursorSources,
+      request: chat({ model: claude, tools: [tool] }),
+      right: "a tool in the form of another API is the same tool",
+      sends: { tools: [{ name: "read", input_schema: {} }] },
+    }),
+  ),
+  ...[
+    chat({ model: claude, messages: [user([{ type: "image_url", image_url: png }])] }),
+    chat({
+      model: sol,
+      tools: [readOfChat],
+      messages: [user([{ type: "image_url", image_url: png }])],
+    }),
+  ].map(
+    (request, i): OutsideCase => ({
+      id: `image-without-its-object-${i}`,
+      kind: "images",
+      source: ["laurent22/joplin#16141", "architectds/modeldock#26"],
+      request,
+      right: "an address in place of the object is an image's",
+      check: (t, { sent }) => t.match(sent.at(-1)!.text, /iVBORw0KGgo/),
+    }),
+  ),
+  {
+    id: "image-in-chat-over-responses",
+    kind: "images",
+    source: ["BerriAI/litellm#11820"],
+    request: chat({
+      model: sol,
+      tools: [readOfChat],
+      messages: [user([{ type: "image_url", image_url: { url: png } }])],
+    }),
+    result: "passed",
+    right: "the Responses API takes the address itself",
+    sends: { input: [{ content: [{ type: "input_image", image_url: png }] }] },
+  },
+  {
+    id: "list-of-google-at-openai",
+    kind: "schemas",
+    source: listSources,
+    request: google(gpt, {
+      generationConfig: { responseMimeType: "application/json", responseSchema: recipes },
+    }),
+    right: "OpenAI enforces schemas of objects alone: a list's goes into the instructions",
+    dropped: "response_format.json_schema",
+    lacks: ["response_format"],
+    sends: { messages: [{ role: "system", content: /follows this JSON schema/ }, {}] },
+  },
+  {
+    id: "list-of-google-over-responses",
+    kind: "schemas",
+    source: listSources,
+    request: google(sol, {
+      tools: [readOfGoogle],
+      generationConfig: { responseMimeType: "application/json", responseSchema: recipes },
+    }),
+    right: "OpenAI enforces schemas of objects alone: a list's goes into the instructions",
+    lacks: ["text"],
+    sends: { input: [{ role: "system", content: [{ text: /follows this JSON schema/ }] }, {}] },
+  },
+  {
+    id: "list-of-google-at-vllm",
+    kind: "schemas",
+    source: listSources,
+    request: google(vllm, {
+      generationConfig: { responseMimeType: "application/json", responseSchema: recipes },
+    }),
+    result: "passed",
+    right: "vLLM enforces the schema of a list",
+    sends: { response_format: { json_schema: { schema: { type: "array" } } } },
+  },
 ];

@@ -86,7 +86,8 @@ function toBareBlock(
 const imageTypes: readonly string[] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 function imageBlock(value: unknown, at: string, reader: RequestReader): JsonObject | null {
-  const image = reader.object(value, at);
+  // Some clients write the address in place of the object (laurent22/joplin#16141).
+  const image = typeof value === "string" ? { url: value } : reader.object(value, at);
   reader.fields(image, chatImageFields, `${at}.`);
   const url = reader.text(image["url"], `${at}.url`);
   const data = readDataUrl(url);

@@ -6,6 +6,7 @@ import { isAbsent, isObject } from "../../../shared/checked.js";
 import { requestedEffort } from "../../body/requested-effort.js";
 import { schemaInstruction } from "../fit/fit-chat-request.js";
 import { thinkingTokensMin } from "../fit/fit-messages-request.js";
+import { withNestedTools } from "../shared/nested-tools.js";
 import { RequestReader } from "../shared/request-reader.js";
 import { checkValue } from "../shared/tool-call.js";
 import type { JsonObject, RequestOptions, TranslatedRequest } from "../shared/translation.js";
@@ -16,11 +17,12 @@ import { chatTurnsToMessages } from "./chat-turns-to-messages.js";
 import { SchemaBudget } from "./output-schema.js";
 
 export function chatRequestToMessages(
-  body: JsonObject,
+  request: JsonObject,
   options: RequestOptions,
 ): TranslatedRequest {
   const reader = new RequestReader("Anthropic messages", options.isStrict);
-  if (!reader.isShallowEnough(body)) return reader.result(body);
+  if (!reader.isShallowEnough(request)) return reader.result(request);
+  const body = withNestedTools(request);
   reader.fields(body, chatRequestFields, "");
   const turns = chatTurnsToMessages(body["messages"], reader);
   const budget = new SchemaBudget();

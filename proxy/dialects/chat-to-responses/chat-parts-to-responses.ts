@@ -46,7 +46,11 @@ function toPart(value: unknown, role: Role, at: string, reader: RequestReader): 
 function flatPart(type: string, part: JsonObject, at: string, reader: RequestReader): JsonObject {
   switch (type) {
     case "image_url": {
-      const { url, detail } = reader.object(part["image_url"], `${at}.image_url`);
+      const { image_url: image } = part;
+      const { url, detail } =
+        typeof image === "string"
+          ? { url: image, detail: null }
+          : reader.object(image, `${at}.image_url`);
       const image_url = reader.text(url, `${at}.image_url.url`);
       return { type: "input_image", image_url, detail: detail ?? "auto" };
     }

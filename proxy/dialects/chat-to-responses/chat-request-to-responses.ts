@@ -3,6 +3,7 @@
  */
 import { isAbsent } from "../../../shared/checked.js";
 import { requestedEffort } from "../../body/requested-effort.js";
+import { withNestedTools } from "../shared/nested-tools.js";
 import { RequestReader } from "../shared/request-reader.js";
 import type { JsonObject, RequestOptions, TranslatedRequest } from "../shared/translation.js";
 import { chatRequestFields } from "./chat-fields.js";
@@ -25,11 +26,12 @@ const copied = [
 ] as const;
 
 export function chatRequestToResponses(
-  body: JsonObject,
+  request: JsonObject,
   options: RequestOptions,
 ): TranslatedRequest {
   const reader = new RequestReader("Responses", options.isStrict);
-  if (!reader.isShallowEnough(body)) return reader.result(body);
+  if (!reader.isShallowEnough(request)) return reader.result(request);
+  const body = withNestedTools(request);
   reader.fields(body, chatRequestFields, "");
   const out: Record<string, unknown> = {
     model: body["model"],

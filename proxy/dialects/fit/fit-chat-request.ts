@@ -51,7 +51,9 @@ export function fitChatRequest(body: JsonObject, host: ChatHost, check: RequestC
   fitMaxTokens(out, chat.maxTokensField, traits);
   if (!chat.takesStreamOptions) delete out["stream_options"];
   if (!traits.takesImages) refuseImages(body["messages"], "messages", check);
-  const instructions = traits.takesOutputSchema ? [] : outputSchemaInWords(out, check);
+  const instructions = traits.takesOutputSchema
+    ? listSchemaInWords(out, chat, check)
+    : outputSchemaInWords(out, check);
   const messages = [...instructions, ...(body["messages"] as readonly JsonObject[])];
   out["messages"] = fitMessages(messages, host);
   out["model"] = model;
@@ -245,6 +247,32 @@ export function outputSchemaInWords(out: Fields, check: RequestCheck): readonly 
   return [{ role: "system", content: schemaInstruction(definition["schema"]) }];
 }
 
+/** Google's clients often ask for a list (google-gemini/cookbook#388), which OpenAI refuses. */
+function listSchemaInWords(
+  out: Fields,
+  { takesAnyOutputSchema }: ChatTraits,
+  check: RequestCheck,
+): readonly JsonObject[] {
+  const { response_format: format } = out;
+  const definition =
+    isObject(format) && isObject(format["json_schema"]) ? format["json_schema"] : {};
+  const { schema } = definition;
+  if (takesAnyOutputSchema || !isObject(schema) || isOfObject(schema)) return [];
+  dropListSchema("response_format.json_schema", check);
+  delete out["response_format"];
+  return [{ role: "system", content: schemaInstruction(schema) }];
+}
+
+export function dropListSchema(field: string, check: RequestCheck): void {
+  check.drop(field, "must be of an object: the model's provider enforces no other schema");
+}
+
+/** Whether the root of a schema is an object's. */
+export function isOfObject({ type, $ref: reference, anyOf, oneOf }: JsonObject): boolean {
+  if (anyOf !== undefined || oneOf !== undefined) return false;
+  return type === "object" || (type === undefined && reference !== undefined);
+}
+
 export function fitMessages(
   messages: readonly JsonObject[],
   { chat, model, provider }: Omit<ChatHost, "traits">,
@@ -330,7 +358,8 @@ function withReadableArguments(call: JsonObject): JsonObject {
 }
 
 export function schemaInstruction(schema: unknown): string {
-  return `Answer with one JSON object that follows this JSON schema, and nothing else:\n${writeExactly(schema ?? {})}`;
+  const what = isObject(schema) && !isOfObject(schema) ? "JSON" : "one JSON object";
+  return `Answer with ${what} that follows this JSON schema, and nothing else:\n${writeExactly(schema ?? {})}`;
 }
 
 const digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

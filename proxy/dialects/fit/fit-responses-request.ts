@@ -8,8 +8,11 @@ import { append } from "../../../shared/long-lists.js";
 import type { RequestCheck } from "../shared/request-check.js";
 import type { JsonObject } from "../shared/translation.js";
 import {
+  dropListSchema,
   fitSampling,
   fitToolChoice,
+  isOfObject,
+  schemaInstruction,
   shortCallId,
   takenEffort,
   usualEffort,
@@ -40,8 +43,23 @@ export function fitResponsesRequest(
     if (Array.isArray(include)) append(included, include);
     out["include"] = included;
   }
-  out["input"] = (body["input"] as readonly JsonObject[]).map(withShortId);
+  const items = [...listSchemaInWords(out, check), ...(body["input"] as readonly JsonObject[])];
+  out["input"] = items.map(withShortId);
   return out;
+}
+
+/** OpenAI enforces a schema of an object alone. */
+function listSchemaInWords(out: Fields, check: RequestCheck): readonly JsonObject[] {
+  const { text } = out;
+  const format = isObject(text) && isObject(text["format"]) ? text["format"] : {};
+  const { schema } = format;
+  if (!isObject(schema) || isOfObject(schema)) return [];
+  dropListSchema("text.format", check);
+  const { format: _, ...others } = text as JsonObject;
+  if (Object.keys(others).length > 0) out["text"] = others;
+  else delete out["text"];
+  const content = [{ type: "input_text", text: schemaInstruction(schema) }];
+  return [{ type: "message", role: "system", content }];
 }
 
 /**

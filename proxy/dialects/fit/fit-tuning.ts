@@ -7,6 +7,7 @@ import { isAbsent, isObject } from "../../../shared/checked.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import { ollamaRules, ownServerRules } from "../../../shared/config/host-traits.js";
 import { requestedEffort } from "../../body/requested-effort.js";
+import { withNestedTools } from "../shared/nested-tools.js";
 import type { RequestCheck } from "../shared/request-check.js";
 import type { JsonObject } from "../shared/translation.js";
 import { fitChatTuning } from "./fit-chat-request.js";
@@ -65,22 +66,25 @@ export function chatStep(target: FitTarget, bytes: Buffer): FitStep | null {
   const isContinued = isMoved(target) && messageFields.some(has);
   const isHosts = fitsHost(provider, has);
   const isOpenrouters = hasReasoningObject(provider, has);
-  if (!isTuned && !isContinued && !isHosts && !isOpenrouters) return null;
+  const isCursors = provider.chat.takesCustomTools && fitted(provider) && has("custom");
+  if (!isTuned && !isContinued && !isHosts && !isOpenrouters && !isCursors) return null;
   const traits = chatTraitsOf(provider, model);
   const host = { chat: provider.chat, traits, model, provider: provider.name };
   return (original, check) => {
-    const body = isOpenrouters ? withEffort(original) : original;
+    const nested = isCursors ? withNestedTools(original) : original;
+    const body = isOpenrouters ? withEffort(nested) : nested;
     const atHost = isHosts ? (fitNativeChat(body, host, check) ?? body) : body;
     const continued = isContinued ? fitMovedMessages(atHost, host) : atHost;
     return isTuned ? withTuning(continued, host, check) : continued;
   };
 }
 
-function hasReasoningObject(
-  { chat, nativeRequests }: ProviderConfig,
-  has: (name: string) => boolean,
-): boolean {
-  return !chat.takesReasoningObject && nativeRequests === "fitted" && has("reasoning");
+function fitted({ nativeRequests }: ProviderConfig): boolean {
+  return nativeRequests === "fitted";
+}
+
+function hasReasoningObject(provider: ProviderConfig, has: (name: string) => boolean): boolean {
+  return !provider.chat.takesReasoningObject && fitted(provider) && has("reasoning");
 }
 
 /** A request with OpenAI's field in place of OpenRouter's object. */

@@ -44,6 +44,8 @@ export interface ChatShape {
   readonly ignoresInTexts?: boolean;
   readonly takesNames: boolean;
   readonly takesDeveloper: boolean;
+  /** Tools whose input is free text. */
+  readonly takesCustomTools?: boolean;
 }
 
 /** What all hosts take. */
@@ -180,14 +182,16 @@ export function chatShape(host: ChatShape): Shape {
     },
     tool: { content: parts({}), tool_call_id: text, ...name },
   });
-  const tool = objectOf({
-    type: oneOf("function"),
-    function: objectOf({
-      name: functionName,
-      description: optional(text),
-      parameters: optional(anyObject),
-      strict: nullable(flag),
-    }),
+  const tool = variantOf("type", {
+    function: {
+      function: objectOf({
+        name: functionName,
+        description: optional(text),
+        parameters: optional(anyObject),
+        strict: nullable(flag),
+      }),
+    },
+    ...(host.takesCustomTools === true ? { custom: { custom: anyObject } } : {}),
   });
   return objectOf({
     ...common,

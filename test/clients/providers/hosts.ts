@@ -86,6 +86,7 @@ function shaped(shape: ChatShape, source: string): Rule {
 
 const everywhere = [pairsCalls, argumentsAreJson, assistantSaysSomething];
 const openaiShape: ChatShape = {
+  takesCustomTools: true,
   fields: openaiFields,
   takesParts: true,
   ignoresInTexts: true,
