@@ -358,7 +358,7 @@ function withReadableArguments(call: JsonObject): JsonObject {
 }
 
 export function schemaInstruction(schema: unknown): string {
-  const what = isObject(schema) && !isOfObject(schema) ? "JSON" : "one JSON object";
+  const what = isObject(schema) && schema["type"] === "array" ? "a JSON list" : "one JSON object";
   return `Answer with ${what} that follows this JSON schema, and nothing else:\n${writeExactly(schema ?? {})}`;
 }
 
