@@ -516,9 +516,11 @@ t.test(
       void response
         .writeHead(200, { "content-type": "text/event-stream" })
         .end(unrequested.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
-    t.match(await openai.chat.completions.create({ model: "claude-test", messages }), {
-      id: "msg_2",
-      choices: [{ message: { content: greeting }, finish_reason: "stop" }],
+    const { id, choices } = await openai.chat.completions.create({
+      model: "claude-test",
+      messages,
     });
+    t.equal(id, "msg_2");
+    t.match(choices, exactly([{ message: { content: greeting }, finish_reason: "stop" }]));
   },
 );

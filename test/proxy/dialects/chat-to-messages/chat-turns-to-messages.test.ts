@@ -387,7 +387,7 @@ t.test("invalid messages and parts are refused by name", async (t) => {
     [
       part({ type: "image_url", image_url: true }),
       "messages[0].content[0].image_url",
-      "messages[0].content[0].image_url must be an object, not true",
+      "messages[0].content[0].image_url must be an object, not a boolean",
     ],
     [
       part({ type: "image_url", image_url: { url: "file:///etc/passwd" } }),
