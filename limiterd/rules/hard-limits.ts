@@ -29,6 +29,11 @@ export function demandAt({ rates, ...metered }: Metered, target: number): Demand
 const usefulOutput = 64;
 /** On a small cap, this fraction of it is enough output for a request: one in 128. */
 const usefulDivisor = 128;
+/**
+ * A stream holds this part of the least output more than it is granted, 8 tokens: what its provider
+ * sends while the stream waits or is cancelled.
+ */
+const onItsWayDivisor = usefulOutput / outputChunkTokensMin;
 /** The output that a stream may use at first. */
 const firstOutput = 256;
 /** A draw adds at most this fraction of what is left: one in 50. */
@@ -131,10 +136,22 @@ export function needOf(
   held: number,
 ): number {
   if (demand === undefined) return 1;
-  const parts = Math.floor((cap * weights.parts) / Math.max(1, weights.output) / usefulDivisor);
-  const useful = Math.min(usefulOutput, Math.max(1, parts));
-  const output = Math.min(demand.outputMax ?? useful, useful);
+  const output = leastOutput({ weights, cap }, demand);
   return Math.max(1, weightedAmount(weights, promptOf(demand, held), output));
+}
+
+/** The least output that is worth the request. */
+function leastOutput(
+  { weights, cap }: Pick<HardLimit, "weights" | "cap">,
+  { outputMax }: Demand,
+): number {
+  const parts = Math.floor((cap * weights.parts) / Math.max(1, weights.output) / usefulDivisor);
+  return Math.min(outputMax ?? usefulOutput, usefulOutput, Math.max(1, parts));
+}
+
+/** What a stream holds beyond what it is granted. */
+function onItsWay(limit: HardLimit, demand: Demand): number {
+  return demand.isStreamed ? Math.floor(leastOutput(limit, demand) / onItsWayDivisor) : 0;
 }
 
 /** The hard caps among these counters. Rolls their windows to now. */
@@ -237,8 +254,9 @@ export function giveBack({ holdings }: LeaseHold): void {
 export function holdOn(limits: readonly HardLimit[], hold: Omit<LeaseHold, "holdings">): LeaseHold {
   const { promptTokens } = uncharged(hold.demand, hold.charged);
   const output = Math.max(0, hold.output - hold.charged.before - hold.charged.output);
-  const holdings = limits.map(({ held, child, weights }): Holding => {
-    const amount = weightedAmount(weights, promptTokens, output);
+  const holdings = limits.map((limit): Holding => {
+    const { held, child, weights } = limit;
+    const amount = weightedAmount(weights, promptTokens, output + onItsWay(limit, hold.demand));
     held.add(child, amount);
     return { held, child, amount };
   });
@@ -251,7 +269,7 @@ function roomOn(limit: HardLimit, left: number, demand: Demand): number {
   const prompt = weights.prompt * promptOf(demand, heldByOthers(limit));
   const room = (left - held.of(child)) * weights.parts - prompt;
   if (weights.output === 0) return room >= 0 ? Number.POSITIVE_INFINITY : 0;
-  return Math.max(0, Math.floor(room / weights.output));
+  return Math.max(0, Math.floor(room / weights.output) - onItsWay(limit, demand));
 }
 
 interface Allowed {
@@ -308,7 +326,8 @@ export function claimNeeds(limit: HardLimit, demand: Demand): ClaimNeeds {
   const need = needOf(weights, cap, demand, held);
   const start = { demand, charged: nothingCharged, output: 0 };
   const { output } = allow(unclaimedLimits([limit]), start, wantedAtFirst(demand));
-  return { held, need, want: Math.max(need, weightedAmount(weights, demand.promptTokens, output)) };
+  const most = output + onItsWay(limit, demand);
+  return { held, need, want: Math.max(need, weightedAmount(weights, demand.promptTokens, most)) };
 }
 
 /** The output of a stream after one more chunk. `before`: its output so far. */

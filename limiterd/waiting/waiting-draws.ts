@@ -163,8 +163,9 @@ export class WaitingDraws {
   }
 
   #tick(nowMs: number): void {
+    // What its provider sends until the next tick may be more than the stream holds.
     for (const entry of this.#entries)
-      if (nowMs - entry.sinceMs >= entry.draw.waitMs) this.#answer(entry);
+      if (nowMs + drawTickMs - entry.sinceMs > entry.draw.waitMs) this.#answer(entry);
     for (const [held, children] of this.#caps) {
       for (const [child, cap] of children) {
         for (const queue of cap.queues.values()) this.#judgeQueue(queue);

@@ -2,9 +2,10 @@
  * How much output a stream may still give under hard caps. The daemon grants output in chunks,
  * and the proxy asks for the next chunk ahead of need, so that a stream waits only if the answer is
  * late. When the daemon grants no more, the stream uses what it has, and asks
- * once more before it ends: other requests may have given back what they held. Each question may
- * wait for them only as long as the provider takes for one least chunk more than was granted:
- * meanwhile it goes on sending, and what it sends is billed.
+ * once more before it ends: other requests may have given back what they held. Meanwhile the
+ * provider goes on sending, and what it sends is billed. The daemon holds one least chunk for that:
+ * a question may wait as long as the provider takes for half of it beyond the grant; the other half
+ * is for what comes until the call is cancelled.
  *
  * Not here: counting the output (`response-meter.ts`), and ending a stream (`length-stop.ts`).
  */
@@ -136,7 +137,7 @@ export class OutputAllowance {
 
   #waitMs(): number {
     const { granted, spent } = this.#drawn;
-    const left = Math.max(0, granted + outputChunkTokensMin - this.#used);
+    const left = Math.max(0, granted + outputChunkTokensMin / 2 - this.#used);
     const elapsedMs = this.#ports.monoMs() - this.#begunMonoMs;
     return Math.min(
       drawWaitMsMax,

@@ -13,6 +13,7 @@ import { createProcesses, type Processes } from "../bench/measure/processes.js";
 import { holdCaps } from "./hold-caps.js";
 import { killProcesses } from "./kill-processes.js";
 import { packagesAsPinned } from "./packages-as-pinned.js";
+import { describeEnd, describePart, type RunPart } from "./report.js";
 import { catchBugs, type Part, simulateSeeds } from "./simulated.js";
 
 const { values: flags } = parseArgs({
@@ -34,16 +35,22 @@ function print(text: string): void {
   if (!flags.json) process.stdout.write(`${text}\n`);
 }
 
-type Step = readonly [name: string, run: () => Promise<Part>];
+type Step = readonly [name: string, run: () => Promise<Part>, advice: string];
+
+const packagesAdvice =
+  "Packages: install this release of Sluice again; it isn't tested with other versions of packages.";
+const simulationAdvice = "Simulation: a bug in Sluice. Please report it with this output.";
+const processesAdvice =
+  "Processes and caps: run it again while the machine is idle. If it fails again, it is a bug in Sluice: please report it with this output.";
 
 function stepsFor(processes: Processes, dir: string): readonly Step[] {
   const real = { processes, dir, programs: flags.programs ?? null, seed };
   return [
-    ["packages", packagesAsPinned],
-    ["simulation", () => simulateSeeds(seed, restS / 2)],
-    ["planted bugs", () => catchBugs(Math.min(1, minutes))],
-    ["processes", () => killProcesses({ ...real, seconds: restS / 2 })],
-    ["caps", () => holdCaps(real)],
+    ["packages", packagesAsPinned, packagesAdvice],
+    ["simulation", () => simulateSeeds(seed, restS / 2), simulationAdvice],
+    ["planted bugs", () => catchBugs(Math.min(1, minutes)), simulationAdvice],
+    ["processes", () => killProcesses({ ...real, seconds: restS / 2 }), processesAdvice],
+    ["caps", () => holdCaps(real), processesAdvice],
   ];
 }
 
@@ -53,29 +60,30 @@ async function main(processes: Processes, dir: string): Promise<boolean> {
     `Sluice ${version} on Node ${process.versions.node}, ${cpus.length} × ${cpus[0]?.model.trim() ?? "CPU"}, load ${os.loadavg()[0]!.toFixed(1)}, seed ${hex}\n`,
   );
   const startedMs = performance.now();
-  const parts: Record<string, Part["details"]> = {};
-  const problems: string[] = [];
-  for (const [name, run] of stepsFor(processes, dir)) {
-    const part = await run().catch((error: unknown): Part => {
+  const parts: RunPart[] = [];
+  for (const [name, run, advice] of stepsFor(processes, dir)) {
+    const found = await run().catch((error: unknown): Part => {
       const text = error instanceof Error ? error.message : String(error);
       return { text: "couldn't run", details: {}, problems: [text] };
     });
-    print(`${part.problems.length === 0 ? "ok    " : "FAILED"}  ${name.padEnd(12)}  ${part.text}`);
-    for (const problem of part.problems) print(`        ${problem}`);
-    parts[name.replace(" ", "_")] = part.details;
-    problems.push(...part.problems.map((problem) => `${name}: ${problem}`));
+    const part = { ...found, name, advice };
+    parts.push(part);
+    print(describePart(part));
   }
   const seconds = Math.round((performance.now() - startedMs) / 1000);
   const repeat = `sluice verify --seed ${hex} --minutes ${minutes}`;
+  const problems = parts.flatMap(({ name, problems }) =>
+    problems.map((problem) => `${name}: ${problem}`),
+  );
+  const trace = parts.flatMap((part) => part.trace ?? []);
+  const details = Object.fromEntries(
+    parts.map((part) => [part.name.replace(" ", "_"), part.details]),
+  );
   if (flags.json)
     process.stdout.write(
-      `${JSON.stringify({ version, node: process.versions.node, seed: hex, seconds, ...parts, problems, repeat })}\n`,
+      `${JSON.stringify({ version, node: process.versions.node, seed: hex, seconds, ...details, problems, trace, repeat })}\n`,
     );
-  print(
-    problems.length === 0
-      ? `\nEverything holds (${seconds} s). To run the same again: ${repeat}`
-      : `\n${problems.length} problems (${seconds} s). To repeat them: ${repeat}`,
-  );
+  print(describeEnd(parts, seconds, repeat));
   return problems.length === 0;
 }
 

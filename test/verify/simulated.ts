@@ -11,6 +11,8 @@ export interface Part {
   readonly details: Readonly<Record<string, unknown>>;
   /** Empty if all of it holds. */
   readonly problems: readonly string[];
+  /** The last events before a problem. */
+  readonly trace?: readonly string[];
 }
 
 /** Every fourth seed is of several hosts. */
@@ -22,21 +24,23 @@ export async function simulateSeeds(first: number, seconds: number): Promise<Par
   const endMs = performance.now() + seconds * 1000;
   let [seeds, events] = [0, 0];
   const problems: string[] = [];
+  let trace: readonly string[] = [];
   while (problems.length === 0 && (seeds === 0 || performance.now() < endMs)) {
     const seed = (first + seeds) >>> 0;
     const run = seeds % hostsEvery === hostsEvery - 1 ? simulateHosts : simulate;
     const result = await run(seed);
     seeds++;
     events += result.events;
-    if (result.violation !== null)
-      problems.push(
-        `seed 0x${seed.toString(16).padStart(8, "0")}${run === simulateHosts ? " of several hosts" : ""}: ${result.violation}\n${result.lines.join("\n")}`,
-      );
+    if (result.violation === null) continue;
+    const hosts = run === simulateHosts ? " of several hosts" : "";
+    problems.push(`seed 0x${seed.toString(16).padStart(8, "0")}${hosts}: ${result.violation}`);
+    trace = result.lines;
   }
   return {
     text: `${seeds} seeds, ${events.toLocaleString("en-US")} events, ${problems.length} violations`,
     details: { seeds, events, violations: problems.length },
     problems,
+    trace,
   };
 }
 

@@ -99,13 +99,13 @@ t.test("a stream that gets no more uses what it has, and asks once more at its e
   t.equal(daemon.asked.length, 3);
 });
 
-t.test("a question waits while the provider sends what is left and 8 tokens", async (t) => {
+t.test("a question waits while the provider sends what is left and 4 tokens", async (t) => {
   const daemon = new Daemon(chunk);
   const allowance = new OutputAllowance(daemon.drawn, daemon);
   allowance.use(0, fails);
   daemon.nowMs = 10 * (chunk - 4);
   allowance.use(chunk - 4, fails);
-  t.same(daemon.waits, [120], "at a token in ten milliseconds");
+  t.same(daemon.waits, [80], "at a token in ten milliseconds");
   let answers = 0;
   t.notOk(allowance.use(chunk, () => answers++));
   daemon.grant(chunk, "max_tokens 1000 of /a");

@@ -75,10 +75,16 @@ const ofOneHost = (
       often: false,
     },
     {
+      name: "a stream gets the tokens that its provider sends until the call is cancelled",
+      file: limits,
+      find: "Math.floor(room / weights.output) - onItsWay(limit, demand)",
+      put: "Math.floor(room / weights.output)",
+    },
+    {
       name: "the prompt isn't held",
       file: limits,
-      find: "weightedAmount(weights, promptTokens, output)",
-      put: "weightedAmount(weights, 0, output)",
+      find: "weightedAmount(weights, promptTokens, output + onItsWay",
+      put: "weightedAmount(weights, 0, output + onItsWay",
     },
   ] as const
 ).map((mutant) => ({ often: true, ...mutant, simulation: "caps" as const }));
