@@ -24,6 +24,7 @@ import { processSession, type Session } from "../session/terminal.js";
 import { type Heartbeat, type ServiceHealth, startHeartbeat } from "./heartbeat.js";
 import { loggedLevel, takePrintedLevel } from "./printed-level.js";
 import { takeHeld } from "./ready-message.js";
+import { collectGarbage, heapSize, processCpuMs, releaseWhenIdle } from "./release-memory.js";
 import { type Predecessor, takePredecessors, waitForEnd } from "./reload/predecessors.js";
 import { startSelfReload } from "./reload/self-reload.js";
 import {
@@ -184,6 +185,7 @@ async function serve(
   const isSuccessor = sockets.from === "handed-over";
   const watchdogMs = watchdogMsOf(session.env, { pid: process.pid, isSuccessor });
   const heartbeat = beat(started, watchdogMs, { notices, log });
+  releaseWhenIdle({ cpuMs: processCpuMs, heap: heapSize, collect: collectGarbage, every });
   const reload = await startSelfReload({
     ...options,
     process: service.process,
@@ -229,11 +231,13 @@ function beat(
         { reason },
         "the service is stuck: it sends no more watchdog notices, so that systemd restarts it",
       ),
-    every(ms, run) {
-      const timer = setInterval(run, ms).unref();
-      return () => clearInterval(timer);
-    },
+    every,
   });
+}
+
+function every(ms: number, run: () => void): () => void {
+  const timer = setInterval(run, ms).unref();
+  return () => clearInterval(timer);
 }
 
 function endNow(started: StartedService, { reason, atOnce }: StopRequest, log: Log): Promise<void> {
