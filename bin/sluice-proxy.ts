@@ -29,7 +29,7 @@ void runService({
         health: () => ({ status: proxy.status(), stuck: null }),
         reloadFailed: () => proxy.reloadFailed(),
         stop: (atOnce) => proxy.stop(atOnce),
-        replaced: () => proxy.replaced(),
+        onReplaced: () => proxy.replaced(),
       };
     };
   },

@@ -111,22 +111,22 @@ function declaredText({ rateLimits, budgets }: Config): string {
 function logOf(log: Log): Parameters<typeof joinCluster>[1]["log"] {
   const namesMax = 100;
   return {
-    joined: ({ adopted, reported }) =>
+    onJoin: ({ adopted, reported }) =>
       log.info(
         { taken: adopted, reported },
         "joined the cluster: definitions are shared with other hosts",
       ),
-    replaced: (definitions) =>
+    onReplaced: (definitions) =>
       log.warn(
         { definitions: definitions.slice(0, namesMax).map(({ kind, key }) => `${kind} ${key}`) },
         "definitions of other hosts replace those of this host",
       ),
-    renumbered: (keys) =>
+    onRenumbered: (keys) =>
       log.warn(
         { keys: keys.slice(0, namesMax).map(({ from, to }) => `key_${from} is key_${to} now`) },
         "managed keys of this host have new ids: other hosts use the old ones",
       ),
-    unreadable: (fields) =>
+    onUnreadable: (fields) =>
       log.error(
         { fields: fields.slice(0, namesMax) },
         "the engine holds definitions that this release doesn't understand",

@@ -258,13 +258,13 @@ export function hasHardCaps(state: DaemonState): boolean {
   if (!settings.usageEnabled) return false;
   return (
     (settings.rateLimitsEnabled && book.ruleSet.hasHard) ||
-    (enforcedBudgets(state)?.hard.size ?? 0) > 0
+    (enforcedBudgets(state)?.hardIds.size ?? 0) > 0
   );
 }
 
 /** Whether each session has a budget, so that proxies say the session of a request. */
 export function hasSessionBudgets(state: DaemonState): boolean {
-  return (enforcedBudgets(state)?.perSession.size ?? 0) > 0;
+  return (enforcedBudgets(state)?.perSessionIds.size ?? 0) > 0;
 }
 
 /** When the first rule on loops acts, and when the last; null if none does. */

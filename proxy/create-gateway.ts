@@ -325,11 +325,11 @@ function createTargetHealth({
     ...notices,
     onOpened(target, why, openMs) {
       notices.onOpened(target, why, openMs);
-      report.changed();
+      report.noteChange();
     },
     onClosed(target) {
       notices.onClosed(target);
-      report.changed();
+      report.noteChange();
     },
   });
   return health;

@@ -90,7 +90,7 @@ export async function handleRequest(gateway: Gateway, exchange: Exchange): Promi
   } catch (error) {
     failRequest({ gateway, exchange, record }, error);
   }
-  exchange.memory.handled();
+  exchange.memory.onHandlerEnd();
   try {
     if (record.bug !== null) logBug(gateway.log, exchange.id, record.bug);
     const ended = { exchange, record, endedMonoMs: gateway.monoMs() };
@@ -174,7 +174,7 @@ function answerCaller(
   if (!authentication.ok) return refuseCaller(received, area, authentication);
   const { caller } = authentication;
   const { gateway, exchange, record } = received;
-  if (caller.credential === "authenticated") record.identified(caller);
+  if (caller.credential === "authenticated") record.setCaller(caller);
   const failure = caller.credential === "none" ? pageProblem(gateway, exchange) : null;
   if (failure !== null) return refuseCaller(received, area, { ok: false, failure });
   const context = { gateway, exchange, caller, record };
@@ -196,9 +196,9 @@ async function answerAuthorizedCaller(
   // A scrape must work while the daemon is away.
   const access = isScrape(endpoint) ? "scrape" : area;
   const authorized = await authorizeCaller(gateway.limiter, caller, access);
-  record.waited(gateway.monoMs() - askedMonoMs);
+  record.addWait(gateway.monoMs() - askedMonoMs);
   if (!authorized.ok) return refuseCaller({ exchange, record }, area, authorized);
-  record.identified(authorized.caller);
+  record.setCaller(authorized.caller);
   const context = { gateway, exchange, caller: authorized.caller, record };
   return meetsLimits(endpoint)
     ? serve(context, endpoint)

@@ -149,9 +149,9 @@ export async function prepareProxy({
       listen: listenHttp,
       sockets,
       tlsFiles,
-      handlerOf: (ofListener) => (exchange) => {
+      handlerOf: (listenerGateway) => (exchange) => {
         answering.began();
-        void handleRequest(ofListener, exchange).then(answering.ended);
+        void handleRequest(listenerGateway, exchange).then(answering.ended);
       },
     }).catch(async (error: unknown) => {
       await closeAll();
@@ -168,7 +168,7 @@ export async function prepareProxy({
           // Handlers of cut requests settle them before they end.
           await Promise.race([answering.none(), delay(settleGraceMs, null, { ref: false })]);
           await Promise.all([
-            limiter.client.drained(settleGraceMs),
+            limiter.client.untilDrained(settleGraceMs),
             gateway.metrics.reports.flush(),
             gateway.tracing?.close(),
           ]);

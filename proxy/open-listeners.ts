@@ -89,7 +89,7 @@ export async function openListeners(
     // Probes and Prometheus reach the port of metrics without certificates.
     const tls = served === "metrics" ? null : tlsOf(gateway.config.server.tls, tlsFiles);
     const capacity = { ...gateway.capacity, connections: room };
-    const ofListener: Gateway = { ...gateway, capacity, served };
+    const listenerGateway: Gateway = { ...gateway, capacity, served };
     const urls: string[] = [];
     for (const at of sockets.byName.get(name)?.map((fd) => ({ fd })) ?? [
       { host: place.host, port: place.port },
@@ -100,7 +100,7 @@ export async function openListeners(
         memory,
         stalledClientMs: server.stalledClientMs,
         tls,
-        handle: handlerOf(ofListener),
+        handle: handlerOf(listenerGateway),
       });
       open.push(listener);
       // In the same turn as the listen call, before it accepts a connection.

@@ -122,12 +122,12 @@ export class RequestRecord {
   }
 
   /** Sets the verified caller. */
-  identified({ userPath, keyId }: { readonly userPath: string; readonly keyId: string }): void {
+  setCaller({ userPath, keyId }: { readonly userPath: string; readonly keyId: string }): void {
     this.userPath = userPath;
     this.keyId = keyId;
   }
 
-  waited(ms: number): void {
+  addWait(ms: number): void {
     this.waitedMs += ms;
   }
 
@@ -151,19 +151,19 @@ export class RequestRecord {
   }
 
   /** The client disconnected, and nothing was forwarded, or it no longer matters. */
-  gone(exchange: Exchange): void {
+  markGone(exchange: Exchange): void {
     const { status, outcome } = goneEnding(exchange);
     this.end(status, outcome);
   }
 
   /** The usage so far; `cost` is null if unpriced or with usage off. */
-  progressed({ usage, estimated }: SpentTokens, cost: PicoUsd | null): void {
+  addProgress({ usage, estimated }: SpentTokens, cost: PicoUsd | null): void {
     this.#addUsage(usage, estimated);
-    this.charged(cost);
+    this.addCost(cost);
   }
 
   /** Adds a cost; one unpriced part makes the sum unpriced. */
-  charged(cost: PicoUsd | null): void {
+  addCost(cost: PicoUsd | null): void {
     if (!this.#charged) this.cost = cost;
     else this.cost = cost === null || this.cost === null ? null : this.cost + cost;
     this.#charged = true;
@@ -174,7 +174,7 @@ export class RequestRecord {
     this.estimated ||= estimated;
   }
 
-  forwarded(forwarded: ForwardResult): void {
+  setResult(forwarded: ForwardResult): void {
     const { status, outcome, usage, estimated, firstByteMonoMs, note, bug } = forwarded;
     this.end(status, outcome);
     this.deliveredFinish = forwarded.finish;

@@ -48,7 +48,7 @@ export interface Failure {
   readonly code: string | null;
   readonly param: string | null;
   readonly provider: string | null;
-  /** Anthropic's, which its SDKs act upon. */
+  /** The details of Anthropic's error, which its SDKs act upon. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 

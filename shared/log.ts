@@ -60,7 +60,7 @@ export function createLog(process_: string, level: LogLevel, format: LogFormat =
   const timestamp = createTimestamp();
   const inJournal = isJournal(process.env["JOURNAL_STREAM"]);
   const asText = isText(format, isatty(1));
-  const ofProcess = `"process":"${process_}"`;
+  const processField = `"process":"${process_}"`;
   // A Buffer from the start: the garbage collector copies a text that grows in pieces.
   const lines = Buffer.allocUnsafeSlow(gatherBytesMax);
   let bytes = 0;
@@ -95,7 +95,7 @@ export function createLog(process_: string, level: LogLevel, format: LogFormat =
   return Object.assign(logger, {
     line(lineLevel: LineLevel, fields: string, message: string) {
       if (!logger.isLevelEnabled(lineLevel)) return;
-      const json = `{"level":"${lineLevel}"${timestamp()},${ofProcess},${fields},"msg":"${message}"}\n`;
+      const json = `{"level":"${lineLevel}"${timestamp()},${processField},${fields},"msg":"${message}"}\n`;
       const line = asText ? readableLine(process_, json) : json;
       const text = inJournal ? journalPriorities[lineLevel] + line : line;
       const bytesMax = text.length * bytesPerCharMax;

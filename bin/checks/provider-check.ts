@@ -22,7 +22,8 @@ export function judgeProvider(
   if (type === "simulator") return verdict("ok", "a simulator: it makes its answers up");
   if (answer === null) return verdict("ok", "not asked");
   const { status, ms, reason } = answer;
-  if (status === null) return verdict("failure", `${baseUrl}: ${inWords(reason ?? "no answer")}`);
+  if (status === null)
+    return verdict("failure", `${baseUrl}: ${failureText(reason ?? "no answer")}`);
   if (status < 300) return verdict("ok", `answers in ${ms} ms`);
   if (status === 401 || status === 403)
     return apiKeyCommand === null
@@ -33,7 +34,7 @@ export function judgeProvider(
   return verdict(status >= 500 ? "failure" : "warning", `reached, and answers ${status}`);
 }
 
-function inWords(reason: string): string {
+function failureText(reason: string): string {
   switch (reason) {
     case "ECONNREFUSED":
       return "nothing listens there";

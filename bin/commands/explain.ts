@@ -70,9 +70,14 @@ export function addExplain(program: Command, session: Session): void {
  */
 async function explainCommand(session: Session, flags: ExplainFlags): Promise<void> {
   const path = checkFlags(flags);
-  const { model, request, key, session: named } = flags;
-  const ofSession = named === undefined ? {} : { session: named };
-  const question = { user_path: path, ...(key === undefined ? {} : { key }), model, ...ofSession };
+  const { model, request, key, session: sessionFlag } = flags;
+  const sessionField = sessionFlag === undefined ? {} : { session: sessionFlag };
+  const question = {
+    user_path: path,
+    ...(key === undefined ? {} : { key }),
+    model,
+    ...sessionField,
+  };
   const isElsewhere = remotePlace(session, flags) !== null;
   const fields =
     request !== undefined || isElsewhere ? null : await targetFields(session, flags, model!);
@@ -81,7 +86,7 @@ async function explainCommand(session: Session, flags: ExplainFlags): Promise<vo
       ? { request_id: request }
       : fields === null
         ? question
-        : { user_path: path, ...keyFields(flags), ...ofSession, ...fields };
+        : { user_path: path, ...keyFields(flags), ...sessionField, ...fields };
   const explanation =
     fields !== null && "config" in fields
       ? await askGateway(session, fields, question)

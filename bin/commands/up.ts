@@ -102,7 +102,7 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
   });
   const { drainGraceMs, drainMs } = config.server;
   const supervisor = superviseServices({
-    limiterd: { ...limiterd, forked },
+    limiterd: { ...limiterd, waitingProcess: forked },
     proxies: proxiesOf(config, sockets),
     terminal,
     verbose,

@@ -16,7 +16,7 @@ import {
 } from "../../shared/domain/managed-key.js";
 import type { Failure } from "../../shared/error-code.js";
 import { parseTimestamp } from "../../shared/time.js";
-import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
+import type { ArgumentProblem, ParsedArguments } from "../session/command-failure.js";
 import { readDuration } from "../text/duration.js";
 
 export interface KeyIssueFlags {
@@ -31,7 +31,7 @@ export interface KeyIssueFlags {
 }
 
 /** An existing key of which only the hash is known; null without `--hash`. */
-export function keyOfHash(text: string | undefined): FromArguments<ImportedKey | null> {
+export function keyOfHash(text: string | undefined): ParsedArguments<ImportedKey | null> {
   if (text === undefined) return { ok: true, value: null };
   const hash = importedHash(text.trim());
   return hash === null
@@ -40,7 +40,7 @@ export function keyOfHash(text: string | undefined): FromArguments<ImportedKey |
 }
 
 /** The existing key in a file. A short key could be guessed. */
-export function keyOfValue(text: string): FromArguments<ImportedKey> {
+export function keyOfValue(text: string): ParsedArguments<ImportedKey> {
   const value = text.trim();
   return value.length >= importedKeyCharsMin && couldBeImportedKey(value)
     ? { ok: true, value: { hash: hashKey(value), redacted: redactKey(value) } }
@@ -84,7 +84,7 @@ export function keyIssueFromFlags({
   label = [],
   model = [],
   expires,
-}: KeyIssueFlags): FromArguments<KeyIssue> {
+}: KeyIssueFlags): ParsedArguments<KeyIssue> {
   const problems: ArgumentProblem[] = [];
   const key = {
     ...(name === undefined ? {} : { name }),
@@ -121,7 +121,7 @@ export function monthlyBudget({
 }: {
   readonly path?: string;
   readonly monthly?: string;
-}): FromArguments<({ readonly amount: number } & Readonly<Record<string, unknown>>) | null> {
+}): ParsedArguments<({ readonly amount: number } & Readonly<Record<string, unknown>>) | null> {
   if (monthly === undefined) return { ok: true, value: null };
   const amount = parseAmount(amountOf(monthly) ?? monthly, "--monthly");
   const problems: ArgumentProblem[] = amount.ok ? [] : [amount.failure];
@@ -136,7 +136,7 @@ export function monthlyBudget({
 export function keyRotationFromFlags({
   overlap,
   model = [],
-}: KeyRotateFlags): FromArguments<{ readonly rotation: Readonly<Record<string, unknown>> }> {
+}: KeyRotateFlags): ParsedArguments<{ readonly rotation: Readonly<Record<string, unknown>> }> {
   const seconds = overlap?.trim() === "0" ? 0 : readDuration(overlap ?? "1s");
   const models = model.length === 0 ? {} : { models: listOf(model) };
   const checked = parseKeyRotation(models);

@@ -17,10 +17,10 @@ export const backTestLimits =
 export function renderBackTest(rule: RuleKey, report: Fields): string {
   const { requests, refused } = report;
   const head = `${periodLabel(rule.periodSeconds)} rule on ${rule.scope} ${subjectWithModels(rule)}`;
-  const judged = `${countOf(requests)} that began ${text(report["start"])} to ${text(report["end"])}`;
+  const judgedText = `${countOf(requests)} that began ${text(report["start"])} to ${text(report["end"])}`;
   const isRefusing = typeof refused === "number" && refused > 0;
   const fields: (readonly [string, string])[] = [
-    ["requests", judged],
+    ["requests", judgedText],
     ["refused", isRefusing ? refusedText(report) : countOf(refused)],
   ];
   const { went_on: wentOn } = report;

@@ -10,7 +10,7 @@ import {
   parseAnchors,
 } from "../../shared/domain/reset-anchors.js";
 import { parseTimeZone } from "../../shared/domain/time-zone.js";
-import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
+import type { ArgumentProblem, ParsedArguments } from "../session/command-failure.js";
 import { type FlagForm, holdFlag, onExhaustedFlag } from "./limit-flags.js";
 
 export const budgetFlags: FlagForm<BudgetScope> = {
@@ -84,7 +84,7 @@ export function anchorFlag(name: AnchorField): { readonly flag: string; readonly
 /** The anchors that `budgets settings` should change; none if it only shows them. */
 export function anchorsFromFlags(
   flags: Readonly<Record<string, unknown>>,
-): FromArguments<Readonly<Record<string, unknown>>> {
+): ParsedArguments<Readonly<Record<string, unknown>>> {
   const problems: ArgumentProblem[] = [];
   const body: Record<string, unknown> = {};
   for (const { name } of anchorFields) {

@@ -14,7 +14,7 @@ import {
 import { modelsField } from "../../shared/domain/limited-models.js";
 import { onExhaustedOfText } from "../../shared/domain/on-exhausted.js";
 import { whenField, whenOfText } from "../../shared/domain/rule-hours.js";
-import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
+import type { ArgumentProblem, ParsedArguments } from "../session/command-failure.js";
 
 /** The flags that name a rule or a budget beside its subject, as they were typed. */
 export interface KeyFlags {
@@ -111,7 +111,7 @@ export function writesFromFlags<S extends string>(
   form: FlagForm<S>,
   subject: string,
   flags: SetFlags,
-): FromArguments<readonly Write<S>[]> {
+): ParsedArguments<readonly Write<S>[]> {
   const { grammar, longFlags, shortFlags, switches, parse } = form;
   const problems: ArgumentProblem[] = [...subjectProblems(form, subject, flags.scope)];
   const typedLimits = [...longForm(form, flags, problems), ...shortForm(form, flags)];
@@ -140,7 +140,7 @@ export function writesFromFlags<S extends string>(
     if (checked.ok) writes.push({ body, key: checked.value });
     // One message about the subject is enough.
     else if (!problems.some(({ param }) => param === "subject" && param === checked.failure.param))
-      problems.push(unreadText(switches, body, checked) ?? asFlagProblem(grammar, checked, flagOf));
+      problems.push(unreadText(switches, body, checked) ?? flagProblem(grammar, checked, flagOf));
   }
   const periods = new Set(writes.map(({ key }) => key.periodSeconds));
   if (periods.size < writes.length)
@@ -157,7 +157,7 @@ export function keyFromFlags<S extends string>(
   form: FlagForm<S>,
   subject: string,
   flags: KeyFlags,
-): FromArguments<LimitKey<S>> {
+): ParsedArguments<LimitKey<S>> {
   const problems = subjectProblems(form, subject, flags.scope);
   if (problems.length > 0) return { ok: false, problems };
   const { grammar } = form;
@@ -172,7 +172,7 @@ export function keyFromFlags<S extends string>(
     : {
         ok: false,
         problems: [
-          unreadText([], modelsFromFlags(flags), checked) ?? asFlagProblem(grammar, checked, {}),
+          unreadText([], modelsFromFlags(flags), checked) ?? flagProblem(grammar, checked, {}),
         ],
       };
 }
@@ -319,7 +319,7 @@ function subjectProblems<S extends string>(
  * Replaces the names of body fields in a parser's message by those of the flags. A field whose name
  * may also be a word of the sentence is replaced only where it begins the message or a path.
  */
-function asFlagProblem<S extends string>(
+function flagProblem<S extends string>(
   { periodField }: KeyGrammar<S>,
   { failure }: Extract<Checked<unknown>, { ok: false }>,
   flagOf: Readonly<Record<string, string>>,

@@ -37,7 +37,7 @@ export function ruleColumns(nowMs: number): readonly Column<ListedLimit>[] {
       title: "TOKENS",
       align: "right",
       text: tokensText,
-      tone: (rule) => toneOfShare(overTimeShare(rule)),
+      tone: (rule) => toneOfShare(shareForOrder(rule)),
     },
     {
       title: "IN FLIGHT",
@@ -268,21 +268,21 @@ function usedOf(rule: ListedLimit, name: string, usedField = `${name}_used`): st
   const cap = raisedValue(rule, `max_${name}`);
   if (typeof cap !== "number") return "-";
   if (cap === 0) return "banned";
-  const counted = `${isTemplate(rule) || typeof used !== "number" ? "-" : used}/${cap}`;
-  return typeof held === "number" && held > 0 ? `${counted} +${held} held` : counted;
+  const usedText = `${isTemplate(rule) || typeof used !== "number" ? "-" : used}/${cap}`;
+  return typeof held === "number" && held > 0 ? `${usedText} +${held} held` : usedText;
 }
 
 /** The highest used share of any cap, of a rule or a budget. */
 export function usedShare(item: ListedLimit): number {
   return Math.max(
     shareOf(item, "requests", item["period_seconds"] === 0 ? "in_flight" : "requests_used"),
-    overTimeShare(item),
+    shareForOrder(item),
     share(item["spent"], raisedValue(item, "amount")),
   );
 }
 
 /** The used share of the caps in the column TOKENS. */
-function overTimeShare(item: ListedLimit): number {
+function shareForOrder(item: ListedLimit): number {
   const names = ["tokens", "cost", ...countedMeasures];
   return greatest(names.map((name) => shareOf(item, name)));
 }

@@ -107,7 +107,12 @@ export const attemptColumns: readonly Column<AttemptItem>[] = [
   },
   { title: "TOOK", align: "right", text: ({ duration_ms }) => `${formatCount(duration_ms)} ms` },
   { title: "RETRY", align: "right", text: ({ retry }) => String(retry) },
-  { title: "GIVEN", detail: true, align: "left", text: ({ given }) => (given ? "yes" : "no") },
+  {
+    title: "DELIVERED",
+    detail: true,
+    align: "left",
+    text: ({ delivered }) => (delivered ? "yes" : "no"),
+  },
   {
     title: "PROVIDER'S ID",
     detail: true,

@@ -469,9 +469,9 @@ interface Walk {
 }
 
 function explainGroup({ group, model, sides, parts, context, sums }: Explaining): void {
-  const ofGroup = kindNames.filter((kind) => kinds[kind].group === group);
+  const groupKinds = kindNames.filter((kind) => kinds[kind].group === group);
   const target = parts.reduce(
-    (sum, { amounts }) => ofGroup.reduce((all, kind) => all + (amounts.get(kind) ?? 0n), sum),
+    (sum, { amounts }) => groupKinds.reduce((all, kind) => all + (amounts.get(kind) ?? 0n), sum),
     0n,
   );
   const walks: readonly Walk[] = parts.map((part) => ({
@@ -480,18 +480,18 @@ function explainGroup({ group, model, sides, parts, context, sums }: Explaining)
     value: part.costs[group],
     atBillRates: false,
   }));
-  const tolerance = context.lineTolerance * BigInt(Math.max(1, linesOf(parts, ofGroup)));
+  const tolerance = context.lineTolerance * BigInt(Math.max(1, linesOf(parts, groupKinds)));
   const priceCause: Cause = group === "tools" ? "tool_fee" : "stale_price";
-  const hasQuantities = parts.some(({ billed }) => ofGroup.some((kind) => billed.has(kind)));
-  const hasAmounts = parts.some(({ amounts }) => ofGroup.some((kind) => amounts.has(kind)));
+  const hasQuantities = parts.some(({ billed }) => groupKinds.some((kind) => billed.has(kind)));
+  const hasAmounts = parts.some(({ amounts }) => groupKinds.some((kind) => amounts.has(kind)));
 
   if (hasQuantities && hasAmounts) {
     for (const walk of walks) {
-      addPrices(walk, { model, ofGroup, context, sums });
-      useBillRates(walk, { ofGroup, tolerance, priceCause, sums });
+      addPrices(walk, { model, groupKinds, context, sums });
+      useBillRates(walk, { groupKinds, tolerance, priceCause, sums });
     }
-    moveTiers(walks, { ofGroup, sums });
-    changeQuantities(walks, { ofGroup, sums, sides, group, parts });
+    moveTiers(walks, { groupKinds, sums });
+    changeQuantities(walks, { groupKinds, sums, sides, group, parts });
   }
 
   const rest = target - walks.reduce((sum, { value }) => sum + value, 0n);
@@ -502,12 +502,14 @@ function explainGroup({ group, model, sides, parts, context, sums }: Explaining)
     if (absolute(rest) <= tolerance && hasAmounts) return "rounding";
     const recordedNothing = parts.every(
       ({ ours, costs }) =>
-        costs[group] === 0n && ofGroup.every((kind) => (ours.get(kind) ?? 0n) === 0n),
+        costs[group] === 0n && groupKinds.every((kind) => (ours.get(kind) ?? 0n) === 0n),
     );
     if (group === "tools") return "tool_fee";
     if (recordedNothing && rest > 0n) {
       if (
-        parts.some(({ tier, amounts }) => tier === "batch" && ofGroup.some((k) => amounts.has(k)))
+        parts.some(
+          ({ tier, amounts }) => tier === "batch" && groupKinds.some((k) => amounts.has(k)),
+        )
       )
         return "batch";
       if (!sides.hasUsage) return "past_sluice";
@@ -518,15 +520,15 @@ function explainGroup({ group, model, sides, parts, context, sums }: Explaining)
         ? "unpriced"
         : "unclassified";
     if (!hasAmounts) return "unclassified";
-    const differ = ofGroup.some((kind) =>
+    const differ = groupKinds.some((kind) =>
       parts.some(({ ours, billed }) => (ours.get(kind) ?? 0n) !== (billed.get(kind) ?? 0n)),
     );
     return differ ? "tokens_not_read" : "unclassified";
   }
 }
 
-function linesOf(parts: readonly Part[], ofGroup: readonly Kind[]): number {
-  return parts.some(({ amounts }) => ofGroup.some((kind) => amounts.has(kind)))
+function linesOf(parts: readonly Part[], groupKinds: readonly Kind[]): number {
+  return parts.some(({ amounts }) => groupKinds.some((kind) => amounts.has(kind)))
     ? parts.reduce((sum, { lines }) => sum + lines, 0)
     : 0;
 }
@@ -538,17 +540,22 @@ function dayRate({ billed, amounts }: Part, kind: Kind): Rate | null {
 }
 
 interface Step {
-  readonly ofGroup: readonly Kind[];
+  readonly groupKinds: readonly Kind[];
   readonly sums: Record<Cause, Pico>;
 }
 
 /** Gives quantities without a price the bill's. */
 function addPrices(
   walk: Walk,
-  { model, ofGroup, context, sums }: Step & { readonly model: string; readonly context: Context },
+  {
+    model,
+    groupKinds,
+    context,
+    sums,
+  }: Step & { readonly model: string; readonly context: Context },
 ): void {
   const { part } = walk;
-  for (const kind of ofGroup) {
+  for (const kind of groupKinds) {
     const quantity = part.unpriced.get(kind) ?? 0n;
     const rate =
       dayRate(part, kind) ??
@@ -565,13 +572,13 @@ function addPrices(
 function useBillRates(
   walk: Walk,
   {
-    ofGroup,
+    groupKinds,
     tolerance,
     priceCause,
     sums,
   }: Step & { readonly tolerance: Pico; readonly priceCause: Cause },
 ): void {
-  const used = ofGroup.filter((kind) => (walk.part.ours.get(kind) ?? 0n) !== 0n);
+  const used = groupKinds.filter((kind) => (walk.part.ours.get(kind) ?? 0n) !== 0n);
   if (used.length === 0) return;
   let value = 0n;
   for (const kind of used) {
@@ -590,7 +597,7 @@ function useBillRates(
  * the value is divided in the proportion of the rates, in millionths; a kind without a rate weighs
  * 1 pico-dollar, and no kind weighs nothing.
  */
-function shareOf(walk: Walk, kind: Kind, quantity: bigint, ofGroup: readonly Kind[]): Pico {
+function shareOf(walk: Walk, kind: Kind, quantity: bigint, groupKinds: readonly Kind[]): Pico {
   const rate = dayRate(walk.part, kind);
   if (walk.atBillRates && rate !== null) return worthOf(quantity, rate);
   const weightOf = (kind: Kind): bigint => {
@@ -600,20 +607,20 @@ function shareOf(walk: Walk, kind: Kind, quantity: bigint, ofGroup: readonly Kin
       : (rateOfKind.amount * 1_000_000n) / rateOfKind.quantity + 1n;
   };
   let all = 0n;
-  for (const otherKind of ofGroup)
+  for (const otherKind of groupKinds)
     all += absolute(walk.left.get(otherKind) ?? 0n) * weightOf(otherKind);
   return all === 0n ? 0n : divideRounded(walk.value * quantity * weightOf(kind), all);
 }
 
 /** Moves quantities to the tiers and regions in which the bill has them. */
-function moveTiers(walks: readonly Walk[], { ofGroup, sums }: Step): void {
-  for (const kind of ofGroup)
+function moveTiers(walks: readonly Walk[], { groupKinds, sums }: Step): void {
+  for (const kind of groupKinds)
     for (const from of walks)
       for (const to of walks) {
         const rate = dayRate(to.part, kind);
         const moved = smaller(surplusOf(from, kind), -surplusOf(to, kind));
         if (from === to || rate === null || moved <= 0n) continue;
-        const before = shareOf(from, kind, moved, ofGroup);
+        const before = shareOf(from, kind, moved, groupKinds);
         const after = worthOf(moved, rate);
         from.left.set(kind, (from.left.get(kind) ?? 0n) - moved);
         to.left.set(kind, (to.left.get(kind) ?? 0n) + moved);
@@ -638,7 +645,7 @@ function smaller(a: bigint, b: bigint): bigint {
 function changeQuantities(
   walks: readonly Walk[],
   {
-    ofGroup,
+    groupKinds,
     sums,
     sides,
     group,
@@ -652,7 +659,7 @@ function changeQuantities(
   let missing = 0n;
   let surplus = 0n;
   for (const walk of walks)
-    for (const kind of ofGroup) {
+    for (const kind of groupKinds) {
       const excess = surplusOf(walk, kind);
       if (excess > 0n) surplus += excess;
       else missing -= excess;
@@ -661,7 +668,7 @@ function changeQuantities(
   const swapped = smaller(missing, surplus);
   const unrecorded = unrecordedShare(parts, sides.hasUsage);
   let room = parts.reduce((sum, { estimateRoom }) => sum + estimateRoom, 0n);
-  for (const kind of ofGroup) {
+  for (const kind of groupKinds) {
     const estimated = parts.reduce((sum, part) => sum + (part.estimated.get(kind) ?? 0n), 0n);
     const billed = parts.reduce((sum, part) => sum + (part.billed.get(kind) ?? 0n), 0n);
     let unrecordedLeft =
@@ -699,7 +706,7 @@ function changeQuantities(
         estimatedLeft -= take("estimated", estimatedLeft);
         take("not_billed", rest);
       }
-      addPieces(walk, kind, { pieces, sign: excess < 0n ? 1n : -1n, rate, size, ofGroup, sums });
+      addPieces(walk, kind, { pieces, sign: excess < 0n ? 1n : -1n, rate, size, groupKinds, sums });
     }
   }
 }
@@ -717,7 +724,7 @@ function addPieces(
     sign,
     rate,
     size,
-    ofGroup,
+    groupKinds,
     sums,
   }: Step & {
     readonly pieces: readonly (readonly [Cause, bigint])[];
@@ -727,7 +734,7 @@ function addPieces(
   },
 ): void {
   const worth =
-    sign < 0n ? shareOf(walk, kind, size, ofGroup) : rate === null ? 0n : worthOf(size, rate);
+    sign < 0n ? shareOf(walk, kind, size, groupKinds) : rate === null ? 0n : worthOf(size, rate);
   let done = 0n;
   let attributed = 0n;
   for (const [cause, quantity] of pieces) {

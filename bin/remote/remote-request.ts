@@ -80,11 +80,11 @@ export function remoteRequest(op: AdminOp, body: unknown, nowMs: number): Remote
     case "jwts.deny":
       return to(op, withExpiry(fields["jwt"], fields, nowMs));
     case "keys.rotate":
-      return ofKey("POST", fields, { tail: "/rotate", body: fields["rotation"] });
+      return keyRequest("POST", fields, { tail: "/rotate", body: fields["rotation"] });
     case "keys.deactivate":
-      return ofKey("POST", fields, { tail: "/deactivate", body: {} });
+      return keyRequest("POST", fields, { tail: "/deactivate", body: {} });
     case "keys.delete":
-      return ofKey("DELETE", fields, { tail: "", body: null });
+      return keyRequest("DELETE", fields, { tail: "", body: null });
     case "requests.show": {
       const id = encodeURIComponent(String(fields["request_id"]));
       return { method: "GET", path: `/admin/requests/${id}`, body: null };
@@ -102,14 +102,14 @@ function to(op: AdminOp, body: unknown): RemoteRequest | Failure {
   return method === "GET"
     ? {
         method,
-        path: `${path}${queryOf(ofSubtrees.has(op) ? withoutRoot(body) : body)}`,
+        path: `${path}${queryOf(subtreeOps.has(op) ? withoutRoot(body) : body)}`,
         body: null,
       }
     : { method, path, body: body ?? {} };
 }
 
 /** What is about a subtree: without a path, about all that the key may see. */
-const ofSubtrees: ReadonlySet<AdminOp> = new Set<AdminOp>([
+const subtreeOps: ReadonlySet<AdminOp> = new Set<AdminOp>([
   "rate-limits.list",
   "budgets.list",
   "keys.list",
@@ -156,7 +156,7 @@ function withExpiry(
     : fields;
 }
 
-function ofKey(
+function keyRequest(
   method: RemoteRequest["method"],
   { id }: Fields,
   { tail, body }: { readonly tail: string; readonly body: unknown },

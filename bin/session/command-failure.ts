@@ -42,7 +42,7 @@ export interface ArgumentProblem {
 }
 
 /** The meaning of flags and arguments, or every problem with them. */
-export type FromArguments<T> =
+export type ParsedArguments<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: readonly ArgumentProblem[] };
 

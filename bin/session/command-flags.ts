@@ -2,7 +2,7 @@
 import { Option } from "commander";
 import { parseUserPath } from "../../shared/domain/limit-key.js";
 import type { TableView } from "../text/table.js";
-import type { FromArguments } from "./command-failure.js";
+import type { ParsedArguments } from "./command-failure.js";
 import type { Session } from "./terminal.js";
 import type { DaemonFlags } from "./with-daemon.js";
 
@@ -31,7 +31,7 @@ export function jsonOption(description: string): Option {
 export function limitFromFlag(
   text: string | undefined,
   { byDefault, max }: { readonly byDefault: number; readonly max: number },
-): FromArguments<number> {
+): ParsedArguments<number> {
   const limit = text === undefined ? byDefault : Number(text);
   if (Number.isInteger(limit) && limit >= 1 && limit <= max) return { ok: true, value: limit };
   const message = `--limit must be a number from 1 to ${max}, not ${JSON.stringify(text)}`;
@@ -39,7 +39,7 @@ export function limitFromFlag(
 }
 
 /** The normalized path that `--path` names, or another flag; `/` without it. */
-export function pathFromFlag(text: string | undefined, flag = "--path"): FromArguments<string> {
+export function pathFromFlag(text: string | undefined, flag = "--path"): ParsedArguments<string> {
   const path = parseUserPath(text ?? "/", flag);
   return path.ok ? path : { ok: false, problems: [path.failure] };
 }

@@ -5,7 +5,7 @@
  */
 import { dayMs, formatMillis, lastMs, parseDay, parseTimestamp } from "../../shared/time.js";
 import { readDuration } from "../text/duration.js";
-import type { ArgumentProblem, FromArguments } from "./command-failure.js";
+import type { ArgumentProblem, ParsedArguments } from "./command-failure.js";
 
 /** The flags as typed. */
 export interface RangeFlags {
@@ -28,7 +28,7 @@ export const toHelp = "to the end of this day, or to this time (default: now)";
 export const lastHelp = "this time until now, such as 3h";
 
 /** As `rangeFromFlags`; null without the flags. */
-export function optionalRange(flags: RangeFlags, nowMs: number): FromArguments<TimeRange | null> {
+export function optionalRange(flags: RangeFlags, nowMs: number): ParsedArguments<TimeRange | null> {
   const { from, to, last } = flags;
   return (from ?? to ?? last) === undefined
     ? { ok: true, value: null }
@@ -39,7 +39,7 @@ export function optionalRange(flags: RangeFlags, nowMs: number): FromArguments<T
 export function rangeFromFlags(
   flags: RangeFlags,
   { nowMs, seconds }: { readonly nowMs: number; readonly seconds: number },
-): FromArguments<TimeRange> {
+): ParsedArguments<TimeRange> {
   const problems: ArgumentProblem[] = [];
   const wrong = (param: string, message: string): void => void problems.push({ message, param });
   const last = lastFrom(flags, wrong);

@@ -76,7 +76,7 @@ interface StartedService {
   /**
    * Ends a service that another process has replaced. It may take much longer; `stop` shortens it.
    */
-  replaced?(): Promise<void>;
+  onReplaced?(): Promise<void>;
 }
 
 /** Each rule may cause a warning: 10,000 lines would delay a start by a third of a second. */
@@ -120,7 +120,7 @@ export async function runService(service: Service): Promise<never> {
   const { drainGraceMs, drainMs, reloadDrainMs } = config.server;
   const hardExits = [
     requests.stop.then(() => exitAfter(drainGraceMs + drainMs + stopGraceMs, log)),
-    requests.replaced.then(() => exitAfter(reloadDrainMs + stopGraceMs, log)),
+    requests.untilReplaced.then(() => exitAfter(reloadDrainMs + stopGraceMs, log)),
   ];
   const served = serve(service, {
     config,
@@ -196,7 +196,7 @@ async function serve(
   const alone = requests.stop.then(() =>
     waitForEnd(predecessors, config.server.drainMs + stopGraceMs),
   );
-  const end = await Promise.race([requests.stop, requests.replaced, broken]);
+  const end = await Promise.race([requests.stop, requests.untilReplaced, broken]);
   reload.stop();
   if (end instanceof Error) {
     session.terminal.err(`error: ${end.message}`);
@@ -252,7 +252,7 @@ function endReplacedService(
   log: Log,
 ): Promise<void> {
   log.info("replaced: this process accepts no more connections");
-  const ended = started.replaced?.() ?? started.stop(true);
+  const ended = started.onReplaced?.() ?? started.stop(true);
   return Promise.race([ended, stop.then((request) => endNow(started, request, log))]);
 }
 

@@ -57,7 +57,7 @@ export interface Supervisor {
 /** How long a restarted daemon may take until it is ready. */
 const daemonReadyMs = 60_000;
 
-/** The daemon's process, which loads meanwhile: `limiterd.forked`. */
+/** The daemon's process, which loads meanwhile: `limiterd.waitingProcess`. */
 export function forkDaemon(limiterd: ServiceOptions, verbose: boolean): ChildProcess {
   return forkWaitingService({ ...limiterd, env: printedVariable(leastPrintedLevel(verbose)) });
 }

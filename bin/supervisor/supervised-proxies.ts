@@ -212,7 +212,7 @@ export class SupervisedProxies {
  * precedence.
  */
 function lessNewSpace(): readonly string[] {
-  const given = [...process.execArgv, process.env["NODE_OPTIONS"] ?? ""];
-  const isGiven = given.some((text) => /--max[-_]semi[-_]space[-_]size/.test(text));
+  const nodeFlags = [...process.execArgv, process.env["NODE_OPTIONS"] ?? ""];
+  const isGiven = nodeFlags.some((text) => /--max[-_]semi[-_]space[-_]size/.test(text));
   return isGiven ? [] : ["--max-semi-space-size=8"];
 }

@@ -25,7 +25,7 @@ export interface ServiceOptions {
   /** Whether its processes start the service only after `release`. */
   readonly held?: boolean;
   /** A process of `forkWaitingService` that becomes the first one. */
-  readonly forked?: ChildProcess;
+  readonly waitingProcess?: ChildProcess;
   /** Whether an end before it was ready is final, however it ends. */
   readonly onTrial?: boolean;
 }
@@ -56,7 +56,7 @@ export class SupervisedService {
   readonly name: string;
   readonly #options: ServiceOptions;
   readonly #events: ServiceEvents;
-  #forked: ChildProcess | null;
+  #waitingProcess: ChildProcess | null;
   #child: ChildProcess | null = null;
   #restart: NodeJS.Timeout | null = null;
   #pauseMs: number | null = null;
@@ -72,14 +72,14 @@ export class SupervisedService {
     this.name = options.name;
     this.#options = options;
     this.#held = options.held === true;
-    this.#forked = options.forked ?? null;
+    this.#waitingProcess = options.waitingProcess ?? null;
     this.#events = events;
   }
 
   start(): void {
     const startedAtMs = performance.now();
-    const forked = this.#forked;
-    this.#forked = null;
+    const forked = this.#waitingProcess;
+    this.#waitingProcess = null;
     const isForked = forked !== null && runs(forked);
     const child = isForked ? forked : forkService(this.#options, this.#held);
     this.#child = child;
@@ -226,7 +226,7 @@ export class SupervisedService {
 
 /**
  * A process that loads the program of a service and reads its configuration, and waits until a
- * `SupervisedService` has it as `forked`.
+ * `SupervisedService` has it as `waitingProcess`.
  */
 export function forkWaitingService(options: ServiceOptions): ChildProcess {
   // If it can't be spawned, the service is started as usual, and reports the error.

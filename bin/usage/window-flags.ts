@@ -5,7 +5,7 @@
  */
 import { hourlyDaysMax, usageDaysMax } from "../../shared/bounds.js";
 import { dayMs, dayOf, daysBetween, formatSeconds, parseDay } from "../../shared/time.js";
-import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
+import type { ArgumentProblem, ParsedArguments } from "../session/command-failure.js";
 import {
   examples,
   hasTime,
@@ -64,7 +64,7 @@ export function windowFromFlags(
   flags: WindowFlags,
   nowMs: number,
   { times = false }: WindowOptions = {},
-): FromArguments<ReportWindow> {
+): ParsedArguments<ReportWindow> {
   if (flags.month !== undefined) return monthFromFlags(flags, flags.month, nowMs);
   if (times && isRange(flags)) return rangeOfReport(flags, nowMs);
   const problems: ArgumentProblem[] = [];
@@ -97,7 +97,7 @@ function isRange({ from, to, last }: WindowFlags): boolean {
 }
 
 /** A range with times, which only records have. */
-function rangeOfReport(flags: WindowFlags, nowMs: number): FromArguments<ReportWindow> {
+function rangeOfReport(flags: WindowFlags, nowMs: number): ParsedArguments<ReportWindow> {
   const range = rangeFromFlags(flags, { nowMs, seconds: dayMs / 1000 });
   const problems: ArgumentProblem[] = range.ok ? [] : [...range.problems];
   const [param, endName] = flags.last === undefined ? ["--from", "--to"] : ["--last", "now"];
@@ -122,7 +122,7 @@ function monthFromFlags(
   { days, from, to, last: range }: WindowFlags,
   text: string | true,
   nowMs: number,
-): FromArguments<ReportWindow> {
+): ParsedArguments<ReportWindow> {
   const today = dayOf(nowMs);
   const month = text === true ? today.slice(0, 7) : text.trim();
   const problem =
@@ -147,7 +147,7 @@ export function openWindowFromFlags(
   flags: WindowFlags,
   nowMs: number,
   { times = false }: WindowOptions = {},
-): FromArguments<OpenWindow> {
+): ParsedArguments<OpenWindow> {
   if (times && isRange(flags)) {
     const range = rangeFromFlags(flags, { nowMs, seconds: nowMs / 1000 });
     return range.ok

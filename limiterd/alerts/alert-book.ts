@@ -148,7 +148,7 @@ export class AlertBook implements Contributor {
    * destinations that are no longer configured. Throws `StoreUnreadableError`.
    */
   restore(store: Store): readonly Change[] {
-    const gone: Change[] = [];
+    const removals: Change[] = [];
     const remaining: Waiting[] = [];
     for (const { key: rawKey, value } of store.entries("alerts")) {
       const key = String(rawKey);
@@ -159,12 +159,12 @@ export class AlertBook implements Contributor {
       }
       const waiting = waitingFromStored(key, value) ?? throwMalformed(store, "alerts", key);
       if (this.#queues.has(waiting.destination)) remaining.push(waiting);
-      else gone.push({ table: "alerts", key, value: undefined });
+      else removals.push({ table: "alerts", key, value: undefined });
     }
     remaining.sort((a, b) => a.atMs - b.atMs);
     for (const waiting of remaining)
       this.#queues.get(waiting.destination)!.waiting.set(waiting.alert.id, waiting);
-    return gone;
+    return removals;
   }
 
   /**
@@ -354,7 +354,7 @@ export class AlertBook implements Contributor {
 
   /** Removes marks of periods that are over, up to `examined` at a time. Returns the changes. */
   sweep(nowMs: number, examined: number): readonly Change[] {
-    const gone: Change[] = [];
+    const removals: Change[] = [];
     this.#next ??= this.#marks.entries();
     for (let i = 0; i < examined; i++) {
       const next = this.#next.next();
@@ -365,9 +365,9 @@ export class AlertBook implements Contributor {
       const [key, { endMs }] = next.value;
       if (endMs > nowMs) continue;
       this.#marks.delete(key);
-      gone.push({ table: "alerts", key: markPrefix + key, value: undefined });
+      removals.push({ table: "alerts", key: markPrefix + key, value: undefined });
     }
-    return gone;
+    return removals;
   }
 
   list(): readonly DestinationStatus[] {

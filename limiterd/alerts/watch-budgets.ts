@@ -37,7 +37,7 @@ export async function noteForecasts(
   { nowMs, pause }: { readonly nowMs: number; readonly pause: () => Promise<void> },
 ): Promise<void> {
   let examined = 0;
-  for (const account of [...book.recent.active(nowMs)]) {
+  for (const account of [...book.recentSpend.active(nowMs)]) {
     if (++examined % accountsPerTurn === 0) await pause();
     if (!book.isCurrent(account)) continue;
     const use = useOf(book, account, nowMs);

@@ -48,7 +48,7 @@ function questionOf(book: BudgetBook, account: Account, nowMs: number): Forecast
     endMs: bounds.endMs,
     amountUsd: amountUsdOf(book, account, nowMs),
     spentUsd: sumUsd(spentOf(book, account, nowMs)),
-    recent: others === null ? book.recent.paceOf(account, nowMs) : null,
+    recent: others === null ? book.recentSpend.paceOf(account, nowMs) : null,
   };
 }
 

@@ -116,7 +116,7 @@ export class AccountPeriods {
   }
 
   /** The account's spend in the running period. */
-  running(account: Account, nowMs: number): PeriodSpend {
+  runningPeriod(account: Account, nowMs: number): PeriodSpend {
     const { budget, spends } = freshAccount(account);
     const bounds = this.boundsOf(budget, nowMs);
     const existing = findPeriod(spends, bounds.startMs);
@@ -146,7 +146,7 @@ export class AccountPeriods {
     if (this.#endedBeforeReset(budget, atMs, startMs, nowMs)) return false;
     const period =
       startMs === bounds.startMs
-        ? this.running(account, nowMs)
+        ? this.runningPeriod(account, nowMs)
         : this.#otherPeriod(account, startMs, bounds);
     if (period === undefined) return false;
     addSpend(period, totalCost);
@@ -164,7 +164,7 @@ export class AccountPeriods {
       ? this.#startAt(budget, Math.min(atMs, nowMs))
       : null;
     if (startMs === null || startMs === this.boundsOf(budget, nowMs).startMs)
-      return this.running(account, nowMs);
+      return this.runningPeriod(account, nowMs);
     const existing = findPeriod(spends, startMs);
     if (existing !== undefined) return existing;
     const period = emptyPeriod(startMs);

@@ -109,7 +109,7 @@ export interface Budget {
    * Loads the account of a child lazily after a start; null once all accounts are in memory, or
    * stored ones no longer count.
    */
-  unread: ((child: string) => StoredSpend | null) | null;
+  loadSpend: ((child: string) => StoredSpend | null) | null;
   /** The running period, as last computed; the slice of a rolling budget. */
   bounds: PeriodBounds;
   /** The start of the period before it; computed for budgets with `rollover` only. */
@@ -140,7 +140,7 @@ export interface CountedPart {
  */
 export interface BudgetClaims {
   /** What other hosts claim beside what they have spent. */
-  ofOthers(account: Account, part: CountedPart): number;
+  claimedByOthers(account: Account, part: CountedPart): number;
   /** What this host may still use of its own claim, with what its requests hold. */
   leftOf(account: Account, part: CountedPart): number;
   /** Whether this host must claim more before it may use so much. */
@@ -173,7 +173,7 @@ export interface OtherHosts extends KnownSpend {
   /** Reads the spend again; resolves within half a second even if the engine doesn't answer. */
   refresh(accounts: Iterable<Account>): Promise<void>;
   /** Notes that this host's spend has grown by this much. */
-  charged(account: Account, cost: PicoUsd): void;
+  noteCharge(account: Account, cost: PicoUsd): void;
   /** Notes that the past spend of a budget was looked up. */
   lookedUp(budget: Budget): void;
 }
@@ -222,7 +222,7 @@ export function newBudget(
     resets,
     own: null,
     children: new SpreadMap(),
-    unread: null,
+    loadSpend: null,
     bounds: unknownBounds,
     previousStartMs: 0,
     declaredAt: null,
@@ -321,7 +321,7 @@ export function knownChildOf(budget: Budget, child: string): Account {
 
 /** Loads the account of a child from the store. */
 function readChild(budget: Budget, child: string): Account | undefined {
-  const stored = budget.unread?.(child) ?? null;
+  const stored = budget.loadSpend?.(child) ?? null;
   return stored === null ? undefined : loadChild(budget, child, stored);
 }
 

@@ -87,17 +87,17 @@ export class BudgetBook {
   /** The last resets of a budget, by its id; outlives the budget. */
   readonly #resets = new Map<string, KnownResets>();
   /** The spend of the last two hours, for forecasts. */
-  readonly recent = new RecentSpend();
+  readonly recentSpend = new RecentSpend();
   /** The budgets with raises. */
-  readonly raised = new Set<Budget>();
+  readonly raisedBudgets = new Set<Budget>();
   /** The ids of budgets that say `unpriced: refuse`. */
-  readonly refusing = new Set<string>();
+  readonly refusingIds = new Set<string>();
   /** The ids of budgets with `on_exhausted`. */
-  readonly lenient = new Set<string>();
+  readonly lenientIds = new Set<string>();
   /** The ids of budgets that are hard caps. */
-  readonly hard = new Set<string>();
+  readonly hardIds = new Set<string>();
   /** The ids of budgets of which each session has the amount. */
-  readonly perSession = new Set<string>();
+  readonly perSessionIds = new Set<string>();
   #dirty: Account[] = [];
   readonly #sorted = new SortedList<BudgetKey, Budget>(compareBudgets);
   /** Where `forgetIdle` continues. */
@@ -167,7 +167,7 @@ export class BudgetBook {
       existing.definition.perChild === definition.perChild
     ) {
       budget.raises = existing.raises;
-      this.raised.add(budget);
+      this.raisedBudgets.add(budget);
     }
     return { budget, isNew: true };
   }
@@ -184,13 +184,13 @@ export class BudgetBook {
   }
 
   #noteKinds({ id, definition }: Budget): void {
-    if (definition.unpriced === "refuse") this.refusing.add(id);
-    else this.refusing.delete(id);
-    if (definition.onExhausted !== undefined) this.lenient.add(id);
-    else this.lenient.delete(id);
-    if (definition.hold === "hard") this.hard.add(id);
-    else this.hard.delete(id);
-    if (isPerSession(definition)) this.perSession.add(id);
+    if (definition.unpriced === "refuse") this.refusingIds.add(id);
+    else this.refusingIds.delete(id);
+    if (definition.onExhausted !== undefined) this.lenientIds.add(id);
+    else this.lenientIds.delete(id);
+    if (definition.hold === "hard") this.hardIds.add(id);
+    else this.hardIds.delete(id);
+    if (isPerSession(definition)) this.perSessionIds.add(id);
   }
 
   delete(key: BudgetKey): Budget | null {
@@ -203,11 +203,11 @@ export class BudgetBook {
     this.#index.remove(budget);
     this.#budgets.delete(budget.id);
     this.#sorted.remove(budget);
-    this.refusing.delete(budget.id);
-    this.lenient.delete(budget.id);
-    this.hard.delete(budget.id);
-    this.perSession.delete(budget.id);
-    this.raised.delete(budget);
+    this.refusingIds.delete(budget.id);
+    this.lenientIds.delete(budget.id);
+    this.hardIds.delete(budget.id);
+    this.perSessionIds.delete(budget.id);
+    this.raisedBudgets.delete(budget);
   }
 
   find(key: BudgetKey): Budget | null {
@@ -255,7 +255,7 @@ export class BudgetBook {
     if (budget.own !== null) budget.own = newAccount(budget, "");
     // Replaced, not emptied: the former children are still being removed from the store.
     budget.children = new SpreadMap();
-    budget.unread = null;
+    budget.loadSpend = null;
   }
 
   /**
@@ -299,18 +299,18 @@ export class BudgetBook {
     target: Target = record,
   ): void {
     if (record.cacheHit) return;
-    const ofAll = this.#index.collect(record, labels, nowMs, this.#chargedChild);
-    this.#charge(ofAll, record, nowMs);
-    const ofModels = this.#index.collectForModels(record, target, nowMs, this.#chargedChild);
-    this.#charge(ofModels, record, nowMs);
+    const pathAccounts = this.#index.collect(record, labels, nowMs, this.#chargedChild);
+    this.#charge(pathAccounts, record, nowMs);
+    const modelAccounts = this.#index.collectForModels(record, target, nowMs, this.#chargedChild);
+    this.#charge(modelAccounts, record, nowMs);
   }
 
   #charge(accounts: readonly Account[], record: UsageRecord, nowMs: number): void {
     for (const account of accounts) {
       if (!this.#periods.charge(account, record, nowMs)) continue;
-      this.others?.charged(account, record.totalCost ?? 0);
+      this.others?.noteCharge(account, record.totalCost ?? 0);
       const isOfSession = isPerSession(account.budget.definition);
-      if (!isOfSession) this.recent.add(account, record.totalCost, nowMs);
+      if (!isOfSession) this.recentSpend.add(account, record.totalCost, nowMs);
       if (!account.dirty) {
         this.#dirty.push(account);
         this.onDirty();
@@ -321,8 +321,8 @@ export class BudgetBook {
   }
 
   /** The account's spend in the running period. */
-  running(account: Account, nowMs: number): PeriodSpend {
-    return this.#periods.running(account, nowMs);
+  runningPeriod(account: Account, nowMs: number): PeriodSpend {
+    return this.#periods.runningPeriod(account, nowMs);
   }
 
   /** The running period, from the calendar; a reset within it is ignored. */
@@ -330,7 +330,7 @@ export class BudgetBook {
     return this.#periods.boundsOf(budget, nowMs);
   }
 
-  /** As `running`, for the period to which a look-up adds what was spent at `atMs`. */
+  /** As `runningPeriod`, for the period to which a look-up adds what was spent at `atMs`. */
   lookedUpPeriod(account: Account, atMs: number, nowMs: number): PeriodSpend {
     return this.#periods.lookedUpPeriod(account, atMs, nowMs);
   }

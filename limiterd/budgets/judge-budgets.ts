@@ -40,7 +40,7 @@ import { findPeriod, type PeriodSpend } from "./spend.js";
 
 /** Finds the accounts of a request: the book, or copies. */
 export interface BudgetMatching
-  extends Pick<BudgetBook, "match" | "matchTarget" | "running" | "boundsOf" | "hasNoRoom"> {
+  extends Pick<BudgetBook, "match" | "matchTarget" | "runningPeriod" | "boundsOf" | "hasNoRoom"> {
   readonly others: KnownSpend | null;
 }
 
@@ -49,14 +49,14 @@ export function matchCopies(book: BudgetBook): BudgetMatching {
   return {
     match: (caller, labels, nowMs) => book.copy(caller, labels, nowMs),
     matchTarget: (target, caller, nowMs) => book.copyForModels(target, caller, nowMs),
-    running: (account, nowMs) => book.running(account, nowMs),
+    runningPeriod: (account, nowMs) => book.runningPeriod(account, nowMs),
     boundsOf: (budget, nowMs) => book.boundsOf(budget, nowMs),
     hasNoRoom: (account) => book.hasNoRoom(account),
     others: book.others,
   };
 }
 
-interface OfCaller extends BudgetCaller {
+interface CallerQuestion extends BudgetCaller {
   readonly labels: readonly string[];
   /** See `isLenient`. */
   readonly uses?: readonly string[] | undefined;
@@ -66,14 +66,14 @@ interface OfCaller extends BudgetCaller {
   readonly isHardOnly?: boolean;
 }
 
-interface OfTarget extends Omit<OfCaller, "labels"> {
+interface TargetQuestion extends Omit<CallerQuestion, "labels"> {
   readonly target: Target;
 }
 
 /** The exceeded budgets that don't refuse a request to this target. */
 export function exhaustedBudgets(
   book: BudgetMatching,
-  request: OfCaller & { readonly target: Target | null },
+  request: CallerQuestion & { readonly target: Target | null },
   nowMs: number,
 ): BudgetBreach[] {
   const { labels, target, uses } = request;
@@ -97,21 +97,21 @@ export function exhaustedBudgets(
  */
 export function judgeBudgets(
   book: BudgetMatching,
-  caller: OfCaller,
+  caller: CallerQuestion,
   nowMs: number,
 ): BudgetBreach | Breach | null {
   const { labels, uses, demand, isHardOnly = false } = caller;
   const accounts = book.match(caller, labels, nowMs);
-  const judged = isHardOnly
+  const judgedAccounts = isHardOnly
     ? accounts.filter(({ budget }) => budget.definition.hold !== undefined)
     : accounts;
-  return judgeAccounts(book, judged, nowMs, { uses, demand });
+  return judgeAccounts(book, judgedAccounts, nowMs, { uses, demand });
 }
 
 /** As `judgeBudgets`, of the budgets for some models that cover a target. */
 export function judgeTargetBudgets(
   book: BudgetMatching,
-  caller: OfTarget,
+  caller: TargetQuestion,
   nowMs: number,
 ): BudgetBreach | Breach | null {
   const { target, uses, demand } = caller;
@@ -127,7 +127,7 @@ function judgeAccounts(
   book: BudgetMatching,
   accounts: readonly Account[],
   nowMs: number,
-  { uses, demand }: Pick<OfCaller, "uses" | "demand">,
+  { uses, demand }: Pick<CallerQuestion, "uses" | "demand">,
 ): BudgetBreach | Breach | null {
   let worst: Account | null = null;
   let worstEndMs = 0;
@@ -162,10 +162,10 @@ function refusesUntil(
   nowMs: number,
   demand: Demand | undefined,
 ): number | null {
-  const { definition, held: ofAll } = account.budget;
+  const { definition, held: holds } = account.budget;
   if (isExceeded(book, account, nowMs)) return roomAt(book, account, nowMs);
   if (definition.hold === undefined) return null;
-  const held = ofAll?.of(account.child) ?? 0;
+  const held = holds?.of(account.child) ?? 0;
   const weights = weightsOfCost(demand?.rates ?? null);
   const cap = picoOf(amountWithCarryOver(book, account, nowMs));
   const need = needOf(weights, cap, demand, held);
@@ -234,7 +234,7 @@ export function renewClaim(book: BudgetMatching, account: Account, nowMs: number
 }
 
 function claimedByOthers({ account, shared }: HardAccount): number {
-  return shared === null ? 0 : shared.claims.ofOthers(account, shared.part);
+  return shared === null ? 0 : shared.claims.claimedByOthers(account, shared.part);
 }
 
 function countedPart(book: BudgetMatching, account: Account, nowMs: number): CountedPart {
@@ -245,7 +245,7 @@ function countedPart(book: BudgetMatching, account: Account, nowMs: number): Cou
     picoOf(
       isRolling(budget.definition)
         ? sumOf(ownSlices(book, account, nowMs))
-        : book.running(account, nowMs).spent,
+        : book.runningPeriod(account, nowMs).spent,
     );
   return {
     fromMs: countedFrom(budget.definition, bounds),
@@ -278,7 +278,7 @@ export function leftBesideClaims(book: BudgetMatching, account: Account, nowMs: 
 export function hardBudgets(
   book: BudgetMatching,
   accounts: readonly Account[],
-  { demand, uses }: { readonly demand: Demand; readonly uses: OfCaller["uses"] },
+  { demand, uses }: { readonly demand: Demand; readonly uses: CallerQuestion["uses"] },
   nowMs: number,
 ): HardLimit[] {
   return accounts.flatMap((account) => {
@@ -328,7 +328,7 @@ function breachOfChildren({ budget, subject }: Account): Breach {
 export function spentOf(book: BudgetMatching, account: Account, nowMs: number): MoneySum {
   if (isRolling(account.budget.definition))
     return sumOf([...ownSlices(book, account, nowMs), ...otherSlices(book, account, nowMs)]);
-  const { startMs, spent } = book.running(account, nowMs);
+  const { startMs, spent } = book.runningPeriod(account, nowMs);
   const others = book.others?.spentIn(account, startMs) ?? null;
   if (others === null) return spent;
   const sum = { ...spent };
@@ -343,7 +343,7 @@ export function otherSpend(
   nowMs: number,
 ): Pick<PeriodSpend, "spent" | "requests"> | null {
   if (!isRolling(account.budget.definition))
-    return book.others?.spentIn(account, book.running(account, nowMs).startMs) ?? null;
+    return book.others?.spentIn(account, book.runningPeriod(account, nowMs).startMs) ?? null;
   const slices = otherSlices(book, account, nowMs);
   return { spent: sumOf(slices), requests: requestsOf(slices) };
 }
@@ -352,7 +352,7 @@ export function otherSpend(
 export function ownRequests(book: BudgetMatching, account: Account, nowMs: number): number {
   return isRolling(account.budget.definition)
     ? requestsOf(ownSlices(book, account, nowMs))
-    : book.running(account, nowMs).requests;
+    : book.runningPeriod(account, nowMs).requests;
 }
 
 function requestsOf(slices: readonly PeriodSpend[]): number {
@@ -367,7 +367,7 @@ function sumOf(slices: readonly PeriodSpend[]): MoneySum {
 
 /** The slices of a rolling budget that count now. */
 function ownSlices(book: BudgetMatching, account: Account, nowMs: number): readonly PeriodSpend[] {
-  book.running(account, nowMs);
+  book.runningPeriod(account, nowMs);
   return countedSlices(book, account, nowMs, account.spends);
 }
 

@@ -103,7 +103,7 @@ function readAccounts(store: Store, budget: Budget): void {
     return spendFromStored(value) ?? throwMalformed(store, "spends", key);
   };
   if (own === null) {
-    budget.unread = readSpend;
+    budget.loadSpend = readSpend;
     return;
   }
   const stored = readSpend("");

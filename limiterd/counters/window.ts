@@ -229,14 +229,14 @@ export function secondsToCaps(
 ): number | null {
   const { previousRequests, currentRequests, previousTokens, currentTokens } = window;
   const leftMs = remainingMs(window, periodMs, nowMs);
-  const ofRequests = msToCap(
+  const requestsMs = msToCap(
     previousRequests,
     currentRequests,
     { periodMs, leftMs },
     caps.maxRequests,
   );
-  const ofTokens = msToCap(previousTokens, currentTokens, { periodMs, leftMs }, caps.maxTokens);
-  const ms = Math.min(ofRequests ?? Number.POSITIVE_INFINITY, ofTokens ?? Number.POSITIVE_INFINITY);
+  const tokensMs = msToCap(previousTokens, currentTokens, { periodMs, leftMs }, caps.maxTokens);
+  const ms = Math.min(requestsMs ?? Number.POSITIVE_INFINITY, tokensMs ?? Number.POSITIVE_INFINITY);
   return ms === 0 || ms === Number.POSITIVE_INFINITY ? null : wholeSeconds(ms);
 }
 

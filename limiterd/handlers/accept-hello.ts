@@ -151,9 +151,9 @@ function holdAgain(
   nowMs: number,
 ): void {
   const { book, settings } = state;
-  const counted = { userPath: lease.userPath, target: lease.target, refusedBy };
-  const ofPath = matchPath(book, counted, nowMs);
-  const ofTarget = matchTarget(book, counted, nowMs);
+  const countedRequest = { userPath: lease.userPath, target: lease.target, refusedBy };
+  const pathCounters = matchPath(book, countedRequest, nowMs);
+  const targetCounters = matchTarget(book, countedRequest, nowMs);
   const upstream =
     lease.target === null ? null : (judgingUpstream(state)?.targetOf(lease.target, nowMs) ?? null);
   const {
@@ -166,7 +166,7 @@ function holdAgain(
     targetLsn,
     submission,
   } = lease;
-  const counters = [...withGauge(ofTarget, upstream), ...ofPath];
+  const counters = [...withGauge(targetCounters, upstream), ...pathCounters];
   if (!submission) hold(counters);
   releaseOrphan(proxy, id);
   peer.leases.set(id, {
@@ -182,7 +182,10 @@ function holdAgain(
     refusedBy,
     hold: holdReported(state, lease, counters, nowMs),
   });
-  if (settings.rateLimitsEnabled && recountLease(state, proxy, { lease, ofPath, ofTarget }, nowMs))
+  if (
+    settings.rateLimitsEnabled &&
+    recountLease(state, proxy, { lease, pathCounters, targetCounters }, nowMs)
+  )
     state.proxies.markRecounted(proxy);
 }
 

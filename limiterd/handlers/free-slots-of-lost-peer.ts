@@ -13,7 +13,7 @@ import { type DaemonState, hasWaiters } from "../state.js";
  */
 export function freeSlotsOfLostPeer(state: DaemonState, peer: PeerState, nowMs: number): void {
   state.peers.delete(peer);
-  state.backups.ended(peer);
+  state.backups.endCopyOf(peer);
   state.waiters.disconnected(peer);
   releaseAllLeases(peer);
   if (hasWaiters(state)) state.waiters.afterMessage(nowMs);

@@ -224,8 +224,15 @@ function leaseAndAnswer(
         );
   peer.leases.set(id, lease);
   const { userPath, lsn, refusedBy } = lease;
-  const counted = { userPath, atPath: true, target: lease.target, lsn, atMs: nowMs, refusedBy };
-  noteVerdict(state.proxies, peer, proxy, counted);
+  const countedVerdict = {
+    userPath,
+    atPath: true,
+    target: lease.target,
+    lsn,
+    atMs: nowMs,
+    refusedBy,
+  };
+  noteVerdict(state.proxies, peer, proxy, countedVerdict);
   // The proxy numbers the targets as it has sent them, with those that a budget leaves out.
   const usesAllTargets = targets === message.targets;
   peer.send({
@@ -322,7 +329,7 @@ function exhaustedText(
   verdict: AdmittedVerdict,
   uses: Admit["uses"],
 ): string | undefined {
-  const hasLenient = budgets !== null && budgets.lenient.size > 0;
+  const hasLenient = budgets !== null && budgets.lenientIds.size > 0;
   if (verdict.exhausted.length === 0 && !hasLenient) return undefined;
   const target = submission ? null : targets[verdict.target]!;
   const request = { userPath, session, labels, target, uses };

@@ -71,7 +71,7 @@ function hardLimitsOf(
       ? hardRules(counters, demand, { nowMs, tokenWeights: settings.tokenWeights, uses })
       : [];
   const budgets = enforcedBudgets(state);
-  if (budgets === null || budgets.hard.size === 0) return limits;
+  if (budgets === null || budgets.hardIds.size === 0) return limits;
   const caller = { userPath, session };
   const accounts = [
     ...budgets.match(caller, state.labelsOf(keyId), nowMs),
@@ -318,13 +318,13 @@ export function breachOnPath(
     const cap = rule.definition.maxTokens!;
     if (waitSeconds > 0)
       return reportBreach({ counter, dimension: rule.measure ?? "tokens", cap, waitSeconds });
-    const ofChild = counters[i + 1];
-    const isShared = rule.tenants !== null && ofChild?.rule === rule.tenants;
-    const breach = isShared ? shareBreach({ counter, ofChild }, options) : null;
+    const childCounter = counters[i + 1];
+    const isShared = rule.tenants !== null && childCounter?.rule === rule.tenants;
+    const breach = isShared ? shareBreach({ counter, childCounter }, options) : null;
     if (breach !== null) return reportBreach(breach);
   }
   const budgets = enforcedBudgets(state);
-  if (budgets === null || budgets.hard.size === 0) return null;
+  if (budgets === null || budgets.hardIds.size === 0) return null;
   const labels = state.labelsOf(keyId);
   const caller = { userPath, session, labels };
   return judgeBudgets(budgets, { ...caller, uses, demand, isHardOnly: true }, nowMs);

@@ -37,8 +37,8 @@ export function rerouteLease(
   if (heldLease === undefined || heldLease.submission) return false;
   const onPath = releaseTarget(heldLease);
   peer.leases.set(lease, onPath);
-  const asked = { peer, proxy, id, lease, onPath, targets, uses, metered, session };
-  moveLease(state, asked, nowMs, false);
+  const question = { peer, proxy, id, lease, onPath, targets, uses, metered, session };
+  moveLease(state, question, nowMs, false);
   return true;
 }
 
@@ -122,8 +122,8 @@ function moveLease(
       )
     : null;
   const refusedBy = refusedByOf(shadowed);
-  const counted = { userPath, atPath: false, target: chosen, lsn, atMs: nowMs, refusedBy };
-  noteVerdict(state.proxies, peer, proxy, counted);
+  const countedVerdict = { userPath, atPath: false, target: chosen, lsn, atMs: nowMs, refusedBy };
+  noteVerdict(state.proxies, peer, proxy, countedVerdict);
   const newLease: HeldLease = {
     ...onPath,
     target: chosen,

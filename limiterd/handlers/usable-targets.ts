@@ -29,7 +29,7 @@ export function usableTargets(
   const { targets } = message;
   const byDefault = state.settings.unpriced;
   if (budgets === null || !targets.some(({ unpriced }) => unpriced)) return { ok: true, targets };
-  if (byDefault === "allow" && budgets.refusing.size === 0) return { ok: true, targets };
+  if (byDefault === "allow" && budgets.refusingIds.size === 0) return { ok: true, targets };
   const refusing = (accounts: readonly Account[]): Account | undefined =>
     accounts.find(({ budget }) => (budget.definition.unpriced ?? byDefault) === "refuse");
   const ofAll = refusing(budgets.match(question, labels, nowMs));

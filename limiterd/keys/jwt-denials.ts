@@ -53,7 +53,7 @@ export class JwtDenials {
   }
 
   /** The expired denials. */
-  expired(nowMs: number): readonly StoredDenial[] {
+  takeExpired(nowMs: number): readonly StoredDenial[] {
     return [...this.#byName.values()].filter(
       ({ expiresAtMs }) => expiresAtMs !== null && expiresAtMs <= nowMs,
     );

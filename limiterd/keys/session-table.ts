@@ -34,7 +34,7 @@ export class SessionTable {
   /** By hash, in the order of last use. */
   readonly #byHash = new Map<string, Session>();
   /** By holder, in the order of opening. */
-  readonly #ofHolder = new Map<string, Set<Session>>();
+  readonly #byHolder = new Map<string, Set<Session>>();
 
   get size(): number {
     return this.#byHash.size;
@@ -42,7 +42,7 @@ export class SessionTable {
 
   /** The number of holders. */
   get holders(): number {
-    return this.#ofHolder.size;
+    return this.#byHolder.size;
   }
 
   /**
@@ -52,14 +52,14 @@ export class SessionTable {
     const { hash, credential } = session;
     this.close(hash);
     const holder = holderOf(credential);
-    const others = this.#ofHolder.get(holder);
+    const others = this.#byHolder.get(holder);
     if (others !== undefined && others.size >= sessionsPerHolderMax)
       this.close(others.values().next().value!.hash);
     if (this.#byHash.size >= sessionsMax) this.#endIdlest();
     this.#byHash.set(hash, session);
-    const held = this.#ofHolder.get(holder);
-    if (held === undefined) this.#ofHolder.set(holder, new Set([session]));
-    else held.add(session);
+    const sessions = this.#byHolder.get(holder);
+    if (sessions === undefined) this.#byHolder.set(holder, new Set([session]));
+    else sessions.add(session);
   }
 
   /** The session, even if its time is over. */
@@ -87,9 +87,9 @@ export class SessionTable {
     if (session === undefined) return;
     this.#byHash.delete(hash);
     const holder = holderOf(session.credential);
-    const held = this.#ofHolder.get(holder);
-    held?.delete(session);
-    if (held?.size === 0) this.#ofHolder.delete(holder);
+    const sessions = this.#byHolder.get(holder);
+    sessions?.delete(session);
+    if (sessions?.size === 0) this.#byHolder.delete(holder);
   }
 
   /**

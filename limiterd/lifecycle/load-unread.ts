@@ -1,7 +1,7 @@
 /**
  * Loads the rules, windows and accounts of budgets that a start has left in the store, in slices,
  * while the daemon already answers requests. What a request needs earlier is loaded lazily
- * (`rules/rule-set.ts`, `counters/unread-windows.ts`, `Budget.unread`).
+ * (`rules/rule-set.ts`, `counters/unread-windows.ts`, `Budget.loadSpend`).
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
 import { loadChild, type StoredSpend } from "../budgets/budget-account.js";
@@ -93,14 +93,14 @@ export function loadAccount(book: BudgetBook, key: string, stored: StoredSpend):
   const account = budget.own ?? budget.children.get(child);
   if (account !== undefined && account.spends.length > 0) return true;
   // The budget was cleared.
-  if (budget.unread === null) return false;
+  if (budget.loadSpend === null) return false;
   if (account === undefined) loadChild(budget, child, stored);
   return true;
 }
 
 /** Call when all accounts are in memory. */
 export function endLoading(book: BudgetBook): void {
-  for (const budget of book.budgets.values()) budget.unread = null;
+  for (const budget of book.budgets.values()) budget.loadSpend = null;
 }
 
 interface Slices {

@@ -74,21 +74,21 @@ export function applyConfiguredRules(
 ): Change[] {
   const changes: Change[] = [];
   const declared = new Set<Rule>();
-  const written: RuleDefinition[] = [];
+  const newRules: RuleDefinition[] = [];
   for (const definition of configured) {
     // This doesn't need the window.
     const existing = book.rules.get(ruleId(definition));
     if (existing !== undefined) declared.add(existing);
     if (existing?.source === "manual") continue;
     if (existing === undefined || !isSameRule(existing.definition, definition))
-      written.push(definition);
+      newRules.push(definition);
   }
   for (const rule of book.rules.values()) {
     if (rule.source !== "config" || declared.has(rule)) continue;
     book.delete(rule.definition);
     append(changes, ruleRemovals(rule));
   }
-  for (const definition of written)
+  for (const definition of newRules)
     changes.push(ruleChange(book.put(definition, { source: "config", ...at })));
   return changes;
 }

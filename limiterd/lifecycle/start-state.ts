@@ -188,7 +188,7 @@ export async function startState(
   const raiseChanges = restoreRaises(store, { book: restored.book, budgets }, nowMs);
   const alerts = new AlertBook(settings.alerts);
   const alertChanges = alerts.restore(store);
-  budgets.recent.begin(nowMs);
+  budgets.recentSpend.begin(nowMs);
   if (alerts.isUsed)
     budgets.onCharged = (account, atMs) => noteCharged(alerts, budgets, account, atMs);
   const pending = new PendingResponses(settings.background);

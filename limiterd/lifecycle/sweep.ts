@@ -68,19 +68,19 @@ export async function removeStaleWindows(
   keys: readonly string[],
 ): Promise<void> {
   for (let i = 0; i < keys.length; i += windowsPerSlice) {
-    const gone = keys.slice(i, i + windowsPerSlice).filter((key) => {
+    const goneKeys = keys.slice(i, i + windowsPerSlice).filter((key) => {
       const { ruleId, child } = splitWindowKey(key);
       const rule = book.ruleSet.find(ruleId);
       return rule === undefined || (child === "" ? rule.own === null : !rule.children.has(child));
     });
-    await writer.write(gone.map((key) => ({ table: "windows", key, value: undefined })));
+    await writer.write(goneKeys.map((key) => ({ table: "windows", key, value: undefined })));
   }
 }
 
 /** Removes expired denials, so that their JWTs are accepted again. */
 export function sweepDenials(state: DaemonState, nowMs: number): void {
   const { denials, writer } = state;
-  const expired = denials.expired(nowMs);
+  const expired = denials.takeExpired(nowMs);
   if (expired.length === 0) return;
   for (const denial of expired) denials.delete(denial);
   announceJwts(state, { denied: [], allowed: expired, complete: false });
@@ -117,6 +117,6 @@ export async function sweepSpends(state: DaemonState, nowMs: () => number): Prom
 export function sweepObjects({ objects, pending, writer }: DaemonState, nowMs: number): void {
   // A failing store must not get more waiting changes.
   if (writer.failing !== null) return;
-  const expired = [...objects.expired(nowMs), ...pending.expire(nowMs)];
+  const expired = [...objects.removeExpired(nowMs), ...pending.expire(nowMs)];
   if (expired.length > 0) void writer.write(expired);
 }

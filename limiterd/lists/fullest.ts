@@ -109,10 +109,10 @@ export function templatesOfBudgets(
 ): readonly Template[] {
   const templates: Template[] = [];
   for (const [id, budget] of budgets) {
-    const { own, unread, children, definition } = budget;
+    const { own, loadSpend, children, definition } = budget;
     // There are many sessions, each for a short time.
     if (isPerSession(definition)) continue;
-    if (own === null && unread === null && isExamined(budget))
+    if (own === null && loadSpend === null && isExamined(budget))
       templates.push({ id, size: children.size, names: () => children.keys() });
   }
   return templates;

@@ -34,7 +34,7 @@ export function listBudgetChildren(
   if (budget === null) return { ok: false, failure: unknownBudget(key.value) };
   if (budget.own !== null)
     return bad(`the ${nameOfBudget(key.value)} is no template: it has no children`, "subject");
-  if (budget.unread !== null)
+  if (budget.loadSpend !== null)
     return {
       ok: false,
       failure: failure(

@@ -292,7 +292,8 @@ function* accountsOf({ budgets }: DaemonState, rows: Rows): Generator<Account> {
     if (scope !== "user_path" || !rows.reaches(subject)) continue;
     if (isPerSession(budget.definition)) continue;
     if (budget.own !== null) yield budget.own;
-    else if (budget.unread === null) yield* accountsIn(budget.children, rows.childrenOf(subject));
+    else if (budget.loadSpend === null)
+      yield* accountsIn(budget.children, rows.childrenOf(subject));
   }
 }
 
@@ -329,7 +330,7 @@ async function addUsedNames(
   if (!state.settings.usageEnabled) return;
   const prefix = childrenPrefix(userPath);
   await eachUnstored(state, state.usage.rollups, (key) => {
-    if (key.startsWith(prefix)) rows.ofName(childPath(userPath, nameIn(key, prefix)));
+    if (key.startsWith(prefix)) rows.addNamed(childPath(userPath, nameIn(key, prefix)));
   });
   const { from, before } = under(prefix);
   const turns = new Turns(100);
@@ -338,7 +339,7 @@ async function addUsedNames(
     const [key] = state.store.keys("rollups", { from: next, before, limit: 1 });
     if (key === undefined) return;
     const name = nameIn(String(key), prefix);
-    rows.ofName(childPath(userPath, name));
+    rows.addNamed(childPath(userPath, name));
     next = under(`${prefix}${name}\n`).before;
     if (turns.isOver()) await state.yieldToEventLoop();
   }

@@ -115,7 +115,7 @@ export class Rows {
   }
 
   /** Makes a row of a path of which nothing but its name is known, if it may be among the first. */
-  ofName(path: string): void {
+  addNamed(path: string): void {
     const own = this.#rowPathOf(path);
     if (own === null || this.#rows.has(own)) return;
     const compare = comparisons[this.#options.sort];

@@ -42,7 +42,7 @@ const sticky = 0o1000;
  */
 export function becomeOwnerOf(directory: string, privileges = ownPrivileges): void {
   if (privileges.getuid() !== 0) return;
-  const { uid, gid, mode } = ofNearest(resolve(directory));
+  const { uid, gid, mode } = statsOfNearest(resolve(directory));
   if (uid === 0 && (mode & writableByOthers) !== 0 && (mode & sticky) === 0)
     throw new OpenDirectoryError(
       `${directory} can be written by others than root, who could exchange what root puts there: give it to the daemon's user, or run this as that user`,
@@ -69,6 +69,6 @@ export function openAsOwner(file: string, privileges = ownPrivileges): number {
   }
 }
 
-function ofNearest(directory: string): Stats {
-  return statSync(directory, { throwIfNoEntry: false }) ?? ofNearest(dirname(directory));
+function statsOfNearest(directory: string): Stats {
+  return statSync(directory, { throwIfNoEntry: false }) ?? statsOfNearest(dirname(directory));
 }

@@ -25,7 +25,7 @@ export function copyInProcess(store: Pick<Store, "file" | "holdPages">): CopyInP
   return {
     storeBytes,
     copiedBytes: () => fileBytes(to) ?? 0,
-    made: work.done
+    finished: work.done
       .finally(release)
       .then(() => openCopy(to))
       .catch((error: unknown) => {

@@ -47,7 +47,7 @@ export class ObjectOwners {
    * The changes for new objects; null if there are too many already. An object that has an owner
    * keeps it.
    */
-  made({ userPath, objects, days }: MadeObjects, nowMs: number): readonly Change[] | null {
+  addOwners({ userPath, objects, days }: MadeObjects, nowMs: number): readonly Change[] | null {
     const expiresAtMs = nowMs + days * dayMs;
     const changes: Change[] = [];
     for (const { provider, id } of objects) {
@@ -62,7 +62,7 @@ export class ObjectOwners {
   }
 
   /** The next removals of expired entries. */
-  expired(nowMs: number): readonly Change[] {
+  removeExpired(nowMs: number): readonly Change[] {
     const today = dayOf(nowMs);
     if (today !== this.#walkedDay) {
       this.#walkedDay = today;

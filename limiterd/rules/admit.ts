@@ -104,7 +104,7 @@ export function admit(
   if (request.targets.length > 0 && !request.submission)
     options.upstream
       ?.targetOf(request.targets[judgement.target]!, options.nowMs)
-      ?.admitted(options.nowMs);
+      ?.noteAdmission(options.nowMs);
   return {
     kind: "admitted",
     target: judgement.target,
@@ -127,9 +127,9 @@ export function readmit(
 ): Verdict | Unsure {
   const { userPath, targets } = rerouted;
   const { budgets = null, upstream = null } = options;
-  const ofTargets = new TargetRules(book);
+  const targetRules = new TargetRules(book);
   const request = { ...rerouted, submission: false };
-  const judgement = judge(ofTargets, request, {
+  const judgement = judge(targetRules, request, {
     nowMs: options.nowMs,
     tokensEnforced: options.tokensEnforced,
     uses: options.uses,
@@ -138,20 +138,20 @@ export function readmit(
     budgets: budgets === null ? null : { book: budgets.book, labels: null },
   });
   if (options.turn?.isUnsure === true) return unsure;
-  if (book.shared.size > 0) noteDemand(ofTargets, request, judgement, options);
+  if (book.shared.size > 0) noteDemand(targetRules, request, judgement, options);
   if (judgement.kind === "refused") return judgement;
   if (judgement.kind === "exceeded")
     return { kind: "exceeded", breach: judgement.breach, headers: null };
   countRequest(book, judgement.counters, { slots: true, nowMs: options.nowMs });
-  upstream?.targetOf(targets[judgement.target]!, options.nowMs)?.admitted(options.nowMs);
-  const ofPath = book.matchPath(userPath, options.nowMs);
-  for (const { rule, window } of ofPath) rollWindow(window, rule.periodMs, options.nowMs);
+  upstream?.targetOf(targets[judgement.target]!, options.nowMs)?.noteAdmission(options.nowMs);
+  const pathCounters = book.matchPath(userPath, options.nowMs);
+  for (const { rule, window } of pathCounters) rollWindow(window, rule.periodMs, options.nowMs);
   const { target, counters } = judgement;
   return {
     kind: "admitted",
     target,
     counters,
-    headers: headersOfCounters(inRuleOrder(counters, ofPath), options),
+    headers: headersOfCounters(inRuleOrder(counters, pathCounters), options),
     exhausted: [],
   };
 }
@@ -167,7 +167,7 @@ export function headersOfCounters(
 ): SuccessHeaders | null {
   let requests: SuccessHeaders["requests"] = null;
   let tokens: SuccessHeaders["tokens"] = null;
-  let ofMeasures: Partial<Record<Measure, Remaining>> | undefined;
+  let leftByMeasure: Partial<Record<Measure, Remaining>> | undefined;
   for (const counter of counters) {
     const { rule } = counter;
     if (rule.periodMs === 0 || isOff(rule, ownNowMs)) continue;
@@ -188,16 +188,16 @@ export function headersOfCounters(
       const used = heldTokens + slidingTokens(window, rule.periodMs, nowMs);
       const remaining = Math.max(0, maxTokens - used);
       const { measure } = rule;
-      const least = measure === null ? tokens : (ofMeasures?.[measure] ?? null);
+      const least = measure === null ? tokens : (leftByMeasure?.[measure] ?? null);
       if (least === null || remaining < least.remaining) {
         const resetSeconds = wholeSeconds(window.startMs + rule.periodMs - nowMs);
         const measureLeft = { limit: maxTokens, remaining, resetSeconds };
         if (measure === null) tokens = measureLeft;
-        else ofMeasures = { ...ofMeasures, [measure]: measureLeft };
+        else leftByMeasure = { ...leftByMeasure, [measure]: measureLeft };
       }
     }
   }
-  if (ofMeasures !== undefined) return { requests, tokens, measures: ofMeasures };
+  if (leftByMeasure !== undefined) return { requests, tokens, measures: leftByMeasure };
   return requests === null && tokens === null ? null : { requests, tokens };
 }
 
@@ -227,14 +227,14 @@ function noteCapDemand(
   options: AdmissionOptions,
 ): void {
   const { nowMs } = options;
-  for (const [i, ofChild] of counters.entries()) {
-    const { sharing } = ofChild.rule;
-    if (sharing === null || isOff(ofChild.rule, nowMs)) continue;
+  for (const [i, childCounter] of counters.entries()) {
+    const { sharing } = childCounter.rule;
+    if (sharing === null || isOff(childCounter.rule, nowMs)) continue;
     const counter = counters[i - 1]!;
     const cap = sharing.of(counter.child, nowMs);
-    const name = sharerOf({ counter, ofChild });
+    const name = sharerOf({ counter, childCounter });
     if (cap === undefined) continue;
-    const breach = isRefused ? longestBreach([counter, ofChild], options) : null;
+    const breach = isRefused ? longestBreach([counter, childCounter], options) : null;
     cap.returns(name, nowMs);
     cap.asked(name, nowMs, breach !== null && options.waits !== true);
     if (breach !== null) cap.isKeptForOthers = breach.share !== undefined;
@@ -285,10 +285,10 @@ export function admitShadows(
   const { submission } = request;
   const refusing: Rule[] = [];
   const admitting: Counter[] = [];
-  const judged = submission ? matched.filter(hasWindow) : matched;
-  for (const { counter } of byRule(judged)) {
+  const judgedCounters = submission ? matched.filter(hasWindow) : matched;
+  for (const { counter } of byRule(judgedCounters)) {
     // The counters of the rule's parts, and of the children that share its caps.
-    const ofRule = judged.filter(({ rule }) => rule.ruleId === counter.rule.ruleId);
+    const ofRule = judgedCounters.filter(({ rule }) => rule.ruleId === counter.rule.ruleId);
     const isRefused = longestBreach(ofRule, options) !== null;
     if (book.shared.size > 0) noteCapDemand(ofRule, isRefused, options);
     if (!isRefused) append(admitting, ofRule);

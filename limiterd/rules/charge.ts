@@ -194,12 +194,12 @@ export function recountLease(
   { recounted }: Pick<KnownProxy, "recounted">,
   {
     lease,
-    ofPath,
-    ofTarget,
+    pathCounters,
+    targetCounters,
   }: {
     readonly lease: Lease;
-    readonly ofPath: readonly Counter[];
-    readonly ofTarget: readonly Counter[];
+    readonly pathCounters: readonly Counter[];
+    readonly targetCounters: readonly Counter[];
   },
   nowMs: number,
 ): boolean {
@@ -214,9 +214,15 @@ export function recountLease(
     path: again.path || request,
     attempts: isNew ? [...again.attempts, attempt] : again.attempts,
   });
-  if (request) countSince(book, ofPath, { lsn, atMs: lease.admittedAtMs, requests: 1 }, nowMs);
+  if (request)
+    countSince(book, pathCounters, { lsn, atMs: lease.admittedAtMs, requests: 1 }, nowMs);
   if (isNew)
-    countSince(book, ofTarget, { lsn: targetLsn, atMs: lease.targetAtMs, requests: 1 }, nowMs);
+    countSince(
+      book,
+      targetCounters,
+      { lsn: targetLsn, atMs: lease.targetAtMs, requests: 1 },
+      nowMs,
+    );
   return true;
 }
 

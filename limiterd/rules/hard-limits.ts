@@ -182,13 +182,13 @@ export function hardRules(
     const next = counters[i + 1];
     return rule.tenants === null || next?.rule !== rule.tenants
       ? limit
-      : [limit, limitOfShare(limit, { counter, ofChild: next }, nowMs)];
+      : [limit, limitOfShare(limit, { counter, childCounter: next }, nowMs)];
   });
 }
 
 /** The share of the request's child in a hard cap. */
 function limitOfShare(within: HardLimit, shared: SharedCounter, nowMs: number): HardLimit {
-  const { rule, child } = shared.ofChild;
+  const { rule, child } = shared.childCounter;
   const held = heldOf(rule);
   const left = held.of(child) + Math.floor(roomOfShare(shared, within.cap, nowMs));
   const share = { within, name: sharerOf(shared) };

@@ -11,20 +11,22 @@ import { estimateRequests, rollWindow, slidingTokens, type Window } from "../cou
 /** A counter that children share, and that of the child that asks. */
 export interface SharedCounter {
   readonly counter: Counter;
-  readonly ofChild: Counter;
+  readonly childCounter: Counter;
 }
 
 type SharedUnit = "requests" | "tokens" | "slots";
 
 /** The child of a request below the shared counter's subject. */
-export function sharerOf({ counter, ofChild }: SharedCounter): string {
-  return counter.child === "" ? ofChild.child : ofChild.child.slice(counter.child.length + 1);
+export function sharerOf({ counter, childCounter }: SharedCounter): string {
+  return counter.child === ""
+    ? childCounter.child
+    : childCounter.child.slice(counter.child.length + 1);
 }
 
 /** What the asking child uses, with what its running requests hold of a hard cap. */
 export function usedByAsking(shared: SharedCounter, unit: SharedUnit, nowMs: number): number {
-  const { ofChild } = shared;
-  return usedOf(ofChild, unit, nowMs) + heldOf(shared, { unit }, sharerOf(shared));
+  const { childCounter } = shared;
+  return usedOf(childCounter, unit, nowMs) + heldOf(shared, { unit }, sharerOf(shared));
 }
 
 /**
@@ -32,16 +34,16 @@ export function usedByAsking(shared: SharedCounter, unit: SharedUnit, nowMs: num
  * hard, a request that waits counts what they will probably use.
  */
 function heldOf(
-  { counter, ofChild }: SharedCounter,
+  { counter, childCounter }: SharedCounter,
   { unit, waits = false }: Pick<SharedPart, "unit"> & { readonly waits?: boolean },
   name: string | null,
 ): number {
   if (unit !== "tokens") return 0;
   if (counter.rule.definition.hold === undefined)
-    return waits ? (ofChild.rule.sharing!.find(counter.child)?.reservedBy(name) ?? 0) : 0;
+    return waits ? (childCounter.rule.sharing!.find(counter.child)?.reservedBy(name) ?? 0) : 0;
   return name === null
     ? (counter.rule.held?.of(counter.child) ?? 0)
-    : (ofChild.rule.held?.of(sharerName(counter.child, name)) ?? 0);
+    : (childCounter.rule.held?.of(sharerName(counter.child, name)) ?? 0);
 }
 
 /**
@@ -113,7 +115,7 @@ class Room {
   /** What the child may use `inMs` from now; `held`: beside what requests hold of a hard cap. */
   room(inMs: number, held: "with what is held" | null): number {
     const { unit, cap } = this.#part;
-    const { counter, ofChild } = this.#shared;
+    const { counter, childCounter } = this.#shared;
     const asking = sharerOf(this.#shared);
     const nowMs = this.#nowMs;
     const atMs = nowMs + inMs;
@@ -129,7 +131,7 @@ class Room {
     const scale = scaleOf(this.#shared, unit, { nowMs, inMs, held: heldHere });
     const usedBy = (name: string, counted: Counter): number =>
       scale * (usedOf(counted, unit, atMs) + holds(name));
-    const used = usedBy(asking, ofChild);
+    const used = usedBy(asking, childCounter);
     let keptFloors = 0;
     let keptClaims = 0;
     for (const { name, floor, claimed } of division.claims) {
@@ -146,7 +148,7 @@ class Room {
   #child(name: string): Counter | undefined {
     let child = this.#children.get(name);
     if (child === undefined && !this.#children.has(name)) {
-      child = copyOfChild(this.#shared.counter, this.#shared.ofChild, name);
+      child = copyOfChild(this.#shared.counter, this.#shared.childCounter, name);
       this.#children.set(name, child);
     }
     return child;
@@ -167,7 +169,7 @@ export function hasFloorLeft(
     caps.every((part) => {
       const { unit, cap } = part;
       const held = heldOf(shared, part, null);
-      const used = usedOf(shared.ofChild, unit, nowMs) + heldOf(shared, part, name);
+      const used = usedOf(shared.childCounter, unit, nowMs) + heldOf(shared, part, name);
       return state.isBelowFloor(name, scaleOf(shared, unit, { nowMs, inMs: 0, held }) * used, cap);
     })
   );
@@ -177,8 +179,8 @@ function copyOfChild(counter: Counter, ofChild: Counter, name: string): Counter 
   return ofChild.rule.children.copy(sharerName(counter.child, name));
 }
 
-export function sharedCapOf({ counter, ofChild }: SharedCounter): SharedCap | undefined {
-  return ofChild.rule.sharing!.find(counter.child);
+export function sharedCapOf({ counter, childCounter }: SharedCounter): SharedCap | undefined {
+  return childCounter.rule.sharing!.find(counter.child);
 }
 
 /**

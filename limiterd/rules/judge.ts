@@ -107,14 +107,16 @@ export function judge(
   options: AdmissionOptions,
 ): Judgement {
   if (request.submission) return judgeSubmission(matching, request, options);
-  const ofPath = matching.matchPath(request.userPath, options.nowMs);
+  const pathCounters = matching.matchPath(request.userPath, options.nowMs);
   const { metered } = request;
   // What a request may cost the path depends on the target.
   const pathBreach =
-    metered === undefined || request.targets.length === 0 ? longestBreach(ofPath, options) : null;
+    metered === undefined || request.targets.length === 0
+      ? longestBreach(pathCounters, options)
+      : null;
   if (request.targets.length === 0)
     return pathBreach === null
-      ? judgeByBudgets(0, ofPath, request, options)
+      ? judgeByBudgets(0, pathCounters, request, options)
       : refusedBy(pathBreach);
   let targetBreach: CounterBreach | null = null;
   let overBudget: OverBudget | null = null;
@@ -122,12 +124,12 @@ export function judge(
     const target = request.targets[i]!;
     const matched = matching.matchTarget(target, request.userPath, options.nowMs);
     const upstream = options.upstream?.targetOf(target, options.nowMs) ?? null;
-    const ofTarget = withGauge(matched, upstream);
+    const targetCounters = withGauge(matched, upstream);
     const demand = metered === undefined ? undefined : demandAt(metered, i);
     const breach =
       (demand === undefined
         ? longestBreach(matched, options)
-        : longestBreach(inRuleOrder(matched, ofPath), { ...options, demand })) ??
+        : longestBreach(inRuleOrder(matched, pathCounters), { ...options, demand })) ??
       (upstream === null ? null : upstreamBreach(upstream, options));
     if (breach !== null) {
       targetBreach = targetBreach === null ? breach : shorterBreach(targetBreach, breach);
@@ -138,21 +140,21 @@ export function judge(
         ? judgeByTargetBudgets(target, request, options)
         : judgeAllBudgets(target, request, { ...options, demand });
     if (spent === null && demand !== undefined)
-      return { kind: "admitted", target: i, counters: inRuleOrder(ofTarget, ofPath) };
+      return { kind: "admitted", target: i, counters: inRuleOrder(targetCounters, pathCounters) };
     if (spent === null)
       return pathBreach === null
-        ? judgeByBudgets(i, inRuleOrder(ofTarget, ofPath), request, options)
+        ? judgeByBudgets(i, inRuleOrder(targetCounters, pathCounters), request, options)
         : refusedBy(pathBreach);
     if (overBudget === null || spent.waitSeconds < overBudget.breach.waitSeconds)
-      overBudget = { breach: spent, ofTarget };
+      overBudget = { breach: spent, targetCounters };
   }
   // No target admits the request.
   if (overBudget !== null && isShorter(overBudget, targetBreach))
     return pathBreach !== null && pathBreach.waitSeconds >= overBudget.breach.waitSeconds
       ? refusedBy(pathBreach)
-      : judgementOf(overBudget.breach, inRuleOrder(overBudget.ofTarget, ofPath));
-  const ofTargets = targetBreach!;
-  const worst = pathBreach === null ? ofTargets : longerBreach(ofTargets, pathBreach);
+      : judgementOf(overBudget.breach, inRuleOrder(overBudget.targetCounters, pathCounters));
+  const worstOfTargets = targetBreach!;
+  const worst = pathBreach === null ? worstOfTargets : longerBreach(worstOfTargets, pathBreach);
   return refusedBy(worst);
 }
 
@@ -182,7 +184,7 @@ function isShorter({ breach }: OverBudget, other: CounterBreach | null): boolean
 /** A target that only a budget for some models refuses. */
 interface OverBudget {
   readonly breach: BudgetBreach | Breach;
-  readonly ofTarget: readonly Counter[];
+  readonly targetCounters: readonly Counter[];
 }
 
 function judgeByTargetBudgets(
@@ -201,10 +203,10 @@ function judgeAllBudgets(
   request: JudgedRequest,
   options: AdmissionOptions,
 ): BudgetBreach | Breach | null {
-  const ofTarget = judgeByTargetBudgets(target, request, options);
-  const ofAll = breachOfBudgets(request, options);
-  if (ofTarget === null || ofAll === null) return ofTarget ?? ofAll;
-  return ofTarget.waitSeconds > ofAll.waitSeconds ? ofTarget : ofAll;
+  const targetBudgetBreach = judgeByTargetBudgets(target, request, options);
+  const pathBreach = breachOfBudgets(request, options);
+  if (targetBudgetBreach === null || pathBreach === null) return targetBudgetBreach ?? pathBreach;
+  return targetBudgetBreach.waitSeconds > pathBreach.waitSeconds ? targetBudgetBreach : pathBreach;
 }
 
 /** A submission is judged without gauges. */
@@ -291,7 +293,7 @@ interface CounterBreach {
   /** The child whose share is used up, if the cap has room that others may claim. */
   readonly share?: string;
   /** As in `Breach`. */
-  readonly named?: string;
+  readonly limitName?: string;
 }
 
 /**
@@ -324,7 +326,7 @@ export function longestBreach(
     }
     if (counter.rule.sharing !== null) {
       rollWindow(counter.window, counter.rule.periodMs, options.nowMs);
-      const breach = shareBreach({ counter: counters[i - 1]!, ofChild: counter }, options);
+      const breach = shareBreach({ counter: counters[i - 1]!, childCounter: counter }, options);
       if (breach !== null && isLonger(breach.waitSeconds, longest)) longest = breach;
       continue;
     }
@@ -388,7 +390,7 @@ function isOnFloor(
       ? []
       : [{ unit: "tokens", cap: maxTokens, waits } as const]),
   ];
-  return hasFloorLeft({ counter, ofChild: next }, caps, nowMs);
+  return hasFloorLeft({ counter, childCounter: next }, caps, nowMs);
 }
 
 /** The breach of a counter with room for which other requests wait, if that wait is longer. */
@@ -601,7 +603,7 @@ export function reportBreach(breach: CounterBreach): Breach {
     ...(when === undefined ? {} : { when }),
     ...(isExhausted ? useField(definition) : {}),
     ...(breach.share === undefined ? {} : { share: breach.share }),
-    ...(breach.named === undefined ? {} : { named: breach.named }),
+    ...(breach.limitName === undefined ? {} : { limitName: breach.limitName }),
   };
 }
 

@@ -38,6 +38,6 @@ export function breachShownTo(
     return { ...common, scope: breach.scope, dimension: "budget", spentUsd: 0, amountUsd: 0 };
   const { dimension, models } = breach;
   // The provider's name, without the numbers of its limit.
-  if (dimension === "upstream") return { ...breach, cap: 0, named: undefined };
+  if (dimension === "upstream") return { ...breach, cap: 0, limitName: undefined };
   return { ...common, scope: breach.scope, dimension, cap: 0, models };
 }

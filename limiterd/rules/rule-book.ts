@@ -627,7 +627,7 @@ function tenantsOf(definition: RuleDefinition): RuleDefinition {
 export interface RuleCounters {
   readonly counter: Counter;
   /** The counter of the child of the request, if the rule's cap is shared. */
-  readonly ofChild?: Counter;
+  readonly childCounter?: Counter;
   readonly parts: readonly Counter[];
 }
 
@@ -647,7 +647,7 @@ export function byRule(counters: readonly Counter[]): readonly RuleCounters[] {
       const ofChild = counters.find(({ rule }) => rule === counter.rule.tenants);
       return {
         counter,
-        ...(ofChild === undefined ? {} : { ofChild }),
+        ...(ofChild === undefined ? {} : { childCounter: ofChild }),
         parts: counters.filter(({ rule }) => counter.rule.parts.includes(rule)),
       };
     });
@@ -692,13 +692,13 @@ export class TargetRules implements Matching {
 
 /** The counters of a target and of a path in the order of the rules: model, provider, user path. */
 export function inRuleOrder(
-  ofTarget: readonly Counter[],
-  ofPath: readonly Counter[],
+  targetCounters: readonly Counter[],
+  pathCounters: readonly Counter[],
 ): readonly Counter[] {
-  if (ofTarget.length === 0) return ofPath;
-  const counters = [...ofTarget, ...ofPath];
+  if (targetCounters.length === 0) return pathCounters;
+  const counters = [...targetCounters, ...pathCounters];
   // The target's last counters may be of rules on paths, which are sorted with those of the path.
-  return ofTarget.at(-1)!.rule.definition.scope === "user_path"
+  return targetCounters.at(-1)!.rule.definition.scope === "user_path"
     ? counters.sort(compareCounters)
     : counters;
 }
@@ -729,13 +729,13 @@ interface CountedRequest {
  */
 export function matchAll(
   book: RuleBook,
-  counted: CountedRequest,
+  request: CountedRequest,
   nowMs: number,
 ): readonly Counter[] {
-  const { userPath, target } = counted;
+  const { userPath, target } = request;
   const ofTarget = target === null ? noCounters : book.matchTarget(target, userPath, nowMs);
   const enforced = inRuleOrder(ofTarget, book.matchPath(userPath, nowMs));
-  return withShadows(book, enforced, { ...counted, atPath: true }, nowMs);
+  return withShadows(book, enforced, { ...request, atPath: true }, nowMs);
 }
 
 /** The counters of the target, shadow rules' too; none without one. */

@@ -49,7 +49,7 @@ export class RuleIndex {
   add(rule: Rule): void {
     const { models } = rule.definition;
     if (models !== undefined) this.#filters.set(rule, limitFilter(models, this.#ports.providers));
-    const bySubject = this.#ofScope(rule);
+    const bySubject = this.#mapOfScope(rule);
     for (const subject of this.subjectsOf(rule.definition)) {
       const others = bySubject.get(subject);
       // The usual case, kept fast because a start may add 100,000 rules.
@@ -64,7 +64,7 @@ export class RuleIndex {
 
   remove(rule: Rule): void {
     this.#filters.delete(rule);
-    const bySubject = this.#ofScope(rule);
+    const bySubject = this.#mapOfScope(rule);
     for (const subject of this.subjectsOf(rule.definition)) {
       const others = bySubject.get(subject)!.filter((other) => other !== rule);
       if (others.length === 0) bySubject.delete(subject);
@@ -159,7 +159,7 @@ export class RuleIndex {
       : [effectiveSubject(scope, subject)];
   }
 
-  #ofScope({ definition }: Rule): Map<string, Rule[]> {
+  #mapOfScope({ definition }: Rule): Map<string, Rule[]> {
     switch (definition.scope) {
       case "user_path":
         return definition.models === undefined ? this.#byPath : this.#forModels;

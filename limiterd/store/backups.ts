@@ -22,7 +22,7 @@ export interface StoreCopy {
 /** A copy in the making. */
 export interface CopyInProgress {
   /** Rejects with `StoreFailingError`. */
-  readonly made: Promise<StoreCopy>;
+  readonly finished: Promise<StoreCopy>;
   /** The estimated number of bytes to copy. */
   readonly storeBytes: number;
   copiedBytes(): number;
@@ -121,7 +121,7 @@ export class Backups {
   }
 
   /** Removes the copy of an ended connection. */
-  ended(asker: object): void {
+  endCopyOf(asker: object): void {
     if (this.#current?.asker === asker) this.#end(this.#current);
   }
 
@@ -141,7 +141,7 @@ export class Backups {
       copying,
       copy: null,
       failing: null,
-      settled: copying.made.then(
+      settled: copying.finished.then(
         (copy) => {
           if (this.#current === current && current.failing === null) current.copy = copy;
           else copy.close();

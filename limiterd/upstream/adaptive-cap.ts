@@ -59,7 +59,7 @@ export class AdaptiveCap {
     return this.#slowdown;
   }
 
-  answered({ startedMs, nowMs, firstByteMs, size, inFlight }: AnswerTime): void {
+  noteAnswer({ startedMs, nowMs, firstByteMs, size, inFlight }: AnswerTime): void {
     if (startedMs < this.#changedMs) return;
     const times = this.#times.get(size);
     if (times !== undefined) times.push(Math.max(1, firstByteMs));
@@ -71,7 +71,7 @@ export class AdaptiveCap {
   }
 
   /** The target refused a request because it is overloaded, or didn't answer. */
-  overloaded(startedMs: number, nowMs: number): void {
+  noteOverload(startedMs: number, nowMs: number): void {
     if (startedMs < this.#changedMs) return;
     this.#isStarting = false;
     this.#change(this.#exact * 0.8, nowMs);

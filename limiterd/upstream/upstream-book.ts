@@ -33,7 +33,7 @@ interface UpstreamBreach {
   /** 0: unknown. */
   readonly cap: number;
   readonly waitSeconds: number;
-  readonly named?: string;
+  readonly limitName?: string;
 }
 
 /** The part that a verdict needs. */
@@ -119,7 +119,7 @@ export class UpstreamTarget {
       dimension: "upstream",
       cap: limit?.limit ?? 0,
       waitSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
-      ...(limit === null ? {} : { named: limit.name }),
+      ...(limit === null ? {} : { limitName: limit.name }),
     };
   }
 
@@ -130,7 +130,7 @@ export class UpstreamTarget {
   }
 
   /** A request was admitted to the target: after a reset, the first one is the probe. */
-  admitted(nowMs: number): void {
+  noteAdmission(nowMs: number): void {
     const saturation = this.#saturation;
     if (saturation !== null) saturation.probingUntilMs = this.#clock.at(nowMs) + saturation.probeMs;
   }
@@ -225,8 +225,8 @@ export class UpstreamTarget {
     if (adaptive === null) return;
     const { inFlight } = counter;
     if (status < 300 && firstByteMs !== undefined)
-      adaptive.answered({ startedMs, nowMs: atMs, firstByteMs, size, inFlight });
-    else if (overloads.has(status)) adaptive.overloaded(startedMs, atMs);
+      adaptive.noteAnswer({ startedMs, nowMs: atMs, firstByteMs, size, inFlight });
+    else if (overloads.has(status)) adaptive.noteOverload(startedMs, atMs);
   }
 
   item(nowMs: number): UpstreamTargetItem {
@@ -242,7 +242,7 @@ export class UpstreamTarget {
       reported_at: this.#reportedAtMs === 0 ? null : formatMillis(this.#reportedAtMs),
       refusals,
       saturated: breach !== null,
-      saturated_by: breach?.named ?? null,
+      saturated_by: breach?.limitName ?? null,
       retry_after: breach?.waitSeconds ?? 0,
       in_flight: judged ? counter.inFlight : null,
       adaptive:

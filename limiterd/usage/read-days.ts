@@ -147,7 +147,7 @@ function fromBehind(key: string, prefix: string, { fromDay, toDay }: Days): stri
 
 /** The sum under a key, as the view shows it. Throws `StoreUnreadableError`. */
 function sumAt({ store }: UsageReader, view: RollupView, key: string): Rollup | undefined {
-  const held = view.held(key);
+  const held = view.inMemory(key);
   if (held !== undefined) return held;
   const value = store.get("rollups", key);
   return value === undefined

@@ -280,9 +280,9 @@ function isFound(report: RequestReport, query: ListQuery): boolean {
  * A request as its viewer sees it: its texts may be from before `usage.show_ancestors` was off, or
  * name a limit that its caller may see and the viewer may not.
  */
-export function shownTo(viewer: Viewer, kept: KeptRequest): KeptRequest {
-  if (viewer === null) return kept;
-  const { report } = kept;
+export function shownTo(viewer: Viewer, request: KeptRequest): KeptRequest {
+  if (viewer === null) return request;
+  const { report } = request;
   const { attempts, rule } = report;
   const shown = (text: string | undefined): string | undefined =>
     text === undefined ? undefined : recordedMessageShownTo(viewer, text);
@@ -290,7 +290,7 @@ export function shownTo(viewer: Viewer, kept: KeptRequest): KeptRequest {
     rule?.includes(" above ") === true ||
     isNamedWithin(viewer, rule?.replace(/^user_path /, "") ?? "");
   return {
-    ...kept,
+    ...request,
     report: {
       ...report,
       error_message: shown(report.error_message),
@@ -335,7 +335,7 @@ function requestItem({ atMs, report }: KeptRequest): RequestItem {
         provider_request_id: attempt.provider_request_id ?? null,
         error_code: attempt.error_code ?? null,
         error_message: attempt.error_message ?? null,
-        given: attempt.given ?? false,
+        delivered: attempt.delivered ?? false,
       }),
     ),
     error_code: report.error_code ?? null,

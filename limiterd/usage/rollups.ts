@@ -45,9 +45,9 @@ export interface RollupPorts {
 /** Sums as a reader sees them. */
 export interface RollupView {
   /** The sum under a key; undefined if it isn't in memory, so that the store's is current. */
-  held(key: string): Rollup | undefined;
+  inMemory(key: string): Rollup | undefined;
   /** The keys that the store doesn't have yet; their sums are in memory. */
-  unstored(): Iterable<string>;
+  unstoredKeys(): Iterable<string>;
 }
 
 /** Called for each sum; copy what you need, because the sum may change later. */
@@ -108,7 +108,7 @@ export class Rollups implements RollupView {
   replay(record: UsageRecord, recordKey: number): void {
     if (record.cacheHit) return;
     const one = rollupOf(record);
-    for (const cell of this.#recordSums.ofReplayed(record))
+    for (const cell of this.#recordSums.sumsOfReplayed(record))
       if (recordKey > cell.restoredKey) this.#addTo(cell, one);
   }
 
@@ -183,17 +183,17 @@ export class Rollups implements RollupView {
     const before = new Map<string, Rollup>();
     this.#views.add(before);
     return {
-      held: (key) => before.get(key) ?? this.held(key),
-      unstored: () => this.unstored(),
+      inMemory: (key) => before.get(key) ?? this.inMemory(key),
+      unstoredKeys: () => this.unstoredKeys(),
       close: () => void this.#views.delete(before),
     };
   }
 
-  held(key: string): Rollup | undefined {
+  inMemory(key: string): Rollup | undefined {
     return this.#cells.held(key);
   }
 
-  *unstored(): Generator<string> {
+  *unstoredKeys(): Generator<string> {
     yield* this.#unstored.keys();
   }
 
@@ -362,7 +362,7 @@ export class RollupsOfRecord {
   }
 
   /** The sums of a record that an earlier epoch has written. */
-  ofReplayed(record: UsageRecord): readonly Cell[] {
+  sumsOfReplayed(record: UsageRecord): readonly Cell[] {
     return this.#find(record, true);
   }
 
@@ -403,10 +403,14 @@ export class RollupsOfRecord {
     for (let path = userPath; ; path = path.slice(0, Math.max(1, path.lastIndexOf("/")))) {
       const total = this.#totalOf(path, replaying);
       if (total !== null) collected.push(total);
-      const ofModel = this.#ofModel(path, suffix, total);
-      if (ofModel !== null) collected.push(ofModel);
+      const modelCell = this.#modelCell(path, suffix, total);
+      if (modelCell !== null) collected.push(modelCell);
       // Models beyond the bound also share one sum by origin.
-      if (path === userPath && requestedModel === "" && ofModel?.key.endsWith(otherModels) === true)
+      if (
+        path === userPath &&
+        requestedModel === "" &&
+        modelCell?.key.endsWith(otherModels) === true
+      )
         originSuffix = otherModels;
       if (path === "/") break;
     }
@@ -441,7 +445,7 @@ export class RollupsOfRecord {
   }
 
   /** The sum of a path by model, or of all its other models if it has too many on that day. */
-  #ofModel(path: string, suffix: string, total: Cell | null): Cell | null {
+  #modelCell(path: string, suffix: string, total: Cell | null): Cell | null {
     const { cells } = this.#ports;
     const prefix = modelsPrefix(path) + this.#day;
     const cell = cells.get(prefix + suffix);

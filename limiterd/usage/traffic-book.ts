@@ -46,7 +46,7 @@ const removalsMax = 200;
 
 type Unit = "m" | "h";
 const lengths: Readonly<Record<Unit, number>> = { m: minuteMs, h: hourMs };
-const kept: Readonly<Record<Unit, number>> = { m: minutesKeptMs, h: hoursKeptMs };
+const keptMs: Readonly<Record<Unit, number>> = { m: minutesKeptMs, h: hoursKeptMs };
 
 /** What happened in a minute, an hour or a range. */
 class Cell {
@@ -248,7 +248,7 @@ export class TrafficBook {
         // A cell that ended before the last write is in the store by now.
         if (start + 2 * lengths[unit] < nowMs) this.#cells[unit].delete(start);
       }
-      const oldest = startOf(unit, nowMs - kept[unit]);
+      const oldest = startOf(unit, nowMs - keptMs[unit]);
       const before = keyOf(unit, Math.max(0, oldest));
       for (const key of store.keys("traffic", { from: unit, before, limit: removalsMax }))
         changes.push({ table: "traffic", key, value: undefined });
@@ -271,23 +271,23 @@ export class TrafficBook {
     const before = keyOf(unit, beforeMs);
     const take = (start: number, cell: Cell): void => {
       points.push({ time: formatMillis(start), ...sums(cell) });
-      total.add(asReport(cell), start);
+      total.add(toReport(cell), start);
       spans.add(start, cell);
     };
-    const held = new Map(this.#cells[unit]);
+    const cells = new Map(this.#cells[unit]);
     for (;;) {
       const entries = store.range("traffic", { from, before, limit: cellsPerTurn });
       for (const { key, value } of entries) {
         const start = startIn(String(key));
-        const cell = held.get(start) ?? cellFrom(value);
-        held.delete(start);
+        const cell = cells.get(start) ?? cellFrom(value);
+        cells.delete(start);
         if (cell !== null) take(start, cell);
       }
       if (entries.length < cellsPerTurn) break;
       from = `${String(entries.at(-1)!.key)}\u0000`;
       await yieldToEventLoop();
     }
-    for (const [start, cell] of [...held].sort(([a], [b]) => a - b))
+    for (const [start, cell] of [...cells].sort(([a], [b]) => a - b))
       if (start >= startOf(unit, fromMs) && start < beforeMs) take(start, cell);
     points.sort((a, b) => (a.time < b.time ? -1 : 1));
     const targets = [...total.targets].map(([name, target]) => target.item(spans.of(name)));
@@ -296,7 +296,7 @@ export class TrafficBook {
       end: formatMillis(beforeMs),
       step_seconds: lengths[unit] / 1000,
       totals: sums(total),
-      own_ms: inMs(percentiles(total.ownUs)),
+      own_ms: toMs(percentiles(total.ownUs)),
       points,
       targets: targets.sort((a, b) => b.attempts - a.attempts),
       server_time: formatMillis(nowMs),
@@ -324,7 +324,7 @@ function sums({ counts, tokens, cost }: Cell): Omit<TrafficPoint, "time"> {
   return { requests, tokens, cost: Math.round(cost * 1e6) / 1e6 };
 }
 
-function asReport({ counts, tokens, cost, ownUs, targets }: Cell): AddedTraffic {
+function toReport({ counts, tokens, cost, ownUs, targets }: Cell): AddedTraffic {
   return {
     counts,
     tokens,
@@ -413,7 +413,7 @@ function percentiles(counts: readonly number[]): Percentiles | null {
 }
 
 /** To within a tenth, as all percentiles are. */
-function inMs(us: Percentiles | null): Percentiles | null {
+function toMs(us: Percentiles | null): Percentiles | null {
   if (us === null) return null;
   const ms = (value: number): number => Number((value / 1000).toPrecision(2));
   return { p50: ms(us.p50), p95: ms(us.p95) };

@@ -78,8 +78,8 @@ export async function eachUnstored(
   each: EachSum,
 ): Promise<void> {
   const turns = new Turns(unstoredPerSlice);
-  for (const key of view.unstored()) {
-    const sum = view.held(key);
+  for (const key of view.unstoredKeys()) {
+    const sum = view.inMemory(key);
     if (sum !== undefined && !isEmptyRollup(sum)) each(key, sum);
     if (turns.isOver()) await yieldToEventLoop();
   }
@@ -111,7 +111,7 @@ export async function readRange(
       const key = String(rawKey);
       if (key === last) continue;
       const sum =
-        view.held(key) ?? rollupFromStored(value) ?? throwMalformed(store, "rollups", key);
+        view.inMemory(key) ?? rollupFromStored(value) ?? throwMalformed(store, "rollups", key);
       // In a view, sums that were added after it was opened are empty.
       if (!isEmptyRollup(sum)) each(key, sum);
     }
@@ -170,10 +170,10 @@ export function* newestBatches(
   moments: Moments,
   from: number,
 ): Generator<RecordBatch> {
-  const held = [...usage.unwritten(), usage.open];
-  const storedBefore = Math.min(held[0]!.key, from + 1);
+  const batches = [...usage.unwritten(), usage.open];
+  const storedBefore = Math.min(batches[0]!.key, from + 1);
   const ranges = usage.days.keysOf(moments, storedBefore).toReversed();
-  for (const batch of held.toReversed()) if (batch.key <= from) yield batch;
+  for (const batch of batches.toReversed()) if (batch.key <= from) yield batch;
   for (const range of ranges)
     for (let { before } = range; ; ) {
       const keys = store.lastKeys("usage", { from: range.from, before, limit: keysPerLook });

@@ -179,7 +179,7 @@ export function showsKey(request: RequestHeaders): boolean {
 type CredentialSource = RequestHeaders & Pick<Exchange, "path" | "query" | "tls">;
 
 /** Paths of Gemini's own API, and of passthrough to it. */
-const ofGoogle = /^(?:\/p\/[^/]+)?\/v1beta\//;
+const googlePath = /^(?:\/p\/[^/]+)?\/v1beta\//;
 
 /** The token of a request, or the refusal without one. */
 function givenToken(request: CredentialSource, area: Area): string | Failure {
@@ -194,7 +194,7 @@ function givenToken(request: CredentialSource, area: Area): string | Failure {
     if (hasValue(token)) return token;
   }
   // URLs end up in logs, so a key in the URL is accepted only where Google's clients send it.
-  if (request.query.includes("key=") && area === "model" && ofGoogle.test(request.path)) {
+  if (request.query.includes("key=") && area === "model" && googlePath.test(request.path)) {
     const token = new URLSearchParams(request.query).get("key") ?? undefined;
     if (hasValue(token)) return token;
   }

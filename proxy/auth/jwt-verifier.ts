@@ -65,10 +65,10 @@ function allowListsOf(
   { models, modelsClaim }: Pick<JwtIssuer, "models" | "modelsClaim">,
   claims: TokenClaims,
 ): readonly ModelPatterns[] | null {
-  const ofIssuer = models === null ? [] : [models];
-  if (modelsClaim === null) return ofIssuer;
+  const issuerModels = models === null ? [] : [models];
+  if (modelsClaim === null) return issuerModels;
   const own = modelsFromClaims(modelsClaim, claims);
-  return own === null ? null : [...ofIssuer, own];
+  return own === null ? null : [...issuerModels, own];
 }
 
 export function createJwtVerifier(
@@ -85,13 +85,13 @@ export function createJwtVerifier(
   }
 
   async function judge(token: string, key: string): Promise<VerifiedJwt | RefusedCaller> {
-    const claimed = claimedIssuer(token);
+    const claimedIss = claimedIssuer(token);
     let unavailable: string | null = null;
     let wrong: { readonly reason: string; readonly expiredAtMs?: number } = {
       reason: "no configured issuer",
     };
     for (const issuer of issuers) {
-      if (issuer.issuer !== claimed) continue;
+      if (issuer.issuer !== claimedIss) continue;
       const now = nowMs();
       const judgement = await issuer.judge(token, now);
       if (judgement.kind === "unavailable") unavailable = judgement.reason;

@@ -7,7 +7,7 @@ import { mcpTool, providersTools, toolName, toolNamesMax } from "../../shared/us
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const ofProviders: ReadonlySet<string> = new Set(providersTools);
+const providerTools: ReadonlySet<string> = new Set(providersTools);
 
 /** OpenAI's and Anthropic's types end in dates. */
 const date = /_(?:\d{8}|\d{4}_\d\d_\d\d)$/;
@@ -54,9 +54,9 @@ function namesOf(tool: Fields): ReadonlySet<string> {
   return names;
 }
 
-function addKnownTool(names: Set<string>, written: string): void {
-  const name = toolName(written);
-  if (ofProviders.has(name)) names.add(name);
+function addKnownTool(names: Set<string>, nameAsWritten: string): void {
+  const name = toolName(nameAsWritten);
+  if (providerTools.has(name)) names.add(name);
 }
 
 /** The tools that may be called, if the client lists them. */

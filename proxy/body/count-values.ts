@@ -31,7 +31,7 @@ export const fieldsMax = 1000;
 /** A longer number isn't a token id. */
 const tokenDigitsMax = 7;
 
-/** The 400 for a body, or a part of one, that holds too many values. `what` begins the message. */
+/** The 400 for a body, or a part of one, that holds too many values. `kind` begins the message. */
 export function tooManyValues(kind = "the body", param = "body"): Failure {
   return invalid(`${kind} must hold at most ${valuesMax} values, names of members included`, param);
 }
@@ -48,7 +48,7 @@ const runCharsMin = 64;
 const sliceBytes = 256 * 1024;
 
 /** Runs to the end. Each slice gets its own turn of the event loop. */
-export async function inTurns<T>(
+export async function withPauses<T>(
   slices: Generator<undefined, T>,
   nextTurn: () => Promise<void>,
 ): Promise<T> {
@@ -59,7 +59,7 @@ export async function inTurns<T>(
   }
 }
 
-function atOnce<T>(slices: Generator<undefined, T>): T {
+function withoutPauses<T>(slices: Generator<undefined, T>): T {
   for (;;) {
     const slice = slices.next();
     if (slice.done === true) return slice.value;
@@ -71,7 +71,7 @@ export function hasMoreValues(text: string | Buffer, max = valuesMax): boolean {
   // Each value takes at least one character.
   if (text.length <= max) return false;
   const walk = new Walk(typeof text === "string" ? Buffer.from(text) : text, max, false);
-  atOnce(walk.toEnd(0));
+  withoutPauses(walk.toEnd(0));
   return walk.values > max;
 }
 
@@ -104,10 +104,10 @@ export interface BodyOutline {
 
 /** `passesTokens`: don't count runs of whole numbers with commas between them. */
 export function outlineOf(bytes: Buffer, passesTokens: boolean): BodyOutline {
-  return atOnce(outlineSliced(bytes, passesTokens));
+  return withoutPauses(outlineSliced(bytes, passesTokens));
 }
 
-/** As `outlineOf`, in slices for `inTurns`. */
+/** As `outlineOf`, in slices for `withPauses`. */
 export function* outlineSliced(
   bytes: Buffer,
   passesTokens: boolean,

@@ -137,8 +137,11 @@ function rewritten(
 function survives(literal: string): boolean {
   if (literal.length < 16 && !/[eE]/.test(literal)) return true;
   if (literal.length > 400) return false;
-  const written = JSON.stringify(Number(literal));
-  return written === literal || (written !== "null" && normalForm(written) === normalForm(literal));
+  const rewrittenNumber = JSON.stringify(Number(literal));
+  return (
+    rewrittenNumber === literal ||
+    (rewrittenNumber !== "null" && normalForm(rewrittenNumber) === normalForm(literal))
+  );
 }
 
 /**

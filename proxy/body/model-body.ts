@@ -25,13 +25,13 @@ import { carriedTools } from "./carried-tools.js";
 import {
   type BodyOutline,
   fieldsMax,
-  inTurns,
   outlineOf,
   outlineSliced,
   tooManyFields,
   tooManyValues,
   unauthenticatedValuesMax,
   valuesMax,
+  withPauses,
 } from "./count-values.js";
 import { type Kind, kindOf, whyNotJson } from "./json-value.js";
 import { type JsonMember, lastMember, repeatedKey, scanArray, scanObject } from "./scan-json.js";
@@ -350,7 +350,7 @@ export async function largeBodyText(
   bytes: Buffer,
   nextTurn: () => Promise<void>,
 ): Promise<BodyText> {
-  const outline = await inTurns(outlineSliced(bytes, takesTokens.has(operation)), nextTurn);
+  const outline = await withPauses(outlineSliced(bytes, takesTokens.has(operation)), nextTurn);
   await nextTurn();
   return { bytes, outline };
 }

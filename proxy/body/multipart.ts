@@ -226,8 +226,8 @@ function hasName(parameters: HeaderParameters, name: string): boolean {
 
 /** The name as lenient servers may read it. */
 function plainName(name: string): string {
-  const written = name.replace(/^[\w-]+'[\w-]*'/, "").replace(/\\(.)/g, "$1");
-  const plain = written.replace(/%([0-9A-Fa-f]{2})/g, (_, digits: string) =>
+  const unquotedName = name.replace(/^[\w-]+'[\w-]*'/, "").replace(/\\(.)/g, "$1");
+  const plain = unquotedName.replace(/%([0-9A-Fa-f]{2})/g, (_, digits: string) =>
     String.fromCharCode(parseInt(digits, 16)),
   );
   return plain

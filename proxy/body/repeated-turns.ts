@@ -128,9 +128,9 @@ function turnsSinceUser(turns: Turns, most: number): number {
 }
 
 /** Agents may add what isn't a text to results, such as pictures. */
-function hasUsersWords({ userParts: given, results }: Turn): boolean {
-  if (results.length === 0 && given.length > 0) return true;
-  return given.some((item) => typeof item === "string" && item !== "");
+function hasUsersWords({ userParts, results }: Turn): boolean {
+  if (results.length === 0 && userParts.length > 0) return true;
+  return userParts.some((item) => typeof item === "string" && item !== "");
 }
 
 /** What the model said, and what it got in reply, each in reverse order. */
@@ -268,13 +268,13 @@ function resentIn(
   fields: Fields,
   items: readonly unknown[],
   read: ReadItem,
-  { calls, results, ids, userParts: given, texts }: Turn,
+  { calls, results, ids, userParts, texts }: Turn,
 ): unknown {
   if (results.length === 0) return null;
   const { previous_response_id: previous = null, conversation = null } = fields;
   const first = new Turn(texts);
   if (isObject(items[0])) read(items[0], first);
-  return [previous, conversation, items.length, first.userParts, calls, results, ids, given];
+  return [previous, conversation, items.length, first.userParts, calls, results, ids, userParts];
 }
 
 const chat: ReadItem = (item, turn) => {

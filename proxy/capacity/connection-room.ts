@@ -66,7 +66,7 @@ export class ConnectionRoom<C extends Connection> {
     return this.#open.get(connection)?.running ?? 0;
   }
 
-  opened(connection: C): void {
+  onOpen(connection: C): void {
     if (this.#open.has(connection)) return;
     const open = alone(connection);
     this.#open.set(connection, open);
@@ -75,7 +75,7 @@ export class ConnectionRoom<C extends Connection> {
     if (this.#open.size > this.max && this.#idleCount > this.#reserve) this.closeIdle(1);
   }
 
-  gone(connection: C): void {
+  onGone(connection: C): void {
     const open = this.#open.get(connection);
     if (open === undefined) return;
     this.#requests -= open.running;
@@ -92,7 +92,7 @@ export class ConnectionRoom<C extends Connection> {
     if (this.isFull) this.#onFull?.();
   }
 
-  ended(connection: C): void {
+  onRequestEnd(connection: C): void {
     const open = this.#open.get(connection);
     if (open === undefined || open.running === 0) return;
     open.running--;
@@ -106,7 +106,7 @@ export class ConnectionRoom<C extends Connection> {
       const { connection } = this.#idle.shorterIdle;
       if (connection === null) return;
       this.#onFull?.();
-      this.gone(connection);
+      this.onGone(connection);
       connection.destroy();
     }
   }

@@ -126,13 +126,13 @@ export class MemoryShare {
   }
 
   /** The handler has ended. */
-  handled(): void {
+  onHandlerEnd(): void {
     this.#isHandled = true;
     this.#giveAll();
   }
 
   /** The response is sent, or the client disconnected. */
-  answered(): void {
+  onResponseEnd(): void {
     this.#isAnswered = true;
     this.#giveAll();
   }

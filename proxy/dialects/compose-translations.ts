@@ -21,7 +21,7 @@ export function composeTranslations(outer: Translation, inner: Translation): Tra
       const middle = outer.request(body, options);
       if (!middle.ok) return middle;
       const translated = inner.request(middle.body, options);
-      if (!translated.ok) return inMiddleDialect(translated);
+      if (!translated.ok) return toMiddleDialect(translated);
       const dropped = [...new Set([...middle.dropped, ...translated.dropped])];
       return { ok: true, body: translated.body, dropped };
     },
@@ -32,7 +32,7 @@ export function composeTranslations(outer: Translation, inner: Translation): Tra
   };
 }
 
-function inMiddleDialect({
+function toMiddleDialect({
   failure,
 }: TranslatedRequest & { readonly ok: false }): TranslatedRequest {
   const { status, type, message, code, param, provider } = failure;

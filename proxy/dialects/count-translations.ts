@@ -13,7 +13,7 @@ import {
 } from "./shared/translation.js";
 
 /** The fields that the provider's operation takes. All others only shape the answer. */
-const counted = {
+const countedTranslations = {
   count_tokens: [
     "model",
     "messages",
@@ -71,9 +71,12 @@ function answeredRequest(body: JsonObject): JsonObject {
   return isObject(inner) ? inner : body;
 }
 
-export function countedFields(operation: keyof typeof counted, body: JsonObject): JsonObject {
+export function countedFields(
+  operation: keyof typeof countedTranslations,
+  body: JsonObject,
+): JsonObject {
   return Object.fromEntries(
-    counted[operation]
+    countedTranslations[operation]
       .filter((field) => body[field] !== undefined)
       .map((field) => [field, body[field]]),
   );

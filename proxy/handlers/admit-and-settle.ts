@@ -118,7 +118,7 @@ export async function admitRequest(
       ? exhausted
       : await admitRequest(context, { ...limited, fixed: true });
   if (outcome.kind === "left") {
-    record.gone(exchange);
+    record.markGone(exchange);
     return null;
   }
   if (outcome.kind !== "admitted") {
@@ -126,14 +126,14 @@ export async function admitRequest(
     return null;
   }
   const { admission } = outcome;
-  record.identified(admission);
+  record.setCaller(admission);
   if (marked !== targets && admission.target !== null)
     admission.target = targets[marked.indexOf(admission.target)]!;
   record.admission = admission;
   // A batch submission counts at no target; it goes to the first one.
   record.target = admission.target ?? targets[0]!;
   if (!exchange.gone) return outcome;
-  record.gone(exchange);
+  record.markGone(exchange);
   limiter.settle(admission, nothingSpent, () => {});
   return null;
 }
@@ -143,11 +143,11 @@ function noteVerdict(
   outcome: AdmissionOutcome,
   waitedMs: number,
 ): void {
-  record.waited(waitedMs);
+  record.addWait(waitedMs);
   const queued = waitedFor(outcome);
   if (queued !== undefined) record.queuedMs = queued.ms;
-  else if (isVerdict(outcome)) gateway.metrics.counts.judged(waitedMs);
-  record.trace?.judged(outcome.kind, waitedMs);
+  else if (isVerdict(outcome)) gateway.metrics.counts.observeVerdict(waitedMs);
+  record.trace?.noteVerdict(outcome.kind, waitedMs);
 }
 
 /** What the request may use at targets, for hard caps. */
@@ -212,7 +212,7 @@ function replyRejected(
     case "denied":
       return refuseCaller(context, "model", deniedCaller(caller, outcome.ended));
   }
-  record.identified(outcome.key ?? { userPath: caller.userPath, keyId: "" });
+  record.setCaller(outcome.key ?? { userPath: caller.userPath, keyId: "" });
   record.note = refusalMessage(outcome.breach);
   record.breach = outcome.breach;
   gateway.limiter.noteRefusal(outcome.id, exchange.id, model);
@@ -234,7 +234,7 @@ export async function isRefusedUnread(
   const { gateway, caller, record } = context;
   const askedMonoMs = gateway.monoMs();
   const refusal = await gateway.limiter.refusal(caller, submission);
-  record.waited(gateway.monoMs() - askedMonoMs);
+  record.addWait(gateway.monoMs() - askedMonoMs);
   if (refusal === null || refusal.kind === "left") return false;
   // The admission decides on another model or waits, or is refused.
   if (exhaustedIn(refusal) !== null || mayStillWait(context, refusal)) return false;
@@ -303,9 +303,9 @@ export function settleRequest(
   forwarded: ForwardResult,
 ): void {
   const { gateway, exchange, record } = context;
-  record.forwarded(forwarded);
+  record.setResult(forwarded);
   const execution = executionOf(context, forwarded);
-  record.charged(execution?.totalCost ?? null);
+  record.addCost(execution?.totalCost ?? null);
   const { usage, estimated, finish } = forwarded;
   countCharge(context, forwarded, execution);
   const tokens = usage === null ? 0 : usage.totalTokens;
@@ -376,7 +376,7 @@ export function settleProgress(
   const charged = usage ?? noUsage;
   const { totalTokens: tokens } = charged;
   assert(isCount(tokens), "a count of tokens is an integer");
-  record.progressed({ usage: charged, estimated }, execution?.totalCost ?? null);
+  record.addProgress({ usage: charged, estimated }, execution?.totalCost ?? null);
   countCharge(context, { usage, estimated, atMost, status: 200 }, execution);
   gateway.limiter.progress(admission, { tokens, estimated, record: execution });
 }
@@ -395,7 +395,7 @@ function countCharge(
     for (const tool in execution.toolCalls) {
       // A caller may make up names; the record's model is one that the server has.
       const label = isOfMcp(execution) ? toolName(targetName(execution)) : tool;
-      gateway.metrics.counts.toolCalled(label, execution.toolCalls[tool]!);
+      gateway.metrics.counts.countToolCalls(label, execution.toolCalls[tool]!);
     }
   const cost = execution?.totalCost ?? null;
   const isUnpriced = execution !== null && cost === null;
@@ -412,9 +412,9 @@ function countCharge(
     atMost,
     answered,
   };
-  gateway.metrics.counts.charged(charge);
+  gateway.metrics.counts.countCharge(charge);
   const saved = execution?.rewriteTokensSaved ?? 0;
-  if (saved > 0) gateway.metrics.counts.tokensSaved(saved);
+  if (saved > 0) gateway.metrics.counts.countSavedTokens(saved);
 }
 
 /** For the usage record; null without anything to record. */
@@ -491,7 +491,7 @@ export function refuseAfterAdmission(
   { admission, headers }: AdmittedRequest,
   failure: Failure | null,
 ): void {
-  if (failure === null || exchange.gone) record.gone(exchange);
+  if (failure === null || exchange.gone) record.markGone(exchange);
   else record.end(failure.status, outcomeOf(failure));
   gateway.limiter.settle(admission, nothingSpent, () =>
     finishRequest({ gateway, exchange }, () => {

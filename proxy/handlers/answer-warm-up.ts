@@ -23,11 +23,11 @@ export async function answerWarmUp(
   const { gateway, exchange, caller, record } = context;
   const authorized = await authorizeCaller(gateway.limiter, caller, "model");
   if (!authorized.ok) return refuseCaller(context, "model", authorized);
-  record.identified(authorized.caller);
+  record.setCaller(authorized.caller);
   const failure = modelProblem(authorized.caller, modelNames);
   if (failure !== null)
     return refuseCaller(context, "model", { ok: false, failure, note: failure.message });
-  if (exchange.gone) return record.gone(exchange);
+  if (exchange.gone) return record.markGone(exchange);
   record.end(200, "answered");
   const body = call.body === null ? {} : parseObjectExactly(call.body);
   const { response, events } = warmUpResponse(body, exchange.ownId, gateway.nowMs());

@@ -73,7 +73,7 @@ export async function askCache(
   }
   const notAllowed = modelProblem(authorized.caller, modelNames);
   if (notAllowed !== null) {
-    record.identified(authorized.caller);
+    record.setCaller(authorized.caller);
     refuseCaller(context, "model", { ok: false, failure: notAllowed, note: notAllowed.message });
     return answered;
   }
@@ -90,9 +90,9 @@ export async function askCache(
     body,
   );
   const hit = caching.cache.find(key, gateway.monoMs(), control.ageMsMax);
-  gateway.metrics.counts.cacheAsked(hit === null ? "miss" : "hit");
+  gateway.metrics.counts.countCacheLookup(hit === null ? "miss" : "hit");
   if (hit !== null) {
-    record.identified(authorized.caller);
+    record.setCaller(authorized.caller);
     answer(context, hit);
     return answered;
   }
@@ -108,7 +108,7 @@ function answer(
   }: RequestContext<"config" | "providers" | "limiter" | "recordedModels" | "monoMs" | "log">,
   { answer, ageMs }: CacheHit,
 ): void {
-  if (exchange.gone) return record.gone(exchange);
+  if (exchange.gone) return record.markGone(exchange);
   const { contentType, body, target, usage, estimated } = answer;
   record.target = target;
   record.end(200, "cache_hit");

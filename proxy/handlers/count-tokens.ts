@@ -75,7 +75,7 @@ function withStatusWatch(upstream: Upstream, answered: (status: number) => void)
 }
 
 /** The operations whose requests are counted, which learn what a target refuses. */
-const counted: Readonly<Record<CountOperation, Operation>> = {
+const countedOperations: Readonly<Record<CountOperation, Operation>> = {
   count_tokens: "messages",
   input_tokens: "responses",
   count_content_tokens: "generate_content",
@@ -114,9 +114,12 @@ export async function countTokens(
   const startedMonoMs = monoMs();
   const traced = { target, operation, stream: false, resent: 0 };
   const trace = record.trace?.attempt(traced, startedMonoMs) ?? null;
-  const refused = { reasoning: false, fields: gateway.refusals.of(target, counted[operation]) };
-  const { headers: given } = withoutBetas(exchange.rawHeaders, refused.fields);
-  const sent = forwardRequestHeaders(given, provider.passed, trace);
+  const refused = {
+    reasoning: false,
+    fields: gateway.refusals.of(target, countedOperations[operation]),
+  };
+  const { headers: headersWithoutBetas } = withoutBetas(exchange.rawHeaders, refused.fields);
+  const sent = forwardRequestHeaders(headersWithoutBetas, provider.passed, trace);
   describeJson(sent, exchange);
   const {
     operation: sentOperation,

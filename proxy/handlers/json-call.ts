@@ -74,7 +74,7 @@ export async function readJsonCall(
   const { bodyBytesMax, defaultModels } = gateway.config.server;
   const fromMonoMs = gateway.monoMs();
   const body = await exchange.readBody(bodyBytesMax);
-  record.waited(gateway.monoMs() - fromMonoMs);
+  record.addWait(gateway.monoMs() - fromMonoMs);
   if (!body.ok) return { ok: false, failure: unreadBody(body, bodyBytesMax) };
   const bytes = withoutMark(body.bytes);
   const text =
@@ -391,7 +391,7 @@ class JsonCall implements ModelCall {
     return translated;
   }
 
-  answered(): void {
+  releaseAttempts(): void {
     const { memory } = this.#exchange;
     const clientBody = this.#clientBody;
     const { bytes } = clientBody;

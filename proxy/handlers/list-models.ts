@@ -46,7 +46,7 @@ export async function answerModels({
     return replyFailure(exchange, "model", page.failure);
   }
   record.end(200, "answered");
-  const items = page.items.map((model) => inDialect(exchange, withSize(gateway, model)));
+  const items = page.items.map((model) => modelInDialect(exchange, withSize(gateway, model)));
   if (speaksGoogle(exchange))
     return replyJson(exchange, 200, {
       models: items,
@@ -129,11 +129,11 @@ export async function answerModel({
   caller,
   record,
 }: RequestContext<"models" | "sizeOf">): Promise<void> {
-  const written = exchange.path.replace(/^\/v1(?:beta)?\/models\//, "");
-  const name = percentDecoded(written);
+  const pathId = exchange.path.replace(/^\/v1(?:beta)?\/models\//, "");
+  const name = percentDecoded(pathId);
   const route = name === null ? null : await resolveOnceLearned(gateway, name);
   if (name === null || route === null) {
-    const { failure, headers } = unknownModel(gateway.models, name ?? written);
+    const { failure, headers } = unknownModel(gateway.models, name ?? pathId);
     record.end(failure.status, "refused");
     return replyFailure(exchange, "model", failure, headers);
   }
@@ -145,7 +145,7 @@ export async function answerModel({
   }
   record.end(200, "answered");
   const model = listedModel(name, route.kind === "virtual" ? "sluice" : route.targets[0].provider);
-  replyJson(exchange, 200, inDialect(exchange, { ...model, ...sizeOfRoute(gateway, route) }));
+  replyJson(exchange, 200, modelInDialect(exchange, { ...model, ...sizeOfRoute(gateway, route) }));
 }
 
 type SizedModel = ListedModel & ModelSize;
@@ -164,13 +164,13 @@ function sizeOfRoute({ models, sizeOf }: Sizing, { targets }: Route): ModelSize 
     .reduce(smallerSize, unknownSize);
 }
 
-function inDialect(exchange: Exchange, model: SizedModel): object {
-  if (speaksGoogle(exchange)) return forGoogle(model);
-  return speaksMessages(exchange) ? forMessages(model) : forOpenai(model);
+function modelInDialect(exchange: Exchange, model: SizedModel): object {
+  if (speaksGoogle(exchange)) return googleModel(model);
+  return speaksMessages(exchange) ? anthropicModel(model) : openaiModel(model);
 }
 
 /** The sizes have the names that OpenRouter, vLLM and Groq gave them: OpenAI has none. */
-function forOpenai({ contextTokens, outputTokens, ...model }: SizedModel): object {
+function openaiModel({ contextTokens, outputTokens, ...model }: SizedModel): object {
   return {
     ...model,
     ...(contextTokens === null
@@ -187,7 +187,7 @@ function mayUse(caller: Caller, catalog: Catalog, id: string): boolean {
 }
 
 /** Sluice doesn't know what each model supports; its provider refuses what it doesn't. */
-function forGoogle({ id, contextTokens, outputTokens }: SizedModel): object {
+function googleModel({ id, contextTokens, outputTokens }: SizedModel): object {
   return {
     name: `models/${id}`,
     displayName: id,
@@ -198,7 +198,7 @@ function forGoogle({ id, contextTokens, outputTokens }: SizedModel): object {
 }
 
 /** The dates are unknown; Anthropic's API documents the epoch for that. */
-function forMessages({ id, contextTokens, outputTokens }: SizedModel): object {
+function anthropicModel({ id, contextTokens, outputTokens }: SizedModel): object {
   return {
     type: "model",
     id,

@@ -122,10 +122,10 @@ export class LoopBreaker {
 
   /** Whether the turn may be one too many, depending on the caller's path. */
   suspects({ turn: { repeated, repeatedCalls, turns }, sent }: WatchedTurn): boolean {
-    const { min = 0, turns: ofTurns } = this.#times() ?? {};
+    const { min = 0, turns: turnsMin } = this.#times() ?? {};
     const { times } = repeatedCalls ?? repeated ?? { times: 0 };
     if (min > 0 && Math.max(times, sent) >= min) return true;
-    return ofTurns !== undefined && turns >= ofTurns.min;
+    return turnsMin !== undefined && turns >= turnsMin.min;
   }
 
   /** Null if nothing is to be said. */
@@ -140,7 +140,7 @@ export class LoopBreaker {
   }
 
   /** The request was answered completely. One that ran at the same time doesn't count twice. */
-  answered({ key }: WatchedTurn, startedMonoMs: number, nowMonoMs: number): void {
+  noteAnswer({ key }: WatchedTurn, startedMonoMs: number, nowMonoMs: number): void {
     if (key === null) return;
     const earlier = this.#sent.get(key);
     this.#sent.delete(key);
@@ -182,14 +182,14 @@ export function loopHeader({ kind, times, turns }: Loop): string {
 export function loopFailure(loop: Loop): Failure {
   return failure(
     "loop_detected",
-    `${inWords(loop)}. To continue, add a message to the conversation or start a new one`,
+    `${loopText(loop)}. To continue, add a message to the conversation or start a new one`,
   );
 }
 
 const toolsShown = 4;
 const toolCharsShown = 64;
 
-function inWords({ kind, times, turns, tools }: Loop): string {
+function loopText({ kind, times, turns, tools }: Loop): string {
   if (kind === "growth")
     return `the agent has worked for ${times} turns since the last message of the user`;
   const repeats = "the agent repeats itself:";

@@ -103,7 +103,7 @@ async function passFreely(context: RequestContext, server: Provider, bytes: Buff
   const authorized = await authorizeCaller(gateway.limiter, context.caller, "model");
   if (!authorized.ok) return refuseCaller(context, "model", authorized);
   const { caller } = authorized;
-  record.identified(caller);
+  record.setCaller(caller);
   const problem = modelProblem(caller, [`${server.config.name}/`]);
   if (problem !== null) return refuseBeforeAdmission({ ...context, caller }, problem);
   const name = callerName(caller);
@@ -121,7 +121,7 @@ async function passFreely(context: RequestContext, server: Provider, bytes: Buff
 }
 
 function endFree({ gateway, exchange, record }: RequestContext, forwarded: ForwardResult): void {
-  record.forwarded(forwarded);
+  record.setResult(forwarded);
   finishRequest({ gateway, exchange }, forwarded.finish);
 }
 
@@ -165,11 +165,11 @@ function headerProblem(
   exchange: Pick<Exchange, "header">,
   { method, name }: Exclude<RpcMessage, { readonly kind: "invalid" }>,
 ): Failure | null {
-  const ofMethod = exchange.header("mcp-method");
-  if (ofMethod !== undefined && ofMethod !== method)
+  const methodHeader = exchange.header("mcp-method");
+  if (methodHeader !== undefined && methodHeader !== method)
     return invalid("the header Mcp-Method differs from the method in the body", "mcp-method");
-  const ofName = exchange.header("mcp-name");
-  if (ofName !== undefined && name !== null && decoded(ofName) !== name)
+  const nameHeader = exchange.header("mcp-name");
+  if (nameHeader !== undefined && name !== null && decoded(nameHeader) !== name)
     return invalid("the header Mcp-Name differs from the name in the body", "mcp-name");
   return null;
 }

@@ -64,7 +64,7 @@ export interface ModelCall {
   /** Whether the request may be sent without a part that the provider has refused. */
   mayLose(provider: ProviderConfig, part: RefusedPart): boolean;
   /** The answer has begun: releases what only another attempt would need. */
-  answered(): void;
+  releaseAttempts(): void;
   /** Releases everything; the call is over. */
   close(): void;
 }

@@ -52,7 +52,7 @@ export async function readMultipartCall(
     gateway.newSpool,
   );
   try {
-    await form.readUntilKnown().finally(() => record.waited(gateway.monoMs() - fromMonoMs));
+    await form.readUntilKnown().finally(() => record.addWait(gateway.monoMs() - fromMonoMs));
   } catch (error) {
     form.close();
     if (error instanceof UploadGone) return { ok: false, failure: null };
@@ -73,8 +73,8 @@ export async function readMultipartCall(
   const field = finder.place ?? newField("model", boundary, finder);
   const bytes = Number(exchange.header("content-length") ?? NaN);
   const model = other ?? field.value;
-  const written = { field, bytes, isDefaultModel };
-  return { ok: true, call: new MultipartCall(operation, form, model, written) };
+  const writtenModel = { field, bytes, isDefaultModel };
+  return { ok: true, call: new MultipartCall(operation, form, model, writtenModel) };
 }
 
 /** `other`: the model of the path, which takes precedence over the form, or the default. */
@@ -236,12 +236,13 @@ class MultipartCall implements ModelCall {
   requestTo(_provider: ProviderConfig, model: string): TargetRequest {
     const { field, bytes: formBytes } = this.#written;
     const { start, end, value, before = "", after = "" } = field;
-    const written = `${before}${model}${after}`;
+    const modelField = `${before}${model}${after}`;
     const pieces =
-      written === value
+      modelField === value
         ? this.#form.read()
-        : splice(this.#form.read(), start, end, Buffer.from(written));
-    const bytes = written === value ? formBytes : formBytes - (end - start) + utf8Bytes(written);
+        : splice(this.#form.read(), start, end, Buffer.from(modelField));
+    const bytes =
+      modelField === value ? formBytes : formBytes - (end - start) + utf8Bytes(modelField);
     return {
       operation: this.operation,
       body: { pieces, bytes: Number.isNaN(bytes) ? null : bytes },
@@ -255,7 +256,7 @@ class MultipartCall implements ModelCall {
   readonly mayLose = (): boolean => false;
 
   /** The form may still be arriving. */
-  answered(): void {}
+  releaseAttempts(): void {}
 
   close(): void {
     this.#form.close();

@@ -196,7 +196,7 @@ async function relay(
   if (operation !== null) {
     gateway.targetHealth.noteDirect(target, startedMonoMs, forwarded);
     const attempt = { target, operation, stream: false, startedMonoMs, endedMonoMs, forwarded };
-    gateway.metrics.counts.attemptEnded(attempt);
+    gateway.metrics.counts.countAttempt(attempt);
     gateway.metrics.reports.attempt(attempt);
   }
   return { forwarded, shown: answerText };

@@ -187,10 +187,10 @@ export async function refuseBeforeAdmission(
   headers: readonly string[] = [],
 ): Promise<void> {
   const { gateway, exchange, caller, record } = context;
-  if (failure === null) return record.gone(exchange);
+  if (failure === null) return record.markGone(exchange);
   const authorized = await authorizeCaller(gateway.limiter, caller, "model");
   if (!authorized.ok) return refuseCaller(context, "model", authorized);
-  record.identified(authorized.caller);
+  record.setCaller(authorized.caller);
   record.end(failure.status, outcomeOf(failure));
   if (failure.status >= 500) record.note = failure.message;
   replyFailure(exchange, "model", failure, [...headers, ...retryAfter(failure)]);

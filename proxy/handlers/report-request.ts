@@ -26,7 +26,7 @@ import type { Gateway } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
 import { parseTraceparent } from "../http/trace-context.js";
 import type { RefusalLabels } from "../metrics/proxy-counts.js";
-import { failureKindOf, inWords } from "../metrics/request-reports.js";
+import { failureKindOf, redactedWords } from "../metrics/request-reports.js";
 import type { Tracing } from "../metrics/spans/request-trace.js";
 import type { SpanAttributes } from "../metrics/spans/spans.js";
 import type { RequestRecord } from "../request-record.js";
@@ -197,7 +197,7 @@ export function countRequest(
   { exchange, record, endedMonoMs }: EndedRequest,
 ): void {
   const { endpoint, outcome, stream } = record;
-  counts.requestEnded({
+  counts.countRequest({
     method: exchange.method,
     route: record.route,
     endpoint,
@@ -210,12 +210,13 @@ export function countRequest(
   if (outcome === "shutdown") counts.cutByShutdown();
   if (endpoint === null) return;
   const refused = refusalOf(record);
-  if (refused !== null) counts.refused(refused);
+  if (refused !== null) counts.countRefusal(refused);
   if (stream === false || !exchange.begun) return;
-  if (outcome === "client_gone") counts.streamCut("client");
-  else if (outcome === "shutdown") counts.streamCut("shutdown");
-  else if (record.cutBy !== "") counts.streamCut("hard_cap");
-  else if (outcome === "upstream_cut") counts.streamCut(record.timedOut ? "deadline" : "upstream");
+  if (outcome === "client_gone") counts.countCutStream("client");
+  else if (outcome === "shutdown") counts.countCutStream("shutdown");
+  else if (record.cutBy !== "") counts.countCutStream("hard_cap");
+  else if (outcome === "upstream_cut")
+    counts.countCutStream(record.timedOut ? "deadline" : "upstream");
 }
 
 function refusalOf({ outcome, status, breach }: RequestRecord): RefusalLabels | null {
@@ -251,7 +252,7 @@ export function reportDetails(
   // Of requests without limits, only refused callers and unknown paths count.
   const isRejected = record.status === 401 || record.status === 403 || record.route === "";
   if (record.endpoint === null && !(kind === "denied" && isRejected)) return;
-  reports.ended(kind, record);
+  reports.noteRequest(kind, record);
   const agent = exchange.header("user-agent");
   const { session, userPath } = record;
   if (session !== "" && userPath !== null && agent !== undefined)
@@ -311,24 +312,24 @@ function detailsOf(
     status: record.status,
     outcome: record.outcome,
     method: exchange.method.slice(0, textCharsMax),
-    path: cut(exchange.path) ?? "",
-    user_path: cut(record.userPath),
-    key_id: cut(record.keyId),
-    client: cut(record.clientAddress),
-    agent: cut(agent ?? null),
-    model: cut(record.model),
-    target: target === null ? undefined : cut(targetName(target)),
+    path: redactedText(exchange.path) ?? "",
+    user_path: redactedText(record.userPath),
+    key_id: redactedText(record.keyId),
+    client: redactedText(record.clientAddress),
+    agent: redactedText(agent ?? null),
+    model: redactedText(record.model),
+    target: target === null ? undefined : redactedText(targetName(target)),
     stream: record.stream ?? undefined,
-    session: cut(record.session),
-    trace_id: cut(record.traceId),
+    session: redactedText(record.session),
+    trace_id: redactedText(record.traceId),
     duration_ms: wholeMs(endedMonoMs - startedMonoMs),
     first_byte_ms: firstByteMonoMs === null ? undefined : wholeMs(firstByteMonoMs - startedMonoMs),
     attempts: attempts?.slice(0, attemptsMax).map((attempt) => attemptOf(attempt, record, texts)),
-    error_code: cut(error?.code ?? null),
+    error_code: redactedText(error?.code ?? null),
     error_message: hasTexts ? messageOf(error) : undefined,
-    rule: breach === null ? undefined : cut(ruleText(breach)),
-    note: hasTexts ? cut(inWords(note), messageCharsMax) : undefined,
-    dropped: record.dropped?.slice(0, droppedMax).map((field) => cut(field) ?? ""),
+    rule: breach === null ? undefined : redactedText(ruleText(breach)),
+    note: hasTexts ? redactedText(redactedWords(note), messageCharsMax) : undefined,
+    dropped: record.dropped?.slice(0, droppedMax).map((field) => redactedText(field) ?? ""),
   });
 }
 
@@ -340,7 +341,7 @@ function isDelivered({ forwarded }: Attempt, { deliveredFinish }: RequestRecord)
 }
 
 function messageOf(error: { readonly message: string } | null | undefined): string | undefined {
-  return error == null ? undefined : cut(inWords(error.message), messageCharsMax);
+  return error == null ? undefined : redactedText(redactedWords(error.message), messageCharsMax);
 }
 
 function attemptOf(attempt: Attempt, record: RequestRecord, texts: boolean): AttemptReport {
@@ -348,17 +349,17 @@ function attemptOf(attempt: Attempt, record: RequestRecord, texts: boolean): Att
   const { status, outcome, failed, error, providerRequestId = "" } = forwarded;
   const isAnswered = outcome === "complete" && status < 400;
   const providerStatus = error == null ? status : error.status;
-  const why = texts ? inWords(failed?.why ?? outcome) : (failureKindOf(forwarded) ?? outcome);
+  const why = texts ? redactedWords(failed?.why ?? outcome) : (failureKindOf(forwarded) ?? outcome);
   return withoutAbsent({
-    target: cut(targetName(target))!,
+    target: redactedText(targetName(target))!,
     status: providerStatus === 0 ? undefined : providerStatus,
     duration_ms: wholeMs(ms),
     retry: retry === 0 ? undefined : retry,
-    reason: isAnswered ? undefined : cut(why),
-    provider_request_id: cut(providerRequestId),
-    error_code: cut(error?.code ?? null),
+    reason: isAnswered ? undefined : redactedText(why),
+    provider_request_id: redactedText(providerRequestId),
+    error_code: redactedText(error?.code ?? null),
     error_message: texts ? messageOf(error) : undefined,
-    given: isDelivered(attempt, record) ? true : undefined,
+    delivered: isDelivered(attempt, record) ? true : undefined,
   });
 }
 
@@ -368,7 +369,7 @@ function withoutAbsent<T extends object>(report: T): T {
 }
 
 /** A text for the store, without keys; undefined if empty, so that it takes no space. */
-function cut(text: string | null, max = textCharsMax): string | undefined {
+function redactedText(text: string | null, max = textCharsMax): string | undefined {
   return text === null || text === "" ? undefined : redactKeys(text).slice(0, max);
 }
 

@@ -44,7 +44,7 @@ async function replyFamilies(
     if (text.length < sliceEnd) continue;
     sliceEnd = text.length + sliceChars;
     await gateway.metrics.yieldToEventLoop();
-    if (exchange.gone) return record.gone(exchange);
+    if (exchange.gone) return record.markGone(exchange);
   }
   record.end(200, "answered");
   const headers = [

@@ -37,18 +37,18 @@ export async function isLoopRefused(
   });
   // Without the daemon, the rule is unknown: `failure_mode` decides on the request.
   const rule = answer.ok ? (answer.body as { readonly loops: LoopRule | null }).loops : null;
-  const judged = rule === null ? null : gateway.loops.judge(watched, rule);
-  if (judged === null) return false;
-  record.loop = judged.loop;
-  gateway.metrics.counts.loopFound(judged.isRefused ? "refused" : "warned");
-  if (!judged.isRefused) return false;
-  const refused = loopFailure(judged.loop);
+  const judgement = rule === null ? null : gateway.loops.judge(watched, rule);
+  if (judgement === null) return false;
+  record.loop = judgement.loop;
+  gateway.metrics.counts.countLoop(judgement.isRefused ? "refused" : "warned");
+  if (!judgement.isRefused) return false;
+  const refused = loopFailure(judgement.loop);
   record.note = refused.message;
   await refuseBeforeAdmission(context, refused, [
     "x-should-retry",
     "false",
     "x-sluice-loop",
-    loopHeader(judged.loop),
+    loopHeader(judgement.loop),
   ]);
   return true;
 }
@@ -60,5 +60,5 @@ export function noteAnsweredTurn(
   { outcome, status }: ForwardResult,
 ): void {
   if (outcome === "complete" && status === 200)
-    gateway.loops.answered(watched, record.startedMonoMs, gateway.monoMs());
+    gateway.loops.noteAnswer(watched, record.startedMonoMs, gateway.monoMs());
 }

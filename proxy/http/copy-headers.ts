@@ -342,7 +342,7 @@ const byType: Readonly<Record<ProviderType, readonly string[]>> = {
 };
 
 /** Headers that name the paying account; the operator may add them. */
-const ofAccounts = ["openai-organization", "openai-project", "anthropic-organization-id"];
+const accountHeaders = ["openai-organization", "openai-project", "anthropic-organization-id"];
 
 /** Tests a header name, ignoring case. */
 export interface PassedHeaders {
@@ -369,7 +369,7 @@ export function passedHeaders(
   const never = neverForwarded.source.slice(1);
   const path = `(?:${userPathHeader.replace(/[^a-z0-9_-]/g, "\\$&")})$`;
   const expression = new RegExp(
-    `^(?!${never}|${path})(?:${anyOf(forwardHeaders)}(?!(?:${ofAccounts.join("|")})$)${anyOf(own, "")})`,
+    `^(?!${never}|${path})(?:${anyOf(forwardHeaders)}(?!(?:${accountHeaders.join("|")})$)${anyOf(own, "")})`,
     "i",
   );
   // Most requests have the same few names, and testing the long expression takes time.

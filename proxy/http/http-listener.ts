@@ -142,7 +142,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     const exchange = new NodeExchange(request, response, context);
     // `on` is enough: Node emits the event once.
     response.on("close", () => {
-      connections.ended(socket);
+      connections.onRequestEnd(socket);
       exchange.closed();
       // The head may have been sent before this was known to be the last request, without
       // `connection: close`: so the connection is ended here.
@@ -214,11 +214,11 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     // An upgraded request runs as long as its socket is open.
     connections.began(socket as Socket);
     const exchange = createUpgradeExchange(request, socket as Socket, head, context);
-    socket.once("close", () => exchange.memory.answered());
+    socket.once("close", () => exchange.memory.onResponseEnd());
     options.handle(exchange);
   });
   const onClosed = function (this: Socket): void {
-    connections.gone(this);
+    connections.onGone(this);
   };
   const bareOf = tls === null ? null : countHandshakes(server, connections, onClosed);
   server.on("clientError", (error, client) => {
@@ -241,7 +241,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   });
   server.on("connection", (socket) => {
     socket.once("close", onClosed);
-    connections.opened(socket);
+    connections.onOpen(socket);
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -329,9 +329,9 @@ function countHandshakes(
     const peer = peerOf(socket);
     const before = bare.get(peer);
     bare.delete(peer);
-    if (before !== undefined) connections.gone(before);
+    if (before !== undefined) connections.onGone(before);
     socket.once("close", onClosed);
-    connections.opened(socket);
+    connections.onOpen(socket);
   });
   return (tls) => bare.get(peerOf(tls));
 }

@@ -330,40 +330,40 @@ export function endpointAddress(url: string): EndpointAddress {
 
 function readAddress(url: string): EndpointAddress {
   const mark = url.indexOf("?");
-  const written = mark === -1 ? url : url.slice(0, mark);
+  const path = mark === -1 ? url : url.slice(0, mark);
   const query = mark === -1 ? "" : url.slice(mark + 1);
-  const google = written.includes(":") ? ofGoogle.exec(written) : null;
+  const google = path.includes(":") ? googlePath.exec(path) : null;
   if (google !== null)
     return { path: `/v1beta/models:${google[2]!}`, query, model: decodeModelName(google[1]!) };
-  const interaction = written.includes("/interactions") ? ofInteractions.exec(written) : null;
+  const interaction = path.includes("/interactions") ? interactionsPath.exec(path) : null;
   if (interaction !== null)
     return { path: `/v1beta/interactions${interaction[1]!}`, query, model: null };
-  if (!written.startsWith("/openai/")) return { path: endpointPath(written), query, model: null };
-  return ofAzure(endpointPath(written.slice("/openai".length)), { written, query });
+  if (!path.startsWith("/openai/")) return { path: endpointPath(path), query, model: null };
+  return azureRoute(endpointPath(path.slice("/openai".length)), { written: path, query });
 }
 
 /**
  * `/v1beta/models/{model}:generateContent`, of any version of that API; a model may have colons.
  * The base URL of a client may have the version that its SDK adds, or neither may.
  */
-const ofGoogle = new RegExp(
+const googlePath = new RegExp(
   `^(?:/+v1(?:beta|alpha)?)*/+(?:models/|(?=tunedModels/))(.+):(${Object.values(googleMethods).join("|")})$`,
 );
 
 /** A path of interactions, of any version, which clients of Vertex AI write below their project. */
-const ofInteractions =
+const interactionsPath =
   /^\/+(?:v1(?:beta1?|alpha)?\/+)?(?:projects\/[^/]+\/locations\/[^/]+\/)?interactions(?:\/*$|(?=\/))(.*)$/;
 
 /** The first of these words ends the model's name, which may contain slashes. */
 const operationOf = "/(?:chat|completions|embeddings|audio|images|responses|batches|files)(?![^/])";
-const ofDeployment = new RegExp(`^/deployments/(.+?)(${operationOf}.*)$`);
+const deploymentPath = new RegExp(`^/deployments/(.+?)(${operationOf}.*)$`);
 
 /** `/openai/deployments/{model}/…` and `/openai/…`; its `api-version` is Azure's own. */
-function ofAzure(
+function azureRoute(
   path: string,
   { written, query }: { readonly written: string; readonly query: string },
 ): EndpointAddress {
-  const deployed = ofDeployment.exec(path);
+  const deployed = deploymentPath.exec(path);
   if (deployed !== null) {
     const model = decodeModelName(deployed[1]!);
     return { path: endpointPath(deployed[2]!), query: withoutDates(query), model };
@@ -387,13 +387,13 @@ function withoutDates(query: string): string {
     .join("&");
 }
 
-function endpointPath(written: string): string {
-  if (isUsual(written)) return written;
-  let path = written.replace(/\/{2,}/g, "/");
+function endpointPath(writtenPath: string): string {
+  if (isUsual(writtenPath)) return writtenPath;
+  let path = writtenPath.replace(/\/{2,}/g, "/");
   if (path.endsWith("/")) path = path.slice(0, -1);
   path = path.replace(/^(?:\/v1)+(?=\/v1\/)/, "");
   if (path.startsWith("/v1/")) return path;
-  return apiResources.has(path.split("/", 2)[1] ?? "") ? `/v1${path}` : written;
+  return apiResources.has(path.split("/", 2)[1] ?? "") ? `/v1${path}` : writtenPath;
 }
 
 /** Usually nothing changes, so nothing is allocated. */

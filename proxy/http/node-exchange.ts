@@ -169,7 +169,7 @@ export class NodeExchange implements Exchange {
 
   /** Called when its response is closed, or its connection while the response is still queued. */
   closed(): void {
-    this.memory.answered();
+    this.memory.onResponseEnd();
     if (this.#stalled !== null) clearTimeout(this.#stalled);
     if (!this.#watched) return;
     this.#watched = false;
@@ -329,12 +329,12 @@ const endings = Array.from({ length: 36 ** 2 }, (_, i) => i.toString(36).padStar
 export function createRequestIds(): (clientId: unknown) => RequestIds {
   const prefix = `req_${randomBytes(12).toString("base64url")}`;
   const beginningOf = (block: number): string => prefix + block.toString(36).padStart(4, "0");
-  let counted = 0;
+  let count = 0;
   /** All but the last two digits, shared by that many ids. */
   let beginning = beginningOf(0);
   return (clientId) => {
-    const ending = ++counted % endings.length;
-    if (ending === 0) beginning = beginningOf(counted / endings.length);
+    const ending = ++count % endings.length;
+    if (ending === 0) beginning = beginningOf(count / endings.length);
     const ownId = beginning + endings[ending]!;
     return { id: typeof clientId === "string" && validId.test(clientId) ? clientId : ownId, ownId };
   };

@@ -31,12 +31,12 @@ export function refusalForClient(
 ): Refusal | null {
   const endMs = nowMs + breach.waitSeconds * 1000;
   if (userAgent === undefined) return null;
-  if (/^codex[_-]/i.test(userAgent)) return forCodex(refused, endMs);
-  return /^opencode\//i.test(userAgent) ? forOpencode(breach, endMs) : null;
+  if (/^codex[_-]/i.test(userAgent)) return codexRefusal(refused, endMs);
+  return /^opencode\//i.test(userAgent) ? opencodeRefusal(breach, endMs) : null;
 }
 
 /** Codex stops at this type, and shows the header and the time. */
-function forCodex({ status, code, message }: Failure, endMs: number): Refusal {
+function codexRefusal({ status, code, message }: Failure, endMs: number): Refusal {
   return {
     status,
     type: "usage_limit_reached",
@@ -51,7 +51,7 @@ function forCodex({ status, code, message }: Failure, endMs: number): Refusal {
  * It retries a 429, and any error in which it finds "rate limit", "rate_limit" or a number such as
  * 500: so this names no number but the time.
  */
-function forOpencode(breach: Breach | BudgetBreach, endMs: number): Refusal {
+function opencodeRefusal(breach: Breach | BudgetBreach, endMs: number): Refusal {
   const isOfSession = breach.dimension === "budget" && isPerSession(breach);
   const advice = isOfSession ? "; start a new session" : "";
   const until = new Date(endMs).toISOString().replace(/:\d\d\.\d+Z$/, "Z");

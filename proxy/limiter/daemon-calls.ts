@@ -99,7 +99,7 @@ export class DaemonCalls {
     }
   }
 
-  replied(reply: Reply): void {
+  onReply(reply: Reply): void {
     this.#resolve(reply.id, reply);
   }
 
@@ -107,7 +107,7 @@ export class DaemonCalls {
    * Fails changes that were sent: the lost daemon may have made them, so they aren't sent again.
    * Checks of callers and idempotent operations are sent again; they wait as long as an admission.
    */
-  connectionLost(): void {
+  onDisconnect(): void {
     this.#failWhere(
       ({ message, sent }) => sent && message.kind === "admin" && !isRepeatable(message.op),
     );

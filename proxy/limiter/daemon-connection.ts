@@ -153,7 +153,7 @@ export class DaemonConnection {
     return this.#linked ? nowMonoMs + deadlineMs : this.#lostMonoMs + this.#deadlineMs;
   }
 
-  connected(line: DaemonLine): void {
+  onConnect(line: DaemonLine): void {
     this.#line = line;
     this.#ports.schedule(this.#deadlineMs + reconnectGraceMs, () => {
       if (line === this.#line && !this.#linked && !this.#refused) this.#fallSilent();
@@ -179,14 +179,14 @@ export class DaemonConnection {
    * connections. The daemon undoes the counts of the others, so that a request which is sent again
    * counts once.
    */
-  welcomed(nowMonoMs: number): void {
+  onWelcome(nowMonoMs: number): void {
     this.#linked = true;
-    this.heard(nowMonoMs);
+    this.noteMessage(nowMonoMs);
     this.send({ kind: "read", connection: this.#number, earlier: this.#earlier });
   }
 
   /** A message has arrived, of any kind. */
-  heard(nowMonoMs: number): void {
+  noteMessage(nowMonoMs: number): void {
     this.#heardMonoMs = nowMonoMs;
     if (!this.#linked || this.#silentSinceMonoMs === null) return;
     const silentMs = this.#heardMonoMs - this.#silentSinceMonoMs;

@@ -66,7 +66,7 @@ export function applyWelcome(
     sessionBudgets = false,
   }: Welcome,
 ): void {
-  notices.deniedJwts.welcomed(deniedJwts);
+  notices.deniedJwts.onWelcome(deniedJwts);
   // An event after the welcome reports any of them that differs.
   const noFailure = { storeFailing: null, clusterFailing: null, lastBackupMs: null };
   Object.assign(notices, {
@@ -137,7 +137,7 @@ export class DeniedJwts {
   #connection = 0;
 
   /** Prepares for the list that follows, with this many entries. */
-  welcomed(count: number): void {
+  onWelcome(count: number): void {
     this.#connection++;
     if (count === 0) this.#byName.clear();
   }

@@ -28,7 +28,7 @@ export class OpenTargetReport {
   }
 
   /** Called when a target's circuit opens or closes. */
-  changed(): void {
+  noteChange(): void {
     if (this.#isSoon) return;
     this.#isSoon = true;
     this.#ports.schedule(soonMs, () => {

@@ -137,13 +137,13 @@ export class SettleOutbox {
   /**
    * Starts to send all settles to a daemon that has welcomed this proxy, or accepts only settles.
    */
-  welcomed(nowMonoMs: number): void {
+  onWelcome(nowMonoMs: number): void {
     this.#allowedSeq = this.#backlog.firstSeq - 1 + this.#window.unacknowledged;
     this.#send(nowMonoMs);
   }
 
   /** Sends unacknowledged settles again on the next connection. */
-  connectionLost(): void {
+  onDisconnect(): void {
     this.#connections++;
     this.#nextSeq = this.#backlog.firstSeq;
     this.#leftInWindow = this.#window.settles;
@@ -173,7 +173,7 @@ export class SettleOutbox {
   }
 
   /** Resolves once no settle is left, or after `ms`. */
-  drained(ms: number): Promise<void> {
+  untilDrained(ms: number): Promise<void> {
     return new Promise((resolve) => {
       if (this.size === 0) return resolve();
       this.#emptyCallbacks.push(resolve);

@@ -6,6 +6,11 @@
 import { isAbsent, isObject } from "../../shared/checked.js";
 import type { Config, PriceConfig, ProviderConfig } from "../../shared/config/config.js";
 import { isDaemonSetting } from "../../shared/config/daemon-config.js";
+import {
+  changeSettings,
+  priceSettings,
+  tierSettings,
+} from "../../shared/config/settings/price-settings.js";
 import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
 import {
   everyPrefix,
@@ -156,25 +161,28 @@ function shownRates(
   fields: Readonly<PriceConfig["fields"] | PriceConfig["tiers"][0] | PriceConfig["changes"][0]>,
 ): object {
   return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, scaled(value, scaleOf(name))]),
+    Object.entries(fields).map(([name, value]) => [name, divided(value, scaleOf(name))]),
   );
 }
 
-/** What the configuration multiplies a price's number by. */
+const priceFields: Readonly<Record<string, { readonly kind: { readonly scale?: number } }>> = {
+  ...priceSettings,
+  ...tierSettings,
+  ...changeSettings,
+};
+
 function scaleOf(name: string): number {
-  if (/^(?:per_|images$)/.test(name)) return 1e12;
-  if (name === "above_input_tokens" || name === "from") return 1;
-  return /^(?:factor|hours|service_tiers|regions)$/.test(name) ? 1_000 : 1e6;
+  return priceFields[name]?.kind.scale ?? 1;
 }
 
-function scaled(value: unknown, scale: number): unknown {
+function divided(value: unknown, scale: number): unknown {
   if (typeof value === "number") return value / scale;
-  if (Array.isArray(value)) return value.map((each: unknown) => scaled(each, scale));
+  if (Array.isArray(value)) return value.map((each: unknown) => divided(each, scale));
   if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, each]) => [
       name,
-      name.endsWith("Minute") ? each : scaled(each, scale),
+      name.endsWith("Minute") ? each : divided(each, scale),
     ]),
   );
 }

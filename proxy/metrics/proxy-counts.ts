@@ -158,7 +158,7 @@ export class ProxyCounts {
     this.#saved = table.of(proxyMetrics.savedTokens);
   }
 
-  requestEnded(ended: EndedRequest): void {
+  countRequest(ended: EndedRequest): void {
     const { method, route, endpoint, status, target, userPath, stream, seconds } = ended;
     observe(this.#httpSeries(method, route, status), proxyMetrics.httpDuration.buckets, seconds);
     if (endpoint === null) return;
@@ -166,7 +166,7 @@ export class ProxyCounts {
     count(at.requests(endpoint, status, stream));
   }
 
-  charged({
+  countCharge({
     target,
     userPath,
     usage,
@@ -189,7 +189,7 @@ export class ProxyCounts {
     if (atMost !== null) count(series.unknownTokens, atMost.totalTokens);
   }
 
-  attemptEnded(attempt: EndedAttempt): void {
+  countAttempt(attempt: EndedAttempt): void {
     const { target, operation, stream, startedMonoMs, endedMonoMs, forwarded } = attempt;
     const { status, outcome, usage, estimated, firstByteMonoMs } = forwarded;
     const isAnswered = outcome === "complete" && isSuccess(status);
@@ -205,19 +205,19 @@ export class ProxyCounts {
     observe(series.output, tokenUsage.buckets, usage.outputTokens);
   }
 
-  refused({ reason, scope, dimension }: RefusalLabels): void {
+  countRefusal({ reason, scope, dimension }: RefusalLabels): void {
     count(this.#refused.of(`${reason}\n${scope}\n${dimension}`));
   }
 
   /** `ms`: how long the daemon took to give its verdict. */
-  judged(ms: number): void {
+  observeVerdict(ms: number): void {
     observe(this.#admission, proxyMetrics.admission.buckets, ms / 1000);
   }
 
   /**
    * A request is about to be sent to its first target; `ms`: the time that the proxy itself took.
    */
-  prepared(ms: number): void {
+  observePreparation(ms: number): void {
     observe(this.#overhead, proxyMetrics.overhead.buckets, Math.max(0, ms) / 1000);
   }
 
@@ -242,29 +242,29 @@ export class ProxyCounts {
     this.#cutByStop++;
   }
 
-  streamCut(by: StreamCut): void {
+  countCutStream(by: StreamCut): void {
     count(this.#cuts.of(by));
   }
 
-  cacheAsked(result: "hit" | "miss"): void {
+  countCacheLookup(result: "hit" | "miss"): void {
     count(this.#cache.of(result));
   }
 
-  spansEnded(result: "exported" | "failed" | "dropped", spans: number): void {
+  countSpans(result: "exported" | "failed" | "dropped", spans: number): void {
     count(this.#spans.of(result), spans);
   }
 
-  toolCalled(tool: string, calls: number): void {
+  countToolCalls(tool: string, calls: number): void {
     const { size } = this.#toolNames;
     if (size < toolLabelsMax) this.#toolNames.add(tool);
     count(this.#tools.of(this.#toolNames.has(tool) ? tool : other), calls);
   }
 
-  loopFound(action: "warned" | "refused"): void {
+  countLoop(action: "warned" | "refused"): void {
     count(this.#loops.of(action));
   }
 
-  tokensSaved(tokens: number): void {
+  countSavedTokens(tokens: number): void {
     count(this.#saved, tokens);
   }
 

@@ -81,13 +81,13 @@ export class RequestReports {
   }
 
   /** A request is about to be sent to its first target; `ms`: the time that the proxy took. */
-  prepared(ms: number): void {
+  notePreparation(ms: number): void {
     this.#ownUs[bucketOf(ms * 1000)]!++;
     this.#schedule();
   }
 
   /** Counts a request that has ended. */
-  ended(kind: RequestKind, { usage, cost }: Pick<RequestRecord, "usage" | "cost">): void {
+  noteRequest(kind: RequestKind, { usage, cost }: Pick<RequestRecord, "usage" | "cost">): void {
     this.#counts[requestKinds.indexOf(kind)]!++;
     if (usage !== null) this.#tokens += usage.totalTokens;
     if (cost !== null) this.#cost += costUsd(cost);
@@ -134,8 +134,8 @@ export class RequestReports {
     const { limiter, monoMs } = this.#ports;
     const nowMonoMs = monoMs();
     const targets: TargetReport[] = [];
-    for (const ofProvider of this.#targets.values())
-      for (const traffic of ofProvider.values())
+    for (const byModel of this.#targets.values())
+      for (const traffic of byModel.values())
         if (traffic.attempts > 0) targets.push(traffic.take(nowMonoMs));
     const body = {
       requests: this.#waiting.map(({ endedMonoMs, report }) => [
@@ -181,12 +181,12 @@ export class RequestReports {
     if (existing !== undefined) return existing;
     const isFull = this.#targetCount >= targetsPerReport;
     if (isFull && model !== other) return this.#trafficOf({ provider, model: other });
-    const ofProvider = this.#targets.get(isFull ? other : provider) ?? new Map();
-    this.#targets.set(isFull ? other : provider, ofProvider);
-    const ofModel = ofProvider.get(model);
-    if (ofModel !== undefined) return ofModel;
+    const byModel = this.#targets.get(isFull ? other : provider) ?? new Map();
+    this.#targets.set(isFull ? other : provider, byModel);
+    const report = byModel.get(model);
+    if (report !== undefined) return report;
     const traffic = new TargetTraffic(isFull ? other : provider, model.slice(0, textCharsMax));
-    ofProvider.set(model, traffic);
+    byModel.set(model, traffic);
     if (!isFull) this.#targetCount++;
     return traffic;
   }
@@ -292,7 +292,7 @@ export function failureKindOf({
 function errorText({ status, error }: FailedAttempt, kind: FailureKind, texts: boolean): string {
   if (error == null) return `${kind} ${status}`;
   const { status: providerStatus, code, message } = error;
-  const text = texts ? inWords(message) : (code ?? kind);
+  const text = texts ? redactedWords(message) : (code ?? kind);
   return redactKeys(`${providerStatus === 0 ? "" : `${providerStatus} `}${text}`).slice(
     0,
     messageCharsMax,
@@ -308,6 +308,6 @@ const words: Readonly<Record<string, string>> = {
 };
 
 /** A message with words for the codes of Node. */
-export function inWords(message: string): string {
+export function redactedWords(message: string): string {
   return message.replace(/\bE[A-Z]{4,}\b/g, (code) => words[code] ?? code);
 }

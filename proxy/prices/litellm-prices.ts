@@ -3,7 +3,13 @@
  * a newer list for `sluice prices update`. The proxy doesn't run this.
  */
 import { isObject } from "../../shared/checked.js";
-import type { Factors, TokenKind, TokenRates, UnitName } from "../../shared/domain/price.js";
+import {
+  type Factors,
+  priceScales,
+  type TokenKind,
+  type TokenRates,
+  type UnitName,
+} from "../../shared/domain/price.js";
 import type { PriceList } from "./price-list.js";
 import type { FiledPrice, PriceFile } from "./prices-json.js";
 import { vendorTiers, vendorUnits } from "./vendor-prices.js";
@@ -114,7 +120,7 @@ const kindKeys: Readonly<Partial<Record<TokenKind, string>>> = {
   imageOutput: "output_cost_per_image_token",
 };
 
-const pico = (usd: number): number => Math.round(usd * 1e12);
+const pico = (usd: number): number => Math.round(usd * priceScales.usd);
 
 function amount(entry: ListedModel, key: string): number | null {
   const value = entry[key];
@@ -266,15 +272,15 @@ export function makePriceFile({ map, date, lists, fallback }: PriceSources): Pri
   const pages: string[] = [];
   const byProvider: Record<string, Record<string, FiledPrice>> = {};
   for (const id of currentIds(map, date)) {
-    const ofProvider = byProvider[id.providerId] ?? {};
-    byProvider[id.providerId] = ofProvider;
-    if (ofProvider[id.model] !== undefined) continue;
+    const providerPrices = byProvider[id.providerId] ?? {};
+    byProvider[id.providerId] = providerPrices;
+    if (providerPrices[id.model] !== undefined) continue;
     const price = convert(id);
     if (price === null) continue;
     const page = id.listed["source"];
     if (typeof page === "string" && !pages.includes(page)) pages.push(page);
     const filled = fill(price, fallback.price(id.providerId, id.model, Date.parse(date)));
-    ofProvider[id.model] = {
+    providerPrices[id.model] = {
       ...short(filled),
       ...(typeof page === "string" ? { page: pages.indexOf(page) } : {}),
     };

@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { findPreset, presetAt } from "../../shared/config/presets.js";
 import {
   type Price,
+  priceScales,
   rateFromUsdPerMillion,
   scaledPrice,
   type TokenKind,
@@ -98,28 +99,28 @@ export async function createPriceList(source: ReadPriceFile): Promise<PriceList>
   const genai = await loadGenaiPrices();
   const { file: priceFile } = source;
 
-  function inPackage(providerId: string, model: string): GenaiModel | null {
+  function findInPackage(providerId: string, model: string): GenaiModel | null {
     const name = listedModel(providerId, model);
     const genaiPrice = genai.model(providerId, name);
     return genaiPrice === undefined || !isOf(genaiPrice, name) ? null : genaiPrice;
   }
 
-  const inFile = (providerId: string, model: string) =>
+  const findInFile = (providerId: string, model: string) =>
     filedPrice(priceFile, { providerId, model: listedModel(providerId, model) });
 
   /** The price of a geographic profile of Bedrock: its base model's, times the profile's factor. */
-  const ofProfile = (providerId: string, model: string): Price | null => {
+  const priceOfProfile = (providerId: string, model: string): Price | null => {
     const base = providerId === "aws" ? model.replace(geographicProfile, "") : model;
-    const price = base === model ? null : inFile(providerId, base);
+    const price = base === model ? null : findInFile(providerId, base);
     return price === null ? null : scaledPrice(withDefaults(price), geographicFactor(base));
   };
 
   const find = (providerId: string, model: string, nowMs: number): Price | null => {
-    const own = inFile(providerId, model);
+    const own = findInFile(providerId, model);
     if (own !== null) return withDefaults(own);
-    const profilePrice = ofProfile(providerId, model);
+    const profilePrice = priceOfProfile(providerId, model);
     if (profilePrice !== null) return profilePrice;
-    const genaiModel = inPackage(providerId, model);
+    const genaiModel = findInPackage(providerId, model);
     if (genaiModel === null) return vendorPrice(providerId, model);
     const price = readPrice(genaiPriceAt(genaiModel, nowMs), { providerId, model });
     return withPublished(price, providerId, model);
@@ -142,8 +143,8 @@ export async function createPriceList(source: ReadPriceFile): Promise<PriceList>
     },
     contextTokens(providerId, model) {
       return (
-        inFile(providerId, model)?.contextTokens ??
-        inPackage(providerId, model)?.context_window ??
+        findInFile(providerId, model)?.contextTokens ??
+        findInPackage(providerId, model)?.context_window ??
         null
       );
     },
@@ -214,13 +215,18 @@ function readPrice(genaiPrice: GenaiPrice, { providerId, model }: VendorModel): 
   });
   const fee = (key: string): number | undefined => {
     const perThousand = genaiPrice[key];
-    return typeof perThousand === "number" ? Math.round(perThousand * 1e9) : undefined;
+    return typeof perThousand === "number"
+      ? Math.round((perThousand * priceScales.usd) / 1000)
+      : undefined;
   };
   const units: readonly (readonly [UnitName, number | undefined])[] = [
     ["webSearches", fee("web_searches_kcount")],
     ["fileSearches", fee("storage_searches_kcount")],
     ["pages", fee("input_document_kpages")],
-    ["audioMs", typeof hours === "number" ? Math.round((hours * 1e12) / 3600) : undefined],
+    [
+      "audioMs",
+      typeof hours === "number" ? Math.round((hours * priceScales.usd) / 3600) : undefined,
+    ],
   ];
   return {
     rates,

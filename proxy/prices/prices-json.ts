@@ -9,6 +9,7 @@ import { isPicoUsd } from "../../shared/domain/money.js";
 import {
   factorKinds,
   type Price,
+  priceScales,
   type TokenRates,
   tokenKinds,
   unitNames,
@@ -120,8 +121,8 @@ function map(check: Check, names: readonly string[] | null = null): Check {
 
 const amount = checkOf(isPicoUsd, "pico-dollars");
 const rate = checkOf(
-  (value) => isCount(value) && value <= usdPerMillionMax * 1e6,
-  `pico-dollars per token, at most ${usdPerMillionMax * 1e6}`,
+  (value) => isCount(value) && value <= usdPerMillionMax * priceScales.usdPerMillion,
+  `pico-dollars per token, at most ${usdPerMillionMax * priceScales.usdPerMillion}`,
 );
 const factors = map(
   map(
@@ -137,8 +138,8 @@ const rates: Check = (value, field, note) => {
     const main = value[name];
     if (main !== null) rate(main, `${field}.${name}`, note);
   }
-  const { kinds: ofKinds, ...others } = value;
-  if (ofKinds !== undefined) kinds(ofKinds, `${field}.kinds`, note);
+  const { kinds: kindRates, ...others } = value;
+  if (kindRates !== undefined) kinds(kindRates, `${field}.kinds`, note);
   for (const name of Object.keys(others))
     if (!mainRates.includes(name)) note(`${field}.${name}`, value[name], "absent");
 };

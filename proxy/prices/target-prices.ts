@@ -70,7 +70,7 @@ export function createTargetPrices(
       type === "simulator" ? null : (list?.providerId(baseUrl, name) ?? null),
     ]),
   );
-  const ofList: PriceSource = { kind: "list", list: list?.source?.file.date ?? "" };
+  const listSource: PriceSource = { kind: "list", list: list?.source?.file.date ?? "" };
   const remembered = new Map<string, Map<string, RememberedPrice>>();
   let count = 0;
 
@@ -91,10 +91,10 @@ export function createTargetPrices(
       isTimed ||= listedPrice.minute !== Infinity;
       return listedPrice.price;
     };
-    const ofProvider = ownPrice(own.of(provider, model));
-    const inList = ofProvider === null ? listPrice() : null;
-    const price = ofProvider ?? inList ?? ownPrice(own.of(anyProvider, model));
-    const source = inList === null ? operator : ofList;
+    const providerPrice = ownPrice(own.of(provider, model));
+    const inList = providerPrice === null ? listPrice() : null;
+    const price = providerPrice ?? inList ?? ownPrice(own.of(anyProvider, model));
+    const source = inList === null ? operator : listSource;
     return { price, source, minute: isTimed ? minute : Infinity };
   }
 
@@ -130,8 +130,8 @@ export function createTargetPrices(
       remembered.clear();
       count = 1;
     }
-    const ofProvider = remembered.get(target.provider) ?? new Map<string, RememberedPrice>();
-    remembered.set(target.provider, ofProvider.set(target.model, price));
+    const pricesByModel = remembered.get(target.provider) ?? new Map<string, RememberedPrice>();
+    remembered.set(target.provider, pricesByModel.set(target.model, price));
     return price;
   }
 
@@ -178,12 +178,12 @@ function ownPrices(prices: readonly PriceConfig[]): OwnPrices {
       continue;
     }
     const name = provider.toLowerCase();
-    const ofProvider = patterns.get(name) ?? [];
-    patterns.set(name, ofProvider);
-    ofProvider.push({ model: (model ?? "*").toLowerCase(), entry });
+    const providerPatterns = patterns.get(name) ?? [];
+    patterns.set(name, providerPatterns);
+    providerPatterns.push({ model: (model ?? "*").toLowerCase(), entry });
   }
-  for (const ofProvider of patterns.values())
-    ofProvider.sort((a, b) => b.model.length - a.model.length);
+  for (const providerPatterns of patterns.values())
+    providerPatterns.sort((a, b) => b.model.length - a.model.length);
   return {
     has: (provider) => providers.has(provider.toLowerCase()) || providers.has(anyProvider),
     of(provider, model) {

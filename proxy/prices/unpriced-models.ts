@@ -35,8 +35,8 @@ export function unpricedModels(
     if (provider === undefined) bare.push(text);
     else qualified.push({ provider: provider.name, model: text.slice(slash + 1) });
   }
-  const ofVirtual = virtualModels.flatMap(({ targets }) => targets);
-  const candidates = [...configured, ...aliased, ...ofVirtual, ...qualified];
+  const virtualTargets = virtualModels.flatMap(({ targets }) => targets);
+  const candidates = [...configured, ...aliased, ...virtualTargets, ...qualified];
   const names = new Set(billing.map(({ name }) => name));
   const unpriced = candidates.filter(
     (target) =>
@@ -76,10 +76,10 @@ export function createUnpricedNotice(
   let count = 0;
   return (target) => {
     const { provider, model } = target;
-    const ofProvider = noticed.get(provider);
-    if (ofProvider?.has(model) || count >= pricedTargetsMax || simulators.has(provider)) return;
+    const noticedModels = noticed.get(provider);
+    if (noticedModels?.has(model) || count >= pricedTargetsMax || simulators.has(provider)) return;
     count++;
-    noticed.set(provider, (ofProvider ?? new Set()).add(model));
+    noticed.set(provider, (noticedModels ?? new Set()).add(model));
     const name = targetName(target);
     log.warn({ target: name }, "a model without a price was used: no budget counts it");
   };

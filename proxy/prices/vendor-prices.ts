@@ -7,6 +7,7 @@ import {
   evenFactors,
   type Factors,
   type Price,
+  priceScales,
   type TokenRates,
   type UnitName,
 } from "../../shared/domain/price.js";
@@ -55,7 +56,7 @@ export function vendorTiers({ providerId, model }: VendorModel): Tiers {
   return find(serviceTiers, { providerId, model: model.replace(/^.*\//, "") }) ?? {};
 }
 
-const usd = (amount: number): number => Math.round(amount * 1e12);
+const usd = (amount: number): number => Math.round(amount * priceScales.usd);
 
 /** Units of models that are also sold by the token. */
 const units: readonly Row<Readonly<Partial<Record<UnitName, number>>>>[] = [

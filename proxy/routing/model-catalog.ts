@@ -117,14 +117,14 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
     if (isMovingAlias(naming, sentModel(answering))) return null;
     const { model } = answering;
     const sent = sentModel(target);
-    const ofProvider = executing.get(provider) ?? new Map<string, string>();
+    const targetsByModel = executing.get(provider) ?? new Map<string, string>();
     const alias = sent.toLowerCase();
     // Each change makes a catalog; providers move aliases every few months.
     if (
-      ofProvider.get(alias) !== model &&
-      (ofProvider.has(alias) || ofProvider.size < movingAliasesMax)
+      targetsByModel.get(alias) !== model &&
+      (targetsByModel.has(alias) || targetsByModel.size < movingAliasesMax)
     ) {
-      executing.set(provider, new Map(ofProvider).set(alias, model));
+      executing.set(provider, new Map(targetsByModel).set(alias, model));
       catalog = build();
     }
     return { provider, model, sent };

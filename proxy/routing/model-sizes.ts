@@ -37,12 +37,12 @@ const outputFields = [
 
 /** The size in an entry of a provider's list of models. */
 export function readSize(entry: Readonly<Record<string, unknown>>): ModelSize {
-  const { top_provider: ofOpenrouter } = entry;
+  const { top_provider: openrouterSize } = entry;
   return {
     contextTokens: firstCount(entry, contextFields),
     outputTokens:
       firstCount(entry, outputFields) ??
-      (isObject(ofOpenrouter) ? firstCount(ofOpenrouter, outputFields) : null),
+      (isObject(openrouterSize) ? firstCount(openrouterSize, outputFields) : null),
   };
 }
 

@@ -107,8 +107,8 @@ export function buildCatalog(
   for (const provider of providers) {
     const { name, type, models } = provider;
     const naming = namingOf(provider);
-    const written = models ?? learned.get(name) ?? [];
-    const ids = [...new Set(written.map((id) => writtenName(type, id)))].filter(
+    const modelIds = models ?? learned.get(name) ?? [];
+    const ids = [...new Set(modelIds.map((id) => writtenName(type, id)))].filter(
       (id) => id !== anyId && isUsable(id),
     );
     const byLowerId = new Map<string, string>();
@@ -237,10 +237,10 @@ export function requestedName(route: Route): string {
 export function targetAt(
   { knownModels }: Pick<Catalog, "knownModels">,
   provider: string,
-  written: string,
+  nameAsWritten: string,
 ): Target {
   const { naming, byLowerId, byLowerName, executing } = knownModels.get(provider)!;
-  const asWritten = writtenName(naming.type, written);
+  const asWritten = writtenName(naming.type, nameAsWritten);
   const sent = byLowerId.get(asWritten.toLowerCase()) ?? asWritten;
   const oneName = modelName(naming, sent);
   const name = executing.size === 0 ? oneName : (executing.get(oneName.toLowerCase()) ?? oneName);
@@ -351,9 +351,9 @@ export function allowableNames(
 
   function directNames({ provider, model, sent }: Target): readonly string[] {
     if (sent === undefined) return namesOf(provider, model);
-    const written = namesOf(provider, sent);
+    const knownNames = namesOf(provider, sent);
     // OpenRouter's presets may run other models beside the one that is named.
-    return /@preset\//i.test(sent) ? written : [...namesOf(provider, model), ...written];
+    return /@preset\//i.test(sent) ? knownNames : [...namesOf(provider, model), ...knownNames];
   }
 
   function namesOf(provider: string, model: string): readonly string[] {

@@ -38,10 +38,10 @@ export function sessionOf(
   }
   if (body === null) return "";
   return (
-    inMetadata(fieldOf(body, "metadata")) ||
+    sessionInMetadata(fieldOf(body, "metadata")) ||
     valid(fieldOf(body, "session_id")) ||
     valid(fieldOf(body, "prompt_cache_key")) ||
-    inConversation(fieldOf(body, "conversation"))
+    sessionInConversation(fieldOf(body, "conversation"))
   );
 }
 
@@ -50,7 +50,7 @@ function fieldOf(body: NamedValues, name: string): unknown {
   return json === undefined || json.length > metadataBytesMax ? undefined : parseJson(json);
 }
 
-function inMetadata(metadata: unknown): string {
+function sessionInMetadata(metadata: unknown): string {
   if (!isObject(metadata)) return "";
   const sessionId = valid(metadata["session_id"]) || valid(metadata["sessionId"]);
   const { user_id: user } = metadata;
@@ -66,7 +66,7 @@ function inMetadata(metadata: unknown): string {
 
 const sessionMark = "_session_";
 
-function inConversation(conversation: unknown): string {
+function sessionInConversation(conversation: unknown): string {
   return valid(isObject(conversation) ? conversation["id"] : conversation);
 }
 

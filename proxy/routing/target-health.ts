@@ -107,9 +107,9 @@ export class TargetHealth {
     const verdict = verdictOf(attempt);
     if (verdict !== null) this.#noteLast(target, verdict, attempt);
     if (verdict === "failed" && this.#isAvoided(target, attempt)) return;
-    if (verdict === "failed") this.#failed(target, startedMonoMs, attempt);
+    if (verdict === "failed") this.#noteFailure(target, startedMonoMs, attempt);
     else if (verdict === "answered" && this.#failing.size > 0)
-      this.#answered(target, startedMonoMs);
+      this.#noteAnswer(target, startedMonoMs);
   }
 
   /** A 429 that names its wait, where the daemon lets no request to the target until then. */
@@ -151,17 +151,17 @@ export class TargetHealth {
     if (outcome === "upstream_cut" || (outcome === "upstream_error" && isFailed)) {
       const failed = { failed: null, outcome, note: note ?? String(status) };
       this.#noteLast(target, "failed", failed);
-      this.#failed(target, startedMonoMs, failed);
+      this.#noteFailure(target, startedMonoMs, failed);
     } else if (outcome === "complete") this.noteAnswered(target, startedMonoMs);
   }
 
   /** A target began to answer a long attempt. */
   noteAnswered(target: Target, startedMonoMs: number): void {
     this.#noteLast(target, "answered", { failed: null, outcome: "complete", note: null });
-    if (this.#failing.size > 0) this.#answered(target, startedMonoMs);
+    if (this.#failing.size > 0) this.#noteAnswer(target, startedMonoMs);
   }
 
-  #failed(target: Target, startedMs: number, { failed, note }: Attempt): void {
+  #noteFailure(target: Target, startedMs: number, { failed, note }: Attempt): void {
     const name = targetName(target);
     let failing = this.#failing.get(name);
     if (failing === undefined) {
@@ -189,7 +189,7 @@ export class TargetHealth {
     }
   }
 
-  #answered(target: Target, startedMs: number): void {
+  #noteAnswer(target: Target, startedMs: number): void {
     const name = targetName(target);
     const breaker = this.#failing.get(name)?.breaker;
     if (breaker?.provesRecovery(startedMs) !== true) return;

@@ -59,15 +59,15 @@ interface RelayOptions extends SentRequestParts {
 /** Decides what the client gets of an answer. None of these is called after `AnswerRelay.end`. */
 export interface AnswerHandler {
   /** The head of the answer has arrived, with `AnswerRelay.status`. */
-  begun(rawHeaders: readonly (Buffer | string)[]): void;
+  onBegin(rawHeaders: readonly (Buffer | string)[]): void;
   /** A piece of the body has arrived. */
-  arrived(chunk: Buffer): void;
+  onChunk(chunk: Buffer): void;
   /** All of the answer has arrived. */
-  completed(): void;
+  onComplete(): void;
   /** The provider gave no answer, or not all of it. */
-  failed(failure: UpstreamFailure): void;
+  onFailure(failure: UpstreamFailure): void;
   /** The client disconnected or was cut off. */
-  gone(): void;
+  onGone(): void;
   /** Sluice's headers on every answer, besides the request id. */
   ownHeaders(): readonly string[];
 }
@@ -139,7 +139,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
       this.status = status;
       this.#providerRequestId = providerRequestId(rawHeaders);
       this.firstByteMonoMs = this.#options.monoMs();
-      this.#handler.begun(rawHeaders);
+      this.#handler.onBegin(rawHeaders);
     } catch (error) {
       this.onBug(error);
     }
@@ -148,7 +148,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
   onData(chunk: Buffer): void {
     if (this.ended) return;
     try {
-      if (this.#capped === null || !this.meter.isStream) this.#handler.arrived(chunk);
+      if (this.#capped === null || !this.meter.isStream) this.#handler.onChunk(chunk);
       else this.#capped.push(chunk);
     } catch (error) {
       this.onBug(error);
@@ -159,7 +159,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
     if (this.ended || this.#capped?.holdsEnd() === true) return;
     if (this.#capped?.isOver === true) return this.cutAtCap(this.#capped);
     try {
-      this.#handler.completed();
+      this.#handler.onComplete();
     } catch (error) {
       this.onBug(error);
     }
@@ -169,7 +169,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
     if (this.ended) return;
     if (this.#capped?.isOver === true) return this.cutAtCap(this.#capped);
     try {
-      this.#handler.failed(failure);
+      this.#handler.onFailure(failure);
     } catch (error) {
       this.onBug(error);
     }
@@ -178,7 +178,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
   #left(): void {
     if (this.ended) return;
     try {
-      this.#handler.gone();
+      this.#handler.onGone();
     } catch (error) {
       this.onBug(error);
     }
@@ -344,7 +344,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
   }
 
   pass(event: Buffer): void {
-    this.#handler.arrived(event);
+    this.#handler.onChunk(event);
   }
 
   /** Call it with the events that were passed on of `chunk`: hard caps count them. */
@@ -366,8 +366,8 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
           finish: () => this.#exchange.cut(),
         });
       this.meter.dropIncomplete();
-      this.#handler.arrived(stop.end(charged.usage ?? noUsage, words));
-      if (!this.ended) this.#handler.completed();
+      this.#handler.onChunk(stop.end(charged.usage ?? noUsage, words));
+      if (!this.ended) this.#handler.onComplete();
     } catch (error) {
       this.onBug(error);
     }

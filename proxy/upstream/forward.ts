@@ -2,10 +2,11 @@
  * Forwards an admitted request to its provider and the response to the client: a plain answer as a
  * whole, a stream as it arrives. Meters the usage meanwhile, and returns the charge.
  *
- * `AnswerRelay` makes the call, and reports what arrives to this file's `AnswerHandler`: `begun`,
- * `arrived`, then `completed`, `failed` or `gone`. `ResponseMeter` holds the body and counts it. At
- * the end, `AnswerRelay.charge` returns the usage, and `AnswerRelay.end` resolves the promise of
- * `forward`; the caller settles, then runs the result's `finish`, which ends the response.
+ * `AnswerRelay` makes the call, and reports what arrives to this file's `AnswerHandler`: `onBegin`,
+ * `onChunk`, then `onComplete`, `onFailure` or `onGone`. `ResponseMeter` holds the body and counts
+ * it. At the end, `AnswerRelay.charge` returns the usage, and `AnswerRelay.end` resolves the
+ * promise of `forward`; the caller settles, then runs the result's `finish`, which ends the
+ * response.
  */
 import { heldHeadMs, heldResponseBytesMax, readableResponseBytesMax } from "../../shared/bounds.js";
 import type { Failure } from "../../shared/error-code.js";
@@ -88,7 +89,7 @@ class Forwarding implements AnswerHandler {
     this.#relay.start(this.#options.upstream, this.#options.request);
   }
 
-  begun(rawHeaders: readonly (Buffer | string)[]): void {
+  onBegin(rawHeaders: readonly (Buffer | string)[]): void {
     const { request, operation, hideUsageChunk, holdsHead } = this.#options;
     const { status } = this.#relay;
     if (status < 300) this.#relay.noteLimits(rawHeaders, "");
@@ -115,7 +116,7 @@ class Forwarding implements AnswerHandler {
     this.#meter.beginBody(form, true);
   }
 
-  arrived(chunk: Buffer): void {
+  onChunk(chunk: Buffer): void {
     const meter = this.#meter;
     if (meter.isStream) return this.#onEvents(chunk);
     if (meter.bytes === 0) this.#isPage = beginsAsPage(chunk);
@@ -128,7 +129,7 @@ class Forwarding implements AnswerHandler {
     if (this.#relay.status >= 300) {
       // A longer error page isn't read to the end.
       this.#relay.abortCall();
-      return this.completed();
+      return this.onComplete();
     }
     if (this.#mustBeJson && this.#isPage) {
       this.#relay.abortCall();
@@ -177,7 +178,7 @@ class Forwarding implements AnswerHandler {
     for (const piece of head.take()) this.#relay.write(piece);
   }
 
-  completed(): void {
+  onComplete(): void {
     if (this.#meter.isStream) return this.#endStream();
     const text = this.#meter.text();
     if (this.#relay.status >= 300) return this.#endWithError(text);
@@ -245,11 +246,11 @@ class Forwarding implements AnswerHandler {
     return this.#options.headers;
   }
 
-  gone(): void {
+  onGone(): void {
     this.#relay.endGone();
   }
 
-  failed(failure: UpstreamFailure): void {
+  onFailure(failure: UpstreamFailure): void {
     const { kind, reason } = failure;
     if (kind === "untranslatable") return this.#endUntranslatable(reason);
     if (this.#exchange.begun) return this.#relay.endCut(failure);

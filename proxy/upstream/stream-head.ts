@@ -65,8 +65,8 @@ const maybeNoAnswer = /"error"|"ping"|"choices"\s*:\s*\[\s*\]/;
  * False for a comment, a ping, an error, and a chunk without choices, such as Azure's first one
  * with its filter's result for the prompt.
  */
-function isPartOfAnswer(written: string): boolean {
-  const line = written.replace(byteOrderMark, "");
+function isPartOfAnswer(text: string): boolean {
+  const line = text.replace(byteOrderMark, "");
   if (!line.startsWith("data:")) return false;
   const data = line.slice(5).trim();
   if (data === "" || data === "[DONE]") return false;

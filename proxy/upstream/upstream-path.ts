@@ -8,9 +8,9 @@ import {
   withoutParameter,
 } from "./passthrough-path.js";
 
-type OfGoogle = keyof typeof googleMethods;
+type GoogleOperation = keyof typeof googleMethods;
 
-const paths: Readonly<Record<Exclude<Operation, OfGoogle>, string>> = {
+const paths: Readonly<Record<Exclude<Operation, GoogleOperation>, string>> = {
   chat_completions: "/chat/completions",
   responses: "/responses",
   messages: "/messages",
@@ -39,12 +39,12 @@ const paths: Readonly<Record<Exclude<Operation, OfGoogle>, string>> = {
 };
 
 /** The path at which clients call an operation, both at Sluice and at the provider. */
-export function clientPath(operation: Exclude<Operation, OfGoogle>): string {
+export function clientPath(operation: Exclude<Operation, GoogleOperation>): string {
   return `${operation === "interactions" ? "/v1beta" : "/v1"}${paths[operation]}`;
 }
 
 /** Azure's dated API offers these, and only these, below the deployment that a request names. */
-const ofDeployment: ReadonlySet<Operation> = new Set<Operation>([
+const deploymentOperations: ReadonlySet<Operation> = new Set<Operation>([
   "chat_completions",
   "completions",
   "embeddings",
@@ -72,7 +72,9 @@ export function upstreamPath(
   }
   const path = paths[operation];
   if (apiVersion === null) return query === "" ? path : `${path}${passedQuery(clean(query), null)}`;
-  const deployment = ofDeployment.has(operation) ? `/deployments/${encodeURIComponent(model)}` : "";
+  const deployment = deploymentOperations.has(operation)
+    ? `/deployments/${encodeURIComponent(model)}`
+    : "";
   const sentQuery = passedQuery(withoutParameter(clean(query), "api-version"), apiVersion);
   return `${deployment}${path}${sentQuery}`;
 }
@@ -81,7 +83,7 @@ export function upstreamPath(
  * Google's parameters can remove the usage from an answer, or turn it into something other than
  * JSON. Of the client's parameters, only the form of the stream is sent.
  */
-function googleQuery(operation: OfGoogle, query: string): string {
+function googleQuery(operation: GoogleOperation, query: string): string {
   return operation === "stream_generate_content" && wantsEvents(query) ? "?alt=sse" : "";
 }
 

@@ -23,10 +23,10 @@ const itemType = new RegExp(`^(${itemTypes})_call$`);
  * The alternatives that find such a call in the JSON of an event: the type of an item, and that of
  * a block. They follow a quote.
  */
-export const itemPlace = `type"\\s*:\\s*"(?:${itemTypes})_call"`;
-export const blockPlace = 'type"\\s*:\\s*"(?:mcp|server)_tool_use"';
+export const itemPattern = `type"\\s*:\\s*"(?:${itemTypes})_call"`;
+export const blockPattern = 'type"\\s*:\\s*"(?:mcp|server)_tool_use"';
 /** The members of Gemini's parts and candidates. */
-export const partPlace = '(?:executableCode|urlContextMetadata)"\\s*:\\s*\\{';
+export const partPattern = '(?:executableCode|urlContextMetadata)"\\s*:\\s*\\{';
 
 /** The calls in a whole answer; undefined without any. */
 export function toolCallsIn(answer: unknown): ToolCalls | undefined {

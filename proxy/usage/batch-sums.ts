@@ -83,7 +83,7 @@ export class BatchSums {
     const { provider } = this.#batch;
     const model = this.#nameOf(answer);
     const reported = readUsage(findUsage(answer));
-    const usage = reported.kind === "usage" ? ofBatch(reported) : noUsage;
+    const usage = reported.kind === "usage" ? batchUsage(reported) : noUsage;
     const target = { provider, model };
     const price = this.#prices.priceOf(target);
     const costs =
@@ -165,7 +165,7 @@ export class BatchSums {
 }
 
 /** OpenAI reports the tier `default` for lines of a batch. */
-function ofBatch(usage: Usage): Usage {
+function batchUsage(usage: Usage): Usage {
   const { details, parts } = usage;
   const { region, counts } = details ?? { region: null, counts: noDetailCounts };
   return {
@@ -173,7 +173,7 @@ function ofBatch(usage: Usage): Usage {
     details: { serviceTier: "batch", region, counts },
     ...(parts === undefined
       ? {}
-      : { parts: parts.map((part) => ({ ...part, usage: ofBatch(part.usage) })) }),
+      : { parts: parts.map((part) => ({ ...part, usage: batchUsage(part.usage) })) }),
   };
 }
 

@@ -81,9 +81,9 @@ export function chargeFor(
 ): MeteredUsage {
   const charge = chargeForAnswer(call, end, note, answer);
   if (!call.isResent) return charge;
-  const lost = boundOfUsage(noUsage, call.sentRequest());
+  const bound = boundOfUsage(noUsage, call.sentRequest());
   const atMost = charge.atMost ?? charge.usage;
-  return { ...charge, atMost: atMost === null ? lost : sumOfUsages(atMost, lost) };
+  return { ...charge, atMost: atMost === null ? bound : sumOfUsages(atMost, bound) };
 }
 
 /** As `chargeFor`, without a lost request. */

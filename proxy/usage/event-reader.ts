@@ -8,7 +8,7 @@ import { addedCalls, type ToolCalls } from "../../shared/usage/tool-calls.js";
 import { isErrorEvent, isFailedReason } from "../body/error-body.js";
 import type { JsonPicker } from "../body/json-picker.js";
 import { stringEnd } from "../body/scan-json.js";
-import { blockPlace, itemPlace, partPlace, toolCallsInEvent } from "./answered-tools.js";
+import { blockPattern, itemPattern, partPattern, toolCallsInEvent } from "./answered-tools.js";
 import { findUsage, hasEscapedName, mergeUsage, modelNamedIn } from "./find-usage.js";
 import { otherTextIn, placeOfAnswer } from "./other-text.js";
 import { readUsage, type UsageReading } from "./read-usage.js";
@@ -52,18 +52,18 @@ const placesOfInteractions = placesWith(["text", "arguments"]);
  */
 const placesOfGoogle = placesWith(["text"], {
   usage: "usageMetadata",
-  more: `(?:finishReason|blockReason)"\\s*:\\s*"|(?:functionCall|inlineData)"\\s*:\\s*\\{|${partPlace}|`,
+  more: `(?:finishReason|blockReason)"\\s*:\\s*"|(?:functionCall|inlineData)"\\s*:\\s*\\{|${partPattern}|`,
 });
 /** For Anthropic's messages, whose deltas name a text by its kind. */
 const placesOfMessages = placesWith(["text", "thinking", "partial_json"], {
-  more: `stop_reason"\\s*:\\s*"|${blockPlace}|`,
+  more: `stop_reason"\\s*:\\s*"|${blockPattern}|`,
 });
 /**
  * For responses, speech and transcriptions. Every text comes once as a delta, and again in the
  * events that repeat the complete text; those aren't counted.
  */
 const placesOfDeltas = placesWith(["delta"], {
-  more: `type"\\s*:\\s*"(?:error"|response\\.(?:(?:completed|incomplete|failed|done)")?)|${itemPlace}|`,
+  more: `type"\\s*:\\s*"(?:error"|response\\.(?:(?:completed|incomplete|failed|done)")?)|${itemPattern}|`,
 });
 
 /** Lists of signed reasoning in chat completions: those of LiteLLM and of OpenRouter. */

@@ -54,13 +54,13 @@ function usageElsewhere(answer: Fields): unknown {
 function billedUnits({ billed_units: units, cached_tokens: cached }: Fields): Fields | null {
   if (!isObject(units)) return null;
   const { input_tokens: input = 0, image_tokens: image } = units;
-  const ofImages =
+  const imageTokens =
     isCount(image) && isCount(input)
       ? { input_tokens: input + image, input_tokens_details: { image_tokens: image } }
       : {};
   return isAbsent(cached) && isAbsent(image)
     ? units
-    : { ...units, ...ofImages, cached_tokens: cached };
+    : { ...units, ...imageTokens, cached_tokens: cached };
 }
 
 /** Whether this member of an event is an answer as a whole. */
@@ -75,7 +75,7 @@ const outputPicks: Picks = new Map<string, "all" | Picks>([
   ["server_label", "all"],
   ["action", new Map([["type", "all"]])],
 ]);
-const ofUsage: Picks = new Map([["usage", "all"]]);
+const usageOnly: Picks = new Map([["usage", "all"]]);
 const toolPicks: Picks = new Map<string, "all" | Picks>([
   ["type", "all"],
   ["model", "all"],
@@ -119,10 +119,10 @@ export const usagePicks: Picks = new Map<string, "all" | Picks>([
   ["inference_status", "all"],
   ["duration", "all"],
   ["language", "all"],
-  ["x_groq", ofUsage],
+  ["x_groq", usageOnly],
   ["response", new Map(answerPicks)],
   ["interaction", new Map(answerPicks)],
-  ["message", new Map([...ofUsage, ["model", "all"]])],
+  ["message", new Map([...usageOnly, ["model", "all"]])],
   ["type", "all"],
   ["item", outputPicks],
   ["content", blockPicks],

@@ -67,7 +67,7 @@ function objects(list: unknown): readonly Fields[] {
 /** Names of members that say what a part is. */
 const labels = /^(?:role|type|name|object|status|format|language|outcome|mime_?type|(?:.*_)?id)$/i;
 /** Names of members whose object the model has written, with its punctuation. */
-const written = /^(?:args|arguments|input)$/;
+const writtenFields = /^(?:args|arguments|input)$/;
 /** A token of sound or of a picture has hundreds of bytes: this many bytes count as one of text. */
 const mediaFactor = 16;
 const media = /^(?:audio|inlineData|inline_data|image_url|image|video)$/;
@@ -79,7 +79,7 @@ function sizeOf(value: unknown, name: string): number {
   if (Array.isArray(value))
     return (value as unknown[]).reduce<number>((sum, item) => sum + sizeOf(item, name), 0);
   const members = Object.entries(value);
-  if (members.length > 0 && written.test(name)) return JSON.stringify(value).length;
+  if (members.length > 0 && writtenFields.test(name)) return JSON.stringify(value).length;
   return members.reduce((sum, [member, inner]) => {
     if (labels.test(member) && typeof inner === "string") return sum;
     const isMedia = media.test(name) && /^(?:data|url|uri)$/.test(member);

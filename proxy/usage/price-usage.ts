@@ -139,9 +139,9 @@ function dearestRates(rates: TokenRates): TokenRates {
     rate === null ? null : Math.max(rate, kinds[kind] ?? 0);
   const inputKinds = ["cacheWrite1h", "cacheWrite12h", "audioInput", "imageInput"] as const;
   const outputKinds = ["reasoning", "audioOutput", "imageOutput"] as const;
-  const written = input === null ? null : Math.max(input, cacheWrite ?? 0);
+  const writeRate = input === null ? null : Math.max(input, cacheWrite ?? 0);
   return {
-    input: inputKinds.reduce(dearer, written),
+    input: inputKinds.reduce(dearer, writeRate),
     output: outputKinds.reduce(dearer, output),
     cachedInput: null,
     cacheWrite: null,

@@ -418,27 +418,29 @@ export function readUsageDetails(
     rare["responseTokensDetails"] ??
     rare["output_tokens_by_modality"];
   const audioInputTokens = part(
-    input["audio_tokens"] ?? ofModality("AUDIO", promptByModality, toolsByModality) ?? soundTokens,
+    input["audio_tokens"] ??
+      tokensOfModality("AUDIO", promptByModality, toolsByModality) ??
+      soundTokens,
     inputTokens,
   );
   const imageInputTokens = part(
-    input["image_tokens"] ?? ofModality("IMAGE", promptByModality, toolsByModality),
+    input["image_tokens"] ?? tokensOfModality("IMAGE", promptByModality, toolsByModality),
     inputTokens - audioInputTokens,
   );
   const cachedAudioInputTokens = part(
-    cached["audio_tokens"] ?? ofModality("AUDIO", cachedByModality),
+    cached["audio_tokens"] ?? tokensOfModality("AUDIO", cachedByModality),
     Math.min(audioInputTokens, cachedInputTokens),
   );
   const cachedImageInputTokens = part(
-    cached["image_tokens"] ?? ofModality("IMAGE", cachedByModality),
+    cached["image_tokens"] ?? tokensOfModality("IMAGE", cachedByModality),
     Math.min(imageInputTokens, cachedInputTokens - cachedAudioInputTokens),
   );
   const audioOutputTokens = part(
-    output["audio_tokens"] ?? ofModality("AUDIO", outputByModality),
+    output["audio_tokens"] ?? tokensOfModality("AUDIO", outputByModality),
     outputTokens,
   );
   const imageOutputTokens = part(
-    output["image_tokens"] ?? ofModality("IMAGE", outputByModality),
+    output["image_tokens"] ?? tokensOfModality("IMAGE", outputByModality),
     outputTokens - audioOutputTokens,
   );
   const reasoningTokens = part(
@@ -452,9 +454,9 @@ export function readUsageDetails(
     objectOf(usage["cache_creation"])["ephemeral_1h_input_tokens"] ??
     writtenForAnHour(rare["cacheDetails"]);
   const cacheWrite1hTokens = part(lasting, cacheWriteInputTokens);
-  const written = objectOf(input["cache_write_tokens_details"]);
+  const writeDetails = objectOf(input["cache_write_tokens_details"]);
   const cacheWrite12hTokens = part(
-    written["ttl_12h_tokens"],
+    writeDetails["ttl_12h_tokens"],
     cacheWriteInputTokens - cacheWrite1hTokens,
   );
   const { webSearches, fileSearches, mapsSearches, containers } = toolCalls(rare);
@@ -517,20 +519,21 @@ const noToolCalls: ToolCalls = { webSearches: 0, fileSearches: 0, mapsSearches: 
 function toolCalls(usage: Fields): ToolCalls {
   const {
     server_tool_use: used,
-    tool_usage: ofOpenAi,
-    server_side_tool_usage_details: ofXai,
-    connectors: ofMistral,
+    tool_usage: openaiTools,
+    server_side_tool_usage_details: xaiTools,
+    connectors: mistralTools,
     grounding_tool_count: grounding,
     num_search_queries: queries,
   } = usage;
-  if (isAbsent(used ?? ofOpenAi ?? ofXai ?? ofMistral) && isAbsent(grounding) && isAbsent(queries))
+  if (
+    isAbsent(used ?? openaiTools ?? xaiTools ?? mistralTools) &&
+    isAbsent(grounding) &&
+    isAbsent(queries)
+  )
     return noToolCalls;
-  const [tools, openAi, xai, mistral] = [used, ofOpenAi, ofXai, ofMistral].map(objectOf) as [
-    Fields,
-    Fields,
-    Fields,
-    Fields,
-  ];
+  const [tools, openAi, xai, mistral] = [used, openaiTools, xaiTools, mistralTools].map(
+    objectOf,
+  ) as [Fields, Fields, Fields, Fields];
   return {
     webSearches:
       calls(tools["web_search_requests"] ?? objectOf(openAi["web_search"])["num_requests"]) ||
@@ -600,7 +603,7 @@ function measure(value: unknown): number {
 /**
  * From Gemini's lists of `{modality, tokenCount}`, or of `{modality, tokens}` with other letters.
  */
-function ofModality(
+function tokensOfModality(
   modality: string,
   list: unknown,
   more: unknown = undefined,

@@ -50,11 +50,11 @@ export async function repriceUsage(
   const models = new Map<string, Sums>();
   const adjustments: unknown[][] = [];
   let unpriced = 0;
-  let kept = 0;
+  let keptCount = 0;
   for (const record of records) {
     if (!isOfModel(record, model) || !hasCost(record)) continue;
     if (!isRepriced(record, replacesReported)) {
-      if (record.cost_source !== "reported") kept++;
+      if (record.cost_source !== "reported") keptCount++;
       continue;
     }
     atMs = Date.parse(record.time);
@@ -62,7 +62,7 @@ export async function repriceUsage(
     const before = costNow(record);
     if (costs === null) {
       if (before === null) unpriced++;
-      else kept++;
+      else keptCount++;
       continue;
     }
     const { inputCost, outputCost, totalCost } = costs;
@@ -78,7 +78,7 @@ export async function repriceUsage(
     differing: adjustments.length,
     booked: booked.value.adjusted,
     unpriced,
-    kept,
+    kept: keptCount,
     progress,
     price_list: prices.listed?.file.date ?? null,
     next,
@@ -179,8 +179,9 @@ function costsOf(
     details: readDetails(record, sign),
   };
   const isUnmetered = usage.totalTokens === 0 && usage.details === null;
-  const ofRequest = isUnmetered ? priceUnknownUsage(price) : priceUsage(usage, price);
-  const costs = record.status === interimStatus ? withoutFee(ofRequest, price) : ofRequest;
+  const costsOfRequest = isUnmetered ? priceUnknownUsage(price) : priceUsage(usage, price);
+  const costs =
+    record.status === interimStatus ? withoutFee(costsOfRequest, price) : costsOfRequest;
   if (costs === null) return null;
   const { inputCost, outputCost, totalCost } = costs;
   return sign === 1

@@ -536,9 +536,9 @@ export class ResponseMeter {
   #withToolCalls(metered: MeteredUsage): MeteredUsage {
     const { usage } = metered;
     if (usage === null) return metered;
-    const counted = this.#tap === null ? this.#toolCalls : this.#tap.toolCalls;
-    if (counted === undefined && usage.details === null) return metered;
-    const toolCalls = withCountedCalls(counted, usage.details);
+    const callsInAnswer = this.#tap === null ? this.#toolCalls : this.#tap.toolCalls;
+    if (callsInAnswer === undefined && usage.details === null) return metered;
+    const toolCalls = withCountedCalls(callsInAnswer, usage.details);
     return toolCalls === undefined ? metered : { ...metered, usage: { ...usage, toolCalls } };
   }
 }

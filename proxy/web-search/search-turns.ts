@@ -45,7 +45,7 @@ interface Dialect {
   readonly conversation: (body: JsonObject) => SearchConversation | null;
 }
 
-const ofGoogle: Dialect = {
+const googleDialect: Dialect = {
   signs: ["googleSearch", "google_search"],
   conversation: googleSearch,
 };
@@ -54,8 +54,8 @@ const dialects: Partial<Record<ModelOperation, Dialect>> = {
   messages: { signs: ["web_search_2"], conversation: messagesSearch },
   responses: { signs: ["web_search"], conversation: responsesSearch },
   chat_completions: { signs: ["web_search_options"], conversation: chatSearch },
-  generate_content: ofGoogle,
-  stream_generate_content: ofGoogle,
+  generate_content: googleDialect,
+  stream_generate_content: googleDialect,
 };
 
 /** A model request that may have a web search. Never rejects. */
@@ -159,7 +159,7 @@ class SearchTurns {
       if (calls.length > 0) {
         if (stream) this.#write(conversation.searching());
         const outcomes = await this.#runSearches(calls);
-        if (exchange.gone) return this.#context.record.gone(exchange);
+        if (exchange.gone) return this.#context.record.markGone(exchange);
         const events = conversation.searched(outcomes);
         if (stream) this.#write(events);
       }
@@ -244,7 +244,7 @@ class SearchTurns {
     const { gateway, exchange, record } = this.#context;
     if (!gateway.config.usageEnabled || record.userPath === null) return;
     const { provider, costPerSearch: cost } = this.#search.config;
-    record.charged(cost);
+    record.addCost(cost);
     gateway.limiter.settleUnadmitted(
       {
         userPath: record.userPath,

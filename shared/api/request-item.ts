@@ -48,7 +48,7 @@ export interface AttemptItem {
   readonly error_code: string | null;
   readonly error_message: string | null;
   /** Whether the client got its answer or error. */
-  readonly given: boolean;
+  readonly delivered: boolean;
 }
 
 /** A request that failed, was refused, or has something that its usage record lacks. */

@@ -35,8 +35,8 @@ export interface ClusterConfig {
   readonly failureMode: ClusterFailureMode;
 }
 
-/** The part of the configuration that is about it. */
-export interface WithCluster {
+/** The part of the configuration that is about the cluster. */
+export interface ClusterPart {
   /** Null if this host shares nothing. */
   readonly cluster: ClusterConfig | null;
 }
@@ -71,9 +71,9 @@ export function buildCluster(
     report("clusterUrl", "must have the same user and password in each address, or in none");
   if (values.clusterCaFile !== null && !tls)
     report("clusterCaFile", "is for addresses that begin with valkeys:// or rediss://");
-  const inUrl = { username, password };
-  const own = { username: values.clusterUsername, password: values.clusterPassword };
-  const isOwnSet = Object.values({ ...own, file: values.clusterPasswordFile }).some(
+  const urlCredentials = { username, password };
+  const ownCredentials = { username: values.clusterUsername, password: values.clusterPassword };
+  const isOwnSet = Object.values({ ...ownCredentials, file: values.clusterPasswordFile }).some(
     (option) => option !== null,
   );
   const isUrlSet = username !== null || password !== null;
@@ -96,9 +96,10 @@ export function buildCluster(
     addresses: addresses.map(({ host, port }) => ({ host, port })),
     tls,
     caFile: values.clusterCaFile,
-    credentials: master === null && isUrlSet ? inUrl : own,
+    credentials: master === null && isUrlSet ? urlCredentials : ownCredentials,
     passwordFile: values.clusterPasswordFile,
-    sentinel: master === null ? null : { master, credentials: inUrl, passwordFile: sentinelFile },
+    sentinel:
+      master === null ? null : { master, credentials: urlCredentials, passwordFile: sentinelFile },
     failureMode: values.clusterFailureMode,
   };
 }

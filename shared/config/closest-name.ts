@@ -72,17 +72,17 @@ export function didYouMean(name: string, names: readonly string[]): string {
 /** `; did you mean port?` if a known name is close, else `: expected host, port`. */
 export function nameHint(name: string, names: readonly string[]): string {
   const short = Object.hasOwn(shortLimits, plain(name)) ? shortLimits[plain(name)] : undefined;
-  const written = short === undefined ? undefined : `{ period: ${short.period}, ${short.cap}: … }`;
-  if (written !== undefined && names.includes("max_requests") && names.includes("period"))
-    return `; write ${written}`;
+  const example = short === undefined ? undefined : `{ period: ${short.period}, ${short.cap}: … }`;
+  if (example !== undefined && names.includes("max_requests") && names.includes("period"))
+    return `; write ${example}`;
   if (/^(?:limit|budget)_key$/.test(name) && names.includes("period"))
     return "; write its period here, without it";
-  if (written !== undefined && names.includes("limits")) return `; write limits: [${written}]`;
-  const limited = `user_paths: [{ path: /, limits: [${written}] }]`;
-  if (written !== undefined && names.includes("user_paths")) return `; write ${limited}`;
-  if (written !== undefined && names.includes("rate_limits"))
+  if (example !== undefined && names.includes("limits")) return `; write limits: [${example}]`;
+  const limited = `user_paths: [{ path: /, limits: [${example}] }]`;
+  if (example !== undefined && names.includes("user_paths")) return `; write ${limited}`;
+  if (example !== undefined && names.includes("rate_limits"))
     return `; write rate_limits: { ${limited} }`;
-  if (written !== undefined && names.includes("base_url"))
+  if (example !== undefined && names.includes("base_url"))
     return "; limits of a provider are in rate_limits.providers";
   if (/_cost_per_token$/.test(name) && names.includes("input"))
     return `; write ${name.startsWith("output") ? "output" : "input"}, in US dollars per million tokens`;

@@ -1,7 +1,7 @@
 /** The types of a checked configuration. Each process loads all of it and uses its part. */
 
 import type { ModelPatterns } from "../access/allowed-models.js";
-import type { WithCluster } from "../cluster/cluster-config.js";
+import type { ClusterPart } from "../cluster/cluster-config.js";
 import type { BudgetDefinition, UnpricedChoice } from "../domain/budget.js";
 import type { LimitPlaces, RuleDefinition } from "../domain/rule.js";
 import type { Target } from "../domain/target-name.js";
@@ -229,7 +229,7 @@ type UsageValues = Omit<
 /** Absolute paths. Their defaults depend on the user and on each other. */
 export type DerivedPath = "socket" | "adminSocket" | "dataDir" | "spoolDir";
 
-export interface Config extends TelemetryConfig, WithCluster, UsageValues {
+export interface Config extends TelemetryConfig, ClusterPart, UsageValues {
   /** The file that was loaded, or null for the built-in default. */
   readonly file: string | null;
   readonly server: Omit<ServerValues, "adminHost" | "adminPort"> & {

@@ -32,10 +32,10 @@ export function createInertReason({
 }: Pick<Config, "usageEnabled" | "providers" | "virtualModels"> &
   Partial<Pick<Config, "aliases" | "mcpServers">>): InertReason {
   const namings = namingsOf([...providers, ...mcpServers]);
-  const ofServers = namingsOf(mcpServers);
+  const serverNamings = namingsOf(mcpServers);
   /** A server may have any tool. */
   const mayBeTool = (pattern: string): boolean =>
-    namesProvider(pattern, ofServers) ||
+    namesProvider(pattern, serverNamings) ||
     (pattern.endsWith("*") &&
       mcpServers.some(({ name }) => `${name}/`.startsWith(pattern.slice(0, -1))));
   /**
@@ -73,7 +73,7 @@ export function createInertReason({
       return `no provider ${rule.subject} is configured`;
     if (
       rule.scope === "model" &&
-      !namesProvider(subject, ofServers) &&
+      !namesProvider(subject, serverNamings) &&
       !modelSubjects(subject, namings).some((modelSubject) => models.has(modelSubject))
     ) {
       if (virtual.has(subject))

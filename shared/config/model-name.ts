@@ -58,16 +58,16 @@ type NamedProvider = Pick<ProviderConfig, "name" | "type"> &
   Partial<Pick<ProviderConfig, "baseUrl">>;
 
 /** The name sent to a provider: as written, without the parts that its type ignores. */
-export function writtenName(type: ProviderType, written: string): string {
+export function writtenName(type: ProviderType, nameAsWritten: string): string {
   return replaceParts(
-    written,
+    nameAsWritten,
     (understood[type] ?? []).map((part) => [part, ""]),
   );
 }
 
 /** The canonical name of a provider's model, which rules, prices and usage use. */
-export function modelName({ type, sameModel }: ModelNaming, written: string): string {
-  return replaceParts(writtenName(type, written), sameModel);
+export function modelName({ type, sameModel }: ModelNaming, nameAsWritten: string): string {
+  return replaceParts(writtenName(type, nameAsWritten), sameModel);
 }
 
 /** Whether this name is an alias that the provider moves from model to model. */
@@ -76,8 +76,8 @@ export function isMovingAlias({ movingAlias }: ModelNaming, name: string): boole
 }
 
 /** A part may occur twice: `models/ models/x`, `x:latest:latest`. */
-function replaceParts(written: string, parts: SameModel): string {
-  let [before, name] = ["", written.trim()];
+function replaceParts(nameAsWritten: string, parts: SameModel): string {
+  let [before, name] = ["", nameAsWritten.trim()];
   while (name !== before) {
     before = name;
     for (const [part, by] of parts) name = name.replace(part, by).trim();
@@ -101,15 +101,15 @@ export function modelSubjects(
   subject: string,
   namings: ModelNamings,
 ): readonly [string, ...string[]] {
-  const written = subject.toLowerCase();
-  if (namesProvider(written, namings)) {
-    const slash = written.indexOf("/");
-    const provider = written.slice(0, slash);
-    return [`${provider}/${modelName(namings.get(provider)!, written.slice(slash + 1))}`];
+  const subjectName = subject.toLowerCase();
+  if (namesProvider(subjectName, namings)) {
+    const slash = subjectName.indexOf("/");
+    const provider = subjectName.slice(0, slash);
+    return [`${provider}/${modelName(namings.get(provider)!, subjectName.slice(slash + 1))}`];
   }
   const others = [...namings].flatMap(([provider, naming]) => {
-    const name = modelName(naming, written);
-    return name === written ? [] : [`${provider}/${name}`];
+    const name = modelName(naming, subjectName);
+    return name === subjectName ? [] : [`${provider}/${name}`];
   });
-  return [written, ...others];
+  return [subjectName, ...others];
 }

@@ -50,12 +50,13 @@ const hourMs = 3_600_000;
 export function forecastOf(question: ForecastQuestion): Forecast | null {
   const recent = forecastBy("recent", question);
   if (question.spentUsd <= 0) return (question.recent?.usd ?? 0) > 0 ? recent : null;
-  const ofPeriod = forecastBy("period", question);
-  if (recent === null || ofPeriod === null) return recent ?? ofPeriod;
+  const periodForecast = forecastBy("period", question);
+  if (recent === null || periodForecast === null) return recent ?? periodForecast;
   const { nowMs, startMs, endMs } = question;
-  if (endMs - startMs <= daySeconds * 1000 || ofPeriod.basisSeconds < daySeconds) return recent;
+  if (endMs - startMs <= daySeconds * 1000 || periodForecast.basisSeconds < daySeconds)
+    return recent;
   const isSoon = recent.exhaustsAtMs !== null && recent.exhaustsAtMs - nowMs <= daySeconds * 1000;
-  return isSoon ? recent : ofPeriod;
+  return isSoon ? recent : periodForecast;
 }
 
 /** From when on there is a forecast; null if there is one already, or nothing was spent. */

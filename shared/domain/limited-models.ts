@@ -71,8 +71,8 @@ function parsePatterns(raw: unknown, param: string): Checked<LimitedModels | und
       return bad(`${at} must be ${expected}, not ${show(item)}`, at);
     patterns.add(pattern);
   }
-  const ofTools = [...patterns].filter(isToolPattern);
-  if (ofTools.length > 0 && ofTools.length < patterns.size)
+  const toolEntries = [...patterns].filter(isToolPattern);
+  if (toolEntries.length > 0 && toolEntries.length < patterns.size)
     return bad(`${param} names tools and models: make a limit for each`, param);
   if (leavesOutOnly([...patterns]))
     return bad(`${param} names only models to leave out: add "*" for all others`, param);

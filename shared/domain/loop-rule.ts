@@ -77,10 +77,10 @@ export function parseLoops(raw: unknown, param: string): Checked<LoopsField> {
       `unknown field ${param}.${unknown}: expected ${fieldNames.join(", ")}`,
       `${param}.${unknown}`,
     );
-  const ofTimes = parseThresholds(raw, repetitions, param);
-  if (!ofTimes.ok) return ofTimes;
-  const ofTurns = parseThresholds(raw, turns, param);
-  if (!ofTurns.ok) return ofTurns;
+  const timesThresholds = parseThresholds(raw, repetitions, param);
+  if (!timesThresholds.ok) return timesThresholds;
+  const turnsThresholds = parseThresholds(raw, turns, param);
+  if (!turnsThresholds.ok) return turnsThresholds;
   const { compare_results: compares } = raw;
   if (!isAbsent(compares) && typeof compares !== "boolean")
     return bad(
@@ -90,11 +90,11 @@ export function parseLoops(raw: unknown, param: string): Checked<LoopsField> {
   const comparesResults = typeof compares === "boolean" ? compares : true;
   return good({
     loops: {
-      warn_after: ofTimes.value.warn,
-      refuse_after: ofTimes.value.refuse,
+      warn_after: timesThresholds.value.warn,
+      refuse_after: timesThresholds.value.refuse,
       compare_results: comparesResults,
-      warn_after_turns: ofTurns.value.warn,
-      refuse_after_turns: ofTurns.value.refuse,
+      warn_after_turns: turnsThresholds.value.warn,
+      refuse_after_turns: turnsThresholds.value.refuse,
     },
   });
 }
@@ -139,10 +139,10 @@ export function isSameLoops({ loops: a }: LoopsField, { loops: b }: LoopsField):
 
 /** The numbers at which some rules act; null if none ever does. */
 export function loopTimesOf(rules: readonly LoopRule[]): LoopTimes | null {
-  const ofTimes = numbersOf(rules, repetitions);
-  const ofTurns = numbersOf(rules, turns);
-  if (ofTimes === null && ofTurns === null) return null;
-  return { ...(ofTimes ?? { min: 0, max: 0 }), turns: ofTurns ?? undefined };
+  const timesNumbers = numbersOf(rules, repetitions);
+  const turnsNumbers = numbersOf(rules, turns);
+  if (timesNumbers === null && turnsNumbers === null) return null;
+  return { ...(timesNumbers ?? { min: 0, max: 0 }), turns: turnsNumbers ?? undefined };
 }
 
 function numbersOf(rules: readonly LoopRule[], { warn, refuse }: ThresholdFields): Numbers | null {
@@ -210,10 +210,10 @@ export function textOfLoops(loops: LoopRule): string {
  */
 export function loopsWords(loops: LoopRule): string {
   const { compare_results: compares } = loops;
-  const after = (times: number, ofTurns: number): string =>
+  const after = (times: number, turnCount: number): string =>
     [
       ...(times > 0 ? [`${times} repetitions`] : []),
-      ...(ofTurns > 0 ? [`${ofTurns} turns`] : []),
+      ...(turnCount > 0 ? [`${turnCount} turns`] : []),
     ].join(" or ");
   const warned = after(loops.warn_after, loops.warn_after_turns);
   const refused = after(loops.refuse_after, loops.refuse_after_turns);

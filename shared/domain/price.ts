@@ -7,7 +7,19 @@ import { isCount } from "../checked.js";
 import type { DetailName, UsageDetails } from "../usage/usage-details.js";
 
 /**
- * Pico-dollars per token: dollars per million tokens, times a million. Null: that kind of token has
+ * How many of the integers that a price is stored in make one of the unit in which it is written.
+ */
+export const priceScales = {
+  /** Pico-dollars per token in a US dollar per million tokens. */
+  usdPerMillion: 1e6,
+  /** Pico-dollars in a US dollar: a request, a search, a picture. */
+  usd: 1e12,
+  /** Thousandths in a factor. */
+  factor: 1000,
+} as const;
+
+/**
+ * Pico-dollars per token (`priceScales.usdPerMillion`). Null: that kind of token has
  * no price, which is not a price of 0.
  */
 export interface TokenRates {
@@ -101,8 +113,11 @@ export const usdPerMillionMax = 1_000_000;
  * decimals: rounding one away could make it 0.
  */
 export function rateFromUsdPerMillion(usd: number): number | undefined {
-  const rate = Math.round(usd * 1e6);
-  return isCount(rate) && usd <= usdPerMillionMax && rate / 1e6 === usd ? rate : undefined;
+  const { usdPerMillion } = priceScales;
+  const rate = Math.round(usd * usdPerMillion);
+  return isCount(rate) && usd <= usdPerMillionMax && rate / usdPerMillion === usd
+    ? rate
+    : undefined;
 }
 
 /** The rates for a response with this many input tokens, in the tier and region that served it. */
@@ -215,5 +230,7 @@ export function kindRate(rates: TokenRates, kind: TokenKind): number | null {
  * and fee. Null without a price for input.
  */
 export function blendedUsdPerMillion({ rates }: Price): number | null {
-  return rates.input === null ? null : (3 * rates.input + (rates.output ?? 0)) / 4 / 1e6;
+  return rates.input === null
+    ? null
+    : (3 * rates.input + (rates.output ?? 0)) / 4 / priceScales.usdPerMillion;
 }

@@ -89,12 +89,12 @@ export function raisesOfMeasure(
   raises: readonly Raise[] | null,
   measure: Measure,
 ): readonly Raise[] | null {
-  const ofMeasure = (raises ?? []).flatMap((raise): Raise[] => {
+  const capRaises = (raises ?? []).flatMap((raise): Raise[] => {
     const cap = raise.measureCaps?.[measure];
     if (cap === undefined) return [];
     return [{ ...raise, maxRequests: null, maxTokens: countedCap(measure, cap) }];
   });
-  return ofMeasure.length === 0 ? null : ofMeasure;
+  return capRaises.length === 0 ? null : capRaises;
 }
 
 /** The amount with the raises that apply. */

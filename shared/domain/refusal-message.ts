@@ -92,16 +92,16 @@ export function isNamedWithin(path: string, text: string): boolean {
 }
 
 /** `provider openai: its own limit of 500 requests for gpt-4o is reached`. */
-function upstreamMessage({ subject, named, cap }: Breach): string {
+function upstreamMessage({ subject, limitName, cap }: Breach): string {
   const slash = subject.indexOf("/");
   const provider = `provider ${subject.slice(0, slash)}`;
   const model = subject.slice(slash + 1);
   const forModel = model === "" ? "" : ` for ${model}`;
-  if (named === undefined) return `${provider}: its own rate limit${forModel} is reached`;
-  const counted = named.replaceAll("_", " ");
+  if (limitName === undefined) return `${provider}: its own rate limit${forModel} is reached`;
+  const limitText = limitName.replaceAll("_", " ");
   return cap === 0
-    ? `${provider}: its own limit of ${counted}${forModel} is reached`
-    : `${provider}: its own limit of ${cap} ${counted}${forModel} is reached`;
+    ? `${provider}: its own limit of ${limitText}${forModel} is reached`
+    : `${provider}: its own limit of ${cap} ${limitText}${forModel} is reached`;
 }
 
 /**

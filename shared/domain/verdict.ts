@@ -68,7 +68,7 @@ export interface Breach {
    */
   readonly share?: string | undefined;
   /** The name of the provider's limit, if it reports one; only of `upstream`. */
-  readonly named?: string | undefined;
+  readonly limitName?: string | undefined;
   /**
    * The caller's path if the rule is above it and isn't shown to the caller
    * (`usage.show_ancestors`): then there is no subject and no cap.

@@ -54,14 +54,14 @@ export async function applyLimits(body: unknown, ports: Ports): Promise<ApplyRes
   if (revision !== null && revision !== plan.plan.revision) {
     // The daemon refuses it, too, and drops the file.
     await ports.call("limits.apply", { id, revision });
-    return { ok: false, failure: outdated };
+    return { ok: false, failure: outdatedFailure };
   }
   const done = await ports.call("limits.apply", { id, revision: plan.plan.revision });
   return done.ok ? { ok: true, plan: { ...plan.plan, applied: true } } : done;
 }
 
 /** The answer if limits have changed since the plan was made. */
-export const outdated: Failure = plainFailure(
+export const outdatedFailure: Failure = plainFailure(
   409,
   "invalid_request_error",
   "nothing was changed: rules, budgets, keys or denied JWTs have changed since the plan was made; look at the new plan",
@@ -89,7 +89,7 @@ async function readPlan(ports: Ports, question: object): Promise<ApplyResult> {
   for (let after: string | null = null; ; ) {
     const answer = await ports.call("limits.plan", { ...question, after });
     if (!answer.ok) return answer;
-    if (!isPlanPage(answer.body)) return { ok: false, failure: unreadable };
+    if (!isPlanPage(answer.body)) return { ok: false, failure: unreadableFailure };
     const { next, changes, ...facts } = answer.body;
     append(all, changes);
     if (next === null) return { ok: true, plan: { applied: false, ...facts, changes: all } };
@@ -97,7 +97,7 @@ async function readPlan(ports: Ports, question: object): Promise<ApplyResult> {
   }
 }
 
-const unreadable = failure("limiter_unavailable", "the daemon's plan can't be read");
+const unreadableFailure = failure("limiter_unavailable", "the daemon's plan can't be read");
 
 function isPlanPage(body: unknown): body is LimitsPlanPage {
   return (

@@ -180,16 +180,16 @@ export function dial(options: DialOptions): { close(): void } {
     if (peer === null && !closed) options.onError(error);
   });
   client.on("disconnect", () => {
-    const gone = peer;
+    const formerPeer = peer;
     peer = null;
     if (options.retry && !closed)
       nextAttempt = setTimeout(() => {
         client.path = chooseSocket(options.path, options.adminPath);
         client.connect();
       }, reconnectMs);
-    if (gone === null) return;
-    gone.closed = true;
-    options.onClose(gone);
+    if (formerPeer === null) return;
+    formerPeer.closed = true;
+    options.onClose(formerPeer);
   });
   return {
     close() {

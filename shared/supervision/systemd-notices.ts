@@ -43,8 +43,8 @@ export function watchdogMsOf(
   env: Readonly<Record<string, string | undefined>>,
   { pid, isSuccessor }: { readonly pid: number; readonly isSuccessor: boolean },
 ): number | null {
-  const { WATCHDOG_USEC: usec, WATCHDOG_PID: of } = env;
-  if (!isSuccessor && of !== undefined && of !== String(pid)) return null;
+  const { WATCHDOG_USEC: usec, WATCHDOG_PID: watchdogPid } = env;
+  if (!isSuccessor && watchdogPid !== undefined && watchdogPid !== String(pid)) return null;
   return usec !== undefined && /^[1-9]\d{3,15}$/.test(usec) ? Number(usec) / 1000 : null;
 }
 

@@ -3,7 +3,7 @@
  * accepted: a wrongly guessed unit would be a wrong limit.
  */
 
-const written = /^\$? ?(\d[\d,_]*(?:\.\d+)?) ?([a-zµ$]*)$/i;
+const numberWithUnit = /^\$? ?(\d[\d,_]*(?:\.\d+)?) ?([a-zµ$]*)$/i;
 
 const factors: Readonly<Record<string, number>> = {
   k: 1e3,
@@ -38,7 +38,8 @@ const settingUnits: Readonly<Record<string, number>> = {
  * `: write 200000`, or nothing for any other text. `unit`: of the setting, if it has one.
  */
 export function numberAdvice(raw: unknown, unit?: string): string {
-  const [, digits, suffix = ""] = typeof raw === "string" ? (written.exec(raw.trim()) ?? []) : [];
+  const [, digits, suffix = ""] =
+    typeof raw === "string" ? (numberWithUnit.exec(raw.trim()) ?? []) : [];
   // A number as it should be is wrong for another reason.
   if (digits === undefined || (suffix === "" && /^\d+$/.test(digits) && !/^\$/.test(raw as string)))
     return "";

@@ -58,9 +58,9 @@ export function mcpTool(server: string, tool: string): string {
 export function withCalls(calls: ToolCalls | null, name: string, more = 1): ToolCalls {
   const existing = calls ?? {};
   const isFull = !Object.hasOwn(existing, name) && Object.keys(existing).length >= toolNamesMax - 1;
-  const counted = isFull ? otherTool : name;
-  const before = Object.hasOwn(existing, counted) ? existing[counted]! : 0;
-  return { ...existing, [counted]: Math.min(before + more, callsPerResponseMax) };
+  const countedName = isFull ? otherTool : name;
+  const before = Object.hasOwn(existing, countedName) ? existing[countedName]! : 0;
+  return { ...existing, [countedName]: Math.min(before + more, callsPerResponseMax) };
 }
 
 /** The calls of two answers; undefined if there are none. */
@@ -72,16 +72,16 @@ export function addedCalls(
   return Object.entries(b).reduce((sum, [name, count]) => withCalls(sum, name, count), a);
 }
 
-/** The calls that `counted` lacks; undefined if there are none. */
+/** The calls that `countedName` lacks; undefined if there are none. */
 export function callsBeyond(
   calls: ToolCalls | undefined,
-  counted: ToolCalls | undefined,
+  countedCalls: ToolCalls | undefined,
 ): ToolCalls | undefined {
-  if (calls === undefined || counted === undefined) return calls;
+  if (calls === undefined || countedCalls === undefined) return calls;
   const more = Object.entries(calls)
     .map(
       ([name, count]) =>
-        [name, count - (Object.hasOwn(counted, name) ? counted[name]! : 0)] as const,
+        [name, count - (Object.hasOwn(countedCalls, name) ? countedCalls[name]! : 0)] as const,
     )
     .filter(([, count]) => count > 0);
   return more.length === 0 ? undefined : Object.fromEntries(more);

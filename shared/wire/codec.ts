@@ -61,9 +61,9 @@ export function encodeFrame(wire: readonly unknown[]): Buffer {
 export function encodeValue(value: unknown, headBytes = 0): Buffer {
   // The next value is written into the same buffer.
   const bytes = packValue(value, RESET_BUFFER_MODE);
-  const kept = Buffer.allocUnsafe(headBytes + bytes.length);
-  bytes.copy(kept, headBytes);
-  return kept;
+  const frame = Buffer.allocUnsafe(headBytes + bytes.length);
+  bytes.copy(frame, headBytes);
+  return frame;
 }
 
 /** Decodes a value of `encodeValue`; throws on anything else. */

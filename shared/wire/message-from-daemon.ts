@@ -67,7 +67,7 @@ const headers: Kind<SuccessHeaders | null> = {
   },
   write(value) {
     if (value === null) return [];
-    const { requests, tokens, measures: ofMeasures } = value;
+    const { requests, tokens, measures: byMeasure } = value;
     const counts: unknown[] = [
       requests?.limit ?? 0,
       requests?.remaining ?? 0,
@@ -76,8 +76,8 @@ const headers: Kind<SuccessHeaders | null> = {
       tokens?.remaining ?? 0,
       tokens?.resetSeconds ?? 0,
     ];
-    if (ofMeasures === undefined) return counts;
-    for (const [measure, left] of Object.entries(ofMeasures))
+    if (byMeasure === undefined) return counts;
+    for (const [measure, left] of Object.entries(byMeasure))
       counts.push([measure, left.limit, left.remaining, left.resetSeconds]);
     return counts;
   },
@@ -85,16 +85,16 @@ const headers: Kind<SuccessHeaders | null> = {
 
 /** Invalid ones are left out. */
 function leftOfMeasures(raw: readonly unknown[]): NonNullable<SuccessHeaders["measures"]> {
-  const ofMeasures: Partial<Record<Measure, Remaining>> = {};
+  const byMeasure: Partial<Record<Measure, Remaining>> = {};
   for (const item of raw) {
     const [name, limit, remaining, resetSeconds] = Array.isArray(item)
       ? (item as readonly unknown[])
       : [];
     const measure = measures.find((candidate) => candidate === name);
     if (measure !== undefined && isCount(limit, 1) && isCount(remaining) && isCount(resetSeconds))
-      ofMeasures[measure] = { limit, remaining, resetSeconds };
+      byMeasure[measure] = { limit, remaining, resetSeconds };
   }
-  return ofMeasures;
+  return byMeasure;
 }
 
 const loopTimes = structure({
@@ -169,7 +169,7 @@ const refused = message("refused", {
   use: optional(text),
   /** As in `Breach`. */
   share: optional(text),
-  named: optional(text),
+  limitName: optional(text),
   above: optional(text),
 });
 export type Refused = ValueOf<typeof refused>;

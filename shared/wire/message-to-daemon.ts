@@ -96,20 +96,20 @@ const toolNames = listOf(modelName, toolNamesMax, 1);
  */
 const target: Kind<Target> = {
   read(raw) {
-    const named = namedTarget.read(raw);
-    if (named === broken) return broken;
+    const parsedTarget = namedTarget.read(raw);
+    if (parsedTarget === broken) return broken;
     const fields = raw as readonly unknown[];
-    if (fields.length === 2) return named;
+    if (fields.length === 2) return parsedTarget;
     const unpriced = fields[2];
     if (typeof unpriced !== "boolean") return broken;
-    const { provider, model } = named;
+    const { provider, model } = parsedTarget;
     if (fields.length > 3) {
       const tools = toolNames.read(fields[3]);
       if (tools === broken) return broken;
       return { provider, model, tools, ...(unpriced ? { unpriced } : {}) };
     }
     // A spread takes V8 a microsecond.
-    return unpriced ? { provider, model, unpriced } : named;
+    return unpriced ? { provider, model, unpriced } : parsedTarget;
   },
   write({ provider, model, unpriced, tools }) {
     if (tools !== undefined) return [provider, model, unpriced === true, tools];

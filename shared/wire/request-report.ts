@@ -17,7 +17,7 @@ export interface AttemptReport {
   readonly error_code?: string | undefined;
   readonly error_message?: string | undefined;
   /** Whether the client got its answer or error. */
-  readonly given?: boolean | undefined;
+  readonly delivered?: boolean | undefined;
 }
 
 /** A request's details as they are sent and stored; fields without a value are absent. */
@@ -211,7 +211,7 @@ function isAttempt(value: unknown): value is AttemptReport {
     isTextOrAbsent(value["provider_request_id"]) &&
     isTextOrAbsent(value["error_code"]) &&
     isTextOrAbsent(value["error_message"], messageCharsMax) &&
-    (value["given"] === undefined || typeof value["given"] === "boolean")
+    (value["delivered"] === undefined || typeof value["delivered"] === "boolean")
   );
 }
 

@@ -20,8 +20,8 @@ export interface ShownSetting {
 /** Name, value as JSON and mark of each. */
 export type MarkedSettings = readonly (readonly [name: string, value: string, mark: string])[];
 
-export function toMarkedSettings(shown: readonly ShownSetting[]): MarkedSettings {
-  return shown.map(({ name, value, mark }) => [name, JSON.stringify(value), mark]);
+export function toMarkedSettings(settings: readonly ShownSetting[]): MarkedSettings {
+  return settings.map(({ name, value, mark }) => [name, JSON.stringify(value), mark]);
 }
 
 /** Null for what `toMarkedSettings` never makes. */

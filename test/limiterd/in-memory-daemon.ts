@@ -198,7 +198,7 @@ export function startDaemon(
   const audit = new AuditLog(store);
   const alerts = new AlertBook(destinations);
   const alertChanges = alerts.restore(store);
-  budgets.recent.begin(nowMs);
+  budgets.recentSpend.begin(nowMs);
   if (alerts.isUsed)
     budgets.onCharged = (account, atMs) => noteCharged(alerts, budgets, account, atMs);
   const writer = new Writer(

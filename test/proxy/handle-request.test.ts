@@ -103,7 +103,7 @@ async function ask({
   exchange.gone = gone;
   if (webSocket) exchange.webSocket = {} as ClientSocket;
   await handleRequest(fake.gateway, exchange);
-  exchange.memory.answered();
+  exchange.memory.onResponseEnd();
   if (exchange.ledger.held > 0) throw new Error("memory is still taken");
   return { ...fake, exchange, lines, authorized };
 }

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { parseJwtName } from "../../../shared/domain/jwt-denial.js";
 import { append } from "../../../shared/long-lists.js";
 import { expiryProblem, readExpiry } from "../../keys/key-flags.js";
-import { type FromArguments, usageFailure } from "../../session/command-failure.js";
+import { type ParsedArguments, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, jsonOption, tableView } from "../../session/command-flags.js";
 import { bodyOrThrow } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
@@ -93,7 +93,7 @@ async function listDenied(client: AdminClient): Promise<readonly DeniedJwt[]> {
 }
 
 /** The body of DELETE /admin/denied-jwts. */
-function jwtNameFromFlags({ jti, sub, issuer }: JwtFlags): FromArguments<Fields> {
+function jwtNameFromFlags({ jti, sub, issuer }: JwtFlags): ParsedArguments<Fields> {
   const name = {
     ...(jti === undefined ? {} : { jti }),
     ...(sub === undefined ? {} : { sub }),
@@ -116,7 +116,7 @@ function jwtNameFromFlags({ jti, sub, issuer }: JwtFlags): FromArguments<Fields>
 }
 
 /** `jwt` is the body of PUT /admin/denied-jwts; the daemon's clock counts `expires_in_seconds`. */
-function jwtDenialFromFlags(flags: JwtFlags): FromArguments<Fields> {
+function jwtDenialFromFlags(flags: JwtFlags): ParsedArguments<Fields> {
   const name = jwtNameFromFlags(flags);
   const expiry = flags.expires === undefined ? {} : readExpiry(flags.expires);
   if (expiry === null)

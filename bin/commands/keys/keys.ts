@@ -26,7 +26,7 @@ import { type ListedKey, listKeys } from "../../keys/list-keys.js";
 import { readInput } from "../../limits/read-input.js";
 import {
   type ArgumentProblem,
-  type FromArguments,
+  type ParsedArguments,
   refusal,
   usageFailure,
 } from "../../session/command-failure.js";
@@ -203,7 +203,7 @@ async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
 async function existingKey(
   { cwd }: Pick<Session, "cwd">,
   { hash, valueFile }: KeyIssueFlags,
-): Promise<FromArguments<ImportedKey | null>> {
+): Promise<ParsedArguments<ImportedKey | null>> {
   if (valueFile === undefined) return keyOfHash(hash);
   if (hash === undefined) return keyOfValue((await readInput(valueFile, cwd)).text);
   const message = "--hash can't be combined with --value-file: one of them names the key";

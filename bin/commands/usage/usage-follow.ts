@@ -110,7 +110,7 @@ async function followUntilStopped(
       if (once || !isPassing(error)) throw failureOf(error);
       failures++;
       const { message } = error as Error;
-      report.failed(message.replace(/^error: /, ""));
+      report.noteFailure(message.replace(/^error: /, ""));
       await sink.close();
       const retryAfterMs = error instanceof SinkError ? error.retryAfterMs : null;
       await stop.pause(retryPauseMs(failures, retryAfterMs, Math.random()));

@@ -61,14 +61,14 @@ const usageEndpoints: readonly UsageEndpoint[] = [
       ];
     },
   },
-  ofModel("embeddings", "input", "input_tokens"),
-  ofModel("moderations", "input", "input_tokens"),
-  ofModel("images", "images", "images"),
-  ofModel("audio_speeches", "characters", "characters"),
-  ofModel("audio_transcriptions", "audio_seconds", "seconds"),
-  ofTool("code_interpreter_sessions", "containers", "num_sessions"),
-  ofTool("file_search_calls", "file_searches", "num_requests"),
-  ofTool("web_search_calls", "web_searches", "num_requests"),
+  modelEndpoint("embeddings", "input", "input_tokens"),
+  modelEndpoint("moderations", "input", "input_tokens"),
+  modelEndpoint("images", "images", "images"),
+  modelEndpoint("audio_speeches", "characters", "characters"),
+  modelEndpoint("audio_transcriptions", "audio_seconds", "seconds"),
+  toolEndpoint("code_interpreter_sessions", "containers", "num_sessions"),
+  toolEndpoint("file_search_calls", "file_searches", "num_requests"),
+  toolEndpoint("web_search_calls", "web_searches", "num_requests"),
 ];
 
 const costs = {
@@ -93,7 +93,7 @@ const separates: ReadonlySet<Kind> = new Set([
   "containers",
 ]);
 
-function ofModel(name: string, kind: Kind, field: string): UsageEndpoint {
+function modelEndpoint(name: string, kind: Kind, field: string): UsageEndpoint {
   return {
     path: `/organization/usage/${name}`,
     groupBy: ["project_id", "model"],
@@ -101,7 +101,7 @@ function ofModel(name: string, kind: Kind, field: string): UsageEndpoint {
   };
 }
 
-function ofTool(name: string, kind: Kind, field: string): UsageEndpoint {
+function toolEndpoint(name: string, kind: Kind, field: string): UsageEndpoint {
   return {
     path: `/organization/usage/${name}`,
     groupBy: ["project_id"],

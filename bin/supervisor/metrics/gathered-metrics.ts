@@ -54,7 +54,7 @@ export class GatheredMetrics {
   }
 
   /** The proxy serves from now on. */
-  joined(proxy: ProxyProcess): void {
+  addProxy(proxy: ProxyProcess): void {
     for (const running of this.#running.values())
       if (running.label === proxy.name) running.label = this.#freeLabel();
     this.#running.set(proxy, { label: proxy.name, last: null });
@@ -77,7 +77,7 @@ export class GatheredMetrics {
     for (const proxy of this.#running.keys()) proxy.send({ metrics: "reload-failed", id: 0 });
   }
 
-  ended(proxy: ProxyProcess): void {
+  removeProxy(proxy: ProxyProcess): void {
     const last = this.#running.get(proxy)?.last;
     this.#running.delete(proxy);
     if (last !== undefined && last !== null) this.#ended.add(last.counted);

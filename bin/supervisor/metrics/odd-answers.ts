@@ -42,7 +42,7 @@ export class OddAnswers {
     this.#onOdd = onOdd;
   }
 
-  heard({ file }: Pick<WorkerPlace, "file">, answer: WorkerAnswer): void {
+  noteAnswer({ file }: Pick<WorkerPlace, "file">, answer: WorkerAnswer): void {
     const reason = reasonOf(answer);
     if (reason === null) return void this.#reported.delete(file);
     if (this.#reported.has(file) || this.#reported.size >= reportedMax) return;

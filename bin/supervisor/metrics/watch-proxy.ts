@@ -18,8 +18,8 @@ export function watchProxy(metrics: GatheredMetrics, name: string, child: ChildP
     send: (message) => void (child.connected && child.send(message, () => {})),
   };
   child.on("message", (message) => {
-    if (typeof message === "object" && "ready" in message) metrics.joined(process);
+    if (typeof message === "object" && "ready" in message) metrics.addProxy(process);
     else metrics.receive(process, message);
   });
-  child.once("close", () => metrics.ended(process));
+  child.once("close", () => metrics.removeProxy(process));
 }

@@ -55,7 +55,7 @@ export function workerMetrics({
     const answer = await ask(join(directory, place.file), answerMs, room);
     if (answer === "no_listener" && nowMs() - place.servesSinceMs > bindingMs)
       rmSync(join(directory, place.file), { force: true });
-    report.heard(place, answer);
+    report.noteAnswer(place, answer);
     return typeof answer === "object" && "counted" in answer ? answer : null;
   };
   const gatherAll = async (): Promise<ReportedMetrics> => {

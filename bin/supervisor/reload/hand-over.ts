@@ -43,7 +43,7 @@ interface HandOverOptions {
   readonly predecessors: readonly Predecessor[];
   readonly notices: SupervisorNotices;
   /** Resolves when this process is asked to stop. */
-  readonly stopped: Promise<unknown>;
+  readonly untilStopped: Promise<unknown>;
   /** Whether a further reload has been asked for meanwhile, which is the successor's then. */
   readonly isAskedAgain: () => boolean;
 }
@@ -70,7 +70,7 @@ export async function handOver(options: HandOverOptions): Promise<ReloadOutcome>
     if (shell.connected) shell.disconnect();
   };
   let isService = false;
-  void options.stopped.then(() => {
+  void options.untilStopped.then(() => {
     if (!isService) giveUp();
   });
   const failure = await untilReady(shell);

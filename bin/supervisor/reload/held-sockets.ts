@@ -28,20 +28,22 @@ export function heldFromUnit({ byName }: InheritedSockets): readonly HeldSocket[
  */
 export async function holdSockets(
   { host, port, admin }: Pick<Config["server"], "host" | "port" | "admin">,
-  held: readonly HeldSocket[],
+  heldSockets: readonly HeldSocket[],
   bind: (host: string, port: number) => Promise<BoundSocket>,
 ): Promise<readonly HeldSocket[]> {
   const addresses = [
     { name: "http", host, port },
     ...(admin === null ? [] : [{ ...admin, name: "admin" }]),
   ];
-  const sockets = held.filter(({ place }) => place === null);
+  const sockets = heldSockets.filter(({ place }) => place === null);
   const bound: BoundSocket[] = [];
   try {
     for (const { name, host, port } of addresses) {
       const place = `${host}:${port}`;
       if (sockets.some((socket) => socket.name === name)) continue;
-      let socket = held.find((candidate) => candidate.name === name && candidate.place === place);
+      let socket = heldSockets.find(
+        (candidate) => candidate.name === name && candidate.place === place,
+      );
       if (socket === undefined) {
         const { fd, close } = await bind(host, port);
         socket = { name, place, fd, close };
@@ -56,10 +58,10 @@ export async function holdSockets(
   }
 }
 
-/** Closes what of `held` isn't in `kept`. */
+/** Closes what of `heldSockets` isn't in `kept`. */
 export function closeSockets(
-  held: readonly HeldSocket[],
+  heldSockets: readonly HeldSocket[],
   except: readonly HeldSocket[] = [],
 ): void {
-  for (const socket of held) if (!except.includes(socket)) socket.close();
+  for (const socket of heldSockets) if (!except.includes(socket)) socket.close();
 }

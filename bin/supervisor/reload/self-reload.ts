@@ -94,7 +94,7 @@ async function reloadOnce(
     sockets,
     predecessors,
     notices,
-    stopped: requests.stop,
+    untilStopped: requests.stop,
     isAskedAgain,
   });
 }

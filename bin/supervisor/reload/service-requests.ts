@@ -20,7 +20,7 @@ export interface ServiceRequests {
   /** The first request to stop. A second signal ends the process at once. */
   readonly stop: Promise<StopRequest>;
   /** Another process listens on the same sockets from now on. */
-  readonly replaced: Promise<void>;
+  readonly untilReplaced: Promise<void>;
   /** This process itself has started another one that does. */
   markReplaced(): void;
   /** What SIGHUP does from now on; before, it is a request to stop. */
@@ -61,7 +61,7 @@ export function onServiceRequests(): ServiceRequests {
       onBegin = resolve;
     }),
     stop,
-    replaced: new Promise((resolve) => {
+    untilReplaced: new Promise((resolve) => {
       onReplaced = resolve;
     }),
     markReplaced: () => onReplaced(),

@@ -16,7 +16,7 @@ const sameLooks = 2;
  */
 export class SettledFile {
   #state: string | null = null;
-  #looksLeft = 0;
+  #checksLeft = 0;
 
   /**
    * What a look has found; null: no file, which is no change while an editor replaces it. Returns
@@ -28,8 +28,8 @@ export class SettledFile {
       this.#state ??= "";
       return false;
     }
-    if (state === this.#state) return this.#looksLeft > 0 && --this.#looksLeft === 0;
-    this.#looksLeft = this.#state === null ? 0 : sameLooks;
+    if (state === this.#state) return this.#checksLeft > 0 && --this.#checksLeft === 0;
+    this.#checksLeft = this.#state === null ? 0 : sameLooks;
     this.#state = state;
     return false;
   }

@@ -45,7 +45,7 @@ export class FollowReport {
   }
 
   /** Reports each failure once, however often it repeats. */
-  failed(reason: string): void {
+  noteFailure(reason: string): void {
     if (this.#failing?.reason === reason) return;
     this.#failing = { reason, sinceMs: this.#failing?.sinceMs ?? this.#ports.monoMs() };
     this.notice(`${reason}: it is tried again`);

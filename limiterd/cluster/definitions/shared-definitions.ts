@@ -52,10 +52,10 @@ interface Ports {
 
 /** The log messages about definitions. */
 export interface DefinitionsLog {
-  joined(counts: { readonly adopted: number; readonly reported: number }): void;
-  replaced(definitions: readonly Definition[]): void;
-  renumbered(keys: readonly RenumberedKey[]): void;
-  unreadable(fields: readonly string[]): void;
+  onJoin(counts: { readonly adopted: number; readonly reported: number }): void;
+  onReplaced(definitions: readonly Definition[]): void;
+  onRenumbered(keys: readonly RenumberedKey[]): void;
+  onUnreadable(fields: readonly string[]): void;
 }
 
 /** The outcome of a change. */
@@ -229,9 +229,9 @@ export class SharedDefinitions {
         forgotten,
       }).written;
       this.#isJoined = true;
-      if (isFirst) log.joined({ adopted: plan.adopted.length, reported: reported.length });
-      if (plan.replaced.length > 0) log.replaced(plan.replaced);
-      if (plan.renumbered.length > 0) log.renumbered(plan.renumbered);
+      if (isFirst) log.onJoin({ adopted: plan.adopted.length, reported: reported.length });
+      if (plan.replaced.length > 0) log.onReplaced(plan.replaced);
+      if (plan.renumbered.length > 0) log.onRenumbered(plan.renumbered);
       return;
     }
   }
@@ -260,7 +260,7 @@ export class SharedDefinitions {
   }
 
   #noteUnreadable({ unreadable }: DefinitionPage): void {
-    if (unreadable.length > this.#unreadable) this.#ports.log.unreadable(unreadable);
+    if (unreadable.length > this.#unreadable) this.#ports.log.onUnreadable(unreadable);
     this.#unreadable = Math.max(this.#unreadable, unreadable.length);
   }
 }

@@ -21,7 +21,7 @@ interface HeardUses {
   readonly oldSecrets: ReadonlyMap<string, number>;
 }
 
-const ofKey = "key";
+const keyKind = "key";
 
 function nameOf(clusterName: string, number: number): string {
   return `sluice:{${clusterName}}:key-use:${number}`;
@@ -59,7 +59,7 @@ export async function publishKeyUses(
   const reported = keys.map(async ({ number, deletedAtMs, lastUsedAtMs, oldSecrets }) => {
     const name = nameOf(clusterName, number);
     if (deletedAtMs !== null) return await engine.commands.del(name);
-    const uses = [{ hash: ofKey, lastUsedAtMs }, ...oldSecrets].flatMap((secret) =>
+    const uses = [{ hash: keyKind, lastUsedAtMs }, ...oldSecrets].flatMap((secret) =>
       secret.lastUsedAtMs === null ? [] : [secret.hash, secret.lastUsedAtMs],
     );
     return uses.length === 0 ? null : await engine.call(keyUseScript, [name], uses);
@@ -79,7 +79,7 @@ export function askKeyUses(
       const oldSecrets = new Map<string, number>();
       for (const [hash, text] of await commands.hgetall(nameOf(clusterName, number)))
         if (isMoment(Number(text))) oldSecrets.set(hash, Number(text));
-      const lastUsedAtMs = oldSecrets.get(ofKey) ?? null;
+      const lastUsedAtMs = oldSecrets.get(keyKind) ?? null;
       return { number, lastUsedAtMs, oldSecrets };
     }),
   );

@@ -10,8 +10,8 @@
  * running requests hold, and an advance. An `AccountClaim` is all that this host knows of the
  * claims to one account: its own (`StatedClaim`), and the other hosts'. Callers pass the part of
  * the budget that counts at the moment (`CountedPart`), and what a request needs and wants beside
- * what others hold (`ClaimNeeds`). `ofOthers`, `leftOf` and `lacks` only read; `want` and `renew`
- * make the host claim more.
+ * what others hold (`ClaimNeeds`). `claimedByOthers`, `leftOf` and `lacks` only read; `want` and
+ * `renew` make the host claim more.
  */
 import { freshMs, knownAccountsMax, parkedMs } from "../../bounds.js";
 import type { Account, Budget, BudgetClaims, CountedPart } from "../../budgets/budget-account.js";
@@ -40,7 +40,7 @@ interface ClaimPorts {
   /** When the running period or slice began. */
   startMs(budget: Budget): number;
   /** What the account has left beside the spend and the claims of all hosts. */
-  left(account: Account): number;
+  leftOf(account: Account): number;
 }
 
 /** A claim that the engine has confirmed, or may have received. */
@@ -141,7 +141,7 @@ export class AccountClaim implements Awaited {
     );
   }
 
-  charged(cost: number): void {
+  noteCharge(cost: number): void {
     this.#used += cost;
   }
 
@@ -150,7 +150,7 @@ export class AccountClaim implements Awaited {
     this.#confirmed = null;
   }
 
-  ofOthers({ claimsFromMs, endMs }: CountedPart): number {
+  claimedByOthers({ claimsFromMs, endMs }: CountedPart): number {
     let sum = 0;
     for (const { startMs, amount } of this.#others.values())
       if (startMs >= claimsFromMs && startMs < endMs) sum += amount;
@@ -194,7 +194,7 @@ export class AccountClaim implements Awaited {
   /** The claim for a report, which is sent now. */
   report(account: Account, isLast: boolean): HostClaim {
     const held = this.#held;
-    const { turn, left, monoMs } = this.#ports;
+    const { turn, leftOf, monoMs } = this.#ports;
     const startMs = this.#ports.startMs(this.budget);
     const spare = this.#leftOfConfirmed(startMs) - held;
     if (isLast) this.#advance.clear();
@@ -203,7 +203,7 @@ export class AccountClaim implements Awaited {
         monoMs: monoMs(),
         hosts: turn.hosts,
         spare,
-        left: Number.isFinite(this.#answeredMonoMs) ? left(account) - held : null,
+        left: Number.isFinite(this.#answeredMonoMs) ? leftOf(account) - held : null,
       });
     const amount = held + this.#advance.amount;
     const { generation } = this.budget;
@@ -213,12 +213,12 @@ export class AccountClaim implements Awaited {
   }
 
   /** Notes the claims of other hosts. Claims that are missing were lost, and still count. */
-  seen(others: ReadonlyMap<string, HostClaim>): void {
+  noteOthers(others: ReadonlyMap<string, HostClaim>): void {
     this.#others = new Map([...this.#others, ...others]);
   }
 
   /** The question with the last report has ended. */
-  ended(isAnswered: boolean): void {
+  endQuestion(isAnswered: boolean): void {
     const pending = this.#pending;
     this.#pending = null;
     if (!isAnswered || pending === null) return;
@@ -244,8 +244,8 @@ export class AccountClaims implements BudgetClaims {
     return this.#claims.get(name);
   }
 
-  ofOthers(account: Account, part: CountedPart): number {
-    return this.find(spendKey(account.budget.id, account.child))?.ofOthers(part) ?? 0;
+  claimedByOthers(account: Account, part: CountedPart): number {
+    return this.find(spendKey(account.budget.id, account.child))?.claimedByOthers(part) ?? 0;
   }
 
   leftOf(account: Account, part: CountedPart): number {

@@ -113,7 +113,7 @@ export class SpendExchange implements OtherHosts {
             isAway: () => this.#isAway,
             ask: (claim) => this.#claimSoon(claim),
             startMs: (budget) => this.#startOf(budget),
-            left: (account) => leftBesideClaims(book, account, ports.nowMs()),
+            leftOf: (account) => leftBesideClaims(book, account, ports.nowMs()),
           });
     this.reportAll();
   }
@@ -166,9 +166,9 @@ export class SpendExchange implements OtherHosts {
     return readAtMs === null ? null : this.#ports.monoMs() - readAtMs;
   }
 
-  charged(account: Account, cost: PicoUsd): void {
+  noteCharge(account: Account, cost: PicoUsd): void {
     const name = spendKey(account.budget.id, account.child);
-    this.claims?.find(name)?.charged(cost);
+    this.claims?.find(name)?.noteCharge(cost);
     this.#unsent.set(name, account);
   }
 
@@ -254,16 +254,16 @@ export class SpendExchange implements OtherHosts {
       const { otherSpend, resetAtMs, generation, account } = question;
       const answer = answers[i]!;
       if (!answer.ok) {
-        this.#failed([question]);
+        this.#noteFailed([question]);
         this.#ports.onRefused(answer.reason);
         continue;
       }
-      question.claim?.ended(true);
+      question.claim?.endQuestion(true);
       const claim = this.claims?.find(account);
       if (claim !== undefined) {
         const claims = claimsInFields(answer.fields);
         claims.delete(this.#ports.host);
-        claim.seen(claims);
+        claim.noteOthers(claims);
       }
       if (otherSpend === null || (otherSpend.readAtMs !== null && otherSpend.readAtMs > sentAtMs))
         continue;
@@ -280,10 +280,10 @@ export class SpendExchange implements OtherHosts {
   }
 
   /** The engine didn't answer and may have lost the report: repeat it. */
-  #failed(questions: readonly OpenQuestion[]): void {
+  #noteFailed(questions: readonly OpenQuestion[]): void {
     for (const { reported, claim } of questions) {
       if (reported !== null) this.#report(reported);
-      claim?.ended(false);
+      claim?.endQuestion(false);
     }
   }
 
@@ -362,7 +362,7 @@ export class SpendExchange implements OtherHosts {
         this.#applyAnswers(batch, answers, sentAtMs);
       } catch (error) {
         const unanswered = questions.slice(i);
-        this.#failed(unanswered);
+        this.#noteFailed(unanswered);
         if (!(error instanceof EngineAwayError)) throw error;
         this.#isAway = true;
         this.#ports.shares?.claimsAnswered(unanswered.flatMap(({ claim }) => claim ?? []));

@@ -161,7 +161,7 @@ export class UsagePublisher {
     const sinceDay = day === null ? "" : dayOf(Math.max(0, Date.parse(day) - lateDays * dayMs));
     this.#walk = { from: "", sinceDay };
     // A walk reads the store, which doesn't have these yet.
-    for (const key of this.#ports.rollups.unstored()) this.#noteChanged(key);
+    for (const key of this.#ports.rollups.unstoredKeys()) this.#noteChanged(key);
   }
 
   async #walkOn(): Promise<void> {

@@ -112,26 +112,26 @@ export class OtherUsage implements OtherHostsUsage {
     question: SumsQuestion,
     { deadlineMs, each }: { readonly deadlineMs: number; readonly each: EachSum },
   ): Promise<void> {
-    const inTime = (): void => {
+    const checkDeadline = (): void => {
       if (this.#ports.monoMs() > deadlineMs)
         throw new EngineAwayError(`the other hosts' usage isn't read in ${otherUsageMs} ms`);
     };
     for (const host of hosts) {
       const days = daysOf(question, host);
       if (question.kind === "totals")
-        await this.#readTotals(host, days, { question, each, inTime });
-      else await this.#readPieces(host, days, { wanted: wantedBy(question), each, inTime });
+        await this.#readTotals(host, days, { question, each, checkDeadline });
+      else await this.#readPieces(host, days, { wanted: wantedBy(question), each, checkDeadline });
     }
   }
 
   async #readTotals(
     { host }: PublishedHost,
     days: readonly string[],
-    { question, each, inTime }: Reading & { readonly question: SumsQuestion },
+    { question, each, checkDeadline }: Reading & { readonly question: SumsQuestion },
   ): Promise<void> {
     const place = sumPlaceOf(totalPrefix(question.userPath) + question.fromDay)!;
     for (let i = 0; i < days.length; i += fieldsPerTurn) {
-      inTime();
+      checkDeadline();
       const batch = days.slice(i, i + fieldsPerTurn);
       const texts = await this.#ports.board.fields(host, place, batch);
       texts.forEach((text, at) => {
@@ -143,11 +143,11 @@ export class OtherUsage implements OtherHostsUsage {
   async #readPieces(
     { host }: PublishedHost,
     days: readonly string[],
-    { wanted, each, inTime }: Reading & { readonly wanted: WantedPieces },
+    { wanted, each, checkDeadline }: Reading & { readonly wanted: WantedPieces },
   ): Promise<void> {
     const { board } = this.#ports;
     const take = async (pieces: readonly { day: string; piece: string }[]): Promise<void> => {
-      inTime();
+      checkDeadline();
       const texts = await Promise.all(
         pieces.map(({ day, piece }) => board.piece(host, day, piece)),
       );
@@ -184,7 +184,7 @@ export class OtherUsage implements OtherHostsUsage {
 
 interface Reading {
   readonly each: EachSum;
-  inTime(): void;
+  checkDeadline(): void;
 }
 
 function partOf({ host, name, asOfMs, complete }: PublishedHost, nowMs: number): ReportHost {

@@ -59,7 +59,7 @@ interface BoardOptions {
   nowMs(): number;
 }
 
-/** Maximum number of pieces in `kept`: about 2 MB. */
+/** Maximum number of pieces in `keptHosts`: about 2 MB. */
 const keptMax = 10_000;
 
 export function createUsageBoard(
@@ -72,9 +72,9 @@ export function createUsageBoard(
   const pieceKey = (hostId: string, day: string, piece: string): string =>
     `${dayKey(hostId, day)}:${piece}`;
   /** Keys of pieces that are in their day's index and have their expiry. */
-  const kept = new Set<string>();
+  const keptHosts = new Set<string>();
   return {
-    forget: () => kept.clear(),
+    forget: () => keptHosts.clear(),
     async publish(sums) {
       const pieces = new Map<string, { day: string; piece: string; texts: Map<string, string> }>();
       for (const { day, piece, field, sum } of sums) {
@@ -90,7 +90,7 @@ export function createUsageBoard(
           const written = commands.hset(key, Object.fromEntries(texts));
           // A piece that may expire soon gets its expiry again: `HSET` after its end would create
           // it without one.
-          if (kept.has(key) && leftMs > 2 * dayMs) return [written];
+          if (keptHosts.has(key) && leftMs > 2 * dayMs) return [written];
           return [
             written,
             commands.pexpire(key, leftMs),
@@ -99,8 +99,8 @@ export function createUsageBoard(
           ];
         }),
       );
-      if (kept.size + pieces.size > keptMax) kept.clear();
-      for (const key of pieces.keys()) kept.add(key);
+      if (keptHosts.size + pieces.size > keptMax) keptHosts.clear();
+      for (const key of pieces.keys()) keptHosts.add(key);
     },
     async announce(state) {
       await commands.hset(hostsKey, { [host]: JSON.stringify(state) });
@@ -110,9 +110,9 @@ export function createUsageBoard(
     async hosts() {
       const [all, now] = await Promise.all([commands.hgetall(hostsKey), commands.time()]);
       const hosts = [...all].flatMap(([id, text]) => hostFromText(id, text) ?? []);
-      const gone = hosts.filter(({ asOfMs }) => asOfMs < now - keepMs).map((old) => old.host);
-      if (gone.length > 0) await commands.hdel(hostsKey, gone);
-      return { nowMs: now, hosts: hosts.filter((host) => !gone.includes(host.host)) };
+      const goneHosts = hosts.filter(({ asOfMs }) => asOfMs < now - keepMs).map((old) => old.host);
+      if (goneHosts.length > 0) await commands.hdel(hostsKey, goneHosts);
+      return { nowMs: now, hosts: hosts.filter((host) => !goneHosts.includes(host.host)) };
     },
     async pieces(hostId, day) {
       return [...(await commands.hgetall(dayKey(hostId, day))).keys()];

@@ -187,7 +187,7 @@ function waitsForSlot(rules: readonly ExplainedRule[]): boolean {
  * wait is 1, an estimate.
  */
 function explainRule(counters: RuleCounters, options: AdmissionOptions): ExplainedRule {
-  const { counter, ofChild, parts } = counters;
+  const { counter, childCounter, parts } = counters;
   const { definition, periodMs, source } = counter.rule;
   const { scope, periodSeconds, models, when, perChild, hostOnly } = definition;
   const caps = capsOf(counter, options.nowMs);
@@ -202,7 +202,7 @@ function explainRule(counters: RuleCounters, options: AdmissionOptions): Explain
     measure: part.rule.measure!,
     wait: waitOfTokens(part, options),
   }));
-  const share = ofChild === undefined ? null : { counter, ofChild };
+  const share = childCounter === undefined ? null : { counter, childCounter };
   const refusedShare = share === null ? null : shareBreach(share, options);
   const hasNoRoom = !banned && !isRuleOff && isNewChild(counter) && counter.rule.children.isFull;
   const inert = tokensInert(definition, options.tokensEnforced);

@@ -150,7 +150,7 @@ export function handleAdmin(
     case "objects.own": {
       const madeObjects = checkedValue(parseMadeObjects(body), ports);
       if (madeObjects === null) return;
-      const changes = state.objects.made(madeObjects, nowMs);
+      const changes = state.objects.addOwners(madeObjects, nowMs);
       if (changes === null) return ports.fail(tooManyObjects());
       const answer = (): void => ports.answer({ status: "ok" });
       return askHosts(

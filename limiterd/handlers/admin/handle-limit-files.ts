@@ -15,7 +15,7 @@ import {
 import { isCount, isObject } from "../../../shared/checked.js";
 import { keyId } from "../../../shared/domain/managed-key.js";
 import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
-import { lockedKeyText, outdated } from "../../../shared/limit-files/apply-limits.js";
+import { lockedKeyText, outdatedFailure } from "../../../shared/limit-files/apply-limits.js";
 import { keyEntry } from "../../../shared/limit-files/credential-entry.js";
 import type { LimitsPlanPage } from "../../../shared/limit-files/limits-plan.js";
 import { runAtOnce, runInSlices } from "../../../shared/long-lists.js";
@@ -218,7 +218,7 @@ async function carryOut(
     const now = isCurrent(state, file, prepared.plan)
       ? prepared
       : prepareAtOnce(state, file, plan, nowMs);
-    if (now.plan.revision !== plan.revision) return failOperation(ports, outdated);
+    if (now.plan.revision !== plan.revision) return failOperation(ports, outdatedFailure);
     const refusal = plan.counts.locked > 0 ? lockedKeyFailure(plan) : noRoom(state, plan);
     if (refusal !== null) return failOperation(ports, refusal);
     return { definitions: now.definitions, answer: () => ({}) };

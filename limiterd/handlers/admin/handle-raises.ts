@@ -258,8 +258,8 @@ function problemOf<S extends string>(
   nowMs: number,
 ): Failure | null {
   const name = nameOf(raiseRequest.key);
-  for (const { field, raisedTo: of, declared, now } of valuesOf(limit, child, nowMs)) {
-    const value = of(raiseRequest);
+  for (const { field, raisedTo, declared, now } of valuesOf(limit, child, nowMs)) {
+    const value = raisedTo(raiseRequest);
     if (value === null) continue;
     if (declared === null || now === null)
       return invalid(`the ${name} has no ${field} to raise`, field);

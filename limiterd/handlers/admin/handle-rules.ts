@@ -233,19 +233,19 @@ function putRule(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
       );
     const inert = settings.inertReason(definition);
     const edited = formerKey === null || isEnforced ? existing : book.find(formerKey);
-    const kept = keptOf(move.body, edited, definition);
-    if (!kept.ok) return failOperation(ports, kept.failure);
-    const written = { ...kept.value, ...definition };
-    const above = loopsAbove(book, { written, existing, within: withinOf(ports) });
+    const keptFields = keptOf(move.body, edited, definition);
+    if (!keptFields.ok) return failOperation(ports, keptFields.failure);
+    const newDefinition = { ...keptFields.value, ...definition };
+    const above = loopsAbove(book, { written: newDefinition, existing, within: withinOf(ports) });
     if (above !== null) return failOperation(ports, above);
     if (isEnforced)
       return {
-        definitions: ruleEnforcement(formerKey, written, existing, nowMs),
+        definitions: ruleEnforcement(formerKey, newDefinition, existing, nowMs),
         answer: () => (inert === null ? {} : { inert }),
       };
     return {
       definitions: [
-        ...ruleDefinitions(written, existing, nowMs),
+        ...ruleDefinitions(newDefinition, existing, nowMs),
         ...(formerKey === null ? [] : ruleDeletions(formerKey)),
       ],
       answer: () => (inert === null ? {} : { inert }),

@@ -52,7 +52,7 @@ export function endedBy(
   definitions: readonly Definition[],
 ): readonly Definition[] {
   const { book, budgets, declared } = state;
-  if (book.raised.size === 0 && budgets.raised.size === 0) return [];
+  if (book.raised.size === 0 && budgets.raisedBudgets.size === 0) return [];
   return definitions.flatMap(({ kind, key, value }) => {
     if (kind !== "rules" && kind !== "budgets") return [];
     const ofKind = kind === "rules" ? "rule_raises" : "budget_raises";
@@ -90,8 +90,8 @@ export function restoreRaises(store: Store, state: Books, nowMs: number): readon
     const [kind, id] = splitKey(String(key));
     if (kind === null) continue;
     const raises = raisesFromStored(value) ?? throwMalformed(store, "settings", key);
-    const kept = putRaises(state, { kind, id }, raises, nowMs);
-    if (kept.length < raises.length) changes.push(raisesChange(kind, id, kept));
+    const keptRaises = putRaises(state, { kind, id }, raises, nowMs);
+    if (keptRaises.length < raises.length) changes.push(raisesChange(kind, id, keptRaises));
   }
   return changes;
 }
@@ -100,7 +100,7 @@ export function restoreRaises(store: Store, state: Books, nowMs: number): readon
 export function allRaises({ book, budgets }: Books): readonly Definition[] {
   return [
     ...[...book.raised].map(({ id, raises }) => raisesDefinition("rule_raises", id, raises ?? [])),
-    ...[...budgets.raised].map(({ id, raises }) =>
+    ...[...budgets.raisedBudgets].map(({ id, raises }) =>
       raisesDefinition("budget_raises", id, raises ?? []),
     ),
   ];
@@ -113,18 +113,18 @@ export function allRaises({ book, budgets }: Books): readonly Definition[] {
  */
 export function endRaises(state: DaemonState, nowMs: number): void {
   const { book, budgets, writer } = state;
-  if (book.raised.size === 0 && budgets.raised.size === 0) return;
+  if (book.raised.size === 0 && budgets.raisedBudgets.size === 0) return;
   const changes: Change[] = [];
   const end = (kind: RaiseKind, limit: Raisable): void => {
-    const left = activeRaises(limit.raises, nowMs - graceMs(limit));
-    if (left.length === limit.raises?.length) return;
+    const raisesLeft = activeRaises(limit.raises, nowMs - graceMs(limit));
+    if (raisesLeft.length === limit.raises?.length) return;
     for (const raise of limit.raises ?? [])
-      if (!left.includes(raise)) state.onRaise({ event: "ended", kind, limit, raise });
-    setRaises(state, kind, limit, left);
-    changes.push(raisesChange(kind, limit.id, left));
+      if (!raisesLeft.includes(raise)) state.onRaise({ event: "ended", kind, limit, raise });
+    setRaises(state, kind, limit, raisesLeft);
+    changes.push(raisesChange(kind, limit.id, raisesLeft));
   };
   for (const rule of [...book.raised]) end("rule_raises", rule);
-  for (const budget of [...budgets.raised]) end("budget_raises", budget);
+  for (const budget of [...budgets.raisedBudgets]) end("budget_raises", budget);
   if (changes.length > 0) void writer.tryWrite(changes);
 }
 
@@ -182,7 +182,9 @@ function setRaises(
   limit.raises = raises.length === 0 ? null : raises;
   for (const part of limit.parts ?? []) part.raises = raisesOfMeasure(raises, part.measure!);
   const raised: Set<Raisable> =
-    kind === "rule_raises" ? (book.raised as Set<Raisable>) : (budgets.raised as Set<Raisable>);
+    kind === "rule_raises"
+      ? (book.raised as Set<Raisable>)
+      : (budgets.raisedBudgets as Set<Raisable>);
   if (raises.length === 0) raised.delete(limit);
   else raised.add(limit);
 }

@@ -64,8 +64,8 @@ export function openMeta(file: string, root: Root, { make = false } = {}): Meta 
 /** LMDB would create an empty table in place of a missing one. */
 function requireTables(file: string, root: Root, names: readonly string[]): void {
   // The root's keys are the names of its tables.
-  const there = new Set(root.getKeys());
-  const missing = names.find((name) => !there.has(name));
+  const tableNames = new Set(root.getKeys());
+  const missing = names.find((name) => !tableNames.has(name));
   if (missing !== undefined) throw new DamagedStoreError(file, `its table ${missing} is missing`);
 }
 

@@ -18,8 +18,8 @@ export function grantedRole(roles: readonly ClaimedRole[], claims: Claims): Admi
 
 function hasClaim({ claim, value }: ClaimedRole, claims: Claims): boolean {
   if (claim === "email" && claims["email_verified"] !== true) return false;
-  const claimed = claimAt(claims, claim);
-  return Array.isArray(claimed) ? claimed.includes(value) : claimed === value;
+  const roles = claimAt(claims, claim);
+  return Array.isArray(roles) ? roles.includes(value) : roles === value;
 }
 
 /**

@@ -11,11 +11,11 @@ const clientsMax = 10_000;
 
 export class SignInAttempts {
   /** The times of attempts; clients are ordered by their last one. */
-  readonly #ofClient = new Map<string, number[]>();
+  readonly #byClient = new Map<string, number[]>();
 
   /** For tests. */
   get clients(): number {
-    return this.#ofClient.size;
+    return this.#byClient.size;
   }
 
   /** Counts an attempt unless `takeBack` removes it; or returns the seconds to wait. */
@@ -24,23 +24,23 @@ export class SignInAttempts {
     if (recent.length >= attemptsMax)
       return Math.ceil((recent[0]! + attemptsWithinMs - nowMonoMs) / 1000);
     recent.push(nowMonoMs);
-    this.#ofClient.delete(client);
-    this.#ofClient.set(client, recent);
-    if (this.#ofClient.size > clientsMax)
-      this.#ofClient.delete(this.#ofClient.keys().next().value!);
+    this.#byClient.delete(client);
+    this.#byClient.set(client, recent);
+    if (this.#byClient.size > clientsMax)
+      this.#byClient.delete(this.#byClient.keys().next().value!);
     return null;
   }
 
   /** Removes the attempt of that time. */
   takeBack(client: string, beganMonoMs: number): void {
-    const attempts = this.#ofClient.get(client);
+    const attempts = this.#byClient.get(client);
     const at = attempts?.indexOf(beganMonoMs) ?? -1;
     if (at >= 0) attempts!.splice(at, 1);
-    if (attempts?.length === 0) this.#ofClient.delete(client);
+    if (attempts?.length === 0) this.#byClient.delete(client);
   }
 
   #recent(client: string, nowMonoMs: number): number[] {
-    const attempts = this.#ofClient.get(client) ?? [];
+    const attempts = this.#byClient.get(client) ?? [];
     return attempts.filter((beganMonoMs) => nowMonoMs - beganMonoMs < attemptsWithinMs);
   }
 }

@@ -135,11 +135,11 @@ export class ModelScan {
 
 function decode(pieces: readonly Buffer[]): string | null {
   const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
-  const written = bytes.toString("utf8");
+  const text = bytes.toString("utf8");
   // Without escapes.
-  if (/^[\x20-\x5b\x5d-\x7e]*$/.test(written)) return written;
+  if (/^[\x20-\x5b\x5d-\x7e]*$/.test(text)) return text;
   try {
-    return JSON.parse(`"${written}"`) as string;
+    return JSON.parse(`"${text}"`) as string;
   } catch {
     // A control character or an invalid escape: not JSON.
     return null;

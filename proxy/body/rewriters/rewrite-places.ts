@@ -87,10 +87,10 @@ export function findPrompt(body: string, dialect: PromptDialect): Prompt {
     const role = stringOf(body, onlyMember(members, "role"));
     if (role === "system" || role === "developer")
       instructions.push({ start: item.start, end: item.end, previousEnd });
-    const by = role === null || !Object.hasOwn(speakers, role) ? undefined : speakers[role];
-    if (by === undefined) continue;
+    const speaker = role === null || !Object.hasOwn(speakers, role) ? undefined : speakers[role];
+    if (speaker === undefined) continue;
     const content = onlyMember(members, "content");
-    addTexts(body, content, by, texts);
+    addTexts(body, content, speaker, texts);
     if (dialect === "messages") addToolResults(body, content, texts);
   }
   // The walk collects places by kind, not in order.
@@ -113,13 +113,13 @@ const speakers: Readonly<Record<string, PromptText["by"]>> = {
 function addTexts(
   body: string,
   content: JsonItem | null,
-  by: PromptText["by"],
+  speaker: PromptText["by"],
   texts: PromptText[],
 ): void {
-  addString(body, content, by, texts);
+  addString(body, content, speaker, texts);
   for (const { item } of itemsOf(body, content))
     if (typeOf(body, item) === "text")
-      addString(body, onlyMember(membersOf(body, item), "text"), by, texts);
+      addString(body, onlyMember(membersOf(body, item), "text"), speaker, texts);
 }
 
 /**
@@ -250,11 +250,11 @@ function either(members: Members, name: string, other: string): JsonMember | nul
 function addString(
   body: string,
   value: JsonItem | null,
-  by: PromptText["by"],
+  speaker: PromptText["by"],
   texts: PromptText[],
 ): void {
   if (value !== null && body[value.start] === '"')
-    texts.push({ start: value.start, end: value.end, by });
+    texts.push({ start: value.start, end: value.end, by: speaker });
 }
 
 function itemsOf(

@@ -78,13 +78,13 @@ export function chooseRewriters({
   return (userPath, { provider, model }) => {
     const names: RewriterName[] = [];
     const bare = model.toLowerCase();
-    const ofAny = namesProvider(bare, namings) ? null : bare;
+    const anyProvidersModel = namesProvider(bare, namings) ? null : bare;
     const qualified = `${provider}/${model}`.toLowerCase();
     for (const { name, paths, models } of chosen) {
       if (paths !== null && !paths.some((path) => isPathWithin(userPath, path))) continue;
       if (
         models !== null &&
-        !models.some((candidate) => candidate === ofAny || candidate === qualified)
+        !models.some((candidate) => candidate === anyProvidersModel || candidate === qualified)
       )
         continue;
       names.push(name);

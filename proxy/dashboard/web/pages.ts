@@ -148,7 +148,7 @@ const pages: readonly PageEntry[] = [
 ];
 
 /** What these show concerns the whole gateway: a role for a subtree doesn't open them. */
-const ofWholeGateway: ReadonlySet<PageName> = new Set<PageName>([
+const gatewayPages: ReadonlySet<PageName> = new Set<PageName>([
   "overview",
   "bills",
   "providers",
@@ -171,6 +171,6 @@ export function pagesFor(who: SignedIn): readonly PageEntry[] {
     (page) =>
       page.audience === audience &&
       page.load !== undefined &&
-      !(isOfSubtree(who) && ofWholeGateway.has(page.name)),
+      !(isOfSubtree(who) && gatewayPages.has(page.name)),
   );
 }

@@ -168,7 +168,7 @@ function toolUse(value: unknown, at: string, ids: CallIds, reader: RequestReader
   reader.fields(called, chatFunctionCallFields, `${at}.function.`);
   return {
     type: "tool_use",
-    id: ids.ofCall(reader.name(call["id"], `${at}.id`)),
+    id: ids.idOfCall(reader.name(call["id"], `${at}.id`)),
     name: readToolName(called["name"], `${at}.function.name`, reader),
     input: toolInput(
       reader.argumentsText(called["arguments"], `${at}.function.arguments`),
@@ -190,7 +190,7 @@ class CallIds {
   /** The id that the last call with a client's id got. */
   readonly #byGiven = new Map<string, string>();
 
-  ofCall(clientId: string): string {
+  idOfCall(clientId: string): string {
     const plain = plainCallId(clientId);
     let count = (this.#counts.get(plain) ?? 0) + 1;
     let id = count === 1 ? plain : `${plain}_${count}`;
@@ -201,7 +201,7 @@ class CallIds {
     return id;
   }
 
-  ofResult(clientId: string): string {
+  idOfResult(clientId: string): string {
     return this.#byGiven.get(clientId) ?? plainCallId(clientId);
   }
 }
@@ -223,7 +223,7 @@ function toolResult(
   reader.fields(message, chatToolFields, `${at}.`);
   const block: Record<string, unknown> = {
     type: "tool_result",
-    tool_use_id: ids.ofResult(reader.name(message["tool_call_id"], `${at}.tool_call_id`)),
+    tool_use_id: ids.idOfResult(reader.name(message["tool_call_id"], `${at}.tool_call_id`)),
   };
   // A tool without a result has null for some clients (anomalyco/opencode#15375).
   const content = message["content"] ?? "";

@@ -88,7 +88,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
   }
 
   /** A stream may end without `message_stop`, which some relays omit. */
-  protected override endedEarly(): void {
+  protected override onEarlyEnd(): void {
     if (!this.#stopped)
       throw new UntranslatableAnswer("the provider's stream ended before the answer was complete");
     this.#finish();

@@ -66,7 +66,7 @@ export class ResponsesStreamToChat extends GuardedTranslator {
     return this.#usage;
   }
 
-  protected override endedEarly(): void {
+  protected override onEarlyEnd(): void {
     throw new UntranslatableAnswer("the provider's stream ended before the answer was complete");
   }
 
@@ -120,11 +120,11 @@ export class ResponsesStreamToChat extends GuardedTranslator {
    * The index in the output that an event refers to. llama.cpp sends none (ggml-org/llama.cpp
    * #20607): then the event is of the item that it names, else of the last one.
    */
-  #indexOf({ output_index: index, item, item_id: named }: JsonObject): number {
+  #indexOf({ output_index: index, item, item_id: itemId }: JsonObject): number {
     if (isCount(index)) return index;
-    const id = isObject(item) ? item["id"] : named;
-    const known = this.#indices.get(id);
-    if (known !== undefined || !isObject(item)) return known ?? this.#lastIndex;
+    const id = isObject(item) ? item["id"] : itemId;
+    const knownIndex = this.#indices.get(id);
+    if (knownIndex !== undefined || !isObject(item)) return knownIndex ?? this.#lastIndex;
     this.#lastIndex += 1;
     this.#indices.set(id, this.#lastIndex);
     return this.#lastIndex;

@@ -41,7 +41,7 @@ export function fitNativeChat(
   if (!chat.takesStreamOptions) delete out["stream_options"];
   const instructions = chat.takesOutputSchema ? [] : outputSchemaInWords(out, check);
   const knownMessages = original.map((message) =>
-    withKnownFields(asKnownRole(message, native), native, check),
+    withKnownFields(withKnownRole(message, native), native, check),
   );
   const messages = fitMessages([...instructions, ...knownMessages], {
     ...host,
@@ -113,7 +113,7 @@ function isMessage(value: unknown): value is JsonObject {
   return isContent && isCalls;
 }
 
-function asKnownRole(message: JsonObject, { takesDeveloper }: NativeRules): JsonObject {
+function withKnownRole(message: JsonObject, { takesDeveloper }: NativeRules): JsonObject {
   return message["role"] !== "developer" || takesDeveloper
     ? message
     : { ...message, role: "system" };

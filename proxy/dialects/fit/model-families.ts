@@ -69,7 +69,7 @@ function reasoning(efforts: readonly Effort[], sampling: Sampling = "none"): Cha
   return { ...common, outputTokensMax: 128_000, efforts, sampling, takesTokenControl: false };
 }
 
-function inResponses(efforts: readonly Effort[]): ChatModelTraits {
+function responsesOnlyTraits(efforts: readonly Effort[]): ChatModelTraits {
   return { ...reasoning(efforts), onlyInResponses: "all" };
 }
 
@@ -98,10 +98,10 @@ const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
   [/^(?:gpt-4o|chatgpt-4o|gpt-4\.5)/, beforeGpt5(plain(16_384))],
   [/^gpt-4(?:-|$)/, beforeGpt5(plain(8192))],
   [/^gpt-5(?:\.\d)?-chat/, plain(16_384)],
-  [/^gpt-5-pro/, inResponses(["high"])],
-  [/^gpt-5\.\d-pro/, inResponses(["medium", "high", "xhigh"])],
-  [/^(?:gpt-5(?:\.1)?-codex(?!-max)|codex-)/, inResponses(["low", "medium", "high"])],
-  [/^gpt-5\.\d-codex/, inResponses(["low", "medium", "high", "xhigh"])],
+  [/^gpt-5-pro/, responsesOnlyTraits(["high"])],
+  [/^gpt-5\.\d-pro/, responsesOnlyTraits(["medium", "high", "xhigh"])],
+  [/^(?:gpt-5(?:\.1)?-codex(?!-max)|codex-)/, responsesOnlyTraits(["low", "medium", "high"])],
+  [/^gpt-5\.\d-codex/, responsesOnlyTraits(["low", "medium", "high", "xhigh"])],
   [/^gpt-5(?:-|$)/, reasoning(["minimal", "low", "medium", "high"])],
   [/^gpt-5\.1/, gpt51],
   [/^gpt-5\.[23]/, gpt52],
@@ -118,7 +118,7 @@ const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
   ],
   [/^gpt-(?:5\.\d|[6-9])/, { ...gpt55, takesMaxInResponses: true }],
   [/^o1-(?:mini|preview)/, beforeGpt5({ ...reasoning([]), outputTokensMax: 32_768 })],
-  [/^o\d-(?:pro|.*deep-research)/, beforeGpt5(inResponses(["low", "medium", "high"]))],
+  [/^o\d-(?:pro|.*deep-research)/, beforeGpt5(responsesOnlyTraits(["low", "medium", "high"]))],
   [/^o\d/, beforeGpt5({ ...reasoning(["low", "medium", "high"]), outputTokensMax: 100_000 })],
   [/^gpt-oss/, common],
   [withoutMinimal, common],

@@ -64,20 +64,20 @@ export function ownReasoningStep(
     case "responses":
     case "compact":
     case "input_tokens":
-      return (body, check) => inResponses(body, reader, check);
+      return (body, check) => fitResponses(body, reader, check);
     case "messages":
     case "count_tokens":
       return (body, check) => {
-        const out: Record<string, unknown> = { ...inMessages(body, reader, check) };
+        const out: Record<string, unknown> = { ...fitMessages(body, reader, check) };
         const isSame = out["messages"] === body["messages"];
         if (!isSame) dropUnsignedThinking(out, messagesTraitsOf(provider, model), check);
         return out;
       };
     case "generate_content":
     case "stream_generate_content":
-      return (body) => inContents(body, reader);
+      return (body) => fitContents(body, reader);
     default:
-      return (body) => inChat(body, reader);
+      return (body) => fitChat(body, reader);
   }
 }
 
@@ -87,10 +87,10 @@ const compacted: JsonObject = {
   content: [{ type: "input_text", text: compactedElsewhere }],
 };
 
-function inResponses(body: JsonObject, { secret }: SecretReader, check: RequestCheck): JsonObject {
+function fitResponses(body: JsonObject, { secret }: SecretReader, check: RequestCheck): JsonObject {
   const { input } = body;
   if (!Array.isArray(input)) return body;
-  const gone = new Set<unknown>();
+  const droppedItems = new Set<unknown>();
   const items = input.map((item: unknown) => {
     if (!isObject(item)) return item;
     const { encrypted_content: encrypted } = item;
@@ -103,15 +103,15 @@ function inResponses(body: JsonObject, { secret }: SecretReader, check: RequestC
       check.drop("input[]", "must be of the account", "input[] (compaction)");
       return compacted;
     }
-    if (item["type"] === "reasoning") gone.add(item);
+    if (item["type"] === "reasoning") droppedItems.add(item);
     return item;
   });
-  if (gone.size > 0)
-    return { ...body, input: withoutItems(items, (item) => gone.has(item), check) };
+  if (droppedItems.size > 0)
+    return { ...body, input: withoutItems(items, (item) => droppedItems.has(item), check) };
   return items.every((item, i) => item === input[i]) ? body : { ...body, input: items };
 }
 
-function inMessages(body: JsonObject, { secret }: SecretReader, check: RequestCheck): JsonObject {
+function fitMessages(body: JsonObject, { secret }: SecretReader, check: RequestCheck): JsonObject {
   const { messages } = body;
   if (!Array.isArray(messages)) return body;
   let isChanged = false;
@@ -142,7 +142,7 @@ function isThinking({ type }: JsonObject): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 
-function inContents(body: JsonObject, { signature }: SecretReader): JsonObject {
+function fitContents(body: JsonObject, { signature }: SecretReader): JsonObject {
   const contents = mapObjects(body["contents"], (content) => {
     const parts = mapObjects(content["parts"], (part) => {
       const name =
@@ -154,7 +154,7 @@ function inContents(body: JsonObject, { signature }: SecretReader): JsonObject {
   return contents === body["contents"] ? body : { ...body, contents };
 }
 
-function inChat(body: JsonObject, { signature }: SecretReader): JsonObject {
+function fitChat(body: JsonObject, { signature }: SecretReader): JsonObject {
   const messages = mapObjects(body["messages"], (message) => {
     const calls = mapObjects(message["tool_calls"], (call) => {
       const { extra_content: extra } = call;

@@ -21,12 +21,12 @@ const modelsRemembered = 1000;
 function rememberByModel<H extends object, T>(
   find: (host: H, model: string) => T,
 ): (host: H, model: string) => T {
-  const ofHosts = new WeakMap<H, Map<string, T>>();
+  const modelsByHost = new WeakMap<H, Map<string, T>>();
   return (host, model) => {
-    let byModel = ofHosts.get(host);
+    let byModel = modelsByHost.get(host);
     if (byModel === undefined) {
       byModel = new Map();
-      ofHosts.set(host, byModel);
+      modelsByHost.set(host, byModel);
     }
     let traits = byModel.get(model);
     if (traits !== undefined) return traits;

@@ -17,7 +17,7 @@ import type { JsonObject } from "../shared/translation.js";
 
 const isFalse = (value: unknown): boolean => value === false;
 const noSuchSetting = dropped("which has no such setting");
-const ofGoogle = dropped("which doesn't run Google's own tools");
+const googleToolRule = dropped("which doesn't run Google's own tools");
 
 export const googleRequestFields: FieldTable = fieldTable({
   model: mapped("the path names the model"),
@@ -116,14 +116,14 @@ export const googleResultFields: FieldTable = fieldTable({
 
 export const googleToolFields: FieldTable = fieldTable({
   functionDeclarations: mapped("`tools`"),
-  googleSearch: ofGoogle,
-  googleSearchRetrieval: ofGoogle,
-  googleMaps: ofGoogle,
-  enterpriseWebSearch: ofGoogle,
-  codeExecution: ofGoogle,
-  urlContext: ofGoogle,
-  fileSearch: ofGoogle,
-  retrieval: ofGoogle,
+  googleSearch: googleToolRule,
+  googleSearchRetrieval: googleToolRule,
+  googleMaps: googleToolRule,
+  enterpriseWebSearch: googleToolRule,
+  codeExecution: googleToolRule,
+  urlContext: googleToolRule,
+  fileSearch: googleToolRule,
+  retrieval: googleToolRule,
   computerUse: refused("which doesn't have Google's own tools"),
   mcpServers: refused("which can't call MCP servers", "must be empty", isEmptyList),
 });

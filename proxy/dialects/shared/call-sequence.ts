@@ -98,9 +98,8 @@ export class CallSequence {
       }
       if (entry.state === "held") {
         entry.state = "begun";
-        if (call.clientId !== null)
-          entry.ownId = this.#ids.ofPlain(splitSignedId(call.clientId)[0]);
-        this.#sink.begin(forClient(call, entry));
+        if (call.clientId !== null) entry.ownId = this.#ids.idOf(splitSignedId(call.clientId)[0]);
+        this.#sink.begin(callForClient(call, entry));
       }
       const isFollowed = this.#position + 1 < this.#entries.length;
       const isOver = isEnd || (isFollowed && (call.custom || entry.json.isWhole));
@@ -115,7 +114,7 @@ export class CallSequence {
       if (!isOver) return;
       entry.state = "ended";
       this.#position++;
-      this.#sink.end(forClient(call, entry));
+      this.#sink.end(callForClient(call, entry));
     }
   }
 
@@ -153,7 +152,7 @@ export class CallSequence {
 
 type NamedCall = Call & { name: string };
 
-function forClient(call: NamedCall, { ownId }: Pick<Entry, "ownId">): NamedCall {
+function callForClient(call: NamedCall, { ownId }: Pick<Entry, "ownId">): NamedCall {
   if (ownId === null || call.clientId === null) return call;
   return { ...call, clientId: ownId + splitSignedId(call.clientId)[1] };
 }

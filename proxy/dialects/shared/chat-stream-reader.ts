@@ -44,7 +44,7 @@ export abstract class ChatStreamReader extends GuardedTranslator {
   }
 
   /** A stream may end without `[DONE]`, which some providers omit. */
-  protected override endedEarly(): void {
+  protected override onEarlyEnd(): void {
     if (isAbsent(this.#finish))
       throw new UntranslatableAnswer("the provider's stream ended before the answer was complete");
     this.complete();

@@ -44,7 +44,7 @@ export abstract class GuardedTranslator implements EventTranslator {
   }
 
   end(): readonly ClientEvent[] {
-    return this.#collect(() => this.endedEarly(), false);
+    return this.#collect(() => this.onEarlyEnd(), false);
   }
 
   refuse(message: string): readonly ClientEvent[] {
@@ -57,7 +57,7 @@ export abstract class GuardedTranslator implements EventTranslator {
   protected abstract read(event: string | null, data: string): void;
 
   /** The upstream's stream ended before a call of `close`. May throw `UntranslatableAnswer`. */
-  protected abstract endedEarly(): void;
+  protected abstract onEarlyEnd(): void;
 
   protected abstract errorEvent(error: StreamError): ClientEvent;
 

@@ -67,6 +67,6 @@ function parseKeptReasoning(json: string): KeptReasoning | null {
   if (!isObject(parsed)) return null;
   const { text, blocks } = parsed;
   const valid = Array.isArray(blocks) ? blocks.filter(isThinkingBlock) : [];
-  const ofBlocks = valid.map((block) => block["thinking"] ?? "").join("");
-  return { text: typeof text === "string" ? text : ofBlocks, blocks: valid };
+  const blocksText = valid.map((block) => block["thinking"] ?? "").join("");
+  return { text: typeof text === "string" ? text : blocksText, blocks: valid };
 }

@@ -18,19 +18,19 @@ export function orderWithResults(messages: readonly unknown[]): readonly number[
     const message = messages[i];
     if (!isObject(message) || message["role"] !== "tool") continue;
     const id = message["tool_call_id"];
-    const ofCall = results.get(id);
-    if (ofCall === undefined) results.set(id, [i]);
-    else ofCall.push(i);
+    const resultsOfCall = results.get(id);
+    if (resultsOfCall === undefined) results.set(id, [i]);
+    else resultsOfCall.push(i);
   }
   const order = new Set<number>();
   messages.forEach((message, i) => {
     if (order.has(i)) return;
     order.add(i);
     for (const id of callIds(message)) {
-      const ofCall = results.get(id) ?? [];
-      let next = ofCall.pop();
+      const resultsOfCall = results.get(id) ?? [];
+      let next = resultsOfCall.pop();
       // A result before the call, or one that an earlier call with the same id has.
-      while (next !== undefined && (next < i || order.has(next))) next = ofCall.pop();
+      while (next !== undefined && (next < i || order.has(next))) next = resultsOfCall.pop();
       if (next !== undefined) order.add(next);
     }
   });

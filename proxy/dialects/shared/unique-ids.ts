@@ -12,11 +12,11 @@ export class UniqueIds {
   /** The id itself at first; then with a number, which precedes any signature in it. */
   of(id: string): string {
     const [plain, signature] = splitSignedId(id);
-    return this.ofPlain(plain) + signature;
+    return this.idOf(plain) + signature;
   }
 
   /** As `of`, for an id without a signature. */
-  ofPlain(plain: string): string {
+  idOf(plain: string): string {
     let number = this.#next.get(plain);
     if (number === undefined) {
       this.#next.set(plain, 2);

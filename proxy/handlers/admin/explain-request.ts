@@ -34,13 +34,16 @@ export async function explainRequest(context: ExplainContext): Promise<void> {
   const { userPath, model, key, session } = question;
   const caller = { user_path: userPath, session, ...keyFields(context.gateway, key) };
   const { models, targetOrder, mcpServers } = context.gateway;
-  const ofServer = mcpTarget(model, (name) => mcpServers.has(name));
-  if (ofServer !== null)
+  const serverTarget = mcpTarget(model, (name) => mcpServers.has(name));
+  if (serverTarget !== null)
     return replyExplanation(
       context,
       {
         ...caller,
-        ...{ targets: [ofServer], model_names: [`${ofServer.provider}/${ofServer.model}`] },
+        ...{
+          targets: [serverTarget],
+          model_names: [`${serverTarget.provider}/${serverTarget.model}`],
+        },
       },
       { model },
     );

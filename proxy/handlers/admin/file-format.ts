@@ -14,13 +14,13 @@ export type FileFormat = keyof typeof contentTypes;
 
 /** One of `formats`; `json` by default. */
 export function formatOf<Format extends string>(
-  written: unknown,
+  formatName: unknown,
   formats: readonly ["json", ...Format[]],
 ): Checked<"json" | Format> {
-  if (isAbsent(written)) return good("json");
-  const format = formats.find((name) => name === written);
+  if (isAbsent(formatName)) return good("json");
+  const format = formats.find((name) => name === formatName);
   return format === undefined
-    ? bad(`format must be one of ${formats.join(", ")}, not ${show(written)}`, "format")
+    ? bad(`format must be one of ${formats.join(", ")}, not ${show(formatName)}`, "format")
     : good(format);
 }
 

@@ -97,12 +97,18 @@ async function replyLimits(context: LimitsContext): Promise<void> {
     all,
   };
   const sections = createSections(exchange);
-  const ofRules = await sections.write("rate_limits", readLimits(ruleLists, reading), ruleEntry);
-  const ofBudgets = isLeftOut(ofRules)
+  const writtenRules = await sections.write(
+    "rate_limits",
+    readLimits(ruleLists, reading),
+    ruleEntry,
+  );
+  const writtenBudgets = isLeftOut(writtenRules)
     ? await sections.write("budgets", readLimits(budgetLists, reading), budgetEntry)
-    : ofRules;
-  const ofKeys = isLeftOut(ofBudgets) && hasKeys ? await writeKeys(sections, reading) : null;
-  const failed = ofKeys ?? (isLeftOut(ofBudgets) && sections.isBegun ? null : ofBudgets);
+    : writtenRules;
+  const writtenKeys =
+    isLeftOut(writtenBudgets) && hasKeys ? await writeKeys(sections, reading) : null;
+  const failed =
+    writtenKeys ?? (isLeftOut(writtenBudgets) && sections.isBegun ? null : writtenBudgets);
   if (failed === null) {
     record.end(200, "answered");
     return sections.end();

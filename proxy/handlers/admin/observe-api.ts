@@ -67,7 +67,7 @@ export function observe(
     case "upstream-limits":
       return ask(context, "upstream-limits.list", good(null));
     case "status":
-      return ask(context, "status", good(null), ofThisProxy(context));
+      return ask(context, "status", good(null), proxyStatus(context));
     case "usage-summary":
       return summarize(context);
     case "usage-export":
@@ -92,7 +92,7 @@ export function observe(
 }
 
 /** What only the proxy knows, and only a role for everything sees. */
-function ofThisProxy({
+function proxyStatus({
   gateway,
   caller,
 }: Pick<RequestContext<"targetHealth" | "prices" | "nowMs">, "gateway" | "caller">): Partial<

@@ -6,7 +6,7 @@ import type { SettingsList, TargetItem } from "../../../shared/api/gateway-statu
 import type { PriceItem, ProviderItem, ProviderList } from "../../../shared/api/provider-item.js";
 import { shortName } from "../../../shared/checked.js";
 import type { AliasConfig, ProviderConfig } from "../../../shared/config/config.js";
-import type { Price } from "../../../shared/domain/price.js";
+import { type Price, priceScales } from "../../../shared/domain/price.js";
 import { targetName } from "../../../shared/domain/target-name.js";
 import { formatMillis } from "../../../shared/time.js";
 import { version } from "../../../shared/version.js";
@@ -100,17 +100,17 @@ function keySource(provider: ProviderConfig): ProviderItem["key_source"] {
   return provider.apiKey === null ? "none" : "key";
 }
 
-/** Rates are pico-dollars per token: dollars per million tokens, times a million. */
 function priceItem(price: Price | null): PriceItem | null {
   if (price === null) return null;
   const { rates, tiers, perRequest } = price;
-  const usd = (rate: number | null): number | null => (rate === null ? null : rate / 1e6);
+  const usd = (rate: number | null): number | null =>
+    rate === null ? null : rate / priceScales.usdPerMillion;
   return {
     input: usd(rates.input),
     output: usd(rates.output),
     cached_input: usd(rates.cachedInput),
     cache_write_input: usd(rates.cacheWrite),
-    per_request: perRequest / 1e12,
+    per_request: perRequest / priceScales.usd,
     tiered: tiers.length > 0,
   };
 }

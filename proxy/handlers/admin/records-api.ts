@@ -62,8 +62,8 @@ async function reply(
 ): Promise<void> {
   const parameters = listParameters(context.exchange.query);
   if (!parameters.ok) return failAdmin(context, parameters.failure);
-  const { format: written, ...query } = parameters.value;
-  const format = formatOf(written, formats);
+  const { format: formatName, ...query } = parameters.value;
+  const format = formatOf(formatName, formats);
   if (!format.ok) return failAdmin(context, format.failure);
   if (format.value === "json") return replyPage(context, listOf, { limit: itemsPerPage, ...query });
   return replyFile(context, listOf, { format: format.value, file, query });

@@ -86,7 +86,11 @@ function send(
       ? prepared
       : { ...prepared, dropped: [...prepared.dropped, ...betas.dropped] };
   notePreparedRequest(context, target, request);
-  const forwarding = forwardRequest(context, sending, { request, given: betas.headers, trace });
+  const forwarding = forwardRequest(context, sending, {
+    request,
+    betaHeaders: betas.headers,
+    trace,
+  });
   const isStored = request.translator === null && isRemembered(gateway, call, route);
   if (!isStored) return forward(exchange, forwarding);
   const { operation } = request;
@@ -109,8 +113,8 @@ function notePreparedRequest(
   if (record.attemptCount !== 1) return;
   const { counts, reports } = gateway.metrics;
   const ownMs = gateway.monoMs() - record.startedMonoMs - record.waitedMs;
-  counts.prepared(ownMs);
-  reports.prepared(ownMs);
+  counts.observePreparation(ownMs);
+  reports.notePreparation(ownMs);
 }
 
 function forwardRequest(
@@ -118,12 +122,12 @@ function forwardRequest(
   sending: Sending,
   {
     request,
-    given,
+    betaHeaders,
     trace,
   }: {
     readonly request: TargetRequest;
     /** The client's headers. */
-    readonly given: readonly string[];
+    readonly betaHeaders: readonly string[];
     readonly trace: AttemptTrace | null;
   },
 ): ForwardRequest {
@@ -131,7 +135,7 @@ function forwardRequest(
   const { target, call, headers, hasFallback, bounds } = sending;
   const { config: provider, passed, upstream } = providerOf(gateway, target);
   const { operation, body, savedBytes, hideUsageChunk, translator, dropped } = request;
-  const sent = forwardRequestHeaders(given, passed, trace);
+  const sent = forwardRequestHeaders(betaHeaders, passed, trace);
   if (call.body !== null) describeJson(sent, exchange);
   const query = translator === null ? exchange.query : "";
   const cap =
@@ -171,7 +175,7 @@ function forwardRequest(
     readsModel: gateway.prices.mayBePricedByAnswer(target),
     // Gemini may end a stream with nothing but a failure of the model.
     holdsHead: hasFallback || provider.type === "gemini",
-    onBegun: () => call.answered(),
+    onBegun: () => call.releaseAttempts(),
     cap,
     granted: bounds === null ? null : grantedTo(context.record, bounds),
     onHeard: gateway.limitReports.observerOf({
@@ -203,7 +207,7 @@ function upstreamFor(
     ? inWantedForm(upstream, { operation, wantsStream: call.stream })
     : upstream;
   const marked = marking === null ? formed : markedUpstream(formed, marking);
-  const traced = trace === null ? marked : trace.watched(marked);
+  const traced = trace === null ? marked : trace.watchUpstream(marked);
   // When other models may run, the answer doesn't show what an alias stands for.
   const namesAlias = gateway.models.isMoving(target) && !call.mayRunOthers;
   return namesAlias

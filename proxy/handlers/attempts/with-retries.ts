@@ -73,7 +73,7 @@ export async function withRetries(
     targetHealth.note(target, startedMonoMs, forwarded);
     const endedMonoMs = gateway.monoMs();
     const attempt = { target, operation, stream, startedMonoMs, endedMonoMs, forwarded };
-    gateway.metrics.counts.attemptEnded(attempt);
+    gateway.metrics.counts.countAttempt(attempt);
     gateway.metrics.reports.attempt(attempt);
     trace?.ended(forwarded, endedMonoMs);
     record.addAttempt({ target, ms: endedMonoMs - startedMonoMs, retry: resent, forwarded });

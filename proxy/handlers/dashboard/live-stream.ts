@@ -39,7 +39,7 @@ export async function streamLive(context: LiveContext): Promise<void> {
             askDaemon(context, liveLists[list].op, parameters),
           ),
         );
-  if (exchange.gone) return record.gone(exchange);
+  if (exchange.gone) return record.markGone(exchange);
   for (const answer of answers) if (!answer.ok) return failAdmin(context, answer.failure);
   if (gateway.liveFeed.isFullFor(within)) {
     const places = within === "/" ? watchersMax : watchersMax / 2;

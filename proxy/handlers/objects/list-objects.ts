@@ -41,7 +41,7 @@ export async function listOwnObjects(
   const goesBack = queryParameters(exchange.query).has("before_id");
   let after: string | null = null;
   for (let pages = 1; ; pages++) {
-    if (exchange.gone) return record.gone(exchange);
+    if (exchange.gone) return record.markGone(exchange);
     const query = pageQuery(exchange.query, isMessages ? "after_id" : "after", after);
     const answer = await fetchAnswer(provider.upstream, {
       path: upstreamPath(provider.config, operation, "", query),
@@ -49,7 +49,7 @@ export async function listOwnObjects(
       bytesMax: pageBytesMax,
       onCall: (abort) => exchange.onGone(abort),
     });
-    if (exchange.gone) return record.gone(exchange);
+    if (exchange.gone) return record.markGone(exchange);
     if (answer.kind === "failed") return fail(unansweredFailure(name, false, answer.failure));
     if (answer.status >= 300) return fail(mapUpstreamError(name, answer.status, answer.body));
     const page = readPage(parseJson(answer.body.toString("utf8")));

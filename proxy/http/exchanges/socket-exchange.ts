@@ -33,7 +33,7 @@ interface SocketRequest {
 }
 
 /** Headers of the connection, or of one request. */
-const ofHandshake =
+const handshakeHeaders =
   /^(?:connection|upgrade|expect|content-.*|idempotency-key|x-request-id|sec-websocket-.*)$/i;
 
 /** Removes the headers that concern only the handshake. */
@@ -42,7 +42,7 @@ export function headersOfRequests(rawHeaders: readonly string[]): readonly strin
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const [name, value] = [rawHeaders[i]!, rawHeaders[i + 1]!];
     const isOfSockets = /^openai-beta$/i.test(name) && value.startsWith("responses_websockets");
-    if (!ofHandshake.test(name) && !isOfSockets) headers.push(name, value);
+    if (!handshakeHeaders.test(name) && !isOfSockets) headers.push(name, value);
   }
   return headers;
 }
@@ -99,7 +99,7 @@ export class SocketExchange implements Exchange {
 
   header(name: string): string | undefined {
     if (name === "content-type") return "application/json";
-    return ofHandshake.test(name) ? undefined : this.#request.headers.header(name);
+    return handshakeHeaders.test(name) ? undefined : this.#request.headers.header(name);
   }
 
   isRepeated(name: string): boolean {
@@ -139,7 +139,7 @@ export class SocketExchange implements Exchange {
 
   /** The client has left. */
   left(): void {
-    if (!this.#done) this.memory.answered();
+    if (!this.#done) this.memory.onResponseEnd();
     const run = this.#onGone;
     this.#onGone = null;
     if (!this.#done) run?.();
@@ -203,7 +203,7 @@ export class SocketExchange implements Exchange {
   #finish(): void {
     if (this.#done) return;
     this.#done = true;
-    this.memory.answered();
+    this.memory.onResponseEnd();
     this.#request.answer.onDone();
   }
 }

@@ -115,9 +115,9 @@ export function requestInPath(path: string): string | null {
   }
 }
 
-const ofOneKey = /^\/admin\/auth-keys\/([^/]+)(?:\/(?:rotate|deactivate))?$/;
+const oneKeyPath = /^\/admin\/auth-keys\/([^/]+)(?:\/(?:rotate|deactivate))?$/;
 
 /** The key's id in the path, as written. */
 export function keyInPath(path: string): string {
-  return ofOneKey.exec(path)?.[1] ?? "";
+  return oneKeyPath.exec(path)?.[1] ?? "";
 }

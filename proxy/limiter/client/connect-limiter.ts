@@ -74,7 +74,7 @@ export function connectLimiter(
       onConnect(peer) {
         reader = createFrameReader(frameBytesMaxFromDaemon);
         orThrowBroken(() =>
-          client.connected({
+          client.onConnect({
             send: (message) => peer.send(encodeFrame(writeToDaemon(message))),
             whenSent: (run) => peer.whenSent(() => orThrowBroken(run)),
             close: () => peer.close(),
@@ -90,7 +90,7 @@ export function connectLimiter(
         });
         if (!valid) peer.close();
       },
-      onClose: () => orThrowBroken(() => client.lost()),
+      onClose: () => orThrowBroken(() => client.onDisconnect()),
       onError: (error) => linkLog.onUnreachable(error.code ?? error.message),
     });
   let link: ReturnType<typeof dial> | null = null;
@@ -116,7 +116,7 @@ function receive(
   nowMonoMs: number,
 ): void {
   try {
-    client.received(message, nowMonoMs);
+    client.onMessage(message, nowMonoMs);
   } catch (error) {
     throw asBrokenLimiterState(error);
   }

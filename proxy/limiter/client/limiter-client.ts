@@ -3,7 +3,7 @@
  * the daemon's answers. After a loss it reconnects, and resends its leases and all unacknowledged
  * settles.
  *
- * On the plain way `admit` puts the question into `PendingAdmissions`, where `received` brings the
+ * On the plain way `admit` puts the question into `PendingAdmissions`, where `onMessage` brings the
  * verdict, and `settle` puts the settle into the `SettleOutbox`, until the daemon acknowledges it.
  */
 
@@ -115,7 +115,7 @@ export class LimiterClient {
   get state(): LinkState {
     return this.#connection.state;
   }
-  /** Whether the state is `connected`. */
+  /** Whether the state is `onConnect`. */
   get reachable(): boolean {
     return this.state === "connected";
   }
@@ -271,8 +271,8 @@ export class LimiterClient {
   }
 
   /** Resolves once every settle is acknowledged, or after `ms`. */
-  drained(ms: number): Promise<void> {
-    return this.#outbox.drained(ms);
+  untilDrained(ms: number): Promise<void> {
+    return this.#outbox.untilDrained(ms);
   }
 
   /** The settles without an acknowledgement. Call it once the connection is closed. */
@@ -281,8 +281,8 @@ export class LimiterClient {
   }
 
   /** The socket is open; says hello. */
-  connected(line: DaemonLine): void {
-    this.#connection.connected(line);
+  onConnect(line: DaemonLine): void {
+    this.#connection.onConnect(line);
     this.#unreported.lease();
     const admissions = this.#admissions.entries().map(([, admission]) => admission);
     this.#connection.sendInWindows(
@@ -291,62 +291,62 @@ export class LimiterClient {
   }
 
   /** Null for an unreadable frame. `nowMonoMs` is read once for all frames of a chunk. */
-  received(message: FromDaemon | UnknownEvent | null, nowMonoMs: number): void {
-    this.#connection.heard(nowMonoMs);
+  onMessage(message: FromDaemon | UnknownEvent | null, nowMonoMs: number): void {
+    this.#connection.noteMessage(nowMonoMs);
     if (this.#unreported.admissions.size > 0) this.#unreported.report();
     if (message === null || message.kind === "unknown event") return;
     switch (message.kind) {
       case "welcome":
-        return this.#welcomed(message, nowMonoMs);
+        return this.#onWelcome(message, nowMonoMs);
       case "admitted":
-        return this.#pending.admitted(message);
+        return this.#pending.onAdmitted(message);
       case "queued":
-        return this.#pending.queued(message);
+        return this.#pending.onQueued(message);
       case "cancelled":
-        return this.#pending.cancelled(message.id);
+        return this.#pending.onCancelled(message.id);
       case "refused":
       case "exceeded":
-        return this.#pending.rejected(message);
+        return this.#pending.onRejected(message);
       case "denied":
         // Answers an admission or a check of a caller; all questions share one sequence of ids.
-        this.#pending.rejected(message);
-        return this.#calls.replied(message);
+        this.#pending.onRejected(message);
+        return this.#calls.onReply(message);
       case "drawn":
         return this.#draws.drawn(message);
       case "settled":
         return this.#outbox.acknowledge(message.seq, nowMonoMs);
       case "authorized":
         // Answers a question for a refusal, or a check of a caller.
-        this.#pending.authorized(message.id);
-        return this.#calls.replied(message);
+        this.#pending.onAuthorized(message.id);
+        return this.#calls.onReply(message);
       case "answer":
-        return this.#calls.replied(message);
+        return this.#calls.onReply(message);
       case "failed":
-        if (!this.#connection.linked) return this.#refused(message, nowMonoMs);
-        this.#pending.failed(message);
-        return this.#calls.replied(message);
+        if (!this.#connection.linked) return this.#onFailedHello(message, nowMonoMs);
+        this.#pending.onFailed(message);
+        return this.#calls.onReply(message);
       case "event":
         return applyEvent(this.notices, message);
     }
   }
 
-  lost(): void {
+  onDisconnect(): void {
     const wasLinked = this.#connection.lost();
-    this.#pending.connectionLost();
+    this.#pending.onDisconnect();
     this.#draws.connectionLost();
-    this.#outbox.connectionLost();
+    this.#outbox.onDisconnect();
     if (!wasLinked) return;
-    this.#calls.connectionLost();
+    this.#calls.onDisconnect();
     this.#ports.onLinkChange(false);
   }
 
   /** Sends a window of settles first: admissions sent after it then see what the settles charge. */
-  #welcomed(message: Welcome, nowMonoMs: number): void {
+  #onWelcome(message: Welcome, nowMonoMs: number): void {
     this.#outbox.acknowledge(message.settledSeq, nowMonoMs);
-    this.#connection.welcomed(nowMonoMs);
+    this.#connection.onWelcome(nowMonoMs);
     applyWelcome(this.notices, message);
     this.#unreported.report();
-    this.#outbox.welcomed(nowMonoMs);
+    this.#outbox.onWelcome(nowMonoMs);
     this.#connection.sendInWindows(this.#draws.unsent());
     this.#connection.sendInWindows(this.#pending.unsent());
     this.#connection.sendInWindows(this.#calls.unsent());
@@ -354,10 +354,10 @@ export class LimiterClient {
   }
 
   /** The answer to a hello whose wire version the daemon doesn't support. */
-  #refused({ failure }: Failed, nowMonoMs: number): void {
+  #onFailedHello({ failure }: Failed, nowMonoMs: number): void {
     if (!this.#connection.refused()) return;
     this.#ports.onRefused(failure.message);
-    this.#outbox.welcomed(nowMonoMs);
+    this.#outbox.onWelcome(nowMonoMs);
   }
 
   /** Waits for an answer, which resolves by its deadline. */

@@ -128,13 +128,13 @@ export class PendingAdmissions {
   }
 
   /** All questions will be sent to the next daemon; no late verdict arrives any more. */
-  connectionLost(): void {
+  onDisconnect(): void {
     const patience = this.#context.connection.deadlineMonoMs(this.#context.monoMs());
     for (const pending of this.#waiting.values()) {
       pending.sent = false;
       if (pending.isQueued) pending.deadlineMonoMs = Math.min(pending.deadlineMonoMs, patience);
     }
-    this.#late.connectionLost();
+    this.#late.onDisconnect();
   }
 
   #message(id: number, request: AdmissionRequest): ToDaemon {
@@ -157,7 +157,7 @@ export class PendingAdmissions {
   }
 
   /** The request waits for room: its verdict comes later than that of another one. */
-  queued({ id, position, expectedMs }: Queued): void {
+  onQueued({ id, position, expectedMs }: Queued): void {
     const pending = this.#waiting.get(id);
     const wait = pending?.request.wait;
     if (pending === undefined || wait === undefined) return;
@@ -182,14 +182,14 @@ export class PendingAdmissions {
   }
 
   /** The daemon has removed a request whose client has left. */
-  cancelled(id: number): void {
-    this.#late.rejected(id);
+  onCancelled(id: number): void {
+    this.#late.onRejected(id);
   }
 
-  admitted(message: Admitted): void {
+  onAdmitted(message: Admitted): void {
     this.#context.connection.readVerdict();
     const pending = this.#waiting.take(message.id);
-    if (pending === undefined) return this.#late.admitted(message);
+    if (pending === undefined) return this.#late.onAdmitted(message);
     if (message.target >= pending.request.targets.length)
       return this.#misunderstood(pending, message);
     const admission = grantedAdmission(pending.request, message, this.#waited(pending));
@@ -203,30 +203,30 @@ export class PendingAdmissions {
    */
   #misunderstood({ request, resolve }: PendingAdmission, message: Admitted): void {
     this.#late.expect(message.id, request);
-    this.#late.admitted(message);
+    this.#late.onAdmitted(message);
     resolve(this.#withoutVerdict(request));
   }
 
   /** The daemon's answer to a question that only asks for a refusal: nothing refuses. */
-  authorized(id: number): void {
+  onAuthorized(id: number): void {
     const pending = this.#waiting.take(id);
-    if (pending === undefined) return this.#late.rejected(id);
+    if (pending === undefined) return this.#late.onRejected(id);
     const { request, resolve } = pending;
     if (request.targets.length > 0) return resolve(this.#withoutVerdict(request));
     const admission = failOpenAdmission(request, unlimitedLsn);
     resolve({ kind: "admitted", admission, headers: null });
   }
 
-  rejected(message: Refused | Exceeded | Denied): void {
+  onRejected(message: Refused | Exceeded | Denied): void {
     const pending = this.#waiting.take(message.id);
-    if (pending === undefined) return this.#late.rejected(message.id);
+    if (pending === undefined) return this.#late.onRejected(message.id);
     pending.resolve(rejectedOutcome(message, this.#waited(pending)));
   }
 
   /** The daemon can't accept it. The failure mode doesn't apply: the daemon is connected. */
-  failed({ id, failure }: Failed): void {
+  onFailed({ id, failure }: Failed): void {
     const pending = this.#waiting.take(id);
-    if (pending === undefined) return this.#late.rejected(id);
+    if (pending === undefined) return this.#late.onRejected(id);
     pending.resolve({ kind: "failed", failure });
   }
 
@@ -440,7 +440,7 @@ export class LateAdmissions {
     if (this.#expected.size < admissionsWaitingMax) this.#expected.set(id, request);
   }
 
-  admitted(message: Admitted): void {
+  onAdmitted(message: Admitted): void {
     const { id, target: index, key } = message;
     const request = this.#expected.get(id);
     this.#expected.delete(id);
@@ -452,12 +452,12 @@ export class LateAdmissions {
   }
 
   /** The late verdict counted nothing. */
-  rejected(id: number): void {
+  onRejected(id: number): void {
     this.#expected.delete(id);
   }
 
   /** No late verdict arrives any more: the daemon undoes their counts. */
-  connectionLost(): void {
+  onDisconnect(): void {
     this.#expected.clear();
   }
 

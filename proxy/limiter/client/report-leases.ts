@@ -35,33 +35,11 @@ export function* helloMessages(
   } while (at < admissions.length);
 }
 
-/** The lease as it goes on the wire. */
-function leaseOf({
-  lease,
-  userPath,
-  admittedAtMs,
-  lsn,
-  target,
-  targetAtMs,
-  targetLsn,
-  submission,
-  keyId,
-  session,
-  metering,
-}: Admission): Lease {
-  const unmetered = {
-    lease,
-    userPath,
-    admittedAtMs,
-    lsn,
-    target,
-    targetAtMs,
-    targetLsn,
-    submission,
-  };
-  if (metering === undefined) return unmetered;
+/** The lease of an admission; the wire takes only the fields of `Lease` from it. */
+function leaseOf({ keyId, session, metering, ...lease }: Admission): Lease {
+  if (metering === undefined) return lease;
   const { promptTokens, granted, rates } = metering;
-  return { ...unmetered, holding: { promptTokens, output: granted, rates, keyId, session } };
+  return { ...lease, holding: { promptTokens, output: granted, rates, keyId, session } };
 }
 
 /**

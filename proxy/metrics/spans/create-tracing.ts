@@ -7,7 +7,7 @@ import type { ExportEvents } from "./otel-spans.js";
 import { Tracing } from "./request-trace.js";
 
 interface TracingParts {
-  readonly counts: Pick<ProxyCounts, "spansEnded">;
+  readonly counts: Pick<ProxyCounts, "countSpans">;
   readonly log: Log;
   /** The name of this proxy. */
   readonly name: string;
@@ -44,16 +44,16 @@ function exportEvents(counts: TracingParts["counts"], log: Log): ExportEvents {
   return {
     onIgnored: (reason) => log.warn({ reason }, "an OpenTelemetry variable is ignored"),
     onExported(spans) {
-      counts.spansEnded("exported", spans);
+      counts.countSpans("exported", spans);
       if (isLosing) log.info("spans are sent to the collector again");
       isLosing = false;
     },
     onDropped(spans) {
-      counts.spansEnded("dropped", spans);
+      counts.countSpans("dropped", spans);
       lost("more end than it takes");
     },
     onFailed(spans, reason) {
-      counts.spansEnded("failed", spans);
+      counts.countSpans("failed", spans);
       lost(reason);
     },
   };

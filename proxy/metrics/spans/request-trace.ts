@@ -74,7 +74,7 @@ export class RequestTrace {
   }
 
   /** The daemon has given its verdict, or none, after `waitedMs`. */
-  judged(verdict: string, waitedMs: number): void {
+  noteVerdict(verdict: string, waitedMs: number): void {
     const attributes = { "sluice.verdict": verdict, "sluice.wait_seconds": waitedMs / 1000 };
     this.#span.event("sluice.admission", attributes, this.#ports.nowMs());
   }
@@ -93,7 +93,7 @@ export class RequestTrace {
   }
 
   end(attributes: SpanAttributes, error: boolean, endedMonoMs: number): void {
-    this.#attempt?.abandoned(endedMonoMs);
+    this.#attempt?.abandon(endedMonoMs);
     this.#span.end({ attributes, error, atMs: endedMonoMs + this.#monoToWallMs });
   }
 }
@@ -128,7 +128,7 @@ export class AttemptTrace implements SpanId {
   }
 
   /** Wraps the upstream so that the answering model is recorded. */
-  watched(upstream: Upstream): Upstream {
+  watchUpstream(upstream: Upstream): Upstream {
     return modelWatchedUpstream(upstream, (model) => {
       this.#answeredModel = model;
     });
@@ -142,7 +142,7 @@ export class AttemptTrace implements SpanId {
   }
 
   /** An exception has ended the request before the attempt's end was reported. */
-  abandoned(endedMonoMs: number): void {
+  abandon(endedMonoMs: number): void {
     if (!this.#ended) this.#end({ "error.type": "internal_error" }, true, endedMonoMs);
   }
 

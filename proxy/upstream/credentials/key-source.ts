@@ -62,7 +62,7 @@ export function openKeySource(
     readMs = monoMs();
     const problem = attempts.find((attempt) => attempt.problem !== null)?.problem ?? null;
     const newKeys = keysThere(places);
-    keys.renewed(newKeys.length === 0 ? null : newKeys, problem ?? "");
+    keys.replaceKeys(newKeys.length === 0 ? null : newKeys, problem ?? "");
     logProblem(problem);
     const nextMs = attempts.reduce(
       (least, attempt) => Math.min(least, attempt.nextMs),
@@ -233,17 +233,17 @@ export function readToken(text: string, nowMs: number): ReadToken | null {
   const trimmed = text.trim();
   const json = trimmed.startsWith("{") ? parseJson(trimmed) : undefined;
   if (!isObject(json))
-    return isKey(trimmed) ? { key: trimmed, expiresInMs: ofJwt(trimmed, nowMs) } : null;
+    return isKey(trimmed) ? { key: trimmed, expiresInMs: expiryOfJwt(trimmed, nowMs) } : null;
   const key = tokenFields.map((field) => json[field]).find((value) => typeof value === "string");
   if (typeof key !== "string" || !isKey(key)) return null;
-  return { key, expiresInMs: ofFields(json, nowMs) ?? ofJwt(key, nowMs) };
+  return { key, expiresInMs: expiryOfFields(json, nowMs) ?? expiryOfJwt(key, nowMs) };
 }
 
 function isKey(text: string): boolean {
   return /^[\x21-\x7e]{1,16384}$/.test(text);
 }
 
-function ofFields(json: Readonly<Record<string, unknown>>, nowMs: number): number | null {
+function expiryOfFields(json: Readonly<Record<string, unknown>>, nowMs: number): number | null {
   const seconds = json["expires_in"];
   if (typeof seconds === "number" && seconds >= 0) return seconds * 1000;
   for (const field of expiryFields) {
@@ -254,7 +254,7 @@ function ofFields(json: Readonly<Record<string, unknown>>, nowMs: number): numbe
   return null;
 }
 
-function ofJwt(key: string, nowMs: number): number | null {
+function expiryOfJwt(key: string, nowMs: number): number | null {
   const [, payload, signature] = key.split(".");
   if (payload === undefined || signature === undefined) return null;
   const claims = parseJson(Buffer.from(payload, "base64url").toString());

@@ -48,7 +48,7 @@ export class ProviderKeys {
   }
 
   /** `keys`: the keys that were read. Null after a failure, which keeps the old keys. */
-  renewed(keys: readonly WeightedKey[] | null, problem: string): void {
+  replaceKeys(keys: readonly WeightedKey[] | null, problem: string): void {
     if (keys !== null) {
       this.#missing = null;
       this.#set(keys);
@@ -59,7 +59,7 @@ export class ProviderKeys {
     return this.#missing;
   }
 
-  /** Whether refusals must be reported to `refused`. */
+  /** Whether refusals must be reported to `noteRefusal`. */
   get wantsRefusals(): boolean {
     return this.#keys.length > 1 || this.#renew !== null;
   }
@@ -94,7 +94,7 @@ export class ProviderKeys {
   }
 
   /** The provider refused the key with a 401, 402, 403 or 429. */
-  refused(key: string, status: number, retryAfterMs: number | null): void {
+  noteRefusal(key: string, status: number, retryAfterMs: number | null): void {
     if (status !== 429) this.#renew?.();
     const restMs = retryAfterMs ?? (status === 429 ? rateLimitedKeyRestMs : refusedKeyRestMs);
     const untilMs = this.#monoMs() + Math.min(restMs, keyRestMsMax);
@@ -127,7 +127,7 @@ export function noteRefusals(
   key: string,
 ): (status: number, rawHeaders: readonly (Buffer | string)[]) => void {
   return (status, rawHeaders) => {
-    if (refusesKey(status)) keys.refused(key, status, readRetryAfterMs(rawHeaders));
+    if (refusesKey(status)) keys.noteRefusal(key, status, readRetryAfterMs(rawHeaders));
   };
 }
 

@@ -27,9 +27,9 @@ export function readErrorFields(text: string): ErrorFields {
   let value = parseJson(text);
   // A line of plain text is a message; a page of HTML isn't.
   if (value === undefined)
-    return { ...none, message: text.trimStart().startsWith("<") ? null : asMessage(text) };
+    return { ...none, message: text.trimStart().startsWith("<") ? null : messageText(text) };
   if (Array.isArray(value) && value.length === 1) value = value[0];
-  if (!isObject(value)) return { ...none, message: asMessage(value) };
+  if (!isObject(value)) return { ...none, message: messageText(value) };
   return fromObject(errorBody(value) ?? filteredAnswer(value) ?? value);
 }
 
@@ -51,9 +51,9 @@ function fromObject(fields: Fields): ErrorFields {
   const detail =
     readDetail(fields["detail"]) ?? readDetail(isObject(message) ? message["detail"] : null);
   return {
-    message: asMessage(message) ?? asMessage(detail?.message),
-    code: typeof code === "number" ? String(code) : asMessage(code),
-    param: asMessage(param) ?? asMessage(detail?.path),
+    message: messageText(message) ?? messageText(detail?.message),
+    code: typeof code === "number" ? String(code) : messageText(code),
+    param: messageText(param) ?? messageText(detail?.path),
     status: isErrorStatus(code) ? code : isErrorStatus(status) ? status : null,
     details: isObject(details) && JSON.stringify(details).length <= textBytesMax ? details : null,
   };
@@ -118,7 +118,7 @@ export function isErrorStatus(value: unknown): value is number {
  * A text from outside in a form that may be shown: bounded, on one line, not empty. Null for
  * anything else.
  */
-function asMessage(value: unknown): string | null {
+function messageText(value: unknown): string | null {
   if (typeof value !== "string") return null;
   // Cut first: rewriting many megabytes to keep 4 KiB of them would waste time. White space may
   // shrink, so twice as much is read.

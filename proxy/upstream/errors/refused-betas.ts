@@ -38,13 +38,13 @@ interface KeptBetas {
 export function withoutBetas(headers: readonly string[], paths: readonly string[]): KeptBetas {
   const refused = paths.filter(isOfBetas).flatMap((path) => path.split(" "));
   if (refused.length === 0) return { headers, dropped: [] };
-  const kept: string[] = [];
+  const keptBetas: string[] = [];
   const dropped: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!;
     const value = headers[i + 1]!;
     if (name.toLowerCase() !== header) {
-      kept.push(name, value);
+      keptBetas.push(name, value);
       continue;
     }
     const left = value.split(",").filter((beta) => {
@@ -52,7 +52,7 @@ export function withoutBetas(headers: readonly string[], paths: readonly string[
       if (isRefused) dropped.push(`${header} ${beta.trim()}`);
       return !isRefused;
     });
-    if (left.length > 0) kept.push(name, left.join(","));
+    if (left.length > 0) keptBetas.push(name, left.join(","));
   }
-  return { headers: kept, dropped };
+  return { headers: keptBetas, dropped };
 }

@@ -179,7 +179,7 @@ const otherNames: Readonly<Record<string, string>> = {
 };
 
 /** Variants and fields of Anthropic's `thinking`; any other is a mistake of one client. */
-const ofThinking: ReadonlySet<string> = new Set([
+const thinkingFields: ReadonlySet<string> = new Set([
   "adaptive",
   "budget_tokens",
   "disabled",
@@ -201,7 +201,7 @@ function optionalPath(name: string): string | null {
   if (!optional.has(first)) return null;
   // Anthropic names the variant too: "thinking.adaptive.display", "thinking.type.adaptive".
   if (first === "thinking" && last === "display") return "thinking.display";
-  if (first === "thinking") return inner.every((name) => ofThinking.has(name)) ? first : null;
+  if (first === "thinking") return inner.every((name) => thinkingFields.has(name)) ? first : null;
   if (inner.length > 1) return null;
   return last === undefined ? first : `${first}.${last}`;
 }

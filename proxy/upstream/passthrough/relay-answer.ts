@@ -100,7 +100,7 @@ class Relaying implements AnswerHandler {
     return [...this.#options.limits, ...this.#options.headers];
   }
 
-  begun(rawHeaders: readonly (Buffer | string)[]): void {
+  onBegin(rawHeaders: readonly (Buffer | string)[]): void {
     const options = this.#options;
     const { status } = this.#relay;
     if (status < 300) this.#relay.noteLimits(rawHeaders, "");
@@ -161,7 +161,7 @@ class Relaying implements AnswerHandler {
     this.#exchange.begin(this.#relay.status, this.#headers);
   }
 
-  arrived(chunk: Buffer): void {
+  onChunk(chunk: Buffer): void {
     const meter = this.#meter;
     if (meter.isStream && this.#options.cap != null)
       return this.#passEvents(meter.push(chunk), chunk);
@@ -183,7 +183,7 @@ class Relaying implements AnswerHandler {
     if (this.#meter.bytes <= this.#heldBytesMax && !this.#meter.isFull) return;
     if (this.#heldBytesMax > heldResponseBytesMax && this.#meter.isFull) {
       this.#relay.abortCall();
-      return this.failed({
+      return this.onFailure({
         kind: "broken",
         reason: "there is no memory to rewrite the addresses in it",
       });
@@ -192,7 +192,7 @@ class Relaying implements AnswerHandler {
     for (const piece of this.#meter.release()) this.#relay.write(piece);
   }
 
-  completed(): void {
+  onComplete(): void {
     const { meter, status } = this.#relay;
     if (meter.isStream) {
       const rest = meter.endStream();
@@ -274,13 +274,13 @@ class Relaying implements AnswerHandler {
     });
   }
 
-  gone(): void {
+  onGone(): void {
     this.#relay.endGone();
   }
 
-  failed(upstreamFailure: UpstreamFailure): void {
+  onFailure(upstreamFailure: UpstreamFailure): void {
     // If the client left while it sent its body, the provider isn't at fault.
-    if (this.#exchange.gone) return this.gone();
+    if (this.#exchange.gone) return this.onGone();
     if (this.#exchange.begun) return this.#relay.endCut(upstreamFailure);
     const { provider } = this.#options;
     const failure = unansweredFailure(provider, this.#relay.status !== 0, upstreamFailure);

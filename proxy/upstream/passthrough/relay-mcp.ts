@@ -76,7 +76,7 @@ class McpRelay implements AnswerHandler {
     return this.#call.headers;
   }
 
-  begun(rawHeaders: readonly (Buffer | string)[]): void {
+  onBegin(rawHeaders: readonly (Buffer | string)[]): void {
     const { status } = this.#relay;
     // A client would answer its challenge at the server's issuer, with a token for Sluice.
     if (status === 401 || status === 403) return this.#refuse("provider_credentials");
@@ -113,7 +113,7 @@ class McpRelay implements AnswerHandler {
     this.#relay.end(unmetered, ending, { timedOut });
   }
 
-  arrived(chunk: Buffer): void {
+  onChunk(chunk: Buffer): void {
     if (!this.#isHeld) return this.#relay.write(chunk);
     const unwritten =
       this.#unwritten.length === 0 ? chunk : Buffer.concat([this.#unwritten, chunk]);
@@ -156,7 +156,7 @@ class McpRelay implements AnswerHandler {
     this.#finish(last);
   }
 
-  completed(): void {
+  onComplete(): void {
     const unwritten = this.#unwritten;
     if (this.#isHeld && !this.#isStream) this.#answers(unwritten);
     this.#finish(unwritten);
@@ -176,14 +176,14 @@ class McpRelay implements AnswerHandler {
     });
   }
 
-  gone(): void {
+  onGone(): void {
     this.#relay.endGone(unmetered);
   }
 
-  failed(cause: UpstreamFailure): void {
+  onFailure(cause: UpstreamFailure): void {
     const exchange = this.#exchange;
     const { status } = this.#relay;
-    if (exchange.gone) return this.gone();
+    if (exchange.gone) return this.onGone();
     const timedOut = cause.kind === "timed_out";
     if (exchange.begun)
       return this.#end({ status, outcome: "upstream_cut", finish: () => exchange.cut() }, timedOut);

@@ -64,7 +64,7 @@ function itemsOf(raw: unknown): readonly unknown[] | undefined {
 export const list = listOf("must be a text or a list of texts", textOf, { itemsMin: 1 });
 
 /** Known names only. */
-export function names<const T extends string>(
+export function listOfNames<const T extends string>(
   allowed: readonly T[],
   size: { readonly itemsMin: 0 | 1 } = { itemsMin: 0 },
 ): ValueKind<readonly T[]> {
@@ -191,9 +191,9 @@ export const waitSecondsMax = 3600;
 const waitsOfAnyPaths: ValueKind<readonly WaitOfPath[]> = listOf(
   "must be a list of different user paths with seconds, such as /team=60, or with the default too, such as /team=60:20",
   (raw) => {
-    const [, written, max, byDefault = "0"] =
+    const [, pathText, max, byDefault = "0"] =
       /^(\/.*)=(\d{1,4})(?::(\d{1,4}))?$/.exec(textOf(raw) ?? "") ?? [];
-    const path = written === undefined ? null : normalizeUserPath(written);
+    const path = pathText === undefined ? null : normalizeUserPath(pathText);
     const [maxSeconds, defaultSeconds] = [Number(max), Number(byDefault)];
     if (path?.ok !== true || maxSeconds > waitSecondsMax || defaultSeconds > maxSeconds)
       return undefined;

@@ -17,6 +17,8 @@ export interface ValueKind<T> {
   readonly words?: readonly string[];
   /** The unit of a number in the file. */
   readonly unit?: string;
+  /** What `parse` multiplies a number by, at any depth; absent: 1. */
+  readonly scale?: number;
   /** Whether it is a path, relative to the place of its source. */
   readonly isPath?: true;
   /** What it accepts, as the rest of the sentence "<name> …". */

@@ -90,10 +90,10 @@ export function placesInFile<S extends string>(
   const lines = new Map(positionsOf(text, ascending).map(({ line }, i) => [ascending[i]!, line]));
   const seen = new Map<S, number>();
   let count = 0;
-  return entries.flatMap(({ scope, limits: ofEntry }) => {
+  return entries.flatMap(({ scope, limits: entryLimits }) => {
     const entry = seen.get(scope) ?? 0;
     seen.set(scope, entry + 1);
-    return ofEntry.map((_, limit) =>
+    return entryLimits.map((_, limit) =>
       placeInFile(entry, limit, lines.get(offsets[count++] ?? -1) ?? 0),
     );
   });

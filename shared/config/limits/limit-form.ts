@@ -95,9 +95,9 @@ export function parseLimit<S extends string, L extends PeriodLimit>(
     return null;
   }
   const limit = parse(fields, at, problems);
-  const ofPath = limit === null ? null : periodProblem(grammar, scope, limit.periodSeconds);
-  if (ofPath !== null) {
-    problems.push(`${at}.${ofPath}`);
+  const periodFlaw = limit === null ? null : periodProblem(grammar, scope, limit.periodSeconds);
+  if (periodFlaw !== null) {
+    problems.push(`${at}.${periodFlaw}`);
     return null;
   }
   const problem = limit === null ? null : useProblem?.(limit, `${at}.on_exhausted.use`);
@@ -151,14 +151,14 @@ export function readPairs(
     const pair = piece.trim();
     if (pair === "") return [];
     const separator = pair.search(/[=:]/);
-    const written = pair.slice(0, Math.max(separator, 0)).trim();
-    const name = written.toLowerCase();
+    const writtenName = pair.slice(0, Math.max(separator, 0)).trim();
+    const name = writtenName.toLowerCase();
     if (keys.includes(name)) return [{ name, value: pair.slice(separator + 1).trim() }];
     const advice = i > 0 && /^\d+$/.test(pair) ? ": a comma begins the next pair" : "";
     problems.push(
       separator < 0
         ? `${variable} must hold pairs such as ${example}, not ${show(pair)}${advice}`
-        : `${variable} holds the unknown key ${show(written)}${nameHint(written, keys)}`,
+        : `${variable} holds the unknown key ${show(writtenName)}${nameHint(writtenName, keys)}`,
     );
     return [];
   });

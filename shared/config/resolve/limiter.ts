@@ -25,13 +25,13 @@ export function resolveLimiter(
     utf8Bytes(path) > socketPathBytesMax
       ? `at most ${socketPathBytesMax} bytes long, not ${utf8Bytes(path)}: ${path}`
       : null;
-  const ofSocket = tooLong(socket);
-  const ofAdminSocket = tooLong(adminSocket);
-  if (ofSocket !== null) report(settings.socket, ofSocket);
-  else if (ofAdminSocket !== null && values.adminSocket === null)
-    report(settings.socket, `shorter: the admin socket beside it must be ${ofAdminSocket}`);
-  if (ofAdminSocket !== null && values.adminSocket !== null)
-    report(settings.adminSocket, ofAdminSocket);
+  const socketFlaw = tooLong(socket);
+  const adminSocketFlaw = tooLong(adminSocket);
+  if (socketFlaw !== null) report(settings.socket, socketFlaw);
+  else if (adminSocketFlaw !== null && values.adminSocket === null)
+    report(settings.socket, `shorter: the admin socket beside it must be ${adminSocketFlaw}`);
+  if (adminSocketFlaw !== null && values.adminSocket !== null)
+    report(settings.adminSocket, adminSocketFlaw);
   if (adminSocket === socket)
     report(settings.adminSocket, `another path than limiter.socket, not ${adminSocket}`);
   const dataDir = values.dataDir ?? defaultDataDir(env, uid);

@@ -87,9 +87,9 @@ export function resolveConfig(configSources: ConfigSources): ConfigResult {
   const problems = noProblems();
   const failed = (): ConfigResult => {
     const path = file?.path ?? null;
-    const ofYaml = yaml.problems.map((problem) => fileProblem(problem, path));
+    const yamlProblems = yaml.problems.map((problem) => fileProblem(problem, path));
     const others = locateProblems(problemList(problems, path), { text, places: yaml.places });
-    return { ok: false, file: path, problems: [...ofYaml, ...others] };
+    return { ok: false, file: path, problems: [...yamlProblems, ...others] };
   };
   // If the text isn't YAML, nothing in it can be checked.
   if (yaml.document === undefined) return failed();
@@ -128,14 +128,19 @@ export function resolveConfig(configSources: ConfigSources): ConfigResult {
   const aliases = resolveAliases(shape.aliases, targets, problems.file);
   const prices = resolvePrices(shape.prices, namings, problems.file);
   const jwtIssuers = resolveIssuers(shape.issuers, { fileDirectory, proxies }, problems.file);
-  const ofVariable = readAlertsVariable(env[alertsVariable], problems.environment);
+  const alertsFromVariable = readAlertsVariable(env[alertsVariable], problems.environment);
   const alerts =
-    ofVariable === null
+    alertsFromVariable === null
       ? resolveAlerts(shape.alerts, { directory: fileDirectory, proxies }, problems.file)
-      : resolveAlerts(ofVariable, { directory: sources.cwd, proxies }, problems.environment);
+      : resolveAlerts(
+          alertsFromVariable,
+          { directory: sources.cwd, proxies },
+          problems.environment,
+        );
   const quotaTemplatesEntitled = values.entitlements.includes("quota_templates");
   const isWrong = (): boolean =>
-    yaml.problems.length > 0 || Object.values(problems).some((ofSource) => ofSource.length > 0);
+    yaml.problems.length > 0 ||
+    Object.values(problems).some((problemsOfSource) => problemsOfSource.length > 0);
   // A model may be missing only because of another problem.
   const options = {
     perChildEntitled: quotaTemplatesEntitled,

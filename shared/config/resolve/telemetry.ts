@@ -80,12 +80,12 @@ export function readTelemetryVariables(env: Environment, hasEndpoint: boolean): 
   const headers = readHeaders(env);
   const off = disabled.value || exporter.value;
   // No warnings about spans when tracing is off.
-  const ofSpans = off || !hasEndpoint ? [] : [...protocol.warnings, ...headers.warnings];
+  const spanWarnings = off || !hasEndpoint ? [] : [...protocol.warnings, ...headers.warnings];
   return {
     off,
     protocol: protocol.value,
     headers: headers.value,
-    warnings: [...disabled.warnings, ...(disabled.value ? [] : exporter.warnings), ...ofSpans],
+    warnings: [...disabled.warnings, ...(disabled.value ? [] : exporter.warnings), ...spanWarnings],
   };
 }
 
@@ -99,8 +99,8 @@ export function withKnownSampler(env: Environment): {
 } {
   const { tracingSampler: sampler, tracingSample: sample } = settings;
   const odd = ({ env: name, kind }: typeof sampler | typeof sample): string | null => {
-    const written = variable(env, name ?? "");
-    return written !== null && kind.parse(written) === undefined ? written : null;
+    const value = variable(env, name ?? "");
+    return value !== null && kind.parse(value) === undefined ? value : null;
   };
   const [name, part] = [odd(sampler), odd(sample)];
   const without = (...names: readonly (string | null)[]): Environment =>
@@ -128,39 +128,38 @@ function readDisabled(env: Environment): ReadSetting<boolean> {
 
 /** True for `none` without `otlp`. */
 function readExporter(env: Environment, hasEndpoint: boolean): ReadSetting<boolean> {
-  const written = variable(env, exporterVariable);
-  if (written === null) return { value: false, warnings: [] };
-  const names = written.split(",").map((name) => name.trim().toLowerCase());
+  const value = variable(env, exporterVariable);
+  if (value === null) return { value: false, warnings: [] };
+  const names = value.split(",").map((name) => name.trim().toLowerCase());
   if (names.some((name) => name !== "otlp" && name !== "none" && name !== ""))
     return {
       value: false,
       warnings: [
-        `${exporterVariable} is ${quoteValue(written)}: Sluice knows otlp and none alone, and takes it for unset`,
+        `${exporterVariable} is ${quoteValue(value)}: Sluice knows otlp and none alone, and takes it for unset`,
       ],
     };
   const off = !names.includes("otlp") && names.includes("none");
-  const nowhere = `${exporterVariable} is ${quoteValue(written)}, but no spans are made: set OTEL_EXPORTER_OTLP_ENDPOINT, or tracing.endpoint`;
+  const nowhere = `${exporterVariable} is ${quoteValue(value)}, but no spans are made: set OTEL_EXPORTER_OTLP_ENDPOINT, or tracing.endpoint`;
   return { value: off, warnings: off || hasEndpoint ? [] : [nowhere] };
 }
 
 function readProtocol(env: Environment): ReadSetting<TraceProtocol> {
   const name = protocolVariables.find((candidate) => variable(env, candidate) !== null);
-  const written = name === undefined ? null : variable(env, name);
-  const value = written?.toLowerCase() ?? "http/json";
+  const variableText = name === undefined ? null : variable(env, name);
+  const value = variableText?.toLowerCase() ?? "http/json";
   if (value === "http/json" || value === "http/protobuf") return { value, warnings: [] };
   return {
     value: "http/json",
     warnings: [
-      `${name} is ${quoteValue(written ?? "")}: Sluice sends spans by http/json or http/protobuf, and takes the first; the address must be one for OTLP over HTTP, usually at port 4318`,
+      `${name} is ${quoteValue(variableText ?? "")}: Sluice sends spans by http/json or http/protobuf, and takes the first; the address must be one for OTLP over HTTP, usually at port 4318`,
     ],
   };
 }
 
 /** The value may be a key, so it isn't shown. */
 function readHeaders(env: Environment): ReadSetting<string | null> {
-  const written = variable(env, headersVariable);
-  if (written === null || parseHeaderList(written) !== null)
-    return { value: written, warnings: [] };
+  const value = variable(env, headersVariable);
+  if (value === null || parseHeaderList(value) !== null) return { value, warnings: [] };
   const warning = `${headersVariable} must be name=value, several with commas between, values percent-encoded: it is left out`;
   return { value: null, warnings: [warning] };
 }

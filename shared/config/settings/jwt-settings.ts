@@ -3,7 +3,7 @@
  * its kind of key: `../resolve/jwt-issuers.ts` checks that.
  */
 import { choice } from "../kinds/choice-kinds.js";
-import { allowedModels, list, names } from "../kinds/list-kinds.js";
+import { allowedModels, list, listOfNames } from "../kinds/list-kinds.js";
 import { signingSecret } from "../kinds/secret-kinds.js";
 import { filePath, text } from "../kinds/text-kinds.js";
 import { webUrl } from "../kinds/url-kinds.js";
@@ -73,7 +73,7 @@ export const jwtSettings = {
     meaning: "File with the shared secret, read at the start.",
   }),
   algorithms: field({
-    kind: names([...publicKeyAlgorithms, ...secretAlgorithms], { itemsMin: 1 }),
+    kind: listOfNames([...publicKeyAlgorithms, ...secretAlgorithms], { itemsMin: 1 }),
     defaultText: "all for its kind of key",
     example: "[RS256]",
     meaning: "Accepted signature algorithms.",

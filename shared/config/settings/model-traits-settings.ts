@@ -7,7 +7,7 @@ import { tokensPerResponseMax } from "../../bounds.js";
 import { operations } from "../../operation.js";
 import { bodyFieldNames, bodyFields } from "../kinds/body-kinds.js";
 import { boolean, choice } from "../kinds/choice-kinds.js";
-import { modelPatterns, names } from "../kinds/list-kinds.js";
+import { listOfNames, modelPatterns } from "../kinds/list-kinds.js";
 import { integer } from "../kinds/number-kinds.js";
 import { text } from "../kinds/text-kinds.js";
 import { efforts, reasoningApis, samplings, thinkings } from "../model-traits.js";
@@ -34,7 +34,7 @@ export const modelTraitsSettings = {
     meaning: "Most output tokens that a request may ask for.",
   }),
   efforts: field({
-    kind: names(efforts),
+    kind: listOfNames(efforts),
     defaultText: "the family's",
     example: "[]",
     meaning: "Values of reasoning_effort or output_config.effort; [] for none.",
@@ -95,7 +95,7 @@ export const perModelSettings = {
       "Model names at the provider, with * for any characters; the first entry that matches model and operation applies.",
   }),
   operations: field({
-    kind: names(operations, { itemsMin: 1 }),
+    kind: listOfNames(operations, { itemsMin: 1 }),
     defaultText: "all",
     example: "[chat_completions]",
     meaning: "Operations that the entry applies to.",

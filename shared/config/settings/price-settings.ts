@@ -8,6 +8,7 @@ import {
   evenFactors,
   type FactorKind,
   type Factors,
+  priceScales,
   rateFromUsdPerMillion,
   type TokenKind,
   type UnitName,
@@ -25,6 +26,7 @@ const perRequestUsdMax = 1000;
 const usdPerMillion: ValueKind<number> = {
   label: "number",
   range: `0 to ${usdPerMillionMax}`,
+  scale: priceScales.usdPerMillion,
   expected: `must be a number of US dollars per million tokens from 0 to ${usdPerMillionMax}, with at most six decimals`,
   quotable: always,
   parse: (raw) => {
@@ -38,6 +40,7 @@ const usdPerMillion: ValueKind<number> = {
 const usdPerUnit: ValueKind<number> = {
   label: "number",
   range: `0 to ${perRequestUsdMax}`,
+  scale: priceScales.usd,
   expected: `must be a number of US dollars from 0 to ${perRequestUsdMax}, with at most nine decimals`,
   quotable: always,
   parse: (raw) => {
@@ -64,6 +67,7 @@ function factorOf(raw: unknown): number | undefined {
 const factor: ValueKind<number> = {
   label: "number",
   range: `0 to ${factorMax}`,
+  scale: priceScales.factor,
   expected: `must be a number ${factorRange}`,
   quotable: always,
   parse: factorOf,
@@ -128,6 +132,7 @@ const factorsSchema: JsonSchema = {
 const factorsByName: ValueKind<Readonly<Record<string, Factors>>> = {
   label: "mapping",
   range: `0 to ${factorMax}`,
+  scale: priceScales.factor,
   expected: `must be a mapping of names to numbers ${factorRange}, or to mappings of ${Object.keys(factorFields).join(", ")} to such numbers`,
   quotable: always,
   parse: (raw) => mappingOf(raw, labelOf, factorsOf),
@@ -146,6 +151,7 @@ const span = /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)$/;
 const hours: ValueKind<readonly HoursFactor[]> = {
   label: "mapping",
   range: `0 to ${factorMax}`,
+  scale: priceScales.factor,
   expected: `must be a mapping of times such as 16:30-00:30 in UTC to numbers ${factorRange}`,
   quotable: always,
   parse: (raw) => {
@@ -167,6 +173,7 @@ const hours: ValueKind<readonly HoursFactor[]> = {
 const usdByImage: ValueKind<Readonly<Record<string, number>>> = {
   label: "mapping",
   range: usdPerUnit.range ?? "",
+  scale: priceScales.usd,
   expected: `must be a mapping of qualities and sizes, such as high/1024x1024, to numbers of US dollars from 0 to ${perRequestUsdMax}, with at most nine decimals`,
   quotable: always,
   parse: (raw) => mappingOf(raw, (name) => (name.trim() === "" ? null : name), usdPerUnit.parse),

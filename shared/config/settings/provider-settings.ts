@@ -10,7 +10,7 @@ import {
 } from "../../domain/upstream-limits.js";
 import { type Operation, operations } from "../../operation.js";
 import { boolean, choice, passthroughAccess } from "../kinds/choice-kinds.js";
-import { forwardedHeaders, modelList, names } from "../kinds/list-kinds.js";
+import { forwardedHeaders, listOfNames, modelList } from "../kinds/list-kinds.js";
 import { concurrencyRange, integer } from "../kinds/number-kinds.js";
 import { apiKey, apiKeys, type ExtraHeaders, extraHeaders } from "../kinds/secret-kinds.js";
 import { apiVersion, filePath, text } from "../kinds/text-kinds.js";
@@ -109,7 +109,7 @@ export const providerSettings = {
     meaning: "Dated API version for the type azure, such as 2024-10-21 (default: the v1 API).",
   }),
   operations: field<readonly Operation[] | null>({
-    kind: names(operations),
+    kind: listOfNames(operations),
     defaultValue: null,
     defaultText: "the preset's, otherwise the type's",
     example: "[chat_completions]",

@@ -20,7 +20,7 @@ import {
   defaultModels,
   hostNames,
   list,
-  names,
+  listOfNames,
   networks,
   origins,
   type WaitOfPath,
@@ -658,7 +658,7 @@ const ruleSettings = {
   entitlements: setting({
     path: "entitlements",
     env: "SLUICE_ENTITLEMENTS",
-    kind: names(["quota_templates"]),
+    kind: listOfNames(["quota_templates"]),
     defaultValue: [],
     example: "[quota_templates]",
     meaning: "Features to switch on; the only one is quota_templates, which allows per_child.",

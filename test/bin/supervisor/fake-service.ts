@@ -92,7 +92,7 @@ await runService({
         void Promise.reject(new Error("planted"));
       return {
         ready: { ready: `http://${name}.test`, open: name === "proxy" },
-        async replaced() {
+        async onReplaced() {
           log.warn("proxy finishes");
         },
         survives: () => scenario === "survivor",

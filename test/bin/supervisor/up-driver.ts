@@ -18,7 +18,7 @@ if (process.env["FAKE_FORKED"] === "killed") {
   await once(forked, "exit");
 }
 const supervisor = superviseServices({
-  limiterd: { ...limiterd, forked },
+  limiterd: { ...limiterd, waitingProcess: forked },
   proxies,
   terminal,
   verbose: verbose === "--verbose",

@@ -158,7 +158,7 @@ function failure(i: number, random: () => number): RequestReport {
         duration_ms: 800,
         reason: "server_error",
         retry: 1,
-        given: true,
+        delivered: true,
       },
     ],
   };

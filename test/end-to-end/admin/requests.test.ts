@@ -119,13 +119,13 @@ t.test("a failover shows each attempt, and its usage", async (t) => {
             error_message: "the engine is overloaded",
             provider_request_id: "req_of_provider",
           },
-          { target: "busy/m", status: 529, retry: 1, given: false },
+          { target: "busy/m", status: 529, retry: 1, delivered: false },
           {
             target: "simulator/sim-fast",
             status: 200,
             reason: null,
             error_message: null,
-            given: true,
+            delivered: true,
           },
         ],
       },
@@ -139,9 +139,9 @@ t.test("a failover shows each attempt, and its usage", async (t) => {
 t.test("a failure of all targets shows the one that the client got", async (t) => {
   const id = await ask({ model: "neither" });
   const { request } = await detailOf(id);
-  const given = request?.attempts.filter((attempt) => attempt.given) ?? [];
+  const given = request?.attempts.filter((attempt) => attempt.delivered) ?? [];
   t.match(given, exactly([{ target: request?.target, error_message: request?.error_message }]));
-  t.equal(request?.attempts.at(-1)?.given, false, "it isn't the last");
+  t.equal(request?.attempts.at(-1)?.delivered, false, "it isn't the last");
   t.notMatch(JSON.stringify(request), /ECONNRESET|EPIPE/);
 });
 

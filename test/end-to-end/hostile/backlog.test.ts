@@ -81,7 +81,7 @@ rate_limits:
       client.settle(outcome.admission, { tokens: 1, estimated: false, record: null }, () => {});
     }
     t.ok(client.unsettled > waiting / 2, "most of the backlog waits behind them");
-    await client.drained(120_000);
+    await client.untilDrained(120_000);
     t.equal(client.unsettled, 0);
     t.same(links, [true], "on one connection");
     waitsMs.sort((a, b) => a - b);

@@ -32,7 +32,7 @@ function hourly(sinceMs: number): Account {
       resets: [],
       own: null,
       children: new Map(),
-      unread: null,
+      loadSpend: null,
       bounds: unknownBounds,
       previousStartMs: 0,
       declaredAt: null,
@@ -57,7 +57,7 @@ t.test("a record counts in the period in which it ended, however late it arrives
   t.ok(periods.charge(account, dollar(nowMs - hourMs), nowMs));
   t.ok(periods.charge(account, dollar(nowMs - 2 * hourMs), nowMs));
   t.same(spent(), [1, 2, 1]);
-  t.equal(sumUsd(periods.running(account, nowMs).spent), 1);
+  t.equal(sumUsd(periods.runningPeriod(account, nowMs).spent), 1);
   t.notOk(periods.charge(account, dollar(nowMs - 3 * hourMs), nowMs), "three periods are kept");
   t.same(spent(), [1, 2, 1]);
 });
@@ -71,10 +71,10 @@ t.test("a running period that isn't known is looked up from when it began", asyn
   }, defaultAnchors);
   const account = hourly(10.4 * hourMs);
   const nowMs = 10.5 * hourMs;
-  t.equal(sumUsd(periods.running(account, nowMs).spent), 7);
-  t.equal(periods.running(account, nowMs + 1).requests, 3);
+  t.equal(sumUsd(periods.runningPeriod(account, nowMs).spent), 7);
+  t.equal(periods.runningPeriod(account, nowMs + 1).requests, 3);
   t.same(asked, [[10 * hourMs, nowMs]], "once");
-  t.equal(periods.running(account, nowMs + hourMs).requests, 0, "it saw this one begin");
+  t.equal(periods.runningPeriod(account, nowMs + hourMs).requests, 0, "it saw this one begin");
   t.equal(asked.length, 1);
 });
 
@@ -110,7 +110,7 @@ t.test(
       periods.charge(account, dollar(8 * hourMs), 11 * hourMs),
       "it is too old for a late one",
     );
-    t.equal(periods.running(account, 8.5 * hourMs).requests, 5);
+    t.equal(periods.runningPeriod(account, 8.5 * hourMs).requests, 5);
     t.same(asked, [[8 * hourMs, 8.5 * hourMs]]);
   },
 );
@@ -125,7 +125,7 @@ t.test("a record that is too late to be kept has its period looked up from then 
   for (const hour of [9, 10, 11]) periods.charge(account, dollar(hour * hourMs), hour * hourMs);
   t.notOk(periods.charge(account, dollar(8.5 * hourMs), 11 * hourMs));
   t.equal(account.budget.sinceMs, 8 * hourMs + 1);
-  periods.running(account, 8.6 * hourMs);
+  periods.runningPeriod(account, 8.6 * hourMs);
   t.same(asked, [[8 * hourMs, 8.6 * hourMs]]);
 });
 

@@ -252,7 +252,7 @@ t.test("of a part of a day, the records of a path and of those below it count al
   const found = [...book.budgets.values()].flatMap(({ own, children }) =>
     [own, ...children.values()].flatMap((account) => {
       if (account === null) return [];
-      const { spent, requests } = book.running(account, daemon.nowMs);
+      const { spent, requests } = book.runningPeriod(account, daemon.nowMs);
       const { subject, budget } = account;
       return [
         `${subject} ${budget.definition.periodSeconds}: ${spent.microUsd / 1e6}, ${requests}`,

@@ -182,7 +182,7 @@ t.test(
                     budget.definition.periodSeconds === definition.periodSeconds &&
                     budget.definition.perChild === definition.perChild,
                 )!;
-              const found = Math.round(sumUsd(book.running(account, nowMs).spent) * 1e6);
+              const found = Math.round(sumUsd(book.runningPeriod(account, nowMs).spent) * 1e6);
               compared++;
               if (found !== expected)
                 throw new Error(
@@ -210,7 +210,7 @@ t.test("200,000 records add up to the pico-dollar", async (t) => {
     expected += BigInt(cost);
     book.charge(record("/a", begin, cost), [], begin);
   }
-  const { spent, requests } = book.running(budget.own!, begin);
+  const { spent, requests } = book.runningPeriod(budget.own!, begin);
   t.equal(BigInt(spent.microUsd) * 1_000_000n + BigInt(spent.picoUsd), expected);
   t.equal(requests, 200_000);
 });
@@ -290,7 +290,7 @@ t.test("what is cleared is gone: accounts, children and the bounds", async (t) =
     t.not(after, before);
     t.notOk(book.isCurrent(before!));
     t.ok(book.isCurrent(after!));
-    t.equal(book.running(after!, begin + 7).requests, 0);
+    t.equal(book.runningPeriod(after!, begin + 7).requests, 0);
     t.match(budget, { sinceMs: begin + 7, sinceKey: 9, generation: generation + 1 });
   }
 });

@@ -107,7 +107,7 @@ t.test(
     ] as const) {
       const book = {
         match: () => accounts,
-        running: () => spent,
+        runningPeriod: () => spent,
         hasNoRoom: () => false,
         boundsOf: (of: unknown) => accounts.find(({ budget }) => budget === of),
       } as unknown as BudgetMatching;

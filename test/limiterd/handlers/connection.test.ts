@@ -107,7 +107,7 @@ t.test("of a connection that has ended nothing is left", async (t) => {
   const peer = daemon.proxy("p1");
   await daemon.snapshot();
   const ended: unknown[] = [];
-  Object.assign(daemon.state.backups, { ended: (one: unknown) => ended.push(one) });
+  Object.assign(daemon.state.backups, { endCopyOf: (one: unknown) => ended.push(one) });
   peer.close();
   t.notOk(daemon.state.peers.has(peer.state));
   t.same(ended, [peer.state], "nor a copy that was made for it");

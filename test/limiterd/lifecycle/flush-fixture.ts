@@ -41,7 +41,7 @@ export function sumsOf({ state, store }: TestDaemon, expected: RollupOracle): Ro
   const { rollups } = state.usage;
   const keys = new Set([
     ...expected.keys(),
-    ...rollups.unstored(),
+    ...rollups.unstoredKeys(),
     ...[...store.entries("rollups")].map(({ key }) => String(key)),
   ]);
   return new Map(
@@ -65,7 +65,7 @@ export function spentIn({ state, nowMs }: TestDaemon): Record<string, bigint> {
   const spent: Record<string, bigint> = {};
   for (const path of paths) {
     for (const account of state.budgets.match({ userPath: path }, ["prod", "eu"], nowMs)) {
-      const picos = picosOf(state.budgets.running(account, nowMs).spent);
+      const picos = picosOf(state.budgets.runningPeriod(account, nowMs).spent);
       if (picos > 0n)
         spent[
           `${account.budget.definition.scope} ${account.budget.definition.subject} ${account.subject}`

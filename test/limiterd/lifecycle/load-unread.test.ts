@@ -83,7 +83,7 @@ t.test("all accounts are loaded, some per turn, and the stale ones are reported"
   };
   t.same(await loadAccounts(daemon.state, 2), [spendKey("user_path\n/\n3600", "")]);
   t.same(seen, [0, 1, 4, 5]);
-  t.equal(budgets.find(hourly)!.unread, null);
+  t.equal(budgets.find(hourly)!.loadSpend, null);
   t.equal(daemon.state.accountsLoading, false);
   t.equal(children.get("4")!.spends[0]!.spent.microUsd, 200_000);
 });
@@ -93,7 +93,11 @@ t.test("a daemon that stops reads no further account", async (t) => {
   daemon.state.stopping = true;
   t.same(await loadAccounts(daemon.state, 2), []);
   t.equal(daemon.state.accountsLoading, true);
-  t.not(daemon.state.budgets.find(hourly)!.unread, null, "what is left in the store still counts");
+  t.not(
+    daemon.state.budgets.find(hourly)!.loadSpend,
+    null,
+    "what is left in the store still counts",
+  );
 });
 
 t.test("a damaged account is an error, met by need or in its turn", async (t) => {

@@ -298,7 +298,7 @@ t.test(
       const { state, tick } = await start(disk, [], { budgets: [hourly], nowMs });
       await tick();
       const made: Budget = state.budgets.find(hourly)!;
-      t.equal(sumUsd(state.budgets.running(made.own!, nowMs).spent), 2);
+      t.equal(sumUsd(state.budgets.runningPeriod(made.own!, nowMs).spent), 2);
       t.equal(made.backfill, false);
     }
   },
@@ -417,7 +417,7 @@ t.test(
     const beginCopy: BackupPorts["beginCopy"] = () => {
       const { value: name = "another" } = names.next();
       return {
-        made: new Promise(() => {}),
+        finished: new Promise(() => {}),
         storeBytes: 1,
         copiedBytes: () => 0,
         cancel: () => void cancelled.push(name),
@@ -506,7 +506,7 @@ t.test(
     await next.tick();
     const made = next.state.budgets.find(daily)!;
     t.equal(made.backfill, false);
-    t.equal(sumUsd(next.state.budgets.running(made.own!, nowMs).spent), 3);
+    t.equal(sumUsd(next.state.budgets.runningPeriod(made.own!, nowMs).spent), 3);
   },
 );
 

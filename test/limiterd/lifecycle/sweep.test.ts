@@ -178,7 +178,7 @@ t.test("owners of expired objects are forgotten, unless the store can't be writt
     const writes: unknown[] = [];
     const asked: number[] = [];
     const objects = {
-      expired(nowMs: number) {
+      removeExpired(nowMs: number) {
         asked.push(nowMs);
         return expired;
       },

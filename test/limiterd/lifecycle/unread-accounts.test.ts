@@ -86,7 +86,7 @@ t.test("an account that is loaded late changes none that counts already", async 
   const { budgets, store } = daemon.state;
   spend({ ...client(daemon), seq: 9 }, "/team/a", 0.1 * usd);
   const id = budgets.find(hourly)!.id;
-  const stored = budgets.find(hourly)!.unread!("a")!;
+  const stored = budgets.find(hourly)!.loadSpend!("a")!;
   t.equal(loadAccount(budgets, `${id}\na`, stored), true);
   t.same(statuses(daemon, "/team/a")[1], ["/team/a", "hourly", 0.7]);
   t.equal(loadAccount(budgets, `${id}\nc`, stored), true);
@@ -99,7 +99,7 @@ t.test("an account that is loaded late changes none that counts already", async 
 t.test("for a recreated budget nothing in the store counts", async (t) => {
   const plain = { ...hourly, perChild: false };
   const daemon = await restarted(false, [plain, all]);
-  t.equal(daemon.state.budgets.find(plain)!.unread, null);
+  t.equal(daemon.state.budgets.find(plain)!.loadSpend, null);
   const again = daemon.store.crash();
   const back = startDaemon([], {
     nowMs: daemon.nowMs,

@@ -178,7 +178,7 @@ t.test(
       peek: { claims: null, spentIn: () => null, periodsOf: () => [] },
       seenAgeMs: () => null,
       refresh,
-      charged: () => {},
+      noteCharge: () => {},
       lookedUp: () => {},
     };
     Object.assign(daemon.state, {

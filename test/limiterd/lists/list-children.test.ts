@@ -198,7 +198,7 @@ t.test("the children of a budget that have spent most are listed first", async (
   const [many] = [...daemon.state.budgets.budgets.values()].filter(
     ({ definition }) => definition.subject === "/many",
   );
-  many!.unread = () => null;
+  many!.loadSpend = () => null;
   for (const [body, expected] of [
     [
       { user_path: "/gone", period: "daily" },

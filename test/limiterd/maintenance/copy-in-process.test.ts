@@ -9,7 +9,9 @@ import { openLmdbStore } from "../../../limiterd/store/lmdb/open-lmdb-store.js";
 import { filledStore, put, read, temporary } from "../store/lmdb/store-fixture.js";
 
 /** All pieces of a copy. */
-async function bytesOf(copy: Awaited<ReturnType<typeof copyInProcess>["made"]>): Promise<Buffer> {
+async function bytesOf(
+  copy: Awaited<ReturnType<typeof copyInProcess>["finished"]>,
+): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   for (let at = 0; at < copy.bytes; ) {
     const piece = await copy.read(at, 100_000);
@@ -37,7 +39,7 @@ t.test(
     };
     const writing = write();
     for (let round = 0; round < 2; round++) {
-      const copy = await copyInProcess(store).made;
+      const copy = await copyInProcess(store).finished;
       t.same(
         readdirSync(directory).filter((name) => name.endsWith(".backup")),
         [],
@@ -67,7 +69,7 @@ t.test("a copy that is cancelled leaves nothing, and the store goes on", async (
   );
   const copying = copyInProcess(store);
   copying.cancel();
-  await t.rejects(copying.made, { name: "StoreFailingError" });
+  await t.rejects(copying.finished, { name: "StoreFailingError" });
   t.same(
     readdirSync(directory).filter((name) => name.includes("backup")),
     [],
@@ -101,7 +103,7 @@ t.test(
       await store.commit(
         lengths.map((length) => put("marks", `m${n}-${length}`, "x".repeat(length))),
       );
-    const copy = await copyInProcess(store).made;
+    const copy = await copyInProcess(store).finished;
     const target = temporary(t);
     const file = join(target, "limiterd.mdb");
     writeFileSync(file, await bytesOf(copy));
@@ -149,6 +151,9 @@ t.test("a missing store isn't copied, and the error says why", async (t) => {
     released = true;
   };
   const copying = copyInProcess({ file, holdPages });
-  await t.rejects(copying.made, { name: "StoreFailingError", message: /is not a Sluice store/ });
+  await t.rejects(copying.finished, {
+    name: "StoreFailingError",
+    message: /is not a Sluice store/,
+  });
   t.ok(released, "nothing is held for it any more");
 });

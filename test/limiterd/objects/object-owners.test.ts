@@ -95,11 +95,11 @@ t.test("there is a bound, and a walk finds out what is below it", async (t) => {
   );
   const owners = new ObjectOwners(store, 502);
   const gone: unknown[] = [];
-  for (let i = 0; i < 5; i++) gone.push(...owners.expired(nowMs));
+  for (let i = 0; i < 5; i++) gone.push(...owners.removeExpired(nowMs));
   t.equal(gone.length, 1000, "what has expired, and what can't be read");
-  t.same(owners.expired(nowMs), [], "once a day");
+  t.same(owners.removeExpired(nowMs), [], "once a day");
   const made = { userPath: "/a", days: 1, objects: [{ provider: "p", id: "new" }] };
-  t.equal(owners.made(made, nowMs)?.length, 1);
-  t.equal(owners.made(made, nowMs)?.length, 1);
-  t.equal(owners.made(made, nowMs), null);
+  t.equal(owners.addOwners(made, nowMs)?.length, 1);
+  t.equal(owners.addOwners(made, nowMs)?.length, 1);
+  t.equal(owners.addOwners(made, nowMs), null);
 });

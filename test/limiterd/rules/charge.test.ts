@@ -222,7 +222,11 @@ t.test("of a lease that is named, what is forgotten is counted, and remembered a
     for (const rule of [ofPath, ofTarget])
       book.put(rule, { source: "manual", nowMs: daemon.nowMs, lsn: 0 });
     const counterOf = (rule: RuleDefinition): Counter => book.find(rule)!.own!;
-    const named = { lease, ofPath: [counterOf(ofPath)], ofTarget: [counterOf(ofTarget)] };
+    const named = {
+      lease,
+      pathCounters: [counterOf(ofPath)],
+      targetCounters: [counterOf(ofTarget)],
+    };
     const is = path || attempts > 0;
     t.equal(recountLease({ ...ledger, book }, { recounted }, named, daemon.nowMs), is, name);
     t.equal(recounted.size, is ? 1 : 0, name);

@@ -58,7 +58,7 @@ t.test("the breach of a limit above has its wait, and neither its name nor a fig
         scope: "provider",
         subject: "openai/gpt-4o",
         dimension: "upstream",
-        named: "requests_417",
+        limitName: "requests_417",
       },
       "provider openai: its own rate limit for gpt-4o is reached",
     ],

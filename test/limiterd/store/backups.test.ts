@@ -38,7 +38,7 @@ function fakeBackups(): {
     };
     copies.push(copy);
     return {
-      made: promise,
+      finished: promise,
       storeBytes: 100,
       copiedBytes: () => 40,
       cancel() {
@@ -86,19 +86,19 @@ t.test("there is one at a time: another connection is refused, and has none to r
   copies[0]!.made(Buffer.from("content"));
   await backups.progress(one, noon);
   t.match(await backups.read(another, 0), { ok: false, failure: { status: 409 } });
-  backups.ended(another);
+  backups.endCopyOf(another);
   t.notOk(copies[0]!.closed);
 });
 
 t.test("a copy ends with its connection, made or not, and the next one may begin", async (t) => {
   const { backups, copies } = fakeBackups();
   void backups.progress(one, noon);
-  backups.ended(one);
+  backups.endCopyOf(one);
   t.ok(copies[0]!.cancelled);
   const next = backups.progress(another, noon);
   copies[1]!.made(Buffer.from("content"));
   t.match(await next, { ok: true });
-  backups.ended(another);
+  backups.endCopyOf(another);
   t.ok(copies[1]!.closed);
   t.match(await backups.read(another, 0), { ok: false });
 });
@@ -107,7 +107,7 @@ t.test("a copy that is made after its connection has ended is closed", async (t)
   const { backups, copies } = fakeBackups();
   const asked = backups.progress(one, noon);
   copies[0]!.made(Buffer.from("content"));
-  backups.ended(one);
+  backups.endCopyOf(one);
   await asked;
   t.ok(copies[0]!.closed);
 });
@@ -144,7 +144,7 @@ t.test("a copy that is made though it was given up is closed", async (t) => {
   let made: (copy: StoreCopy) => void = () => {};
   const backups = new Backups({
     beginCopy: () => ({
-      made: new Promise((resolve) => {
+      finished: new Promise((resolve) => {
         made = resolve;
       }),
       storeBytes: 0,
@@ -164,7 +164,7 @@ t.test("a copy that is made though it was given up is closed", async (t) => {
 t.test("a client that left gets no backup, and doesn't remove another client's", async (t) => {
   const { backups, copies } = fakeBackups();
   const left = backups.progress(one, noon);
-  backups.ended(one);
+  backups.endCopyOf(one);
   const next = backups.progress(another, noon);
   t.match(await left, { ok: false, failure: { message: /cancelled/ } });
   t.equal(backups.isOf(another), true);
@@ -185,7 +185,7 @@ t.test("a copy is read by who asked for it alone, and not before it is made", as
   await asked;
   t.match(await backups.read(another, 0), none);
   t.equal(backups.isOf(one), true);
-  backups.ended(one);
+  backups.endCopyOf(one);
   t.equal(backups.isOf(one), false);
   t.match(await backups.read(one, 0), none);
 });
@@ -199,7 +199,7 @@ t.test("more may be copied than was there at first", async (t) => {
     const waits: number[] = [];
     const backups = new Backups({
       beginCopy: () => ({
-        made: new Promise(() => {}),
+        finished: new Promise(() => {}),
         storeBytes,
         copiedBytes: () => copied,
         cancel() {},
@@ -223,7 +223,7 @@ t.test("what isn't the store's failure isn't taken for one", async (t) => {
   };
   await t.rejects(new Backups({ schedule, beginCopy }).progress(one, noon), bug);
   const made = Promise.reject(bug);
-  const copying = { made, storeBytes: 0, copiedBytes: () => 0, cancel() {} };
+  const copying = { finished: made, storeBytes: 0, copiedBytes: () => 0, cancel() {} };
   await t.rejects(new Backups({ schedule, beginCopy: () => copying }).progress(one, noon), bug);
 });
 
@@ -259,7 +259,7 @@ t.test(
     };
     const backups = new Backups({
       beginCopy: () => ({
-        made: Promise.resolve(copy),
+        finished: Promise.resolve(copy),
         storeBytes: 3,
         copiedBytes: () => 3,
         cancel() {},
@@ -275,7 +275,7 @@ t.test(
     t.equal(backups.isOf(one), false);
     await backups.progress(another, noon);
     const reading = backups.read(another, 0);
-    backups.ended(another);
+    backups.endCopyOf(another);
     t.match(await reading, { ok: false }, "its connection ended meanwhile");
     t.equal(closed, 2);
   },

@@ -50,7 +50,7 @@ function run(
     const [done] = working.splice(first, 1) as [(typeof working)[number]];
     nowMs = done.endMs;
     const inFlight = queue.length + working.length + 1;
-    cap.answered({
+    cap.noteAnswer({
       startedMs: done.sentMs,
       nowMs,
       firstByteMs: nowMs - done.sentMs,
@@ -100,9 +100,9 @@ t.test("the cap never leaves its bounds, whatever is reported", async (t) => {
     for (let i = 0; i < 400; i++) {
       nowMs += random.next() * 1000;
       const startedMs = nowMs - random.next() * 20_000;
-      if (random.next() < 0.1) cap.overloaded(startedMs, nowMs);
+      if (random.next() < 0.1) cap.noteOverload(startedMs, nowMs);
       else
-        cap.answered({
+        cap.noteAnswer({
           startedMs,
           nowMs,
           firstByteMs: random.next() < 0.1 ? 0 : random.next() * 1e6,
@@ -119,17 +119,23 @@ t.test("the cap never leaves its bounds, whatever is reported", async (t) => {
 t.test("refusals of an overloaded server lower the cap once, not once each", async (t) => {
   const cap = new AdaptiveCap({ min: 2, max: 100 });
   for (let i = 0; i < 400; i++)
-    cap.answered({ startedMs: i * 10, nowMs: i * 10 + 5, firstByteMs: 5, size: 1, inFlight: 100 });
+    cap.noteAnswer({
+      startedMs: i * 10,
+      nowMs: i * 10 + 5,
+      firstByteMs: 5,
+      size: 1,
+      inFlight: 100,
+    });
   const before = cap.cap;
   t.ok(before > 20, String(before));
-  for (let i = 0; i < 50; i++) cap.overloaded(4100, 4200 + i);
+  for (let i = 0; i < 50; i++) cap.noteOverload(4100, 4200 + i);
   t.equal(cap.cap, Math.floor(before * 0.8));
 });
 
 t.test("a cap that isn't used doesn't grow", async (t) => {
   const cap = new AdaptiveCap({ min: 4, max: 100 });
   for (let i = 0; i < 400; i++)
-    cap.answered({ startedMs: i * 10, nowMs: i * 10 + 5, firstByteMs: 5, size: 1, inFlight: 2 });
+    cap.noteAnswer({ startedMs: i * 10, nowMs: i * 10 + 5, firstByteMs: 5, size: 1, inFlight: 2 });
   t.equal(cap.cap, 4);
   t.equal(cap.slowdown, 1);
 });

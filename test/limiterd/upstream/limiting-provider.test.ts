@@ -49,7 +49,7 @@ function play(scene: Scene, random: Random): Seen {
     const breach = known?.breach(nowMs) ?? null;
     // A client retries when it may, or soon after if it wasn't told.
     if (breach !== null) return after(breach.waitSeconds > 1 ? 200 : 20, ask);
-    known?.admitted(nowMs);
+    known?.noteAdmission(nowMs);
     if (known !== null) known.counter.inFlight++;
     inFlight++;
     const sentMs = nowMs;

@@ -30,7 +30,7 @@ function bookOf(policy: UpstreamPolicy = avoid) {
     breach: () => known().breach(clock.nowMs),
     begin() {
       known().counter.inFlight++;
-      known().admitted(clock.nowMs);
+      known().noteAdmission(clock.nowMs);
     },
     end: () => void known().counter.inFlight--,
     item: () => book.list(clock.nowMs).upstream_limits[0]!,
@@ -42,7 +42,7 @@ t.test("a 429 keeps requests away until the time that it names", async (t) => {
   t.equal(wait(), 0);
   report({ status: 429, waitMs: 2500, limits: [limit("requests", 0, 60_000)] });
   t.equal(wait(), 3);
-  t.match(breach(), { dimension: "upstream", cap: 500, named: "requests" });
+  t.match(breach(), { dimension: "upstream", cap: 500, limitName: "requests" });
   clock.nowMs += 2499;
   t.equal(wait(), 1);
   clock.nowMs += 1;

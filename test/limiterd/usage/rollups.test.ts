@@ -47,14 +47,14 @@ t.test(
       [2, "x"],
       [3, "y"],
     ] as const) {
-      t.ok(daemon.state.usage.rollups.held(`${totalPrefix("/a")}2026-03-10`));
+      t.ok(daemon.state.usage.rollups.inMemory(`${totalPrefix("/a")}2026-03-10`));
       spend(peer, seq, "/b");
       for (let i = 0; i < others; i++)
         daemon.state.usage.add(recordOn(`/${wave}${i}/2/3/4/5/6/7/8/9/10`), noonMs);
       await daemon.flush();
     }
     t.equal(
-      daemon.state.usage.rollups.held(`${totalPrefix("/a")}2026-03-10`),
+      daemon.state.usage.rollups.inMemory(`${totalPrefix("/a")}2026-03-10`),
       undefined,
       "dropped",
     );
@@ -304,16 +304,16 @@ t.test("a sum is handed out once it changed, and is unstored until it was writte
   });
   const key = `${totalPrefix("/")}2026-03-10`;
   rollups.add(recordOn("/"));
-  t.equal([...rollups.unstored()].length, 3, "the total, the model's, the origin's");
+  t.equal([...rollups.unstoredKeys()].length, 3, "the total, the model's, the origin's");
   const cells = rollups.takeDirty();
   t.same([cells.length, rollups.dirty], [3, 0]);
   await store.commit(rollups.changes(cells, 7));
-  t.ok([...rollups.unstored()].includes(key), "the commit hasn't ended");
+  t.ok([...rollups.unstoredKeys()].includes(key), "the commit hasn't ended");
   rollups.committed(cells);
-  t.same([...rollups.unstored()], []);
+  t.same([...rollups.unstoredKeys()], []);
   rollups.add(recordOn("/"));
   t.equal(rollups.dirty, 3);
-  t.same([...rollups.unstored()], [], "the store has an older one");
+  t.same([...rollups.unstoredKeys()], [], "the store has an older one");
   rollups.committed(rollups.takeDirty());
   t.equal(rollups.find(key)?.requests, 2);
 });
@@ -342,7 +342,7 @@ t.test("a total that is replayed counts its sums by model as the store has them"
     const record = recordOn("/", { atMs: noonMs });
     if (replays) rollups.replay(record, 2);
     else rollups.add(record);
-    t.match(rollups.held(key), { requests: 10, models });
+    t.match(rollups.inMemory(key), { requests: 10, models });
   }
 });
 
@@ -407,12 +407,12 @@ t.test("while very many sums are in memory, each leaves it when it is written", 
   };
   rollups.add(recordOn("/early", {}));
   await flush();
-  t.equal(rollups.held(dayTotal("/early"))?.requests, 1, "usually it stays");
+  t.equal(rollups.inMemory(dayTotal("/early"))?.requests, 1, "usually it stays");
   for (let i = 0; i < rollupCellsCrowded / 3; i++) rollups.add(recordOn(`/u${i}`, {}));
   await flush(() => rollups.add(recordOn("/u0", {})));
-  t.same([...rollups.unstored()], []);
-  t.equal(rollups.held(dayTotal("/u1")), undefined);
-  t.equal(rollups.held(dayTotal("/u0"))?.requests, 2, "what has changed since stays");
+  t.same([...rollups.unstoredKeys()], []);
+  t.equal(rollups.inMemory(dayTotal("/u1")), undefined);
+  t.equal(rollups.inMemory(dayTotal("/u0"))?.requests, 2, "what has changed since stays");
   rollups.add(recordOn("/u1", {}));
   await flush();
   t.equal(rollups.find(dayTotal("/u1"))?.requests, 2, "and it is read again when needed");
@@ -569,7 +569,7 @@ t.test("how many models a total has is taken from it, or counted after a crash",
     ]);
     const cells = new RollupCache(store, () => {});
     const sums = new RollupsOfRecord({ store, cells, labelsOf: () => [] });
-    if (replaying) sums.ofReplayed(recordOn("/", plain));
+    if (replaying) sums.sumsOfReplayed(recordOn("/", plain));
     else sums.of(recordOn("/", plain));
     t.equal(cells.held(key)?.models, models, "and one for this record's");
   }

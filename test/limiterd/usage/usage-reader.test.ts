@@ -209,8 +209,8 @@ t.test("many sums that the store has never held are read with turns in between",
         },
       },
       {
-        unstored: () => keys,
-        held: (key) =>
+        unstoredKeys: () => keys,
+        inMemory: (key) =>
           key === "k0" ? undefined : { ...emptyRollup(), requests: key === "k1" ? 0 : 1 },
       },
       () => handed++,
@@ -240,12 +240,12 @@ t.test("a sum that is written while it is read isn't handed over again", async (
   const found: string[] = [];
   const { rollups } = log.usage;
   const view = {
-    *unstored() {
-      yield* rollups.unstored();
+    *unstoredKeys() {
+      yield* rollups.unstoredKeys();
       // The store has them before it is read.
       void log.store.commit(rollups.changes(cells, log.usage.lastKey));
     },
-    held: (key: string) => rollups.held(key),
+    inMemory: (key: string) => rollups.inMemory(key),
   };
   await readRollups(log.reader, { prefix: "t\n/\na\n", days, view }, (key) => found.push(key));
   t.same(found, ["t\n/\na\n2026-03-10"]);
@@ -347,8 +347,8 @@ t.test("children are read whatever days they have, those that only memory has to
         keysOf(held).map((key) => [key, { ...emptyRollup(), requests: 2 }] as const),
       );
       const view = {
-        held: (key: string) => inMemory.get(key),
-        unstored: () => [...inMemory.keys()].filter((key) => !keysOf(stored).includes(key)),
+        inMemory: (key: string) => inMemory.get(key),
+        unstoredKeys: () => [...inMemory.keys()].filter((key) => !keysOf(stored).includes(key)),
       };
       const { usage } = startDaemon([]).state;
       const reader = { store, usage, yieldToEventLoop: () => Promise.resolve() };
@@ -398,8 +398,9 @@ t.test("sums by origin are handed over once, those of the window and at or below
   // In memory alone; and one that is written before the store is read.
   const unstored = [originOf("2026-03-11", "/a/c"), originOf("2026-03-13", "/a"), keys[7]!, "m\n"];
   const view = {
-    held: (key: string) => (unstored.includes(key) ? { ...emptyRollup(), requests: 2 } : undefined),
-    unstored: () => unstored,
+    inMemory: (key: string) =>
+      unstored.includes(key) ? { ...emptyRollup(), requests: 2 } : undefined,
+    unstoredKeys: () => unstored,
   };
   for (const [userPath, expected] of [
     ["/a", ["10 /a 1", "10 /a/b 2", "11 /a 1", "11 /a/b 1", "11 /a/c 2"]],
@@ -419,7 +420,10 @@ t.test("sums by origin are handed over once, those of the window and at or below
 t.test("what memory alone has of other paths is no child's", async (t) => {
   const { reader } = await storedDays([], 0);
   const unstored = ["/a/x", "/b/y", "/a/x/z"].map((path) => totalPrefix(path) + dayOf(from));
-  const view = { held: () => ({ ...emptyRollup(), requests: 1 }), unstored: () => unstored };
+  const view = {
+    inMemory: () => ({ ...emptyRollup(), requests: 1 }),
+    unstoredKeys: () => unstored,
+  };
   const found: string[] = [];
   const span = { fromMs: from, toMs: from };
   await readChildDays(reader, view, { parent: "/a", span }, (child) => found.push(child));
@@ -437,7 +441,7 @@ t.test("damaged keys among the children's don't hold the reading up", async (t) 
   const found: string[] = [];
   for (const days of [0, 2]) {
     const span = { fromMs: from, toMs: from + days * dayMs };
-    const view = { held: () => undefined, unstored: () => [] };
+    const view = { inMemory: () => undefined, unstoredKeys: () => [] };
     await readChildDays(reader, view, { parent: "/a", span }, (child) => found.push(child));
   }
   t.same(found, ["x", "z"]);

@@ -46,7 +46,7 @@ export const ruleEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/rules/rule-book.ts",
-    line: "if (ofTarget.length === 0)",
+    line: "if (targetCounters.length === 0)",
     what: "the condition is always false",
     why: "the list is copied, with the same in it",
   },

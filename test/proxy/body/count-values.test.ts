@@ -4,11 +4,11 @@ import t from "tap";
 import {
   fieldsMax,
   hasMoreValues,
-  inTurns,
   outlineOf as outlineOfBytes,
   outlineSliced,
   shortStringBytes,
   valuesMax,
+  withPauses,
 } from "../../../proxy/body/count-values.js";
 import { scanObject } from "../../../proxy/body/scan-json.js";
 import { exactly } from "../../support/patterns/exactly.js";
@@ -185,7 +185,10 @@ t.test("a large text is walked through in slices, whatever it is of", async (t) 
   ];
   const turnsOf = async (text: string): Promise<number> => {
     let turns = 0;
-    const sliced = await inTurns(outlineSliced(Buffer.from(text), true), async () => void turns++);
+    const sliced = await withPauses(
+      outlineSliced(Buffer.from(text), true),
+      async () => void turns++,
+    );
     const { values, fields, skeleton } = outlineOf(text, true);
     t.same([sliced.values, sliced.fields], [values, fields]);
     t.ok(sliced.skeleton.toString("latin1") === skeleton);

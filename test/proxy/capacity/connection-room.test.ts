@@ -29,22 +29,22 @@ t.test("whatever opens, begins and ends, the bound holds and no busy one is clos
             const added = new Connection();
             added.idleSince = at;
             all.push(added);
-            room.opened(added);
+            room.onOpen(added);
           } else if (one === undefined) continue;
           else if (step === "begin") {
             room.began(one);
             one.running++;
             // The proxy refuses it, and closes its connection.
             if (room.isFull) {
-              room.gone(one);
+              room.onGone(one);
               one.running = 0;
               one.closed = true;
             }
           } else if (step === "end" && one.running > 0) {
-            room.ended(one);
+            room.onRequestEnd(one);
             if (--one.running === 0) one.idleSince = at;
           } else if (step === "go") {
-            room.gone(one);
+            room.onGone(one);
             one.running = 0;
             one.closed = true;
           }
@@ -68,11 +68,11 @@ t.test("whatever opens, begins and ends, the bound holds and no busy one is clos
 t.test("a connection that is reported twice counts once, a closed one not at all", async (t) => {
   const room = new ConnectionRoom<Connection>(2);
   const [a, b] = [new Connection(), new Connection()];
-  for (const one of [a, a, b, a]) room.opened(one);
+  for (const one of [a, a, b, a]) room.onOpen(one);
   t.equal(room.open, 2);
   room.began(b);
-  room.gone(b);
-  for (const step of ["ended", "began", "gone"] as const) room[step](b);
+  room.onGone(b);
+  for (const step of ["onRequestEnd", "began", "onGone"] as const) room[step](b);
   t.same([room.open, room.requests, room.runningOn(b)], [1, 0, 0]);
   room.closeIdle(5);
   t.same([room.open, a.closed, b.closed], [0, true, false]);
@@ -81,11 +81,11 @@ t.test("a connection that is reported twice counts once, a closed one not at all
 t.test("those that have been idle longest go first", async (t) => {
   const room = new ConnectionRoom<Connection>(2);
   const [a, b, c, ...more] = Array.from({ length: 9 }, () => new Connection());
-  for (const one of [a!, b!, c!]) room.opened(one);
+  for (const one of [a!, b!, c!]) room.onOpen(one);
   room.began(a!);
   room.began(b!);
-  room.ended(a!);
-  for (const one of more) room.opened(one);
+  room.onRequestEnd(a!);
+  for (const one of more) room.onOpen(one);
   t.same(
     [a, b, c, ...more].map((one) => one!.closed),
     [true, false, true, true, true, false, false, false, false],
@@ -96,7 +96,7 @@ t.test("each closed connection, and each request too many, is reported", async (
   let calls = 0;
   const room = new ConnectionRoom<Connection>(1, () => calls++);
   const all = Array.from({ length: 6 }, () => new Connection());
-  for (const one of all) room.opened(one);
+  for (const one of all) room.onOpen(one);
   t.equal(calls, 2);
   room.began(all[4]!);
   room.began(all[5]!);

@@ -29,16 +29,16 @@ t.test("whatever is taken, given back and ended, the bound holds and nothing is 
           share.give(given);
           held[of]! -= given;
         } else {
-          if (what === "handled") share.handled();
-          else share.answered();
+          if (what === "handled") share.onHandlerEnd();
+          else share.onResponseEnd();
           ended[of]!.add(what);
           if (ended[of]!.size === 2) held[of] = 0;
         }
         if (ledger.held !== held.reduce((sum, some) => sum + some, 0)) return false;
       }
       for (const share of shares) {
-        share.handled();
-        share.answered();
+        share.onHandlerEnd();
+        share.onResponseEnd();
       }
       return ledger.held === 0;
     }),
@@ -74,8 +74,8 @@ t.test("what is kept between requests takes nothing from them, and is bounded", 
   t.ok(request.take(75));
   socket.forget(20);
   t.ok(socket.keep(25));
-  socket.handled();
-  socket.answered();
+  socket.onHandlerEnd();
+  socket.onResponseEnd();
   t.notOk(socket.keep(1));
   socket.forget(25);
   t.ok(request.keep(25), "the end has returned it");

@@ -32,3 +32,17 @@ for (const [address, asked, step] of [
     t.equal(decodeURIComponent(String(rangeParameters(query, nowMs))), asked);
     t.equal(stepOf(query), step);
   });
+
+t.test("a page whose ranges are in seconds has moments, or seconds, or the first ones", (t) => {
+  const moments = "start=2026-03-01T10:00:00Z&end=2026-03-03T10:00:00Z";
+  for (const [address, parameters] of [
+    ["", "seconds=900"],
+    ["seconds=3600", "seconds=3600"],
+    [moments, moments],
+    ["start=2026-03-01T10:00:00Z", "seconds=900"],
+  ] as const) {
+    const query = new URLSearchParams(address);
+    t.equal(decodeURIComponent(String(rangeParameters(query, nowMs, "900"))), parameters);
+  }
+  t.end();
+});

@@ -93,8 +93,8 @@ async function chargedFor({
   else sink!.onEnd();
   const forwarded = await promise;
   forwarded.finish();
-  exchange.memory.handled();
-  exchange.memory.answered();
+  exchange.memory.onHandlerEnd();
+  exchange.memory.onResponseEnd();
   if (exchange.ledger.held !== others) throw new Error("memory is still taken");
   return { ...forwarded, body: exchange.body.toString() };
 }

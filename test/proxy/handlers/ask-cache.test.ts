@@ -83,7 +83,7 @@ function open({ share = false, usageEnabled = true } = {}) {
     });
     if (gone) exchange.leave();
     const record = new RequestRecord(nowMs);
-    if (caller.credential === "authenticated") record.identified(caller);
+    if (caller.credential === "authenticated") record.setCaller(caller);
     const call = {
       operation,
       body: body === null ? null : Buffer.from(body),

@@ -114,7 +114,7 @@ async function run({ body, path, change, play, prepare }: Injection): Promise<Ru
   ];
   prepare?.(exchange);
   await handleRequest({ ...gateway, ...change?.(gateway) }, exchange);
-  exchange.memory.answered();
+  exchange.memory.onResponseEnd();
   if (exchange.ledger.held > 0) throw new Error("memory is still taken");
   return { exchange, fake, bugs, lines, aborted };
 }

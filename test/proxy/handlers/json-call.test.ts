@@ -374,7 +374,7 @@ t.test("once it is answered, a large body is let go, and its memory is free", as
     const { body: again } = call.requestTo(provider, "y", []);
     t.ok(body instanceof LargeBody && again instanceof LargeBody);
     t.ok((await bytesOf(again!)).includes(prompt));
-    call.answered();
+    call.releaseAttempts();
     t.throws(() => (again as LargeBody).whole(), operation);
     t.equal(call.promptBytes, promptBytes);
     t.equal(exchange.ledger.held, left.length, `${operation} to ${provider.name}`);
@@ -396,7 +396,7 @@ t.test("once it is answered, a large body still says what bounds its charge", as
     sentRequestOf({ operation: "chat_completions", request, promptBytes: () => 1 });
   const whileHeld = sent().fields();
   t.match(whileHeld, { ...asked, metadata: undefined });
-  call.answered();
+  call.releaseAttempts();
   t.same(sent().fields(), whileHeld);
   t.equal(outputMax(sent()), 4000);
   t.equal(thinkingBudget(sent()), 1500);
@@ -417,7 +417,7 @@ t.test(
       return { call, translator, refs };
     };
     const { call, translator, refs } = await begin();
-    call.answered();
+    call.releaseAttempts();
     for (const ref of refs) t.ok(await isCollected(ref));
     const event = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
     t.doesNotThrow(() => translator!.push(Buffer.from(event)));
@@ -430,7 +430,7 @@ t.test("what an answer repeats of its request survives the request", async (t) =
     '{"model":"x","input":"hi","instructions":"be short","tools":[],"stream":true}',
   );
   const { translator } = call.requestTo(chatty, "y", []);
-  call.answered();
+  call.releaseAttempts();
   const begun = translator!.push(
     Buffer.from('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'),
   );

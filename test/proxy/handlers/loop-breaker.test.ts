@@ -135,13 +135,13 @@ t.test("a request that is sent again after its answer counts, one after the othe
   const send = (startedMs = nowMs, completes = true): number => {
     const watched = loops.watch(turn, who, startedMs);
     nowMs += 10;
-    if (completes) loops.answered(watched, startedMs, nowMs);
+    if (completes) loops.noteAnswer(watched, startedMs, nowMs);
     return watched.sent;
   };
   t.same([send(), send(), send()], [1, 2, 3]);
   t.same([send(nowMs, false), send(nowMs, false)], [4, 4], "failures and retries don't count");
   const together = [1, 2].map(() => loops.watch(turn, who, nowMs));
-  for (const watched of together) loops.answered(watched, nowMs, nowMs + 10);
+  for (const watched of together) loops.noteAnswer(watched, nowMs, nowMs + 10);
   t.same(
     together.map(({ sent }) => sent),
     [4, 4],
@@ -158,7 +158,7 @@ t.test("a request that is sent again after its answer counts, one after the othe
 t.test("requests of other callers, sessions and models are others", async (t) => {
   const loops = breaker();
   const turn = turnIn(loops, agent(["x"]));
-  loops.answered(loops.watch(turn, who, 0), 0, 1);
+  loops.noteAnswer(loops.watch(turn, who, 0), 0, 1);
   for (const [other, sent] of [
     [who, 2],
     [{ ...who, session: "t" }, 1],
@@ -182,7 +182,7 @@ t.test(
         { role: "tool", tool_call_id: id, content: "x" },
       ];
       const watched = loops.watch(turnIn(loops, { messages }), { ...who, session }, 0);
-      loops.answered(watched, 0, 0);
+      loops.noteAnswer(watched, 0, 0);
       return watched.sent;
     };
     t.same(
@@ -220,7 +220,7 @@ t.test("a request without results of tools isn't remembered, as often as it come
     for (let i = 0; i < 9 && turn !== null; i++) {
       const watched = loops.watch(turn, who, i);
       t.notOk(loops.suspects(watched));
-      loops.answered(watched, i, i);
+      loops.noteAnswer(watched, i, i);
     }
   }
   t.equal(loops.read("embeddings", { input: ["x"] }, noLongTexts), null);
@@ -258,7 +258,7 @@ t.test("the least recent request is forgotten beyond the bound", async (t) => {
   const turn = turnIn(loops, agent(["x"]));
   const send = (session: string): number => {
     const watched = loops.watch(turn, { ...who, session }, 0);
-    loops.answered(watched, 0, 0);
+    loops.noteAnswer(watched, 0, 0);
     return watched.sent;
   };
   send("a");

@@ -76,7 +76,7 @@ t.test(
 function full(): RequestRecord {
   const record = new RequestRecord(100);
   record.clientAddress = "203.0.113.7";
-  record.identified({ userPath: '/team "a"', keyId: "key_7" });
+  record.setCaller({ userPath: '/team "a"', keyId: "key_7" });
   record.traceId = "0af7651916cd43dd8448eb211c80319c";
   record.session = "s-1";
   record.admission = { shadow: ["/team minute"] } as unknown as Admission;
@@ -93,7 +93,7 @@ function full(): RequestRecord {
     periodSeconds: 60,
     dimension: "requests",
   };
-  record.forwarded({
+  record.setResult({
     status: 200,
     outcome: "complete",
     usage: {
@@ -274,12 +274,12 @@ t.test("the attributes of a request", async (t) => {
       "answered",
       (record) => {
         record.end(200, "complete");
-        record.identified({ userPath: "/team/alice", keyId: "key_7" });
+        record.setCaller({ userPath: "/team/alice", keyId: "key_7" });
         record.model = "smart";
         record.target = { provider: "one", model: "gpt" };
         record.attemptCount = 2;
         record.cost = 1_500_000_000_000;
-        record.waited(20);
+        record.addWait(20);
         record.note = "a note";
       },
       {
@@ -361,7 +361,7 @@ t.test("details have the texts of errors if the operator wants them", async (t) 
     const added: RequestReport[] = [];
     const reports = {
       texts,
-      ended: () => {},
+      noteRequest: () => {},
       hasRoom: () => true,
       add: (report: RequestReport) => added.push(report),
     };
@@ -378,7 +378,10 @@ t.test("details have the texts of errors if the operator wants them", async (t) 
     );
     return added[0]!;
   };
-  t.match(detailOf(true), exactly({ error_message: error.message, attempts: [{ given: true }] }));
+  t.match(
+    detailOf(true),
+    exactly({ error_message: error.message, attempts: [{ delivered: true }] }),
+  );
   const codes = detailOf(false);
   t.match(
     codes,

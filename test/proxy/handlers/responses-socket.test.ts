@@ -69,7 +69,7 @@ providers:
   exchange.ledger = new MemoryLedger(keptMax * 4);
   exchange.memory = new MemoryShare(exchange.ledger);
   const socket = new FakeSocket();
-  socket.once("close", () => exchange.memory.answered());
+  socket.once("close", () => exchange.memory.onResponseEnd());
   exchange.webSocket = { socket, takeOver() {} };
   const requests: Handled[] = [];
   const record = new RequestRecord(0);
@@ -96,7 +96,7 @@ providers:
         },
       });
     });
-    request.memory.handled();
+    request.memory.onHandlerEnd();
   });
   await settle();
   return {
@@ -176,7 +176,7 @@ t.test("a client that leaves ends its requests, and returns all memory", async (
   t.equal(requests.length, 2);
   socket.destroy();
   await ended;
-  exchange.memory.handled();
+  exchange.memory.onHandlerEnd();
   t.equal(exchange.ledger.held, 0);
   t.ok(exchange.ledger.keep(exchange.ledger.max / 4), "nothing is kept");
   t.equal(requests.length, 2, "what waited never runs");

@@ -784,7 +784,7 @@ t.test("a body for which there is no memory is refused, and its connection ends"
     client.socket.write(length.includes("800") ? "x".repeat(700) : `400\r\n${"x".repeat(1024)}`);
     const exchange = await next();
     await tellBody(exchange, 10_000);
-    exchange.memory.handled();
+    exchange.memory.onHandlerEnd();
     t.match(await client.response(), /connection: close[^]*no_memory$/i);
   }
   other.socket.write("x".repeat(700));
@@ -792,7 +792,7 @@ t.test("a body for which there is no memory is refused, and its connection ends"
   held.reply(200, text, "all", "utf8");
   await other.until(() => other.received.endsWith("all"));
   t.equal(memory.held, 900, "held as long as its handler runs");
-  held.memory.handled();
+  held.memory.onHandlerEnd();
   t.equal(memory.held, 0);
 });
 
@@ -803,7 +803,7 @@ t.test("what a request holds is given back however it ends", async (t) => {
   const read = async (exchange: Exchange): Promise<void> => {
     await exchange.readBody(100);
     exchange.memory.take(10);
-    exchange.memory.handled();
+    exchange.memory.onHandlerEnd();
   };
   const answered = new RawClient(t, port).send(...post, "", "hello");
   const first = await next();
@@ -1377,7 +1377,7 @@ async function endlessFraming(
       }
       client.socket.end();
       t.match(await read, { ok: false, reason: "gone" }, name);
-      exchange.memory.handled();
+      exchange.memory.onHandlerEnd();
       return { name, answer: client.received, sent };
     }),
   );

@@ -27,9 +27,9 @@ interface Upload {
 class ServedConnections extends ConnectionRoom<Socket> {
   last: Socket | null = null;
 
-  override opened(socket: Socket): void {
+  override onOpen(socket: Socket): void {
     this.last = socket;
-    super.opened(socket);
+    super.onOpen(socket);
   }
 }
 

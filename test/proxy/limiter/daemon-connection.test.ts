@@ -30,7 +30,7 @@ class Scene {
     const sent: ToDaemon[] = [];
     const waiting: (() => void)[] = [];
     let closed = 0;
-    this.connection.connected({
+    this.connection.onConnect({
       send: (message) => void sent.push(message),
       whenSent: (run) => void waiting.push(run),
       close: () => void closed++,
@@ -56,7 +56,7 @@ t.test("a daemon is away until it welcomes, and away again when it is lost", asy
   t.same(now(), ["away", false]);
   scene.connect();
   t.same(now(), ["away", false]);
-  connection.welcomed(scene.nowMs);
+  connection.onWelcome(scene.nowMs);
   t.same(now(), ["connected", true]);
   t.equal(connection.lost(), true);
   t.same(now(), ["away", false]);
@@ -70,7 +70,7 @@ t.test("deadlines count from now while it is linked, and from its loss otherwise
   t.equal(connection.deadlineMonoMs(5_000), 1_000 + deadlineMs, "from the start");
   t.equal(connection.deadlineMonoMs(5_000, 50), 1_000 + deadlineMs);
   scene.connect();
-  connection.welcomed(scene.nowMs);
+  connection.onWelcome(scene.nowMs);
   t.equal(connection.deadlineMonoMs(5_000), 5_000 + deadlineMs);
   t.equal(connection.deadlineMonoMs(5_000, 50), 5_050);
   scene.nowMs = 9_000;
@@ -98,7 +98,7 @@ t.test("a daemon that doesn't welcome in time is silent, once", async (t) => {
   scene.timers[1]!.run();
   t.same(scene.events, ["silent false"], "over all attempts");
   scene.nowMs = 4_000;
-  connection.welcomed(scene.nowMs);
+  connection.onWelcome(scene.nowMs);
   t.same(scene.events, ["silent false", "answers after 3000"]);
   t.equal(connection.state, "connected");
 });
@@ -106,7 +106,7 @@ t.test("a daemon that doesn't welcome in time is silent, once", async (t) => {
 t.test("no timer waits for a welcome that came, or of a closed connection", async (t) => {
   const scene = new Scene();
   scene.connect();
-  scene.connection.welcomed(scene.nowMs);
+  scene.connection.onWelcome(scene.nowMs);
   scene.timers[0]!.run();
   scene.connection.lost();
   scene.connect();
@@ -124,9 +124,9 @@ t.test("an unanswered question makes it silent if nothing came since, else late"
   scene.connect();
   connection.timedOut(0);
   t.same(scene.events, [], "it isn't linked");
-  connection.welcomed(scene.nowMs);
+  connection.onWelcome(scene.nowMs);
   scene.nowMs = 2_000;
-  connection.heard(scene.nowMs);
+  connection.noteMessage(scene.nowMs);
   connection.timedOut(1_999);
   t.same(scene.events, ["late"]);
   connection.timedOut(2_000);
@@ -134,16 +134,16 @@ t.test("an unanswered question makes it silent if nothing came since, else late"
   connection.timedOut(2_001);
   t.same(scene.events.length, 2, "it is known");
   scene.nowMs = 2_500;
-  connection.heard(scene.nowMs);
+  connection.noteMessage(scene.nowMs);
   t.same([scene.events.at(-1), connection.state], ["answers after 500", "connected"]);
-  connection.heard(scene.nowMs);
+  connection.noteMessage(scene.nowMs);
   t.same(scene.events.length, 3);
 });
 
 t.test("a linked daemon that was silent isn't any more once it is lost", async (t) => {
   const scene = new Scene();
   scene.connect();
-  scene.connection.welcomed(scene.nowMs);
+  scene.connection.onWelcome(scene.nowMs);
   scene.connection.timedOut(scene.nowMs);
   t.equal(scene.connection.silent, true);
   scene.connection.lost();
@@ -206,15 +206,15 @@ t.test(
     t.equal(connection.wireVersion, 5, "the next daemon may be of another release");
     t.equal(connection.takesSettles, false);
     scene.connect();
-    connection.welcomed(scene.nowMs);
+    connection.onWelcome(scene.nowMs);
     t.equal(connection.takesSettles, true);
   },
 );
 
 /** A connection on which so many verdicts come; what the welcome was answered with. */
 function connection({ connection }: Scene, send: (message: ToDaemon) => void, verdicts: number) {
-  connection.connected({ send, whenSent: () => {}, close: () => {} });
-  connection.welcomed(1_000);
+  connection.onConnect({ send, whenSent: () => {}, close: () => {} });
+  connection.onWelcome(1_000);
   for (let i = 0; i < verdicts; i++) connection.readVerdict();
   const count = connection.verdictsRead;
   connection.lost();

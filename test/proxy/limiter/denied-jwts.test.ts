@@ -53,16 +53,16 @@ t.test(
     const list = new DeniedJwts();
     const has = (): readonly boolean[] =>
       ["a", "b", "c"].map((value) => list.has({ jti: value }, 0));
-    list.welcomed(2);
+    list.onWelcome(2);
     list.apply({ denied: [jti("a"), jti("b")], allowed: [], complete: true });
     t.same(has(), [true, true, false]);
-    list.welcomed(2);
+    list.onWelcome(2);
     t.same(has(), [true, true, false], "nothing is let through in between");
     list.apply({ denied: [jti("b")], allowed: [], complete: false });
     t.same(has(), [true, true, false]);
     list.apply({ denied: [jti("c")], allowed: [], complete: true });
     t.same(has(), [false, true, true]);
-    list.welcomed(0);
+    list.onWelcome(0);
     t.same(has(), [false, false, false], "no list follows when there is none");
   },
 );

@@ -30,8 +30,8 @@ t.test(
   async (t) => {
     const open = { targets: ["one/a: 503"] as readonly string[] };
     const { report, calls, waiting, waits, pass } = reportOf(open);
-    report.changed();
-    report.changed();
+    report.noteChange();
+    report.noteChange();
     t.same(calls, [], "not for each of many at once");
     t.same(waits(), [200]);
     pass();
@@ -39,11 +39,11 @@ t.test(
     t.same(waits(), [10_000]);
     pass();
     t.same(calls.length, 2, "a daemon that is new hears of it too");
-    report.changed();
+    report.noteChange();
     t.same(waits(), [10_000, 200], "each change is told soon");
     pass();
     open.targets = [];
-    report.changed();
+    report.noteChange();
     pass();
     t.same(calls.at(-1), said());
     while (waiting.length > 0) pass();
@@ -54,7 +54,7 @@ t.test(
 t.test("what is said has a bound", async (t) => {
   const open = { targets: Array.from({ length: 200 }, (_, i) => `${i} ${"x".repeat(1000)}`) };
   const { report, calls, pass } = reportOf(open);
-  report.changed();
+  report.noteChange();
   pass();
   const [[, { targets }]] = calls as [[string, { targets: readonly string[] }]];
   t.same([targets.length, targets[0]!.length], [100, 500]);

@@ -205,12 +205,12 @@ t.test(
   "a stopping proxy waits until every settle is acknowledged, but not longer than its deadline",
   async (t) => {
     const harness = linkedHarness();
-    await harness.client.drained(1000);
+    await harness.client.untilDrained(1000);
     const admission = await harness.granted();
     harness.client.settle(admission, nothing, () => {});
     let drained = "";
-    void harness.client.drained(1000).then(() => (drained += "first "));
-    void harness.client.drained(50).then(() => (drained += "impatient "));
+    void harness.client.untilDrained(1000).then(() => (drained += "first "));
+    void harness.client.untilDrained(50).then(() => (drained += "impatient "));
     harness.advance(49);
     await promisesResolved();
     t.equal(drained, "");
@@ -397,7 +397,7 @@ t.test("settles leave one by one in a window of one, each once", async (t) => {
   } as unknown as DaemonConnection;
   const ports = { monoMs: () => 50, schedule: () => {}, onDropped: () => {} };
   const outbox = new SettleOutbox(ports, connection, { settles: 1, unacknowledged: 100 });
-  outbox.welcomed(0);
+  outbox.onWelcome(0);
   const lease = { lease: 0, userPath: "/", admittedAtMs: 0, lsn: 0, ...noTarget };
   for (let i = 0; i < 4; i++)
     outbox.add("request", { ...lease, startedMonoMs: 0 }, nothingSpent, 9);

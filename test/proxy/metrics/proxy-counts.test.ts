@@ -57,9 +57,9 @@ const attempt: EndedAttempt = {
 
 t.test("a request is counted by its target and its status", async (t) => {
   const { counts, samples } = fakeMetrics();
-  counts.requestEnded(ended);
-  counts.requestEnded({ ...ended, status: 429, target: null, stream: null });
-  counts.requestEnded({ ...ended, endpoint: null, route: "/v1/models", method: "GET" });
+  counts.countRequest(ended);
+  counts.countRequest({ ...ended, status: 429, target: null, stream: null });
+  counts.countRequest({ ...ended, endpoint: null, route: "/v1/models", method: "GET" });
   t.same(samples("sluice_requests_total"), [
     'sluice_requests_total{endpoint="chat_completions",provider="openai",model="gpt-x",code="200",stream="true"} 1',
     'sluice_requests_total{endpoint="chat_completions",code="429"} 1',
@@ -79,8 +79,8 @@ t.test("a request is counted by its target and its status", async (t) => {
 
 t.test("the types of tokens add up, and a cost is in dollars", async (t) => {
   const { counts, samples } = fakeMetrics();
-  counts.charged(charge);
-  counts.charged({ ...charge, estimated: true, cost: null, isUnpriced: true });
+  counts.countCharge(charge);
+  counts.countCharge({ ...charge, estimated: true, cost: null, isUnpriced: true });
   const at = 'provider="openai",model="gpt-x"';
   t.same(
     samples("sluice_tokens_total"),
@@ -104,13 +104,13 @@ t.test("the types of tokens add up, and a cost is in dollars", async (t) => {
 
 t.test("an attempt is counted by the conventions, a failed one by its kind of error", async (t) => {
   const { counts, samples } = fakeMetrics();
-  counts.attemptEnded(attempt);
+  counts.countAttempt(attempt);
   for (const [status, outcome] of [
     [503, "upstream_error"],
     [200, "upstream_cut"],
     [499, "client_gone"],
   ] as const)
-    counts.attemptEnded({
+    counts.countAttempt({
       ...attempt,
       target: { provider: "google", model: "gem" },
       operation: "embed_content",
@@ -140,7 +140,7 @@ t.test("two providers of one type with the same model have one series", async (t
   const { counts, samples } = fakeMetrics();
   // Unknown providers have the same, empty type.
   for (const provider of ["one", "two", "two"])
-    counts.attemptEnded({ ...attempt, target: { provider, model: "m" } });
+    counts.countAttempt({ ...attempt, target: { provider, model: "m" } });
   for (const name of [
     "gen_ai_client_operation_duration_seconds_count",
     "gen_ai_client_operation_time_to_first_chunk_seconds_count",
@@ -157,14 +157,14 @@ t.test("two providers of one type with the same model have one series", async (t
 
 t.test("what else happens is counted", async (t) => {
   const { counts, samples } = fakeMetrics();
-  counts.refused({ reason: "rate_limit", scope: "user_path", dimension: "tokens" });
-  counts.refused({ reason: "denied", scope: "", dimension: "" });
-  counts.judged(0.2);
-  counts.prepared(-1);
+  counts.countRefusal({ reason: "rate_limit", scope: "user_path", dimension: "tokens" });
+  counts.countRefusal({ reason: "denied", scope: "", dimension: "" });
+  counts.observeVerdict(0.2);
+  counts.observePreparation(-1);
   counts.failedOver(target, "no_answer");
-  counts.streamCut("deadline");
-  counts.cacheAsked("hit");
-  counts.tokensSaved(12);
+  counts.countCutStream("deadline");
+  counts.countCacheLookup("hit");
+  counts.countSavedTokens(12);
   t.same(
     samples(
       "sluice_refused_total",
@@ -190,9 +190,9 @@ t.test("what else happens is counted", async (t) => {
 
 t.test("user paths are a label if the operator wants it, cut, and few at a time", async (t) => {
   const { counts, samples } = fakeMetrics({ pathDepth: 2, seriesMax: 100_000 });
-  counts.charged(charge);
+  counts.countCharge(charge);
   t.match(samples("sluice_cost_usd_total")[0], 'path="/a/b"}');
-  for (let i = 0; i < 3000; i++) counts.charged({ ...charge, userPath: `/of/${i}/more` });
+  for (let i = 0; i < 3000; i++) counts.countCharge({ ...charge, userPath: `/of/${i}/more` });
   const series = samples("sluice_cost_usd_total");
   t.equal(series.length, 251);
   t.equal(series.filter((line) => line.includes('path="other"')).length, 1);
@@ -220,9 +220,9 @@ t.test("hostile names make neither unread text nor more series than allowed", as
         const to = { provider: "any", model };
         const status = answered ? 200 : 404;
         const forwarded = { ...attempt.forwarded, status };
-        counts.attemptEnded({ ...attempt, target: to, forwarded });
-        counts.charged({ ...charge, target: to, userPath: `/${model}`, answered });
-        counts.requestEnded({
+        counts.countAttempt({ ...attempt, target: to, forwarded });
+        counts.countCharge({ ...charge, target: to, userPath: `/${model}`, answered });
+        counts.countRequest({
           ...ended,
           target: to,
           method: model,
@@ -256,11 +256,11 @@ t.test("a model that no list has gets a label once its provider has answered", a
       (line) => /request_model="([^"]*)"/.exec(line)![1]!,
     );
   const fail = { ...attempt.forwarded, status: 404, outcome: "upstream_error" } as const;
-  counts.attemptEnded({ ...attempt, target: { provider: "p", model: "typo" }, forwarded: fail });
+  counts.countAttempt({ ...attempt, target: { provider: "p", model: "typo" }, forwarded: fail });
   t.same(models(), ["other"]);
-  counts.attemptEnded({ ...attempt, target: { provider: "p", model: "known" }, forwarded: fail });
-  counts.attemptEnded({ ...attempt, target: { provider: "p", model: "new" } });
-  counts.attemptEnded({ ...attempt, target: { provider: "p", model: "new" }, forwarded: fail });
+  counts.countAttempt({ ...attempt, target: { provider: "p", model: "known" }, forwarded: fail });
+  counts.countAttempt({ ...attempt, target: { provider: "p", model: "new" } });
+  counts.countAttempt({ ...attempt, target: { provider: "p", model: "new" }, forwarded: fail });
   t.same(models(), ["other", "known", "new", "new"]);
 });
 
@@ -270,12 +270,12 @@ t.test(
     const { counts, samples } = fakeMetrics({ pathDepth: 1 });
     // Other metrics take all the room that they get.
     for (let i = 0; i < 2_000; i++) {
-      counts.attemptEnded({ ...attempt, target: { provider: "openai", model: `m${i}` } });
-      counts.requestEnded({ ...ended, endpoint: null, route: `/r${i}` });
+      counts.countAttempt({ ...attempt, target: { provider: "openai", model: `m${i}` } });
+      counts.countRequest({ ...ended, endpoint: null, route: `/r${i}` });
     }
     t.match(samples("gen_ai_client_operation_duration_seconds_count").join("\n"), /"other"/);
-    for (let i = 0; i < 5_000; i++) counts.requestEnded({ ...ended, userPath: `/small-${i}` });
-    for (let i = 0; i < 2_000; i++) counts.requestEnded({ ...ended, userPath: `/large-${i % 20}` });
+    for (let i = 0; i < 5_000; i++) counts.countRequest({ ...ended, userPath: `/small-${i}` });
+    for (let i = 0; i < 2_000; i++) counts.countRequest({ ...ended, userPath: `/large-${i % 20}` });
     const ofPaths = samples("sluice_requests_total");
     for (let i = 0; i < 20; i++) t.ok(ofPaths.some((line) => line.includes(`path="/large-${i}"`)));
     t.ok(ofPaths.length < 1_000, `${ofPaths.length} series`);
@@ -307,7 +307,7 @@ t.test(
           let sent = 0;
           for (const { first, paths, requests, status } of phases) {
             for (let i = 0; i < requests; i++)
-              counts.requestEnded({ ...ended, status, userPath: `/p${first + (i % paths)}` });
+              counts.countRequest({ ...ended, status, userPath: `/p${first + (i % paths)}` });
             sent += requests;
             const lines = samples("sluice_requests_total");
             const now = new Map(
@@ -345,9 +345,9 @@ t.test(
       for (const [operation, route] of operations) {
         const of = { provider: "openai", model: `m${i}` };
         const stream = !/embed/.test(operation);
-        counts.requestEnded({ ...ended, route, endpoint: operation, target: of, stream });
-        counts.attemptEnded({ ...attempt, operation, target: of, stream });
-        counts.charged({ ...charge, target: of });
+        counts.countRequest({ ...ended, route, endpoint: operation, target: of, stream });
+        counts.countAttempt({ ...attempt, operation, target: of, stream });
+        counts.countCharge({ ...charge, target: of });
       }
     const all = counts.table.families();
     const lines = all.flatMap(({ metric, series }) => series.map(() => linesOf(metric)));

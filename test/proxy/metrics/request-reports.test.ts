@@ -66,9 +66,9 @@ t.test("counts, targets and details go in one report, and begin again", async (t
   const { reports, sent, tick } = collecting();
   await reports.flush();
   t.same(sent, [], "nothing to say");
-  reports.ended("answered", { usage: null, cost: null });
-  reports.prepared(0.3);
-  reports.prepared(-1);
+  reports.noteRequest("answered", { usage: null, cost: null });
+  reports.notePreparation(0.3);
+  reports.notePreparation(-1);
   reports.attempt(attempt);
   reports.attempt({
     ...attempt,
@@ -99,7 +99,7 @@ t.test("counts, targets and details go in one report, and begin again", async (t
   );
   t.same(sent[0]?.targets[0]?.first, [27, 1]);
   t.same(sent[0]?.own_us, [0, 1, 33, 1], "0.3 ms, and a clock that went back");
-  reports.ended("failed", { usage: null, cost: null });
+  reports.noteRequest("failed", { usage: null, cost: null });
   tick();
   t.match(sent[1], exactly({ counts: [0, 1, 0, 0, 0, 0] }));
   t.same(sent[1]?.targets, []);
@@ -110,7 +110,7 @@ t.test("while the daemon is away, counts gather", async (t) => {
   const { reports, sent, link, tick } = collecting();
   link.reachable = false;
   for (let i = 0; i < 3; i++) {
-    reports.ended("failed", { usage: null, cost: null });
+    reports.noteRequest("failed", { usage: null, cost: null });
     tick();
   }
   t.same(sent, []);

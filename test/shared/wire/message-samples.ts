@@ -339,7 +339,7 @@ export const fromDaemon: {
     when: fc.option(fc.constant("mon 00:00-24:00 UTC"), { nil: undefined }),
     use: fc.option(name, { nil: undefined }),
     share: fc.option(name, { nil: undefined }),
-    named: fc.option(name, { nil: undefined }),
+    limitName: fc.option(name, { nil: undefined }),
     above: fc.option(name, { nil: undefined }),
   }),
   queued: fc.record({

@@ -480,7 +480,7 @@ class History {
     must(charged === used, () => `${charged} tokens charged, ${used} used`);
     const { budgets } = this.daemon.state;
     const budget = [...budgets.budgets.values()][0]!;
-    const { spent } = budgets.running(budget.own!, this.daemon.nowMs);
+    const { spent } = budgets.runningPeriod(budget.own!, this.daemon.nowMs);
     const dollars = this.#usedOf(this.caps.at(-1)!, false) / 1e12;
     must(Math.abs(sumUsd(spent) - dollars) < 1e-5, () => `$${sumUsd(spent)}, not $${dollars}`);
     this.fill();

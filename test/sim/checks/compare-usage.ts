@@ -93,7 +93,7 @@ export function usageDifference(
       return `the sum ${JSON.stringify(key)} is ${found}, its records are ${right}`;
   }
   const more = [
-    ...usage.rollups.unstored(),
+    ...usage.rollups.unstoredKeys(),
     ...disk.entries("rollups").map(({ key }) => String(key)),
   ].find((key) => !expected.has(key));
   if (more !== undefined) return `the sum ${JSON.stringify(more)} is of no record`;

@@ -145,8 +145,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "submission reported again as a request with a slot",
     file: leases,
-    find: "targetLsn, submission };",
-    put: "targetLsn, submission: false };",
+    find: "...lease }) {",
+    put: "...lease }) { lease.submission = false;",
     often: false,
   },
   {
@@ -180,8 +180,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "reroute counts at the path again",
     file: "limiterd/rules/admit.js",
-    find: "for (const { rule, window } of ofPath)",
-    put: "for (const { window } of ofPath) window.currentRequests++; for (const { rule, window } of ofPath)",
+    find: "for (const { rule, window } of pathCounters)",
+    put: "for (const { window } of pathCounters) window.currentRequests++; for (const { rule, window } of pathCounters)",
     often: true,
   },
   {
@@ -384,8 +384,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "a raise is forgotten over a restart",
     file: "limiterd/handlers/definitions/apply-raises.js",
-    find: "const kept = putRaises(state, { kind, id }, raises, nowMs);",
-    put: "const kept = raises;",
+    find: "const keptRaises = putRaises(state, { kind, id }, raises, nowMs);",
+    put: "const keptRaises = raises;",
     often: false,
   },
   {

@@ -61,7 +61,7 @@ export const durabilityMutants: readonly Mutant[] = [
   {
     name: "a child's account that wasn't read yet is charged from zero",
     file: "limiterd/budgets/budget-account.js",
-    find: "budget.unread?.(child) ?? null",
+    find: "budget.loadSpend?.(child) ?? null",
     put: "null",
     often: false,
   },
@@ -76,7 +76,7 @@ export const durabilityMutants: readonly Mutant[] = [
     name: "an account that is read late replaces the one that was charged",
     file: "limiterd/lifecycle/load-unread.js",
     find: "if (account !== undefined && account.spends.length > 0)",
-    put: "if (budget.own === null && budget.unread !== null) loadChild(budget, child, stored); if (account !== undefined && account.spends.length > 0)",
+    put: "if (budget.own === null && budget.loadSpend !== null) loadChild(budget, child, stored); if (account !== undefined && account.spends.length > 0)",
     often: false,
   },
   {

@@ -164,12 +164,12 @@ export class ProxyProcess {
     end.onClose = () => {
       this.#connection = null;
       this.#refused = false;
-      this.client.lost();
+      this.client.onDisconnect();
       this.#dialLater();
     };
     listener.accept(theirs);
     this.#noting(() =>
-      this.client.connected({
+      this.client.onConnect({
         send: (message) => end.send(encodeFrame(writeToDaemon(message))),
         whenSent: (run) => end.whenSent(run),
         close: () => end.close(),
@@ -197,7 +197,7 @@ export class ProxyProcess {
             `the daemon sent a frame that isn't in the grammar: ${JSON.stringify(frame)}`,
           );
         if (message.kind === "admitted") onVerdictRead(theirs);
-        this.#noting(() => this.client.received(message, world.nowMs));
+        this.#noting(() => this.client.onMessage(message, world.nowMs));
       });
       if (!valid) world.fail("the daemon's frames can't be read");
     };
@@ -207,7 +207,7 @@ export class ProxyProcess {
     const { world, left } = this.#options;
     if (this.#requests.open > 0)
       return void world.after(20, this.process, () => this.#stopWhenServed());
-    void this.client.drained(settleGraceMs).then(() => {
+    void this.client.untilDrained(settleGraceMs).then(() => {
       if (!this.process.alive) return;
       this.#connection?.ends[0].close();
       const unacknowledged = this.client.unacknowledged();

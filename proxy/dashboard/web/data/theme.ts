@@ -9,8 +9,8 @@ export type Memory = Pick<Storage, "getItem" | "setItem"> | null;
 export const themeKey = "sluice.theme";
 
 export function readTheme(memory: Memory): Theme {
-  const kept = memory?.getItem(themeKey);
-  return themes.find((theme) => theme === kept) ?? "system";
+  const keptTheme = memory?.getItem(themeKey);
+  return themes.find((theme) => theme === keptTheme) ?? "system";
 }
 
 export function applyTheme(theme: Theme, root: HTMLElement): void {

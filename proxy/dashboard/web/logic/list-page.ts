@@ -69,11 +69,11 @@ export function itemKey(item: NamedItem): string {
 
 /** How many of the latest rows aren't among the shown ones: `12`, or `100+` if all are others. */
 export function newRows<Row>(
-  shown: readonly Row[],
+  shownRows: readonly Row[],
   latest: readonly Row[],
   keyOf: (row: Row) => string,
 ): string {
-  const shownKeys = new Set(shown.map(keyOf));
+  const shownKeys = new Set(shownRows.map(keyOf));
   const count = latest.filter((row) => !shownKeys.has(keyOf(row))).length;
   return count >= rowsPerPage ? `${count}+` : String(count);
 }

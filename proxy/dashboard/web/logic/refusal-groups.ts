@@ -25,15 +25,15 @@ export function refusalGroups(
 
 /** Without the message, which contains a growing amount. */
 function keyOf(refusal: RefusalItem): string {
-  const by = limitOf(refusal);
+  const limit = limitOf(refusal);
   return JSON.stringify([
     refusal.user_path,
     refusal.model,
     refusal.dimension,
-    by?.scope,
-    by?.subject,
-    by?.period_seconds,
-    by?.models,
+    limit?.scope,
+    limit?.subject,
+    limit?.period_seconds,
+    limit?.models,
   ]);
 }
 

@@ -1,25 +1,34 @@
-/** The time range of a page about usage: its address, and the parameters of the admin API. Pure. */
+/** The time range of a page: its address, and the parameters of the admin API. Pure. */
 import { daysBetween, formatSeconds, parseTimestamp } from "../../../../shared/time.js";
 
 const hourMs = 3_600_000;
 /** So that the address of a question stays the same for a while. */
 const stepMs = 300_000;
 
-/** The parameters for days, or for a range with times. */
-export function rangeParameters(query: URLSearchParams, nowMs: number): URLSearchParams {
-  const asked = new URLSearchParams();
+/**
+ * The parameters for the range in a page's address: days, hours or moments. On a page whose ranges
+ * are in seconds, `initialSeconds` are those of an address without a range.
+ */
+export function rangeParameters(
+  query: URLSearchParams,
+  nowMs: number,
+  initialSeconds: string | null = null,
+): URLSearchParams {
+  if (initialSeconds !== null && !(query.has("start") && query.has("end")))
+    return new URLSearchParams({ seconds: query.get("seconds") ?? initialSeconds });
+  const parameters = new URLSearchParams();
   const hours = Number(query.get("hours"));
   if (hours > 0) {
     const startMs = Math.floor(nowMs / stepMs) * stepMs - hours * hourMs;
-    asked.set("start", formatSeconds(startMs));
-    return asked;
+    parameters.set("start", formatSeconds(startMs));
+    return parameters;
   }
-  const ends = query.has("start") ? ["start", "end"] : ["days", "start_date", "end_date"];
-  for (const name of ends) {
+  const names = query.has("start") ? ["start", "end"] : ["days", "start_date", "end_date"];
+  for (const name of names) {
     const value = query.get(name);
-    if (value !== null && value !== "") asked.set(name, value);
+    if (value !== null && value !== "") parameters.set(name, value);
   }
-  return asked;
+  return parameters;
 }
 
 /** A chart of at most two days has a bar for each hour, a longer one for each day. */

@@ -49,7 +49,7 @@ export function useMay(): (change: string) => boolean {
 }
 
 /** Whether a limit stands above the role of who is signed in: on the role's own path. */
-export function useStandsAbove(): (subject: string) => boolean {
+export function useIsAboveOwnPath(): (subject: string) => boolean {
   const root = rootOf(useApp().session.session.value);
   return (subject) => root !== "/" && subject === root;
 }

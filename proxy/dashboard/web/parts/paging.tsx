@@ -19,7 +19,7 @@ interface PagingProps {
 export function Paging({ rows, next, heardMs, children }: PagingProps) {
   const { router } = useApp();
   const { page, query } = router.place.value;
-  const kept = Object.fromEntries(query);
+  const parameters = Object.fromEntries(query);
   const isPart = query.has("after") || next !== null;
   return (
     <TableFoot>
@@ -31,12 +31,12 @@ export function Paging({ rows, next, heardMs, children }: PagingProps) {
       {isPart && (
         <span class="paging">
           {query.has("after") && (
-            <a class="button" href={hrefOf(page, { ...kept, after: null })}>
+            <a class="button" href={hrefOf(page, { ...parameters, after: null })}>
               {shellTexts.paging.first}
             </a>
           )}
           {next !== null && (
-            <a class="button" href={hrefOf(page, { ...kept, after: next })}>
+            <a class="button" href={hrefOf(page, { ...parameters, after: next })}>
               {shellTexts.paging.next}
             </a>
           )}

@@ -19,7 +19,7 @@ class FakeProxy implements ProxyProcess {
     this.name = name;
     this.all = all;
     this.own = metricsOf(requests, connections);
-    all.joined(this);
+    all.addProxy(this);
   }
 
   send(message: MetricsMessage): void {
@@ -80,9 +80,9 @@ t.test("a sum doesn't fall when proxies are replaced, and end", async (t) => {
   t.same(await third.scrape(), [7, { "finishing-1": 10, "finishing-2": 20, "": 30 }]);
   // Its last word comes unasked.
   all.receive(old, { metrics: "reported", id: 0, ...metricsOf(9, 0) });
-  all.ended(old);
+  all.removeProxy(old);
   t.same(await third.scrape(), [11, { "finishing-2": 20, "": 30 }]);
-  all.ended(next);
+  all.removeProxy(next);
   t.same(await third.scrape(), [11, { "": 30 }]);
   all.receive(old, { metrics: "reported", id: 0, ...metricsOf(99, 0) });
   t.same(await third.scrape(), [11, { "": 30 }], "who has ended says nothing more");
@@ -96,11 +96,11 @@ t.test(
     const second = new FakeProxy("proxy-2", all, 4, 20);
     await first.scrape();
     second.own = metricsOf(6, 20);
-    all.ended(second);
+    all.removeProxy(second);
     const again = new FakeProxy("proxy-2", all, 0, 21);
     t.same(await again.scrape(), [7, { "proxy-1": 10, "proxy-2": 21 }]);
     const silent = new FakeProxy("proxy-3", all, 1, 1);
-    all.ended(silent);
+    all.removeProxy(silent);
     t.same(await again.scrape(), [7, { "proxy-1": 10, "proxy-2": 21 }]);
   },
 );
@@ -156,7 +156,7 @@ t.test("series that make no sense corrupt no sum, and are reported once", async 
   const text = JSON.stringify({ counted: [["requests", ["a"], ["9"]]], read: [] });
   second.own = JSON.parse(text) as ReportedMetrics;
   t.same(await first.scrape(), [3, { "proxy-1": 10 }]);
-  all.ended(second);
+  all.removeProxy(second);
   t.same(await first.scrape(), [3, { "proxy-1": 10 }]);
   t.same(odd, ["proxy-2"]);
 });

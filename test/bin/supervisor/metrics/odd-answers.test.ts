@@ -19,7 +19,7 @@ t.test("what is wrong with a proxy's answer is said in words", async (t) => {
   ];
   for (const [answer, expected] of table) {
     const said: string[] = [];
-    new OddAnswers((_, reason) => void said.push(reason)).heard({ file: "a" }, answer);
+    new OddAnswers((_, reason) => void said.push(reason)).noteAnswer({ file: "a" }, answer);
     t.same(said, expected === null ? [] : [expected], JSON.stringify(answer));
   }
 });
@@ -27,12 +27,12 @@ t.test("what is wrong with a proxy's answer is said in words", async (t) => {
 t.test("each proxy is reported once, until it answers well or leaves", async (t) => {
   const said: string[] = [];
   const answers = new OddAnswers((file) => void said.push(file));
-  const odd = (file: string): void => answers.heard({ file }, answerWith(1));
+  const odd = (file: string): void => answers.noteAnswer({ file }, answerWith(1));
   odd("a");
   odd("a");
   odd("b");
   t.same(said, ["a", "b"]);
-  answers.heard({ file: "a" }, answerWith(0));
+  answers.noteAnswer({ file: "a" }, answerWith(0));
   odd("a");
   odd("b");
   t.same(said, ["a", "b", "a"]);
@@ -47,10 +47,10 @@ t.test("however many have come and left, those that are there are reported", asy
   const answers = new OddAnswers(() => void said++);
   for (let i = 0; i < 1_000; i++) {
     answers.there([`worker-${i}`]);
-    answers.heard({ file: `worker-${i}` }, "no metrics");
+    answers.noteAnswer({ file: `worker-${i}` }, "no metrics");
   }
   t.equal(said, 1_000);
   answers.there([]);
-  for (let i = 0; i < 1_000; i++) answers.heard({ file: `worker-${i}` }, "no metrics");
+  for (let i = 0; i < 1_000; i++) answers.noteAnswer({ file: `worker-${i}` }, "no metrics");
   t.equal(said, 1_128, "and of those at once as many as a port has");
 });

@@ -230,7 +230,7 @@ t.test("from the moment when it sends a lower claim, a host keeps to it", async 
   const { state } = startDaemon([], { budgets: [hard] });
   const account = [...state.budgets.budgets.values()][0]!.own!;
   const claim = new AccountClaim(account, {
-    ...{ turn, monoMs: () => monoMs, isAway: () => false, ask: () => {}, left: () => 1e12 },
+    ...{ turn, monoMs: () => monoMs, isAway: () => false, ask: () => {}, leftOf: () => 1e12 },
     startMs: () => 5,
   });
   const part = { fromMs: 0, claimsFromMs: 0, endMs: 10, amount: 1e12, spentHere: () => 0 };
@@ -240,20 +240,20 @@ t.test("from the moment when it sends a lower claim, a host keeps to it", async 
   claim.want(1000);
   t.equal(report(), 1000);
   t.equal(claim.leftOf(part), 0, "not confirmed");
-  claim.ended(true);
+  claim.endQuestion(true);
   t.equal(claim.leftOf(part), 1000);
-  claim.charged(300);
+  claim.noteCharge(300);
   t.equal(claim.leftOf(part), 700);
   monoMs = 5000;
   t.equal(report(), 500);
   t.equal(claim.leftOf(part), 500, "a lower claim counts at once");
-  claim.ended(false);
+  claim.endQuestion(false);
   t.equal(claim.leftOf(part), 500, "the engine may have received it");
   t.equal(claim.lacks(part, { held: 0, need: 10, want: 2000 }), true);
   claim.want(2000);
   t.equal(report(), 2000);
   t.equal(claim.leftOf(part), 500);
-  claim.ended(true);
+  claim.endQuestion(true);
   t.equal(claim.leftOf(part), 2000);
   t.equal(claim.leftOf({ ...part, fromMs: 6 }), 0, "in the next period");
 });

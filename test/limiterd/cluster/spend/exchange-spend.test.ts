@@ -145,7 +145,7 @@ t.test("random charges, wipes, cuts and new starts: at rest all hosts know the t
           ];
           const { budgets: book } = host.daemon.state;
           const found = accountsOf(host, path).map((account) => {
-            const own = book.running(account, host.daemon.nowMs);
+            const own = book.runningPeriod(account, host.daemon.nowMs);
             const others = host.spend.spentIn(account, own.startMs)?.spent;
             const pico = (money: { microUsd: number; picoUsd: number } | undefined): bigint =>
               BigInt(money?.microUsd ?? 0) * 1_000_000n + BigInt(money?.picoUsd ?? 0);

@@ -59,11 +59,11 @@ export async function join(engine: FakeEngine, daemon: TestDaemon): Promise<Test
     newId: () => `cluster-${++ids}`,
     accountsLoaded: Promise.resolve(),
     log: {
-      joined: ({ adopted: taken, reported }) => void log.push(`joined ${taken} ${reported}`),
-      replaced: (ones) => void log.push(`replaced ${ones.map(({ key }) => key).join()}`),
-      renumbered: (keys) =>
+      onJoin: ({ adopted: taken, reported }) => void log.push(`joined ${taken} ${reported}`),
+      onReplaced: (ones) => void log.push(`replaced ${ones.map(({ key }) => key).join()}`),
+      onRenumbered: (keys) =>
         void log.push(`renumbered ${keys.map(({ from, to }) => `${from} ${to}`).join()}`),
-      unreadable: (fields) => void log.push(`unreadable ${fields.join()}`),
+      onUnreadable: (fields) => void log.push(`unreadable ${fields.join()}`),
       skipped: (flaws) => void log.push(`skipped ${flaws.join()}`),
       refused: (reason) => void log.push(`refused ${reason}`),
     },

@@ -109,7 +109,7 @@ t.test("the handler learns once that the client has left, before or after it ask
   t.equal(left, 1, "never within the call");
   await Promise.resolve();
   t.equal(left, 2);
-  exchange.memory.handled();
+  exchange.memory.onHandlerEnd();
   t.equal(ledger.held, 0);
   const done = make();
   done.exchange.onGone(() => left++);

@@ -61,7 +61,7 @@ export class ClientHarness {
 
   connect(): void {
     this.#whenSent = [];
-    this.client.connected({
+    this.client.onConnect({
       send: (message) => void this.sent.push(message),
       whenSent: (run) => void this.#whenSent.push(run),
       close: () => void this.closed++,
@@ -98,7 +98,7 @@ export class ClientHarness {
   }
 
   receive(message: FromDaemon | UnknownEvent | null): void {
-    this.client.received(message, this.nowMs);
+    this.client.onMessage(message, this.nowMs);
   }
 
   /** The daemon admits what it was asked with this id, to the first target. */
@@ -136,7 +136,7 @@ export class ClientHarness {
   }
 
   lose(): void {
-    this.client.lost();
+    this.client.onDisconnect();
   }
 
   advance(ms: number): void {

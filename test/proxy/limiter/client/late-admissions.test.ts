@@ -272,29 +272,29 @@ t.test("what a late verdict has counted is withdrawn where it was counted", asyn
   ] as const) {
     const { late, added } = lateAdmissions();
     late.expect(7, { ...asked, ...request });
-    late.admitted(comes(7, index));
+    late.onAdmitted(comes(7, index));
     const whole = { part: "withdrawn", lease: 7, admittedAtMs: 100, lsn: 5, startedMonoMs: 9 };
     t.same(added, [{ ...whole, ...expected }], what);
-    late.admitted(comes(7));
+    late.onAdmitted(comes(7));
     t.match(added[1], { lease: 7, userPath: "/", target: none }, "it is expected once");
   }
 });
 
 t.test("what isn't expected is withdrawn by its lease alone", async (t) => {
   for (const forget of [
-    (late: LateAdmissions) => late.rejected(7),
-    (late: LateAdmissions) => late.connectionLost(),
+    (late: LateAdmissions) => late.onRejected(7),
+    (late: LateAdmissions) => late.onDisconnect(),
   ]) {
     const { late, added } = lateAdmissions();
     late.expect(7, asked);
     forget(late);
-    late.admitted(comes(7));
+    late.onAdmitted(comes(7));
     t.match(added, exactly([{ part: "withdrawn", lease: 7, userPath: "/" }]));
   }
   const { late, added } = lateAdmissions();
   for (let id = 1; id <= admissionsWaitingMax + 1; id++) late.expect(id, asked);
-  late.admitted(comes(admissionsWaitingMax + 1));
-  late.admitted(comes(admissionsWaitingMax));
+  late.onAdmitted(comes(admissionsWaitingMax + 1));
+  late.onAdmitted(comes(admissionsWaitingMax));
   t.match(added, exactly([{ userPath: "/" }, { userPath: "/team" }]), "beyond the bound none is");
 });
 
@@ -307,7 +307,7 @@ t.test("a late reroute has its new target withdrawn; a submission has none", asy
   ] as const) {
     const { late, added } = lateAdmissions();
     late.expect(7, { ...asked, rerouted, submission });
-    late.admitted(comes(7, 1));
+    late.onAdmitted(comes(7, 1));
     t.match(added, expected, `${submission}`);
     t.equal(added.length, expected.length);
   }

@@ -63,7 +63,7 @@ t.test("a request's span is below the caller's, its attempts' are below its own"
   const parent = { traceId: "t7", spanId: "c1", sampled: true };
   const trace = tracing.begin("POST /v1/x", parent, 100)!;
   t.equal(trace.traceId, "t7");
-  trace.judged("admitted", 12);
+  trace.noteVerdict("admitted", 12);
   const attempt = trace.attempt(what, 150);
   t.same([attempt.traceId, attempt.spanId], ["t7", "s1"]);
   attempt.ended(forwarded, 160);

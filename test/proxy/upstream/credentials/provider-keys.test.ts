@@ -38,11 +38,11 @@ t.test(
   "a refused key rests; when all rest, the one whose rest is over first is used",
   async (t) => {
     const { clock, keys, chosen } = ring({ a: 1, b: 1, c: 1 });
-    keys.refused("a", 429, 3000);
+    keys.noteRefusal("a", 429, 3000);
     t.equal(chosen(4), "bcbc");
     t.ok(keys.hasReady());
-    keys.refused("b", 429, null);
-    keys.refused("c", 401, null);
+    keys.noteRefusal("b", 429, null);
+    keys.noteRefusal("c", 401, null);
     t.notOk(keys.hasReady());
     t.equal(chosen(2), "aa");
     clock.nowMs = 3000;
@@ -51,7 +51,7 @@ t.test(
     t.match(chosen(4), /^(?:abab|baba)$/, "10 s after a 429 that doesn't say");
     clock.nowMs = 60_000;
     t.match(chosen(3), /c/, "a minute after a refusal");
-    keys.refused("a", 429, Infinity);
+    keys.noteRefusal("a", 429, Infinity);
     clock.nowMs = 60_000 + 5 * 60_000;
     t.match(chosen(3), /a/, "five minutes at the longest");
     t.notOk(ring({ a: 1 }).keys.hasReady(), "one alone has no other");
@@ -64,18 +64,18 @@ t.test(
     let renewals = 0;
     const keys = new ProviderKeys([], { monoMs: () => 0, renew: () => renewals++ });
     t.match(keys.missing, /hasn't been read yet/);
-    keys.renewed(null, "no file");
+    keys.replaceKeys(null, "no file");
     t.equal(keys.missing, "no file");
-    keys.renewed([{ key: "first", weight: 1 }], "");
+    keys.replaceKeys([{ key: "first", weight: 1 }], "");
     t.equal(keys.missing, null);
     t.equal(keys.choose(), "first");
-    keys.renewed(null, "no file");
+    keys.replaceKeys(null, "no file");
     t.same([keys.missing, keys.choose()], [null, "first"]);
-    keys.refused("first", 429, null);
+    keys.noteRefusal("first", 429, null);
     t.equal(renewals, 0);
-    keys.refused("first", 401, null);
+    keys.noteRefusal("first", 401, null);
     t.equal(renewals, 1);
-    keys.renewed([{ key: "second", weight: 1 }], "");
+    keys.replaceKeys([{ key: "second", weight: 1 }], "");
     t.equal(keys.choose(), "second");
     t.ok(keys.wantsRefusals);
   },

@@ -1,6 +1,6 @@
 import t from "tap";
 import { boolean, choice } from "../../../../shared/config/kinds/choice-kinds.js";
-import { modelList, names } from "../../../../shared/config/kinds/list-kinds.js";
+import { listOfNames, modelList } from "../../../../shared/config/kinds/list-kinds.js";
 import { integer, seconds, tokenWeights } from "../../../../shared/config/kinds/number-kinds.js";
 import { apiKey, masterKey } from "../../../../shared/config/kinds/secret-kinds.js";
 import { filePath, headerName, host } from "../../../../shared/config/kinds/text-kinds.js";
@@ -69,7 +69,7 @@ const cases: Readonly<Record<string, Case>> = {
     refused: ["", "shut", 1, null, true],
   },
   "known names": {
-    kind: names(["quota_templates"]),
+    kind: listOfNames(["quota_templates"]),
     taken: [
       ["quota_templates", ["quota_templates"]],
       [["quota_templates"], ["quota_templates"]],

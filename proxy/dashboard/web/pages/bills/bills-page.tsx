@@ -28,9 +28,9 @@ export function BillsPage() {
       <PageHead title={shellTexts.pages.bills}>{texts.about}</PageHead>
       <WhenReady polled={list.polled} onRetry={() => list.refresh()}>
         {({ reconciliations, next, server_time }) => {
-          const shown = shownOf(reconciliations, query.get("id"));
-          const others = reconciliations.filter((item) => !shown.includes(item));
-          if (shown.length === 0)
+          const shownBill = shownOf(reconciliations, query.get("id"));
+          const others = reconciliations.filter((item) => !shownBill.includes(item));
+          if (shownBill.length === 0)
             return (
               <Card>
                 <Empty icon="bills" title={texts.none.title}>
@@ -40,7 +40,7 @@ export function BillsPage() {
             );
           return (
             <div class="stack">
-              {shown.map((bill) => (
+              {shownBill.map((bill) => (
                 <BillView key={bill.id} bill={bill} now={server_time} />
               ))}
               {others.length > 0 && (

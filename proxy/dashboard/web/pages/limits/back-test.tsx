@@ -44,7 +44,7 @@ export function BackTest({ body }: BackTestProps) {
     },
     [],
   );
-  const shown = last?.questionKey === questionKey ? last.test : null;
+  const shownTest = last?.questionKey === questionKey ? last.test : null;
   const run = async (): Promise<void> => {
     const show = (result: Test): void => setLast({ questionKey, test: result });
     show({ kind: "running", progress: 0 });
@@ -68,14 +68,16 @@ export function BackTest({ body }: BackTestProps) {
       <button
         type="button"
         class="button"
-        {...offWhile(body === null || shown?.kind === "running")}
+        {...offWhile(body === null || shownTest?.kind === "running")}
         onClick={() => void run()}
       >
         <Icon name="usage" />
-        {shown?.kind === "running" ? texts.running(formatShare(shown.progress)) : texts.ask(days)}
+        {shownTest?.kind === "running"
+          ? texts.running(formatShare(shownTest.progress))
+          : texts.ask(days)}
       </button>
-      <div role="status">{shown?.kind === "done" && <Report report={shown.report} />}</div>
-      {shown?.kind === "failed" && <FailureText>{shown.message}</FailureText>}
+      <div role="status">{shownTest?.kind === "done" && <Report report={shownTest.report} />}</div>
+      {shownTest?.kind === "failed" && <FailureText>{shownTest.message}</FailureText>}
     </div>
   );
 }

@@ -17,10 +17,11 @@ import { currentRate } from "../../logic/rates.js";
 import { type RefusalGroup, refusalGroups } from "../../logic/refusal-groups.js";
 import { trafficSeries } from "../../logic/traffic-series.js";
 import { type Trouble, troublesOf } from "../../logic/troubles.js";
+import { rangeParameters } from "../../logic/usage-range.js";
 import { useApp } from "../../parts/app.js";
 import { BarChart } from "../../parts/bar-chart.js";
 import { Icon } from "../../parts/icon.js";
-import { MomentsFilter, momentsAsked } from "../../parts/lists/range-filter.js";
+import { MomentsFilter } from "../../parts/lists/range-filter.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
 import { Figures } from "../../parts/usage/usage-sums.js";
 import { useListPoll, usePoll } from "../../parts/use-poll.js";
@@ -50,13 +51,13 @@ export function OverviewPage() {
 }
 
 const historyEveryMs = 15_000;
-const firstSeconds = "3600";
+const initialSeconds = "3600";
 
 /** From the daemon's history, so that it is full when the page opens. */
 function RequestChart() {
   const { query } = useApp().router.place.value;
   const { polled } = useListPoll<TrafficReport>(
-    `/admin/traffic?${momentsAsked(query, firstSeconds)}`,
+    `/admin/traffic?${rangeParameters(query, Date.now(), initialSeconds)}`,
     { everyMs: historyEveryMs },
   );
   const report = polled.body;
@@ -66,7 +67,7 @@ function RequestChart() {
   return (
     <BarChart
       title={texts.chart.per(texts.chart.steps[stepSeconds] ?? formatDuration(stepSeconds))}
-      note={<MomentsFilter initial={firstSeconds} />}
+      note={<MomentsFilter initial={initialSeconds} />}
       times={times.map((ms) => new Date(ms).toISOString().slice(0, 16).replace("T", " "))}
       parts={[
         { name: texts.chart.answered, values: answered },

@@ -9,11 +9,12 @@ import type {
 import type { TrafficReport } from "../../../../../shared/api/request-item.js";
 import { formatCount, formatMoney, formatShare } from "../../logic/numbers.js";
 import { type ProviderTraffic, providerTraffic } from "../../logic/provider-traffic.js";
+import { rangeParameters } from "../../logic/usage-range.js";
 import { Ago } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";
 import { SearchField } from "../../parts/field.js";
 import { TableOrEmpty } from "../../parts/lists/list-card.js";
-import { MomentsFilter, momentsAsked } from "../../parts/lists/range-filter.js";
+import { MomentsFilter } from "../../parts/lists/range-filter.js";
 import { Card, PageHead, WhenReady } from "../../parts/page.js";
 import { type Column, rowsDrawnMax, Table, TableFoot } from "../../parts/table.js";
 import { useListPoll } from "../../parts/use-poll.js";
@@ -22,14 +23,14 @@ import { shellTexts } from "../../texts/shell-texts.js";
 import { FailingTime, TargetTraffic } from "./target-traffic.js";
 import { UpstreamLimits } from "./upstream-limits.js";
 
-const firstSeconds = "900";
+const initialSeconds = "900";
 
 export function ProvidersPage() {
   const { live, router } = useApp();
   const { query } = router.place.value;
   const { polled, refresh } = useListPoll<ProviderList>("/admin/providers", { everyMs: 60_000 });
   const traffic = useListPoll<TrafficReport>(
-    `/admin/traffic?${momentsAsked(query, firstSeconds)}`,
+    `/admin/traffic?${rangeParameters(query, Date.now(), initialSeconds)}`,
     { everyMs: 15_000 },
   );
   const report = traffic.polled.body;
@@ -39,7 +40,7 @@ export function ProvidersPage() {
       <PageHead title={shellTexts.pages.providers}>{texts.about}</PageHead>
       <div class="stack">
         <div class="filters">
-          <MomentsFilter initial={firstSeconds} />
+          <MomentsFilter initial={initialSeconds} />
         </div>
         <WhenReady polled={polled} onRetry={refresh}>
           {(list) => <ProviderTable {...{ list, report, open }} />}

@@ -92,6 +92,6 @@ function columnsOf(now: string): readonly Column<UpstreamTargetItem>[] {
 }
 
 function limitText({ name, limit, remaining }: LearnedLimit): string {
-  const shown = (count: number | null): string => (count === null ? "?" : formatCount(count));
-  return `${name.replaceAll("_", " ")} ${shown(remaining)}/${shown(limit)}`;
+  const countText = (count: number | null): string => (count === null ? "?" : formatCount(count));
+  return `${name.replaceAll("_", " ")} ${countText(remaining)}/${countText(limit)}`;
 }

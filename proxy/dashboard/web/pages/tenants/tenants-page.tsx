@@ -106,8 +106,8 @@ const modelsMax = 10;
 function Tenant({ path }: { readonly path: string }) {
   const at = encodeURIComponent(path);
   const { query } = useApp().router.place.value;
-  const asked = `by=model&step=${stepOf(query)}&${rangeParameters(query, Date.now())}`;
-  const usage = useListPoll<UsageSummary>(`/admin/usage?user_path=${at}&${asked}`, {
+  const parameters = `by=model&step=${stepOf(query)}&${rangeParameters(query, Date.now())}`;
+  const usage = useListPoll<UsageSummary>(`/admin/usage?user_path=${at}&${parameters}`, {
     everyMs: 60_000,
   });
   const series = usage.polled.body?.series;

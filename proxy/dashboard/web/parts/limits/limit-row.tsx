@@ -13,7 +13,7 @@ import type { TreeRow } from "../../logic/subject-tree.js";
 import { isOfSessions, isTemplate } from "../../logic/used-share.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
 import { raiseTexts } from "../../texts/raise-texts.js";
-import { ChangeButton, useMay, useStandsAbove } from "../change-button.js";
+import { ChangeButton, useIsAboveOwnPath, useMay } from "../change-button.js";
 import { Icon, type IconName } from "../icon.js";
 
 export interface LimitItem {
@@ -162,7 +162,7 @@ export function limitName(
 
 /** Whether it can be changed here: one from the configuration and a template's child can't. */
 export function useIsChangeable(): (item: LimitItem) => boolean {
-  const standsAbove = useStandsAbove();
+  const standsAbove = useIsAboveOwnPath();
   return ({ source, template, subject }) =>
     source !== "config" && template === undefined && !standsAbove(subject);
 }
@@ -192,7 +192,7 @@ interface LimitActionsProps {
 export function LimitActions({ item, path, words, ...on }: LimitActionsProps) {
   const { subject } = item;
   const may = useMay();
-  const standsAbove = useStandsAbove();
+  const standsAbove = useIsAboveOwnPath();
   if (item.template !== undefined) return null;
   const button = (icon: IconName, needs: string, text: string, onClick: () => void) => (
     <ChangeButton needs={needs} look="ghost square" words={text} onClick={onClick}>

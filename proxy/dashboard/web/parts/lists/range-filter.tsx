@@ -25,7 +25,7 @@ interface RangeSelectProps {
 function RangeSelect({ label, options, customs }: RangeSelectProps) {
   const { router } = useApp();
   const { query } = router.place.value;
-  const given = customs.find(([{ names }]) => query.has(names[0]))?.[0] ?? null;
+  const chosenCustom = customs.find(([{ names }]) => query.has(names[0]))?.[0] ?? null;
   const choose = (value: string): void => {
     const custom = customs.find(([{ type }]) => type === value)?.[0] ?? null;
     const names = [
@@ -50,7 +50,7 @@ function RangeSelect({ label, options, customs }: RangeSelectProps) {
       <select
         class="input fit"
         aria-label={label}
-        value={given?.type ?? usual?.[0] ?? ""}
+        value={chosenCustom?.type ?? usual?.[0] ?? ""}
         onChange={(event) => choose(event.currentTarget.value)}
       >
         {options.map(([value, text]) => (
@@ -64,16 +64,17 @@ function RangeSelect({ label, options, customs }: RangeSelectProps) {
           </option>
         ))}
       </select>
-      {given?.names.map((end, at) => (
+      {chosenCustom?.names.map((end, at) => (
         <input
           key={end}
           class="input fit"
-          type={given.type}
+          type={chosenCustom.type}
           aria-label={at === 0 ? texts.from : texts.to}
           title={at === 0 ? texts.from : texts.to}
-          value={given.toValue(query.get(end) ?? "")}
+          value={chosenCustom.toValue(query.get(end) ?? "")}
           onChange={({ currentTarget: { value } }) => {
-            if (value !== "") router.setQuery({ [end]: given.toParameter(value), after: null });
+            if (value !== "")
+              router.setQuery({ [end]: chosenCustom.toParameter(value), after: null });
           }}
         />
       ))}
@@ -149,13 +150,4 @@ const moments: Custom = {
 
 function minuteAt(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 16)}:00Z`;
-}
-
-/** The parameters of GET /admin/traffic for what `MomentsFilter` chose. */
-export function momentsAsked(query: URLSearchParams, initial: string): string {
-  const start = query.get("start");
-  const end = query.get("end");
-  if (start === null || end === null)
-    return `seconds=${encodeURIComponent(query.get("seconds") ?? initial)}`;
-  return `${new URLSearchParams({ start, end })}`;
 }
