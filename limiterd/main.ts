@@ -300,7 +300,7 @@ const raiseTexts: Readonly<Record<RaiseNote["event"], string>> = {
 };
 
 const fillTexts: Readonly<Record<StoreFill, string>> = {
-  near: "the store holds 80 % of usage.max_store_bytes",
+  near: "the store holds 80% of usage.max_store_bytes",
   over: "the store holds more than usage.max_store_bytes: the oldest usage records are removed",
   others:
     "the store holds more than usage.max_store_bytes even without its usage records: none are removed",

@@ -226,7 +226,7 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     command: ["dist/test/bench/hard-caps.js"],
   },
   waiting: {
-    does: "1,000 SDK clients wait at 60 requests a window: no 429, and within 2 % of the ideal time",
+    does: "1,000 SDK clients wait at 60 requests a window: no 429, and within 2% of the ideal time",
     takes: "2 min",
     command: ["dist/test/bench/waiting.js"],
   },

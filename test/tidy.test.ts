@@ -426,7 +426,7 @@ const pageDoors: Readonly<Record<string, readonly string[]>> = {
 
 /** What of the other programs pages may import: types, and files that are pure. */
 const forPages =
-  /^shared\/(?:api\/[\w-]+|domain\/(?:user-path|child-shares|limit-key|loop-rule|money|rule|rule-hours|budget|budget-calendar|hold|on-exhausted|paid-price|reset-anchors|token-weights|verdict)|usage\/hosts-text|time)\.ts$/;
+  /^shared\/(?:api\/[\w-]+|domain\/(?:user-path|child-shares|limit-key|loop-rule|money|rule|rule-hours|budget|budget-calendar|hold|on-exhausted|paid-price|reset-anchors|token-weights|verdict)|text\/percent|usage\/hosts-text|time)\.ts$/;
 const packagesOfPages: Readonly<Record<string, RegExp>> = {
   preact: /./,
   "preact/hooks": /./,

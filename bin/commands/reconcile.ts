@@ -16,7 +16,7 @@ import { keptResult } from "../reconcile/kept-result.js";
 import { UsageSums } from "../reconcile/our-usage.js";
 import { priceLines } from "../reconcile/price-lines.js";
 import { reconcile } from "../reconcile/reconcile.js";
-import { gapPercent, isAbove, reportJson, reportText } from "../reconcile/report.js";
+import { gapText, isAbove, reportJson, reportText } from "../reconcile/report.js";
 import { anthropicAnalyticsBill, anthropicBill } from "../reconcile/sources/anthropic-bill.js";
 import { billFromFile } from "../reconcile/sources/bill-file.js";
 import { type BillingApi, BillingApiError } from "../reconcile/sources/billing-api.js";
@@ -214,7 +214,7 @@ async function reconcileCommand(session: Session, flags: ReconcileFlags): Promis
   }
   if (flags.keep === true) await keep(session, flags, keptResult(head, result));
   if (failAbove === null || !isAbove(result, failAbove)) return;
-  const message = `the gap of ${gapPercent(result).toFixed(2)} % is above --fail-above ${flags.failAbove!}`;
+  const message = `the gap of ${gapText(result)} is above --fail-above ${flags.failAbove!}`;
   throw new CommandFailure({
     exitCode: exitCodes.different,
     lines: [message],

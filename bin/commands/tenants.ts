@@ -12,6 +12,7 @@ import {
 } from "../../shared/api/tenant-item.js";
 import { isObject } from "../../shared/checked.js";
 import { append } from "../../shared/long-lists.js";
+import { formatShare } from "../../shared/text/percent.js";
 import { toneOfEnd, untilExhausted } from "../limits/rule-table.js";
 import { type ArgumentProblem, usageFailure } from "../session/command-failure.js";
 import {
@@ -142,7 +143,7 @@ function columnsAt(nowMs: number): readonly Column<TenantItem>[] {
 }
 
 function percentOf(limit: TenantLimit | null): string {
-  return limit === null ? "-" : `${Math.floor(limit.used_ratio * 100)} %`;
+  return limit === null ? "-" : formatShare(limit.used_ratio);
 }
 
 function nameOf(limit: TenantLimit | null): string {

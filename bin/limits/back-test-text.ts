@@ -1,9 +1,11 @@
 /**
  * What `sluice limits test` prints of one rule. Pure; fields that a newer daemon adds aren't shown.
  */
+
 import { isObject } from "../../shared/checked.js";
 import { subjectWithModels } from "../../shared/domain/limited-models.js";
 import { periodLabel, type RuleKey } from "../../shared/domain/rule.js";
+import { formatPercent } from "../../shared/text/percent.js";
 import { formatCount } from "../text/number-text.js";
 import { renderFields } from "../text/table.js";
 import { capWords } from "./rule-table.js";
@@ -36,16 +38,16 @@ export function renderBackTest(rule: RuleKey, report: Fields): string {
   return [`${head}:`, renderFields(fields), ...notes(report)].join("\n");
 }
 
-/** `31 (2.4 %): by requests 20, by tokens 11`. */
+/** `31 (2.4%): by requests 20, by tokens 11`. */
 function refusedText({ requests, refused, refused_for: why }: Fields): string {
   const share =
-    typeof requests === "number" && typeof refused === "number" ? (100 * refused) / requests : 0;
+    typeof requests === "number" && typeof refused === "number" ? refused / requests : 0;
   const parts = Object.entries(isObject(why) ? why : {}).flatMap(([dimension, count]) =>
     typeof count === "number" && count > 0
       ? [`by ${dimension.replace("_", " ")} ${formatCount(count)}`]
       : [],
   );
-  return `${countOf(refused)} (${share < 0.1 ? "<0.1" : share.toFixed(1)} %): ${parts.join(", ")}`;
+  return `${countOf(refused)} (${share < 0.001 ? "<0.1%" : formatPercent(share, 1)}): ${parts.join(", ")}`;
 }
 
 function pathsText(paths: unknown): string {

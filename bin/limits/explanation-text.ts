@@ -6,6 +6,7 @@
 import type { EnqueuedItem } from "../../shared/api/queue-item.js";
 import { isObject } from "../../shared/checked.js";
 import { type LoopRule, loopsWords } from "../../shared/domain/loop-rule.js";
+import { formatPercent } from "../../shared/text/percent.js";
 import { enqueuedLines } from "../live/queue-table.js";
 import { formatDuration } from "../text/duration.js";
 import { plainUsd, withCurrency } from "../text/number-text.js";
@@ -128,7 +129,7 @@ function shareLine(rule: Fields): readonly string[] {
     `${String(child)} has ${String(weight)} of ${String(weights)} weights`,
     `${count(used)} of ${count(part)} ${String(unit).replace("_", " ")} used`,
     ...(typeof floor === "number" && floor > 0
-      ? [`${Math.round((100 * Number(used)) / floor)} % of its floor of ${count(floor)}`]
+      ? [`${formatPercent(Number(used) / floor)} of its floor of ${count(floor)}`]
       : []),
     ...(priority === 0 ? [] : [`priority ${String(priority)}`]),
   ];

@@ -6,6 +6,7 @@ import {
   quantityMax,
 } from "../../shared/api/reconciliation-item.js";
 import { greatest } from "../../shared/long-lists.js";
+import { formatPercent } from "../../shared/text/percent.js";
 import { formatCount } from "../text/number-text.js";
 import { type Column, renderFields, renderTable } from "../text/table.js";
 import {
@@ -35,11 +36,15 @@ export interface ReportHead {
 type Sums = Pick<Reconciliation, "recorded" | "billed" | "gap">;
 
 /** Percent of what was billed, with two places, rounded up: a gap is never shown as none. */
-export function gapPercent({ gap, billed, recorded }: Sums): number {
+function gapPercent({ gap, billed, recorded }: Sums): number {
   const total = billed > 0n ? billed : recorded;
   if (gap === 0n) return 0;
   const percent = total <= 0n ? 100 : Number((gap * 10_000n + total - 1n) / total) / 100;
   return Math.min(percent, quantityMax);
+}
+
+export function gapText(sums: Sums): string {
+  return formatPercent(gapPercent(sums) / 100, 2);
 }
 
 /** Money as exact decimal texts. */
@@ -165,7 +170,7 @@ export function reportText(
     ["billed", shownUsd(billed, decimals)],
     ["recorded", shownUsd(recorded, decimals)],
     ["difference", shownUsd(billed - recorded, decimals)],
-    ["gap", `${gapPercent(result).toFixed(2)} %`],
+    ["gap", gapText(result)],
   ] as const;
   const widest = greatest(totals.map(([, value]) => value.length));
   const parts = [
@@ -233,7 +238,7 @@ function renderProjects(
       },
       { title: "RECORDED", align: "right", text: (sums) => shownUsd(sums.recorded, decimals) },
       { title: "BILLED", align: "right", text: (sums) => shownUsd(sums.billed, decimals) },
-      { title: "GAP", align: "right", text: (sums) => `${gapPercent(sums).toFixed(2)} %` },
+      { title: "GAP", align: "right", text: (sums) => gapText(sums) },
     ],
     projects,
   );

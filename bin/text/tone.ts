@@ -31,7 +31,7 @@ export function paintWords(text: string): string {
   );
 }
 
-/** From 80 % of a limit on it warns, as in the dashboard. */
+/** From 80% of a limit on it warns, as in the dashboard. */
 export function toneOfShare(share: number): Tone | null {
   return share >= 1 ? "bad" : share >= 0.8 ? "warn" : null;
 }

@@ -1,4 +1,5 @@
 /** A line with the progress of long work; short work shows none. */
+import { formatPercent } from "../../shared/text/percent.js";
 import { formatDuration } from "../text/duration.js";
 
 export interface ProgressLine {
@@ -42,7 +43,7 @@ export function createProgressLine({ draw, monoMs, unicode }: ProgressOptions): 
 }
 
 /**
- * `███████─────  29 %  58,000 records, 3s left`; without the time left while too little is done to
+ * `███████─────  29%  58,000 records, 3s left`; without the time left while too little is done to
  * estimate it. At most 70 columns: the line must not wrap.
  */
 export function progressText({
@@ -64,6 +65,6 @@ export function progressText({
       ? ""
       : `, ${formatDuration((elapsedMs * (1 - done)) / done / 1000)} left`;
   const bar = full.repeat(filled) + empty.repeat(barColumns - filled);
-  const percent = String(Math.floor(done * 100)).padStart(3);
-  return `${bar} ${percent} %  ${words}${remaining}`;
+  const percent = formatPercent(Math.floor(done * 100) / 100).padStart(4);
+  return `${bar} ${percent}  ${words}${remaining}`;
 }

@@ -2,15 +2,16 @@
  * The cap on the store's size, and its reports. `usage/trim-usage.ts` removes the oldest records of
  * usage at the cap.
  */
+import { formatPercent } from "../../shared/text/percent.js";
 import { type Table, tables } from "./store.js";
 
 /**
- * `near`: 80 % of the cap. `over`: records are removed before their retention ends. `others`: the
+ * `near`: 80% of the cap. `over`: records are removed before their retention ends. `others`: the
  * store exceeds the cap even without its records, so no record is removed.
  */
 export type StoreFill = "near" | "over" | "others";
 
-/** The largest tables, such as `usage 91 %`, in descending order. */
+/** The largest tables, such as `usage 91%`, in descending order. */
 export type LargestTables = readonly string[];
 
 interface SizePorts {
@@ -55,5 +56,5 @@ function largestTables(store: SizePorts["store"], used: number): LargestTables {
     .map((table) => ({ table, bytes: store.usedBytes(table) ?? 0 }))
     .sort((a, b) => b.bytes - a.bytes)
     .slice(0, largestNamed)
-    .map(({ table, bytes }) => `${table} ${Math.round((bytes / used) * 100)} %`);
+    .map(({ table, bytes }) => `${table} ${formatPercent(bytes / used)}`);
 }

@@ -2,7 +2,9 @@
  * What an alert says: a line and a text that can be sent as an e-mail, and the body of each format
  * (docs/alerts.md). Pure.
  */
+
 import type { AlertConfig } from "../../shared/config/config.js";
+import { formatPercent } from "../../shared/text/percent.js";
 import type { Alert } from "../../shared/wire/alert.js";
 
 /** An alert, or what `sluice alerts test` and the dashboard's button send. */
@@ -66,7 +68,7 @@ export function emailOf(sent: SendResult): Email {
 
 /** The threshold; the share itself may be far above it. */
 function percent({ threshold, usage_ratio: ratio }: Alert): string {
-  return `${Math.round((threshold ?? ratio) * 100)} %`;
+  return formatPercent(threshold ?? ratio);
 }
 
 /** Two decimals, or as many as a small amount has. */

@@ -230,7 +230,7 @@ function asText(value: Buffer | string): string {
  *
  * One expression takes a third of the time of lower-casing each name for a Set. A name that is
  * still bytes is compared as bytes: most of a provider's headers are dropped, and making a string
- * of each first would cost 70 % more.
+ * of each first would cost 70% more.
  */
 interface HeaderNames {
   readonly text: RegExp;

@@ -111,7 +111,7 @@ export interface TargetTrafficItem {
   readonly first_byte_ms: Percentiles | null;
   readonly duration_ms: Percentiles | null;
   /**
-   * The minutes or hours in which at least 5 % of the attempts failed: since when, with `until`
+   * The minutes or hours in which at least 5% of the attempts failed: since when, with `until`
    * null, until five other minutes or one other hour have passed; then, of the whole range, those
    * in which most attempts failed. Null without any.
    */

@@ -3,7 +3,9 @@
  * its months begin, whether it is rolling, and what it carries over. None of it is part of the
  * budget's identity. One list of fields: the API, the files, the command line and the store use it.
  */
+
 import { bad, type Checked, good, isAbsent, isCount, show } from "../checked.js";
+import { formatPercent } from "../text/percent.js";
 import { numberAdvice } from "../text/written-number.js";
 import { parseTimeZone } from "./time-zone.js";
 
@@ -194,6 +196,6 @@ export function calendarWords({
   return [
     ...(typeof zone === "string" ? [zone] : []),
     ...(typeof day === "number" ? [`from day ${day}`] : []),
-    ...(typeof rollover === "number" ? [`carries over ${Math.round(rollover * 1e4) / 100} %`] : []),
+    ...(typeof rollover === "number" ? [`carries over ${formatPercent(rollover, 2, 0)}`] : []),
   ];
 }

@@ -25,7 +25,7 @@ export interface Alert {
   readonly period_seconds: number;
   readonly period_start: string;
   readonly period_end: string;
-  /** Present for an alert at a threshold: 0.8 is 80 %. */
+  /** Present for an alert at a threshold: 0.8 is 80%. */
   readonly threshold?: number;
   /** Used share of the limit at that time; not clamped. */
   readonly usage_ratio: number;

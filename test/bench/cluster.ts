@@ -1,7 +1,7 @@
 /**
  * `npm run heavy -- bench:cluster`: daemons that share an engine beside one that doesn't, on this
  * machine. Operations of the engine and CPU for each admission, far from the cap; and how many
- * requests are refused too early, and never too late, when hosts use 99 % of a cap and more. It
+ * requests are refused too early, and never too late, when hosts use 99% of a cap and more. It
  * prints what it measured and holds no run to it.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -233,7 +233,7 @@ async function main(): Promise<void> {
         const { admitted, refused, unavailable } = sumOf(counts);
         const early = Math.max(0, Math.min(nearCap, admitted + refused) - admitted);
         say(
-          `\n3 hosts, ${number(perHost * 3)} requests in ${nearSeconds} s at a cap of ${number(nearCap)}: ${number(admitted)} admitted, ${number(refused)} refused; ${number(early)} too early (${((early / nearCap) * 100).toFixed(2)} % of the cap), ${number(Math.max(0, admitted - nearCap))} too many; ${(((await operations()) - before) / (admitted + refused)).toFixed(3)} operations for each request${unavailable === 0 ? "" : `; ${number(unavailable)} got 503: this machine is too busy`}`,
+          `\n3 hosts, ${number(perHost * 3)} requests in ${nearSeconds} s at a cap of ${number(nearCap)}: ${number(admitted)} admitted, ${number(refused)} refused; ${number(early)} too early (${((early / nearCap) * 100).toFixed(2)}% of the cap), ${number(Math.max(0, admitted - nearCap))} too many; ${(((await operations()) - before) / (admitted + refused)).toFixed(3)} operations for each request${unavailable === 0 ? "" : `; ${number(unavailable)} got 503: this machine is too busy`}`,
         );
       } finally {
         await processes.stopAll();

@@ -312,7 +312,7 @@ async function measureWholeProxies(): Promise<readonly WholeProxy[]> {
 const steps: InProcess[] = [];
 for (const each of cases) steps.push(await measureInProcess(each));
 const whole = await measureWholeProxies();
-const percent = (part: number): string => `${(100 * part).toFixed(1)} %`;
+const percent = (part: number): string => `${(100 * part).toFixed(1)}%`;
 const rows = cases.map(({ name }, i) => {
   const { soft, hard } = steps[i]!;
   const proxy = whole[i]!;

@@ -60,7 +60,7 @@ await withProcesses("live", async (processes, dir) => {
     for (const [i, { pid }] of [daemon, proxy].entries())
       shares.push(cpuUsBetween(before[i]!, readCpu([pid], source)) / (options.seconds * 1e6));
     const texts = [...shares, shares[0]! + shares[1]!].map(
-      (share) => `${(share * 100).toFixed(2)} %`,
+      (share) => `${(share * 100).toFixed(2)}%`,
     );
     rows.push([String(watchers), ...texts]);
   };

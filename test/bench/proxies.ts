@@ -121,7 +121,7 @@ function row(name: string, turns: readonly Turn[]): string[] {
     whole(middle(({ perSecond }) => perSecond)),
     micro(middle(({ cpuUs }) => cpuUs)),
     micro(middle(({ besideCpuUs }) => besideCpuUs)),
-    `${(middle(({ busiest }) => busiest) * 100).toFixed(0)} %`,
+    `${(middle(({ busiest }) => busiest) * 100).toFixed(0)}%`,
     String(turns.reduce((sum, { errors }) => sum + errors, 0)),
   ];
 }

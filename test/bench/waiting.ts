@@ -2,7 +2,7 @@
  * `npm run heavy -- waiting`: a thousand clients of OpenAI's SDK, each with connections of its own,
  * against a limit of 60 requests a window. They send no header for it: the path's own wait lets
  * them wait. It prints the 429s, the time beside the ideal, and by how much later than an overtaken
- * request another one came; it exits with 1 if a request failed or the time is 2 % above the ideal.
+ * request another one came; it exits with 1 if a request failed or the time is 2% above the ideal.
  */
 import os from "node:os";
 import { Command } from "commander";

@@ -34,7 +34,7 @@ export function widenNumbers(page: Page): Promise<readonly string[]> {
         /(^|[\\s/×+−])(\\$?)\\d[\\d,]*(\\.\\d+)?(?= *(?:\\/|$| [a-z]{4,}))/g,
         (_, before, sign) => before + (sign === "" ? "888,888,888,888" : "$888,888.88"),
       )
-      .replace(/^(?:< 1|\\d+) %$/, "8,888 %");
+      .replace(/^(?:<1|\\d+)%$/, "8,888%");
     const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
     const widened = [];
     for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {

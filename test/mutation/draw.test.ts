@@ -31,9 +31,9 @@ t.test("the score leaves out what is equivalent", async (t) => {
       { file: "a/e/f.js", outcome: "noticed" },
     ]),
     [
-      "a/b: 2 drawn, 1 equivalent, 1 noticed: 100.0 %",
-      "a/e: 3 drawn, 0 equivalent, 1 noticed: 33.3 %",
-      "all: 5 drawn, 1 equivalent, 2 noticed: 50.0 %",
+      "a/b: 2 drawn, 1 equivalent, 1 noticed: 100.0%",
+      "a/e: 3 drawn, 0 equivalent, 1 noticed: 33.3%",
+      "all: 5 drawn, 1 equivalent, 2 noticed: 50.0%",
     ],
   );
   const [first] = faultsOf("a/b.js", "if (a < b) f();");

@@ -79,5 +79,5 @@ function scoreLine(name: string, tried: readonly { readonly outcome: Outcome }[]
   const equivalent = count("equivalent");
   const counting = tried.length - equivalent;
   const share = counting === 0 ? 100 : (100 * count("noticed")) / counting;
-  return `${name}: ${tried.length} drawn, ${equivalent} equivalent, ${count("noticed")} noticed: ${share.toFixed(1)} %`;
+  return `${name}: ${tried.length} drawn, ${equivalent} equivalent, ${count("noticed")} noticed: ${share.toFixed(1)}%`;
 }

@@ -201,7 +201,7 @@ export const reportedLoops: readonly ReportedLoop[] = [
     id: "build-polled",
     source: ["google-gemini/gemini-cli#8232"],
     turns: each(["10", "35", "60", "85", "99", "100"], (percent) =>
-      call("build_status", { id: "b1" }, `${percent} %`),
+      call("build_status", { id: "b1" }, `${percent}%`),
     ),
     found: null,
     foundCalls: { times: 6, turns: 1 },

@@ -1,5 +1,6 @@
 /** `sluice budgets forecast --check`: forecasts of past periods against what was really spent. */
 
+import { formatPercent } from "../../../shared/text/percent.js";
 import {
   type CheckedBudget,
   type CheckedForecast,
@@ -91,7 +92,7 @@ const columns: readonly Column<CheckedForecast>[] = [
 ];
 
 function percent(error: number | null): string {
-  return error === null ? "-" : `${Math.round(error * 100)}%`;
+  return error === null ? "-" : formatPercent(error);
 }
 
 function jsonOf({ budget, periods, chosen, recent, period }: CheckedForecast): object {

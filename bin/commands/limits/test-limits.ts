@@ -1,7 +1,9 @@
 /** `sluice limits test`: reports which recorded requests a rule would have refused. */
+
 import type { Command } from "commander";
 import { isObject } from "../../../shared/checked.js";
 import { numberOf } from "../../../shared/config/kinds/number-kinds.js";
+import { formatShare } from "../../../shared/text/percent.js";
 import { backTestLimits, renderBackTest } from "../../limits/back-test-text.js";
 import { type SetFlags, writesFromFlags } from "../../limits/limit-flags.js";
 import { ruleFlags } from "../../limits/rule-flags.js";
@@ -65,7 +67,7 @@ async function completeReport(
       show("");
       return report;
     }
-    show(`${Math.floor(100 * progress)} % of the records`);
+    show(`${formatShare(progress)} of the records`);
     after = next;
   }
 }

@@ -1,4 +1,5 @@
 /** `sluice providers …`: lists the configured providers and checks whether they answer. */
+
 import type { Command } from "commander";
 import type { GatewayStatus } from "../../../shared/api/gateway-status.js";
 import type { ProviderItem } from "../../../shared/api/provider-item.js";
@@ -8,6 +9,7 @@ import type {
   TrafficReport,
 } from "../../../shared/api/request-item.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
+import { formatPercent } from "../../../shared/text/percent.js";
 import { judgeProvider, type ProviderVerdict } from "../../checks/provider-check.js";
 import { CommandFailure, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, jsonOption, tableView } from "../../session/command-flags.js";
@@ -89,7 +91,7 @@ function trafficColumns(circuits: readonly string[]): readonly Column<TargetTraf
     {
       title: "ERRORS",
       align: "right",
-      text: ({ error_rate: rate }) => (rate === null ? "-" : `${(rate * 100).toFixed(1)} %`),
+      text: ({ error_rate: rate }) => (rate === null ? "-" : formatPercent(rate, 1)),
     },
     { title: "FAILING", align: "left", text: ({ failing = null }) => spanText(failing) },
     {

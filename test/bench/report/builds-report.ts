@@ -81,7 +81,7 @@ export function formatBuilds({ rows, ratios, starts, bursts }: BuildsReport): st
       ]),
     ),
     ...formatTable(
-      [`${ours} ÷ ${theirs}`, "median", "95 % sure", "half of the pairs", "whole run"],
+      [`${ours} ÷ ${theirs}`, "median", "95% sure", "half of the pairs", "whole run"],
       ratios.map(({ name, median, sure, quartiles, whole }) => [
         name,
         `${median.toFixed(3)} ×`,

@@ -1,7 +1,7 @@
 import t from "tap";
 import { createHistogram } from "./histogram.js";
 
-t.test("a quantile is within 0.1 % of the sorted list's", async (t) => {
+t.test("a quantile is within 0.1% of the sorted list's", async (t) => {
   const histogram = createHistogram();
   const values = Array.from({ length: 5000 }, (_, n) => Math.floor(1.003 ** n) + (n % 7));
   for (const value of values) histogram.record(value);

@@ -6,7 +6,7 @@ export interface Paired {
   /** Of the medians of the starts. */
   readonly median: number;
   /**
-   * Where the true median of all starts is, with 95 % confidence, whatever their distribution: it
+   * Where the true median of all starts is, with 95% confidence, whatever their distribution: it
    * is outside only if more than so many of them fell on one side of it by chance.
    */
   readonly sure: readonly [lower: number, upper: number];
@@ -39,7 +39,7 @@ function inOrder(values: readonly number[]): readonly number[] {
 /**
  * How many starts lie below the interval, and as many above it. Each is below the true median or
  * above it like a coin, so the number below it is binomial; this is its normal approximation,
- * rounded to the safe side. Six are the fewest of which 95 % can be said, and all in the interval.
+ * rounded to the safe side. Six are the fewest of which 95% can be said, and all in the interval.
  */
 function outerRank(count: number): number {
   return Math.max(0, Math.floor((count - 1.96 * Math.sqrt(count)) / 2) - 1);

@@ -46,7 +46,7 @@ export function micro(us: number): string {
 }
 
 export function percent(share: number): string {
-  return `${Math.round(share * 100)} %`;
+  return `${Math.round(share * 100)}%`;
 }
 
 /** A ratio's name, its median and its spread. */

@@ -116,7 +116,7 @@ t.test("OpenAI's bill: all pages, the days by UTC, and searches as a tool's fee"
     "  billed      $0.0238",
     "  recorded    $0.0038",
     "  difference  $0.0200",
-    "  gap         84.22 %",
+    "  gap          84.22%",
     "",
     "CAUSE      AMOUNT  MEANING",
     "tool_fee  $0.0200  fees of searches, containers and other tools",
@@ -367,7 +367,7 @@ t.test("OpenRouter's activity has one amount for a model's tokens", async (t) =>
     { nowMs, env: { OPENROUTER_MANAGEMENT_KEY: "sk-or-v1-x" } },
   );
   t.equal(exitCode, 0);
-  t.match(out, /\n {2}gap +0\.00 %\n\nno difference$/);
+  t.match(out, /\n {2}gap +0\.00%\n\nno difference$/);
 });
 
 t.test("the exit code tells a nightly job", async (t) => {
@@ -375,7 +375,7 @@ t.test("the exit code tells a nightly job", async (t) => {
   t.equal(within.exitCode, 0);
   const above = await compare(t, { argv: ["--fail-above", "1%"] });
   t.equal(above.exitCode, 4);
-  t.equal(above.err, "the gap of 84.22 % is above --fail-above 1%");
+  t.equal(above.err, "the gap of 84.22% is above --fail-above 1%");
   t.match(above.out, /^openai, /, "the comparison is printed all the same");
 });
 
@@ -727,7 +727,7 @@ t.test("each project is compared with the provider keys that belong to it", asyn
   });
   t.match(
     shown.out,
-    /no difference\n\nPROJECT +PROVIDER KEYS +RECORDED +BILLED +GAP\nproj_1 +a, other +\$0\.0075 +\$0\.0075 +0\.00 %\nproj_2 +b +/,
+    /no difference\n\nPROJECT +PROVIDER KEYS +RECORDED +BILLED +GAP\nproj_1 +a, other +\$0\.0075 +\$0\.0075 +0\.00%\nproj_2 +b +/,
   );
   for (const line of shown.out.split("\n")) t.ok([...line].length <= 80, line);
   const wrong = async (argv: readonly string[]): Promise<string> =>

@@ -14,7 +14,7 @@ t.test("tokens and quotas of one-api become keys and budgets", async (t) => {
     ...["keys", "issue", "--hash", hashKey(`sk-${text}`), "--path", ...more],
   ];
   const ofVip = ["gpt-4o", "gpt-4o-mini", "claude-sonnet-4-5", "claude-latest"];
-  // $5 and $1 at 80 % of the price buy what $6.25 and $1.25 buy.
+  // $5 and $1 at 80% of the price buy what $6.25 and $1.25 buy.
   t.same(keys.flatMap(commandsOf), [
     ["budgets", "set", "/vip/ann", ...forever, "--amount", "6.25"],
     ["budgets", "set", "/vip/ann/laptop", ...forever, "--amount", "1.25"],

@@ -268,7 +268,7 @@ export const disagreements: readonly Disagreement[] = [
     causes: { unpriced: "0.7500" },
   },
   {
-    name: "reasoning isn't in the completion tokens: 17 % more, in one amount",
+    name: "reasoning isn't in the completion tokens: 17% more, in one amount",
     source: issue("civitai/civitai", 3815),
     usage: [
       usageOf({

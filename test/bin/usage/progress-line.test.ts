@@ -32,10 +32,10 @@ t.test(
 t.test("the line shows the ratio, the records and the time left, and doesn't wrap", async (t) => {
   const text = (ratio: number, unicode: boolean): string =>
     progressText({ ratio, done: "58,000 records", elapsedMs: 2_000, unicode });
-  t.equal(text(0.25, false), "######------------------  25 %  58,000 records, 6s left");
-  t.equal(text(0.5, true), "████████████────────────  50 %  58,000 records, 2s left");
-  t.equal(text(0, false), "------------------------   0 %  58,000 records");
-  t.equal(text(1, false), "######################## 100 %  58,000 records");
+  t.equal(text(0.25, false), "######------------------  25%  58,000 records, 6s left");
+  t.equal(text(0.5, true), "████████████────────────  50%  58,000 records, 2s left");
+  t.equal(text(0, false), "------------------------   0%  58,000 records");
+  t.equal(text(1, false), "######################## 100%  58,000 records");
   t.equal(text(1.5, false), text(1, false), "a ratio that a daemon gets wrong draws no longer bar");
   t.equal(text(-1, false), text(0, false));
   t.ok(

@@ -70,7 +70,7 @@ const walks: Readonly<Record<string, Walk>> = {
       (page) => page.getByRole("searchbox", { name: "Filter by path" }).fill("initech"),
     ],
     // Whichever is the nearest at this time of the day and of the month.
-    answer: seesRow(/\/tenants\/initech.*\d+ % \S+ (?:limit|budget)/),
+    answer: seesRow(/\/tenants\/initech.*\d+% \S+ (?:limit|budget)/),
     command: ["tenant /tenants/initech", /daily/],
     request: ["/admin/tenants?search=initech", /"nearest":\{.*"used_ratio"/],
   },

@@ -278,7 +278,7 @@ t.test("the command line answers the same", async (t) => {
     out: /no request, key, rule or budget names \/nope/,
   });
   t.match(await run(["sessions", ...here]), { out: /s1 .*\/team/ });
-  t.match(await run(["providers", "traffic", ...here]), { out: /busy\/m .* 100.0 %/ });
+  t.match(await run(["providers", "traffic", ...here]), { out: /busy\/m .* 100.0%/ });
   t.match(await run(["request", "req_none", ...here]), { exitCode: 3, err: /no request/ });
 });
 

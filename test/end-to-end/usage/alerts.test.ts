@@ -116,7 +116,7 @@ t.test("each threshold is posted once for each child, signed, with a text to mai
       spent: 5,
       usage_ratio: 0.5,
       email: {
-        subject: "Sluice: /customers/acme has spent 50 % of its monthly budget",
+        subject: "Sluice: /customers/acme has spent 50% of its monthly budget",
         text: /\/customers\/acme has spent \$5\.00 of \$10\.00\. The monthly period ends at /,
       },
     },
@@ -158,7 +158,7 @@ t.test("the whole amount is reported to Slack too, in its own form", async (t) =
     (found) => found.length > 0,
   );
   t.equal(slack.length, 1);
-  t.match(slack[0], /^\*Sluice: \/customers\/acme has spent 100 % of its monthly budget\*\n/);
+  t.match(slack[0], /^\*Sluice: \/customers\/acme has spent 100% of its monthly budget\*\n/);
 });
 
 t.test("a rate limit is reported where limits is all", async (t) => {

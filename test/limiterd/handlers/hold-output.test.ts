@@ -135,10 +135,10 @@ t.test(
     const daemon = startDaemon([rule]);
     const peer = daemon.proxy("p1");
     const request = running(peer, 2, stream(1000));
-    t.equal(request.allowance, 189, "2 % of what is left, with two bytes a token of the prompt");
+    t.equal(request.allowance, 189, "2% of what is left, with two bytes a token of the prompt");
     t.equal(heldOf(daemon, rule), 1189 + onItsWay);
     t.equal(draw(request, 400), undefined);
-    t.equal(request.allowance, 375, "2 % of what is left");
+    t.equal(request.allowance, 375, "2% of what is left");
     draw(request, 400);
     draw(request, 400);
     t.equal(request.allowance, 400, "no more than it asks for, and a repeat draws nothing twice");
@@ -255,7 +255,7 @@ t.test("what isn't streamed gets its whole maximum, unless it would lock the cap
     t.equal(
       typeof begin(peer, id, whole(1000, 128_000)),
       "object",
-      "a budget 1 % used refuses none",
+      "a budget 1% used refuses none",
     );
 });
 

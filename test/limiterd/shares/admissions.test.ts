@@ -300,7 +300,7 @@ t.test("what a host holds far from the cap is little beside another one's burst"
 });
 
 t.test(
-  "three hosts at 99 % of a cap are refused nothing, and at 120 % what is above it",
+  "three hosts at 99% of a cap are refused nothing, and at 120% what is above it",
   async (t) => {
     const asked = 4800;
     for (const [cap, admitted] of [

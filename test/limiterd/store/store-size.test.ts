@@ -37,7 +37,7 @@ function saidOf(sizes: readonly Sizes[], bytesMax: number | null = cap): unknown
 }
 
 t.test(
-  "a store is full above its cap; 80 % and the cap are logged once, until much has been removed",
+  "a store is full above its cap; 80% and the cap are logged once, until much has been removed",
   async (t) => {
     t.same(said([0, 799, 800, 900, 1000]), [["near", 800]]);
     t.same(said([900, 1001, 990, 1001, 850, 1002]), [
@@ -68,11 +68,11 @@ t.test("no record is removed for other data, and the log names what fills the st
       { usage: 200, windows: 1900 },
     ]),
     [
-      ["near", 900, ["windows 67 %", "usage 33 %", "rules 0 %"]],
-      ["over", 1100, ["windows 73 %", "usage 27 %", "rules 0 %"]],
+      ["near", 900, ["windows 67%", "usage 33%", "rules 0%"]],
+      ["over", 1100, ["windows 73%", "usage 27%", "rules 0%"]],
       1100,
       1300,
-      ["others", 1301, ["windows 77 %", "usage 23 %", "rules 0 %"]],
+      ["others", 1301, ["windows 77%", "usage 23%", "rules 0%"]],
     ],
   );
 });

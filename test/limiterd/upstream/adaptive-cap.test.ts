@@ -67,7 +67,7 @@ function run(
 }
 
 for (const slots of [5, 16, 60])
-  t.test(`a server of ${slots} slots is found within 20 %, and stays fast`, async (t) => {
+  t.test(`a server of ${slots} slots is found within 20%, and stays fast`, async (t) => {
     for (let seed = 1; seed <= 5; seed++) {
       const cap = new AdaptiveCap({ min: 1, max: 1000 });
       const server = { slots, workMs: 400, noise: 0.15, lengths: [1, 4, 0.5] };

@@ -102,7 +102,7 @@ t.test("since when a target fails is told, and afterwards when most failed", asy
   }
   const from = "2026-11-29T12:01:00.000Z";
   t.equal(await failingAfter(1), null, "faults of requests aren't the target's");
-  t.same(await failingAfter(2), { from, until: null }, "from 5 % on");
+  t.same(await failingAfter(2), { from, until: null }, "from 5% on");
   t.same(await failingAfter(4), { from, until: null }, "a minute that is well ends nothing");
   t.same(await failingAfter(10), { from, until: null }, "nor does one without attempts");
   t.same(await failingAfter(11), { from, until: "2026-11-29T12:05:00.000Z" });

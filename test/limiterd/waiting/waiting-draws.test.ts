@@ -62,7 +62,7 @@ function useOfWave(drawsWait: boolean): number {
   return counts(daemon, rule).tokens / cap;
 }
 
-t.test("a wave of streams with large prompts uses more than 99 % of a cap", async (t) => {
+t.test("a wave of streams with large prompts uses more than 99% of a cap", async (t) => {
   const [waiting, without] = [useOfWave(true), useOfWave(false)];
   t.ok(waiting > 0.99 && waiting <= 1, `${waiting} of the cap is used`);
   t.ok(without < 0.98, `without waiting, ${without}`);

@@ -162,7 +162,7 @@ export const storeEquivalents: readonly Equivalent[] = [
     file: "limiterd/store/store-size.ts",
     line: ".map((table) => ({ table, bytes: store.usedBytes(table) ?? 0 }))",
     what: "0 becomes 1",
-    why: "a byte of a store is 0 % of it",
+    why: "a byte of a store is 0% of it",
   },
   {
     file: "limiterd/store/store-size.ts",

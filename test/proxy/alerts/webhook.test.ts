@@ -92,7 +92,7 @@ t.test("the signature is right for the whole body, and for nothing else", async 
 t.test("Slack gets a text whose names can't be markup", async (t) => {
   const { text, headers } = await sentBy(t, "slack");
   t.same(Object.keys(JSON.parse(text) as object), ["text"]);
-  t.match(text, /\/customers\/a&lt;b&gt;&amp;c has spent 80 % of its monthly budget/);
+  t.match(text, /\/customers\/a&lt;b&gt;&amp;c has spent 80% of its monthly budget/);
   t.equal(headers["webhook-signature"], undefined);
 });
 
@@ -134,7 +134,7 @@ t.test("each kind of alert says what happened in a line and in a text", async (t
   const table: readonly (readonly [Parameters<typeof emailOf>[0], string, string])[] = [
     [
       { ...alert, subject: "/team", threshold: 1, spent: 12, usage_ratio: 1.2 },
-      "Sluice: /team has spent 100 % of its monthly budget",
+      "Sluice: /team has spent 100% of its monthly budget",
       "/team has spent $12.00 of $10.00. The monthly period ends at 2026-12-01T00:00:00Z. Sluice refuses its requests until something is left again.",
     ],
     [
@@ -165,7 +165,7 @@ t.test("each kind of alert says what happened in a line and in a text", async (t
         limit: 1000,
         used: 810,
       },
-      "Sluice: /team has used 80 % of its tokens limit (day)",
+      "Sluice: /team has used 80% of its tokens limit (day)",
       "/team has used 810 of 1000 tokens of its limit (day).",
     ],
     [

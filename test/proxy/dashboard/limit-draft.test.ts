@@ -270,11 +270,11 @@ const report: BackTestReport = {
 
 t.test("the share of what is refused is never called nothing", async (t) => {
   for (const [requests, refused, expected] of [
-    [1280, 31, "2.4 %"],
-    [10_000, 1, "< 0.1 %"],
-    [10, 0, "0.0 %"],
-    [0, 0, "0.0 %"],
-    [3, 2, "67 %"],
+    [1280, 31, "2.4%"],
+    [10_000, 1, "<0.1%"],
+    [10, 0, "0.0%"],
+    [0, 0, "0.0%"],
+    [3, 2, "67%"],
   ] as const)
     t.equal(refusedShare({ ...report, requests, refused }), expected);
 });

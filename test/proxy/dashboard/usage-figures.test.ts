@@ -89,7 +89,7 @@ t.test("beside the period before, each sum says how it changed", async (t) => {
   };
   t.same(
     usageFigures(totals, before).map(({ change }) => change),
-    ["+50 %", "", "new", ""],
+    ["+50%", "", "new", ""],
   );
   t.equal(
     usageFigures(totals, before)[1]?.note,

@@ -34,7 +34,7 @@ function namesIn(match: MatchLogic): string[] | null {
 const share = (ids: readonly string[], providerId: string): number =>
   ids.filter((id) => list.price(providerId, id, nowMs) !== null).length / ids.length;
 
-t.test("at least 98 % of each provider's models have a price", async (t) => {
+t.test("at least 98% of each provider's models have a price", async (t) => {
   const packaged = new Map((await waitForUpdate())?.map(({ id, models }) => [id, models]));
   for (const [providerId, atLeast] of [
     ["openai", 110],
@@ -59,7 +59,7 @@ t.test("at least 98 % of each provider's models have a price", async (t) => {
       // Not ids, but what several have in common.
       .filter((id) => !/^regional\.|^ft:/.test(id));
     const covered = share([...new Set([...filed, ...others])], providerId);
-    const figure = `${providerId}: ${(100 * covered).toFixed(1)} %`;
+    const figure = `${providerId}: ${(100 * covered).toFixed(1)}%`;
     t.comment(`${figure} of the ids in both lists, ${filed.length} with an entry of their own`);
     t.ok(covered >= 0.98, figure);
   }

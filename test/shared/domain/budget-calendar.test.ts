@@ -100,7 +100,7 @@ t.test("words and labels", async (t) => {
   t.strictSame(calendarWords({ time_zone: "Asia/Tokyo", anchor_day: 15, rollover: 0.125 }), [
     "Asia/Tokyo",
     "from day 15",
-    "carries over 12.5 %",
+    "carries over 12.5%",
   ]);
   t.strictSame(calendarWords({ rolling: true }), []);
   t.strictSame([monthly, 7200, 90 * 60, 61].map(rollingLabel), [

@@ -486,7 +486,7 @@ class History {
     this.fill();
   }
 
-  /** Small requests one after the other use at least 99 % of the smallest cap. */
+  /** Small requests one after the other use at least 99% of the smallest cap. */
   fill(): void {
     const [proxy] = this.proxies;
     // Until nobody gets more: floors are kept for children that want them.

@@ -321,7 +321,7 @@ class SharedHistory {
     if (!this.#endsPeriods) await this.fill();
   }
 
-  /** Small streams on all hosts, one after the other, use at least 99 % of the fuller cap. */
+  /** Small streams on all hosts, one after the other, use at least 99% of the fuller cap. */
   async fill(): Promise<void> {
     this.#refused = 0;
     for (let i = 0; i < 4000 && this.#refused < 4 * this.hosts.all.length; i++) {

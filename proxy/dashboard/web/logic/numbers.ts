@@ -3,6 +3,8 @@
  * language, like the gateway's own texts. Pure.
  */
 
+import { formatPercent } from "../../../../shared/text/percent.js";
+
 const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const oneDigit = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
 
@@ -42,21 +44,14 @@ export function withCurrency(message: string): string {
   );
 }
 
-/** 0.824 → 82 %; 0 % and 100 % are exact. */
-export function formatShare(share: number): string {
-  if (share > 0 && share < 0.01) return "< 1 %";
-  if (share < 1 && share > 0.99) return "99 %";
-  return `${grouped.format(Math.floor(share * 100 + 1e-9))} %`;
-}
-
-/** +12 %, −5 %, ×20; "new" if there was nothing before, empty below half a percent. */
+/** +12%, −5%, ×20; "new" if there was nothing before, empty below half a percent. */
 export function formatChange(now: number, before: number): string {
   if (now === before) return "";
   if (before === 0) return "new";
   const percent = Math.round((now / before - 1) * 100);
   if (percent === 0) return "";
   if (percent >= 1000) return `×${grouped.format(now / before)}`;
-  return `${percent < 0 ? "−" : "+"}${Math.abs(percent)} %`;
+  return `${percent < 0 ? "−" : "+"}${formatPercent(Math.abs(percent) / 100)}`;
 }
 
 /** 42 s, 3 min, 5 h 12 min, 2 d 4 h: two units at most. */

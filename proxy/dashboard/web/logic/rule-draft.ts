@@ -1,10 +1,12 @@
 /**
  * A rule being edited in its dialog, the body that saves it, and what it would have refused. Pure.
  */
+
 import type { BackTestReport, RuleItem } from "../../../../shared/api/rule-item.js";
 import { sharesOfText, textOfShares } from "../../../../shared/domain/child-shares.js";
 import { loopsOfText, textOfLoops } from "../../../../shared/domain/loop-rule.js";
 import { textOfWeights, weightsOfText } from "../../../../shared/domain/token-weights.js";
+import { formatPercent } from "../../../../shared/text/percent.js";
 import { daysBetween } from "../../../../shared/time.js";
 import {
   type DraftBody,
@@ -143,10 +145,10 @@ export function backTestBody(ruleBody: Readonly<Record<string, unknown>>): objec
   return rule;
 }
 
-/** For example 2.4 %; 0 % is exact. */
+/** For example 2.4%; 0.0% is exact. */
 export function refusedShare({ requests, refused }: BackTestReport): string {
-  const percent = requests === 0 ? 0 : (100 * refused) / requests;
-  return percent > 0 && percent < 0.1 ? "< 0.1 %" : `${percent.toFixed(percent < 10 ? 1 : 0)} %`;
+  const share = requests === 0 ? 0 : refused / requests;
+  return share > 0 && share < 0.001 ? "<0.1%" : formatPercent(share, share < 0.1 ? 1 : 0);
 }
 
 interface DayBar {

@@ -1,5 +1,5 @@
 /** How much of a cap is used: a bar that is never alone, beside its numbers and words. */
-import { formatShare } from "../logic/numbers.js";
+import { formatShare } from "../../../../shared/text/percent.js";
 import { levelOf, shareOf } from "../logic/used-share.js";
 import { shellTexts } from "../texts/shell-texts.js";
 

@@ -83,7 +83,7 @@ export const trafficTexts = {
   own: (times: string) => `Sluice itself: ${times} before a request is sent (p50 / p95)`,
   since: (time: string) => `since ${time} UTC`,
   fromUntil: (from: string, until: string) => `${from} to ${until} UTC`,
-  failingTitle: "At least 5 % of the attempts failed",
+  failingTitle: "At least 5% of the attempts failed",
   times: (p50: string, p95: string) => `${p50} / ${p95} ms`,
   none: { title: "No requests to providers", text: "Choose a longer time." },
 } as const;

@@ -341,7 +341,7 @@ t.test("a rule is tested by the recorded requests, until the daemon is done", as
     tested.out,
     `minute rule on user_path /team:
   requests              1,280 that began 2026-03-03T12:00:00.000Z to 2026-03-10T12:00:00.000Z
-  refused               31 (2.4 %): by requests 20, by tokens 11
+  refused               31 (2.4%): by requests 20, by tokens 11
   first                 2026-03-06T09:00:01.500Z
   last                  2026-03-09T17:10:00.000Z
   paths                 /team/app 31

@@ -2,6 +2,7 @@
 
 import { billCauses, type Cause, causeNames } from "../../../../../shared/api/bill-causes.js";
 import type { ReconciliationItem } from "../../../../../shared/api/reconciliation-item.js";
+import { formatPercent } from "../../../../../shared/text/percent.js";
 import { formatCount, formatMoney } from "../../logic/numbers.js";
 import { Ago } from "../../parts/age.js";
 import { TableOrEmpty } from "../../parts/lists/list-card.js";
@@ -89,7 +90,7 @@ function figuresOf(bill: ReconciliationItem): readonly (readonly [string, string
     [texts.figures.billed, formatMoney(Number(bill.billed_usd))],
     [texts.figures.recorded, formatMoney(Number(bill.recorded_usd))],
     [texts.figures.difference, formatMoney(Number(bill.difference_usd))],
-    [texts.figures.gap, `${bill.gap_percent} %`],
+    [texts.figures.gap, formatPercent(bill.gap_percent / 100, 2)],
   ];
 }
 

@@ -1,8 +1,10 @@
 /** Bills: the newest comparison with each provider's bill, and earlier ones. */
+
 import type {
   ReconciliationItem,
   ReconciliationPage,
 } from "../../../../../shared/api/reconciliation-item.js";
+import { formatPercent } from "../../../../../shared/text/percent.js";
 import { hrefOf } from "../../data/router.js";
 import { listPath } from "../../logic/list-page.js";
 import { formatMoney } from "../../logic/numbers.js";
@@ -107,7 +109,7 @@ function columnsOf(now: string): readonly Column<ReconciliationItem>[] {
       head: heads.gap,
       kind: "number",
       by: ({ gap_percent }) => Number(gap_percent),
-      cell: ({ gap_percent }) => `${gap_percent} %`,
+      cell: ({ gap_percent }) => formatPercent(gap_percent / 100, 2),
     },
     {
       key: "time",

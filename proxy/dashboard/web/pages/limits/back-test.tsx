@@ -1,8 +1,10 @@
 /** In the dialog of a rule: what it would have refused in the last days, before it is saved. */
+
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { BackTestReport } from "../../../../../shared/api/rule-item.js";
+import { formatShare } from "../../../../../shared/text/percent.js";
 import type { Answer } from "../../data/gateway-client.js";
-import { formatCount, formatMoment, formatShare } from "../../logic/numbers.js";
+import { formatCount, formatMoment } from "../../logic/numbers.js";
 import {
   backTestBody,
   beginsLater,

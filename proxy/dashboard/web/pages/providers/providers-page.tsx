@@ -7,7 +7,8 @@ import type {
   ProviderList,
 } from "../../../../../shared/api/provider-item.js";
 import type { TrafficReport } from "../../../../../shared/api/request-item.js";
-import { formatCount, formatMoney, formatShare } from "../../logic/numbers.js";
+import { formatShare } from "../../../../../shared/text/percent.js";
+import { formatCount, formatMoney } from "../../logic/numbers.js";
 import { type ProviderTraffic, providerTraffic } from "../../logic/provider-traffic.js";
 import { rangeParameters } from "../../logic/usage-range.js";
 import { Ago } from "../../parts/age.js";

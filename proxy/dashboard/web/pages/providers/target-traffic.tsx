@@ -1,11 +1,13 @@
 /** What each target did in a time range: requests, failures, times, tokens a second. */
+
 import type {
   FailingSpan,
   Percentiles,
   TargetTrafficItem,
   TrafficReport,
 } from "../../../../../shared/api/request-item.js";
-import { formatCount, formatShare } from "../../logic/numbers.js";
+import { formatShare } from "../../../../../shared/text/percent.js";
+import { formatCount } from "../../logic/numbers.js";
 import { Ago } from "../../parts/age.js";
 import { TableOrEmpty } from "../../parts/lists/list-card.js";
 import { Card } from "../../parts/page.js";

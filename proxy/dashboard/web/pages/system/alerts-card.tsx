@@ -1,10 +1,12 @@
 /** Where alerts go, what waits for delivery, and a button that sends a test to each. */
+
 import { useState } from "preact/hooks";
 import type {
   AlertDestinationItem,
   AlertTestResult,
   AlertTestResults,
 } from "../../../../../shared/api/alert-item.js";
+import { formatPercent } from "../../../../../shared/text/percent.js";
 import { formatCount } from "../../logic/numbers.js";
 import { useApp } from "../../parts/app.js";
 import { ChangeButton } from "../../parts/change-button.js";
@@ -72,10 +74,9 @@ const columns: readonly Column<AlertDestinationItem>[] = [
     key: "at",
     head: texts.columns.at,
     cell: ({ at, forecast }) =>
-      [
-        ...at.map((share) => `${Math.round(share * 100)} %`),
-        ...(forecast ? [texts.forecast] : []),
-      ].join(", "),
+      [...at.map((share) => formatPercent(share)), ...(forecast ? [texts.forecast] : [])].join(
+        ", ",
+      ),
   },
   {
     key: "waiting",

@@ -1,4 +1,5 @@
 /** Tenants as a tree that folds, or as a list, in the order that the reader chose. */
+
 import { useEffect, useMemo, useState } from "preact/hooks";
 import {
   type TenantItem,
@@ -6,16 +7,11 @@ import {
   type TenantSort,
   tenantSorts,
 } from "../../../../../shared/api/tenant-item.js";
+import { formatShare } from "../../../../../shared/text/percent.js";
 import type { Answer } from "../../data/gateway-client.js";
 import { Poll } from "../../data/poll.js";
 import { hrefOf, tenantHref } from "../../data/router.js";
-import {
-  formatCount,
-  formatMoney,
-  formatShare,
-  formatShort,
-  withCurrency,
-} from "../../logic/numbers.js";
+import { formatCount, formatMoney, formatShort, withCurrency } from "../../logic/numbers.js";
 import { rangeParameters } from "../../logic/usage-range.js";
 import { Ago } from "../../parts/age.js";
 import { useApp } from "../../parts/app.js";

@@ -1,11 +1,13 @@
 /** What was used: sums beside those before, the largest groups over time, and all as a table. */
+
 import type { ComponentChildren } from "preact";
 import type { DaemonStatus } from "../../../../../shared/api/gateway-status.js";
 import type { UsageGroup, UsageSummary } from "../../../../../shared/api/usage-report.js";
+import { formatShare } from "../../../../../shared/text/percent.js";
 import { hostsText } from "../../../../../shared/usage/hosts-text.js";
 import { hrefOf, tenantHref } from "../../data/router.js";
 import { periodBefore } from "../../logic/day-series.js";
-import { formatChange, formatCount, formatMoney, formatShare } from "../../logic/numbers.js";
+import { formatChange, formatCount, formatMoney } from "../../logic/numbers.js";
 import { rangeParameters, stepOf } from "../../logic/usage-range.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";

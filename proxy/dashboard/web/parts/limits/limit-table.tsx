@@ -1,5 +1,5 @@
 /** Rules or budgets as rows that can be chosen: a tree of paths, unless the reader sorts them. */
-import { formatShare } from "../../logic/numbers.js";
+import { formatShare } from "../../../../../shared/text/percent.js";
 import { flatRows, type TreeRow, treeRows } from "../../logic/subject-tree.js";
 import { levelOf } from "../../logic/used-share.js";
 import { shellTexts } from "../../texts/shell-texts.js";
