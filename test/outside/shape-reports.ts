@@ -953,4 +953,130 @@ export const shapeReports: readonly OutsideCase[] = [
     right: "vLLM enforces the schema of a list",
     sends: { response_format: { json_schema: { schema: { type: "array" } } } },
   },
+  ...([vllm, "gemini/gemini-2.5-pro", claude] as const).map(
+    (model): OutsideCase => ({
+      id: `image-in-an-output-at-${model}`,
+      kind: "results",
+      source: [
+        "QuantumNous/new-api#7498",
+        "router-for-me/CLIProxyAPI#5039",
+        "sgl-project/sglang#34927",
+        "CommandCodeAI/command-code#902",
+      ],
+      request: responses({
+        model,
+        tools: [readOfResponses],
+        input: [
+          user("x"),
+          { type: "function_call", call_id: "c1", name: "read", arguments: "{}" },
+          {
+            type: "function_call_output",
+            call_id: "c1",
+            output: [{ type: "input_image", image_url: png, detail: "auto" }],
+          },
+        ],
+      }),
+      result: "passed",
+      right: "an image that Codex's tool returned is an image, and no text",
+      check: (t, { sent }) => t.match(sent.at(-1)!.text, /"type":"image(?:_url)?"/),
+    }),
+  ),
+  {
+    id: "definitions-of-an-mcp-server",
+    kind: "schemas",
+    source: ["BerriAI/litellm#26692", "BerriAI/litellm#28646"],
+    request: chat({
+      model: claude,
+      tools: [
+        chatTool("read", {
+          parameters: {
+            type: "object",
+            properties: { tags: { $ref: "#/definitions/_gen:tags" } },
+            definitions: { "_gen:tags": { type: "string" } },
+          },
+        }),
+      ],
+    }),
+    result: "passed",
+    right: "definitions stay beside what refers to them, under their older name, too",
+    sends: { tools: [{ input_schema: { definitions: { "_gen:tags": { type: "string" } } } }] },
+  },
+  {
+    id: "tools-that-load-later-at-gemini",
+    kind: "tools",
+    source: ["router-for-me/CLIProxyAPI#1375", "router-for-me/CLIProxyAPI#1822"],
+    request: messages({
+      model: "gemini/gemini-2.5-pro",
+      tools: [{ ...read, defer_loading: false, eager_input_streaming: true }],
+    }),
+    result: "passed",
+    right: "Gemini refuses Anthropic's fields of a tool",
+    check: (t, { sent }) => t.notMatch(sent.at(-1)!.text, /defer_loading|eager_input/),
+  },
+  ...(
+    [
+      ["srt", "1\n00:00:00,000 --> 00:00:01,000\nhi\n"],
+      ["text", "42"],
+    ] as const
+  ).map(
+    ([format, body]): OutsideCase => ({
+      id: `transcription-as-${format}`,
+      kind: "sound",
+      source: ["pollinations/pollinations#11458", "ai-dynamo/aiperf#1404"],
+      request: {
+        path: "/v1/audio/transcriptions",
+        headers: { "content-type": "multipart/form-data; boundary=b" },
+        raw: [
+          ...[
+            ["model", vllm],
+            ["response_format", format],
+          ].map(
+            ([name, value]) =>
+              `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+          ),
+          `--b\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\n\r\nRIFF\r\n--b--\r\n`,
+        ].join(""),
+      },
+      answer: plain(body),
+      result: "passed",
+      right: "a transcript that isn't JSON passes as it is",
+      check: (t, { text }) => t.equal(text, body),
+    }),
+  ),
+  {
+    id: "probabilities-of-google",
+    kind: "fields by host",
+    source: ["maximhq/bifrost#6231", "QuantumNous/new-api#1876"],
+    request: google(gpt, { generationConfig: { responseLogprobs: true, logprobs: 3 } }),
+    result:
+      "decided: the 400 names the field: Sluice translates no log probabilities to Google's form",
+    right: "log probabilities that can't come aren't missing without a word",
+    status: 400,
+    receives: { error: { message: /responseLogprobs/ } },
+  },
+  {
+    id: "empty-list-of-calls-at-openai",
+    kind: "arguments of calls",
+    source: ["openai/openai-node#1341", "SynaLinks/synalinks#31", "home-assistant/core#118577"],
+    request: chat({
+      model: gpt,
+      messages: [user("x"), { role: "assistant", content: "a", tool_calls: [] }, user("y")],
+    }),
+    result: "decided: a request in the provider's own dialect passes, and its 400 names the field",
+    right: "an empty list of calls is OpenAI's to refuse",
+    status: 400,
+    receives: { error: { message: /tool_calls/ } },
+  },
+  {
+    id: "empty-list-of-calls-at-claude",
+    kind: "arguments of calls",
+    source: ["openai/openai-node#1341", "SynaLinks/synalinks#31"],
+    request: chat({
+      model: claude,
+      messages: [user("x"), { role: "assistant", content: "a", tool_calls: [] }, user("y")],
+    }),
+    result: "passed",
+    right: "an empty list of calls is none",
+    sends: { messages: [{}, { content: exactly([{ type: "text", text: "a" }]) }, {}] },
+  },
 ];
