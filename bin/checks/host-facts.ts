@@ -92,7 +92,7 @@ function placeFacts(path: string): PlaceFacts | null {
 }
 
 /** File systems on which LMDB's locks and memory maps don't work correctly. */
-const shared: Readonly<Record<number, string>> = {
+const fileSystemNames: Readonly<Record<number, string>> = {
   26985: "NFS",
   4283649346: "CIFS",
   4266872130: "SMB2",
@@ -108,7 +108,7 @@ function diskOf(path: string): DiskFacts | null {
       return {
         freeBytes: bavail * bsize,
         totalBytes: blocks * bsize,
-        fileSystem: shared[type >>> 0] ?? null,
+        fileSystem: fileSystemNames[type >>> 0] ?? null,
       };
     } catch {
       if (at === dirname(at)) return null;

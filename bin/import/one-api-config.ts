@@ -30,7 +30,7 @@ interface Deployment {
 }
 
 /** Options that have a counterpart, or that an import with `--keys` reads. */
-const readOptions = new Set(["ModelRatio", "CompletionRatio", "GroupRatio", "QuotaPerUnit"]);
+const importedOptions = new Set(["ModelRatio", "CompletionRatio", "GroupRatio", "QuotaPerUnit"]);
 
 /** Options with a hint; of all others only the names are listed. */
 const optionHints: Readonly<Record<string, string>> = {
@@ -129,7 +129,7 @@ class Translation {
     }
   }
 
-  /** A channel of new-api may have several, one a line. */
+  /** The keys of a channel: one of new-api may have several, one a line. */
   #keys(channel: Fields, title: string, isKeyless: boolean): Fields {
     const states = jsonOf(jsonOf(channel["channel_info"])["multi_key_status_list"]);
     const keys = (trimmedOrNull(channel["key"]) ?? "")
@@ -166,7 +166,7 @@ class Translation {
     };
   }
 
-  /** Of models that Sluice's price list doesn't have: a ratio of 1 is one unit of quota a token. */
+  /** Prices a model that the price list lacks: a ratio of 1 is one unit of quota a token. */
   #price(target: string, names: readonly string[]): void {
     const ratios = jsonOf(optionOf(this.#tables, "ModelRatio"));
     const completion = jsonOf(optionOf(this.#tables, "CompletionRatio"));
@@ -217,7 +217,7 @@ class Translation {
     for (const { key, value } of this.#tables.options) {
       const name = trimmedOrNull(key) ?? "";
       const hint = optionHints[name];
-      if (hint === undefined && !readOptions.has(name)) others.push(name);
+      if (hint === undefined && !importedOptions.has(name)) others.push(name);
       else if (hint !== undefined && !["", "0", "{}"].includes(String(value ?? "")))
         this.#notes.push(`option ${name}: ${hint}`);
     }

@@ -37,7 +37,7 @@ export function ruleColumns(nowMs: number): readonly Column<ListedLimit>[] {
       title: "TOKENS",
       align: "right",
       text: tokensText,
-      tone: (rule) => toneOfShare(shareForOrder(rule)),
+      tone: (rule) => toneOfShare(tokensColumnShare(rule)),
     },
     {
       title: "IN FLIGHT",
@@ -276,13 +276,13 @@ function usedOf(rule: ListedLimit, name: string, usedField = `${name}_used`): st
 export function usedShare(item: ListedLimit): number {
   return Math.max(
     shareOf(item, "requests", item["period_seconds"] === 0 ? "in_flight" : "requests_used"),
-    shareForOrder(item),
+    tokensColumnShare(item),
     share(item["spent"], raisedValue(item, "amount")),
   );
 }
 
 /** The used share of the caps in the column TOKENS. */
-function shareForOrder(item: ListedLimit): number {
+function tokensColumnShare(item: ListedLimit): number {
   const names = ["tokens", "cost", ...countedMeasures];
   return greatest(names.map((name) => shareOf(item, name)));
 }

@@ -119,7 +119,7 @@ const unsupportedThread = { error_code: "thread_unsupported_request", unsupporte
 export function speaksMessages(exchange: Exchange): boolean {
   const { path } = exchange;
   if (path === "/v1/messages" || path.startsWith("/v1/messages/")) return true;
-  return !otherDialectErrors.test(path) && exchange.header("anthropic-version") !== undefined;
+  return !otherDialectPaths.test(path) && exchange.header("anthropic-version") !== undefined;
 }
 
 /** Whether a client speaks the dialect of Gemini's own API, which has paths of its own. */
@@ -175,7 +175,7 @@ const googleStatuses: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** Paths where errors have OpenAI's shape, whatever headers the client sends. */
-const otherDialectErrors =
+const otherDialectPaths =
   /^\/(?:p|admin|v1\/(?:chat|responses|completions|embeddings|audio|images|usage|realtime))(?:\/|$)/;
 
 /**
@@ -242,7 +242,7 @@ export function replyWithRefusal(
   exchange.failure = refused;
   const limits =
     answer.kind === "refused"
-      ? [...refusalHeaders(answer.breach), ...messagesError(exchange, answer.breach, nowMs)]
+      ? [...refusalHeaders(answer.breach), ...messagesCapHeaders(exchange, answer.breach, nowMs)]
       : [...waitHeaders(breach.waitSeconds), ...successHeaders(answer.headers)];
   const headers = [...limits, ...waitedHeaders(answer.waited)];
   const isLong = isLongWait(breach.waitSeconds);
@@ -273,7 +273,7 @@ function providerIn(subject: string): string {
 }
 
 /** The cap of a 429 under the names of Anthropic's clients. */
-function messagesError(
+function messagesCapHeaders(
   exchange: Exchange,
   { dimension, cap, waitSeconds, above }: Breach,
   nowMs: number,

@@ -25,7 +25,7 @@ export interface UpstreamTargetItem {
   readonly saturated_by: string | null;
   /** In seconds; 0 if it isn't saturated. */
   readonly retry_after: number;
-  /** Null unless the limiter judges its requests by what it reports. */
+  /** Null unless the limiter judges requests to this target by the reports. */
   readonly in_flight: number | null;
   readonly adaptive: {
     readonly min: number;

@@ -56,7 +56,7 @@ const common: ChatModelTraits = {
   takesVerbosity: true,
 };
 
-function plain(outputTokensMax: number | null): ChatModelTraits {
+function plainTraits(outputTokensMax: number | null): ChatModelTraits {
   return { ...common, outputTokensMax, efforts: [], reasonsByDefault: false };
 }
 
@@ -65,16 +65,16 @@ function beforeGpt5(traits: ChatModelTraits): ChatModelTraits {
   return { ...traits, takesVerbosity: false };
 }
 
-function reasoning(efforts: readonly Effort[], sampling: Sampling = "none"): ChatModelTraits {
+function reasoningTraits(efforts: readonly Effort[], sampling: Sampling = "none"): ChatModelTraits {
   return { ...common, outputTokensMax: 128_000, efforts, sampling, takesTokenControl: false };
 }
 
 function responsesOnlyTraits(efforts: readonly Effort[]): ChatModelTraits {
-  return { ...reasoning(efforts), onlyInResponses: "all" };
+  return { ...reasoningTraits(efforts), onlyInResponses: "all" };
 }
 
 const gpt51: ChatModelTraits = {
-  ...reasoning(["none", "low", "medium", "high"], "without_reasoning"),
+  ...reasoningTraits(["none", "low", "medium", "high"], "without_reasoning"),
   reasonsByDefault: false,
 };
 const gpt52: ChatModelTraits = { ...gpt51, efforts: [...gpt51.efforts, "xhigh"] };
@@ -88,21 +88,21 @@ const gpt55: ChatModelTraits = {
 const deepseek: ChatModelTraits = { ...common, efforts: ["low", "medium", "high", "max"] };
 
 /** Gemini's Flash models from 3.7 on refuse the level `minimal` (can1357/oh-my-pi#10543). */
-const withoutMinimal = /^gemini-(?:flash-latest|(?:3\.[7-9]|[4-9](?:\.\d)?)-flash(?!-lite))/;
+const refusesMinimal = /^gemini-(?:flash-latest|(?:3\.[7-9]|[4-9](?:\.\d)?)-flash(?!-lite))/;
 
 /** The first entry that matches applies. */
 const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
-  [/^gpt-3\.5/, beforeGpt5(plain(4096))],
-  [/^gpt-4-turbo/, beforeGpt5(plain(4096))],
-  [/^gpt-4\.1/, beforeGpt5(plain(32_768))],
-  [/^(?:gpt-4o|chatgpt-4o|gpt-4\.5)/, beforeGpt5(plain(16_384))],
-  [/^gpt-4(?:-|$)/, beforeGpt5(plain(8192))],
-  [/^gpt-5(?:\.\d)?-chat/, plain(16_384)],
+  [/^gpt-3\.5/, beforeGpt5(plainTraits(4096))],
+  [/^gpt-4-turbo/, beforeGpt5(plainTraits(4096))],
+  [/^gpt-4\.1/, beforeGpt5(plainTraits(32_768))],
+  [/^(?:gpt-4o|chatgpt-4o|gpt-4\.5)/, beforeGpt5(plainTraits(16_384))],
+  [/^gpt-4(?:-|$)/, beforeGpt5(plainTraits(8192))],
+  [/^gpt-5(?:\.\d)?-chat/, plainTraits(16_384)],
   [/^gpt-5-pro/, responsesOnlyTraits(["high"])],
   [/^gpt-5\.\d-pro/, responsesOnlyTraits(["medium", "high", "xhigh"])],
   [/^(?:gpt-5(?:\.1)?-codex(?!-max)|codex-)/, responsesOnlyTraits(["low", "medium", "high"])],
   [/^gpt-5\.\d-codex/, responsesOnlyTraits(["low", "medium", "high", "xhigh"])],
-  [/^gpt-5(?:-|$)/, reasoning(["minimal", "low", "medium", "high"])],
+  [/^gpt-5(?:-|$)/, reasoningTraits(["minimal", "low", "medium", "high"])],
   [/^gpt-5\.1/, gpt51],
   [/^gpt-5\.[23]/, gpt52],
   [/^gpt-5\.4/, { ...gpt52, onlyInResponses: "asked_reasoning_with_tools" }],
@@ -111,26 +111,26 @@ const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
   [
     /^gpt-6(?:\.\d)?-astra/,
     {
-      ...reasoning(["low", "medium", "high", "xhigh"]),
+      ...reasoningTraits(["low", "medium", "high", "xhigh"]),
       takesMaxInResponses: true,
       onlyInResponses: "reasoning_with_tools",
     },
   ],
   [/^gpt-(?:5\.\d|[6-9])/, { ...gpt55, takesMaxInResponses: true }],
-  [/^o1-(?:mini|preview)/, beforeGpt5({ ...reasoning([]), outputTokensMax: 32_768 })],
+  [/^o1-(?:mini|preview)/, beforeGpt5({ ...reasoningTraits([]), outputTokensMax: 32_768 })],
   [/^o\d-(?:pro|.*deep-research)/, beforeGpt5(responsesOnlyTraits(["low", "medium", "high"]))],
-  [/^o\d/, beforeGpt5({ ...reasoning(["low", "medium", "high"]), outputTokensMax: 100_000 })],
+  [/^o\d/, beforeGpt5({ ...reasoningTraits(["low", "medium", "high"]), outputTokensMax: 100_000 })],
   [/^gpt-oss/, common],
-  [withoutMinimal, common],
+  [refusesMinimal, common],
   [/^gemini/, { ...common, efforts: ["minimal", "low", "medium", "high"] }],
   [/^deepseek-(?:reasoner|v[4-9])/, { ...deepseek, takesForcedCalls: false }],
   [/^deepseek/, deepseek],
   [/^grok-3-mini/, { ...common, efforts: ["low", "high"] }],
   // A 400 for any temperature but 1: https://github.com/BerriAI/litellm/pull/29687
-  [/^kimi-k2\.\d/, { ...plain(null), sampling: "none", takesForcedCalls: false }],
-  [/^kimi-k2-thinking/, { ...plain(null), takesForcedCalls: false }],
-  [/^(?:grok|qwen|qwq|kimi|moonshot|glm|llama|gemma|phi)/, plain(null)],
-  [/^(?:mistral|ministral|magistral|codestral|devstral|pixtral|open-mi)/, plain(null)],
+  [/^kimi-k2\.\d/, { ...plainTraits(null), sampling: "none", takesForcedCalls: false }],
+  [/^kimi-k2-thinking/, { ...plainTraits(null), takesForcedCalls: false }],
+  [/^(?:grok|qwen|qwq|kimi|moonshot|glm|llama|gemma|phi)/, plainTraits(null)],
+  [/^(?:mistral|ministral|magistral|codestral|devstral|pixtral|open-mi)/, plainTraits(null)],
 ];
 
 /** `model`: the name at the provider, with or without the maker's name before it. */
@@ -261,7 +261,7 @@ export function googleModelTraits(model: string): GoogleModelTraits | null {
   const [, version] = /gemini-(\d+(?:\.\d+)?)/.exec(model.toLowerCase()) ?? [];
   if (version === undefined) return null;
   const isPro = model.toLowerCase().includes("pro");
-  const takesMinimal = !isPro && !withoutMinimal.test(familyName(model));
+  const takesMinimal = !isPro && !refusesMinimal.test(familyName(model));
   if (Number(version) < 2.5)
     return { outputTokensMax: 8192, thinking: "none", budgets: [0, 0], takesMinimal };
   return {

@@ -223,7 +223,7 @@ export class PendingAdmissions {
     pending.resolve(rejectedOutcome(message, this.#waited(pending)));
   }
 
-  /** The daemon can't accept it. The failure mode doesn't apply: the daemon is connected. */
+  /** The daemon can't accept the question. The failure mode doesn't apply: the daemon is connected. */
   onFailed({ id, failure }: Failed): void {
     const pending = this.#waiting.take(id);
     if (pending === undefined) return this.#late.onRejected(id);
@@ -310,7 +310,7 @@ export function grantedAdmission(
   const metering =
     allowance === undefined || metered === undefined
       ? undefined
-      : { ...granted(metered, index, allowance, rerouted?.metering), cap: cap ?? null };
+      : { ...meteringOf(metered, index, allowance, rerouted?.metering), cap: cap ?? null };
   assertLimiter(target !== undefined, "the daemon chose one of the targets");
   if (rerouted !== null)
     return Object.assign(rerouted, {
@@ -343,8 +343,8 @@ export function grantedAdmission(
   };
 }
 
-/** `earlier`: of the attempts before. */
-function granted(
+/** `earlier`: the metering of the attempts before. */
+function meteringOf(
   { promptTokens, rates }: Metered,
   index: number,
   allowance: number,

@@ -160,11 +160,11 @@ export function limitName(
   return [item.subject, periodText(item, words), ...on].join(" · ");
 }
 
-/** Whether it can be changed here: one from the configuration and a template's child can't. */
+/** Whether a limit can be changed here: one of the configuration and a child of a template can't. */
 export function useIsChangeable(): (item: LimitItem) => boolean {
-  const standsAbove = useIsAboveOwnPath();
+  const isAboveOwnPath = useIsAboveOwnPath();
   return ({ source, template, subject }) =>
-    source !== "config" && template === undefined && !standsAbove(subject);
+    source !== "config" && template === undefined && !isAboveOwnPath(subject);
 }
 
 interface LimitActionsProps {
@@ -192,7 +192,7 @@ interface LimitActionsProps {
 export function LimitActions({ item, path, words, ...on }: LimitActionsProps) {
   const { subject } = item;
   const may = useMay();
-  const standsAbove = useIsAboveOwnPath();
+  const isAboveOwnPath = useIsAboveOwnPath();
   if (item.template !== undefined) return null;
   const button = (icon: IconName, needs: string, text: string, onClick: () => void) => (
     <ChangeButton needs={needs} look="ghost square" words={text} onClick={onClick}>
@@ -212,7 +212,7 @@ export function LimitActions({ item, path, words, ...on }: LimitActionsProps) {
           <Icon name="children" />
         </button>
       )}
-      {!standsAbove(subject) && (
+      {!isAboveOwnPath(subject) && (
         <>
           {button("raise", `POST ${path}/raise`, raiseTexts.button(subject), on.onRaise)}
           {item.source === "config" ? (
@@ -232,7 +232,7 @@ export function LimitActions({ item, path, words, ...on }: LimitActionsProps) {
   );
 }
 
-/** With the place where it can be changed: that it can't be here isn't enough. */
+/** A lock, with the place in the configuration where the limit can be changed. */
 function LockedMark({
   declaredAt,
   line,

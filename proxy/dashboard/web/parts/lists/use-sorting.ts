@@ -31,7 +31,7 @@ export function useSorting<Row>(columns: readonly Sortable<Row>[]): TableSorting
     sorting: {
       by: orderOf === undefined ? "" : by,
       isDescending,
-      // The third time is the list's own order again.
+      // The third click restores the order of the list.
       choose: (name) => {
         const isFirst = columns.find(({ key }) => key === name)?.fromSmallest !== true;
         const order = by !== name ? isFirst : isDescending === isFirst ? !isFirst : null;
