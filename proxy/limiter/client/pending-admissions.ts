@@ -223,7 +223,7 @@ export class PendingAdmissions {
     pending.resolve(rejectedOutcome(message, this.#waited(pending)));
   }
 
-  /** The daemon can't accept the question. The failure mode doesn't apply: the daemon is connected. */
+  /** The daemon can't accept the question. The failure mode doesn't apply: it is connected. */
   onFailed({ id, failure }: Failed): void {
     const pending = this.#waiting.take(id);
     if (pending === undefined) return this.#late.onRejected(id);

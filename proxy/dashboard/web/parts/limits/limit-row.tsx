@@ -160,7 +160,7 @@ export function limitName(
   return [item.subject, periodText(item, words), ...on].join(" · ");
 }
 
-/** Whether a limit can be changed here: one of the configuration and a child of a template can't. */
+/** Whether a limit can be changed here: not one of the configuration or a template's child. */
 export function useIsChangeable(): (item: LimitItem) => boolean {
   const isAboveOwnPath = useIsAboveOwnPath();
   return ({ source, template, subject }) =>
