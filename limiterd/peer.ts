@@ -102,11 +102,20 @@ export interface KnownProxy {
   readonly recounted: Map<number, RecountedLease>;
   /** Its verdicts that may be unread; written with each batch that counts one of its admissions. */
   readonly unread: UnreadVerdicts;
-  /**
-   * What requests of a lost connection hold of hard caps, by lease: until the proxy reports the
-   * lease again, settles it, or doesn't return.
-   */
-  readonly orphans: Map<number, LeaseHold>;
+  /** Requests of a lost connection that hold something of hard caps, by lease. */
+  readonly orphans: Map<number, Orphan>;
+  /** What the store has of running requests that hold something of hard caps, by lease. */
+  readonly storedHolds: Map<number, LeaseHold>;
+}
+
+/**
+ * A request of a lost connection: it holds what it may have used of hard caps until the proxy
+ * reports it again or settles it. If the proxy doesn't return in time, that is charged.
+ */
+export interface Orphan {
+  readonly lease: HeldLease & { readonly hold: LeaseHold };
+  /** When it ended, with its proxy, if it was charged; then it holds nothing. Null otherwise. */
+  readonly chargedAtMs: number | null;
 }
 
 export interface RecountedAttempt {
@@ -304,6 +313,7 @@ export class Proxies implements Contributor {
       recounted: new Map(recounted),
       unread: new UnreadVerdicts(),
       orphans: new Map(),
+      storedHolds: new Map(),
     };
     this.#all.set(id, proxy);
     return proxy;

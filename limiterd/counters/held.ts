@@ -1,6 +1,6 @@
 /**
  * What running requests hold of one hard cap, by child; empty for a rule's or budget's own counts.
- * It isn't stored: proxies report what their requests hold when they reconnect.
+ * Proxies report it when they reconnect; for those that don't it is stored (`stored-hold.ts`).
  */
 interface HeldSum {
   amount: number;

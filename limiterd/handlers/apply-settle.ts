@@ -21,9 +21,11 @@ import {
 import { isSameTarget, matchAll } from "../rules/rule-book.js";
 import { releaseLease, releaseOrphan, releaseTarget } from "../rules/slots.js";
 import type { DaemonState } from "../state.js";
+import { addRecord } from "../usage/add-record.js";
 import { finalOf, withdrawalOf } from "../usage/pending-responses.js";
 import { recordOf, type UsageRecord } from "../usage/usage-records.js";
 import { holdLess } from "./hold-output.js";
+import { takeEstimate, withdrawEstimate } from "./interrupted-requests.js";
 
 /** Returns false if the peer violated the protocol. */
 export function applySettle(
@@ -48,15 +50,21 @@ export function applySettle(
   proxy.settledSeq = message.seq;
   counts.settledParts[message.part]++;
   counts.tokens = Math.min(counts.tokens + message.tokens, Number.MAX_SAFE_INTEGER);
-  const arrived = { proxy, message, held: heldLease };
   // Journal first, so that the counts are in the settle's batch.
   const isJournaled = writer.journal(proxy.id, message.seq, proxy.onDurable);
+  const estimate = endsRequest(message) ? takeEstimate(state, proxy, message.lease, nowMs) : null;
+  const arrived = { proxy, message, held: heldLease, charged: estimate?.charged };
   countSettle(state, arrived, settleFacts(state, arrived, nowMs), nowMs);
   if (message.part === "progress" && message.record !== null && heldLease !== undefined)
     peer.leases.set(message.lease, holdLess(state, heldLease, message.record, nowMs));
   state.proxies.markDirty(proxy);
+  if (isJournaled && estimate !== null) withdrawEstimate(state, estimate, nowMs);
   if (isJournaled && settings.usageEnabled) recordUsage(state, proxy.id, message, nowMs);
   return true;
+}
+
+function endsRequest({ part }: Settle): boolean {
+  return part === "request" || part === "withdrawn";
 }
 
 /**
@@ -152,16 +160,4 @@ function recordFinal(
     },
     nowMs,
   );
-}
-
-/** Budgets first: they may look up earlier spend in the sums. */
-export function addRecord(
-  state: DaemonState,
-  record: UsageRecord,
-  nowMs: number,
-  target: Target = record,
-): void {
-  const { budgets, usage } = state;
-  if (budgets.budgets.size > 0) budgets.charge(record, state.labelsOf(record.keyId), nowMs, target);
-  usage.add(record, nowMs);
 }

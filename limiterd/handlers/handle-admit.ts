@@ -33,6 +33,7 @@ import { demandAt } from "../rules/hard-limits.js";
 import type { AdmissionOptions, JudgedRequest, Refused } from "../rules/judge.js";
 import { breachShownTo, type Viewer, viewerAt } from "../rules/limits-above.js";
 import { noRules } from "../rules/rule-book.js";
+import { releaseOrphan } from "../rules/slots.js";
 import type { ClusterTurn } from "../shares/cluster-turn.js";
 import { type DaemonState, enforcedBudgets, hasWaiters, judgingUpstream } from "../state.js";
 import type { WaitOutcome } from "../waiting/wait-queues.js";
@@ -72,6 +73,8 @@ export function handleAdmit(
     peer.send({ kind: "failed", id, failure: failure("overloaded", tooManyLeases) });
     return true;
   }
+  // An admission that the proxy asks for again: it hasn't read the verdict.
+  releaseOrphan(proxy, id);
   answerAdmit(state, { peer, proxy, message }, nowMs, "first");
   return true;
 }

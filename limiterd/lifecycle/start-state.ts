@@ -31,6 +31,7 @@ import { findInertRules, inertOnes } from "../handlers/admin/daemon-status.js";
 import { announce, noteStoreState } from "../handlers/announcements/announce.js";
 import { restoreRaises } from "../handlers/definitions/apply-raises.js";
 import { waitingTurn } from "../handlers/handle-message.js";
+import { restoreHolds } from "../handlers/interrupted-requests.js";
 import { HeldLimitFiles } from "../handlers/limit-files/held-limit-files.js";
 import { SessionTable } from "../keys/session-table.js";
 import { LastAnswers } from "../lists/fullest.js";
@@ -299,6 +300,7 @@ export async function startState(
     lastBackup: storedBackup.lastBackup,
     lastSnapshotAtMs: null,
   };
+  restoreHolds(state, nowMs);
   // The mark of each look-up must be in the store before later spend.
   const backfill = beginBackfill(state, incomplete, nowMs);
   await writer.tryWrite([

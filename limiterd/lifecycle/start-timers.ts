@@ -13,6 +13,7 @@ import { forecastEveryMs, noteForecasts } from "../alerts/watch-budgets.js";
 import { endReconnectGrace } from "../handlers/accept-hello.js";
 import { closeTimedOutPeers } from "../handlers/connection.js";
 import { endRaises } from "../handlers/definitions/apply-raises.js";
+import { chargeOrphans, storeHolds } from "../handlers/interrupted-requests.js";
 import { keyChange } from "../keys/stored-key.js";
 import type { DaemonState } from "../state.js";
 import { createStoreSize, type LargestTables, type StoreFill } from "../store/store-size.js";
@@ -25,7 +26,6 @@ import {
   sweepChildren,
   sweepDenials,
   sweepObjects,
-  sweepOrphans,
   sweepSpends,
 } from "./sweep.js";
 
@@ -165,7 +165,8 @@ export function startTimers(
       endRaises(state, ports.nowMs());
       sweepDenials(state, ports.nowMs());
       sweepObjects(state, ports.nowMs());
-      sweepOrphans(state, ports.nowMs());
+      chargeOrphans(state, ports.nowMs());
+      storeHolds(state);
       flushKeyUses(state);
       watchAlerts(ports.nowMs());
       writeTraffic(ports.nowMs(), trafficWriteMs);
@@ -197,6 +198,7 @@ export function startTimers(
     await flushing;
     await flush();
     flushKeyUses(state, keysMax);
+    storeHolds(state);
     writeTraffic(ports.nowMs(), 0);
   };
   return {

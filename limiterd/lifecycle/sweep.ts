@@ -8,24 +8,8 @@ import { spendKey } from "../budgets/stored-budget.js";
 import { splitWindowKey, windowKey } from "../counters/window.js";
 import { announceJwts } from "../handlers/announcements/announce.js";
 import { denialRemoval } from "../keys/jwt-denials.js";
-import { giveBack } from "../rules/hard-limits.js";
 import type { DaemonState } from "../state.js";
 import { writeSlices } from "../store/writer.js";
-
-/**
- * How long hard caps count the requests of a lost connection, in ms. A proxy reconnects sooner,
- * unless it has ended.
- */
-export const orphansKeptMs = 10_000;
-
-/** Gives back what requests of lost connections held of hard caps. */
-export function sweepOrphans({ proxies }: Pick<DaemonState, "proxies">, nowMs: number): void {
-  for (const { orphans, seenAtMs } of proxies.all.values()) {
-    if (orphans.size === 0 || Math.abs(nowMs - seenAtMs) < orphansKeptMs) continue;
-    for (const hold of orphans.values()) giveBack(hold);
-    orphans.clear();
-  }
-}
 
 /** How many children a sweep examines. It runs once a second. */
 export function examinedPerSweep(childCount: number): number {

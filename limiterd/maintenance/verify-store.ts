@@ -20,6 +20,7 @@ import { restoreDenials } from "../keys/jwt-denials.js";
 import { restoreKeys } from "../keys/stored-key.js";
 import { restore } from "../lifecycle/restore.js";
 import { proxyFromStored } from "../peer.js";
+import { holdFromStored } from "../rules/stored-hold.js";
 import { ruleFromStored } from "../rules/stored-rule.js";
 import { type Store, StoreUnreadableError, type Table, tables } from "../store/store.js";
 import { storeIdsFromStored } from "../usage/followers/store-ids.js";
@@ -49,6 +50,7 @@ const forms: Partial<Record<Table, (value: readonly unknown[], key: string | num
     rules: (value) => ruleFromStored(value) !== null,
     windows: (value) => windowFromStored(value) !== null,
     proxies: (value) => proxyFromStored(value) !== null,
+    holds: (value, key) => holdFromStored(String(key), value) !== null,
     objects: ([path, expiresAtMs]) => typeof path === "string" && isMoment(expiresAtMs),
     rollups: (value) => rollupFromStored(value) !== null,
     marks: (value) => isCount(value[0]) || storeIdsFromStored(value) !== null,

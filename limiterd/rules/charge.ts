@@ -19,6 +19,7 @@ import { type Counter, isOff, keepChild, type Rule, shareOf } from "../counters/
 import { rollWindow } from "../counters/window.js";
 import type { HeldLease, KnownProxy, RecountedAttempt, RecountedLease } from "../peer.js";
 import { type Epochs, isLost } from "../store/epochs.js";
+import { weightedAmount, weightsOfRule } from "./hard-limits.js";
 import { isSameTarget, matchAll, matchPath, matchTarget, type RuleBook } from "./rule-book.js";
 
 /** The fields of a record of which measures are made. */
@@ -39,6 +40,8 @@ export interface Use {
   readonly recorded: RecordedUse | null;
   /** For rules without weights of their own; null: each token counts as one. */
   readonly tokenWeights: TokenWeights | null;
+  /** Whether it is the most that was used: each token counts with the highest weight. */
+  readonly isBound?: boolean;
   /** Whether a window that counted this takes it back. */
   readonly isWithdrawn?: boolean;
 }
@@ -51,7 +54,7 @@ interface Charge {
   readonly tokens: number;
   readonly use?: Use;
   /** What was charged of it already; a window isn't reduced if it was more. */
-  readonly charged?: { readonly tokens: number; readonly use: Use };
+  readonly charged?: Charged | undefined;
   /**
    * The batch of the journal that counted the requests before, if any; the cluster's counters
    * include them then.
@@ -59,6 +62,12 @@ interface Charge {
   readonly lsn?: number;
   /** Without it, every counter is charged. */
   readonly appliesTo?: (counter: Counter) => boolean;
+}
+
+/** What was charged before. */
+export interface Charged {
+  readonly tokens: number;
+  readonly use: Use;
 }
 
 /** Adds a charge to the window of its time, on each counter that it applies to. */
@@ -115,6 +124,7 @@ function amountUsed(rule: Rule, tokens: number, use?: Use): number {
   if (measure === "cost") return recorded?.totalCost ?? 0;
   if (measure === "tool_calls") return toolCallsOf(rule, recorded);
   if (recorded === null) return tokens;
+  if (use?.isBound === true) return mostCounted(rule, recorded, use.tokenWeights);
   if (weights === null)
     return measure === "input_tokens" ? recorded.inputTokens : recorded.outputTokens;
   const part = measure === null ? "all" : measure === "input_tokens" ? "input" : "output";
@@ -128,6 +138,19 @@ function amountUsed(rule: Rule, tokens: number, use?: Use): number {
     outputTokens,
     reasoningTokens,
   });
+}
+
+/** As hard caps count it while it is held. */
+function mostCounted(
+  rule: Rule,
+  { inputTokens, outputTokens }: RecordedUse,
+  tokenWeights: TokenWeights | null,
+): number {
+  return weightedAmount(
+    weightsOfRule(rule, { rates: null }, tokenWeights),
+    inputTokens,
+    outputTokens,
+  );
 }
 
 /** The calls of the rule's tools. */
@@ -276,7 +299,7 @@ export function countSettle(
 /** Charges the tokens to the target that used them and to the user path. */
 function chargeTokens(
   book: RuleBook,
-  { message: { userPath, target }, held }: ArrivedSettle,
+  { message: { userPath, target }, held, charged }: ArrivedSettle,
   facts: SettleFacts,
   nowMs: number,
 ): void {
@@ -294,7 +317,7 @@ function chargeTokens(
       { userPath, target: withTools(target, calls), refusedBy: held?.refusedBy },
       nowMs,
     );
-  charge(book, counters, { atMs: endedAtMs, requests: 0, tokens, use: facts }, nowMs);
+  charge(book, counters, { atMs: endedAtMs, requests: 0, tokens, use: facts, charged }, nowMs);
 }
 
 /** Charges the calls of a request that no rule counts, such as a web search of Sluice's own. */
@@ -425,6 +448,8 @@ interface ArrivedSettle {
   readonly message: Settle;
   /** Undefined when the connection holds no such lease. */
   readonly held: HeldLease | undefined;
+  /** As in `Charge`: an estimate that the settle replaces. */
+  readonly charged?: Charged | undefined;
 }
 
 interface SettleFacts extends Use {

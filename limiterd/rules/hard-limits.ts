@@ -109,7 +109,7 @@ export function weightsOfCost(rates: Demand["rates"]): Weights {
 }
 
 /** The amount that the tokens of a prompt and an output count as. */
-function weightedAmount(
+export function weightedAmount(
   { prompt, output, parts }: Weights,
   promptTokens: number,
   out: number,
@@ -225,6 +225,8 @@ export interface LeaseHold {
   readonly output: number;
   /** What settles have charged of it, which it no longer holds. */
   readonly charged: Charged;
+  /** The tokens of output that it holds beyond that (`onItsWay`). */
+  readonly beyond: number;
   readonly holdings: readonly Holding[];
 }
 
@@ -250,17 +252,32 @@ export function giveBack({ holdings }: LeaseHold): void {
   for (const { held, child, amount } of holdings) held.remove(child, amount);
 }
 
+/** The tokens that a request holds: its prompt, and the output that it may use. */
+export function tokensHeld({ demand, charged, output, beyond }: Omit<LeaseHold, "holdings">): {
+  readonly promptTokens: number;
+  readonly output: number;
+} {
+  return {
+    promptTokens: uncharged(demand, charged).promptTokens,
+    output: Math.max(0, output - charged.before - charged.output) + beyond,
+  };
+}
+
 /** Holds this much output and the prompt on every cap. */
-export function holdOn(limits: readonly HardLimit[], hold: Omit<LeaseHold, "holdings">): LeaseHold {
-  const { promptTokens } = uncharged(hold.demand, hold.charged);
-  const output = Math.max(0, hold.output - hold.charged.before - hold.charged.output);
+export function holdOn(
+  limits: readonly HardLimit[],
+  hold: Omit<LeaseHold, "beyond" | "holdings">,
+): LeaseHold {
+  const { promptTokens, output } = tokensHeld({ ...hold, beyond: 0 });
+  let beyond = 0;
   const holdings = limits.map((limit): Holding => {
     const { held, child, weights } = limit;
+    beyond = Math.max(beyond, onItsWay(limit, hold.demand));
     const amount = weightedAmount(weights, promptTokens, output + onItsWay(limit, hold.demand));
     held.add(child, amount);
     return { held, child, amount };
   });
-  return { ...hold, holdings };
+  return { ...hold, beyond, holdings };
 }
 
 /** The output for which so much of a cap has room, given that the request holds nothing of it. */
@@ -345,7 +362,13 @@ function wholeTo(room: number, isAlone: boolean): number {
 export function withoutTarget(hold: LeaseHold | null): LeaseHold | null {
   if (hold === null) return null;
   const before = hold.charged.before + hold.charged.output;
-  return { ...hold, output: before, charged: { ...nothingCharged, before }, holdings: [] };
+  return {
+    ...hold,
+    output: before,
+    charged: { ...nothingCharged, before },
+    beyond: 0,
+    holdings: [],
+  };
 }
 
 /** What a request wants at first. */

@@ -3,7 +3,7 @@
  * connection ends. An admission takes them itself (`admit.ts`).
  */
 import { type Counter, keepChild, shareOf } from "../counters/counter.js";
-import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
+import type { HeldLease, KnownProxy, Orphan, PeerState } from "../peer.js";
 import { giveBack, withoutTarget } from "./hard-limits.js";
 import { isOfTarget } from "./rule-book.js";
 
@@ -33,19 +33,25 @@ export function release(counters: readonly Counter[]): void {
  * their requests may still be running.
  */
 export function releaseAllLeases(peer: PeerState): void {
-  for (const [lease, held] of peer.leases.entries()) {
-    if (held.hold !== null) peer.proxy?.orphans.set(lease, held.hold);
+  for (const [id, held] of peer.leases.entries()) {
+    if (held.hold !== null) orphan(peer.proxy, id, { ...held, counters: [], hold: held.hold });
     releaseSlots(held);
   }
   peer.leases.clear();
 }
 
+function orphan(proxy: KnownProxy | null, id: number, lease: Orphan["lease"]): void {
+  // One that was charged before its proxy returned isn't charged again.
+  if (proxy === null || proxy.orphans.has(id)) giveBack(lease.hold);
+  else proxy.orphans.set(id, { lease, chargedAtMs: null });
+}
+
 /** Gives back what a lease of a lost connection held, if it did. */
-export function releaseOrphan({ orphans }: KnownProxy, lease: number): void {
-  const hold = orphans.size === 0 ? undefined : orphans.get(lease);
-  if (hold === undefined) return;
-  giveBack(hold);
-  orphans.delete(lease);
+export function releaseOrphan({ orphans }: KnownProxy, id: number): void {
+  const orphan = orphans.size === 0 ? undefined : orphans.get(id);
+  if (orphan === undefined || orphan.chargedAtMs !== null) return;
+  giveBack(orphan.lease.hold);
+  orphans.delete(id);
 }
 
 /** Ends a lease. */

@@ -10,6 +10,7 @@ export const tables = [
   "journal",
   "proxies",
   "unread",
+  "holds",
   "epochs",
   "keys",
   "denials",

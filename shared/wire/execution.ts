@@ -75,8 +75,8 @@ const execution = structure({
   /** The model's id there; empty if the request named none. */
   model: text,
   /**
-   * The HTTP status that the client got; 499 if it had disconnected; 599 if a stopping proxy cut it
-   * off; `interimStatus` if the request continues and its own record follows.
+   * The HTTP status that the client got; 499 if it had disconnected; 599 if its proxy stopped or
+   * was killed; `interimStatus` if the request continues and its own record follows.
    */
   status: number,
   inputTokens: number,
@@ -141,6 +141,9 @@ export const recordKind = orEmpty(execution);
  * doesn't count as another request.
  */
 export const interimStatus = 102;
+
+/** The status of a request that ended with its proxy. */
+export const cutByStopStatus = 599;
 
 const keyIdCharsMax = 64;
 

@@ -20,6 +20,7 @@ import { noteStoreState } from "../../limiterd/handlers/announcements/announce.j
 import { restoreRaises } from "../../limiterd/handlers/definitions/apply-raises.js";
 import { freeSlotsOfLostPeer } from "../../limiterd/handlers/free-slots-of-lost-peer.js";
 import { handleFrame, waitingTurn } from "../../limiterd/handlers/handle-message.js";
+import { restoreHolds } from "../../limiterd/handlers/interrupted-requests.js";
 import { HeldLimitFiles } from "../../limiterd/handlers/limit-files/held-limit-files.js";
 import { SessionTable } from "../../limiterd/keys/session-table.js";
 import { endLoading, loadAccount } from "../../limiterd/lifecycle/load-unread.js";
@@ -326,6 +327,7 @@ export function startDaemon(
   if (loads) restored.book.ruleSet.readAll();
   const backfill = beginBackfill(state, incomplete, nowMs);
   const raiseChanges = restoreRaises(store, state, nowMs);
+  restoreHolds(state, nowMs);
   void writer.write([
     ...restored.changes,
     ...identity.changes,

@@ -7,11 +7,11 @@ import { addCost, emptySum, type MoneySum, sumUsd } from "../../../shared/domain
 import { formatMillis } from "../../../shared/time.js";
 import type { AuditedRequest } from "../../audit/audit-log.js";
 import type { DaemonState } from "../../state.js";
+import { addRecord } from "../../usage/add-record.js";
 import { estimateMark } from "../../usage/pending-responses.js";
 import { type Adjustment, isAdjustable, replacement, reprice } from "../../usage/repricing.js";
 import { batchesIn } from "../../usage/usage-reader.js";
 import type { UsageRecord } from "../../usage/usage-records.js";
-import { addRecord } from "../apply-settle.js";
 import { untilRecordsAreWritten } from "./export-records.js";
 
 interface AdjustResult {

@@ -15,9 +15,9 @@ import { noteBatches } from "../../alerts/watch-rates.js";
 import { capsOnBatches } from "../../lists/list-queues.js";
 import { isShown, viewerAt } from "../../rules/limits-above.js";
 import type { DaemonState } from "../../state.js";
+import { addRecord } from "../../usage/add-record.js";
 import { type EnqueuedTokens, finalOf } from "../../usage/pending-responses.js";
 import { recordOf } from "../../usage/usage-records.js";
-import { addRecord } from "../apply-settle.js";
 import { untilRecordsAreWritten } from "./export-records.js";
 
 interface EndedBatch {

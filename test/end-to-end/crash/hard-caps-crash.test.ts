@@ -26,7 +26,7 @@ limiter: { deadline_ms: 30000 }
 prices: { test/m: { input: 0.5, output: 1 } }
 rate_limits:
   user_paths:
-${["many", "daemon", "proxy", "both"].map((path) => `    - { path: /${path}, limits: [{ period: day, max_tokens: ${tokensMax}, hold: hard }] }`).join("\n")}
+${["many", "daemon", "proxy", "stopped", "both"].map((path) => `    - { path: /${path}, limits: [{ period: day, max_tokens: ${tokensMax}, hold: hard }] }`).join("\n")}
 budgets:
   user_paths:
     - { path: /paid, limits: [{ period: daily, amount: ${budgetUsd}, hold: hard }] }
@@ -43,25 +43,33 @@ interface Answer {
 
 async function ask(at: string, path: string): Promise<Answer> {
   const body = { model: "m", messages: [{ role: "user", content: "hi" }], stream: true };
+  let status = 0;
   try {
     const response = await fetch(`${at}/v1/chat/completions`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-sluice-user-path": path },
       body: JSON.stringify(body),
     });
-    const text = await response.text();
-    const tokens = text.split(`"content":"${provider.token}"`).length - 1;
-    got.set(path, (got.get(path) ?? 0) + tokens);
+    ({ status } = response);
+    let text = "";
+    // What a client of a killed proxy has got counts, too.
+    for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
+      const before = tokensIn(text);
+      text += piece;
+      got.set(path, (got.get(path) ?? 0) + tokensIn(text) - before);
+    }
     const isWhole = text.endsWith("data: [DONE]\n\n");
     const [, finish = ""] = /"finish_reason":"(\w+)"/.exec(text) ?? [];
-    return { status: response.status, finish: isWhole ? finish : "" };
+    return { status, finish: isWhole ? finish : "" };
   } catch {
-    return { status: 0, finish: "" };
+    return { status, finish: "" };
   }
 }
 
-/** The tokens that clients got whose answers ended, by path. */
+/** The tokens that clients got, by path. */
 const got = new Map<string, number>();
+
+const tokensIn = (text: string): number => text.split(`"content":"${provider.token}"`).length - 1;
 
 const all = (at: string, path: string): Promise<readonly Answer[]> =>
   Promise.all(Array.from({ length: streams }, () => ask(at, path)));
@@ -160,54 +168,78 @@ t.test("streams go on while their daemon is replaced, and end at the cap", async
   isBounded(t, "/daemon", { charged: tokens, before });
 });
 
-t.test("what a killed proxy held comes back", async (t) => {
-  const other = await site.startProxy();
-  const before = provider.calls.length;
-  const answers = all(other.ready, "/proxy");
-  await until(
-    async () => provider.calls.slice(before).reduce((sum, { tokens }) => sum + tokens, 0),
-    (sum) => sum > tokensMax / 8,
-  );
-  await other.kill("SIGKILL");
-  await answers;
-  provider.atOnce = 50;
-  // The daemon waits for a while whether the proxy comes back. Then all of the cap can be used.
-  const tokens = await until(
+/** Requests until the cap is used, after the daemon has waited whether the proxy comes back. */
+const refill = (path: string): Promise<number> =>
+  until(
     async () => {
-      await ask(url, "/proxy");
-      return used("/proxy", -1);
-    },
-    (now) => now > 0.9 * tokensMax,
-  );
-  isBounded(t, "/proxy", { charged: tokens, before });
-});
-
-t.test("after both were killed, nothing is held, and all of the cap can be used", async (t) => {
-  provider.atOnce = 1;
-  const other = await site.startProxy();
-  const before = provider.calls.length;
-  const answers = all(other.ready, "/both");
-  await until(
-    async () => provider.calls.slice(before).reduce((sum, { tokens }) => sum + tokens, 0),
-    (sum) => sum > tokensMax / 8,
-  );
-  await Promise.all([other.kill("SIGKILL"), daemon.kill("SIGKILL")]);
-  daemon = await site.startDaemon();
-  const broken = await answers;
-  t.same(
-    broken.filter(({ finish }) => finish !== ""),
-    [],
-    "the streams of the proxy break",
-  );
-  provider.atOnce = 50;
-  const tokens = await until(
-    async () => {
-      await ask(url, "/both");
-      return used("/both", -1);
+      await ask(url, path);
+      return used(path, -1);
     },
     (now) => now > 0.97 * tokensMax,
   );
-  isBounded(t, "/both", { charged: tokens, before });
+
+interface Record {
+  readonly status: number;
+  readonly estimated: boolean;
+}
+
+async function recordsOf(path: string): Promise<readonly Record[]> {
+  const { body } = await admin(url, `GET /usage/records?user_path=${path}&limit=200`);
+  return (body as unknown as { readonly records: readonly Record[] }).records;
+}
+
+/** Streams at a proxy of their own, which is killed while they flow. */
+async function killedStreams(
+  path: string,
+  kill: (proxy: Part) => Promise<void>,
+): Promise<readonly Answer[]> {
+  provider.atOnce = 1;
+  const proxy = await site.startProxy();
+  const answers = all(proxy.ready, path);
+  await until(
+    async () => got.get(path) ?? 0,
+    (tokens) => tokens > tokensMax / 8,
+  );
+  await kill(proxy);
+  provider.atOnce = 50;
+  return answers;
+}
+
+for (const [path, how, kill] of [
+  ["/proxy", "alone", (proxy: Part) => proxy.kill("SIGKILL")],
+  [
+    "/stopped",
+    "while its daemon is away",
+    async (proxy: Part) => {
+      await daemon.kill("SIGTERM");
+      await proxy.kill("SIGKILL");
+      daemon = await site.startDaemon();
+    },
+  ],
+] as const)
+  t.test(`what clients got of a proxy that is killed ${how} is charged`, async (t) => {
+    const answers = await killedStreams(path, kill);
+    const broken = answers.filter(({ status, finish }) => status === 200 && finish === "");
+    t.ok(broken.length > 0);
+    const tokens = await refill(path);
+    const passedOn = got.get(path)!;
+    t.ok(passedOn <= tokensMax * (1 + passed), `${passedOn} tokens are passed on`);
+    t.ok(tokens >= passedOn, `${tokens} are charged`);
+    const records = (await recordsOf(path)).filter(({ status }) => status === 599);
+    t.ok(records.length >= broken.length && records.every(({ estimated }) => estimated));
+  });
+
+t.test("after both were killed, nothing is held, and all of the cap can be used", async (t) => {
+  const answers = await killedStreams("/both", async (proxy) => {
+    await Promise.all([proxy.kill("SIGKILL"), daemon.kill("SIGKILL")]);
+    daemon = await site.startDaemon();
+  });
+  t.same(
+    answers.filter(({ finish }) => finish !== ""),
+    [],
+    "the streams of the proxy break",
+  );
+  await refill("/both");
   const { body } = await admin(url, "GET /rate-limits");
   const rule = body.rate_limits.find(({ subject }) => subject === "/both");
   t.match(rule, { tokens_held: 0, in_flight: 0 });

@@ -1,6 +1,6 @@
 import t from "tap";
 import { Held } from "../../../limiterd/counters/held.js";
-import { orphansKeptMs, sweepOrphans } from "../../../limiterd/lifecycle/sweep.js";
+import { chargeOrphans, orphansKeptMs } from "../../../limiterd/handlers/interrupted-requests.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { ruleId } from "../../../shared/domain/rule.js";
 import type { Drawn } from "../../../shared/wire/message-from-daemon.js";
@@ -285,7 +285,7 @@ t.test("the smallest of several caps decides, and a child holds of its template"
   t.equal(begin(peer, 3, stream(1200), "/team/a"), "tokens 60");
   t.equal(held(), 139, "all or none");
   peer.close();
-  sweepOrphans(daemon.state, daemon.nowMs + orphansKeptMs);
+  chargeOrphans(daemon.state, daemon.nowMs + orphansKeptMs);
   t.equal(held(), 0);
 });
 
@@ -300,9 +300,9 @@ t.test("a lost connection gives nothing back before its requests end", async (t)
     peer.close();
     t.equal(heldOf(daemon, rule), held);
     if (!isBack) {
-      sweepOrphans(daemon.state, daemon.nowMs + orphansKeptMs - 1);
+      chargeOrphans(daemon.state, daemon.nowMs + orphansKeptMs - 1);
       t.equal(heldOf(daemon, rule), held);
-      sweepOrphans(daemon.state, daemon.nowMs + orphansKeptMs);
+      chargeOrphans(daemon.state, daemon.nowMs + orphansKeptMs);
       t.equal(heldOf(daemon, rule), 0, "the proxy has gone");
       continue;
     }

@@ -99,6 +99,7 @@ t.test("what is damaged is named", async (t) => {
     ["a key", { table: "keys", key: 1, value: [1] }, /the entry 1 of keys is not what/],
     ["a journal", { table: "journal", key: 5, value: [1] }, /the entry 5 of journal is not what/],
     ["a proxy", { table: "proxies", key: "p", value: [] }, /the entry "p" of proxies is not what/],
+    ["a hold", { table: "holds", key: "p 1", value: [] }, /the entry "p 1" of holds is not what/],
     ["a budget", { table: "budgets", key: "b", value: [] }, /the entry "b" of budgets is not what/],
     ["an account", { table: "spends", key: "s", value: [] }, /the entry "s" of spends is not what/],
     ["an owner", { table: "objects", key: "o", value: [] }, /the entry "o" of objects is not what/],

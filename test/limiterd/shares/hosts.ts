@@ -68,6 +68,8 @@ export interface Host {
   reachesEmptied(): void;
   /** The proxy is back and reports these leases. */
   reconnect(leases: readonly Lease[]): void;
+  /** Kills the proxy, and starts another one. */
+  replaceProxy(): void;
   /** The engine can't be asked while this is set. */
   cutOff: boolean;
   /** The engine doesn't answer about these rules alone: its part that has them is away. */
@@ -155,7 +157,7 @@ function startHost(
   }: Required<Omit<HostOptions, "startMs">> & { readonly index: number },
 ): Host {
   const id = `host-${index + 1}`;
-  const proxyId = `proxy-${index + 1}`;
+  let proxyId = `proxy-${index + 1}`;
   let lives = 0;
   const begin = (store?: TestDaemon["store"]): Pick<Host, "daemon" | "shares"> => {
     const start = ++lives;
@@ -189,6 +191,11 @@ function startHost(
     reconnect(leases) {
       host.proxy = host.daemon.proxy(proxyId, leases);
       endReconnectGrace(host.daemon.state);
+    },
+    replaceProxy() {
+      host.proxy.close();
+      proxyId = `${proxyId}x`;
+      host.proxy = host.daemon.proxy(proxyId);
     },
     cutOff: false,
     awayRule: null,

@@ -4,15 +4,20 @@
  * own, on a store in memory; the proxies are models that know what their requests really use.
  *
  * Invariants, after each event: all that was used is within each cap, also what no settle has
- * charged yet; a cap holds exactly what its requests hold; an allowance never falls. If children
- * share a cap: no child gets what is left of the floor of another that wants it, and none is
- * refused or cut below its floor while there is room. At rest: nothing is held, and what was
- * charged is what was used. Then small requests fill a cap.
+ * charged yet or ever will; a cap holds exactly what its requests hold; an allowance never falls.
+ * If children share a cap: no child gets what is left of the floor of another that wants it, and
+ * none is refused or cut below its floor while there is room. At rest: nothing is held, and what
+ * was charged is what was used, or what it held if its proxy was killed. Then small requests fill
+ * a cap.
  */
 import { Held } from "../../../limiterd/counters/held.js";
 import { pathItself } from "../../../limiterd/counters/shared-cap.js";
 import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
-import { orphansKeptMs, sweepOrphans } from "../../../limiterd/lifecycle/sweep.js";
+import {
+  chargeOrphans,
+  orphansKeptMs,
+  storeHolds,
+} from "../../../limiterd/handlers/interrupted-requests.js";
 import { drawWaitMsMax } from "../../../shared/bounds.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { shareOfChild } from "../../../shared/domain/child-shares.js";
@@ -58,13 +63,34 @@ interface Request {
   isEnded: boolean;
 }
 
+interface Amount {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** A request that has ended. */
+interface Used extends Amount {
+  readonly userPath: string;
+  /** What windows have been charged, and what budgets: its use, unless its proxy was killed. */
+  counted: Amount;
+  spent: Amount;
+}
+
+/** A settle that the daemon may not have written yet. */
+interface Unwritten {
+  readonly settle: Settle;
+  readonly request: Request;
+  readonly used: Used;
+  /** Whether the daemon has got it. */
+  isSent: boolean;
+}
+
 class CapsProxy {
   readonly id: string;
   peer: TestPeer;
   seq = 0;
   readonly running: Request[] = [];
-  /** Settles that the daemon may not have written yet. */
-  unwritten: Settle[] = [];
+  unwritten: Unwritten[] = [];
   isLinked = true;
 
   constructor(id: string, peer: TestPeer) {
@@ -105,7 +131,7 @@ class History {
   /** The children that have asked since the daemon started, while its windows didn't end. */
   readonly #wanting = new Set<string>();
   /** What settled requests used. */
-  readonly used: { userPath: string; input: number; output: number }[] = [];
+  readonly used: Used[] = [];
 
   constructor(seed: number) {
     this.random = createRandom(seed);
@@ -207,7 +233,7 @@ class History {
     else if (kind < 0.86) this.end(proxy);
     else if (kind < 0.9) this.cut(proxy);
     else if (kind < 0.95) this.link(proxy);
-    else if (kind < 0.96) await this.kill(proxy);
+    else if (kind < 0.96) await this.kill(proxy, random.pick(["alone", "with the daemon"]));
     else if (kind < 0.98) await this.write();
     else await this.crash();
     this.check();
@@ -307,10 +333,17 @@ class History {
       ...{ outputCost: cost, totalCost: cost },
     });
     const settle = { ...settleOf(lease, ++proxy.seq, input + output), record };
-    this.used.push({ userPath: lease.userPath, input, output });
-    proxy.unwritten.push(settle);
+    const used = this.#ended(request, { input, output });
+    proxy.unwritten.push({ settle, request, used, isSent: proxy.isLinked });
     if (proxy.isLinked) proxy.peer.send(settle);
     this.note("settled", `${lease.lease} ${input} ${output}`);
+  }
+
+  /** `charged`: what it is charged. */
+  #ended({ lease, input, output }: Request, charged: Amount): Used {
+    const used = { userPath: lease.userPath, input, output, counted: charged, spent: charged };
+    this.used.push(used);
+    return used;
   }
 
   cut(proxy: CapsProxy): void {
@@ -330,25 +363,49 @@ class History {
     // The report doesn't have the request's own maximum.
     for (const request of proxy.running) request.onItsWay = 8;
     proxy.isLinked = true;
-    for (const settle of proxy.unwritten) proxy.peer.send(settle);
+    for (const unwritten of proxy.unwritten) {
+      unwritten.isSent = true;
+      proxy.peer.send(unwritten.settle);
+    }
     this.note("reconnected", proxy.id);
   }
 
-  /** Nobody learns what its running requests used. What they held comes back later. */
-  async kill(proxy: CapsProxy): Promise<void> {
-    this.link(proxy);
+  /** Nobody learns what its running requests used, so they are charged what they held. */
+  async kill(proxy: CapsProxy, how: "alone" | "with the daemon"): Promise<void> {
+    storeHolds(this.daemon.state);
     await this.write();
-    this.cut(proxy);
+    if (proxy.isLinked) proxy.peer.close();
     this.proxies = this.proxies.filter((other) => other !== proxy);
+    const lost = proxy.unwritten.filter(({ isSent }) => !isSent);
+    // A hold in the store doesn't have the request's own maximum either.
+    const bound = ({ metered, allowance, onItsWay }: Request): Amount => ({
+      input: metered.promptTokens,
+      output: allowance + (how === "alone" ? onItsWay : 8),
+    });
+    for (const request of proxy.running) this.#ended(request, bound(request));
+    for (const { request, used } of lost) used.counted = used.spent = bound(request);
+    if (how === "with the daemon") await this.crash();
     this.#sweep();
+    // Its settles may be in a spool.
+    const spooled = this.random.chance(0.6) ? lost : [];
+    if (spooled.length > 0) {
+      const peer = this.daemon.proxy(proxy.id);
+      for (const { settle, used } of spooled) {
+        peer.send(settle);
+        // A window isn't reduced.
+        used.spent = { input: used.input, output: used.output };
+      }
+      peer.close();
+      await this.write();
+    }
     this.#newProxy();
-    this.note("proxy killed", proxy.id);
+    this.note("proxy killed", `${proxy.id} ${how} ${lost.length} ${spooled.length}`);
   }
 
   #sweep(): void {
     for (const each of this.proxies) this.link(each);
     this.daemon.nowMs += orphansKeptMs;
-    sweepOrphans(this.daemon.state, this.daemon.nowMs);
+    chargeOrphans(this.daemon.state, this.daemon.nowMs);
   }
 
   async write(): Promise<void> {
@@ -357,7 +414,7 @@ class History {
     for (const proxy of this.proxies) {
       const known = this.daemon.state.proxies.all.get(proxy.id);
       const durable = known?.durableSeq ?? 0;
-      proxy.unwritten = proxy.unwritten.filter(({ seq }) => seq > durable);
+      proxy.unwritten = proxy.unwritten.filter(({ settle }) => settle.seq > durable);
     }
   }
 
@@ -392,9 +449,9 @@ class History {
   /** What children have of the shared cap: what they have used, and what their requests hold. */
   #shareUsed(isOf: (child: string) => boolean): number {
     let used = this.#shareHeld(isOf);
-    for (const { userPath, input, output } of this.used) {
+    for (const { userPath, counted } of this.used) {
       const child = sharerOf(userPath);
-      if (child !== undefined && isOf(child)) used += input + output;
+      if (child !== undefined && isOf(child)) used += counted.input + counted.output;
     }
     return used;
   }
@@ -437,20 +494,30 @@ class History {
   }
 
   /** What the requests that a cap counts have used. */
-  #usedOf({ covers, used }: Cap, isRunning: boolean): number {
+  #usedOf({ covers, used }: Cap): number {
     let sum = 0;
     for (const { userPath, input, output } of this.used)
       if (covers(userPath)) sum += used(input, output);
-    for (const { running } of isRunning ? this.proxies : [])
+    for (const { running } of this.proxies)
       for (const { lease, input, output } of running)
         if (covers(lease.userPath)) sum += used(input, output);
+    return sum;
+  }
+
+  /** What a cap has been charged. */
+  #chargedOf({ covers, used, name }: Cap): number {
+    let sum = 0;
+    for (const { userPath, counted, spent } of this.used) {
+      const { input, output } = name === "budget" ? spent : counted;
+      if (covers(userPath)) sum += used(input, output);
+    }
     return sum;
   }
 
   check(): void {
     const isLinked = this.proxies.every((proxy) => proxy.isLinked);
     for (const cap of this.caps) {
-      const used = this.#usedOf(cap, true);
+      const used = this.#usedOf(cap);
       must(used <= cap.cap + 1, () => `${cap.name}: ${used} of ${cap.cap} used`);
       let held = 0;
       for (const { running } of this.proxies)
@@ -476,12 +543,12 @@ class History {
     }
     const [team] = this.rules;
     const charged = counts(this.daemon, team!).tokens;
-    const used = this.#usedOf(this.caps[0]!, false);
-    must(charged === used, () => `${charged} tokens charged, ${used} used`);
+    const used = this.#chargedOf(this.caps[0]!);
+    must(charged === used, () => `${charged} tokens charged, not ${used}`);
     const { budgets } = this.daemon.state;
     const budget = [...budgets.budgets.values()][0]!;
     const { spent } = budgets.runningPeriod(budget.own!, this.daemon.nowMs);
-    const dollars = this.#usedOf(this.caps.at(-1)!, false) / 1e12;
+    const dollars = this.#chargedOf(this.caps.at(-1)!) / 1e12;
     must(Math.abs(sumUsd(spent) - dollars) < 1e-5, () => `$${sumUsd(spent)}, not $${dollars}`);
     this.fill();
   }
@@ -506,7 +573,7 @@ class History {
     }
     const ratios = this.caps
       .filter(({ covers, name }) => covers("/team/a") && !name.startsWith("share"))
-      .map((cap) => this.#usedOf(cap, false) / cap.cap);
+      .map((cap) => this.#chargedOf(cap) / cap.cap);
     const fullest = Math.max(...ratios);
     must(fullest > 0.99, () => `only ${fullest} of the fullest cap is used`);
     this.check();

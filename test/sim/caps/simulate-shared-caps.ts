@@ -1,13 +1,16 @@
 /**
  * Histories of hard caps that two or three hosts share, each from a seed: streams on all hosts
  * hold, draw and settle, while the engine answers late or not at all, or loses its data, hosts are
- * cut off, and daemons are killed. Time is virtual, and the daemons' steps are their own.
+ * cut off, and daemons and proxies are killed. Time is virtual, and the daemons' steps are their
+ * own.
  *
  * Invariant, after each event: what all hosts have used is within each cap, also what no settle has
- * charged yet. Some histories have a budget alone, whose short periods end while streams run, and
- * no host is cut off. At rest no host claims anything. Then small requests fill the cap.
+ * charged yet or ever will. Some histories have a budget alone, whose short periods end while
+ * streams run, and no host is cut off. At rest no host claims anything. Then small requests fill
+ * the cap.
  */
 import { engineRetryMsMax, settleMs } from "../../../limiterd/bounds.js";
+import { chargeOrphans, storeHolds } from "../../../limiterd/handlers/interrupted-requests.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
@@ -52,6 +55,10 @@ class SharedHistory {
   /** The length of the budget's periods; a day if none ends. */
   readonly #periodSeconds: number;
   #period = 0;
+  /** Otherwise a restarted daemon knows only from its proxies what their requests hold. */
+  readonly #storesHolds: boolean;
+  /** When the daemons charge orphans and store what requests hold. */
+  #tickMs = 0;
   /** What was charged in periods that have ended. */
   #costBefore = 0;
   readonly #read = new Map<Host, number>();
@@ -66,11 +73,15 @@ class SharedHistory {
   #seq = 0;
   #usedTokens = 0;
   #usedCost = 0;
+  /** What was charged to requests of killed proxies beyond what they have used. */
+  #unusedTokens = 0;
+  #unusedCost = 0;
   /** Refusals since the last admission, while the cap is filled. */
   #refused = 0;
 
   constructor(seed: number) {
     this.random = createRandom(seed);
+    this.#storesHolds = seed % 4 === 0;
     const rolling = this.random.chance(0.3);
     this.#periodSeconds = !rolling && this.random.chance(0.4) ? 20 : 86_400;
     this.#tokens = this.#endsPeriods ? Infinity : this.random.int(20_000, 200_000);
@@ -114,6 +125,7 @@ class SharedHistory {
     else if (kind < 0.87) this.trouble(random.pick(hosts.all));
     else if (kind < 0.885 && !this.#isCalm) await this.restart(random.pick(hosts.all));
     else if (kind < 0.89) this.#loseEngine();
+    else if (kind < 0.9) await this.#killProxy(random.pick(hosts.all));
     if (this.#endsPeriods && random.chance(0.03)) await this.pass(random.int(5000, 25_000));
     await this.pass(random.chance(0.5) ? 0 : Math.floor(random.skewed(1, 1500)));
   }
@@ -183,6 +195,30 @@ class SharedHistory {
       else if (request.drawing !== null) this.#draw(request, request.drawing);
   }
 
+  /** Its running requests are charged what they held. */
+  async #killProxy(host: Host): Promise<void> {
+    storeHolds(host.daemon.state);
+    await host.daemon.commit();
+    await host.daemon.commit();
+    host.replaceProxy();
+    this.#read.set(host, 0);
+    this.#unwritten.set(host, []);
+    for (const [key, request] of this.#running) {
+      if (request.host !== host) continue;
+      this.#running.delete(key);
+      const { lease, input, output, metered, allowance } = request;
+      if (lease === null) continue;
+      this.#usedTokens += input + output;
+      this.#usedCost += costOf(input, output);
+      const { promptTokens } = metered;
+      const held = allowance + (metered.isStreamed ? 8 : 0);
+      this.#unusedTokens += promptTokens + held - input - output;
+      this.#unusedCost += costOf(promptTokens, held) - costOf(input, output);
+    }
+    this.note("proxy killed", host.id);
+    if (this.random.chance(0.3)) await this.#useElsewhere(host);
+  }
+
   /** Requests on the other hosts use all that they get. */
   async #useElsewhere(away: Host): Promise<void> {
     const others = this.hosts.all.filter((host) => host !== away);
@@ -249,6 +285,12 @@ class SharedHistory {
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 50) {
       await this.hosts.pass(Math.min(50, left));
+      const isDue = this.hosts.time.nowMs >= this.#tickMs;
+      if (isDue) this.#tickMs = this.hosts.time.nowMs + 1000;
+      for (const { daemon } of isDue ? this.hosts.all : []) {
+        if (this.#storesHolds) storeHolds(daemon.state);
+        chargeOrphans(daemon.state, this.hosts.wallMs());
+      }
       this.#reachEngine();
     }
     if (ms === 0) await this.hosts.pass(0);
@@ -341,7 +383,10 @@ class SharedHistory {
       await this.pass(this.#refused > 0 ? 1000 : 1);
     }
     const cost = Math.min(this.#cost, this.#amount) * 1e12;
-    const ratio = Math.max(this.#usedTokens / this.#tokens, this.#usedCost / cost);
+    const ratio = Math.max(
+      (this.#usedTokens + this.#unusedTokens) / this.#tokens,
+      (this.#usedCost + this.#unusedCost) / cost,
+    );
     if (ratio < 0.99) throw new Violation(`only ${ratio} of the fuller cap is used`);
     this.note("filled");
   }

@@ -3,6 +3,7 @@ import type { Mutant } from "./mutant.js";
 
 const slots = "limiterd/rules/slots.js";
 const output = "limiterd/handlers/hold-output.js";
+const interrupted = "limiterd/handlers/interrupted-requests.js";
 const limits = "limiterd/rules/hard-limits.js";
 
 const tokens = "limiterd/shares/share-tokens.js";
@@ -25,8 +26,26 @@ const ofOneHost = (
     {
       name: "a lost connection gives back what its requests hold",
       file: slots,
-      find: "peer.proxy?.orphans.set(lease, held.hold);",
-      put: "giveBack(held.hold);",
+      find: "proxy.orphans.set(id, { lease, chargedAtMs: null });",
+      put: "giveBack(lease.hold);",
+    },
+    {
+      name: "what was drawn is free again at a proxy's death",
+      file: interrupted,
+      find: "charge(state, { proxy, id, orphan: ended }, estimate, nowMs);",
+      put: "",
+    },
+    {
+      name: "what was drawn is lost if daemon and proxy are killed together",
+      file: interrupted,
+      find: "changes.push(holdChange(proxyId, id, { lease: { ...lease, hold }, chargedAtMs: null }));",
+      put: "",
+    },
+    {
+      name: "a settle doesn't replace what was charged for its dead proxy",
+      file: interrupted,
+      find: "proxy.orphans.delete(id); const record",
+      put: "return null; const record",
     },
     {
       name: "a chunk is lost at a crash",
@@ -111,6 +130,7 @@ const ofHosts = (
     },
     {
       name: "a restarted host reports its spend before its proxies report what they hold",
+      from: 110,
       file: "limiterd/cluster/spend/exchange-spend.js",
       find: "if (this.#ports.isRestoring()) return false;",
       put: "",

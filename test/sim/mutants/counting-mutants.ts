@@ -110,8 +110,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "slots stay taken when a connection ends",
     file: releaseSlots,
-    find: "for (const [lease, held] of peer.leases.entries())",
-    put: "for (const [lease, held] of [])",
+    find: "for (const [id, held] of peer.leases.entries())",
+    put: "for (const [id, held] of [])",
     often: true,
   },
   {

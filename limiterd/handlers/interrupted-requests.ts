@@ -1,0 +1,226 @@
+/**
+ * Requests whose proxy has ended without settling them (`docs/hard-caps.md`, "The bound"). Their
+ * clients may have got all that they held of hard caps, so this is charged, with a usage record
+ * that is an estimate. What running requests hold is stored each second, for the case that the
+ * daemon ends together with the proxy. A settle that arrives all the same, such as from the spool
+ * of a proxy that has stopped, replaces the estimate.
+ *
+ * Requests that no hard cap counts hold nothing, and only a proxy knows what they have used: they
+ * are charged nothing.
+ */
+import { costPicoUsdMax, tokensPerResponseMax } from "../../shared/bounds.js";
+import { cutByStopStatus, type Execution, flawOf } from "../../shared/wire/execution.js";
+import type { Settle } from "../../shared/wire/message-to-daemon.js";
+import type { HeldLease, KnownProxy, Orphan } from "../peer.js";
+import { type Charged, countSettle, settleFacts } from "../rules/charge.js";
+import { giveBack, tokensHeld } from "../rules/hard-limits.js";
+import { matchAll } from "../rules/rule-book.js";
+import { holdChange, holdFromStored } from "../rules/stored-hold.js";
+import { type DaemonState, hasHardCaps } from "../state.js";
+import { type Change, throwMalformed } from "../store/store.js";
+import { writeSlices } from "../store/writer.js";
+import { addRecord } from "../usage/add-record.js";
+import { withdrawalOf } from "../usage/pending-responses.js";
+import { recordOf, type UsageRecord } from "../usage/usage-records.js";
+import { holdReported } from "./hold-output.js";
+
+/**
+ * How long hard caps count the requests of a lost connection, in ms. A proxy reconnects sooner,
+ * unless it has ended.
+ */
+export const orphansKeptMs = 10_000;
+/** How long a settle may replace an estimate: proxies look for spools every 30 seconds. */
+const estimatesKeptMs = 3_600_000;
+/** What the daemon doesn't know of a request. */
+const unknown = "unknown";
+
+/** Charges what requests of ended proxies held of hard caps. Call it once a second. */
+export function chargeOrphans(state: DaemonState, nowMs: number): void {
+  for (const proxy of state.proxies.all.values()) {
+    if (proxy.orphans.size === 0) continue;
+    state.shares?.enter();
+    for (const [id, orphan] of proxy.orphans) endOrphan(state, { proxy, id, orphan }, nowMs);
+    state.book.reclaim();
+  }
+}
+
+interface Interrupted {
+  readonly proxy: KnownProxy;
+  readonly id: number;
+  readonly orphan: Orphan;
+}
+
+function endOrphan(state: DaemonState, { proxy, id, orphan }: Interrupted, nowMs: number): void {
+  const { lease, chargedAtMs } = orphan;
+  const isOver = (sinceMs: number, keptMs: number): boolean => Math.abs(nowMs - sinceMs) >= keptMs;
+  if (chargedAtMs !== null) {
+    if (isOver(chargedAtMs, estimatesKeptMs)) forget(state, proxy, id);
+    return;
+  }
+  // The store doesn't tell when the proxies of the last run were seen last.
+  const lostAtMs = Math.max(proxy.seenAtMs, state.startedAtMs);
+  if (!isOver(lostAtMs, orphansKeptMs)) return;
+  giveBack(lease.hold);
+  const ended = { lease, chargedAtMs: lostAtMs };
+  const estimate = estimateOf(proxy.id, id, ended);
+  // A proxy that is back has neither reported the request nor settled it: it never had it.
+  if (proxy.peer !== null || estimate === null) return forget(state, proxy, id);
+  proxy.orphans.set(id, ended);
+  charge(state, { proxy, id, orphan: ended }, estimate, nowMs);
+}
+
+function forget({ writer }: DaemonState, proxy: KnownProxy, id: number): void {
+  proxy.orphans.delete(id);
+  if (proxy.storedHolds.delete(id)) void writer.write([holdChange(proxy.id, id, null)]);
+}
+
+/** The counts, the record and the note that it was charged are in one batch. */
+function charge(
+  state: DaemonState,
+  { proxy, id, orphan }: Interrupted,
+  record: Execution,
+  nowMs: number,
+): void {
+  const { writer, counts } = state;
+  const message = settleOf(id, orphan, record, nowMs);
+  const arrived = { proxy, message, held: { ...orphan.lease, submission: true } };
+  const isJournaled = writer.journal(proxy.id, proxy.settledSeq, proxy.onDurable);
+  counts.tokens = Math.min(counts.tokens + message.tokens, Number.MAX_SAFE_INTEGER);
+  const facts = { ...settleFacts(state, arrived, nowMs), isBound: true };
+  countSettle(state, arrived, facts, nowMs);
+  if (!isJournaled) return;
+  writer.addToBatch([holdChange(proxy.id, id, orphan)]);
+  proxy.storedHolds.set(id, orphan.lease.hold);
+  addRecord(state, recordOf(message, record, nowMs), nowMs);
+}
+
+function settleOf(
+  id: number,
+  { lease, chargedAtMs }: Orphan,
+  record: Execution,
+  nowMs: number,
+): Settle {
+  const { userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn } = lease;
+  return {
+    ...{ kind: "settle", seq: 1, part: "progress", lease: id, userPath, admittedAtMs, lsn },
+    ...{ target, targetAtMs, targetLsn, startedAgoMs: Math.max(0, nowMs - admittedAtMs) },
+    endedAgoMs: Math.max(0, nowMs - chargedAtMs!),
+    tokens: record.inputTokens + record.outputTokens,
+    ...{ estimated: true, record },
+  };
+}
+
+/** The record of all that a request held; null if that is nothing. */
+function estimateOf(proxyId: string, id: number, { lease, chargedAtMs }: Orphan): Execution | null {
+  const { target, hold, admittedAtMs } = lease;
+  const { promptTokens, output } = tokensHeld(hold);
+  if (target === null || promptTokens + output === 0) return null;
+  const { rates } = hold.demand;
+  const inputTokens = Math.min(promptTokens, tokensPerResponseMax);
+  const outputTokens = Math.min(output, tokensPerResponseMax);
+  const inputCost = rates === null ? null : costOf(inputTokens, rates.input);
+  const outputCost = rates === null ? null : costOf(outputTokens, rates.output);
+  const totalCost =
+    inputCost === null || outputCost === null
+      ? null
+      : Math.min(inputCost + outputCost, costPicoUsdMax);
+  const record: Execution = {
+    requestId: `${proxyId}_${id}`,
+    endpoint: unknown,
+    provider: target.provider,
+    providerType: unknown,
+    model: target.model,
+    status: cutByStopStatus,
+    ...{ inputTokens, outputTokens, cachedInputTokens: 0, cacheWriteInputTokens: 0 },
+    ...{ inputCost, outputCost, totalCost, cacheHit: false },
+    ...{ rewriteTokensSaved: 0, rewriteCostSaved: null },
+    latencyMs: Math.max(0, (chargedAtMs ?? admittedAtMs) - admittedAtMs),
+    firstByteMs: null,
+    keyId: hold.keyId,
+    requestedModel: "",
+    details: null,
+    atMost: { tokens: inputTokens + outputTokens, cost: totalCost },
+    responseId: "",
+    session: hold.session ?? "",
+  };
+  return flawOf(record) === null ? record : null;
+}
+
+function costOf(tokens: number, rate: number): number {
+  return Math.min(tokens * rate, costPicoUsdMax);
+}
+
+/** What a request was charged before its settle has arrived. */
+interface Estimate {
+  readonly record: UsageRecord;
+  readonly charged: Charged;
+}
+
+/**
+ * Call it with the settle that ends a request, once that is in the open batch: the estimate that it
+ * replaces; usually null.
+ */
+export function takeEstimate(
+  state: DaemonState,
+  proxy: KnownProxy,
+  id: number,
+  nowMs: number,
+): Estimate | null {
+  if (proxy.storedHolds.size > 0 && proxy.storedHolds.delete(id))
+    state.writer.addToBatch([holdChange(proxy.id, id, null)]);
+  const orphan = proxy.orphans.size === 0 ? undefined : proxy.orphans.get(id);
+  if (orphan === undefined || orphan.chargedAtMs === null) return null;
+  proxy.orphans.delete(id);
+  const record = estimateOf(proxy.id, id, orphan);
+  if (record === null) return null;
+  const message = settleOf(id, orphan, record, nowMs);
+  const { tokenWeights } = state.settings;
+  return {
+    record: recordOf(message, record, nowMs),
+    charged: { tokens: message.tokens, use: { recorded: record, tokenWeights, isBound: true } },
+  };
+}
+
+/** Cancels the record of an estimate. Call it before the record that replaces it is added. */
+export function withdrawEstimate(state: DaemonState, { record }: Estimate, nowMs: number): void {
+  addRecord(state, withdrawalOf(record), nowMs);
+}
+
+/** Stores what requests hold, where that has changed. Call it once a second. */
+export function storeHolds(state: DaemonState): void {
+  const { proxies, writer } = state;
+  // A failing store must not get more waiting changes.
+  if (!hasHardCaps(state) || writer.failing !== null) return;
+  const changes: Change[] = [];
+  const add = ({ id: proxyId, storedHolds }: KnownProxy, id: number, lease: HeldLease): void => {
+    const { hold } = lease;
+    if (hold === null || storedHolds.get(id) === hold) return;
+    storedHolds.set(id, hold);
+    changes.push(holdChange(proxyId, id, { lease: { ...lease, hold }, chargedAtMs: null }));
+  };
+  for (const proxy of proxies.all.values()) {
+    for (const [id, { lease, chargedAtMs }] of proxy.orphans)
+      if (chargedAtMs === null) add(proxy, id, lease);
+    for (const [id, lease] of proxy.peer?.leases.entries() ?? []) add(proxy, id, lease);
+  }
+  void writeSlices(writer, changes);
+}
+
+/** Restores what requests held when the daemon ended: their proxies may report them again. */
+export function restoreHolds(state: DaemonState, nowMs: number): void {
+  const { store, proxies, book } = state;
+  for (const { key, value } of store.entries("holds")) {
+    const stored = holdFromStored(String(key), value) ?? throwMalformed(store, "holds", key);
+    const { proxyId, lease, chargedAtMs } = stored;
+    const { lease: id, userPath, target, holding: _, ...counted } = lease;
+    const counters = chargedAtMs === null ? matchAll(book, lease, nowMs) : [];
+    const restored = holdReported(state, lease, counters, nowMs)!;
+    if (chargedAtMs !== null) giveBack(restored);
+    const hold = chargedAtMs === null ? restored : { ...restored, beyond: 0 };
+    const proxy = proxies.get(proxyId, nowMs);
+    const held = { ...counted, userPath, target, counters: [], bookVersion: 0, hold };
+    proxy.orphans.set(id, { lease: held, chargedAtMs });
+    proxy.storedHolds.set(id, hold);
+  }
+  book.reclaim();
+}
