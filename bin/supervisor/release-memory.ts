@@ -30,12 +30,18 @@ const usedBytesMax = 48 * 1024 * 1024;
 
 export function releaseWhenIdle({ cpuMs, heap, collect, every }: ReleasePorts): () => void {
   let lastCpuMs = cpuMs();
+  /** What V8 keeps whatever is collected. */
+  let keptBytes = 0;
+  const unusedBytes = ({ takenBytes, usedBytes }: HeapSize): number => takenBytes - usedBytes;
   return every(lookMs, () => {
     const spentMs = cpuMs() - lastCpuMs;
     lastCpuMs += spentMs;
-    const { takenBytes, usedBytes } = heap();
-    const isWorthIt = usedBytes <= usedBytesMax && takenBytes - usedBytes >= unusedBytesMin;
-    if (spentMs < idleCpuMs && isWorthIt) collect();
+    const size = heap();
+    const isWorthIt =
+      size.usedBytes <= usedBytesMax && unusedBytes(size) - keptBytes >= unusedBytesMin;
+    if (spentMs >= idleCpuMs || !isWorthIt) return;
+    collect();
+    keptBytes = unusedBytes(heap());
   });
 }
 

@@ -14,12 +14,16 @@ t.test(
     let cpuMs = 1_000;
     let heap = { takenBytes: 0, usedBytes: 0 };
     let collected = 0;
+    let keptMib = 0;
     let look = (): void => {};
     let isStopped = false;
     const stop = releaseWhenIdle({
       cpuMs: () => cpuMs,
       heap: () => heap,
-      collect: () => void collected++,
+      collect() {
+        collected++;
+        heap = { takenBytes: heap.usedBytes + keptMib * mib, usedBytes: heap.usedBytes };
+      },
       every(ms, run) {
         t.equal(ms, 4_000);
         look = run;
@@ -28,13 +32,18 @@ t.test(
         };
       },
     });
-    for (const [spentMs, takenMib, usedMib, times] of [
-      [39, 28, 20, 1],
-      [40, 28, 20, 0],
-      [0, 27, 20, 0],
-      [0, 56, 48, 1],
-      [0, 100, 49, 0],
+    for (const [spentMs, takenMib, usedMib, kept, times] of [
+      [39, 28, 20, 0, 1],
+      [40, 28, 20, 0, 0],
+      [0, 27, 20, 0, 0],
+      [0, 56, 48, 0, 1],
+      [0, 100, 49, 0, 0],
+      // 12 MiB stay unused: they aren't worth another collection, 20 are.
+      [0, 40, 20, 12, 1],
+      [0, 39, 20, 12, 0],
+      [0, 40, 20, 12, 1],
     ] as const) {
+      keptMib = kept;
       cpuMs += spentMs;
       heap = { takenBytes: takenMib * mib, usedBytes: usedMib * mib };
       collected = 0;
