@@ -354,8 +354,9 @@ class History {
   #edit(): void {
     this.note("shares changed");
     this.rule = { ...this.rule, childShares: this.#drawShares() };
-    const { book, writer } = this.daemon.state;
+    const { book, writer, waiters } = this.daemon.state;
     book.put(this.rule, { source: "manual", nowMs: this.daemon.nowMs, lsn: writer.lsn });
+    waiters.definitionsChanged();
     this.#pairs.clear();
     for (const child of this.children) child.hasRoomSinceMs = null;
     const proxy = this.proxies.find(({ isLinked }) => isLinked);
