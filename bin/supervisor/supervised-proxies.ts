@@ -207,12 +207,15 @@ export class SupervisedProxies {
 }
 
 /**
- * V8 lets the space for new objects grow to twice 16 MB. Half of it saves a fifth of the memory of
- * a burst of streams for less than a percent of CPU. A value that the operator sets takes
- * precedence.
+ * Node's flag for a proxy, also in its systemd units. V8 lets the space for new objects grow to
+ * twice 16 MB. Half of it saves a fifth of the memory of a burst of streams for less than a percent
+ * of CPU.
  */
+export const newSpaceFlag = "--max-semi-space-size=8";
+
+/** A value that the operator sets takes precedence. */
 function lessNewSpace(): readonly string[] {
   const nodeFlags = [...process.execArgv, process.env["NODE_OPTIONS"] ?? ""];
   const isGiven = nodeFlags.some((text) => /--max[-_]semi[-_]space[-_]size/.test(text));
-  return isGiven ? [] : ["--max-semi-space-size=8"];
+  return isGiven ? [] : [newSpaceFlag];
 }

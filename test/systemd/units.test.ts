@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import t from "tap";
 import { exitCodes } from "../../bin/session/exit-code.js";
 import { stopGraceMs } from "../../bin/supervisor/stop-deadlines.js";
+import { newSpaceFlag } from "../../bin/supervisor/supervised-proxies.js";
 import { daemonSockets } from "../../limiterd/open-sockets.js";
 import { socketNames } from "../../proxy/open-listeners.js";
 import { loadConfig } from "../../shared/config/load-config.js";
@@ -90,7 +91,9 @@ t.test("the units start the programs of the package, as one user, at one socket"
     bin: Record<string, string>;
   };
   for (const unit of services) {
-    const program = `/usr/bin/node /opt/sluice/${bin[unit.replace(/(?:-worker)?@?\.service/, "")]}`;
+    const name = unit.replace(/(?:-worker)?@?\.service/, "");
+    const flags = name === "sluice-proxy" ? [newSpaceFlag] : [];
+    const program = ["/usr/bin/node", ...flags, `/opt/sluice/${bin[name]}`].join(" ");
     const own = unit === "sluice-proxy@.service" ? `${program} --port %i` : program;
     t.equal(settingOf(unit, "ExecStart"), own);
     t.equal(settingOf(unit, "User"), "sluice");

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import t from "tap";
+import { newSpaceFlag } from "../../../bin/supervisor/supervised-proxies.js";
 
 const programs = fileURLToPath(new URL("../../../programs", import.meta.url));
 const compiler = new URL("../../../bin/bundle/compiled-program.js", import.meta.url);
@@ -29,8 +30,7 @@ for (const name of ["sluice", "sluice-proxy", "sluice-limiterd"])
     t.equal(isCompiled(), "false");
     withProgram(file, "program.writeCode(); process.exit();");
     t.equal(isCompiled(), "true");
-    const flags = ["--max-semi-space-size=8"];
-    t.equal(withProgram(file, "console.log(program.isCompiled);", flags), "true");
+    t.equal(withProgram(file, "console.log(program.isCompiled);", [newSpaceFlag]), "true");
     writeFileSync(file, readFileSync(file, "latin1").replace("use strict", "Use strict"), "latin1");
     t.equal(isCompiled(), "false", "another text of the same length");
   });
