@@ -178,7 +178,7 @@ class JsonCall implements ModelCall {
     this.turn = turn;
     this.model = modelBody.model;
     this.isDefaultModel = modelBody.writtenModel === null && exchange.modelInPath === null;
-    this.stream = modelBody.stream;
+    this.stream = modelBody.stream || operation === "stream_generate_content";
     this.mayRunOthers = modelBody.mayRunOthers;
     this.carriedTools = modelBody.carriedTools;
     this.isAgent = modelBody.modelField === "agent";

@@ -68,8 +68,7 @@ export async function modelRequest(
     const foreign = naming === null ? null : await foreignInCall(gateway, received.caller, naming);
     if (foreign !== null) return await refuseBeforeAdmission(received, foreign);
     // Null unless it sends keep-alives while its stream is silent.
-    const mayStream = call.stream || call.operation === "stream_generate_content";
-    const keptAlive = mayStream
+    const keptAlive = call.stream
       ? keptAliveExchange(received.exchange, call.operation, gateway)
       : null;
     const incoming = keptAlive === null ? received : { ...received, exchange: keptAlive };
