@@ -20,9 +20,10 @@ interface HeapSize {
   readonly usedBytes: number;
 }
 
-const lookMs = 4_000;
+/** Not sooner than V8 itself: after a collection the code for requests must be optimized again. */
+const lookMs = 30_000;
 /** With less CPU in `lookMs` a service is idle. */
-const idleCpuMs = 40;
+const idleCpuMs = 300;
 /** The least that a collection must be worth. */
 const unusedBytesMin = 8 * 1024 * 1024;
 /** A collection stops the process for half a millisecond per megabyte in use. */

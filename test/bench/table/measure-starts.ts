@@ -28,8 +28,10 @@ import {
 } from "./contenders.js";
 import { scenarioOf } from "./scenarios.js";
 
-/** After the start and after the load, before memory is read. */
+/** After the start, before memory is read. */
 const restSeconds = 10;
+/** The same after the load: a service looks every 30 s whether it is idle. */
+const restAfterLoadSeconds = 65;
 const retryMs = 5;
 const connections = 16;
 
@@ -123,7 +125,7 @@ async function measureMemory(
   await giveJob<HttpJob, Phase>(generator.child, {
     ...{ url, pids, besidePids, seconds, connections, request },
   });
-  await delay(restSeconds * 1000);
+  await delay(restAfterLoadSeconds * 1000);
   loadedMb[name] = megabytes();
 }
 

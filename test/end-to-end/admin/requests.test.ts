@@ -96,7 +96,7 @@ let failedOver = "";
 t.test("a failover shows each attempt, and its usage", async (t) => {
   failedOver = await ask({
     model: "both",
-    headers: { "x-session-id": "s1", "user-agent": "pi/1" },
+    headers: { "x-session-id": "refactoring-17", "user-agent": "pi/1" },
   });
   const detail = await detailOf(failedOver);
   t.match(
@@ -108,7 +108,7 @@ t.test("a failover shows each attempt, and its usage", async (t) => {
         user_path: "/team",
         model: "both",
         target: "simulator/sim-fast",
-        session: "s1",
+        session: "refactoring-17",
         agent: "pi/1",
         attempts: [
           {
@@ -195,7 +195,7 @@ t.test("lists, sessions and the history of targets know them, also after a resta
   const failed = await list("?kind=failed");
   t.ok(failed.length >= 3);
   t.ok(failed.every(({ kind }) => kind === "failed"));
-  t.match(await list("?search=s1"), exactly([{ request_id: failedOver }]));
+  t.match(await list("?search=refactoring-17"), exactly([{ request_id: failedOver }]));
   t.equal((await admin(proxy.ready, "GET /requests?kind=odd")).status, 400);
   const sessions = await until(
     () => admin(proxy.ready, "GET /sessions"),
@@ -205,7 +205,7 @@ t.test("lists, sessions and the history of targets know them, also after a resta
     sessions.body["sessions"],
     exactly([
       {
-        session: "s1",
+        session: "refactoring-17",
         user_path: "/team",
         agent: "pi/1",
         requests: 1,
@@ -237,7 +237,7 @@ t.test("lists, sessions and the history of targets know them, also after a resta
   daemon = await site.startDaemon();
   const after = await until(traffic, ({ targets }) => targets !== undefined);
   t.match(busyOf(after["targets"]), { attempts: 4, failures: { server_error: 4 } });
-  t.match(await list("?search=s1"), exactly([{ request_id: failedOver }]));
+  t.match(await list("?search=refactoring-17"), exactly([{ request_id: failedOver }]));
 });
 
 t.test("what isn't a parameter, or isn't right, is a 400 that names it", async (t) => {
@@ -277,7 +277,7 @@ t.test("the command line answers the same", async (t) => {
   t.match(await run(["tenant", "/nope", ...here]), {
     out: /no request, key, rule or budget names \/nope/,
   });
-  t.match(await run(["sessions", ...here]), { out: /s1 .*\/team/ });
+  t.match(await run(["sessions", ...here]), { out: /refactoring-17 .*\/team/ });
   t.match(await run(["providers", "traffic", ...here]), { out: /busy\/m .* 100.0%/ });
   t.match(await run(["request", "req_none", ...here]), { exitCode: 3, err: /no request/ });
 });
