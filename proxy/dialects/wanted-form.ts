@@ -6,9 +6,10 @@
  *
  * Not here: how events become an answer (`whole-answer.ts`).
  */
-import { readableResponseBytesMax } from "../../shared/bounds.js";
+import { heldPieceBytes, readableResponseBytesMax } from "../../shared/bounds.js";
 import type { Operation } from "../../shared/operation.js";
 import { writeExactly } from "../body/exact-json.js";
+import type { AnswerMemory } from "../capacity/memory-ledger.js";
 import { headerOf, withContentType } from "../http/copy-headers.js";
 import type { UpstreamFailure } from "../upstream/errors/upstream-failure.js";
 import type { Upstream, UpstreamCall, UpstreamSink } from "../upstream/upstream.js";
@@ -17,15 +18,18 @@ import { wholeAnswer } from "./whole-answer.js";
 
 type RawHeaders = readonly (Buffer | string)[];
 
-/** `operation`: at the provider, with a whole answer. */
-export function inWantedForm(
-  upstream: Upstream,
-  { operation, wantsStream }: { readonly operation: Operation; readonly wantsStream: boolean },
-): Upstream {
+interface WantedForm {
+  /** At the provider, with a whole answer. */
+  readonly operation: Operation;
+  readonly wantsStream: boolean;
+  readonly memory: AnswerMemory;
+}
+
+export function inWantedForm(upstream: Upstream, form: WantedForm): Upstream {
   return {
     ...upstream,
     send(request, sink) {
-      const forming = new FormingSink(sink, operation, wantsStream);
+      const forming = new FormingSink(sink, form);
       const call = upstream.send(request, forming);
       forming.call = call;
       return call;
@@ -42,25 +46,25 @@ const beginningBytes = 16;
 class FormingSink implements UpstreamSink {
   call: UpstreamCall | null = null;
   readonly #sink: UpstreamSink;
-  readonly #operation: Operation;
-  readonly #wantsStream: boolean;
+  readonly #form: WantedForm;
   /** The head of an answer whose form isn't known yet. */
   #head: { readonly status: number; readonly rawHeaders: RawHeaders } | null = null;
   /** The bytes of such an answer, or of a stream that is put together; null if bytes pass. */
   #held: Buffer[] | null = null;
   #heldBytes = 0;
+  /** The memory taken for a stream that is put together. */
+  #takenBytes = 0;
   #collects = false;
 
-  constructor(sink: UpstreamSink, operation: Operation, wantsStream: boolean) {
+  constructor(sink: UpstreamSink, form: WantedForm) {
     this.#sink = sink;
-    this.#operation = operation;
-    this.#wantsStream = wantsStream;
+    this.#form = form;
   }
 
   onHead(status: number, rawHeaders: RawHeaders): void {
     const type = headerOf(rawHeaders, "content-type").toLowerCase();
     const isStream = type.startsWith(eventStream);
-    if (status >= 300 || (isStream && this.#wantsStream))
+    if (status >= 300 || (isStream && this.#form.wantsStream))
       return this.#sink.onHead(status, rawHeaders);
     this.#head = { status, rawHeaders };
     this.#held = [];
@@ -72,7 +76,25 @@ class FormingSink implements UpstreamSink {
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
     if (!this.#collects) this.#recognize(this.#heldBytes < beginningBytes);
-    else if (this.#heldBytes > readableResponseBytesMax) this.#refuse();
+    else if (this.#heldBytes > readableResponseBytesMax)
+      this.#refuse(`a stream larger than ${readableResponseBytesMax} bytes can't be put together`);
+    else if (!this.#take(chunk.length + heldPieceBytes))
+      this.#refuse("there is no memory for the stream, to put it together");
+  }
+
+  #take(bytes: number): boolean {
+    if (!this.#form.memory.takeForAnswer(bytes)) return false;
+    this.#takenBytes += bytes;
+    return true;
+  }
+
+  /** The bytes, which are no longer held. */
+  #takeHeld(): readonly Buffer[] {
+    const held = this.#held ?? [];
+    this.#held = null;
+    this.#form.memory.give(this.#takenBytes);
+    this.#takenBytes = 0;
+    return held;
   }
 
   /** `mayBeMore`: whether the beginning may be too short to be recognized. */
@@ -80,15 +102,14 @@ class FormingSink implements UpstreamSink {
     const beginning = Buffer.concat(this.#held ?? []).toString("latin1");
     const isStream = beginsEvent.test(beginning);
     if (!isStream && mayBeMore && !/^\s*[[{<]/.test(beginning)) return;
-    if (!isStream || this.#wantsStream) return this.#release(isStream ? eventStream : null);
+    if (!isStream || this.#form.wantsStream) return this.#release(isStream ? eventStream : null);
     this.#collects = true;
   }
 
   #release(contentType: string | null): void {
     if (this.#head === null || this.#held === null) return;
     const { status, rawHeaders } = this.#head;
-    const held = this.#held;
-    this.#held = null;
+    const held = this.#takeHeld();
     this.#sink.onHead(
       status,
       contentType === null ? rawHeaders : withContentType(rawHeaders, contentType),
@@ -96,10 +117,9 @@ class FormingSink implements UpstreamSink {
     for (const chunk of held) this.#sink.onData(chunk);
   }
 
-  #refuse(): void {
+  #refuse(reason: string): void {
     this.call?.abort();
-    this.#held = null;
-    const reason = `a stream larger than ${readableResponseBytesMax} bytes can't be put together`;
+    this.#takeHeld();
     this.#sink.onHead(this.#head!.status, withContentType(this.#head!.rawHeaders, eventStream));
     this.#sink.onFailure({ kind: "broken", reason });
   }
@@ -115,7 +135,7 @@ class FormingSink implements UpstreamSink {
     const events = new EventSplitter(readableResponseBytesMax).push(
       Buffer.concat([...held, Buffer.from("\n\n")]),
     );
-    const answer = wholeAnswer(this.#operation, events);
+    const answer = wholeAnswer(this.#form.operation, events);
     if (answer !== null) this.#held = [Buffer.from(writeExactly(answer))];
     this.#release("application/json");
   }

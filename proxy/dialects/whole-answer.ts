@@ -2,7 +2,8 @@
  * Puts the events of a stream together to the answer that the provider would have given without
  * one, for hosts that always stream. Pure functions over JSON, one for each dialect of providers.
  */
-import { isAbsent, isCount, isObject, parseJson } from "../../shared/checked.js";
+import { isAbsent, isCount, isObject, parseJson, present } from "../../shared/checked.js";
+import { append } from "../../shared/long-lists.js";
 import type { Operation } from "../../shared/operation.js";
 import { errorBody } from "../body/error-body.js";
 import type { StreamEvent } from "./event-stream.js";
@@ -44,47 +45,86 @@ const texts: ReadonlySet<string> = new Set([
   "input",
 ]);
 
-/** Adds a delta to what came before it. */
+/** Adds a delta to what came before it, and may keep parts of the delta. */
 function addDelta(to: Fields, delta: JsonObject): void {
   for (const [name, value] of Object.entries(delta)) {
+    // A name from outside must not reach the prototype of all objects.
+    if (name === "__proto__") continue;
     const before = to[name];
     if (isAbsent(value)) to[name] ??= null;
     else if (typeof value === "string" && typeof before === "string" && texts.has(name))
       to[name] = before + value;
-    else if (name === "tool_calls" && Array.isArray(value)) to[name] = withCalls(before, value);
-    else if (Array.isArray(value)) to[name] = [...(Array.isArray(before) ? before : []), ...value];
+    else if (Array.isArray(value) && Array.isArray(before)) append(before, value);
     else if (isObject(value) && isObject(before)) addDelta(before, value);
-    else if (value !== "" || isAbsent(before)) to[name] = isObject(value) ? { ...value } : value;
+    else if (value !== "" || isAbsent(before)) to[name] = value;
   }
 }
 
-function withCalls(before: unknown, pieces: readonly unknown[]): readonly unknown[] {
-  const calls: Fields[] = Array.isArray(before) ? (before as Fields[]) : [];
-  for (const piece of pieces.filter(isObject)) {
-    const { index, ...call } = piece;
-    const at = isCount(index) ? index : calls.length;
-    const known = calls[at];
-    if (known === undefined) calls[calls.length] = structuredClone(call);
-    else addDelta(known, call);
+/** The calls of a choice, whose pieces may alternate. */
+class Calls {
+  readonly #list: Fields[] = [];
+  readonly #byIndex = new Map<unknown, Fields>();
+
+  /** Adds pieces; returns all calls so far. */
+  add(pieces: readonly unknown[]): readonly Fields[] {
+    for (const { index, ...piece } of pieces.filter(isObject)) {
+      const known = this.#continued(index, piece);
+      const call = known ?? piece;
+      if (known !== null) addDelta(known, piece);
+      else this.#list.push(piece);
+      if (isCount(index)) this.#byIndex.set(index, call);
+    }
+    return this.#list;
   }
-  return calls;
+
+  /** The call that the piece continues; null if it begins one (`call-sequence.ts` says when). */
+  #continued(index: unknown, piece: Fields): Fields | null {
+    const known = isCount(index) ? this.#byIndex.get(index) : this.#list.at(-1);
+    if (known === undefined) return null;
+    if (!isNamed(piece) || !isNamed(known)) return known;
+    const isOther = present(piece["id"]) ? piece["id"] !== known["id"] : !isCount(index);
+    return isOther ? null : known;
+  }
+}
+
+function isNamed({ function: called, custom }: Fields): boolean {
+  const inner = called ?? custom;
+  return isObject(inner) && present(inner["name"]);
+}
+
+interface Choice {
+  readonly fields: Fields;
+  readonly message: Fields;
+  readonly calls: Calls;
+  finish: unknown;
+}
+
+function newChoice(): Choice {
+  return { fields: {}, message: {}, calls: new Calls(), finish: null };
 }
 
 function chatOf(chunks: readonly JsonObject[]): JsonObject | null {
   const out: Fields = {};
-  const choices = new Map<number, Fields>();
+  const choices = new Map<unknown, Choice>();
   for (const { choices: pieces, ...rest } of chunks) {
     for (const [name, value] of Object.entries(rest)) if (!isAbsent(value)) out[name] = value;
     for (const piece of Array.isArray(pieces) ? pieces.filter(isObject) : []) {
-      const { index = 0, delta, finish_reason: finish } = piece;
-      const choice = choices.get(Number(index)) ?? { index, message: {}, finish_reason: null };
-      choices.set(Number(index), choice);
-      if (isObject(delta)) addDelta(choice["message"] as Fields, delta);
-      choice["finish_reason"] = finish || choice["finish_reason"];
+      // Some hosts stream a whole message.
+      const { index = 0, message, delta = message, finish_reason: finish, ...others } = piece;
+      const choice = choices.get(index) ?? newChoice();
+      choices.set(index, choice);
+      choice.finish = finish || choice.finish;
+      addDelta(choice.fields, others);
+      if (!isObject(delta)) continue;
+      const { tool_calls: calls, ...fields } = delta;
+      addDelta(choice.message, fields);
+      if (Array.isArray(calls)) choice.message["tool_calls"] = choice.calls.add(calls);
     }
   }
-  const list = [...choices.values()];
-  if (list.length === 0 || list.every((choice) => choice["finish_reason"] === null)) return null;
+  const list = Array.from(choices, ([index, { fields, message, finish }]) => {
+    return { ...fields, index, message, finish_reason: finish };
+  });
+  if (list.length === 0 || list.every((choice) => choice.finish_reason === null)) return null;
   return { ...out, object: "chat.completion", choices: list };
 }
 
@@ -92,19 +132,23 @@ function messageOf(events: readonly JsonObject[]): JsonObject | null {
   let message: Fields | null = null;
   const blocks: Fields[] = [];
   let json = "";
+  const endBlock = (): void => {
+    const last = blocks.at(-1);
+    if (last !== undefined && json !== "") last["input"] = parseJson(json) ?? last["input"];
+    json = "";
+  };
   for (const { type, message: begun, content_block: block, delta, usage } of events) {
     const last = blocks.at(-1);
     if (type === "message_start" && isObject(begun)) message = { ...begun };
     else if (type === "content_block_start" && isObject(block)) {
+      endBlock();
       blocks.push({ ...block });
-      json = "";
     } else if (type === "content_block_delta" && isObject(delta) && last !== undefined) {
       const { text, thinking, signature, partial_json: part, citation } = delta;
       for (const [name, piece] of Object.entries({ text, thinking, signature }))
         if (typeof piece === "string")
           last[name] = `${(last[name] as string | undefined) ?? ""}${piece}`;
       if (typeof part === "string") json += part;
-      if (json !== "") last["input"] = parseJson(json) ?? last["input"];
       if (citation !== undefined) addDelta(last, { citations: [citation] });
     } else if (type === "message_delta" && message !== null) {
       if (isObject(delta)) Object.assign(message, delta);
@@ -112,6 +156,7 @@ function messageOf(events: readonly JsonObject[]): JsonObject | null {
       if (isObject(usage)) message["usage"] = isObject(before) ? { ...before, ...usage } : usage;
     }
   }
+  endBlock();
   return message === null || isAbsent(message["stop_reason"])
     ? null
     : { ...message, content: blocks };

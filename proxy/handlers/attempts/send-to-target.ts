@@ -194,7 +194,7 @@ function asksBase64(call: ModelCall): boolean {
 
 /** The target's upstream, with everything that watches or marks the answer around it. */
 function upstreamFor(
-  { gateway, record }: RequestContext,
+  { gateway, record, exchange }: RequestContext,
   { target, call, route }: Sending,
   { operation }: TargetRequest,
   trace: AttemptTrace | null,
@@ -204,7 +204,7 @@ function upstreamFor(
     ? markingOf(operation, provider.account)
     : null;
   const formed = hasWholeAnswer(operation)
-    ? inWantedForm(upstream, { operation, wantsStream: call.stream })
+    ? inWantedForm(upstream, { operation, wantsStream: call.stream, memory: exchange.memory })
     : upstream;
   const marked = marking === null ? formed : markedUpstream(formed, marking);
   const traced = trace === null ? marked : trace.watchUpstream(marked);

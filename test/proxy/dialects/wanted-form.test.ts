@@ -11,7 +11,18 @@ const answer =
   '{"object":"chat.completion","choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}]}';
 
 /** A call: the provider's side, and what the other side has received. */
-function call(wantsStream: boolean) {
+function call(wantsStream: boolean, memoryBytes = 2 * readableResponseBytesMax) {
+  let freeBytes = memoryBytes;
+  const memory = {
+    takeForAnswer(bytes: number) {
+      if (bytes > freeBytes) return false;
+      freeBytes -= bytes;
+      return true;
+    },
+    give(bytes: number) {
+      freeBytes += bytes;
+    },
+  };
   const received: string[] = [];
   let provider: UpstreamSink | null = null;
   let aborted = 0;
@@ -23,7 +34,7 @@ function call(wantsStream: boolean) {
     redact: (text) => text,
     close: () => Promise.resolve(),
   };
-  inWantedForm(upstream, { operation: "chat_completions", wantsStream }).send(
+  inWantedForm(upstream, { operation: "chat_completions", wantsStream, memory }).send(
     { method: "POST", path: "/x", headers: [], body: null, isRepeatable: true },
     {
       onHead: (status, headers) => void received.push(`${status} ${headers.join(" ")}`),
@@ -33,7 +44,7 @@ function call(wantsStream: boolean) {
       onBug: (error) => void received.push(`bug: ${String(error)}`),
     },
   );
-  return { provider: provider!, received, aborted: () => aborted };
+  return { provider: provider!, received, aborted: () => aborted, freeBytes: () => freeBytes };
 }
 
 t.test("a stream is recognized by its beginning, in pieces of any size", async (t) => {
@@ -86,12 +97,14 @@ t.test("an error passes at once", async (t) => {
 });
 
 t.test("a stream that wasn't asked for becomes one answer, whatever it is called", async (t) => {
+  const memoryBytes = 1024 * 1024;
   for (const headers of [plain, eventStream]) {
-    const { provider, received } = call(false);
+    const { provider, received, freeBytes } = call(false, memoryBytes);
     provider.onHead(200, headers);
     for (const byte of stream) provider.onData(Buffer.from(byte));
     t.same(received, [], "nothing before the end");
     provider.onEnd();
+    t.equal(freeBytes(), memoryBytes);
     t.match(received[0], /^200 content-type application\/json/);
     t.same(received.slice(1), [answer, "END"]);
   }
@@ -106,10 +119,16 @@ t.test("a stream that breaks off is a failure, and no answer", async (t) => {
 });
 
 t.test("a stream that is too large to put together ends the call", async (t) => {
-  const { provider, received, aborted } = call(false);
-  provider.onHead(200, eventStream);
   const piece = Buffer.from(`data: ${"x".repeat(1024 * 1024)}\n\n`);
-  for (let i = 0; i * piece.length <= readableResponseBytesMax; i++) provider.onData(piece);
-  t.same(received, ["200 content-type text/event-stream", "broken"]);
-  t.equal(aborted(), 1);
+  for (const memoryBytes of [2 * readableResponseBytesMax, 3 * piece.length]) {
+    const { provider, received, aborted, freeBytes } = call(false, memoryBytes);
+    provider.onHead(200, eventStream);
+    for (let i = 0; aborted() === 0 && i * piece.length <= readableResponseBytesMax; i++) {
+      provider.onData(piece);
+      if (i === 1) t.ok(freeBytes() < memoryBytes - 2 * piece.length, "its memory is counted");
+    }
+    t.same(received, ["200 content-type text/event-stream", "broken"]);
+    t.equal(aborted(), 1);
+    t.equal(freeBytes(), memoryBytes);
+  }
 });
