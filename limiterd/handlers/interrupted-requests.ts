@@ -9,16 +9,16 @@
  * are charged nothing.
  */
 import { costPicoUsdMax, tokensPerResponseMax } from "../../shared/bounds.js";
+import { Turns } from "../../shared/long-lists.js";
 import { cutByStopStatus, type Execution, flawOf } from "../../shared/wire/execution.js";
 import type { Settle } from "../../shared/wire/message-to-daemon.js";
-import type { HeldLease, KnownProxy, Orphan } from "../peer.js";
+import type { KnownProxy, Orphan } from "../peer.js";
 import { type Charged, countSettle, settleFacts } from "../rules/charge.js";
 import { giveBack, tokensHeld } from "../rules/hard-limits.js";
 import { matchAll } from "../rules/rule-book.js";
 import { holdChange, holdFromStored } from "../rules/stored-hold.js";
 import { type DaemonState, hasHardCaps } from "../state.js";
 import { type Change, throwMalformed } from "../store/store.js";
-import { writeSlices } from "../store/writer.js";
 import { addRecord } from "../usage/add-record.js";
 import { withdrawalOf } from "../usage/pending-responses.js";
 import { recordOf, type UsageRecord } from "../usage/usage-records.js";
@@ -34,14 +34,27 @@ const estimatesKeptMs = 3_600_000;
 /** What the daemon doesn't know of a request. */
 const unknown = "unknown";
 
-/** Charges what requests of ended proxies held of hard caps. Call it once a second. */
-export function chargeOrphans(state: DaemonState, nowMs: number): void {
+/** Requests that are charged, or stored, in one turn of the event loop: some milliseconds. */
+const requestsPerTurn = 100;
+
+/**
+ * Charges what requests of ended proxies held of hard caps. Call it once a second, and again in a
+ * later turn if it returns true: then there may be more of them.
+ */
+export function chargeOrphans(state: DaemonState, nowMs: number): boolean {
+  const turns = new Turns(requestsPerTurn);
   for (const proxy of state.proxies.all.values()) {
     if (proxy.orphans.size === 0) continue;
     state.shares?.enter();
-    for (const [id, orphan] of proxy.orphans) endOrphan(state, { proxy, id, orphan }, nowMs);
+    let isOver = false;
+    for (const [id, orphan] of proxy.orphans) {
+      isOver = endOrphan(state, { proxy, id, orphan }, nowMs) && turns.isOver();
+      if (isOver) break;
+    }
     state.book.reclaim();
+    if (isOver) return true;
   }
+  return false;
 }
 
 interface Interrupted {
@@ -50,16 +63,16 @@ interface Interrupted {
   readonly orphan: Orphan;
 }
 
-function endOrphan(state: DaemonState, { proxy, id, orphan }: Interrupted, nowMs: number): void {
+/** False if it is not time yet. */
+function endOrphan(state: DaemonState, { proxy, id, orphan }: Interrupted, nowMs: number): boolean {
   const { lease, chargedAtMs } = orphan;
   const isOver = (sinceMs: number, keptMs: number): boolean => Math.abs(nowMs - sinceMs) >= keptMs;
   if (chargedAtMs !== null) {
-    if (isOver(chargedAtMs, estimatesKeptMs)) forget(state, proxy, id);
-    return;
+    return isOver(chargedAtMs, estimatesKeptMs) && forget(state, proxy, id);
   }
   // The store doesn't tell when the proxies of the last run were seen last.
   const lostAtMs = Math.max(proxy.seenAtMs, state.startedAtMs);
-  if (!isOver(lostAtMs, orphansKeptMs)) return;
+  if (!isOver(lostAtMs, orphansKeptMs)) return false;
   giveBack(lease.hold);
   const ended = { lease, chargedAtMs: lostAtMs };
   const estimate = estimateOf(proxy.id, id, ended);
@@ -67,11 +80,13 @@ function endOrphan(state: DaemonState, { proxy, id, orphan }: Interrupted, nowMs
   if (proxy.peer !== null || estimate === null) return forget(state, proxy, id);
   proxy.orphans.set(id, ended);
   charge(state, { proxy, id, orphan: ended }, estimate, nowMs);
+  return true;
 }
 
-function forget({ writer }: DaemonState, proxy: KnownProxy, id: number): void {
+function forget({ writer }: DaemonState, proxy: KnownProxy, id: number): true {
   proxy.orphans.delete(id);
   if (proxy.storedHolds.delete(id)) void writer.write([holdChange(proxy.id, id, null)]);
+  return true;
 }
 
 /** The counts, the record and the note that it was charged are in one batch. */
@@ -186,24 +201,45 @@ export function withdrawEstimate(state: DaemonState, { record }: Estimate, nowMs
   addRecord(state, withdrawalOf(record), nowMs);
 }
 
-/** Stores what requests hold, where that has changed. Call it once a second. */
-export function storeHolds(state: DaemonState): void {
-  const { proxies, writer } = state;
+/** Stores what requests hold, where that has changed, in slices. Call it once a second. */
+export async function storeHolds(state: DaemonState): Promise<void> {
+  const { proxies, writer, yieldToEventLoop } = state;
   // A failing store must not get more waiting changes.
   if (!hasHardCaps(state) || writer.failing !== null) return;
-  const changes: Change[] = [];
-  const add = ({ id: proxyId, storedHolds }: KnownProxy, id: number, lease: HeldLease): void => {
-    const { hold } = lease;
-    if (hold === null || storedHolds.get(id) === hold) return;
-    storedHolds.set(id, hold);
-    changes.push(holdChange(proxyId, id, { lease: { ...lease, hold }, chargedAtMs: null }));
-  };
+  const changed: { readonly proxy: KnownProxy; readonly id: number }[] = [];
   for (const proxy of proxies.all.values()) {
-    for (const [id, { lease, chargedAtMs }] of proxy.orphans)
-      if (chargedAtMs === null) add(proxy, id, lease);
-    for (const [id, lease] of proxy.peer?.leases.entries() ?? []) add(proxy, id, lease);
+    const ids = new Set<number>(proxy.orphans.keys());
+    for (const [id] of proxy.peer?.leases.entries() ?? []) ids.add(id);
+    for (const id of ids) if (unstoredOf(proxy, id) !== null) changed.push({ proxy, id });
   }
-  void writeSlices(writer, changes);
+  for (let i = 0; i < changed.length; i += requestsPerTurn) {
+    if (i > 0) await yieldToEventLoop();
+    const changes = changed
+      .slice(i, i + requestsPerTurn)
+      .flatMap(({ proxy, id }): readonly Change[] => {
+        // It may have ended meanwhile.
+        const lease = unstoredOf(proxy, id);
+        if (lease === null) return [];
+        proxy.storedHolds.set(id, lease.hold);
+        return [holdChange(proxy.id, id, { lease, chargedAtMs: null })];
+      });
+    if (changes.length > 0) void writer.write(changes);
+  }
+}
+
+/** A request that runs or may still run, if the store has something else of it than it holds. */
+function unstoredOf(
+  { peer, orphans, storedHolds }: KnownProxy,
+  id: number,
+): Orphan["lease"] | null {
+  const orphan = orphans.get(id);
+  // The store must say until its settle that it was charged, also if its proxy has returned.
+  if (orphan !== undefined && orphan.chargedAtMs !== null) return null;
+  const lease = peer?.leases.get(id) ?? orphan?.lease;
+  const hold = lease?.hold ?? null;
+  return lease === undefined || hold === null || storedHolds.get(id) === hold
+    ? null
+    : { ...lease, hold };
 }
 
 /** Restores what requests held when the daemon ended: their proxies may report them again. */

@@ -131,6 +131,9 @@ export function startTimers(
     const oldEntries = state.audit.trim(nowMs, auditRetentionDays);
     if (oldEntries.length > 0) void writeSlices(state.writer, oldEntries);
   };
+  const endOrphans = async (): Promise<void> => {
+    while (!state.stopping && chargeOrphans(state, ports.nowMs())) await state.yieldToEventLoop();
+  };
   let trafficAtMs = ports.nowMs();
   const writeTraffic = (nowMs: number, everyMs: number): void => {
     const { traffic, store, writer } = state;
@@ -165,8 +168,8 @@ export function startTimers(
       endRaises(state, ports.nowMs());
       sweepDenials(state, ports.nowMs());
       sweepObjects(state, ports.nowMs());
-      chargeOrphans(state, ports.nowMs());
-      storeHolds(state);
+      void endOrphans();
+      void storeHolds(state);
       flushKeyUses(state);
       watchAlerts(ports.nowMs());
       writeTraffic(ports.nowMs(), trafficWriteMs);
@@ -198,7 +201,7 @@ export function startTimers(
     await flushing;
     await flush();
     flushKeyUses(state, keysMax);
-    storeHolds(state);
+    await storeHolds(state);
     writeTraffic(ports.nowMs(), 0);
   };
   return {

@@ -212,9 +212,9 @@ t.test("what was held is charged if daemon and proxy are killed together", async
   const daemon = start();
   const peer = daemon.proxy("p1");
   const requests = [begin(peer, 2), begin(peer, 3), begin(peer, 4)];
-  storeHolds(daemon.state);
+  await storeHolds(daemon.state);
   draw(peer, requests[0]!, 700);
-  storeHolds(daemon.state);
+  await storeHolds(daemon.state);
   peer.send(settle(requests[1]!, 10, 20));
   await daemon.commit();
   await daemon.commit();
@@ -240,7 +240,7 @@ t.test("a daemon that was killed alone charges what its proxies settle", async (
   const daemon = start();
   const peer = daemon.proxy("p1");
   const [request, ended] = [begin(peer, 2), begin(peer, 3)];
-  storeHolds(daemon.state);
+  await storeHolds(daemon.state);
   await daemon.commit();
   const next = start(daemon.store.crash(), daemon.nowMs + 1000);
   const back = next.proxy("p1", [reported(request)]);
@@ -266,4 +266,45 @@ t.test("with weights, each token counts as it was held: as one of the dearest ki
   pass(daemon);
   t.equal(counts(daemon, weighted).tokens, 1500 + 3 * (allowance + 8));
   t.end();
+});
+
+t.test("many requests of a killed proxy are stored and charged in slices", async (t) => {
+  const daemon = start();
+  const peer = daemon.proxy("p1");
+  const requests = Array.from({ length: 250 }, (_, i) => begin(peer, i + 2, "/team", 10));
+  const storing = storeHolds(daemon.state);
+  const last = requests.pop()!;
+  peer.send(settle(last, 10, 1));
+  await storing;
+  await daemon.commit();
+  const stored = [...daemon.store.entries("holds")];
+  t.equal(stored.length, requests.length, "one that ended meanwhile isn't stored");
+  peer.close();
+  daemon.nowMs += orphansKeptMs;
+  const charged = [counts(daemon, tokens).tokens];
+  for (let isMore = true; isMore; ) {
+    isMore = chargeOrphans(daemon.state, daemon.nowMs);
+    charged.push(counts(daemon, tokens).tokens);
+  }
+  const sizes = [0, 100, 200, 249].map((n) => 11 + heldBy(...requests.slice(0, n)));
+  t.same(charged, sizes);
+  t.equal(heldOf(daemon), 0);
+});
+
+t.test("a returned request stays noted as charged until it is settled", async (t) => {
+  const daemon = start();
+  const peer = daemon.proxy("p1");
+  const request = begin(peer, 2);
+  peer.close();
+  pass(daemon);
+  const charged = counts(daemon, tokens).tokens;
+  daemon.proxy("p1", [reported(request)]);
+  await storeHolds(daemon.state);
+  await daemon.commit();
+  const restarted = start(daemon.store.crash(), daemon.nowMs);
+  const again = restarted.proxy("p1", [reported(request)]);
+  endReconnectGrace(restarted.state);
+  t.equal(counts(restarted, tokens).tokens, charged);
+  again.send(settle(request, 900, 20));
+  t.equal(counts(restarted, tokens).tokens, charged, "the settle replaces the estimate");
 });

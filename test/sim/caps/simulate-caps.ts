@@ -372,7 +372,7 @@ class History {
 
   /** Nobody learns what its running requests used, so they are charged what they held. */
   async kill(proxy: CapsProxy, how: "alone" | "with the daemon"): Promise<void> {
-    storeHolds(this.daemon.state);
+    await storeHolds(this.daemon.state);
     await this.write();
     if (proxy.isLinked) proxy.peer.close();
     this.proxies = this.proxies.filter((other) => other !== proxy);

@@ -197,7 +197,7 @@ class SharedHistory {
 
   /** Its running requests are charged what they held. */
   async #killProxy(host: Host): Promise<void> {
-    storeHolds(host.daemon.state);
+    await storeHolds(host.daemon.state);
     await host.daemon.commit();
     await host.daemon.commit();
     host.replaceProxy();
@@ -288,7 +288,7 @@ class SharedHistory {
       const isDue = this.hosts.time.nowMs >= this.#tickMs;
       if (isDue) this.#tickMs = this.hosts.time.nowMs + 1000;
       for (const { daemon } of isDue ? this.hosts.all : []) {
-        if (this.#storesHolds) storeHolds(daemon.state);
+        if (this.#storesHolds) await storeHolds(daemon.state);
         chargeOrphans(daemon.state, this.hosts.wallMs());
       }
       this.#reachEngine();

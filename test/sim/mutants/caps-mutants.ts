@@ -38,7 +38,7 @@ const ofOneHost = (
     {
       name: "what was drawn is lost if daemon and proxy are killed together",
       file: interrupted,
-      find: "changes.push(holdChange(proxyId, id, { lease: { ...lease, hold }, chargedAtMs: null }));",
+      find: "if (changes.length > 0) void writer.write(changes);",
       put: "",
     },
     {
