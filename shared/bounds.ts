@@ -315,7 +315,7 @@ export const heldUploadBytesMax = 256 * 1024;
  * levels.
  */
 export const jsonDepthMax = 500;
-/** A body at least this large is sent in pieces, and released once its answer begins. */
+/** A body at least this large is sent in pieces. */
 export const largeBodyBytes = 64 * 1024;
 /** Entries of the audit log that one change of many subjects makes; the last counts the others. */
 export const auditedPerChangeMax = 1_000;

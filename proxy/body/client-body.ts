@@ -64,6 +64,11 @@ export class ClientBody {
     return result;
   }
 
+  /** Whether `bytes` have the client's fields, perhaps with another model or option. */
+  isNative(bytes: Buffer): boolean {
+    return bytes === this.#bytes || bytes === this.#edited;
+  }
+
   /** `bytes` without halves of characters; the same Buffer if it has none. */
   withoutLoneSurrogates(bytes: Buffer): Buffer {
     const skeleton = this.skeletonOf(bytes);
@@ -97,12 +102,9 @@ export class ClientBody {
     return this.#filled?.bytes ?? Buffer.from(writeExactly(translated));
   }
 
-  forgetFields(): void {
+  release(): void {
     this.#fields = null;
     this.#placeholders = null;
-  }
-
-  release(): void {
     this.#bytes = released;
     this.#skeleton = released;
     this.#outline = null;

@@ -55,8 +55,6 @@ export interface ModelBody {
   readonly carriedTools: readonly string[] | null;
   /** Whether the client requested the usage chunk of a stream. */
   readonly includeUsage: boolean;
-  /** The positions of the top-level members, for `editModelBody`. */
-  readonly members: readonly JsonMember[];
 }
 
 export type ModelField = "model" | "agent";
@@ -70,10 +68,16 @@ export interface OtherModel {
 
 type ModelBodyResult =
   /**
-   * `fields`: as parsed, in Latin-1 and without long texts and runs of token ids, for callers that
-   * read more of them in the same turn.
+   * `members`: the positions of the top-level members, for `editModelBody`; their keys may keep
+   * the text of the body in memory. `fields`: as parsed, in Latin-1 and without long texts and runs
+   * of token ids, for callers that read more of them in the same turn.
    */
-  | { readonly ok: true; readonly body: ModelBody; readonly fields: Fields }
+  | {
+      readonly ok: true;
+      readonly body: ModelBody;
+      readonly members: readonly JsonMember[];
+      readonly fields: Fields;
+    }
   | { readonly ok: false; readonly failure: Failure };
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -136,6 +140,7 @@ export function parseModelBody(
   return {
     ok: true,
     fields: value,
+    members,
     body: {
       model,
       writtenModel,
@@ -146,7 +151,6 @@ export function parseModelBody(
       mayRunOthers: mayRunOthers(value) || hasRepeatedKind(bytes, value, members),
       carriedTools: carriedTools(value),
       includeUsage: options?.["include_usage"] === true,
-      members,
     },
   };
 }

@@ -157,3 +157,8 @@ export function requestPieces(share: MemoryShare): HeldPieces {
     release: (bytes) => share.give(bytes + heldPieceBytes),
   };
 }
+
+/** A body that was read as a whole. */
+export function wholeBodies(share: MemoryShare): HeldPieces {
+  return { hold: (bytes) => share.take(bytes), release: (bytes) => share.give(bytes) };
+}

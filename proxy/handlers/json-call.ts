@@ -4,7 +4,7 @@
  * client's bytes; only the model's name may differ.
  */
 import { assert } from "../../shared/assert.js";
-import { largeBodyBytes, translatedBodyFactor } from "../../shared/bounds.js";
+import { translatedBodyFactor } from "../../shared/bounds.js";
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
 import type { DefaultModel } from "../../shared/config/kinds/list-kinds.js";
 import type { Failure } from "../../shared/error-code.js";
@@ -26,7 +26,7 @@ import {
 import { promptBytes } from "../body/prompt-bytes.js";
 import { noLongTexts } from "../body/repeated-turns.js";
 import { type RewrittenBody, rewriteRequest } from "../body/rewriters/rewrite-request.js";
-import { valuesOf } from "../body/scan-json.js";
+import { type JsonMember, valuesOf } from "../body/scan-json.js";
 import { CallDialects } from "../dialects/choose-dialect.js";
 import { fitSteps, fittedBody } from "../dialects/fit/fit-native.js";
 import {
@@ -52,7 +52,7 @@ import { namingIn } from "../objects/object-body.js";
 import type { RequestContext } from "../request-context.js";
 import { isOfBetas } from "../upstream/errors/refused-betas.js";
 import type { RefusedPart } from "../upstream/errors/refused-part.js";
-import { LargeBody } from "../upstream/large-body.js";
+import { SentBody } from "../upstream/sent-body.js";
 import { boundFields } from "../usage/usage-bound.js";
 import {
   type CallParts,
@@ -101,6 +101,7 @@ export async function readJsonCall(
   const parts = {
     clientBody: new ClientBody(operation, bytes, outline),
     modelBody: parsed.body,
+    members: parsed.members,
     naming,
     turn: gateway.loops.read(operation, parsed.fields, outline ?? noLongTexts),
   };
@@ -138,6 +139,7 @@ type FittedRequest = TargetRequest & { readonly body: Buffer };
 interface ReadBody extends Pick<ModelCall, "naming" | "turn"> {
   readonly clientBody: ClientBody;
   readonly modelBody: ModelBody;
+  readonly members: readonly JsonMember[];
 }
 
 class JsonCall implements ModelCall {
@@ -154,6 +156,8 @@ class JsonCall implements ModelCall {
   readonly #clientBody: ClientBody;
   /** The few fields of the body that Sluice reads. */
   readonly #modelBody: ModelBody;
+  /** None once the body is released. */
+  #members: readonly JsonMember[];
   readonly #exchange: Exchange;
   readonly #nowMs: () => number;
   readonly #dialects: CallDialects;
@@ -163,14 +167,13 @@ class JsonCall implements ModelCall {
   #translationBytes = 0;
   /** Request fields that the answer echoes, kept until it ends. */
   #echoed: JsonObject | null = null;
-  /** The large bodies that were sent; usually null. */
-  #sentLarge: LargeBody[] | null = null;
+  readonly #sent: SentBody[] = [];
   /** Known once the body is released. */
   #promptBytes: number | null = null;
 
   constructor(
     operation: JsonOperation,
-    { clientBody, modelBody, naming, turn }: ReadBody,
+    { clientBody, modelBody, members, naming, turn }: ReadBody,
     { gateway, exchange }: RequestContext<CallParts>,
   ) {
     this.operation = operation;
@@ -184,13 +187,14 @@ class JsonCall implements ModelCall {
     this.isAgent = modelBody.modelField === "agent";
     this.#clientBody = clientBody;
     this.#modelBody = modelBody;
+    this.#members = members;
     this.#dialects = new CallDialects(operation, modelBody);
     this.#exchange = exchange;
     this.#nowMs = gateway.nowMs;
   }
 
   valuesOf(name: string): readonly string[] {
-    return valuesOf(this.body, this.#modelBody.members, name);
+    return valuesOf(this.body, this.#members, name);
   }
 
   get body(): Buffer {
@@ -243,18 +247,11 @@ class JsonCall implements ModelCall {
       granted === null
         ? repaired
         : withOutputMaximum(request.operation, repaired, { ...granted, chatField });
-    const body = capped.length < largeBodyBytes ? capped : this.#largeBody(capped);
-    if (body === request.body) return request;
     const dropped =
       repaired === request.body ? request.dropped : [...request.dropped, "halves of characters"];
-    return { ...request, body, dropped };
-  }
-
-  #largeBody(bytes: Buffer): LargeBody {
-    const body = new LargeBody(bytes);
-    this.#sentLarge ??= [];
-    this.#sentLarge.push(body);
-    return body;
+    const body = new SentBody(capped);
+    this.#sent.push(body);
+    return Object.assign(request, { body, dropped });
   }
 
   mayLose({ translation, nativeRequests }: ProviderConfig, part: RefusedPart): boolean {
@@ -264,7 +261,7 @@ class JsonCall implements ModelCall {
 
   /** Whether Sluice adds a field that the client hasn't sent. */
   #isOurs(field: string): boolean {
-    return addedFields.has(field) && !this.#modelBody.members.some(({ key }) => key === field);
+    return addedFields.has(field) && !this.#members.some(({ key }) => key === field);
   }
 
   /** Without the reasoning that the target can't read, and the fields that it has refused. */
@@ -318,19 +315,19 @@ class JsonCall implements ModelCall {
     const clientBody = this.#clientBody;
     if (isGoogleOperation(this.operation)) {
       const signed = signedForGoogle(bytes, clientBody.skeletonOf(bytes));
-      const body = googleBody(signed, model, this.#modelBody.members);
+      const body = googleBody(signed, model, this.#members);
       return this.#nativeRequest(clientBody.edited(signed, body), savedBytes);
     }
     const askUsage = mustAskUsage(this.operation, this.#modelBody, provider);
     // Vertex AI's compatible API has the publisher in the names of models, its own API hasn't.
     const name = this.operation === "interactions" ? model.replace(/^google\//, "") : model;
-    const { writtenModel, modelField, members } = this.#modelBody;
+    const { writtenModel, modelField } = this.#modelBody;
     const edits = {
       model: name === writtenModel ? undefined : name,
       modelField,
       includeUsage: askUsage ? (true as const) : undefined,
     };
-    const body = editModelBody(bytes, edits, bytes === clientBody.bytes ? members : null);
+    const body = editModelBody(bytes, edits, bytes === clientBody.bytes ? this.#members : null);
     return this.#nativeRequest(clientBody.edited(bytes, body), savedBytes, askUsage);
   }
 
@@ -392,21 +389,22 @@ class JsonCall implements ModelCall {
   }
 
   releaseAttempts(): void {
+    // What speech costs is counted from its text.
+    if (this.operation === "speech") return;
     const { memory } = this.#exchange;
     const clientBody = this.#clientBody;
     const { bytes } = clientBody;
-    const isLarge = bytes.length >= largeBodyBytes;
-    const keptBytes = isLarge ? writeExactly(this.#echoed ?? {}).length : bytes.length;
-    memory.give(Math.max(0, this.#translationBytes - keptBytes));
-    clientBody.forgetFields();
-    this.#translations = null;
-    if (this.#sentLarge !== null) {
-      const fields = boundFields(bytes, this.#modelBody.members);
-      for (const body of this.#sentLarge) body.release(fields);
+    for (const body of this.#sent) {
+      const sent = body.whole();
+      body.release(
+        clientBody.isNative(sent) ? boundFields(bytes, this.#members) : boundFields(sent),
+      );
     }
-    if (!isLarge) return;
+    const echoedBytes = this.#echoed === null ? 0 : writeExactly(this.#echoed).length;
+    memory.give(bytes.length + Math.max(0, this.#translationBytes - echoedBytes));
     this.#promptBytes = promptBytes(bytes);
-    memory.give(bytes.length);
+    this.#members = [];
+    this.#translations = null;
     clientBody.release();
   }
 

@@ -17,7 +17,7 @@ import {
   plainPath,
 } from "../body/passed/passthrough-model.js";
 import { isJson, PeekedBody } from "../body/passed/peeked-body.js";
-import { requestPieces } from "../capacity/memory-ledger.js";
+import { requestPieces, wholeBodies } from "../capacity/memory-ledger.js";
 import { reasonsByDefault, showsReasoning } from "../dialects/fit/model-families.js";
 import { namedLike, outputTokensMaxOf } from "../dialects/fit/target-traits.js";
 import type { Gateway } from "../gateway.js";
@@ -51,9 +51,10 @@ import {
   restProblem,
   splitPassthrough,
 } from "../upstream/passthrough-path.js";
+import { SentBody } from "../upstream/sent-body.js";
 import { wantsEvents } from "../upstream/upstream-path.js";
 import { isWithoutModel } from "../usage/count-usage.js";
-import { requestedOutput } from "../usage/usage-bound.js";
+import { boundFields, requestedOutput } from "../usage/usage-bound.js";
 import {
   type AdmittedRequest,
   admitRequest,
@@ -140,6 +141,7 @@ async function relay(
   const traced = { target, operation, stream: false, resent: 0 };
   const trace = record.trace?.attempt(traced, startedMonoMs) ?? null;
   const granted = bounds === null ? null : grantedTo(record, bounds);
+  const sent = body === null ? null : wholeBody(route, operation, { body, granted });
   let answerText = "";
   const forwarded = await relayAnswer(exchange, {
     upstream,
@@ -148,13 +150,7 @@ async function relay(
       method: exchange.method,
       path: path + query,
       headers: forwardRequestHeaders(exchange.rawHeaders, passed, trace),
-      body:
-        body === null
-          ? null
-          : (cappedBody(route, operation, { body: body.complete, granted }) ?? {
-              pieces: body.pieces(),
-              bytes: body.length,
-            }),
+      body: sent ?? (body === null ? null : { pieces: body.pieces(), bytes: body.length }),
     },
     links: {
       baseUrl: provider.baseUrl,
@@ -179,6 +175,11 @@ async function relay(
         : streamCap(context, target, { operation, bounds }),
     granted,
     // A caller chooses the path: counts of tokens, for one, have limits of their own.
+    onBegun: () => {
+      if (sent === null || operation === "speech") return;
+      sent.release(operation === null ? null : boundFields(sent.whole()));
+      body!.release();
+    },
     onHeard:
       target.model === "" || !runsModel(path, operation)
         ? undefined
@@ -224,18 +225,17 @@ function asksStream(operation: Operation, body: Buffer | null): boolean {
 }
 
 /** The body with a maximum of output that hard caps allow; null if it isn't held. */
-function cappedBody(
+function wholeBody(
   { provider }: Pick<PassthroughRoute, "provider">,
   operation: Operation | null,
-  {
-    body,
-    granted,
-  }: { readonly body: Buffer | null; readonly granted: ReturnType<typeof grantedTo> },
-): Buffer | null {
-  if (body === null || granted === null || operation === null) return body;
-  if (!isObject(parseJson(body.toString("latin1")))) return body;
+  { body, granted }: { readonly body: PeekedBody; readonly granted: ReturnType<typeof grantedTo> },
+): SentBody | null {
+  const bytes = body.complete;
+  if (bytes === null) return null;
+  const isCapped = granted !== null && operation !== null;
+  if (!isCapped || !isObject(parseJson(bytes.toString("latin1")))) return new SentBody(bytes);
   const chatField = provider.chat.maxTokensField;
-  return withOutputMaximum(operation, body, { ...granted, chatField });
+  return new SentBody(withOutputMaximum(operation, bytes, { ...granted, chatField }));
 }
 
 function uncountedFailure(): Failure {
@@ -373,18 +373,19 @@ async function readPassed(
   const bytes = length === undefined ? null : Number(length);
   if (bytes === 0 || (bytes === null && exchange.header("transfer-encoding") === undefined))
     return { ok: true, body: null };
-  const reading = {
-    bytesAnnounced: bytes,
-    memory: requestPieces(exchange.memory),
-    noMemory: () => new NoMemory(),
-    refused: (problem: string) => new UploadRefused(problem),
-  };
   const wholeBytesMax = Math.min(largeBodyBytes - 1, bodyBytesMax, uploadBytesMax);
   const isWhole =
     bytes !== null &&
     bytes <= wholeBytesMax &&
     isJson(exchange.header("content-type") ?? "") &&
     contentCoding(exchange.header("content-encoding")) === "";
+  const { memory } = exchange;
+  const reading = {
+    bytesAnnounced: bytes,
+    memory: isWhole ? wholeBodies(memory) : requestPieces(memory),
+    noMemory: () => new NoMemory(),
+    refused: (problem: string) => new UploadRefused(problem),
+  };
   if (!isWhole)
     return { ok: true, body: new PeekedBody(exchange.readPieces(uploadBytesMax), reading) };
   const read = await exchange.readBody(wholeBytesMax);

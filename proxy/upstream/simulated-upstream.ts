@@ -3,7 +3,7 @@
  * are paced like a model's.
  */
 
-import { LargeBody } from "./large-body.js";
+import { SentBody } from "./sent-body.js";
 import { simulateChat } from "./simulator.js";
 import type {
   RequestBody,
@@ -31,7 +31,7 @@ export function createSimulatedUpstream(): Upstream {
 }
 
 function bytesOf(body: RequestBody): Buffer {
-  if (body instanceof LargeBody) return body.whole();
+  if (body instanceof SentBody) return body.whole();
   return Buffer.isBuffer(body) ? body : Buffer.from("{}");
 }
 

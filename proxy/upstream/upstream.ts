@@ -3,12 +3,12 @@
  * `client/http-upstream.ts` implements it over HTTP, `simulated-upstream.ts` with the simulator.
  */
 import type { UpstreamFailure } from "./errors/upstream-failure.js";
-import type { LargeBody } from "./large-body.js";
+import type { SentBody } from "./sent-body.js";
 
 /** A complete body, or a body in pieces with its length if that is known; null for no body. */
 export type RequestBody =
   | Buffer
-  | LargeBody
+  | SentBody
   | { readonly pieces: AsyncIterable<Buffer>; readonly bytes: number | null }
   | null;
 

@@ -15,6 +15,7 @@ import {
   measurePerResponseMax,
   type UsageDetails,
 } from "../../shared/usage/usage-details.js";
+import { SentBody } from "../upstream/sent-body.js";
 import type { RequestBody } from "../upstream/upstream.js";
 import type { UsageReading } from "./read-usage.js";
 import type { Usage } from "./usage.js";
@@ -148,7 +149,8 @@ function textOrEmpty(value: unknown): string {
 }
 
 function requestFields(body: RequestBody | undefined): Readonly<Record<string, unknown>> {
-  const fields = Buffer.isBuffer(body) ? parseJson(body.toString("utf8")) : null;
+  const json = body instanceof SentBody ? body.fields : body;
+  const fields = Buffer.isBuffer(json) ? parseJson(json.toString("utf8")) : null;
   return isObject(fields) ? fields : {};
 }
 

@@ -11,7 +11,7 @@ import type { Operation } from "../../shared/operation.js";
 import { detailsOf, type UsageDetails } from "../../shared/usage/usage-details.js";
 import { JsonPicker, type Picks } from "../body/json-picker.js";
 import type { JsonMember } from "../body/scan-json.js";
-import { LargeBody } from "../upstream/large-body.js";
+import { SentBody } from "../upstream/sent-body.js";
 import type { RequestBody } from "../upstream/upstream.js";
 import { isWithoutModel, pictures, withoutOutput } from "./count-usage.js";
 import { regionIn, tierIn } from "./read-usage.js";
@@ -109,10 +109,12 @@ const reasoning = [
   ...["thinking_level", "enabled", "enable_thinking"],
   ...["stream", "background", "include_reasoning", "reasoning_format"],
 ];
+/** See `countUsage`. */
+const ofPictures = ["quality", "size"];
 const thinkingConfigs = ["thinkingConfig", "thinking_config"];
 const inConfig: Picks = new Map(all([...caps, ...choices, ...thinkingConfigs]));
 const requestPicks: Picks = new Map<string, "all" | Picks>([
-  ...all([...caps, ...choices, ...tiers, ...reasoning]),
+  ...all([...caps, ...choices, ...tiers, ...reasoning, ...ofPictures]),
   ...configs.map((name): [string, Picks] => [name, inConfig]),
   ["extra_body", new Map([["google", new Map(all(thinkingConfigs))]])],
 ]);
@@ -121,17 +123,22 @@ const requestPicks: Picks = new Map<string, "all" | Picks>([
 const keptBytesMax = 4096;
 
 /**
- * The fields that a bound and an estimate need, cut from a body without reading the rest of it.
+ * The fields that a bound and an estimate need, as JSON in Latin-1. Those of the members are cut
+ * from a body without reading the rest of it.
  */
-export function boundFields(bytes: Buffer, members: readonly JsonMember[]): Buffer {
+export function boundFields(bytes: Buffer, members: readonly JsonMember[] | null = null): string {
   const fields: string[] = [];
   let bytesLeft = keptBytesMax;
-  for (const { key, start, end } of members) {
-    bytesLeft -= requestPicks.has(key) ? end - start : 0;
-    if (!requestPicks.has(key) || bytesLeft < 0) continue;
-    fields.push(`${JSON.stringify(key)}:${bytes.toString("latin1", start, end)}`);
-  }
-  return Buffer.from(`{${fields.join(",")}}`, "latin1");
+  const keep = (key: string, value: string): void => {
+    bytesLeft -= value.length;
+    if (bytesLeft >= 0) fields.push(`${JSON.stringify(key)}:${value}`);
+  };
+  if (members === null)
+    for (const [key, value] of Object.entries(fieldsOf(bytes))) keep(key, JSON.stringify(value));
+  else
+    for (const { key, start, end } of members)
+      if (requestPicks.has(key)) keep(key, bytes.toString("latin1", start, end));
+  return `{${fields.join(",")}}`;
 }
 
 /**
@@ -139,7 +146,7 @@ export function boundFields(bytes: Buffer, members: readonly JsonMember[]): Buff
  * isn't an object.
  */
 function fieldsOf(body: RequestBody): Fields {
-  const json = body instanceof LargeBody ? body.fields : body;
+  const json = body instanceof SentBody ? body.fields : body;
   if (!Buffer.isBuffer(json)) return {};
   const picker = new JsonPicker(requestPicks);
   picker.append(json);

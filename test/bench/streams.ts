@@ -28,8 +28,9 @@ const options = new Command("bench:streams")
   .option("--streams <n>", "streams at once", atLeastOne, 2000)
   .option("--seconds <n>", "how long each is held", atLeastOne, 20)
   .option("--per-turn <n>", "streams that begin each 10 ms", atLeastOne, 20)
+  .option("--prompt <bytes>", "the size of each prompt", atLeastOne, 2)
   .parse()
-  .opts<{ streams: number; seconds: number; perTurn: number }>();
+  .opts<{ streams: number; seconds: number; perTurn: number; prompt: number }>();
 
 const eventEveryMs = 1000;
 const settleDeadlineMs = 10_000;
@@ -182,7 +183,7 @@ async function measure(setting: Setting, provider: Running): Promise<void> {
 await withProcesses("streams", async (processes, dir) => {
   const cpus = os.cpus();
   print(
-    `Sluice with ${options.streams} streams, ${new Date().toISOString()}\nNode ${process.versions.node} on ${cpus.length} × ${cpus[0]?.model.trim()}, Linux ${os.release()}, load ${fixed(os.loadavg()[0] ?? 0, 2)} before the run\n`,
+    `Sluice with ${options.streams} streams of prompts of ${options.prompt} bytes, ${new Date().toISOString()}\nNode ${process.versions.node} on ${cpus.length} × ${cpus[0]?.model.trim()}, Linux ${os.release()}, load ${fixed(os.loadavg()[0] ?? 0, 2)} before the run\n`,
   );
   const program = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
   const provider = await processes.node(program("./peers/slow-provider.js"), [
@@ -206,7 +207,7 @@ await withProcesses("streams", async (processes, dir) => {
   });
   await processes.node(buildIn(program("../..")).daemonFile, ["--config", config]);
   const proxy = await processes.node(program("./peers/watched-proxy.js"), ["--config", config]);
-  const clients = await processes.node(program("./load/stream-load.js"), []);
+  const clients = await processes.node(program("./load/stream-load.js"), [String(options.prompt)]);
   const daemon = await connectDaemon({ socketPath: socketIn(home) });
   const inFlight = async (): Promise<number> => {
     const answer = await daemon.call("rate-limits.list", { after: null });

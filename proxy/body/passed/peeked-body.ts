@@ -118,6 +118,11 @@ export class PeekedBody {
     return this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces);
   }
 
+  /** Releases a body that was sent as a whole: its answer has begun. */
+  release(): void {
+    for (const piece of this.#pieces.splice(0)) this.#reading.memory.release(piece.length);
+  }
+
   /** The length if it is known. */
   get length(): number | null {
     return this.#ended ? this.bytes : this.#reading.bytesAnnounced;

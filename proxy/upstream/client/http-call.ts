@@ -144,6 +144,8 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
     // A lower status is informational: the real response follows.
     if (status >= 200) {
       this.#begun = true;
+      // It holds the request.
+      this.#resend = null;
       this.timeoutTicks = this.#deadlines.idleTimeoutTicks;
       if (!this.#aborted) this.#begin(status, rawHeaders);
     }

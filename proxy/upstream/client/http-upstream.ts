@@ -16,8 +16,9 @@ import {
   withOwnHeaders,
 } from "../credentials/provider-keys.js";
 import { echoedSecrets, maskSecrets } from "../echo-mask.js";
-import { LargeBody } from "../large-body.js";
-import type { Upstream, UpstreamCall } from "../upstream.js";
+import { SentBody } from "../sent-body.js";
+import type { RequestBody, Upstream, UpstreamCall } from "../upstream.js";
+import type { CallBody } from "./connection.js";
 import { type CallOptions, ConnectionPool } from "./connection-pool.js";
 import { HttpCall } from "./http-call.js";
 
@@ -62,14 +63,14 @@ export function createHttpUpstream(
       const keyHeaders = isNative === true ? nativeHeadersWith(key) : headersWith(key);
       const passed = withOwnHeaders(clientHeaders, provider.headers);
       const headers = isAnthropic ? withVersion(passed, keyHeaders) : [...passed, ...keyHeaders];
-      const isHeld = body === null || Buffer.isBuffer(body) || body instanceof LargeBody;
-      if (body !== null && !Buffer.isBuffer(body) && body.bytes !== null)
-        headers.push("content-length", String(body.bytes));
+      const isHeld = body === null || Buffer.isBuffer(body) || body instanceof SentBody;
+      const length = lengthOfPieces(body);
+      if (length !== null) headers.push("content-length", String(length));
       const options = (): CallOptions => ({
         method,
         path: (isNative === true ? nativePrefix : pathPrefix) + path,
         headers,
-        body: body === null || Buffer.isBuffer(body) ? body : body.pieces,
+        body: contentOf(body),
       });
       if (isHeld && isRepeatable) call.mayBeResent(() => pool.dispatchAlone(options(), call));
       pool.dispatch(options(), call);
@@ -83,6 +84,18 @@ export function createHttpUpstream(
       return pool.close();
     },
   };
+}
+
+/** What a connection writes of a body. */
+export function contentOf(body: RequestBody): CallBody {
+  if (body === null || Buffer.isBuffer(body)) return body;
+  return body instanceof SentBody && !body.isLarge ? body.whole() : body.pieces;
+}
+
+/** The length of a body in pieces; null if it isn't known, and for one that is written whole. */
+function lengthOfPieces(body: RequestBody): number | null {
+  if (body === null || Buffer.isBuffer(body)) return null;
+  return body instanceof SentBody && !body.isLarge ? null : body.bytes;
 }
 
 /** Errors are redacted as a whole (`redact`). */

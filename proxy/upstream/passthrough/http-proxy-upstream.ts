@@ -17,8 +17,9 @@ import type { Egress } from "../../egress/egress.js";
 import { createEgressAgent } from "../../egress/egress-agent.js";
 import { acceptIdentity } from "../../http/copy-headers.js";
 import { createDeadlines } from "../call-deadlines.js";
-import { ConnectionPool } from "../client/connection-pool.js";
+import { type CallOptions, ConnectionPool } from "../client/connection-pool.js";
 import { HttpCall } from "../client/http-call.js";
+import { contentOf } from "../client/http-upstream.js";
 import {
   credentialHeadersAt,
   noteRefusals,
@@ -27,6 +28,7 @@ import {
   withOwnHeaders,
 } from "../credentials/provider-keys.js";
 import { echoedSecrets, maskSecrets } from "../echo-mask.js";
+import { SentBody } from "../sent-body.js";
 import { type BodyPieces, HttpProxyCall, type SubstituteRequest } from "./http-proxy-call.js";
 import type { PassthroughUpstream } from "./passthrough-upstream.js";
 import { Tunnel } from "./tunnel.js";
@@ -98,11 +100,10 @@ export function createHttpProxyUpstream(
     send({ method, path, headers: clientHeaders, body }, sink) {
       const key = keys.choose();
       const to = maskSecrets(sink, secretsWith(key), anyStatus);
-      const inMemory = body === null || Buffer.isBuffer(body) ? { body } : null;
-      const call =
-        inMemory === null
-          ? new HttpProxyCall(to, deadlines, provider)
-          : new HttpCall(to, deadlines);
+      const isInMemory = body === null || Buffer.isBuffer(body) || body instanceof SentBody;
+      const call = isInMemory
+        ? new HttpCall(to, deadlines)
+        : new HttpProxyCall(to, deadlines, provider);
       if (keys.missing !== null) {
         sink.onFailure({ kind: "unreachable", reason: keys.missing });
         return call;
@@ -112,10 +113,10 @@ export function createHttpProxyUpstream(
       if (call instanceof HttpCall) {
         call.decodes = false;
         const headers = ownHeadersOf(key, path, clientHeaders);
-        const options = { method, path, headers, ...inMemory! };
+        const options = (): CallOptions => ({ method, path, headers, body: contentOf(body) });
         if (idempotentMethods.has(method))
-          call.mayBeResent(() => pool.dispatchAlone(options, call));
-        pool.dispatch(options, call);
+          call.mayBeResent(() => pool.dispatchAlone(options(), call));
+        pool.dispatch(options(), call);
         return call;
       }
       const pieces = body as BodyPieces;

@@ -53,6 +53,8 @@ export interface RelayRequest {
    * For a request about an earlier response. Receives the answer in Latin-1, if all of it was held.
    */
   readonly onAnswer?: ((text: string) => void) | undefined;
+  /** Called when the answer starts to be sent. */
+  readonly onBegun?: () => void;
   /** Hears each answer with its headers; see `LimitReports`. */
   readonly onHeard?: ((answer: ProviderAnswer) => void) | undefined;
   readonly monoMs: () => number;
@@ -159,6 +161,7 @@ class Relaying implements AnswerHandler {
     if (this.#announcedBytes !== null)
       this.#headers.push("content-length", String(this.#announcedBytes));
     this.#exchange.begin(this.#relay.status, this.#headers);
+    this.#options.onBegun?.();
   }
 
   onChunk(chunk: Buffer): void {

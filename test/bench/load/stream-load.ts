@@ -17,7 +17,8 @@ export type StreamJob =
   | { readonly kind: "leave"; readonly streams: number }
   | { readonly kind: "end" };
 
-const clients = createStreamClients();
+const [, , promptBytes] = process.argv;
+const clients = createStreamClients(Number(promptBytes));
 
 serveJobs<StreamJob, StreamsEnded | null>(async (job) => {
   switch (job.kind) {

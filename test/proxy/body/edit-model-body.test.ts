@@ -167,7 +167,7 @@ t.test("whatever the body, an edit changes its value and nothing else", async ()
         const rewritten = editModelBody(
           bytes,
           { model: newModel, includeUsage: ask ? true : undefined },
-          scanned ? parsed.body.members : undefined,
+          scanned ? parsed.members : undefined,
         );
 
         let expected: MemberText[] = members.map((member) => {

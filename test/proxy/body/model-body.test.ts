@@ -33,7 +33,6 @@ function accepted(text: string): Read {
   const result = parsed("chat_completions", Buffer.from(text));
   if (!result.ok) throw new Error(`refused: ${result.failure.message}`);
   const {
-    members: _,
     reasoning: __,
     responsesNeeds: ____,
     mayRunOthers: ___,

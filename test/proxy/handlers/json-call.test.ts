@@ -6,7 +6,8 @@ import { nothingRefused } from "../../../proxy/dialects/fit/own-reasoning.js";
 import { keptAsSignature } from "../../../proxy/dialects/shared/kept-reasoning.js";
 import { readJsonCall, signedForGoogle } from "../../../proxy/handlers/json-call.js";
 import type { ModelCall } from "../../../proxy/handlers/model-call.js";
-import { LargeBody } from "../../../proxy/upstream/large-body.js";
+import { SentBody } from "../../../proxy/upstream/sent-body.js";
+import type { RequestBody } from "../../../proxy/upstream/upstream.js";
 import { thinkingBudget } from "../../../proxy/usage/hidden-reasoning.js";
 import { outputMax, sentRequestOf } from "../../../proxy/usage/usage-bound.js";
 import { largeBodyBytes, translatedBodyFactor } from "../../../shared/bounds.js";
@@ -50,10 +51,15 @@ async function callOf(operation: JsonOperation, body: string): Promise<ModelCall
   return callIn(await read(operation, body));
 }
 
+function bytesIn(body: RequestBody): Buffer {
+  if (!(body instanceof SentBody)) throw new Error("the body isn't one that is released");
+  return body.whole();
+}
+
 /** What goes to a provider, its body as text. */
 function sentTo(call: ModelCall, provider: ProviderConfig, model: string) {
   const { body, ...rest } = call.requestTo(provider, model, []);
-  return { ...rest, text: (body as Buffer).toString() };
+  return { ...rest, text: bytesIn(body).toString() };
 }
 
 const chat =
@@ -86,7 +92,7 @@ t.test(
         translator: null,
         dropped: [],
       });
-      t.equal(call.requestTo(provider, "x", []).body, call.body, "the very same bytes");
+      t.equal(bytesIn(call.requestTo(provider, "x", []).body), call.body, "the very same bytes");
     }
   },
 );
@@ -372,10 +378,10 @@ t.test("once it is answered, a large body is let go, and its memory is free", as
     const { promptBytes } = call;
     const { body } = call.requestTo(provider, "y", []);
     const { body: again } = call.requestTo(provider, "y", []);
-    t.ok(body instanceof LargeBody && again instanceof LargeBody);
+    t.ok(body instanceof SentBody && again instanceof SentBody);
     t.ok((await bytesOf(again!)).includes(prompt));
     call.releaseAttempts();
-    t.throws(() => (again as LargeBody).whole(), operation);
+    t.throws(() => (again as SentBody).whole(), operation);
     t.equal(call.promptBytes, promptBytes);
     t.equal(exchange.ledger.held, left.length, `${operation} to ${provider.name}`);
   }
@@ -413,7 +419,7 @@ t.test(
       const call = callIn(await readFrom(exchange, "chat_completions", 1e9));
       exchange.sentPieces = [];
       const { body: sent, translator } = call.requestTo(claude, "y", []);
-      const refs = [call.body!, (sent as LargeBody).whole()].map((bytes) => new WeakRef(bytes));
+      const refs = [call.body!, bytesIn(sent)].map((bytes) => new WeakRef(bytes));
       return { call, translator, refs };
     };
     const { call, translator, refs } = await begin();
@@ -473,7 +479,7 @@ t.test(
         isNamed,
         refused: nothingRefused,
       });
-      return [(body as Buffer).toString(), dropped];
+      return [bytesIn(body).toString(), dropped];
     };
     const bodyOf = (model: string, fields: string): string =>
       `{"model":"${model}","messages":[{"role":"user","content":"grüße"}],"seed":12345678901234567890${fields}}`;
@@ -519,9 +525,9 @@ t.test(
     for (const [given, sent, dropped] of cases) {
       const call = await callOf("chat_completions", given);
       const fitted = call.requestTo(mistral, "x", []);
-      t.same([(fitted.body as Buffer).toString(), fitted.dropped], [sent, dropped]);
+      t.same([bytesIn(fitted.body).toString(), fitted.dropped], [sent, dropped]);
       const untouched = { ...mistral, nativeRequests: "untouched" } as const;
-      t.equal((call.requestTo(untouched, "x", []).body as Buffer).toString(), given);
+      t.equal(bytesIn(call.requestTo(untouched, "x", []).body).toString(), given);
     }
     const anthropic = providerConfig({ name: "anthropic", type: "anthropic" });
     const thinking = '{"type":"thinking","thinking":"hm","signature":"unsigned"}';
@@ -529,7 +535,7 @@ t.test(
       `{"model":"x","max_tokens":9,"messages":[{"role":"assistant","content":[${blocks}]}]}`;
     const call = await callOf("messages", said(`${thinking},{"type":"text","text":"a"}`));
     const { body, dropped } = call.requestTo(anthropic, "x", []);
-    t.equal((body as Buffer).toString(), said('{"type":"text","text":"a"}'));
+    t.equal(bytesIn(body).toString(), said('{"type":"text","text":"a"}'));
     t.same(dropped, ["messages[].content[] (thinking)"]);
   },
 );

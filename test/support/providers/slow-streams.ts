@@ -110,11 +110,11 @@ export interface StreamClients {
   ended(): Promise<StreamsEnded>;
 }
 
-/** Each stream has a connection of its own. */
-export function createStreamClients(): StreamClients {
+/** Each stream has a connection of its own, and a prompt of so many bytes. */
+export function createStreamClients(promptBytes = 2): StreamClients {
   const body = JSON.stringify({
     model: "test/model",
-    messages: [{ role: "user", content: "hi" }],
+    messages: [{ role: "user", content: "hi".padEnd(promptBytes, " there") }],
     stream: true,
     stream_options: { include_usage: true },
   });

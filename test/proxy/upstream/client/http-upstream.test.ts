@@ -3,8 +3,8 @@ import { createServer, type Server, type Socket } from "node:net";
 import t, { type Test } from "tap";
 import type { Egress } from "../../../../proxy/egress/egress.js";
 import { createHttpUpstream } from "../../../../proxy/upstream/client/http-upstream.js";
-import { LargeBody } from "../../../../proxy/upstream/large-body.js";
 import { createHttpProxyUpstream } from "../../../../proxy/upstream/passthrough/http-proxy-upstream.js";
+import { SentBody } from "../../../../proxy/upstream/sent-body.js";
 import type {
   RequestBody,
   UpstreamCall,
@@ -90,7 +90,7 @@ t.test(
         outcome((sink) =>
           upstream.send({ method: "POST", path: "/x", headers: [], body, isRepeatable }, sink),
         );
-      const large = new LargeBody(Buffer.alloc(3 * largeBodyBytes));
+      const large = new SentBody(Buffer.alloc(3 * largeBodyBytes));
       const body = Buffer.from("{}");
       for (let i = 0; i < 4; i++)
         t.equal(await send(i < 2 ? body : large, true), "200", `${name}, call ${i}`);
@@ -123,7 +123,7 @@ t.test("while an answer streams, nothing keeps a large body that was let go", as
   );
   t.teardown(() => upstream.close());
   const begin = async (): Promise<WeakRef<object>> => {
-    const body = new LargeBody(Buffer.alloc(8 * largeBodyBytes));
+    const body = new SentBody(Buffer.alloc(8 * largeBodyBytes));
     const ref = new WeakRef(body.whole());
     await new Promise<void>((resolve, reject) => {
       upstream.send(

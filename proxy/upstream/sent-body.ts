@@ -1,5 +1,5 @@
 /**
- * A large body on its way to a provider. It is held while it may have to be sent again, and then
+ * A body on its way to a provider. It is held while it may have to be sent again, and then
  * released: an HTTP client keeps its request, and with it the body, until the answer has ended,
  * which for a stream may be minutes later.
  */
@@ -9,15 +9,21 @@ import { largeBodyBytes } from "../../shared/bounds.js";
 /** Each piece is a write of its own. */
 const pieceBytes = 16 * largeBodyBytes;
 
-export class LargeBody {
+export class SentBody {
   /** The length of the body. */
   readonly bytes: number;
   #bytes: Buffer | null;
-  #fields: Buffer | null = null;
+  /** In Latin-1. */
+  #fields: string | null = null;
 
   constructor(bytes: Buffer) {
     this.bytes = bytes.length;
     this.#bytes = bytes;
+  }
+
+  /** Whether it is sent in pieces. */
+  get isLarge(): boolean {
+    return this.bytes >= largeBodyBytes;
   }
 
   /** The whole body, which is released with the last piece: a generator would keep it. */
@@ -39,14 +45,15 @@ export class LargeBody {
 
   /** JSON of the body, or of the fields that were kept when it was released. */
   get fields(): Buffer | null {
-    return this.#bytes ?? this.#fields;
+    if (this.#bytes !== null || this.#fields === null) return this.#bytes;
+    return Buffer.from(this.#fields, "latin1");
   }
 
   /**
    * Releases the body: it won't be sent again. Pieces on their way are sent to the end. `fields`:
-   * the JSON of fields to keep for the charge of an answer that is lost.
+   * the JSON, in Latin-1, of fields to keep for the charge of an answer that is lost.
    */
-  release(fields: Buffer | null = null): void {
+  release(fields: string | null = null): void {
     this.#fields = fields;
     this.#bytes = null;
   }
