@@ -2,7 +2,7 @@
 import t from "tap";
 import { startSeededGateway } from "../../dashboard/seeded-gateway.js";
 import { eventsOf, launchBrowser, noBrowser, openDashboard, openGateway } from "../browser.js";
-import { textsOf, whenTextsChange } from "../in-page.js";
+import { focusOf, textsOf, whenTextsChange } from "../in-page.js";
 
 const masterKey = "sk-live-0123456789abcdef";
 
@@ -64,6 +64,45 @@ t.test("while a page is open", { skip: noBrowser }, async (t) => {
       const lists = asked.filter((each) => /GET .*\/admin\/(rate-limits|budgets)/.test(each));
       t.same(lists, [], "the stream tells of rules and budgets: they aren't asked for again");
     }
+  });
+
+  t.test("a row keeps the focus when another one passes it", async (t) => {
+    const limit = async (user_path: string): Promise<void> => {
+      const answer = await fetch(`${gateway.url}/admin/rate-limits`, {
+        method: "PUT",
+        headers: { authorization: `Bearer ${masterKey}` },
+        body: JSON.stringify({ user_path, limit_key: { period: "day" }, max_requests: 50 }),
+      });
+      t.ok(answer.ok);
+    };
+    for (const name of ["a", "b", "c", "d"]) await limit(`/race/${name}`);
+    await openDashboard(watched, gateway.url, "limits?search=/race&order=use");
+    // Browsers without it take the focus from what moves.
+    await page.evaluate("delete Element.prototype.moveBefore");
+    const first = page.getByRole("row").nth(1);
+    await page.getByRole("button", { name: /Edit .*\/race\/d/ }).focus();
+    await gateway.call("/race/d", "gpt-5.4");
+    await first.filter({ hasText: "/race/d" }).waitFor();
+    t.match((await focusOf(page)).name, "/race/d", "it comes before the others");
+    for (let i = 0; i < 2; i++) await gateway.call("/race/a", "gpt-5.4");
+    await first.filter({ hasText: "/race/a" }).waitFor();
+    t.match((await focusOf(page)).name, "/race/d", "another one comes before it");
+  });
+
+  t.test("what is typed while a filter is asked for stays", async (t) => {
+    await openDashboard(watched, gateway.url, "limits");
+    await page.evaluate(`(() => {
+      const { replaceState } = history;
+      history.replaceState = (...given) => {
+        history.replaceState = replaceState;
+        history.replaceState(...given);
+        document.execCommand("insertText", false, "b");
+      };
+    })()`);
+    await page.getByRole("searchbox", { name: "Filter by name" }).focus();
+    await page.keyboard.press("a");
+    await page.waitForURL(/search=ab/);
+    t.equal(await page.getByRole("searchbox", { name: "Filter by name" }).inputValue(), "ab");
   });
 
   t.test("refusals appear by themselves", async (t) => {

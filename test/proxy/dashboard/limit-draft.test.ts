@@ -27,9 +27,13 @@ import {
   refusedShare,
   ruleBody,
   ruleDraftOf,
+  typedWords,
 } from "../../../proxy/dashboard/web/logic/rule-draft.js";
 import type { BudgetItem } from "../../../shared/api/budget-item.js";
 import type { BackTestReport, RuleItem } from "../../../shared/api/rule-item.js";
+import { parseShares, sharesOfText } from "../../../shared/domain/child-shares.js";
+import { parseWhen, whenOfText } from "../../../shared/domain/rule-hours.js";
+import { parseTokenWeights, weightsOfText } from "../../../shared/domain/token-weights.js";
 
 const rule = {
   scope: "user_path",
@@ -152,6 +156,44 @@ t.test("a gauge has no token cap, and what isn't a number is named", async (t) =
   });
   t.same(ruleBody({ ...draft, maxTokens: "many" }, null), { ok: false, field: "max_tokens" });
 });
+
+t.test("a text of several values that isn't understood is named, not sent", async (t) => {
+  const onAgents = { ...draft, period: "concurrent" };
+  for (const [field, wrong] of [
+    ["when", { ...draft, when: "in the office hours" }],
+    ["token_weights", { ...draft, tokenWeights: "cached tenfold" }],
+    ["shares", { ...draft, shares: "fair" }],
+    ["shares", { ...draft, shares: '{"children":' }],
+    ["loops", { ...onAgents, loops: "never" }],
+  ] as const)
+    t.same(ruleBody(wrong, null), { ok: false, field }, field);
+});
+
+t.test(
+  "what the gateway says about a part of such a text is in the words of the text",
+  async (t) => {
+    for (const [checked, words] of [
+      [
+        parseShares(sharesOfText("a: weight=0"), "shares"),
+        "a: weight must be a number from 0.001 to 1000, not 0",
+      ],
+      [
+        parseShares(sharesOfText("a: share=1"), "shares"),
+        "unknown field a: share: expected weight, floor, priority",
+      ],
+      [
+        parseWhen(whenOfText("mon 09:00-25:00"), "when"),
+        'to must be a time such as 17:30 or 24:00, not "25:00"',
+      ],
+      [parseWhen(whenOfText("UTC"), "when"), "it covers the whole week: leave it out"],
+      [
+        parseTokenWeights(weightsOfText("cached=5000"), "token_weights"),
+        "cached must be a number from 0 to 100, not 5000",
+      ],
+    ] as const)
+      t.equal(checked.ok || typedWords(checked.failure.message), words);
+  },
+);
 
 t.test("for whom a limit counts must be typed, also the path of all traffic", async (t) => {
   const ofBudget = { ...newBudget("user_path"), amount: "5" };

@@ -123,6 +123,9 @@ export function ruleBody(draft: RuleDraft, original: RuleItem | null): DraftBody
   else if (original?.shares !== undefined) body["shares"] = null;
   if (capsBatches(draft) && draft.loops.trim() !== "") body["loops"] = loopsOfText(draft.loops);
   else if (original?.loops !== undefined) body["loops"] = null;
+  // What isn't understood is still a text.
+  const unread = textFields.find((field) => typeof body[field] === "string");
+  if (unread !== undefined) return { ok: false, field: unread };
   for (const [field, text] of [["max_requests", draft.maxRequests] as const, ...others]) {
     if (text.trim() === "") continue;
     const cap = parseAmount(text);
@@ -132,6 +135,17 @@ export function ruleBody(draft: RuleDraft, original: RuleItem | null): DraftBody
   if (original !== null && isElsewhere(draft, original))
     body["replaces"] = itemKey(original, "limit_key");
   return { ok: true, body };
+}
+
+/** Fields of several values that are typed as one text. */
+const textFields = ["when", "token_weights", "shares", "loops"] as const;
+
+/** The gateway's message about such a field, with its parts named as they are typed. */
+export function typedWords(message: string): string {
+  return message
+    .replace(/^when /, "it ")
+    .replaceAll(/\bshares\.children\.([^\s.]+)\./g, "$1: ")
+    .replaceAll(/\b(?:when|token_weights|shares|loops)\./g, "");
 }
 
 /** Whether the rule may cap the tokens of unfinished batches, and be on loops. */

@@ -79,7 +79,6 @@ export const limitsTexts = {
       model: "provider/model for one provider's, the model alone for every provider's.",
     } as Readonly<Record<string, string>>,
     when: "Only during",
-    whenHint: "Such as mon-fri 09:00-17:00 Europe/Berlin.",
     always: "always",
     whenExhausted: "When exhausted",
     exhaustedChoices: {
@@ -104,12 +103,17 @@ export const limitsTexts = {
     maxToolCalls: "Tool calls at most",
     maxEnqueuedTokens: "Tokens of unfinished batches at most",
     loops: "Agents that repeat themselves or don't end",
-    loopsHint: "When to warn and refuse, such as warn_after=5, refuse_after_turns=500.",
     tokenWeights: "A token counts as",
-    tokenWeightsHint: "By kind, such as cached=0.1, cache_write=1.25. The others count as 1.",
     shares: "Children share by",
-    sharesHint:
-      "Such as a: weight=3, floor=0.2; b: priority=1; *: weight=1, or equal. Empty: first come, first served.",
+    /** How what is typed as one text is written, by the gateway's name of the field. */
+    forms: {
+      when: "Such as mon-fri 09:00-17:00 Europe/Berlin.",
+      loops: "When to warn and refuse, such as warn_after=5, refuse_after_turns=500.",
+      token_weights: "By kind, such as cached=0.1, cache_write=1.25. The others count as 1.",
+      shares:
+        "Such as a: weight=3, floor=0.2; b: priority=1; *: weight=1, or equal. Empty: first come, first served.",
+    } as Readonly<Record<string, string>>,
+    notRead: (form: string) => `This form isn't understood. ${form}`,
     noCap: "no cap",
     perChild: "Separately for each direct child of the path",
     hostOnly: "Separately on each host",

@@ -2,7 +2,13 @@
 import { useState } from "preact/hooks";
 import type { RuleItem } from "../../../../../shared/api/rule-item.js";
 import { fieldOf, saveEffect } from "../../logic/limit-draft.js";
-import { capsBatches, type RuleDraft, ruleBody, rulePeriods } from "../../logic/rule-draft.js";
+import {
+  capsBatches,
+  type RuleDraft,
+  ruleBody,
+  rulePeriods,
+  typedWords,
+} from "../../logic/rule-draft.js";
 import { useApp } from "../../parts/app.js";
 import { FailureText } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
@@ -47,7 +53,10 @@ export function RuleDialog({ initial, original, onClose, onDone }: RuleDialogPro
   const wrong = unsendable ?? (problem === null ? null : fieldOf(problem.field));
   const errorOf = (field: string): string | null => {
     if (wrong !== field) return null;
-    if (unsendable === null) return problem!.message;
+    const form = texts.forms[field];
+    if (unsendable === null)
+      return form === undefined ? problem!.message : `${typedWords(problem!.message)}. ${form}`;
+    if (form !== undefined) return texts.notRead(form);
     return field === "subject" ? texts.noSubject[draft.scope]! : texts.notNumber;
   };
   const save = async (): Promise<void> => {
@@ -80,7 +89,7 @@ export function RuleDialog({ initial, original, onClose, onDone }: RuleDialogPro
         <Caps draft={draft} onChange={change} errorOf={errorOf} />
         <TextField
           label={texts.when}
-          hint={texts.whenHint}
+          hint={texts.forms["when"]}
           placeholder={texts.always}
           error={errorOf("when")}
           value={draft.when ?? ""}
@@ -101,7 +110,7 @@ export function RuleDialog({ initial, original, onClose, onDone }: RuleDialogPro
         />
         <TextField
           label={texts.shares}
-          hint={texts.sharesHint}
+          hint={texts.forms["shares"]}
           error={errorOf("shares")}
           value={draft.shares}
           onInput={(shares) => change({ shares })}
@@ -181,7 +190,7 @@ function Caps({
       {capsBatches(draft) && (
         <TextField
           label={texts.loops}
-          hint={texts.loopsHint}
+          hint={texts.forms["loops"]}
           error={errorOf("loops")}
           value={draft.loops}
           onInput={(loops) => onChange({ loops })}
@@ -220,7 +229,7 @@ function MeasureCaps({
       </div>
       <TextField
         label={texts.tokenWeights}
-        hint={texts.tokenWeightsHint}
+        hint={texts.forms["token_weights"]}
         error={errorOf("token_weights")}
         value={draft.tokenWeights}
         onInput={(tokenWeights) => onChange({ tokenWeights })}

@@ -1,5 +1,5 @@
 /** What a list is filtered by: it stands in the address, and begins at the first page again. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { usageTexts as texts } from "../../texts/usage-texts.js";
 import { useApp } from "../app.js";
 import { SearchField } from "../field.js";
@@ -11,18 +11,30 @@ const typingPauseMs = 250;
 export function SearchFilter({ label }: { readonly label: string }) {
   const { router } = useApp();
   const search = router.place.value.query.get("search") ?? "";
-  const [text, setText] = useState(search);
-  // The browser's own buttons change what is asked for, too.
-  useEffect(() => setText(search), [search]);
+  const { text, setText, asked } = useTyped(search);
   useEffect(() => {
     if (text === search) return;
-    const timer = setTimeout(
-      () => router.setQuery({ search: text, after: null }, { keepHistory: false }),
-      typingPauseMs,
-    );
+    const timer = setTimeout(() => {
+      asked.current = text;
+      router.setQuery({ search: text, after: null }, { keepHistory: false });
+    }, typingPauseMs);
     return () => clearTimeout(timer);
   }, [text, search, router]);
   return <SearchField label={label} value={text} onInput={setText} />;
+}
+
+/**
+ * A text in the address, and what is typed. The browser's own buttons change it, too; what was
+ * typed since it was `asked` for stays.
+ */
+function useTyped(current: string) {
+  const [text, setText] = useState(current);
+  const asked = useRef(current);
+  useEffect(() => {
+    if (current !== asked.current) setText(current);
+    asked.current = current;
+  }, [current]);
+  return { text, setText, asked };
 }
 
 interface FilterSelectProps {
@@ -73,10 +85,11 @@ interface TextFilterProps {
 export function TextFilter({ name, label, normalize = (text) => text }: TextFilterProps) {
   const { router } = useApp();
   const current = router.place.value.query.get(name) ?? "";
-  const [text, setText] = useState(current);
-  useEffect(() => setText(current), [current]);
+  const { text, setText, asked } = useTyped(current);
   const take = (): void => {
     const value = normalize(text.trim());
+    asked.current = value;
+    setText(value);
     if (value !== current) router.setQuery({ [name]: value, after: null });
   };
   return (

@@ -22,12 +22,19 @@ interface FocusedRow {
   readonly place: number;
 }
 
-/** If the row with the focus is deleted, the next one gets it. `keys`: of the rows, in order. */
+/**
+ * If the row with the focus is deleted, the next one gets it; if it is moved, it keeps the focus,
+ * which browsers take from what moves. `keys`: of the rows, in order.
+ */
 export function useRowFocus(keys: readonly string[]) {
   const body = useRef<HTMLTableSectionElement>(null);
   const focused = useRef<FocusedRow | null>(null);
+  const before = document.activeElement;
+  const hadFocus = body.current?.contains(before) === true;
   useLayoutEffect(() => {
     const was = focused.current;
+    if (hadFocus && document.activeElement === document.body && before instanceof HTMLElement)
+      before.focus({ preventScroll: true });
     if (was === null || keys.includes(was.key)) return;
     focused.current = null;
     afterDialog(() => focusRow(body.current, was));
