@@ -25,7 +25,7 @@ export interface FlagNode {
   readonly description: string;
 }
 
-/** Hidden commands aren't in it. */
+/** Hidden commands and flags aren't in it. */
 export function treeOf(command: Command, name = ""): CommandNode {
   const children = command.commands.filter((child) => !hidden.has(child.name()));
   return {
@@ -34,8 +34,8 @@ export function treeOf(command: Command, name = ""): CommandNode {
     args: command.registeredArguments.map((arg) =>
       arg.required ? `<${arg.name()}>` : `[${arg.name()}]`,
     ),
-    flags: command.options.flatMap(({ long, flags, required, optional, description }) =>
-      long == null
+    flags: command.options.flatMap(({ long, flags, required, optional, description, hidden }) =>
+      long == null || hidden
         ? []
         : [
             {

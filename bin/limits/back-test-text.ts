@@ -4,6 +4,7 @@
 
 import { isObject } from "../../shared/checked.js";
 import { subjectWithModels } from "../../shared/domain/limited-models.js";
+import { roundedUpUsd } from "../../shared/domain/money.js";
 import { periodLabel, type RuleKey } from "../../shared/domain/rule.js";
 import { formatPercent } from "../../shared/text/percent.js";
 import { formatCount } from "../text/number-text.js";
@@ -14,7 +15,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Said below every back-test: records hold what ran. */
 export const backTestLimits =
-  "Judged by what is recorded: requests that were refused then, and what clients would have sent again, aren't in it.";
+  "Judged by what is recorded, for each rule alone: budgets, other rules, requests that were refused then, and what clients would have sent again, aren't in it.";
 
 export function renderBackTest(rule: RuleKey, report: Fields): string {
   const { requests, refused } = report;
@@ -58,7 +59,9 @@ function pathsText(paths: unknown): string {
 }
 
 function capsText(caps: unknown): string {
-  return capWords(isObject(caps) ? caps : {}, formatCount).join(", ");
+  const { max_cost: cost, ...others } = isObject(caps) ? caps : {};
+  const shown = typeof cost === "number" ? { ...others, max_cost: roundedUpUsd(cost) } : others;
+  return capWords(shown, formatCount).join(", ");
 }
 
 function notes({ start, oldest_record_at: oldest, late, inert }: Fields): string[] {

@@ -17,6 +17,7 @@ import type { Budget } from "../budgets/budget-account.js";
 import type { DaemonState } from "../state.js";
 import { fullest } from "./fullest.js";
 import { sessionField } from "./list-budgets.js";
+import { thereIsOne } from "./list-children.js";
 import { type ListQuery, matches, parseChildrenQuery } from "./list-query.js";
 import { money, peekedBook, usageRatio } from "./spend/budget-money.js";
 
@@ -85,6 +86,7 @@ export function nameOfBudget(key: BudgetKey): string {
   return `${period} budget on ${key.scope} ${subjectWithModels(key)}`;
 }
 
-export function unknownBudget(key: BudgetKey): Failure {
-  return failure("budget_not_found", `no ${nameOfBudget(key)}`);
+/** `above`: a path above it that has one. */
+export function unknownBudget(key: BudgetKey, above: string | null = null): Failure {
+  return failure("budget_not_found", `no ${nameOfBudget(key)}${thereIsOne(above)}`);
 }

@@ -68,8 +68,13 @@ function childItem(counter: Counter, nowMs: number): ChildItem {
   };
 }
 
-export function unknownRule(key: RuleKey): Failure {
-  return failure("rate_limit_not_found", `no ${nameOfRule(key)}`);
+/** `above`: a path above it that has one. */
+export function unknownRule(key: RuleKey, above: string | null = null): Failure {
+  return failure("rate_limit_not_found", `no ${nameOfRule(key)}${thereIsOne(above)}`);
+}
+
+export function thereIsOne(above: string | null): string {
+  return above === null ? "" : `; there is one on ${above}`;
 }
 
 /** A rule's name in messages to clients: `minute rule on user_path /team`. */

@@ -168,3 +168,12 @@ export function sumFromUsd(usd: unknown): MoneySum | null {
   const microUsd = Math.round(usd * microPerUsd);
   return isCount(microUsd) ? { microUsd, picoUsd: 0 } : null;
 }
+
+/**
+ * An amount of US dollars for people who take it as a cap, rounded up: to cents; below a
+ * dollar to more decimals.
+ */
+export function roundedUpUsd(usd: number): number {
+  const parts = usd >= 1 ? 100 : usd >= 0.01 ? 1e3 : usd >= 0.0001 ? 1e5 : 1e8;
+  return Math.ceil(Number((usd * parts).toPrecision(12))) / parts;
+}

@@ -1,10 +1,11 @@
 /** `sluice limits test`: reports which recorded requests a rule would have refused. */
 
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { isObject } from "../../../shared/checked.js";
 import { numberOf } from "../../../shared/config/kinds/number-kinds.js";
 import { formatShare } from "../../../shared/text/percent.js";
 import { backTestLimits, renderBackTest } from "../../limits/back-test-text.js";
+import { budgetFlags } from "../../limits/budget-flags.js";
 import { type SetFlags, writesFromFlags } from "../../limits/limit-flags.js";
 import { ruleFlags } from "../../limits/rule-flags.js";
 import { usageFailure } from "../../session/command-failure.js";
@@ -22,16 +23,29 @@ export function addTestLimits(parent: Command, texts: LimitCommandTexts, session
     .command("test")
     .description("report which recorded requests a rule would have refused; change nothing")
     .argument("<subject>", texts.subject);
+  for (const { name } of budgetAmounts) test.addOption(new Option(`--${name} <usd>`).hideHelp());
   addWriteOptions(test, ruleFlags, texts)
     .option("--days <n>", "how many days until now (default: 7, at most 31)")
-    .addHelpText("after", "\nShort flags may be combined: each rule is tested separately.")
+    .addHelpText(
+      "after",
+      `\nShort flags may be combined: each rule is tested separately. ${insteadOfBudget}`,
+    )
     .addOption(jsonOption("print the answers of POST /admin/rate-limits/test"))
     .action((subject: string, _options, command: Command) =>
       testLimits(session, subject, command.optsWithGlobals<TestFlags>()),
     );
 }
 
+const budgetAmounts = [...budgetFlags.shortFlags, ...budgetFlags.longFlags];
+const insteadOfBudget =
+  "Budgets aren't tested; for a daily one of $20 test --period day --cost 20.";
+
 async function testLimits(session: Session, subject: string, flags: TestFlags): Promise<void> {
+  const budgetFlag = budgetAmounts.find(({ name }) => Object.hasOwn(flags, name));
+  if (budgetFlag !== undefined) {
+    const message = `--${budgetFlag.name} is an amount of a budget. ${insteadOfBudget}`;
+    throw usageFailure([{ message, param: `--${budgetFlag.name}` }]);
+  }
   const { days, ...rule } = flags;
   const writes = writesFromFlags(ruleFlags, subject, rule);
   if (!writes.ok) throw usageFailure(writes.problems);

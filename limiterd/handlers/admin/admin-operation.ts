@@ -3,6 +3,8 @@
  * change once it is written.
  */
 import type { Checked } from "../../../shared/checked.js";
+import type { LimitKey } from "../../../shared/domain/limit-key.js";
+import { isPathWithin, parentPath } from "../../../shared/domain/user-path.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { Requester } from "../../../shared/wire/message-to-daemon.js";
@@ -44,6 +46,25 @@ export interface ChangePorts extends AnswerPorts {
  */
 export function withinOf({ request }: Pick<ChangePorts, "request">): string {
   return request.by?.within ?? "/";
+}
+
+/**
+ * The nearest path above a key's that has such a rule or budget, within the caller's subtree; null
+ * for none.
+ */
+export function subjectAbove<K extends LimitKey<string>>(
+  key: K,
+  find: (key: K) => object | null,
+  ports: Pick<ChangePorts, "request">,
+): string | null {
+  if (key.scope !== "user_path") return null;
+  let { subject } = key;
+  while (subject !== "/") {
+    subject = parentPath(subject);
+    if (!isPathWithin(subject, withinOf(ports))) return null;
+    if (find({ ...key, subject }) !== null) return subject;
+  }
+  return null;
 }
 
 /** The ports of `handleAdmin`. */

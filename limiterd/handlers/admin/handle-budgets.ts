@@ -47,6 +47,7 @@ import {
   checkedValue,
   failOperation,
   makeChange,
+  subjectAbove,
 } from "./admin-operation.js";
 import { endBudgetRaise, raiseBudget } from "./handle-raises.js";
 import { notOverridden } from "./handle-rules.js";
@@ -169,7 +170,14 @@ function remove(state: DaemonState, body: unknown, nowMs: number, ports: AdminPo
   if (key === null) return;
   makeChange(state, nowMs, ports, () => {
     const budget = state.budgets.find(key);
-    if (budget === null) return failOperation(ports, unknownBudget(key));
+    if (budget === null)
+      return failOperation(
+        ports,
+        unknownBudget(
+          key,
+          subjectAbove(key, (other) => state.budgets.find(other), ports),
+        ),
+      );
     if (!removal.revert) return { definitions: [budgetDeletion(key)], answer: () => ({}) };
     return budget.source === "manual" && state.declared.budgets.find(budget.id) !== null
       ? { definitions: [budgetReversion(budget, nowMs)], answer: () => ({}) }
@@ -182,7 +190,13 @@ function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: Admin
   if (key === null) return;
   makeChange(state, nowMs, ports, () =>
     state.budgets.find(key) === null
-      ? failOperation(ports, unknownBudget(key))
+      ? failOperation(
+          ports,
+          unknownBudget(
+            key,
+            subjectAbove(key, (other) => state.budgets.find(other), ports),
+          ),
+        )
       : { definitions: [budgetReset(budgetId(key), nowMs)], answer: () => ({}) },
   );
 }

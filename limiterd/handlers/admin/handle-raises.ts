@@ -31,6 +31,7 @@ import {
   checkedValue,
   failOperation,
   makeChange,
+  subjectAbove,
   withinOf,
 } from "./admin-operation.js";
 
@@ -38,7 +39,7 @@ import {
 interface Raising<K extends LimitKey<string>> {
   readonly kind: RaiseKind;
   find(key: K): Raisable | null;
-  unknown(key: K): Failure;
+  unknown(key: K, above: string | null): Failure;
   nameOf(key: K): string;
   /** The values that the limit has, by their fields: as declared, and now. */
   valuesOf(limit: Raisable, child: string, nowMs: number): readonly Value[];
@@ -155,7 +156,7 @@ function raise<S extends string>(
   makeChange(state, nowMs, ports, () => {
     const { key, forMs, ...values } = raiseRequest;
     const raisable = findRaisable(raising, key);
-    if (raisable === null) return failOperation(ports, raising.unknown(key));
+    if (raisable === null) return failOperation(ports, unknownFailure(raising, key, ports));
     const { limit, child } = raisable;
     const above = aboveProblem(raisable, withinOf(ports));
     if (above !== null) return failOperation(ports, above);
@@ -189,7 +190,7 @@ function end<S extends string>(
   const { key, by } = ending;
   makeChange(state, nowMs, ports, () => {
     const raisable = findRaisable(raising, key);
-    if (raisable === null) return failOperation(ports, raising.unknown(key));
+    if (raisable === null) return failOperation(ports, unknownFailure(raising, key, ports));
     const { limit, child } = raisable;
     const above = aboveProblem(raisable, withinOf(ports));
     if (above !== null) return failOperation(ports, above);
@@ -206,6 +207,14 @@ function end<S extends string>(
       },
     };
   });
+}
+
+function unknownFailure<K extends LimitKey<string>>(
+  { find, unknown }: Raising<K>,
+  key: K,
+  ports: AdminPorts,
+): Failure {
+  return unknown(key, subjectAbove(key, find, ports));
 }
 
 function notRaisedFailure<K extends LimitKey<string>>(

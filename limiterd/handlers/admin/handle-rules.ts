@@ -46,6 +46,7 @@ import {
   checkedValue,
   failOperation,
   makeChange,
+  subjectAbove,
   withinOf,
 } from "./admin-operation.js";
 import { untilRecordsAreWritten } from "./export-records.js";
@@ -324,7 +325,14 @@ function remove(state: DaemonState, body: unknown, nowMs: number, ports: AdminPo
   if (key === null) return;
   makeChange(state, nowMs, ports, () => {
     const rule = state.book.find(key);
-    if (rule === null) return failOperation(ports, unknownRule(key));
+    if (rule === null)
+      return failOperation(
+        ports,
+        unknownRule(
+          key,
+          subjectAbove(key, (other) => state.book.find(other), ports),
+        ),
+      );
     if (!removal.revert) return { definitions: ruleDeletions(key), answer: () => ({}) };
     return rule.source === "manual" && state.declared.rules.find(rule.id) !== null
       ? { definitions: [ruleReversion(rule, nowMs)], answer: () => ({}) }

@@ -192,6 +192,44 @@ t.test("lists that carry work", { skip: noBrowser }, async (t) => {
     t.same(watched.problems, []);
   });
 
+  t.test("it does so while it is sorted, and from another filter's first answer on", async (t) => {
+    const other = "/still/other";
+    await gateway.call(other, "gpt-5.4-mini");
+    await openDashboard(watched, gateway.url, "requests?tab=recent&path=/still");
+    const pause = page.getByRole("button", { name: "Pause" });
+    await pause.click();
+    await page.getByRole("columnheader", { name: "Model" }).getByRole("button").click();
+    await page.waitForURL(/sort=/);
+    t.equal(await pause.getAttribute("aria-pressed"), "true");
+
+    let answer = (): void => {};
+    const isAnswered = new Promise<void>((resolve) => (answer = resolve));
+    const asked = new Promise<void>((resolve) => {
+      void page.route(
+        ({ pathname, search }) =>
+          pathname.startsWith("/admin/") && search.includes(encodeURIComponent(other)),
+        async (route) => {
+          resolve();
+          await isAnswered;
+          await route.continue();
+        },
+        { times: 1 },
+      );
+    });
+    await page.getByRole("searchbox", { name: "User path and all below it" }).fill(other);
+    await page.keyboard.press("Enter");
+    await asked;
+    await pause.and(page.locator("[aria-pressed=false]")).click();
+    answer();
+    const rows = page.locator("tbody tr");
+    await rows.nth(1).waitFor({ state: "detached" });
+    t.match(await rows.first().innerText(), other, "not the rows before");
+    await gateway.call(other, "gpt-5.4-mini");
+    await page.getByRole("button", { name: "1 new" }).waitFor();
+    t.equal(await rows.count(), 1);
+    t.same(watched.problems, []);
+  });
+
   t.test("while the daemon is away nothing can be changed", async (t) => {
     await openDashboard(watched, gateway.url, "limits");
     await page.getByRole("button", { name: "Add limit" }).click();

@@ -346,6 +346,16 @@ t.test("the lowest caps are those that the rule has", async (t) => {
     lowestCaps({ ...report, lowest_caps: measures }, words),
     "7 input tokens, 1,200 output tokens, $2.50",
   );
+  for (const [cost, cap] of [
+    [8.064_441_331_168, "$8.07"],
+    [0.042_1, "$0.043"],
+    [0.000_123, "$0.00013"],
+  ] as const)
+    t.equal(
+      lowestCaps({ ...report, lowest_caps: { max_cost: cost } }, words),
+      cap,
+      "rounded up: a lower one would refuse",
+    );
 });
 
 t.test("it is known whether the records reach back far enough", async (t) => {

@@ -1,6 +1,7 @@
 /** Numbers as the dashboard writes them. */
 import t from "tap";
 import {
+  formatAge,
   formatBytes,
   formatChange,
   formatCount,
@@ -58,6 +59,16 @@ const table: readonly (readonly [name: string, form: Form, rows: readonly [numbe
       [0.000_52, "$0.00052"],
       [0.000_000_3, "$0.0000003"],
       [-2, "−$2.00"],
+    ],
+  ],
+  [
+    "ages",
+    formatAge,
+    [
+      [0, "0 s"],
+      [270, "4 min"],
+      [44_640, "12 h"],
+      [187_200, "2 d"],
     ],
   ],
   [

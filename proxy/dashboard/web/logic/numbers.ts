@@ -65,6 +65,11 @@ export function formatDuration(seconds: number): string {
   return joinUnits(Math.floor(whole / 86_400), "d", Math.floor((whole % 86_400) / 3600), "h");
 }
 
+/** 42 s, 3 min, 5 h, 2 d: one unit, for columns of ages. */
+export function formatAge(seconds: number): string {
+  return formatDuration(seconds).replace(/^(\d+ \w+) .*/, "$1");
+}
+
 function joinUnits(large: number, unit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large} ${unit}` : `${large} ${unit} ${small} ${smallUnit}`;
 }

@@ -5,6 +5,7 @@
 import type { BackTestReport, RuleItem } from "../../../../shared/api/rule-item.js";
 import { sharesOfText, textOfShares } from "../../../../shared/domain/child-shares.js";
 import { loopsOfText, textOfLoops } from "../../../../shared/domain/loop-rule.js";
+import { roundedUpUsd } from "../../../../shared/domain/money.js";
 import { textOfWeights, weightsOfText } from "../../../../shared/domain/token-weights.js";
 import { formatPercent } from "../../../../shared/text/percent.js";
 import { daysBetween } from "../../../../shared/time.js";
@@ -196,7 +197,7 @@ export function lowestCaps(
       const cap = lowest[`max_${unit}`];
       return cap === undefined ? [] : [`${formatCount(cap)} ${words[unit]}`];
     }),
-    ...(lowest.max_cost === undefined ? [] : [formatMoney(lowest.max_cost)]),
+    ...(lowest.max_cost === undefined ? [] : [formatMoney(roundedUpUsd(lowest.max_cost))]),
   ];
   return caps.length === 0 ? null : caps.join(", ");
 }

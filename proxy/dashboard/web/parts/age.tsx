@@ -1,5 +1,11 @@
 /** Ages and countdowns in words, updated as time passes. */
-import { formatDuration, formatMoment, formatWhen, secondsBetween } from "../logic/numbers.js";
+import {
+  formatAge,
+  formatDuration,
+  formatMoment,
+  formatWhen,
+  secondsBetween,
+} from "../logic/numbers.js";
 import { shellTexts } from "../texts/shell-texts.js";
 import { useApp } from "./app.js";
 
@@ -41,7 +47,7 @@ export function Ago({ moment, now }: { readonly moment: string | null; readonly 
   const seconds = Math.max(0, secondsBetween(moment, now));
   return (
     <time class="nowrap" dateTime={moment} title={formatMoment(moment)}>
-      {shellTexts.age(formatDuration(seconds))}
+      {shellTexts.age(formatAge(seconds))}
     </time>
   );
 }

@@ -38,6 +38,8 @@ export const tenantsTexts = {
   runningOut: {
     title: "About to run out",
     all: "All",
+    usedUp: (count: number, atLeast: boolean) =>
+      `${count}${atLeast ? " or more" : ""} ${count === 1 ? "tenant has" : "tenants have"} used up a limit or budget`,
     none: "Nobody runs out",
     noneText: "At the present pace every limit and budget lasts until its period ends.",
   },

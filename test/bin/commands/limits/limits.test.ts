@@ -348,7 +348,7 @@ t.test("a rule is tested by the recorded requests, until the daemon is done", as
   refuses nothing from  87 requests, 12,001 tokens
 records begin 2026-03-05T00:00:00.000Z: before that it isn't known
 2 more were recorded too late to be judged, and are counted alone
-Judged by what is recorded: requests that were refused then, and what clients would have sent again, aren't in it.`,
+Judged by what is recorded, for each rule alone: budgets, other rules, requests that were refused then, and what clients would have sent again, aren't in it.`,
   );
   const asked = {
     ...{ scope: "user_path", subject: "/team", limit_key: { period_seconds: 60 } },
@@ -358,6 +358,11 @@ Judged by what is recorded: requests that were refused then, and what clients wo
     daemon.calls.map(({ body }) => body),
     [asked, { ...asked, after: "1" }],
   );
+  for (const flag of ["--daily", "--session", "--amount"])
+    t.match(await run(["limits", "test", "/team", flag, "20", "--socket", daemon.socket]), {
+      exitCode: 2,
+      err: `error: ${flag} is an amount of a budget. Budgets aren't tested; for a daily one of $20 test --period day --cost 20.`,
+    });
   const json = await run(["limits", "test", "/team", ...flags, "--json"]);
   t.same(JSON.parse(json.out), { tests: [report] });
   t.match(await run(["limits", "test", "/team", "--rpm", "0", "--socket", daemon.socket]), {

@@ -289,6 +289,16 @@ t.test("what can't be raised is refused with the reason", async (t) => {
       "null: no minute rule on user_path /else",
     ],
     [
+      "rate-limits.raise",
+      { max_requests: 200, ...raised, user_path: "/team/app" },
+      "null: no minute rule on user_path /team/app; there is one on /team",
+    ],
+    [
+      "budgets.raise",
+      { amount: 9, ...raised, user_path: "/team/app", budget_key: { period: "daily" } },
+      "null: no daily budget on user_path /team/app; there is one on /team",
+    ],
+    [
       "rate-limits.end-raise",
       {},
       "null: no raise of the minute rule on user_path /team is in force",

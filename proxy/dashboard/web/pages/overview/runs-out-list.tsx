@@ -1,6 +1,7 @@
-/** Who is about to run out, and when: the first ones. */
+/** Who is about to run out, and when: the first ones, below how many have run out already. */
 import type { TenantList } from "../../../../../shared/api/tenant-item.js";
 import { hrefOf, tenantHref } from "../../data/router.js";
+import { secondsBetween } from "../../logic/numbers.js";
 import { RunsOut } from "../../parts/limits/runs-out.js";
 import { Card, Empty, WhenReady } from "../../parts/page.js";
 import { useListPoll } from "../../parts/use-poll.js";
@@ -8,30 +9,40 @@ import { tenantsTexts } from "../../texts/tenants-texts.js";
 
 const texts = tenantsTexts.runningOut;
 const shownMax = 5;
-const path = `/admin/tenants?flat=true&sort=runs_out&limit=${shownMax}`;
+/** Those whose limits are used up come first. */
+const askedMax = 100;
+const path = `/admin/tenants?flat=true&sort=runs_out&limit=${askedMax}`;
+const allHref = hrefOf("tenants", { sort: "runs_out", view: "flat" });
 
 export function RunsOutList() {
   const { polled, refresh } = useListPoll<TenantList>(path, { everyMs: 15_000 });
   return (
-    <Card
-      title={texts.title}
-      note={<a href={hrefOf("tenants", { sort: "runs_out", view: "flat" })}>{texts.all}</a>}
-    >
+    <Card title={texts.title} note={<a href={allHref}>{texts.all}</a>}>
       <WhenReady polled={polled} onRetry={refresh}>
         {({ tenants, server_time }) => {
-          const rows = tenants.filter(({ runs_out }) => runs_out !== null);
-          return rows.length === 0 ? (
+          const ending = tenants.flatMap(({ user_path, runs_out }) => {
+            const at = runs_out?.exhausts_at ?? null;
+            return runs_out === null || at === null ? [] : [{ user_path, runs_out, at }];
+          });
+          const rows = ending.filter(({ at }) => secondsBetween(server_time, at) > 0);
+          const usedUp = ending.length - rows.length;
+          return ending.length === 0 ? (
             <Empty icon="check" title={texts.none}>
               {texts.noneText}
             </Empty>
           ) : (
             <ul class="lines">
-              {rows.map(({ user_path, runs_out }) => (
+              {usedUp > 0 && (
+                <li>
+                  <a href={allHref}>{texts.usedUp(usedUp, usedUp === askedMax)}</a>
+                </li>
+              )}
+              {rows.slice(0, shownMax).map(({ user_path, runs_out }) => (
                 <li key={user_path}>
                   <a href={tenantHref(user_path)}>
                     <code>{user_path}</code>
                   </a>
-                  {runs_out !== null && <RunsOut limit={runs_out} now={server_time} />}
+                  <RunsOut limit={runs_out} now={server_time} />
                 </li>
               ))}
             </ul>

@@ -1,5 +1,5 @@
 /** A list of the gateway's in a card: its table, the way to its next page, or why it is empty. */
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { newRows } from "../../logic/list-page.js";
 import { shellTexts } from "../../texts/shell-texts.js";
 import { useApp } from "../app.js";
@@ -22,14 +22,13 @@ export function ListCard<Page extends { readonly next: string | null }, Row>({
   isLive = false,
   ...table
 }: ListCardProps<Page, Row>) {
-  const query = String(useApp().router.place.value.query);
-  const [held, setHeld] = useState<{ readonly page: Page; readonly query: string } | null>(null);
+  const { query } = useApp().router.place.value;
+  const { held, hold, release } = useHeldPage(list, filtersIn(query));
   return (
     <Card>
       <WhenReady polled={list.polled} onRetry={() => list.refresh()}>
         {(latest) => {
-          // Other filters, or another page, are what the reader wants to see now.
-          const page = held?.query === query ? held.page : latest;
+          const page = held?.page ?? latest;
           const rows = rowsOf(page);
           const isHeld = page !== latest;
           return (
@@ -39,28 +38,58 @@ export function ListCard<Page extends { readonly next: string | null }, Row>({
                   <button
                     type="button"
                     class="button ghost"
-                    aria-pressed={held?.query === query}
-                    onClick={() => setHeld(held?.query === query ? null : { page, query })}
+                    aria-pressed={held !== null}
+                    onClick={held === null ? hold : release}
                   >
-                    <Icon name={held?.query === query ? "play" : "pause"} />
+                    <Icon name={held === null ? "pause" : "play"} />
                     {shellTexts.live.pause}
                   </button>
                   {isHeld && (
-                    <NewRows
-                      count={newRows(rows, rowsOf(latest), table.keyOf)}
-                      onShow={() => setHeld({ page: latest, query })}
-                    />
+                    <NewRows count={newRows(rows, rowsOf(latest), table.keyOf)} onShow={hold} />
                   )}
                 </div>
               )}
               <TableOrEmpty {...table} rows={rows} />
-              <Paging rows={rows.length} next={page.next} heardMs={list.polled.heardMs} />
+              <Paging
+                rows={rows.length}
+                next={page.next}
+                heardMs={held?.heardMs ?? list.polled.heardMs}
+              />
             </>
           );
         }}
       </WhenReady>
     </Card>
   );
+}
+
+interface HeldPage<Page> {
+  /** Null until the first answer with these filters, which is the one that is held. */
+  readonly page: Page | null;
+  readonly heardMs: number;
+  readonly filters: string;
+}
+
+/** What stands still. Other filters, or another page, are what the reader wants to see now. */
+function useHeldPage<Page>({ polled }: ListPoll<Page>, filters: string) {
+  const [held, setHeld] = useState<HeldPage<Page> | null>(null);
+  const isHeld = held?.filters === filters;
+  const hold = (): void => {
+    // Before the first answer, the rows are those of the filters before.
+    const page = polled.heardMs === 0 ? null : polled.body;
+    setHeld({ page, heardMs: polled.heardMs, filters });
+  };
+  useLayoutEffect(() => {
+    if (isHeld && held.page === null && polled.heardMs > 0) hold();
+  });
+  return { held: isHeld ? held : null, hold, release: () => setHeld(null) };
+}
+
+/** The rows that are here are sorted, not others asked for. */
+function filtersIn(query: URLSearchParams): string {
+  const filters = new URLSearchParams(query);
+  filters.delete("sort");
+  return String(filters);
 }
 
 /** How many rows have come since the list stands still; it still does after they are shown. */
