@@ -66,7 +66,7 @@ t.test("a screen reader", { skip: noBrowser }, async (t) => {
     await tokens.fill("5000");
     await loops.fill("refuse_after=1");
     await page.keyboard.press("Enter");
-    await dialog.getByText(/loops.refuse_after must be 0 or an integer from 2 to 100/).waitFor();
+    await dialog.getByText(/^refuse_after must be 0 or an integer from 2 to 100/).waitFor();
     await loops.fill("warn_after=4, refuse_after=9, compare_results=no");
     await page.keyboard.press("Enter");
     await dialog.waitFor({ state: "detached" });

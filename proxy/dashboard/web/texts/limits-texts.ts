@@ -48,7 +48,8 @@ export const limitsTexts = {
   overrides: (place: string | null) =>
     `Edited by hand: overrides the configuration${place === null ? "" : ` (${place})`}; the command line's revert restores it`,
   locked: "From the configuration: change it in the file or the variable that it comes from",
-  lockedIn: (file: string | null) => file ?? "configured",
+  lockedIn: "in ",
+  configured: "configured",
   inert: "no effect",
   edit: (name: string) => `Edit the limit of ${name}`,
   reset: (name: string) => `Reset the counters of ${name}`,

@@ -245,7 +245,8 @@ function LockedMark({
     <span class="locked" title={`${limitsTexts.locked}${place === null ? "" : `: ${declaredAt}`}`}>
       <Icon name="lock" />
       <span>
-        {limitsTexts.lockedIn(place?.file ?? null)}
+        {place !== null && <span class="visually-hidden">{limitsTexts.lockedIn}</span>}
+        {place?.file ?? limitsTexts.configured}
         {place !== null && <code class="declared-at">{place.within}</code>}
       </span>
     </span>
