@@ -80,7 +80,7 @@ const walks: Readonly<Record<string, Walk>> = {
       page
         .locator("section")
         .filter({ has: page.getByRole("heading", { name: "About to run out" }) })
-        .getByText(/^(?:used up|in \d)/)
+        .getByText(/^(?:\d+ tenants? ha(?:s|ve) used up|in \d)/)
         .first()
         .waitFor(),
     command: ["tenants --sort runs-out", /\/tenants\/\w/],
