@@ -114,8 +114,8 @@ export interface KnownProxy {
  */
 export interface Orphan {
   readonly lease: HeldLease & { readonly hold: LeaseHold };
-  /** When it ended, with its proxy, if it was charged; then it holds nothing. Null otherwise. */
-  readonly chargedAtMs: number | null;
+  /** When it ended with its proxy; it was charged then, and holds nothing. Null before. */
+  readonly endedAtMs: number | null;
 }
 
 export interface RecountedAttempt {

@@ -25,7 +25,7 @@ import { addRecord } from "../usage/add-record.js";
 import { finalOf, withdrawalOf } from "../usage/pending-responses.js";
 import { recordOf, type UsageRecord } from "../usage/usage-records.js";
 import { holdLess } from "./hold-output.js";
-import { takeEstimate, withdrawEstimate } from "./interrupted-requests.js";
+import { type Estimate, takeEstimate, withdrawEstimate } from "./interrupted-requests.js";
 
 /** Returns false if the peer violated the protocol. */
 export function applySettle(
@@ -49,17 +49,19 @@ export function applySettle(
   }
   proxy.settledSeq = message.seq;
   counts.settledParts[message.part]++;
-  counts.tokens = Math.min(counts.tokens + message.tokens, Number.MAX_SAFE_INTEGER);
   // Journal first, so that the counts are in the settle's batch.
   const isJournaled = writer.journal(proxy.id, message.seq, proxy.onDurable);
   const estimate = endsRequest(message) ? takeEstimate(state, proxy, message.lease, nowMs) : null;
+  const moreTokens = Math.max(0, message.tokens - (estimate?.charged.tokens ?? 0));
+  counts.tokens = Math.min(counts.tokens + moreTokens, Number.MAX_SAFE_INTEGER);
   const arrived = { proxy, message, held: heldLease, charged: estimate?.charged };
   countSettle(state, arrived, settleFacts(state, arrived, nowMs), nowMs);
   if (message.part === "progress" && message.record !== null && heldLease !== undefined)
     peer.leases.set(message.lease, holdLess(state, heldLease, message.record, nowMs));
   state.proxies.markDirty(proxy);
   if (isJournaled && estimate !== null) withdrawEstimate(state, estimate, nowMs);
-  if (isJournaled && settings.usageEnabled) recordUsage(state, proxy.id, message, nowMs);
+  if (isJournaled && settings.usageEnabled)
+    recordUsage(state, { proxyId: proxy.id, settle: message, estimate }, nowMs);
   return true;
 }
 
@@ -82,11 +84,22 @@ function releaseSettled(peer: PeerState, heldLease: HeldLease, message: Settle):
     peer.leases.set(message.lease, releaseTarget(heldLease));
 }
 
+interface SettledUsage {
+  readonly proxyId: string;
+  readonly settle: Settle;
+  /** What the settle replaces. */
+  readonly estimate: Estimate | null;
+}
+
 /**
  * Call when the settle is in the open batch of the journal. An invalid record is dropped; its
  * request is still counted.
  */
-function recordUsage(state: DaemonState, proxyId: string, settle: Settle, nowMs: number): void {
+function recordUsage(
+  state: DaemonState,
+  { proxyId, settle, estimate }: SettledUsage,
+  nowMs: number,
+): void {
   if (settle.record === null) return;
   const flaw = flawOf(settle.record);
   if (flaw !== null) {
@@ -96,7 +109,8 @@ function recordUsage(state: DaemonState, proxyId: string, settle: Settle, nowMs:
   const record = recordOf(settle, settle.record, nowMs);
   const { provider, responseId, batchTokens = null } = settle.record;
   if (settle.part === "final") return recordFinal(state, { record, provider, responseId }, nowMs);
-  if (record.totalCost !== null) addCost(state.counts.cost, record.totalCost);
+  const moreCost = (record.totalCost ?? 0) - (estimate?.record.totalCost ?? 0);
+  if (moreCost > 0) addCost(state.counts.cost, moreCost);
   addRecord(state, record, nowMs, executedTarget(settle, record));
   if (responseId === "") return;
   state.writer.addToBatch(state.pending.add(responseId, record, nowMs, batchTokens));

@@ -9,6 +9,7 @@
  * are charged nothing.
  */
 import { costPicoUsdMax, tokensPerResponseMax } from "../../shared/bounds.js";
+import { addCost } from "../../shared/domain/money.js";
 import { Turns } from "../../shared/long-lists.js";
 import { cutByStopStatus, type Execution, flawOf } from "../../shared/wire/execution.js";
 import type { Settle } from "../../shared/wire/message-to-daemon.js";
@@ -31,8 +32,8 @@ import { holdReported } from "./hold-output.js";
 export const orphansKeptMs = 10_000;
 /** How long a settle may replace an estimate: proxies look for spools every 30 seconds. */
 const estimatesKeptMs = 3_600_000;
-/** What the daemon doesn't know of a request. */
-const unknown = "unknown";
+/** For the fields of a record that only the proxy knew. */
+const unknownToDaemon = "unknown";
 
 /** Requests that are charged, or stored, in one turn of the event loop: some milliseconds. */
 const requestsPerTurn = 100;
@@ -57,30 +58,43 @@ export function chargeOrphans(state: DaemonState, nowMs: number): boolean {
   return false;
 }
 
-interface Interrupted {
+interface Interrupted<O extends Orphan = Orphan> {
   readonly proxy: KnownProxy;
   readonly id: number;
-  readonly orphan: Orphan;
+  readonly orphan: O;
+}
+
+/** It ended with its proxy, and was charged. */
+interface EndedOrphan extends Orphan {
+  readonly endedAtMs: number;
+}
+
+function hasEnded(orphan: Orphan): orphan is EndedOrphan {
+  return orphan.endedAtMs !== null;
 }
 
 /** False if it is not time yet. */
 function endOrphan(state: DaemonState, { proxy, id, orphan }: Interrupted, nowMs: number): boolean {
-  const { lease, chargedAtMs } = orphan;
-  const isOver = (sinceMs: number, keptMs: number): boolean => Math.abs(nowMs - sinceMs) >= keptMs;
-  if (chargedAtMs !== null) {
-    return isOver(chargedAtMs, estimatesKeptMs) && forget(state, proxy, id);
+  const { lease, endedAtMs } = orphan;
+  if (endedAtMs !== null) {
+    return isPast(endedAtMs, estimatesKeptMs, nowMs) && forget(state, proxy, id);
   }
-  // The store doesn't tell when the proxies of the last run were seen last.
+  // Proxies have as long to come back after a restart of the daemon, which counts from its start.
   const lostAtMs = Math.max(proxy.seenAtMs, state.startedAtMs);
-  if (!isOver(lostAtMs, orphansKeptMs)) return false;
+  if (!isPast(lostAtMs, orphansKeptMs, nowMs)) return false;
   giveBack(lease.hold);
-  const ended = { lease, chargedAtMs: lostAtMs };
+  const ended = { lease, endedAtMs: lostAtMs };
   const estimate = estimateOf(proxy.id, id, ended);
-  // A proxy that is back has neither reported the request nor settled it: it never had it.
+  // If the proxy is back without the request, it never read the verdict.
   if (proxy.peer !== null || estimate === null) return forget(state, proxy, id);
   proxy.orphans.set(id, ended);
-  charge(state, { proxy, id, orphan: ended }, estimate, nowMs);
+  chargeEstimate(state, { proxy, id, orphan: ended }, estimate, nowMs);
   return true;
+}
+
+/** Either way, because the clock may have been set back. */
+function isPast(sinceMs: number, keptMs: number, nowMs: number): boolean {
+  return Math.abs(nowMs - sinceMs) >= keptMs;
 }
 
 function forget({ writer }: DaemonState, proxy: KnownProxy, id: number): true {
@@ -89,10 +103,13 @@ function forget({ writer }: DaemonState, proxy: KnownProxy, id: number): true {
   return true;
 }
 
-/** The counts, the record and the note that it was charged are in one batch. */
-function charge(
+/**
+ * The counts, the record and the note that it was charged are in one batch. While the store can't
+ * take more, only the counts in memory have it.
+ */
+function chargeEstimate(
   state: DaemonState,
-  { proxy, id, orphan }: Interrupted,
+  { proxy, id, orphan }: Interrupted<EndedOrphan>,
   record: Execution,
   nowMs: number,
 ): void {
@@ -101,9 +118,10 @@ function charge(
   const arrived = { proxy, message, held: { ...orphan.lease, submission: true } };
   const isJournaled = writer.journal(proxy.id, proxy.settledSeq, proxy.onDurable);
   counts.tokens = Math.min(counts.tokens + message.tokens, Number.MAX_SAFE_INTEGER);
-  const facts = { ...settleFacts(state, arrived, nowMs), isBound: true };
+  const facts = { ...settleFacts(state, arrived, nowMs), isUpperBound: true };
   countSettle(state, arrived, facts, nowMs);
   if (!isJournaled) return;
+  if (record.totalCost !== null) addCost(counts.cost, record.totalCost);
   writer.addToBatch([holdChange(proxy.id, id, orphan)]);
   proxy.storedHolds.set(id, orphan.lease.hold);
   addRecord(state, recordOf(message, record, nowMs), nowMs);
@@ -111,22 +129,38 @@ function charge(
 
 function settleOf(
   id: number,
-  { lease, chargedAtMs }: Orphan,
+  { lease, endedAtMs }: EndedOrphan,
   record: Execution,
   nowMs: number,
 ): Settle {
   const { userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn } = lease;
   return {
-    ...{ kind: "settle", seq: 1, part: "progress", lease: id, userPath, admittedAtMs, lsn },
-    ...{ target, targetAtMs, targetLsn, startedAgoMs: Math.max(0, nowMs - admittedAtMs) },
-    endedAgoMs: Math.max(0, nowMs - chargedAtMs!),
+    kind: "settle",
+    // No proxy sends it, so the number is not read.
+    seq: 1,
+    // The request was counted when it was admitted.
+    part: "progress",
+    lease: id,
+    userPath,
+    admittedAtMs,
+    lsn,
+    target,
+    targetAtMs,
+    targetLsn,
+    startedAgoMs: Math.max(0, nowMs - admittedAtMs),
+    endedAgoMs: Math.max(0, nowMs - endedAtMs),
     tokens: record.inputTokens + record.outputTokens,
-    ...{ estimated: true, record },
+    estimated: true,
+    record,
   };
 }
 
 /** The record of all that a request held; null if that is nothing. */
-function estimateOf(proxyId: string, id: number, { lease, chargedAtMs }: Orphan): Execution | null {
+function estimateOf(
+  proxyId: string,
+  id: number,
+  { lease, endedAtMs }: EndedOrphan,
+): Execution | null {
   const { target, hold, admittedAtMs } = lease;
   const { promptTokens, output } = tokensHeld(hold);
   if (target === null || promptTokens + output === 0) return null;
@@ -141,15 +175,22 @@ function estimateOf(proxyId: string, id: number, { lease, chargedAtMs }: Orphan)
       : Math.min(inputCost + outputCost, costPicoUsdMax);
   const record: Execution = {
     requestId: `${proxyId}_${id}`,
-    endpoint: unknown,
+    endpoint: unknownToDaemon,
     provider: target.provider,
-    providerType: unknown,
+    providerType: unknownToDaemon,
     model: target.model,
     status: cutByStopStatus,
-    ...{ inputTokens, outputTokens, cachedInputTokens: 0, cacheWriteInputTokens: 0 },
-    ...{ inputCost, outputCost, totalCost, cacheHit: false },
-    ...{ rewriteTokensSaved: 0, rewriteCostSaved: null },
-    latencyMs: Math.max(0, (chargedAtMs ?? admittedAtMs) - admittedAtMs),
+    inputTokens,
+    outputTokens,
+    cachedInputTokens: 0,
+    cacheWriteInputTokens: 0,
+    inputCost,
+    outputCost,
+    totalCost,
+    cacheHit: false,
+    rewriteTokensSaved: 0,
+    rewriteCostSaved: null,
+    latencyMs: Math.max(0, endedAtMs - admittedAtMs),
     firstByteMs: null,
     keyId: hold.keyId,
     requestedModel: "",
@@ -166,7 +207,7 @@ function costOf(tokens: number, rate: number): number {
 }
 
 /** What a request was charged before its settle has arrived. */
-interface Estimate {
+export interface Estimate {
   readonly record: UsageRecord;
   readonly charged: Charged;
 }
@@ -184,7 +225,7 @@ export function takeEstimate(
   if (proxy.storedHolds.size > 0 && proxy.storedHolds.delete(id))
     state.writer.addToBatch([holdChange(proxy.id, id, null)]);
   const orphan = proxy.orphans.size === 0 ? undefined : proxy.orphans.get(id);
-  if (orphan === undefined || orphan.chargedAtMs === null) return null;
+  if (orphan === undefined || !hasEnded(orphan)) return null;
   proxy.orphans.delete(id);
   const record = estimateOf(proxy.id, id, orphan);
   if (record === null) return null;
@@ -192,7 +233,10 @@ export function takeEstimate(
   const { tokenWeights } = state.settings;
   return {
     record: recordOf(message, record, nowMs),
-    charged: { tokens: message.tokens, use: { recorded: record, tokenWeights, isBound: true } },
+    charged: {
+      tokens: message.tokens,
+      use: { recorded: record, tokenWeights, isUpperBound: true },
+    },
   };
 }
 
@@ -221,7 +265,7 @@ export async function storeHolds(state: DaemonState): Promise<void> {
         const lease = unstoredOf(proxy, id);
         if (lease === null) return [];
         proxy.storedHolds.set(id, lease.hold);
-        return [holdChange(proxy.id, id, { lease, chargedAtMs: null })];
+        return [holdChange(proxy.id, id, { lease, endedAtMs: null })];
       });
     if (changes.length > 0) void writer.write(changes);
   }
@@ -234,7 +278,7 @@ function unstoredOf(
 ): Orphan["lease"] | null {
   const orphan = orphans.get(id);
   // The store must say until its settle that it was charged, also if its proxy has returned.
-  if (orphan !== undefined && orphan.chargedAtMs !== null) return null;
+  if (orphan !== undefined && hasEnded(orphan)) return null;
   const lease = peer?.leases.get(id) ?? orphan?.lease;
   const hold = lease?.hold ?? null;
   return lease === undefined || hold === null || storedHolds.get(id) === hold
@@ -247,15 +291,15 @@ export function restoreHolds(state: DaemonState, nowMs: number): void {
   const { store, proxies, book } = state;
   for (const { key, value } of store.entries("holds")) {
     const stored = holdFromStored(String(key), value) ?? throwMalformed(store, "holds", key);
-    const { proxyId, lease, chargedAtMs } = stored;
-    const { lease: id, userPath, target, holding: _, ...counted } = lease;
-    const counters = chargedAtMs === null ? matchAll(book, lease, nowMs) : [];
-    const restored = holdReported(state, lease, counters, nowMs)!;
-    if (chargedAtMs !== null) giveBack(restored);
-    const hold = chargedAtMs === null ? restored : { ...restored, beyond: 0 };
+    const { proxyId, lease, endedAtMs } = stored;
+    const { lease: id, holding: _, ...facts } = lease;
+    const restored = holdReported(state, lease, matchAll(book, lease, nowMs), nowMs)!;
+    if (endedAtMs !== null) giveBack(restored);
+    // What was charged included what was on its way.
+    const hold = endedAtMs === null ? restored : { ...restored, beyond: 0 };
     const proxy = proxies.get(proxyId, nowMs);
-    const held = { ...counted, userPath, target, counters: [], bookVersion: 0, hold };
-    proxy.orphans.set(id, { lease: held, chargedAtMs });
+    const held = { ...facts, counters: [], bookVersion: 0, hold };
+    proxy.orphans.set(id, { lease: held, endedAtMs });
     proxy.storedHolds.set(id, hold);
   }
   book.reclaim();

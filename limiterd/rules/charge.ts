@@ -40,8 +40,8 @@ export interface Use {
   readonly recorded: RecordedUse | null;
   /** For rules without weights of their own; null: each token counts as one. */
   readonly tokenWeights: TokenWeights | null;
-  /** Whether it is the most that was used: each token counts with the highest weight. */
-  readonly isBound?: boolean;
+  /** Whether it is the most that may have been used: each token has the highest weight. */
+  readonly isUpperBound?: boolean;
   /** Whether a window that counted this takes it back. */
   readonly isWithdrawn?: boolean;
 }
@@ -124,7 +124,7 @@ function amountUsed(rule: Rule, tokens: number, use?: Use): number {
   if (measure === "cost") return recorded?.totalCost ?? 0;
   if (measure === "tool_calls") return toolCallsOf(rule, recorded);
   if (recorded === null) return tokens;
-  if (use?.isBound === true) return mostCounted(rule, recorded, use.tokenWeights);
+  if (use?.isUpperBound === true) return mostCounted(rule, recorded, use.tokenWeights);
   if (weights === null)
     return measure === "input_tokens" ? recorded.inputTokens : recorded.outputTokens;
   const part = measure === null ? "all" : measure === "input_tokens" ? "input" : "output";

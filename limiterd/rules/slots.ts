@@ -43,13 +43,13 @@ export function releaseAllLeases(peer: PeerState): void {
 function orphan(proxy: KnownProxy | null, id: number, lease: Orphan["lease"]): void {
   // One that was charged before its proxy returned isn't charged again.
   if (proxy === null || proxy.orphans.has(id)) giveBack(lease.hold);
-  else proxy.orphans.set(id, { lease, chargedAtMs: null });
+  else proxy.orphans.set(id, { lease, endedAtMs: null });
 }
 
 /** Gives back what a lease of a lost connection held, if it did. */
 export function releaseOrphan({ orphans }: KnownProxy, id: number): void {
   const orphan = orphans.size === 0 ? undefined : orphans.get(id);
-  if (orphan === undefined || orphan.chargedAtMs !== null) return;
+  if (orphan === undefined || orphan.endedAtMs !== null) return;
   giveBack(orphan.lease.hold);
   orphans.delete(id);
 }

@@ -12,13 +12,13 @@ import type { Change } from "../store/store.js";
 import { tokensHeld } from "./hard-limits.js";
 
 /** Null for a request between two targets, which holds nothing. */
-function holdToStored({ lease, chargedAtMs }: Orphan): readonly unknown[] | null {
+function holdToStored({ lease, endedAtMs }: Orphan): readonly unknown[] | null {
   const { userPath, target, admittedAtMs, lsn, targetAtMs, targetLsn, hold } = lease;
   if (target === null) return null;
-  // A hold that is restored has what is on its way again; what was charged stays as it is.
+  // To restore a hold adds what is on its way again, but not to what was charged.
   const { promptTokens, output } = tokensHeld({
     ...hold,
-    beyond: chargedAtMs === null ? 0 : hold.beyond,
+    beyond: endedAtMs === null ? 0 : hold.beyond,
   });
   const { provider, model, tools = [] } = target;
   const { rates } = hold.demand;
@@ -27,7 +27,7 @@ function holdToStored({ lease, chargedAtMs }: Orphan): readonly unknown[] | null
     [admittedAtMs, lsn, targetAtMs, targetLsn],
     [promptTokens, output, ...(rates === null ? [] : [rates.input, rates.output])],
     [hold.keyId, hold.session ?? ""],
-    chargedAtMs,
+    endedAtMs,
   ];
 }
 
@@ -39,12 +39,12 @@ export function holdChange(proxyId: string, lease: number, orphan: Orphan | null
 interface StoredHold {
   readonly proxyId: string;
   readonly lease: Lease & { readonly target: Target };
-  readonly chargedAtMs: number | null;
+  readonly endedAtMs: number | null;
 }
 
 /** Null for what `holdChange` never wrote. */
 export function holdFromStored(key: string, value: readonly unknown[]): StoredHold | null {
-  const [named, counted, amounts, caller, chargedAtMs] = value;
+  const [named, counted, amounts, caller, endedAtMs] = value;
   if (![named, counted, amounts, caller].every(Array.isArray)) return null;
   const names = [...(named as unknown[]), ...(caller as unknown[])];
   const numbers = [...(counted as unknown[]), ...(amounts as unknown[])];
@@ -66,7 +66,7 @@ export function holdFromStored(key: string, value: readonly unknown[]): StoredHo
     targetLsn === undefined ||
     output === undefined ||
     !isCount(lease, 1) ||
-    !(chargedAtMs === null || isCount(chargedAtMs))
+    !(endedAtMs === null || isCount(endedAtMs))
   )
     return null;
   const rates =
@@ -75,13 +75,21 @@ export function holdFromStored(key: string, value: readonly unknown[]): StoredHo
       : { input: inputRate, output: outputRate };
   return {
     proxyId,
-    chargedAtMs,
+    endedAtMs,
     lease: {
-      ...{ lease, userPath, submission: false },
+      lease,
+      userPath,
+      submission: false,
       target: { provider, model, ...(tools.length === 0 ? {} : { tools }) },
-      ...{ admittedAtMs: admittedAtMs!, lsn: lsn!, targetAtMs: targetAtMs!, targetLsn },
+      admittedAtMs: admittedAtMs!,
+      lsn: lsn!,
+      targetAtMs: targetAtMs!,
+      targetLsn,
       holding: {
-        ...{ promptTokens: promptTokens!, output, rates, keyId },
+        promptTokens: promptTokens!,
+        output,
+        rates,
+        keyId,
         session: session === "" ? undefined : session,
       },
     },

@@ -134,6 +134,8 @@ t.test("what a killed proxy's requests held is charged, as an estimate", async (
   );
   const dollars = records.reduce((sum, { totalCost }) => sum + totalCost!, 0) / 1e12;
   t.ok(Math.abs(spentOf(daemon) - dollars) < 1e-6);
+  const { counts: since } = daemon.state;
+  t.same([since.tokens, sumUsd(since.cost)], [held, dollars], "as the status says");
   pass(daemon);
   t.equal(counts(daemon, tokens).tokens, held, "once");
 });
@@ -206,6 +208,22 @@ t.test("a settle that comes after all replaces the estimate, also after a restar
     t.equal(counts(daemon, tokens).tokens, estimate, "a window isn't reduced");
     t.same([...daemon.store.entries("holds")], []);
   }
+});
+
+t.test("the status counts what a settle has beyond the estimate that it replaces", (t) => {
+  const daemon = start();
+  const peer = daemon.proxy("p1");
+  const [less, more] = [begin(peer, 2), begin(peer, 3)];
+  peer.close();
+  pass(daemon);
+  const { counts: since } = daemon.state;
+  const [estimate, dollars] = [heldBy(less), sumUsd(since.cost) / 2];
+  const settler = daemon.proxy("p1");
+  settler.send(settle(less, 300, 20));
+  t.same([since.tokens, sumUsd(since.cost)], [2 * estimate, 2 * dollars]);
+  settler.send({ ...settle(more, 3000, 1000), seq: 2 });
+  t.same([since.tokens, sumUsd(since.cost)], [estimate + 4000, dollars + 0.024]);
+  t.end();
 });
 
 t.test("what was held is charged if daemon and proxy are killed together", async (t) => {

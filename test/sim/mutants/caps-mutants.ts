@@ -26,13 +26,13 @@ const ofOneHost = (
     {
       name: "a lost connection gives back what its requests hold",
       file: slots,
-      find: "proxy.orphans.set(id, { lease, chargedAtMs: null });",
+      find: "proxy.orphans.set(id, { lease, endedAtMs: null });",
       put: "giveBack(lease.hold);",
     },
     {
       name: "what was drawn is free again at a proxy's death",
       file: interrupted,
-      find: "charge(state, { proxy, id, orphan: ended }, estimate, nowMs);",
+      find: "chargeEstimate(state, { proxy, id, orphan: ended }, estimate, nowMs);",
       put: "",
     },
     {
