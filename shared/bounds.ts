@@ -291,6 +291,13 @@ export const heldHeadBytesMax = 16 * 1024;
 /** How long the beginning of a stream is buffered: later a client may need a keep-alive. */
 export const heldHeadMs = 10_000;
 /**
+ * How long a stream with a finish reason may last without its end: the usage comes in an event of
+ * its own, and some hosts send no last event, and leave the connection open.
+ */
+export const streamEndGraceMs = 5_000;
+/** How long a connection may last after the end of its answer's stream before it is closed. */
+export const bodyEndGraceMs = 1_000;
+/**
  * Output tokens that a stream under hard caps asks for at a time: a question costs the proxy as
  * much as some events. The daemon grants at most a fraction of what is left of the cap. A stream
  * that had to wait asks for twice as many.

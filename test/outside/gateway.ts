@@ -105,7 +105,8 @@ function reply(response: ServerResponse, answer: ProviderAnswer): void {
     "content-type": "application/json",
     ...answer.headers,
   });
-  response.end(body);
+  response.write(body);
+  if (answer.staysOpen !== true) response.end();
 }
 
 const descriptions: Readonly<Partial<Record<Operation, Description>>> = {

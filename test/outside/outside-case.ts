@@ -33,6 +33,8 @@ export interface ProviderAnswer {
   readonly headers?: Readonly<Record<string, string>>;
   /** A text or a Buffer is sent as it is. */
   readonly body: unknown;
+  /** Whether the provider leaves its connection open after these bytes. */
+  readonly staysOpen?: boolean;
 }
 
 export interface OutsideCase {

@@ -193,6 +193,38 @@ const chatAnswer = {
 const messageAnswer = { content: [{ text: "hi" }, { type: "tool_use", input: { a: 1 } }] };
 const responseAnswer = { output: [{ content: [{ text: "hi" }] }] };
 
+const openSources = ["caidaoli/ccLoad#81", "earendil-works/pi#6807", "MiniMax-AI/MiniMax-M2#109"];
+const googleStream = events([
+  { candidates: [{ content: { role: "model", parts: [{ text: "hi" }] }, index: 0 }] },
+  {
+    candidates: [{ content: { role: "model", parts: [{ text: "" }] }, finishReason: "STOP" }],
+    usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 3, totalTokenCount: 12 },
+  },
+]);
+const openStreams = {
+  chat: { body: chatStream, path: /chat\/completions$/, model: vllm },
+  messages: { body: messageStream, path: /messages$/, model: claude },
+  responses: { body: responseStream, path: /responses$/, model: sol },
+};
+const openClients = {
+  chat: (model: string) =>
+    chat({ model, tools: [readOfChat], stream: true, stream_options: { include_usage: true } }),
+  messages: (model: string) => messages({ model, tools: [read], stream: true }),
+  responses: (model: string) =>
+    responses({ model, tools: [{ ...readOfResponses, strict: false }], stream: true }),
+  google: (model: string) =>
+    google(model, { tools: [readOfGoogle] }, "streamGenerateContent?alt=sse"),
+  "google-as-a-list": (model: string) =>
+    google(model, { tools: [readOfGoogle] }, "streamGenerateContent"),
+};
+const lastOfClients = {
+  chat: /data: \[DONE\]\n\n$/,
+  messages: /"message_stop"\}\n\n$/,
+  responses: /"type":"response\.completed"[^\n]*\n\n$/,
+  google: /"finishReason":"STOP"[^\n]*\n\n$/,
+  "google-as-a-list": /"finishReason":"STOP"[^\n]*\]$/,
+};
+
 const cursorSources = [
   "BerriAI/litellm#34029",
   "archestra-ai/archestra#7375",
@@ -1078,5 +1110,64 @@ export const shapeReports: readonly OutsideCase[] = [
     result: "passed",
     right: "an empty list of calls is none",
     sends: { messages: [{}, { content: exactly([{ type: "text", text: "a" }]) }, {}] },
+  },
+  ...Object.entries(openStreams).flatMap(([provider, { body, path, model }]) =>
+    Object.entries(openClients).map(
+      ([client, request]): OutsideCase => ({
+        id: `open-after-its-end-${provider}-for-${client}`,
+        kind: "streams",
+        source: openSources,
+        request: request(model),
+        answer: { ...streamed(body), staysOpen: true },
+        right: "an answer ends with its last event, also if the host leaves its connection open",
+        check(t, { sent, text, cut }) {
+          t.match(sent.at(-1)?.path ?? "", path);
+          t.notOk(cut);
+          t.match(text, lastOfClients[client as keyof typeof lastOfClients]);
+        },
+      }),
+    ),
+  ),
+  {
+    id: "open-after-its-end-unasked",
+    kind: "streams",
+    source: openSources,
+    request: chat({ model: vllm }),
+    answer: { ...streamed(chatStream), staysOpen: true },
+    right: "a stream that nobody asked for ends with its last event, too",
+    receives: chatAnswer,
+  },
+  {
+    id: "open-after-its-end-passed",
+    kind: "streams",
+    source: openSources,
+    request: {
+      ...messages({ model: "claude-opus-4-8", stream: true }),
+      path: "/p/anthropic/v1/messages",
+    },
+    answer: { ...streamed(messageStream), staysOpen: true },
+    right: "what passes through ends with its last event, too",
+    check: (t, { text }) => t.equal(text, messageStream),
+  },
+  {
+    id: "open-after-its-finish-reason",
+    kind: "streams",
+    source: openSources,
+    request: messages({ model: vllm, stream: true }),
+    answer: { ...streamed(chatStream.replace(`${done}\n\n`, "")), staysOpen: true },
+    right: "without a last event the answer ends soon after its finish reason, with its usage",
+    check(t, { text, cut }) {
+      t.notOk(cut);
+      t.match(text, /"output_tokens":3[^\n]*\n\n[^\n]*\n[^\n]*"message_stop"\}\n\n$/);
+    },
+  },
+  {
+    id: "open-after-its-finish-reason-gemini",
+    kind: "streams",
+    source: openSources,
+    request: google("gemini/gemini-2.5-pro", {}, "streamGenerateContent?alt=sse"),
+    answer: { ...streamed(googleStream), staysOpen: true },
+    right: "a stream of Gemini's ends soon after its finish reason",
+    check: (t, { text, cut }) => t.ok(!cut && text === googleStream),
   },
 ];

@@ -22,6 +22,7 @@ type Row = readonly [bound: string, value: string, beyond: string];
 const count = (value: number): string => value.toLocaleString("en-US");
 const kib = (value: number): string => `${count(value / 1024)} KiB`;
 const mib = (value: number): string => kib(value / 1024).replace("KiB", "MiB");
+const seconds = (ms: number): string => `${ms / 1000} s`;
 const days = (ms: number): string => `${ms / 86_400_000} days`;
 
 const requests: readonly Row[] = [
@@ -75,6 +76,16 @@ const connections: readonly Row[] = [
   ["connection without a request", "75 s", "closed"],
   ["connections waiting for accept", "4,096, or `net.core.somaxconn`", "the kernel drops them"],
   ["running requests of a WebSocket", count(runningMax), "they wait"],
+  [
+    "stream that a provider leaves open after the dialect's last event",
+    seconds(bounds.bodyEndGraceMs),
+    "the answer has ended at once; Sluice closes the provider's connection",
+  ],
+  [
+    "stream that a provider leaves open after a finish reason",
+    seconds(bounds.streamEndGraceMs),
+    "the answer ends, with the usage so far",
+  ],
 ];
 
 const keys: readonly Row[] = [

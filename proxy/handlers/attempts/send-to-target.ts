@@ -21,6 +21,7 @@ import { modelIn, watchedUpstream } from "../../objects/answer-watch.js";
 import type { RequestContext } from "../../request-context.js";
 import type { Route } from "../../routing/resolve-model.js";
 import { embeddingsInBase64 } from "../../upstream/embeddings-in-base64.js";
+import { endedUpstream } from "../../upstream/ended-upstream.js";
 import { withoutBetas } from "../../upstream/errors/refused-betas.js";
 import { forward } from "../../upstream/forward.js";
 import type { ForwardRequest, ForwardResult } from "../../upstream/forwarded.js";
@@ -203,9 +204,10 @@ function upstreamFor(
   const marking = hasSeveralAccounts(gateway, route)
     ? markingOf(operation, provider.account)
     : null;
+  const ended = endedUpstream(upstream, operation);
   const formed = hasWholeAnswer(operation)
-    ? inWantedForm(upstream, { operation, wantsStream: call.stream, memory: exchange.memory })
-    : upstream;
+    ? inWantedForm(ended, { operation, wantsStream: call.stream, memory: exchange.memory })
+    : ended;
   const marked = marking === null ? formed : markedUpstream(formed, marking);
   const traced = trace === null ? marked : trace.watchUpstream(marked);
   // When other models may run, the answer doesn't show what an alias stands for.

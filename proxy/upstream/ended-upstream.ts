@@ -1,0 +1,146 @@
+/**
+ * Wraps an upstream so that an answer ends with the last event of its dialect. Some hosts leave the
+ * connection open after it (caidaoli/ccLoad#81, MiniMax-AI/MiniMax-M2#109), and a client would wait
+ * until the idle deadline. A connection whose body ends soon after is kept, any other one closed.
+ *
+ * Not here: what the last event is (`proxy/usage/stream-end.ts`).
+ */
+import { bodyEndGraceMs, streamEndGraceMs } from "../../shared/bounds.js";
+import type { Operation } from "../../shared/operation.js";
+import { headerOf } from "../http/copy-headers.js";
+import { type StreamState, streamEndOf } from "../usage/stream-end.js";
+import type { UpstreamFailure } from "./errors/upstream-failure.js";
+import type { UpstreamCall, UpstreamSink } from "./upstream.js";
+
+/** The part of an upstream that is wrapped; the wrapper has the other parts unchanged. */
+interface Sending<Request> {
+  send(request: Request, sink: UpstreamSink): UpstreamCall;
+}
+
+/** `operation`: at the provider. */
+export function endedUpstream<Request, To extends Sending<Request>>(
+  upstream: To & Sending<Request>,
+  operation: Operation | null,
+): To {
+  if (streamEndOf(operation) === null) return upstream;
+  return {
+    ...upstream,
+    send(request: Request, sink: UpstreamSink): UpstreamCall {
+      const ending = new EndingCall(sink, operation);
+      ending.call = upstream.send(request, ending);
+      return ending;
+    },
+  };
+}
+
+class EndingCall implements UpstreamSink, UpstreamCall {
+  call: UpstreamCall | null = null;
+  readonly #sink: UpstreamSink;
+  /** Null for an answer that says how long it is, and for an error. */
+  #end: ReturnType<typeof streamEndOf>;
+  #state: StreamState = "open";
+  #finishes = 0;
+  /** The sink has got its end. */
+  #ended = false;
+  #paused = false;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(sink: UpstreamSink, operation: Operation | null) {
+    this.#sink = sink;
+    this.#end = streamEndOf(operation);
+  }
+
+  get isSent(): boolean {
+    return this.call?.isSent === true;
+  }
+
+  get isResent(): boolean {
+    return this.call?.isResent === true;
+  }
+
+  get keyName(): string {
+    return this.call?.keyName ?? "";
+  }
+
+  onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
+    if (status >= 300 || headerOf(rawHeaders, "content-length") !== "") this.#end = null;
+    this.#sink.onHead(status, rawHeaders);
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#ended) return;
+    const end = this.#end;
+    if (end === null) return this.#sink.onData(chunk);
+    this.#state = end.push(chunk);
+    this.#sink.onData(chunk);
+    if (this.#state === "ended") this.#endNow();
+    else if (this.#state === "open") this.#stopTimer();
+    else if (end.finishes > this.#finishes) {
+      this.#finishes = end.finishes;
+      this.#waitForEnd();
+    }
+  }
+
+  #endNow(): void {
+    this.#ended = true;
+    this.#startTimer(bodyEndGraceMs, () => this.call?.abort());
+    // The rest of the body doesn't wait for the client.
+    this.call?.resume();
+    this.#sink.onEnd();
+  }
+
+  /** While the client makes the provider wait, its last events may still be on their way. */
+  #waitForEnd(): void {
+    if (this.#paused) return;
+    this.#startTimer(streamEndGraceMs, () => {
+      this.call?.abort();
+      this.#ended = true;
+      this.#sink.onEnd();
+    });
+  }
+
+  #startTimer(ms: number, then: () => void): void {
+    this.#stopTimer();
+    this.#timer = setTimeout(then, ms).unref();
+  }
+
+  #stopTimer(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  onEnd(): void {
+    this.#stopTimer();
+    if (!this.#ended) this.#sink.onEnd();
+  }
+
+  onFailure(failure: UpstreamFailure): void {
+    this.#stopTimer();
+    if (!this.#ended) this.#sink.onFailure(failure);
+  }
+
+  onBug(error: unknown): void {
+    this.#stopTimer();
+    this.#sink.onBug(error);
+  }
+
+  pause(): void {
+    if (this.#ended) return;
+    this.#paused = true;
+    this.#stopTimer();
+    this.call?.pause();
+  }
+
+  resume(): void {
+    if (this.#ended) return;
+    if (!this.#paused) return;
+    this.#paused = false;
+    if (this.#state === "finishing") this.#waitForEnd();
+    this.call?.resume();
+  }
+
+  abort(): void {
+    this.#stopTimer();
+    this.call?.abort();
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * Finds the end of an answer in the bytes of a provider's stream, for hosts that leave the
+ * connection open after it. It reads what begins a line, which no text of an answer can: JSON has
+ * no line ends.
+ *
+ * Not here: what happens at the end (`ended-upstream.ts`).
+ */
+import { isObject, parseJson, present } from "../../shared/checked.js";
+import type { Operation } from "../../shared/operation.js";
+import { isErrorEvent } from "../body/error-body.js";
+
+/**
+ * `ended`: the dialect's last event has passed. `finishing`: the answer has its finish reason, but
+ * its usage or further events may follow.
+ */
+export type StreamState = "open" | "finishing" | "ended";
+
+/** What a line says of the end; null if nothing. `open`: the answer goes on. */
+type LineReader = (line: string, isFinishing: boolean) => StreamState | null;
+
+const lineReaders: ReadonlyMap<Operation, LineReader> = new Map([
+  ["chat_completions", chatLine],
+  ["completions", chatLine],
+  ["messages", messagesLine],
+  ["responses", responsesLine],
+  ["stream_generate_content", googleLine],
+]);
+
+/** No line that matters is longer. */
+const lineCharsMax = 16 * 1024;
+
+/** Null if the operation's streams don't say where they end. */
+export function streamEndOf(operation: Operation | null): StreamEnd | null {
+  const reader = operation === null ? undefined : lineReaders.get(operation);
+  return reader === undefined ? null : new StreamEnd(reader);
+}
+
+class StreamEnd {
+  readonly #read: LineReader;
+  /** The beginning of the last, incomplete line. */
+  #line = "";
+  /** What the open event says. */
+  #event: StreamState | null = null;
+  #state: StreamState = "open";
+  /** The answer went on after a finish reason, which says nothing at this host. */
+  #repeats = false;
+  /** Counts the events with a finish reason. */
+  finishes = 0;
+
+  constructor(reader: LineReader) {
+    this.#read = reader;
+  }
+
+  push(chunk: Buffer): StreamState {
+    const text = chunk.toString("latin1");
+    let start = 0;
+    for (let feed = text.indexOf("\n"); feed !== -1; feed = text.indexOf("\n", start)) {
+      this.#lineEnded(this.#line + text.slice(start, feed));
+      this.#line = "";
+      start = feed + 1;
+    }
+    if (start < text.length && this.#line.length < lineCharsMax)
+      this.#line += text.slice(start, start + lineCharsMax);
+    return this.#state;
+  }
+
+  #lineEnded(line: string): void {
+    if (line === "" || line === "\r") return this.#eventEnded();
+    const says = this.#read(line, this.#state === "finishing");
+    if (says !== null && this.#event !== "ended") this.#event = says;
+  }
+
+  #eventEnded(): void {
+    const says = this.#event;
+    this.#event = null;
+    if (says === null || this.#state === "ended") return;
+    if (says === "ended") this.#state = says;
+    else if (says === "open") {
+      if (this.#state === "finishing") this.#repeats = true;
+      this.#state = says;
+    } else if (!this.#repeats) {
+      this.#state = says;
+      this.finishes++;
+    }
+  }
+}
+
+const dataField = "data:";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The data of a line; null if it isn't an object. */
+function objectIn(line: string): Fields | null {
+  const value = parseJson(line.slice(dataField.length));
+  return isObject(value) ? value : null;
+}
+
+function listOf(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/** Some hosts send a reason with each part of the answer: then it isn't the end. */
+function stateOf(
+  hasReason: boolean,
+  hasContent: boolean,
+  isFinishing: boolean,
+): StreamState | null {
+  if (isFinishing && hasContent) return "open";
+  return hasReason ? "finishing" : null;
+}
+
+const chatMarks = /"finish_reason"\s*:\s*"(?!")|"error"\s*:\s*["{]/;
+
+function chatLine(line: string, isFinishing: boolean): StreamState | null {
+  if (!line.startsWith(dataField)) return null;
+  if (line.length <= signCharsMax && line.slice(dataField.length).trim() === "[DONE]")
+    return "ended";
+  if (!isFinishing && !chatMarks.test(line)) return null;
+  const chunk = objectIn(line);
+  if (chunk === null) return "open";
+  if (isErrorEvent(chunk)) return "finishing";
+  const choices = listOf(chunk["choices"]);
+  const hasContent = choices.some((choice) => hasText(choice) || hasFields(choice["delta"]));
+  return stateOf(
+    choices.some(({ finish_reason: reason }) => present(reason)),
+    hasContent,
+    isFinishing,
+  );
+}
+
+/** Of a legacy completion. */
+function hasText({ text }: Fields): boolean {
+  return present(text);
+}
+
+/** Whether a delta or a part says anything. */
+function hasFields(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  return Object.entries(value).some(
+    ([name, field]) =>
+      name !== "role" && present(field) && !(Array.isArray(field) && field.length === 0),
+  );
+}
+
+function messagesLine(line: string, isFinishing: boolean): StreamState | null {
+  if (line.startsWith("event:")) {
+    const name = line.slice("event:".length).trim();
+    if (name === "message_stop") return "ended";
+    return name === "error" ? "finishing" : null;
+  }
+  if (!line.startsWith(dataField)) return null;
+  if (!isFinishing && !line.includes('"message_')) return null;
+  const event = objectIn(line);
+  if (event === null) return "open";
+  const { type, delta } = event;
+  if (type === "message_stop") return "ended";
+  const hasReason = type === "message_delta" && isObject(delta) && present(delta["stop_reason"]);
+  return stateOf(hasReason, String(type).startsWith("content_block"), isFinishing);
+}
+
+/** A response is long, and its type is before it. */
+const typeOfResponse =
+  /^(?:event:|data:\s*\{\s*(?:"sequence_number"\s*:\s*\d+\s*,\s*)?"type"\s*:\s*")\s*(?:response\.(?:completed|incomplete|failed|done)|(error))(?:"|\s*$)/;
+
+function responsesLine(line: string): StreamState | null {
+  const type = typeOfResponse.exec(line);
+  if (type === null) return null;
+  return type[1] === undefined ? "ended" : "finishing";
+}
+
+const googleMarks = /"(?:finishReason|blockReason)"\s*:\s*"/;
+
+function googleLine(line: string, isFinishing: boolean): StreamState | null {
+  if (!line.startsWith(dataField) || (!isFinishing && !googleMarks.test(line))) return null;
+  const chunk = objectIn(line);
+  if (chunk === null) return "open";
+  const candidates = listOf(chunk["candidates"]);
+  const { promptFeedback } = chunk;
+  const hasReason =
+    candidates.some(({ finishReason }) => present(finishReason)) ||
+    (isObject(promptFeedback) && present(promptFeedback["blockReason"]));
+  const hasContent = candidates.some(
+    ({ content }) => isObject(content) && listOf(content["parts"]).some(hasFields),
+  );
+  return stateOf(hasReason, hasContent, isFinishing);
+}
+
+/** `[DONE]` isn't longer. */
+const signCharsMax = 40;
