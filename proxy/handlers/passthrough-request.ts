@@ -39,6 +39,7 @@ import { submittedBatch } from "../objects/batches.js";
 import type { RequestContext } from "../request-context.js";
 import { targetAt } from "../routing/resolve-model.js";
 import { sessionOf } from "../routing/session.js";
+import { endedUpstream } from "../upstream/ended-upstream.js";
 import type { ForwardResult } from "../upstream/forwarded.js";
 import { sizeClass } from "../upstream/limit-reports.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
@@ -144,7 +145,7 @@ async function relay(
   const sent = body === null ? null : wholeBody(route, operation, { body, granted });
   let answerText = "";
   const forwarded = await relayAnswer(exchange, {
-    upstream,
+    upstream: endedUpstream(upstream, operation, gateway.setTimer),
     provider: target.provider,
     request: {
       method: exchange.method,

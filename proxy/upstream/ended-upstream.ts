@@ -17,16 +17,20 @@ interface Sending<Request> {
   send(request: Request, sink: UpstreamSink): UpstreamCall;
 }
 
+/** As `Gateway.setTimer`: runs once after `ms`; the returned function cancels it. */
+type SetTimer = (ms: number, run: () => void) => () => void;
+
 /** `operation`: at the provider. */
 export function endedUpstream<Request, To extends Sending<Request>>(
   upstream: To & Sending<Request>,
   operation: Operation | null,
+  setTimer: SetTimer,
 ): To {
   if (streamEndOf(operation) === null) return upstream;
   return {
     ...upstream,
     send(request: Request, sink: UpstreamSink): UpstreamCall {
-      const ending = new EndingCall(sink, operation);
+      const ending = new EndingCall(sink, operation, setTimer);
       ending.call = upstream.send(request, ending);
       return ending;
     },
@@ -43,10 +47,12 @@ class EndingCall implements UpstreamSink, UpstreamCall {
   /** The sink has got its end. */
   #ended = false;
   #paused = false;
-  #timer: NodeJS.Timeout | null = null;
+  #cancel: (() => void) | null = null;
+  readonly #setTimer: SetTimer;
 
-  constructor(sink: UpstreamSink, operation: Operation | null) {
+  constructor(sink: UpstreamSink, operation: Operation | null, setTimer: SetTimer) {
     this.#sink = sink;
+    this.#setTimer = setTimer;
     this.#end = streamEndOf(operation);
   }
 
@@ -101,12 +107,12 @@ class EndingCall implements UpstreamSink, UpstreamCall {
 
   #startTimer(ms: number, then: () => void): void {
     this.#stopTimer();
-    this.#timer = setTimeout(then, ms).unref();
+    this.#cancel = this.#setTimer(ms, then);
   }
 
   #stopTimer(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#cancel?.();
+    this.#cancel = null;
   }
 
   onEnd(): void {

@@ -204,7 +204,7 @@ function upstreamFor(
   const marking = hasSeveralAccounts(gateway, route)
     ? markingOf(operation, provider.account)
     : null;
-  const ended = endedUpstream(upstream, operation);
+  const ended = endedUpstream(upstream, operation, gateway.setTimer);
   const formed = hasWholeAnswer(operation)
     ? inWantedForm(ended, { operation, wantsStream: call.stream, memory: exchange.memory })
     : ended;

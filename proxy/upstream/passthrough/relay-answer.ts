@@ -14,7 +14,6 @@ import { replyFailure } from "../../http/respond.js";
 import { unfinishedId } from "../../objects/background-responses.js";
 import { ResponseMeter } from "../../usage/response-meter.js";
 import { type AnswerHandler, AnswerRelay, type Ending } from "../answer-relay.js";
-import { endedUpstream } from "../ended-upstream.js";
 import { readErrorFields } from "../errors/error-fields.js";
 import { redirectFailure, unansweredFailure } from "../errors/provider-failure.js";
 import { errorInsideSuccess, isEmptyAnswer } from "../errors/success-body.js";
@@ -96,8 +95,7 @@ class Relaying implements AnswerHandler {
   }
 
   start(): void {
-    const { upstream, operation, request } = this.#options;
-    this.#relay.start(endedUpstream(upstream, operation), request);
+    this.#relay.start(this.#options.upstream, this.#options.request);
   }
 
   ownHeaders(): readonly string[] {
