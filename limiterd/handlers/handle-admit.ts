@@ -104,7 +104,9 @@ function answerAdmit(
   const turn = state.shares === null ? null : beginTurn(state.shares, stage !== "first");
   const verdict = verdictOn(state, admission, request, turn);
   if (verdict.kind === "unsure") {
-    if (waiter !== null) return askOtherHosts(state, waiter);
+    if (waiter !== null && stage !== "overdue") return askOtherHosts(state, waiter);
+    const outcome = waitForEngine(state, admission, request, verdict);
+    if (outcome !== null) return outcome;
     waitForHosts(state, peer, message.id, answerAgain(state, admission));
     return answered;
   }
@@ -197,9 +199,10 @@ function verdictOn(
     viewer: viewerAt(state, userPath),
   };
   const rules = settings.rateLimitsEnabled ? book : noRules;
-  return waiter !== null && stage === "overdue"
-    ? overdueRefusal(rules, request, options, waiter)
-    : admit(rules, request, options);
+  if (waiter === null || stage !== "overdue") return admit(rules, request, options);
+  const refusal = overdueRefusal(rules, request, options, waiter);
+  const isUnknown = turn?.isUnsure === true && turn.isCutOff;
+  return isUnknown ? { kind: "unsure", judgement: refusal } : refusal;
 }
 
 /** Gives an admitted request its lease, and answers it. */
@@ -273,12 +276,7 @@ function waitOrRefuse(
     return answered;
   }
   if (message.wait !== undefined && stage !== "overdue") {
-    const outcome = waitForRoom(
-      state,
-      admission,
-      { verdict, userPath, nowMs },
-      (waiter, laterMs, again) => answerAdmit(state, { ...admission, waiter }, laterMs, again),
-    );
+    const outcome = wait(state, admission, { verdict, userPath, nowMs });
     if (outcome !== null) return outcome;
   }
   counts.refused++;
@@ -297,6 +295,33 @@ function waitOrRefuse(
   });
   sendRefusal(peer, id, shownTo(viewer, withoutUse(verdict)), key);
   return answered;
+}
+
+/** Null if it may not wait. */
+function wait(
+  state: DaemonState,
+  admission: AdmitRequest,
+  refused: Parameters<typeof waitForRoom>[2],
+): WaitOutcome | null {
+  return waitForRoom(state, admission, refused, (waiter, laterMs, again) =>
+    answerAdmit(state, { ...admission, waiter }, laterMs, again),
+  );
+}
+
+/** Makes a request wait while the engine doesn't answer. Null if it may not, or the engine does. */
+function waitForEngine(
+  state: DaemonState,
+  admission: AdmitRequest,
+  { userPath, nowMs, stage }: IdentifiedRequest,
+  { judgement }: Unsure,
+): WaitOutcome | null {
+  const { turn } = state.shares!;
+  if (!turn.willTimeOut || stage === "overdue" || judgement.kind === "admitted") return null;
+  const outcome = wait(state, admission, { verdict: judgement, userPath, nowMs });
+  if (outcome === null) return null;
+  for (const share of turn.lacking) share.ask();
+  turn.end();
+  return outcome;
 }
 
 /** Whether the refusing rule or budget names a model to which the request can still go. */

@@ -10,7 +10,7 @@ import { type admit, type Exceeded, headersOfCounters } from "../rules/admit.js"
 import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "../rules/judge.js";
 import type { DaemonState } from "../state.js";
 import type { WaitOutcome } from "../waiting/wait-queues.js";
-import { type Waiter, waitMsOf } from "../waiting/waiters.js";
+import { type RefusedByLimit, type Waiter, waitMsOf } from "../waiting/waiters.js";
 
 export interface AdmitRequest {
   readonly peer: PeerState;
@@ -29,7 +29,7 @@ export type Stage = "first" | "final" | "overdue";
 export const answered: WaitOutcome = { kind: "answered" };
 
 interface RefusedRequest {
-  readonly verdict: Refused | Exceeded;
+  readonly verdict: RefusedByLimit;
   readonly userPath: string;
   readonly nowMs: number;
 }
@@ -46,8 +46,8 @@ export function waitForRoom(
 ): WaitOutcome | null {
   const { settings, waiters } = state;
   const { peer, message } = admission;
-  const { id } = message;
-  const wait = message.wait!;
+  const { id, wait } = message;
+  if (wait === undefined) return null;
   const arrivedMs = admission.waiter?.arrivedMs ?? waiters.monoMs - wait.waitedMs;
   const deadlineMs =
     admission.waiter?.deadlineMs ?? arrivedMs + waitMsOf(settings.waiting, userPath, wait);

@@ -63,9 +63,9 @@ export type Verdict = AdmittedVerdict | Refused | Exceeded;
 /** The engine must be asked before the decision; nothing was counted. */
 export interface Unsure {
   readonly kind: "unsure";
+  /** By the counts that are known. */
+  readonly judgement: Judgement | Exceeded;
 }
-
-const unsure: Unsure = { kind: "unsure" };
 
 /**
  * Admits a request to the first target with room and counts it; or returns the rule or budget that
@@ -88,7 +88,7 @@ export function admit(
   options: AdmissionOptions,
 ): Verdict | Unsure {
   const judgement = judge(book, request, options);
-  if (options.turn?.isUnsure === true) return unsure;
+  if (options.turn?.isUnsure === true) return { kind: "unsure", judgement };
   if (book.shared.size > 0) noteDemand(book, request, judgement, options);
   if (judgement.kind === "refused") return judgement;
   const { counters } = judgement;
@@ -137,7 +137,7 @@ export function readmit(
     upstream,
     budgets: budgets === null ? null : { book: budgets.book, labels: null },
   });
-  if (options.turn?.isUnsure === true) return unsure;
+  if (options.turn?.isUnsure === true) return { kind: "unsure", judgement };
   if (book.shared.size > 0) noteDemand(targetRules, request, judgement, options);
   if (judgement.kind === "refused") return judgement;
   if (judgement.kind === "exceeded")

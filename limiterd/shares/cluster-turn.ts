@@ -73,7 +73,12 @@ export class ClusterTurn<Share extends Awaited = Awaited> {
 
   /** Whether waiting for the engine would not help this judgement. */
   get willTimeOut(): boolean {
-    return this.purpose === "decide" || this.lacking.some((share) => share.willTimeOut);
+    return this.purpose === "decide" || this.isCutOff;
+  }
+
+  /** Whether the engine doesn't answer about what this judgement lacked. */
+  get isCutOff(): boolean {
+    return this.away || this.lacking.some((share) => share.willTimeOut);
   }
 
   /**

@@ -15,6 +15,9 @@ import type { Refused, WaitersAhead } from "../rules/judge.js";
 import { orderOf } from "./class-order.js";
 import { type Waiting, type WaitOutcome, type WaitPlace, WaitQueues } from "./wait-queues.js";
 
+/** A refusal, or one by the counts that are known. */
+export type RefusedByLimit = Refused | Pick<Exceeded, "kind" | "breach">;
+
 /** A request that waits. */
 export interface Waiter extends Waiting {
   readonly peer: PeerState;
@@ -153,7 +156,7 @@ export class Waiters implements WaitersAhead {
 
   /** Where a refused request waits; null: waiting is pointless before its deadline. */
   placeFor(
-    verdict: Refused | Exceeded,
+    verdict: RefusedByLimit,
     { userPath, deadlineMs }: Pick<Waiter, "userPath" | "deadlineMs">,
     nowMs: number,
   ): WaitPlace | null {

@@ -22,12 +22,12 @@ class Clients {
     this.host = host;
   }
 
-  ask(askedMs: number): number {
+  ask(askedMs: number, waitedMs = 0): number {
     const id = ++this.#lastId;
     this.host.proxy.send({
       ...{ kind: "admit", id, userPath, credential: "authenticated", read: 0 },
       ...{ targets: [target], submission: false },
-      wait: { askedMs, timeoutMs: null, waitedMs: 0 },
+      wait: { askedMs, timeoutMs: null, waitedMs },
     });
     return id;
   }
@@ -91,3 +91,43 @@ t.test("a client that leaves while its host asks the engine stops nobody", async
   t.equal(there.kinds.get(leaving), "cancelled");
   t.equal(there.kinds.get(staying), "admitted");
 });
+
+t.test(
+  "requests wait until their deadline for an engine that their host can't reach",
+  async (t) => {
+    const hosts = startHosts([pathRule(userPath, 0, { requests: 1 })], { waiting });
+    const [first, second] = hosts.all as [Host, Host];
+    const there = new Clients(second);
+    const running = there.ask(0);
+    await pass(hosts, [there], 500);
+    t.equal(there.kinds.get(running), "admitted");
+    const before = new Clients(first);
+    before.ask(60_000);
+    await pass(hosts, [before, there], 500);
+    t.same([...before.kinds.values()], ["queued"]);
+    first.cutOff = true;
+    first.restart();
+    first.reconnect([]);
+    const here = new Clients(first);
+    const all = [here, there];
+    const again = here.ask(60_000, 500);
+    const [fresh, short, none] = [here.ask(60_000), here.ask(3000), here.ask(0)];
+    await pass(hosts, all, 2000);
+    t.same(
+      [again, fresh, short, none].map((id) => here.kinds.get(id)),
+      ["queued", "queued", "queued", "failed"],
+      "also those that come meanwhile, if they may wait",
+    );
+    await pass(hosts, all, 2000);
+    t.equal(here.kinds.get(short), "failed", "its wait is over");
+    for (const message of first.proxy.received)
+      if (message.kind === "failed") t.equal(message.failure.code, "cluster_unavailable");
+    first.cutOff = false;
+    await pass(hosts, all, 2000);
+    t.equal(here.kinds.get(again), "queued", "the other host's request runs");
+    there.end(running);
+    await pass(hosts, all, 3000);
+    t.equal(here.kinds.get(again), "admitted");
+    t.equal(here.kinds.get(fresh), "queued", "in the order of their arrival");
+  },
+);
