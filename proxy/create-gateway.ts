@@ -43,7 +43,7 @@ import { readWithin } from "./handlers/admin/asked-by.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
 import { LoopBreaker } from "./handlers/loop-breaker.js";
 import { createOpenapiLoader } from "./handlers/openapi/openapi-file.js";
-import { OutputRatios } from "./hard-caps/output-ratios.js";
+import { TokenRatios } from "./hard-caps/token-ratios.js";
 import { passedHeaders } from "./http/copy-headers.js";
 import { createSpoolFile } from "./http/spool-file.js";
 import { passesTrace } from "./http/trace-context.js";
@@ -175,7 +175,8 @@ export async function createGateway({
     sizeOf: createModelSizes(config.providers, priceList),
     noticeUnpriced: createUnpricedNotice(config.providers, log),
     recordedModels,
-    outputRatios: new OutputRatios(),
+    outputRatios: new TokenRatios("outputs"),
+    promptRatios: new TokenRatios("prompts"),
     batchReads: new Map(),
     metrics,
     tracing: await createTracing(config, { counts: metrics.counts, log, name }),

@@ -25,7 +25,7 @@ import type { LoadDashboard } from "./dashboard/serve-dashboard.js";
 import type { ResponseCaching } from "./handlers/cache/response-cache.js";
 import type { LoopBreaker } from "./handlers/loop-breaker.js";
 import type { LoadOpenapi } from "./handlers/openapi/reply-openapi.js";
-import type { OutputRatios } from "./hard-caps/output-ratios.js";
+import type { TokenRatios } from "./hard-caps/token-ratios.js";
 import type { Spool } from "./http/body-spool.js";
 import type { PassedHeaders } from "./http/copy-headers.js";
 import type { ServedEndpoints, UnlimitedEndpoint } from "./http/match-route.js";
@@ -96,7 +96,8 @@ export interface Gateway {
   /** A request has used a target without a price. */
   readonly noticeUnpriced: (target: Target) => void;
   readonly recordedModels: RecordedModels;
-  readonly outputRatios: OutputRatios;
+  readonly outputRatios: TokenRatios;
+  readonly promptRatios: TokenRatios;
   /** The running reads of batches and their results, by provider and id. */
   readonly batchReads: Map<string, Promise<BatchProgress>>;
   readonly metrics: Metrics;

@@ -9,6 +9,7 @@ import {
 } from "../hard-caps/output-allowance.js";
 import type { RequestBounds } from "../hard-caps/request-bounds.js";
 import type { RequestContext } from "../request-context.js";
+import { charsPerToken } from "../usage/count-usage.js";
 
 /** Null if no hard cap counts the request, or if its answer is sent as a stream. */
 export function grantedTo(
@@ -25,18 +26,21 @@ interface Capped {
   /** The client's. */
   readonly operation: Operation;
   readonly bounds: RequestBounds;
+  readonly promptBytes: () => number;
 }
 
 /** Null if no hard cap counts the request, or if its answer isn't sent as a stream. */
 export function streamCap(
-  { gateway, record }: RequestContext<"limiter" | "outputRatios" | "monoMs">,
+  { gateway, record }: RequestContext<"limiter" | "outputRatios" | "promptRatios" | "monoMs">,
   target: Target,
-  { operation, bounds }: Capped,
+  { operation, bounds, promptBytes }: Capped,
 ): StreamCap | null {
   const { admission } = record;
   if (!bounds.isStreamed || admission?.metering === undefined) return null;
-  const { limiter, outputRatios, monoMs } = gateway;
+  const { limiter, outputRatios, promptRatios, monoMs } = gateway;
   const name = targetName(target);
+  // In prompts of about one size, JSON is about the same part.
+  const alike = (bytes: number): string => `${name} ${Math.clz32(bytes)}`;
   return {
     allowance: new OutputAllowance(admission.metering, {
       draw: (wanted, then) => limiter.draw(admission, wanted, then),
@@ -45,5 +49,13 @@ export function streamCap(
     stop: lengthStop(operation, bounds),
     bytesPerToken: outputRatios.of(name),
     learn: (textBytes, outputTokens) => outputRatios.learn(name, textBytes, outputTokens),
+    promptBytes() {
+      const bytes = promptBytes();
+      return bounds.hasFiles ? bytes : (bytes * charsPerToken) / promptRatios.of(alike(bytes));
+    },
+    learnPrompt(tokens) {
+      const bytes = promptBytes();
+      if (!bounds.hasFiles) promptRatios.learn(alike(bytes), bytes, tokens);
+    },
   };
 }

@@ -143,6 +143,11 @@ async function relay(
   const trace = record.trace?.attempt(traced, startedMonoMs) ?? null;
   const granted = bounds === null ? null : grantedTo(record, bounds);
   const sent = body === null ? null : wholeBody(route, operation, { body, granted });
+  const promptBytes = (): number => body?.bytes ?? 0;
+  const cap =
+    bounds === null || operation === null
+      ? null
+      : streamCap(context, target, { operation, bounds, promptBytes });
   let answerText = "";
   const forwarded = await relayAnswer(exchange, {
     upstream: endedUpstream(upstream, operation, gateway.setTimer),
@@ -160,7 +165,7 @@ async function relay(
     limits: admittedHeaders(admitted),
     headers: ["x-sluice-target", targetHeader(target)],
     operation,
-    promptBytes: () => body?.bytes ?? 0,
+    promptBytes: cap?.promptBytes ?? promptBytes,
     onAnswer: isAboutObject(objects)
       ? (text) => {
           answerText = text;
@@ -170,10 +175,7 @@ async function relay(
     reasonsByDefault: () => reasonsByDefault(namedLike(provider, target.model)),
     showsReasoning: () => showsReasoning(namedLike(provider, target.model)),
     readsModel: gateway.prices.mayBePricedByAnswer(target),
-    cap:
-      bounds === null || operation === null
-        ? null
-        : streamCap(context, target, { operation, bounds }),
+    cap,
     granted,
     // A caller chooses the path: counts of tokens, for one, have limits of their own.
     onBegun: () => {

@@ -63,6 +63,10 @@ export interface StreamCap {
   readonly bytesPerToken: number;
   /** Called with the text and the reported output of a complete stream. */
   readonly learn: (textBytes: number, outputTokens: number) => void;
+  /** As its prompt counts unless the provider reports its tokens: four bytes a token. */
+  readonly promptBytes: () => number;
+  /** Called with the reported tokens of the prompt. */
+  readonly learnPrompt: (tokens: number) => void;
 }
 
 /** A chunk is asked for when this part of it is left: a stream has hardly to wait for it. */

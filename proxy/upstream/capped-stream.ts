@@ -175,6 +175,7 @@ export class CappedStream {
   end({ usage, estimated }: Pick<MeteredUsage, "usage" | "estimated">): void {
     this.cap.allowance.end();
     const { textBytes, hasOtherText } = this.#call.meter;
+    if (usage !== null && !estimated) this.cap.learnPrompt(usage.inputTokens);
     // An answer whose text wasn't all counted says nothing about the bytes of a token.
     if (usage !== null && !estimated && textBytes > 0 && !hasOtherText)
       this.cap.learn(textBytes, usage.outputTokens);

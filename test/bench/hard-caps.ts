@@ -130,6 +130,8 @@ function capOn(operation: Operation): { readonly cap: StreamCap; answer(): void 
       stop: lengthStop(operation, { choices: 1, wantsUsage: false }),
       bytesPerToken: 4,
       learn: () => {},
+      promptBytes: () => 0,
+      learnPrompt: () => {},
     },
     answer: () => {
       const run = answer;

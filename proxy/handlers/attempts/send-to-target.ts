@@ -139,8 +139,11 @@ function forwardRequest(
   const sent = forwardRequestHeaders(betaHeaders, passed, trace);
   if (call.body !== null) describeJson(sent, exchange);
   const query = translator === null ? exchange.query : "";
+  const promptBytes = (): number => call.promptBytes - savedBytes;
   const cap =
-    bounds === null ? null : streamCap(context, target, { operation: call.operation, bounds });
+    bounds === null
+      ? null
+      : streamCap(context, target, { operation: call.operation, bounds, promptBytes });
   const watched = upstreamFor(context, sending, request, trace);
   return {
     upstream:
@@ -169,7 +172,7 @@ function forwardRequest(
     translator,
     hideUsageChunk,
     rewrite: asksBase64(call) ? embeddingsInBase64 : null,
-    promptBytes: () => call.promptBytes - savedBytes,
+    promptBytes: cap?.promptBytes ?? promptBytes,
     modelOutputMax: () => outputTokensMaxOf(provider, target.model),
     reasonsByDefault: () => reasonsByDefault(namedLike(provider, target.model)),
     showsReasoning: () => showsReasoning(namedLike(provider, target.model)),

@@ -290,6 +290,8 @@ async function run({ pair, chunks, allowed, first, answers, holdsHead }: Run) {
         stop: lengthStop(client, { choices: 1, wantsUsage: true }),
         bytesPerToken: 1,
         learn: () => {},
+        promptBytes: () => 0,
+        learnPrompt: () => {},
       },
       monoMs: () => 1,
     });

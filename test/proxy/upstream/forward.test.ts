@@ -1443,6 +1443,8 @@ function cappedAt(granted: number, wantsUsage = false) {
     stop: lengthStop("chat_completions", { choices: 1, wantsUsage }),
     bytesPerToken: 1,
     learn: (...seen) => void learned.push(seen),
+    promptBytes: () => 0,
+    learnPrompt: (tokens) => void learned.push([tokens]),
   };
   return {
     cap,
@@ -1617,20 +1619,23 @@ t.test(
   },
 );
 
-t.test("an answer whose end has come isn't cut, and teaches the bytes of a token", async (t) => {
-  const { cap, answer, learned } = cappedAt(10);
-  const forwarding = new Forwarding({ cap });
-  forwarding.head(200, eventStream).data(`${chunk(twenty)}${chunk("", "stop")}`);
-  answer(10, words);
-  forwarding.data(
-    `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 } })}\n\n${done}`,
-  );
-  forwarding.end();
-  const forwarded = await forwarding.finished();
-  t.match(forwarded, { outcome: "complete", estimated: false, usage: { totalTokens: 8 } });
-  t.equal(forwarded.note, null);
-  t.same(learned, [[20, 5]]);
-});
+t.test(
+  "an answer whose end has come isn't cut, and teaches the bytes of a token, in its prompt too",
+  async (t) => {
+    const { cap, answer, learned } = cappedAt(10);
+    const forwarding = new Forwarding({ cap });
+    forwarding.head(200, eventStream).data(`${chunk(twenty)}${chunk("", "stop")}`);
+    answer(10, words);
+    forwarding.data(
+      `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 } })}\n\n${done}`,
+    );
+    forwarding.end();
+    const forwarded = await forwarding.finished();
+    t.match(forwarded, { outcome: "complete", estimated: false, usage: { totalTokens: 8 } });
+    t.equal(forwarded.note, null);
+    t.same(learned, [[3], [20, 5]]);
+  },
+);
 
 t.test("an answer that ends while a hard cap cuts it counts as it was reported", async (t) => {
   const { cap, answer } = cappedAt(10);

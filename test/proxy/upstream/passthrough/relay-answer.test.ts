@@ -483,6 +483,8 @@ t.test(
       stop: lengthStop("chat_completions", { choices: 1, wantsUsage: false }),
       bytesPerToken: 1,
       learn: () => {},
+      promptBytes: () => 0,
+      learnPrompt: () => {},
     };
     const relaying = new Relaying({ cap, operation: "chat_completions" });
     relaying.head(200, [...eventStream, "content-length", "9000"]).data(chunk("abc"));
