@@ -30,8 +30,9 @@ export function wholeAnswer(
   events: readonly StreamEvent[],
 ): JsonObject | null {
   const values = events.map(({ data }) => parseJson(data)).filter(isObject);
-  const error = values.find((value) => errorBody(value) !== null && value["type"] !== "response");
-  if (error !== undefined) return { error: errorBody(error) };
+  // An error of the Responses API is the event itself.
+  const error = values.find((value) => value["type"] === "error" || errorBody(value) !== null);
+  if (error !== undefined) return { error: errorBody(error) ?? error };
   return assemblies.get(operation)?.(values) ?? null;
 }
 

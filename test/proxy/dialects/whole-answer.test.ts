@@ -115,6 +115,8 @@ t.test("events without an end are no answer; an error is one", async (t) => {
   t.same(whole("chat_completions", chunk(0, { content: "a" }), { error: { message: "x" } }), {
     error: { message: "x" },
   });
+  const error = { type: "error", code: "server_error", message: "x", param: null };
+  t.same(whole("responses", { type: "response.created", response: { id: "r" } }, error), { error });
 });
 
 t.test(
