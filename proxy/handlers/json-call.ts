@@ -251,7 +251,7 @@ class JsonCall implements ModelCall {
       repaired === request.body ? request.dropped : [...request.dropped, "halves of characters"];
     const body = new SentBody(capped);
     this.#sent.push(body);
-    return Object.assign(request, { body, dropped });
+    return { ...request, body, dropped };
   }
 
   mayLose({ translation, nativeRequests }: ProviderConfig, part: RefusedPart): boolean {
