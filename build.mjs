@@ -51,7 +51,7 @@ const forPrograms = {
   banner: { js: `${forNode.banner.js}\nvar __import; __import ??= (name) => import(name);` },
 };
 /** A command decodes few answers: loading msgpackr's native part would take longer than they do. */
-const forCommands = {
+const commandsDefine = {
   ...forPrograms.define,
   "process.env.MSGPACKR_NATIVE_ACCELERATION_DISABLED": '"true"',
 };
@@ -84,6 +84,7 @@ const writeMetafile = (name, { metafile }) =>
 
 async function buildPrograms() {
   mkdirSync("dist/programs", { recursive: true });
+  // Else Node takes the .js files for ES modules, as the package.json above says.
   writeFileSync("dist/programs/package.json", '{ "type": "commonjs" }\n');
   const services = ["sluice-proxy", "sluice-limiterd"];
   const programs = ["sluice", ...services];
@@ -103,7 +104,7 @@ async function buildPrograms() {
       metafile: true,
     }),
     build({ ...forPrograms, entryPoints: services.map((name) => `bin/${name}.ts`) }),
-    build({ ...forPrograms, define: forCommands, entryPoints: ["bin/sluice.ts"] }),
+    build({ ...forPrograms, define: commandsDefine, entryPoints: ["bin/sluice.ts"] }),
     build({
       ...forNode,
       entryPoints: Object.fromEntries(

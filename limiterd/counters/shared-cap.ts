@@ -122,6 +122,7 @@ export class SharedCap {
    */
   returns(name: string, nowMs: number): void {
     const sharer = this.#sharer(name, nowMs);
+    // Other shares change the services that are compared below.
     this.#currentShares();
     if (sharer === undefined || this.#waiting.has(sharer)) return;
     sharer.service += Math.max(0, this.#level() - this.#serviceOf(sharer));
@@ -147,7 +148,6 @@ export class SharedCap {
 
   /** What the requests in flight of a child will probably cost; null: of all children. */
   reservedBy(name: string | null): number {
-    if (this.#ports.inRequests()) return 0;
     if (name !== null) {
       const sharer = this.#sharers.get(name);
       return sharer === undefined ? 0 : this.#reservedBy(sharer);
@@ -287,7 +287,7 @@ export class SharedCap {
     else this.#owedToLower += (cost * minShare) / (1 - minShare);
   }
 
-  /** Whether a child that doesn't wait has this much left of its floor. */
+  /** Whether a child that doesn't wait and has used this much has at least 1 left of its floor. */
   isBelowFloor(name: string, used: number, cap: number): boolean {
     const sharer = this.#sharers.get(name);
     return (
@@ -321,13 +321,12 @@ export class SharedCap {
   }
 
   #serviceOf(sharer: Sharer): number {
-    const { name, service } = sharer;
-    return this.#ports.inRequests()
-      ? service
-      : service + this.#reservedBy(sharer) / this.#shareOf(name).weight;
+    return sharer.service + this.#reservedBy(sharer) / this.#shareOf(sharer.name).weight;
   }
 
+  /** 0 if service is counted in requests, which are counted when they begin. */
   #reservedBy(sharer: Sharer): number {
+    if (this.#ports.inRequests()) return 0;
     const running = this.#ports.running(sharer.name);
     return running === 0
       ? 0
@@ -389,8 +388,11 @@ export class SharedCap {
   }
 }
 
+/** The weight of the last request in a mean: its last ten make up nine tenths of it. */
+const lastWeight = 0.2;
+
 function movedTo(mean: number | null, amount: number): number {
-  return mean === null ? amount : 0.8 * mean + 0.2 * amount;
+  return mean === null ? amount : (1 - lastWeight) * mean + lastWeight * amount;
 }
 
 interface WaitingSharer {
@@ -465,7 +467,7 @@ function hasFloors({ children }: ChildShares): boolean {
   return false;
 }
 
-/** Whole requests or slots, although 0.29 × 100 isn't quite 29. */
+/** Rounds down to whole requests or slots, although 0.29 × 100 isn't quite 29. */
 export function whole(part: number): number {
   return Math.floor(part + 1e-9);
 }

@@ -173,7 +173,7 @@ function answerDraw(
   peer.leases.set(id, { ...heldLease, hold: holdOn(limits, { ...hold, demand, output }) });
   const mayClaim = turn !== null && most > output;
   if (mayClaim) wantMore(state, limits, most - output, nowMs);
-  noteDemand(limits, cap, nowMs);
+  noteDrawDemand(limits, cap, nowMs);
   const asksHosts = mayClaim && turn.isUnsure && !turn.willTimeOut;
   turn?.end();
   const isParked =
@@ -215,7 +215,7 @@ function waitsForOthers(
 }
 
 /** Notes on each cap that children share that one asks, and whether that cap gave it no more. */
-function noteDemand(limits: readonly HardLimit[], cap: HardLimit | null, nowMs: number): void {
+function noteDrawDemand(limits: readonly HardLimit[], cap: HardLimit | null, nowMs: number): void {
   for (const { source, share } of limits)
     if (share !== undefined && source instanceof Counter)
       source.rule.tenants?.sharing

@@ -38,14 +38,14 @@ const onItsWayDivisor = usefulOutput / outputChunkTokensMin;
 const firstOutput = 256;
 /** A draw adds at most this fraction of what is left: one in 50. */
 const chunkDivisor = 50;
-/** The maximum of output for a request that isn't streamed and names none. */
-const wholeOutput = 32_768;
-/** A request that isn't streamed may use this part of what is left if it runs alone on a cap. */
+/** What a request that isn't streamed wants if it names no maximum of output. */
+const unstreamedOutput = 32_768;
+/** A request that isn't streamed may use one part in 2 of what is left if it is alone on a cap. */
 const aloneDivisor = 2;
-/** A request that runs beside others may use one part in 32 of what is left. */
+/** Beside others it may use one part in 32. */
 const amongDivisor = 32;
-/** A request may use at least this much output, however small its part is, if that much is left. */
-const wholeOutputMin = 4096;
+/** It may use at least this much output, however small its part is, if that much is left. */
+const unstreamedOutputMin = 4096;
 /**
  * The bytes of a token of the prompt of a request that runs alone. It is a guess: a token may have
  * one byte, but that bound would refuse requests that fit.
@@ -321,7 +321,11 @@ export function allow(
     // What all hosts leave sets the size of a chunk, and so what a host claims for it: a fraction
     // of that claim would leave the most of it unused.
     const ofAll = claimed < left ? used + roomOn(limit, left, rest) : room;
-    output = Math.min(output, room, isStreamed ? chunkTo(ofAll, before) : wholeTo(ofAll, isAlone));
+    output = Math.min(
+      output,
+      room,
+      isStreamed ? chunkTo(ofAll, before) : unstreamedTo(ofAll, isAlone),
+    );
     if (room < least) {
       least = room;
       cap = limit;
@@ -353,9 +357,9 @@ function chunkTo(room: number, before: number): number {
   return before + Math.min(outputChunkTokensMax, Math.max(outputChunkTokensMin, part));
 }
 
-/** The whole output that a request gets that isn't streamed. */
-function wholeTo(room: number, isAlone: boolean): number {
-  return Math.max(Math.floor(room / (isAlone ? aloneDivisor : amongDivisor)), wholeOutputMin);
+/** The output of a request that isn't streamed. */
+function unstreamedTo(room: number, isAlone: boolean): number {
+  return Math.max(Math.floor(room / (isAlone ? aloneDivisor : amongDivisor)), unstreamedOutputMin);
 }
 
 /** The hold of a request whose attempt has failed: it keeps its own facts and holds nothing. */
@@ -373,5 +377,5 @@ export function withoutTarget(hold: LeaseHold | null): LeaseHold | null {
 
 /** What a request wants at first. */
 export function wantedAtFirst({ isStreamed, outputMax }: Demand): number {
-  return isStreamed ? firstOutput : (outputMax ?? wholeOutput);
+  return isStreamed ? firstOutput : (outputMax ?? unstreamedOutput);
 }

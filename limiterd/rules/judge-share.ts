@@ -78,10 +78,10 @@ export function waitForShare(shared: SharedCounter, part: SharedPart, nowMs: num
 export function roomOfShare(shared: SharedCounter, cap: number, nowMs: number): number {
   const { counter } = shared;
   const state = sharedCapOf(shared);
-  const need = { unit: "tokens", cap, waits: false, isRunning: true } as const;
-  if (state !== undefined) return new Room(shared, state, need, nowMs).room(0, "with what is held");
+  const part = { unit: "tokens", cap, waits: false, isRunning: true } as const;
+  if (state !== undefined) return new Room(shared, state, part, nowMs).room(0, "with what is held");
   const used = usedOfAll(counter, "tokens", { nowMs, inMs: 0 });
-  return cap - used - heldOf(shared, need, null);
+  return cap - used - heldOf(shared, part, null);
 }
 
 /** A cap and its unit. */
@@ -126,8 +126,7 @@ class Room {
     const free = cap - usedOfAll(counter, unit, { nowMs, inMs }) - heldHere;
     const division = this.#state.divide(asking, this.#part, atMs);
     if (free <= 0 || division === null) return free;
-    const counts = unit !== "tokens";
-    const wholeOf = (part: number): number => (counts ? whole(part) : part);
+    const wholeOf = (part: number): number => (unit === "tokens" ? part : whole(part));
     const scale = scaleOf(this.#shared, unit, { nowMs, inMs, held: heldHere });
     const usedBy = (name: string, counted: Counter): number =>
       scale * (usedOf(counted, unit, atMs) + holds(name));
