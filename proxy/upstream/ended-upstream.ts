@@ -77,7 +77,12 @@ class EndingCall implements UpstreamSink, UpstreamCall {
     if (this.#ended) return;
     const end = this.#end;
     if (end === null) return this.#sink.onData(chunk);
-    this.#state = end.push(chunk);
+    try {
+      this.#state = end.push(chunk);
+    } catch (error) {
+      this.call?.abort();
+      return this.onBug(error);
+    }
     this.#sink.onData(chunk);
     if (this.#state === "ended") this.#endNow();
     else if (this.#state === "open") this.#stopTimer();
