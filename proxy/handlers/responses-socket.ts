@@ -21,7 +21,7 @@ import { errorEvent, inLane, ServerEvents } from "../dialects/responses-socket/s
 import { warmUpResponse } from "../dialects/responses-to-chat/warm-up.js";
 import type { ClientSocket, Exchange } from "../http/exchange.js";
 import { headersOfRequests, SocketExchange } from "../http/exchanges/socket-exchange.js";
-import { replyFailure } from "../http/respond.js";
+import { proxyStops, replyFailure } from "../http/respond.js";
 import { chosenProtocol, withProtocolKey } from "../http/web-socket-handshake.js";
 import {
   closeCodes,
@@ -141,6 +141,7 @@ class ResponsesSocket implements OpenSession {
       onClosed: () => this.#onClosed(),
       onBug: this.#reject,
     });
+    client.onStop = () => this.#stop();
     gateway.sessions.add(this);
     this.#tick();
   }
@@ -148,6 +149,12 @@ class ResponsesSocket implements OpenSession {
   drain(): void {
     this.#isEnding = true;
     this.#closeIfIdle("the proxy stops");
+  }
+
+  /** A stop cuts the responses that still run. */
+  #stop(): void {
+    for (const { id, isBusy } of this.#lanes.values()) if (isBusy) this.#refuse(proxyStops, id);
+    this.#server.close(closeCodes.goingAway, "the proxy stops");
   }
 
   #tick(): void {

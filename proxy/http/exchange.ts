@@ -29,6 +29,8 @@ export interface ClientSocket {
    * afterwards.
    */
   takeOver(): void;
+  /** Called when a stop cuts the connection: the tunnel says so and closes it. */
+  onStop?: () => void;
 }
 
 /** The headers of a request, by lower-case name. */

@@ -9,7 +9,7 @@ import {
   type IncomingMessage,
   type Server,
   type ServerOptions,
-  type ServerResponse,
+  ServerResponse,
 } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
@@ -26,6 +26,7 @@ import { IncomingRequest } from "./incoming-request.js";
 import { createRequestIds, LastRequests, NodeExchange } from "./node-exchange.js";
 import {
   answeredBehind,
+  answerOn,
   continueWhenRead,
   headerBytesMax,
   isAnswering,
@@ -115,6 +116,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   const throttled = createThrottledQueue((run) => void setImmediate(run), endsPerTurn);
   const throttledBegins = createThrottledEnds((run) => void setImmediate(run), beginsPerTurn);
   const cutByStop = new WeakSet<Socket>();
+  const upgrades = new WeakMap<Socket, NodeExchange>();
   const lingering = new Lingering(options.lingering);
   const lastRequests = new LastRequests();
   const closings = new SocketClosings();
@@ -132,7 +134,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
       (drain.begun || lastRequests.isComplete(socket)) && connections.runningOn(socket) <= 1,
   };
   const { headersMs, requestMs, everyMs } = options.timeouts ?? defaultTimeouts;
-  const exchangeOf = (request: IncomingMessage, response: ServerResponse): NodeExchange => {
+  const exchangeOf = (request: IncomingMessage, response: ServedResponse): NodeExchange => {
     const socket = request.socket as Socket;
     connections.began(socket);
     if (drain.begun) {
@@ -140,6 +142,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
       lastRequests.add(request);
     }
     const exchange = new NodeExchange(request, response, context);
+    response.exchange = exchange;
     // `on` is enough: Node emits the event once.
     response.on("close", () => {
       connections.onRequestEnd(socket);
@@ -159,9 +162,9 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     }
     return exchange;
   };
-  const refuse = (request: IncomingMessage, response: ServerResponse, failure: Failure): void =>
+  const refuse = (request: IncomingMessage, response: ServedResponse, failure: Failure): void =>
     replyFailure(exchangeOf(request, response), "model", failure, ["connection", "close"]);
-  const serve = (request: ServedRequest, response: ServerResponse): void => {
+  const serve = (request: ServedRequest, response: ServedResponse): void => {
     if (lastRequests.dropIfAfterLast(request)) return;
     const problem = checkHead(request);
     if (problem !== null) return refuse(request, response, problem);
@@ -175,6 +178,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   };
   const httpOptions = {
     IncomingMessage: ServedRequest,
+    ServerResponse: ServedResponse,
     // Node itself would answer a request without Host with a bare 400.
     requireHostHeader: false,
     maxHeaderSize: headerBytesMax,
@@ -185,7 +189,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     noDelay: true,
   };
   const tls = options.tls ?? null;
-  const server: Server<typeof ServedRequest> =
+  const server: Server<typeof ServedRequest, typeof ServedResponse> =
     tls === null
       ? createServer(httpOptions, serve)
       : createServerWithTls(tls, { ...httpOptions, handshakeTimeout: headersMs }, serve);
@@ -193,8 +197,13 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     connections,
     lingering,
     cut(socket) {
-      if (!socket.destroyed) cutByStop.add(socket);
-      socket.destroy();
+      if (socket.destroyed) return;
+      // A client that hasn't read the last event until the next call is cut.
+      const isFirst = !cutByStop.has(socket);
+      cutByStop.add(socket);
+      const response = answerOn(socket);
+      const exchange = response instanceof ServedResponse ? response.exchange : upgrades.get(socket);
+      if (!isFirst || exchange?.endByStop() !== true) socket.destroy();
     },
   });
   server.on("checkContinue", (request, response) => {
@@ -214,6 +223,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     // An upgraded request runs as long as its socket is open.
     connections.began(socket as Socket);
     const exchange = createUpgradeExchange(request, socket as Socket, head, context);
+    upgrades.set(socket as Socket, exchange);
     socket.once("close", () => exchange.memory.onResponseEnd());
     options.handle(exchange);
   });
@@ -287,12 +297,19 @@ class ServedRequest extends IncomingRequest {
   }
 }
 
+/** With its exchange. */
+class ServedResponse<
+  Request extends IncomingMessage = IncomingMessage,
+> extends ServerResponse<Request> {
+  exchange: NodeExchange | null = null;
+}
+
 function createServerWithTls(
   { files, needsCertificate, pathOf }: ListenerTls,
-  options: ServerOptions<typeof ServedRequest> & TlsOptions,
-  serve: (request: ServedRequest, response: ServerResponse) => void,
-): Server<typeof ServedRequest> {
-  const server = createTlsServer<typeof ServedRequest>(
+  options: ServerOptions<typeof ServedRequest, typeof ServedResponse> & TlsOptions,
+  serve: (request: ServedRequest, response: ServedResponse) => void,
+): Server<typeof ServedRequest, typeof ServedResponse> {
+  const server = createTlsServer<typeof ServedRequest, typeof ServedResponse>(
     { ...options, ...files.context, requestCert: needsCertificate, rejectUnauthorized: true },
     serve,
   );
@@ -311,7 +328,7 @@ const tlsConnections = new WeakMap<Socket, ClientTls>();
  * the TLS socket that its requests have. Returns what finds the bare socket before that.
  */
 function countHandshakes(
-  server: Server<typeof ServedRequest>,
+  server: Server<typeof ServedRequest, typeof ServedResponse>,
   connections: ConnectionRoom<Socket>,
   onClosed: (this: Socket) => void,
 ): (tls: Socket) => Socket | undefined {

@@ -12,8 +12,10 @@ import { UploadGone, UploadTooLarge } from "./body-spool.js";
 import { headerOf } from "./copy-headers.js";
 import { type Lingering, leavesMuch } from "./drain/lingering.js";
 import type { BodyResult, ClientSocket, ClientTls, Exchange } from "./exchange.js";
+import { endsEvent, lastBytes } from "./exchanges/keep-alive-events.js";
 import { endpointAddress } from "./match-route.js";
 import { refuseIfLate } from "./refuse-unreadable.js";
+import { stopEvent } from "./respond.js";
 
 /** What all exchanges of a listener share. */
 export interface ExchangeContext {
@@ -59,6 +61,11 @@ export class NodeExchange implements Exchange {
   #added: readonly string[] | null = null;
   /** Whether reading the body has begun. */
   #bodyBegun = false;
+  /** The headers of an answer that has begun, and its last bytes. */
+  #begunWith: readonly string[] | null = null;
+  #last: Buffer = nothing;
+  /** Whether a stop has ended the stream. */
+  #isStopped = false;
 
   constructor(
     request: IncomingMessage,
@@ -152,7 +159,7 @@ export class NodeExchange implements Exchange {
   }
 
   get gone(): boolean {
-    return this.#socket.destroyed || this.#response.destroyed;
+    return this.#socket.destroyed || this.#response.destroyed || this.#isStopped;
   }
 
   get cutByStop(): boolean {
@@ -218,6 +225,7 @@ export class NodeExchange implements Exchange {
     // A write to a socket that the client has closed: "close" is handled, and is enough.
     this.#response.on("error", () => {});
     this.#closeIfLast(headers);
+    this.#begunWith = headers;
     this.#response.writeHead(status, this.#withAdded(headers) as string[]);
     // A stream's head must not wait for its first byte; if that arrives in the same turn, they are
     // sent together.
@@ -227,6 +235,7 @@ export class NodeExchange implements Exchange {
   }
 
   write(chunk: Buffer): boolean {
+    this.#last = lastBytes(this.#last, chunk);
     // If the client has left, "close" follows.
     if (this.gone || this.#response.write(chunk)) return true;
     this.#stalled ??= setTimeout(() => this.cut(), this.#context.stalledClientMs);
@@ -268,6 +277,29 @@ export class NodeExchange implements Exchange {
     this.#leaveSocket();
   }
 
+  /**
+   * Ends a stream or a tunnel that a stop cuts, with an error in its dialect. The end of the body
+   * is missing, so that no client takes it for complete. Returns false if it can only be cut.
+   */
+  endByStop(): boolean {
+    const { onStop } = this.webSocket ?? {};
+    if (onStop !== undefined) {
+      onStop();
+      return true;
+    }
+    const headers = this.#begunWith;
+    if (this.gone || headers === null || this.#response.writableEnded) return false;
+    const isEvents =
+      headerOf(headers, "content-type").toLowerCase().startsWith("text/event-stream") &&
+      headerOf(headers, "content-encoding") === "";
+    const event = isEvents && endsEvent(this.#last) ? stopEvent(this) : null;
+    if (event === null) return false;
+    this.#response.write(event);
+    this.#isStopped = true;
+    this.#socket.destroySoon();
+    return true;
+  }
+
   /** Closes the connection after a request whose body is mostly still to come. */
   #closeIfLast(headers: readonly string[]): void {
     const { lingering, lastRequests, isLastOn } = this.#context;
@@ -288,6 +320,8 @@ export class NodeExchange implements Exchange {
     if (!this.#response.writableEnded) this.#socket.destroy();
   }
 }
+
+const nothing = Buffer.alloc(0);
 
 export class LastRequests {
   readonly #bySocket = new WeakMap<Socket, IncomingMessage>();

@@ -21,7 +21,12 @@ type Answering = Socket & {
 
 /** Whether a response of the connection isn't sent completely yet. */
 export function isAnswering(socket: Socket): boolean {
-  return ((socket as Answering)._httpMessage ?? null) !== null;
+  return answerOn(socket) !== null;
+}
+
+/** The response that is being sent on the connection. */
+export function answerOn(socket: Socket): Pick<ServerResponse, "headersSent" | "req"> | null {
+  return (socket as Answering)._httpMessage ?? null;
 }
 
 /** The last request, if it is complete and answers are pending: the unreadable bytes follow it. */

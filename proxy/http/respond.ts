@@ -15,6 +15,7 @@ import type { QueueWait } from "../limiter/admission.js";
 import { messageForGoogle, messageForMessages } from "../upstream/errors/context-full.js";
 import { headerText } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
+import { dialectOfPath, errorEvents } from "./exchanges/keep-alive-events.js";
 import {
   isLongWait,
   messagesHeaders,
@@ -98,6 +99,19 @@ export function replyInternalError(
     // Invalid headers may be the cause.
     exchange.cut();
   }
+}
+
+export const proxyStops = plainFailure(
+  503,
+  "internal_error",
+  "the gateway is stopping: send the request again",
+);
+
+/** The last event of a stream that a stopping proxy cuts; null if its dialect isn't known. */
+export function stopEvent(exchange: Exchange): Buffer | null {
+  const dialect = dialectOfPath(exchange.path);
+  if (dialect === null) return null;
+  return errorEvents(dialect, 503, JSON.stringify(envelopeFor(exchange, proxyStops)));
 }
 
 function envelopeFor(exchange: Exchange, failure: Failure): object {

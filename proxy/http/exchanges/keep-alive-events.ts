@@ -25,6 +25,28 @@ export function streamDialect(operation: Operation): StreamDialect | null {
   }
 }
 
+/** The dialect of the streams of a path; null if none is known. */
+export function dialectOfPath(path: string): StreamDialect | null {
+  if (path.startsWith("/mcp/")) return null;
+  if (path.endsWith("/completions")) return "chat";
+  if (path.endsWith("/responses")) return "responses";
+  if (path.endsWith("/messages")) return "messages";
+  return path.endsWith(":streamGenerateContent") ? "google" : null;
+}
+
+/** Whether an event may begin after these bytes. */
+export function endsEvent(bytes: Buffer): boolean {
+  return (
+    bytes.length === 0 ||
+    /(?:\n\n|\r\n\r\n|\r\r)$/.test(bytes.toString("latin1", Math.max(0, bytes.length - 4)))
+  );
+}
+
+/** The last bytes of a stream, given those before this chunk. */
+export function lastBytes(before: Buffer, chunk: Buffer): Buffer {
+  return chunk.length < 4 ? Buffer.concat([before.subarray(-4), chunk]) : chunk;
+}
+
 /** A comment, as OpenRouter sends it; Anthropic's API has an event of its own. */
 const comment = Buffer.from(": keep-alive\n\n");
 const ping = Buffer.from('event: ping\ndata: {"type": "ping"}\n\n');

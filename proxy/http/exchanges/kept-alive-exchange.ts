@@ -18,8 +18,10 @@ import type { Exchange } from "../exchange.js";
 import { requestIdHeaders } from "../respond.js";
 import { DelegatedExchange } from "./delegated-exchange.js";
 import {
+  endsEvent,
   errorEvents,
   keepAliveEvent,
+  lastBytes,
   type StreamDialect,
   streamDialect,
   waitingEvent,
@@ -167,7 +169,7 @@ class KeptAliveExchange extends DelegatedExchange {
   }
 
   override write(chunk: Buffer): boolean {
-    this.#last = chunk.length < 4 ? Buffer.concat([this.#last.subarray(-4), chunk]) : chunk;
+    this.#last = lastBytes(this.#last, chunk);
     return this.#send(chunk);
   }
 
@@ -203,11 +205,3 @@ class KeptAliveExchange extends DelegatedExchange {
 }
 
 const nothing = Buffer.alloc(0);
-
-/** Whether an event may begin after these bytes. */
-function endsEvent(bytes: Buffer): boolean {
-  return (
-    bytes.length === 0 ||
-    /(?:\n\n|\r\n\r\n|\r\r)$/.test(bytes.toString("latin1", Math.max(0, bytes.length - 4)))
-  );
-}

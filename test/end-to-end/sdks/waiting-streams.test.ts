@@ -9,6 +9,8 @@ import { admin, until } from "../../support/client.js";
 import { makeSite } from "../../support/processes/processes.js";
 import { masterKey } from "../../support/processes/sdk-site.js";
 import {
+  beginStream,
+  chunk,
   type ReceivedCall,
   replyError,
   replyStream,
@@ -32,13 +34,14 @@ rate_limits:
 await site.startDaemon();
 const proxy = await site.startProxy();
 const url = proxy.ready;
-const prefer = { prefer: "wait=60", "x-sluice-user-path": "/slot" };
+let userPath = "/slot";
+const prefer = () => ({ prefer: "wait=60", "x-sluice-user-path": userPath });
 const bearer = { authorization: `Bearer ${masterKey}` };
 const messages = [{ role: "user" as const, content: "hi" }];
 const sdk = (wait = 60) => ({
   apiKey: masterKey,
   maxRetries: 0,
-  defaultHeaders: { ...prefer, prefer: `wait=${wait}` },
+  defaultHeaders: { ...prefer(), prefer: `wait=${wait}` },
 });
 const openai = (wait?: number) => new OpenAI({ baseURL: `${url}/v1`, ...sdk(wait) });
 const anthropic = (wait?: number) => new Anthropic({ baseURL: url, ...sdk(wait) });
@@ -85,23 +88,29 @@ async function hold(): Promise<() => Promise<void>> {
 const google = (wait = 60) =>
   fetch(`${url}/v1beta/models/one%2Fa:streamGenerateContent?alt=sse`, {
     method: "POST",
-    headers: { ...bearer, ...prefer, prefer: `wait=${wait}` },
+    headers: { ...bearer, ...prefer(), prefer: `wait=${wait}` },
     body: JSON.stringify({ contents: [{ role: "user", parts: [{ text: "hi" }] }] }),
   });
 
 /** The texts of the answers of each SDK. */
-const asks: Readonly<Record<string, (wait?: number) => Promise<string>>> = {
-  async chat(wait) {
+const asks: Readonly<Record<string, (wait?: number, onText?: () => void) => Promise<string>>> = {
+  async chat(wait, onText) {
     const asked = { model: "one/a", messages, stream: true } as const;
     let text = "";
-    for await (const { choices } of await openai(wait).chat.completions.create(asked))
+    for await (const { choices } of await openai(wait).chat.completions.create(asked)) {
       text += choices[0]?.delta.content ?? "";
+      if (text !== "") onText?.();
+    }
     return text;
   },
-  messages: (wait) =>
-    anthropic(wait).messages.stream({ model: "one/a", max_tokens: 9, messages }).finalText(),
-  async responses(wait) {
+  messages(wait, onText) {
+    const stream = anthropic(wait).messages.stream({ model: "one/a", max_tokens: 9, messages });
+    stream.on("text", () => onText?.());
+    return stream.finalText();
+  },
+  async responses(wait, onText) {
     const stream = openai(wait).responses.stream({ model: "one/a", input: "hi" });
+    stream.on("response.output_text.delta", () => onText?.());
     return (await stream.finalResponse()).output_text;
   },
 };
@@ -110,7 +119,7 @@ t.test("a client that waits is told its place, in its dialect", async (t) => {
   const release = await hold();
   const response = fetch(`${url}/v1/chat/completions`, {
     method: "POST",
-    headers: { ...bearer, ...prefer },
+    headers: { ...bearer, ...prefer() },
     body: JSON.stringify({ model: "one/a", messages, stream: true }),
   });
   // It begins before there is room.
@@ -197,13 +206,38 @@ t.test("a client that leaves after it was told gives its place back", async (t) 
   await proxy.printed(/"outcome":"client_gone"/);
 });
 
-t.test("a stop of the proxy, and a daemon that is away, are errors too", async (t) => {
+async function textUntilCut({ body }: Response): Promise<string> {
+  let text = "";
+  try {
+    for await (const piece of body!.pipeThrough(new TextDecoderStream())) text += piece;
+  } catch {
+    return text;
+  }
+  throw new Error("the body isn't cut");
+}
+
+t.test("a stop of the proxy is thrown with its message, waiting or in mid-stream", async (t) => {
+  const caught = (name: string, answer: Promise<string>) =>
+    answer.then(
+      (text) => [name, text] as const,
+      (error: unknown) => [name, error] as const,
+    );
   await hold();
-  const asked = Object.entries(asks).map(
-    async ([name, ask]) => [name, await ask().catch((error: unknown) => error)] as const,
-  );
+  const all = Object.entries(asks);
+  const asked = all.map(([name, ask]) => caught(name, ask()));
+  asked.push(caught("google", google().then(textUntilCut)));
   await until(waiting, (count) => count === asked.length);
+  // Each has been told its place: its head is out.
   await new Promise((resolve) => setTimeout(resolve, 500));
+  userPath = "/free";
+  next = (call) => void beginStream(call).write(chunk("hello"));
+  for (const [name, ask] of all)
+    await new Promise<void>((onText) => asked.push(caught(`${name}, running`, ask(0, onText))));
+  const response = await google(0);
+  asked.push(caught("google, running", textUntilCut(response)));
   await proxy.kill("SIGTERM");
-  for (const [name, thrown] of await Promise.all(asked)) t.type(thrown, Error, name);
+  for (const [name, thrown] of await Promise.all(asked))
+    if (name.startsWith("google"))
+      t.match(thrown, /data: \{"error":\{"code":503,.*the gateway is stopping.*\n\n$/, name);
+    else t.match(thrown, { message: /the gateway is stopping/ }, name);
 });

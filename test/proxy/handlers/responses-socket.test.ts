@@ -260,6 +260,16 @@ t.test("messages that are no requests are answered without one", async (t) => {
   t.match(sent(), /"status":413,"error":\{[^}]*"code":"request_too_large"/);
 });
 
+t.test("a stop that cuts a running response says so, and closes it", async (t) => {
+  const { exchange, send, sent, socket, ended } = await open();
+  await send({ input: "1" });
+  exchange.webSocket!.onStop!();
+  t.match(sent(), /"type":"error".*"status":503.*the gateway is stopping/);
+  t.match(sent(), "the proxy stops");
+  socket.push(null);
+  await ended;
+});
+
 t.test("a stopping proxy closes it after its running response", async (t) => {
   const { send, requests, sessions, sent, socket, ended } = await open();
   await send({ input: "1" });

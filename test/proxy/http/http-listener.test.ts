@@ -688,6 +688,44 @@ t.test(
   },
 );
 
+t.test("a stop ends a stream with an error in its dialect, and cuts what has none", async (t) => {
+  const { listener, port, next } = await listening(t);
+  const events = "text/event-stream";
+  const stopping = /the gateway is stopping/;
+  const cases = [
+    ["/v1/chat/completions", events, "data: 1\n\n", /data: \{"error":\{.*stopping.*\}\n\n\r\n$/],
+    ["/v1/completions", events, ": alive\n\n", stopping],
+    ["/v1/messages", events, "", /event: error\ndata: \{"type":"error","error":\{.*stopping/],
+    ["/v1/responses", events, "\n\n", /event: error\n.*stopping.*\n\nevent: response.failed\n/],
+    ["/v1beta/models/m:streamGenerateContent", events, "data: 1\r\n\r\n", /"code":503,.*stopping/],
+    ["/p/openai/v1/chat/completions", events, "data: 1\n\n", stopping],
+    ["/v1/chat/completions", events, "data: 1", null],
+    ["/v1/chat/completions", "application/json", "{\n\n", null],
+    ["/v1/audio/speech", events, "data: 1\n\n", null],
+    ["/mcp/server", events, "data: 1\n\n", null],
+  ] as const;
+  const clients: RawClient[] = [];
+  const gone: Promise<void>[] = [];
+  for (const [path, type, written] of cases) {
+    const client = new RawClient(t, port).send(`GET ${path} HTTP/1.1`, "Host: a");
+    const exchange = await next();
+    gone.push(new Promise((resolve) => exchange.onGone(resolve)));
+    exchange.begin(200, ["content-type", type]);
+    if (written !== "") exchange.write(Buffer.from(written));
+    await client.until(() => client.received.includes(written || "\r\n\r\n"));
+    clients.push(client);
+  }
+  await listener.close({ idleMs: 0, runningMs: 0 });
+  await Promise.all(gone);
+  for (const [i, [path, , , expected]] of cases.entries()) {
+    const client = clients[i]!;
+    await client.until(() => client.closed);
+    if (expected === null) t.notMatch(client.received, stopping, path);
+    else t.match(client.received, expected, path);
+    t.notMatch(client.received, /\r\n0\r\n\r\n$/, "its body has no end");
+  }
+});
+
 t.test("a client that leaves is reported once, at any stage of the request", async (t) => {
   const { port, next } = await listening(t);
   const stages: readonly (readonly [name: string, run: (exchange: Exchange) => void])[] = [
