@@ -198,11 +198,12 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     lingering,
     cut(socket) {
       if (socket.destroyed) return;
-      // A client that hasn't read the last event until the next call is cut.
+      // The next call, 100 ms later, cuts what got an error.
       const isFirst = !cutByStop.has(socket);
       cutByStop.add(socket);
       const response = answerOn(socket);
-      const exchange = response instanceof ServedResponse ? response.exchange : upgrades.get(socket);
+      const exchange =
+        response instanceof ServedResponse ? response.exchange : upgrades.get(socket);
       if (!isFirst || exchange?.endByStop() !== true) socket.destroy();
     },
   });

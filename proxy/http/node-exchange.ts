@@ -15,7 +15,7 @@ import type { BodyResult, ClientSocket, ClientTls, Exchange } from "./exchange.j
 import { endsEvent, lastBytes } from "./exchanges/keep-alive-events.js";
 import { endpointAddress } from "./match-route.js";
 import { refuseIfLate } from "./refuse-unreadable.js";
-import { stopEvent } from "./respond.js";
+import { replyStop, stopEvent } from "./respond.js";
 
 /** What all exchanges of a listener share. */
 export interface ExchangeContext {
@@ -64,7 +64,7 @@ export class NodeExchange implements Exchange {
   /** The headers of an answer that has begun, and its last bytes. */
   #begunWith: readonly string[] | null = null;
   #last: Buffer = nothing;
-  /** Whether a stop has ended the stream. */
+  /** Whether a stop has ended the answer. */
   #isStopped = false;
 
   constructor(
@@ -184,7 +184,7 @@ export class NodeExchange implements Exchange {
   }
 
   #notifyGone(): void {
-    if (this.#isNotifying || this.#response.writableEnded) return;
+    if (this.#isNotifying || (this.#response.writableEnded && !this.#isStopped)) return;
     this.#isNotifying = true;
     this.#context.throttled(() => {
       this.#isNotifying = false;
@@ -222,6 +222,7 @@ export class NodeExchange implements Exchange {
   }
 
   begin(status: number, headers: readonly string[]): void {
+    if (this.#isStopped) return;
     // A write to a socket that the client has closed: "close" is handled, and is enough.
     this.#response.on("error", () => {});
     this.#closeIfLast(headers);
@@ -278,8 +279,10 @@ export class NodeExchange implements Exchange {
   }
 
   /**
-   * Ends a stream or a tunnel that a stop cuts, with an error in its dialect. The end of the body
-   * is missing, so that no client takes it for complete. Returns false if it can only be cut.
+   * Ends a request that a stop cuts with an error: as the answer if none has begun, else as the last
+   * event of a stream or tunnel. The end of the stream's body is missing, so that no client takes it
+   * for complete. Returns false if it can only be cut; else the caller cuts it a little later:
+   * a client that reads the event and the cut at once may only notice the cut.
    */
   endByStop(): boolean {
     const { onStop } = this.webSocket ?? {};
@@ -287,17 +290,29 @@ export class NodeExchange implements Exchange {
       onStop();
       return true;
     }
-    const headers = this.#begunWith;
-    if (this.gone || headers === null || this.#response.writableEnded) return false;
-    const isEvents =
-      headerOf(headers, "content-type").toLowerCase().startsWith("text/event-stream") &&
-      headerOf(headers, "content-encoding") === "";
-    const event = isEvents && endsEvent(this.#last) ? stopEvent(this) : null;
+    if (this.gone || this.#response.writableEnded) return false;
+    if (!this.begun) {
+      const isWatched = this.#watched;
+      replyStop(this);
+      this.#isStopped = true;
+      if (isWatched) this.#notifyGone();
+      return true;
+    }
+    const event = this.#mayWriteEvent() ? stopEvent(this) : null;
     if (event === null) return false;
     this.#response.write(event);
     this.#isStopped = true;
-    this.#socket.destroySoon();
     return true;
+  }
+
+  #mayWriteEvent(): boolean {
+    const headers = this.#begunWith ?? [];
+    return (
+      headerOf(headers, "content-type").toLowerCase().startsWith("text/event-stream") &&
+      headerOf(headers, "content-encoding") === "" &&
+      headerOf(headers, "content-length") === "" &&
+      endsEvent(this.#last)
+    );
   }
 
   /** Closes the connection after a request whose body is mostly still to come. */

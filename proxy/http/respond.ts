@@ -107,11 +107,26 @@ export const proxyStops = plainFailure(
   "the gateway is stopping: send the request again",
 );
 
-/** The last event of a stream that a stopping proxy cuts; null if its dialect isn't known. */
+/** The answer to a request that a stopping proxy gives up before its answer has begun. */
+export function replyStop(exchange: Exchange): void {
+  const area = /^\/(?:admin|dashboard)(?:\/|$)/.test(exchange.path) ? "admin" : "model";
+  replyFailure(exchange, area, proxyStops, ["retry-after", "1", "connection", "close"]);
+}
+
+/** The last event of a stream that a stopping proxy cuts; null if the client expects none. */
 export function stopEvent(exchange: Exchange): Buffer | null {
+  if (speaksMcp(exchange)) {
+    // A stream of notifications: its client opens the next one.
+    if (exchange.rpcId === undefined) return null;
+    return Buffer.from(`data: ${JSON.stringify(rpcError(exchange, proxyStops))}\n\n`);
+  }
   const dialect = dialectOfPath(exchange.path);
   if (dialect === null) return null;
-  return errorEvents(dialect, 503, JSON.stringify(envelopeFor(exchange, proxyStops)));
+  const body =
+    dialect === "google"
+      ? googleEnvelope(proxyStops.status, proxyStops.message)
+      : envelopeFor(exchange, proxyStops);
+  return errorEvents(dialect, proxyStops.status, JSON.stringify(body));
 }
 
 function envelopeFor(exchange: Exchange, failure: Failure): object {

@@ -27,8 +27,7 @@ export function streamDialect(operation: Operation): StreamDialect | null {
 
 /** The dialect of the streams of a path; null if none is known. */
 export function dialectOfPath(path: string): StreamDialect | null {
-  if (path.startsWith("/mcp/")) return null;
-  if (path.endsWith("/completions")) return "chat";
+  if (/\/(?:completions|audio\/[a-z]+|images\/[a-z]+)$/.test(path)) return "chat";
   if (path.endsWith("/responses")) return "responses";
   if (path.endsWith("/messages")) return "messages";
   return path.endsWith(":streamGenerateContent") ? "google" : null;

@@ -62,12 +62,15 @@ class TunnelSession implements TunnelSink, OpenSession {
   readonly #fromProvider = new WebSocketFrameReader((message, leftOutBytes) =>
     this.#usage.onMessage(message, leftOutBytes),
   );
+  #client: ClientSocket | null = null;
   #call: TunnelCall | null = null;
   #status = 0;
   #firstByteMonoMs: number | null = null;
   #ended = false;
   #draining = false;
   #closing = false;
+  /** A stop has cut a running response. */
+  #isStopped = false;
   /** The provider timed out when it owed an answer. */
   #timedOut = false;
   #bug: unknown = null;
@@ -82,6 +85,7 @@ class TunnelSession implements TunnelSink, OpenSession {
 
   start(client: ClientSocket): void {
     const { upstream, path, requestHeaders: headers } = this.#options;
+    this.#client = client;
     const boundary = new TunnelBoundary(this);
     this.#exchange.onGone(() => boundary.run(() => this.#onGone()));
     boundary.run(() => {
@@ -105,6 +109,7 @@ class TunnelSession implements TunnelSink, OpenSession {
   onOpen(rawHeaders: readonly string[]): readonly string[] {
     this.#onStatus(101);
     this.#options.sessions.add(this);
+    this.#client!.onStop = () => this.#stop();
     return [
       ...switchedHeaders(this.#passedHeaders(rawHeaders), this.#exchange.rawHeaders),
       ...this.#ownHeaders(),
@@ -204,6 +209,11 @@ class TunnelSession implements TunnelSink, OpenSession {
     if (this.#draining && !this.#usage.responding) this.#close(goingAway, "the proxy stops", null);
   }
 
+  #stop(): void {
+    this.#isStopped = !this.#closing;
+    if (!this.#close(goingAway, "the proxy stops", null)) this.#call!.abort();
+  }
+
   onTimedOut(reason: string): void {
     this.#timedOut = this.#usage.responding;
     const code = this.#timedOut ? internalError : goingAway;
@@ -240,9 +250,9 @@ class TunnelSession implements TunnelSink, OpenSession {
     const inOrder = by === "proxy" || this.#fromClient.closing || this.#fromProvider.closing;
     const outcome = this.#timedOut
       ? "upstream_cut"
-      : inOrder
+      : inOrder && !this.#isStopped
         ? "complete"
-        : by === "client"
+        : by === "client" || this.#isStopped
           ? goneEnding(this.#exchange).outcome
           : "upstream_cut";
     this.#end({ status: this.#status, outcome, note: reason, finish: () => {} });

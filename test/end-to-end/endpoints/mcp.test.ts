@@ -18,7 +18,7 @@ const masterKey = "master-key-of-the-test-0123456789";
 const site = makeSite(
   t,
   `
-server: { master_key: ${masterKey} }
+server: { master_key: ${masterKey}, drain_seconds: 0.5 }
 providers: { sim: { type: simulator } }
 mcp_servers:
   tracker: { url: "${upstream.origin}/base/mcp/?of=sluice", api_key: secret-of-the-server, headers: { x-team: red } }
@@ -398,7 +398,15 @@ t.test("a stream outlives the daemon, and is settled with the next one", async (
   upstream.answer = (received) => void answerJson(received);
 });
 
-t.test("a stopping proxy ends streams of notifications", async (t) => {
+t.test("a stopping proxy answers its calls, and ends streams of notifications", async (t) => {
+  upstream.answer = ({ response }) => void response.writeHead(200, stream).write(event(progress));
+  const running = (await post(call("slow", "running"))).body!.getReader();
+  await running.read();
+  const last = running.read();
+  const next = upstream.next();
+  upstream.answer = () => {};
+  const silent = post(call("slow", "silent"));
+  await next;
   upstream.answer = ({ response }) => void response.writeHead(200, stream).write(event(progress));
   const opened = await fetch(`${url}/mcp/tracker`, { headers: auth });
   const ended = opened.text().then(
@@ -408,5 +416,17 @@ t.test("a stopping proxy ends streams of notifications", async (t) => {
   const exited = once(proxy.child, "exit");
   proxy.child.kill("SIGTERM");
   t.ok(await ended);
+  const { value } = await last;
+  const error = { code: -32603, message: /the gateway is stopping/ };
+  t.match(JSON.parse(Buffer.from(value!).toString().slice("data: ".length)), {
+    jsonrpc: "2.0",
+    id: "running",
+    error,
+  });
+  await t.rejects(running.read());
+  const refused = await silent;
+  t.equal(refused.status, 503);
+  t.equal(refused.headers.get("retry-after"), "1");
+  t.match(await refused.json(), { jsonrpc: "2.0", id: "silent", error });
   await exited;
 });

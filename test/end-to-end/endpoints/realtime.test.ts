@@ -481,3 +481,28 @@ t.test(
     t.notMatch(second.output(), /never acknowledged/);
   },
 );
+
+t.test("a proxy whose drain is over closes running sessions with 1001", async (t) => {
+  const stopping = makeSite(
+    t,
+    `
+server: { drain_seconds: 0 }
+providers:
+  test: { type: openai, base_url: "${upstream.origin}/v1", api_key: none, models: ["gpt-realtime"] }
+`,
+    { SLUICE_MASTER_KEY: master },
+  );
+  await stopping.startDaemon();
+  const third = await stopping.startProxy();
+  const address = `${third.ready.replace("http", "ws")}/v1/realtime?model=gpt-realtime`;
+  const running = new WebSocket(address, { headers: bearer });
+  const peer = await realtime.next();
+  await once(running, "open");
+  peer.socket.send(created);
+  await messages(running, 1);
+  const closed = once(running, "close");
+  const stopped = third.kill("SIGTERM");
+  t.equal((await closed)[0], 1001);
+  await stopped;
+  t.match(third.output(), /"status":101,"outcome":"shutdown"/);
+});

@@ -443,7 +443,10 @@ t.test("a stream that a stopping proxy cuts is its own doing, and charged", asyn
   const reader = (await chat(stopping.ready, { stream: true })).body!.getReader();
   await reader.read();
   await called;
+  const last = reader.read();
   await stopping.kill("SIGTERM");
+  const { value } = await last;
+  t.match(Buffer.from(value!).toString(), /^data: \{"error":\{.*the gateway is stopping.*\n\n$/);
   await t.rejects(reader.read());
   t.match(stopping.output(), /"status":599,"outcome":"shutdown".*"estimated":true/);
   t.notMatch(stopping.output(), "client_gone");

@@ -38,8 +38,16 @@ let userPath = "/slot";
 const prefer = () => ({ prefer: "wait=60", "x-sluice-user-path": userPath });
 const bearer = { authorization: `Bearer ${masterKey}` };
 const messages = [{ role: "user" as const, content: "hi" }];
+/** The answers that have begun. */
+let begun = 0;
+const fetchCounted: typeof fetch = async (...request) => {
+  const response = await fetch(...request);
+  begun++;
+  return response;
+};
 const sdk = (wait = 60) => ({
   apiKey: masterKey,
+  fetch: fetchCounted,
   maxRetries: 0,
   defaultHeaders: { ...prefer(), prefer: `wait=${wait}` },
 });
@@ -86,7 +94,7 @@ async function hold(): Promise<() => Promise<void>> {
 }
 
 const google = (wait = 60) =>
-  fetch(`${url}/v1beta/models/one%2Fa:streamGenerateContent?alt=sse`, {
+  fetchCounted(`${url}/v1beta/models/one%2Fa:streamGenerateContent?alt=sse`, {
     method: "POST",
     headers: { ...bearer, ...prefer(), prefer: `wait=${wait}` },
     body: JSON.stringify({ contents: [{ role: "user", parts: [{ text: "hi" }] }] }),
@@ -224,17 +232,25 @@ t.test("a stop of the proxy is thrown with its message, waiting or in mid-stream
     );
   await hold();
   const all = Object.entries(asks);
+  const begunBefore = begun;
   const asked = all.map(([name, ask]) => caught(name, ask()));
   asked.push(caught("google", google().then(textUntilCut)));
-  await until(waiting, (count) => count === asked.length);
-  // Each has been told its place: its head is out.
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  // Each has been told its place.
+  await until(
+    async () => begun - begunBefore,
+    (count) => count === asked.length,
+  );
   userPath = "/free";
   next = (call) => void beginStream(call).write(chunk("hello"));
   for (const [name, ask] of all)
     await new Promise<void>((onText) => asked.push(caught(`${name}, running`, ask(0, onText))));
   const response = await google(0);
   asked.push(caught("google, running", textUntilCut(response)));
+  // One that has no answer yet.
+  const called = provider.nextCall();
+  next = () => {};
+  asked.push(caught("chat, silent", asks["chat"]!(0)));
+  await called;
   await proxy.kill("SIGTERM");
   for (const [name, thrown] of await Promise.all(asked))
     if (name.startsWith("google"))

@@ -701,14 +701,19 @@ t.test("a stop ends a stream with an error in its dialect, and cuts what has non
     ["/p/openai/v1/chat/completions", events, "data: 1\n\n", stopping],
     ["/v1/chat/completions", events, "data: 1", null],
     ["/v1/chat/completions", "application/json", "{\n\n", null],
-    ["/v1/audio/speech", events, "data: 1\n\n", null],
-    ["/mcp/server", events, "data: 1\n\n", null],
+    ["/v1/audio/speech", events, "data: 1\n\n", stopping],
+    ["/v1/images/edits", events, "data: 1\n\n", stopping],
+    ["/p/google/v1beta/models/m:streamGenerateContent", events, "\n\n", /"code":503,.*stopping/],
+    ["/mcp/tool", events, "data: 1\n\n", /\ndata: \{"jsonrpc":"2.0","id":7,"error":.*stopping/],
+    ["/mcp/notifications", events, "data: 1\n\n", null],
+    ["/v1/files", events, "data: 1\n\n", null],
   ] as const;
   const clients: RawClient[] = [];
   const gone: Promise<void>[] = [];
   for (const [path, type, written] of cases) {
     const client = new RawClient(t, port).send(`GET ${path} HTTP/1.1`, "Host: a");
     const exchange = await next();
+    if (path === "/mcp/tool") exchange.rpcId = 7;
     gone.push(new Promise((resolve) => exchange.onGone(resolve)));
     exchange.begin(200, ["content-type", type]);
     if (written !== "") exchange.write(Buffer.from(written));
@@ -725,6 +730,54 @@ t.test("a stop ends a stream with an error in its dialect, and cuts what has non
     t.notMatch(client.received, /\r\n0\r\n\r\n$/, "its body has no end");
   }
 });
+
+t.test(
+  "a stop answers what has no answer yet with a 503, and its handler is notified",
+  async (t) => {
+    const { listener, port, next } = await listening(t);
+    const cases = [
+      [
+        "/v1/chat/completions",
+        /\{"error":\{"type":"internal_error","message":"the gateway is stopp/,
+      ],
+      [
+        "/v1/messages",
+        /\{"type":"error","error":\{"type":"api_error","message":"the gateway is sto/,
+      ],
+      ["/v1beta/models/m:generateContent", /"code":503,"message":"the gateway.*"UNAVAILABLE"/],
+      ["/mcp/server", /\{"jsonrpc":"2.0","id":null,"error":\{"code":-32603,"message":"the gatew/],
+      ["/admin/keys", /"message":"the gateway is stopping.*"status_code":503/],
+    ] as const;
+    const clients: RawClient[] = [];
+    const exchanges: Exchange[] = [];
+    const gone: Promise<void>[] = [];
+    for (const [path] of cases) {
+      clients.push(new RawClient(t, port).send(`GET ${path} HTTP/1.1`, "Host: a"));
+      const exchange = await next();
+      exchanges.push(exchange);
+      gone.push(new Promise((resolve) => exchange.onGone(resolve)));
+    }
+    const closing = listener.close({ idleMs: 0, runningMs: 0 });
+    for (const exchange of exchanges) {
+      t.same([exchange.gone, exchange.cutByStop, exchange.begun], [true, true, true]);
+      // The provider answers now.
+      exchange.begin(200, text);
+      exchange.write(Buffer.from("late"));
+      exchange.end();
+      exchange.reply(200, text, "late", "utf8");
+    }
+    await closing;
+    await Promise.all(gone);
+    for (const [i, [path, expected]] of cases.entries()) {
+      const client = clients[i]!;
+      await client.until(() => client.closed);
+      t.match(client.received, /^HTTP\/1.1 503 [^]*\r\nretry-after: 1\r\n/i, path);
+      t.match(client.received, /\r\nconnection: close\r\n/i, path);
+      t.match(client.received, expected, path);
+      t.notMatch(client.received, "late", path);
+    }
+  },
+);
 
 t.test("a client that leaves is reported once, at any stage of the request", async (t) => {
   const { port, next } = await listening(t);

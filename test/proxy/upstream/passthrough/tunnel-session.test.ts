@@ -18,14 +18,15 @@ const unreadable = new Proxy({}, { get: fail }) as never;
 /** A session whose provider's end is this. */
 function session(
   exchange: FakeExchange,
-  tunnel: (sink: TunnelSink) => { expect(): void; close(): void; abort(): void },
+  tunnel: (sink: TunnelSink) => { expect(): void; close(toClient: Buffer): void; abort(): void },
   asIs = false,
+  client: { onStop?: () => void } = {},
 ): ReturnType<typeof tunnelSession> {
   const upstream = {
     tunnel: (_client: unknown, _request: unknown, sink: TunnelSink) => tunnel(sink),
     redact: (text: string) => text,
   } as unknown as PassthroughUpstream;
-  return tunnelSession(exchange, {} as never, {
+  return tunnelSession(exchange, client as never, {
     upstream,
     provider: "p",
     path: "/",
@@ -100,6 +101,39 @@ t.test("a status that HTTP doesn't have is a failure of the provider", async (t)
     forwarded.finish();
     t.equal(exchange.status, 502, String(status));
     t.match(exchange.body.toString(), `HTTP has no final status ${status}`);
+  }
+});
+
+t.test("a stop tells both sides of a running session, unless one is within a frame", async (t) => {
+  for (const [sent, isTold] of [
+    [Buffer.from("8100", "hex"), true],
+    [Buffer.from("81", "hex"), false],
+  ] as const) {
+    const exchange = new FakeExchange({ method: "GET", path: "/v1/realtime" });
+    exchange.cutByStop = true;
+    const client: { onStop?: () => void } = {};
+    const done: string[] = [];
+    const ended = session(
+      exchange,
+      (sink) => {
+        const end = (text: string): void => {
+          done.push(text);
+          sink.onEnd({ by: isTold ? "proxy" : "client", reason: null });
+        };
+        setImmediate(() => {
+          t.equal(client.onStop, undefined, "before it is open, it gets an answer");
+          opened(sink);
+          sink.onFromProvider(sent);
+          client.onStop!();
+        });
+        return { expect() {}, close: (frame) => end(frame.toString()), abort: () => end("cut") };
+      },
+      false,
+      client,
+    );
+    t.match(await ended, { status: 101, outcome: "shutdown" });
+    t.match(done, [isTold ? /the proxy stops/ : /^cut$/]);
+    t.equal(done.length, 1);
   }
 });
 
