@@ -279,10 +279,10 @@ export class NodeExchange implements Exchange {
   }
 
   /**
-   * Ends a request that a stop cuts with an error: as the answer if none has begun, else as the last
-   * event of a stream or tunnel. The end of the stream's body is missing, so that no client takes it
-   * for complete. Returns false if it can only be cut; else the caller cuts it a little later:
-   * a client that reads the event and the cut at once may only notice the cut.
+   * Ends a request that a stop cuts with an error: as the answer if none has begun, else as the
+   * last event of a stream or tunnel. The end of the stream's body is missing, so that no client
+   * takes it for complete. Returns false if it can only be cut; else the caller cuts it a little
+   * later: a client that reads the event and the cut at once may only notice the cut.
    */
   endByStop(): boolean {
     const { onStop } = this.webSocket ?? {};
