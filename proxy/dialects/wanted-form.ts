@@ -38,8 +38,8 @@ export function inWantedForm(upstream: Upstream, form: WantedForm): Upstream {
 }
 
 const eventStream = "text/event-stream";
-/** The beginning of an event; the answer may begin with a byte order mark. */
-const beginsEvent = /^(?:\ufeff|\u00ef\u00bb\u00bf)?\s*(?::|(?:data|event|id|retry)\s?:)/;
+/** The beginning of an event in Latin-1; the answer may begin with a byte order mark. */
+const beginsEvent = /^(?:\u00ef\u00bb\u00bf)?\s*(?::|(?:data|event|id|retry)\s?:)/;
 /** Enough for the name of a field. */
 const beginningBytes = 16;
 
