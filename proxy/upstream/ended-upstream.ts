@@ -69,20 +69,29 @@ class EndingCall implements UpstreamSink, UpstreamCall {
   }
 
   onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
-    if (status >= 300 || headerOf(rawHeaders, "content-length") !== "") this.#end = null;
-    this.#sink.onHead(status, rawHeaders);
+    this.#guard(() => {
+      if (status >= 300 || headerOf(rawHeaders, "content-length") !== "") this.#end = null;
+      this.#sink.onHead(status, rawHeaders);
+    });
+  }
+
+  /** The wrappers between here and the relay have no boundary of their own. */
+  #guard(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.onBug(error);
+    }
   }
 
   onData(chunk: Buffer): void {
-    if (this.#ended) return;
+    if (!this.#ended) this.#guard(() => this.#read(chunk));
+  }
+
+  #read(chunk: Buffer): void {
     const end = this.#end;
     if (end === null) return this.#sink.onData(chunk);
-    try {
-      this.#state = end.push(chunk);
-    } catch (error) {
-      this.call?.abort();
-      return this.onBug(error);
-    }
+    this.#state = end.push(chunk);
     this.#sink.onData(chunk);
     if (this.#state === "ended") this.#endNow();
     else if (this.#state === "open") this.#stopTimer();
@@ -122,7 +131,7 @@ class EndingCall implements UpstreamSink, UpstreamCall {
 
   onEnd(): void {
     this.#stopTimer();
-    if (!this.#ended) this.#sink.onEnd();
+    if (!this.#ended) this.#guard(() => this.#sink.onEnd());
   }
 
   onFailure(failure: UpstreamFailure): void {
@@ -131,7 +140,8 @@ class EndingCall implements UpstreamSink, UpstreamCall {
   }
 
   onBug(error: unknown): void {
-    this.#stopTimer();
+    this.abort();
+    this.#ended = true;
     this.#sink.onBug(error);
   }
 

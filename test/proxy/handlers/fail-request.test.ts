@@ -211,11 +211,15 @@ const table: readonly Expected[] = [
   },
   {
     name: "the head of an answer",
-    play: (sink) =>
+    play(sink) {
       sink.onHead(
         200,
         [fail as never, "x"].map((value) => ({ toString: value }) as never),
-      ),
+      );
+      // The head is held until the form of the answer is known.
+      sink.onData(answer);
+      sink.onEnd();
+    },
     ended: "reply",
     settled: { tokens: 0 },
   },
