@@ -1,7 +1,7 @@
 import t from "tap";
 import { simulateShares } from "./simulate-shares.js";
 
-const seeds = Array.from({ length: 5 }, (_, i) => i + 1);
+const seeds = Array.from({ length: 8 }, (_, i) => i + 1);
 
 t.test("whatever goes wrong, shares hold, and none waits while anything is free", async (t) => {
   const tally = new Map<string, number>();
@@ -17,6 +17,8 @@ t.test("whatever goes wrong, shares hold, and none waits while anything is free"
     "refused",
     "cancelled",
     "settled",
+    "withdrawn",
+    "failed",
     "connection lost",
     "reconnected",
     "proxy killed",
