@@ -8,6 +8,7 @@
  * The layout is that of the version of `lmdb` in `package.json`, with 64 bits, the low byte first.
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { hostBoot } from "./host-boot.js";
 import { lmdbMagic } from "./store-file.js";
 
 /** Why a file isn't a whole store. */
@@ -56,6 +57,8 @@ interface Snapshot {
   readonly main: Tree;
   readonly lastPage: number;
   readonly txn: number;
+  readonly boot: bigint;
+  readonly isFlushed: boolean;
   /**
    * Whether the file is a copy that LMDB made and no commit has changed since: its pages have no
    * commit numbers.
@@ -119,8 +122,8 @@ class PageCheck {
     this.#pageBytes = head.readUInt32LE(headBytes + metaAt.free);
     must([4096, 8192, 16_384, 32_768, 65_536].includes(this.#pageBytes), "its head is damaged");
     must(size >= 2 * this.#pageBytes, "it was cut short");
-    this.#filePages = Math.floor(size / this.#pageBytes);
     this.#snapshot = this.#pickSnapshot();
+    this.#filePages = Math.floor(size / this.#pageBytes);
     this.#met = new Uint8Array(this.#filePages);
   }
 
@@ -164,25 +167,22 @@ class PageCheck {
     const even = this.#readSnapshot(0);
     const odd = this.#readSnapshot(this.#pageBytes);
     const [older, latest] = even.txn > odd.txn ? [odd, even] : [even, odd];
-    // LMDB writes the two alternately; a copy begins with only one.
-    const isCopy = older.txn === 0 && older.main.root === null;
-    must(
-      isCopy || (latest.txn - older.txn === 1 && even.txn % 2 === 0 && this.#hasOwnNumber(older)),
-      "the numbers of its last commits are damaged",
-    );
-    return { ...latest, isCopy };
-  }
-
-  /**
-   * Whether a head has the number of the commit that wrote its root page, which is 0 in a copy. A
-   * wrong number would make the latest head the older one.
-   */
-  #hasOwnNumber({ main, txn }: Snapshot): boolean {
-    if (main.root === null) return true;
-    must(main.root < this.#filePages, "it was cut short");
-    const page = Buffer.alloc(headBytes);
-    this.#readInto(page, main.root * this.#pageBytes);
-    return [0, txn].includes(readCount(page, 8));
+    const flushed = this.#readSnapshot(this.#pageBytes / 2);
+    // The flushed snapshot is a copy of one of the two, or of an earlier one.
+    must(flushed.txn <= latest.txn, "the numbers of its last commits are damaged");
+    for (const head of [even, odd])
+      must(head.txn !== flushed.txn || isSame(head, flushed), "its heads contradict each other");
+    if (latest.isFlushed || latest.boot === bootOfLmdb()) {
+      // LMDB writes the two alternately; a copy begins with only one.
+      const isCopy = older.txn === 0 && older.main.root === null;
+      must(
+        isCopy || (latest.txn - older.txn === 1 && even.txn % 2 === 0),
+        "the numbers of its last commits are damaged",
+      );
+      return { ...latest, isCopy };
+    }
+    // The host has booted since, so only the flushed snapshot counts.
+    return flushed.txn > 0 ? flushed : older;
   }
 
   #readSnapshot(at: number): Snapshot {
@@ -191,22 +191,33 @@ class PageCheck {
     const meta = bytes.subarray(headBytes);
     const free = readTree(meta, metaAt.free);
     const main = readTree(meta, metaAt.main);
+    const txn = readCount(meta, metaAt.txn);
+    // The copy of the flushed snapshot is within the first page, without a head, and may be
+    // missing.
+    const isCopy = at % this.#pageBytes !== 0;
     must(
-      bytes.readUInt16LE(18) === pageKinds.meta &&
-        meta.readUInt32LE(0) === lmdbMagic &&
-        meta.readUInt32LE(4) === lmdbDataVersion &&
-        free.pad === this.#pageBytes &&
-        (free.flags & ~freeFlagsMask) === 0 &&
-        (free.flags & freeFlags.integerKeys) !== 0 &&
-        main.flags === 0 &&
-        main.pad === 0,
+      isCopy ||
+        (bytes.readUInt16LE(18) === pageKinds.meta &&
+          meta.readUInt32LE(0) === lmdbMagic &&
+          meta.readUInt32LE(4) === lmdbDataVersion),
+      "its head is damaged",
+    );
+    must(
+      (isCopy && txn === 0) ||
+        (free.pad === this.#pageBytes &&
+          (free.flags & ~freeFlagsMask) === 0 &&
+          (free.flags & freeFlags.integerKeys) !== 0 &&
+          main.flags === 0 &&
+          main.pad === 0),
       "its head is damaged",
     );
     return {
       free,
       main,
       lastPage: readCount(meta, metaAt.lastPage),
-      txn: readCount(meta, metaAt.txn),
+      txn,
+      boot: meta.readBigUInt64LE(metaAt.boot),
+      isFlushed: (free.flags & freeFlags.unflushed) === 0,
       isCopy: false,
     };
   }
@@ -376,8 +387,8 @@ function* freePages(list: Buffer): Iterable<{ readonly first: number; readonly p
 }
 
 /** The offsets of a snapshot's fields after the head of its page. */
-const metaAt = { free: 24, main: 72, lastPage: 120, txn: 128 } as const;
-const metaBytes = 136;
+const metaAt = { free: 24, main: 72, lastPage: 120, txn: 128, boot: 136 } as const;
+const metaBytes = 144;
 const lmdbDataVersion = 2;
 /** The flags of the free tree; LMDB stores NOSUBDIR there. */
 const freeFlags = { integerKeys: 8, unflushed: 0x1000, noSubdirectory: 0x4000 } as const;
@@ -397,9 +408,20 @@ function readTree(bytes: Buffer, at: number): Tree {
   };
 }
 
+function isSame(a: Snapshot, b: Snapshot): boolean {
+  const pagesIn = ({ free, main, lastPage }: Snapshot): string =>
+    JSON.stringify([{ ...free, flags: free.flags & ~freeFlags.unflushed }, main, lastPage]);
+  return a.txn === 0 || pagesIn(a) === pagesIn(b);
+}
+
 /** A number of 64 bits. Numbers above 2^53 aren't exact, but exceed any count of a store. */
 function readCount(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;
+}
+
+/** The part of the boot id that LMDB stores: the first group of digits. */
+function bootOfLmdb(): bigint {
+  return BigInt(`0x${hostBoot().split("-")[0]}`);
 }
 
 function compareBytes(a: Buffer, b: Buffer): number {

@@ -25,9 +25,6 @@ export function openRoot(file: string, { readOnly = false } = {}): Root {
       encoding: "binary",
       maxDbs: 32,
       eventTurnBatching: false,
-      // A commit is visible once the disk has it. Otherwise lmdb would report both, each with a
-      // thread's wake-up.
-      overlappingSync: false,
       readOnly,
     });
   } catch (error) {

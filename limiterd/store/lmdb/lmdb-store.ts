@@ -185,7 +185,6 @@ export class LmdbStore implements Store {
     if (this.#failed % commitsPerUntried !== 0)
       await tryDisk().catch((error: unknown) => this.#fail(error));
     try {
-      // Resolves once the disk has the commit, which then survives the machine.
       await this.#root.batch(() => {
         if (!this.#owned) void this.#meta.put("owner", Buffer.from(ownerMark()));
         for (const [i, { table }] of changes.entries()) {
@@ -194,6 +193,8 @@ export class LmdbStore implements Store {
           void (value === undefined ? db.remove(keyBytes) : db.put(keyBytes, value));
         }
       });
+      // Committed data survives this process, flushed data survives the machine.
+      await this.#root.flushed;
       this.#failed = 0;
       this.#owned = true;
       if (!this.#hasKeys && changes.some(({ table }) => table === "keys")) {
