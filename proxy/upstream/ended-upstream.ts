@@ -40,7 +40,7 @@ export function endedUpstream<Request, To extends Sending<Request>>(
 class EndingCall implements UpstreamSink, UpstreamCall {
   call: UpstreamCall | null = null;
   readonly #sink: UpstreamSink;
-  /** Null for an answer that says how long it is, and for an error. */
+  /** Null for an answer that says how long it is, for JSON, and for an error. */
   #end: ReturnType<typeof streamEndOf>;
   #state: StreamState = "open";
   #finishes = 0;
@@ -70,7 +70,10 @@ class EndingCall implements UpstreamSink, UpstreamCall {
 
   onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
     this.#guard(() => {
-      if (status >= 300 || headerOf(rawHeaders, "content-length") !== "") this.#end = null;
+      const hasOwnEnd =
+        headerOf(rawHeaders, "content-length") !== "" ||
+        headerOf(rawHeaders, "content-type").startsWith("application/json");
+      if (status >= 300 || hasOwnEnd) this.#end = null;
       this.#sink.onHead(status, rawHeaders);
     });
   }
