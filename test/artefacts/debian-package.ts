@@ -87,7 +87,7 @@ function place(root: string, at: string, text: string | Uint8Array): void {
 /** The units as they are shipped elsewhere, with the paths of this package. */
 export function debianUnit(text: string): string {
   return text
-    .replaceAll("/usr/bin/node /opt/sluice", `${home}/node/bin/node ${home}`)
+    .replaceAll(/\/usr\/bin\/node((?: --\S+)*) \/opt\/sluice/g, `${home}/node/bin/node$1 ${home}`)
     .replaceAll("/opt/sluice", home);
 }
 

@@ -6,7 +6,8 @@ import { modelRequest } from "../../proxy/handlers/model-request.js";
 import type { ModelOperation } from "../../proxy/http/match-route.js";
 import type { Admission, AdmissionOutcome, SpentUsage } from "../../proxy/limiter/admission.js";
 import { RequestRecord } from "../../proxy/request-record.js";
-import type { Upstream, UpstreamRequest, UpstreamSink } from "../../proxy/upstream/upstream.js";
+import { SentBody } from "../../proxy/upstream/sent-body.js";
+import type { Upstream, UpstreamSink } from "../../proxy/upstream/upstream.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import { FakeExchange } from "../proxy/fake-exchange.js";
 import { type FakeGateway, fakeGateway, operator } from "../proxy/fake-gateway.js";
@@ -152,12 +153,18 @@ export function createLedger(): Ledger {
       return { kind: "admitted", admission, headers: null };
     },
   });
+  let broken: Error | null = null;
   let now: { random: Random; exchange: FakeExchange; entries: Entry[] } | null = null;
   for (const [name, provider] of gateway.providers)
     (provider as { upstream: Upstream }).upstream = {
       send(request, sink) {
         const { random, exchange, entries } = now!;
-        const received = { path: request.path, body: bodyOf(request) };
+        const { path, body } = request;
+        if (!(body instanceof SentBody)) {
+          broken = new Error("these requests are JSON");
+          throw broken;
+        }
+        const received = { path, body: body.whole() };
         const reply = replyTo(received, prices[name]!, random);
         entries.push(reply);
         const call = { isAborted: false };
@@ -189,14 +196,11 @@ export function createLedger(): Ledger {
       fake.admitted.length = 0;
       const record = new RequestRecord(0);
       await modelRequest({ gateway, exchange, caller: operator, record }, operation);
+      // The gateway answers an exception of its upstream with a 500, which no provider bills.
+      if (broken !== null) throw broken;
       return { ask, entries, records: [...fake.progress, ...fake.settled] };
     },
   };
-}
-
-function bodyOf({ body }: UpstreamRequest): Buffer {
-  if (!Buffer.isBuffer(body)) throw new Error("these requests are small");
-  return body;
 }
 
 interface Playing {
