@@ -396,7 +396,10 @@ async function compareDecoded(random: Random): Promise<void> {
     await costOf(5, { caller, endpoint, bytes: large });
     const plain = await costOf(10, { caller, endpoint, bytes: large });
     for (const { bytes, coding } of bombs) {
-      const cost = await costOf(10, { caller, endpoint, bytes, coding });
+      const sending = { caller, endpoint, bytes, coding };
+      let cost = await costOf(10, sending);
+      // A collection of garbage may have fallen into it.
+      if (cost / plain > decodedTimesMax) cost = Math.min(cost, await costOf(10, sending));
       most = Math.max(most, cost / plain);
       if (cost / plain > decodedTimesMax)
         finding(
