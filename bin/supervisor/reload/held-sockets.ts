@@ -58,7 +58,7 @@ export async function holdSockets(
   }
 }
 
-/** Closes what of `heldSockets` isn't in `kept`. */
+/** Closes what of `heldSockets` isn't in `except`. */
 export function closeSockets(
   heldSockets: readonly HeldSocket[],
   except: readonly HeldSocket[] = [],
