@@ -1,6 +1,6 @@
 /**
- * The frame of the command line `sluice`: the flags of all commands, the other names of commands,
- * and what happens to errors. The commands are in `program.ts`, and `up` alone in `up-program.ts`.
+ * The parts of the command line `sluice` that all commands share: global flags, aliases and error
+ * handling. The commands are in `program.ts`; `up`, which starts alone, is in `up-program.ts`.
  */
 import type { Command } from "commander";
 import { addExamples } from "./examples.js";

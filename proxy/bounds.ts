@@ -128,7 +128,7 @@ export const discoveryPauseMs = 5_000;
 
 // Answers of providers.
 
-/** Node's own limit for heads. */
+/** Node's own bound on heads. */
 export const answerHeadBytesMax = 16 * 1024;
 /** The extension of a chunk of an answer; hardly any server sends one. */
 export const chunkExtensionBytesMax = 256;

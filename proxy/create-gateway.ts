@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
-// A global is looked up at each use, and a request reads this one a dozen times.
+// Reading the global costs more, and each request reads this one a dozen times.
 import { performance } from "node:perf_hooks";
 import type { Config, ProviderConfig } from "../shared/config/config.js";
 import { isLoopback } from "../shared/config/open-gateway.js";
@@ -307,7 +307,7 @@ function createDashboard(
   };
 }
 
-/** Failing targets go to the log, and to the daemon for `sluice status`. */
+/** Reports failing targets to the log, and to the daemon for `sluice status`. */
 function createTargetHealth({
   limiter,
   log,
@@ -412,7 +412,7 @@ async function connectProvider(
 
 const namesLoggedMax = 20;
 
-/** A warning if budgets are configured, since they don't count these models. */
+/** Warns of these models if budgets are configured, since budgets don't count them. */
 function logUnpricedModels({ budgets }: Config, names: readonly string[], log: Log): void {
   if (names.length === 0) return;
   const fields = { targets: names.slice(0, namesLoggedMax), count: names.length };

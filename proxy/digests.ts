@@ -7,7 +7,7 @@ import type { Config } from "../shared/config/config.js";
 import { hashKey } from "../shared/domain/make-managed-key.js";
 import { cacheLast } from "../shared/text/remembered.js";
 
-/** A configured secret is in memory anyway. */
+/** Cached: the configured secret is in memory anyway. */
 const hashOfSecret = cacheLast((secret: string) => Buffer.from(hashKey(secret)));
 
 /** Whether a hash of `hashKey` is that of a configured secret. Compares in constant time. */

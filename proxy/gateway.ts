@@ -49,7 +49,7 @@ import type { WebSearch } from "./web-search/fetch-search.js";
 /** A configured provider and its clients. */
 export interface Provider {
   readonly config: ProviderConfig;
-  /** Which headers of a caller pass to it. */
+  /** The caller's headers that are forwarded to it. */
   readonly passed: PassedHeaders;
   readonly upstream: Upstream;
   /** Null for a simulator. */
@@ -63,7 +63,10 @@ export interface Capacity {
   readonly unauthenticated: Pick<MemoryLedger, "take" | "give">;
 }
 
-/** How a look at a batch ended. `unread`: its usage isn't recorded, and may be in results. */
+/**
+ * The result of reading a batch. `unread`: its usage isn't recorded yet, and its results may
+ * contain it.
+ */
 export type BatchProgress = "running" | "settled" | "unread";
 
 export interface Gateway {
@@ -75,7 +78,7 @@ export interface Gateway {
   readonly liveFeed: LiveFeed;
   /** Null without sign-in by OpenID Connect. */
   readonly oidc: OidcProvider | null;
-  /** What the listener of the request serves. */
+  /** The endpoints of the listener that received the request. */
   readonly served: ServedEndpoints;
   readonly limiter: Limiter;
   /** By instance name, in the order of the configuration. */
@@ -91,9 +94,9 @@ export interface Gateway {
   readonly models: ModelCatalog;
   readonly sizeOf: SizeOf;
   readonly prices: TargetPrices;
-  /** `prices` at another time, which `nowMs` returns. */
+  /** As `prices`, at the time that `nowMs` returns. */
   readonly pricesAt: (nowMs: () => number) => TargetPrices;
-  /** A request has used a target without a price. */
+  /** Call it when a request has used a target without a price. */
   readonly noticeUnpriced: (target: Target) => void;
   readonly recordedModels: RecordedModels;
   readonly outputRatios: TokenRatios;

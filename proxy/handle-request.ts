@@ -72,7 +72,7 @@ import { RequestRecord } from "./request-record.js";
 import { searchingRequest } from "./web-search/search-turns.js";
 
 /**
- * Answers one request and reports it. Any exception ends this request only, except
+ * Answers one request and reports it. An exception ends only this request, except
  * `BrokenLimiterState`, which rejects and ends the process.
  */
 export async function handleRequest(gateway: Gateway, exchange: Exchange): Promise<void> {
@@ -205,7 +205,7 @@ async function answerAuthorizedCaller(
     : serveUnlimitedEndpoint(context, endpoint);
 }
 
-/** By the key of the request, usually without waiting; otherwise by a dashboard session. */
+/** The caller by the key in the request, usually without waiting, or by a dashboard session. */
 function authenticateRequest(
   gateway: Gateway,
   exchange: Exchange,

@@ -228,7 +228,7 @@ function statusLine(
 }
 
 /**
- * The number of running request handlers: a stop waits until it is 0. A count, not a set of
+ * The number of running request handlers: a stop waits until it is 0. It is a count, not a set of
  * promises, because every request changes it.
  */
 export class RunningHandlers {

@@ -19,7 +19,10 @@ import type { Exchange } from "./http/exchange.js";
 import type { HttpListener, ListenerTls, listenHttp } from "./http/http-listener.js";
 import type { TlsFiles } from "./http/tls-files.js";
 
-/** The ports for administration and metrics accept connections even when the first one is full. */
+/**
+ * Connections of the ports for administration and metrics, which accept them even if the first port
+ * is full.
+ */
 const adminConnectionsMax = 256;
 const metricsConnectionsMax = 64;
 
@@ -48,7 +51,10 @@ interface ListenerPorts {
   readonly sockets: InheritedSockets;
   /** The files of `server.tls`; null without it. */
   readonly tlsFiles: TlsFiles | null;
-  /** Makes the handler of a listener's requests; `ofListener.served` says what it serves. */
+  /**
+   * Makes the handler of a listener's requests. `ofListener.served`: the endpoints of that
+   * listener.
+   */
   handlerOf(ofListener: Gateway): (exchange: Exchange) => void;
 }
 
@@ -136,8 +142,8 @@ function tlsOf(config: TlsConfig | null, files: TlsFiles | null): ListenerTls | 
 }
 
 /**
- * What an open gateway allows depends on the configured address; for an inherited socket the unit
- * file decides.
+ * An open gateway serves more on loopback. For an inherited socket the address is known only by the
+ * configuration: refuses one that doesn't name it.
  */
 function requireKnownReach(
   { credentials }: Gateway,

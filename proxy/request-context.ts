@@ -1,5 +1,5 @@
 /**
- * One request and its caller, as handlers get it. `handle-request.ts` makes it after
+ * One request and its caller, as handlers receive them. `handle-request.ts` makes it after
  * authentication.
  */
 import type { Caller } from "./auth/caller.js";
@@ -7,13 +7,13 @@ import type { Gateway } from "./gateway.js";
 import type { Exchange } from "./http/exchange.js";
 import type { RequestRecord } from "./request-record.js";
 
-/** `Needs` names the parts of the gateway that a step uses; the default is all of it. */
+/** `Needs`: the parts of the gateway that a step uses; by default all. */
 export interface RequestContext<Needs extends keyof Gateway = keyof Gateway> {
   readonly gateway: Pick<Gateway, Needs>;
   readonly exchange: Exchange;
   /** On limited endpoints the daemon checks the caller later, with the admission. */
   readonly caller: Caller;
   readonly record: RequestRecord;
-  /** Whether Sluice searches the web for the model: the request carries that tool. */
+  /** Whether Sluice searches the web for the model, because the request carries that tool. */
   readonly searches?: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * What is known of one request, for its log line, usage record, metrics and span. Handlers fill it
- * in; it decides nothing.
+ * The facts of one request for its log line, usage record, metrics and span. Handlers fill it in;
+ * it decides nothing.
  */
 import type { PicoUsd } from "../shared/domain/money.js";
 import type { Target } from "../shared/domain/target-name.js";
@@ -24,7 +24,7 @@ export type Outcome =
   | "limiter_unavailable"
   | "overloaded";
 
-/** Why an attempt failed that was followed by another one: a status or a network error. */
+/** A failed attempt that was followed by another one. `why`: a status or a network error. */
 interface EarlierFailure {
   readonly target: Target;
   readonly why: string;
@@ -42,7 +42,7 @@ interface Attempt {
   };
 }
 
-/** Filled in along the way, reported once at the end. */
+/** Filled in during the request, and reported once at its end. */
 export class RequestRecord {
   /**
    * The client's address, as reported by trusted proxies; empty if the connection was already
@@ -97,7 +97,7 @@ export class RequestRecord {
     | null = null;
   /** The hard cap that ended the stream, in words; empty if none did. */
   cutBy = "";
-  /** The agent's loop that was warned of or refused; usually null. */
+  /** The agent's loop that was warned about or refused; usually null. */
   loop: Loop | null = null;
   /** Whether a deadline cut the answer. */
   timedOut = false;
@@ -150,7 +150,10 @@ export class RequestRecord {
     this.outcome = outcome;
   }
 
-  /** The client disconnected, and nothing was forwarded, or it no longer matters. */
+  /**
+   * Marks a request whose client disconnected before anything was forwarded, or whose answer no
+   * longer matters.
+   */
   markGone(exchange: Exchange): void {
     const { status, outcome } = goneEnding(exchange);
     this.end(status, outcome);

@@ -1,7 +1,6 @@
 /**
- * Assertions about our own code. They stay on in production: in the proxy a failed assertion ends
- * the request that runs into it, in the daemon the process. Not for input (a request, a frame, a
- * file).
+ * Assertions about our own code, active in production: in the proxy a failed assertion ends its
+ * request, in the daemon the process. Not for input (a request, a frame, a file).
  */
 
 /** Throws if the condition is false: our own reasoning was wrong. */

@@ -85,8 +85,8 @@ export const spoolBytesMax = 512 * 1024 * 1024;
 export const admissionsWaitingMax = 20_000;
 
 /**
- * How long a draw of a hard cap may wait at most for what other requests hold, in ms: the proxy
- * allows it beside the daemon's deadline.
+ * The longest that a draw under a hard cap may wait for tokens that other requests hold. The proxy
+ * adds it to the daemon's deadline.
  */
 export const drawWaitMsMax = 250;
 
@@ -124,7 +124,10 @@ export const refusalsMax = 10_000;
 export const refusalBytesMax = 2048;
 /** Children of one template, at about 100 bytes each: twice the largest number measured. */
 export const childrenPerTemplateMax = 2_000_000;
-/** Children of a rule, and of a budget, with metrics: one of them at the cap matters, not all. */
+/**
+ * Children of a rule, and of a budget, with metrics: a child that is at its cap matters, not all
+ * children.
+ */
 export const childSeriesMax = 50;
 /** Children of templates checked per second, at least: this takes 1 to 2 ms. */
 export const childrenPerSweep = 20_000;
@@ -210,7 +213,9 @@ export const batchesPerTrim = 500;
 export const sumsPerTrim = 2000;
 /** Groups in a summary, the largest first: the answer must fit into one frame. */
 export const usageGroupsMax = 1000;
-/** Groups whose course over time a summary shows; the rest is one: a chart tells no more apart. */
+/**
+ * Groups that a chart over time shows separately; all others are one: more couldn't be told apart.
+ */
 export const seriesGroupsMax = 7;
 /** Days whose hours a summary shows: it reads all their records. */
 export const hourlyDaysMax = 7;
@@ -298,15 +303,15 @@ export const streamEndGraceMs = 5_000;
 /** How long a connection may last after the end of its answer's stream before it is closed. */
 export const bodyEndGraceMs = 1_000;
 /**
- * Output tokens that a stream under hard caps asks for at a time: a question costs the proxy as
- * much as some events. The daemon grants at most a fraction of what is left of the cap. A stream
- * that had to wait asks for twice as many.
+ * Output tokens that a stream under hard caps requests at a time: a request costs the proxy as much
+ * as some events. The daemon grants at most a fraction of the cap's rest. A stream that had to wait
+ * requests twice as many.
  */
 export const outputChunkTokens = 512;
 export const outputChunkTokensMax = 4096;
-/** The least that a grant adds. Small, because streams don't use what they hold at their end. */
+/** The least that a grant adds. Small, because streams don't use up the last grant. */
 export const outputChunkTokensMin = 8;
-/** Targets whose bytes per token a proxy has learned; others count as English. */
+/** Targets whose bytes per token a proxy has learned; for others the ratio of English applies. */
 export const learnedRatiosMax = 4096;
 /** A stream event that is buffered to be read; a larger one is read as it passes. */
 export const streamEventBytesMax = 1024 * 1024;
@@ -358,7 +363,7 @@ export const earlyBytesMax = 64 * 1024;
 export const sessionIdleMs = 10 * 60_000;
 /** How often per second a session is charged; further responses are charged together. */
 export const sessionChargesPerSecond = 20;
-/** How long the other side of a tunnel has to read pending data once one side has ended. */
+/** How long the other side of a tunnel may read pending data after one side has ended. */
 export const tunnelLingerMs = 1_000;
 
 // Keys and tokens.
@@ -422,8 +427,8 @@ export const memoryForUnauthenticatedShare = 1 / 16;
 // Files of limits.
 
 /**
- * Rules and budgets in one file. They change together, in one turn without verdicts, which takes 20
- * to 90 ms of CPU for the maximum.
+ * Rules and budgets in one file. They change together, in one turn of the event loop without
+ * verdicts, which takes 20 to 90 ms of CPU for the maximum.
  */
 export const limitsPerFileMax = 10_000;
 

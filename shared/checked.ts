@@ -96,7 +96,9 @@ export function asObject(
   return good(body);
 }
 
-/** Checks the parameters of a query. Clients of the socket may send null for an absent one. */
+/**
+ * Checks the parameters of a query. Clients of the socket may send null for an absent parameter.
+ */
 export function asQuery(
   body: unknown,
   fieldNames: readonly string[],

@@ -1,9 +1,9 @@
 /**
  * A map from ascending ids to values, for entries that are added and removed with every request. V8
- * links each old table of a Map to the new one: once an old table is in the old generation, all
- * later tables and their values outlive their use. That cost a twentieth of the proxy's CPU in
- * garbage collection. This map uses two plain arrays with open addressing, in which consecutive ids
- * never collide.
+ * links each old table of a Map to its successor: once an old table is in the old generation, all
+ * later tables and their values outlive their use, which cost a twentieth of the proxy's CPU in
+ * garbage collection. This map consists of two plain arrays with open addressing, in which
+ * consecutive ids never collide.
  */
 import { assert } from "./assert.js";
 

@@ -103,7 +103,7 @@ export class SortedList<K, T extends HasDefinition<K>> {
 /** Work of any length that yields at the end of each turn of the event loop. */
 export type SlicedWork<T> = Generator<void, T>;
 
-/** Runs the work in slices, with other work of the event loop between them. */
+/** Runs the work in slices, between which the event loop does other work. */
 export async function runInSlices<T>(
   work: SlicedWork<T>,
   yieldToEventLoop: () => Promise<void>,
@@ -115,7 +115,7 @@ export async function runInSlices<T>(
   }
 }
 
-/** Runs all of the work in this turn. */
+/** Runs all of the work in this turn of the event loop. */
 export function runAtOnce<T>(work: SlicedWork<T>): T {
   for (;;) {
     const slice = work.next();
@@ -124,14 +124,14 @@ export function runAtOnce<T>(work: SlicedWork<T>): T {
 }
 
 /**
- * Bounds the work of one turn of the event loop: a loop counts its work and yields once the turn is
- * over, so that other work gets its turn.
+ * Bounds the work in one turn of the event loop: a loop counts its work and yields at the end of a
+ * turn, so that other work can run.
  */
 export class Turns {
   readonly #workMax: number;
   #work = 0;
 
-  /** @param workMax in whatever the loop counts by: records, sums, entries of the store */
+  /** @param workMax in the unit that the loop counts: records, sums, entries of the store */
   constructor(workMax: number) {
     this.#workMax = workMax;
   }

@@ -1,8 +1,8 @@
 /**
- * A bundled program as V8 compiles it. The build runs each program once and keeps the compiled code
- * beside it, in a file for this kind of processor. Without the file a start takes longer.
- * V8 refuses code of another version of itself, but takes that of another text of the same length:
- * so the file begins with the text's digest.
+ * Loads a bundled program with V8's code cache. The build runs each program once and stores the
+ * compiled code beside it, in one file per kind of processor; without that file the program starts
+ * more slowly. V8 rejects code of another V8 version, but accepts code of another source of the
+ * same length, so the file begins with a digest of the source.
  */
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -31,12 +31,12 @@ const tail = Buffer.from("\n})");
 
 /** `file`: a CommonJS module of ASCII characters. */
 export function compileProgram(file: string): CompiledProgram {
-  // V8 takes compiled code only under the flags under which it was written. It has read this one,
-  // which a supervisor sets, before it ran anything.
+  // V8 accepts compiled code only if its flags are those under which the code was written. A
+  // supervisor starts its services with this flag; all other processes set it here.
   setFlagsFromString("--max-semi-space-size=0");
   const bytes = Buffer.concat([head, readFileSync(file), tail]);
   const digest = createHash("sha256").update(bytes).digest();
-  // V8 uses such a text where it is, one byte for each character. It would copy a joined one.
+  // V8 uses this string in place, with one byte per character. It would copy a concatenated one.
   const text = bytes.toString("latin1");
   const codeFile = `${file}.${process.arch}.code`;
   const cachedData = readCode(codeFile, digest);

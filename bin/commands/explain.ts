@@ -107,12 +107,12 @@ function keyFields({ key }: ExplainFlags): object {
   return { key: looksLikeManagedKey(key) ? { key_hash: hashKey(key) } : { id: key } };
 }
 
-/** The configuration tells the targets, or only the running gateway does. */
+/** The targets by the configuration, or why only the running gateway can resolve them. */
 type TargetFields = { readonly targets: unknown; readonly model_names: unknown } | OnlyProxyKnows;
 
 interface OnlyProxyKnows {
   readonly config: Config;
-  /** Why the configuration doesn't answer it. */
+  /** Why the configuration can't resolve the model. */
   readonly reason: string;
 }
 

@@ -457,7 +457,10 @@ function checkFlags(flags: ReconcileFlags, nowMs: number): ReconcileOptions {
   };
 }
 
-/** What `--project` and `--provider-key` choose. Adds to `problems`. */
+/**
+ * The projects and provider keys that `--project` and `--provider-key` select, and their pairs.
+ * Adds to `problems`.
+ */
 function pairingOf(
   { project, providerKey }: ReconcileFlags,
   problems: ArgumentProblem[],

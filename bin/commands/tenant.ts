@@ -86,7 +86,9 @@ interface Tenant {
   readonly budgets: readonly ListedLimit[];
   readonly keys: readonly ListedKey[];
   readonly refusals: readonly ListedLimit[];
-  /** Failed requests whose details are kept, and usage records of others. `error`: why, if kept. */
+  /**
+   * Failed requests with kept details, whose `error` is the reason, and usage records of others.
+   */
   readonly failures: readonly ListedLimit[];
   /** Null if neither rules nor budgets are on. */
   readonly server_time: string | null;

@@ -37,7 +37,7 @@ const compatible = new Set(["openai_like", "custom_openai", "litellm_proxy", "xi
 /** Their calls need the signatures or tokens of a cloud, which Sluice doesn't make. */
 const signed = new Set(["bedrock", "vertex_ai", "vertex_ai_beta", "sagemaker", "sagemaker_chat"]);
 
-/** The provider of a model that is named without one. */
+/** The provider of a model whose name has no provider. */
 const families: readonly (readonly [RegExp, string])[] = [
   [/^claude/i, "anthropic"],
   [/^gemini/i, "gemini"],
@@ -61,7 +61,7 @@ const bodyFields = new Set([
   "user",
 ]);
 
-/** What is translated, or has no effect worth a note. */
+/** Parameters that are translated, or whose effect needs no note. */
 const knownParams = new Set([
   ...["model", "api_base", "base_url", "api_key", "api_version", "extra_headers", "organization"],
   ...["rpm", "tpm", "max_parallel_requests", "timeout", "stream_timeout", "weight", "max_retries"],

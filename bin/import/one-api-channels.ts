@@ -9,7 +9,9 @@ import { azureAddress } from "./imported-values.js";
 export const oneApiPrograms = ["one-api", "new-api"] as const;
 export type OneApiProgram = (typeof oneApiPrograms)[number];
 
-/** A preset of Sluice or null; the address without one of its own; what follows it. */
+/**
+ * A preset of Sluice, or null; the address of a channel that sets none; the path after the address.
+ */
 type Row = readonly [preset: string | null, origin: string, path: string];
 
 const both: Readonly<Record<number, Row>> = {

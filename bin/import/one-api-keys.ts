@@ -23,7 +23,7 @@ import {
 } from "./one-api-tables.js";
 import { isTrue } from "./table-rows.js";
 
-/** The status of what works, and of a token whose quota is spent. */
+/** The status of an enabled row, and below it that of a token whose quota is spent. */
 const enabled = 1;
 const exhausted = 4;
 /** For a quota that is spent: it refuses everything, until someone raises it. */
@@ -131,7 +131,7 @@ class Reader {
     };
   }
 
-  /** The models that a token may use, also by its group's channels; none for any. */
+  /** The models that a token and its group's channels allow; empty for any model. */
   #models(token: Fields, group: string, title: string): readonly string[] {
     const limited = "model_limits" in token ? isTrue(token["model_limits_enabled"]) : true;
     const own = limited ? namesOf(token["model_limits"] ?? token["models"]) : [];

@@ -5,7 +5,7 @@
 import { isObject } from "../../shared/checked.js";
 import type { Fields } from "./imported-values.js";
 
-/** Null if the text is none of a table with this column. */
+/** Null if the text isn't an export of a table with this column. */
 export function tableRows(text: string, column: string): readonly Fields[] | null {
   if (/^\s*[[{]/.test(text)) return jsonRows(text, column);
   const end = text.search(/\r?\n|$/);

@@ -75,7 +75,7 @@ export function renderBudgets(
   ].join("\n");
 }
 
-/** How old it is what other hosts have spent, where hosts share budgets. */
+/** How old the reported spend of other hosts is, if hosts share budgets. */
 export function spentElsewhereLines(budgets: readonly ListedLimit[]): readonly string[] {
   const text = spentElsewhereText(
     budgets.map(({ other_hosts: others }) => {
@@ -87,7 +87,7 @@ export function spentElsewhereLines(budgets: readonly ListedLimit[]): readonly s
   return text === null ? [] : [text];
 }
 
-/** With what was carried over, and what running requests hold. */
+/** The amount, with what was carried over and what running requests hold. */
 function amountText(budget: ListedLimit): string {
   const { spent, carried_over: carriedOver, held } = budget;
   const amount = raisedValue(budget, "amount");

@@ -124,7 +124,7 @@ function childOf({ scope, subject, perChild }: CheckedBudget, record: SpendRecor
   return record.userPath === subject || record.userPath.startsWith(below) ? "" : null;
 }
 
-/** The end of the period that many before the running one; a month keeps its day. */
+/** The end of the period that is `back` periods before the running one; a month keeps its day. */
 function periodEnd({ endMs, periodSeconds }: CheckedBudget, back: number): number {
   const months = monthsOf.get(periodSeconds);
   if (months === undefined) return endMs - back * periodSeconds * 1000;

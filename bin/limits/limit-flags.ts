@@ -67,7 +67,7 @@ export interface FlagForm<S extends string> {
     readonly field: string;
     readonly meaning: string;
   }[];
-  /** The flags that say more of what is written, beside `--per-child`. */
+  /** Further flags of `set`, in addition to `--per-child`. */
   readonly switches: readonly Switch[];
   readonly readNumber: (text: string) => number | undefined;
   readonly parse: (
@@ -179,7 +179,7 @@ export function keyFromFlags<S extends string>(
 
 const whenForm = "hours such as 'mon-fri 09:00-17:00 Europe/Berlin'";
 
-/** The problem of a text that isn't read as a mapping; null if something else is wrong. */
+/** The problem with a text that `read` couldn't convert; null if something else is wrong. */
 function unreadText(
   switches: readonly Switch[],
   body: Readonly<Record<string, unknown>>,
@@ -260,7 +260,7 @@ function longForm<S extends string>(
   return [];
 }
 
-/** The values of the flags that imply a period, those of one period together. */
+/** The values of the flags that imply a period, one limit for each period. */
 function shortForm<S extends string>(
   { shortFlags, switches, readNumber }: FlagForm<S>,
   flags: SetFlags,

@@ -212,8 +212,8 @@ export function inertLines(rules: readonly ListedLimit[]): readonly string[] {
 }
 
 /**
- * The subject of a rule or a budget: itself, one child of a template, or each child; and whether
- * each host counts it alone, what it says of models without a price, and a budget's calendar.
+ * The subject of a rule or a budget: itself, one child of a template, or each child; then notes on
+ * counting by each host, models without a price, and a budget's calendar.
  */
 export function subjectText(item: ListedLimit): string {
   const { template, per_child: perChild, host_only: hostOnly, unpriced, session } = item;
@@ -260,8 +260,8 @@ function isConcurrent(rule: ListedLimit): boolean {
 }
 
 /**
- * `12/100`; `banned` for a cap of 0, `-` without a cap, and `-/100` without a counter; with what
- * running requests hold of it.
+ * `12/100`; `banned` for a cap of 0, `-` without a cap, `-/100` without a counter; adds what
+ * running requests hold.
  */
 function usedOf(rule: ListedLimit, name: string, usedField = `${name}_used`): string {
   const { [usedField]: used, [`${name}_held`]: held } = rule;
@@ -295,7 +295,7 @@ function share(used: unknown, cap: unknown): number {
   return typeof used === "number" && typeof cap === "number" && cap > 0 ? used / cap : 0;
 }
 
-/** The colour of when a limit runs out: `bad` once it has, `warn` within an hour. */
+/** The colour of the time when a limit runs out: `bad` once it has, `warn` within an hour. */
 export function toneOfEnd(at: unknown, nowMs: number): Tone | null {
   const leftMs = typeof at === "string" ? Date.parse(at) - nowMs : Number.NaN;
   return leftMs <= 0 ? "bad" : leftMs < 3_600_000 ? "warn" : null;
@@ -307,7 +307,10 @@ export function untilReset(end: unknown, nowMs: number): string {
   return Number.isNaN(endMs - nowMs) ? "-" : formatDuration((endMs - nowMs) / 1000);
 }
 
-/** When a limit is used up at its pace: `3h 20m`, `now`; `-` if it lasts, or that isn't known. */
+/**
+ * The time until a limit runs out at its present pace: `3h 20m` or `now`; `-` if it lasts, or if
+ * that is unknown.
+ */
 export function untilExhausted(at: unknown, nowMs: number): string {
   return typeof at === "string" && Date.parse(at) <= nowMs ? "now" : untilReset(at, nowMs);
 }

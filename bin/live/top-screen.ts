@@ -68,7 +68,7 @@ export function selectedItem(state: TopState, data: TopData): ListedLimit | unde
   return rowsOf(state, data)[state.selected];
 }
 
-/** What warns comes first; what has no room at the end is left out whole. */
+/** Warnings come first; a part that doesn't fit at the end is left out as a whole. */
 function headLine(
   { before, now, inFlight, spentTodayUsd, storeFailing, lost }: TopData,
   { isPaused }: TopState,

@@ -1,6 +1,6 @@
 /**
- * Money of a bill, exact: pico-dollars of any size and sign. Amounts come as decimal texts, and a
- * rate is an amount by a quantity, which isn't divided before it has to be. Pure.
+ * Exact amounts of a bill, in pico-dollars of any size and sign. Amounts are read from decimal
+ * texts. A rate is stored as an amount and a quantity, and divided as late as possible. Pure.
  */
 import { formatUsd, usdDecimals } from "../text/number-text.js";
 
@@ -13,7 +13,7 @@ interface Amount {
   readonly decimals: number;
 }
 
-/** An amount by a quantity. */
+/** An amount for a quantity, not divided yet. */
 export interface Rate {
   readonly amount: Pico;
   readonly quantity: bigint;
@@ -22,8 +22,8 @@ export interface Rate {
 const picoPlaces = 12;
 
 /**
- * The amount that a decimal names; null if it names none. `unitPlaces`: 2 for an amount in cents.
- * A number is taken as JSON wrote it.
+ * The amount in a decimal text; null if it isn't one. `unitPlaces`: 2 for an amount in cents. A
+ * number is read as JSON writes it.
  */
 export function readAmount(value: unknown, unitPlaces = 0): Amount | null {
   if (typeof value !== "string" && typeof value !== "number") return null;

@@ -5,7 +5,7 @@
 import type { Pico } from "./amount.js";
 
 export const groups = ["input", "output", "units", "tools"] as const;
-/** Our records have one cost for each. */
+/** Our records have one cost for each group. */
 export type Group = (typeof groups)[number];
 
 /**

@@ -11,7 +11,9 @@ import { absolute, exactUsd, type Pico } from "./amount.js";
 import type { Cell, Reconciliation } from "./reconcile.js";
 import { amountsJson, countRows, type ReportHead, totalsJson } from "./report.js";
 
-/** Texts from a bill: a model, a tier or a line's title is readable within it. */
+/**
+ * The most characters of a text from a bill: enough to recognize a model, a tier or a line's title.
+ */
 const textCharsMax = 200;
 /** The lengths to which lists are cut, tried in turn until the result fits. At 200 few are cut. */
 const entriesMax = [200, 100, 50, 25, 10, 5, 2] as const;

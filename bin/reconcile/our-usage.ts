@@ -113,8 +113,8 @@ function addRecord(sum: Sum, record: ExportedRecord): void {
   const count = (name: keyof ExportedRecord): number =>
     typeof record[name] === "number" ? (record[name] as number) : 0;
   const total = count("total_tokens");
-  // A record that takes an estimate back isn't a request, but the record that replaces it counts.
-  // Nor is one that books the difference of a repriced one.
+  // A record that reverses an estimate isn't a request, nor is one that books the difference of a
+  // repriced record. The record that replaces the estimate is.
   if (total < 0) sum.requests--;
   else if (isAbsent(record["corrects"]) && (count("status") < 400 || total > 0)) sum.requests++;
   else if (count("tokens_at_most") > 0) sum.lostRequests++;
@@ -172,7 +172,7 @@ function quantitiesOf(
   };
 }
 
-/** Null if unpriced. What isn't for tokens is a tool's fee if the record used one. */
+/** Null if unpriced. A cost that isn't for tokens is a tool's fee if the record used a tool. */
 function costsOf(
   record: ExportedRecord,
   quantities: Readonly<Partial<Record<Kind, number>>>,

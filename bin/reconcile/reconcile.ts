@@ -308,8 +308,9 @@ function partOf({ parts }: Sides, tier: string, region: string): Part {
 }
 
 /**
- * An amount for all kinds together is shared out in the proportion of our own costs, so that equal
- * quantities leave the whole difference to the price; without our costs output counts four times.
+ * Divides an amount for all kinds together in the proportion of our own costs, so that with equal
+ * quantities the whole difference is one of price. Without our costs, output weighs four times as
+ * much as input.
  */
 function shareTotal(part: Part, model: string, usage: readonly UsageRow[]): void {
   const weights = [...part.billed].map(([kind, quantity]) => {
@@ -593,9 +594,9 @@ function useBillRates(
 }
 
 /**
- * The part of a walk's value that a quantity has: by the bill's rates where they are in use. Else
- * the value is divided in the proportion of the rates, in millionths; a kind without a rate weighs
- * 1 pico-dollar, and no kind weighs nothing.
+ * The part of a walk's value that belongs to a quantity: by the bill's rates, if the walk uses
+ * them. Otherwise the value is divided in the proportion of the rates, in millionths; a kind
+ * without a rate weighs 1 pico-dollar, so that none weighs 0.
  */
 function shareOf(walk: Walk, kind: Kind, quantity: bigint, groupKinds: readonly Kind[]): Pico {
   const rate = dayRate(walk.part, kind);
@@ -641,7 +642,7 @@ function smaller(a: bigint, b: bigint): bigint {
   return a < b ? a : b;
 }
 
-/** Adds what is missing and removes the surplus. */
+/** Adds missing quantities and removes surplus ones. */
 function changeQuantities(
   walks: readonly Walk[],
   {

@@ -144,7 +144,7 @@ export function amountsJson(
   );
 }
 
-/** Dollars for a million tokens, or for one of what isn't tokens. */
+/** Dollars for a million tokens, or for one unit of anything else. */
 function rateText(kind: Count["kind"], billed: number | null, amount: Pico | null): string | null {
   if (kind === "requests" || billed === null || billed <= 0 || amount === null) return null;
   const rate: Rate = { amount, quantity: BigInt(Math.round(billed)) };

@@ -17,16 +17,16 @@ import { apiFailure, daemonBody, type RemoteRequest, remoteRequest } from "./rem
 export interface RemoteGateway {
   /** An operation of the daemon. Rejects with `DaemonError` when no answer came. */
   call(op: AdminOp, body: unknown): Promise<DaemonAnswer>;
-  /** What a path of the admin API answers. Rejects with `DaemonError`. */
+  /** The admin API's answer at a path. Rejects with `DaemonError`. */
   get(path: string): Promise<DaemonAnswer>;
-  /** What it answers to a body. Rejects with `DaemonError`. */
+  /** The admin API's answer at a path to a body. Rejects with `DaemonError`. */
   post(path: string, body: unknown): Promise<DaemonAnswer>;
   /** The stream at a path, as it comes. Rejects with `DaemonError`. */
   stream(path: string, signal: AbortSignal): AsyncGenerator<string>;
   close(): void;
 }
 
-/** The second is the one that a gateway itself is started with. */
+/** The gateway itself reads the second variable, too. */
 const keyVariables = [remoteVariables.key, remoteVariables.masterKey];
 
 /** A key, and where it is from; null without one. */

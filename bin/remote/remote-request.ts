@@ -108,7 +108,7 @@ function to(op: AdminOp, body: unknown): RemoteRequest | Failure {
     : { method, path, body: body ?? {} };
 }
 
-/** What is about a subtree: without a path, about all that the key may see. */
+/** Operations on a subtree. Without a path they cover everything that the key may see. */
 const subtreeOps: ReadonlySet<AdminOp> = new Set<AdminOp>([
   "rate-limits.list",
   "budgets.list",
@@ -125,7 +125,7 @@ const subtreeOps: ReadonlySet<AdminOp> = new Set<AdminOp>([
   "audit.list",
 ]);
 
-/** The commands' default path is everything, which a role for a subtree doesn't have. */
+/** Omits the commands' default path `/`, which a role for a subtree can't see. */
 function withoutRoot(body: unknown): unknown {
   if (!isObject(body)) return body;
   return Object.fromEntries(

@@ -9,7 +9,7 @@ const endings = new Set(["down", "halt", "kill", "quit", "shutdown", "stop"]);
 const howItEnds =
   " (sluice up ends by Ctrl-C or SIGTERM, the services by systemctl stop sluice.target)";
 
-/** What other programs call a flag. */
+/** Names of other programs for a flag. */
 const otherFlags: Readonly<Record<string, string>> = {
   "--since": "--last",
   "--until": "--to",
@@ -17,7 +17,9 @@ const otherFlags: Readonly<Record<string, string>> = {
   "--output-json": "--json",
 };
 
-/** ` (Did you mean limits?)` for an unknown word on a command line, or nothing. */
+/**
+ * A hint such as ` (Did you mean limits?)` for an unknown word on a command line, or an empty text.
+ */
 export function otherWord(program: Command, argv: readonly string[]): string {
   let command = program;
   for (let at = 0; at < argv.length; at++) {

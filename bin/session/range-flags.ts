@@ -35,7 +35,7 @@ export function optionalRange(flags: RangeFlags, nowMs: number): ParsedArguments
     : rangeFromFlags(flags, { nowMs, seconds: nowMs / 1000 });
 }
 
-/** The range, or all problems. `seconds`: how long it is before its end without `--from`. */
+/** The range, or all problems. `seconds`: the length of the range without `--from`. */
 export function rangeFromFlags(
   flags: RangeFlags,
   { nowMs, seconds }: { readonly nowMs: number; readonly seconds: number },
@@ -95,7 +95,7 @@ interface Moment {
   readonly beforeMs: number;
 }
 
-/** A day, or a moment as a range without length; null for a text that is neither. */
+/** A day, or a moment as an empty range; null for any other text. */
 export function readMoment(flagText: string): Moment | null {
   const text = flagText.trim().toUpperCase().replace(" ", "T");
   const day = text.startsWith("0000") ? null : parseDay(text);
@@ -105,7 +105,7 @@ export function readMoment(flagText: string): Moment | null {
   return ms === null || ms < 0 || ms > lastMs ? null : { fromMs: ms, beforeMs: ms };
 }
 
-/** A time where this command runs; null if there is none, as when clocks are put forward. */
+/** A local time; null if it doesn't exist, as when clocks are put forward. */
 function localMs(text: string): number | null {
   const parts = localTime
     .exec(text)

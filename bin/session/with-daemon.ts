@@ -12,7 +12,7 @@ import { daemonFailure, usageFailure } from "./command-failure.js";
 import { type ConfigurationFlags, locateSockets, type Sockets } from "./configuration.js";
 import type { Session } from "./terminal.js";
 
-/** The flags that say whom a command talks to. */
+/** The flags that choose the daemon or gateway of a command. */
 export interface DaemonFlags extends ConfigurationFlags {
   readonly url?: string;
   readonly keyFile?: string;
@@ -22,11 +22,16 @@ export interface DaemonFlags extends ConfigurationFlags {
 export interface AdminClient {
   /** Rejects with `DaemonError` when no answer came. */
   call(op: AdminOp, body: unknown): Promise<DaemonAnswer>;
-  /** What a gateway elsewhere has beside the operations; null: it is the daemon of this host. */
+  /**
+   * The further requests that only a gateway elsewhere answers; null for the daemon of this host.
+   */
   readonly remote: RemoteGateway | null;
 }
 
-/** Where the gateway elsewhere is; null: the daemon of this host. Throws wrong flags. */
+/**
+ * The address of the gateway elsewhere; null for the daemon of this host. Throws if flags are
+ * wrong.
+ */
 export function remotePlace({ env }: Pick<Session, "env">, flags: DaemonFlags): RemotePlace | null {
   const chosen = chooseRemote(flags, env);
   if (!chosen.ok) throw usageFailure([chosen]);
@@ -96,8 +101,8 @@ async function openElsewhere(
 type Presence = "there" | "absent" | "hidden";
 
 /**
- * What to say where no daemon listens on `socket`: whether the system's daemon runs, which the user
- * may have meant. Nothing if it doesn't.
+ * The hint if no daemon listens on `socket`: whether the system's daemon runs, which the user may
+ * have meant. Empty if it doesn't run.
  */
 export function systemSocketHint(
   socket: string,

@@ -15,8 +15,8 @@ export function keptPath(directory: string, nowMs: number): string {
 }
 
 /**
- * Keeps `made`, which has just been made and verified, and the latest others, `keep` in all, and
- * removes the rest. `made` is kept whatever the clock was. Resolves with the removed files.
+ * Keeps the new, verified backup and the latest others, `keep` in all, and removes the rest. It
+ * keeps the new one whatever its time. Resolves with the removed files.
  */
 export async function removeOlder(newBackup: string, keep: number): Promise<readonly string[]> {
   const directory = dirname(newBackup);

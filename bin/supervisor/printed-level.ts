@@ -20,7 +20,10 @@ export function takePrintedLevel(env: Record<string, string | undefined>): LogLe
   return levels.find((level) => level === name) ?? "trace";
 }
 
-/** The least severe level that a service logs: of its configuration and what is printed. */
+/**
+ * The least severe level that a service writes: the stricter of its configuration and the
+ * supervisor's output.
+ */
 export function loggedLevel(configured: LogLevel, printed: LogLevel): LogLevel {
   return levels[Math.max(levels.indexOf(configured), levels.indexOf(printed))]!;
 }

@@ -10,10 +10,13 @@ export function bannerText(config: Config): string {
   return `sluice ${version}\nconfiguration: ${configurationSource(config)}`;
 }
 
-/** Fewer rules and budgets are read before anyone wonders. */
+/** With fewer rules and budgets a start is too short for a message. */
 const manyLimits = 10_000;
 
-/** While both services start with many rules: what they read, and for how long. Else null. */
+/**
+ * The message during a start with many rules: what both services read, and for how long. Null with
+ * few.
+ */
 export function startingText(
   { rateLimits: { rules }, budgets: { budgets } }: Pick<Config, "rateLimits" | "budgets">,
   seconds: number,

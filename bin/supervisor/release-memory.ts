@@ -1,6 +1,6 @@
 /**
- * Gives memory back to the system once a service is idle. V8 keeps the space that a load has
- * needed: without allocations it collects nothing.
+ * Returns memory to the system once a service is idle. V8 keeps the space that a load has needed:
+ * without allocations it collects nothing.
  */
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -31,7 +31,7 @@ const usedBytesMax = 48 * 1024 * 1024;
 
 export function releaseWhenIdle({ cpuMs, heap, collect, every }: ReleasePorts): () => void {
   let lastCpuMs = cpuMs();
-  /** What V8 keeps whatever is collected. */
+  /** The bytes that V8 keeps after any collection. */
   let keptBytes = 0;
   const unusedBytes = ({ takenBytes, usedBytes }: HeapSize): number => takenBytes - usedBytes;
   return every(lookMs, () => {

@@ -10,7 +10,7 @@ export function paint(text: string, tone: Tone): string {
   return `\u001b[${codes[tone]}m${text}\u001b[0m`;
 }
 
-/** What `paint` writes, within one line: whatever else is in a text from outside stays escaped. */
+/** The sequences that `paint` writes within one line. Any other text from outside stays escaped. */
 const painted = /(\u001b\[3[13]m[^\u001b\n]*\u001b\[0m)/;
 
 /** Escapes control characters, except those of `paint`. */

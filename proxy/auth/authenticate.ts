@@ -201,7 +201,7 @@ function givenToken(request: CredentialSource, area: Area): string | Failure {
   return missingCredentials;
 }
 
-/** Made once, because an open gateway needs it for every request. */
+/** Made once: an open gateway needs it for every request. */
 const missingCredentials = unauthorizedFailure("missing credentials");
 
 /** Node decodes headers as Latin-1, clients send UTF-8: decodes valid UTF-8. */

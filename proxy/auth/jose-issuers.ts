@@ -25,8 +25,8 @@ type UrlKeys = Extract<JwtIssuerConfig["keys"], { readonly kind: "url" }>;
 const clockToleranceSeconds = 10;
 
 /**
- * A file is read again after a second; an address after ten minutes, and at once for an unknown
- * key, but every ten seconds at most.
+ * A file is reloaded after a second. An address is reloaded after ten minutes, and for an unknown
+ * key immediately, but at most every ten seconds.
  */
 const fileAges: IssuerKeyAges = { freshMs: 1_000, waitForFresh: true, cooldownMs: 1_000 };
 const urlAges: IssuerKeyAges = { freshMs: 600_000, waitForFresh: false, cooldownMs: 10_000 };

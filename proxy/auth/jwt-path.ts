@@ -1,6 +1,6 @@
 /**
- * From the claims of a verified token to its user path and to the models that it names
- * (docs/authentication.md). The signature is checked elsewhere.
+ * Reads the user path and the models from the claims of a verified token (docs/authentication.md).
+ * It doesn't check the signature.
  */
 
 import { type ModelPatterns, parseModelPatterns } from "../../shared/access/allowed-models.js";
@@ -69,7 +69,7 @@ function normalizedOrNull(path: string): string | null {
   return result.ok ? result.path : null;
 }
 
-/** A claim that is a text with something in it, or an integer. */
+/** A claim as text; null unless it is a text that isn't empty, or an integer. */
 function claimText(claims: Claims, name: string): string | null {
   const value = claimAt(claims, name);
   if (typeof value === "string") return value.trim() === "" ? null : value;

@@ -1,7 +1,7 @@
 /**
- * Reads the secrets that the configuration leaves in files, such as systemd's credentials. The
- * proxy alone does it: neither the daemon nor the command line needs them. Keys of providers are
- * read where they are used (`upstream/credentials/`).
+ * Reads secrets that the configuration names by a file, such as systemd's credentials. Only the
+ * proxy does: neither the daemon nor the command line needs them. Provider keys are read where they
+ * are used (`upstream/credentials/`).
  */
 import { readFile } from "node:fs/promises";
 import type {
@@ -27,7 +27,7 @@ class SecretFileError extends Error {
   override name = "SecretFileError";
 }
 
-/** The configuration with what is in its files. Rejects with `SecretFileError`. */
+/** The configuration with the secrets of its files. Rejects with `SecretFileError`. */
 export async function withSecrets(config: Config): Promise<Config> {
   const { server, metrics, tracing } = config;
   const key = await keyIn("server.master_key_file", server.masterKeyFile, server.masterKey);
@@ -56,7 +56,7 @@ export async function withSecrets(config: Config): Promise<Config> {
   };
 }
 
-/** With the secret that is in a file. Rejects with `SecretFileError`. */
+/** The alert with the secret of its file. Rejects with `SecretFileError`. */
 export async function withAlertSecret(alert: AlertConfig): Promise<AlertConfig> {
   if (alert.secretFile === null) return alert;
   const name = `the secret_file of the alerts to ${new URL(alert.url).host}`;
@@ -75,7 +75,7 @@ async function withClientSecret(oidc: Config["oidc"]): Promise<Config["oidc"]> {
   return { ...oidc, clientSecret: await readSecretFile(name, oidc.clientSecretFile, apiKey) };
 }
 
-/** What is in the file, if there is one; or else the key that is given. */
+/** The key in the file, or the configured key if there is no file. */
 async function keyIn(
   name: string,
   path: string | null,
@@ -84,9 +84,7 @@ async function keyIn(
   return path === null ? configured : readSecretFile(name, path, masterKey);
 }
 
-/**
- * The provider with the headers and the proxy that are in files. Rejects with `SecretFileError`.
- */
+/** The provider with the headers and the proxy of its files. Rejects with `SecretFileError`. */
 export async function withProviderFiles(provider: ProviderConfig): Promise<ProviderConfig> {
   const { name: providerName, headers, headerFiles } = provider;
   const proxy = await proxyOf(provider);

@@ -9,10 +9,10 @@ import { requestedEffort } from "./requested-effort.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What decides which of OpenAI's APIs takes the request. */
+/** The parts of a request that decide which of OpenAI's APIs takes it. */
 export interface RequestedReasoning {
   readonly hasTools: boolean;
-  /** `unsaid`: the client leaves it to the model. */
+  /** `unsaid`: the request leaves the effort to the model. */
   readonly effort: "none" | "some" | "unsaid";
 }
 
@@ -60,7 +60,7 @@ export interface ResponsesNeeds {
 
 const nothing: ResponsesNeeds = { agentTools: false, stored: false };
 
-/** The tools that Codex sends. The host decides about those that OpenAI runs. */
+/** The types of tools that Codex sends. The host decides about tools that OpenAI runs. */
 const agentTools: ReadonlySet<unknown> = new Set(["custom", "namespace", "tool_search"]);
 const agentItems: ReadonlySet<unknown> = new Set([
   "additional_tools",
@@ -95,12 +95,12 @@ export function responsesNeeds(operation: Operation, fields: Fields): ResponsesN
   };
 }
 
-/** Items of agents, and calls of tools in a namespace. */
+/** Whether an item is one of an agent: of a type for agents, or a call of a tool in a namespace. */
 function isOfAgent(item: unknown): boolean {
   return isObject(item) && (agentItems.has(item["type"]) || !isAbsent(item["namespace"]));
 }
 
-/** Whether an item of the input refers to one that its host has stored. */
+/** Whether an item of the input refers to an item that the host has stored. */
 export function isReference(item: unknown): item is Fields {
   if (!isObject(item)) return false;
   const { type, role } = item;
@@ -145,7 +145,7 @@ function runsOthers(name: string, value: unknown): boolean {
   return name === "provideroptions" && items(value).some(hasAlternatives);
 }
 
-/** Whether the provider runs this tool or plugin with a model of its own. */
+/** Whether the provider runs this tool or plugin with another model. */
 function asksOther(tool: Fields): boolean {
   let namesModel = false;
   let kinds = 0;

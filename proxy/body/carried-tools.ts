@@ -9,15 +9,15 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const providerTools: ReadonlySet<string> = new Set(providersTools);
 
-/** OpenAI's and Anthropic's types end in dates. */
+/** The date at the end of OpenAI's and Anthropic's types. */
 const date = /_(?:\d{8}|\d{4}_\d\d_\d\d)$/;
 
 /** Stands for any tools. */
 const anyTool: readonly string[] = ["*"];
 
 /**
- * Their names, as in `shared/usage/tool-calls.ts`; those of an MCP server may end in an asterisk.
- * Null without any. `fields`: of the body, in their Latin-1 reading.
+ * The names of the tools, as in `shared/usage/tool-calls.ts`; the name of an MCP server may end in
+ * an asterisk. Null without tools. `fields`: of the body, in their Latin-1 reading.
  */
 export function carriedTools(fields: Fields): readonly string[] | null {
   const { tools, mcp_servers: servers, plugins, web_search_options: options } = fields;
@@ -59,7 +59,7 @@ function addKnownTool(names: Set<string>, nameAsWritten: string): void {
   if (providerTools.has(name)) names.add(name);
 }
 
-/** The tools that may be called, if the client lists them. */
+/** Adds the tools of an MCP server: those that the client allows, if it lists them. */
 function addServer(names: Set<string>, label: unknown, server: Fields): void {
   const { allowed_tools: allowed, tool_configuration: configuration } = server;
   const allowedTools = isObject(configuration) ? configuration["allowed_tools"] : allowed;

@@ -1,12 +1,12 @@
 /**
- * One walk over the bytes of a JSON text before it is parsed. It finds how many values the text
- * holds, where its outermost members are, and which of its strings and numbers nothing needs: long
- * texts and token ids. What is then parsed is a tenth of an agent's session. The count comes first,
- * because a few megabytes of `{},` make millions of objects, which hold the event loop for a second
- * and take a hundred times the memory of the text.
+ * One walk over the bytes of a JSON text before it is parsed. It counts the text's values, finds
+ * the positions of the outermost members, and finds strings and numbers that nothing reads: long
+ * texts and token ids. Without them, a tenth of an agent's session is left to parse. The count
+ * comes first, because a few megabytes of `{},` make millions of objects, which block the event
+ * loop for a second and take a hundred times the memory of the text.
  *
- * The walk validates the long strings that it leaves out. All the rest is validated by JSON.parse:
- * callers must parse `skeleton` before they use what the walk found.
+ * The walk validates only the long strings that it leaves out. JSON.parse validates the rest:
+ * callers must parse `skeleton` before they use the result of the walk.
  */
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { JsonMember } from "./scan-json.js";
@@ -23,8 +23,8 @@ export const valuesMax = 250_000;
  */
 export const unauthenticatedValuesMax = 20_000;
 /**
- * How many fields, that is names in its outermost object, a body may have: ten times those of any
- * dialect. Each field is looked at.
+ * The most fields (names in its outermost object) of a body: ten times those of any dialect. Sluice
+ * reads each field.
  */
 export const fieldsMax = 1000;
 
@@ -41,7 +41,7 @@ export function tooManyFields(): Failure {
   return invalid(`the body must have at most ${fieldsMax} fields`, "body");
 }
 
-/** Shorter runs of token ids cost the parser nothing. */
+/** Shorter runs of token ids take the parser no time worth saving. */
 const runCharsMin = 64;
 
 /** Reading this many bytes takes up to a millisecond or two. */
@@ -168,14 +168,17 @@ function nameIn(bytes: Buffer, start: number, end: number): string {
   return raw.includes("\\") ? (JSON.parse(`"${raw}"`) as string) : raw;
 }
 
-/** A part of the text that isn't needed, and what is parsed instead. */
+/** A range of the text that isn't needed, and the text that is parsed in its place. */
 interface Cut {
   readonly start: number;
   readonly end: number;
   readonly instead: string;
 }
 
-/** What was cut for a string of the parsed skeleton, which has the cut's position at its end. */
+/**
+ * The bytes that were cut from a string of the parsed skeleton, whose last characters are the cut's
+ * position.
+ */
 function bytesIn(bytes: Buffer, cuts: readonly Cut[], text: string): Buffer | null {
   const markAt = text.lastIndexOf(shortenedMark);
   if (markAt === -1) return null;
@@ -215,17 +218,18 @@ const colon = 0x3a;
 const backslash = 0x5c;
 const openBrace = 0x7b;
 
-/**
- * A longer string, as it is written, is left out of the skeleton: no id of an object is as long.
- */
+/** The skeleton leaves out longer strings (as written). No id of an object is as long. */
 export const shortStringBytes = 2048;
 /**
- * How much of the beginning of a long string stays in the skeleton, up to the first escape and the
- * first character that isn't ASCII. Sluice's marks of signatures are in it, and so are ids.
+ * How many bytes of a long string stay in the skeleton, up to the first escape or the first
+ * character that isn't ASCII. They include ids and Sluice's marks of signatures.
  */
 const beginningBytes = 256;
 const plainBeginning = /^[^\\\x80-\xff]*/;
-/** In a shortened string, before the position of its cut: so it is no valid name or id. */
+/**
+ * Precedes the position of the cut in a shortened string, so that the string is no valid name or
+ * id.
+ */
 const shortenedMark = "\u0000";
 
 /** A longer run of white space isn't skipped. */
@@ -425,7 +429,7 @@ class Walk {
     this.cuts.push({ start: at, end, instead: shortenedString(shortened, this.cuts.length) });
   }
 
-  /** Looks at a string, which is a name if a colon follows. */
+  /** Notes a string's escapes if it is a name, that is, if a colon follows. */
   noteName(start: number, end: number): void {
     if (end - start > escapedNameCharsMax || this.escapesNames) return;
     const bytes = this.#bytes;

@@ -1,12 +1,12 @@
 /**
- * Parses and writes JSON without losing the numbers that JavaScript can't hold: a rounded 64-bit id
- * in a tool's input is another id. Such a literal is an `ExactNumber` in the parsed value, and is
- * written as the same literal. All other numbers are numbers. A text without long numbers costs one
- * search.
+ * Parses and writes JSON without losing the numbers that JavaScript can't represent: a rounded
+ * 64-bit id in a tool's input is another id. Such a literal becomes an `ExactNumber`, which is
+ * written as the same literal. All other numbers are plain numbers. A text without long numbers
+ * costs one search.
  *
- * JSON.parse and JSON.stringify do the work. For them such a number is a string that begins with a
- * NUL; a client's string that begins with a NUL gets a second one. In JSON a NUL has one spelling,
- * so the two can't be confused.
+ * JSON.parse and JSON.stringify do the work. They see such a number as a string that begins with a
+ * NUL, and a client's string that begins with a NUL gets a second one. JSON has only one spelling
+ * of a NUL, so the two can't be confused.
  *
  * Not here: bodies that pass unchanged; `edit-model-body.ts` edits those in place.
  */

@@ -1,14 +1,14 @@
 /**
- * Finds a loop at the end of an agent's conversation: its last turns are the same, one after the
- * other. A request has the conversation in it, so nothing is remembered between requests, and a
- * loop is found whatever proxy or host gets the request.
+ * Finds a loop at the end of an agent's conversation: equal turns, one after the other. A request
+ * contains the conversation, so nothing is remembered between requests, and any proxy of any host
+ * finds the loop.
  *
- * A turn is what the model said, and what it got in reply: its tool calls, by name and arguments,
- * and their results; without tool calls, its text and the next messages. Ids, thinking, signatures,
- * cache markers and the reminders of agents aren't compared. Conversations that the provider
- * stores aren't seen.
+ * A turn is what the model wrote, and the reply: its tool calls, by name and arguments, and their
+ * results; without tool calls, its text and the next messages. Ids, thinking, signatures, cache
+ * markers and agents' reminders aren't compared. Conversations that the provider stores can't be
+ * checked.
  *
- * It also counts the turns since the user's last message, whether they are repeated or not.
+ * It also counts the turns since the user's last message, equal or not.
  *
  * The fields are as `model-body.ts` has parsed them: in Latin-1, and with long texts shortened.
  */
@@ -17,7 +17,7 @@ import type { JsonOperation } from "./model-body.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The long texts of a body, which the parsed fields have shortened (`BodyOutline`). */
+/** Reads the long texts of a body, which are shortened in the parsed fields (`BodyOutline`). */
 export interface LongTexts {
   isSame(a: string, b: string): boolean;
   /** Null for a text that isn't shortened. */
@@ -28,7 +28,7 @@ export interface LongTexts {
 export const noLongTexts: LongTexts = { isSame: () => false, bytesOf: () => null };
 
 export interface RepeatedTurns {
-  /** How often the last turns are there, one after the other: at least 2. */
+  /** How often the last turns occur, one after the other: at least 2. */
   readonly times: number;
   /** How many turns are repeated: 2 for A, B, A, B. */
   readonly turns: number;
@@ -40,30 +40,33 @@ export interface RepeatedTurns {
 export interface ConversationEnd {
   /** Null if the last turns differ. */
   readonly repeated: RepeatedTurns | null;
-  /** Likewise, whatever the results of the tools are. */
+  /** The same if the results of tools aren't compared. */
   readonly repeatedCalls: RepeatedTurns | null;
   /** How many turns follow the user's last message. */
   readonly turns: number;
-  /** What is sent again if the client repeats this request; null unless it ends with results. */
+  /**
+   * The parts that are equal if the client repeats this request; null unless the request ends with
+   * results.
+   */
   readonly resent: unknown;
-  /** Whether `resent` has ids, which other conversations with the same words don't share. */
+  /** Whether `resent` has ids, which other conversations with the same texts don't share. */
   readonly hasIds: boolean;
 }
 
-/** A longer cycle isn't found. */
+/** Longer cycles aren't found. */
 export const turnsInCycleMax = 4;
-/** Values that are nested deeper are taken for different ones. */
+/** Values that are nested deeper are taken as different. */
 const depthMax = 64;
 
-/** More repetitions, and more turns, aren't counted. */
+/** Repetitions and turns above these aren't counted. */
 interface CountedAtMost {
   readonly times: number;
   readonly turns: number;
 }
 
 /**
- * Null for an operation without conversations, and for a conversation in which the model hasn't
- * spoken.
+ * Null for an operation without conversations, and if the conversation has no turn of the model
+ * yet.
  */
 export function conversationEnd(
   operation: JsonOperation,
@@ -102,7 +105,7 @@ function repetition({ turns, timesMax, ...how }: RepetitionQuestion): RepeatedTu
   let length = 0;
   let alike = 0;
   for (let cycle = 1; cycle <= turnsInCycleMax && times < timesMax; cycle++) {
-    // Turns that are all the same aren't compared again at a greater distance.
+    // If all these turns are equal, they needn't be compared again at a greater distance.
     let same = Math.max(0, alike - cycle + 1);
     const most = cycle * (timesMax - 1);
     while (same < most && isSameTurn(turns.at(same), turns.at(same + cycle), how)) same++;
@@ -127,13 +130,16 @@ function turnsSinceUser(turns: Turns, most: number): number {
   return count;
 }
 
-/** Agents may add what isn't a text to results, such as pictures. */
+/**
+ * Whether a turn has words of the user. Agents may add other parts than texts to results, such as
+ * pictures.
+ */
 function hasUsersWords({ userParts, results }: Turn): boolean {
   if (results.length === 0 && userParts.length > 0) return true;
   return userParts.some((item) => typeof item === "string" && item !== "");
 }
 
-/** What the model said, and what it got in reply, each in reverse order. */
+/** The parts of a turn, the model's and those of the reply, each in reverse order. */
 class Turn {
   readonly calls: [name: unknown, input: unknown][] = [];
   /** Texts of the model. */
@@ -141,7 +147,7 @@ class Turn {
   readonly results: unknown[] = [];
   /** The ids of their calls, where the dialect has them. */
   readonly ids: string[] = [];
-  /** What else the client added. */
+  /** The other parts that the client added. */
   readonly userParts: unknown[] = [];
   readonly texts: LongTexts;
 
@@ -156,18 +162,18 @@ class Turn {
 }
 
 type Side = "model" | "client" | null;
-/** Adds an item to a turn. Null: it belongs to neither side, and is left out. */
+/** Adds an item to a turn, and returns whose it is. Null: neither side's; the item is left out. */
 type ReadItem = (item: Fields, turn: Turn) => Side;
 
-/** The turns of a conversation from its end, read as they are asked for. */
+/** The turns of a conversation, from its end, read lazily. */
 class Turns {
   readonly #items: readonly unknown[];
   readonly #read: ReadItem;
   readonly #texts: LongTexts;
   readonly #turns: Turn[] = [];
-  /** How many items are unread, from the first. */
+  /** The number of unread items, from the first. */
   #unread: number;
-  /** The reply of the next turn, as far as it is read. */
+  /** The reply of the next turn, as far as it has been read. */
   #begun: Turn | null = null;
 
   constructor(items: readonly unknown[], read: ReadItem, texts: LongTexts) {
@@ -177,7 +183,7 @@ class Turns {
     this.#unread = items.length;
   }
 
-  /** The turn so far from the end; null if there are fewer. */
+  /** The turn with this index, counted from the end; null if there are fewer. */
   at(index: number): Turn | null {
     while (this.#turns.length <= index) {
       const turn = this.#next();
@@ -203,7 +209,7 @@ class Turns {
       }
       if (side === "client") hasReply = true;
       if (side !== "model") continue;
-      // A conversation that ends with the model has no end to compare.
+      // A conversation that ends with the model's words can't be a loop of the client.
       if (!hasReply) this.#unread = 0;
       else if (hasSpoken) turn.add(part);
       else hasSpoken = true;
@@ -226,7 +232,7 @@ function isSameTurn(a: Turn | null, b: Turn | null, how: Comparison): boolean {
   return !comparesResults || isSame(a.results, b.results, withoutHeaders(texts));
 }
 
-/** Compares texts as `texts` does, but for the lines that agents add to each result. */
+/** Compares texts as `texts` does, without the lines that agents add to each result. */
 function withoutHeaders(texts: LongTexts): LongTexts {
   const whole = (text: string): string => texts.bytesOf(text)?.toString("latin1") ?? text;
   const isSame = (a: string, b: string): boolean => {
@@ -239,12 +245,12 @@ function withoutHeaders(texts: LongTexts): LongTexts {
 }
 
 /**
- * Of Codex's and gemini-cli's shells: an id, or how long it took. A line ends here at an escape
- * too, since the bytes of a long text have them.
+ * An id or a duration, from the shells of Codex and gemini-cli. A line also ends at a backslash,
+ * because a long text is read as its JSON bytes, with escapes.
  */
 const headers =
   /(?:Chunk ID|Wall time|Process Group PGID|Background PIDs): [^\n\\]*|\\?"duration_seconds\\?":[\d.]+/g;
-/** How much longer the one may be than the other. */
+/** The greatest difference in length of two texts that may be equal. */
 const headerCharsMax = 64;
 
 function isSame(a: unknown, b: unknown, texts: LongTexts, depth = 0): boolean {
@@ -263,7 +269,10 @@ function isSame(a: unknown, b: unknown, texts: LongTexts, depth = 0): boolean {
   );
 }
 
-/** The parts of a request by which it is known again; null unless it ends with results of tools. */
+/**
+ * The parts of a request that identify a repeated one; null unless the request ends with results of
+ * tools.
+ */
 function resentIn(
   fields: Fields,
   items: readonly unknown[],
@@ -312,7 +321,7 @@ const messages: ReadItem = (item, turn) => {
     const { type } = block;
     if (typeof type !== "string") continue;
     if (/tool_use$/.test(type)) turn.calls.push([block["name"], block["input"]]);
-    // What the provider's own tools found is with the model's words.
+    // The results of the provider's own tools are among the model's words.
     else if (role === "user" && type === "tool_result") {
       turn.results.push([contentOf(block["content"], turn.texts), block["is_error"] === true]);
       addId(turn, block["tool_use_id"]);
@@ -338,7 +347,7 @@ const responses: ReadItem = (item, turn) => {
     addId(turn, item["call_id"]);
     return "client";
   }
-  // A message may be the user's.
+  // An item whose id begins with `msg_` may be the user's.
   if (type === "item_reference" && !String(item["id"]).startsWith("msg_")) return "model";
   if (!type.endsWith("_call")) return null;
   const { name = type, arguments: args, input = args, action = input } = item;
@@ -382,7 +391,7 @@ function addId(turn: Turn, id: unknown): void {
   if (typeof id === "string" && id !== "") turn.ids.push(id);
 }
 
-/** The objects of a list, from its end; none for what isn't a list. */
+/** The objects of a list, from its end; none if the value isn't a list. */
 function* reversed(list: unknown): Iterable<Fields> {
   if (!Array.isArray(list)) return;
   for (let i = list.length - 1; i >= 0; i--) if (isObject(list[i])) yield list[i] as Fields;
@@ -394,7 +403,7 @@ function contentOf(content: unknown, texts: LongTexts): unknown[] {
   return list;
 }
 
-/** Adds a content in reverse order. A text is the same as a list with this text. */
+/** Adds the parts of a content, in reverse order. A text counts as a list of one text. */
 function addContent(list: unknown[], content: unknown, texts: LongTexts): void {
   if (typeof content === "string") addText(list, content, texts);
   else if (isObject(content)) list.push(content);
@@ -413,7 +422,7 @@ function addText(list: unknown[], text: string, texts: LongTexts): void {
   if (rest !== "" || text === "") list.push(bytes === null ? rest : text);
 }
 
-/** What follows the reminders at the beginning of a text. */
+/** The rest of a text after the reminders at its beginning. */
 function withoutReminders(text: string): string {
   if (text.startsWith("<task-notification>")) return "";
   let rest = text;
@@ -428,12 +437,12 @@ function withoutReminders(text: string): string {
 
 /**
  * Texts that agents add in the user's name, with the time and the state of their work: Claude Code,
- * Cline, goose, Codex, Cursor. Some write the user's words after them, but for Claude Code's
- * `<task-notification>`, which its own words follow.
+ * Cline, goose, Codex, Cursor. Some write the user's words after them. Not here: Claude Code's
+ * `<task-notification>`, after which come words of its own.
  */
 const reminder =
   /^(?:\s|\\[nrt])*<(system[-_]reminder|environment_(?:details|context)|info-msg|subagent_notification)>/;
-/** White space, in long texts as JSON writes it. */
+/** White space, plain or as a long text's JSON escapes. */
 const gap = /^(?:\s|\\[nrt])+/;
 const unsaid: ReadonlySet<string> = new Set(["thinking", "redacted_thinking", "reasoning"]);
 

@@ -1,7 +1,8 @@
 /**
  * Reads the JSON-RPC message of a POST to an MCP server: whether it is a request, and which tool it
- * calls. The server gets the client's bytes, so a message that it could read otherwise is refused:
- * a batch, a repeated member, and one whose name differs only in case, as some parsers ignore it.
+ * calls. The server gets the client's bytes. So messages that the server could read in another way
+ * are refused: batches, repeated members, and members whose names differ only in case, which some
+ * parsers ignore.
  */
 import { isObject } from "../../shared/checked.js";
 import { hasMoreValues, valuesMax } from "./count-values.js";
@@ -11,18 +12,18 @@ import { type JsonMember, scanObject } from "./scan-json.js";
 export type RpcId = string | number;
 
 export type RpcMessage =
-  /** `name`: of the tool, prompt or resource that it is about; null without one. */
+  /** `name`: of the tool, prompt or resource; null without one. */
   | {
       readonly kind: "request";
       readonly id: RpcId;
       readonly method: string;
       readonly name: string | null;
     }
-  /** A notification, or the answer to a request of the server's. */
+  /** A notification, or an answer to a request of the server. */
   | { readonly kind: "other"; readonly method: string; readonly name: null }
   | { readonly kind: "invalid"; readonly problem: string };
 
-/** `isUtf8`: of node:buffer, or as good. */
+/** `isUtf8`: that of node:buffer, or another complete check. */
 export function readRpcMessage(bytes: Buffer, isUtf8: (bytes: Buffer) => boolean): RpcMessage {
   if (!isUtf8(bytes)) return invalid("it is not valid UTF-8");
   const text = bytes.toString("utf8");
@@ -44,7 +45,7 @@ export function readRpcMessage(bytes: Buffer, isUtf8: (bytes: Buffer) => boolean
       ? invalid("method is required")
       : { kind: "other", method: "", name: null };
   if (typeof method !== "string") return invalid("method must be a text");
-  // A lax server would run any other method without an id, too.
+  // A lenient server would run any other method without an id, too.
   if (!Object.hasOwn(value, "id"))
     return method.startsWith("notifications/")
       ? { kind: "other", method, name: null }
@@ -73,7 +74,10 @@ function invalid(problem: string): RpcMessage {
   return { kind: "invalid", problem };
 }
 
-/** The first of these names that a member has in another case, or that two members have. */
+/**
+ * The first of these names that a member has in another case, or that two members have; null if
+ * none.
+ */
 function repeatedIn(members: readonly JsonMember[], names: readonly string[]): string | null {
   for (const name of names) {
     const alike = members.filter(({ key }) => key.toLowerCase() === name);

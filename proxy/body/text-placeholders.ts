@@ -1,10 +1,10 @@
 /**
- * Placeholders for the long texts of a conversation, which no translation needs to read: the
- * translation gets the beginning of each text with a placeholder after it, and the client's bytes
- * replace the placeholders in the JSON of its result. Parsing and writing an agent's session of a
- * megabyte would take ten times as long as copying it.
+ * Placeholders for the long texts of a conversation, which no translation reads: the translation
+ * gets the beginning of each text with a placeholder after it, and the client's bytes then replace
+ * the placeholders in the JSON of the result. Parsing and writing an agent's session of a megabyte
+ * would take ten times as long as copying it.
  *
- * Not here: texts that translations read, such as inputs of tools and files. Those stay whole.
+ * Not here: texts that translations read, such as inputs of tools and files. They stay whole.
  */
 import { isObject } from "../../shared/checked.js";
 import type { BodyOutline } from "./count-values.js";
@@ -30,12 +30,12 @@ const placeholderStart = "\u0000\u0000";
 const writtenStart = "\\u0000\\u0000";
 const writtenEnd = "\\u0000";
 
-/** How much of a text comes before its placeholder: translations look at beginnings of texts. */
+/** How much of a text precedes its placeholder: translations read the beginnings of texts. */
 const beginningBytes = 128;
-/** A text that shows less of itself than this may be blank. */
+/** A text whose visible beginning is shorter than this may be blank. */
 const shownCharsMin = 8;
 
-/** Where a value is in a body: `turns` in `messages`, `parts` in `content`. */
+/** The position of a value in a body: `turns` is `messages`, `parts` is `content`. */
 type Place = "body" | "turns" | "turn" | "parts" | "part" | "other";
 
 /**

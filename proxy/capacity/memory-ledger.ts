@@ -12,7 +12,9 @@ import { heldPieceBytes, keptMemoryShare, memoryForAnswersShare } from "../../sh
 export class MemoryLedger {
   readonly max: number;
   #held = 0;
-  /** Beside what is held, so that no request waits for it. */
+  /**
+   * Bytes that stay between requests. They have room of their own, so that no request waits for it.
+   */
   #kept = 0;
   readonly #onFull: (() => void) | null;
 

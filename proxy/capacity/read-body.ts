@@ -95,15 +95,15 @@ interface Reading {
   readonly bytesMax: number;
 }
 
-/** Why a chunk can't be kept; null if it can. */
+/** Why a chunk can't be stored; null if it was. */
 function heldOrWhy({ body, bytesMax }: Reading, piece: Buffer): "too_large" | "no_memory" | null {
   if (body.length + piece.length > bytesMax) return "too_large";
   return body.append(piece) ? null : "no_memory";
 }
 
 /**
- * The listeners stay, since removing three of them costs more than running them; but they keep
- * nothing: otherwise the promise and the body would live as long as the request.
+ * The listeners stay, since removing three of them costs more than running them. But they hold no
+ * references: otherwise the promise and the body would live as long as the request.
  */
 function readPlain(request: IncomingMessage, reading: Reading): Promise<BodyResult> {
   return new Promise((resolve) => {
@@ -191,7 +191,7 @@ export class HeldBody {
   length = 0;
   readonly #announced: number;
   readonly #memory: BodyMemory;
-  /** A body of one chunk, as most are, isn't copied. */
+  /** A body of a single chunk, the usual case, isn't copied. */
   #bytes: Buffer = nothing;
 
   /** `announced`: its Content-Length, or Infinity. */

@@ -57,12 +57,12 @@ export class FairTurns {
     this.#afterTurn = afterTurn;
   }
 
-  /** Callers that wait; for tests. */
+  /** The number of callers that wait; for tests. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** Resolves when the request may begin; null if immediately. */
+  /** Resolves when the request may begin; null if it may begin immediately. */
   take(caller: string): Promise<void> | null {
     if (this.#waiting.size === 0 && this.#begun < this.#perTurn) {
       this.#begin();

@@ -10,7 +10,7 @@ import type { KeptFile } from "../http/reply-file.js";
 import { iconText, indexPage } from "./page-head.js";
 import type { DashboardBundle, LoadDashboard } from "./serve-dashboard.js";
 
-/** Beside the program, or, for a module that runs on its own, in the programs' folder. */
+/** Beside the bundled program; in the programs' folder for a module that runs unbundled. */
 const folders = ["./dashboard/", "../../programs/dashboard/"].map((folder) =>
   fileURLToPath(new URL(folder, import.meta.url)),
 );

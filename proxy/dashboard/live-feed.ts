@@ -38,7 +38,7 @@ interface FeedPorts {
 /** A watcher and its state. */
 interface Watching {
   readonly watcher: Watcher;
-  /** The keys of the pages that it got whole; later ticks send it only what changed. */
+  /** The keys of the pages that it has received as a whole; later ticks send only changes. */
   readonly sent: Set<string>;
   writtenMonoMs: number;
 }
@@ -71,7 +71,7 @@ export class LiveFeed {
     return this.#watching.size;
   }
 
-  /** Whether no other watcher may come. Roles for subtrees have half of the places. */
+  /** Whether a further watcher must be refused. Roles for subtrees share half of the places. */
   isFullFor(within: string): boolean {
     if (this.#closed || this.#watching.size >= watchersMax) return true;
     if (within === "/") return false;
@@ -169,11 +169,11 @@ export class LiveFeed {
     for (const subtree of subtrees) {
       if (subtree === "/" || !refusals.some(({ user_path: path }) => isPathWithin(path, subtree)))
         continue;
-      // Asked for again: the role may not see what the limits above its subtree are.
+      // Requested again: such a role may not see the limits above its subtree.
       const own = await this.#ports.call("refusals.list", query, subtree);
       if (!own.ok) return;
       const sentNames = new Set(refusals.map(nameOfRefusal));
-      // Its page goes further back: fewer refusals are on it.
+      // That page goes further back: it has refusals that were reported before.
       const news = (own.body as RefusalPage).refusals.filter((refusal) =>
         sentNames.has(nameOfRefusal(refusal)),
       );

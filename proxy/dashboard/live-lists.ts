@@ -37,7 +37,7 @@ interface FetchedPage extends ListPage {
   readonly items: readonly (RuleItem | BudgetItem)[];
 }
 
-/** Asks the daemon for what a role for a subtree, or for everything (`/`), sees. */
+/** Asks the daemon for the part that a role for a subtree, or for everything (`/`), may see. */
 export type CallWithin = (op: AdminOp, body: unknown, within: string) => Promise<DaemonAnswer>;
 
 /**
@@ -74,7 +74,7 @@ interface PageChange {
 
 interface ItemText {
   readonly text: string;
-  /** The item without the fields that change as time passes. */
+  /** The item without the fields that change as time passes, for comparison. */
   readonly compared: string;
 }
 
@@ -144,7 +144,7 @@ function nameOf(item: RuleItem | BudgetItem): string {
   return JSON.stringify([scope, subject, template, period_seconds, models, when, mode]);
 }
 
-/** What changes with the time alone isn't compared. */
+/** Leaves the fields that change as time passes out of the comparison. */
 function itemText(item: RuleItem | BudgetItem): ItemText {
   return {
     text: JSON.stringify(item),

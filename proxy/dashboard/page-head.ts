@@ -20,7 +20,7 @@ const contentSecurityPolicy = [
   "trusted-types 'none'",
 ].join("; ");
 
-/** Flat names and values. */
+/** Names and values, alternating. */
 export const pageHeaders: readonly string[] = [
   "content-security-policy",
   contentSecurityPolicy,

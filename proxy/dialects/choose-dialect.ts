@@ -65,7 +65,7 @@ export const chatToMessages: Translation = {
   events: (context) => new MessagesStreamToChat(context),
 };
 
-/** For models that do what a chat request asks only through the Responses API. */
+/** For models that can serve the chat request only through the Responses API. */
 export const chatToResponses: Translation = {
   echoedFields: [],
   request: chatRequestToResponses,
@@ -115,7 +115,7 @@ export const messagesToChat: Translation = {
 };
 
 export const responsesToChat: Translation = {
-  // The last three decide what the client gets to send back.
+  // The last three decide which items the client gets to send back.
   echoedFields: [...repeatedFields, "include", "store", "compacts"],
   echoSource: (body) => (wantsCompaction(body) ? { ...plain(body), compacts: true } : plain(body)),
   request: (body, options) => responsesRequestToChat(plain(body), options),
@@ -124,7 +124,7 @@ export const responsesToChat: Translation = {
   events: (context) => new ChatStreamToResponses(context),
 };
 
-/** A request of the Responses API with its tools and settings in their own fields. */
+/** A request of the Responses API whose tools and settings are in their own fields. */
 function plain(body: JsonObject): JsonObject {
   return hoistTools(withUpdates(body));
 }
@@ -153,8 +153,8 @@ const overResponses: Readonly<Partial<Record<Operation, Dialect>>> = {
 };
 
 /**
- * A model of the Responses API shows its reasoning only as a summary, and only if it is asked to;
- * chat completions, between the two dialects, have no field for that.
+ * Requests a summary of reasoning: models of the Responses API show their reasoning only as a
+ * summary, and only on request. Chat completions, the middle dialect, have no field for that.
  */
 function withSummary(
   translation: Translation,
@@ -172,7 +172,10 @@ function withSummary(
   };
 }
 
-/** By default Anthropic shows thinking with a budget, and leaves out that of newer models. */
+/**
+ * Whether the client gets thinking: by default Anthropic shows it if the request has a budget, and
+ * omits it for newer models.
+ */
 function showsThinking({ thinking }: JsonObject): boolean {
   if (!isObject(thinking)) return false;
   const { type, display = type === "enabled" ? "summarized" : "omitted" } = thinking;
@@ -268,7 +271,7 @@ export function chooseDialect(
   return null;
 }
 
-/** Whether the model does what the request asks only through the Responses API. */
+/** Whether the model can serve the request only through the Responses API. */
 export function needsResponses(
   provider: Pick<ProviderConfig, "operations" | "chat" | "modelTraits">,
   model: string,
@@ -292,9 +295,9 @@ export function needsResponses(
 }
 
 /**
- * The operations that a provider offers for a request. The Responses API isn't among them if it
- * lacks what the request asks for, and if another dialect can serve the request or refuse it with
- * an explanation.
+ * The operations that a provider offers for a request. The Responses API is left out if it lacks a
+ * feature that the request needs, and if another dialect can serve the request or explain its
+ * refusal.
  */
 export function offeredTo(
   provider: Pick<ProviderConfig, "operations" | "responses" | "nativeRequests">,
@@ -347,7 +350,7 @@ export class CallDialects {
     const isNeeded = needsResponses(provider, model, this.#call.reasoning);
     const offered = offeredTo(provider, model, this.#call.responsesNeeds);
     const dialect = chooseDialect(this.#operation, offered, isNeeded);
-    // An estimate is better than a 404 from a host that doesn't count tokens.
+    // An estimate is better than a 404 of a host that doesn't count tokens.
     const counts = dialect?.operation !== "input_tokens" || provider.chat.countsTokens;
     return counts || dialect.translation === null ? dialect : null;
   }

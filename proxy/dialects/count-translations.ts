@@ -1,7 +1,7 @@
 /**
- * Counts the tokens of a request in another dialect: the request is translated as if it were to be
- * answered, and fields that don't count are left out. The answers of Anthropic's `count_tokens` and
- * of OpenAI's `input_tokens` have the count in the same field, Gemini's in another.
+ * Counts the tokens of a request in another dialect: translates the request as for an answer, and
+ * leaves out fields that don't count. Anthropic's `count_tokens` and OpenAI's `input_tokens` return
+ * the count in the same field, Gemini in another.
  */
 import { isCount, isObject } from "../../shared/checked.js";
 import {
@@ -35,8 +35,8 @@ const countedTranslations = {
 } as const;
 
 /**
- * `answered`: the translation of a request that would be answered. `answerWith`: makes the answer
- * in the client's dialect.
+ * `answered`: the translation for a request that is answered. `answerWith`: makes the answer in the
+ * client's dialect.
  */
 export function countingBy(
   answered: Translation,
@@ -65,7 +65,7 @@ function countable(
   return answered.request(limited, { ...options, isStrict: false });
 }
 
-/** A request of Gemini's own API may hold it in a field. */
+/** Google's clients may put the whole request into a field. */
 function answeredRequest(body: JsonObject): JsonObject {
   const inner = body["generateContentRequest"] ?? body["generate_content_request"];
   return isObject(inner) ? inner : body;
@@ -82,9 +82,7 @@ export function countedFields(
   );
 }
 
-/**
- * If a request has more than contents, Gemini's own API wants all of it in a field, with its model.
- */
+/** Gemini's own API takes contents alone, or the whole request in a field, with its model. */
 export function countedByGoogle(body: JsonObject, model: string): JsonObject {
   const name = model.startsWith("tunedModels/") ? model : `models/${model}`;
   return { generateContentRequest: { model: name, ...body } };

@@ -23,7 +23,7 @@ const eventWriter: StreamWriter = {
   end: () => "",
 };
 
-/** One JSON array, which Google streams to clients that don't ask for events. */
+/** Writes one JSON array, which Google streams to clients that don't request events. */
 class ArrayWriter implements StreamWriter {
   readonly contentType = "application/json; charset=utf-8";
   #state: "new" | "begun" | "ended" = "new";

@@ -2,8 +2,8 @@
  * Applies a translation to the bytes of an answer: parses and writes JSON, splits and formats
  * events.
  *
- * Not here: which answers are translated, and what goes to the client when:
- * `translated-upstream.ts`.
+ * Not here: which answers are translated, and when the client gets their parts
+ * (`translated-upstream.ts`).
  */
 import {
   heldResponseBytesMax,
@@ -47,7 +47,7 @@ export function createAnswerTranslator(
   return new DialectTranslator(translation, context, memory, eventCharsMax);
 }
 
-/** The memory of a stream is counted in steps, since most streams keep less than one step. */
+/** Memory of a stream is counted in steps, since most streams need less than one step. */
 const heldStepBytes = 4096;
 
 class DialectTranslator implements AnswerTranslator {
@@ -119,8 +119,8 @@ class DialectTranslator implements AnswerTranslator {
     const value = parseBodyExactly(text);
     const readable = value ?? usageAtEnd(text) ?? undefined;
     const isAnswer = isSomeAnswer(readable, text) && !errorInsideSuccess(readable);
-    // The caller handles an invalid answer like any provider's, but can't hold more bytes than
-    // this.
+    // The caller handles an invalid answer like any error of a provider, but can't hold more bytes
+    // than this.
     if (!isAnswer && body.length <= heldResponseBytesMax) {
       this.untranslatedBytes = 0;
       return { form: "untouched", bytes: body };
@@ -130,7 +130,7 @@ class DialectTranslator implements AnswerTranslator {
     return answer;
   }
 
-  /** Reads the usage first, because an answer that can't be translated is charged as well. */
+  /** Reads the usage before the translation, because an untranslatable answer is charged, too. */
   #translate(value: unknown, readable: unknown): TranslatedAnswer {
     this.#usage = findUsage(readable);
     if (!isObject(value)) throw new UntranslatableAnswer("its answer is not a JSON object");
@@ -174,7 +174,7 @@ class DialectTranslator implements AnswerTranslator {
     return text === "" ? null : Buffer.from(text);
   }
 
-  /** Takes memory for what the stream keeps now, or returns some. False if there isn't enough. */
+  /** Adjusts the memory to the stream's present state. False if there isn't enough. */
   #hasMemory({ heldBytes }: EventTranslator): boolean {
     const more = this.#splitter.openChars + heldBytes - this.#heldBytes;
     if (Math.abs(more) < heldStepBytes) return true;

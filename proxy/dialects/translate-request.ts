@@ -1,6 +1,6 @@
 /**
- * Translates a client's request for one target: into the dialect of its provider, then into the
- * form that the host and the model take.
+ * Translates a client's request for one target: into the dialect of the provider, then for the host
+ * and the model.
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import type { Operation } from "../../shared/operation.js";

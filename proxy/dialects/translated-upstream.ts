@@ -45,8 +45,9 @@ export interface AnswerTranslator extends TranslationReport {
   /** The content type of a stream for the client. */
   readonly streamType: string;
   /**
-   * Translates a piece of a stream. Null if the client gets nothing for it. With `onEvent`, which
-   * gets what each event of the provider's became, and its data, it returns only what follows them.
+   * Translates a piece of a stream. Null if the client gets nothing for it. With `onEvent`, each
+   * event of the provider goes to `onEvent`, with its data and its translation, and only the bytes
+   * after the last event are returned.
    */
   push(chunk: Buffer, onEvent?: OnEvent | null): Buffer | null;
   /** The last bytes for the client, after the provider's stream has ended normally. */
@@ -60,9 +61,9 @@ export interface AnswerTranslator extends TranslationReport {
 export type OnEvent = (became: string, data: string) => void;
 
 /**
- * `capped`: for hard caps, which may end a stream after any event, the sink gets a piece for each
- * event of the provider's, and an empty one if it became nothing. It is the provider's operation,
- * or null.
+ * `capped`: the provider's operation if hard caps count the stream, or null. Hard caps may end a
+ * stream after any event, so the sink then gets a piece for each of the provider's events, an empty
+ * one if the translation is empty.
  */
 export function translatedUpstream(
   upstream: Upstream,
@@ -89,7 +90,7 @@ class TranslatingSink implements UpstreamSink {
   readonly #translator: AnswerTranslator;
   /** Null unless hard caps count the stream. */
   readonly #onEvent: OnEvent | null;
-  /** `untouched`: an error, which is mapped elsewhere. */
+  /** `untouched`: an error, which passes. */
   #form: "untouched" | "stream" | "buffered" = "untouched";
   #failed = false;
   /**
@@ -145,7 +146,10 @@ class TranslatingSink implements UpstreamSink {
     this.#stream(chunk);
   }
 
-  /** Text that went to the client is counted there, until an event with text becomes nothing. */
+  /**
+   * Counts text that the client hasn't got. Text that the client got is counted elsewhere, until an
+   * event with text has an empty translation.
+   */
   #passEvent(reader: EventReader): OnEvent {
     return (became, data) => {
       if (became === "" || reader.contentChars > 0) {

@@ -1,10 +1,10 @@
 /**
- * Wraps an upstream so that its answers have the form that the request asks for, and say so. Some
- * hosts send a stream whatever the request says (BYK/loreai#605); others, and relays before them,
- * call a stream plain text or JSON (maximhq/bifrost#3928). A plain answer to a request for a stream
- * passes: translations handle it.
+ * Wraps an upstream so that its answers have the requested form, and declare it correctly. Some
+ * hosts always stream (BYK/loreai#605); others, and relays before them, label a stream plain text
+ * or JSON (maximhq/bifrost#3928). A plain answer to a request for a stream passes: translations
+ * handle it.
  *
- * Not here: how events become an answer (`whole-answer.ts`).
+ * Not here: joining events to an answer (`whole-answer.ts`).
  */
 import { heldPieceBytes, readableResponseBytesMax } from "../../shared/bounds.js";
 import type { Operation } from "../../shared/operation.js";
@@ -19,7 +19,7 @@ import { wholeAnswer } from "./whole-answer.js";
 type RawHeaders = readonly (Buffer | string)[];
 
 interface WantedForm {
-  /** At the provider, with a whole answer. */
+  /** The provider's operation, with a whole answer. */
   readonly operation: Operation;
   readonly wantsStream: boolean;
   readonly memory: AnswerMemory;
@@ -49,10 +49,10 @@ class FormingSink implements UpstreamSink {
   readonly #form: WantedForm;
   /** The head of an answer whose form isn't known yet. */
   #head: { readonly status: number; readonly rawHeaders: RawHeaders } | null = null;
-  /** The bytes of such an answer, or of a stream that is put together; null if bytes pass. */
+  /** The bytes of an answer of unknown form, or of a stream that is joined; null if bytes pass. */
   #held: Buffer[] | null = null;
   #heldBytes = 0;
-  /** The memory taken for a stream that is put together. */
+  /** The memory taken for a stream that is joined. */
   #takenBytes = 0;
   #collects = false;
 
@@ -88,7 +88,7 @@ class FormingSink implements UpstreamSink {
     return true;
   }
 
-  /** The bytes, which are no longer held. */
+  /** The held bytes, which the caller now owns. */
   #takeHeld(): readonly Buffer[] {
     const held = this.#held ?? [];
     this.#held = null;
@@ -130,7 +130,10 @@ class FormingSink implements UpstreamSink {
     this.#sink.onEnd();
   }
 
-  /** A stream that holds no answer stays as it is, which is no answer to this request. */
+  /**
+   * Joins the events of a stream. A stream without an answer passes unchanged: it isn't an answer
+   * to this request.
+   */
   #assemble(held: readonly Buffer[]): void {
     const events = new EventSplitter(readableResponseBytesMax).push(
       Buffer.concat([...held, Buffer.from("\n\n")]),

@@ -1,6 +1,6 @@
 /**
- * Puts the events of a stream together to the answer that the provider would have given without
- * one, for hosts that always stream. Pure functions over JSON, one for each dialect of providers.
+ * Joins the events of a stream to a complete answer, for hosts that always stream. Pure functions
+ * over JSON, one for each dialect of providers.
  */
 import { isAbsent, isCount, isObject, parseJson, present } from "../../shared/checked.js";
 import { append } from "../../shared/long-lists.js";
@@ -11,10 +11,10 @@ import type { JsonObject } from "./shared/translation.js";
 
 type Fields = Record<string, unknown>;
 
-/** Null if the events hold no answer. An event with an error is the answer. */
+/** Null if the events contain no answer. An event with an error is the answer. */
 type Assembly = (events: readonly JsonObject[]) => JsonObject | null;
 
-/** The operations whose streams can be put together. */
+/** The operations whose streams can be joined. */
 const assemblies: ReadonlyMap<Operation, Assembly> = new Map([
   ["chat_completions", chatOf],
   ["messages", messageOf],
@@ -46,7 +46,7 @@ const texts: ReadonlySet<string> = new Set([
   "input",
 ]);
 
-/** Adds a delta to what came before it, and may keep parts of the delta. */
+/** Merges a delta into the answer so far, which may keep references to parts of the delta. */
 function addDelta(to: Fields, delta: JsonObject): void {
   for (const [name, value] of Object.entries(delta)) {
     // A name from outside must not reach the prototype of all objects.

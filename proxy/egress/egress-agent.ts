@@ -1,4 +1,4 @@
-/** Node's agents for requests that leave as an `Egress` says. */
+/** Node's agents for outgoing requests, by the route that an `Egress` describes. */
 import { type AgentOptions, Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import type { Socket } from "node:net";
@@ -10,7 +10,7 @@ interface EgressAgentOptions extends AgentOptions {
   readonly connectTimeoutMs: number;
 }
 
-/** `protocol`: of the addresses that are asked. */
+/** `protocol`: that of the requested URLs. */
 export function createEgressAgent(
   protocol: string,
   { proxy, secureContext }: Egress,

@@ -1,7 +1,7 @@
 /**
  * How connections leave this host: directly or through a proxy, and which certificates they trust.
- * One for each provider, and for each address of an issuer's keys; both the pool of connections and
- * Node's agents are made of it.
+ * Each provider has one, and so has each address of an issuer's keys. The connection pool and
+ * Node's agents are made from it.
  */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ export interface Egress {
   readonly secureContext: tls.SecureContext | null;
 }
 
-/** Throws when the file of certificates can't be read, or holds none. */
+/** Throws if the file of certificates can't be read, or contains none. */
 export function createEgress({ proxy, caFile }: Pick<ProviderConfig, "proxy" | "caFile">): Egress {
   return {
     proxy: proxy === null ? null : new URL(proxy),
@@ -51,7 +51,8 @@ function contextWith(caFile: string): tls.SecureContext {
 const certificate = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /**
- * Node 20 has no way to tell the extra ones: there they count only for providers without a file.
+ * The certificates that Node trusts. Node 20 can't list the extra ones, which then apply only to
+ * providers without a file.
  */
 function trustedByNode(): readonly string[] {
   const { getCACertificates } = tls as { getCACertificates?: (type: string) => string[] };

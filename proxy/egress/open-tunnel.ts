@@ -1,5 +1,5 @@
 /**
- * A connection through a proxy, by CONNECT: for https and http alike, so that the proxy sees no
+ * A connection through a proxy, by CONNECT, for https and for http, so that the proxy sees no
  * request.
  */
 import { request as requestHttp } from "node:http";

@@ -58,7 +58,7 @@ export interface LimitedRequest {
   readonly submission?: boolean;
   /** Whether the request can go to another model, which `ExhaustedLimit` names. */
   readonly switches?: boolean;
-  /** The models to which exhausted rules and budgets have sent it so far. */
+  /** The models to which exhausted rules and budgets have switched the request so far. */
   readonly uses?: readonly string[] | undefined;
   /** True if it can't go to another model. */
   readonly fixed?: true | undefined;
@@ -68,7 +68,7 @@ export interface LimitedRequest {
   readonly onPlace?: ((place: Place) => void) | undefined;
 }
 
-/** A rule or budget refuses the request, and names the model that may serve it instead. */
+/** A rule or budget that refuses the request, and the model that may serve it instead. */
 export interface ExhaustedLimit {
   readonly use: string;
   readonly breach: Breach | BudgetBreach;
@@ -150,7 +150,7 @@ function noteVerdict(
   record.trace?.noteVerdict(outcome.kind, waitedMs);
 }
 
-/** What the request may use at targets, for hard caps. */
+/** The most that the request may use at targets, for hard caps. */
 export function metersOf(
   { prices }: Pick<Gateway, "prices">,
   bounds: RequestBounds,
@@ -158,7 +158,7 @@ export function metersOf(
   return (targets) => meteredAt(bounds, targets, (target) => prices.priceOf(target));
 }
 
-/** How a request may wait for room; undefined if it doesn't. */
+/** How long a request may wait for room; undefined if it may not. */
 function mayWait(
   { exchange, record }: AdmitContext,
   waiting: Waiting,
@@ -236,7 +236,7 @@ export async function isRefusedUnread(
   const refusal = await gateway.limiter.refusal(caller, submission);
   record.addWait(gateway.monoMs() - askedMonoMs);
   if (refusal === null || refusal.kind === "left") return false;
-  // The admission decides on another model or waits, or is refused.
+  // Not refused here: the admission can still switch the model, wait, or refuse.
   if (exhaustedIn(refusal) !== null || mayStillWait(context, refusal)) return false;
   replyRejected(context, refusal, "");
   return true;
@@ -332,7 +332,7 @@ export function finishRequest(
   }
 }
 
-/** What a usage record is made from. */
+/** The input of a usage record. */
 export type RecordingParts =
   | "config"
   | "metrics"
@@ -344,7 +344,7 @@ export type RecordingParts =
 
 /**
  * Charges an attempt that failed after the request was sent, before the next attempt: its provider
- * may have done work. Charged at the admission's target. Returns the attempt without the charged
+ * may have worked. Charges it at the admission's target. Returns the attempt without the charged
  * usage.
  */
 export function settleAttempt(
@@ -452,7 +452,7 @@ function executionOf(
     priceSource: prices.sourceOf(pricedTarget),
     isPart: result.status === interimStatus,
     priceOf,
-    // What a batch uses is known when it has ended.
+    // The usage of a batch is known only once the batch has ended.
     isUnmetered:
       usage === null &&
       responseId === "" &&
@@ -460,7 +460,7 @@ function executionOf(
   });
 }
 
-/** A passthrough answer of a model, although nothing is known of the operation. */
+/** Whether it is the passthrough answer of a model whose operation is unknown. */
 function isAnsweredPassthrough(path: string, model: string, status: number): boolean {
   return path.startsWith("/p/") && model !== "" && status >= 200 && status < 300;
 }

@@ -1,5 +1,5 @@
 /**
- * Answers a request that only prepares a provider's prompt cache, if no target can do that: the
+ * Answers a request that only prepares a provider's prompt cache, if no target can prepare one: the
  * model doesn't run, so nothing is admitted, counted or charged.
  */
 import { authorizeCaller, modelProblem } from "../auth/caller.js";

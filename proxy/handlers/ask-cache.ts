@@ -1,7 +1,7 @@
 /**
- * Looks a request up in the response cache: before its admission, so that a hit counts against no
- * limit, but after the caller's key has been checked. A hit is answered and recorded here;
- * otherwise the provider's answer may be kept.
+ * Looks a request up in the response cache before its admission, so that a hit counts against no
+ * limit, but after checking the caller's key. Answers and records a hit. After a miss, the
+ * provider's answer may be stored.
  */
 import { assert } from "../../shared/assert.js";
 import type { Target } from "../../shared/domain/target-name.js";
@@ -39,14 +39,14 @@ type CacheOutcome =
   | { readonly kind: "answered" }
   | CacheMiss;
 
-/** A miss: a provider answers, and the answer is recorded. */
+/** A miss: a provider answers, and the answer may be stored. */
 interface CacheMiss {
   readonly kind: "miss";
   /** Replaces the request's context; its exchange records the answer. */
   readonly context: RequestContext;
   /**
-   * Wraps `forwarded` so that a cacheable answer is stored once the client has it. `target`: which
-   * target gave it.
+   * Returns `forwarded`, and stores its answer if it is cacheable once the client has it. `target`:
+   * the one that answered.
    */
   keepAfter(forwarded: ForwardResult, target: Target | null): ForwardResult;
 }
@@ -154,7 +154,7 @@ function answer(
   );
 }
 
-/** A miss that only sends `x-cache: MISS`: the client asked not to store the answer. */
+/** A miss that only sends `x-cache: MISS`, because the client asked not to store the answer. */
 function missOnly(context: RequestContext): CacheMiss {
   return {
     kind: "miss",

@@ -30,7 +30,7 @@ export function orderedTargets(
       ? ordered
       : withOwnFirst(ordered as readonly WeightedTarget[], conversation);
   if (!severalAccounts) return ranked;
-  // Another account can't read the reasoning of this one.
+  // No other account can read the reasoning of the one that made it.
   const maker = call.body === null ? null : makerOf(call.body);
   if (maker === null) return ranked;
   const isMakers = (target: Target): boolean =>
@@ -58,7 +58,7 @@ export function ableTargets(
   return able ?? targets;
 }
 
-/** The targets, with the tools that the request carries. */
+/** Marks the targets with the tools that the request carries. */
 export function withTools(
   targets: readonly Target[],
   tools: readonly string[] | null,

@@ -1,7 +1,7 @@
 /**
- * POST /v1/messages/count_tokens and /v1/responses/input_tokens: not limited; the first target
- * whose provider counts tokens answers. Otherwise Sluice estimates: agents need the number to know
- * when their conversation is too long.
+ * POST /v1/messages/count_tokens and /v1/responses/input_tokens, which aren't limited: the first
+ * target whose provider counts tokens answers. If none does, Sluice estimates, since agents need
+ * the number to know when their conversation is too long.
  */
 import { sentModel, type Target } from "../../shared/domain/target-name.js";
 import { isGoogleOperation, type Operation } from "../../shared/operation.js";
@@ -47,7 +47,7 @@ function answerEstimate(
   ]);
 }
 
-/** Statuses of hosts that speak the dialect but don't count tokens; 403: not with this key. */
+/** Statuses of hosts that speak the dialect but don't count tokens; 403 means not with this key. */
 const notCounted: ReadonlySet<number> = new Set([403, 404, 405]);
 
 /** A 400 to a translated request isn't the client's mistake, so an estimate is better. */
@@ -74,7 +74,7 @@ function withStatusWatch(upstream: Upstream, answered: (status: number) => void)
   };
 }
 
-/** The operations whose requests are counted, which learn what a target refuses. */
+/** The operations of the counted requests: a refused part there is also left out here. */
 const countedOperations: Readonly<Record<CountOperation, Operation>> = {
   count_tokens: "messages",
   input_tokens: "responses",

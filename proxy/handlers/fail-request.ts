@@ -13,8 +13,8 @@ import { BrokenLimiterState } from "../limiter/broken-limiter-state.js";
 import type { RequestContext } from "../request-context.js";
 
 /**
- * Ends a request after an exception. If it isn't settled yet, it is charged the known usage,
- * without a usage record. Rethrows `BrokenLimiterState`, which must end the process.
+ * Ends a request after an exception. An unsettled request is charged its known usage, without a
+ * usage record. Rethrows `BrokenLimiterState`, which must end the process.
  */
 export function failRequest(
   {

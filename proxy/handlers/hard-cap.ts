@@ -1,4 +1,7 @@
-/** What hard caps grant to an admitted request: to its stream, or to an answer that isn't cut. */
+/**
+ * The output that hard caps grant to an admitted request: to a stream, or to an answer that can't
+ * be cut.
+ */
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Operation } from "../../shared/operation.js";
 import { lengthStop } from "../hard-caps/length-stop.js";
@@ -23,7 +26,7 @@ export function grantedTo(
 }
 
 interface Capped {
-  /** The client's. */
+  /** The operation that the client called. */
   readonly operation: Operation;
   readonly bounds: RequestBounds;
   readonly promptBytes: () => number;
@@ -39,7 +42,7 @@ export function streamCap(
   if (!bounds.isStreamed || admission?.metering === undefined) return null;
   const { limiter, outputRatios, promptRatios, monoMs } = gateway;
   const name = targetName(target);
-  // In prompts of about one size, JSON is about the same part.
+  // Prompts of similar size have a similar share of JSON.
   const alike = (bytes: number): string => `${name} ${Math.clz32(bytes)}`;
   return {
     allowance: new OutputAllowance(admission.metering, {

@@ -92,8 +92,8 @@ export function replyReady(
 }
 
 /**
- * Anthropic's agents send it before their first request, to open a connection, and read nothing of
- * the answer.
+ * Anthropic's agents call it before their first request to open a connection; they ignore the
+ * answer.
  */
 export function replyHello(exchange: Exchange): void {
   replyJson(exchange, 200, { message: "hello" });

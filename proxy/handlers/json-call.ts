@@ -81,7 +81,7 @@ export async function readJsonCall(
     bytes.length < slicedBytesMin
       ? bodyText(operation, bytes)
       : await largeBodyText(operation, bytes, nextSliceOf(caller, gateway));
-  // A body of very many values is parsed only for a known caller.
+  // A body with very many values is parsed only if the caller is known.
   const denial = denialOfDense(gateway.limiter, caller, () => isDense(text));
   const denied = denial === null ? null : await denial;
   if (denied !== null) return { ok: false, failure: denied };
@@ -117,7 +117,7 @@ function withoutMark(bytes: Buffer): Buffer {
     : bytes;
 }
 
-/** The model that the path names, which wins over the body's, or the default of the operation. */
+/** The model in the path, which overrides the body's, or the default of the operation. */
 function otherModel(
   operation: JsonOperation,
   { modelInPath }: Pick<Exchange, "modelInPath">,
@@ -156,19 +156,19 @@ class JsonCall implements ModelCall {
   readonly #clientBody: ClientBody;
   /** The few fields of the body that Sluice reads. */
   readonly #modelBody: ModelBody;
-  /** None once the body is released. */
+  /** Empty once the body is released. */
   #members: readonly JsonMember[];
   readonly #exchange: Exchange;
   readonly #nowMs: () => number;
   readonly #dialects: CallDialects;
-  /** By target; null without any. */
+  /** By target; null without translations. */
   #translations: Map<string, TranslatedRequest> | null = null;
-  /** The memory that the translations took from the ledger. */
+  /** The memory that the translations have taken. */
   #translationBytes = 0;
-  /** Request fields that the answer echoes, kept until it ends. */
+  /** Fields of the request that the answer repeats, kept until it ends. */
   #echoed: JsonObject | null = null;
   readonly #sent: SentBody[] = [];
-  /** Known once the body is released. */
+  /** Set once the body is released. */
   #promptBytes: number | null = null;
 
   constructor(
@@ -237,7 +237,7 @@ class JsonCall implements ModelCall {
     const overridden =
       provider.perModel.length === 0 ? fitted : overrideRequest(fitted, provider, model);
     const request = this.#withoutRefused(overridden, { provider, model }, refused);
-    // Anthropic refuses halves of characters.
+    // Anthropic refuses lone surrogates.
     const repaired =
       provider.type === "anthropic"
         ? this.#clientBody.withoutLoneSurrogates(request.body)
@@ -264,7 +264,9 @@ class JsonCall implements ModelCall {
     return addedFields.has(field) && !this.#members.some(({ key }) => key === field);
   }
 
-  /** Without the reasoning that the target can't read, and the fields that it has refused. */
+  /**
+   * The body without reasoning that the target can't read, and without fields that it has refused.
+   */
   #withoutRefused(
     request: FittedRequest,
     target: Pick<TranslatedTarget, "provider" | "model">,
@@ -288,7 +290,7 @@ class JsonCall implements ModelCall {
     });
   }
 
-  /** The request in the provider's dialect, without what its host or model refuses. */
+  /** The request in the provider's dialect, without the parts that its host or model refuses. */
   #fitted(
     provider: ProviderConfig,
     model: string,
@@ -319,7 +321,7 @@ class JsonCall implements ModelCall {
       return this.#nativeRequest(clientBody.edited(signed, body), savedBytes);
     }
     const askUsage = mustAskUsage(this.operation, this.#modelBody, provider);
-    // Vertex AI's compatible API has the publisher in the names of models, its own API hasn't.
+    // Vertex AI's compatible API has the publisher in the names of models; its own API doesn't.
     const name = this.operation === "interactions" ? model.replace(/^google\//, "") : model;
     const { writtenModel, modelField } = this.#modelBody;
     const edits = {
@@ -341,7 +343,7 @@ class JsonCall implements ModelCall {
     const clientBody = this.#clientBody;
     const rewritten = savedBytes === 0 ? null : translateRequest(parseObjectExactly(bytes), target);
     // A rewritten prompt may be untranslatable, for example without its last, repeated system
-    // message. Then the client's prompt is sent.
+    // message. Then the client's own prompt is sent.
     const isRewritten = rewritten?.ok === true;
     const translated = isRewritten ? rewritten : this.#inDialect(target);
     assert(translated.ok, "a request with a problem isn't sent");
@@ -380,7 +382,7 @@ class JsonCall implements ModelCall {
     if (translated === undefined) {
       const clientBody = this.#clientBody;
       translated = translateRequest(clientBody.fields(), target);
-      // An error may quote a text, which must be the client's.
+      // An error may quote a text, which must be that of the client.
       if (!translated.ok && clientBody.hasPlaceholders)
         translated = translateRequest(clientBody.wholeFields(), target);
       this.#translations.set(name, translated);
@@ -389,7 +391,7 @@ class JsonCall implements ModelCall {
   }
 
   releaseAttempts(): void {
-    // What speech costs is counted from its text.
+    // The cost of speech is counted from its text.
     if (this.operation === "speech") return;
     const { memory } = this.#exchange;
     const clientBody = this.#clientBody;
@@ -416,9 +418,9 @@ const mark = "c2x1aWNlX3";
 const ownSignature = new RegExp(`("thought(?:S|_s)ignature"\\s*:\\s*")${mark}[^"]*"`, "g");
 
 /**
- * Replaces signatures that Sluice made for the thinking of other models by the value that Google
- * documents for them (ai.google.dev, "Thought signatures"). Returns the same Buffer without any.
- * Quotes in texts are escaped, so every match is a field. `skeleton`: as in `ClientBody`.
+ * Replaces signatures that Sluice made for the thinking of other models with the value that Google
+ * documents for them (ai.google.dev, "Thought signatures"). Returns the same Buffer if it has none.
+ * Quotes within texts are escaped, so every match is a field. `skeleton`: as in `ClientBody`.
  */
 export function signedForGoogle(body: Buffer, skeleton = body): Buffer {
   if (!skeleton.includes(mark)) return body;

@@ -61,7 +61,7 @@ export async function answerModels({
   });
 }
 
-/** What the rules of a path ban; nothing while the daemon doesn't answer. */
+/** The models that the rules of a path ban; none while the daemon doesn't answer. */
 async function bansOn(
   { limiter, config }: Pick<Gateway, "limiter" | "config">,
   userPath: string,
@@ -94,7 +94,7 @@ type Page =
 /** Anthropic's and Google's own maximum of models in a page; also the default here. */
 const pageMax = 1000;
 
-/** OpenAI's list has no pages. */
+/** All models for OpenAI's clients, whose list has no pages; otherwise one page. */
 function pageOf(models: readonly ListedModel[], exchange: Exchange): Page {
   const isGoogle = speaksGoogle(exchange);
   if (!isGoogle && !speaksMessages(exchange)) return { ok: true, items: models, hasMore: false };
@@ -169,7 +169,10 @@ function modelInDialect(exchange: Exchange, model: SizedModel): object {
   return speaksMessages(exchange) ? anthropicModel(model) : openaiModel(model);
 }
 
-/** The sizes have the names that OpenRouter, vLLM and Groq gave them: OpenAI has none. */
+/**
+ * A model in OpenAI's form. OpenAI has no sizes: their names are those of OpenRouter, vLLM and
+ * Groq.
+ */
 function openaiModel({ contextTokens, outputTokens, ...model }: SizedModel): object {
   return {
     ...model,
@@ -186,7 +189,10 @@ function mayUse(caller: Caller, catalog: Catalog, id: string): boolean {
   return route !== null && modelProblem(caller, allowableNames(catalog, route)) === null;
 }
 
-/** Sluice doesn't know what each model supports; its provider refuses what it doesn't. */
+/**
+ * A model in Google's form. Sluice doesn't know which methods it supports; its provider refuses the
+ * others.
+ */
 function googleModel({ id, contextTokens, outputTokens }: SizedModel): object {
   return {
     name: `models/${id}`,
@@ -197,7 +203,7 @@ function googleModel({ id, contextTokens, outputTokens }: SizedModel): object {
   };
 }
 
-/** The dates are unknown; Anthropic's API documents the epoch for that. */
+/** A model in Anthropic's form. Dates are unknown: Anthropic's API documents the epoch for that. */
 function anthropicModel({ id, contextTokens, outputTokens }: SizedModel): object {
   return {
     type: "model",

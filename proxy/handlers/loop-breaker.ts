@@ -1,8 +1,9 @@
 /**
- * Finds agents that repeat themselves, or work on without end (docs/loops.md): by the end of the
+ * Detects agents that repeat themselves, or work without end (docs/loops.md): by the end of the
  * conversation in a request (`repeated-turns.ts`), and by requests that a client sends again
- * although they were answered. Only the last is remembered, by each proxy for itself. It decides by
- * the rule of the path; `model-request.ts` asks the daemon for that, and acts.
+ * although they were answered. Each proxy remembers the answered requests for itself; nothing else
+ * is remembered. The rule of the path decides; `model-request.ts` asks the daemon for the rule, and
+ * acts on it.
  */
 import { jsonDepthMax } from "../../shared/bounds.js";
 import { type LoopRule, type LoopTimes, loopTimesMax } from "../../shared/domain/loop-rule.js";
@@ -21,29 +22,29 @@ import { repeatedRequestMs, repeatedRequestsMax } from "../bounds.js";
 /** An agent's loop. */
 export interface Loop {
   /**
-   * What is repeated: the last turns of the conversation, or the request. `growth`: turns follow
-   * the user's last message without end.
+   * `turns`: the last turns of the conversation repeat. `request`: the client sends the request
+   * again. `growth`: too many turns follow the user's last message.
    */
   readonly kind: "turns" | "request" | "growth";
-  /** How often they were sent; for `growth`, the number of turns. */
+  /** How often the turns or the request were sent; for `growth`, the number of turns. */
   readonly times: number;
-  /** How many turns are repeated; otherwise 0. */
+  /** How many turns form the repeated part; 0 for the other kinds. */
   readonly turns: number;
   readonly tools: readonly string[];
 }
 
-/** What is known of the conversation in a request. */
+/** The end of the conversation in a request. */
 export interface AgentTurn extends Omit<ConversationEnd, "resent"> {
-  /** Equal each time that the request is sent; null unless the request ends with tools' results. */
+  /** Equal for equal requests; null unless the request ends with tools' results. */
   readonly digest: string | null;
 }
 
-/** A turn of a known caller. */
+/** A turn of an agent whose caller is known. */
 export interface WatchedTurn {
   readonly turn: AgentTurn;
   /** The key under which its request is remembered; null if it isn't. */
   readonly key: string | null;
-  /** How often it was sent, this time included; 0 if it isn't remembered. */
+  /** How often the request was sent, including this time; 0 if it isn't remembered. */
   readonly sent: number;
 }
 
@@ -60,11 +61,11 @@ interface JudgedTurn {
 
 interface SentTurn {
   times: number;
-  /** When it was answered the last time. */
+  /** When it was last answered. */
   endedMonoMs: number;
 }
 
-/** As much of a long text as distinguishes requests, at its beginning and at its end. */
+/** The length of the beginning and of the end of a long text that distinguish requests. */
 const longTextBytes = 16 * 1024;
 const noBytes = Buffer.alloc(0);
 
@@ -74,15 +75,18 @@ export class LoopBreaker {
   /** The requests that were answered, by their keys, the least recent first. */
   readonly #sent = new Map<string, SentTurn>();
 
-  /** `times`: when the first rule acts, and when the last; null if none does. */
+  /**
+   * `times`: the repetitions after which the first and the last rule act; null if there are no
+   * rules.
+   */
   constructor(digest: (head: string, body: Buffer) => string, times: () => LoopTimes | null) {
     this.#digest = digest;
     this.#times = times;
   }
 
   /**
-   * Null without a conversation, and if no rule acts. `fields`: as `parseModelBody` returns them,
-   * in the same turn.
+   * Null without a conversation, and if there are no rules. `fields`: as `parseModelBody` returns
+   * them, in the same turn of the event loop.
    */
   read(
     operation: JsonOperation,
@@ -120,7 +124,7 @@ export class LoopBreaker {
     return { turn, key, sent: 1 + (isKnown ? earlier.times : 0) };
   }
 
-  /** Whether the turn may be one too many, depending on the caller's path. */
+  /** Whether the turn could be a loop, depending on the rule of the caller's path. */
   suspects({ turn: { repeated, repeatedCalls, turns }, sent }: WatchedTurn): boolean {
     const { min = 0, turns: turnsMin } = this.#times() ?? {};
     const { times } = repeatedCalls ?? repeated ?? { times: 0 };
@@ -128,7 +132,7 @@ export class LoopBreaker {
     return turnsMin !== undefined && turns >= turnsMin.min;
   }
 
-  /** Null if nothing is to be said. */
+  /** The loop, if the rule warns of it or refuses it; otherwise null. */
   judge({ turn, sent }: WatchedTurn, rule: LoopRule): JudgedTurn | null {
     const loop = loopOf(rule.compare_results ? turn.repeated : turn.repeatedCalls, sent);
     const growth: Loop = { kind: "growth", times: turn.turns, turns: 0, tools: [] };
@@ -139,7 +143,10 @@ export class LoopBreaker {
     return isReached(turn.turns, warnAfter) ? { loop: growth, isRefused: false } : null;
   }
 
-  /** The request was answered completely. One that ran at the same time doesn't count twice. */
+  /**
+   * Remembers that the request was answered completely. A request that ran at the same time doesn't
+   * count twice.
+   */
   noteAnswer({ key }: WatchedTurn, startedMonoMs: number, nowMonoMs: number): void {
     if (key === null) return;
     const earlier = this.#sent.get(key);
@@ -155,7 +162,7 @@ export class LoopBreaker {
   }
 }
 
-/** 0 is never reached. */
+/** Whether `times` reaches `after`; 0 is never reached. */
 function isReached(times: number, after: number): boolean {
   return after > 0 && times >= after;
 }

@@ -1,9 +1,9 @@
 /**
  * `/mcp/{server}`: MCP's streamable HTTP to a configured server (docs/mcp.md), with Sluice's
  * credentials in place of the caller's. Each JSON-RPC request is admitted as a request to the
- * provider `mcp:{server}`, and a call of a tool has the tool as its model. So rules, budgets, keys
- * and usage records treat them as they treat models. Notifications, answers to the server, streams
- * of notifications and the end of a session count nowhere; `runningPerCallerMax` bounds them.
+ * provider `mcp:{server}`, with the called tool as its model. So rules, budgets, keys and usage
+ * records apply as to models. Notifications, answers to the server, streams of notifications and
+ * the end of a session aren't limited; `runningPerCallerMax` bounds them.
  */
 import { mcpProvider, modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
@@ -89,7 +89,7 @@ export async function mcpSession(context: RequestContext): Promise<void> {
   if (problem !== null) return refuseBeforeAdmission(context, problem);
   const relayed = relayMcp(exchange, callOf(context, server, null));
   if (exchange.method === "DELETE") return endFree(context, await relayed);
-  // A stopping proxy needn't wait for notifications: clients open the stream again.
+  // A stop needn't wait for notifications: clients open the stream again.
   const session = { drain: () => exchange.cut() };
   gateway.sessions.add(session);
   const forwarded = await relayed;
@@ -97,7 +97,7 @@ export async function mcpSession(context: RequestContext): Promise<void> {
   endFree(context, forwarded);
 }
 
-/** A message that no rule counts, of a caller that no admission has checked. */
+/** Forwards a message that no rule counts, after checking its caller, since no admission does. */
 async function passFreely(context: RequestContext, server: Provider, bytes: Buffer): Promise<void> {
   const { gateway, exchange, record } = context;
   const authorized = await authorizeCaller(gateway.limiter, context.caller, "model");
@@ -160,7 +160,10 @@ function noServer({ path }: Pick<Exchange, "path">): Failure {
   return plainFailure(404, "not_found_error", `no MCP server ${name} is configured`);
 }
 
-/** A header that contradicts the body, so that what is counted could differ from what is run. */
+/**
+ * Refuses headers that contradict the body: the server might run another method than the counted
+ * one.
+ */
 function headerProblem(
   exchange: Pick<Exchange, "header">,
   { method, name }: Exclude<RpcMessage, { readonly kind: "invalid" }>,
@@ -174,7 +177,7 @@ function headerProblem(
   return null;
 }
 
-/** A name that a header can't hold is in base64. */
+/** Decodes a name that a header can't contain, which is in base64. */
 function decoded(value: string): string {
   const [, base64] = /^=\?base64\?(.*)\?=$/.exec(value) ?? [];
   return base64 === undefined ? value : Buffer.from(base64, "base64").toString("utf8");

@@ -65,7 +65,7 @@ export interface ModelCall {
   mayLose(provider: ProviderConfig, part: RefusedPart): boolean;
   /** The answer has begun: releases what only another attempt would need. */
   releaseAttempts(): void;
-  /** Releases everything; the call is over. */
+  /** Releases everything, because the call is over. */
   close(): void;
 }
 
@@ -76,7 +76,10 @@ export interface SentFor {
   readonly isNamed: boolean;
   /** What the target has refused. */
   readonly refused: RefusedParts;
-  /** The output that hard caps grant a request that isn't cut; null or absent without any. */
+  /**
+   * The output that hard caps grant a request whose answer can't be cut; null or absent without
+   * any.
+   */
   readonly granted?: GrantedOutput | null;
 }
 
@@ -94,7 +97,7 @@ export interface TargetRequest {
   readonly dropped: readonly string[];
 }
 
-/** The call, or why the body isn't one; null if the client disconnected. */
+/** The call, or the problem of its body; null if the client disconnected. */
 export type ReadCall =
   | { readonly ok: true; readonly call: ModelCall }
   | { readonly ok: false; readonly failure: Failure | null };
@@ -119,7 +122,7 @@ export type CallParts =
   | "newSpool"
   | "nowMs";
 
-/** Resolved when the next slice of a large body of the caller may be read. */
+/** Resolves when the next slice of the caller's large body may be read. */
 export function nextSliceOf(
   caller: Caller,
   { bodySlices }: Pick<Gateway, "bodySlices">,
@@ -154,7 +157,7 @@ export function namesOf(
   return mayRunOthers ? [] : allowableNames(models.current(), route);
 }
 
-/** Why a call can't be sent to this target, or null. */
+/** The problem with sending the call to this target, or null. */
 export function problemAt(
   gateway: Pick<Gateway, "providers">,
   call: ModelCall,
@@ -169,7 +172,7 @@ export function problemAt(
   return call.problemAt(config, sentModel(target));
 }
 
-/** Why a provider can't serve a request for an operation that it lacks. */
+/** The failure for a provider that lacks an operation. */
 export function notOfferedFailure({ name }: ProviderConfig, operation: Operation): Failure {
   return invalid(`provider ${name} does not offer ${operation}`, "model");
 }

@@ -1,6 +1,6 @@
 /**
- * Bodies of Gemini's API, whose path names the model: where a body repeats the name, as in
- * embeddings, it becomes that of the target's model. Also the form of that API's streams.
+ * Requests of Gemini's API, whose path names the model: if a body repeats the name, as in
+ * embeddings, it is replaced with that of the target's model. Also the form of that API's streams.
  */
 import type { Operation } from "../../shared/operation.js";
 import { applySplices } from "../body/edit-model-body.js";
@@ -8,9 +8,9 @@ import { type JsonItem, type JsonMember, scanArray, scanObject } from "../body/s
 import { wantsEvents } from "../upstream/upstream-path.js";
 
 /**
- * The body with this model in every place that names one; all other bytes stay the same. `members`:
- * of the body, or of the body before rewriting, for their names; if none can hold a model, returns
- * the same Buffer.
+ * The body with this model in each place that names one; all other bytes stay. `members`: those of
+ * the body, or of the body before rewriting, for their names; if none can contain a model, the same
+ * Buffer is returned.
  */
 export function googleBody(
   bytes: Buffer,

@@ -63,7 +63,7 @@ export async function modelRequest(
   if (!result.ok) return refuseBeforeAdmission(received, result.failure);
   const { call } = result;
   try {
-    // Of stored objects, a caller may name only its own.
+    // A caller may name only its own stored objects.
     const { naming } = call;
     const foreign = naming === null ? null : await foreignInCall(gateway, received.caller, naming);
     if (foreign !== null) return await refuseBeforeAdmission(received, foreign);
@@ -144,7 +144,7 @@ function refuseModel(
     : refuseUnknownModel(context, model);
 }
 
-/** An agent that no provider is named for runs at the first one that has interactions. */
+/** The route of an agent without a provider: the first provider that has interactions. */
 function agentRoute({ providers }: Gateway, call: ModelCall): Route | null {
   if (!call.isAgent) return null;
   for (const { config } of providers.values())
@@ -165,7 +165,7 @@ function readCall(context: RequestContext, operation: ModelOperation): Promise<R
   }
 }
 
-/** Sends the call to the target that the daemon chose, and to others if that fails. */
+/** Sends the call to the target that the daemon chose, and after a failure to others. */
 function sendAdmittedCall(
   context: RequestContext,
   { admitted, call, route, all }: AdmittedCall,
@@ -195,7 +195,7 @@ function sendAdmittedCall(
   );
 }
 
-/** What a request may use at most. */
+/** The most that a request may use. */
 function boundsOf(call: ModelCall, { query }: Pick<Exchange, "query">): RequestBounds {
   const { operation, body, promptBytes: bytes, stream } = call;
   const isStream = operation === "stream_generate_content" ? wantsEvents(query) : stream;

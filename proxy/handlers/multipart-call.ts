@@ -77,7 +77,10 @@ export async function readMultipartCall(
   return { ok: true, call: new MultipartCall(operation, form, model, writtenModel) };
 }
 
-/** `other`: the model of the path, which takes precedence over the form, or the default. */
+/**
+ * The problem with the model. `other`: the model of the path, which overrides the form's, or the
+ * default.
+ */
 function problemOf(
   { place, problem, repeated, ended }: FieldFinder,
   isComplete: boolean,
@@ -110,7 +113,10 @@ function encodedForm(): Failure {
   );
 }
 
-/** The form's bytes: the buffered ones, in memory or on disk, and those to come. */
+/**
+ * The bytes of the form: the buffered ones, in memory or on disk, and those that are still to
+ * arrive.
+ */
 class Form {
   readonly #pieces: AsyncIterator<Buffer>;
   readonly #finder: FieldFinder;
@@ -207,7 +213,7 @@ class MultipartCall implements ModelCall {
   readonly body = null;
   readonly naming = null;
   readonly turn = null;
-  /** The size of a recording doesn't tell its tokens. */
+  /** The size of a recording says nothing about its tokens. */
   readonly promptBytes = 0;
   readonly isDefaultModel: boolean;
   readonly #form: Form;

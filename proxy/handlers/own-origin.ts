@@ -5,7 +5,7 @@ import type { Exchange } from "../http/exchange.js";
 
 /**
  * `server.public_url`, or the request's Host with the scheme that a trusted proxy reports. Only the
- * sender of that Host gets the answer. Empty without a valid Host; then URLs are relative.
+ * client that sent the Host gets the answer. Empty without a valid Host; then URLs are relative.
  */
 export function ownOrigin(
   exchange: Pick<Exchange, "header" | "isRepeated" | "remoteAddress" | "tls">,

@@ -115,8 +115,8 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
 }
 
 /**
- * Sends an admitted request and relays the answer. `shown`: the text of an answer about a stored
- * object, in Latin-1; empty for any other answer.
+ * Sends an admitted request and relays the answer. `shown`: the text of an answer that describes a
+ * stored object, in Latin-1; empty for any other answer.
  */
 async function relay(
   context: RequestContext,
@@ -177,7 +177,8 @@ async function relay(
     readsModel: gateway.prices.mayBePricedByAnswer(target),
     cap,
     granted,
-    // A caller chooses the path: counts of tokens, for one, have limits of their own.
+    // The caller chooses the path, and some paths, such as those that count tokens, have limits of
+    // their own.
     onBegun: () => {
       if (sent === null || operation === "speech") return;
       sent.release(operation === null ? null : boundFields(sent.whole()));
@@ -207,7 +208,7 @@ async function relay(
 }
 
 /**
- * What a request may use at most; null if that isn't known. A body that isn't held may ask for a
+ * The most that a request may use; null if unknown. A body that isn't in memory may request a
  * stream.
  */
 function boundsOf(
@@ -227,7 +228,7 @@ function asksStream(operation: Operation, body: Buffer | null): boolean {
   return body === null || requestedOutput(operation, body).isStream;
 }
 
-/** The body with a maximum of output that hard caps allow; null if it isn't held. */
+/** The body with the maximum of output that hard caps allow; null if it isn't in memory. */
 function wholeBody(
   { provider }: Pick<PassthroughRoute, "provider">,
   operation: Operation | null,
@@ -249,7 +250,7 @@ function uncountedFailure(): Failure {
   );
 }
 
-/** Whether a model answers, also in Gemini's dialect. */
+/** Whether a model answers at this path. */
 function runsModel(path: string, operation: Operation | null): boolean {
   return (
     (operation !== null && operation !== "count_tokens") ||
@@ -304,7 +305,7 @@ type RouteResult =
   | { readonly ok: true; readonly route: PassthroughRoute }
   | { readonly ok: false; readonly failure: Failure };
 
-/** The destination of a request to `/p/…`, or why it has none. */
+/** The provider of a request to `/p/…`, or why there is none. */
 export function passthroughRoute({
   gateway: { config, models, providers },
   exchange: { method, path, query, rawHeaders },
@@ -364,8 +365,8 @@ type BodyRead =
   | { readonly ok: false; readonly failure: Failure | null };
 
 /**
- * A small JSON body is read as a whole, which takes less time than in pieces. Any other passes as
- * it arrives.
+ * Reads a small JSON body as a whole, which takes less time than in pieces. Any other body passes
+ * as it arrives.
  */
 async function readPassed(
   { config }: Pick<Gateway, "config">,

@@ -120,7 +120,7 @@ export async function passthroughSession(
   });
 }
 
-/** Providers differ in which one they accept. */
+/** The failure for two models in the query: providers differ in which one they accept. */
 function twoModels(): Failure {
   return invalid("model is given more than once", "model");
 }

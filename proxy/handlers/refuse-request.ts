@@ -1,6 +1,6 @@
 /**
- * Refusals before an admission: no such endpoint, overload, a caller that is refused or can't be
- * checked, or a request that can't be sent. Not here: the limiter's own (`admit-and-settle.ts`).
+ * Refusals before an admission: no such endpoint, overload, a caller that is denied or can't be
+ * checked, or a request that can't be sent. The limiter's refusals are in `admit-and-settle.ts`.
  */
 import { closestName } from "../../shared/config/closest-name.js";
 import { type Failure, failure, plainFailure } from "../../shared/error-code.js";
@@ -39,14 +39,14 @@ export function refuseRoute(
   );
 }
 
-/** The paths without ids, each with what follows its version, the longest of these first. */
+/** The paths without ids, by the part after the version, longest first. */
 const namedPaths = [...routes]
   .map(([path, { area }]) => ({ path, area, ending: path.replace(/^\/v1(?:beta)?/, "") }))
   .sort((a, b) => b.ending.length - a.ending.length);
 
 /**
- * `; did you mean /v1/messages?` for the path of a misspelling, or of a base URL with too little or
- * too much, such as `/messages` and `/v1/v1/messages`.
+ * A hint such as `; did you mean /v1/messages?` for a misspelt path, or for a base URL with too few
+ * or too many segments, such as `/messages` and `/v1/v1/messages`.
  */
 function pathHint(path: string, area: Area): string {
   const pathsOfArea = namedPaths.filter((namedPath) => namedPath.area === area);
@@ -60,12 +60,17 @@ function pathHint(path: string, area: Area): string {
   return suggestion === null || suggestion === path ? "" : `; did you mean ${suggestion}?`;
 }
 
-/** A method of Gemini's models that Sluice doesn't offer; the model itself has a GET. */
+/**
+ * Whether the path is a method of Gemini's models that Sluice doesn't offer; a model itself has a
+ * GET.
+ */
 function isMethodOfGoogle({ method, path }: Exchange): boolean {
   return method === "POST" && /^\/v1beta\/models\/.+:\w+$/.test(path);
 }
 
-/** Closes the connection, so that another client gets one. */
+/**
+ * Refuses a request beyond the bounds, and closes its connection, so that another client gets one.
+ */
 export function refuseOneTooMany(
   { capacity }: Pick<Gateway, "capacity">,
   exchange: Exchange,
@@ -86,7 +91,7 @@ export function refuseOneTooMany(
 }
 
 /**
- * Resources of OpenAI's and Anthropic's SDKs that run at the provider for long or are stores:
+ * Resources of OpenAI's and Anthropic's SDKs that run at the provider for long, or store data:
  * Sluice can't see their tokens.
  */
 const uncountedResources = new Set([

@@ -1,7 +1,7 @@
 /**
  * Reports a request: its log line (docs/reference/logs.md), its metrics (docs/reference/metrics.md)
- * and its span (docs/reference/tracing.md). Names, ids and counts only: the user agent is the only
- * header, and bodies never get here.
+ * and its span (docs/reference/tracing.md). Reports contain names, ids and counts; the user agent
+ * is the only header, and bodies never get here.
  */
 
 import type { RequestKind } from "../../shared/api/request-item.js";
@@ -67,7 +67,7 @@ function levelOf({
   return status >= 500 || loop !== null ? "warn" : "info";
 }
 
-/** Answered completely by the first target, without a note. */
+/** Whether the first target answered completely, with nothing to note. */
 function isPlainSuccess({
   status,
   outcome,
@@ -124,7 +124,7 @@ function field(name: string, text: string): string {
   return `,"${name}":${quoted(text)}`;
 }
 
-/** The fields on its execution at providers. */
+/** The fields about the execution at providers. */
 function executionFields(record: RequestRecord): string {
   let fields = "";
   if (record.target !== null) fields += targetField(record.target);
@@ -240,8 +240,8 @@ function refusalOf({ outcome, status, breach }: RequestRecord): RefusalLabels | 
 }
 
 /**
- * Counts the request in the daemon's history, and gives the daemon its details if they aren't all
- * in its usage record.
+ * Counts the request in the daemon's history, and sends the daemon the details that its usage
+ * record lacks.
  */
 export function reportDetails(
   { metrics: { reports } }: Pick<Gateway, "metrics">,

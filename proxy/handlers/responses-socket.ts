@@ -37,11 +37,11 @@ const ageMaxMs = 60 * 60_000;
 export const runningMax = 16;
 /** Lanes with a stream id, running or idle. */
 const lanesMax = 32;
-/** Requests that wait for others, on one socket. */
+/** Queued requests of one socket. */
 const waitingMax = 64;
 
 const tickMs = 30_000;
-/** After this many ticks without a frame, not even a pong, the client counts as gone. */
+/** A client that sends nothing for this many ticks, not even a pong, counts as gone. */
 const quietTicksMax = 20;
 
 type SocketContext = RequestContext<
@@ -77,7 +77,7 @@ export async function responsesSocket(
 }
 
 interface Lane {
-  /** Its stream id; null for requests without one. */
+  /** The stream id; null for the lane of requests without one. */
   readonly id: string | null;
   isBusy: boolean;
   readonly waiting: Buffer[];
@@ -102,7 +102,7 @@ class ResponsesSocket implements OpenSession {
   #waiting = 0;
   #requests = 0;
   #quietTicks = 0;
-  /** Whether it takes no more requests, and closes once none runs. */
+  /** Whether it accepts no more requests, and closes once none runs. */
   #isEnding = false;
   #cancelTick: () => void = () => {};
   #resolve: () => void = () => {};
@@ -151,7 +151,7 @@ class ResponsesSocket implements OpenSession {
     this.#closeIfIdle("the proxy stops");
   }
 
-  /** A stop cuts the responses that still run. */
+  /** On a stop: cuts the responses that still run. */
   #stop(): void {
     for (const { id, isBusy } of this.#lanes.values()) if (isBusy) this.#refuse(proxyStops, id);
     this.#server.close(closeCodes.goingAway, "the proxy stops");
@@ -198,7 +198,7 @@ class ResponsesSocket implements OpenSession {
     }
   }
 
-  /** Answers an event that makes no response. */
+  /** Answers an event that isn't a request. */
   #answer(event: Exclude<SocketClientEvent, CreateEvent>): void {
     switch (event.kind) {
       case "report":
@@ -344,7 +344,10 @@ class ResponsesSocket implements OpenSession {
     lane.last = fits ? { id, items: bytes } : null;
   }
 
-  /** A request that only prepares the next one, which sends it to the model. */
+  /**
+   * Answers a request that only prepares the next one. That one then sends the conversation to the
+   * model.
+   */
   #warmUp(lane: Lane, { body }: CreateEvent, { id, items }: { id: string; items: string }): void {
     const { response, events } = warmUpResponse(body, id, this.#context.gateway.nowMs());
     lane.newestId = String(response["id"]);
@@ -358,7 +361,7 @@ class ResponsesSocket implements OpenSession {
     this.#next();
   }
 
-  /** Runs what waits, if it can. */
+  /** Starts queued requests that can run. */
   #next(): void {
     for (const lane of this.#lanes.values()) {
       if (lane.isBusy || lane.waiting.length === 0 || this.#running.size >= runningMax) continue;

@@ -19,9 +19,9 @@ interface ExhaustedCall extends Omit<AdmittedCall, "admitted"> {
 }
 
 /**
- * Admits a call to the model that an exhausted rule or budget names, or to the one that a rule or
- * budget names for that, unless the caller forbids it or no target can take the call. Null if it
- * was refused and answered.
+ * Admits a call to the model that an exhausted rule or budget names, and so on if that model's
+ * limits name another one, unless the caller forbids it or no target can take the call. Null if the
+ * call was refused and answered.
  */
 export async function useOtherModel(
   context: RequestContext,

@@ -1,6 +1,6 @@
 /**
- * Watches for an agent that repeats itself (`loop-breaker.ts`). A call has a turn to watch only if
- * a rule on loops exists.
+ * Watches for agents that repeat themselves (`loop-breaker.ts`). A call has a turn only if there
+ * are rules on loops.
  */
 import type { LoopRule } from "../../shared/domain/loop-rule.js";
 import { authorizeCaller } from "../auth/caller.js";
@@ -10,7 +10,7 @@ import { type AgentTurn, loopFailure, loopHeader, type WatchedTurn } from "./loo
 import type { ModelCall } from "./model-call.js";
 import { refuseBeforeAdmission } from "./refuse-request.js";
 
-/** The turn of an agent, if its caller may be in a loop, or may come to be in one. */
+/** The turn of an agent, if it is or could become a part of a loop. */
 export function watchTurn(
   { gateway, exchange, caller, record }: RequestContext,
   { model }: ModelCall,
@@ -23,19 +23,22 @@ export function watchTurn(
   return gateway.loops.watch(turn, isRetry ? null : sender, gateway.monoMs());
 }
 
-/** Warns of an agent that repeats itself, or refuses and answers its request. */
+/**
+ * Warns of an agent that repeats itself, or refuses and answers its request. Returns whether it
+ * refused it.
+ */
 export async function isLoopRefused(
   context: RequestContext,
   watched: WatchedTurn,
 ): Promise<boolean> {
   const { gateway, caller, record } = context;
   const authorized = await authorizeCaller(gateway.limiter, caller, "model");
-  // The admission answers callers that aren't known.
+  // The admission answers unknown callers.
   if (!authorized.ok) return false;
   const answer = await gateway.limiter.call("loops.find", {
     user_path: authorized.caller.userPath,
   });
-  // Without the daemon, the rule is unknown: `failure_mode` decides on the request.
+  // Without the daemon the rule is unknown: `failure_mode` decides.
   const rule = answer.ok ? (answer.body as { readonly loops: LoopRule | null }).loops : null;
   const judgement = rule === null ? null : gateway.loops.judge(watched, rule);
   if (judgement === null) return false;

@@ -8,14 +8,14 @@ const carriageReturn = 0x0d;
 
 export class EventPieces {
   #chunk: Buffer = Buffer.alloc(0);
-  /** Where the next CR is, or one before; -1 without any. */
+  /** The position of the next CR, or an earlier position; -1 if there is none. */
   #cr = -1;
-  /** Whether the current line is empty so far, and follows another one. */
+  /** Whether the current line is empty so far, and not the first one of an event. */
   #isLineEmpty = false;
-  /** The last byte was a CR that ends an event. */
+  /** Whether the last byte was a CR that ends an event. */
   #isAtCr = false;
 
-  /** Together they are the chunk. The last one may be a part of an event. */
+  /** Splits a chunk. The pieces together are the chunk; the last one may be a part of an event. */
   split(chunk: Buffer): readonly Buffer[] {
     this.#chunk = chunk;
     this.#cr = chunk.indexOf(carriageReturn);
@@ -28,7 +28,7 @@ export class EventPieces {
     return pieces;
   }
 
-  /** The chunk as one piece, in which any number of events may end. */
+  /** Returns the chunk as one piece, in which any number of events may end. */
   whole(chunk: Buffer): Buffer {
     this.#isLineEmpty = isLineEnd(chunk.at(-1));
     this.#isAtCr = chunk.at(-1) === carriageReturn && isLineEnd(chunk.at(-2));

@@ -1,10 +1,11 @@
 /**
- * The end of a stream that a hard cap cuts, in each dialect: the one with which a provider ends an
- * answer at its maximum of output. A client shows it as a long answer that stops, not as an error.
+ * The last events of a stream that a hard cap cuts, in each dialect: those with which a provider
+ * ends an answer at its maximum of output. A client then shows a long answer that stops, not an
+ * error.
  *
- * A `LengthStop` sees the events that went to the client, and keeps no more of them than the end
- * needs. A tool call that isn't complete is never ended like a complete one: clients run a call as
- * soon as its item or block ends.
+ * A `LengthStop` reads the events that the client got, and stores only what the end needs. An
+ * incomplete tool call never ends like a complete one: clients run a call as soon as its item or
+ * block ends.
  *
  * Not here: when a stream is cut (`output-allowance.ts`).
  */
@@ -19,11 +20,11 @@ import type { Usage } from "../usage/usage.js";
 
 export interface LengthStop {
   /**
-   * Complete events that go to the client. `passed`: their text, as in JSON; null if one of them
-   * has none. `latin1`: the events in Latin-1.
+   * Reads complete events that go to the client. `passed`: their text, as in JSON; null if one of
+   * them has none. `latin1`: the events in Latin-1.
    */
   see(events: Buffer, passed: string | null, latin1?: string): void;
-  /** The last bytes of the stream. `cap`: words for the cap that ends it. */
+  /** The last bytes of the stream. `cap`: the cap that ends it, in words. */
   end(usage: Usage, cap: string): Buffer;
 }
 
@@ -41,7 +42,7 @@ export function isLengthStop(operation: Operation, json: string): boolean {
   return lengthStops[operation]?.test(json) === true;
 }
 
-/** What the request says about its stream. */
+/** The parts of the request that determine the end of its stream. */
 interface StreamRequest {
   /** How many answers were requested. */
   readonly choices: number;
@@ -49,7 +50,7 @@ interface StreamRequest {
   readonly wantsUsage: boolean;
 }
 
-/** Null if streams of the operation have no such end. */
+/** Null if streams of the operation have no event for this. */
 export function lengthStop(operation: Operation, request: StreamRequest): LengthStop | null {
   switch (operation) {
     case "chat_completions":
@@ -85,7 +86,7 @@ function lastIn(events: Buffer | null): JsonObject {
   return last;
 }
 
-/** A view would keep its whole chunk in memory. */
+/** A copy: a view would keep its whole chunk in memory. */
 function copyOf(events: Buffer): Buffer {
   return Buffer.from(events);
 }
@@ -154,12 +155,12 @@ function chatUsage(usage: Usage): JsonObject {
 class MessagesStop implements LengthStop {
   /** The kinds of the open blocks by index. */
   readonly #open = new Map<unknown, unknown>();
-  /** A thinking block is open. */
+  /** Whether a thinking block is open. */
   #thinks = false;
   #isSigned = false;
 
   see(events: Buffer, _passed: string | null, latin1 = events.toString("latin1")): void {
-    // A search for the whole name takes three times as long; a text may have it, too.
+    // Searching for the whole name takes three times as long. A text may contain this part, too.
     if (!latin1.includes("k_st")) {
       if (this.#thinks && latin1.includes("signature_delta")) this.#isSigned = true;
       return;
@@ -181,7 +182,7 @@ class MessagesStop implements LengthStop {
       // Clients run a tool's call when its block stops.
       if (typeof kind === "string" && kind.endsWith("tool_use")) continue;
       if (kind === "thinking" && !this.#isSigned)
-        // Without a signature the conversation couldn't go on.
+        // Without a signature the conversation couldn't continue.
         out += text("content_block_delta", {
           type: "content_block_delta",
           index,
@@ -204,7 +205,7 @@ class MessagesStop implements LengthStop {
   }
 }
 
-/** A message whose text still flows. */
+/** A message whose text isn't complete. */
 interface OpenMessage {
   readonly index: unknown;
   readonly item: JsonObject;
@@ -213,7 +214,9 @@ interface OpenMessage {
   part: { readonly index: unknown; readonly value: JsonObject } | null;
 }
 
-/** A text that is put together keeps its parts in memory until it is copied. */
+/**
+ * Deltas are concatenated up to this length, then copied: until then V8 keeps all parts in memory.
+ */
 const freshCharsMax = 512;
 
 class ResponsesStop implements LengthStop {
@@ -223,7 +226,7 @@ class ResponsesStop implements LengthStop {
   #message: OpenMessage | null = null;
   /** The text of the open part, as in JSON. */
   readonly #text = new ByteBuffer();
-  /** The last of it, in Latin-1: to copy each delta would cost as much as to find it. */
+  /** The last deltas, in Latin-1: copying each delta would cost as much as finding it. */
   #fresh = "";
   #isWhole = true;
 

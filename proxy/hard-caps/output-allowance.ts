@@ -1,11 +1,11 @@
 /**
- * How much output a stream may still give under hard caps. The daemon grants output in chunks,
- * and the proxy asks for the next chunk ahead of need, so that a stream waits only if the answer is
- * late. When the daemon grants no more, the stream uses what it has, and asks
- * once more before it ends: other requests may have given back what they held. Meanwhile the
- * provider goes on sending, and what it sends is billed. The daemon holds one least chunk for that:
- * a question may wait as long as the provider takes for half of it beyond the grant; the other half
- * is for what comes until the call is cancelled.
+ * How much output a stream may still produce under hard caps. The daemon grants output in chunks.
+ * The proxy requests the next chunk early, so that a stream waits only if the answer is late. When
+ * the daemon grants no more, the stream uses up its grant and asks once more before it ends: other
+ * requests may have returned tokens. Meanwhile the provider keeps sending, and this output is
+ * billed, too. For that the daemon reserves the smallest chunk: half of it covers the output during
+ * the last question, which waits no longer than that; the other half covers the output until the
+ * call is cancelled.
  *
  * Not here: counting the output (`response-meter.ts`), and ending a stream (`length-stop.ts`).
  */
@@ -19,13 +19,13 @@ import type { LengthStop } from "./length-stop.js";
 
 /** The output tokens of one admission, over all of its attempts. */
 export interface DrawnOutput {
-  /** What the daemon has granted so far. */
+  /** The tokens that the daemon has granted so far. */
   granted: number;
-  /** What earlier attempts have put out. */
+  /** The tokens that earlier attempts have used. */
   spent: number;
   /**
-   * Words for the limit that granted no more when last asked; null if it granted something. Of an
-   * answer that isn't streamed, for the one that has lowered its maximum.
+   * The limit that granted no more at the last request, in words; null if tokens were granted. For
+   * an answer that isn't streamed: the limit that lowered its maximum.
    */
   cap: string | null;
   /** At least the tokens of the prompt, until the provider has counted them. */
@@ -33,43 +33,46 @@ export interface DrawnOutput {
   isPromptKnown: boolean;
 }
 
-/** What is granted to an answer that isn't cut. */
+/** The output that is granted to an answer that can't be cut. */
 export interface GrantedOutput {
   readonly tokens: number;
   readonly choices: number;
-  /** The hard cap that has lowered the request's maximum, in words; null if none has. */
+  /** The hard cap that lowered the request's maximum, in words; null if none did. */
   readonly loweredBy: string | null;
 }
 
 export interface WantedOutput {
-  /** The tokens of output in all, earlier attempts included. */
+  /** The requested tokens in total, earlier attempts included. */
   readonly total: number;
-  /** How long the question may wait for what other requests hold. */
+  /** How long the request may wait for tokens that other requests hold. */
   readonly waitMs: number;
 }
 
 interface AllowancePorts {
-  /** Asks for a higher grant; `then` runs once, after `DrawnOutput` has the answer. */
+  /** Requests a higher grant. `then` runs once, after `DrawnOutput` has the answer. */
   draw(wanted: WantedOutput, then: () => void): void;
   monoMs(): number;
 }
 
-/** The hard caps on one stream. */
+/** The hard caps on a stream. */
 export interface StreamCap {
   readonly allowance: OutputAllowance;
-  /** Null if the dialect has no end for this; then the connection is cut. */
+  /** Null if the dialect has no events for this end; then the connection is cut. */
   readonly stop: LengthStop | null;
-  /** How many bytes of text count as a token unless the provider reports its count. */
+  /** How many bytes of text count as one token until the provider reports its count. */
   readonly bytesPerToken: number;
   /** Called with the text and the reported output of a complete stream. */
   readonly learn: (textBytes: number, outputTokens: number) => void;
-  /** As its prompt counts unless the provider reports its tokens: four bytes a token. */
+  /** The estimated size of the prompt until the provider reports its tokens: four bytes a token. */
   readonly promptBytes: () => number;
   /** Called with the reported tokens of the prompt. */
   readonly learnPrompt: (tokens: number) => void;
 }
 
-/** A chunk is asked for when this part of it is left: a stream has hardly to wait for it. */
+/**
+ * The next chunk is requested when this fraction of the last one is left, so that a stream rarely
+ * waits.
+ */
 const aheadDivisor = 4;
 
 export class OutputAllowance {
@@ -78,10 +81,10 @@ export class OutputAllowance {
   /** When the attempt's output began; NaN before. */
   #begunMonoMs = Number.NaN;
   #chunk = outputChunkTokens;
-  /** Near a cap it is less than was asked for. */
+  /** Close to a cap, a grant is smaller than the request. */
   #lastGrant: number;
   #used: number;
-  /** The daemon granted nothing after all was used. */
+  /** Whether the daemon granted nothing after all tokens were used. */
   #isOver = false;
   #isAsking = false;
   #onGranted: (() => void) | null = null;
@@ -93,19 +96,19 @@ export class OutputAllowance {
     this.#lastGrant = drawn.granted - drawn.spent;
   }
 
-  /** Words for the limit that ends the stream; null if it may go on, or must wait. */
+  /** The limit that ends the stream, in words; null if the stream may continue, or must wait. */
   get cap(): string | null {
     return this.#isOver ? this.#drawn.cap : null;
   }
 
-  /** Whether so many tokens more than were noted are granted. */
+  /** Whether the grant covers this many tokens more than were noted. */
   covers(tokens: number): boolean {
     return this.#used + tokens < this.#drawn.granted;
   }
 
   /**
-   * Notes the output of this attempt so far. Returns whether the stream may flow on; if not, either
-   * `cap` says why it ends, or `onGranted` runs once it is known.
+   * Notes the output of this attempt so far. Returns whether the stream may continue. If not, `cap`
+   * is the reason to end it, or `onGranted` runs once the answer has arrived.
    */
   use(tokens: number, onGranted: () => void): boolean {
     const { granted, spent, cap } = this.#drawn;
@@ -149,14 +152,14 @@ export class OutputAllowance {
     );
   }
 
-  /** The provider has counted the prompt. Earlier attempts had one each, which isn't known. */
+  /** Notes the provider's count of the prompt. The counts of earlier attempts are unknown. */
   promptCounted(tokens: number): void {
     if (this.#drawn.isPromptKnown || this.#drawn.spent > 0) return;
     this.#drawn.promptTokens = tokens;
     this.#drawn.isPromptKnown = true;
   }
 
-  /** The attempt has ended: a later one goes on from here. */
+  /** Ends the attempt; a later one continues from its count. */
   end(): void {
     this.#drawn.spent = this.#used;
     this.#onGranted = null;

@@ -1,6 +1,6 @@
 /**
- * A request whose answer isn't cut while it flows gets a maximum of output that fits what hard caps
- * grant: in the field of its dialect, at most the one that it has.
+ * Sets a maximum of output within the grant of hard caps, for a request whose answer can't be cut
+ * while it is sent: in the field of its dialect, no higher than the maximum that it has.
  */
 
 import { isObject, parseJson } from "../../shared/checked.js";
@@ -12,9 +12,9 @@ import { type JsonMember, lastMember, scanObject } from "../body/scan-json.js";
 interface Granted {
   /** The tokens granted to all answers of the request together; at least 1. */
   readonly tokens: number;
-  /** How many answers it asks for. */
+  /** The number of requested answers. */
   readonly choices: number;
-  /** The field of chat completions, for a request without one. */
+  /** The field of chat completions, for a request without any. */
   readonly chatField: MaxTokensField;
 }
 
@@ -54,7 +54,7 @@ export function withOutputMaximum(operation: Operation, body: Buffer, granted: G
   }
 }
 
-/** Lowers the fields that are more than `max`; without any field, adds `added`. */
+/** Lowers the fields that are above `max`; without any such field, adds the field `added`. */
 function lowerFields(body: Buffer, fields: readonly string[], added: string, max: number): Buffer {
   const text = body.toString("latin1");
   const members = scanObject(text);
@@ -90,7 +90,10 @@ function withMember(
   return applySplices(body, [{ start: at, end: at, text: `${comma}"${key}":${json}` }]);
 }
 
-/** Anthropic's budget of thinking is less than the maximum; without room for one, none. */
+/**
+ * Keeps Anthropic's thinking budget below the maximum; without room for a budget, turns thinking
+ * off.
+ */
 function withinThinking(body: Buffer, max: number): Buffer {
   const text = body.toString("latin1");
   const members = scanObject(text);

@@ -1,11 +1,11 @@
 /**
- * What a request may use at most, for hard caps: the tokens of its prompt, its own maximum of
- * output, and what a token costs at each target. A body is never too small a bound for its text: a
- * token is at least one byte, and what a provider adds to each message is less than its JSON. A
- * file counts as a constant, a set of tools as what a provider adds to explain it
- * (docs/hard-caps.md).
+ * The most that a request may use, for hard caps: the tokens of its prompt, its own maximum of
+ * output, and the price of a token at each target. The bytes of a body are an upper bound for its
+ * tokens: a token is at least one byte, and the text that a provider adds to each message is
+ * shorter than its JSON. A file counts as a constant, and tools as the text with which a provider
+ * explains them (docs/hard-caps.md).
  *
- * Not here: what a conversation that a provider stores adds to the prompt, which isn't known.
+ * Not here: earlier messages of a conversation that the provider stores, whose size is unknown.
  */
 import { tokensPerResponseMax } from "../../shared/bounds.js";
 import type { Price, TokenKind } from "../../shared/domain/price.js";
@@ -19,13 +19,16 @@ import { pictures } from "../usage/count-usage.js";
 import { type RequestedOutput, requestedOutput } from "../usage/usage-bound.js";
 import { lengthStop } from "./length-stop.js";
 
-/** A picture of the largest size that is read as one; a longer document or sound isn't bounded. */
+/**
+ * A picture of the largest size that providers read as one. A longer document or sound isn't
+ * bounded.
+ */
 const fileTokens = 6000;
 /** Providers explain tools to the model in a few hundred tokens. */
 const toolsTokens = 500;
 /** A picture of high quality. */
 const pictureTokens = 7000;
-/** Operations with some output that no field bounds, such as speech. */
+/** For operations whose output no field bounds, such as speech. */
 const otherOutputTokens = 4096;
 
 const files =
@@ -42,9 +45,9 @@ export interface RequestBounds extends Omit<Metered, "rates"> {
 /** A request in the client's dialect. */
 interface BoundedRequest {
   readonly operation: Operation;
-  /** Null for a form, or a body that isn't held. */
+  /** Null for a form, or for a body that isn't in memory. */
   readonly body: Buffer | null;
-  /** The length of such a body. */
+  /** The length of the body, also if it isn't in memory. */
   readonly bytes: number;
   /** Whether the answer is sent as a stream of events. */
   readonly isStream: boolean;
@@ -75,7 +78,7 @@ function outputMaxOf(operation: Operation, { outputMax, choices }: RequestedOutp
   return withOutputField.has(operation) ? null : otherOutputTokens;
 }
 
-/** Their requests may say how much output they want at most. */
+/** Operations whose requests may contain a maximum of output. */
 const withOutputField: ReadonlySet<Operation> = new Set<Operation>([
   "chat_completions",
   "completions",
@@ -106,7 +109,7 @@ const anyInput: readonly TokenKind[] = [
   "cachedImageInput",
 ];
 
-/** The highest rates among the kinds of tokens that the request can have. */
+/** The highest rates among the kinds of tokens that the request may use. */
 function dearestRates(
   price: Price | null,
   { promptTokens, serviceTier, hasFiles }: RequestBounds,

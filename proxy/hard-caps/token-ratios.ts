@@ -1,8 +1,8 @@
 /**
- * How many bytes of text a token of each target has, learned from the answers whose usage was
- * reported: the mean of the last few thousand tokens. That of outputs counts tokens while they
- * flow, and those of a stream that is cut; that of prompts counts the prompt of such a stream. What
- * a model reasons without showing it makes its text count more.
+ * The bytes per token of each target, learned from answers with reported usage: an average over the
+ * last few thousand tokens. The ratio of outputs counts tokens of a running stream, and of a stream
+ * that is cut; the ratio of prompts counts the prompt of a cut stream. If a model reasons without
+ * showing it, each byte of its text counts as more tokens.
  */
 import { learnedRatiosMax } from "../../shared/bounds.js";
 import { charsPerToken } from "../usage/count-usage.js";
@@ -12,13 +12,13 @@ const outputRatioMax = 5;
 const promptRatioMax = 16;
 /** A token is at least one byte. */
 const ratioMin = 1;
-/** The weight of the usual ratio in a target's mean: that of an answer of 64 tokens. */
+/** The weight of the default ratio in a target's average: that of an answer of 64 tokens. */
 const usualTokens = 64;
-/** The tokens in a target's mean at most; one answer adds at most a quarter of them. */
+/** The most tokens in a target's average. One answer adds at most a quarter of them. */
 const tokensMax = 4096;
 const answerTokensMax = tokensMax / 4;
 
-/** The text that was seen, and its tokens. */
+/** Bytes of text, and their tokens. */
 interface Observed {
   readonly bytes: number;
   readonly tokens: number;

@@ -225,12 +225,12 @@ function asText(value: Buffer | string): string {
 }
 
 /**
- * A fixed set of names and prefixes in lower case, made once and asked for every header of every
+ * A fixed set of names and prefixes in lower case, made once, which tests every header of every
  * request.
  *
- * One expression takes a third of the time of lower-casing each name for a Set. A name that is
- * still bytes is compared as bytes: most of a provider's headers are dropped, and making a string
- * of each first would cost 70% more.
+ * One regular expression takes a third of the time of lower-casing each name for a Set. A name that
+ * is still bytes is compared as bytes: most of a provider's headers are dropped, and converting
+ * each to a string first would cost 70% more.
  */
 interface HeaderNames {
   readonly text: RegExp;

@@ -93,7 +93,7 @@ export interface Exchange extends RequestHeaders {
    * always after this returns. A later call replaces it.
    */
   onGone(run: () => void): void;
-  /** Adds headers to any response. Call it once. */
+  /** Adds headers to the response, whatever it will be. Call it once. */
   addHeaders(headers: readonly string[]): void;
   /** Whether a response has begun. */
   readonly begun: boolean;

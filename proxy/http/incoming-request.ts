@@ -1,11 +1,11 @@
 /**
- * Node's request, whose body can go past its stream: for a short body the stream's events cost more
+ * Node's request, whose body can bypass its stream: for a short body the stream's events cost more
  * than all other reading.
  */
 import { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 
-/** Gets a body as Node's parser finds it. */
+/** Receives a body from Node's parser. */
 interface BodyReceiver {
   onPiece(piece: Buffer): void;
   /** The body is complete. Not called if the client leaves before. */
@@ -22,8 +22,8 @@ export class IncomingRequest extends IncomingMessage {
   }
 
   /**
-   * Gives the body to `receiver`; the stream emits only its `end`. False if the stream has begun to
-   * read it.
+   * Passes the body to `receiver`; the stream emits only its `end`. False if the stream has begun
+   * to read it.
    */
   giveBody(receiver: BodyReceiver): boolean {
     if (this.complete || this.readableLength > 0 || this.readableFlowing !== null) return false;

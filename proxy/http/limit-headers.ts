@@ -1,6 +1,6 @@
 /**
- * The headers of limits (docs/reference/http-api.md, "Every response"): on a 429 the time to
- * wait and the limit that was reached, on other responses what is left.
+ * The headers of limits (docs/reference/http-api.md, "Every response"): on a 429 the waiting time
+ * and the limit that refused, on other responses the remaining amounts.
  */
 import { usdText } from "../../shared/domain/money.js";
 import type { Measure } from "../../shared/domain/rule.js";
@@ -17,7 +17,7 @@ export function isLongWait(waitSeconds: number): boolean {
   return waitSeconds > retryableSecondsMax;
 }
 
-/** The ends of the names of the headers; other dimensions have none. */
+/** The suffixes of the header names; other dimensions have none. */
 const headerNames: ReadonlyMap<Dimension, string> = new Map([
   ["requests", "requests"],
   ["tokens", "tokens"],
@@ -26,7 +26,7 @@ const headerNames: ReadonlyMap<Dimension, string> = new Map([
   ["cost", "cost"],
 ]);
 
-/** Three headers: the limit, what is left, and the seconds until the reset. */
+/** Three headers: the limit, the remaining amount, and the seconds until the reset. */
 function limitHeaders(
   dimension: Dimension,
   { limit, remaining, resetSeconds }: Remaining,
@@ -62,14 +62,17 @@ export function messagesHeaders(
   ];
 }
 
-/** The headers of a 429: how long to wait, and the limit that was reached. */
+/** The headers of a 429: the waiting time, and the limit that refused. */
 export function refusalHeaders({ dimension, cap, waitSeconds, above }: Breach): string[] {
   if (above !== undefined) return waitHeaders(waitSeconds);
   const reached = { limit: cap, remaining: 0, resetSeconds: waitSeconds };
   return [...waitHeaders(waitSeconds), ...limitHeaders(dimension, reached)];
 }
 
-/** How long to wait, for every client: `retry-after` in seconds, the SDKs' own in milliseconds. */
+/**
+ * The waiting time for every client: `retry-after` in seconds, the SDKs' own header in
+ * milliseconds.
+ */
 export function waitHeaders(waitSeconds: number): string[] {
   const headers = ["retry-after", String(waitSeconds), "retry-after-ms", `${waitSeconds * 1000}`];
   if (isLongWait(waitSeconds)) headers.push("x-should-retry", "false");
@@ -87,9 +90,8 @@ interface AdmittedLimits {
 }
 
 /**
- * The limits' headers of every response to an admitted request: what is left, and, if a rule or a
- * budget is exhausted, which one and the model that serves instead; and whether a hard cap may end
- * the answer.
+ * The headers of a response to an admitted request: remaining amounts; if a rule or budget is
+ * exhausted, its name and the model that serves instead; and whether a hard cap may end the answer.
  */
 export function admittedHeaders({ admission, headers }: AdmittedLimits): string[] {
   const { uses, exhausted, metering, waited } = admission;

@@ -116,7 +116,7 @@ export type RouteMatch =
   | { readonly kind: "wrong-method"; readonly allow: string; readonly area: Area }
   | { readonly kind: "unknown"; readonly area: Area };
 
-/** Which credentials and which error shape a path takes. */
+/** Which credentials a path accepts, and which shape its errors have. */
 export type Area = "model" | "admin" | "dashboard" | "health";
 
 /** The endpoints of one path, by method. */
@@ -183,8 +183,8 @@ export const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEn
 ]);
 
 /**
- * Every method that may pass: TRACE would show the caller the provider's key, CONNECT asks for a
- * tunnel to anywhere.
+ * Every method that may pass: TRACE would show the caller the provider's key, and CONNECT requests
+ * a tunnel to any address.
  */
 const passthrough: PathEndpoints = {
   area: "model",
@@ -200,7 +200,7 @@ const passthrough: PathEndpoints = {
   },
 };
 
-/** The methods of what providers keep, below one id or two: those of their own documentation. */
+/** The methods of stored objects, below one id or two, as their providers document them. */
 function storedObjectRoute(
   path: string,
   endpoint: Endpoint,
@@ -212,7 +212,7 @@ function storedObjectRoute(
   return [new RegExp(`^${base}/${pattern}$`), { ...model(byMethod), route: `${base}/${path}` }];
 }
 
-/** Paths that hold an id. Those of providers are made of letters, digits and `_.-`. */
+/** Paths that contain an id. Those of providers consist of letters, digits and `_.-`. */
 export const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoints])[] = [
   [/^\/p\/[^/]/, passthrough],
   [
@@ -257,10 +257,10 @@ export function areaOf(path: string): Area {
   return /^\/(?:admin|metrics)(?:\/|$)/.test(path) ? "admin" : "model";
 }
 
-/** What a listener serves: all, one half of it where /admin has its own port, or metrics. */
+/** The endpoints of a listener: all; one half if /admin has its own port; or metrics. */
 export type ServedEndpoints = "all" | "models" | "admin" | "metrics";
 
-/** Both halves have health, metrics, the description of the API, and the caller's own usage. */
+/** Both halves serve health, metrics, the description of the API, and the caller's own usage. */
 const everywhere: ReadonlySet<Endpoint> = new Set([
   "openapi",
   "usage",
@@ -350,7 +350,7 @@ const googlePath = new RegExp(
   `^(?:/+v1(?:beta|alpha)?)*/+(?:models/|(?=tunedModels/))(.+):(${Object.values(googleMethods).join("|")})$`,
 );
 
-/** A path of interactions, of any version, which clients of Vertex AI write below their project. */
+/** A path of interactions, of any version. Clients of Vertex AI write it below their project. */
 const interactionsPath =
   /^\/+(?:v1(?:beta1?|alpha)?\/+)?(?:projects\/[^/]+\/locations\/[^/]+\/)?interactions(?:\/*$|(?=\/))(.*)$/;
 
@@ -396,7 +396,7 @@ function endpointPath(writtenPath: string): string {
   return apiResources.has(path.split("/", 2)[1] ?? "") ? `/v1${path}` : writtenPath;
 }
 
-/** Usually nothing changes, so nothing is allocated. */
+/** Whether nothing in the path needs a change, the usual case, which allocates nothing. */
 function isUsual(path: string): boolean {
   return (
     path.startsWith("/v1/") &&

@@ -202,8 +202,8 @@ export class NodeExchange implements Exchange {
   }
 
   /**
-   * The rest stays in memory until the client reads it, which it can't do while responses before it
-   * are pending.
+   * The rest of a response stays in memory until the client reads it, which is impossible while
+   * earlier responses of its connection are pending.
    */
   #awaitReader(): void {
     const isBehind = this.#response.socket === null;
@@ -237,7 +237,7 @@ export class NodeExchange implements Exchange {
 
   write(chunk: Buffer): boolean {
     this.#last = lastBytes(this.#last, chunk);
-    // If the client has left, "close" follows.
+    // If the client has disconnected, "close" follows.
     if (this.gone || this.#response.write(chunk)) return true;
     this.#stalled ??= setTimeout(() => this.cut(), this.#context.stalledClientMs);
     return false;
@@ -280,9 +280,10 @@ export class NodeExchange implements Exchange {
 
   /**
    * Ends a request that a stop cuts with an error: as the answer if none has begun, else as the
-   * last event of a stream or tunnel. The end of the stream's body is missing, so that no client
-   * takes it for complete. Returns false if it can only be cut; else the caller cuts it a little
-   * later: a client that reads the event and the cut at once may only notice the cut.
+   * last event of a stream or tunnel. It omits the end of the stream's body, so that no client
+   * takes the body for complete. Returns false if the request can only be cut; otherwise the caller
+   * cuts it a little later, since a client that reads the event and the cut together may only
+   * notice the cut.
    */
   endByStop(): boolean {
     const { onStop } = this.webSocket ?? {};
@@ -315,7 +316,7 @@ export class NodeExchange implements Exchange {
     );
   }
 
-  /** Closes the connection after a request whose body is mostly still to come. */
+  /** Closes the connection after a request of whose body most hasn't arrived. */
   #closeIfLast(headers: readonly string[]): void {
     const { lingering, lastRequests, isLastOn } = this.#context;
     const isIncomplete = this.webSocket === null && !this.#request.complete;

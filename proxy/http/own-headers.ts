@@ -13,8 +13,8 @@ export const fallbackHeader = "x-sluice-fallback";
 export const providerHeader = "x-sluice-provider";
 
 /**
- * Why a request to a model is refused for its headers; null if it isn't. A misspelt header would
- * have no effect, and the request would count at another user path, for example.
+ * Why a request to a model is refused because of its headers; null if it isn't. A misspelt header
+ * would have no effect: the request would count at another user path, for example.
  */
 export function unknownOwnHeader(
   { rawHeaders }: Pick<Exchange, "rawHeaders">,

@@ -37,7 +37,7 @@ export function answeredBehind(socket: Socket): IncomingMessage | null {
 
 /**
  * For the server's "clientError": answers with an error in the usual form, and ends the connection.
- * Nothing after it on the connection is read as a request.
+ * Nothing after that on the connection is read as a request.
  */
 export function refuseUnreadable(
   error: NodeJS.ErrnoException,

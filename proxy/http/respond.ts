@@ -44,7 +44,10 @@ export function replyJson(
   );
 }
 
-/** The id under the usual name, and under the one that Anthropic's SDKs read. */
+/**
+ * The headers with the request's id: under the usual name, and under the one that Anthropic's SDKs
+ * read.
+ */
 export function requestIdHeaders(exchange: Exchange): readonly string[] {
   return speaksMessages(exchange)
     ? ["x-request-id", exchange.id, "request-id", exchange.id]
@@ -116,7 +119,7 @@ export function replyStop(exchange: Exchange): void {
 /** The last event of a stream that a stopping proxy cuts; null if the client expects none. */
 export function stopEvent(exchange: Exchange): Buffer | null {
   if (speaksMcp(exchange)) {
-    // A stream of notifications: its client opens the next one.
+    // This stream carries only notifications: the client opens it again.
     if (exchange.rpcId === undefined) return null;
     return Buffer.from(`data: ${JSON.stringify(rpcError(exchange, proxyStops))}\n\n`);
   }
@@ -138,7 +141,7 @@ function envelopeFor(exchange: Exchange, failure: Failure): object {
   return { type: "error", error: details === undefined ? error : { ...error, details } };
 }
 
-/** Anthropic's SDKs may then send the whole conversation instead. */
+/** At this code Anthropic's SDKs send the whole conversation instead. */
 const unsupportedThread = { error_code: "thread_unsupported_request", unsupported: ["model"] };
 
 /**
@@ -175,7 +178,9 @@ function rpcCode({ status, param }: Failure): number {
   return -32000;
 }
 
-/** An error as Google writes it: with the status, and the name that Google's clients know it by. */
+/**
+ * An error in Google's form: with the status, and with the name that Google's clients know it by.
+ */
 function googleEnvelope(
   status: number,
   message: string,
@@ -186,7 +191,7 @@ function googleEnvelope(
   return { error: { code: status, message, status: name } };
 }
 
-/** Google's clients read the time to wait here, not in a header. */
+/** A refusal in Google's form. Google's clients read the waiting time here, not in a header. */
 function googleRefusal({ status, message }: Failure, waitSeconds: number): object {
   const retryDelay = `${Math.ceil(waitSeconds)}s`;
   const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay }];
@@ -241,11 +246,11 @@ type RefusalAnswer =
     };
 
 /**
- * The 429 of a rule or a budget, with the time to wait (docs/reference/http-api.md, "429: a limit
- * is reached"). The request id, by which the refusal can be explained, is in the header; in the
- * body only if the operator wants it there too. Some clients get other words for a long wait
- * (`retrying-clients.ts`). If the rule bans the model, it is a 403 without a wait. Returns the
- * status.
+ * The 429 of a rule or a budget, with the waiting time (docs/reference/http-api.md, "429: a limit
+ * is reached"). The request id, with which the refusal can be explained, is in the header, and in
+ * the body if the operator wants it there. For some clients a long wait is worded differently
+ * (`retrying-clients.ts`). If the rule bans the model, the answer is a 403 without a wait. Returns
+ * the status.
  */
 export function replyWithRefusal(
   exchange: Exchange,
@@ -320,8 +325,8 @@ function wordedEnvelope(exchange: Exchange, worded: Refusal): object {
 }
 
 /**
- * What a translation left out. The names may be a client's own texts: what a header can't hold
- * becomes `?`.
+ * The header with the names of dropped fields. Names may be a client's own texts: characters that a
+ * header can't contain become `?`.
  */
 export function droppedHeaders(dropped: readonly string[]): readonly string[] {
   if (dropped.length === 0) return dropped;
@@ -329,7 +334,10 @@ export function droppedHeaders(dropped: readonly string[]): readonly string[] {
   return ["x-sluice-dropped", names.join(", ")];
 }
 
-/** `provider/model` as a header's value: other characters than plain ASCII are percent-encoded. */
+/**
+ * `provider/model` as a header's value, in which all characters but plain ASCII are
+ * percent-encoded.
+ */
 export const targetHeader = cacheLast((target: Target): string => {
   const text = targetName(target);
   return /^[\x21-\x7e]*$/.test(text) ? text : text.replace(/[^\x21-\x7e]+/g, percentEncoded);

@@ -1,10 +1,10 @@
 /**
- * Clients that sleep through a long wait, for hours and without a word, because they follow
- * `retry-after` however far away it is, and don't read `x-should-retry`. They are recognized by
- * their User-Agent, and get a refusal in the words at which they stop and tell their user
- * (docs/reference/http-api.md, "Clients that need another answer").
+ * Clients that sleep through a long wait, for hours and silently, because they follow any
+ * `retry-after` and don't read `x-should-retry`. Recognized by their User-Agent, they get a refusal
+ * in a form at which they stop and inform their user (docs/reference/http-api.md, "Clients that
+ * need another answer").
  *
- * Seen with the clients themselves: Codex 0.169, opencode 1.18.
+ * Tested with the clients themselves: Codex 0.169, opencode 1.18.
  */
 import { isPerSession } from "../../shared/domain/budget.js";
 import { limitInWords } from "../../shared/domain/refusal-message.js";
@@ -22,7 +22,7 @@ export interface Refusal {
   readonly headers: readonly string[];
 }
 
-/** Null if the client is none of them, and gets the refusal that everybody gets. */
+/** Null for any other client, which gets the usual refusal. */
 export function refusalForClient(
   userAgent: string | undefined,
   breach: Breach | BudgetBreach,
@@ -35,7 +35,7 @@ export function refusalForClient(
   return /^opencode\//i.test(userAgent) ? opencodeRefusal(breach, endMs) : null;
 }
 
-/** Codex stops at this type, and shows the header and the time. */
+/** Codex stops at an error of this type, and shows the header and the time. */
 function codexRefusal({ status, code, message }: Failure, endMs: number): Refusal {
   return {
     status,
@@ -48,8 +48,8 @@ function codexRefusal({ status, code, message }: Failure, endMs: number): Refusa
 }
 
 /**
- * It retries a 429, and any error in which it finds "rate limit", "rate_limit" or a number such as
- * 500: so this names no number but the time.
+ * opencode retries a 429, and any error whose text contains "rate limit", "rate_limit" or a number
+ * such as 500. So this text contains no number but the time.
  */
 function opencodeRefusal(breach: Breach | BudgetBreach, endMs: number): Refusal {
   const isOfSession = breach.dimension === "budget" && isPerSession(breach);

@@ -1,6 +1,6 @@
 /**
- * A spool in the temporary directory: a file that is unlinked at once, so that nothing is left of
- * it however the process ends.
+ * A spool in the temporary directory: a file that is unlinked immediately, so that nothing remains
+ * however the process ends.
  */
 
 import { randomUUID } from "node:crypto";

@@ -15,7 +15,7 @@ class TlsFileError extends Error {
 }
 
 export interface TlsFiles {
-  /** What is in the files now. */
+  /** The present content of the files. */
   readonly context: SecureContextOptions;
   /** Calls `apply` with each later content. */
   onRenewed(apply: (context: SecureContextOptions) => void): void;

@@ -33,7 +33,10 @@ export interface CarriedSpan {
   readonly spanId: string;
 }
 
-/** `headers`: those that it is sent, a flat list. `passed`: the names that pass to it. */
+/**
+ * Adds the trace to headers for a provider. `headers`: a flat list. `passed`: the names that are
+ * forwarded.
+ */
 export function carryTrace(
   headers: string[],
   passed: { test(name: string): boolean },
@@ -47,7 +50,7 @@ export function carryTrace(
 
 export const traceHeaders = ["traceparent", "tracestate"];
 
-/** Names that no public server has; one without a dot is a host or a service of this network. */
+/** Names that no public server has. A name without a dot is a host or a service of this network. */
 const ownName = /^(?:[a-z0-9_-]+|.*\.(?:localhost|local|internal|home\.arpa))$/i;
 
 export function passesTrace(baseUrl: string, propagate: TracePropagation): boolean {

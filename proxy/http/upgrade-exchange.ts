@@ -34,8 +34,7 @@ export function createUpgradeExchange(
 }
 
 /**
- * A socket whose tunnel isn't open yet. This class reads it nevertheless, to notice when the client
- * leaves.
+ * A socket whose tunnel isn't open yet. This class reads it, to notice when the client disconnects.
  */
 class WaitingSocket implements ClientSocket {
   readonly socket: Socket;

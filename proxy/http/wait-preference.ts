@@ -1,18 +1,18 @@
 /**
- * How long a request may wait for room under its limits: what its client asks for by
- * `Prefer: wait=30` (RFC 7240), when the client gives up, and what the operator allows
+ * How long a request may wait for room under its limits: as long as its client requests by `Prefer:
+ * wait=30` (RFC 7240), no longer than the client's timeout, and no longer than the operator allows
  * (docs/limit-options.md).
  */
 import type { WaitLimits } from "../../shared/config/config.js";
 import type { MayWait, QueueWait } from "../limiter/admission.js";
 import type { RequestHeaders } from "./exchange.js";
 
-/** A refusal must reach the client before it gives up. */
+/** How much earlier a wait ends, so that the refusal reaches the client before its timeout. */
 const answerMs = 1000;
 
 type WaitPreference = Pick<MayWait, "askedMs" | "timeoutMs" | "atMostMs">;
 
-/** `elapsedMs`: since the request came. Null if it doesn't wait. */
+/** `elapsedMs`: since the request arrived. Null if the request may not wait. */
 export function waitOf(
   headers: Pick<RequestHeaders, "header">,
   limits: WaitLimits,

@@ -1,8 +1,8 @@
 /**
- * The handshake of a WebSocket (RFC 6455 section 4): which requests are one, the credential that
- * browsers put among the subprotocols, and the headers of both directions.
+ * The handshake of a WebSocket (RFC 6455 section 4): which requests are handshakes, the credential
+ * that browsers put among the subprotocols, and the headers in both directions.
  *
- * Extensions are taken out, so that frames can be read on their way: a server may always decline
+ * Extensions are removed, so that frames can be read as they pass: a server may always decline
  * compression.
  */
 import {
@@ -19,8 +19,8 @@ import type { CarriedSpan } from "./trace-context.js";
 type Header = (name: string) => string | undefined;
 
 /**
- * Whether a request, with its query or without, opens a WebSocket at one of the paths that have
- * them. Any other upgrade is ignored, as HTTP allows, and the request answered like any other.
+ * Whether a request opens a WebSocket at one of the paths that have them. Any other upgrade is
+ * ignored, as HTTP allows, and the request is answered like any other.
  */
 export function isHandshake(
   method: string | undefined,
@@ -61,7 +61,7 @@ export function withProtocolKey(
   return { header, isRepeated: (name) => request.isRepeated(name), path, query, tls };
 }
 
-/** The subprotocols that are offered to the provider: all but keys. */
+/** The subprotocols for the provider: all except keys. */
 function offeredProtocols(header: string | undefined): readonly string[] {
   return protocolsIn(header).filter(
     (protocol) => !protocol.toLowerCase().startsWith(credentialProtocol),
@@ -95,8 +95,8 @@ export function handshakeHeaders(
 }
 
 /**
- * The headers of the 101 for the client, flat, from those of the provider's that may pass. A
- * subprotocol is among them only if the client offered it, in `requestHeaders`.
+ * The headers of the 101 for the client, flat, from the provider's headers that may pass. A
+ * subprotocol is included only if the client offered it, in `requestHeaders`.
  */
 export function switchedHeaders(
   responseHeaders: readonly string[],

@@ -38,9 +38,9 @@ interface WebSocketOptions {
   readonly setTimer: (ms: number, run: () => void) => () => void;
   readonly isUtf8: (bytes: Buffer) => boolean;
   readonly onMessage: (bytes: Buffer) => void;
-  /** A message is too large, or there is no memory for it: the socket closes after this. */
+  /** The message is too large, or there is no memory for it. The socket closes after this. */
   readonly onUnread: (why: "too_large" | "no_memory") => void;
-  /** Runs once, whichever side closed it. */
+  /** Runs once, whichever side has closed the socket. */
   readonly onClosed: () => void;
   readonly onBug: (error: unknown) => void;
 }
@@ -83,7 +83,7 @@ export class WebSocketServer {
   #closing = false;
   #closed = false;
   #stalled: (() => void) | null = null;
-  /** Cancels the end of a client that doesn't answer the close. */
+  /** Cancels the timer that disconnects a client which doesn't answer the close. */
   #cutting: (() => void) | null = null;
   #waiting: (() => void)[] = [];
   /** Whether anything has arrived since `quiet` was last called. */
@@ -100,7 +100,7 @@ export class WebSocketServer {
     socket.resume();
   }
 
-  /** Whether no further message arrives or leaves. */
+  /** Whether the socket can't send or receive any more messages. */
   get over(): boolean {
     return this.#closed || this.#closing;
   }
@@ -121,7 +121,7 @@ export class WebSocketServer {
     if (!this.over && this.#stalled === null) this.#write(opcodes.ping, nothing);
   }
 
-  /** Runs once what was sent has left, or the socket is closed. */
+  /** Runs `run` once all sent bytes have left, or the socket is closed. */
   onDrain(run: () => void): void {
     if (this.#stalled === null) this.#options.setTimer(0, run);
     else this.#waiting.push(run);
@@ -132,7 +132,7 @@ export class WebSocketServer {
     this.#sendClose(Buffer.concat([Buffer.from([code >> 8, code & 0xff]), Buffer.from(reason)]));
   }
 
-  /** The last frame. What arrives after it is ignored. */
+  /** Sends the last frame. Bytes that arrive after it are ignored. */
   #sendClose(payload: Buffer): void {
     this.#closing = true;
     this.#dropMessage();
@@ -172,7 +172,7 @@ export class WebSocketServer {
     this.#socket.uncork();
     if (flows || this.#closed) return true;
     if (this.#stalled === null) {
-      // Answers to pings, too, must not pile up.
+      // Also limits the pings that are answered.
       this.#socket.pause();
       this.#stalled = this.#options.setTimer(this.#options.stalledMs, () => this.cut());
     }

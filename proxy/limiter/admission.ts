@@ -1,5 +1,5 @@
 /**
- * An admission, from the question to the settle: what the proxy's steps ask and report
+ * An admission, from the question to the settle: the questions and reports of the proxy's steps
  * (`client/limiter-client.ts`), and the outcomes.
  */
 
@@ -13,7 +13,7 @@ import type { EndedKey, KeyOfCaller } from "../../shared/wire/message-from-daemo
 import type { Metered, Rates, Reported, Wait } from "../../shared/wire/message-to-daemon.js";
 import type { DrawnOutput } from "../hard-caps/output-allowance.js";
 
-/** What hard caps count of an admission, and have granted it. */
+/** The metering of an admission under hard caps, and its grant. */
 export interface Metering extends DrawnOutput {
   /** The target's rates; null without a price. */
   rates: Rates | null;
@@ -61,7 +61,7 @@ export interface Admission {
   readonly waited?: QueueWait | undefined;
 }
 
-/** How long a request has waited for room, and whether its client has asked for it. */
+/** How long a request has waited for room, and whether its client requested the wait. */
 export interface QueueWait {
   readonly ms: number;
   readonly preferred: boolean;
@@ -81,13 +81,13 @@ export interface MayWait extends Omit<Wait, "waitedMs"> {
 
 /** The place of a request that waits for room. */
 export interface Place {
-  /** Its turn, from 1. */
+  /** Its place in the queue, from 1. */
   readonly position: number;
-  /** The expected wait from now on; null if it isn't known. */
+  /** The expected remaining wait; null if unknown. */
   readonly expectedMs: number | null;
 }
 
-/** What an admission says beside its targets; see `Admit`. */
+/** The parts of an admission besides its targets; see `Admit`. */
 export interface AdmissionDetails {
   readonly modelNames?: readonly string[] | undefined;
   readonly uses?: readonly string[] | undefined;

@@ -8,7 +8,7 @@ import { connectionsNamedMax, framesPerWindow, reconnectGraceMs } from "../../sh
 import type { ToDaemon, VerdictsRead } from "../../shared/wire/message-to-daemon.js";
 import { type WireVersions, wireVersions } from "../../shared/wire/wire-versions.js";
 
-/** What the limiter client and its parts need from outside, and report. */
+/** What the limiter client and its parts need from outside, and the events that they report. */
 export interface LimiterClientPorts {
   readonly proxyId: string;
   /** Monotonic milliseconds. */

@@ -18,13 +18,13 @@ export interface DaemonNotices {
    * Whether a managed key exists, so that callers need credentials; null before the first welcome.
    */
   keysExist: boolean | null;
-  /** Whether a managed key is imported, and thus of any form; null before the first welcome. */
+  /** Whether imported keys exist, which may have any form; null before the first welcome. */
   importedKeysExist: boolean | null;
   /** Whether any rule or budget is a hard cap; false before the first welcome. */
   hardLimits: boolean;
   /** Whether each session has a budget; false before the first welcome. */
   sessionBudgets: boolean;
-  /** When rules on loops act; null if none does, and before the first welcome. */
+  /** When rules on loops act; null without such rules, and before the first welcome. */
   loopTimes: LoopTimes | null;
   readonly deniedJwts: DeniedJwts;
   /** Why the daemon can't write its store; null if it can, and before the first welcome. */

@@ -1,7 +1,7 @@
 /**
- * Reports the targets whose circuit is open in this proxy to the daemon, for `sluice status`. The
+ * Reports to the daemon, for `sluice status`, which targets have an open circuit in this proxy. The
  * command line doesn't ask proxies, since any process may listen on their port. The report is
- * repeated while any circuit is open, because the daemon keeps it per connection.
+ * repeated while a circuit is open, because the daemon keeps it only as long as the connection.
  */
 import { openTargetCharsMax, openTargetsMax } from "../../shared/wire/admin-op.js";
 import type { Limiter } from "./client/limiter-client.js";

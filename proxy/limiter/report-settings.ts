@@ -1,6 +1,6 @@
 /**
- * Reports this proxy's settings to the daemon once, for the audit log: repeated until the daemon
- * has them, or answers that it can't use them.
+ * Reports this proxy's settings to the daemon once, for the audit log. Repeats the report until the
+ * daemon has stored or rejected it.
  */
 import type { SettingsReport } from "../../shared/wire/settings-report.js";
 import type { Limiter } from "./client/limiter-client.js";

@@ -1,9 +1,9 @@
 /**
  * The settles that the daemon hasn't acknowledged: numbered, ordered, bounded. Each is sent when it
- * is added, and again after every reconnect until it is acknowledged. Sending in windows leaves
- * admissions their turn during a long backlog.
+ * is added, and again after every reconnect until it is acknowledged. They are sent in windows, so
+ * that admissions get their turn during a long backlog.
  *
- * Not here: what is settled when, which the limiter client decides.
+ * Not here: when to settle, which the limiter client decides.
  */
 import {
   acknowledgementWaitMs,
@@ -91,7 +91,7 @@ export class SettleOutbox {
       connection.send({ kind: "release", id: admission.lease });
   }
 
-  /** Settles what had no admission. */
+  /** Settles usage that had no admission. */
   addUnadmitted(
     { userPath, startedMonoMs, estimated, record }: UnadmittedUsage,
     endedMonoMs: number,
@@ -135,7 +135,8 @@ export class SettleOutbox {
   }
 
   /**
-   * Starts to send all settles to a daemon that has welcomed this proxy, or accepts only settles.
+   * Starts sending all settles to a daemon that has welcomed this proxy, or that accepts only
+   * settles.
    */
   onWelcome(nowMonoMs: number): void {
     this.#allowedSeq = this.#backlog.firstSeq - 1 + this.#window.unacknowledged;
@@ -162,7 +163,7 @@ export class SettleOutbox {
     for (const run of callbacks) run();
   }
 
-  /** All settles, for a file; afterwards nothing is added, sent or acknowledged. */
+  /** All settles, to be written to a file; after this, none is added, sent or acknowledged. */
   unacknowledged(nowMonoMs: number): UnacknowledgedSettles {
     const wasSent = this.size > 0 && this.#backlog.firstSeq <= this.#sentSeq;
     return {
@@ -222,7 +223,7 @@ export class SettleOutbox {
   }
 }
 
-/** If a verdict may still arrive, the settle needs the lease. */
+/** If a verdict may still arrive, the settle must contain the lease. */
 function hasAllVerdicts({ lsn, submission, target, targetLsn }: Admission): boolean {
   if (isUnnumbered(lsn)) return false;
   return submission || (target !== null && !isUnnumbered(targetLsn));
@@ -235,8 +236,8 @@ interface SettledLease extends Omit<Lease, "submission"> {
 }
 
 /**
- * Holds only what the message needs: anything else that it references would stay in memory until
- * the acknowledgement.
+ * Contains only the fields of the message: anything else that it references would stay in memory
+ * until the acknowledgement.
  */
 export interface QueuedSettle extends SettledLease, SpentUsage {
   readonly seq: number;

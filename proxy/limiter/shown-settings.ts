@@ -1,6 +1,6 @@
 /**
- * What the audit log has of the settings that only proxies use: without secrets, of which a mark
- * shows that they changed. Of a URL it has the origin. The daemon has the other settings itself
+ * The settings that only proxies use, for the audit log: URLs are reduced to their origin, and
+ * secrets to a mark that shows whether they changed. The daemon describes the other settings itself
  * (`limiterd/audit/describe-settings.ts`).
  */
 import { isAbsent, isObject } from "../../shared/checked.js";
@@ -21,10 +21,10 @@ import {
 /** A field with longer JSON is shortened. */
 const fieldCharsMax = 1_000;
 const nameCharsMax = 300;
-/** Of an entry in the frame, beside its texts. */
+/** The bytes of an entry in the frame, in addition to its texts. */
 const entryBytes = 16;
 
-/** A setting with the secrets that its mark is of, as JSON; null if it has none. */
+/** A setting with its secrets as JSON, from which the mark is made; null if it has none. */
 interface Entry extends Pick<ShownSetting, "name" | "value"> {
   readonly secrets: string | null;
 }
@@ -32,7 +32,7 @@ interface Entry extends Pick<ShownSetting, "name" | "value"> {
 /** A short digest (`shared/secret-mark.ts`). */
 type MarkOf = (secret: string) => string;
 
-/** Names are unique. Secrets in files are those that `withSecrets` read. */
+/** Names are unique. Secrets from files are those that `withSecrets` has read. */
 export function shownProxySettings(config: Config, markOf: MarkOf): readonly ShownSetting[] {
   const kinds: Readonly<Record<string, readonly Entry[]>> = {
     setting: scalars(config),
@@ -79,7 +79,7 @@ export function shownProxySettings(config: Config, markOf: MarkOf): readonly Sho
 
 function scalars(config: Config): Entry[] {
   const { server, metrics, tracing, webSearch, oidc } = config;
-  /** The values of settings that are shown without a part of them. */
+  /** The full values of settings that are shown without their secrets. */
   const secrets: Readonly<Record<string, unknown>> = {
     "server.master_key": server.masterKey,
     "server.public_url": server.publicUrl,
@@ -106,10 +106,10 @@ function scalars(config: Config): Entry[] {
     });
 }
 
-/** What a provider's type and host decide, or the daemon has. */
+/** Fields that follow from the provider's type and host, or that the daemon has. */
 type LeftOut = "name" | "chat" | "responses";
 
-/** Each field is named, so that a new one can't show a secret. */
+/** Lists every field by name, so that a new one can't reveal a secret. */
 function providerEntry(provider: ProviderConfig): Entry {
   const { baseUrl, proxy, apiKey, apiKeys, apiKeyCommand, headers, perModel } = provider;
   const fields: Readonly<Record<Exclude<keyof ProviderConfig, LeftOut>, unknown>> = {
@@ -156,7 +156,9 @@ function providerEntry(provider: ProviderConfig): Entry {
   return entry(provider.name, fields, secrets);
 }
 
-/** As the file has them: dollars per million tokens, dollars per unit, and factors. */
+/**
+ * The rates in the units of the file: dollars per million tokens, dollars per unit, and factors.
+ */
 function shownRates(
   fields: Readonly<PriceConfig["fields"] | PriceConfig["tiers"][0] | PriceConfig["changes"][0]>,
 ): object {
@@ -187,7 +189,7 @@ function divided(value: unknown, scale: number): unknown {
   );
 }
 
-/** Fields that aren't set are left out. */
+/** An entry without unset fields. */
 function entry(
   name: string,
   fields: Readonly<Record<string, unknown>>,
@@ -219,7 +221,7 @@ function jsonOf(secrets: readonly unknown[]): string | null {
 
 const isWeb = /^https?:\/\//i;
 
-/** The origin of a web address; another text as it is. */
+/** The origin of a web address; any other text unchanged. */
 function originOf(text: string): string {
   if (!isWeb.test(text)) return text;
   return URL.canParse(text) ? new URL(text).origin : "set";
@@ -232,7 +234,7 @@ function pageOf(text: string): string {
   return origin + pathname;
 }
 
-/** Names of which only a part is shown may be the same. */
+/** Makes names unique, since two may be equal after their secrets are removed. */
 function unique(entries: readonly ShownSetting[]): readonly ShownSetting[] {
   const counts = new Map<string, number>();
   return entries.map(({ name, ...rest }) => {
@@ -244,7 +246,7 @@ function unique(entries: readonly ShownSetting[]): readonly ShownSetting[] {
 
 type EntriesOfKind = readonly [kind: string, entries: readonly ShownSetting[]];
 
-/** Of the largest kinds only the number of entries is shown, so that all fit into a frame. */
+/** Replaces the largest kinds by the number of their entries, until all fit into a frame. */
 function fitIntoFrame(kinds: readonly EntriesOfKind[], markOf: MarkOf): readonly ShownSetting[] {
   const sized = kinds.map(([kind, entries]) => ({ kind, entries, bytes: bytesOf(entries) }));
   let total = sized.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -1,8 +1,9 @@
 /**
- * The values of metric labels, and of the attributes of spans that have the same names. Callers
- * choose models and user paths, so the number of those values is bounded, and no caller can fill a
+ * The values of metric labels, and of attributes of spans with the same names. Callers choose
+ * models and user paths, so the number of those values is bounded, and no caller can fill a
  * Prometheus: all further values are `other`. Operations, provider types and errors have the names
- * of the OpenTelemetry conventions for generative AI; where these have none, ours, as they allow.
+ * of the OpenTelemetry conventions for generative AI, or Sluice's own where the conventions, which
+ * allow that, have none.
  */
 
 import type { ProviderType } from "../../shared/config/provider-type.js";
@@ -45,9 +46,9 @@ export class ModelLabels {
   }
 }
 
-/** Paths that get labels immediately; the remaining labels are for paths with many requests. */
+/** Paths that get labels immediately. The remaining labels are for busy paths. */
 const pathsAtOnceMax = 250;
-/** A path with fewer requests than these is too small to judge. */
+/** A path with fewer requests is too small to judge. */
 const requestsMin = 10;
 /** After this many requests the earlier ones count half. */
 const requestsPerHalving = 100_000;
@@ -68,7 +69,7 @@ export class PathLabels {
   readonly #waiting = new Map<string, number>();
   #requests = 0;
 
-  /** `isRoomy`: whether small paths may have series, too. */
+  /** `isRoomy`: whether there is room for series of small paths, too. */
   constructor(depth: number, isRoomy: () => boolean) {
     this.#depth = depth;
     this.#isRoomy = isRoomy;

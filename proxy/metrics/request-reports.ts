@@ -1,7 +1,8 @@
 /**
- * Collects what the daemon keeps of requests beyond their usage records, and reports it once a
- * second (`shared/wire/request-report.ts`). A plain success costs a few additions; details are kept
- * only of requests that failed, were refused, or have something that no usage record has.
+ * Collects the facts of requests that the daemon stores beside usage records, and reports them once
+ * a second (`shared/wire/request-report.ts`). A plain success costs a few additions. Details are
+ * collected only of requests that failed, were refused, or have something that no usage record
+ * contains.
  */
 import {
   type FailureKind,
@@ -64,7 +65,7 @@ export class RequestReports {
   #isScheduled = false;
   #isEmpty = true;
 
-  /** `texts`: whether details have the messages of errors, which may quote a prompt. */
+  /** `texts`: whether details include the messages of errors, which may quote a prompt. */
   constructor(
     ports: ReportPorts,
     { details, texts }: { readonly details: boolean; readonly texts: boolean },
@@ -127,7 +128,7 @@ export class RequestReports {
     ]);
   }
 
-  /** Sends what waits. */
+  /** Sends the collected report. */
   async flush(): Promise<void> {
     if (this.#isEmpty) return;
     this.#isEmpty = true;
@@ -160,7 +161,7 @@ export class RequestReports {
       this.#targets.clear();
       this.#targetCount = 0;
     }
-    // A report that is lost leaves a gap of a second.
+    // A lost report leaves a gap of a second.
     await limiter.call("requests.report", body);
   }
 
@@ -307,7 +308,7 @@ const words: Readonly<Record<string, string>> = {
   ETIMEDOUT: "the provider didn't answer in time",
 };
 
-/** A message with words for the codes of Node. */
+/** A message in which codes of Node are replaced by words. */
 export function redactedWords(message: string): string {
   return message.replace(/\bE[A-Z]{4,}\b/g, (code) => words[code] ?? code);
 }

@@ -1,16 +1,19 @@
 /**
- * An upstream whose answers are read while they pass: of a whole answer the JSON, of a stream its
- * first event, which tells what the stream is of. Nothing is changed, and what is too large isn't
- * read.
+ * Wraps an upstream to read its answers as they pass: the JSON of a plain answer, or the first
+ * event of a stream, which describes the object that the stream is about. Changes nothing, and
+ * doesn't read an answer that is too large.
  */
 import { isObject, parseJson } from "../../shared/checked.js";
 import { headerOf } from "../http/copy-headers.js";
 import type { Upstream, UpstreamSink } from "../upstream/upstream.js";
 
-/** The most that is read of an answer, or of a stream's first event, which repeats the request. */
+/**
+ * The most bytes that are read of an answer, or of a stream's first event, which repeats the
+ * request.
+ */
 const watchedBytesMax = 4 * 1024 * 1024;
 
-/** `onAnswer`: with the object of a successful answer, before its last byte passes. */
+/** Calls `onAnswer` with the object of a successful answer, before the last byte passes. */
 export function watchedUpstream(upstream: Upstream, onAnswer: (answer: unknown) => void): Upstream {
   return {
     ...upstream,
@@ -84,7 +87,7 @@ class WatchingSink implements UpstreamSink {
   }
 }
 
-/** The data of the first event that has some, if it has ended; null if it is still to come. */
+/** The data of the first complete event that has data; null if it hasn't arrived completely. */
 function firstEvent(text: string): string | null {
   const events = text.replace(/^\ufeff/, "").split(/\r\n\r\n|\n\n|\r\r/);
   for (const event of events.slice(0, -1)) {
@@ -95,11 +98,11 @@ function firstEvent(text: string): string | null {
 }
 
 /**
- * The model that an answer, or the first event of a stream, says that it is of. Only at the
- * provider's own place: what a model says, and the arguments of its calls, are further inside.
+ * The model that an answer, or the first event of a stream, names. It is read only from the
+ * provider's own fields: text of the model, and arguments of its calls, are nested deeper.
  */
 export function modelIn(answer: unknown): unknown {
-  // Gemini streams a list of chunks, unless it is asked for events.
+  // Gemini streams a list of chunks, unless the client requests events.
   const first: unknown = Array.isArray(answer) ? answer[0] : answer;
   if (!isObject(first)) return undefined;
   const { message } = first;

@@ -1,6 +1,6 @@
 /**
- * Responses and interactions that a provider runs in the background: an estimate is charged at
- * submission, and their usage once an answer to any client shows it; if no client asks, Sluice
+ * Responses and interactions that a provider runs in the background. Their estimate is charged at
+ * submission, and their usage once an answer to any client contains it. If no client asks, Sluice
  * polls (docs/reference/usage-record.md, "Background responses"). The daemon tracks the unfinished
  * ones.
  */
@@ -92,7 +92,7 @@ async function settle(
     return void (await limiter.call("responses.forget", { provider, id }));
   const target = { provider, model };
   const nowMonoMs = monoMs();
-  // The daemon knows whose it is.
+  // The daemon knows the owner.
   const record = usageRecord(
     { usage: end.usage, status: interimStatus, executed: true, firstByteMonoMs: null },
     {
@@ -116,7 +116,10 @@ async function settle(
   if (record !== null) limiter.settleFinal({ ...record, responseId: id });
 }
 
-/** Looks at a batch if the daemon tracks it: a client has read that it has ended. Never rejects. */
+/**
+ * Reads the state of a batch if the daemon tracks it, because a client has read that it has ended.
+ * Never rejects.
+ */
 export async function settleTrackedBatch(
   gateway: PollParts,
   provider: string,
@@ -130,7 +133,7 @@ export async function settleTrackedBatch(
 interface Deletion {
   readonly provider: string;
   readonly id: string;
-  /** What the request's path deletes. */
+  /** The object that the path names for deletion. */
   readonly kind: "response" | "batch" | "file";
 }
 
@@ -167,7 +170,7 @@ export async function settleBeforeDeletion(
       );
 }
 
-/** A file's object says whether it has results, and not of which batch. */
+/** A file's object says whether it contains results, but not of which batch. */
 async function settleBeforeFileDeletion(
   gateway: PollParts,
   { provider: name, id }: Omit<Deletion, "kind">,

@@ -1,9 +1,9 @@
 /**
- * What the lines of a batch's input file name (docs/security.md, "Stored objects"). Each line is a
- * request that the provider carries out later, for the whole account: it may name no more than a
- * request of the caller's own may.
+ * Checks the objects that the lines of a batch's input file name (docs/security.md, "Stored
+ * objects"). Each line is a request that the provider executes later with access to the whole
+ * account, so it may name only objects that the caller's own requests may name.
  *
- * Not here: where the file comes from (`../handlers/objects/batch-input-problem.ts`).
+ * Not here: reading the file (`../handlers/objects/batch-input-problem.ts`).
  */
 import { isObject, parseJson } from "../../shared/checked.js";
 import { type Failure, failure, invalid } from "../../shared/error-code.js";
@@ -19,7 +19,10 @@ import { namedMax } from "./object-ids.js";
 /** Ids in all lines of a file: four in each of 50,000 lines. The daemon is asked about each. */
 export const namesPerFileMax = 200_000;
 
-/** Lines of a file, blank ones too: each takes time. OpenAI takes 50,000 at most, Azure 100,000. */
+/**
+ * Lines of a file, including blank ones, which take time, too. OpenAI accepts at most 50,000, Azure
+ * 100,000.
+ */
 export const linesPerFileMax = 200_000;
 
 interface BatchInput {
@@ -33,9 +36,8 @@ interface BatchInput {
 }
 
 /**
- * Why a caller may not have this file carried out; null if it may. Rejects as the pieces do.
- * `param` is the field of the batch, the message says which line it is, and which field of the
- * line.
+ * Why a caller may not submit this file; null if it may. Rejects as the pieces do. `param` is the
+ * field of the batch; the message names the line and its field.
  */
 export async function problemInLines(input: BatchInput): Promise<Failure | null> {
   const { fileId, pieces, fileBytesMax, lineBytesMax, memory } = input;
@@ -67,10 +69,10 @@ function tooLarge(message: string): Failure {
   return failure("request_too_large", message, "input_file_id");
 }
 
-/** The lines of what comes in pieces. */
+/** Splits pieces of a file into lines. */
 class Lines {
   #pieces: Buffer[] = [];
-  /** The bytes of the line that hasn't ended. */
+  /** The bytes of the incomplete line. */
   pendingBytes = 0;
 
   *push(piece: Buffer): Generator<Buffer> {
@@ -88,7 +90,7 @@ class Lines {
     this.pendingBytes += part.length;
   }
 
-  /** What hasn't ended with a line end. */
+  /** The last line if no line end follows it. */
   rest(): Buffer {
     const line = Buffer.concat(this.#pieces);
     this.#pieces = [];
@@ -109,7 +111,7 @@ class NamedInLines {
     this.#input = input;
   }
 
-  /** One more line. */
+  /** Adds a line; returns its problem, or null. */
   add(bytes: Buffer): Failure | null {
     this.line += 1;
     if (this.line > linesPerFileMax)
@@ -136,7 +138,7 @@ class NamedInLines {
     return this.#places.size < objectsPerCall ? null : this.ask();
   }
 
-  /** Whether the caller may name what was added since the last time. */
+  /** Whether the caller may name the ids that were added since the last call. */
   async ask(): Promise<Failure | null> {
     if (this.#places.size === 0) return null;
     const foreign = await this.#input.firstForeign([...this.#places.keys()]);
@@ -160,7 +162,7 @@ type ReadLine =
   | { readonly ok: true; readonly naming: Naming | null }
   | { readonly ok: false; readonly failure: Failure };
 
-/** Parsed once. What servers may read in two ways is refused, as in a body. */
+/** Parses a line once. Refuses what servers could read in two ways, as for a body. */
 function readLine(line: Buffer, isUtf8: (bytes: Buffer) => boolean): ReadLine {
   const refused = (failure: Failure): ReadLine => ({ ok: false, failure });
   if (!isUtf8(line)) return refused(invalid("it must be a JSON object: it is not valid UTF-8"));
@@ -179,7 +181,7 @@ function withoutMark(line: Buffer): Buffer {
   return line.indexOf(mark) === 0 ? line.subarray(mark.length) : line;
 }
 
-/** Whether a line has nothing but what JSON takes for white space. */
+/** Whether a line contains only JSON's white space. */
 function isBlank(line: Buffer): boolean {
   return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
 }

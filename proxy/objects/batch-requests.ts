@@ -1,7 +1,7 @@
 /**
- * The body of a batch of messages, which holds its requests itself: 100,000 of them are more values
- * than another body may hold. They are parsed one by one, with other work in between, and none is
- * kept.
+ * Parses the body of a batch of messages, which contains the requests themselves: 100,000 of them
+ * are more values than any other body may have. It parses them one by one, with pauses for other
+ * work, and stores none.
  */
 import { isObject, parseJson } from "../../shared/checked.js";
 import { invalid } from "../../shared/error-code.js";
@@ -10,17 +10,17 @@ import { stringEnd } from "../body/scan-json.js";
 import { notObject, type ParsedObjectBody, parseObjectText, partProblem } from "./object-body.js";
 import { namedIds, namedMax } from "./object-ids.js";
 
-/** Requests of one batch: twice as many as Anthropic takes. */
+/** Requests of one batch: twice as many as Anthropic accepts. */
 export const requestsPerBatchMax = 200_000;
 
-/** Parsed in one turn of the event loop, whichever comes first: some ten milliseconds. */
+/** Parsed in one turn of the event loop, which takes some ten milliseconds. */
 const charsPerTurn = 128 * 1024;
 const requestsPerTurn = 1_000;
 
-/** How such a body begins; where it begins otherwise, the bound of other bodies holds for it. */
+/** The beginning of such a body. For any other, the usual bound on values applies. */
 const beginning = /^\s*\{\s*"requests"\s*:\s*\[/;
 
-/** As `parseObjectBody`, but for `requests`, whose items were checked and aren't in `fields`. */
+/** As `parseObjectBody`, but `requests` isn't in `fields`: its items are checked one by one. */
 export async function parseBatchRequests(
   bytes: Buffer,
   isUtf8: (bytes: Buffer) => boolean,
@@ -78,7 +78,10 @@ function readItem(text: string, param: string): ItemResult {
     : { ok: true, ids };
 }
 
-/** Where an item ends, at a comma or at its list's end; -1: nowhere, so that it isn't JSON. */
+/**
+ * The position after an item, at a comma or at the end of its list; -1 if there is none, so that
+ * the text isn't JSON.
+ */
 function itemEnd(text: string, from: number): number {
   let depth = 0;
   for (let at = from; at < text.length; at++) {

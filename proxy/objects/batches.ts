@@ -1,9 +1,9 @@
 /**
- * Batches, which a provider carries out later. The daemon keeps each batch that was submitted
- * through Sluice. When it has ended, the proxy reads its results, and the daemon records their
- * usage and forgets the batch in one commit: once, however often clients read the results, or parts
- * of them. The proxy looks when an answer to a client shows the end, before the client deletes the
- * batch, and by polling (`background-responses.ts`).
+ * Batches, whose requests a provider executes later. The daemon tracks each batch that was
+ * submitted through Sluice. After its end the proxy reads its results, and the daemon records their
+ * usage and forgets the batch in one commit: once, however often clients read the results or parts
+ * of them. The proxy reads the batch when an answer to a client shows its end, before a client
+ * deletes it, and by polling (`background-responses.ts`).
  */
 import { readableResponseBytesMax } from "../../shared/bounds.js";
 import { isObject, parseJson } from "../../shared/checked.js";
@@ -22,10 +22,10 @@ import { AnswerBroken, fetchPieces } from "./fetch-pieces.js";
 const readTimeoutMs = 30_000;
 /** How long reading all results of a batch may take. */
 const resultsMs = 1_800_000;
-/** Batches whose results one proxy reads at a time; others wait for the next look. */
+/** Batches whose results one proxy reads at a time; others wait for the next poll. */
 const batchReadsMax = 4;
 
-/** The id in the answer to a submission; empty if there is none. */
+/** The batch's id in the answer to a submission; empty if there is none. */
 export function submittedBatch(answer: unknown): string {
   const batch = batchIn(answer);
   if (batch === null) return "";
@@ -39,7 +39,7 @@ function batchIn(answer: unknown): Readonly<Record<string, unknown>> | null {
   return isObject(answer["job"]) ? answer["job"] : answer;
 }
 
-/** Gemini's names are `batches/…` and `files/…`. */
+/** The last part of Gemini's names, such as `batches/…` and `files/…`. */
 function lastPart(name: unknown): unknown {
   return typeof name === "string" ? name.slice(name.lastIndexOf("/") + 1) : undefined;
 }
@@ -56,11 +56,11 @@ export function submitsBatch(method: string, path: string): boolean {
 export interface ReadBatch {
   readonly id: string;
   readonly isDeleted: boolean;
-  /** Whether the answer is the results, which only a batch that has ended has. */
+  /** Whether the answer contains the results, which only an ended batch has. */
   readonly isResults: boolean;
 }
 
-/** What a request about a batch does; null for any other request. */
+/** The batch that a request reads; null for any other request. */
 export function batchReadAt(method: string, path: string): ReadBatch | null {
   const [, id, rest = ""] =
     /\/batches\/([^/:?]+)([/:](?:cancel|results))?$/i.exec(plainPath(path)) ?? [];
@@ -93,7 +93,10 @@ interface BatchEnd {
   readonly file: unknown;
   /** Gemini's results within its answer. */
   readonly inline: readonly unknown[];
-  /** The sum that newer batches of OpenAI's have, with the model; for results that are gone. */
+  /**
+   * The sum of usage that newer batches of OpenAI have, with the model, in case the results are
+   * gone.
+   */
   readonly sum: Fields;
 }
 
@@ -122,7 +125,7 @@ export type BatchParts = Pick<
   "limiter" | "prices" | "providers" | "setTimer" | "batchReads" | "log"
 >;
 
-/** Looks at a tracked batch, and settles it if it has ended. Never rejects. */
+/** Reads a tracked batch, and settles it if it has ended. Never rejects. */
 export async function lookAtBatch(
   gateway: BatchParts,
   pending: PendingResponseName,
@@ -130,7 +133,7 @@ export async function lookAtBatch(
   const provider = gateway.providers.get(pending.provider);
   const name = nameOf(pending);
   const { batchReads } = gateway;
-  // A provider without an entry may come back into the configuration.
+  // The provider may have been removed from the configuration, and may return.
   if (provider === undefined || batchReads.has(name) || batchReads.size >= batchReadsMax)
     return "unread";
   const reading = settleEndedBatch(gateway, provider, pending).finally(() =>
@@ -144,7 +147,7 @@ function nameOf({ provider, id }: Pick<PendingResponseName, "provider" | "id">):
   return `${provider} ${id}`;
 }
 
-/** Waits for the running look at a batch, or for one of its own, but not for long. */
+/** Waits, for a limited time, for the running read of a batch, or reads it. */
 export function lookBeforeDeletion(
   gateway: BatchParts,
   pending: PendingResponseName,
@@ -159,7 +162,7 @@ export function lookBeforeDeletion(
   });
 }
 
-/** Whether a file has the results of a batch. Never rejects. */
+/** Whether a file contains the results of a batch. Never rejects. */
 export async function isBatchOutput(
   gateway: Pick<BatchParts, "setTimer">,
   { config, upstream }: Provider,
@@ -247,14 +250,14 @@ interface Place {
   readonly isNative: boolean;
 }
 
-/** Where the batch is. */
+/** The path of the batch at its provider. */
 function batchPlace(config: ProviderConfig, id: string): Place {
   if (config.type === "gemini") return { path: `/batches/${id}`, isNative: true };
   const operation = config.type === "anthropic" ? "message_batches" : "batches";
   return { path: below(config, operation, `/${id}`), isNative: false };
 }
 
-/** Where the results are; null if the batch has none, or they are in its answer. */
+/** The path of the results; null if the batch has none, or they are in its answer. */
 function resultsPlace(config: ProviderConfig, id: string, { file }: BatchEnd): Place | null {
   if (config.type === "anthropic")
     return { path: below(config, "message_batches", `/${id}/results`), isNative: false };
@@ -264,7 +267,7 @@ function resultsPlace(config: ProviderConfig, id: string, { file }: BatchEnd): P
     : { path: below(config, "files", `/${file}/content`), isNative: false };
 }
 
-/** The path of an operation with more after it, before its query. */
+/** The path of an operation with a suffix, before its query. */
 function below(
   config: ProviderConfig,
   operation: "batches" | "message_batches" | "files",
@@ -274,7 +277,7 @@ function below(
   return `${path}${rest}${query === "" ? "" : `?${query}`}`;
 }
 
-/** Adds each line of the results. `failed`: try again later. */
+/** Adds the usage in each line of the results. `failed`: try again later. */
 async function readResults(
   { setTimer }: Pick<BatchParts, "setTimer">,
   { upstream }: Provider,

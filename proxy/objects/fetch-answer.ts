@@ -1,4 +1,4 @@
-/** Sends a request of Sluice's own to a provider, and returns its short answer as a whole. */
+/** Sends a request of Sluice's own to a provider, and returns the short answer as a whole. */
 import type { UpstreamFailure } from "../upstream/errors/upstream-failure.js";
 import type { Upstream, UpstreamCall } from "../upstream/upstream.js";
 

@@ -1,4 +1,4 @@
-/** Sends a request of Sluice's own to a provider, and returns its long answer piece by piece. */
+/** Sends a request of Sluice's own to a provider, and returns the long answer in pieces. */
 import type { UpstreamFailure } from "../upstream/errors/upstream-failure.js";
 import type { Upstream, UpstreamCall } from "../upstream/upstream.js";
 
@@ -11,7 +11,7 @@ export type FetchedPieces =
     }
   | { readonly kind: "failed"; readonly failure: UpstreamFailure };
 
-/** The answer broke off; thrown while it is read. */
+/** The answer ended early; thrown while it is read. */
 export class AnswerBroken extends Error {
   override name = "AnswerBroken";
   readonly failure: UpstreamFailure;

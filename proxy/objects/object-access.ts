@@ -26,7 +26,7 @@ import type { Limiter } from "../limiter/client/limiter-client.js";
 import type { Naming } from "./object-body.js";
 import { type NamedIds, namedMax } from "./object-ids.js";
 
-/** Whether callers exist that must not see each other's objects. */
+/** Whether there are callers that must not see each other's objects. */
 export function remembersOwners({
   limiter,
   credentials,
@@ -96,7 +96,7 @@ export function noSuchObject(id: string, field: string | null = null): Failure {
   return field === "previous_message_id" ? { ...missing, details: lostThread } : missing;
 }
 
-/** Anthropic's SDKs then begin a new thread with the whole conversation. */
+/** At this code Anthropic's SDKs begin a new thread with the whole conversation. */
 const lostThread = { error_code: "thread_not_found" };
 
 function tooMany(): Failure {
@@ -150,7 +150,10 @@ export async function foreignInCall(
   return repeated ?? foreignObject(gateway, caller, ids);
 }
 
-/** Whether the owners of what these targets store must be recorded. */
+/**
+ * Whether these targets belong to several accounts, so that the owner of a stored object must be
+ * recorded.
+ */
 export function hasSeveralProviders(targets: readonly Target[]): boolean {
   return targets.some(({ provider }) => provider !== targets[0]!.provider);
 }

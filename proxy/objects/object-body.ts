@@ -1,7 +1,7 @@
 /**
- * What the body of a request about stored objects must be, so that the provider can't read another
- * object in it than those that are looked up (`object-ids.ts`). A body is parsed once, by its
- * caller or here, and its value is handed on.
+ * Checks the body of a request about stored objects, so that the provider can't find another object
+ * in it than those that `object-ids.ts` finds. A body is parsed once, here or by the caller, which
+ * passes the value.
  */
 import { isObject, parseJson } from "../../shared/checked.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
@@ -13,12 +13,12 @@ import { hasEscapedLetter, mayName, type NamedIds, namedIds, naming } from "./ob
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A body with the objects that it names; null: too many. Or why it isn't taken: a 400. */
+/** A body with the objects that it names (null: too many), or the failure: a 400. */
 export type ParsedObjectBody =
   | { readonly ok: true; readonly fields: Fields; readonly named: NamedIds | null }
   | { readonly ok: false; readonly failure: Failure };
 
-/** `isUtf8`: of node:buffer, or as good. */
+/** `isUtf8`: that of node:buffer, or another complete check. */
 export function parseObjectBody(
   bytes: Buffer,
   isUtf8: (bytes: Buffer) => boolean,
@@ -44,7 +44,7 @@ export function notObject(why: string): Extract<ParsedObjectBody, { readonly ok:
   return { ok: false, failure: invalid(`the body must be a JSON object: ${why}`, "body") };
 }
 
-/** Why a body, or a part of one, isn't taken, of which `value` was parsed from `text`. */
+/** Why a body, or a part of one, is refused. `value` was parsed from `text`. */
 export function partProblem(text: string, value: unknown): Failure | null {
   for (const [name, inner] of membersIn(value)) {
     const problem = memberProblem(name, inner);
@@ -53,21 +53,20 @@ export function partProblem(text: string, value: unknown): Failure | null {
   return repeatedProblem(text, value);
 }
 
-/** What a request to a model names that providers keep. */
+/** The stored objects that a request to a model names. */
 export interface Naming {
   /** Null: too many. */
   readonly ids: NamedIds | null;
   /**
-   * Why it isn't taken: one of its fields that name an object is there twice, and the provider
-   * might read the other one. In a tool's input the same names mean nothing, so how they are
-   * written isn't looked at.
+   * The failure if a field that names an object is repeated, since the provider might read the
+   * other one. In a tool's input such names have no meaning, so their spelling isn't checked.
    */
   readonly repeated: Failure | null;
 }
 
 /**
- * Of a JSON text, and of what was parsed of it; null if it names nothing. `counted`: how many names
- * the text has, and whether one may be written with escapes; null if that isn't known.
+ * The names in a JSON text, which was parsed to `fields`; null if it names nothing. `counted`: how
+ * many names the text has, and whether one may contain escapes; null if unknown.
  */
 export function namingIn(
   bytes: Buffer,
@@ -92,7 +91,7 @@ export function namingIn(
   };
 }
 
-/** The names of all members, once in each object. */
+/** The number of different member names, over all objects. */
 function namesIn(body: unknown): number {
   let names = 0;
   const open: unknown[] = [body];
@@ -106,7 +105,7 @@ function namesIn(body: unknown): number {
   return names;
 }
 
-/** The members of all objects in a body, however deep. */
+/** The members of all objects in a body, at any depth. */
 function* membersIn(body: unknown): Generator<readonly [name: string, value: unknown]> {
   const open: unknown[] = [body];
   while (open.length > 0) {
@@ -130,7 +129,7 @@ function repeatedProblem(text: string, body: unknown): Failure | null {
 
 const isCounted = (name: string): boolean => name === "id" || naming.has(name);
 
-/** As parsers that don't tell capitals from small letters compare names. */
+/** // Some parsers compare names without regard to case. */
 const folded = (name: string): string => name.toUpperCase().toLowerCase();
 
 function memberProblem(name: string, value: unknown): string | null {
@@ -149,8 +148,8 @@ function memberProblem(name: string, value: unknown): string | null {
 }
 
 /**
- * A name that the text has more often than what was read of it: once in the same object, or within
- * a member that is repeated itself.
+ * A name that occurs in the text more often than in the parsed value: twice in the same object, or
+ * within a repeated member.
  */
 function repeatedName(text: string, counts: ReadonlyMap<string, number>): string | null {
   const written = new Map<string, number>();

@@ -1,14 +1,11 @@
-/**
- * The ids of what providers keep for their callers: those that an answer tells of a new object, and
- * those that a body names.
- */
+/** The ids of stored objects: of new objects, in an answer, and of objects that a body names. */
 import { isObject } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
 import { isObjectId } from "../../shared/wire/stored-object.js";
 
 /**
- * What an answer says to have been made: the object itself, the files that a batch has written, and
- * the one that an upload has become.
+ * The ids of the objects that an answer reports as created: the object itself, the files that a
+ * batch has written, and the file of a completed upload.
  */
 export function madeIds(operation: Operation, answer: unknown): readonly string[] {
   if (!isObject(answer)) return [];
@@ -21,7 +18,7 @@ export function madeIds(operation: Operation, answer: unknown): readonly string[
   return ids.filter(isObjectId);
 }
 
-/** The fields that name an object, with a text, a list of texts, or an object with an `id`. */
+/** The fields that name an object, by a text, a list of texts, or an object with an `id`. */
 export const naming: ReadonlySet<string> = new Set([
   "file_id",
   "file_ids",
@@ -39,12 +36,15 @@ export const naming: ReadonlySet<string> = new Set([
   "part_ids",
 ]);
 
-/** The end of most of these field names, by which a body is searched. */
+/** The suffix of most of these field names, for which a body is searched. */
 const ending = Buffer.from("_id");
-/** The beginnings of escapes for letters and the underscore, which no program writes. */
+/** The beginning of escapes for letters and the underscore, which no program writes. */
 const escapeOfAscii = Buffer.from("\\u00");
 const escapedLetters = ["4", "5", "6", "7"].map((digit) => Buffer.from(`\\u00${digit}`));
-/** The other field names. They begin with frequent letters: the search takes five times longer. */
+/**
+ * The other field names. They begin with frequent letters, so searching for them takes five times
+ * longer.
+ */
 const furtherSigns = ['conversation"', 'container"'].map((sign) => Buffer.from(sign));
 
 /** Ids that one body may name. A body with more is refused, since any may be another caller's. */
@@ -53,7 +53,7 @@ export const namedMax = 1000;
 /** Ids of objects, each with the field that names it. */
 export type NamedIds = ReadonlyMap<string, string>;
 
-/** The ids that a parsed body names, wherever they are; null: more than `namedMax`. */
+/** The ids in a parsed body, at any depth; null if there are more than `namedMax`. */
 export function namedIds(body: unknown): NamedIds | null {
   const ids = new Map<string, string>();
   const open: unknown[] = [body];
@@ -71,8 +71,8 @@ export function namedIds(body: unknown): NamedIds | null {
 }
 
 /**
- * Returns false if a JSON body names no object. Most name none, and are only searched. Chat
- * completions and messages have neither conversations nor containers of OpenAI's.
+ * False if a JSON body names no object. Most name none, and are only searched. Chat completions and
+ * messages have neither conversations nor containers of OpenAI's.
  */
 export function mayName(body: Buffer, operation: Operation | null, escapesNames: boolean): boolean {
   const isNaming = (sign: Buffer): boolean => body.includes(sign);
@@ -80,9 +80,9 @@ export function mayName(body: Buffer, operation: Operation | null, escapesNames:
   return isNaming(ending) || escapesNames || (hasFurther && furtherSigns.some(isNaming));
 }
 
-/** Whether one of those names, which are ASCII, may be written with escapes in a JSON text. */
+/** Whether a JSON text may contain one of those names, which are ASCII, with escapes. */
 export function hasEscapedLetter(body: Buffer): boolean {
-  // Text that isn't ASCII has other escapes, and `<` of Go's.
+  // Text that isn't ASCII has other escapes, and so has Go's `<`.
   return body.includes(escapeOfAscii) && escapedLetters.some((letter) => body.includes(letter));
 }
 

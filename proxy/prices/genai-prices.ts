@@ -1,7 +1,7 @@
 /**
  * The second price list: the providers and models of the package `@pydantic/genai-prices`, which
- * the build writes to `genai-prices.json`, found as the package finds them. The package itself
- * takes ten times the time to load, and eight megabytes.
+ * the build writes to `genai-prices.json`. Look-ups follow the package's rules. Loading the package
+ * itself would take ten times as long, and eight megabytes.
  */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -32,7 +32,7 @@ export interface GenaiModel {
   readonly id: string;
   readonly match: Match;
   readonly context_window?: number;
-  /** The last one in force counts, or the first one. */
+  /** The last price that is in force counts; if none is, the first. */
   readonly prices: GenaiPrice | DatedPrices;
 }
 
@@ -42,7 +42,7 @@ interface GenaiProvider {
   readonly id: string;
   /** A regular expression for the beginning of its address. */
   readonly api_pattern: string;
-  /** The providers whose models it has, too. */
+  /** Providers whose models it offers, too. */
   readonly fallback_model_providers?: readonly string[];
   readonly models: readonly GenaiModel[];
 }
@@ -55,7 +55,7 @@ interface GenaiPrices {
   model(providerId: string, name: string): GenaiModel | undefined;
 }
 
-/** The package, as lists name it. */
+/** The package's name in price lists. */
 export const packageName = "@pydantic/genai-prices 0.1.8 (MIT)";
 
 /** Beside the program, or seen from this compiled module. */
@@ -107,7 +107,7 @@ function isMatch(match: Match, name: string): boolean {
   return new RegExp(match.regex).test(name);
 }
 
-/** With dashes in the date, as some ids have it: `-20250514` becomes `-2025-05-14`. */
+/** Dates with dashes, as in some ids: `-20250514` becomes `-2025-05-14`. */
 function withDashes(name: string): string {
   return name.replace(
     /-(20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)/g,

@@ -33,7 +33,7 @@ export function isPriceMap(document: unknown): document is PriceMap {
   );
 }
 
-/** The costs in a map that can't be prices: negative or infinite ones. */
+/** The costs in a map that can't be prices, because they are negative or infinite. */
 export function mapProblems(map: PriceMap): readonly string[] {
   return Object.entries(map).flatMap(([key, listed]) =>
     Object.entries(listed)
@@ -46,7 +46,7 @@ function isNoAmount(value: unknown): value is number {
   return typeof value === "number" && !(value >= 0 && value < Infinity);
 }
 
-/** LiteLLM's name of a provider, how its keys begin, and our name of the list. */
+/** LiteLLM's name of a provider, the prefix of its keys, and Sluice's name of the list. */
 const providers: readonly (readonly [theirs: string, prefix: string, ours: string])[] = [
   ["openai", "", "openai"],
   ["text-completion-openai", "", "openai"],
@@ -74,7 +74,7 @@ const providers: readonly (readonly [theirs: string, prefix: string, ours: strin
   ["scaleway", "scaleway/", "scaleway"],
 ];
 
-/** Not ids: prices by size of model, and of one region, size or step. */
+/** Matches keys that aren't ids: prices for sizes of models, and for one region, size or step. */
 const notIds =
   /^(?:fireworks-ai|together-ai)-|^(?:(?:us|eu|global|global-standard)|[a-z]{2}(?:-gov)?-[a-z]+-\d|\*)\/|\*|\/\d-month|^(?:1024-x|256-x|512-x|\d+-x-|max-x|\d+-steps)/;
 
@@ -84,7 +84,7 @@ interface Id {
   readonly listed: ListedModel;
 }
 
-/** The models of the providers that Sluice knows, those of Google's own API before Vertex AI's. */
+/** The models of the known providers; those of Google's own API precede those of Vertex AI. */
 export function currentIds(map: PriceMap, date: string): readonly Id[] {
   return providers.flatMap(([theirs, prefix, providerId]) =>
     Object.entries(map).flatMap(([key, listed]) => {
@@ -165,7 +165,10 @@ const tierSuffixes = {
   ultrafast: "_ultrafast",
 } as const;
 
-/** The factors of a service tier; null if it has no price. Without one of its own, the input's. */
+/**
+ * The factors of a service tier; null if the tier has no price. A kind without a price has the
+ * factor of the input.
+ */
 function factorsIn(entry: ListedModel, suffix: string): Factors | null {
   const factor = (key: string): number | null => {
     const [plain, tier] = [amount(entry, key), amount(entry, key + suffix)];
@@ -207,13 +210,13 @@ function even(times: number): Factors {
   return { input: factor, output: factor, cachedInput: factor, cacheWrite: factor };
 }
 
-/** The list rounds what is published by the hour. */
+/** Published prices are per hour: the map has them per second, rounded. */
 function perSecond(usd: number): number {
   const hour = Math.round(usd * 3600 * 1000) / 1000;
   return pico(Math.abs(hour - usd * 3600) <= hour / 1000 ? hour / 3600 : usd);
 }
 
-/** Providers whose searches are billed by the search whatever the model's tokens cost. */
+/** Providers that bill searches per search, whatever the model's tokens cost. */
 const searching = new Set(["openai", "azure", "anthropic"]);
 
 function unitsOf({ providerId, listed }: Id): Partial<Record<UnitName, number>> {
@@ -239,7 +242,7 @@ function unitsOf({ providerId, listed }: Id): Partial<Record<UnitName, number>> 
   return units;
 }
 
-/** Null for what has no price in the list; 0 counts as one only for moderations. */
+/** Null without a price in the list; a price of 0 counts only for moderations. */
 export function convert(id: Id): FiledPrice | null {
   const { listed, providerId, model } = id;
   const units = unitsOf(id);
@@ -292,7 +295,7 @@ function fill(price: FiledPrice, other: ReturnType<PriceList["price"]>): FiledPr
   if (other === null) return price;
   const { rates } = price;
   const kinds = { ...rates.kinds };
-  // LiteLLM's list repeats the rate of text for the sound of some transcribing models.
+  // LiteLLM's list repeats the rate of text as the rate of audio for some transcribing models.
   if (kinds.audioInput === rates.input && other.rates.kinds?.audioInput !== undefined)
     kinds.audioInput = other.rates.kinds.audioInput;
   return {

@@ -1,7 +1,7 @@
 /**
- * The price lists: `docs/prices.json` or the newer file of `price_list_file`, then, for what it
- * lacks, that of `genai-prices.ts`, whose prices are turned into ours here. All are files;
- * only `sluice prices update` downloads.
+ * The price lists: `docs/prices.json` or the newer file of `price_list_file`, then, for models that
+ * it lacks, the list of `genai-prices.ts`, whose prices are converted here. All lists are files;
+ * only `sluice prices update` downloads one.
  *
  * The lists are loaded only if a configured provider may be in them.
  */
@@ -62,13 +62,13 @@ async function readShipped(): Promise<ReadPriceFile> {
   const { from, text } = await Promise.any(places.map(readText)).catch(() => {
     throw new Error(`the price list can't be read; tried ${places.join(", ")}`);
   });
-  // Tests check it: a check at each start would take longer than the reading.
+  // Tests check the file: a check at each start would take longer than reading it.
   return { file: JSON.parse(text) as PriceFile, from };
 }
 
 /**
- * The list in force: the file of `price_list_file` if there is one and it isn't older than the list
- * that is shipped. Rejects if it can't be read, or is no price list.
+ * The list in force: the file of `price_list_file` if it exists and isn't older than the shipped
+ * list. Rejects if the file can't be read, or isn't a price list.
  */
 export async function readPriceFile(path: string | null): Promise<ReadPriceFile> {
   const shipped = await readShipped();
@@ -189,8 +189,9 @@ function withPublished(price: Price | null, providerId: string, model: string): 
 }
 
 /**
- * Vertex AI names Google's models with their publisher, the list without. Bedrock's newer address
- * ("Mantle") names OpenAI's open models without the version that the list has, at the same price.
+ * The model's name in the list. Vertex AI has the publisher before the names of Google's models,
+ * the list doesn't. Bedrock's newer address ("Mantle") names OpenAI's open models without the
+ * version in the list; the price is the same.
  */
 function listedModel(providerId: string, model: string): string {
   if (providerId === "google") return model.replace(/^google\//, "");
@@ -241,14 +242,14 @@ function readPrice(genaiPrice: GenaiPrice, { providerId, model }: VendorModel): 
 }
 
 /**
- * The list begins OpenAI's tier for long input at 271,999, but its price holds above 272,000.
+ * The list's tier for OpenAI's long input begins at 271,999, but the price applies above 272,000.
  */
 function above(start: number): number {
   return start % 1000 === 999 ? start + 1 : start;
 }
 
 const mainKeys = ["input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok"];
-/** The list's name for each kind of tokens that a model may price apart. */
+/** The list's name of each kind of tokens that may have a price of its own. */
 const kindKeys: Readonly<Record<TokenKind, string>> = {
   cacheWrite1h: "cache_write_1h_mtok",
   cacheWrite12h: "cache_write_12h_mtok",
@@ -282,7 +283,7 @@ function ratesAt(genaiPrice: GenaiPrice, inputTokens: number): TokenRates {
     const value = genaiPrice[key];
     if (value === undefined) return null;
     const usd = typeof value === "number" ? value : usdAt(value, inputTokens);
-    // A few cache writes cost a twelfth of a dollar: the list's endless fraction is cut to six
+    // The list has some cache writes as endless fractions, of a twelfth of a dollar: rounded to six
     // decimals.
     return rateFromUsdPerMillion(Math.round(usd * 1e6) / 1e6) ?? null;
   };

@@ -1,6 +1,6 @@
 /**
  * The prices in `docs/prices.json`: by provider and by the exact id of a model. The file is made
- * from public lists (docs/contributing/decisions.md); this module finds a model in it.
+ * from public lists (docs/contributing/decisions.md); this module checks it and finds models in it.
  */
 import type { PriceListStatus } from "../../shared/api/gateway-status.js";
 import { subjectBytesMax } from "../../shared/bounds.js";
@@ -18,7 +18,7 @@ import {
 import { isPrintable } from "../../shared/domain/target-name.js";
 import { dayMs, dayOf, parseDay } from "../../shared/time.js";
 
-/** A price as the file has it: without the fields that are empty. */
+/** A price in the form of the file: without empty fields. */
 export type FiledPrice = Pick<Price, "rates"> &
   Partial<Omit<Price, "rates">> & {
     readonly contextTokens?: number;
@@ -27,9 +27,9 @@ export type FiledPrice = Pick<Price, "rates"> &
   };
 
 export interface PriceFile {
-  /** The day of the lists that it was made from. */
+  /** The date of the lists from which it was made. */
   readonly date: string;
-  /** The public lists that it was made from, each with version and licence. */
+  /** The public lists from which it was made, each with version and licence. */
   readonly lists: readonly string[];
   readonly pages: readonly string[];
   /** By provider and by the id of the model in lower case. */
@@ -58,12 +58,12 @@ export const priceFileBytesMax = 32 * 1024 * 1024;
 const factorMax = 100_000;
 const problemsShown = 5;
 
-/** Throws an error with what is wrong. */
+/** Throws an error that names the problem. */
 export function parsePriceFile(text: string): PriceFile {
   return checkPriceFile(JSON.parse(text) as unknown);
 }
 
-/** Checks everything that a price list has, so that no part of a wrong one counts. */
+/** Checks every part of a price list, so that no part of an invalid one counts. */
 export function checkPriceFile(file: unknown): PriceFile {
   const problems: string[] = [];
   const note = (at: string, value: unknown, expected: string): void => {
@@ -107,7 +107,7 @@ function checkOf(isValid: (value: unknown) => boolean, expected: string): Check 
   };
 }
 
-/** An object with these fields, or with any if there are no names. */
+/** Checks an object with these fields, or with any fields if there are no names. */
 function map(check: Check, names: readonly string[] | null = null): Check {
   return (value, field, note) => {
     if (!isObject(value)) return note(field, value, "an object");
@@ -199,7 +199,7 @@ function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
 
 /** A larger factor between two lists is more likely an error than a new price. */
 const likelyFactorMax = 4;
-/** The share of models that may leave a list from one update to the next. */
+/** The largest share of models that an update may plausibly remove. */
 const goneMax = 0.1;
 
 export interface PriceFileDifference {
@@ -242,8 +242,8 @@ function exactly({ providers }: PriceFile, provider: string, model: string): Fil
 }
 
 /**
- * Names an amount that has changed by more than `likelyFactorMax`, or to or from 0, or that is
- * missing now; null if none.
+ * The name of an amount that has changed by more than `likelyFactorMax`, or to or from 0, or that
+ * is missing now; null if there is none.
  */
 function unlikely(before: FiledPrice, after: FiledPrice): string | null {
   const [then, now] = [amountsOf(before, after), amountsOf(after, before)];
@@ -307,8 +307,8 @@ export function filedPrice(
 }
 
 /**
- * The ids under which a list may have a model, in lower case: its own, that of the model that it is
- * a dated or numbered snapshot of, or of the one that it was tuned from.
+ * The ids under which a list may have a model, in lower case: its own, and those of the model that
+ * it is a dated or numbered snapshot of, or that it was tuned from.
  */
 export function sameModels(model: string): readonly string[] {
   const name = model.toLowerCase();

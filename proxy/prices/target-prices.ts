@@ -1,9 +1,9 @@
 /**
- * What each target costs: the operator's price for the model, else the operator's for all of the
- * provider's models, else the price list's, else nothing. A look-up is one in a Map; the list
- * itself is searched once per target and minute, since some providers are cheaper at night.
+ * The price of each target: the operator's price for the model, else the operator's price for all
+ * models of the provider, else that of the price list, else none. A look-up is one in a Map; the
+ * list is searched once per target and minute, since some providers are cheaper at night.
  *
- * Not here: where the list comes from (`price-list.ts`), and what usage costs (`price-usage.ts`).
+ * Not here: the source of the list (`price-list.ts`), and the cost of usage (`price-usage.ts`).
  */
 import { pricedTargetsMax } from "../../shared/bounds.js";
 import type { Config, PriceConfig } from "../../shared/config/config.js";
@@ -42,9 +42,9 @@ interface PriceSources {
 
 const minuteMs = 60_000;
 const operator: PriceSource = { kind: "operator" };
-/** The provider of prices for models that have no other. */
+/** The provider's name in prices that apply to models without any other. */
 const anyProvider = "*";
-/** How many prices may extend one another in a row. */
+/** The longest chain of prices that extend one another. */
 const extendsMax = 8;
 
 interface RememberedPrice {
@@ -125,8 +125,7 @@ export function createTargetPrices(
     if (cached !== undefined && cached.minute === minute) return cached;
     const price = lookUp(target, minute);
     if (cached === undefined && ++count > pricedTargetsMax) {
-      // There aren't so many models: callers are making names up. All are dropped, and the real
-      // ones are soon back.
+      // There aren't that many models: callers make up names. Drop all; real ones are soon back.
       remembered.clear();
       count = 1;
     }
@@ -156,10 +155,11 @@ export function createTargetPrices(
   };
 }
 
-/** The operator's prices, compared without case, as rules compare names. */
+/** The operator's prices, compared ignoring case, as rules compare names. */
 interface OwnPrices {
   /**
-   * Those for a model, the most specific first: by its name, by longer patterns, for all models.
+   * The prices that match a model, the most specific first: by name, by longer patterns, for all
+   * models.
    */
   of(provider: string, model: string): readonly PriceConfig[];
   /** Whether a model of the provider has a price. */
@@ -196,7 +196,7 @@ function ownPrices(prices: readonly PriceConfig[]): OwnPrices {
   };
 }
 
-/** Whether a name is of a pattern, in which `*` is any characters. */
+/** Whether a name matches a pattern, in which `*` matches any characters. */
 function matches(pattern: string, name: string): boolean {
   const [first = "", ...rest] = pattern.split("*");
   const last = rest.pop();

@@ -10,10 +10,10 @@ import type { Log } from "../../shared/log.js";
 import type { TargetPrices } from "./target-prices.js";
 
 /**
- * The models that the configuration names and that have no price, by their qualified ids: in model
- * lists, aliases and targets of virtual models; and those of `further`, such as the models of
- * managed keys and limits. Such a name may be without a provider: then it has no price if it has
- * none at any provider. Models of a simulator cost nothing.
+ * The models without a price that the configuration names, by their qualified ids: in model lists,
+ * aliases and targets of virtual models; and those in `further`, such as the models of managed keys
+ * and limits. A name without a provider is unpriced if no provider has a price for it. Models of a
+ * simulator cost nothing.
  */
 export function unpricedModels(
   { providers, aliases, virtualModels }: Pick<Config, "providers" | "aliases" | "virtualModels">,
@@ -64,7 +64,7 @@ export function unpricedModels(
   return [...new Set([...unpriced.map(targetName), ...unpricedBare])];
 }
 
-/** The models of a simulator cost nothing: they are never named. */
+/** Logs each unpriced model once. Models of a simulator cost nothing, so they are never logged. */
 export function createUnpricedNotice(
   providers: Config["providers"],
   log: Pick<Log, "warn">,

@@ -1,7 +1,7 @@
 /**
  * Prices from the vendors' own pages, written by hand because no list has them: batches and speeds
- * of older models, units that models are billed by beside tokens, and models that are free or sold
- * by the picture. Each row has its source; names of providers are the lists'.
+ * of older models, units other than tokens, and models that are free or sold per picture. Each row
+ * has its source; names of providers are those of the lists.
  */
 import {
   evenFactors,
@@ -19,7 +19,7 @@ export interface VendorModel {
 
 const noRates: TokenRates = { input: null, output: null, cachedInput: null, cacheWrite: null };
 
-/** A price of 0 for all. */
+/** A price of 0 for everything. */
 export const free: Price = {
   rates: { input: 0, output: 0, cachedInput: 0, cacheWrite: 0 },
   tiers: [],
@@ -58,7 +58,7 @@ export function vendorTiers({ providerId, model }: VendorModel): Tiers {
 
 const usd = (amount: number): number => Math.round(amount * priceScales.usd);
 
-/** Units of models that are also sold by the token. */
+/** Prices of units, for models that are also sold by the token. */
 const units: readonly Row<Readonly<Partial<Record<UnitName, number>>>>[] = [
   // ai.google.dev/gemini-api/docs/pricing: by the query from Gemini 3 on, by the grounded prompt
   // before.
@@ -82,8 +82,8 @@ export function vendorMinimum(providerId: string): number {
 }
 
 /**
- * By how much Bedrock's geographic inference profiles (`us.…`) cost more than the model itself, in
- * thousandths: aws.amazon.com/bedrock/pricing, for Claude from 4.5 on.
+ * The factor, in thousandths, by which Bedrock's geographic inference profiles (`us.…`) cost more
+ * than the model itself: aws.amazon.com/bedrock/pricing, for Claude from 4.5 on.
  */
 export function geographicFactor(model: string): number {
   return /^anthropic\.claude-(?:(?:opus|sonnet|haiku)-(?:4-[5-9]|[5-9]|\d\d)|fable|mythos)/.test(

@@ -1,8 +1,8 @@
 /**
  * Keeps a conversation at one target, whose provider has it in its prompt cache, by rendezvous
  * hashing: each target has a rank for each conversation, and the highest is tried first. So every
- * proxy chooses the same one, without a table; and when a target is removed, only its own
- * conversations move.
+ * proxy chooses the same target without a table, and removing a target moves only the target's own
+ * conversations.
  */
 
 import { jsonDepthMax } from "../../shared/bounds.js";
@@ -39,7 +39,10 @@ function rankOf(target: WeightedTarget, conversation: string): number {
   return -target.weight / Math.log(share);
 }
 
-/** FNV-1a of 32 bits, mixed once more, since texts that differ at their end alone stay close. */
+/**
+ * FNV-1a of 32 bits, mixed once more, since FNV-1a gives close values for texts that differ only at
+ * the end.
+ */
 function hash(text: string): number {
   let sum = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193);
@@ -50,17 +53,17 @@ function hash(text: string): number {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** As much of the first message as distinguishes conversations. */
+/** How much of the first message is read: enough to distinguish conversations. */
 const messageCharsMax = 65_536;
 
 /** How many items are searched for a user's message; a body may have millions. */
 const firstMessagesMax = 100;
 
 /**
- * The conversation of a request: the session that it names, else who the user is, else the first
- * message of the user, which all its requests repeat. Null if unknown. Only the session is ever
- * stored or sent. Forms hold audio or pictures, which no prompt cache has. `byMessage`: not only by
- * the session.
+ * The conversation of a request: the session that it names, else the user, else the first message
+ * of the user, which all of its requests repeat. Null if unknown. Only the session is ever stored
+ * or sent. Forms contain audio or pictures, which no prompt cache has. `byMessage`: whether user
+ * and first message count.
  */
 export function conversationOf(
   session: string,
@@ -100,7 +103,8 @@ function upToFirst(json: string): unknown {
 }
 
 /**
- * The user, or the first message. Null: neither is there, or that message is nested too deeply.
+ * The user, or the first message. Null if there is neither, or if that message is nested too
+ * deeply.
  */
 export function conversationIn({
   metadata,
@@ -124,7 +128,7 @@ function firstMessage(messages: unknown): string | null {
   if (typeof messages === "string") return nonEmpty(messages.slice(0, messageCharsMax));
   if (!Array.isArray(messages)) return null;
   const first: unknown = messages.slice(0, firstMessagesMax).find(isUsers);
-  // Gemini's own API calls it parts.
+  // Gemini's own API has parts instead.
   const content = isObject(first) ? first["content" in first ? "content" : "parts"] : undefined;
   if (content === undefined || nestedDeeperThan(content, jsonDepthMax)) return null;
   return beginningOf(content);
@@ -132,7 +136,7 @@ function firstMessage(messages: unknown): string | null {
 
 const isUsers = (item: unknown): boolean => isObject(item) && item["role"] === "user";
 
-/** The beginning of its JSON, made without writing a whole image or the parts after it. */
+/** The beginning of a content's JSON, without serializing a whole image or the parts after it. */
 function beginningOf(content: unknown): string {
   const cut = (_: string, value: unknown): unknown =>
     typeof value === "string" ? value.slice(0, messageCharsMax) : value;

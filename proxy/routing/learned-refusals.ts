@@ -1,5 +1,5 @@
 /**
- * Fields that targets have refused, so that later requests are sent without them. They are
+ * Remembers the fields that targets have refused, so that later requests omit them. They are
  * forgotten after a while: a host may have been updated.
  */
 import { type Target, targetName } from "../../shared/domain/target-name.js";
@@ -9,8 +9,8 @@ import { refusedFieldMs, refusedFieldsMax, refusingTargetsMax } from "../bounds.
 export class LearnedRefusals {
   readonly #monoMs: () => number;
   /**
-   * By operation and target: the time until which each field is left out, by its path. Usually
-   * empty; checked before each call of `of`.
+   * By operation and target: until when each field is omitted, by the field's path. Usually empty;
+   * checked before each call of `of`.
    */
   readonly refused = new Map<string, Map<string, number>>();
 

@@ -1,7 +1,7 @@
 /**
- * The models that are known now: those that the configuration names, and those that each provider
- * without a `models` list answers to GET /models, at the start and again from time to time. How a
- * name is resolved is in `resolve-model.ts`.
+ * The known models: those that the configuration names, and those that each provider without a
+ * `models` list returns for GET /models, at the start and then periodically. `resolve-model.ts`
+ * resolves names.
  */
 
 import { isObject } from "../../shared/checked.js";
@@ -38,7 +38,7 @@ export interface ModelCatalog {
    * be known then.
    */
   firstLearned(): Promise<void>;
-  /** Whether the target's provider is sent an alias that it moves from model to model. */
+  /** Whether the target's name is an alias that its provider moves from model to model. */
   isMoving(target: Target): boolean;
   /**
    * Notes the model that the provider's answer to a moving alias names: from now on the alias
@@ -46,23 +46,23 @@ export interface ModelCatalog {
    * names no model.
    */
   executedTarget(target: Target, answeredModel: unknown): Target | null;
-  /** What the target's provider lists of the model's size. */
+  /** The model's size, as the list of the target's provider states it. */
   learnedSize(target: Target): ModelSize;
-  /** When a provider has last listed its models, in wall time; null: never, or it isn't asked. */
+  /** When a provider last listed its models, in wall time; null if never, or if it isn't asked. */
   learnedAtMs(provider: string): number | null;
   /** The providers that may list their models, and never have. */
   unlearned(): readonly string[];
   stop(): void;
 }
 
-/** What an answer may say of its model. */
+/** Matches the names of models that are accepted from an answer. */
 const modelId = /^[\w.:/@~+-]{1,200}$/;
 const refreshMs = 10 * 60_000;
 const retryMs = 30_000;
 const firstAnswerMs = 3_000;
 const listBytesMax = 8 * 1024 * 1024;
 const modelsMax = 20_000;
-/** The bound of one provider; providers have a handful. */
+/** The most moving aliases of one provider; providers have a handful. */
 const movingAliasesMax = 100;
 
 /** Starts loading the lists immediately. */
@@ -160,10 +160,7 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
   };
 }
 
-/**
- * The route of a name, once every provider has answered with its models: a bare id may be one of
- * them.
- */
+/** The route of a name, once every provider has listed its models: a bare id may be one of them. */
 export async function resolveOnceLearned(
   { models }: { readonly models: ModelCatalog },
   name: string,
@@ -178,8 +175,8 @@ interface UnknownModel {
 }
 
 /**
- * What a request gets whose model isn't known: 404, or 503 as long as it may be one of a provider
- * whose list has never been learned.
+ * The failure for an unknown model: 404, or 503 as long as the model may be one of a provider whose
+ * list hasn't been loaded.
  */
 export function unknownModel(models: ModelCatalog, name: string): UnknownModel {
   const [unlearned] = models.unlearned();
@@ -198,7 +195,7 @@ export function unknownModel(models: ModelCatalog, name: string): UnknownModel {
   };
 }
 
-/** Names that are compared with an unknown one: a list may have thousands. */
+/** The most names that are compared with an unknown one: a list may have thousands. */
 const comparedMax = 500;
 
 function noSuchModel(catalog: Catalog, name: string): Failure {
@@ -210,7 +207,9 @@ function noSuchModel(catalog: Catalog, name: string): Failure {
   );
 }
 
-/** For `opnai/gpt-4o`; null if its provider is configured, or none is like it. */
+/**
+ * A hint for `opnai/gpt-4o`; null if its provider is configured, or no provider has a similar name.
+ */
 function providerHint({ providerByLowerName }: Catalog, name: string): string | null {
   const slash = name.indexOf("/");
   const provider = name.slice(0, slash);
@@ -223,10 +222,10 @@ type ModelsAnswer =
   | {
       readonly ok: true;
       readonly models: readonly string[];
-      /** The sizes that the list has, by the ids of their models as they are sent. */
+      /** The sizes in the list, by the ids of the models at the provider. */
       readonly sizes: ReadonlyMap<string, ModelSize>;
     }
-  /** `hasNone`: the provider is there, and doesn't list its models. */
+  /** `hasNone`: the provider answers, but doesn't list its models. */
   | { readonly ok: false; readonly reason: string; readonly hasNone?: boolean };
 
 function fetchModels(upstream: Upstream, { type }: ProviderConfig): Promise<ModelsAnswer> {
@@ -271,7 +270,7 @@ function fetchModels(upstream: Upstream, { type }: ProviderConfig): Promise<Mode
   });
 }
 
-/** `{data: [{id}]}`, as OpenAI's API and those modelled on it answer. */
+/** Reads `{data: [{id}]}`, the form of OpenAI's API and of those modelled on it. */
 function readModels(body: Buffer, type: ProviderType): ModelsAnswer {
   let value: unknown;
   try {

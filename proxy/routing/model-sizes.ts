@@ -1,6 +1,6 @@
 /**
- * How many tokens a model takes and gives: what its provider's list says, else what the price list
- * and the table of model families say.
+ * The largest input and output of a model, from its provider's list, else from the price list and
+ * the table of model families.
  */
 import { pricedTargetsMax } from "../../shared/bounds.js";
 import { isCount, isObject } from "../../shared/checked.js";
@@ -57,7 +57,7 @@ function firstCount(
   return null;
 }
 
-/** The smaller of both, where both are known: what each of several targets takes. */
+/** The smaller of both sizes where both are known, which each of several targets accepts. */
 export function smallerSize(a: ModelSize, b: ModelSize): ModelSize {
   const smaller = (x: number | null, y: number | null): number | null =>
     x === null || y === null ? (x ?? y) : Math.min(x, y);

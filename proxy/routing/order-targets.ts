@@ -1,7 +1,7 @@
 /**
  * The order in which the targets of a route are tried (docs/reference/http-api.md, "Virtual models
- * and failover"): the first should serve the request, the others take over when it has no capacity
- * or fails.
+ * and failover"): the first should serve the request; the others take over if it has no capacity or
+ * fails.
  *
  * Not here: admission (the daemon) and health (`target-health.ts`).
  */
@@ -23,8 +23,8 @@ type SeenLoad = Pick<TargetLoad, "inFlight" | "latencyClass">;
 const noLoad: SeenLoad = { inFlight: () => 0, latencyClass: () => 0 };
 
 /**
- * Remembers the turn of each virtual model with weights and nothing else, so it is as large as the
- * configuration. `costOf` is a target's price as one figure, or null for an unpriced one.
+ * Remembers the turn of each virtual model with weights and nothing else, so its size is that of
+ * the configuration. `costOf` is a target's price as a single figure, or null for an unpriced one.
  */
 export function createTargetOrder(
   costOf: (target: Target) => number | null,
@@ -56,8 +56,8 @@ export function createTargetOrder(
 }
 
 /**
- * Unpriced targets last, equals in their configured order. Sorted each time: there are few of them,
- * and prices change by the hour.
+ * Sorts by price, unpriced targets last, equal ones in their configured order. It sorts each time:
+ * there are few targets, and prices change by the hour.
  */
 function cheapestFirst(
   targets: readonly WeightedTarget[],
@@ -69,7 +69,7 @@ function cheapestFirst(
     .map(({ target }) => target);
 }
 
-/** By a measure, the least first; equals in the order of their turn. */
+/** Sorts by a measure, smallest first, equal ones in the order of their turn. */
 function leastFirst(
   turn: readonly WeightedTarget[],
   measureOf: (target: WeightedTarget) => number,
@@ -90,8 +90,8 @@ interface Turn {
 }
 
 /**
- * Smooth weighted round robin, as nginx does it: in each run of as many picks as the weights sum
- * to, every target is first as often as its weight says, evenly spread.
+ * Smooth weighted round robin, as in nginx: among as many picks as the sum of the weights, every
+ * target is first as often as its weight, evenly spread.
  */
 function nextTurn(
   turns: Map<string, Turn>,
@@ -125,8 +125,9 @@ function newTurn(targets: readonly WeightedTarget[]): Turn {
 }
 
 /**
- * The other targets follow by weight, the heaviest first; equals in the configured order after the
- * first target, so that the load of a failing one doesn't always go to the same other one.
+ * All targets, beginning with `first`. The others follow by weight, heaviest first; equal ones in
+ * the configured order after the first, so that the load of a failing target doesn't always go to
+ * the same other one.
  */
 function orderFrom(targets: readonly WeightedTarget[], first: number): readonly WeightedTarget[] {
   const rest = [...targets.slice(first + 1), ...targets.slice(0, first)];

@@ -13,7 +13,7 @@ import type { ModelCatalog } from "./model-catalog.js";
 export interface RecordedModels {
   /** Whether the operator has configured the model, or its provider lists it. */
   isVouchedFor(target: Target): boolean;
-  /** `answered`: the provider has worked on the request, so it knows the model. */
+  /** `answered`: whether the provider has accepted the request, so that it knows the model. */
   nameOf(target: Target, answered: boolean): string;
 }
 
@@ -59,7 +59,7 @@ export function createRecordedModels(
 
   return {
     isVouchedFor,
-    // A request may name no model: that is one name, too.
+    // A request may name no model, which counts as one name.
     nameOf: (target, answered) =>
       target.model === "" || isVouchedFor(target) || hasAnswered(target, answered)
         ? target.model

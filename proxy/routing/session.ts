@@ -1,10 +1,10 @@
 /**
- * The session that an agent names, in a header or in its body. It is for records, log lines,
- * affinity and budgets of sessions only: any client may name any session.
+ * The session that an agent names, in a header or in its body. It is used only for records, log
+ * lines, affinity and budgets of sessions, since any client may name any session.
  *
  * The headers are those of Claude Code, Codex (with a hyphen; older releases and pi with an
- * underscore), opencode and pi. Claude Code's `metadata.user_id` holds its session too. Not read:
- * `x-client-request-id`, which most clients change with each request.
+ * underscore), opencode and pi. Claude Code's `metadata.user_id` contains its session, too. Not
+ * read: `x-client-request-id`, which most clients change with each request.
  */
 import { isObject, parseJson } from "../../shared/checked.js";
 import { redactKeys } from "../../shared/domain/managed-key.js";
@@ -12,7 +12,7 @@ import { isSession } from "../../shared/wire/execution.js";
 import type { NamedValues } from "../body/scan-json.js";
 
 const headers = [
-  // opencode's sub-agents have sessions of their own, and count to the one that runs them.
+  // opencode's sub-agents have sessions of their own, which count as the session that runs them.
   "x-parent-session-id",
   "x-claude-code-session-id",
   "session-id",
@@ -59,7 +59,7 @@ function sessionInMetadata(metadata: unknown): string {
     const parsed = parseJson(user);
     return isObject(parsed) ? valid(parsed["session_id"]) : "";
   }
-  // As earlier releases of Claude Code wrote it.
+  // The form of earlier releases of Claude Code.
   const at = user.lastIndexOf(sessionMark);
   return at === -1 ? "" : valid(user.slice(at + sessionMark.length));
 }

@@ -1,9 +1,9 @@
 /**
  * The circuit breakers of this proxy (docs/reference/http-api.md, "A target that keeps failing"):
- * one for each target that failed since its last answer. Healthy targets cost nothing.
+ * one for each target that has failed since its last answer. Healthy targets cost nothing.
  *
- * A breaker refuses no request. Targets with an open circuit are skipped while another one is
- * healthy; if none is, all are tried, the one that may recover first before the others.
+ * A breaker refuses no request. Targets with an open circuit are skipped while another target is
+ * healthy; if none is, all are tried, beginning with the one that may recover first.
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
@@ -47,7 +47,7 @@ interface FailingTarget {
   readonly retryInMs: number;
 }
 
-/** The last attempts at a provider, as they ended; null if there was none. */
+/** The last attempts at a provider and their outcomes; null if there was none. */
 interface LastAttempts {
   answeredAtMs: number | null;
   failure: { readonly atMs: number; readonly model: string; readonly why: string } | null;
@@ -112,7 +112,9 @@ export class TargetHealth {
       this.#noteAnswer(target, startedMonoMs);
   }
 
-  /** A 429 that names its wait, where the daemon lets no request to the target until then. */
+  /**
+   * Whether the daemon already keeps requests from a target because of a 429 that names its wait.
+   */
   #isAvoided(target: Target, { failed }: Attempt): boolean {
     return (
       failed?.status === 429 &&
@@ -155,7 +157,7 @@ export class TargetHealth {
     } else if (outcome === "complete") this.noteAnswered(target, startedMonoMs);
   }
 
-  /** A target began to answer a long attempt. */
+  /** Notes that a target began to answer a long attempt. */
   noteAnswered(target: Target, startedMonoMs: number): void {
     this.#noteLast(target, "answered", { failed: null, outcome: "complete", note: null });
     if (this.#failing.size > 0) this.#noteAnswer(target, startedMonoMs);
@@ -217,8 +219,8 @@ export class TargetHealth {
 }
 
 /**
- * Whether an attempt counts as a success or a failure of its target; null if neither. Missing
- * models and mistakes of callers aren't failures of a target.
+ * Whether an attempt counts as a success or a failure of its target; null if it counts as neither,
+ * such as for missing models and mistakes of callers.
  */
 function verdictOf({ failed, outcome }: Attempt): "failed" | "answered" | null {
   if (failed !== null) {
@@ -240,25 +242,25 @@ interface BreakerSettings {
 interface FailedAttempt {
   readonly startedMs: number;
   readonly nowMs: number;
-  /** For how long the target wants no request; 0: it doesn't say. */
+  /** For how long the target requests a pause; 0 if it doesn't. */
   readonly waitMs: number;
 }
 
 /**
- * Closed, it lets everything pass and counts failures in a row. Open, it says for how long to leave
- * the target alone; after that one request may try it, the probe, which closes the breaker or opens
- * it for twice as long.
+ * A closed breaker admits all requests and counts consecutive failures. An open one admits none
+ * until a time; after that it admits one, the probe, which closes the breaker or opens it for twice
+ * as long.
  *
- * A probe needs no end: the request that may try it opens the breaker for everybody else for
- * another period. If it never gets there, the next one comes after that.
+ * A probe needs no end: admitting it keeps the breaker open for another period. If the probe never
+ * ends, the next one is admitted after that.
  */
 export class CircuitBreaker {
   #failures = 0;
-  /** For how long it has opened; 0: it is closed. */
+  /** For how long it has opened; 0 if it is closed. */
   #openMs = 0;
   #openedMs = 0;
   #untilMs = 0;
-  /** When the last probe was let through; Infinity: none has been since it opened. */
+  /** When the last probe was admitted; Infinity if none was since it opened. */
   #probeMs = Infinity;
 
   /** Consecutive failures. */
@@ -275,7 +277,10 @@ export class CircuitBreaker {
     return this.#openMs === 0;
   }
 
-  /** Whether a request may try the target. `take`: it will, as the probe if the breaker is open. */
+  /**
+   * Whether a request may try the target. `take`: the request will, as the probe if the breaker is
+   * open.
+   */
   admits(nowMs: number, take: boolean): boolean {
     if (this.isClosed) return true;
     if (nowMs < this.#untilMs) return false;
@@ -308,7 +313,10 @@ export class CircuitBreaker {
     this.#probeMs = Infinity;
   }
 
-  /** Whether an answer shows that the target works: one that began before it opened doesn't. */
+  /**
+   * Whether an answer shows that the target works again. An answer to an attempt that began before
+   * the opening doesn't.
+   */
   provesRecovery(startedMs: number): boolean {
     return this.isClosed || startedMs >= this.#openedMs;
   }

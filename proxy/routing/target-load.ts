@@ -53,7 +53,7 @@ export class TargetLoad {
     if (load !== undefined) load.inFlight++;
   }
 
-  /** `firstByteMs`: until its answer began; null if there was none. */
+  /** Notes the end of an attempt. `firstByteMs`: until its answer began; null if there was none. */
   end(target: Target, firstByteMs: number | null): void {
     const load = this.#of(target);
     if (load === undefined) return;
@@ -74,8 +74,8 @@ export class TargetLoad {
   }
 
   /**
-   * Classes of a quarter each, so that equally fast targets take turns; 0: unknown, which is tried
-   * first.
+   * Latencies in classes 25% apart, so that equally fast targets take turns; 0 for an unknown one,
+   * which is tried first.
    */
   latencyClass(target: Target): number {
     const load = this.#of(target);

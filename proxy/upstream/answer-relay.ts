@@ -3,9 +3,9 @@
  * back-pressure, aborts the call when the client disconnects, and resolves once with the result.
  *
  * It is also the error boundary for events of the provider, timers and the client: an exception in
- * one of them ends this request only, with a 500 or a cut.
+ * one of them ends only this request, with a 500 or a cut.
  *
- * Not here: what is sent to the client, and when. Its `AnswerHandler` decides that: `forward.ts`,
+ * Not here: what the client receives, and when. Its `AnswerHandler` decides that: `forward.ts`,
  * `passthrough/relay-answer.ts` or `passthrough/relay-mcp.ts`.
  */
 
@@ -44,19 +44,23 @@ interface EndDetails {
 
 const nothingElse: EndDetails = {};
 
-/** What is relayed. */
+/** The parts of a relayed request besides the handler. */
 interface RelayOptions extends SentRequestParts {
   /** The hard caps on a stream; null or absent if none counts the request. */
   readonly cap?: StreamCap | null;
-  /** What hard caps grant an answer that isn't cut; null or absent if none counts it. */
+  /**
+   * The output that hard caps grant an answer that can't be cut; null or absent if none counts it.
+   */
   readonly granted?: GrantedOutput | null;
   readonly operation: Operation | null;
-  /** Hears each answer with its headers; see `LimitReports`. */
+  /** Called with each answer and its headers; see `LimitReports`. */
   readonly onHeard?: ((answer: ProviderAnswer) => void) | undefined;
   readonly monoMs: () => number;
 }
 
-/** Decides what the client gets of an answer. None of these is called after `AnswerRelay.end`. */
+/**
+ * Decides what the client receives of an answer. None of these is called after `AnswerRelay.end`.
+ */
 export interface AnswerHandler {
   /** The head of the answer has arrived, with `AnswerRelay.status`. */
   onBegin(rawHeaders: readonly (Buffer | string)[]): void;
@@ -99,7 +103,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
   readonly #capped: CappedStream | null;
   /** The charge of a stream that a hard cap has cut. */
   #cutCharge: MeteredUsage | null = null;
-  /** The hard cap that has lowered a maximum that the answer has reached, in words. */
+  /** The hard cap that lowered a maximum which the answer has reached, in words. */
   #loweredBy = "";
   readonly #resolve: (forwarded: ForwardResult) => void;
 
@@ -203,7 +207,7 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
     this.#call?.resume();
   }
 
-  /** Resumes the call, unless the client or a hard cap still makes it wait. */
+  /** Resumes the call, unless the client or a hard cap makes it wait. */
   flowOn(): void {
     if (!this.#waitsForClient && this.#capped?.isWaiting !== true) this.#call?.resume();
   }
@@ -213,8 +217,8 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
   }
 
   /**
-   * For `LimitReports`: an answer may say what its provider's limits leave. Call it when an answer
-   * begins, or once the body of an error has arrived.
+   * For `LimitReports`: passes on the limits that an answer reports. Call it when an answer begins,
+   * or once the body of an error has arrived.
    */
   noteLimits(rawHeaders: ProviderAnswer["rawHeaders"], body: string): void {
     const { onHeard } = this.#options;
@@ -347,7 +351,9 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
     this.#handler.onChunk(event);
   }
 
-  /** Call it with the events that were passed on of `chunk`: hard caps count them. */
+  /**
+   * Counts events for hard caps. Call it with the events that were sent, which complete `chunk`.
+   */
   countEvents(events: Buffer | readonly Buffer[] | null, chunk: Buffer): void {
     if (!this.ended) this.#capped?.count(events, chunk);
   }
@@ -373,7 +379,10 @@ export class AnswerRelay implements UpstreamSink, EndedCall {
     }
   }
 
-  /** Call it with a whole answer: notes the hard cap that has lowered a maximum that it reached. */
+  /**
+   * Notes the hard cap that lowered a maximum which the answer has reached. Call it with a complete
+   * answer.
+   */
   noteLowered(text: string, { usage }: MeteredUsage): void {
     const { granted = null, operation } = this.#options;
     if (granted === null || granted.loweredBy === null || operation === null) return;

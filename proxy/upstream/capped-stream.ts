@@ -1,8 +1,8 @@
 /**
- * A stream that hard caps count: it flows while the daemon grants output, waits for a grant, or
- * ends at its cap. A request that no hard cap counts has none.
+ * A stream under hard caps: it continues while the daemon grants output, waits for a grant, or ends
+ * at its cap. Only requests that a hard cap counts have one.
  *
- * Not here: how much is granted (`hard-caps/output-allowance.ts`), and the end of the stream in the
+ * Not here: the size of grants (`hard-caps/output-allowance.ts`), and the last events in the
  * client's dialect (`hard-caps/length-stop.ts`).
  */
 
@@ -15,23 +15,26 @@ import type { ResponseMeter, Translated } from "../usage/response-meter.js";
 interface CappedCall {
   readonly meter: ResponseMeter;
   readonly ended: boolean;
-  /** Passes an event on; `CappedStream.count` is called with it. */
+  /** Sends an event to the client; it then calls `CappedStream.count`. */
   pass(event: Buffer): void;
   onEnd(): void;
   pauseCall(): void;
   resumeCall(): void;
-  /** Resumes it, unless the client must read first. */
+  /** Resumes the call, unless the client must read first. */
   flowOn(): void;
   /** Ends the answer; does nothing after its end. */
   cutAtCap(stream: CappedStream): void;
   onBug(error: unknown): void;
 }
 
-/** What the client may get next. */
+/** The next part of the stream for the client. */
 interface Arrived {
-  /** An event, or a part of one; what one event became, maybe nothing, if it was translated. */
+  /**
+   * An event, or a part of one; for a translated stream the translation of an event, which may be
+   * empty.
+   */
   readonly event: Buffer;
-  /** What the provider had put out until then, if it was translated. */
+  /** The provider's output up to this event, if the stream is translated. */
   readonly translated: Translated | null;
 }
 
@@ -40,18 +43,18 @@ export class CappedStream {
   readonly #call: CappedCall;
   /** Whether it waits for a grant. */
   isWaiting = false;
-  /** Whether it has reached its cap: what still arrives is counted, but not passed on. */
+  /** Whether it has reached its cap: further output is counted, but not sent. */
   isOver = false;
-  /** The limit that has ended it, in words. */
+  /** The limit that ended it, in words. */
   words = "";
   #onGranted: (() => void) | null = null;
-  /** Splits a stream that isn't translated: one event of the provider's may become several. */
+  /** Splits an untranslated stream, in which a chunk may contain several events. */
   readonly #pieces = new EventPieces();
-  /** What has arrived, and waits for a grant. */
+  /** Parts that have arrived and wait for a grant. */
   readonly #waiting: Arrived[] = [];
-  /** What the provider had put out with the last event that was passed on. */
+  /** The provider's output up to the last event that was sent. */
   #translated: Translated | null = null;
-  /** Whether all of the stream has arrived. */
+  /** Whether the whole stream has arrived, and its end waits. */
   #isEndHeld = false;
 
   constructor(cap: StreamCap, call: CappedCall) {
@@ -60,8 +63,8 @@ export class CappedStream {
   }
 
   /**
-   * Passes on what has arrived, and may pause or end after any event: `chunk` holds what one event
-   * became that was translated, or else any number of events.
+   * Sends the parts that arrive, and may wait or end after any event. `chunk`: the translation of
+   * one event, or any number of events of an untranslated stream.
    */
   push(chunk: Buffer): void {
     const { translation } = this.#call.meter;
@@ -70,7 +73,7 @@ export class CappedStream {
       return this.#take(chunk, { usage, textSinceUnsent });
     }
     const { allowance, bytesPerToken } = this.cap;
-    // None of its events can be the one after which the stream waits.
+    // None of its events can exceed the grant.
     const tokensMax = chunk.length / bytesPerToken;
     if (tokensMax > 0 && !this.isWaiting && allowance.covers(tokensMax))
       return this.#take(this.#pieces.whole(chunk), null);
@@ -85,7 +88,7 @@ export class CappedStream {
       return this.#call.pass(event);
     }
     this.#meterOnly({ event, translated });
-    // A usage without an event for the client comes at the end, which must still pass.
+    // Usage without an event for the client arrives at the end, which must still be sent.
     const { textSinceUnsent } = translated!;
     this.#translated = { usage: this.#translated?.usage, textSinceUnsent };
     this.#flowOrEnd();
@@ -104,20 +107,20 @@ export class CappedStream {
     }
   }
 
-  /** Call it when all has arrived: whether the end waits for a grant, too. */
+  /** Whether the end waits for a grant, too. Call it when the whole stream has arrived. */
   holdsEnd(): boolean {
     if (this.#waiting.length === 0) return false;
     this.#isEndHeld = true;
     return true;
   }
 
-  /** Counts what waits for a grant, but doesn't pass it on. */
+  /** Counts the parts that wait for a grant, without sending them. */
   countHeld(): void {
     for (const arrived of this.#waiting.splice(0)) this.#meterOnly(arrived);
   }
 
   /**
-   * Counts events that were passed on, and lets the stream flow, wait or end. `chunk`: the piece
+   * Counts events that were sent, and lets the stream continue, wait or end. `chunk`: the piece
    * that completed them.
    */
   count(events: Buffer | readonly Buffer[] | null, chunk: Buffer): void {
@@ -138,7 +141,7 @@ export class CappedStream {
     if (meter.inputSeen > 0) allowance.promptCounted(meter.inputSeen);
     this.#onGranted ??= () => this.#granted();
     const flows = allowance.use(tokens, this.#onGranted);
-    // What follows the end of the answer, or ends an event that has begun, costs nothing more.
+    // Bytes after the end of the answer, or that complete an event, cost nothing more.
     if (flows || meter.isFinished || meter.errorSeen || !meter.isBetweenEvents) return;
     if (allowance.cap !== null) return this.#endAtCap(allowance.cap);
     this.isWaiting = true;
@@ -160,8 +163,8 @@ export class CappedStream {
   }
 
   /**
-   * What the provider has sent meanwhile is billed, so it is charged: it is read, in two turns of
-   * the event loop, but not passed on.
+   * The provider bills what it has sent meanwhile, so the charge includes it: reads it during two
+   * turns of the event loop, without sending it.
    */
   #endAtCap(words: string): void {
     this.words = words;
@@ -176,7 +179,7 @@ export class CappedStream {
     this.cap.allowance.end();
     const { textBytes, hasOtherText } = this.#call.meter;
     if (usage !== null && !estimated) this.cap.learnPrompt(usage.inputTokens);
-    // An answer whose text wasn't all counted says nothing about the bytes of a token.
+    // If some text wasn't counted, the answer says nothing about the bytes per token.
     if (usage !== null && !estimated && textBytes > 0 && !hasOtherText)
       this.cap.learn(textBytes, usage.outputTokens);
   }

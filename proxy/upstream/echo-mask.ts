@@ -9,16 +9,22 @@
 import type { UpstreamFailure } from "./errors/upstream-failure.js";
 import type { UpstreamSink } from "./upstream.js";
 
-/** Shorter values, such as `dummy`, are words that an answer may use. */
+/** Shorter values, such as `dummy`, are words that may occur in an answer. */
 export const echoedSecretCharsMin = 16;
 
-/** Of what a provider sent, in the reason of a failure: too few to reveal an echoed secret. */
+/**
+ * The most bytes of a provider's text in the reason of a failure: too few to reveal an echoed
+ * secret.
+ */
 export const quotedCharsMax = 12;
 
-/** Fewer bytes of a secret at the end of a piece pass: a single letter isn't held back. */
+/**
+ * If fewer bytes at the end of a piece match the beginning of a secret, they pass: a single letter
+ * isn't held back.
+ */
 const heldCharsMin = 8;
 
-/** Matches the names of operator headers that may hold a secret. */
+/** Matches names of operator headers that may contain a secret. */
 const secretName = /auth|key|token|secret|cookie|password/i;
 
 /** The secrets to look for in answers to calls with this key. `headers`: the operator's. */
@@ -44,7 +50,7 @@ export function maskSecrets(
 }
 
 /**
- * Passes an answer on without the secrets: its headers, and its body if the status is at most
+ * Passes an answer on without the secrets in its headers, and in its body if the status is at most
  * `statusMax`.
  */
 class MaskedSink implements UpstreamSink {

@@ -1,7 +1,7 @@
 /**
- * Embeddings in the encoding that the client has asked for. OpenAI's SDK for Node asks for base64
- * of its own accord, and decodes a list of numbers as if it were that: every vector is zeros then,
- * of a quarter of its length. Ollama, Mistral and others always answer with lists.
+ * Embeddings in base64, for clients that request it. OpenAI's SDK for Node requests base64 unless
+ * told otherwise, and would decode a list of numbers as if it were base64, to vectors of zeros of a
+ * quarter of the length. Ollama, Mistral and others always answer with lists.
  */
 import { parseJson } from "../../shared/checked.js";
 

@@ -1,9 +1,10 @@
 /**
  * Wraps an upstream so that an answer ends with the last event of its dialect. Some hosts leave the
- * connection open after it (caidaoli/ccLoad#81, MiniMax-AI/MiniMax-M2#109), and a client would wait
- * until the idle deadline. A connection whose body ends soon after is kept, any other one closed.
+ * connection open after that event (caidaoli/ccLoad#81, MiniMax-AI/MiniMax-M2#109), and a client
+ * would wait until the idle deadline. If the body ends soon after, the connection is kept;
+ * otherwise it is closed.
  *
- * Not here: what the last event is (`proxy/usage/stream-end.ts`).
+ * Not here: which event is the last (`proxy/usage/stream-end.ts`).
  */
 import { bodyEndGraceMs, streamEndGraceMs } from "../../shared/bounds.js";
 import type { Operation } from "../../shared/operation.js";
@@ -12,7 +13,7 @@ import { type StreamState, streamEndOf } from "../usage/stream-end.js";
 import type { UpstreamFailure } from "./errors/upstream-failure.js";
 import type { UpstreamCall, UpstreamSink } from "./upstream.js";
 
-/** The part of an upstream that is wrapped; the wrapper has the other parts unchanged. */
+/** The part of an upstream that is wrapped; the other parts stay unchanged. */
 interface Sending<Request> {
   send(request: Request, sink: UpstreamSink): UpstreamCall;
 }
@@ -20,7 +21,7 @@ interface Sending<Request> {
 /** As `Gateway.setTimer`: runs once after `ms`; the returned function cancels it. */
 type SetTimer = (ms: number, run: () => void) => () => void;
 
-/** `operation`: at the provider. */
+/** `operation`: the provider's. */
 export function endedUpstream<Request, To extends Sending<Request>>(
   upstream: To & Sending<Request>,
   operation: Operation | null,
@@ -40,11 +41,11 @@ export function endedUpstream<Request, To extends Sending<Request>>(
 class EndingCall implements UpstreamSink, UpstreamCall {
   call: UpstreamCall | null = null;
   readonly #sink: UpstreamSink;
-  /** Null for an answer that says how long it is, for JSON, and for an error. */
+  /** Null for JSON, for an error, and for an answer with a length. */
   #end: ReturnType<typeof streamEndOf>;
   #state: StreamState = "open";
   #finishes = 0;
-  /** The sink has got its end. */
+  /** Whether the sink's answer has ended. */
   #ended = false;
   #paused = false;
   #cancel: (() => void) | null = null;
@@ -78,7 +79,10 @@ class EndingCall implements UpstreamSink, UpstreamCall {
     });
   }
 
-  /** The wrappers between here and the relay have no boundary of their own. */
+  /**
+   * Reports an exception in `run` to the relay, since the wrappers in between have no error
+   * boundary.
+   */
   #guard(run: () => void): void {
     try {
       run();
@@ -107,7 +111,7 @@ class EndingCall implements UpstreamSink, UpstreamCall {
   #endNow(): void {
     this.#ended = true;
     this.#startTimer(bodyEndGraceMs, () => this.call?.abort());
-    // The rest of the body doesn't wait for the client.
+    // The rest of the body needn't wait for the client.
     this.call?.resume();
     this.#sink.onEnd();
   }

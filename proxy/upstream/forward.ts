@@ -60,15 +60,15 @@ class Forwarding implements AnswerHandler {
   readonly #relay: AnswerRelay;
   /** The response headers: the provider's, then Sluice's. */
   #headers: readonly string[] = [];
-  /** The body is sent as it arrives, unless it is an error. */
+  /** Whether the body is sent as it arrives, unless it is an error. */
   #passesAtOnce = false;
-  /** Any body other than JSON is a failure. */
+  /** Whether a body that isn't JSON is a failure. */
   #mustBeJson = false;
   /** The held beginning of a stream; null if the stream passes as it arrives. */
   #head: StreamHead | null = null;
   /** The headers of an error, as the provider sent them. */
   #errorHeaders: readonly (Buffer | string)[] = [];
-  /** The body is a page of HTML or XML, which is no answer, however long it is. */
+  /** Whether the body is a page of HTML or XML, which is never an answer, whatever its length. */
   #isPage = false;
   /** The provider's Retry-After. */
   #retryAfterMs: number | null = null;
@@ -111,7 +111,7 @@ class Forwarding implements AnswerHandler {
     }
     this.#mustBeJson = mustBeJson(request.method, operation, contentType);
     const form = this.#mustBeJson ? "json" : bodyForm(contentType, operation);
-    // Audio reports no usage, and clients play it while it is generated.
+    // Audio reports no usage, and clients play it as it arrives.
     this.#passesAtOnce = form === "bytes";
     this.#meter.beginBody(form, true);
   }
@@ -157,8 +157,8 @@ class Forwarding implements AnswerHandler {
   }
 
   /**
-   * The time is checked only when bytes arrive: a client may have to wait for an answer, but a
-   * keep-alive from the provider needn't reach it.
+   * Holds the beginning of a stream. The time is checked only when bytes arrive: a client may have
+   * to wait for an answer, and a keep-alive of the provider needn't reach it.
    */
   #holdHead(head: StreamHead, out: Buffer | readonly Buffer[]): void {
     const isOver = head.keep(out);
@@ -210,7 +210,10 @@ class Forwarding implements AnswerHandler {
     this.#relay.end(charged, ending);
   }
 
-  /** Whether a chat broke off: the client gets what arrived, and it counts as upstream error. */
+  /**
+   * Whether a chat failed after its beginning: the client gets the part that arrived, and the
+   * attempt counts as an error of the provider.
+   */
   #isBroken(text: string): boolean {
     return this.#options.operation === "chat_completions" && isBrokenChat(text);
   }
@@ -279,8 +282,8 @@ class Forwarding implements AnswerHandler {
   }
 
   /**
-   * The provider did the work and will bill it, so it is charged. No other target repeats the work,
-   * and an SDK that retries every 502 doesn't either.
+   * The provider worked and will bill it, so it is charged. No other target repeats the work, nor
+   * does an SDK that retries every 502.
    */
   #endUntranslatable(why: string): void {
     const { provider, operation } = this.#options;
@@ -299,11 +302,13 @@ class Forwarding implements AnswerHandler {
     this.#relay.end(charged, { status: failure.status, outcome, finish }, { error });
   }
 
-  /** `body`: the provider's error, as bytes in Latin-1. `answer`: what was read of it. */
+  /**
+   * `body`: the provider's error, as bytes in Latin-1. `answer`: the parsed body, if it was parsed.
+   */
   #endWithError(body: string, answer?: unknown): void {
     const { upstream, provider, translator } = this.#options;
     if (this.#relay.status >= 300) this.#relay.noteLimits(this.#errorHeaders, body);
-    // With 0 as the time, a wait until a time of day is too long for `#namedWait`.
+    // Time 0 makes a wait until a time of day too long for `#namedWait`.
     if (this.#relay.status === 429)
       this.#retryAfterMs ??= readReportedWait(this.#errorHeaders, body, 0).waitMs;
     const redacted = Buffer.from(upstream.redact(body), "latin1");
@@ -351,8 +356,8 @@ class Forwarding implements AnswerHandler {
   }
 
   /**
-   * A Retry-After for a wait that the provider named elsewhere: clients read only this header. A
-   * wait of more than a minute gets none, because some clients hang for as long as it says.
+   * A Retry-After for a wait that the provider named elsewhere, since clients read only this
+   * header. A wait of more than a minute gets none, because some clients would hang that long.
    */
   #namedWait(): readonly string[] {
     const ms = this.#retryAfterMs;

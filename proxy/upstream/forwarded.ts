@@ -18,10 +18,10 @@ export interface ForwardRequest {
   readonly request: UpstreamRequest;
   /** The rate limit headers. Every response has them, including failures. */
   readonly headers: readonly string[];
-  /** The client's operation, which decides where the text of an answer is. */
+  /** The client's operation, which determines where an answer has its text. */
   readonly operation: Operation;
   /**
-   * The translation of a provider that speaks another dialect. It knows the usage, for which the
+   * The translation, if the provider speaks another dialect. It reports the usage, for which the
    * client's dialect may have no fields. Null if the answer isn't translated.
    */
   readonly translator: (TranslationReport & { readonly failed: boolean }) | null;
@@ -45,11 +45,13 @@ export interface ForwardRequest {
   readonly holdsHead: boolean;
   /** The hard caps on a stream; null or absent if none counts the request. */
   readonly cap?: StreamCap | null;
-  /** What hard caps grant an answer that isn't cut; null or absent if none counts it. */
+  /**
+   * The output that hard caps grant an answer that can't be cut; null or absent if none counts it.
+   */
   readonly granted?: GrantedOutput | null;
   /** Called when the answer starts to be sent. After that the request isn't repeated. */
   readonly onBegun?: () => void;
-  /** Hears each answer with its headers; see `LimitReports`. */
+  /** Called with each answer and its headers; see `LimitReports`. */
   readonly onHeard?: ((answer: ProviderAnswer) => void) | undefined;
   readonly monoMs: () => number;
 }
@@ -73,7 +75,7 @@ export interface ForwardResult extends ProviderResult {
   readonly failed: TargetFailure | null;
   /** The part that the provider refuses, if the request can be sent without it. */
   readonly refused?: RefusedPart | null;
-  /** The error that the provider gave, or why it gave no answer; null if it answered. */
+  /** The error of the provider, or why there was no answer; null if it answered. */
   readonly error?: ProviderError | null;
   /** The exception that ended it; usually null. */
   readonly bug: unknown;

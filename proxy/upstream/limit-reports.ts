@@ -1,8 +1,8 @@
 /**
- * Reads what providers' answers say of their limits, in headers and in the body of a 429, and
- * reports it to the daemon (docs/upstream-limits.md). Where the limits are only shown, the headers
- * of one answer a second and target are read. The families of headers, with the places where they
- * are published, are in `test/outside/limit-headers.ts`.
+ * Reads the limits that providers report, in headers and in the body of a 429, and reports them to
+ * the daemon (docs/upstream-limits.md). If limits are only shown, the headers of one answer per
+ * second and target are read. `test/outside/limit-headers.ts` lists the families of headers with
+ * their sources.
  */
 
 import { isObject, parseJson } from "../../shared/checked.js";
@@ -18,11 +18,11 @@ import type { LimitReport } from "../limiter/admission.js";
 import { readRetryAfterMs } from "./retry-wait.js";
 import type { Upstream } from "./upstream.js";
 
-/** An answer, when it begins, or an error, once its body has arrived. */
+/** An answer at its beginning, or an error after its body has arrived. */
 export interface ProviderAnswer {
   readonly status: number;
   readonly rawHeaders: readonly (Buffer | string)[];
-  /** The provider's text; empty unless it is an error. */
+  /** The provider's text; empty unless the answer is an error. */
   readonly body: string;
   /** When the request was sent. */
   readonly sentMonoMs: number;
@@ -54,7 +54,7 @@ export class LimitReports {
     this.#ports = ports;
   }
 
-  /** What hears the answers of one request; undefined if nothing is to be learned from them. */
+  /** The function to call with the answers of one request; undefined if they needn't be read. */
   observerOf(request: ObservedRequest): ((answer: ProviderAnswer) => void) | undefined {
     const { mode, adaptive } = request.config.upstreamLimits;
     if (adaptive !== null || mode === "avoid") return (answer) => this.#report(request, answer);
@@ -81,7 +81,7 @@ export class LimitReports {
     const { config, upstream, size } = request;
     const { limits, waitMs } = this.#read(answer);
     const { status, sentMonoMs, firstByteMonoMs } = answer;
-    // What one key has used up, another key may still have.
+    // Another key may have capacity left.
     const hasOtherKey =
       status === 429 ? upstream?.hasReadyKey?.() === true : (config.apiKeys?.length ?? 0) > 1;
     const ofOneKey = {
@@ -121,20 +121,20 @@ export function sizeClass(promptBytes: number, stream: boolean): number {
 
 type RawHeaders = readonly (Buffer | string)[];
 
-/** What a 429 says beside its headers. */
+/** The parts of a 429 besides its headers. */
 interface ReportedWait {
   readonly limits: readonly ReportedLimit[];
   /** Null if it names none. */
   readonly waitMs: number | null;
 }
 
-/** A longer time is a mistake of the provider. */
+/** A longer time must be a mistake of the provider. */
 const waitMsMax = 31 * 86_400_000;
 
 type Part = "limit" | "remaining" | "reset";
 type LimitFields = Map<string, Partial<Record<Part, string>>>;
 
-/** The limits in the headers of an answer; `nowMs`: the wall clock, if the answer has no date. */
+/** The limits in the headers of an answer. `nowMs`: the wall clock, for answers without a date. */
 export function readReportedLimits(
   rawHeaders: RawHeaders,
   nowMs: number,
@@ -143,7 +143,7 @@ export function readReportedLimits(
   let date = "";
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const raw = rawHeaders[i]!;
-    // Most headers are passed over by their length and first letter.
+    // Length and first letter exclude most headers.
     if (raw.length === 4 && latin1Text(raw).toLowerCase() === "date")
       date = latin1Text(rawHeaders[i + 1]!);
     if (raw.length < 9 || !mayBegin(raw)) continue;
@@ -195,7 +195,10 @@ function underscored(name: string): string {
   return name.replaceAll("-", "_");
 }
 
-/** A subscription's limit has a status and the used share instead of counts. */
+/**
+ * Reads Anthropic's limits. A subscription's limit has a status and the used share instead of
+ * counts.
+ */
 function readAnthropic(
   fields: LimitFields,
   { name, part, value }: { readonly name: string; readonly part: string; readonly value: string },
@@ -210,7 +213,10 @@ function readAnthropic(
   } else add(fields, name, part as Part, value);
 }
 
-/** The fields of the IETF's drafts: `"default";r=50;t=30`, `default;q=100;w=60`, `limit=100, …`. */
+/**
+ * Reads the fields of the IETF's drafts: `"default";r=50;t=30`, `default;q=100;w=60`, `limit=100,
+ * …`.
+ */
 function readFields(fields: LimitFields, value: string): void {
   if (/^\s*(?:limit|remaining|reset)\s*=/.test(value)) {
     for (const [, part, count] of value.matchAll(/(limit|remaining|reset)\s*=\s*(\d+)/g))
@@ -220,7 +226,7 @@ function readFields(fields: LimitFields, value: string): void {
   for (const item of value.split(",")) {
     const [policy = "", ...parameters] = item.trim().split(";");
     const quoted = policy.trim().replaceAll('"', "").toLowerCase();
-    // Without a policy's name it counts requests.
+    // Without a policy's name it is a limit on requests.
     const name =
       quoted === "" || quoted === "default" || /^\d+$/.test(quoted) ? "requests" : quoted;
     for (const parameter of parameters) {
@@ -298,7 +304,7 @@ function durationMs(text: string): number | null {
   return ms;
 }
 
-/** What a 429 reports in its headers and its body, which is the provider's own text. */
+/** The wait in the headers and in the body of a 429. */
 export function readReportedWait(
   rawHeaders: RawHeaders,
   body: string,
@@ -323,8 +329,8 @@ function exhaustedMs(limits: readonly ReportedLimit[]): number | null {
 const nothingReported: ReportedWait = { limits: noLimits, waitMs: null };
 
 /**
- * Google's details, OpenRouter's headers, a number of seconds, or a sentence that names the wait.
- * Some hosts have these without a member `error` around them.
+ * Reads Google's details, OpenRouter's headers, a number of seconds, or a sentence that names the
+ * wait. In some bodies these aren't inside a member `error`.
  */
 function readBody(body: string, nowMs: number): ReportedWait {
   const answer = parseJson(body);

@@ -7,8 +7,9 @@ import type { UpstreamFailure } from "./errors/upstream-failure.js";
 import type { Upstream, UpstreamSink } from "./upstream.js";
 
 /**
- * The longest line that is held until its end has arrived: an event of a stream, or a plain answer.
- * Reasoning in a longer line isn't marked; a provider that refuses it is asked again without it.
+ * The longest line that is held until it is complete: an event of a stream, or a plain answer.
+ * Reasoning in a longer line isn't marked; a provider that refuses such reasoning gets the request
+ * again without it.
  */
 const lineBytesMax = 1024 * 1024;
 
@@ -46,7 +47,7 @@ class MarkingSink implements UpstreamSink {
     if (this.#heldBytes > lineBytesMax) this.#release(null);
   }
 
-  /** Sends what is held, and the end of its line. */
+  /** Sends the held bytes and the end of their line. */
   #release(rest: Buffer | null): void {
     const pieces = this.#pieces;
     if (rest !== null) pieces.push(rest);

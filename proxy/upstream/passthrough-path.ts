@@ -31,7 +31,7 @@ export function splitPassthrough(path: string): PassthroughPath | null {
 const decodingsMax = 4;
 
 /**
- * Why a rest isn't passed on, or null. It refuses what servers interpret differently: dot segments,
+ * The problem of a rest, or null. Refuses parts that servers interpret differently: dot segments,
  * empty segments and backslashes, plain or percent-encoded any number of times; and characters that
  * aren't allowed in paths. An encoded slash passes unchanged, since model names contain it.
  */
@@ -39,7 +39,7 @@ export function restProblem(rest: string): string | null {
   return checkedRest(rest).problem;
 }
 
-/** Clients ask for the same few paths. */
+/** Clients request the same few paths. */
 const checkedRest = cacheByText((rest) => ({ problem: findRestProblem(rest) }));
 
 function findRestProblem(rest: string): string | null {
@@ -84,8 +84,8 @@ function isAtOrBelow(base: string, path: string): boolean {
 }
 
 /**
- * Parameters that hold the caller's credentials: Google's `key` and tokens, and those that Azure's
- * SDK uses in browsers.
+ * Parameters that contain the caller's credentials: Google's `key` and tokens, and those that
+ * Azure's SDK uses in browsers.
  */
 const credentialParameters: ReadonlySet<string> = new Set([
   "key",
@@ -129,7 +129,7 @@ export function isCleanQuery(query: string): boolean {
   return /^[\x21\x22\x24-\x7e]*$/.test(query);
 }
 
-/** Parameters that every method of Google's APIs accepts: they shape its answer. */
+/** Parameters that every method of Google's APIs accepts and that change the form of its answer. */
 const googleParameter = /^\s*(?:\$.*|fields|alt|callback)\s*$/is;
 const harmlessGoogleParameter = /^\s*\$(?:\.xgafv|prettyPrint)\s*$/i;
 
@@ -141,7 +141,7 @@ export function withoutGoogleParameters(query: string): string {
     .join("&");
 }
 
-/** Why a query isn't passed on, or null. */
+/** The problem of a query, or null. */
 export function queryProblem(
   method: string,
   query: string,
@@ -171,8 +171,8 @@ function googleProblem(method: string, query: string): string | null {
 }
 
 /**
- * Why a body isn't passed on, or null: Google may answer a protobuf body with protobuf. Uploaded
- * files aren't checked, since a file may have any content type.
+ * The problem of a body's type, or null: Google may answer a protobuf body with protobuf. Uploads
+ * aren't checked, since a file may have any content type.
  */
 export function bodyTypeProblem(
   rest: string,

@@ -1,11 +1,10 @@
 /**
- * Replaces a provider's addresses in its answers with Sluice's addresses: a client that follows one
- * sends its own credential there, as the official SDKs do with `results_url` and upload addresses.
+ * Replaces a provider's addresses in its answers with Sluice's: a client that follows one sends its
+ * own credential there, as the official SDKs do with `results_url` and upload addresses.
  *
  * An address at another host, such as a picture on a CDN, is followed without a credential and
  * stays (docs/security.md), except in a redirect, on which some clients send their key along. The
- * address of a Google file (`uri`) names it in later requests and isn't followed, so it stays as
- * well.
+ * address of a Google file (`uri`) only names the file in later requests, so it stays as well.
  */
 import { cacheByText } from "../../shared/text/remembered.js";
 import { passedQuery } from "./passthrough-path.js";
@@ -31,8 +30,8 @@ const apiHeaders: ReadonlySet<string> = new Set([
 const anyHeaders: ReadonlySet<string> = new Set(["location", "content-location", "link"]);
 
 /**
- * The rewritten headers of an answer that hold addresses. Headers with addresses at other hosts are
- * left out. Null for a redirect to another host.
+ * The headers of an answer that contain addresses, rewritten. Headers with addresses at other hosts
+ * are left out. Null for a redirect to another host.
  */
 export function relinkedHeaders(
   links: ProviderLinks,

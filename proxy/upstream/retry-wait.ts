@@ -1,7 +1,7 @@
 /**
- * Whether to send a failed request to the same target again, and after which time: exponential
- * backoff with full jitter, added to the time that the provider asked for
- * (docs/reference/http-api.md, "Retries").
+ * Whether to send a failed request to the same target again, and when: exponential backoff with
+ * full jitter, added to the time that the provider requested (docs/reference/http-api.md,
+ * "Retries").
  *
  * Not here: which failures are worth a retry (`errors/failover-reason.ts`), and the waiting.
  */

@@ -1,12 +1,12 @@
 /**
- * A body on its way to a provider. It is held while it may have to be sent again, and then
- * released: an HTTP client keeps its request, and with it the body, until the answer has ended,
- * which for a stream may be minutes later.
+ * A body that is sent to a provider. It is held while it may have to be sent again, and then
+ * released: an HTTP client keeps its request, and with it the body, until the answer has ended, for
+ * a stream minutes later.
  */
 import { assert } from "../../shared/assert.js";
 import { largeBodyBytes } from "../../shared/bounds.js";
 
-/** Each piece is a write of its own. */
+/** Each piece is written separately. */
 const pieceBytes = 16 * largeBodyBytes;
 
 export class SentBody {

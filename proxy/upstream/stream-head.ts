@@ -1,7 +1,7 @@
 /**
- * Holds the beginning of a stream until an answer begins, while another target could take over: a
- * provider that sends keep-alives and then fails can then be replaced. The size is bounded: a
- * beginning that grows too long goes out, whatever it contains.
+ * Holds the beginning of a stream until an answer begins, so that another target can replace a
+ * provider that sends keep-alives and then fails. The size is bounded: a longer beginning is sent,
+ * whatever it contains.
  */
 import { heldHeadBytesMax } from "../../shared/bounds.js";
 import { isObject, parseJson } from "../../shared/checked.js";
@@ -16,8 +16,8 @@ export class StreamHead {
   #begun = false;
 
   /**
-   * Keeps pieces that are due to go out. True if they must go out now: an answer has begun, or the
-   * bound is exceeded.
+   * Adds pieces to the held ones. True if all must be sent now: an answer has begun, or the bound
+   * is exceeded.
    */
   keep(out: Buffer | readonly Buffer[]): boolean {
     for (const piece of Buffer.isBuffer(out) ? [out] : out) this.#read(piece);

@@ -1,8 +1,8 @@
 /**
- * The usage of a batch's results, line by line, as usage records by model. Each line is priced
- * alone, since its length decides its rates, with the factors of the service tier `batch`.
+ * Sums the usage of a batch's results, line by line, as usage records by model. Each line is priced
+ * separately, since its length determines its rates, with the factors of the service tier `batch`.
  *
- * Not here: where the results are (`../objects/batches.ts`).
+ * Not here: the source of the results (`../objects/batches.ts`).
  */
 import { subjectBytesMax, tokensPerResponseMax } from "../../shared/bounds.js";
 import { isCount, isObject } from "../../shared/checked.js";
@@ -19,7 +19,7 @@ import { readUsage } from "./read-usage.js";
 import { noUsage, sumOfUsages, type Usage } from "./usage.js";
 import { usageRecord } from "./usage-record.js";
 
-/** What is read of a line: of OpenAI's, Anthropic's and Gemini's results. */
+/** The fields that are read from a line: of OpenAI's, Anthropic's and Gemini's results. */
 export const resultPicks: Picks = new Map<string, "all" | Picks>([
   [
     "response",
@@ -72,12 +72,12 @@ export class BatchSums {
     this.#prices = prices;
   }
 
-  /** A line of the results, with at least `resultPicks`. */
+  /** Adds a line of the results, with at least `resultPicks`. */
   addLine(line: unknown): void {
     this.add(answerOf(line));
   }
 
-  /** An answer, or an object with a model and its usage; null for a request without one. */
+  /** Adds an answer, or an object with a model and its usage; null for a request without one. */
   add(answer: unknown): void {
     if (!isObject(answer)) return;
     const { provider } = this.#batch;
@@ -121,12 +121,12 @@ export class BatchSums {
       sum.costs = cost;
       return;
     }
-    // What exceeds the bounds of a record begins another.
+    // Sums that exceed the bounds of a record begin another record.
     if (sum !== undefined) this.#full.push(sum);
     this.#open.set(key, { model: name, source, list, usage, costs });
   }
 
-  /** The records. They don't say whose batch it was: the daemon knows. */
+  /** The records, without the batch's owner, whom the daemon knows. */
   records(): readonly Execution[] {
     const sums = [...this.#full, ...this.#open.values()].slice(0, batchRecordsMax);
     return sums.map((sum) => this.#recordOf(sum));
@@ -177,7 +177,7 @@ function batchUsage(usage: Usage): Usage {
   };
 }
 
-/** A sum isn't priced again. */
+/** A usage without parts: a sum isn't priced again. */
 function withoutParts({ parts: _, ...usage }: Usage): Usage {
   return { ...usage, reportedCost: null };
 }

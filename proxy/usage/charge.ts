@@ -39,11 +39,11 @@ import { boundOfUsage, isBoundedByTokens, type SentRequest } from "./usage-bound
 
 /** How a call ended. */
 export type CallEnd =
-  /** The answer is complete, whatever it reports. */
+  /** The answer is complete, whatever its usage. */
   | "complete"
-  /** The provider goes on in the background. */
+  /** The provider continues in the background. */
   | "running"
-  /** All of the answer came, and it is empty or only says that the model failed. */
+  /** The whole answer arrived, and it is empty or only reports that the model failed. */
   | "failed"
   /** The provider answered with an error or a redirect. */
   | "error"

@@ -88,8 +88,8 @@ export function isWithoutModel(operation: Operation): boolean {
 }
 
 /**
- * The reported usage, or an estimate if it is missing or invalid: a provider's mistake must not
- * lift the caller's limits.
+ * The reported usage, or an estimate if it is missing or invalid: a mistake of the provider must
+ * not lift the caller's limits.
  */
 export function countUsage(reading: UsageReading, seen: EstimateInput): MeteredUsage {
   const { operation } = seen;
@@ -110,8 +110,8 @@ export function countUsage(reading: UsageReading, seen: EstimateInput): MeteredU
 }
 
 /**
- * The usage with what only the request says: the characters to speak, and the pictures with their
- * quality and size. The tokens of a picture that aren't detailed are all the picture's.
+ * The usage with units that only the request states: the characters to speak, and the pictures with
+ * their quality and size. Tokens of a picture without details all count as tokens of the picture.
  */
 function withRequestedUnits(
   usage: Usage,
@@ -122,7 +122,7 @@ function withRequestedUnits(
     const characters = Array.from(textOrEmpty(requestFields(body)["input"])).length;
     return withCounts(usage, {
       characters: Math.min(characters, measurePerResponseMax),
-      // Nothing else is put out.
+      // The answer contains nothing but sound.
       audioOutputTokens: usage.outputTokens,
     });
   }
@@ -173,7 +173,7 @@ export function leavesOutText(
   return operation !== null && withText.has(operation);
 }
 
-/** Whether a usage reports an answer, but no input: a model reads at least one token. */
+/** Whether a usage reports an answer but no input, although a model reads at least one token. */
 export function leavesOutInput(usage: Usage, operation: Operation | null): boolean {
   const { inputTokens, outputTokens, reportedCost, parts } = usage;
   const isOnlyOutput = inputTokens === 0 && outputTokens > 0;

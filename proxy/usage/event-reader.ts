@@ -1,6 +1,6 @@
 /**
- * Reads the events of a streamed answer: usage, errors, and how much text there was.
- * `tap-stream.ts` does the framing.
+ * Reads the events of a streamed answer: usage, errors, and the amount of text. `tap-stream.ts`
+ * does the framing.
  */
 import { isObject, parseJson, present } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
@@ -14,11 +14,11 @@ import { otherTextIn, placeOfAnswer } from "./other-text.js";
 import { readUsage, type UsageReading } from "./read-usage.js";
 
 /**
- * Matches the places in an event that can matter: usage as an object, an error as an object or a
- * text, and text of the answer, which follows one of the names in `texts`. `more` is an addition
- * for one dialect. A name in plain quotes can't come from inside a text, where quotes are escaped.
- * One expression over the Latin-1 reading takes a sixth of the time of JSON.parse, or of searching
- * the Buffer for each name. A match only causes the event to be parsed.
+ * Matches the names in an event that may matter: usage as an object, an error as an object or a
+ * text, and text of the answer, which follows one of the names in `texts`. `more` adds to the
+ * pattern for one dialect. A name in plain quotes can't be part of a text, where quotes are
+ * escaped. One expression over the Latin-1 reading takes a sixth of the time of JSON.parse, or of
+ * searching the Buffer for each name. After a match the event is parsed.
  */
 function placesWith(texts: readonly string[], { usage = "usage", more = "" } = {}): Places {
   const alternatives = [
@@ -74,7 +74,7 @@ export const textsOfEvents: ReadonlySet<string> = new Set(
   [placesOfChat, placesOfMessages, placesOfDeltas].flatMap(({ texts }) => [...texts]),
 );
 
-/** The operations whose streams say where the answer ends. */
+/** The operations whose streams mark the end of the answer. */
 const endsNamed: ReadonlySet<Operation> = new Set<Operation>([
   "chat_completions",
   "completions",
@@ -94,27 +94,30 @@ function placesOf(operation: Operation): Places {
 /** Reads complete events and keeps what it finds in them. */
 export class EventReader {
   contentChars = 0;
-  /** The part of `contentChars` in fields that aren't known as text. */
+  /** The part of `contentChars` in fields that aren't known to be text. */
   otherChars = 0;
   errorSeen = false;
-  /** An error came before any usage or part of an answer. */
+  /** Whether an error arrived before any usage or part of an answer. */
   beginsWithError = false;
-  /** A reason was seen why the answer ended. */
+  /** Whether the answer has a finish reason. */
   finished = false;
-  /** A reason was seen, and one with more text after it: some hosts send one in each event. */
+  /** Whether a finish reason was followed by more text. Some hosts send one in each event. */
   #hasReason = false;
   #repeatsReason = false;
-  /** More than text came after a reason or a call of Gemini's, and no reason since. */
+  /**
+   * Whether something other than text followed a finish reason or a call of Gemini's, and no reason
+   * since.
+   */
   #goesOn = false;
-  /** A reason was seen why the answer failed. */
+  /** Whether a finish reason is a failure of the model. */
   #hasFailed = false;
-  /** Reasoning was seen in the field of hosts that show all of it. */
+  /** Whether reasoning was in the field of hosts that show all of it. */
   reasoningSeen = false;
-  /** Reasoning that came as text, and that a block may repeat with its signature. */
+  /** Characters of reasoning as text, which a signed block may repeat. */
   #unsignedChars = 0;
-  /** A part of an answer other than text was seen. */
+  /** Whether a part of an answer other than text was seen. */
   #hasPart = false;
-  /** An event was too large to be read completely, and no usage has come since. */
+  /** Whether an event was too large to be read completely, and no usage has arrived since. */
   unread = false;
   /** The model that an event with usage named. */
   model: string | null = null;
@@ -130,15 +133,15 @@ export class EventReader {
   readonly #places: RegExp;
   readonly #operation: Operation;
   readonly #answerPlace: RegExp;
-  /** The usage as it came. The getter `usage` reads it, and is called once. */
+  /** The usage as reported. The getter `usage` reads it, and is called once. */
   #usage: unknown = null;
   #charsAtUsage = 0;
   #isFirst = true;
-  /** The end of the answer was seen without a reason, or the dialect has no sign of it. */
+  /** Whether the end of the answer was seen without a reason, or the dialect doesn't mark it. */
   #ended: boolean;
-  /** An event was seen that belongs to an answer. */
+  /** Whether an event of an answer was seen. */
   #begun = false;
-  /** An event was seen in which nothing is known. */
+  /** Whether an unknown event was seen. */
   #hasOther = false;
 
   constructor(operation: Operation) {
@@ -164,15 +167,15 @@ export class EventReader {
   }
 
   /**
-   * Whether the events hold a complete answer. Some hosts give no reason before the last event,
-   * `[DONE]` or `message_stop`. A stream in which nothing is known counts as complete, an empty one
+   * Whether the events contain a complete answer. Some hosts give no reason before the last event,
+   * `[DONE]` or `message_stop`. A stream of unknown events counts as complete, an empty one
    * doesn't.
    */
   get isComplete(): boolean {
     return this.finished || this.#ended || (this.#hasOther && !this.#hasBegun);
   }
 
-  /** Whether the answer is over, even if the stream breaks off after this event. */
+  /** Whether the answer is complete, even if the stream ends after this event. */
   get isOver(): boolean {
     if (!this.finished || this.#ended) return this.finished;
     return !this.#repeatsReason && !this.#goesOn;
@@ -182,12 +185,12 @@ export class EventReader {
     return this.#begun || this.contentChars > this.otherChars || this.#usage !== null;
   }
 
-  /** Whether the answer ended with a failure of the model, and holds nothing else. */
+  /** Whether the answer ended with a failure of the model, and contains nothing else. */
   get isFailed(): boolean {
     return this.#hasFailed && !this.#hasPart && this.contentChars === 0;
   }
 
-  /** `data`: short enough to be a sign that isn't part of an answer. */
+  /** Reads short data, which may be a sign that isn't part of an answer. */
   #readSign(data: string): void {
     const sign = data.trim();
     if (sign === "[DONE]" || sign.includes('"message_stop"')) this.#ended ||= this.#hasBegun;
@@ -221,7 +224,7 @@ export class EventReader {
     const finishedBefore = this.finished;
     this.finished = false;
     let hasReason = false;
-    // A part of Gemini's that may come beside a text.
+    // Part of Gemini's answers that may accompany text.
     let hasOtherPart = false;
     const places = this.#places;
     places.lastIndex = 0;
@@ -260,7 +263,7 @@ export class EventReader {
         places.lastIndex = end;
       }
     }
-    // After the end of one choice, the text of another one begins or continues.
+    // Text after the end of one choice belongs to another choice.
     const textChars = this.contentChars - charsBefore;
     if (textChars === 0) {
       this.passed = null;
@@ -284,7 +287,7 @@ export class EventReader {
     return (matters || hasEscapedName(data)) && this.#readValue(value ?? parseJson(data));
   }
 
-  /** How much reasoning the signed blocks of a chunk repeat at most. */
+  /** The most reasoning that the signed blocks of a chunk can repeat. */
   #repeatedIn(data: string): number {
     const lists = data.match(signedBlocks)?.length ?? 0;
     if (lists === 0) return 0;
@@ -302,7 +305,10 @@ export class EventReader {
     }
   }
 
-  /** As `read`, for what follows the last blank line of a stream: maybe only a part of an event. */
+  /**
+   * As `read`, for the bytes after the last blank line of a stream, which may be an incomplete
+   * event.
+   */
   readRest(event: string, lines: number): boolean {
     const { finished } = this;
     const isUsageOnly = this.read(event, lines);

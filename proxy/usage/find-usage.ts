@@ -30,8 +30,8 @@ export function findUsage(value: unknown): unknown {
 }
 
 /**
- * Cohere's `meta`, Mistral's `usage_info` of documents, DeepInfra's `inference_status`, and the
- * length of sound in OpenAI's verbose transcriptions.
+ * Usage in other fields: Cohere's `meta`, Mistral's `usage_info` of documents, DeepInfra's
+ * `inference_status`, and the length of sound in OpenAI's verbose transcriptions.
  */
 function usageElsewhere(answer: Fields): unknown {
   const { meta, usage_info: info, inference_status: status, duration, segments } = answer;
@@ -49,7 +49,8 @@ function usageElsewhere(answer: Fields): unknown {
 }
 
 /**
- * Cohere bills other units than the tokens that it counts, and tokens of images beside the input.
+ * Cohere's billed units differ from the tokens that it counts, and tokens of images are separate
+ * from the input.
  */
 function billedUnits({ billed_units: units, cached_tokens: cached }: Fields): Fields | null {
   if (!isObject(units)) return null;
@@ -63,7 +64,7 @@ function billedUnits({ billed_units: units, cached_tokens: cached }: Fields): Fi
     : { ...units, ...imageTokens, cached_tokens: cached };
 }
 
-/** Whether this member of an event is an answer as a whole. */
+/** Whether this member of an event is a complete answer. */
 function isWhole(place: string): boolean {
   return place === "response" || place === "interaction";
 }
@@ -138,13 +139,13 @@ export function modelNamedIn(value: unknown): string | null {
   return typeof model === "string" && model !== "" ? model : null;
 }
 
-/** Fields of an answer beside its usage that belong to it. */
+/** Fields of an answer that belong to its usage, although they are outside of it. */
 const besideUsage = ["service_tier", "tool_usage", "usage_breakdown"] as const;
 
 /**
  * The usage with related fields from elsewhere in the answer: the tier that served it, what its
- * tools used, and the tools' calls in the list of OpenAI's output. The last get the names that
- * Anthropic uses for them in the usage.
+ * tools used, and the calls of tools in OpenAI's output, under the names that Anthropic's usage has
+ * for them.
  */
 function withContext(usage: Fields, answer: Fields): Fields {
   const { service_tier: serviceTier, tool_usage: tools, usage_breakdown: breakdown } = answer;
@@ -196,7 +197,7 @@ function withGrounding(usage: Fields, { candidates }: Fields): Fields {
   return { ...usage, server_tool_use: { web_search_requests: web, maps_search_requests: maps } };
 }
 
-/** Google doesn't bill empty queries. */
+/** The number of queries. Google doesn't bill empty ones. */
 function queriesIn(queries: unknown): number {
   return Array.isArray(queries) ? queries.filter((query) => query !== "").length : 0;
 }
@@ -206,8 +207,8 @@ function isOfMaps(chunk: unknown): boolean {
 }
 
 /**
- * Opening a result, or searching within it, isn't another search. A container counts once for each
- * GB of its memory, by which it is billed.
+ * The calls of OpenAI's tools. Opening a result, or searching within it, isn't another search. A
+ * container counts once for each GB of its memory, by which it is billed.
  */
 function callsIn({ output, tools }: Fields): Fields | null {
   if (!Array.isArray(output)) return null;

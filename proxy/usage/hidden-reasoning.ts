@@ -1,8 +1,8 @@
 /**
- * An estimate of the reasoning that a lost answer didn't show: providers bill it as output, but
- * stream a summary of it or nothing (docs/reference/usage-record.md, "Estimates"). It is what a
- * model generates in the time that the answer took, at most its thinking budget: the request's, or
- * the one of its effort, or the default of a model that reasons without being asked. Nothing is
+ * Estimates the reasoning that a lost answer didn't show: providers bill it as output, but stream a
+ * summary of it or nothing (docs/reference/usage-record.md, "Estimates"). The estimate is the
+ * output of a model in the time that the answer took, at most the thinking budget: that of the
+ * request, or of its effort, or the default of a model that reasons unless told not to. Nothing is
  * added for a stream that shows all of the reasoning.
  *
  * Not here: the upper bound (`usage-bound.ts`).
@@ -56,7 +56,7 @@ export function thinkingBudget({ fields, reasonsByDefault }: Reasoner): number {
 
 type Reasoner = Pick<SentRequest, "fields" | "reasonsByDefault">;
 
-/** Whether the answer shows what the model reasons, as it reasons. */
+/** Whether the answer shows all reasoning, as the model produces it. */
 function streamsReasoning({ fields, showsReasoning }: SentRequest): boolean {
   const { stream, include_reasoning: include, reasoning_format: format, reasoning } = fields();
   const isHidden =

@@ -1,8 +1,7 @@
 /**
- * How much an event of a stream adds to the answer in fields that aren't known as text: an upper
- * bound, so that limits hold for forms that providers invent. `event-reader.ts` calls it for events
- * without known text, which are few. And the same of a whole answer, for one whose usage counts
- * nothing.
+ * Measures the part of an answer in fields that aren't known to be text: an upper bound, so that
+ * limits hold for formats that providers invent. `event-reader.ts` calls it for events without
+ * known text, which are few. Also measures a complete answer whose usage counts nothing.
  */
 import { isObject } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
@@ -50,12 +49,12 @@ function answerIn(event: Fields, operation: Operation): unknown {
     return objects(choices).map((choice) => choice["delta"] ?? choice["message"] ?? choice["text"]);
   if (operation === "stream_generate_content")
     return objects(candidates).map(({ content }) => (isObject(content) ? content["parts"] : null));
-  // Why the answer ended.
+  // The end of the answer.
   if (type === "message_delta") return null;
   return delta ?? (isObject(block) && !isResult(block) ? block : null);
 }
 
-/** The model reads what a tool of the provider has found: it is input. */
+/** Whether it is the result of a provider's tool, which the model reads as input. */
 function isResult({ type }: Fields): boolean {
   return typeof type === "string" && type.endsWith("_tool_result");
 }
@@ -64,15 +63,18 @@ function objects(list: unknown): readonly Fields[] {
   return Array.isArray(list) ? (list as unknown[]).filter(isObject) : [];
 }
 
-/** Names of members that say what a part is. */
+/** Names of members that describe a part. */
 const labels = /^(?:role|type|name|object|status|format|language|outcome|mime_?type|(?:.*_)?id)$/i;
-/** Names of members whose object the model has written, with its punctuation. */
+/** Names of members whose object, including its punctuation, the model has written. */
 const writtenFields = /^(?:args|arguments|input)$/;
-/** A token of sound or of a picture has hundreds of bytes: this many bytes count as one of text. */
+/**
+ * This many bytes of media count as one byte of text, since a token of sound or of a picture has
+ * hundreds of bytes.
+ */
 const mediaFactor = 16;
 const media = /^(?:audio|inlineData|inline_data|image_url|image|video)$/;
 
-/** `name`: that of the member whose value this is. */
+/** `name`: that of the member with this value. */
 function sizeOf(value: unknown, name: string): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return 0;

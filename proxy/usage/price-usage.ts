@@ -118,8 +118,8 @@ function costOfPart(usage: Usage, price: Price | null): PartCost | null {
 }
 
 /**
- * The most that a usage can cost whose kinds of tokens aren't known: each token as the dearest of
- * its side, in the tier and region if they make it dearer. Null if it is unpriced.
+ * The most that a usage with unknown kinds of tokens can cost: each token at the highest rate of
+ * input or output, including surcharges of tier and region. Null if it is unpriced.
  */
 export function priceAtMost(usage: Usage, price: Price): PicoUsd | null {
   const dearest = dearestPrice(price);
@@ -149,8 +149,8 @@ function dearestRates(rates: TokenRates): TokenRates {
 }
 
 /**
- * The cost that input tokens would have had in the request from which a rewriter removed them; null
- * if there were none, or if they have no price.
+ * The cost of input tokens that a rewriter removed, at the rates of the request; null if there were
+ * none, or if they have no price.
  */
 export function priceSavedTokens(
   tokens: number,
@@ -163,8 +163,8 @@ export function priceSavedTokens(
 }
 
 /**
- * The cost of an answer whose usage isn't known at all: of a model that is sold by the request, or
- * is free.
+ * The cost of an answer with completely unknown usage: of a model that is sold per request, or is
+ * free.
  */
 export function priceUnknownUsage(price: Price | null): Costs | null {
   if (price === null) return null;
@@ -175,10 +175,7 @@ export function priceUnknownUsage(price: Price | null): Costs | null {
 /** The units by which answers without tokens are sold. */
 const soldBy = ["searchUnits", "audioMs", "characters", "images", "pages"] as const;
 
-/**
- * The cost of the units that aren't tokens. Null if the answer has no tokens, and its unit no
- * price.
- */
+/** The cost of units other than tokens. Null if the answer has no tokens, and its unit no price. */
 function feesOf({ details, totalTokens, imageKind }: Usage, price: Price): number | null {
   if (details === null || details.counts === noDetailCounts) return 0;
   const { perUnit = noUnits, perImage, audioMsMin = 0 } = price;

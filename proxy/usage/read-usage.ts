@@ -56,7 +56,7 @@ export function readUsage(usage: unknown): UsageReading {
   return parts.length === 0 ? reading : withParts(reading, parts);
 }
 
-/** All that the usages of most providers have: those of OpenAI and Anthropic. */
+/** The fields in usages of OpenAI and Anthropic, which most other providers use as well. */
 const commonFields: ReadonlySet<string> = new Set([
   "prompt_tokens",
   "completion_tokens",
@@ -157,8 +157,8 @@ const noTokens = {
 const partsMax = 1000;
 
 /**
- * What other calls used that the counts of the answer leave out: Anthropic's compactions and
- * advisors (`iterations`), the image model behind OpenAI's tool (`tool_usage`). Groq's
+ * The usage of other calls that the counts of the answer leave out: Anthropic's compactions and
+ * advisors (`iterations`), and the image model behind OpenAI's tool (`tool_usage`). Groq's
  * `usage_breakdown` splits the counts by model. Anthropic's other iterations are within the counts,
  * or were declined and aren't billed.
  */
@@ -201,7 +201,7 @@ function partsOf(usage: Fields, whole: Usage): readonly UsagePart[] {
 /** The model of OpenAI's tool for images if the answer doesn't name one. */
 const imageToolModel = "gpt-image-1";
 
-/** The speed, tier and region of the answer hold for all of its iterations. */
+/** Adds the answer's speed, tier and region, which apply to all of its iterations. */
 function withTierOf({ service_tier, speed, inference_geo }: Fields, entry: Fields): Fields {
   return { service_tier, speed, inference_geo, ...entry };
 }
@@ -244,7 +244,10 @@ function sumOf(count: unknown, more: unknown): unknown {
   return isValidCount(count) && isValidCount(more) ? count + more : count;
 }
 
-/** Input tokens that a provider which counts sound in seconds has only in the total. */
+/**
+ * The input tokens of sound, for a provider that counts sound in seconds and its tokens only in the
+ * total.
+ */
 function undetailedSoundTokens(
   usage: Fields,
   input: unknown,
@@ -297,7 +300,7 @@ function readCounts(
 interface Details {
   readonly cached: number;
   readonly written: number;
-  /** The counts came in Anthropic's fields, and its input count excludes them. */
+  /** Whether the counts are in Anthropic's fields, and the input count excludes them. */
   readonly areBesideInput: boolean;
 }
 
@@ -381,7 +384,7 @@ function invalid(name: string, value: unknown): UsageReading {
   return { kind: "invalid", reason: invalidCount(name, value) };
 }
 
-/** The counts that the details are parts of. */
+/** The counts that contain the details. */
 interface Whole {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -390,8 +393,8 @@ interface Whole {
 }
 
 /**
- * Null if there are no details. It runs for each answer, and most report hardly any details.
- * `soundTokens`: input that is sound, of a provider that doesn't detail it.
+ * The details; null if there are none. This runs for each answer, and most have hardly any details.
+ * `soundTokens`: input tokens of sound, for a provider that doesn't detail them.
  */
 export function readUsageDetails(
   usage: Fields,
@@ -572,7 +575,7 @@ export function tierIn(usage: Fields): string | null {
   return serviceTierOf(isObject(tier) ? tier["type"] : tier);
 }
 
-/** Models from before Anthropic's regions have none. */
+/** The region; null for models from before Anthropic had regions. */
 export function regionIn(raw: unknown): string | null {
   return raw === "not_available" ? null : labelOf(raw);
 }

@@ -1,7 +1,7 @@
 /**
- * Reprices stored records: what each costs by the present prices, as of the time when it ended. It
- * takes one page of the daemon's records, so that memory is bounded; `sluice usage reprice` and
- * POST /admin/usage/reprice ask for one page after the other. The daemon books the differences
+ * Reprices stored records at the prices in force now for the time when each ended. It handles one
+ * page of the daemon's records, so that memory is bounded; `sluice usage reprice` and POST
+ * /admin/usage/reprice request one page after the other. The daemon books the differences
  * (`usage.adjust`).
  */
 import type { RecordExport, RecordItem } from "../../shared/api/record-item.js";
@@ -116,15 +116,18 @@ async function book(
   return answer.ok ? good(answer.value as { readonly adjusted: number }) : answer;
 }
 
-/** Not an answer from the cache, an error that wasn't charged, and a difference. */
+/**
+ * Whether the record has a cost: it isn't an answer from the cache, an error that wasn't charged,
+ * or a difference.
+ */
 function hasCost(record: RecordItem): boolean {
   const { cache_hit: cacheHit, corrects, total_cost: cost, cost_source: source } = record;
   return !cacheHit && isAbsent(corrects) && (cost !== 0 || source !== null);
 }
 
 /**
- * Whether the record's cost may be replaced: it is unpriced, or by one price. Not that of an answer
- * on which several models worked, or of a web search that Sluice ran.
+ * Whether the record's cost may be replaced: the record is unpriced, or has a single price. Answers
+ * of several models, and web searches that Sluice ran, keep their cost.
  */
 function isRepriced(record: RecordItem, replacesReported: boolean): boolean {
   const { total_cost: cost, cost_source: source } = record;
@@ -138,7 +141,7 @@ function isOfModel({ provider, model }: RecordItem, modelName: string | null): b
   return name === modelName || `${provider.toLowerCase()}/${name}` === modelName;
 }
 
-/** In pico-dollars; null if unpriced. */
+/** The present cost in pico-dollars; null if unpriced. */
 function costNow({ repriced_cost: repriced, total_cost: total }: RecordItem): number | null {
   return signedPicoFromUsd(repriced ?? total);
 }
@@ -150,7 +153,9 @@ function targetOf({ provider, model }: RecordItem): Target {
   return { provider, model: model ?? "" };
 }
 
-/** Null if it has no price, or not what its price needs. */
+/**
+ * The costs at present prices; null without a price, or if the record lacks a unit of the price.
+ */
 function costsOf(
   record: RecordItem,
   prices: TargetPrices,
@@ -160,7 +165,7 @@ function costsOf(
   // A record of a batch has the sum of its requests.
   if (record.service_tier === "batch" && (price.tiers.length > 0 || price.perRequest > 0))
     return null;
-  // A record has no kind of picture.
+  // Records don't store the kind of picture.
   if (
     record.images > 0 &&
     Object.keys(price.perImage ?? {}).length > 0 &&

@@ -34,8 +34,8 @@ import { createStreamTap, type StreamTap } from "./tap-stream.js";
 /** The parts of the request that an estimate needs. */
 interface MeteredRequest {
   /**
-   * Decides where to look for the text of an answer. Null if it is unknown; then only reported
-   * usage is charged.
+   * Determines which parts of an answer are text. Null if unknown; then only reported usage is
+   * charged.
    */
   readonly operation: Operation | null;
   readonly promptBytes: () => number;
@@ -45,8 +45,8 @@ interface MeteredRequest {
 }
 
 /**
- * What the translation of an answer reports besides the bytes that go to the client: the meter sees
- * only those bytes.
+ * The facts that the translation of an answer reports, since the meter sees only the bytes for the
+ * client.
  */
 export interface TranslationReport {
   /**
@@ -60,20 +60,20 @@ export interface TranslationReport {
    */
   readonly untranslatedBytes: number;
   /**
-   * Of a stream that hard caps count: how much text the provider's events have had since the first
-   * that became nothing. A translation may hold a call back until it is complete, or drop what the
-   * client's dialect lacks.
+   * For a stream that hard caps count: the amount of text in the provider's events since the first
+   * one whose translation was empty. A translation may hold a call until it is complete, or drop
+   * content that the client's dialect lacks.
    */
   readonly textSinceUnsent?: number;
   /** The characters of calls that a translation of a stream holds back until they are complete. */
   readonly unsentChars?: number;
   /** Why the rest of a stream wasn't translated, for the log; or null. */
   readonly refused: string | null;
-  /** Whether an event couldn't be translated; the client got an error in its place. */
+  /** Whether an event couldn't be translated; the client got an error instead. */
   readonly failed?: boolean;
 }
 
-/** The part of a report that tells the output so far. */
+/** The part of a report with the output so far. */
 export interface Translated {
   readonly usage: unknown;
   readonly textSinceUnsent: number;
@@ -110,17 +110,20 @@ export class ResponseMeter {
   /** Reads JSON that isn't held. */
   #passing: JsonPicker | null = null;
   #bytes = 0;
-  /** The last usage that `outputSeen` read, with the text until then. */
+  /** The last usage that `outputSeen` read, with the amount of text before it. */
   #counted: { readonly usage: unknown; readonly tokens: number; readonly chars: number } = {
     usage: null,
     tokens: 0,
     chars: 0,
   };
   #inputSeen = 0;
-  /** The text of a translated stream before the first event that became nothing; null: all did. */
+  /**
+   * The text of a translated stream before the first event with an empty translation; null if all
+   * were empty.
+   */
   #sentBytes: number | null = null;
   #model: string | null = null;
-  /** The text that `read` was given; empty for an answer that isn't held. */
+  /** The text that `read` parsed; empty for an answer that isn't held. */
   #text = "";
   /** The tool calls of an answer that isn't a stream. */
   #toolCalls: ToolCalls | undefined = undefined;
@@ -183,11 +186,12 @@ export class ResponseMeter {
     return this.#tap?.isFailed === true;
   }
 
-  /** Whether an error was the first event of the stream that is more than a sign of life. */
+  /** Whether the first event of the stream was an error, apart from keep-alives. */
   get beginsWithError(): boolean {
     if (this.#tap?.beginsWithError !== true) return false;
     const translation = this.translation;
-    // The error may be the translation's, or follow a usage that had no event in this dialect.
+    // The error may come from the translation, or follow usage that the client's dialect can't
+    // express.
     return (
       translation === null ||
       (translation.failed !== true &&
@@ -214,7 +218,7 @@ export class ResponseMeter {
     return this.#tap?.isBetweenEvents === true;
   }
 
-  /** How much text the stream has had. */
+  /** The amount of text in the stream. */
   get textBytes(): number {
     const { unsentChars = 0, textSinceUnsent = 0 } = this.translation ?? {};
     return Math.max(this.#textWith(textSinceUnsent), this.#textWith(0) + unsentChars);
@@ -225,7 +229,7 @@ export class ResponseMeter {
     return this.#sentBytes === null ? sent : Math.max(sent, this.#sentBytes + textSinceUnsent);
   }
 
-  /** An event of the provider's became nothing. */
+  /** The translation of a provider's event was empty. */
   noteUnsent({ textSinceUnsent }: Translated): void {
     if (textSinceUnsent > 0) this.#sentBytes ??= this.#tap!.contentChars;
   }
@@ -350,7 +354,7 @@ export class ResponseMeter {
     return answer;
   }
 
-  /** The model that the answer names; null if it names none, or if it wasn't to be found. */
+  /** The model that the answer names; null if it names none, or if it wasn't to be read. */
   get model(): string | null {
     if (this.#request.readsModel !== true) return null;
     return this.#tap === null ? this.#model : this.#tap.model;
@@ -366,7 +370,7 @@ export class ResponseMeter {
       : this.usageReported(answer);
   }
 
-  /** The reported usage, whatever came with it; without one, an estimate. */
+  /** The reported usage, whatever the answer contains; without one, an estimate. */
   usageReported(answer?: unknown): MeteredUsage {
     if (this.#tap !== null) return this.#countStream(this.#tap);
     const translation = this.translation;
@@ -377,7 +381,7 @@ export class ResponseMeter {
     return this.#countCompleted(reading, chars, this.#textBytes());
   }
 
-  /** The text of a whole answer; one that isn't held is too long to have none. */
+  /** The text of a complete answer. An answer that isn't held is too long to have none. */
   #answerText(): number {
     const { operation } = this.#request;
     if (operation === null || this.#passing !== null) return this.#textBytes();
@@ -422,14 +426,14 @@ export class ResponseMeter {
     return this.#countCompleted(this.#reading(usage), contentChars);
   }
 
-  /** A whole answer that was cut, or couldn't be translated. */
+  /** The usage of a complete answer that was cut, or couldn't be translated. */
   #countUntranslated(): MeteredUsage {
     return this.#countCompleted(this.#reading(absentUsage), this.#textBytes());
   }
 
   /**
-   * The usage, with what it leaves out. `contentChars`: the text of the answer; `textBytes`: the
-   * size of an answer without a usage.
+   * The usage, with the parts that it leaves out. `contentChars`: the text of the answer;
+   * `textBytes`: the size of an answer without usage.
    */
   #countCompleted(
     reading: UsageReading,
@@ -447,7 +451,7 @@ export class ResponseMeter {
 
   /**
    * The reading, with an estimate of the text if it reports no output, and of the prompt if it
-   * reports no input. What it reports besides tokens stays.
+   * reports no input. Units other than tokens stay.
    */
   #withEstimates(reading: UsageReading, contentChars: number): UsageReading {
     if (reading.kind === "usage" && this.#lacksInput(reading)) {
@@ -472,8 +476,8 @@ export class ResponseMeter {
   }
 
   /**
-   * A usage with an input is believed unless a hard cap has counted more, a total without an input
-   * only as a total.
+   * Whether a usage leaves out text. A usage with input is trusted unless a hard cap has counted
+   * more; one without input only if it is a total.
    */
   #lacksText(
     reading: UsageReading,
@@ -499,9 +503,7 @@ export class ResponseMeter {
     return this.#count(usageOfCutStream(reading, charsSince), contentChars);
   }
 
-  /**
-   * For a translated answer, the usage that the provider reported instead of the usage seen here.
-   */
+  /** For a translated answer, the provider's reported usage instead of the usage seen here. */
   #reading(seen: UsageReading): UsageReading {
     return this.translation === null ? seen : readUsage(this.translation.usage);
   }
@@ -521,7 +523,7 @@ export class ResponseMeter {
         request: this.#request.request,
       }),
     );
-    // The usage of a translated stream is read before its translation, so nothing is missing in it.
+    // The usage of a translated stream is read before the translation, so it is complete.
     const unread =
       this.#tap === null ? this.#unreadable : this.translation === null ? this.#tap.note : null;
     return unread === null

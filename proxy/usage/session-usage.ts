@@ -1,7 +1,7 @@
 /**
  * Meters a WebSocket session by its events. Each response ends with a `response.done`, or an event
  * such as `response.completed` of the Responses API, and reports its own usage. Most other messages
- * carry sound; they are only searched for the names of the few events that matter.
+ * contain sound; they are only searched for the names of the few events that matter.
  */
 import {
   outputTokensAssumed,
@@ -60,7 +60,7 @@ const transcribed = "conversation.item.input_audio_transcription.completed";
 const matching = ["response.created", ...ends, "error", transcribed].map((type) => `"${type}"`);
 const sessionEvent = /^(transcription_)?session\.(?:created|updated)$/;
 
-/** Null if the session says nothing of it. */
+/** Null if the session doesn't configure one. */
 function transcriberOf(session: Readonly<Record<string, unknown>>): string | null {
   const audio = isObject(session["audio"]) ? session["audio"] : {};
   const input = isObject(audio["input"]) ? audio["input"] : {};
@@ -75,7 +75,7 @@ export function sessionPicker(): JsonPicker {
 }
 
 export class SessionUsage {
-  /** Whether the session only transcribes: its model answers nothing. */
+  /** Whether the session only transcribes, without answers of a model. */
   #transcribes = false;
   /** The model that transcribes the user's speech in a conversation; empty without one. */
   #transcriber = "";
@@ -88,7 +88,7 @@ export class SessionUsage {
    * conversation.
    */
   #running = 0;
-  /** The most output that one running response may give. */
+  /** The most output that one running response may produce. */
   #runningMost = 0;
   /** The input and output of the last response, which are the input of the next one. */
   #contextTokens = 0;
@@ -99,8 +99,8 @@ export class SessionUsage {
   /** The usage of responses that are done and not charged yet. */
   #sum: Usage | null = null;
   /**
-   * The usage of transcriptions within a conversation, not charged yet. It is charged apart, so
-   * that a transcriber without a price doesn't leave the responses unpriced.
+   * The usage of transcriptions within a conversation that isn't charged yet. It is charged
+   * separately, so that a transcriber without a price doesn't leave the responses unpriced.
    */
   #transcriptions: Usage | null = null;
   #estimated = false;
@@ -215,7 +215,8 @@ export class SessionUsage {
 
   /**
    * The charge of the responses that are done since the last call, or of the transcriptions. Null
-   * if there are none, or if they come so fast that those of a second are charged together later.
+   * if there are none, or if they are too frequent, so that those of a second are charged together
+   * later.
    */
   takeDone(nowMonoMs: number): SpentTokens | null {
     if (this.#sum === null && this.#transcriptions === null) return null;
@@ -235,8 +236,8 @@ export class SessionUsage {
 
   /**
    * The remaining charge. Call this once, after the end of the session. A response that is
-   * unfinished, or was requested and hasn't begun, is charged for what was sent and seen of it.
-   * `unreadMessages`: how many messages were too large to read. `modelOutputMax`: as in
+   * unfinished, or that was requested but hasn't begun, is charged for the text that was sent and
+   * received. `unreadMessages`: how many messages were too large to read. `modelOutputMax`: as in
    * `SentRequest`.
    */
   charge(unreadMessages = 0, modelOutputMax: number | null = null): SessionCharge {

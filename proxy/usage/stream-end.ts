@@ -1,9 +1,9 @@
 /**
  * Finds the end of an answer in the bytes of a provider's stream, for hosts that leave the
- * connection open after it. It reads what begins a line, which no text of an answer can: JSON has
- * no line ends.
+ * connection open afterwards. It reads the beginnings of lines, which no text of an answer can
+ * imitate: JSON contains no line ends.
  *
- * Not here: what happens at the end (`ended-upstream.ts`).
+ * Not here: the reaction to the end (`ended-upstream.ts`).
  */
 import { isObject, parseJson, present } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
@@ -15,7 +15,7 @@ import { isErrorEvent } from "../body/error-body.js";
  */
 export type StreamState = "open" | "finishing" | "ended";
 
-/** What a line says of the end; null if nothing. `open`: the answer goes on. */
+/** The state after a line; null if it doesn't change. `open`: the answer continues. */
 type LineReader = (line: string, isFinishing: boolean) => StreamState | null;
 
 const lineReaders: ReadonlyMap<Operation, LineReader> = new Map([
@@ -26,10 +26,10 @@ const lineReaders: ReadonlyMap<Operation, LineReader> = new Map([
   ["stream_generate_content", googleLine],
 ]);
 
-/** No line that matters is longer. */
+/** Longer lines don't matter. */
 const lineCharsMax = 16 * 1024;
 
-/** Null if the operation's streams don't say where they end. */
+/** Null if the operation's streams don't mark their end. */
 export function streamEndOf(operation: Operation | null): StreamEnd | null {
   const reader = operation === null ? undefined : lineReaders.get(operation);
   return reader === undefined ? null : new StreamEnd(reader);
@@ -39,10 +39,12 @@ class StreamEnd {
   readonly #read: LineReader;
   /** The beginning of the last, incomplete line. */
   #line = "";
-  /** What the open event says. */
+  /** The state that the current event implies. */
   #event: StreamState | null = null;
   #state: StreamState = "open";
-  /** The answer went on after a finish reason, which says nothing at this host. */
+  /**
+   * Whether the answer continued after a finish reason, so that reasons of this host mean nothing.
+   */
   #repeats = false;
   /** Counts the events with a finish reason. */
   finishes = 0;
@@ -99,7 +101,10 @@ function listOf(value: unknown): readonly Fields[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** Some hosts send a reason with each part of the answer: then it isn't the end. */
+/**
+ * The state after an event. If a host sends a reason with each part of the answer, the reason isn't
+ * the end.
+ */
 function stateOf(
   hasReason: boolean,
   hasContent: boolean,
@@ -133,7 +138,7 @@ function hasText({ text }: Fields): boolean {
   return present(text);
 }
 
-/** Whether a delta or a part says anything. */
+/** Whether a delta or a part has any content. */
 function hasFields(value: unknown): boolean {
   if (!isObject(value)) return false;
   return Object.entries(value).some(
@@ -158,7 +163,7 @@ function messagesLine(line: string, isFinishing: boolean): StreamState | null {
   return stateOf(hasReason, String(type).startsWith("content_block"), isFinishing);
 }
 
-/** A response is long, and its type is before it. */
+/** Matches the type of a response, which precedes the long response. */
 const typeOfResponse =
   /^(?:event:|data:\s*\{\s*(?:"sequence_number"\s*:\s*\d+\s*,\s*)?"type"\s*:\s*")\s*(?:response\.(?:completed|incomplete|failed|done)|(error))(?:"|\s*$)/;
 

@@ -2,14 +2,14 @@
  * Reads the usage of a stream (Server-Sent Events) while it passes, and hides the usage chunk that
  * only Sluice requested.
  *
- * Bytes pass immediately, in the Buffers in which they came, even one byte of a line. Events are
- * held until they are complete only if the usage chunk must be hidden, and only after a
- * `finish_reason`; or all along, if the stream may be cut. At most one event, and at most
- * `streamEventBytesMax` bytes, are held: a larger event passes immediately, is read as it passes,
+ * Bytes pass immediately, in the Buffers in which they arrived, even one byte of a line. Events are
+ * held until they are complete only if the usage chunk must be hidden, and then only after a
+ * `finish_reason`; or always, if the stream may be cut. At most one event, of at most
+ * `streamEventBytesMax` bytes, is held: a larger event passes immediately, is read as it passes,
  * and is never hidden.
  *
- * Not here: sockets, back-pressure, and what is charged. Lines end in LF, CRLF or a lone CR. After
- * a CR at the end of a chunk, the next byte shows whether it was a CRLF.
+ * Not here: sockets, back-pressure, and the charge. Lines end in LF, CRLF or a lone CR. After a CR
+ * at the end of a chunk, the next byte shows whether it was a CRLF.
  */
 import { streamEventBytesMax } from "../../shared/bounds.js";
 import { ByteBuffer } from "../../shared/byte-buffer.js";
@@ -22,8 +22,7 @@ import type { UsageReading } from "./read-usage.js";
 
 export interface StreamTap {
   /**
-   * Returns what goes to the client now, in order: usually `chunk` itself. Null if nothing does
-   * yet.
+   * Returns the bytes for the client now, in order: usually `chunk` itself; null if there are none.
    */
   push(chunk: Buffer): Buffer | readonly Buffer[] | null;
   /** The last chunk in Latin-1. */
@@ -51,7 +50,7 @@ export interface StreamTap {
   readonly contentCharsSinceUsage: number;
   /** The last usage as it was reported; another object after each report. */
   readonly reported: unknown;
-  /** With `wholeEvents`: whether all bytes that went out are of complete events. */
+  /** With `wholeEvents`: whether all bytes that were sent belong to complete events. */
   readonly isBetweenEvents: boolean;
   /** Whether an event was an error; see `isErrorEvent`. */
   readonly errorSeen: boolean;
@@ -59,15 +58,15 @@ export interface StreamTap {
   readonly beginsWithError: boolean;
   readonly reasoningSeen: boolean;
   readonly finished: boolean;
-  /** Whether the answer is nothing but a failure of the model. */
+  /** Whether the answer contains nothing but a failure of the model. */
   readonly isFailed: boolean;
-  /** Whether the events hold a complete answer; true in dialects that have no sign of its end. */
+  /** Whether the events contain a complete answer; true in dialects that don't mark its end. */
   readonly isComplete: boolean;
   /** The model that an event with usage names; null if none does. */
   readonly model: string | null;
   /** The calls of tools so far; undefined without any. */
   readonly toolCalls: ToolCalls | undefined;
-  /** What may be missing in `usage`, for the log. */
+  /** A part that `usage` may lack, for the log. */
   readonly note: string | null;
 }
 
@@ -110,15 +109,15 @@ class Tap implements StreamTap {
   /** Replaces `#open` for an event larger than the bound. All its bytes have gone out. */
   #large: LargeEvent | null = null;
   #openLine: OpenLine = "empty";
-  /** The last byte was a CR. */
+  /** Whether the last byte was a CR. */
   #afterCr = false;
-  /** The chunk has a CR that no LF follows. */
+  /** Whether the chunk has a CR without an LF after it. */
   #hasLoneCr = false;
   /** Lines of the open event that aren't blank. */
   #lines = 0;
   readonly #wholeEvents: boolean;
   #holding: boolean;
-  /** A `finish_reason` has passed. */
+  /** Whether a `finish_reason` has passed. */
   #hasFinished = false;
   latin1 = "";
 
@@ -236,7 +235,7 @@ class Tap implements StreamTap {
     return holding && !isHidden ? this.#open.take() : null;
   }
 
-  /** Passes everything on, and reads the events on the way. */
+  /** Passes all bytes on, and reads the events as they pass. */
   #pass(chunk: Buffer, text: string): Buffer | readonly Buffer[] {
     let start = 0;
     for (let end = this.#eventEnd(text, 0); end !== -1; end = this.#eventEnd(text, start)) {
@@ -386,7 +385,7 @@ class Tap implements StreamTap {
   }
 }
 
-/** An event that isn't kept: the JSON in its data lines is read as they pass. */
+/** An event that isn't held: the JSON in its data lines is read as they pass. */
 class LargeEvent {
   readonly json: JsonPicker;
   /** The beginning of the open line, until the kind of the line is known; then null. */

@@ -1,8 +1,8 @@
 /**
- * The most that a request can use at its provider, for a response whose usage never came: a token
- * of input for each byte of its body, and the most output that it requests or that its model gives.
- * The bound excludes what a provider adds to a prompt, such as a stored conversation or the results
- * of a search.
+ * The most that a request can use at its provider, for a response whose usage never arrived: one
+ * token of input for each byte of its body, and the largest output that the request or the model
+ * allows. The bound excludes text that a provider adds to a prompt, such as a stored conversation
+ * or the results of a search.
  */
 import { outputTokensAssumed, tokensPerResponseMax } from "../../shared/bounds.js";
 import { isCount, isObject } from "../../shared/checked.js";
@@ -28,7 +28,7 @@ export interface SentRequest {
   readonly promptBytes: number;
   /** The most output that the model gives in one response; null if it is unknown. */
   readonly modelOutputMax: number | null;
-  /** Whether the model is known to reason if the request doesn't ask for it. */
+  /** Whether the model is known to reason if the request doesn't mention reasoning. */
   readonly reasonsByDefault: boolean;
   /** Whether a stream of the model is known to show all of its reasoning. */
   readonly showsReasoning: boolean;
@@ -44,12 +44,12 @@ const withOtherUnits: ReadonlySet<Operation> = new Set<Operation>([
   "translations",
 ]);
 
-/** Whether the tokens of a request say what it costs at most: a model runs, and works on text. */
+/** Whether the tokens of a request bound its cost: a model runs, and works on text. */
 export function isBoundedByTokens({ operation }: Pick<SentRequest, "operation">): boolean {
   return operation !== null && !isWithoutModel(operation) && !withOtherUnits.has(operation);
 }
 
-/** What `sentRequestOf` makes a `SentRequest` of. */
+/** The input of `sentRequestOf`. */
 export interface SentRequestParts {
   readonly operation: Operation | null;
   readonly request: { readonly body: RequestBody };
@@ -79,7 +79,7 @@ export function sentRequestOf({
   };
 }
 
-/** `charged`: the part of the usage that is known or estimated already. */
+/** The upper bound. `charged`: the part of the usage that is known or estimated already. */
 export function boundOfUsage(charged: Usage, sent: SentRequest): Usage {
   const inputTokens = Math.max(charged.inputTokens, bytesOf(sent));
   const outputTokens = Math.max(charged.outputTokens, outputMax(sent));
@@ -171,9 +171,9 @@ function bytesOf({ body, promptBytes }: SentRequest): number {
 export interface RequestedOutput {
   /** The most output of all answers together; null without a maximum. */
   readonly outputMax: number | null;
-  /** How many answers it asks for. */
+  /** The number of requested answers. */
   readonly choices: number;
-  /** Whether the provider goes on after the client has left. */
+  /** Whether the provider continues after the client has disconnected. */
   readonly isBackground: boolean;
   readonly serviceTier: string | null;
   readonly isStream: boolean;

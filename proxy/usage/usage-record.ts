@@ -34,7 +34,7 @@ export interface ProviderResult {
   readonly servedModel?: string | null;
   /** Like that of `Usage`, for a result without usage. */
   readonly toolCalls?: ToolCalls;
-  /** Whether the target has answered under this name; absent if `usage` says so. */
+  /** Whether the target has answered under this name; absent if `usage` implies it. */
   readonly isNameKnown?: boolean;
   /** As in `Execution`. */
   readonly responseId?: string;
@@ -69,7 +69,10 @@ interface AnsweredCall {
 }
 
 export interface ExecutedCall extends AnsweredCall {
-  /** How often the agent has repeated itself, or its turns; undefined unless it was warned of. */
+  /**
+   * How often the agent has repeated itself, or the number of its turns; undefined unless it was
+   * warned.
+   */
   readonly loop?: number | undefined;
   /** The bytes that rewriters removed from the prompt. */
   readonly savedBytes: number;
@@ -78,16 +81,16 @@ export interface ExecutedCall extends AnsweredCall {
   readonly priceSource: PriceSource | null;
   /** Whether another record has the fee per request. */
   readonly isPart?: boolean;
-  /** Whether a model answered, and how much it used isn't known at all. */
+  /** Whether a model answered, and its usage is completely unknown. */
   readonly isUnmetered: boolean;
   /** Prices of other models that worked on the answer. */
   readonly priceOf: PriceOfModel;
 }
 
-/** An error, or a request that was cut before its answer, costs nothing, whatever the price. */
+/** An error, or a request that was cut before its answer, costs nothing at any price. */
 const noCosts: Costs = { inputCost: 0, outputCost: 0, totalCost: 0, source: "none" };
 
-/** Null if no provider executed the request: none answered, or it was never sent. */
+/** The record; null if no provider executed the request: none answered, or it was never sent. */
 export function usageRecord(result: ProviderResult, request: ExecutedCall): Execution | null {
   const { executed, usage, atMost = null, responseId = "", status, firstByteMonoMs } = result;
   const { providerRequestId = "", providerKey = "", batchTokens, cutBy = "" } = result;
@@ -150,7 +153,10 @@ function costsOf(usage: Usage | null, request: ExecutedCall): Costs | null {
   return request.isPart === true ? withoutFee(costs, price) : costs;
 }
 
-/** Includes the fee per request, which a provider may also bill for an attempt that was lost. */
+/**
+ * The upper bound with the fee per request, which a provider may also bill for an attempt that was
+ * lost.
+ */
 function boundOf(atMost: Usage, costs: Costs | null, { price }: ExecutedCall): UsageBound {
   const cost = price === null ? null : priceAtMost(atMost, price);
   return {

@@ -1,11 +1,13 @@
-/** What one response used, and sums of usages: of a session, and of the calls behind one answer. */
+/**
+ * The usage of one response, and sums of usages: of a session, and of the calls behind one answer.
+ */
 import { isPicoUsd, type PicoUsd } from "../../shared/domain/money.js";
 import { addedCalls, type ToolCalls } from "../../shared/usage/tool-calls.js";
 import { addedDetails, type UsageDetails } from "../../shared/usage/usage-details.js";
 
 /**
- * What one response used. `inputTokens + outputTokens` always equals `totalTokens`, the count that
- * token limits charge.
+ * The usage of one response. `inputTokens + outputTokens` always equals `totalTokens`, the count
+ * that token limits charge.
  */
 export interface Usage {
   /** All input, including tokens read from a cache and written to one. */
@@ -69,7 +71,7 @@ function callsOfBoth(a: Usage, b: Usage): Pick<Usage, "toolCalls"> {
   return toolCalls === undefined ? {} : { toolCalls };
 }
 
-/** The parts of a sum are kept only if one of the usages has some. */
+/** The parts of a sum, which are kept only if one of the usages has parts. */
 function partsOfBoth(a: Usage, b: Usage): Pick<Usage, "parts"> {
   if (a.parts === undefined && b.parts === undefined) return {};
   return { parts: [...partsOf(a), ...partsOf(b)] };

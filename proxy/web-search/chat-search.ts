@@ -20,7 +20,7 @@ import {
 } from "./search-conversation.js";
 import type { SearchResult } from "./search-provider.js";
 
-/** Null if the body has no web search, or asks for several answers. */
+/** Null if the body has no web search, or requests several answers. */
 export function chatSearch(body: JsonObject): SearchConversation | null {
   const { web_search_options: options, messages, n = 1 } = body;
   if (!isObject(options) || !Array.isArray(messages) || n !== 1) return null;
@@ -80,7 +80,7 @@ class ChatSearch implements SearchConversation {
   body(isLast: boolean): JsonObject {
     const { web_search_options: _, tool_choice: toolChoice, ...rest } = this.#body;
     const isForced = toolChoice === "required" || isObject(toolChoice);
-    // A forced call is forced once, or the model would never answer.
+    // A call is forced only once, or the model would never answer.
     const choice = isLast ? "none" : isForced && this.#turns > 0 ? "auto" : toolChoice;
     this.#turns++;
     this.#message = { role: "assistant", content: "" };
@@ -133,7 +133,7 @@ class ChatSearch implements SearchConversation {
     return formatEvent({ event: null, data: JSON.stringify(chunk) });
   }
 
-  /** Keeps the delta, and leaves out what only the model's next turn needs. */
+  /** Stores the delta, and removes the parts that only the model's next turn needs. */
   #forClient(delta: JsonObject): JsonObject {
     const { role, content, tool_calls: pieces, ...rest } = delta;
     const clientDelta: Record<string, unknown> = { ...rest };
@@ -153,7 +153,7 @@ class ChatSearch implements SearchConversation {
     return clientDelta;
   }
 
-  /** Keeps a piece of a call. Returns it for the client, unless it is of a search. */
+  /** Stores a piece of a call. Returns it for the client, unless the call is a search. */
   #piece(piece: JsonObject): readonly JsonObject[] {
     const { index, id, function: called } = piece;
     const { name = "", arguments: more = "" } = isObject(called) ? called : {};
@@ -179,7 +179,10 @@ class ChatSearch implements SearchConversation {
     return called?.name === this.#name;
   }
 
-  /** None beside calls of the client's tools: with their results the model searches again. */
+  /**
+   * No searches beside calls of the client's tools: the model searches again once it has their
+   * results.
+   */
   get calls(): readonly SearchCall[] {
     if (this.isOver) return [];
     return [...this.#calls.values()].map(({ id, function: called }) => ({
@@ -217,7 +220,10 @@ class ChatSearch implements SearchConversation {
     }));
   }
 
-  /** A model that was told to stop searching and still calls has ended its turn. */
+  /**
+   * The last finish reason. A model that was told to stop searching and still calls has ended its
+   * turn.
+   */
   #lastReason(): unknown {
     return this.#finishReason === "tool_calls" && !this.isOver ? "stop" : this.#finishReason;
   }

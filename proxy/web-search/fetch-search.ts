@@ -1,4 +1,4 @@
-/** Asks the configured search provider over HTTP. */
+/** Calls the configured search provider over HTTP. */
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { parseJson } from "../../shared/checked.js";
@@ -20,7 +20,10 @@ type SearchAnswer =
 
 export interface WebSearch {
   readonly config: WebSearchConfig;
-  /** Never rejects; resolves within `timeoutMs`. `onCall` gets what ends the search. */
+  /**
+   * Never rejects; resolves within `timeoutMs`. `onCall` receives a function that cancels the
+   * search.
+   */
   search(query: SearchQuery, onCall: (abort: () => void) => void): Promise<SearchAnswer>;
 }
 

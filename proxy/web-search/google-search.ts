@@ -42,7 +42,7 @@ class GoogleSearch implements SearchConversation {
   readonly #callIds = new UniqueIds();
   readonly #queries: string[] = [];
   #turns = 0;
-  /** The parts of all turns that the client gets. */
+  /** The parts of all turns for the client. */
   readonly #clientParts: JsonObject[] = [];
   /** All parts of this turn, including calls of the search. */
   #turnParts: JsonObject[] = [];
@@ -101,7 +101,7 @@ class GoogleSearch implements SearchConversation {
     this.#take(answer);
   }
 
-  /** Returns the parts that the client gets. */
+  /** Stores an answer, and returns the parts for the client. */
   #take(answer: JsonObject): readonly JsonObject[] {
     const { candidates, usageMetadata, ...others } = answer;
     if (this.#answerFields["responseId"] === undefined) this.#answerFields = others;
@@ -146,7 +146,10 @@ class GoogleSearch implements SearchConversation {
     return formatEvent({ event: null, data: JSON.stringify({ ...this.#answerFields, ...chunk }) });
   }
 
-  /** None beside calls of the client's tools: with their results the model searches again. */
+  /**
+   * No searches beside calls of the client's tools: the model searches again once it has their
+   * results.
+   */
   get calls(): readonly SearchCall[] {
     if (this.isOver) return [];
     return this.#turnParts

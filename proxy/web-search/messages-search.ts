@@ -40,7 +40,7 @@ function isSearch(tool: unknown): boolean {
   return isObject(tool) && typeof tool["type"] === "string" && serverTool.test(tool["type"]);
 }
 
-/** A block of the turn's answer while its events come. */
+/** A block of the turn's answer while its events arrive. */
 interface OpenBlock {
   readonly block: Record<string, unknown>;
   /** The input of a call so far. */
@@ -103,7 +103,7 @@ class MessagesSearch implements SearchConversation {
     };
   }
 
-  /** A forced call is forced once, or the model would never answer. */
+  /** The tool choice. A call is forced only once, or the model would never answer. */
   #choice(toolChoice: JsonObject | null, isLast: boolean): JsonObject | null {
     if (isLast) return { type: "none" };
     if (toolChoice === null) return null;
@@ -288,7 +288,9 @@ class MessagesSearch implements SearchConversation {
     );
   }
 
-  /** A model that was told to stop searching and still calls has ended its turn. */
+  /**
+   * How the turn ended. A model that was told to stop searching and still calls has ended its turn.
+   */
   #ending(): JsonObject {
     const isCut = this.#stop["stop_reason"] === "tool_use" && !this.isOver;
     return isCut ? { ...this.#stop, stop_reason: "end_turn" } : this.#stop;
@@ -306,7 +308,7 @@ function eventText(event: JsonObject): string {
   return formatEvent({ event: String(event["type"]), data: JSON.stringify(event) });
 }
 
-/** The members of an object that aren't null; an empty object for anything else. */
+/** The members of an object that aren't null; an empty object for any other value. */
 function withoutNulls(usage: unknown): JsonObject {
   if (!isObject(usage)) return {};
   return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null));
@@ -352,9 +354,9 @@ function resultBlock({ call, results, error }: SearchOutcome): JsonObject {
 }
 
 /**
- * Begins the values of Anthropic's `encrypted_content` and `encrypted_index` that Sluice wrote
- * ("sluice_" in base64). Clients only send them back, so Sluice encodes its text and doesn't
- * encrypt it.
+ * The beginning of values of Anthropic's `encrypted_content` and `encrypted_index` that Sluice
+ * wrote ("sluice_" in base64). Clients only send them back, so Sluice encodes its text without
+ * encrypting it.
  */
 const mark = "c2x1aWNlX3";
 
@@ -370,9 +372,9 @@ function decoded(value: unknown): string {
 }
 
 /**
- * Turns searches of earlier turns into calls of the function tool. Their results go into a user's
- * message of their own after the calls; or into the next one of the client, if the turn also has
- * calls of the client's own tools.
+ * Turns searches of earlier turns into calls of the function tool. Their results become a separate
+ * user's message after the calls; if the turn also has calls of the client's own tools, they join
+ * the client's next message.
  */
 function withToolCalls(value: unknown, name: string): JsonObject[] {
   const messages: JsonObject[] = [];
@@ -395,7 +397,7 @@ function withToolCalls(value: unknown, name: string): JsonObject[] {
   return messages;
 }
 
-/** Returns the results that belong to the next message of the user. */
+/** Adds an assistant's message. Returns the results that belong to the next message of the user. */
 function addAssistant(messages: JsonObject[], message: JsonObject, name: string): JsonObject[] {
   const content = message["content"] as readonly unknown[];
   if (!content.some((block) => isObject(block) && block["type"] === "server_tool_use")) {

@@ -26,7 +26,7 @@ import {
 import type { SearchResult } from "./search-provider.js";
 
 const hosted = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
-/** Asks for the pages that a search found. */
+/** By this value of `include` a client requests the pages that a search found. */
 const sourcesField = "web_search_call.action.sources";
 
 /** Null if the body has no web search. */
@@ -85,7 +85,7 @@ class ResponsesSearch implements SearchConversation {
     this.#include = Array.isArray(body["include"]) ? body["include"] : [];
     const { input } = body;
     const items = Array.isArray(input) ? input : [{ role: "user", content: input ?? "" }];
-    // The text after a search has its results.
+    // The text after a search contains its results.
     this.#input = items.filter((item) => isObject(item) && item["type"] !== "web_search_call");
     const { filters } = tool;
     this.options = {
@@ -114,7 +114,7 @@ class ResponsesSearch implements SearchConversation {
     };
   }
 
-  /** A forced call is forced once, or the model would never answer. */
+  /** The tool choice. A call is forced only once, or the model would never answer. */
   #choice(choice: unknown): unknown {
     if (!isObject(choice)) return choice === "required" && this.#turns > 0 ? "auto" : choice;
     if (choice["type"] === "allowed_tools") return choice;
@@ -154,7 +154,10 @@ class ResponsesSearch implements SearchConversation {
     return own === id ? item : { ...item, call_id: own };
   }
 
-  /** Each turn of a translated provider counts its items from 0: in one response ids differ. */
+  /**
+   * Renames ids that repeat: each turn of a translated provider counts its items from 0, but ids
+   * must differ within a response.
+   */
   #renamed(item: JsonObject): JsonObject {
     const { id } = item;
     return this.#ids.has(id) ? { ...item, id: this.#uniqueId(id) } : item;
@@ -253,7 +256,10 @@ class ResponsesSearch implements SearchConversation {
     return formatEvent({ event: String(event["type"]), data: JSON.stringify(numbered) });
   }
 
-  /** None beside calls of the client's: the model searches again once it has their results. */
+  /**
+   * No searches beside calls of the client's tools: the model searches again once it has their
+   * results.
+   */
   get calls(): readonly SearchCall[] {
     if (this.isOver) return [];
     return this.#items
@@ -322,7 +328,7 @@ class ResponsesSearch implements SearchConversation {
     return this.#asAsked({ ...this.#last, id, created_at, output: this.#output, usage });
   }
 
-  /** A response repeats the client's tools, not the function. */
+  /** The response with the client's tools instead of the function. */
   #asAsked(response: JsonObject): JsonObject {
     const { tools, tool_choice = "auto" } = this.#body;
     return { ...response, tools, tool_choice };

@@ -1,16 +1,16 @@
 /**
- * What the dialects share about a search that Sluice runs for a model: the function tool that the
- * model calls, the text of results that it gets, and the citations in its answer. Each dialect has
- * a file for its shapes.
+ * The parts of a search for a model that the dialects share: the function tool that the model
+ * calls, the text of results for the model, and the citations in its answer. Each dialect has a
+ * file for its own shapes.
  */
 import { isObject, parseJson } from "../../shared/checked.js";
 import type { StreamEvent } from "../dialects/event-stream.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
 import type { SearchQuery, SearchResult } from "./search-provider.js";
 
-/** What the client requests of the search, besides the query. */
+/** The client's options for the search, besides the query. */
 export interface SearchOptions extends Omit<SearchQuery, "query"> {
-  /** Null: the operator's. */
+  /** Null for the operator's maximum. */
   readonly maxUses: number | null;
 }
 
@@ -21,7 +21,7 @@ export interface SearchCall {
   readonly query: string | null;
 }
 
-/** Anthropic's codes, which say more than those of others. */
+/** Anthropic's codes, which are more specific than others. */
 export type SearchError =
   | "unavailable"
   | "too_many_requests"
@@ -36,27 +36,27 @@ export interface SearchOutcome {
 }
 
 /**
- * The turns of one request in its client's dialect. Each turn's answer comes whole or as events,
- * then `calls` says what to search for.
+ * The turns of one request in its client's dialect. Each turn's answer arrives as a whole or as
+ * events; then `calls` are the searches to run.
  */
 export interface SearchConversation {
   readonly options: SearchOptions;
   /** The body of the next turn. `isLast`: the model may not search again. */
   body(isLast: boolean): JsonObject;
-  /** Takes the whole answer of a turn. */
+  /** Reads the complete answer of a turn. */
   answer(answer: JsonObject): void;
-  /** Takes an event of a turn. Returns what the client gets for it. */
+  /** Reads an event of a turn. Returns the client's events for it. */
   event(event: StreamEvent): string;
   /** The searches of the last turn. */
   readonly calls: readonly SearchCall[];
   /**
-   * Whether no turn may follow: the client has calls of its own or an error, or the model has
-   * reached its maximum of output, maybe within a call.
+   * Whether no further turn may follow: the client has calls of its own or an error, or the model
+   * has reached its maximum of output, perhaps within a call.
    */
   readonly isOver: boolean;
-  /** What the client of a stream gets before the searches of `calls` run. */
+  /** The client's events before the searches of `calls` run. */
   searching(): string;
-  /** Takes the outcomes of all `calls`, in order. Returns the events for the client of a stream. */
+  /** Reads the outcomes of all `calls`, in order. Returns the client's events for them. */
   searched(outcomes: readonly SearchOutcome[]): string;
   /** The answer of all turns. */
   whole(): JsonObject;
@@ -74,7 +74,7 @@ export const toolParameters: JsonObject = {
   additionalProperties: false,
 };
 
-/** The name of the function; another one if a tool of the client has it. */
+/** A name for the function that no tool of the client has. */
 export function freeToolName(names: readonly unknown[]): string {
   return names.includes("web_search") ? "sluice_web_search" : "web_search";
 }
@@ -95,7 +95,7 @@ const errorTexts: Readonly<Record<SearchError, string>> = {
   max_uses_exceeded: "No more searches are allowed. Answer with what you have.",
 };
 
-/** What the model gets. */
+/** The text of the outcome for the model. */
 export function outcomeText({ results, error }: SearchOutcome): string {
   if (error !== null) return errorTexts[error];
   if (results.length === 0) return "Nothing was found.";
@@ -106,7 +106,7 @@ export function outcomeText({ results, error }: SearchOutcome): string {
   return `${pages.join("\n\n")}\n\nCite the pages that you use, as Markdown links to their addresses.`;
 }
 
-/** A place of a text that links to a result. */
+/** A part of a text that links to a result. */
 interface Citation {
   readonly start: number;
   readonly end: number;
@@ -151,7 +151,7 @@ export function searchCount(outcomes: readonly SearchOutcome[]): number {
   return outcomes.filter(({ error }) => error === null).length;
 }
 
-/** A list of domains as a client gives it. */
+/** A list of domains in a client's request. */
 export function domainsIn(value: unknown): readonly string[] {
   if (!Array.isArray(value)) return [];
   return value

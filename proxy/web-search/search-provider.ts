@@ -1,6 +1,6 @@
 /**
- * The APIs of search providers: how each is asked, and where its answer has the results. One entry
- * per provider.
+ * The APIs of search providers: their requests, and the results in their answers. One entry per
+ * provider.
  */
 import { isObject } from "../../shared/checked.js";
 import type { SearchProvider, WebSearchConfig } from "../../shared/config/web-search.js";
@@ -17,9 +17,9 @@ export interface SearchQuery {
 export interface SearchResult {
   readonly url: string;
   readonly title: string;
-  /** What the page says, shortened. */
+  /** The text of the page, shortened. */
   readonly text: string;
-  /** When the page was written, in the provider's words; null if unknown. */
+  /** The age of the page, in the provider's words; null if unknown. */
   readonly age: string | null;
 }
 
@@ -130,12 +130,14 @@ export function searchRequest(
   return apis[config.provider].request({ ...query, allowedDomains, blockedDomains }, config);
 }
 
-/** Bounds of what a model and a client get of a result, so that a conversation stays small. */
+/**
+ * Bounds on the parts of a result for the model and the client, so that a conversation stays small.
+ */
 const titleCharsMax = 300;
 const textCharsMax = 2000;
 const urlCharsMax = 2000;
 
-/** Null if the answer isn't one of this provider. Results of other domains are left out. */
+/** Null if the answer isn't this provider's. Results of other domains are left out. */
 export function readResults(
   provider: SearchProvider,
   answer: unknown,

@@ -1,8 +1,8 @@
 /**
- * Runs web searches for models whose provider doesn't (docs/web-search.md). The model gets a
- * function in place of the client's search tool. Each of its turns is a model request of its own,
- * admitted, sent and settled as any other; between two turns the searches run, each with a record
- * of its own. The client sees one answer, in its dialect's form of a search.
+ * Runs web searches for models whose provider can't (docs/web-search.md). The model gets a function
+ * instead of the client's search tool. Each of its turns is a separate model request, admitted,
+ * sent and settled like any other; between two turns the searches run, each with a record of its
+ * own. The client receives one answer, in its dialect's form of a search.
  *
  * Not here: the shapes of the dialects, and the search providers' APIs.
  */
@@ -39,7 +39,7 @@ import type {
 } from "./search-conversation.js";
 
 interface Dialect {
-  /** Texts of which every body with a search contains one: a body without any isn't parsed. */
+  /** Every body with a search contains one of these texts: a body without them isn't parsed. */
   readonly signs: readonly string[];
   /** Null if the body has no search. */
   readonly conversation: (body: JsonObject) => SearchConversation | null;
@@ -131,7 +131,7 @@ class SearchTurns {
   readonly #operation: ModelOperation;
   readonly #search: WebSearch;
   readonly #conversation: SearchConversation;
-  /** Searches that may still run. */
+  /** The number of searches that may still run. */
   #searchesLeft: number;
 
   constructor(
@@ -176,7 +176,7 @@ class SearchTurns {
     if (events !== "") this.#context.exchange.write(Buffer.from(events));
   }
 
-  /** Null if the client has got its answer, or has left. */
+  /** Runs a turn. Null if the client has got its answer, or has disconnected. */
   async #turn(body: JsonObject, stream: boolean, isFirst: boolean): Promise<TurnExchange | null> {
     const { exchange, record } = this.#context;
     const conversation = this.#conversation;
@@ -200,7 +200,7 @@ class SearchTurns {
     return null;
   }
 
-  /** An answer that isn't one of the conversation, such as an error. */
+  /** Passes on an answer that isn't part of the conversation, such as an error. */
   #passOn({ status, headers, text }: TurnExchange): void {
     const { exchange } = this.#context;
     if (!exchange.begun) return exchange.reply(status, headers, text, "utf8");
@@ -239,7 +239,7 @@ class SearchTurns {
     return failed(answer.isBusy ? "too_many_requests" : "unavailable");
   }
 
-  /** A record of the search, charged to budgets; it counts in no rate limit. */
+  /** Records the search and charges it to budgets; it counts in no rate limit. */
   #charge(startedMonoMs: number): void {
     const { gateway, exchange, record } = this.#context;
     if (!gateway.config.usageEnabled || record.userPath === null) return;
@@ -283,7 +283,7 @@ class ReadExchange extends DelegatedExchange {
 
 type OnEvents = (events: ReturnType<EventSplitter["push"]>) => string;
 
-/** The exchange of one turn: its body is made here, and its answer is read, not sent. */
+/** The exchange of one turn: Sluice makes its body, and reads its answer instead of sending it. */
 class TurnExchange extends DelegatedExchange {
   readonly #outer: Exchange;
   readonly #body: Buffer;
@@ -343,7 +343,7 @@ class TurnExchange extends DelegatedExchange {
       return true;
     }
     const text = this.#onEvents(this.#splitter.push(chunk));
-    // A comment keeps the client's connection alive, tells its place, or names a hard cap.
+    // A comment keeps the client's connection alive, states its place, or names a hard cap.
     const out = Buffer.concat([commentIn(chunk), Buffer.from(text)]);
     return out.length === 0 || this.#outer.write(out);
   }
@@ -380,7 +380,7 @@ class TurnExchange extends DelegatedExchange {
     this.#end();
   }
 
-  /** The client has left. */
+  /** The client has disconnected. */
   left(): void {
     this.#end();
   }
@@ -389,7 +389,10 @@ class TurnExchange extends DelegatedExchange {
 const colon = 0x3a;
 const comment = /^(?::[^\n]*\n)+\r?\n/;
 
-/** The comment with which a piece of a stream begins, as a block of its own; or nothing. */
+/**
+ * The comment at the beginning of a piece of a stream, as a block of its own; empty if there is
+ * none.
+ */
 function commentIn(chunk: Buffer): Buffer {
   const [found = ""] = chunk[0] === colon ? (comment.exec(chunk.toString("latin1")) ?? []) : [];
   return Buffer.from(found, "latin1");

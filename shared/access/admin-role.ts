@@ -1,17 +1,17 @@
 /**
- * Roles of administration (docs/roles.md): what a holder may do on /admin, in the subtree of a user
- * path. Pure. Not here: which endpoint needs which role (`proxy/http/paths/admin-access.ts`).
+ * Roles of administration (docs/roles.md): what a holder may do on /admin, within the subtree of a
+ * user path. Pure. Not here: which endpoint needs which role (`proxy/http/paths/admin-access.ts`).
  */
 import { type Failure, plainFailure } from "../error-code.js";
 
-/** In ascending order: each may do all that the ones before it may. */
+/** In ascending order: each includes the ones before it. */
 export const adminRoles = ["viewer", "operator", "admin"] as const;
 export type AdminRole = (typeof adminRoles)[number];
 
-/** Whose role, and where: `/` is everything. */
+/** A role and the subtree to which it applies; `/` is everything. */
 export interface Administration {
   readonly role: AdminRole;
-  /** A normal user path: the role is for it and for what is below it. */
+  /** A normalized user path: the role applies to it and to the paths below it. */
   readonly path: string;
 }
 

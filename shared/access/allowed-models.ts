@@ -17,8 +17,8 @@ export const modelNamesMax = 5;
 const shownMax = 8;
 
 /**
- * A model's name, or a prefix and an asterisk, in lower case: letter case doesn't matter. One after
- * `!` leaves out models that the others allow.
+ * A model's name, or a prefix and an asterisk, in lower case, since letter case doesn't matter. A
+ * pattern after `!` excludes models that others allow.
  */
 export type ModelPatterns = readonly string[];
 
@@ -47,12 +47,12 @@ export function parseModelPatterns(raw: unknown, param: string): Checked<ModelPa
     : good([...patterns]);
 }
 
-/** Whether a pattern leaves models out. */
+/** Whether a pattern excludes models. */
 export function isExcluding(pattern: string): boolean {
   return pattern.startsWith("!");
 }
 
-/** Whether a list has patterns, and all of them leave models out. */
+/** Whether a list has patterns, and all of them exclude models. */
 export function leavesOutOnly(patterns: readonly string[]): boolean {
   return patterns.length > 0 && patterns.every(isExcluding);
 }
@@ -62,7 +62,7 @@ export function isModelPattern(text: string): boolean {
   return /^[^\s*\p{Cc}]*\*?$/u.test(text) && text !== "" && utf8Bytes(text) <= modelPatternBytesMax;
 }
 
-/** Whether a list allows a model by any of its names, and leaves it out by none. */
+/** Whether a list allows a model by one of its names, and excludes none of them. */
 export function allowsModel(patterns: ModelPatterns, names: readonly string[]): boolean {
   return (
     patterns.some((pattern) => !isExcluding(pattern) && matchesAny(pattern, names)) &&
@@ -70,7 +70,7 @@ export function allowsModel(patterns: ModelPatterns, names: readonly string[]): 
   );
 }
 
-/** The pattern that leaves a model out. */
+/** The pattern that excludes a model. */
 function excludingPattern(patterns: ModelPatterns, names: readonly string[]): string | undefined {
   return patterns.find((pattern) => isExcluding(pattern) && matchesAny(pattern.slice(1), names));
 }

@@ -1,7 +1,9 @@
-/** What the holder of a role for a subtree (docs/roles.md) sees of the daemon's status. */
+/**
+ * The part of the daemon's status that the holder of a role for a subtree (docs/roles.md) may see.
+ */
 import type { DaemonStatus, SubtreeStatus } from "../api/gateway-status.js";
 
-/** Not the counts, which are of the whole gateway, nor hosts, targets and files. */
+/** Leaves out the counts, which are about the whole gateway, and hosts, targets and files. */
 export function statusForSubtree({
   version,
   uptime_seconds,

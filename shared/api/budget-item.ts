@@ -40,7 +40,7 @@ interface OtherHostsSpend {
 
 /** The spend of the running period. */
 interface BudgetMoney {
-  /** What the last period has left for this one; present if the budget has `rollover`. */
+  /** The amount carried over from the last period; present if the budget has `rollover`. */
   readonly carried_over?: number;
   /** US dollars; 0 for a template. */
   readonly spent: number;
@@ -67,14 +67,14 @@ export interface BudgetForecast {
   readonly projected_usd: number;
   /** The pace of the last two hours, or of the running period. */
   readonly basis: ForecastBasis;
-  /** How many seconds the pace is of. */
+  /** The period of the pace, in seconds. */
   readonly basis_seconds: number;
 }
 
 export interface AccountForecast {
-  /** Absent for a template, without spend, and while too little is known. */
+  /** Absent for a template, without spend, and while the data is insufficient. */
   readonly forecast?: BudgetForecast;
-  /** From when on there is one; present while too little is known. */
+  /** The time from which a forecast is possible; present while the data is insufficient. */
   readonly forecast_from?: string;
 }
 
@@ -94,7 +94,7 @@ interface BudgetFacts extends CalendarFields, WithRaises, ExhaustedField, HoldFi
   readonly per_child: boolean;
   /** US dollars of one period. */
   readonly amount: number;
-  /** Whether callers may use models without a price; absent: as `budgets.unpriced` says. */
+  /** Whether callers may use models without a price; absent to use `budgets.unpriced`. */
   readonly unpriced?: UnpricedChoice;
   /** The reason why budgets can't be enforced; present only then. */
   readonly inert?: string;

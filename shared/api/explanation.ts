@@ -17,7 +17,7 @@ interface ExplainedLimit {
   readonly retry_after: number | null;
 }
 
-/** What the child of the request has of a shared cap; `cost` in US dollars. */
+/** The child's share of a cap; `cost` in US dollars. */
 export interface ExplainedShare {
   /** The segment of the path below the rule's; `.` for that path itself. */
   readonly child: string;
@@ -27,7 +27,7 @@ export interface ExplainedShare {
   readonly weights: number;
   readonly priority: number;
   readonly used: number;
-  /** What the child may have if all of them want as much as they can get. */
+  /** The part of the child if all children want as much as they can get. */
   readonly part: number;
   readonly floor: number;
 }

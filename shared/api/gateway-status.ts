@@ -26,7 +26,7 @@ export interface PriceListStatus {
   readonly file: string;
 }
 
-/** What a role for a subtree sees of it. */
+/** The part of the status for a role for a subtree. */
 export type SubtreeStatus = Pick<
   DaemonStatus,
   "version" | "uptime_seconds" | "enabled" | "usage_enabled" | "budgets_enabled"
@@ -139,7 +139,7 @@ export interface ClusterHost {
   /** The machine's name. */
   readonly name: string;
   readonly this_host: boolean;
-  /** Whether this host has heard of it within the last ten seconds. */
+  /** Whether this host has received a message from it within the last ten seconds. */
   readonly alive: boolean;
   readonly version: string;
   readonly uptime_seconds: number;
@@ -153,7 +153,7 @@ export interface ClusterHost {
 }
 
 /**
- * What a proxy knows of its daemon. `away`: there is no connection, or no welcome on it. `silent`:
+ * The proxy's view of its daemon. `away`: there is no connection, or no welcome on it. `silent`:
  * there is a connection, but no answer.
  */
 export type LinkState = "away" | "silent" | "connected";

@@ -16,7 +16,7 @@ export interface QueueItem {
   /** The classes that take turns, those with the most requests first; at most 20. */
   readonly classes: readonly QueueClass[];
   readonly oldest_seconds: number;
-  /** About how long a request waits that comes now; null while it isn't known. */
+  /** The expected wait of a new request, in seconds; null while unknown. */
   readonly expected_seconds: number | null;
 }
 

@@ -43,7 +43,7 @@ export interface Reconciliation extends Totals {
   readonly difference_usd: string;
   readonly gap_usd: string;
   readonly gap_percent: number;
-  /** The models that differ, the most first; not all if they don't fit. */
+  /** The models with differences, largest first; not all if they don't fit. */
   readonly models: readonly ReconciledModel[];
   readonly quantities: readonly ReconciledQuantity[];
   readonly unknown_lines: readonly { readonly text: string; readonly billed_usd: string }[];
@@ -54,7 +54,7 @@ export interface Reconciliation extends Totals {
 
 export interface ReconciliationItem extends Reconciliation {
   readonly id: string;
-  /** When it was handed over. */
+  /** When the gateway received it. */
   readonly time: string;
 }
 
@@ -64,7 +64,7 @@ export interface ReconciliationPage {
   readonly next: string | null;
 }
 
-/** The error of a value that hasn't the form of its field; null for one that has. */
+/** Checks a value by the form of its field: returns the error, or null. */
 type Form = (value: unknown, field: string) => Checked<never> | null;
 
 function form(has: (value: unknown) => boolean, expected: string): Form {

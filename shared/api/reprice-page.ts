@@ -1,4 +1,4 @@
-/** What repricing records makes of one page of them (docs/reference/admin-api.md). */
+/** The result of repricing one page of records (docs/reference/admin-api.md). */
 import type { ListPage } from "./list-page.js";
 
 /** The repriced records of one model. */
@@ -23,8 +23,9 @@ export interface RepricePage extends ListPage {
   /** Records that still have no price. */
   readonly unpriced: number;
   /**
-   * Records that keep a cost which isn't by one price: several models worked on the answer, Sluice
-   * searched the web, the price depends on the kind of picture, or the model has no price any more.
+   * Records that keep a cost which isn't based on a single price: several models worked on the
+   * answer, Sluice searched the web, the price depends on the kind of picture, or the model has no
+   * price any more.
    */
   readonly kept: number;
   /** The examined part of the records, from 0 to 1. */

@@ -75,7 +75,7 @@ export interface RequestItem {
   readonly first_byte_ms: number | null;
   /** Empty if the only attempt was answered, or there was none. */
   readonly attempts: readonly AttemptItem[];
-  /** What the client was answered. */
+  /** The error in the answer to the client. */
   readonly error_code: string | null;
   readonly error_message: string | null;
   /** The limit that refused it. */
@@ -101,7 +101,7 @@ export interface RequestDetail extends TimedAnswer {
   readonly limits: Explanation | null;
 }
 
-/** What targets did in a time range. */
+/** The traffic of a target in a time range. */
 export interface TargetTrafficItem {
   readonly target: string;
   readonly attempts: number;
@@ -111,9 +111,9 @@ export interface TargetTrafficItem {
   readonly first_byte_ms: Percentiles | null;
   readonly duration_ms: Percentiles | null;
   /**
-   * The minutes or hours in which at least 5% of the attempts failed: since when, with `until`
-   * null, until five other minutes or one other hour have passed; then, of the whole range, those
-   * in which most attempts failed. Null without any.
+   * When the target failed: since when at least 5% of its attempts have failed, with `until` null,
+   * unless five other minutes or one other hour have passed since; otherwise the minutes or hours
+   * of the range in which most attempts failed. Null if there are none.
    */
   readonly failing: FailingSpan | null;
   /** Of streams whose usage the provider reported; null without any. */
@@ -147,11 +147,11 @@ export interface TrafficReport extends TimedAnswer {
   readonly step_seconds: number;
   readonly totals: Omit<TrafficPoint, "time">;
   /**
-   * What the proxies themselves took before requests were first sent, without waits for clients
-   * and the daemon; null without requests.
+   * The time that the proxies themselves took before requests were first sent, without waits for
+   * clients and the daemon; null without requests.
    */
   readonly own_ms: Percentiles | null;
-  /** Without points in which nothing happened. */
+  /** Without points that have no requests. */
   readonly points: readonly TrafficPoint[];
   /** The busiest first. */
   readonly targets: readonly TargetTrafficItem[];
@@ -183,7 +183,7 @@ export interface SessionItem {
   /** Requests that were sent to a target more than once. */
   readonly retried: number;
   readonly last_error: string | null;
-  /** The budget of sessions that has the least left; absent without one. */
+  /** The budget of sessions with the least left; absent without one. */
   readonly budget?: SessionBudget;
 }
 

@@ -4,8 +4,8 @@ import type { Administration } from "../access/admin-role.js";
 
 interface MayChange {
   /**
-   * The requests of the admin API that change or ask for something by a body, and that its role
-   * may send, such as `PUT /admin/budgets`.
+   * The requests of the admin API with a body that the user's role may send, such as `PUT
+   * /admin/budgets`.
    */
   readonly may: readonly string[];
 }
@@ -35,7 +35,7 @@ export type SignedIn =
       MayChange &
       Administration & {
         readonly kind: "admin";
-        /** Who it is; null with the master key. */
+        /** The name of the user; null with the master key. */
         readonly name: string | null;
       })
   | SelfSession;

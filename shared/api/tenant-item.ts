@@ -22,11 +22,11 @@ export interface TenantLimit {
   readonly period_label: string;
   /** Above 1 if more was used than the cap. */
   readonly used_ratio: number;
-  /** When it is used up at the present pace; null if it lasts, or nothing is known. */
+  /** When it is used up at the present pace; null if it lasts, or if that is unknown. */
   readonly exhausts_at: string | null;
 }
 
-/** The use of a tenant in the asked days or range. */
+/** The usage of a tenant in the requested days or range. */
 interface TenantUsage {
   readonly requests: number;
   readonly total_tokens: number;
@@ -35,14 +35,14 @@ interface TenantUsage {
   readonly unpriced_requests: number;
 }
 
-/** A path below the asked one; its figures include everything below it. */
+/** A path below the requested one; its figures include everything below it. */
 export interface TenantItem {
   readonly user_path: string;
   /** Whether paths below it have usage, keys, limits or requests; false in a flat list. */
   readonly has_children: boolean;
   /** The fullest limit or budget; null if none applies to this path or one below it. */
   readonly nearest: TenantLimit | null;
-  /** The limit or budget that is used up first, within its period; null if each lasts. */
+  /** The limit or budget that is used up first within its period; null if none is. */
   readonly runs_out: TenantLimit | null;
   /** Active keys that are bound to it or to a path below it. */
   readonly keys: number;

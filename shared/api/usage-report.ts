@@ -56,14 +56,15 @@ export interface ReportHost {
   /** The name of its machine. */
   readonly name: string;
   /**
-   * The report excludes what the host recorded in these last seconds; null if it has nothing of it.
+   * The report excludes what the host recorded in these last seconds; null if the report has no
+   * data of the host.
    */
   readonly age_seconds: number | null;
   /** False while the host republishes its earlier usage. */
   readonly complete: boolean;
 }
 
-/** Which usage the sums contain, and of which hosts. */
+/** Which hosts the sums include. */
 export interface ReportHosts extends CountedHosts {
   /** Only in the admin API, this host first. */
   readonly parts?: readonly ReportHost[];
@@ -94,7 +95,7 @@ interface SeriesGroup extends Pick<UsageGroup, "key" | "name"> {
   readonly total_cost: readonly number[];
 }
 
-/** How usage went over time. */
+/** Usage over time. */
 export interface UsageSeries {
   /** Hours are summed from the records of this host. */
   readonly step: UsageStep;

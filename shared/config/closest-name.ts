@@ -30,7 +30,10 @@ export function closestName(name: string, names: readonly string[]): string | nu
   return best;
 }
 
-/** What other programs or newcomers call a key. The hint names the first one known at its place. */
+/**
+ * Names of keys in other programs, or that newcomers try. The hint names the first one that is
+ * valid at the same place.
+ */
 const synonyms: Readonly<Record<string, readonly string[]>> = {
   address: ["host", "base_url"],
   api_base: ["base_url"],
@@ -98,9 +101,9 @@ function plain(name: string): string {
 }
 
 /**
- * The least number of inserted, deleted, replaced or swapped letters between two texts, or Infinity
- * if it is above `max`. Each start compares every environment variable with every known one: most
- * pairs differ in their first letters, where this ends.
+ * The fewest inserted, deleted, replaced or swapped letters between two texts, or Infinity above
+ * `max`. Each start compares every environment variable with every known one: most pairs differ in
+ * their first letters, where the comparison ends.
  */
 function editDistance(a: string, b: string, max: number): number {
   if (Math.abs(a.length - b.length) > max) return Infinity;

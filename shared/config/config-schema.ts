@@ -1,7 +1,7 @@
 /**
  * The JSON Schema of `sluice.yaml` (docs/reference/configuration.md, "In an editor"), generated
- * from the tables of settings. Editors use it to complete keys, show what they mean and mark
- * errors. Whether values fit together is for `sluice config check`.
+ * from the tables of settings. Editors use it to complete keys, show their meaning and mark errors.
+ * `sluice config check` also checks whether values fit together.
  */
 import { modelPatternsMax } from "../access/allowed-models.js";
 import { candidatesMax, periodSecondsMax } from "../bounds.js";
@@ -99,7 +99,7 @@ interface Row {
 /** The schema of a row of any table. */
 function rowSchema({ kind, meaning, defaultText, defaultValue }: Row): JsonSchema {
   const words = defaultText === null ? "" : ` Default: ${withUnit(defaultText, kind)}.`;
-  // In the file, an empty mapping stands for no list.
+  // In the file, an empty mapping is written instead of an empty list.
   const inFile = kind.label === "mapping" ? null : defaultInFile(defaultValue, defaultText);
   return {
     description: `${meaning}${words}`,
@@ -506,7 +506,7 @@ const budgetLimit = mapping(
 
 type Properties = Readonly<Record<string, JsonSchema>>;
 
-/** A mapping with these keys only; it may be absent unless a key is required. */
+/** A mapping with only these keys; it may be absent unless a key is required. */
 function mapping(properties: Properties, required: readonly string[] = []): JsonSchema {
   return {
     type: required.length === 0 ? ["object", "null"] : "object",

@@ -63,7 +63,7 @@ export interface ProviderConfig {
   readonly account: string;
   /** Azure's dated version; null if none is sent. */
   readonly apiVersion: string | null;
-  /** What its chat completions, and its Responses API if it has one, accept. */
+  /** The features that its chat completions, and its Responses API if it has one, accept. */
   readonly chat: ChatTraits;
   readonly responses: ResponsesTraits;
   /** The operator's traits of its models and their requests; the first matching entry applies. */
@@ -104,15 +104,15 @@ export interface ProviderConfig {
   readonly breakerFailures: number;
   /** How long the circuit first stays open. */
   readonly breakerOpenMs: number;
-  /** What is done with the limits that it reports. */
+  /** How the limits that it reports are used. */
   readonly upstreamLimits: UpstreamPolicy;
 }
 
 export type Strategy = "round_robin" | "cost" | "latency" | "least_busy" | "failover";
 
 /**
- * Which requests of one conversation keep going to the same target. `session`: those that name
- * their session, between targets of several accounts.
+ * Which requests of one conversation stay at the same target. `session`: those that name their
+ * session, if the targets belong to several accounts.
  */
 export type Affinity = "none" | "session" | "conversation";
 
@@ -139,7 +139,7 @@ export interface AliasConfig {
 }
 
 /**
- * A price set by the operator; it overrides the price list. `price-at.ts` makes the price of it.
+ * A price set by the operator, which overrides the price list. `price-at.ts` resolves it to rates.
  */
 export interface PriceConfig {
   /** `*` for models of all providers that have no other price. */
@@ -149,7 +149,7 @@ export interface PriceConfig {
    * without a price of its own here.
    */
   readonly model: string | null;
-  /** The price that gives the rates that this one leaves out; null if none does. */
+  /** The price with the rates that this one leaves out; null if none. */
   readonly extends: "list" | Target | null;
   readonly fields: PriceFields;
   readonly tiers: readonly TierFields[];
@@ -175,7 +175,7 @@ export interface JwtIssuerConfig {
   readonly modelsClaim: string | null;
 }
 
-/** Where alerts are sent, and which (docs/alerts.md). */
+/** A destination of alerts, and which alerts it receives (docs/alerts.md). */
 export interface AlertConfig {
   /** A digest of the URL, which names the destination between daemon and proxy. */
   readonly id: string;
@@ -193,13 +193,13 @@ export interface AlertConfig {
   readonly proxy: string | null;
 }
 
-/** The rewriters that the proxy has; `proxy/body/rewriters/` holds what each does. */
+/** The rewriters of the proxy; `proxy/body/rewriters/` implements them. */
 export type RewriterName = "collapse_white_space" | "minify_tool_json" | "drop_duplicate_system";
 
 /** A rewriter, which shortens prompts before they are sent, and where it applies. */
 interface RewriterConfig {
   readonly name: RewriterName;
-  /** Normalized paths, each with all paths below it; null for every path. */
+  /** Normalized paths, each including all paths below it; null for every path. */
   readonly paths: readonly string[] | null;
   /** In lower case, `provider/id` or `id`; null for every model. */
   readonly models: readonly string[] | null;
@@ -235,7 +235,7 @@ export interface Config extends TelemetryConfig, ClusterPart, UsageValues {
   readonly server: Omit<ServerValues, "adminHost" | "adminPort"> & {
     /** Null for plain HTTP. */
     readonly tls: TlsConfig | null;
-    /** Where /admin and the dashboard are served; null if with everything else. */
+    /** The address of /admin and the dashboard; null to serve them with everything else. */
     readonly admin: { readonly host: string; readonly port: number } | null;
   };
   readonly limiter: Omit<LimiterValues, DerivedPath> & Readonly<Record<DerivedPath, string>>;
@@ -259,7 +259,7 @@ export interface Config extends TelemetryConfig, ClusterPart, UsageValues {
     /** Whether an answer to one user path may be used for another. */
     readonly shareAcrossPaths: boolean;
   } | null;
-  /** Null if Sluice searches for no model. */
+  /** Null if Sluice runs no web searches. */
   readonly webSearch: WebSearchConfig | null;
   /** Null if OpenID Connect is off. */
   readonly oidc: OidcConfig | null;
@@ -292,16 +292,16 @@ export interface Config extends TelemetryConfig, ClusterPart, UsageValues {
 }
 
 export interface Waiting extends WaitLimits {
-  /** How often the client of a stream that waits gets its place; 0: never. */
+  /** How often a client gets its place while its stream waits; 0 for never. */
   readonly keepAliveMs: number;
 }
 
-/** For how long requests may wait for room instead of being refused. */
+/** How long requests may wait for room instead of being refused. */
 export interface WaitLimits {
   readonly maxMs: number;
-  /** For clients that don't say. */
+  /** For clients that don't request a wait. */
   readonly defaultMs: number;
-  /** For paths of their own; the longest that has the caller's path applies. */
+  /** Limits of single paths; the longest path that contains the caller's applies. */
   readonly paths: readonly WaitOfPath[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The fields of the configuration that the daemon uses as they are. A reload that changes one
- * restarts the daemon. Not here: fields of which the daemon uses a part, or makes something else
+ * The fields of the configuration that the daemon uses unchanged. A reload that changes one
+ * restarts the daemon. Not here: fields of which the daemon uses a part or a derived value
  * (`limiterd/main.ts`, `bin/supervisor/reload/daemon-part.ts`).
  */
 import type { Config } from "./config.js";
@@ -21,7 +21,7 @@ export function daemonConfig(config: DaemonConfig): DaemonConfig {
 
 const sections = /^(?:limiter|usage|audit|cluster|rate_limits|budgets|waiting)\.|^log_level$/;
 
-/** Whether the audit log has a scalar setting from the daemon, and not from the proxies. */
+/** Whether the daemon, rather than a proxy, reports this setting to the audit log. */
 export function isDaemonSetting(path: string): boolean {
   return sections.test(path) && path !== "usage.request_messages";
 }

@@ -1,10 +1,9 @@
 /**
- * What a host of chat completions, or of the Responses API, accepts beyond what all hosts accept.
- * Translated requests are adapted to it; untranslated ones only where the host is known to refuse
- * something.
+ * The features of hosts of chat completions and of the Responses API beyond the common ones.
+ * Translated requests are adapted to them; others only where the host is known to refuse something.
  *
  * The rows follow the hosts' own API references as of November 2026, else the types of their
- * published clients. What a *model* accepts is in `proxy/dialects/fit/model-families.ts`.
+ * published clients. `proxy/dialects/fit/model-families.ts` has the features of *models*.
  *
  * For the Responses API: console.groq.com/docs/responses-api ("Unsupported Features"),
  * openrouter.ai/docs/api_reference/responses (stateless, `store: true` is a 400), xAI's
@@ -73,7 +72,7 @@ export interface ChatTraits {
   readonly callIds: "any" | "forty_characters" | "nine_characters";
   /** Whether `response_format` may have a schema. */
   readonly takesOutputSchema: boolean;
-  /** Whether such a schema may be of a list or a text; OpenAI takes objects alone. */
+  /** Whether such a schema may describe a list or a text; OpenAI accepts only objects. */
   readonly takesAnyOutputSchema: boolean;
   /**
    * Where OpenAI's newer models accept tools together with an effort. `in_responses`: only in the

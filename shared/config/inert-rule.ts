@@ -1,6 +1,7 @@
 /**
- * Which rules and budgets are inert, that is, loaded but never enforced, and why; an operator must
- * see these. It depends on the configuration only: a rule that no request has met yet isn't inert.
+ * Which rules and budgets are inert, that is, loaded but never enforced, and why; operators must be
+ * able to see them. Only the configuration decides: a rule that no request has matched yet isn't
+ * inert.
  */
 import { type BudgetKey, budgetPeriodLabel } from "../domain/budget.js";
 import { modelPatterns, namesTools, subjectWithModels } from "../domain/limited-models.js";
@@ -39,7 +40,7 @@ export function createInertReason({
     (pattern.endsWith("*") &&
       mcpServers.some(({ name }) => `${name}/`.startsWith(pattern.slice(0, -1))));
   /**
-   * Whether any id may be a model: a provider accepts any, or only proxies know its list, or an
+   * Whether any id may be a model: a provider accepts any id, or only proxies know its list, or an
    * alias with a prefix passes names on unchanged.
    */
   const anyModel =

@@ -11,13 +11,13 @@ import type { Target } from "../domain/target-name.js";
 import { type ToolCalls, toolName } from "../usage/tool-calls.js";
 import { type ModelNamings, modelSubjects } from "./model-name.js";
 
-/** Names and beginnings of names, in lower case. */
+/** Names and prefixes of names, in lower case. */
 interface Names {
   readonly whole: ReadonlySet<string>;
   readonly beginnings: readonly string[];
 }
 
-/** What a limit for some models, or for some tools, covers. */
+/** Which requests a limit for some models, or for some tools, covers. */
 export interface LimitFilter {
   covers(target: Target): boolean;
 }
@@ -43,14 +43,14 @@ export class ToolFilter {
     return tools?.some((tool) => this.#has(tool)) === true;
   }
 
-  /** The calls of these tools. */
+  /** The number of calls of these tools. */
   callsIn(calls: ToolCalls): number {
     let sum = 0;
     for (const name in calls) if (this.#has(name)) sum += calls[name]!;
     return sum;
   }
 
-  /** `tool`: a name, or the tools of an MCP server that may be called: `mcp:github/*`. */
+  /** `tool`: a name, or the callable tools of an MCP server: `mcp:github/*`. */
   #has(tool: string): boolean {
     return (
       this.#included.some((pattern) => meets(pattern, tool)) &&
@@ -65,13 +65,13 @@ function usualPattern(pattern: string): string {
   return isExcluding(pattern) ? `!${toolName(pattern.slice(1))}` : toolName(pattern);
 }
 
-/** Whether there may be a tool that both mean. */
+/** Whether some tool matches both patterns. */
 function meets(pattern: string, tool: string): boolean {
   if (contains(pattern, tool)) return true;
   return tool.endsWith("*") && pattern.startsWith(tool.slice(0, -1));
 }
 
-/** Whether the pattern covers all that the other means. */
+/** Whether the pattern matches every tool that the other matches. */
 function contains(pattern: string, tool: string): boolean {
   return pattern.endsWith("*") ? tool.startsWith(pattern.slice(0, -1)) : tool === pattern;
 }
@@ -103,7 +103,10 @@ export class ModelFilter {
     return hasName(this.#included, qualified, bare) && !hasName(this.#excluded, qualified, bare);
   }
 
-  /** Whether it covers all models of a provider, or none; null: it depends on the model. */
+  /**
+   * Whether it covers all models of a provider (true) or none (false); null if that depends on the
+   * model.
+   */
   coversProvider(provider: string): boolean | null {
     const own = `${provider.toLowerCase()}/`;
     const mayName = (pattern: string): boolean =>

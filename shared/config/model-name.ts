@@ -1,9 +1,9 @@
 /**
  * The canonical name of a model: some providers accept several names for one model, and rules,
- * prices and usage must treat them as the same. Names from a request, the configuration or a
- * provider's list are made canonical once and used only in that form.
+ * prices and usage must treat them as one. Names from a request, the configuration or a provider's
+ * list are made canonical once, and only that form is used.
  *
- * Not here: which models a provider has, and the names that it is sent
+ * Not here: which models a provider has, and the names that are sent to it
  * (`proxy/routing/resolve-model.ts`).
  */
 import { namesProvider } from "../domain/rule.js";
@@ -57,7 +57,7 @@ export function namingOf({ name, type, baseUrl }: NamedProvider): ModelNaming {
 type NamedProvider = Pick<ProviderConfig, "name" | "type"> &
   Partial<Pick<ProviderConfig, "baseUrl">>;
 
-/** The name sent to a provider: as written, without the parts that its type ignores. */
+/** The name for the provider: as written, without the parts that its type ignores. */
 export function writtenName(type: ProviderType, nameAsWritten: string): string {
   return replaceParts(
     nameAsWritten,

@@ -14,7 +14,7 @@ export const tunedOperations = [
 
 /**
  * Fields that no entry may change: the model, the prompt, and whether the answer is a stream, which
- * Sluice meters.
+ * Sluice must know for metering.
  */
 export const fixedFields: ReadonlySet<string> = new Set([
   "model",

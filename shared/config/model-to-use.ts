@@ -9,7 +9,10 @@ type Models = Pick<Config, "providers" | "virtualModels"> & Partial<Pick<Config,
 /** Names in a message. */
 const namesMax = 12;
 
-/** Returns why a model can't serve instead, under one configuration; null if it can. */
+/**
+ * Returns why a model can't serve instead of an exhausted one, by one configuration; null if it
+ * can.
+ */
 export type UseProblem = (limit: Exhaustible, param?: string) => Failure | null;
 
 export function createUseProblem({ providers, virtualModels, aliases = [] }: Models): UseProblem {

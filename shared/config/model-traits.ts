@@ -1,5 +1,5 @@
 /**
- * The values for what a model accepts, shared by the tables of model families
+ * The values of model traits, shared by the tables of model families
  * (`proxy/dialects/fit/model-families.ts`) and the operator's entries.
  */
 

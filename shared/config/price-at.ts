@@ -1,6 +1,6 @@
 /**
- * The price that the file sets for a model at a time: what it extends, the fields in their order of
- * time, then the factors on the whole.
+ * The price that the file sets for a model at a time: first the price that it extends, then its
+ * fields in order of time, then the factors on the whole.
  */
 import {
   type Price,
@@ -80,7 +80,7 @@ function withFields(price: Price, fields: RateFields, tiers: readonly TierFields
   };
 }
 
-/** A rate that the fields leave out stays. */
+/** The rates with those of the fields in place of the old ones. */
 function withRates(rates: TokenRates, fields: Omit<TierFields, "above_input_tokens">): TokenRates {
   const kinds: Partial<Record<TokenKind, number>> = { ...rates.kinds };
   for (const kind of tokenKinds) {

@@ -1,5 +1,5 @@
 /**
- * The problems of a configuration and where they are. Each message begins with a path in the file,
+ * The problems of a configuration and their positions. Each message begins with a path in the file,
  * a variable or a flag.
  */
 
@@ -30,8 +30,8 @@ export function noProblems(): Problems {
 }
 
 /**
- * Without problems that only follow from others: of a value whose variable isn't set, of a key
- * that is misspelt, and of the period that `rpm` names.
+ * The messages without those that only follow from others: about a value whose variable isn't set,
+ * about a misspelt key, and about the period that `rpm` implies.
  */
 export function withoutConsequences(messages: readonly string[]): readonly string[] {
   const causes = messages.flatMap((message) => {
@@ -84,7 +84,9 @@ export interface Place {
   readonly below: Places;
 }
 
-/** The places in a mapping by key, in a list by index; null for any other value. */
+/**
+ * The places of the values in a mapping, by key, or in a list, by index; null for any other value.
+ */
 export type Places = ReadonlyMap<string | number, Place> | null;
 
 /** The positions of offsets, which must ascend. */

@@ -1,7 +1,7 @@
 /**
- * Which calendar a budget has (docs/budgets.md, "Which calendar"): its time zone, the day on which
- * its months begin, whether it is rolling, and what it carries over. None of it is part of the
- * budget's identity. One list of fields: the API, the files, the command line and the store use it.
+ * The calendar of a budget (docs/budgets.md, "Which calendar"): its time zone, the day on which its
+ * months begin, whether it is rolling, and its rollover. The calendar isn't part of the budget's
+ * identity. One list of fields for the API, the files, the command line and the store.
  */
 
 import { bad, type Checked, good, isAbsent, isCount, show } from "../checked.js";
@@ -18,21 +18,21 @@ export const quarterlySeconds = 7_776_000;
 export const yearlySeconds = 31_536_000;
 /** Stands for a session: each session of an agent has the amount for itself. */
 export const perSession = 0;
-/** How long what a session spends counts. */
+/** How long the spend of a session counts. */
 export const sessionSeconds = weeklySeconds;
 
 export interface BudgetCalendar {
-  /** Absent: as the reset anchors say, by default UTC. */
+  /** Absent to use the zone of the reset anchors, by default UTC. */
   readonly timeZone?: string;
-  /** The day of the month, 1 to 31, on which it begins; absent: as the reset anchors say. */
+  /** The day of the month, 1 to 31, on which it begins; absent to use the reset anchors. */
   readonly anchorDay?: number;
   /** The period has no fixed end: at any time, the spend of the last `periodSeconds` counts. */
   readonly rolling?: true;
-  /** The share of what a period leaves that is added to the next one's amount. */
+  /** The share of a period's remaining amount that is added to the next period. */
   readonly rollover?: number;
 }
 
-/** As bodies, files and list items have them. */
+/** The fields in bodies, files and list items. */
 export interface CalendarFields {
   readonly time_zone?: string;
   readonly anchor_day?: number;
@@ -42,7 +42,7 @@ export interface CalendarFields {
 
 export const calendarFields = ["time_zone", "anchor_day", "rolling", "rollover"] as const;
 
-/** Shorter ones would have slices shorter than a second. */
+/** Shorter rolling periods would have slices of less than a second. */
 const rollingSecondsMin = 60;
 
 const withMonths: ReadonlySet<number> = new Set([monthlySeconds, quarterlySeconds, yearlySeconds]);
@@ -145,7 +145,7 @@ export function calendarBody({
   };
 }
 
-/** Whether both have the same periods; what they carry over may differ. */
+/** Whether both have the same periods; their rollovers may differ. */
 export function hasSamePeriods(a: BudgetCalendar, b: BudgetCalendar): boolean {
   return a.timeZone === b.timeZone && a.anchorDay === b.anchorDay && a.rolling === b.rolling;
 }

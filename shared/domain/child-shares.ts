@@ -24,8 +24,8 @@ export interface ChildShares {
   /** The weight of children that `children` doesn't name. Default: 1. */
   readonly default_weight?: number;
   /**
-   * What all children of lower priorities get together while one of a higher priority wants more: a
-   * part of the cap without the floors. Default: `minShareDefault`.
+   * The part that all children of lower priorities share while a child of a higher priority wants
+   * more: a share of the cap without the floors. Default: `minShareDefault`.
    */
   readonly min_share?: number;
   /** By the segment of the path below the rule's subject. */
@@ -178,14 +178,14 @@ export function isSameShares(a: Shareable, b: Shareable): boolean {
   );
 }
 
-/** The name of `default_weight` and `min_share` in texts. */
+/** Stands for `default_weight` and `min_share` in texts. */
 const others = "*";
 const equalText = "equal";
 
 /**
- * Shares written as a text: `a: weight=3, floor=0.2; b: priority=1; *: weight=1`, where `*` has the
- * weight of other children and `min_share`, or `equal`, or JSON. A value that isn't such a text is
- * returned unchanged, for `parseShares`.
+ * Parses shares from a text: `a: weight=3, floor=0.2; b: priority=1; *: weight=1`, where `*` has
+ * the weight of other children and `min_share`; or `equal`; or JSON. Returns any other value
+ * unchanged, for `parseShares`.
  */
 export function sharesOfText(raw: unknown): unknown {
   if (typeof raw !== "string") return raw;
@@ -223,7 +223,7 @@ export function sharesOfText(raw: unknown): unknown {
   };
 }
 
-/** As `sharesOfText` reads it. */
+/** The text from which `sharesOfText` reads the same shares. */
 export function textOfShares(shares: ChildShares): string {
   const { default_weight: weight, min_share: minShare, children = {} } = shares;
   const names = Object.keys(children);

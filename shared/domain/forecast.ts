@@ -16,7 +16,7 @@ export interface ForecastQuestion {
   readonly endMs: number;
   readonly amountUsd: number;
   readonly spentUsd: number;
-  /** The spend of up to the last two hours; null if it isn't known. */
+  /** The spend of up to the last two hours; null if unknown. */
   readonly recent: Pace | null;
 }
 
@@ -43,9 +43,10 @@ const daySeconds = 86_400;
 const hourMs = 3_600_000;
 
 /**
- * Null while too little is known, or if nothing was spent in the period and recently. Two hours
- * know nothing of nights and weekends: in a period longer than a day, the recent pace counts if the
- * amount runs out within a day at that pace, or while the period is younger than a day.
+ * Null while the data is insufficient, or if nothing was spent in the period and recently. Two
+ * hours say nothing about nights and weekends: in a period longer than a day, the recent pace is
+ * used only if the amount would run out within a day at that pace, or while the period is younger
+ * than a day.
  */
 export function forecastOf(question: ForecastQuestion): Forecast | null {
   const recent = forecastBy("recent", question);
@@ -59,7 +60,9 @@ export function forecastOf(question: ForecastQuestion): Forecast | null {
   return isSoon ? recent : periodForecast;
 }
 
-/** From when on there is a forecast; null if there is one already, or nothing was spent. */
+/**
+ * The time from which a forecast is possible; null if it is possible already, or nothing was spent.
+ */
 export function forecastFromMs(question: ForecastQuestion): number | null {
   const { nowMs, startMs, endMs, spentUsd, recent } = question;
   if (spentUsd <= 0 || forecastOf(question) !== null) return null;
@@ -69,7 +72,7 @@ export function forecastFromMs(question: ForecastQuestion): number | null {
   return Math.min(ofPeriodMs, nowMs + (recentSecondsMin - recent.seconds) * 1000);
 }
 
-/** The forecast by one pace; null if that isn't known for long enough. */
+/** The forecast by one pace; null if the pace covers too short a time. */
 export function forecastBy(basis: ForecastBasis, question: ForecastQuestion): Forecast | null {
   const { nowMs, endMs, amountUsd, spentUsd } = question;
   const pace = basis === "recent" ? recentPace(question) : periodPace(question);
@@ -90,7 +93,7 @@ export function forecastBy(basis: ForecastBasis, question: ForecastQuestion): Fo
   };
 }
 
-/** A period of two hours or less is its own best measure. */
+/** The recent pace; null for a period of two hours or less, whose own pace is as good. */
 function recentPace({ startMs, endMs, recent }: ForecastQuestion): Pace | null {
   const isShort = endMs - startMs <= recentSecondsMax * 1000;
   return recent === null || isShort || recent.seconds < recentSecondsMin ? null : recent;

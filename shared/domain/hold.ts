@@ -1,6 +1,6 @@
 /**
- * Whether a rule or a budget is a hard cap (`docs/hard-caps.md`): running requests count with what
- * they may still use, and a stream ends at the cap. Pure.
+ * Whether a rule or a budget is a hard cap (`docs/hard-caps.md`): running requests count with the
+ * most that they may still use, and a stream ends at the cap. Pure.
  */
 import { bad, type Checked, good, isAbsent, show } from "../checked.js";
 import type { Exhaustible } from "./on-exhausted.js";
@@ -23,7 +23,7 @@ export function parseHold(value: unknown, param: string): Checked<HoldField> {
     : bad(`${param} must be soft or hard, not ${show(value)}`, param);
 }
 
-/** As `parseHold`, together with `on_exhausted`, since what only warns can't hold. */
+/** As `parseHold`, together with `on_exhausted`: a limit that only warns can't be a hard cap. */
 export function checkHold(
   value: unknown,
   { onExhausted }: Exhaustible,

@@ -4,11 +4,11 @@ import { periodSecondsMax, rotationOverlapSeconds } from "../bounds.js";
 import { asObject, bad, type Checked, isCount, show } from "../checked.js";
 import { parseModels } from "./managed-key.js";
 
-/** What a request to rotate a key asks for. */
+/** A request to rotate a key. */
 interface KeyRotation {
   /** How long the earlier secrets keep working; 0 to end them immediately. */
   readonly overlapSeconds: number;
-  /** The models that the key may use from now on; null for any, undefined to keep them. */
+  /** The models that the key may use after the rotation; null for any, undefined to keep them. */
   readonly models: ModelPatterns | null | undefined;
 }
 

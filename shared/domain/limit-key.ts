@@ -22,7 +22,7 @@ export interface LimitKey<S extends string> {
   readonly models?: LimitedModels | undefined;
   /** Rules only: the hours within which it applies; absent for always. */
   readonly when?: RuleHours | undefined;
-  /** Rules only: `shadow` if it refuses nothing and notes what it would refuse. */
+  /** Rules only: `shadow` for a rule that only notes which requests it would refuse. */
   readonly mode?: "shadow" | undefined;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The models that a limit on a user path is for (docs/limit-options.md): patterns as for managed
- * keys, and `!` before those to leave out. Not here: which targets they cover
- * (`../config/model-filter.ts`).
+ * The models that a limit on a user path applies to (docs/limit-options.md): patterns as for
+ * managed keys, with `!` before patterns that exclude models. `../config/model-filter.ts` matches
+ * targets with them.
  */
 import {
   isExcluding,
@@ -53,7 +53,7 @@ function mayMeetTool(pattern: string): boolean {
   );
 }
 
-/** What the store has needn't name tools that this release knows. */
+/** Checks patterns. A stored pattern may name a tool that this release doesn't know. */
 function parsePatterns(raw: unknown, param: string): Checked<LimitedModels | undefined> {
   if (isAbsent(raw)) return good(undefined);
   if (!Array.isArray(raw) || raw.length === 0 || raw.length > modelPatternsMax)
@@ -95,13 +95,13 @@ export function namesTools(models: LimitedModels | undefined): models is Limited
   return models !== undefined && isToolPattern(models);
 }
 
-/** Whether all that a limit is for are tools: those of requests, or of MCP servers. */
+/** Whether a limit applies only to tools: of requests, or of MCP servers. */
 export function isForTools(models: LimitedModels | undefined): boolean {
   if (models === undefined) return false;
   return namesTools(models) || modelPatterns(models).every((pattern) => /^!?mcp:/.test(pattern));
 }
 
-/** Checks the list of a budget, whose cost is of models alone. */
+/** Checks the list of a budget, which can't be for tools: only models have costs. */
 export function parseBudgetModels(raw: unknown, param: string): Checked<LimitedModels | undefined> {
   const models = parsePatterns(raw, param);
   return models.ok && namesTools(models.value)

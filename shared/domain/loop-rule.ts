@@ -1,7 +1,7 @@
 /**
- * When an agent that repeats itself, or works on without end, is warned of and refused
- * (docs/loops.md): the field `loops` of a rule on a user path. Pure. Not here: what a loop is
- * (`proxy/handlers/loop-breaker.ts`).
+ * When an agent that repeats itself, or works without end, gets a warning or a refusal
+ * (docs/loops.md): the field `loops` of a rule on a user path. Pure. Not here: what counts as a
+ * loop (`proxy/handlers/loop-breaker.ts`).
  */
 import { bad, type Checked, good, isAbsent, isObject, show } from "../checked.js";
 import { booleanOf } from "../text/written-boolean.js";
@@ -22,7 +22,7 @@ export interface LoopsField {
   readonly loops?: LoopRule | undefined;
 }
 
-/** The lowest and the highest of the numbers at which rules act. */
+/** The lowest and the highest number of repetitions or turns at which a rule acts. */
 interface Numbers {
   readonly min: number;
   readonly max: number;
@@ -38,7 +38,7 @@ export const loopTimesMax = 100;
 /** More turns aren't counted. */
 export const loopTurnsMax = 10_000;
 
-/** A pair of fields that says when to warn and when to refuse. */
+/** A pair of fields: the number at which to warn, and the one at which to refuse. */
 interface ThresholdFields {
   readonly warn: "warn_after" | "warn_after_turns";
   readonly refuse: "refuse_after" | "refuse_after_turns";
@@ -137,7 +137,7 @@ export function isSameLoops({ loops: a }: LoopsField, { loops: b }: LoopsField):
   return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** The numbers at which some rules act; null if none ever does. */
+/** The numbers at which the rules act; null if none ever does. */
 export function loopTimesOf(rules: readonly LoopRule[]): LoopTimes | null {
   const timesNumbers = numbersOf(rules, repetitions);
   const turnsNumbers = numbersOf(rules, turns);
@@ -174,8 +174,8 @@ export function isSameTimes(a: LoopTimes | null, b: LoopTimes | null): boolean {
 const noneText = "none";
 
 /**
- * Loops written as a text: `warn_after=5, refuse_after=20, compare_results=false`, or `none`, which
- * removes them. A value that isn't such a text is returned unchanged, for `parseLoops`.
+ * Parses loops from a text: `warn_after=5, refuse_after=20, compare_results=false`, or `none`,
+ * which removes them. Returns any other value unchanged, for `parseLoops`.
  */
 export function loopsOfText(raw: unknown): unknown {
   if (typeof raw !== "string") return raw;
@@ -194,7 +194,7 @@ function timesOf(text: string): number | string {
   return /^-?\d{1,9}(?:\.\d{1,9})?$/.test(text) ? Number(text) : text;
 }
 
-/** As `loopsOfText` reads it. */
+/** The text from which `loopsOfText` reads the same rule. */
 export function textOfLoops(loops: LoopRule): string {
   const { warn_after_turns: warnTurns, refuse_after_turns: refuseTurns } = loops;
   const isUsual = warnTurns === turns.warnDefault && refuseTurns === 0;

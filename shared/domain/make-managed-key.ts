@@ -5,7 +5,7 @@
 import { hash, randomBytes } from "node:crypto";
 import { managedKeyOf, redactKey } from "./managed-key.js";
 
-/** A new key. `value` authenticates; the daemon gets only the other two. */
+/** A new key. `value` is the secret; the daemon receives only the hash and the redacted value. */
 export interface NewManagedKey {
   readonly value: string;
   readonly hash: string;

@@ -1,7 +1,7 @@
 /**
- * Managed keys: their form, the fields to issue one, and what is shown of it afterwards
+ * Managed keys: their form, the fields to issue one, and the parts of a key that may be shown
  * (`docs/authentication.md`). Only issuers and callers know the plain text of a key; all other code
- * uses its hash and id. Hashing is in `make-managed-key.ts`.
+ * uses its hash and id. `make-managed-key.ts` hashes keys.
  */
 
 import { type AdminRole, adminRoles, isAdminRole } from "../access/admin-role.js";
@@ -55,7 +55,7 @@ export function importedHash(value: unknown): string | null {
   return isKeyHash(text) ? text : null;
 }
 
-/** What is shown of an imported key of which only the hash is known. */
+/** Shown for an imported key of which only the hash is known. */
 export const unknownRedacted = "…";
 
 /**
@@ -202,7 +202,7 @@ export function parseKeyIssue(body: unknown, nowMs: number): Checked<KeyDefiniti
       name: name.value,
       userPath: userPath.value,
       labels: labels.value,
-      // The empty list makes also an older release refuse its requests for models.
+      // With an empty list, an older release refuses its requests for models, too.
       models: role.value === null ? models.value : [],
       expiresAtMs: expiresAtMs.value,
       role: role.value,

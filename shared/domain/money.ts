@@ -17,7 +17,7 @@ import { isCount } from "../checked.js";
 /** Pico-dollars: a safe integer from 0 to `costPicoUsdMax`. */
 export type PicoUsd = number;
 
-/** Where a cost is from: the provider's answer, a price of the operator, or the price list. */
+/** The source of a cost: the provider's answer, a price of the operator, or the price list. */
 export const costSources = ["reported", "operator", "list"] as const;
 export type CostSource = (typeof costSources)[number];
 
@@ -34,7 +34,7 @@ const picoPerMicro = 1_000_000;
 const picoPerUsd = 1_000_000_000_000;
 const microPerUsd = 1_000_000;
 /**
- * The maximum of a sum. Nine billion dollars come from absurd figures of a provider, which must not
+ * The maximum of a sum. Only absurd figures of a provider reach nine billion dollars; they must not
  * end the daemon, now or at each replay.
  */
 const sumMicroUsdMax = Number.MAX_SAFE_INTEGER;
@@ -47,7 +47,7 @@ export function emptySum(): MoneySum {
   return { microUsd: 0, picoUsd: 0 };
 }
 
-/** Whether a value is a cost; negative in a record that takes an estimate back. */
+/** Whether a value is a cost; a negative one occurs in a record that reverses an estimate. */
 export function isSignedPicoUsd(value: unknown): value is PicoUsd {
   return typeof value === "number" && isPicoUsd(Math.abs(value));
 }
@@ -60,8 +60,8 @@ export function sumOfCost(cost: PicoUsd): MoneySum {
 }
 
 /**
- * Adds one cost in place: roll-ups add to many sums per record. A negative cost reduces the sum to
- * 0 at most.
+ * Adds one cost in place, because a record is added to many sums. A negative cost reduces the sum
+ * to 0 at most.
  */
 export function addCost(sum: MoneySum, cost: PicoUsd): void {
   assert(isSignedPicoUsd(cost), "a cost is an integer of pico-dollars in its bounds");
@@ -71,7 +71,7 @@ export function addCost(sum: MoneySum, cost: PicoUsd): void {
 
 /**
  * Adds another sum in place; a negative one reduces the sum to 0 at most. Returns whether the sum
- * has reached its maximum with it.
+ * has now reached its maximum.
  */
 export function addSum(sum: MoneySum, other: Readonly<MoneySum>): boolean {
   return addLimbs(sum, other.microUsd, other.picoUsd);
@@ -115,16 +115,15 @@ export function compareSums(a: MoneySum, b: MoneySum): number {
 }
 
 /**
- * US dollars for JSON, exact to the micro-dollar: what is below one is rounded half up, here and
- * nowhere before. Up to a billion dollars the number prints with at most six decimals.
+ * US dollars for JSON, rounded half up to the micro-dollar, here and nowhere before. Up to a
+ * billion dollars the number prints with at most six decimals.
  */
 export function sumUsd({ microUsd, picoUsd }: MoneySum): number {
   return (microUsd + (picoUsd * 2 >= picoPerMicro ? 1 : 0)) / microPerUsd;
 }
 
 /**
- * One cost in US dollars, unrounded as far as a number can say it. For a record's own line, never
- * for adding up.
+ * One cost in US dollars, as exact as a number can be. For a single record, never for adding up.
  */
 export function costUsd(cost: PicoUsd): number {
   return cost / picoPerUsd;
@@ -143,8 +142,8 @@ export function usdText(cost: PicoUsd): string {
 }
 
 /**
- * The cost that a number of US dollars names, rounded half up to the pico-dollar; null for what is
- * no amount of money or more than one response can cost.
+ * The cost for a number of US dollars, rounded half up to the pico-dollar; null for a value that
+ * isn't an amount of money, or is more than a response can cost.
  */
 export function picoFromUsd(usd: unknown): PicoUsd | null {
   if (typeof usd !== "number" || !(usd >= 0)) return null;
@@ -160,8 +159,8 @@ export function signedPicoFromUsd(usd: unknown): PicoUsd | null {
 }
 
 /**
- * An amount of US dollars that may be as large as a sum, such as a budget's; half up to the
- * micro-dollar. Null for what is no amount of money.
+ * An amount of US dollars up to the maximum of a sum, such as that of a budget, rounded half up to
+ * the micro-dollar. Null for a value that isn't an amount of money.
  */
 export function sumFromUsd(usd: unknown): MoneySum | null {
   if (typeof usd !== "number" || !(usd >= 0)) return null;
@@ -170,8 +169,8 @@ export function sumFromUsd(usd: unknown): MoneySum | null {
 }
 
 /**
- * An amount of US dollars for people who take it as a cap, rounded up: to cents; below a
- * dollar to more decimals.
+ * An amount of US dollars for people who use it as a cap, rounded up: to cents; below a dollar to
+ * more decimals.
  */
 export function roundedUpUsd(usd: number): number {
   const parts = usd >= 1 ? 100 : usd >= 0.01 ? 1e3 : usd >= 0.0001 ? 1e5 : 1e8;

@@ -18,8 +18,8 @@ export interface Exhaustible {
 }
 
 /**
- * Whether a rule or budget refuses nothing. `uses`: the models that the request may go to because
- * others were exhausted, so those that named one of them don't refuse it.
+ * Whether a rule or budget doesn't refuse a request. `uses`: the models to which other exhausted
+ * limits have switched the request; a limit that names one of them doesn't refuse it.
  */
 export function isLenient(
   { onExhausted }: Exhaustible,
@@ -29,7 +29,7 @@ export function isLenient(
   return onExhausted === "warn" || uses?.includes(onExhausted.use) === true;
 }
 
-/** The model that serves instead, as a refusal carries it. */
+/** The model that serves instead, in the form of a refusal. */
 export function useField({ onExhausted }: Exhaustible): { readonly use?: string } {
   return typeof onExhausted === "object" ? { use: onExhausted.use } : {};
 }
@@ -57,7 +57,7 @@ export function parseOnExhausted(value: unknown, param: string): Checked<Exhaust
     : bad(`${param}.use must be the name of a model, not ${show(use)}`, `${param}.use`);
 }
 
-/** The flag's `refuse`, `warn` or `use=MODEL` as the body has it. */
+/** The flag's `refuse`, `warn` or `use=MODEL` in the form of a body. */
 export function onExhaustedOfText(text: unknown): unknown {
   return typeof text === "string" && text.startsWith("use=")
     ? { use: text.slice("use=".length) }

@@ -1,14 +1,12 @@
 /**
- * What a model costs: integer rates per token and per unit, and factors on them. How usage and a
- * price make a cost is the proxy's (`proxy/usage/price-usage.ts`); where prices come from is in
- * `proxy/prices/target-prices.ts`.
+ * The price of a model: integer rates per token and per unit, and factors on them.
+ * `proxy/usage/price-usage.ts` computes the cost of usage; `proxy/prices/target-prices.ts` finds
+ * prices.
  */
 import { isCount } from "../checked.js";
 import type { DetailName, UsageDetails } from "../usage/usage-details.js";
 
-/**
- * How many of the integers that a price is stored in make one of the unit in which it is written.
- */
+/** The integers in which a price is stored, per unit in which it is written. */
 export const priceScales = {
   /** Pico-dollars per token in a US dollar per million tokens. */
   usdPerMillion: 1e6,
@@ -47,7 +45,9 @@ export const tokenKinds = [
 export type TokenKind = (typeof tokenKinds)[number];
 
 interface PriceTier {
-  /** A response with more input tokens than this has all of its tokens at this tier's rates. */
+  /**
+   * A response with more input tokens than this has the rates of this tier for all of its tokens.
+   */
   readonly aboveInputTokens: number;
   readonly rates: TokenRates;
 }
@@ -60,7 +60,7 @@ export interface Price {
   readonly perRequest: number;
   /** Pico-dollars for each unit that isn't a token. */
   readonly perUnit?: Readonly<Partial<Record<UnitName, number>>>;
-  /** The length that is billed for a shorter sound. */
+  /** The minimum length for which sound is billed. */
   readonly audioMsMin?: number;
   /** Pico-dollars for a picture by its kind, such as `high/1024x1024`, `1024x1024` or `high`. */
   readonly perImage?: Readonly<Record<string, number>>;
@@ -70,7 +70,7 @@ export interface Price {
   readonly regions?: Readonly<Record<string, Factors>>;
   /** The factor for a reported cost, in thousandths: a discount or a margin. */
   readonly reportedFactor?: number;
-  /** Whether this price goes before a cost that the provider reports. */
+  /** Whether this price takes precedence over a reported cost. */
   readonly ignoresReported?: boolean;
 }
 
@@ -109,8 +109,8 @@ export function evenFactors(factor: number): Factors {
 export const usdPerMillionMax = 1_000_000;
 
 /**
- * The rate that a price per million tokens is; undefined when it is no price or has more than six
- * decimals: rounding one away could make it 0.
+ * The integer rate for a price per million tokens; undefined if the price is invalid or has more
+ * than six decimals, of which rounding could make 0.
  */
 export function rateFromUsdPerMillion(usd: number): number | undefined {
   const { usdPerMillion } = priceScales;
@@ -202,7 +202,7 @@ export function scaledPrice(price: Price, factor: number): Price {
   };
 }
 
-/** The rate of a kind of tokens: its own, else that of the tokens that it is a part of. */
+/** The rate of a kind of tokens: its own, else the rate of the tokens that include it. */
 export function kindRate(rates: TokenRates, kind: TokenKind): number | null {
   const own = rates.kinds?.[kind];
   if (own !== undefined) return own;

@@ -1,6 +1,6 @@
 /**
- * Raises: higher caps of a rule, or a higher amount of a budget, until a moment. From then on the
- * declared values apply again, whether or not a request arrives (`docs/limit-options.md`). Pure.
+ * Raises: higher caps of a rule, or a higher amount of a budget, until a moment. After it the
+ * declared values apply again, with or without requests (`docs/limit-options.md`). Pure.
  */
 import { raiseReasonBytesMax, raiseSecondsMax } from "../bounds.js";
 import { bad, type Checked, good, isAbsent, isCount, isObject, show } from "../checked.js";
@@ -30,7 +30,7 @@ export interface RaisedValues extends Pick<MeasureCaps, "measureCaps"> {
 }
 
 export interface Raise extends RaisedValues {
-  /** The child of a template that is raised; empty: the rule or budget itself, or each child. */
+  /** The raised child of a template; empty for the rule or budget itself, or for every child. */
   readonly child: string;
   readonly fromMs: number;
   /** The raise applies before this moment. */
@@ -181,7 +181,7 @@ export function parseRaiseEnd<S extends string>(
   return by.ok ? good({ key: key.value, by: by.value }) : by;
 }
 
-/** Who raises without saying who it is: the API has one kind of administrator. */
+/** The name of a requester who states none: the API has one kind of administrator. */
 const unnamed = "an administrator";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -217,7 +217,7 @@ function parseRaise<S extends string>(
   });
 }
 
-/** The fields of a raise, and the others, which are those of a key. */
+/** The fields of a raise (`own`), and the other fields, which are those of a key (`rest`). */
 function splitFields(body: unknown, names: readonly string[]) {
   if (!isObject(body)) return { own: {} as Fields, rest: body };
   const entries = Object.entries(body);

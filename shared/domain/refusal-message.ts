@@ -73,8 +73,8 @@ const namesLimit =
 const upstreamCount = /(: its own limit of )\d+ /g;
 
 /**
- * A text with a `refusalMessage` that was recorded for anyone, as it is shown to who sees limits on
- * `path` and below it alone: without the names and figures of other limits.
+ * A recorded text with a `refusalMessage`, for a reader who may see only limits on `path` and below
+ * it: without the names and figures of other limits.
  */
 export function recordedMessageShownTo(path: string, text: string): string {
   const match = namesLimit.exec(text);

@@ -77,7 +77,7 @@ export function anchorsToStored(anchors: ResetAnchors): readonly (number | strin
   return anchors.time_zone === undefined ? numbers : [...numbers, anchors.time_zone];
 }
 
-/** The anchors of a stored entry, or null when it isn't one. */
+/** The anchors of a stored entry; null if it is invalid. */
 export function anchorsFromStored(value: readonly unknown[]): ResetAnchors | null {
   const numbers = value.slice(0, anchorFields.length);
   const [zone = "UTC", ...more] = value.slice(anchorFields.length);
@@ -93,8 +93,8 @@ export function anchorsFromStored(value: readonly unknown[]): ResetAnchors | nul
 }
 
 /**
- * The body of PUT /admin/budgets/settings on top of the present anchors: a field that isn't given
- * stays as it is.
+ * The body of PUT /admin/budgets/settings, applied to the present anchors: an absent field stays
+ * unchanged.
  */
 export function parseAnchors(body: unknown, present: ResetAnchors): Checked<ResetAnchors> {
   const fields = asObject(body, [...anchorFields.map(({ name }) => name), "time_zone"]);

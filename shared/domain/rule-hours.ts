@@ -1,7 +1,7 @@
 /**
  * The hours within which a rule applies (docs/limit-options.md): days of the week, and a time of
- * the day in a time zone. They are part of the rule's identity, so that rules for the day and for
- * the night exist beside each other. Pure.
+ * the day in a time zone. They are part of the rule's identity, so that rules for day and night can
+ * coexist. Pure.
  */
 import { asObject, bad, type Checked, good, isAbsent, show } from "../checked.js";
 import { firstChange, type OffsetAt, parseTimeZone, type TimeZones } from "./time-zone.js";
@@ -88,8 +88,8 @@ export function isRuleHours(value: unknown): value is RuleHours {
 }
 
 /**
- * The field of a text as it is typed: `mon-fri 09:00-17:00 Europe/Berlin`, in any order, without
- * what isn't needed. Another text is returned as it is.
+ * Parses a typed text into the field: `mon-fri 09:00-17:00 Europe/Berlin`, in any order; parts may
+ * be missing. Returns any other text unchanged.
  */
 export function whenOfText(text: string): Record<string, unknown> | string {
   const when: Record<string, unknown> = {};
@@ -132,13 +132,13 @@ export function textOfWhen({ days, from, to, time_zone: zone }: WhenField): stri
 const minuteMs = 60_000;
 const dayMinutes = 1440;
 
-/** Tells whether a moment is within the hours. */
+/** Tests whether a moment is within the hours. */
 export class ActiveHours {
   readonly #days: ReadonlySet<number>;
   readonly #from: number;
   readonly #to: number;
   readonly #offsetAt: OffsetAt;
-  /** The minute that was asked about last: clocks change at full minutes. */
+  /** The last tested minute: clocks change only at full minutes. */
   #minute = Number.NaN;
   #active = false;
 

@@ -38,20 +38,24 @@ import { isPrintable } from "./target-name.js";
 import { parseTokenWeights, type TokenWeights } from "./token-weights.js";
 
 /**
- * What a rule caps over time beside requests and all tokens. Each such cap has a window of its own.
+ * The quantities that a rule can cap over time besides requests and all tokens. Each such cap has a
+ * window of its own.
  */
 export const measures = ["input_tokens", "output_tokens", "cost", "tool_calls"] as const;
 export type Measure = (typeof measures)[number];
 
-/** All that caps are on beside requests and all tokens; unfinished batches have no window. */
+/**
+ * All quantities that can be capped besides requests and all tokens; enqueued tokens have no
+ * window.
+ */
 export const cappedMeasures = [...measures, "enqueued_tokens"] as const;
 export type CappedMeasure = (typeof cappedMeasures)[number];
 
 /** The caps of measures; `cost` is in US dollars. Weights apply to tokens of every kind. */
 export interface MeasureCaps {
-  /** Absent without such caps. */
+  /** Absent if there are none. */
   readonly measureCaps?: Readonly<Partial<Record<CappedMeasure, number>>> | undefined;
-  /** Absent: as `rate_limits.token_weights` says. */
+  /** Absent to use `rate_limits.token_weights`. */
   readonly tokenWeights?: TokenWeights | undefined;
 }
 
@@ -64,7 +68,7 @@ export type RuleKey = LimitKey<Scope>;
 /**
  * A cap is an integer of at least 1; null for none. With `models`, `maxRequests` may be 0, which
  * bans these models. For `concurrent`, `maxRequests` caps the requests in flight, and the measure
- * `enqueued_tokens` what unfinished batches have; `loops` stops agents that repeat themselves.
+ * `enqueued_tokens` the tokens of unfinished batches; `loops` stops agents that repeat themselves.
  */
 interface RuleCaps extends MeasureCaps, Exhaustible, Holdable, Shareable, LoopsField {
   readonly maxRequests: number | null;
@@ -119,7 +123,7 @@ export function namesProvider(id: string, providers: Pick<ReadonlySet<string>, "
   return slash !== -1 && providers.has(id.slice(0, slash));
 }
 
-/** In an id with hours or a mode, in place of models or hours that a rule doesn't have. */
+/** Replaces a missing part in an id that has hours or a mode. */
 const unset = "*";
 
 /** The key that an id names; its subject is in the form that matching uses. */
@@ -307,7 +311,7 @@ export function parseCaps(
   });
 }
 
-/** Why a cap on the tokens of unfinished batches can't mean anything beside these fields. */
+/** The conflict between a cap on enqueued tokens and these fields; null if there is none. */
 function enqueuedProblem(
   { models, mode, on_exhausted: exhausted, shares }: Readonly<Record<string, unknown>>,
   periodSeconds: number,
@@ -322,7 +326,7 @@ function enqueuedProblem(
   return `can't be combined with ${field} without max_requests: a batch beyond it is refused`;
 }
 
-/** Why the rule on loops can't mean anything beside these fields. */
+/** The conflict between a rule on loops and these fields; null if there is none. */
 function loopsProblem(
   { models, when, mode, on_exhausted: exhausted, shares }: Readonly<Record<string, unknown>>,
   periodSeconds: number,
@@ -342,7 +346,9 @@ function actingField(fields: Readonly<Record<string, unknown>>): string | null {
   return Object.keys(fields).find((name) => !isAbsent(fields[name])) ?? null;
 }
 
-/** Whether a rule has a cap that may be hard: calls of tools aren't known beforehand. */
+/**
+ * Whether a rule has a cap that may be hard: the number of tool calls can't be known beforehand.
+ */
 export function hasHeldCap({
   maxTokens,
   measureCaps = {},

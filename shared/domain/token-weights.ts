@@ -8,7 +8,7 @@ import { bad, type Checked, good, isAbsent, isObject, show } from "../checked.js
 export const tokenKinds = ["input", "cached", "cache_write", "output", "reasoning"] as const;
 type TokenKind = (typeof tokenKinds)[number];
 
-/** Absent: as `input` for a kind of input, as `output` for reasoning, else 1. */
+/** Absent kinds: a kind of input counts as `input`, reasoning as `output`, all others as 1. */
 export type TokenWeights = Readonly<Partial<Record<TokenKind, number>>>;
 
 export const tokenWeightMax = 100;
@@ -65,8 +65,8 @@ function isWeight(value: unknown): value is number {
 }
 
 /**
- * Weights written as a text: `cached=0.1, cache_write=1.25`. A value that isn't such a text is
- * returned unchanged, for `parseTokenWeights`.
+ * Parses weights from a text: `cached=0.1, cache_write=1.25`. Returns any other value unchanged,
+ * for `parseTokenWeights`.
  */
 export function weightsOfText(raw: unknown): unknown {
   if (typeof raw !== "string") return raw;

@@ -1,6 +1,6 @@
 /**
- * The limits that a provider reports with its answers (docs/upstream-limits.md), and what the
- * configuration says of them.
+ * The limits that a provider reports with its answers (docs/upstream-limits.md), and the policy for
+ * them in the configuration.
  */
 
 /** One limit of a provider; null: it didn't report the number. */
@@ -9,7 +9,7 @@ export interface ReportedLimit {
   readonly name: string;
   readonly limit: number | null;
   readonly remaining: number | null;
-  /** The time until it is full again. */
+  /** The time until its full capacity is available again. */
   readonly resetMs: number | null;
 }
 
@@ -27,7 +27,7 @@ export interface AdaptiveConcurrency {
   readonly max: number;
 }
 
-/** What the daemon does with the reports of one provider. */
+/** The daemon's policy for the reports of one provider. */
 export interface UpstreamPolicy {
   readonly mode: UpstreamLimitMode;
   /** Whether `remaining: 0` counts, or only a 429. */
@@ -41,8 +41,8 @@ export function isJudged({ mode, adaptive }: UpstreamPolicy): boolean {
 }
 
 /**
- * Limits that don't refuse a request: beyond those of Anthropic's priority tier and fast mode a
- * request is served as a standard one, and the one of usage on demand includes the others.
+ * Whether a limit doesn't refuse requests. Beyond those of Anthropic's priority tier and fast mode
+ * a request is served as a standard one, and the one of usage on demand includes the others.
  */
 export function isAdvisory(name: string): boolean {
   return /^(?:priority|fast)_|_usage_based$/.test(name);

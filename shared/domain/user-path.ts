@@ -10,8 +10,8 @@ type UserPathResult =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * The common case, already normal: it is checked by one expression and returned as it is. Its
- * numbers keep it within the bounds: 16 segments of 64 bytes.
+ * Matches a normal path, the usual case, in which nothing changes. The numbers keep it within the
+ * bounds: 16 segments of 64 bytes.
  */
 const alreadyNormal = /^(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]{0,62}){1,16}$/;
 const forbidden = /[:\p{Cc}\p{Cs}]/u;
@@ -41,7 +41,7 @@ export function normalizeUserPath(raw: string): UserPathResult {
 }
 
 /**
- * Whether a path is what `normalizeUserPath` would return for it. For frames, which must carry
+ * Whether `normalizeUserPath` would return the path unchanged. For frames, which must contain
  * normal paths.
  */
 export function isNormalUserPath(path: string): boolean {
@@ -62,7 +62,7 @@ export function parentPath(path: string): string {
   return path.slice(0, Math.max(1, path.lastIndexOf("/")));
 }
 
-/** The name of the direct child of `path` that a path below it goes through; null for `path`. */
+/** The name of the child of `path` through which a path below it leads; null for `path` itself. */
 export function childOnPath(userPath: string, path: string): string | null {
   if (userPath === path) return null;
   const from = path === "/" ? 1 : path.length + 1;

@@ -7,7 +7,7 @@ import type { LimitedModels } from "./limited-models.js";
 import { type Measure, measures, type Scope } from "./rule.js";
 import type { RuleHours } from "./rule-hours.js";
 
-/** What is left of a cap; for `cost` in pico-dollars. */
+/** The remaining amount of a cap; for `cost` in pico-dollars. */
 export interface Remaining {
   readonly limit: number;
   readonly remaining: number;
@@ -43,7 +43,7 @@ export type Dimension = (typeof dimensions)[number];
 /** What a rule can refuse for. */
 export type RuleDimension = Exclude<Dimension, "upstream" | "adaptive">;
 
-/** The wait that stands for never: longer than any other, so a target that isn't banned wins. */
+/** The wait that means never. It is longer than any other, so a target that isn't banned wins. */
 export const bannedWaitSeconds = Number.MAX_SAFE_INTEGER;
 
 /** The rule's cap that refuses a request. `subject` is the child's path for a template. */
@@ -63,8 +63,8 @@ export interface Breach {
   /** The model that may serve the request instead; absent if none. */
   readonly use?: string | undefined;
   /**
-   * The child whose share of the cap is used up, while others may claim what the cap has left;
-   * absent if the cap is reached.
+   * The child whose share of the cap is used up, while other children may claim the rest of the
+   * cap; absent if the cap itself is reached.
    */
   readonly share?: string | undefined;
   /** The name of the provider's limit, if it reports one; only of `upstream`. */
@@ -88,7 +88,9 @@ export interface BudgetBreach {
   readonly spentUsd: number;
   /** The budget's amount, and what is carried over from the last period. */
   readonly amountUsd: number;
-  /** Until the end of the period; for a rolling one, until less than the amount counts. */
+  /**
+   * Until the end of the period; for a rolling one, until the counted spend is below the amount.
+   */
   readonly waitSeconds: number;
   /** The models that the budget is for; absent for all. */
   readonly models?: LimitedModels | undefined;

@@ -1,7 +1,7 @@
 /**
- * Managed keys and denied JWTs as entries of a file of limits: what POST /admin/auth-keys takes for
- * an existing key, which is known by its hash, and what PUT /admin/denied-jwts takes. An expiry may
- * be in the past, because a file stays as it is. Pure.
+ * Managed keys and denied JWTs as entries of a file of limits: the body of POST /admin/auth-keys
+ * for an existing key, which is identified by its hash, and the body of PUT /admin/denied-jwts. An
+ * expiry may be in the past, because a file stays unchanged. Pure.
  */
 import { bad, type Checked, good } from "../checked.js";
 import { type JwtDenial, jwtNameKey, parseJwtDenial } from "../domain/jwt-denial.js";
@@ -84,7 +84,7 @@ export function denialEntry({ claim, value, issuer, expiresAtMs }: JwtDenial): D
   };
 }
 
-/** The denial that an item of the list of denied JWTs is about. */
+/** The denial for an item of the list of denied JWTs. */
 export function denialOfItem(item: Readonly<Record<string, unknown>>): Checked<JwtDenial> {
   const present = denialEntryFields.flatMap((name) =>
     item[name] === null || item[name] === undefined ? [] : [[name, item[name]] as const],

@@ -1,6 +1,6 @@
 /**
- * Rules and budgets as bodies of the admin API have them (docs/reference/admin-api.md, "PUT"):
- * without counters, and without what doesn't apply.
+ * Rules and budgets in the form of bodies of the admin API (docs/reference/admin-api.md, "PUT"):
+ * without counters, and without fields that don't apply.
  */
 
 import type { Checked } from "../checked.js";
@@ -94,7 +94,7 @@ function periodOf(
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** The rule that an item of a list is about. */
+/** The rule for an item of a list. */
 export function ruleOfItem(item: Item): Checked<RuleDefinition> {
   const { models, when, mode, host_only } = item;
   const caps = Object.fromEntries(capFieldNames.map((name) => [name, item[name]]));

@@ -9,9 +9,9 @@ import type { CapFields, Scope } from "../domain/rule.js";
 import type { WhenField } from "../domain/rule-hours.js";
 
 /**
- * `take_over`: the configuration declares it, and the file overrides that. `revert`: it was made by
- * hand, and the configuration's is restored. `locked`: the configuration declares it differently;
- * then nothing is changed.
+ * `take_over`: the configuration declares the limit, and the file overrides it. `revert`: the limit
+ * was changed by hand, and the configuration's values return. `locked`: the configuration declares
+ * it differently, so that nothing is changed.
  */
 export const limitActions = ["add", "change", "take_over", "remove", "revert", "locked"] as const;
 export type LimitAction = (typeof limitActions)[number];
@@ -58,7 +58,7 @@ export interface LimitItem extends ModeField {
  */
 export type KeyLock = "deactivated" | "rotated" | "role";
 
-/** What a file can say of a key. */
+/** The fields of a key in a file. */
 export interface KeyValues {
   readonly name: string | null;
   readonly user_path: string | null;

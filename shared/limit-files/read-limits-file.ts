@@ -1,6 +1,6 @@
 /**
- * A file of limits: the sections `rate_limits` and `budgets` of a configuration file, so that users
- * can move entries between the two files, and the lists `keys` and `denied_jwts`
+ * Reads a file of limits: the sections `rate_limits` and `budgets` of a configuration file, so that
+ * users can move entries between the two files, and the lists `keys` and `denied_jwts`
  * (docs/limits-in-git.md). Pure.
  */
 import { type Checked, isObject, showKind } from "../checked.js";
@@ -37,7 +37,7 @@ import {
   parseKeyEntry,
 } from "./credential-entry.js";
 
-/** Null: the file lacks the section, so nothing of it changes. */
+/** Null sections are missing in the file, so nothing of them changes. */
 export interface LimitsFile {
   readonly rules: readonly RuleDefinition[] | null;
   readonly budgets: readonly BudgetDefinition[] | null;
@@ -180,7 +180,7 @@ function readEntries<D>(
   return [...byName.values()].map(({ entry }) => entry);
 }
 
-/** A problem of an entry, which begins with the place in the file that it is about. */
+/** The problem with an entry, which begins with the place in the file. */
 function placedAt(at: string, entry: Mapping, { message, param }: Failure): string {
   const field = /^\w+/.exec(param ?? "")?.[0];
   if (field === undefined || !Object.hasOwn(entry, field)) return `${at}: ${message}`;

@@ -1,4 +1,6 @@
-/** Lists what exists, section by section and page by page, in the form of a file of limits. */
+/**
+ * Lists the existing limits, section by section and page by page, in the form of a file of limits.
+ */
 import { type Checked, good, isObject } from "../checked.js";
 import type { BudgetDefinition } from "../domain/budget.js";
 import type { JwtDenial } from "../domain/jwt-denial.js";
@@ -82,7 +84,7 @@ function unreadable(name: string): { readonly ok: false; readonly failure: Failu
   };
 }
 
-/** Whether rules, or budgets, are switched off: a file of limits leaves their section out. */
+/** Whether rules, or budgets, are switched off, so that a file of limits has no such section. */
 export function isSwitchedOff({ code }: Failure): boolean {
   return code === "feature_unavailable";
 }

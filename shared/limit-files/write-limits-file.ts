@@ -1,4 +1,4 @@
-/** A file of limits, as `read-limits-file.ts` reads it. Pure. */
+/** Writes a file of limits that `read-limits-file.ts` reads. Pure. */
 
 import { plainScalar } from "../config/file/parse-yaml.js";
 import { budgetSection, ruleSection } from "../config/file/read-limit-lists.js";
@@ -67,7 +67,7 @@ function exhaustedLine({ on_exhausted: value }: ExhaustedField): readonly string
   return [`on_exhausted: ${value === "warn" ? value : `{ use: ${JSON.stringify(value.use)} }`}`];
 }
 
-/** JSON, which YAML reads as it is. */
+/** A mapping as JSON, which is valid YAML. */
 function mappingLine(name: string, value: object | undefined): readonly string[] {
   return value === undefined ? [] : [`${name}: ${JSON.stringify(value)}`];
 }
@@ -173,7 +173,7 @@ function entriesOf<D extends LimitKey<string> & { readonly perChild: boolean }>(
   return entries;
 }
 
-/** A text that YAML reads back as it is, and in which no variable is replaced. */
+/** A text for which YAML returns the same text, and in which no variable is replaced. */
 function plainOrQuoted(text: string): string {
   const isPlain = /^[/A-Za-z][\w./-]*$/.test(text) && plainScalar(text) === text;
   return isPlain ? text : quoted(text);
@@ -191,6 +191,6 @@ function quoted(text: string): string {
   );
 }
 
-/** What a reviewer wouldn't see, or would see in another order. */
+/** Characters that a reviewer couldn't see, or would see in another order. */
 const unseen =
   /[\u007f-\u00a0\u00ad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\uffff]/g;

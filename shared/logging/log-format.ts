@@ -1,9 +1,9 @@
-/** Which form log lines take. Pure. */
+/** The format of log lines. Pure. */
 
 /** `auto`: text at a terminal, JSON anywhere else. */
 export type LogFormat = "auto" | "json" | "text";
 
-/** Whether lines are for a person, written where there is a terminal or not. */
+/** Whether lines are formatted for people. `auto` decides by the terminal. */
 export function isText(format: LogFormat, atTerminal: boolean): boolean {
   return format === "text" || (format === "auto" && atTerminal);
 }

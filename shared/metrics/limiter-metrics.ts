@@ -1,5 +1,5 @@
 /**
- * The metrics of the limiter daemon, which any proxy of its host answers for
+ * The metrics of the limiter daemon, which any proxy of its host serves
  * (docs/reference/metrics.md).
  */
 import { metricsOf, shortSeconds } from "./metric.js";

@@ -82,7 +82,7 @@ interface ParsedSeries {
   readonly odd: number;
 }
 
-/** The valid series of a list. A set of labels may occur once: of two, one is wrong. */
+/** The valid series of a list. A set of labels may occur only once: the later ones are invalid. */
 function seriesIn(list: unknown, among: keyof ReportedMetrics): ParsedSeries {
   if (!Array.isArray(list)) return { fine: [], odd: 1 };
   const seen = new Set<string>();

@@ -52,7 +52,10 @@ function makeSocketDirectory(path: string, mode: number): void {
   }
 }
 
-/** Throws `SocketUntrustedError` unless this user may trust what is, or will be, at the path. */
+/**
+ * Throws `SocketUntrustedError` unless this user may trust the file at the path, or the directory
+ * if there is none.
+ */
 export function requireTrustedPlace(path: string): void {
   const uid = process.getuid?.() ?? 0;
   const directory = realpathSync(dirname(path));

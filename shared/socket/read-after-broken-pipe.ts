@@ -1,12 +1,11 @@
 /**
  * Reads a socket to its end although a write to it has failed. A write fails as soon as the other
- * end has gone; Node would then destroy the socket with all that hasn't been read yet, such as the
- * answer after which a server has closed. Without the error it reads that, finds the end, and
- * closes.
+ * end has closed; Node would then destroy the socket with all unread bytes, such as the last answer
+ * of a server. Without the error, Node reads them, finds the end, and closes.
  */
 import type { Socket } from "node:net";
 
-/** `onBroken`: nothing that is written from now on arrives. May be called again. */
+/** `onBroken`: from now on nothing that is written arrives. May be called again. */
 export function readAfterBrokenPipe(socket: Socket, onBroken: () => void): void {
   const write = socket._write.bind(socket);
   const writeAll = socket._writev!.bind(socket);

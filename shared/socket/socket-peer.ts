@@ -7,7 +7,7 @@ import type net from "node:net";
 import { lingerMs, peerBacklogBytesMax } from "../bounds.js";
 import { readAfterBrokenPipe } from "./read-after-broken-pipe.js";
 
-/** What the owner of a connection may do with it. */
+/** The connection's interface for its owner. */
 export interface Peer {
   /** Queues bytes; those of one turn of the event loop are sent in one write. */
   send(frame: Buffer): void;
@@ -34,7 +34,7 @@ interface BulkFrame {
 const nothing = Buffer.alloc(0);
 
 export class SocketPeer implements Peer {
-  /** Set by `end`, and by the owner once the socket has closed: nothing is written any more. */
+  /** Set by `end`, and by the owner once the socket has closed: nothing more is written. */
   closed = false;
   readonly #socket: net.Socket;
   #queue: Buffer[] = [];
@@ -42,12 +42,14 @@ export class SocketPeer implements Peer {
   readonly #bulk: BulkFrame[] = [];
   #bulkOnTheWay = false;
   #scheduled = false;
-  /** Whether the other end has gone: nothing more is written, what it has sent is still read. */
+  /**
+   * Whether the other end has closed: nothing more is written, but received bytes are still read.
+   */
   #isBroken = false;
 
   constructor(socket: net.Socket) {
     this.#socket = socket;
-    // Such as the settles of answers that clients have got.
+    // Unread bytes may be settles of answers that clients have received.
     readAfterBrokenPipe(socket, () => {
       this.#isBroken = true;
     });

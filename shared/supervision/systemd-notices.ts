@@ -35,9 +35,9 @@ export function systemdNotices({ env, onFailure }: SystemdOptions): SupervisorNo
 }
 
 /**
- * How long systemd waits for a sign of life before it ends the service; null if it doesn't, or
- * watches another process. `isSuccessor`: the process took over the service, so the process id in
- * the variable is still that of the process that systemd started.
+ * The watchdog's interval; null if there is none, or if it watches another process. `isSuccessor`:
+ * the process took over the service, so the process id in the variable is still that of the process
+ * that systemd started.
  */
 export function watchdogMsOf(
   env: Readonly<Record<string, string | undefined>>,
@@ -65,7 +65,10 @@ function oneLine(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f]+/g, " ").slice(0, statusCharsMax);
 }
 
-/** Null once systemd has read it; otherwise the possible failure. */
+/**
+ * Runs the program. Null once systemd has read the notice; otherwise the reason for a possible
+ * loss.
+ */
 function run(
   assignments: readonly string[],
   env: Readonly<Record<string, string>>,

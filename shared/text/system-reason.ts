@@ -3,7 +3,7 @@
  * Node's messages. The caller names the file or address.
  */
 
-/** Better words where Node's don't help. */
+/** Clearer words for some codes than Node's. */
 const plainWords: ReadonlyMap<string, string> = new Map([
   ["EISDIR", "it is a directory"],
   ["EPERM", "permission denied"],

@@ -40,7 +40,7 @@ const settingUnits: Readonly<Record<string, number>> = {
 export function numberAdvice(raw: unknown, unit?: string): string {
   const [, digits, suffix = ""] =
     typeof raw === "string" ? (numberWithUnit.exec(raw.trim()) ?? []) : [];
-  // A number as it should be is wrong for another reason.
+  // A valid number is wrong for another reason.
   if (digits === undefined || (suffix === "" && /^\d+$/.test(digits) && !/^\$/.test(raw as string)))
     return "";
   const unitName = suffix.toLowerCase();

@@ -1,6 +1,6 @@
 /**
- * An alert on its way from the daemon, which notices that a threshold was crossed, to a proxy,
- * which delivers it (docs/alerts.md). Names, numbers and times only: never a key or a prompt.
+ * An alert that the daemon sends to a proxy when a threshold was crossed, and that the proxy
+ * delivers (docs/alerts.md). It contains names, numbers and times: never a key or a prompt.
  */
 import type { BudgetForecast } from "../api/budget-item.js";
 import { bad, type Checked, good, isObject } from "../checked.js";
@@ -33,7 +33,7 @@ export interface Alert {
   readonly amount?: number;
   readonly spent?: number;
   readonly forecast?: BudgetForecast;
-  /** What a rate limit counts; absent for a budget. */
+  /** The counted quantity of a rate limit; absent for a budget. */
   readonly dimension?: string;
   readonly limit?: number;
   readonly used?: number;
@@ -66,7 +66,7 @@ export function parseDestination(body: unknown): Checked<string> {
     : bad("destination must be the id of a destination", "destination");
 }
 
-/** The body of `alerts.report`: what became of an attempt to deliver. */
+/** The body of `alerts.report`: the result of an attempt to deliver. */
 interface AlertReport {
   readonly destination: string;
   readonly id: string;

@@ -90,7 +90,7 @@ const execution = structure({
   cacheHit: flag,
   /** Prompt tokens that rewriters removed before the call. */
   rewriteTokensSaved: number,
-  /** Null if no tokens were saved, or their cost isn't known. */
+  /** Null if no tokens were saved, or their cost is unknown. */
   rewriteCostSaved: cost,
   /** From the arrival of the request to the end of its response. */
   latencyMs: number,
@@ -122,7 +122,10 @@ const execution = structure({
   providerRequestId: optional(text),
   /** The name of the provider's key; absent without one. */
   providerKey: optional(text),
-  /** How often the agent has repeated itself, or its turns; absent unless it was warned of. */
+  /**
+   * How often the agent has repeated itself, or the number of its turns; absent unless it was
+   * warned.
+   */
   loop: optional(number),
   /** The enqueued tokens of a batch that was submitted, 0 if unknown; absent for others. */
   batchTokens: optional(number),

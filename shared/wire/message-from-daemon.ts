@@ -83,7 +83,7 @@ const headers: Kind<SuccessHeaders | null> = {
   },
 };
 
-/** Invalid ones are left out. */
+/** Leaves out invalid counts. */
 function leftOfMeasures(raw: readonly unknown[]): NonNullable<SuccessHeaders["measures"]> {
   const byMeasure: Partial<Record<Measure, Remaining>> = {};
   for (const item of raw) {

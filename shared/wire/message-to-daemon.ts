@@ -120,7 +120,7 @@ const target: Kind<Target> = {
 /** Pico-dollars per token, of the dearest kind that the request may use. */
 const rates = structure({ input: count(), output: count() });
 export type Rates = ValueOf<typeof rates>;
-/** What a request may use, for hard caps. */
+/** The most that a request may use, for hard caps. */
 const metered = structure({
   /** At least the tokens of its prompt. */
   promptTokens: count(),
@@ -133,7 +133,7 @@ const metered = structure({
 });
 export type Metered = ValueOf<typeof metered>;
 
-/** What a running request holds of hard caps. */
+/** The tokens that a running request holds of hard caps. */
 const holding = structure({
   promptTokens: count(),
   /** The tokens of output that it may use so far. */
@@ -212,8 +212,8 @@ export type VerdictsRead = ValueOf<typeof verdictsRead>;
 /**
  * The claimed identity of a request. `authenticated`: the proxy has checked the caller, whose path
  * is `userPath`. `none`: the caller has no credentials, which is allowed while no key exists.
- * Otherwise the SHA-256 of a managed key; `userPath` then applies only if the key is bound to no
- * path.
+ * Otherwise it is the SHA-256 of a managed key; `userPath` then applies only if the key isn't bound
+ * to a path.
  */
 export interface Claimed {
   readonly userPath: string;
@@ -222,9 +222,9 @@ export interface Claimed {
 
 /** For how long a request may wait for room instead of being refused. */
 const wait = structure({
-  /** As the client asks for; null: the default of its path. */
+  /** The wait that the client requested; null to use the default of its path. */
   askedMs: nullable(count()),
-  /** When the client gives up; null: unknown. */
+  /** The client's timeout; null if unknown. */
   timeoutMs: nullable(count()),
   /** How long it has waited before this question, on another connection. */
   waitedMs: count(),
@@ -247,7 +247,7 @@ const admit = message("admit", {
    * this counts nothing, and the answer is `authorized` unless they refuse.
    */
   targets: listOf(target, candidatesMax),
-  /** Only the user path's rules and the budgets apply; `targets` says where it goes. */
+  /** Only the user path's rules and the budgets apply; `targets` has its destination. */
   submission: flag,
   /** How many admitting verdicts the proxy has read on this connection. */
   read: count(),
@@ -325,7 +325,7 @@ const haveNoRecord: ReadonlySet<SettledPart> = new Set(["attempt", "untried", "w
 const haveNoLease: ReadonlySet<SettledPart> = new Set(["cached", "final"]);
 
 /**
- * Everything it takes to charge a request, even for a daemon that has forgotten the lease. Times
+ * All that is needed to charge a request, even by a daemon that has no record of the lease. Times
  * are relative, since the two clocks may differ.
  */
 const settle = message(
@@ -379,14 +379,14 @@ const draw = message("draw", {
   total: count(),
   /** The tokens of the prompt, once the provider has reported them. */
   promptTokens: optional(count()),
-  /** How long it may wait for what other requests hold; undefined: as long as any may. */
+  /** How long it may wait for tokens that other requests hold; undefined for the longest wait. */
   waitMs: optional(count()),
 });
 export type Draw = ValueOf<typeof draw>;
 
 /**
- * The client of a `queued` request has left. Answered with `cancelled` if it still waits. Otherwise
- * its verdict is on the way, and the proxy withdraws an admission.
+ * The client of a `queued` request has disconnected. Answered with `cancelled` if the request still
+ * waits. Otherwise its verdict is on the way, and the proxy withdraws an admission.
  */
 const cancel = message("cancel", {
   /** The id of the `admit`. */
@@ -412,8 +412,8 @@ const reportedLimit = structure({
 });
 
 /**
- * What a provider's answer says of its limits, sent when the answer begins: a settle would come
- * after a long stream, and a repeated one would be old news. No answer; a lost one does no harm.
+ * The limits in a provider's answer, sent when the answer begins: a settle would come after a long
+ * stream, and would repeat outdated limits. No answer; a lost one does no harm.
  */
 const reported = message("reported", {
   target: namedTarget,
@@ -421,7 +421,7 @@ const reported = message("reported", {
   startedAgoMs: count(),
   status: count(),
   limits: listOf(reportedLimit, reportedLimitsMax),
-  /** For how long a 429 asks to wait. */
+  /** The wait that a 429 requests. */
   waitMs: optional(count()),
   /** How long the answer took to begin, and the class of its request, for adaptive concurrency. */
   firstByteMs: optional(count()),
@@ -432,9 +432,9 @@ export type Reported = ValueOf<typeof reported>;
 const auditText = kindOf(
   (value): value is string => typeof value === "string" && value.length <= auditTextCharsMax,
 );
-/** Who asks for a change, for the audit log. */
+/** The requester of a change, for the audit log. */
 const askedBy = structure({
-  /** As in `AuditEntry`. Empty: the daemon knows it, such as the key that signs in. */
+  /** As in `AuditEntry`. Empty if the daemon can tell, such as for the key that signs in. */
   who: auditText,
   /** The address of the client, or `socket`. */
   from: auditText,

@@ -1,7 +1,7 @@
 /**
- * What a proxy reports of its requests beyond their settles, once a second (`requests.report`):
+ * The facts of requests that a proxy reports besides settles, once a second (`requests.report`):
  * details of requests that failed, were refused or took several attempts, counts of requests, and
- * the traffic of each target. Never prompts or answers, except what a provider's error quotes.
+ * the traffic of each target. No prompts or answers, except those that a provider's error quotes.
  */
 import { failureKinds, type RequestKind, requestKinds } from "../api/request-item.js";
 import { bad, type Checked, good, isCount, isObject } from "../checked.js";
@@ -54,7 +54,7 @@ export interface RequestReport {
 export type SparseCounts = readonly number[];
 export const bucketsMax = 96;
 
-/** What a target did since the last report. */
+/** The traffic of a target since the last report. */
 export interface TargetReport {
   readonly provider: string;
   readonly model: string;
@@ -81,8 +81,8 @@ export interface TrafficReportBody {
   readonly cost: number;
   readonly targets: readonly TargetReport[];
   /**
-   * How long the proxy itself took before each request was first sent, by buckets of microseconds.
-   * Absent if none was sent.
+   * The time that the proxy itself took before each request was first sent, by buckets of
+   * microseconds. Absent if none was sent.
    */
   readonly own_us?: SparseCounts | undefined;
   /** Sessions, the user agents of their clients, and their user paths. */

@@ -1,7 +1,7 @@
 /**
- * The settings that a proxy uses, for the audit log: it reports them once, when it serves requests
- * (`configuration.report`). Not here: what they say of a configuration
- * (`proxy/limiter/shown-settings.ts`).
+ * The settings that a proxy uses, for the audit log: the proxy reports them once, when it serves
+ * requests (`configuration.report`). `proxy/limiter/shown-settings.ts` makes them from a
+ * configuration.
  */
 import { bad, type Checked, good, isCount, isObject, parseJson } from "../checked.js";
 
@@ -9,8 +9,8 @@ import { bad, type Checked, good, isCount, isObject, parseJson } from "../checke
 export interface ShownSetting {
   readonly name: string;
   /**
-   * Without secrets. In a report, null: a flag of this process replaces it, so that the report says
-   * nothing of the configuration's value.
+   * Without secrets. In a report, null if a flag of this process replaces the configuration's
+   * value, which is then unknown.
    */
   readonly value: unknown;
   /** Changes with its secrets, too; empty if it has none. */
@@ -24,7 +24,7 @@ export function toMarkedSettings(settings: readonly ShownSetting[]): MarkedSetti
   return settings.map(({ name, value, mark }) => [name, JSON.stringify(value), mark]);
 }
 
-/** Null for what `toMarkedSettings` never makes. */
+/** Null for a value that `toMarkedSettings` can't have made. */
 export function markedSettings(value: readonly unknown[]): MarkedSettings | null {
   const isEntry = (entry: unknown): boolean =>
     Array.isArray(entry) &&

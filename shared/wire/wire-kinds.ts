@@ -3,7 +3,7 @@
  * writes its value in a frame. The message's type, reader and writer are derived from the table.
  * The messages are in `message-to-daemon.ts` and `message-from-daemon.ts`.
  *
- * Reader and writer are compiled once into the code that one would write by hand
+ * Reader and writer are compiled once into code as a person would write it
  * (`docs/contributing/decisions.md`): a loop over the fields takes up to thirty times as long.
  */
 import { isCount } from "../checked.js";

@@ -4,14 +4,14 @@
  * names a version in its hello, the newest first. If the daemon supports it, the connection uses
  * it; otherwise the client offers an older version on its next connection.
  *
- * What is the same in every version, so that a peer of any other gets an answer and loses nothing:
- * `hello` begins with id, version, role and proxy id; `failed`, `settle` and `settled` keep their
- * fields. A message, a lease, an attempt and a usage record get new fields only at their end, where
- * older releases ignore them; unknown events are ignored.
+ * These are the same in every version, so that a peer of any other version gets an answer and loses
+ * nothing: `hello` begins with id, version, role and proxy id; `failed`, `settle` and `settled`
+ * keep their fields. A message, a lease, an attempt and a usage record get new fields only at their
+ * end, where older releases ignore them; unknown events are ignored.
  */
 import { wireVersion } from "../version.js";
 
-/** From `oldest` to `newest`, both included. */
+/** From `oldest` to `newest`, both inclusive. */
 export interface WireVersions {
   readonly oldest: number;
   readonly newest: number;

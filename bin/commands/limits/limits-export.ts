@@ -69,7 +69,7 @@ async function everyOne<D>(pages: AsyncIterable<Checked<readonly D[]>>): Promise
   return items.value;
 }
 
-/** All of them, or that they are switched off. Throws any other failure. */
+/** All rules or budgets, or that the configuration switches them off. Throws any other failure. */
 async function allOf<D>(
   pages: AsyncIterable<Checked<readonly D[]>>,
 ): Promise<

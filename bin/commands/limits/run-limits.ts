@@ -98,9 +98,7 @@ export async function showLimits<S extends string>(
   });
 }
 
-/**
- * Each template followed by up to `count` of its children that have used most; they have its cap.
- */
+/** Each template, followed by up to `count` of its most used children, which have its cap. */
 async function withChildren<S extends string>(
   client: AdminClient,
   kind: LimitKind<S>,
@@ -119,7 +117,10 @@ async function withChildren<S extends string>(
   return { ...list, items, otherHosts };
 }
 
-/** The rules or budgets that apply to a caller with this path; of a template, its child. */
+/**
+ * The rules or budgets that apply to a caller with this path; for a template, its child on the
+ * path.
+ */
 export async function limitsOnPath<S extends string>(
   client: AdminClient,
   kind: LimitKind<S>,
@@ -175,7 +176,7 @@ async function enqueuedOf<S extends string>(
     : { enqueued_tokens_used: used, enqueued_tokens_remaining: remaining };
 }
 
-/** The children of a template that have used most, with the fields of their template. */
+/** The most used children of a template, with the template's fields. */
 async function childrenOf<S extends string>(
   client: AdminClient,
   { list: listOp, flags }: LimitKind<S>,

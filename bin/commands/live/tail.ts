@@ -86,7 +86,7 @@ async function readNewest(client: AdminClient, cursor: TailCursor | null): Promi
     items: "refusals",
     body,
     pagesMax,
-    // Reads every refusal of the cursor's time: the cursor has only their number.
+    // Reads every refusal with the cursor's time: the cursor stores only how many were shown.
     needsNext(items) {
       const all = items as readonly RefusalItem[];
       since ??= all[0]?.refused_at ?? "";

@@ -110,7 +110,7 @@ async function readSource(session: Session, source: string): Promise<PriceFile> 
     map: document,
     date,
     lists: [`LiteLLM's map as of ${date} (MIT)`, packageName],
-    // Only what the packaged list has, not the file in force: its mistakes would never go away.
+    // Falls back to the packaged list, not to the file in force, whose mistakes would stay forever.
     fallback: await createPriceList({ file: emptyPriceFile, from: "" }),
   });
   // Checked like any price file that is read.

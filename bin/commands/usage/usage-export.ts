@@ -79,7 +79,7 @@ function writerOf(
   return (text) => withFileErrors("standard output", () => terminal.write(text));
 }
 
-/** None where the records themselves are printed to a terminal: they show the progress. */
+/** No progress line if the records themselves are printed to a terminal. */
 function progressOf(
   { terminal, env, monoMs }: Session,
   into: ExportFile | null,

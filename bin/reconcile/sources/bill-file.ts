@@ -40,7 +40,7 @@ export function billFromFile(text: string, query: BillQuery): Bill {
     : { ...bill, notes: [...bill.notes, daysNote(lines, isOfBigQuery)] };
 }
 
-/** Why nothing of a bill with lines counts. */
+/** Why no line of the bill counts, if it has lines. */
 function daysNote(lines: readonly Line[], isOfBigQuery: boolean): string {
   const field = isOfBigQuery ? "usage_start_time" : "date";
   const days = lines.map(({ where, fields }) =>
@@ -212,13 +212,13 @@ function fromBigQuery(lines: readonly Line[], query: BillQuery): Bill {
   return { rows, separates: bigQuerySeparates, decimals, notes };
 }
 
-/** A billing account has everything else of Google Cloud, too. */
+/** The services that run models. The bill of an account covers all of Google Cloud. */
 const modelServices =
   /gemini|vertex|generative|agent platform|claude|anthropic|mistral|invoice|tax/i;
 
 const countable = Object.fromEntries(kindNames.map((kind) => [kind, true]));
 
-/** A list, in CSV as JSON; or one amount. */
+/** Credits as a list (in CSV a JSON text), or as one amount. */
 function creditsOf(value: unknown, where: string): readonly bigint[] {
   const list =
     typeof value === "string" && value.trim() !== "" ? (parseJson(value) ?? value) : value;

@@ -1,6 +1,6 @@
 /**
- * Requests to a provider's billing API: deadlines, repeated refusals for being too many, errors in
- * words that say what to do. The key is in a header and in no message.
+ * Requests to a provider's billing API, with deadlines, retries after a rate limit, and errors that
+ * say what to do. The key is sent in a header and appears in no message.
  */
 import { once } from "node:events";
 import type http from "node:http";

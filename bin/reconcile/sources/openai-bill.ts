@@ -36,7 +36,7 @@ const requests = (result: Fields): readonly [BillItem, number] => [
   count(result, "num_model_requests"),
 ];
 
-/** Cached input is that of all modalities; the other input and output is apart by modality. */
+/** Cached input covers all modalities; other input and output are separate for each modality. */
 const usageEndpoints: readonly UsageEndpoint[] = [
   {
     path: "/organization/usage/completions",
@@ -134,7 +134,8 @@ export async function openaiBill(api: BillingApi, query: BillQuery): Promise<Bil
     if (cost === null) continue;
     decimals = Math.max(decimals, cost.decimals);
     const { quantity } = cost.row;
-    // The usage says more than the costs: their quantity counts where it says nothing.
+    // The usage report is more detailed than the costs, whose quantities count only where it has
+    // none.
     rows.push(
       counted.has(keyOf(cost.row)) || quantity === 0 ? { ...cost.row, quantity: null } : cost.row,
     );
@@ -222,7 +223,7 @@ async function bucketsOf(
         `${api.url}${path}: a bucket must have start_time and results`,
         200,
       );
-    // A bucket outside of the window is of the provider's own rounding.
+    // The provider rounds the window to whole buckets, so some lie outside it.
     if (startMs < start || startMs >= end) return [];
     return results.filter(isObject).map((result) => ({ day: dayOf(startMs), result }));
   });

@@ -1,7 +1,7 @@
 /**
  * How `sluice reload` finds the processes to reload: each has a Unix socket beside the daemon's,
- * with its process id in the name. A request reaches only the process that listens, while a signal
- * could reach a process that has a dead one's id. One line of JSON each way.
+ * with its process id in the name. A socket reaches only the process that listens on it, while a
+ * signal could reach another process that got a dead one's id. One line of JSON in each direction.
  */
 import { readdirSync, unlinkSync } from "node:fs";
 import net from "node:net";

@@ -44,7 +44,7 @@ interface HandOverOptions {
   readonly notices: SupervisorNotices;
   /** Resolves when this process is asked to stop. */
   readonly untilStopped: Promise<unknown>;
-  /** Whether a further reload has been asked for meanwhile, which is the successor's then. */
+  /** Whether another reload was requested meanwhile, which the successor then does. */
   readonly isAskedAgain: () => boolean;
 }
 
@@ -65,7 +65,8 @@ export async function handOver(options: HandOverOptions): Promise<ReloadOutcome>
     },
     stdio: ["ignore", "inherit", "inherit", ...handles.map(({ fd }) => fd), "ipc"],
   });
-  // The channel is the successor's. It may have taken connections: without the channel it finishes.
+  // The channel belongs to the successor, which may have accepted connections: without the channel
+  // it finishes them and ends.
   const giveUp = (): void => {
     if (shell.connected) shell.disconnect();
   };
@@ -96,7 +97,10 @@ function childOf(parentPid: number): number {
   return Number(pids.find((pid) => processStat(Number(pid))?.parentPid === parentPid) ?? 0);
 }
 
-/** Ends the shell. Returns why the successor isn't the supervisor's child then, or null. */
+/**
+ * Ends the shell. Returns why the successor didn't become the supervisor's child, or null if it
+ * did.
+ */
 async function leaveToSupervisor(shell: ChildProcess, pid: number): Promise<string | null> {
   const ended = shell.exitCode ?? shell.signalCode ?? once(shell, "exit");
   shell.kill("SIGTERM");

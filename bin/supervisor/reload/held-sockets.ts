@@ -1,6 +1,6 @@
 /**
- * The sockets that proxies are handed, by name: those of a systemd unit, or such as are bound at
- * the configured addresses. A reload keeps those whose address stays the same.
+ * The listening sockets that are passed to proxies, by name: those of a systemd unit, or those
+ * bound at the configured addresses. A reload keeps sockets whose address stays the same.
  */
 import type { Config } from "../../../shared/config/config.js";
 import type { InheritedSockets } from "../../../shared/supervision/inherited-sockets.js";
@@ -8,7 +8,7 @@ import type { BoundSocket } from "./bind-socket.js";
 
 export interface HeldSocket extends BoundSocket {
   readonly name: string;
-  /** The configured address; null: the unit says it. */
+  /** The configured address; null if the systemd unit defines it. */
   readonly place: string | null;
 }
 
@@ -58,7 +58,7 @@ export async function holdSockets(
   }
 }
 
-/** Closes what of `heldSockets` isn't in `except`. */
+/** Closes the sockets of `heldSockets` that aren't in `except`. */
 export function closeSockets(
   heldSockets: readonly HeldSocket[],
   except: readonly HeldSocket[] = [],

@@ -1,15 +1,15 @@
-/** What became of a reload: for the log, for `sluice reload` and its exit code. */
+/** The outcome of a reload: for the log, for `sluice reload` and its exit code. */
 
 export type ReloadOutcome =
   | { readonly ok: true; readonly lines: readonly string[] }
   | {
       readonly ok: false;
       readonly exitCode: number;
-      /** Why; and what runs now, if it isn't all as before. */
+      /** The reason, and which services run with the new configuration if only some do. */
       readonly lines: readonly string[];
     };
 
-/** Null for anything else, such as what another release says. */
+/** Null for any other value, such as an answer of another release. */
 export function outcomeFrom(value: unknown): ReloadOutcome | null {
   if (typeof value !== "object" || value === null || !("ok" in value) || !("lines" in value))
     return null;

@@ -1,6 +1,6 @@
 /**
- * The requests to reload of one running Sluice: one at a time, none while it stops. What a reload
- * does is the owner's.
+ * The requests to reload one running Sluice: one runs at a time, and none during a stop. The owner
+ * defines what a reload does.
  */
 import { exitCodes } from "../../session/exit-code.js";
 import type { ReloadOutcome } from "./reload-outcome.js";
@@ -12,13 +12,13 @@ export class Reloads {
   #again = false;
   #stopping = false;
 
-  /** `report`: called with the outcome of each. `reload` never rejects. */
+  /** Calls `report` with the outcome of each reload. `reload` never rejects. */
   constructor(reload: () => Promise<ReloadOutcome>, report: (outcome: ReloadOutcome) => void) {
     this.#reload = reload;
     this.#report = report;
   }
 
-  /** The caller waits for the outcome; a second one gets the answer that the first isn't done. */
+  /** Reloads, and resolves with the outcome. During another reload it resolves with a refusal. */
   async request(): Promise<ReloadOutcome> {
     if (this.#stopping) return busy("error: Sluice is stopping: nothing was reloaded");
     if (this.#running) return busy("error: a reload is in progress: try again when it is done");
@@ -26,18 +26,18 @@ export class Reloads {
     const outcome = await this.#reload();
     this.#report(outcome);
     this.#running = false;
-    // The configuration may have changed since the one before has read it.
+    // The configuration may have changed after the running reload had read it.
     if (this.#again) this.signal();
     return outcome;
   }
 
-  /** No caller waits: one that comes during another is done after it. */
+  /** Reloads without a caller that waits. During another reload, it reloads once that has ended. */
   signal(): void {
     this.#again = this.#running && !this.#stopping;
     if (!this.#again) void this.request();
   }
 
-  /** From now on no reload begins. */
+  /** Starts no further reload. */
   stop(): void {
     this.#stopping = true;
   }

@@ -1,7 +1,7 @@
 /**
- * How a service reloads that no supervisor of Sluice replaces: one of systemd, on sockets that
- * systemd holds. A proxy hands over to a successor; the daemon ends, since its supervisor starts it
- * again within a moment in which connections wait. Both check the configuration first.
+ * How a service under systemd reloads, without a supervisor of Sluice, on sockets that systemd
+ * holds. A proxy hands over to a successor. The daemon ends, and its supervisor restarts it within
+ * a moment, while connections wait. Both check the configuration first.
  */
 import type { Config } from "../../../shared/config/config.js";
 import type { Log } from "../../../shared/log.js";
@@ -21,7 +21,7 @@ interface SelfReloadOptions {
   readonly config: Config;
   /** Reads and checks the configuration as it is now. Throws `CommandFailure`. */
   readonly check: () => void;
-  /** What ran before runs on. */
+  /** Called if the reload fails; the service keeps running as before. */
   readonly onFailed: () => void;
   readonly sockets: InheritedSockets;
   readonly predecessors: readonly Predecessor[];
@@ -32,11 +32,13 @@ interface SelfReloadOptions {
 }
 
 interface SelfReload {
-  /** No reload begins from now on. */
+  /** Starts no further reload. */
   stop(): void;
 }
 
-/** For a service whose supervisor would not follow a successor, or holds no sockets: it can't. */
+/**
+ * For a service that can't reload: its supervisor wouldn't follow a successor, or holds no sockets.
+ */
 const never: SelfReload = { stop() {} };
 
 export async function startSelfReload(options: SelfReloadOptions): Promise<SelfReload> {

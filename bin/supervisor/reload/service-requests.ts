@@ -1,13 +1,13 @@
 /**
- * What others ask of a running service: signals, and messages of the process that started it. What
- * the service does then is in `run-service.ts`.
+ * Requests to a running service: signals, and messages of the process that started it.
+ * `run-service.ts` acts on them.
  */
 
 import { exitCodes } from "../../session/exit-code.js";
 import { isBegin } from "../ready-message.js";
 import { isRelease } from "./hand-over.js";
 
-/** Why the service is to end. */
+/** A request to stop. */
 export interface StopRequest {
   readonly reason: string;
   /** Without the time for load balancers: Ctrl-C, or a parent that is gone. */
@@ -15,19 +15,19 @@ export interface StopRequest {
 }
 
 export interface ServiceRequests {
-  /** The supervisor lets a held service start. */
+  /** Resolves when the supervisor lets a held service start. */
   readonly begin: Promise<void>;
-  /** The first request to stop. A second signal ends the process at once. */
+  /** Resolves with the first request to stop. A second signal ends the process immediately. */
   readonly stop: Promise<StopRequest>;
-  /** Another process listens on the same sockets from now on. */
+  /** Resolves when another process has taken over the sockets. */
   readonly untilReplaced: Promise<void>;
-  /** This process itself has started another one that does. */
+  /** Notes that a process that this one started has taken over the sockets. */
   markReplaced(): void;
-  /** What SIGHUP does from now on; before, it is a request to stop. */
+  /** Sets the action of SIGHUP; until then SIGHUP stops the service. */
   onHangUp(run: () => void): void;
 }
 
-/** Listens from now on; call it once, before anything else takes time. */
+/** Starts listening. Call it once, before anything else takes time. */
 export function onServiceRequests(): ServiceRequests {
   let hangUp: (() => void) | null = null;
   let onBegin: () => void = () => {};
@@ -43,7 +43,7 @@ export function onServiceRequests(): ServiceRequests {
     process.on("SIGTERM", request);
     process.on("SIGINT", request);
     process.on("SIGHUP", (signal) => (hangUp === null ? request(signal) : hangUp()));
-    // The end of a parent with an IPC channel: `sluice up`, killed before it could send a signal.
+    // A parent with an IPC channel has ended: `sluice up`, killed before it could send a signal.
     const parentGone = (): void => {
       if (!isReleased) resolve({ reason: "the parent process is gone", atOnce: true });
     };

@@ -1,4 +1,4 @@
-/** The sockets that this process was given at its start. */
+/** Takes the listening sockets that this process inherited at its start. */
 import {
   type InheritedSockets,
   InheritedSocketsError,
@@ -7,7 +7,7 @@ import {
 import { CommandFailure } from "../../session/command-failure.js";
 import { exitCodes } from "../../session/exit-code.js";
 
-/** Takes their variables out of the process's environment. Throws `CommandFailure`. */
+/** Removes their variables from the process's environment. Throws `CommandFailure`. */
 export function takeSockets(names: readonly string[]): InheritedSockets {
   try {
     return takeInheritedSockets(process.env, process.pid, names);

@@ -1,30 +1,31 @@
 /**
- * Tells when the configuration file has changed. It is looked at again and again, so that one
- * behind links is watched, too: Kubernetes changes the link of a ConfigMap.
+ * Detects changes of the configuration file by polling, so that a file behind links is watched,
+ * too: Kubernetes changes the link of a ConfigMap.
  */
 import { stat } from "node:fs";
 
-/** The time between two looks, in ms. */
+/** The polling interval. */
 const pollMs = 500;
-/** How many looks after a change must find the file as it is. */
+/** How many polls after a change must find the file unchanged. */
 const sameLooks = 2;
 
 /**
- * A change counts once the file has stayed the same for a second: the first half of one that is
- * still being written, or an empty one, could be a valid configuration, and an open gateway. Looks
- * are counted, not time, which also passes while this process stands still. Pure.
+ * Decides when a changed file has settled: once it has been the same for a second. A half-written
+ * or empty file could be a valid configuration of an open gateway. It counts polls, not time, which
+ * also passes while this process is stopped. Pure.
  */
 export class SettledFile {
   #state: string | null = null;
   #checksLeft = 0;
 
   /**
-   * What a look has found; null: no file, which is no change while an editor replaces it. Returns
-   * whether a change has settled. The first look is what later ones are compared with.
+   * Takes the state of a poll, and returns whether a change has settled. Null means that there is
+   * no file, which isn't a change while an editor replaces it. The first state is the one to
+   * compare with.
    */
   look(state: string | null): boolean {
     if (state === null) {
-      // One that appears later is a change.
+      // A file that appears later is a change.
       this.#state ??= "";
       return false;
     }
@@ -35,7 +36,7 @@ export class SettledFile {
   }
 }
 
-/** Returns a function that ends it. */
+/** Returns a function that stops watching. */
 export function watchFile(path: string, onSettled: () => void): () => void {
   const file = new SettledFile();
   let timer: NodeJS.Timeout | null = null;

@@ -56,7 +56,7 @@ const followersDefinition = `create table if not exists ${followersTable} (
   primary key (follower, store_id)
 )`;
 
-/** Makes what isn't there, and adds columns that a later release has. */
+/** Creates missing tables, and adds columns of a later release. */
 export const tableStatements: readonly string[] = [
   recordsDefinition,
   ...columns.map(
@@ -89,7 +89,7 @@ export function partitionsOf(records: readonly ExportedRecord[]): readonly Parti
   return [...months].filter((month) => /^\d{4}-\d{2}$/.test(month)).map(partitionOf);
 }
 
-/** To attach a table locks less than to make it as a partition: readers aren't held up. */
+/** Creates a table and attaches it, since creating it as a partition would block readers. */
 function partitionOf(month: string): Partition {
   const name = `${recordsTable}_${month.replace("-", "_")}`;
   const next = new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1));

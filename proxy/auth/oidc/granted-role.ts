@@ -23,8 +23,8 @@ function hasClaim({ claim, value }: ClaimedRole, claims: Claims): boolean {
 }
 
 /**
- * Whether a claim that could decide the role is missing, so that it must be asked for: that of an
- * entry before the first one that grants a role, or of any entry if none does.
+ * Whether the claims lack one that could decide the role, so that it must be requested: a claim of
+ * an entry before the first entry that grants a role, or of any entry if none does.
  */
 export function lacksClaims(roles: readonly ClaimedRole[], claims: Claims): boolean {
   for (const entry of roles) {
@@ -35,14 +35,17 @@ export function lacksClaims(roles: readonly ClaimedRole[], claims: Claims): bool
 }
 
 /**
- * Whom the audit log and the dashboard name. People choose their `preferred_username`, which could
- * be another's name.
+ * The person's name in the audit log and on the dashboard. It isn't `preferred_username`, which
+ * people choose and which could be another's name.
  */
 export function nameOfPerson(claims: Claims): string {
   return escapeInLine(`OIDC ${String(verifiedEmail(claims) ?? claims["sub"])}`);
 }
 
-/** By which `sluice jwts deny` ends a person's sessions: the token's names, and the one above. */
+/**
+ * The names by which `sluice jwts deny` ends a person's sessions: those of the token, and
+ * `nameOfPerson`.
+ */
 export function deniableNames(claims: Claims): readonly string[] {
   const email = verifiedEmail(claims);
   return [

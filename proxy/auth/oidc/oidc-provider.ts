@@ -26,9 +26,12 @@ export interface SignedInPerson {
 }
 
 export interface OidcProvider {
-  /** Where the browser signs in. Rejects if the provider can't be reached. */
+  /** The address at which the browser signs in. Rejects if the provider can't be reached. */
   signInUrl(secret: string, redirectUrl: string): Promise<string>;
-  /** The person, by the address to which the provider sent the browser. Rejects if it is forged. */
+  /**
+   * The person who has signed in, from the address to which the provider sent the browser. Rejects
+   * if the answer is forged.
+   */
   finish(secret: string, callback: URL): Promise<SignedInPerson>;
 }
 

@@ -234,7 +234,7 @@ export async function openSession(
   return openedSession(await limiter.call("sessions.open", opening, { ...by, who }));
 }
 
-/** Denials have no longer names. */
+/** The names, cut to those that a denial can have. */
 function fitNames(names: readonly string[]): readonly string[] {
   return names.filter(({ length }) => length <= nameCharsMax);
 }

@@ -1,6 +1,6 @@
 /**
- * What the path of a passthrough request says about it: the model, and the operation if Sluice has
- * an endpoint for it. Such an operation is charged as at that endpoint.
+ * Reads the path of a passthrough request: its model, and its operation if Sluice has an endpoint
+ * for that, which then determines the charge.
  */
 import { subjectBytesMax } from "../../../shared/bounds.js";
 import type { Operation } from "../../../shared/operation.js";
@@ -15,7 +15,7 @@ const operations: readonly (readonly [end: string, operation: Operation])[] = [
   ["/messages", "messages"],
   ["/embeddings", "embeddings"],
   ["/interactions", "interactions"],
-  // Charged by what the request says.
+  // The request determines the charge.
   ["/audio/speech", "speech"],
   ["/images/generations", "images"],
   ["/images/edits", "image_edits"],
@@ -41,7 +41,7 @@ export function operationAt(method: string, path: string): Operation | null {
   return method === "POST" ? postedAt(path).operation : null;
 }
 
-/** What a POST to a path runs. Clients ask for the same few paths. */
+/** What a POST to a path runs. Clients request the same few paths. */
 const postedAt = cacheByText((path): { readonly operation: Operation | null } => {
   const plain = plainPath(path).toLowerCase();
   // Adding a message to a thread runs no model.

@@ -31,7 +31,7 @@ interface BodyReading {
   readonly refused: (problem: string) => Error;
 }
 
-/** How a body is described, and whether it must name a model. */
+/** The description of a body, and whether it must name a model. */
 interface BodyHead {
   /** This and `contentEncoding` are empty without the header. */
   readonly contentType: string;
@@ -55,11 +55,11 @@ export class PeekedBody {
   readonly #reading: BodyReading;
   readonly #pieces: Buffer[] = [];
   #finder: ModelFinder | null = null;
-  /** The request is admitted for a model that was found. */
+  /** Whether the request was admitted for a model that was found. */
   #isNamed = false;
   #ended = false;
 
-  /** `body`: a small one as a whole, or its pieces as they arrive. */
+  /** `body`: the whole body if it is small, or its pieces as they arrive. */
   constructor(body: Buffer | AsyncIterable<Buffer>, reading: BodyReading) {
     this.#reading = reading;
     if (Buffer.isBuffer(body)) {

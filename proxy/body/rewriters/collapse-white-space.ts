@@ -21,7 +21,7 @@ export function collapseWhiteSpace(body: string, { texts }: Prompt): Cuts {
   return cutTexts(body, texts, cutsOf);
 }
 
-/** Quickly rules out nearly every text in which there is nothing to cut. */
+/** Quickly excludes most texts that have nothing to cut. */
 const maybe = / {2}| \r?\n| $|[ \t]\r?\n|\n[ \t]*\r?\n[ \t]*\r?\n/;
 
 function cutsOf(text: string): readonly TextRange[] {

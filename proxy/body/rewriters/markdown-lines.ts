@@ -115,7 +115,7 @@ function openFence(line: string): Fence | "doubt" | null {
   return line.includes("~~~") || hasLoneRun(line) ? "doubt" : null;
 }
 
-/** For a line inside code: whether it ends the code, doesn't, or may. */
+/** For a line inside code: whether the line ends the code, doesn't end it, or may end it. */
 function meetFence(line: string, fence: Fence): "code" | "end" | "doubt" {
   // In a list, a line with less indentation ends the item, and with it the item's code.
   if (!line.startsWith(fence.indent) && !/^[ \t]*$/.test(line)) return "doubt";

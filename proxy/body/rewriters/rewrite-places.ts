@@ -109,7 +109,7 @@ const speakers: Readonly<Record<string, PromptText["by"]>> = {
   function: "tool",
 };
 
-/** A content: a string, or a list whose parts of the type `text` have one. */
+/** Adds the texts of a content: a string, or a list with parts of the type `text`. */
 function addTexts(
   body: string,
   content: JsonItem | null,
@@ -123,7 +123,7 @@ function addTexts(
 }
 
 /**
- * The results of tools in Anthropic's dialect: blocks in a user's message, each with its own
+ * Adds the results of tools in Anthropic's dialect: blocks in a user's message, each with its own
  * content.
  */
 function addToolResults(body: string, content: JsonItem | null, texts: PromptText[]): void {

@@ -1,2 +1,2 @@
-/** What the bundler takes beside modules. */
+/** The files other than modules that the bundler imports. */
 declare module "*.css";

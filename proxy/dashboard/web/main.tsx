@@ -1,4 +1,4 @@
-/** Makes what the pages share, once, and shows them. */
+/** Creates the objects that the pages share, and renders the first page. */
 import "./main.css";
 import { render } from "preact";
 import { Clock } from "./data/clock.js";

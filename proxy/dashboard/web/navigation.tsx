@@ -167,7 +167,7 @@ const themeIcons = { system: "monitor", light: "sun", dark: "moon" } as const sa
   string
 >;
 
-/** How long ago the daemon was heard; it isn't well when that is more than two questions ago. */
+/** How long ago the daemon last answered; a warning if that is more than two polls ago. */
 function Pulse() {
   const { clock, connection, live } = useApp();
   const nowMs = clock.nowMs.value;

@@ -1,7 +1,7 @@
 /**
- * The pages: where each stands, in which order the navigation shows them, and how it is loaded.
- * Each is a folder below pages/, loaded when it is first opened; one without `load` isn't there
- * yet, and not shown.
+ * The table of pages: address, position in the navigation, and module. Each page is a folder in
+ * pages/, which is loaded when the page is first opened. A page without `load` isn't finished, and
+ * not shown.
  */
 import type { FunctionComponent } from "preact";
 import type { SignedIn } from "../../../shared/api/session-status.js";
@@ -13,15 +13,15 @@ export type PageName = keyof typeof shellTexts.pages;
 
 export interface PageEntry {
   readonly name: PageName;
-  /** Below /dashboard/. */
+  /** The address below /dashboard/. */
   readonly path: string;
   readonly group: keyof typeof shellTexts.groups;
   readonly icon: IconName;
-  /** After `g`. */
+  /** The letter after `g` that opens it. */
   readonly key: string;
   /** `admin`: an administrator of the gateway; `self`: the holder of a managed key or a JWT. */
   readonly audience: "admin" | "self";
-  /** Whether addresses below its own are its, too. */
+  /** Whether addresses below its own lead to it, too. */
   readonly isFolder?: true;
   readonly load?: () => Promise<FunctionComponent>;
 }
@@ -147,7 +147,7 @@ const pages: readonly PageEntry[] = [
   },
 ];
 
-/** What these show concerns the whole gateway: a role for a subtree doesn't open them. */
+/** These pages are about the whole gateway: roles for a subtree can't open them. */
 const gatewayPages: ReadonlySet<PageName> = new Set<PageName>([
   "overview",
   "bills",
@@ -155,7 +155,10 @@ const gatewayPages: ReadonlySet<PageName> = new Set<PageName>([
   "system",
 ]);
 
-/** What is at the dashboard's own address: without an Overview, the page of the role's own path. */
+/**
+ * The page at the dashboard's own address: the Overview, or for readers without it the page of
+ * their role's path.
+ */
 export function firstOf(entries: readonly PageEntry[]): PageEntry | undefined {
   return (
     entries.find(({ path }) => path === "") ??
@@ -164,7 +167,7 @@ export function firstOf(entries: readonly PageEntry[]): PageEntry | undefined {
   );
 }
 
-/** The pages that a reader has. */
+/** The pages that a reader may open. */
 export function pagesFor(who: SignedIn): readonly PageEntry[] {
   const audience = who.kind === "self" ? "self" : "admin";
   return pages.filter(

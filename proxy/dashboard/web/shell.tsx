@@ -57,7 +57,7 @@ type PageState =
   | { readonly kind: "broken" }
   | { readonly kind: "page"; readonly entry: PageEntry; readonly Page: FunctionComponent };
 
-/** A page's own code comes when it is first opened. */
+/** The code of a page is loaded when the page is first opened. */
 function LoadedPage({ entry }: { readonly entry: PageEntry }) {
   const [loaded, setLoaded] = useState<PageState>({ kind: "loading" });
   useEffect(() => {
@@ -122,7 +122,7 @@ function Banners() {
   );
 }
 
-/** Before it is known who looks: nothing, or why it isn't known. */
+/** Until the signed-in user is known: nothing, or the problem. */
 function Waiting() {
   const { session } = useApp();
   const problem = session.problem.value;

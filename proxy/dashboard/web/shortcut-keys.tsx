@@ -1,6 +1,7 @@
 /**
- * Ctrl-K finds a place. Single keys: `/` filters, `g` and a letter opens a page, `?` shows them
- * all. They can be switched off, and are off while something is written.
+ * Keyboard shortcuts. Ctrl-K opens the search. Single keys: `/` focuses the filter, `g` and a
+ * letter opens a page, `?` lists all shortcuts. Users can switch single keys off; they are off
+ * while a text is typed.
  */
 import type { FunctionComponent } from "preact";
 import { useEffect, useState } from "preact/hooks";

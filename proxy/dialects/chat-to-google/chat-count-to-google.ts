@@ -25,7 +25,7 @@ function noAnswer(): never {
   throw new UntranslatableAnswer("a request that was only counted has no answer");
 }
 
-/** `body`: a chat request as a translation made it. */
+/** `body`: a chat request, the result of a translation. */
 function contentsOf(body: JsonObject): JsonObject {
   const instructions: JsonObject[] = [];
   const contents: JsonObject[] = [];
@@ -55,7 +55,7 @@ function itemsIn(value: unknown): Items {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** Content that is only an address can't be counted. */
+/** Leaves out content that is only an address: Google can't count it. */
 function partsOf(content: unknown): Items {
   if (typeof content === "string") return content === "" ? [] : [{ text: content }];
   return itemsIn(content).flatMap((part): Items => {

@@ -26,7 +26,7 @@ export function chatRequestToMessages(
   reader.fields(body, chatRequestFields, "");
   const turns = chatTurnsToMessages(body["messages"], reader);
   const budget = new SchemaBudget();
-  // The answer's schema counts before those of tools.
+  // The answer's schema takes from the budget before those of tools.
   const format = responseFormat(body["response_format"], budget, reader);
   const tools = chatToolsToMessages(body, budget, reader);
   const out: Record<string, unknown> = {};
@@ -184,19 +184,20 @@ function metadata(body: JsonObject, reader: RequestReader): JsonObject | undefin
   return isAbsent(body[param]) ? undefined : { user_id: identity(reader.text(body[param], param)) };
 }
 
-/** Matches what Anthropic refuses as an identity: an email address or a phone number. */
+/** Matches an email address or a phone number, which Anthropic refuses as an identity. */
 const nameable = /@|^\+?[\d\s().-]{7,}$/;
 const identityCharsMax = 256;
 
 /** The text if Anthropic accepts it, otherwise a digest that doesn't reveal it. */
 function identity(text: string): string {
   if (text.length <= identityCharsMax && !nameable.test(text)) return text;
-  // Each value has 32 bits, too few to tell all users apart: so three, of the text in three forms.
+  // A check value has 32 bits, too few to distinguish all users: so three, of three forms of the
+  // text.
   return `user_${checkValue(text)}${checkValue(`${text} `)}${checkValue(` ${text}`)}`;
 }
 
 /**
- * Puts into words what Anthropic can't enforce: the JSON mode without a schema, and some schemas.
+ * Instructions for what Anthropic can't enforce: the JSON mode without a schema, and some schemas.
  */
 function jsonInstruction(format: unknown, enforced: JsonObject | undefined): readonly JsonObject[] {
   if (!isObject(format)) return [];

@@ -185,9 +185,9 @@ function toolUse(value: unknown, at: string, ids: CallIds, reader: RequestReader
  */
 class CallIds {
   readonly #used = new Set<string>();
-  /** How often an id was wanted. */
+  /** How often each id was requested. */
   readonly #counts = new Map<string, number>();
-  /** The id that the last call with a client's id got. */
+  /** The id of the last call for each of the client's ids. */
   readonly #byGiven = new Map<string, string>();
 
   idOfCall(clientId: string): string {

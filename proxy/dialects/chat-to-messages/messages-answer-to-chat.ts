@@ -60,7 +60,7 @@ export function clientNames({ request: { tools } }: AnswerContext): ToolNames {
   return new ToolNames(names, messagesNameCharsMax);
 }
 
-/** The explanation if the model refused; null if it didn't, or gave none. */
+/** The explanation of a refusal; null if the model didn't refuse, or gave no explanation. */
 export function refusalOf({
   stop_reason: reason,
   stop_details: details,
@@ -144,14 +144,14 @@ function readBlocks(content: readonly unknown[], names: ToolNames): MessageParts
 }
 
 /**
- * Whether a block records the work of a tool that the provider ran by itself, as hosts of other
- * models' do unasked (Datus-ai/Datus-agent#1081): the text has the outcome.
+ * Whether a block records the work of a tool that the provider ran unasked, as hosts of other
+ * models do (Datus-ai/Datus-agent#1081). The text contains the outcome.
  */
 export function isOfServerTool({ type }: JsonObject): boolean {
   return typeof type === "string" && /^(?:server_tool_use|\w{1,64}_tool_result)$/.test(type);
 }
 
-/** A block that the request can't have asked for. Dropping it would lose its content. */
+/** A block that no request asks for. Dropping it would lose its content. */
 export function unknownBlock(type: unknown): UntranslatableAnswer {
   return new UntranslatableAnswer(
     `the provider's answer has a content block ${typeText(type)}, which chat completions can't represent`,

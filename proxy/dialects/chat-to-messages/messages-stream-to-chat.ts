@@ -1,11 +1,11 @@
 /**
  * Translates Anthropic's stream of events to a stream of chat completion chunks.
  *
- * Anthropic streams one content block after the other, so that each delta is of the last block: the
- * indices of other hosts, and once Anthropic's own (vercel/ai#11771), disagree. A chunk's delta has
- * a field for each kind. A thinking block is sent as `reasoning_content` while it arrives. When it
- * ends it is sent again, complete and with its signature, as `thinking_blocks`, so that the client
- * can send it back.
+ * Anthropic streams one content block after the other, so each delta belongs to the last block; the
+ * indices aren't used, because those of other hosts, and once Anthropic's own (vercel/ai#11771),
+ * are wrong. A chunk's delta has a field for each kind of block. A thinking block is sent as
+ * `reasoning_content` while it arrives. When it ends it is sent again, complete and with its
+ * signature, as `thinking_blocks`, so that the client can send it back.
  */
 import { streamEventBytesMax } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
@@ -288,7 +288,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
   #send(choices: readonly JsonObject[], usage: JsonObject | null): void {
     const tier = chatServiceTier(this.#usage);
     const service = tier === undefined ? "" : `,"service_tier":${JSON.stringify(tier)}`;
-    // Writing what all chunks begin with once takes half the time.
+    // The common beginning of all chunks is formatted once, which halves the time.
     this.#chunkHead ??= this.#newChunkHead();
     this.sendText(
       null,

@@ -47,8 +47,8 @@ export class SchemaBudget {
   readonly #left = { tools: 20, optional: 24, unions: 16 };
 
   /**
-   * The schema as Anthropic enforces it; null if it can't, or if it is one too many. `schema` must
-   * not be nested deeper than a body may be.
+   * The schema in the form that Anthropic enforces; null if Anthropic can't enforce it, or if the
+   * request's limits are used up. `schema` must not be nested deeper than a body may be.
    */
   take(schema: JsonObject, isTool: boolean): JsonObject | null {
     if (hasMap(schema) || hasEndlessReference(schema)) return null;
@@ -125,7 +125,7 @@ function hasEndlessReference(root: JsonObject): boolean {
   return isEndless(root);
 }
 
-/** `reference`: a JSON pointer after `#`. */
+/** The schema that a reference names. `reference`: a JSON pointer after `#`. */
 function referredTo(root: JsonObject, reference: string): unknown {
   const names = reference.slice(2).split("/");
   return names.reduce(
@@ -136,8 +136,8 @@ function referredTo(root: JsonObject, reference: string): unknown {
 }
 
 /**
- * Whether a schema, or one within it, is of a map, an object whose fields have any name: Anthropic
- * closes every object, so the map could only be empty.
+ * Whether a schema contains a map: an object whose fields have any name. Anthropic closes every
+ * object, so the map could only be empty.
  */
 function hasMap(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(hasMap);

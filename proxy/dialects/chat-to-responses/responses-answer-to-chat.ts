@@ -139,7 +139,7 @@ class MessageOfItems {
   }
 }
 
-/** The citations of a text that begins at `offset` of the message's. */
+/** The citations of a text that begins at `offset` in the text of the message. */
 export function annotationsOf({ annotations }: JsonObject, offset: number): JsonObject[] {
   return partsOf(annotations).flatMap((annotation) => {
     const citation = readCitation(annotation, offset);
@@ -147,7 +147,7 @@ export function annotationsOf({ annotations }: JsonObject, offset: number): Json
   });
 }
 
-/** Joins the parts of a summary. */
+/** The separator of a summary's parts. */
 export const betweenParts = "\n\n";
 
 /** The summary of reasoning or, if there is none, its text, which open models give. */

@@ -106,7 +106,7 @@ export class ResponsesStreamToChat extends GuardedTranslator {
         return this.#itemDone(itemOf(value), this.#indexOf(value));
       case "response.completed":
       case "response.incomplete":
-      // So do some relays end a stream (can1357/oh-my-pi#4692).
+      // Some relays end a stream with this event (can1357/oh-my-pi#4692).
       case "response.done":
         return this.#finish(value["response"]);
       case "response.failed":
@@ -118,7 +118,7 @@ export class ResponsesStreamToChat extends GuardedTranslator {
 
   /**
    * The index in the output that an event refers to. llama.cpp sends none (ggml-org/llama.cpp
-   * #20607): then the event is of the item that it names, else of the last one.
+   * #20607): then the event belongs to the item that it names, else to the last one.
    */
   #indexOf({ output_index: index, item, item_id: itemId }: JsonObject): number {
     if (isCount(index)) return index;

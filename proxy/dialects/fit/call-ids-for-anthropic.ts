@@ -1,7 +1,7 @@
 /**
- * Changes ids of calls in a client's own request for Anthropic messages that Anthropic refuses: it
- * takes letters, digits, `_` and `-`. In a conversation that began at another maker's model the ids
- * are that model's, such as Kimi's `functions.read:0` (farion1231/cc-switch#1181).
+ * Replaces ids of calls that Anthropic refuses, in a client's own request for Anthropic messages:
+ * only letters, digits, `_` and `-` are allowed. A conversation that began at another maker's model
+ * has that model's ids, such as Kimi's `functions.read:0` (farion1231/cc-switch#1181).
  */
 import { isObject } from "../../../shared/checked.js";
 import type { JsonObject } from "../shared/translation.js";
@@ -19,7 +19,7 @@ const resultOf = Buffer.from('"tool_use_id"');
 const otherId = /^\s{0,8}:\s{0,8}"[\w-]{0,256}[^\w"-]/;
 const idCharsMax = 300;
 
-/** Each call has a result, so its id is seen there. */
+/** Every call has a result with the same id, so the search needs only results. */
 function hasOtherId(bytes: Buffer): boolean {
   for (let at = bytes.indexOf(resultOf); at !== -1; at = bytes.indexOf(resultOf, at + 1)) {
     const start = at + resultOf.length;

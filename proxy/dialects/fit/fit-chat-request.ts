@@ -86,7 +86,10 @@ export function usualEffort({ efforts, reasonsByDefault }: ChatModelTraits): Eff
   return efforts.length > 0 && reasonsByDefault ? "medium" : "none";
 }
 
-/** `out`: a chat request, or `text` of the Responses API. */
+/**
+ * Drops the verbosity if the model doesn't take it. `out`: a chat request, or `text` of the
+ * Responses API.
+ */
 export function dropVerbosity(out: Fields, check: RequestCheck): void {
   // The default, which every model takes.
   if ((out["verbosity"] ?? "medium") === "medium") return;
@@ -171,7 +174,7 @@ export function takenEffort(
   return supported;
 }
 
-/** The defaults of the sampling fields: models that take no other value take these. */
+/** The sampling fields with their defaults. A model that takes no other value takes the default. */
 const sampling = new Map<string, number>([
   ["temperature", 1],
   ["top_p", 1],
@@ -302,8 +305,8 @@ function withTextsOfFiles(message: JsonObject): JsonObject {
 }
 
 /**
- * Sends reasoning only with calls, and only if the host accepts it: elsewhere it has no effect.
- * Details that the host itself gave take precedence.
+ * Adds earlier reasoning to a message, only with calls, and only if the host accepts it: elsewhere
+ * it has no effect. Details that the host itself gave take precedence.
  */
 function withReasoning(
   message: JsonObject,
@@ -314,7 +317,7 @@ function withReasoning(
   const details = detailsCarriedBy(blocks, provider);
   if (details.length > 0) return { ...rest, reasoning_details: details };
   const isWanted = earlierReasoning !== "refused" && rest["tool_calls"] !== undefined;
-  // Clients that don't support thinking join its pieces to an empty text.
+  // Clients without support for thinking concatenate its pieces to an empty text.
   if (isWanted && earlierReasoning === "required" && (reasoning ?? "") === "")
     return { ...rest, reasoning_content: noReasoning };
   if (isWanted && reasoning !== undefined)
@@ -339,7 +342,9 @@ function withIds(message: JsonObject, { callIds }: ChatTraits): JsonObject {
   };
 }
 
-/** Replaces arguments that aren't a JSON object, which models sometimes write, with one. */
+/**
+ * Replaces arguments that aren't a JSON object by an object. Models sometimes write such arguments.
+ */
 function withArguments(message: JsonObject, { takesAnyArguments }: ChatTraits): JsonObject {
   const { tool_calls: calls } = message;
   if (takesAnyArguments || !Array.isArray(calls)) return message;

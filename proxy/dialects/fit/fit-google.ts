@@ -9,7 +9,7 @@ import { type FitStep, type FitTarget, isMoved } from "./fit-tuning.js";
 import { type GoogleModelTraits, googleModelTraits } from "./model-families.js";
 import { namedLike } from "./target-traits.js";
 
-/** Google reads both spellings of each name. */
+/** The names by which a body may control thinking, in the two spellings that Google reads. */
 const marks = ["thinkingConfig", "thinking_config", "maxOutputTokens", "max_output_tokens"];
 
 /** Null if the client named the model, or if it isn't a Gemini model. */
@@ -24,7 +24,7 @@ export function googleModelStep(target: FitTarget, bytes: Buffer): FitStep | nul
   };
 }
 
-/** Between the smallest and the largest budget of each level. */
+/** A budget for each level, between its smallest and its largest. */
 const budgetOf: Readonly<Record<string, number>> = {
   minimal: 512,
   low: 4096,

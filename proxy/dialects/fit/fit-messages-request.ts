@@ -30,8 +30,8 @@ export function fitMessagesRequest(
 }
 
 /**
- * Newer models leave out the text of their thinking unless it is asked for, at the same price; the
- * clients of other dialects get the text of all other models.
+ * Shows the thinking of newer models, which omit its text unless the request asks for it, at the
+ * same price. Clients of other dialects get the text of all other models.
  */
 function showThinking(out: Fields, { thinking: supported }: MessagesModelTraits): void {
   const { thinking } = out;

@@ -16,7 +16,7 @@ import { type FitStep, type FitTarget, isMoved } from "./fit-tuning.js";
 import { messagesModelTraits } from "./model-families.js";
 import { messagesTraitsOf, namedLike } from "./target-traits.js";
 
-/** What models of Anthropic's differ in. */
+/** Fields that some of Anthropic's models refuse. */
 const modelFields = [
   "max_tokens",
   "thinking",
@@ -29,10 +29,10 @@ const modelFields = [
   "context_management",
 ];
 
-/** The role of instructions between the turns, and of an answer that the request begins. */
+/** The roles of instructions between the turns, and of an answer that the request begins. */
 const modelRoles = ['"system"', '"assistant"'];
 
-/** Null if the client named the model, or if nothing is known of it. */
+/** Null if the client named the model, or if nothing is known about it. */
 export function messagesModelStep(target: FitTarget, bytes: Buffer): FitStep | null {
   if (!isMoved(target)) return null;
   const traits = messagesTraitsOf(target.provider, target.model);

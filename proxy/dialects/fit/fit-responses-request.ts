@@ -48,7 +48,7 @@ export function fitResponsesRequest(
   return out;
 }
 
-/** OpenAI enforces a schema of an object alone. */
+/** OpenAI only enforces schemas of objects. */
 function listSchemaInWords(out: Fields, check: RequestCheck): readonly JsonObject[] {
   const { text } = out;
   const format = isObject(text) && isObject(text["format"]) ? text["format"] : {};
@@ -63,8 +63,8 @@ function listSchemaInWords(out: Fields, check: RequestCheck): readonly JsonObjec
 }
 
 /**
- * The effort with which the model reasons. A model that can't reason refuses the field. `name`: of
- * the effort, as the client wrote it.
+ * Fits the effort to the model. A model that can't reason refuses the field. `name`: the client's
+ * name for the effort.
  */
 export function fitReasoning(
   out: Fields,

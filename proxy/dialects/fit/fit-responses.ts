@@ -118,8 +118,8 @@ const freeItems: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Removes reasoning from the input, and the ids of other items: by an id OpenAI would find that the
- * item's reasoning is missing, and refuse it.
+ * Removes reasoning from the input, and the ids of the other items: OpenAI would look up such an
+ * id, miss the item's reasoning, and refuse the request.
  */
 export function withoutItems(
   input: readonly unknown[],
@@ -161,7 +161,7 @@ function responsesForHost(
   return out;
 }
 
-/** Whether the value is what a host without the field does anyway. */
+/** Whether the value is the behaviour of a host without the field. */
 function isDefault(name: string, value: unknown): boolean {
   if (isAbsent(value)) return true;
   if (name === "store") return value === false;

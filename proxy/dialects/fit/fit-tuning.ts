@@ -53,7 +53,7 @@ function fitsHost(
   has: (name: string) => boolean,
 ): boolean {
   if (chat.native === null || nativeRequests !== "fitted") return false;
-  // Nothing else in a request needs a change there, so that most aren't parsed.
+  // Only those fields can need a change there, so most bodies aren't parsed.
   if (chat.native === ownServerRules) return has("developer");
   return chat.native !== ollamaRules || has("developer") || has("max_completion_tokens");
 }

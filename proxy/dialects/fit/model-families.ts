@@ -133,7 +133,10 @@ const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
   [/^(?:mistral|ministral|magistral|codestral|devstral|pixtral|open-mi)/, plainTraits(null)],
 ];
 
-/** `model`: the name at the provider, with or without the maker's name before it. */
+/**
+ * The traits of a model. `model`: the name at the provider, with or without the maker's name before
+ * it.
+ */
 export function chatModelTraits(model: string): ChatModelTraits {
   const name = familyName(model);
   return chatFamilies.find(([pattern]) => pattern.test(name))?.[1] ?? common;
@@ -144,7 +147,7 @@ const reasoners =
   /^(?:gpt-oss|claude-\w+-[5-9]|gemini-(?:2\.5-(?!flash-lite)|[3-9])|deepseek-(?:reasoner|r1)|grok-(?:3-mini|4)|qwq|magistral|kimi-k2-thinking)|-(?:thinking|reasoning)\b/;
 const notReasoning = /non-reasoning|-(?:image|tts|live|audio|embedding)\b/;
 
-/** Whether a model is known to reason if the request says nothing of it. */
+/** Whether a model is known to reason if the request doesn't mention reasoning. */
 export function reasonsByDefault(model: string): boolean {
   const name = familyName(model);
   if (notReasoning.test(name)) return false;

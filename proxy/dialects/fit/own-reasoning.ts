@@ -1,6 +1,6 @@
 /**
  * Removes reasoning that the target can't read from a request in the provider's dialect: reasoning
- * that another account made (`made-by.ts`), or all of it once the target has refused some. Also
+ * of another account (`made-by.ts`), or all reasoning once the target has refused some. Also
  * removes fields that the target has refused.
  */
 import { isObject } from "../../../shared/checked.js";
@@ -94,8 +94,8 @@ function fitResponses(body: JsonObject, { secret }: SecretReader, check: Request
   const items = input.map((item: unknown) => {
     if (!isObject(item)) return item;
     const { encrypted_content: encrypted } = item;
-    // A reference to reasoning that the provider stored has no content: an empty secret asks
-    // whether the target can read any.
+    // A reference to stored reasoning has no content: an empty secret asks whether the target can
+    // read any.
     const own = typeof encrypted === "string" ? secret(encrypted) : secret("");
     if (own === encrypted || (own !== null && typeof encrypted !== "string")) return item;
     if (own !== null) return { ...item, encrypted_content: own };
@@ -210,7 +210,7 @@ function mapObjects(value: unknown, change: (object: JsonObject) => JsonObject):
   return changed.every((item, i) => item === value[i]) ? value : changed;
 }
 
-/** `isOurs`: whether Sluice added a field, so that nothing of the client's is lost with it. */
+/** `isOurs`: whether Sluice added a field; removing such a field loses nothing of the client's. */
 export function withoutFieldsStep(
   paths: readonly string[],
   isOurs: (field: string) => boolean,
@@ -237,7 +237,7 @@ export function withoutFieldsStep(
   };
 }
 
-/** Fields whose content a client or a model makes up: what is in them are no fields of the API. */
+/** Fields whose content is free: members of it aren't fields of the API. */
 const freeForm: ReadonlySet<string> = new Set([
   "args",
   "input",
@@ -246,7 +246,10 @@ const freeForm: ReadonlySet<string> = new Set([
   "schema",
 ]);
 
-/** The same value if no object in it has one of the fields. `removed` gets those that one has. */
+/**
+ * The same value if no object in it has one of the fields. Adds the names of removed fields to
+ * `removed`.
+ */
 function withoutInside(value: unknown, fields: ReadonlySet<string>, removed: Set<string>): unknown {
   if (Array.isArray(value)) {
     const remaining = value.map((item) => withoutInside(item, fields, removed));

@@ -1,4 +1,6 @@
-/** For models that can't see: without its image a request would ask something else. */
+/**
+ * Refuses images for models that can't see: without its image a request would mean something else.
+ */
 import { isObject } from "../../../shared/checked.js";
 import type { RequestCheck } from "../shared/request-check.js";
 

@@ -3,8 +3,8 @@
  * complete answer is made from the same pieces as a stream, so the two can't differ.
  *
  * A call is held until it is complete, because its arguments are an object there, not a text. The
- * model's thoughts go with the first call, as its signature, because many clients send only that
- * back; if no call follows, they go with a last, empty thought.
+ * first call carries the model's thoughts as its signature, because many clients send only
+ * signatures of calls back. Without a call, a last, empty thought carries them.
  */
 import { type Call, CallSequence } from "../shared/call-sequence.js";
 import { AnswerSize, type ChatPiece } from "../shared/chat-pieces.js";
@@ -71,7 +71,7 @@ export class CandidateParts {
     return this.#size.bytes;
   }
 
-  /** The text of calls that aren't complete. */
+  /** The text of incomplete calls. */
   get unsentChars(): number {
     return this.#callText.length + this.#sequence.heldChars;
   }

@@ -136,7 +136,10 @@ class Turns {
     append(this.#attached, splitToolResult(parts, callId).attached);
   }
 
-  /** Refuses a result, except one that gemini-cli repeats when it resumes a conversation. */
+  /**
+   * Refuses a second result of a call, except one that gemini-cli repeats when it resumes a
+   * conversation.
+   */
   #refuseResult(id: string | null, at: string): void {
     if (this.#calls.hasResult(id))
       this.#reader.drop(at, "must be the only result of its call", "which takes one");
@@ -236,10 +239,7 @@ class OpenCalls {
   readonly #used = new Set<string>();
   readonly #answered = new Set<string>();
 
-  /**
-   * Returns the id of a call in the chat request: the client's, unless an earlier call has the
-   * same.
-   */
+  /** The id of a call in the chat request: the client's, unless an earlier call has it already. */
   begin(givenId: string | null, name: string): string {
     const clientId = givenId === "" ? null : givenId;
     const id = clientId !== null && !this.#used.has(clientId) ? clientId : this.#freeId();

@@ -68,7 +68,10 @@ function joinedText(pieces: readonly ChatPiece[], kind: "reasoning" | "refusal")
   return pieces.reduce((text, piece) => (piece.kind === kind ? text + piece.text : text), "");
 }
 
-/** The signed and encrypted blocks. Thoughts that none of them holds are one unsigned block. */
+/**
+ * The signed and encrypted blocks, and one unsigned block with the thoughts that none of them
+ * contains.
+ */
 function thinkingBlocks(pieces: readonly ChatPiece[]): readonly JsonObject[] {
   const signed = pieces.filter((piece) => piece.kind === "signed").map(({ block }) => block);
   const thoughts = joinedText(pieces, "reasoning");

@@ -28,7 +28,7 @@ const translations: ReadonlyMap<
   ["tool_reference", { fields: messagesToolReferenceFields, part: toolReferencePart }],
 ]);
 
-/** The blocks that each place allows, for error messages. */
+/** The blocks that each kind of content allows, for error messages. */
 const supported = {
   user: "text, image, document, search_result or tool_result",
   result: "text, image, document, search_result or tool_reference",
@@ -141,7 +141,10 @@ function filePart(block: JsonObject, at: string, reader: RequestReader): JsonObj
   return unsupportedSource(`${at}.source.type`, "must be base64 or text", reader);
 }
 
-/** Chat completions have no such field; it only passes through them to another dialect. */
+/**
+ * The address of a file. Chat completions have no such field: it only passes through them to
+ * another dialect.
+ */
 function fileUrlPart(url: unknown, at: string, reader: RequestReader): JsonObject {
   return { file_url: reader.text(url, at) };
 }

@@ -183,7 +183,10 @@ export const messagesToolDefinitionFields: FieldTable = fieldTable({
   ),
 });
 
-/** Agents send this with each request; signed thinking isn't sent to chat providers anyway. */
+/**
+ * Whether the value only clears thinking, as agents request each time: signed thinking isn't sent
+ * to chat providers anyway.
+ */
 function clearsThinkingOnly(value: unknown): boolean {
   const edits = isObject(value) ? (value["edits"] ?? []) : null;
   return (

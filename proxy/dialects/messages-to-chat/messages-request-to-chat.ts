@@ -122,7 +122,7 @@ function user(value: unknown, reader: RequestReader): string | undefined {
   return text.length > userCharsMax ? undefined : text;
 }
 
-/** What Anthropic calls a speed is a tier in chat completions, which takes precedence. */
+/** Anthropic's speed is a tier in chat completions, and takes precedence over the tier. */
 function serviceTier({ speed, service_tier: tier }: JsonObject, reader: RequestReader): unknown {
   const requestedTier = reader.enumValue(tier, serviceTiers, "service_tier");
   return speed === "fast" ? "priority" : requestedTier;

@@ -48,7 +48,7 @@ function toTool(tool: JsonObject, at: string, reader: RequestReader): JsonObject
     called["description"] = reader.text(tool["description"], `${at}.description`);
   called["parameters"] = objectSchema(tool["input_schema"], `${at}.input_schema`, reader);
   if (reader.flag(tool["strict"], `${at}.strict`) === true) {
-    // Anthropic enforces schemas with optional fields, too, and other formats.
+    // Anthropic enforces more schemas: those with optional fields, and with other formats.
     if (isStrictSchema(called["parameters"])) called["strict"] = true;
     else
       reader.drop(

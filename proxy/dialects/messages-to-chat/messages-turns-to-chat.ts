@@ -60,13 +60,13 @@ export function messagesTurnsToChat(
 interface Compaction {
   readonly turn: number;
   readonly summary: string;
-  /** The turn without its blocks up to the compaction. */
+  /** The turn without its blocks up to and including the compaction. */
   readonly rest: JsonObject;
 }
 
 /**
- * The last block with which Anthropic has replaced all that came before it in the conversation,
- * which clients may still send (BerriAI/litellm#28868). Null if there is none.
+ * The last compaction: a block with which Anthropic has replaced the conversation before it, which
+ * clients may still send (BerriAI/litellm#28868). Null if there is none.
  */
 function lastCompaction(turns: readonly unknown[]): Compaction | null {
   const isCompaction = (block: unknown): block is JsonObject =>
@@ -187,7 +187,7 @@ function addAssistant(
         parts.push(messagesBlockToChat(block, "assistant", blockAt, reader));
         break;
       default:
-        // Calls and results of tools that Anthropic ran: the text has the outcome.
+        // Calls and results of tools that Anthropic ran: the text contains the outcome.
         reader.drop(
           `${blockAt}.type`,
           "must be text, thinking or tool_use",

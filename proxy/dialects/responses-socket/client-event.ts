@@ -1,7 +1,7 @@
 /**
- * The events that a client sends over a WebSocket of the Responses API, and the request that a
- * `response.create` stands for: the conversation of an earlier response on the same socket comes
- * before its input.
+ * The events that a client sends over a WebSocket of the Responses API, and the HTTP request for a
+ * `response.create`: its input begins with the conversation of the earlier response that it
+ * continues.
  */
 import { jsonDepthMax } from "../../../shared/bounds.js";
 import { isAbsent, isObject } from "../../../shared/checked.js";
@@ -102,9 +102,9 @@ export function joinItems(earlier: string, later: string): string {
 const encryptedReasoning = "reasoning.encrypted_content";
 
 /**
- * The body of the request over HTTP. `items`: its whole input. `continues`: a response that its
- * provider stores; empty for none. Without stored responses, encrypted reasoning is what the next
- * request needs of this one's answer.
+ * The body of the request over HTTP. `items`: its whole input. `continues`: the id of a response
+ * that the provider stores; empty for none. If nothing is stored, the body asks for encrypted
+ * reasoning, which the next request must send back.
  */
 export function requestBody({ body }: CreateEvent, items: string, continues: string): Buffer {
   const { input: _, background: __, ...fields } = body;

@@ -1,7 +1,7 @@
 /**
- * The events that a client gets over a WebSocket of the Responses API: those of the stream over
- * HTTP, in their lane, and errors with the status that they have over HTTP. It also keeps what a
- * later `response.create` needs of the answer.
+ * The events that a client receives over a WebSocket of the Responses API: those of the HTTP
+ * stream, with their lane's id, and errors with their HTTP status. It also collects the parts of
+ * the answer that a later `response.create` needs.
  */
 import { isAbsent, isObject } from "../../../shared/checked.js";
 import { parseBodyExactly, writeExactly } from "../../body/exact-json.js";
@@ -9,7 +9,7 @@ import type { StreamEvent } from "../event-stream.js";
 import type { JsonObject } from "../shared/translation.js";
 import { joinItems } from "./client-event.js";
 
-/** A finished response that isn't stored, so that the socket must know it. */
+/** A finished response that no provider stores, so that the socket must. */
 interface FinishedResponse {
   readonly id: string;
   /** The items of its output as JSON, for the input of a later request. */
@@ -18,13 +18,13 @@ interface FinishedResponse {
 
 interface AnswerContext {
   readonly streamId: string | null;
-  /** The response that it continues, if its provider hasn't seen that id; empty for none. */
+  /** The id of the continued response, if the provider doesn't know that id; empty for none. */
   readonly previousId: string;
-  /** Takes memory for items; false without any. */
+  /** Takes memory for items; false if there is none. */
   readonly hold: (chars: number) => boolean;
 }
 
-/** The events whose data matter here. Most events are deltas, and pass unread. */
+/** The events whose data is read. Most events are deltas, and pass unread. */
 const lastEvents: ReadonlySet<unknown> = new Set([
   "response.completed",
   "response.incomplete",
@@ -50,7 +50,7 @@ export class ServerEvents {
     this.#context = answered;
   }
 
-  /** What the client gets now; null for nothing. */
+  /** The client's events now; null for none. */
   push({ event: name, data }: StreamEvent): string | null {
     if (this.#last !== null || data === "[DONE]") return null;
     const isRead =
@@ -117,7 +117,7 @@ export class ServerEvents {
     this.finished = { id: response["id"], items: this.#items };
   }
 
-  /** The provider doesn't know the id that the client has named. */
+  /** Adds the id of the continued response, which the provider doesn't know. */
   #withPrevious(value: JsonObject, data: string): string {
     const { previousId } = this.#context;
     const { response } = value;
@@ -160,7 +160,7 @@ const cut = {
   param: null,
 };
 
-/** An error within a stream has no status. */
+/** The status of an error within a stream, which has none of its own. */
 function statusOf({ type, code }: JsonObject): number {
   if (code === "context_length_exceeded") return 400;
   return statuses.get(type) ?? statuses.get(code) ?? 500;
@@ -175,7 +175,7 @@ const statuses: ReadonlyMap<unknown, number> = new Map([
   ["rate_limit_exceeded", 429],
 ]);
 
-/** The headers of limits and of the request's id: the others describe the body. */
+/** The headers of limits and of the request's id. All others describe the body. */
 function sentHeaders(flat: readonly string[]): JsonObject {
   const sent: Record<string, string> = {};
   for (let i = 0; i < flat.length; i += 2) {

@@ -27,7 +27,7 @@ export class ChatStreamToResponses implements EventTranslator {
   readonly #builder: ResponseBuilder;
   #events: ClientEvent[] = [];
   #state: "new" | "begun" | "ended" = "new";
-  /** A part of an answer has come. */
+  /** Whether a part of an answer has arrived. */
   #hasContent = false;
   /** Set with the finish reason. The last event waits for the usage, which arrives later. */
   #ending: Ending | null = null;

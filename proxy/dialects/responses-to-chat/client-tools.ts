@@ -1,8 +1,8 @@
 /**
- * Maps the tools of a client of the Responses API to their names in chat completions, which support
- * neither namespaces nor, at most providers, tools with free text as their input. A tool of a
- * namespace gets a name made of both, and a custom tool becomes a function with one text. The
- * model's calls are mapped back to the client's own tools.
+ * Maps the tools of a client of the Responses API to names in chat completions, which have no
+ * namespaces and, at most providers, no tools with free text as input. A tool of a namespace gets a
+ * name made of both, and a custom tool becomes a function with one text. Calls of the model are
+ * mapped back to the client's tools.
  */
 import { isObject } from "../../../shared/checked.js";
 import { fittingToolName, readToolInput } from "../shared/tool-call.js";

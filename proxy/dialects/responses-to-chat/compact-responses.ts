@@ -1,6 +1,6 @@
 /**
- * `POST /v1/responses/compact` at providers that don't have it: the model is asked for a summary of
- * the conversation, as by a `compaction_trigger`. The answer has OpenAI's form: the user's messages
+ * `POST /v1/responses/compact` at providers that lack it: asks the model for a summary of the
+ * conversation, as a `compaction_trigger` does. The answer has OpenAI's form: the user's messages,
  * and the summary as a `compaction`, which later requests can send to any provider.
  */
 import { isAbsent, isObject } from "../../../shared/checked.js";

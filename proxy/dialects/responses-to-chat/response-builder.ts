@@ -44,7 +44,7 @@ export class ResponseBuilder {
     text: (text) => this.#addCallText(this.#open as CallItem, text),
     end: () => this.#closeItem(this.#callStatus),
   });
-  /** The status of calls that end from now on. The end of the answer may have cut them. */
+  /** The status of calls that end now. The end of the answer may have cut them. */
   #callStatus: ItemStatus = "completed";
   #clientTools: ClientTools | null = null;
   /**
@@ -89,8 +89,8 @@ export class ResponseBuilder {
   }
 
   /**
-   * Throws UntranslatableAnswer for a piece that belongs to no item, or that makes the response too
-   * large: its last event repeats all of it.
+   * Throws UntranslatableAnswer for a piece that belongs to no item, or if the response becomes too
+   * large: its last event repeats everything.
    */
   add(piece: ChatPiece): void {
     this.size.add(piece);
@@ -127,7 +127,7 @@ export class ResponseBuilder {
     return response;
   }
 
-  /** The text that the model has written is the conversation in short. */
+  /** Adds the text of the model, a summary of the conversation, as a compaction. */
   #addCompaction(): void {
     const texts = this.#output.flatMap((item) =>
       item.type === "message"
@@ -178,7 +178,7 @@ export class ResponseBuilder {
     this.#events.textDelta(item, this.#index, text, logprobs);
   }
 
-  /** Left out after a call, since it belongs to a text. */
+  /** Adds a citation to the open text; after a call it is dropped. */
   #addCitation(citation: Citation): void {
     if (isCall(this.#open)) return;
     const item = this.#openMessage();

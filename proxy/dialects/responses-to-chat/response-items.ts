@@ -33,7 +33,7 @@ export type ReasoningItem = ItemBase & {
   readonly type: "reasoning";
   readonly summary: readonly never[];
   readonly content: ReasoningPart[];
-  /** Set for a client that asked for it, and sends it back; see `kept-reasoning.ts`. */
+  /** Set for clients that requested it, and send it back; see `kept-reasoning.ts`. */
   encrypted_content?: string;
 };
 
@@ -52,7 +52,7 @@ type CustomCallItem = CallBase & { readonly type: "custom_tool_call"; input: str
 
 export type CallItem = FunctionCallItem | CustomCallItem;
 
-/** A conversation in short, for the input of later requests. */
+/** The summary of a conversation, for the input of later requests. */
 type CompactionItem = {
   readonly id: string;
   readonly type: "compaction";

@@ -13,9 +13,9 @@ export type Ending =
   | { readonly status: "failed"; readonly error: JsonObject };
 
 /**
- * Beside OpenAI's reasons it reads Mistral's `model_length`, OpenRouter's `error` and DeepSeek's
- * `insufficient_system_resource`. Any other reason counts as a normal end. `choice` may hold the
- * error.
+ * How the answer ended. Reads OpenAI's reasons, Mistral's `model_length`, OpenRouter's `error` and
+ * DeepSeek's `insufficient_system_resource`. Any other reason counts as a normal end. `choice` may
+ * contain the error.
  */
 export function readEnding(finish: unknown, choice: JsonObject): Ending {
   const reason = chatFinishReason(finish);

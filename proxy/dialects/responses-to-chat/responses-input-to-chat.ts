@@ -71,8 +71,8 @@ const itemFields = {
 } as const;
 
 /**
- * Items of tools that OpenAI runs, and of OpenAI's own bookkeeping: an agent can go on without
- * them. The text after a search has its results.
+ * Items of tools that OpenAI runs, and of OpenAI's own bookkeeping: an agent can continue without
+ * them. The text after a search contains the results.
  */
 const droppedItems: ReadonlySet<unknown> = new Set([
   "web_search_call",
@@ -187,8 +187,8 @@ function idOfItem(item: unknown): unknown {
 }
 
 /**
- * A reference to an item that the input doesn't hold: items aren't stored. Reasoning is dropped,
- * other items are refused.
+ * Handles a reference to an item that isn't in the input, since items aren't stored: drops
+ * reasoning, refuses other items.
  */
 function missReference(id: unknown, path: string, check: RequestCheck): void {
   const problem =

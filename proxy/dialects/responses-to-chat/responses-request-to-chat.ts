@@ -36,7 +36,7 @@ export function responsesRequestToChat(
   }
   responsesToolsToChat(body, chat, { check, takesCustomTools: options.takesCustomTools });
   if (wantsCompaction(body) && chat["tools"] !== undefined) chat["tool_choice"] = "none";
-  // Last, because Sluice answers such a request itself if nothing else is wrong with it.
+  // Last, because Sluice itself answers such a request if it is valid otherwise.
   if (prewarms(body))
     check.refuse(
       prewarm,

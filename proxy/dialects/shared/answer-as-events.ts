@@ -1,6 +1,7 @@
 /**
- * Makes a stream of a complete answer in the same dialect, for providers that don't stream: its
- * events then take the same path as any stream's. The answer's translation has already checked it.
+ * Converts a complete answer to the events of a stream in the same dialect, for providers that
+ * don't stream: the events then take the same path as those of any stream. The translation of the
+ * answer has already checked it.
  */
 import { isObject } from "../../../shared/checked.js";
 import { writeExactly } from "../../body/exact-json.js";

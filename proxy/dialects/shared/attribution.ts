@@ -1,7 +1,8 @@
 /**
- * The first text of Claude Code's system prompt, which is for Anthropic alone: who is billed, and a
- * checksum that changes with each request. Before other makers' models it would end every prefix
- * that their prompt cache could use (anthropics/claude-code#68900, vllm-project/vllm#36829).
+ * Removes the first text of Claude Code's system prompt, which is meant only for Anthropic: who is
+ * billed, and a checksum that changes with each request. It would spoil the prompt cache of other
+ * makers' models, since it comes first and always differs (anthropics/claude-code#68900,
+ * vllm-project/vllm#36829).
  */
 import { isObject } from "../../../shared/checked.js";
 

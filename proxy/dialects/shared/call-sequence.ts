@@ -1,12 +1,12 @@
 /**
- * The tool calls of a chat completion, one after the other. The clients' dialects stream one call
- * at a time, but in chat completions the pieces of several calls may alternate. The first call
- * passes as it comes. The pieces of a later one are held until the call before it is complete, or
- * until other content follows, because a client runs a call as soon as it ends.
+ * Orders the tool calls of a chat completion. The clients' dialects stream one call at a time, but
+ * in chat completions the pieces of several calls may alternate. Pieces of the first call pass
+ * immediately. Pieces of a later call are held until the call before it is complete, or until other
+ * content follows, because a client runs a call as soon as it ends.
  *
  * Providers number the calls of a stream with an index. But some give every call the index 0, or
  * none, so that only the ids differ; some repeat the id, or make a new one for each piece of a
- * call, but send the name once; and some send the name after the first piece. Two calls of one id
+ * call, but send the name once; and some send the name after the first piece. Two calls with one id
  * get unique ids (`unique-ids.ts`).
  */
 import { readableResponseBytesMax } from "../../../shared/bounds.js";
@@ -16,7 +16,7 @@ import { isQuoted, plainArguments } from "./tool-call.js";
 import { UntranslatableAnswer } from "./translation.js";
 import { UniqueIds } from "./unique-ids.js";
 
-/** A call as far as it is known. `text` is the part that the sink hasn't received. */
+/** A call as far as it is known. `text`: the part that the sink hasn't received. */
 export type Call = { -readonly [Field in keyof CallPiece]: CallPiece[Field] };
 
 /** Receives the calls in order: `begin`, any number of `text`, `end`. */
@@ -32,7 +32,7 @@ interface Entry {
   readonly call: Call;
   state: State;
   readonly json: WholeObject;
-  /** A part of the arguments has been sent, so that the others follow as they come. */
+  /** Whether part of the arguments was sent, so that further parts pass immediately. */
   passes: boolean;
   /** The id for the client, without a signature, which may still come. */
   ownId: string | null;
@@ -44,7 +44,7 @@ export class CallSequence {
   readonly #byIndex = new Map<number, Entry>();
   readonly #byId = new Map<string, Entry>();
   readonly #ids = new UniqueIds();
-  /** The position of the current call, whose pieces pass. */
+  /** The position of the current call, whose pieces pass immediately. */
   #position = 0;
   #heldChars = 0;
 
@@ -103,7 +103,7 @@ export class CallSequence {
       }
       const isFollowed = this.#position + 1 < this.#entries.length;
       const isOver = isEnd || (isFollowed && (call.custom || entry.json.isWhole));
-      // Arguments that are a text in JSON can only be read as a whole.
+      // Quoted arguments can be decoded only as a whole.
       const passes = entry.passes || call.custom || !isQuoted(call.text);
       if (call.text !== "" && (passes || isOver)) {
         this.#heldChars -= call.text.length;

@@ -52,10 +52,10 @@ export interface Citation {
   readonly end_index: number;
 }
 
-/** The memory of a token's log probabilities, of a call or of a block, apart from its text. */
+/** The memory of a token's log probabilities, of a call or of a block, without its text. */
 const recordBytes = 512;
 
-/** The approximate memory of an answer's pieces that are kept. */
+/** The approximate memory of the collected pieces of an answer. */
 export class AnswerSize {
   #bytes = 0;
 
@@ -78,9 +78,9 @@ export class AnswerSize {
 }
 
 /**
- * The choice of an answer; undefined if it has none. Sluice requests one, but GitHub Copilot gives
- * Claude's text and its calls in choices of their own (ericc-ch/copilot-api#81,
- * zeroclaw-labs/zeroclaw#2136): they are one message.
+ * The choice of an answer; undefined if it has none. Sluice requests one, but GitHub Copilot
+ * returns Claude's text and calls as separate choices (ericc-ch/copilot-api#81,
+ * zeroclaw-labs/zeroclaw#2136), which are joined.
  */
 export function answeredChoice({ choices }: JsonObject): JsonObject | undefined {
   const list = Array.isArray(choices) ? choices.filter(isObject) : [];
@@ -95,7 +95,7 @@ export function answeredChoice({ choices }: JsonObject): JsonObject | undefined 
   return { ...list[0], message };
 }
 
-/** As `answeredChoice`, of a chunk: the first choice, and the calls of others. */
+/** As `answeredChoice`, for a chunk: the first choice, and the calls of the others. */
 export function streamedChoices({ choices }: JsonObject): readonly JsonObject[] {
   if (!Array.isArray(choices)) return [];
   return choices.filter(isObject).flatMap((choice) => {
@@ -153,7 +153,10 @@ export function chatPieces(
   return pieces;
 }
 
-/** Some hosts still call a function in the field that `tool_calls` has replaced. */
+/**
+ * Converts a call in the older field, which `tool_calls` has replaced, and which some hosts still
+ * use.
+ */
 function olderCall(call: unknown): unknown {
   return isObject(call) ? [{ index: 0, type: "function", function: call }] : null;
 }

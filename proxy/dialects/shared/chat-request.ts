@@ -1,6 +1,6 @@
 /**
- * What the translations to chat requests share: the content of messages, response format, and tool
- * results.
+ * The parts that translations to chat requests share: content of messages, response format, and
+ * tool results.
  */
 
 import { isObject } from "../../../shared/checked.js";
@@ -34,7 +34,10 @@ export function schemaFormat(schema: JsonObject): JsonObject {
   };
 }
 
-/** What OpenAI takes as `format` with `strict`: not `uri`, a 400 (can1357/oh-my-pi#206). */
+/**
+ * The values of `format` that OpenAI accepts with `strict`. Not `uri`, which gets a 400
+ * (can1357/oh-my-pi#206).
+ */
 const strictFormats: ReadonlySet<unknown> = new Set([
   "date-time",
   "time",
@@ -62,8 +65,8 @@ const unlistedKeywords = [
 ];
 
 /**
- * Whether each object is closed and requires all of its fields, as OpenAI demands of a schema with
- * `strict`, and no keyword is one that it refuses. Source: platform.openai.com, "Structured
+ * Whether OpenAI accepts the schema with `strict`: each object is closed and requires all of its
+ * fields, and no keyword is one that OpenAI refuses. Source: platform.openai.com, "Structured
  * outputs", supported schemas.
  */
 export function isStrictSchema(schema: unknown): boolean {

@@ -14,7 +14,7 @@ export abstract class ChatStreamReader extends GuardedTranslator {
   #usage: unknown = null;
   #tier: unknown = null;
   #finish: unknown = null;
-  /** A part of an answer has come. */
+  /** Whether a part of an answer has arrived. */
   #hasContent = false;
 
   /** The merged usage of all chunks so far. */

@@ -1,8 +1,8 @@
 /**
- * Reasoning that must come back with the next request. Clients of the Responses API send back only
- * the `encrypted_content` of a reasoning item, and clients of Gemini's own API only the signature
- * of a call. OpenAI and Google encrypt it; Sluice has nothing to hide, and only encodes it: the
- * text, and the signed blocks of Anthropic's models.
+ * Reasoning that the client must send back with its next request. Clients of the Responses API send
+ * back only the `encrypted_content` of a reasoning item, and clients of Gemini's own API only the
+ * signature of a call. OpenAI and Google encrypt it; Sluice, which has nothing to hide, only
+ * encodes it: the text, and the signed blocks of Anthropic's models.
  */
 import { isObject } from "../../../shared/checked.js";
 import { parseBodyExactly, writeExactly } from "../../body/exact-json.js";
@@ -19,9 +19,9 @@ export interface KeptReasoning {
 const mark = "sluice_";
 
 /**
- * Whether the client gets the reasoning to send back: because it asked, or because it relies on
- * stored responses. Nothing is stored where responses are translated, and a model's maker refuses a
- * conversation that has lost signed reasoning. A client's own text needs no second copy.
+ * Whether the client gets the reasoning, to send it back: because it asked, or because it relies on
+ * stored responses. Translated responses aren't stored, and a model's maker refuses a conversation
+ * that has lost signed reasoning. If the client gets the text already, it needs no second copy.
  */
 export function returnsReasoning(
   { include, store }: JsonObject,
@@ -50,7 +50,7 @@ export function keptAsSignature(reasoning: KeptReasoning): string {
 
 /** Null if Sluice didn't write it. `signature`: in either alphabet of base64. */
 export function keptInSignature(signature: string): KeptReasoning | null {
-  // Eight characters are six bytes, so other signatures aren't decoded completely.
+  // Eight characters are six bytes. Checking them first saves decoding other signatures.
   if (Buffer.from(signature.slice(0, 8), "base64").toString("latin1") !== mark.slice(0, 6))
     return null;
   const text = Buffer.from(signature, "base64").toString("utf8");

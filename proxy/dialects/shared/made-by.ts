@@ -1,10 +1,11 @@
 /**
- * Marks encrypted reasoning and signatures with the account that made them, if a virtual model has
- * targets at several accounts: no other account can read them, and a provider refuses what it can't
- * read. Clients return them unchanged; the mark is removed before the provider gets them.
+ * Marks encrypted reasoning and signatures with the account that made them, if the targets of a
+ * virtual model belong to several accounts: no other account can read them, and providers refuse
+ * what they can't read. Clients return them unchanged; the mark is removed before the provider gets
+ * them.
  *
- * Not here: the upstream that adds the marks to answers, and what becomes of the reasoning of other
- * accounts (`own-reasoning.ts`).
+ * Not here: the upstream that adds the marks to answers, and how reasoning of other accounts is
+ * handled (`own-reasoning.ts`).
  */
 import type { Operation } from "../../../shared/operation.js";
 
@@ -12,7 +13,10 @@ const mark = "made_by:";
 /** The beginning of the mark in base64; six bytes are eight characters. */
 const markInBase64 = Buffer.from(mark.slice(0, 6)).toString("base64");
 
-/** For a model whose conversation was compacted elsewhere: the summary is encrypted. */
+/**
+ * The text for a model of another account, which can't read the encrypted summary of the
+ * conversation.
+ */
 export const compactedElsewhere =
   "An earlier part of this conversation was compacted by another provider, and can't be read here.";
 
@@ -32,8 +36,8 @@ function signatureMarkOf(account: string): string {
 }
 
 /**
- * The ends of the marks, which are looked for first: the search for a text that begins with a rare
- * letter takes a tenth of the time.
+ * The ends of the marks. They are searched first, since a text that begins with a rare letter is
+ * found in a tenth of the time.
  */
 const sign = Buffer.from(mark.slice(4));
 const signInBase64 = Buffer.from(markInBase64.slice(4));
@@ -86,9 +90,12 @@ function makerIn(text: string): string | null {
 
 /** How the secrets in the JSON of an answer are marked. */
 export interface Marking {
-  /** A piece of JSON without these texts has no secret. */
+  /** JSON without these texts contains no secret. */
   readonly keys: readonly string[];
-  /** Matches what precedes a secret. Quotes in texts are escaped, so a match is no text. */
+  /**
+   * Matches the text before a secret. Quotes within texts are escaped, so a match is never inside
+   * one.
+   */
   readonly pattern: RegExp;
   readonly mark: string;
 }

@@ -1,6 +1,6 @@
 /**
- * Tools of a chat request in the form of chat completions. Cursor writes them as in the Responses
- * API, some or all of them, and for Claude as Anthropic does (BerriAI/litellm#34029,
+ * Converts the tools of a chat request to the form of chat completions. Cursor writes some or all
+ * of them as in the Responses API, and for Claude as in Anthropic's (BerriAI/litellm#34029,
  * su-kaka/gcli2api#218).
  */
 import { isAbsent, isObject } from "../../../shared/checked.js";

@@ -1,6 +1,6 @@
 /**
- * The schema of a tool's input, which must describe an object: at its top level Anthropic and
- * OpenAI refuse alternatives, and OpenAI also refuses `enum` and `not`.
+ * Makes the schema of a tool's input describe an object: at its top level Anthropic and OpenAI
+ * refuse alternatives, and OpenAI also refuses `enum` and `not`.
  */
 import { isAbsent } from "../../../shared/checked.js";
 import type { RequestReader } from "./request-reader.js";
@@ -22,7 +22,9 @@ export function objectSchema(value: unknown, at: string, reader: RequestReader):
     : schema;
 }
 
-/** OpenAI refuses an `$id` that is no reference of a URI (griptape-ai/griptape#2150). */
+/**
+ * Removes an `$id` that isn't a URI reference, which OpenAI refuses (griptape-ai/griptape#2150).
+ */
 function withoutBadId(schema: JsonObject): JsonObject {
   const { $id: id, ...rest } = schema;
   return typeof id !== "string" || /^[^\s"<>\\^`{|}]*$/.test(id) ? schema : rest;

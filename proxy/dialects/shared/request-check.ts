@@ -49,8 +49,8 @@ export class RequestCheck {
   }
 
   /**
-   * Drops a field that the other dialect doesn't have, or refuses it if `isStrict`, with the
-   * message of `refuse`. `name`: what the client sees as dropped, if that isn't only the field.
+   * Drops a field that the other dialect lacks, or refuses it if `isStrict`, with the message of
+   * `refuse`. `name`: the name of the dropped field for the client, if it differs from the path.
    */
   drop(path: string, problem: string, name = path): undefined {
     if (this.#isStrict) return this.refuse(path, problem);

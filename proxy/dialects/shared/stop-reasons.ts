@@ -37,8 +37,8 @@ export const googleFinishReasons: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * A reason as chat completions have it: some hosts give that of the API behind them, Anthropic's or
- * Gemini's.
+ * The reason in the words of chat completions: some hosts return that of the API behind them,
+ * Anthropic's or Gemini's.
  */
 export function chatFinishReason(finish: unknown): unknown {
   return typeof finish === "string" ? (otherNames.get(finish.toLowerCase()) ?? finish) : finish;
@@ -57,7 +57,7 @@ export function googleFinishReason(finish: unknown): string | null {
   return failures.has(reason) ? null : (googleFinishReasons.get(reason as string) ?? "STOP");
 }
 
-/** An unknown reason counts as a normal end. Other hosts may end an answer that calls with it. */
+/** An unknown reason counts as a normal end; with a call, it counts as the end of a call. */
 export function finishReason(stopReason: unknown, callsTools: boolean): string {
   const reason = finishReasons.get(stopReason as string) ?? "stop";
   return reason === "stop" && callsTools ? "tool_calls" : reason;
@@ -74,7 +74,7 @@ export function hasContent({ delta, message = delta }: JsonObject): boolean {
   return false;
 }
 
-/** The failure of an answer that holds nothing but its finish reason; null for any other. */
+/** The failure of an answer that contains nothing but its finish reason; null for any other. */
 export function failureOf(finish: unknown): FailedAnswer | null {
   return isFailedReason(finish)
     ? new FailedAnswer(`the provider ended its answer without content: ${finish}`)
@@ -86,7 +86,7 @@ const failures: ReadonlySet<unknown> = new Set(["error", "insufficient_system_re
 
 /**
  * The client's stop sequence that ended a choice: vLLM calls it `stop_reason`, SGLang
- * `matched_stop`. Null for any other end, also at a token, which is a number.
+ * `matched_stop`. Null for any other end, such as a stop token, whose value is a number.
  */
 export function stopSequence(choice: JsonObject): string | null {
   const matched = choice["stop_reason"] ?? choice["matched_stop"];
@@ -96,7 +96,10 @@ export function stopSequence(choice: JsonObject): string | null {
   return choice["finish_reason"] === "stop" && isSequence ? matched : null;
 }
 
-/** An answer's `stop_reason` and `stop_sequence`: a call or a refusal wins over a sequence. */
+/**
+ * An answer's `stop_reason` and `stop_sequence`: a call or a refusal takes precedence over a
+ * sequence.
+ */
 export function stopFields(reason: string, sequence: string | null): JsonObject {
   return reason === "end_turn" && sequence !== null
     ? { stop_reason: "stop_sequence", stop_sequence: sequence }

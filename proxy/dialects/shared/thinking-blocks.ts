@@ -53,8 +53,8 @@ export function reasoningDetail(block: JsonObject, index: number): JsonObject {
 }
 
 /**
- * The blocks of OpenRouter's `reasoning_details` that Anthropic requires back. A stream's details
- * may be in pieces, the signature last.
+ * The blocks of OpenRouter's `reasoning_details` that Anthropic requires back. A stream may split a
+ * detail into pieces, with the signature last.
  */
 export function blocksOfDetails(details: unknown): JsonObject[] {
   const blocks: JsonObject[] = [];
@@ -74,9 +74,10 @@ export function blocksOfDetails(details: unknown): JsonObject[] {
 }
 
 /**
- * OpenAI's encrypted reasoning, which OpenAI wants back with the next request. Clients of the other
- * dialects return it wrapped: as the signature of a thinking block, or as the data of a redacted
- * one. Only the provider that encrypted it can read it, so the provider's name precedes it.
+ * Prefix of OpenAI's encrypted reasoning, which OpenAI requires back with the next request. Clients
+ * of the other dialects return it wrapped: as the signature of a thinking block, or as the data of
+ * a redacted one. Only the provider that encrypted it can read it, so the provider's name precedes
+ * it.
  */
 const wrappedPrefix = "openai_reasoning:";
 
@@ -104,8 +105,9 @@ export function unwrapReasoning(block: JsonObject, provider: string): string | n
 }
 
 /**
- * OpenRouter's `reasoning_details`, which it wants back with the calls that follow them. Clients of
- * the other dialects carry a detail in the same way; only its provider can read it.
+ * Prefix of OpenRouter's `reasoning_details`, which OpenRouter requires back with the calls after
+ * them. Clients of the other dialects return a detail wrapped in the same way; only its provider
+ * can read it.
  */
 const detailPrefix = "reasoning_detail:";
 
@@ -139,8 +141,8 @@ export function detailsCarriedBy(blocks: unknown, provider: string): readonly Js
 }
 
 /**
- * A block with its thinking, which a stream may have given before the signature. `thoughts`: all
- * thinking so far, including that of the earlier blocks.
+ * A signed block with its thinking, which a stream may have sent before the signature. `thoughts`:
+ * all thinking so far, including that of the earlier blocks.
  */
 export function withThinking(
   block: JsonObject,

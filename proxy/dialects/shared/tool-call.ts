@@ -1,7 +1,7 @@
 /**
- * A tool call in chat completions has a name of at most 64 letters, digits, `_` and `-`, and its
- * input as a text; Anthropic has the input as a JSON object. A name that doesn't fit is shortened,
- * and the client gets its own name back in the model's call.
+ * Names and inputs of tool calls. In chat completions a name has at most 64 letters, digits, `_`
+ * and `-`, and the input is a text; at Anthropic the input is a JSON object. A longer name is
+ * shortened, and the model's call is mapped back to the client's name.
  */
 import { jsonDepthMax } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
@@ -11,7 +11,7 @@ import type { JsonObject } from "./translation.js";
 
 /**
  * The object in a call's `arguments`; null if they aren't a JSON object. Some models call a tool
- * without parameters with an empty text, which becomes an empty object.
+ * without parameters with an empty text, which counts as an empty object.
  */
 export function readToolInput(text: string): JsonObject | null {
   if (text.trim() === "") return {};
@@ -19,21 +19,24 @@ export function readToolInput(text: string): JsonObject | null {
   return isObject(input) && !nestedDeeperThan(input, jsonDepthMax) ? input : null;
 }
 
-/** Some models write the object as a text in JSON: the object's own text, or any other as it is. */
+/**
+ * Decodes arguments that are a JSON string, as some models write them; returns any others
+ * unchanged.
+ */
 export function plainArguments(text: string): string {
   if (!isQuoted(text)) return text;
   const inner = parseExactly(text);
   return typeof inner === "string" && isObject(parseExactly(inner)) ? inner : text;
 }
 
-/** Whether arguments, or their beginning, are a text in JSON. */
+/** Whether arguments, or their beginning, are a JSON string. */
 export function isQuoted(text: string): boolean {
   return text.trimStart().startsWith('"');
 }
 
 /**
- * Wraps arguments that aren't a JSON object in one, so that the conversation can go on: the model
- * wrote them so, or was cut off. No part of the text is lost.
+ * Wraps arguments that aren't a JSON object in one, so that the conversation can continue: the
+ * model wrote them so, or was cut off. No part of the text is lost.
  */
 export function unreadableInput(text: string): JsonObject {
   return { unreadable_arguments: text };

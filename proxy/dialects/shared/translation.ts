@@ -71,9 +71,9 @@ export interface EventTranslator {
    * False if the upstream's stream ended too early.
    */
   readonly failed: boolean;
-  /** The approximate number of bytes kept of the stream so far. */
+  /** The approximate memory of the stream's state, in bytes. */
   readonly heldBytes: number;
-  /** The characters of calls that have arrived and that the client hasn't got yet. */
+  /** The characters of calls that have arrived but haven't been sent to the client. */
   readonly unsentChars: number;
   /** The upstream's usage so far, in its own fields; null or undefined if there is none yet. */
   readonly usage: unknown;
@@ -83,8 +83,7 @@ export interface Translation {
   /** The fields of the client's body that its answers repeat. */
   readonly echoedFields: readonly string[];
   /**
-   * The object from which these fields are taken, if it isn't the body. The fields are held until
-   * the answer ends.
+   * The object that contains these fields, if it isn't the body. It is kept until the answer ends.
    */
   echoSource?(body: JsonObject): JsonObject;
   /** Translates the client's request. `model` is unchanged; the caller sets it afterwards. */

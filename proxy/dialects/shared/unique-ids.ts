@@ -1,7 +1,7 @@
 /**
- * The ids of an answer's calls, of which no two are the same. Some hosts number the calls of each
- * model anew, or give all of them one id; clients match results by it, and Anthropic refuses a
- * conversation in which it occurs twice. The turns of one answer share an `UniqueIds`.
+ * Makes the ids of an answer's calls unique. Some hosts number the calls of each response from 0,
+ * or give all of them one id; clients match results by id, and Anthropic refuses a conversation in
+ * which an id occurs twice. All turns of an answer share one `UniqueIds`.
  */
 import { splitSignedId } from "./thought-signature.js";
 
@@ -9,7 +9,10 @@ export class UniqueIds {
   /** The number for the next occurrence of an id. */
   readonly #next = new Map<string, number>();
 
-  /** The id itself at first; then with a number, which precedes any signature in it. */
+  /**
+   * Returns the id itself for its first occurrence, then the id with a number, before its signature
+   * if it has one.
+   */
   of(id: string): string {
     const [plain, signature] = splitSignedId(id);
     return this.idOf(plain) + signature;

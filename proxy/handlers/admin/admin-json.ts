@@ -28,7 +28,7 @@ export function failAdmin(
   replyFailure(exchange, "admin", failure);
 }
 
-/** For endpoints without parameters: whether it has refused the request because of one. */
+/** For endpoints without parameters: refuses a request that has one. Returns whether it did. */
 export function refusesParameters(context: Pick<RequestContext, "exchange" | "record">): boolean {
   const [name] = queryParameters(context.exchange.query).keys();
   if (name === undefined) return false;
@@ -80,8 +80,8 @@ export async function readJson(
 }
 
 /**
- * The path of a field `__proto__`, such as `limit_key.__proto__`; null without one. It is refused,
- * as msgpack's reader would rename it.
+ * The path of a field `__proto__`, such as `limit_key.__proto__`; null without one. Such a field is
+ * refused, because the reader of msgpack would rename it.
  */
 function findProto(value: unknown, at: string): string | null {
   if (typeof value !== "object" || value === null) return null;

@@ -12,7 +12,7 @@ import type { RequestContext } from "../../request-context.js";
 import { failAdmin } from "./admin-json.js";
 import { askDaemon } from "./asked-by.js";
 
-/** The configured destinations, with what the daemon knows of them. */
+/** The configured destinations with their state in the daemon. */
 export async function replyAlerts(
   context: RequestContext<"limiter" | "webhooks" | "nowMs">,
 ): Promise<void> {
@@ -47,7 +47,7 @@ function textOrNull(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** Sends a test to each destination and answers what became of it. */
+/** Sends a test to each destination and answers with the results. */
 export async function testAlerts({
   gateway,
   exchange,

@@ -1,4 +1,7 @@
-/** Calls of the daemon for /admin: who asks, for the audit log, and what of it all it may see. */
+/**
+ * Calls of the daemon for /admin, with the requester: for the audit log, and for the subtree that
+ * the answer may cover.
+ */
 import { assert } from "../../../shared/assert.js";
 import { auditTextCharsMax } from "../../../shared/bounds.js";
 import type { AdminOp, DaemonAnswer } from "../../../shared/wire/admin-op.js";
@@ -7,7 +10,7 @@ import type { Caller } from "../../auth/caller.js";
 import { clientAddress } from "../../auth/session/client-address.js";
 import type { RequestContext } from "../../request-context.js";
 
-/** Who asks for a change on /admin. */
+/** The requester of a change on /admin. */
 export function askedBy(context: AdminCaller): Requester {
   const by = sentBy(context, whoAsks(context.caller));
   const within = subtreeOf(context.caller);
@@ -20,7 +23,10 @@ function whoAsks({ credential, signedInAs, keyId }: Caller): string {
   return who.slice(0, auditTextCharsMax);
 }
 
-/** Asks the daemon for what changes nothing. All handlers of /admin ask by this or `askedBy`. */
+/**
+ * Calls a read-only operation of the daemon. All handlers of /admin call the daemon by this or with
+ * `askedBy`.
+ */
 export function askDaemon(
   { gateway, caller }: Pick<RequestContext<"limiter">, "gateway" | "caller">,
   op: AdminOp,
@@ -29,18 +35,21 @@ export function askDaemon(
   return gateway.limiter.call(op, body, readWithin(subtreeOf(caller)));
 }
 
-/** What changes nothing has no entry in the audit log: only the subtree matters. */
+/**
+ * The requester of a read-only operation, which has no entry in the audit log: only the subtree
+ * matters.
+ */
 export function readWithin(within: string): Requester | undefined {
   return within === "/" ? undefined : { who: "", from: "", requestId: "", within };
 }
 
-/** The subtree of a caller of /admin; `/` for everything. */
+/** The subtree that a caller of /admin may see; `/` for everything. */
 export function subtreeOf({ administers }: Caller): string {
   assert(administers !== undefined, "only callers with a role reach /admin");
   return administers.path;
 }
 
-/** `who`: empty if the daemon knows it. */
+/** `who`: empty if the daemon can tell. */
 export function sentBy({ gateway, exchange }: Sender, who: string): Requester {
   const address = clientAddress(exchange, gateway.sessionKeeping.trustedProxies);
   return { who, from: address.slice(0, auditTextCharsMax), requestId: exchange.id };

@@ -25,7 +25,7 @@ type ExplainContext = RequestContext<
 export async function explainRequest(context: ExplainContext): Promise<void> {
   const body = await readJson(context);
   if (!body.ok) return failAdmin(context, body.failure);
-  // A role for a subtree asks about that, unless it names a path in it.
+  // A role for a subtree asks about the root of the subtree, unless it names a path.
   const parsed = readQuestion(body.value, subtreeOf(context.caller));
   if (!parsed.ok) return failAdmin(context, parsed.failure);
   const { question } = parsed;
@@ -57,7 +57,7 @@ export async function explainRequest(context: ExplainContext): Promise<void> {
   await replyExplanation(context, { ...caller, ...targetFields }, { model });
 }
 
-/** `ours`: fields of the answer besides the daemon's explanation. */
+/** `ours`: the proxy's fields of the answer, in addition to the daemon's explanation. */
 async function replyExplanation(
   context: RequestContext<"limiter">,
   question: object,
@@ -79,7 +79,7 @@ type Question =
       readonly userPath: string;
       readonly key: string | null;
       readonly model: string;
-      /** Null: none. */
+      /** Null without a session. */
       readonly session: string | null;
     };
 

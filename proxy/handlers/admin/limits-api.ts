@@ -36,7 +36,7 @@ export async function handleLimits(
       return replyJson(exchange, 200, isReset ? { status: "ok" } : done.body);
     }
   }
-  // The answer to a change is always the whole list.
+  // The answer to a change is the whole list.
   await replyList(context, list, op === list.op ? exchange.query : "");
 }
 

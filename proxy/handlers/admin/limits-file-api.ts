@@ -54,7 +54,7 @@ async function apply(context: LimitsContext): Promise<void> {
   replyJson(exchange, 200, done.plan);
 }
 
-/** Why a body with keys or denied JWTs isn't applied; null if it may be. */
+/** Why a body with keys or denied JWTs can't be applied; null if it can. */
 function problemOfCredentials(context: LimitsContext, body: unknown): Failure | null {
   const { keys, denied_jwts: denied } = isObject(body) ? body : {};
   if (keys === undefined && denied === undefined) return null;
@@ -82,8 +82,8 @@ function roleProblem({ caller: { administers } }: LimitsContext): Failure | null
 }
 
 /**
- * `all` includes what the configuration declares, `keys` the keys and denied JWTs. A disabled
- * section is omitted.
+ * Answers with the limits as a file. `all` includes those that the configuration declares; `keys`
+ * includes keys and denied JWTs. A disabled section is omitted.
  */
 async function replyLimits(context: LimitsContext): Promise<void> {
   const { exchange, record } = context;

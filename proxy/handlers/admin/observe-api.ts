@@ -91,7 +91,7 @@ export function observe(
   }
 }
 
-/** What only the proxy knows, and only a role for everything sees. */
+/** The proxy's part of the status, for roles for everything. */
 function proxyStatus({
   gateway,
   caller,

@@ -26,7 +26,7 @@ const withoutParameters: ReadonlySet<AdminEndpoint> = new Set<AdminEndpoint>([
   "upstream-limits",
 ]);
 
-/** Whether it has refused the request because the caller's role doesn't include it. */
+/** Refuses the request if the caller's role doesn't include it. Returns whether it did. */
 export function refusesRole(
   context: Pick<RequestContext, "exchange" | "record" | "caller">,
   endpoint: AdminEndpoint,

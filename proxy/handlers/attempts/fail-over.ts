@@ -16,11 +16,11 @@ import { limitHeaders, type RecordingParts, settleAttempt } from "../admit-and-s
 
 export interface FailOver {
   readonly admission: Admission;
-  /** All targets of the route, in order. One without capacity before may have some now. */
+  /** All targets of the route, in order. A target that had no capacity may have some now. */
   readonly targets: readonly Target[];
-  /** What the request may use at targets, for hard caps; undefined without any. */
+  /** The most that the request may use at targets, for hard caps; undefined without any. */
   readonly metersOf?: ((targets: readonly Target[]) => Metered) | undefined;
-  /** Sends the request to a target; `hasFallback`: another target is left after it. */
+  /** Sends the request to a target. `hasFallback`: whether another target is left after it. */
   readonly send: (
     target: Target,
     headers: string[],
@@ -72,7 +72,7 @@ export async function failOver(
   }
 }
 
-/** Not a target without a price if a budget of the caller refuses those. */
+/** Excludes a target without a price if a budget of the caller refuses such targets. */
 function mayFollow(
   { prices }: Pick<Gateway, "prices">,
   { pricedOnly }: Admission,

@@ -196,7 +196,7 @@ function asksBase64(call: ModelCall): boolean {
   return call.operation === "embeddings" && call.valuesOf("encoding_format").at(-1) === '"base64"';
 }
 
-/** The target's upstream, with everything that watches or marks the answer around it. */
+/** The target's upstream, with its wrappers that watch or mark the answer. */
 function upstreamFor(
   { gateway, record, exchange }: RequestContext,
   { target, call, route }: Sending,

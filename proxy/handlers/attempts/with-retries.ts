@@ -1,8 +1,8 @@
 /**
- * Sends a request to one target, and again as the provider's `retries` allow, while the failure may
- * be temporary (docs/reference/http-api.md, "Retries"). If the target refuses a part that the
- * request can do without, sends it once more without that part. The limiter counts one request at
- * one target.
+ * Sends a request to one target, and retries it as the provider's `retries` allow, while the
+ * failure may be temporary (docs/reference/http-api.md, "Retries"). If the target refuses an
+ * optional part of the request, it sends the request once more without that part. The limiter
+ * counts one request at one target.
  */
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import type { Target } from "../../../shared/domain/target-name.js";
@@ -26,10 +26,11 @@ interface RetriedRequest {
   readonly operation: Operation;
   readonly stream: boolean;
   /**
-   * `trace`: the span of the attempt, which the provider's traceparent names; null without tracing.
+   * Sends the request once. `trace`: the span of the attempt, whose id the provider gets in
+   * traceparent; null without tracing.
    */
   readonly send: (trace: AttemptTrace | null, refused: RefusedParts) => Promise<ForwardResult>;
-  /** Whether the request may be sent without a part. */
+  /** Whether the request may be sent without this part. */
   readonly mayLose: (part: RefusedPart) => boolean;
 }
 
@@ -131,7 +132,7 @@ function firstByteMs(forwarded: ForwardResult | null, startedMonoMs: number): nu
   return firstByteMonoMs === null ? null : firstByteMonoMs - startedMonoMs;
 }
 
-/** Whether the daemon lets no request to the target before the time that the provider named. */
+/** Whether the daemon sends the target no request before the time that the provider named. */
 function waitsForDaemon(
   { status, retryAfterMs }: Pick<TargetFailure, "status" | "retryAfterMs">,
   { upstreamLimits }: Pick<ProviderConfig, "upstreamLimits">,
@@ -139,10 +140,10 @@ function waitsForDaemon(
   return status === 429 && retryAfterMs !== null && upstreamLimits.mode === "avoid";
 }
 
-/** A Retry-After for one key doesn't apply to another. */
+/** A retry with another key, to which the Retry-After doesn't apply. */
 const withOtherKey = { worthRetrying: true, retryAfterMs: null };
 
-/** Waits; false as soon as the client disconnects. */
+/** Waits. Returns false as soon as the client disconnects. */
 function staysDuring(
   { setTimer }: Pick<Gateway, "setTimer">,
   exchange: Exchange,

@@ -1,6 +1,6 @@
 /**
- * Which requests are cacheable, what their cache keys contain, which answers are complete, and what
- * a request asks of the cache in its `Cache-Control` header (RFC 9111 section 5.2.1).
+ * Which requests are cacheable, which parts form their cache keys, which answers are complete, and
+ * what a request's `Cache-Control` asks for (RFC 9111 section 5.2.1).
  */
 import { cacheableBodyBytesMax } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
@@ -92,7 +92,7 @@ export function isCompleteAnswer(operation: Operation, contentType: string, body
   }
 }
 
-/** What a request asks of the cache. */
+/** The directives of a request's `Cache-Control`. */
 interface CacheControl {
   /** The largest acceptable age; 0 for a fresh answer. */
   readonly ageMsMax: number;

@@ -10,7 +10,7 @@ import type { ResponseCache } from "./response-cache.js";
 
 interface RecordedAnswer {
   readonly contentType: string;
-  /** Copied, so that no larger buffer stays in memory. */
+  /** A copy, so that no larger buffer stays in memory. */
   readonly body: Buffer;
 }
 
@@ -21,7 +21,7 @@ export class RecordingExchange extends DelegatedExchange {
   #contentType = "";
   #reservedBytes = 0;
 
-  /** `cache`: stores the answer; null if it may not be stored. */
+  /** `cache`: where the answer is stored; null if it may not be. */
   constructor(exchange: Exchange, cache: ResponseCache | null) {
     super(exchange);
     this.#cache = cache;

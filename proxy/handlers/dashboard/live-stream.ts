@@ -1,6 +1,6 @@
 /**
- * GET /admin/live: one connection to the live feed, as server-sent events
- * (docs/reference/admin-api.md, "Live"). `live-feed.ts` decides what is sent when.
+ * GET /admin/live: a connection to the live feed, as server-sent events
+ * (docs/reference/admin-api.md, "Live"). `live-feed.ts` decides which events are sent, and when.
  */
 import { bad, type Checked, good } from "../../../shared/checked.js";
 import { failure } from "../../../shared/error-code.js";
@@ -67,7 +67,10 @@ export async function streamLive(context: LiveContext): Promise<void> {
   });
 }
 
-/** The list pages that the client follows with `rules` or `budgets`; none without them. */
+/**
+ * The pages of lists that the client follows, by the parameters `rules` and `budgets`; none without
+ * them.
+ */
 function listsOf(query: string, within: string): Checked<readonly ListWatch[]> {
   const parsed = listParameters(query);
   if (!parsed.ok) return parsed;
@@ -109,8 +112,8 @@ function watcherOf(context: LiveContext, lists: readonly ListWatch[], ended: () 
       return ready;
     },
     async mayWatch() {
-      // An open gateway may get a key, and a session or a key may end; the master key stays valid
-      // while this process runs.
+      // An open gateway may get its first key; a session or a key may end. The master key stays
+      // valid while this process runs.
       if (caller.credential === "none") return gateway.limiter.notices.keysExist !== true;
       if (cookie === null) return caller.keyId === "" || mayStillWatch(gateway.limiter, caller);
       const answer = await findSession(gateway, cookie.token);

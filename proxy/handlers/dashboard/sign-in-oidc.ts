@@ -1,8 +1,8 @@
 /**
  * Signs people in by OpenID Connect (docs/roles.md): GET /dashboard/sign-in sends the browser to
- * the provider, which sends it back to /dashboard/sign-in/callback. A cookie holds the secret of
- * the started sign-in; it is `Lax`, because the provider's page is another site. Nothing of the
- * request says where the browser goes afterwards: always to the dashboard.
+ * the provider, which sends it back to /dashboard/sign-in/callback. A cookie contains the secret of
+ * the sign-in; it is `Lax`, because the provider's page is another site. The browser always ends at
+ * the dashboard, whatever the request says.
  */
 import { auditTextCharsMax } from "../../../shared/bounds.js";
 import { wrongToken } from "../../auth/caller.js";
@@ -49,7 +49,7 @@ export async function finishSignIn(context: SignInContext): Promise<void> {
   const { gateway, exchange, record } = context;
   const redirectUrl = redirectUrlOf(context);
   const secure = redirectUrl.protocol === "https:";
-  // One sign-in has one answer.
+  // A sign-in can be finished only once.
   const ended = setCookie(signInCookie, "", secure, 0);
   const secret = tokenIn(exchange.header("cookie"), signInCookie, secure);
   const signedIn = await signIn(context, secret, redirectUrl);
@@ -65,7 +65,7 @@ export async function finishSignIn(context: SignInContext): Promise<void> {
 }
 
 type Refusal = keyof typeof signInTexts.refused;
-/** `reason`: for the log and the audit log; null if there was no attempt. */
+/** `reason`: for the logs; null if nobody tried to sign in. */
 type RefusedSignIn = { readonly refused: Refusal; readonly reason: string | null };
 
 /** The person's name, and the token of the session that their claims open. */
@@ -104,7 +104,7 @@ async function reportRefusal(context: SignInContext, reason: string): Promise<vo
   await limiter.call("sessions.failed", body, sentBy(context, "unknown"));
 }
 
-/** The session that the browser had before. */
+/** Closes the session that the browser had before. */
 async function closeFormer({ gateway, exchange }: SignInContext): Promise<void> {
   const former = cookieOf(gateway, exchange);
   if (former === null) return;
@@ -122,7 +122,7 @@ function redirectUrlOf({ gateway, exchange }: SignInContext): URL {
   return new URL(oidc?.redirectUrl ?? `${origin}/dashboard/sign-in/callback`);
 }
 
-/** Back to the dashboard, which says what is wrong. */
+/** Returns the browser to the dashboard, with the reason of a refusal. */
 function leave(context: SignInContext, refused: Refusal, cookies: readonly string[]): void {
   const { exchange, record } = context;
   record.note = `sign-in: ${refused}`;
@@ -141,7 +141,7 @@ function redirect(
   exchange.reply(303, [...headers, ...pageHeaders, ...set], "", "latin1");
 }
 
-/** For the log: the library's code says more than its message. */
+/** For the log: the library's error code says more than its message. */
 function reasonOf(error: unknown): string {
   const { message, code, error: answered } = error as Error & { code?: string; error?: string };
   return [message, code, answered].filter((part) => part !== undefined).join(", ");

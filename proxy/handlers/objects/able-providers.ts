@@ -1,4 +1,4 @@
-/** Which providers a request about stored objects may go to. */
+/** The providers that a request about stored objects may go to. */
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import { isObjectId } from "../../../shared/wire/stored-object.js";
 import type { Provider } from "../../gateway.js";

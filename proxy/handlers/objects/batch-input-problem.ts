@@ -1,6 +1,6 @@
 /**
- * Whether a caller may submit the input file of a batch, and how long it is. Reads the file from
- * the provider, however it was uploaded.
+ * Reads the input file of a batch from its provider: whether the caller may submit it, and its
+ * size.
  */
 import { type Failure, failure } from "../../../shared/error-code.js";
 import type { Provider } from "../../gateway.js";

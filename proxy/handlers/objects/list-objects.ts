@@ -1,6 +1,6 @@
 /**
- * Lists stored objects for a caller who may see only those of its own path. The provider lists the
- * whole account, so its pages are read until one has objects of the caller.
+ * Lists stored objects for a caller that may see only those of its own path. The provider lists the
+ * whole account, so pages are read until one contains objects of the caller.
  */
 import { isObject, parseJson } from "../../../shared/checked.js";
 import { failure } from "../../../shared/error-code.js";
@@ -118,9 +118,9 @@ export function readPage(answer: unknown): ListPage | null {
 }
 
 /**
- * The provider's page, reduced to the caller's items. It keeps only the fields of a page, since
- * others may describe the whole account. Items beyond `limit`, counted from the cursor, are left
- * for the next page.
+ * The provider's page, reduced to the caller's items and to the fields of a page, since others may
+ * describe the whole account. Items beyond `limit`, counted from the cursor, are left for the next
+ * page.
  */
 export function pageOf(
   { fields, hasMore }: ListPage,

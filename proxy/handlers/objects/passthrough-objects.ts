@@ -1,6 +1,6 @@
 /**
- * Responses, batches and files in requests that pass through: a response or a batch that has ended
- * is charged when it is read, and before it, or its file, is deleted.
+ * Stored objects in passthrough requests: an ended response or batch is charged when a request
+ * reads it, and before a request deletes it or its file.
  */
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Failure } from "../../../shared/error-code.js";
@@ -16,7 +16,7 @@ import {
 import { batchEndIn, batchReadAt, type ReadBatch, submitsBatch } from "../../objects/batches.js";
 import type { ForwardResult } from "../../upstream/forwarded.js";
 
-/** The stored objects of a provider that a request reads, deletes or creates; by its path. */
+/** The stored objects of a provider that a request reads, deletes or creates, from its path. */
 export interface StoredObjects {
   readonly response: StoredObject | null;
   readonly batch: ReadBatch | null;
@@ -33,12 +33,14 @@ export function storedObjectsAt(method: string, path: string): StoredObjects {
   };
 }
 
-/** Whether the answer may show what an object used, which is then charged. */
+/** Whether the answer may report the usage of an object, which is then charged. */
 export function isAboutObject({ response, batch, submitsBatch }: StoredObjects): boolean {
   return response !== null || batch !== null || submitsBatch;
 }
 
-/** Charges what a deletion would hide. Returns why the object can't be deleted yet, or null. */
+/**
+ * Charges usage that a deletion would hide. Returns why the object can't be deleted yet, or null.
+ */
 export async function settleBeforeDeletions(
   gateway: Gateway,
   { provider }: Target,
@@ -55,7 +57,7 @@ export async function settleBeforeDeletions(
   return null;
 }
 
-/** Charges a response or a batch that has ended, as the answer says. */
+/** Charges a response or a batch that has ended according to the answer. */
 export async function settleEndedObjects(
   gateway: Gateway,
   { provider }: Target,

@@ -99,12 +99,15 @@ async function earlyDeletion(
   return null;
 }
 
-/** Stored objects belong to no model. */
+/** The target of requests about stored objects, which belong to no model. */
 function accountOf({ config }: Provider): Target {
   return { provider: config.name, model: "" };
 }
 
-/** Failing providers last: each is tried only if the earlier ones don't have the object. */
+/**
+ * Providers in order, those that fail last: each is tried only if the earlier ones don't have the
+ * object.
+ */
 function wellFirst(
   { gateway }: RequestContext<"targetHealth">,
   providers: readonly Provider[],

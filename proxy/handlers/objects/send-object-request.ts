@@ -112,7 +112,7 @@ interface Sending {
   readonly headers: string[];
   /** Whether another provider is left to ask. */
   readonly hasFallback: boolean;
-  /** The response or interaction that it is about; null without one. */
+  /** The id of the response or interaction in the path; null without one. */
   readonly id?: string | null;
   /** The owner of the created object; null if none is created or recorded. */
   readonly userPath: string | null;
@@ -185,7 +185,7 @@ export async function sendObjectRequest(
     : forwarded;
 }
 
-/** Operations whose answers describe objects, without a text of a model. */
+/** Operations whose answers describe objects and contain no text of a model. */
 const describing: readonly Operation[] = [
   "files",
   "batches",
@@ -195,8 +195,8 @@ const describing: readonly Operation[] = [
 ];
 
 /**
- * Rewrites addresses of the provider in the description of an object; null for the content of a
- * file, and for what models said.
+ * Rewrites the provider's addresses in the description of an object; null for the content of a
+ * file, and for text of a model.
  */
 export function rewriteOf(
   { config }: Pick<RequestContext<"config">["gateway"], "config">,

@@ -1,7 +1,6 @@
 /**
- * The submission of a batch, in OpenAI's or Anthropic's dialect: one request of its user path.
- * What the provider executes later is charged when the batch has ended
- * (`../../objects/batches.ts`).
+ * The submission of a batch, in OpenAI's or Anthropic's dialect. It counts as one request of its
+ * user path. The requests in the batch are charged after its end (`../../objects/batches.ts`).
  */
 import { isAbsent } from "../../../shared/checked.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
@@ -85,10 +84,10 @@ export async function submitBatch(
   settleRequest(context, admission, isMade ? { ...forwarded, batchTokens: tokens } : forwarded);
 }
 
-/** For the estimate of a batch's tokens. */
+/** For estimating a batch's tokens. */
 const bytesPerToken = 4;
 
-/** Whether the enqueued tokens of the path have a cap (`max_enqueued_tokens` of a rule). */
+/** Whether a rule caps the enqueued tokens of the path (`max_enqueued_tokens`). */
 export async function hasEnqueuedCap(
   { limiter, config }: Pick<Gateway, "limiter" | "config">,
   { userPath }: Pick<Admission, "userPath">,
@@ -106,7 +105,7 @@ function noFileToCount(): Failure {
   );
 }
 
-/** Null if the tokens of a batch are within the caps. */
+/** Adds the tokens to those that are enqueued; a failure if that exceeds a cap. */
 async function enqueue(
   { limiter, config }: Pick<Gateway, "limiter" | "config">,
   batch: { readonly user_path: string; readonly tokens: number },
@@ -125,7 +124,7 @@ function inputFileOf({ input_file_id: id }: Fields): string | null {
   return isObjectId(id) ? id : null;
 }
 
-/** Why no provider can take the body of the batch, or not from this caller. */
+/** Why no provider can execute the body of the batch, or why this caller may not submit it. */
 function batchProblem(
   value: Fields,
   operation: BatchOperation,

@@ -41,7 +41,7 @@ export class ServerDrain {
     this.#ports = ports;
   }
 
-  /** Resolves when no connection is open. If called again, the earlier times apply. */
+  /** Resolves when no connection is open. A second call can only shorten the times. */
   end({ idleMs, runningMs }: DrainTimes): Promise<void> {
     this.begun = true;
     const nowMonoMs = performance.now();

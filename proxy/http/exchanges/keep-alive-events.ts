@@ -41,7 +41,7 @@ export function endsEvent(bytes: Buffer): boolean {
   );
 }
 
-/** The last bytes of a stream, given those before this chunk. */
+/** The last bytes of a stream: of the bytes before, and of this chunk. */
 export function lastBytes(before: Buffer, chunk: Buffer): Buffer {
   return chunk.length < 4 ? Buffer.concat([before.subarray(-4), chunk]) : chunk;
 }
@@ -51,8 +51,8 @@ const comment = Buffer.from(": keep-alive\n\n");
 const ping = Buffer.from('event: ping\ndata: {"type": "ping"}\n\n');
 
 /**
- * Gemini's API has no event for this, and its SDK for Python takes a comment for an error: an empty
- * text, as the API sends it, adds nothing to the answer.
+ * A keep-alive for Gemini's API, which has no event for it, and whose SDK for Python reads a
+ * comment as an error: an empty text, as the API itself sends it, adds nothing to the answer.
  */
 const emptyText = Buffer.from(
   'data: {"candidates": [{"content": {"role": "model", "parts": [{"text": ""}]}, "index": 0}]}\n\n',
@@ -70,7 +70,7 @@ export function keepAliveEvent(dialect: StreamDialect): Buffer {
   }
 }
 
-/** A keep-alive that says the place of a request that waits, where the dialect has comments. */
+/** A keep-alive with the place of a waiting request, if the dialect has comments. */
 export function waitingEvent(dialect: StreamDialect, { position, expectedMs }: Place): Buffer {
   if (dialect === "google") return emptyText;
   const about = expectedMs === null ? "" : `, about ${Math.ceil(expectedMs / 1000)} s`;
@@ -81,7 +81,7 @@ export function waitingEvent(dialect: StreamDialect, { position, expectedMs }: P
 }
 
 /**
- * The last events of a stream that replace an answer with this status. `body`: an error in the
+ * The last events of a stream that stand for an answer with this status. `body`: an error in the
  * dialect's shape; a stream can't express any other answer.
  */
 export function errorEvents(dialect: StreamDialect, status: number, body: string): Buffer {

@@ -1,10 +1,9 @@
 /**
  * An exchange that sends keep-alives while its stream of events is silent
  * (docs/reference/http-api.md, "Keep-alive"), or while its request waits for room under a limit
- * (docs/limit-options.md, "Waiting"): a comment, or the dialect's own event. The handlers
- * don't see keep-alives as the begin of the answer, so a request can still fail over. But the
- * status 200 is sent with the first one, so a later answer with another status becomes an event of
- * the stream.
+ * (docs/limit-options.md, "Waiting"): a comment, or the dialect's own event. To handlers the answer
+ * hasn't begun after a keep-alive, so a request can still fail over. But the first keep-alive sends
+ * the status 200, so a later answer with another status becomes an event of the stream.
  *
  * Not here: the form of these events (`keep-alive-events.ts`).
  */
@@ -55,7 +54,7 @@ export function keptAliveExchange(
 interface KeepAlivePorts {
   /** The silence after which a keep-alive is sent; 0: none is sent. */
   readonly silenceMs: number;
-  /** Whether the client gets the place of a request that waits. */
+  /** Whether the client gets its place while its request waits. */
   readonly tellsPlace: boolean;
   readonly dialect: StreamDialect;
   readonly monoMs: () => number;
@@ -83,7 +82,7 @@ class KeptAliveExchange extends DelegatedExchange {
     this.#ports = ports;
   }
 
-  /** As `LimitedRequest.onPlace`; undefined if the client isn't told. Never throws. */
+  /** As `LimitedRequest.onPlace`; undefined if the client doesn't get its place. Never throws. */
   get onPlace(): ((place: Place) => void) | undefined {
     const { tellsPlace, dialect } = this.#ports;
     if (!tellsPlace) return undefined;
@@ -93,7 +92,7 @@ class KeptAliveExchange extends DelegatedExchange {
     };
   }
 
-  /** Starts the timer. `limits`: headers of the stream, unless its head is sent before. */
+  /** Starts the timer. `limits`: headers of the stream, if a keep-alive sends its head. */
   keepAlive(limits: readonly string[]): void {
     const { silenceMs, monoMs } = this.#ports;
     if (silenceMs === 0) return;
@@ -105,7 +104,7 @@ class KeptAliveExchange extends DelegatedExchange {
     return ["content-type", "text/event-stream", ...requestIdHeaders(this.#inner), ...limits];
   }
 
-  /** With the status 200, if nothing was sent before. */
+  /** Sends a keep-alive, and before the first one the head with the status 200. */
   #sendKeepAlive(event: () => Buffer, headers: readonly string[]): void {
     try {
       if (!this.#inner.begun) {
@@ -114,7 +113,7 @@ class KeptAliveExchange extends DelegatedExchange {
       }
       this.#send(event());
     } catch {
-      // No caller gets this error: the request ends as if its client had disconnected.
+      // No caller can catch this error: end the request as if the client had disconnected.
       this.#inner.cut();
     }
   }

@@ -1,14 +1,14 @@
 /**
- * One request that came over a WebSocket, as an exchange: to the steps it is a POST like any other,
- * with the headers of the handshake.
+ * An exchange for one request over a WebSocket: handlers see a POST with the headers of the
+ * handshake.
  *
- * Not here: what the client gets of the answer. `SocketAnswer` makes messages of it.
+ * Not here: the messages of the answer, which `SocketAnswer` makes.
  */
 import type { MemoryShare } from "../../capacity/memory-ledger.js";
 import { headerOf } from "../copy-headers.js";
 import type { BodyResult, ClientTls, Exchange, RequestHeaders } from "../exchange.js";
 
-/** Where the answer goes. */
+/** The receiver of the answer. */
 interface SocketAnswer {
   /** A piece of an event stream. False if the client reads too slowly. */
   onStream(chunk: Buffer): boolean;
@@ -137,7 +137,7 @@ export class SocketExchange implements Exchange {
     if (this.gone) queueMicrotask(() => this.left());
   }
 
-  /** The client has left. */
+  /** The client has disconnected. */
   left(): void {
     if (!this.#done) this.memory.onResponseEnd();
     const run = this.#onGone;

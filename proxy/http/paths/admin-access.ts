@@ -1,7 +1,7 @@
 /**
- * Which role each endpoint of the admin API needs (docs/roles.md). One table: the proxy enforces
- * it, and `npm run docs` writes it into the page; a test compares docs/openapi.json. Not here: the
- * part of an answer that a role for a subtree sees (`limiterd/handlers/admin/confine.ts`).
+ * Which role each endpoint of the admin API needs (docs/roles.md). The proxy enforces this table,
+ * `npm run docs` writes it into the page, and a test compares it with docs/openapi.json. Not here:
+ * the part of an answer that a role for a subtree sees (`limiterd/handlers/admin/confine.ts`).
  */
 import {
   type Administration,

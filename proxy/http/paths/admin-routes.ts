@@ -89,7 +89,7 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
   ["/admin/reconciliations", { GET: "reconciliations", POST: "reconciliations" }],
 ];
 
-/** Endpoints with the id of a key or a request in the path. */
+/** Endpoints with the id of a key or of a request in the path. */
 export const adminKeyRoutes: readonly (readonly [path: RegExp, methods: Methods, route: string])[] =
   [
     [

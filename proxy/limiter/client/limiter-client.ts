@@ -1,10 +1,11 @@
 /**
- * The limiter as the proxy knows it: questions and reports to the daemon over one connection, and
- * the daemon's answers. After a loss it reconnects, and resends its leases and all unacknowledged
- * settles.
+ * The proxy's interface to the limiter: questions and reports to the daemon over one connection,
+ * and the daemon's answers. After a loss it reconnects, and resends its leases and all
+ * unacknowledged settles.
  *
- * On the plain way `admit` puts the question into `PendingAdmissions`, where `onMessage` brings the
- * verdict, and `settle` puts the settle into the `SettleOutbox`, until the daemon acknowledges it.
+ * For a plain request, `admit` adds the question to `PendingAdmissions`, where `onMessage` brings
+ * the verdict, and `settle` adds the settle to the `SettleOutbox`, until the daemon acknowledges
+ * it.
  */
 
 import type { LinkState } from "../../../shared/api/gateway-status.js";
@@ -62,7 +63,7 @@ export interface LimiterClientOptions {
   readonly wireVersions?: WireVersions | undefined;
 }
 
-/** What the steps of a request see; the rest is for `connect-limiter.ts`. */
+/** The interface for the steps of a request; `connect-limiter.ts` uses the rest. */
 export type Limiter = Omit<LimiterClient, "connected" | "received" | "lost" | "unacknowledged">;
 
 const noDetails: AdmissionDetails = {};
@@ -74,7 +75,7 @@ export class LimiterClient {
   /** Unsettled admissions by lease. */
   readonly #admissions = new IdMap<Admission>();
   readonly #outbox: SettleOutbox;
-  /** What the daemon last reported of itself. */
+  /** The daemon's last report of its own state. */
   readonly notices = createNotices();
   /** Only for requests that run without a verdict. */
   readonly #unreported: UnreportedAdmissions;
@@ -236,7 +237,7 @@ export class LimiterClient {
   }
 
   /**
-   * Reports what no admission was needed for: an answer of the cache, a web search. It is recorded
+   * Reports usage that needed no admission: an answer of the cache, a web search. It is recorded
    * and counts in no rate limit; `then` as in `settle`.
    */
   settleUnadmitted(answered: UnadmittedUsage, then: () => void): void {
@@ -250,14 +251,14 @@ export class LimiterClient {
   }
 
   /**
-   * Reports which request a refusal answered, so that it can be explained by the request's id.
-   * Dropped while the daemon is unreachable, since its refusals are lost then.
+   * Reports which request a refusal answered, so that the refusal can be explained by the request's
+   * id. Dropped while the daemon is unreachable, which has then lost its refusals.
    */
   noteRefusal(id: number, requestId: string, model: string): void {
     if (this.#connection.linked) this.#connection.send({ kind: "refusal", id, requestId, model });
   }
 
-  /** Reports what an answer says of its provider's limits. Dropped while the daemon is away. */
+  /** Reports a provider's limits, as an answer states them. Dropped while the daemon is away. */
   report(report: LimitReport): void {
     if (this.#connection.linked) this.#connection.send({ kind: "reported", ...report });
   }
@@ -280,7 +281,7 @@ export class LimiterClient {
     return this.#outbox.unacknowledged(this.#ports.monoMs());
   }
 
-  /** The socket is open; says hello. */
+  /** Says hello over an open socket. */
   onConnect(line: DaemonLine): void {
     this.#connection.onConnect(line);
     this.#unreported.lease();
@@ -340,7 +341,10 @@ export class LimiterClient {
     this.#ports.onLinkChange(false);
   }
 
-  /** Sends a window of settles first: admissions sent after it then see what the settles charge. */
+  /**
+   * Sends a window of settles first, so that admissions sent after it count what the settles
+   * charge.
+   */
   #onWelcome(message: Welcome, nowMonoMs: number): void {
     this.#outbox.acknowledge(message.settledSeq, nowMonoMs);
     this.#connection.onWelcome(nowMonoMs);

@@ -34,8 +34,8 @@ import type { UnreportedAdmissions } from "./report-leases.js";
 export interface AdmissionRequest extends AdmissionDetails {
   readonly caller: Claimed;
   /**
-   * As in `Admit`. Empty for a question that only asks for a refusal: an admission is then the
-   * answer that nothing refuses.
+   * As in `Admit`. Empty for a question that only asks for a refusal; an admission then means that
+   * there is none.
    */
   readonly targets: readonly Target[];
   /** The admission whose target failed; null for a request that isn't admitted yet. */
@@ -44,13 +44,13 @@ export interface AdmissionRequest extends AdmissionDetails {
   readonly startedMonoMs: number;
 }
 
-/** Stands for the target of an admission that has been forgotten. */
+/** Stands for the target of a forgotten admission. */
 const forgottenTarget: Target = { provider: "none", model: "none" };
 
 interface PendingAdmission {
   readonly request: AdmissionRequest;
   deadlineMonoMs: number;
-  /** Whether the daemon has said that it waits for room. */
+  /** Whether the daemon has reported that it waits for room. */
   isQueued: boolean;
   readonly resolve: (outcome: AdmissionOutcome) => void;
   /** Whether it was sent on this connection, so that its answer may still arrive. */

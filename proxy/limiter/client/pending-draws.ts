@@ -1,7 +1,7 @@
 /**
  * Questions for more output of running requests that hard caps count, from the question to the
- * answer. Totals are asked for, so a question may be repeated. At its deadline the failure mode
- * answers: `open` grants what was asked for, `closed` ends the stream.
+ * answer. They ask for totals, so a question may be repeated. At its deadline the failure mode
+ * answers: `open` grants the requested output, `closed` ends the stream.
  */
 import { admissionsWaitingMax, drawWaitMsMax } from "../../../shared/bounds.js";
 import type { FailureMode } from "../../../shared/config/config.js";
@@ -55,12 +55,12 @@ export class PendingDraws {
     if (sent) connection.send(drawMessage(lease, metering, wanted));
   }
 
-  /** The request has ended. */
+  /** Removes the question of an ended request. */
   forget(lease: number): void {
     this.waiting.take(lease);
   }
 
-  /** An answer, which may come after its deadline. */
+  /** Handles an answer, which may come after the deadline. */
   drawn({ id: lease, total, cap }: Drawn): void {
     const metering = this.#context.held.get(lease)?.metering;
     if (metering === undefined) return;

@@ -14,10 +14,10 @@ import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
 
 /** Numbers and msgpack's own bytes beside the texts of a lease. */
 const leaseOverheadBytes = 100;
-/** The bytes of a lease's hold on hard caps: four numbers, the id of a key and a session. */
+/** The bytes of a lease's hold on hard caps: four numbers, a key's id and a session. */
 const holdingBytes = 120 + sessionCharsMax;
 
-/** One hello, or several when the leases don't fit into one frame; each takes an id of its own. */
+/** One hello, or several if the leases don't fit into one frame; each gets an id of its own. */
 export function* helloMessages(
   proxyId: string,
   admissions: readonly Admission[],
@@ -78,10 +78,10 @@ interface UnreportedContext {
 }
 
 /**
- * Requests that run at a target without a verdict, until the daemon knows of them. As soon as the
- * daemon answers, it gets two reports of each: a lease, in the hello or in a hold, which holds the
- * slots; and a settle, which counts the request once, however often the connection breaks again.
- * The settle that ends the request then counts only its tokens.
+ * Requests that run at a target without a verdict, until the daemon has learned of them. As soon as
+ * the daemon answers, it gets two reports of each: a lease, in a hello or a hold, which takes the
+ * slots; and a settle, which counts the request once, however often the connection breaks. The
+ * settle at the end of the request then counts only its tokens.
  */
 export class UnreportedAdmissions {
   readonly #context: UnreportedContext;
@@ -105,7 +105,7 @@ export class UnreportedAdmissions {
     this.admissions.delete(admission);
   }
 
-  /** Reports all of them to a daemon that answers. */
+  /** Reports all of them to a daemon that answers again. */
   report(): void {
     const { connection } = this.#context;
     if (this.admissions.size === 0 || !connection.linked || connection.silent) return;
@@ -117,14 +117,14 @@ export class UnreportedAdmissions {
     }
   }
 
-  /** Gives each a lease, which the caller reports, and counts it by a settle. */
+  /** Gives each request a lease, which the caller reports, and counts it by a settle. */
   lease(): readonly Admission[] {
     const { connection, held, outbox } = this.#context;
     const leased: Admission[] = [];
     for (const admission of this.admissions) {
       if (held.size >= leasesPerPeerMax) break;
       this.admissions.delete(admission);
-      // Since then it has lost its target, or got one by a verdict.
+      // Meanwhile it has lost its target, or got one by a verdict.
       if (!isUncounted(admission)) continue;
       const lsn = admission.lsn === 0 ? 0 : uncountedLsn;
       outbox.add("request", { ...admission, lease: 0, lsn }, nothingSpent, this.#context.monoMs());

@@ -72,7 +72,7 @@ async function awaitSettled(line: DeliveryLine, seq: number): Promise<number | n
   }
 }
 
-/** The times of a settle are relative to the time of sending. */
+/** The times of a settle are relative to when it is sent: adds the time since it was written. */
 function agedBy(settle: Settle, ms: number): Settle {
   return {
     ...settle,

@@ -1,12 +1,11 @@
 /**
  * The directory in which stopping proxies leave their settles. It writes a file completely or not
- * at all, and lets only one proxy take it. The format of a file is in `settle-file.ts`.
+ * at all, and lets only one proxy take it. `settle-file.ts` has the format of a file.
  *
- * While a proxy delivers a file, the file's name says which proxy, and the proxy touches it from
- * time to time, so a file taken by a proxy that died becomes free after a while. If two proxies
- * deliver the same file, nothing is counted twice: the daemon recognizes the settles by their
- * numbers. Names and times only save work, and keep settles from being delivered that the daemon
- * may have forgotten.
+ * While a proxy delivers a file, the file's name contains the proxy's id, and the proxy touches it
+ * from time to time, so a file of a proxy that died becomes free after a while. Two proxies that
+ * deliver the same file count nothing twice: the daemon recognizes settles by their numbers. Names
+ * and times only save work, and prevent delivery of settles that the daemon may have forgotten.
  */
 import { lstat, mkdir, open, readdir, rename, stat, unlink, utimes } from "node:fs/promises";
 import { join } from "node:path";
@@ -38,13 +37,13 @@ export interface SpoolFile {
   readonly proxyId: string;
   /** When its delivery was last tried; null if never. */
   readonly triedAtMs: number | null;
-  /** Why it can't be trusted; null if it can. */
+  /** Why the file can't be trusted; null if it can. */
   readonly flaw: string | null;
 }
 
 export class SettleDirectory {
   readonly path: string;
-  /** The name of this process in the names of its files. */
+  /** This process, as it appears in the names of its files. */
   readonly #self: string;
 
   constructor(path: string, self: string) {
@@ -106,7 +105,7 @@ export class SettleDirectory {
     return (await file.touch()) ? file : null;
   }
 
-  /** Sets a file aside for a person to inspect. */
+  /** Renames a file that a person must inspect. */
   async setAside(name: string): Promise<void> {
     await rename(join(this.path, name), join(this.path, name + refused));
   }

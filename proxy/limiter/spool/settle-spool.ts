@@ -1,7 +1,7 @@
 /**
  * The spool of settles that the daemon hadn't acknowledged when their proxy stopped: a stopping
- * proxy leaves its own, and each running proxy delivers what it finds. This file decides the order
- * of steps; `deliver-settles.ts` makes the delivery exactly-once.
+ * proxy leaves its own, and each running proxy delivers those that it finds. This file has the
+ * order of steps; `deliver-settles.ts` makes the delivery exactly-once.
  */
 import { randomUUID } from "node:crypto";
 import type { Config } from "../../../shared/config/config.js";

@@ -7,7 +7,7 @@ import type { Upstream, UpstreamSink } from "../../upstream/upstream.js";
 
 /** Nearly every dialect has the name within its first bytes. */
 const readBytesMax = 4096;
-/** More than a whole answer of Gemini's API has after its content. */
+/** A whole answer of Gemini's API has fewer characters after its content. */
 const tailCharsMax = 2048;
 const isOfGemini = /"candidates"\s*:/;
 const versionIn = /"modelVersion"\s*:\s*"([\w.:/@-]{1,200})"/g;
@@ -24,7 +24,7 @@ export function modelWatchedUpstream(
   };
 }
 
-/** The last match: it follows the model's content. */
+/** The last match, since it comes after the model's content. */
 function versionOf(text: string): string | undefined {
   return [...text.matchAll(versionIn)].at(-1)?.[1];
 }

@@ -1,6 +1,6 @@
 /**
- * Reads a provider's answer, HTTP/1.1 as RFC 9112 defines it, from the bytes of its connection. It
- * is strict, because whoever finds another end of an answer than the provider gives one caller's
+ * Parses a provider's answer, HTTP/1.1 as in RFC 9112, from the bytes of its connection. It is
+ * strict, because a parser that finds another end of an answer than the provider gives one caller's
  * answer to another: no bare line feeds, no folded headers, one length, no other coding than
  * `chunked`. Trailers are checked and dropped.
  *
@@ -9,7 +9,7 @@
 import { answerHeadBytesMax, chunkExtensionBytesMax } from "../../bounds.js";
 import { quotedCharsMax } from "../echo-mask.js";
 
-/** The answer isn't HTTP as this client accepts it. */
+/** The answer violates HTTP, as this client accepts it. */
 class BrokenAnswer extends Error {
   override name = "BrokenAnswer";
 }
@@ -55,15 +55,15 @@ const semicolon = 0x3b;
 export class AnswerParser {
   /** Whether the connection can carry another request after this answer. */
   keepsAlive = false;
-  /** How long the provider keeps the idle connection open, as it says; null if it doesn't say. */
+  /** How long the provider keeps an idle connection open; null if it doesn't say. */
   keptAliveMs: number | null = null;
   isPaused = false;
   readonly #to: AnswerReceiver;
   #state: State = "over";
   #isHeadRequest = false;
-  /** The beginning of a head or of trailers, or what arrived during a pause. */
+  /** The beginning of a head or of trailers, or bytes that arrived during a pause. */
   #unparsed: Buffer = none;
-  /** Bytes that are missing of the body or of the chunk. */
+  /** The missing bytes of the body or of the chunk. */
   #bytesLeft = 0;
   #sizeDigits = 0;
   #extension = "";
@@ -74,7 +74,7 @@ export class AnswerParser {
     this.#to = to;
   }
 
-  /** Whether an answer is expected or on its way. */
+  /** Whether an answer is expected or arriving. */
   get isReading(): boolean {
     return !this.#isEnded;
   }
@@ -144,7 +144,7 @@ export class AnswerParser {
     this.#unparsed = none;
     let at = 0;
     while (this.#state === "head" && !this.isPaused) {
-      // Some servers end a body with a line that belongs to nothing.
+      // Some servers send an extra line after a body.
       while (bytes[at] === return_ && bytes[at + 1] === lineFeed) at += 2;
       const end = bytes.indexOf("\r\n\r\n", at, "latin1");
       if ((end === -1 ? bytes.length : end) - at > answerHeadBytesMax)
@@ -205,7 +205,7 @@ export class AnswerParser {
     this.keepsAlive = isOld
       ? /,[\t ]*keep-alive[\t ]*(?:,|$)/i.test(connection)
       : connection === "" || !/,[\t ]*close[\t ]*(?:,|$)/i.test(connection);
-    // Some send the body that these statuses announce but must not have.
+    // Some servers announce a body with these statuses, which must not have one, and send it.
     const isUncertain = (status === 204 || status === 304) && (isChunked || length > 0);
     if (isUncertain || this.#state === "close") this.keepsAlive = false;
     if (status < 200 && !this.keepsAlive)
@@ -216,7 +216,7 @@ export class AnswerParser {
   #expectBody(status: number, length: number, isChunked: boolean): void {
     if (this.#isHeadRequest) this.#state = "over";
     else if (status === 204 || status === 304) {
-      // The length of a 304 is that of what hasn't changed.
+      // The length in a 304 is that of the unchanged document.
       if (status === 204 && length > 0) throw new BrokenAnswer("its 204 announces a body");
       this.#state = "over";
     } else if (isChunked) this.#expectSize();
@@ -252,7 +252,7 @@ export class AnswerParser {
     if (!this.#to.onData(chunk)) this.isPaused = true;
   }
 
-  /** What all chunks in `bytes` hold is passed on as one. */
+  /** Passes the data of all chunks in `bytes` on as one piece. */
   #readChunks(bytes: Buffer, from: number): number {
     const out = Buffer.allocUnsafe(bytes.length - from);
     let filled = 0;
@@ -266,7 +266,7 @@ export class AnswerParser {
         if (this.#bytesLeft === 0) this.#state = "chunkReturn";
       } else this.#readFraming(bytes[at++]!);
     }
-    // Before the data, which may end the call.
+    // Sets the state before passing the data on, which may end the call.
     const trailers = this.#state === "trailers" ? bytes.subarray(at) : none;
     if (filled > 0) this.#pass(filled === out.length ? out : out.subarray(0, filled));
     if (this.#state !== "trailers") return at;
@@ -377,7 +377,10 @@ function readTimeoutMs(value: string): number | null {
   return seconds === undefined ? null : Number(seconds) * 1000;
 }
 
-/** Whether the bytes from `at` on may be the beginning of a head: other protocols never end it. */
+/**
+ * Whether the bytes from `at` on may be the beginning of a head. Another protocol would never end
+ * one.
+ */
 function mayBecomeHead(bytes: Buffer, at: number): boolean {
   const first = bytes.toString("latin1", at, at + firstOfHead.length);
   const lineEnd = bytes.indexOf(lineFeed, at);

@@ -1,5 +1,6 @@
 /**
- * The connections to one provider: a pool that keeps them alive, and single connections beside it.
+ * The connections to one provider: a pool of kept-alive connections, and single connections for one
+ * call each.
  */
 import { performance } from "node:perf_hooks";
 import { endsPerTurn } from "../../../shared/bounds.js";
@@ -23,9 +24,9 @@ export interface CallOptions {
   readonly body: CallBody;
 }
 
-/** A connection is closed this long before the provider says that it closes it. */
+/** A connection is closed this long before the provider would close it. */
 const closedEarlierMs = 2000;
-/** The longest time that a provider can have a connection kept. */
+/** The longest time for which a provider may keep a connection open. */
 const keptMsMax = 600_000;
 
 class PoolClosed extends Error {
@@ -33,14 +34,14 @@ class PoolClosed extends Error {
 }
 
 export class ConnectionPool implements ConnectionOwner {
-  /** As the Host header has it. */
+  /** The host in the form of the Host header. */
   readonly host: string;
   readonly #max: number;
   readonly #keepAliveMs: number;
   readonly #opener: SocketOpener;
   readonly #throttledEnds = createThrottledEnds((run) => void setImmediate(run), endsPerTurn);
   readonly #open = new Set<Connection>();
-  /** The one that was used last comes last, and is used first. */
+  /** Idle connections; the one that was used last is at the end, and is used first. */
   readonly #idle: Connection[] = [];
   /** Kept connections that got a call in this turn of the event loop. */
   #reserved: Connection[] = [];
@@ -68,7 +69,7 @@ export class ConnectionPool implements ConnectionOwner {
     if (waiting !== null) this.#place(waiting);
   }
 
-  /** Makes a connection for this call, and closes it after the call. */
+  /** Opens a connection for this call, and closes it after the call. */
   dispatchAlone(options: CallOptions, call: CallHandler): void {
     const waiting = this.#prepare(options, call, true);
     if (waiting === null) return;
@@ -118,9 +119,9 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   /**
-   * The request is sent when the event loop has read once more what its sockets hold: an end, which
-   * may have come with the last answer, or bytes that belong to no request, which must not become
-   * the answer to this call.
+   * Sends the request after the event loop has read all that its sockets have received: the end of
+   * the connection, which may have followed the last answer, or bytes that belong to no request,
+   * which must not become the answer to this call.
    */
   #reserve(connection: Connection, waiting: WaitingCall): void {
     connection.reserve(waiting);

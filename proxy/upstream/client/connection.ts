@@ -1,6 +1,6 @@
 /**
- * One connection to a provider, and the call that it carries: writes the request, and gives the
- * bytes that arrive to the parser.
+ * One connection to a provider, and the call that it carries: writes the request, and passes
+ * received bytes to the parser.
  *
  * Not here: which call gets which connection (`connection-pool.ts`).
  */
@@ -10,24 +10,24 @@ import { AnswerParser, type AnswerReceiver } from "./answer-parser.js";
 import type { SocketOpener } from "./open-socket.js";
 import type { RequestHead } from "./request-head.js";
 
-/** Null: none. Pieces are written one after another, as fast as the provider reads. */
+/** Null for no body. Pieces are written one after another, as fast as the provider reads. */
 export type CallBody = Buffer | Iterable<Buffer> | AsyncIterable<Buffer> | null;
 
 /** The connection that a call uses. */
 export interface CallConnection {
   readonly socket: Socket | null;
-  /** An earlier call has used this socket. */
+  /** Whether an earlier call has used this socket. */
   isUsed: boolean;
-  /** Nothing has arrived since the call began. */
+  /** Whether nothing has arrived since the call began. */
   isSilent: boolean;
 }
 
-/** What a call hears of its request and its answer. */
+/** Receives the progress of a call's request, and its answer. */
 export interface CallHandler {
   connection: CallConnection | null;
-  /** The call waits, because all connections are in use. `leave`: it doesn't need one any more. */
+  /** The call waits, because all connections are in use. `leave` removes it from the queue. */
   onQueued(leave: () => void): void;
-  /** The call has got its connection. False if it doesn't need one any more. */
+  /** The call has got its connection. Returns false if it doesn't need one any more. */
   onConnect(): boolean;
   /** A part of the body, or all of it, was written. */
   onBodySent(): void;
@@ -63,12 +63,13 @@ class WrongLength extends Error {
   override name = "WrongLength";
 }
 
-/**
- * The bytes that have just arrived, of any connection: they are read before the next ones arrive.
- */
+/** Received bytes of any connection: they are parsed before the next ones arrive. */
 const arrived = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** Node copies texts up to this length without an allocation: joining is cheaper than a write. */
+/**
+ * Node writes a text up to this length without an allocation, so concatenating is cheaper than a
+ * second write.
+ */
 const joinedBytesMax = 16 * 1024;
 
 export class Connection implements CallConnection, AnswerReceiver {
@@ -78,14 +79,14 @@ export class Connection implements CallConnection, AnswerReceiver {
   /** When an idle connection is closed, by the monotonic clock. */
   idleUntilMs = 0;
   readonly #owner: ConnectionOwner;
-  /** Closes after its call. */
+  /** Whether it is closed after its call. */
   readonly #isSingle: boolean;
   readonly #parser = new AnswerParser(this);
   readonly #resume = (): void => this.#continue();
-  /** Has this connection, but hasn't been sent yet. */
+  /** The call that has this connection, but whose request hasn't been sent. */
   #waiting: WaitingCall | null = null;
   #call: CallHandler | null = null;
-  /** The provider has closed it, which `throttledEnds` may not have handled yet. */
+  /** Whether the provider has closed it; `throttledEnds` may handle that later. */
   #hasEnded = false;
   #isSending = false;
   #closesAfter = false;
@@ -128,7 +129,7 @@ export class Connection implements CallConnection, AnswerReceiver {
     });
     socket.on("end", () => this.#ended());
     socket.on("close", () => this.#closed(null));
-    // Without `onread`, as through a proxy.
+    // Bytes arrive here if the opener doesn't support `onRead`, as through a proxy.
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
   }
 
@@ -141,13 +142,15 @@ export class Connection implements CallConnection, AnswerReceiver {
     return this.#parser.keptAliveMs;
   }
 
-  /** The call gets this idle connection, unless it closes before `start`. */
+  /** Reserves this idle connection for a call, which `start` then sends. */
   reserve(waiting: WaitingCall): void {
     waiting.call.connection = this;
     this.#waiting = waiting;
   }
 
-  /** Sends the call's request. Returns the call if the provider has closed the connection. */
+  /**
+   * Sends the call's request. If the provider has closed the connection, returns the call instead.
+   */
   start(): WaitingCall | null {
     const waiting = this.#waiting!;
     this.#waiting = null;
@@ -182,7 +185,7 @@ export class Connection implements CallConnection, AnswerReceiver {
       socket.write(body!);
       socket.uncork();
     }
-    // Servers may not expect a body here, and take it for the next request.
+    // Servers may not expect a body here, and parse it as the next request.
     if (bytes > 0 && !head.hasBody) this.#closesAfter = true;
     this.#call!.onBodySent();
     this.#call!.onRequestSent();
@@ -220,7 +223,7 @@ export class Connection implements CallConnection, AnswerReceiver {
   #read(bytes: Buffer): void {
     const socket = this.socket;
     if (socket === null || socket.destroyed) return;
-    // No request waits for this answer, so no client may get it.
+    // No request waits for these bytes, so no client may get them.
     if (!this.#parser.isReading) return void socket.destroy();
     this.isSilent = false;
     try {
@@ -268,7 +271,7 @@ export class Connection implements CallConnection, AnswerReceiver {
   #ended(): void {
     const socket = this.socket!;
     if (!this.#parser.isReading) return void socket.destroy();
-    // What arrived during a pause is still to be read.
+    // Bytes that arrived during a pause must still be parsed.
     if (this.#parser.close() || this.#parser.isPaused) return void socket.destroy();
     socket.destroy(new ConnectionClosed("it closed the connection"));
   }
@@ -292,7 +295,7 @@ export class Connection implements CallConnection, AnswerReceiver {
     call?.onError(this.#error ?? new ConnectionClosed("the connection was closed"));
   }
 
-  /** Destroys it, also while it is being opened. */
+  /** Destroys it, even while it is being opened. */
   destroy(): void {
     if (this.socket !== null) this.socket.destroy();
     else this.#closed(null);
@@ -383,7 +386,10 @@ class PieceSender {
   }
 }
 
-/** Delays the socket's end until `throttledEnds` runs the callback. `onEnd`: it has arrived. */
+/**
+ * Delays handling the socket's end until `throttledEnds` runs the callback. Calls `onEnd` when the
+ * end arrives.
+ */
 function throttleEnd(
   socket: Socket,
   throttledEnds: (run: () => void) => void,

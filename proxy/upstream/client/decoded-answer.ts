@@ -134,7 +134,7 @@ export class DecodedAnswer implements UpstreamSink {
     this.#decoder?.resume();
   }
 
-  /** The sink gets no further call. */
+  /** Stops: the sink gets no further call. */
   stop(): void {
     this.#over = true;
     this.#decoder?.destroy();

@@ -1,6 +1,6 @@
 /**
- * One call over HTTP, as its connection reports it: its deadlines, its cancellation, and its second
- * try on a new connection if the provider had closed the kept-alive one.
+ * One HTTP call, driven by events of its connection: deadlines, cancellation, and a second try on a
+ * new connection if the provider had closed the kept-alive one.
  */
 import { headerOf } from "../../http/copy-headers.js";
 import type { Deadlines, WatchedCall } from "../call-deadlines.js";
@@ -10,8 +10,8 @@ import type { CallConnection, CallHandler } from "./connection.js";
 import { DecodedAnswer, type EncodedSource } from "./decoded-answer.js";
 
 /**
- * The most informational responses before an answer. Providers send only a few, except as a sign of
- * life in a long wait.
+ * The most informational responses before an answer. Providers send few, unless they send them as
+ * keep-alives.
  */
 const informationalMax = 100;
 
@@ -32,17 +32,17 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   isResent = false;
   keyName = "";
   connection: CallConnection | null = null;
-  /** Whether a compressed answer is decoded; otherwise it passes as it came. */
+  /** Whether to decode a compressed answer, rather than pass it on unchanged. */
   decodes = true;
   /** Called with the head of the answer. */
   onStatus: ((status: number, rawHeaders: readonly string[]) => void) | null = null;
   #sink: UpstreamSink;
   /** Decodes a compressed answer on its way to the sink; null for any other answer. */
   #decoded: DecodedAnswer | null = null;
-  /** The decoder accepts no more bytes for now. */
+  /** Whether the decoder accepts no more bytes for now. */
   #full = false;
   readonly #deadlines: Deadlines;
-  /** The call has a connection and hasn't ended. */
+  /** Whether the call has a connection and hasn't ended. */
   #running = false;
   #resume: (() => void) | null = null;
   #begun = false;
@@ -50,14 +50,14 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   #informational = 0;
   #paused = false;
   #aborted = false;
-  /** The connection was kept alive, so the provider may have closed it meanwhile. */
+  /** Whether the connection was kept alive, so that the provider may have closed it meanwhile. */
   #reused = false;
   #resend: (() => void) | null = null;
   /** Leaves the queue of calls without a connection; null if the call isn't in it. */
   #leave: (() => void) | null = null;
 
   readonly #timeouts: RequestTimeouts | null;
-  /** The watch of the attempt's total timeout; null without one. */
+  /** The total timeout of the attempt; null without one. */
   #total: WatchedCall | null = null;
 
   constructor(
@@ -135,8 +135,8 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   }
 
   onHeaders(status: number, rawHeaders: string[], resume: () => void): boolean {
-    // Each one is a sign of life, so an endless number would hold the request forever. An exception
-    // thrown here goes to `onError`.
+    // Each one restarts the idle timeout, so an endless number would hold the request forever. An
+    // exception thrown here goes to `onError`.
     if (status < 200 && ++this.#informational > informationalMax)
       throw new Error(`more than ${informationalMax} informational responses`);
     this.#resume = resume;
@@ -144,7 +144,7 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
     // A lower status is informational: the real response follows.
     if (status >= 200) {
       this.#begun = true;
-      // It holds the request.
+      // The closure references the request.
       this.#resend = null;
       this.timeoutTicks = this.#deadlines.idleTimeoutTicks;
       if (!this.#aborted) this.#begin(status, rawHeaders);

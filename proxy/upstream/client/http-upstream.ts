@@ -86,7 +86,7 @@ export function createHttpUpstream(
   };
 }
 
-/** What a connection writes of a body. */
+/** A body in the form that a connection writes. */
 export function contentOf(body: RequestBody): CallBody {
   if (body === null || Buffer.isBuffer(body)) return body;
   return body instanceof SentBody && !body.isLarge ? body.whole() : body.pieces;

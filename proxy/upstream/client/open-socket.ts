@@ -27,7 +27,7 @@ export function createSocketOpener(
   const isTls = protocol === "https:";
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   const port = givenPort === "" ? (isTls ? 443 : 80) : Number(givenPort);
-  /** The last session, which saves a part of the next handshake. */
+  /** The last TLS session, which shortens the next handshake. */
   let session: Buffer | undefined;
   const openTls = (through: { socket: Socket } | { onread: OnReadOpts }): Socket => {
     const options = {

@@ -1,6 +1,6 @@
 /**
- * The head of a request to a provider, as text. It is refused if a name or a value could end a
- * line, or if it would give the body another length.
+ * Formats the head of a request to a provider. Refuses a name or value that could end a line, and
+ * headers that would give the body another length.
  */
 import { cacheByText } from "../../../shared/text/remembered.js";
 
@@ -12,9 +12,9 @@ class InvalidRequest extends Error {
 export interface RequestHead {
   /** The head without the body's headers and the final empty line. */
   readonly text: string;
-  /** The body's length, as the headers say; null if they don't. */
+  /** The body's length according to the headers; null if they don't state one. */
   readonly length: number | null;
-  /** Whether the method is one whose request has a body. */
+  /** Whether the method is one whose requests have a body. */
   readonly hasBody: boolean;
 }
 
@@ -25,7 +25,7 @@ const withBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "QUERY"])
 /** Headers that belong to the connection, which this client manages itself. */
 const refused = /^(?:connection|transfer-encoding|keep-alive|upgrade|expect|te|trailer)$/i;
 
-/** `host`: the provider's, as the Host header has it, unless the headers have another one. */
+/** `host`: the provider's, in the form of the Host header, unless the headers have another one. */
 export function requestHead(
   { method, path, headers }: { method: string; path: string; headers: readonly string[] },
   host: string,

@@ -1,7 +1,7 @@
 /**
  * The source of a provider's keys: the configuration; a file, which is read again every few seconds
- * because Kubernetes replaces it; or a command, which is run again before the key expires, and
- * never for a request.
+ * because Kubernetes replaces it; or a command, which runs again before the key expires, never
+ * during a request.
  */
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -99,7 +99,7 @@ interface KeyPlace {
   readonly isCommand: boolean;
   key: string | null;
   readonly weight: number;
-  /** Empty for an only key without a name. */
+  /** Empty for a single key without a name. */
   readonly name: string;
 }
 
@@ -151,7 +151,7 @@ function keysThere(places: readonly KeyPlace[]): readonly WeightedKey[] {
 }
 
 interface Attempt {
-  /** Why the source gives no key now. The previous key stays. */
+  /** Why the source returns no key now. The previous key stays. */
   readonly problem: string | null;
   readonly nextMs: number;
 }

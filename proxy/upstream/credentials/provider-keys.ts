@@ -1,8 +1,8 @@
 /**
- * Chooses which of a provider's keys a call gets, and writes the headers that carry it: keys that
- * the provider has just refused rest for a while, the others take turns by their weights.
+ * Chooses one of a provider's keys for each call, and writes the headers that carry it. Keys that
+ * the provider has just refused rest for a while; the others take turns by weight.
  *
- * Not here: where keys come from (`key-source.ts`).
+ * Not here: reading the keys (`key-source.ts`).
  */
 
 import type { ProviderConfig } from "../../../shared/config/config.js";
@@ -20,7 +20,7 @@ interface RestingKey extends WeightedKey {
 export class ProviderKeys {
   readonly #monoMs: () => number;
   #keys: readonly RestingKey[] = [];
-  /** Why a required key is missing; null if no key is missing. */
+  /** Why a required key is missing; null if none is. */
   #missing: string | null;
   /** Requests another key from the file or the command; null without them. */
   readonly #renew: (() => void) | null;
@@ -38,7 +38,7 @@ export class ProviderKeys {
     this.#set(keys);
   }
 
-  /** A known key that rests continues to rest. */
+  /** Replaces the keys. A resting key that is still there continues to rest. */
   #set(keys: readonly WeightedKey[]): void {
     const before = this.#keys;
     this.#keys = keys.map((weightedKey) => {
@@ -86,7 +86,7 @@ export class ProviderKeys {
     return this.#keys.find((providerKey) => providerKey.key === key)?.name ?? "";
   }
 
-  /** For when all keys rest: the one that can be used first. */
+  /** The key that can be used first, for when all keys rest. */
   #soonest(): RestingKey {
     return this.#keys.reduce((first, providerKey) =>
       providerKey.untilMs < first.untilMs ? providerKey : first,
@@ -120,7 +120,8 @@ export function refusesKey(status: number): boolean {
 }
 
 /**
- * For the head of an answer. Created here so that the closure keeps no part of its call in memory.
+ * Notes refusals by the head of an answer. Created here so that the closure keeps no part of its
+ * call in memory.
  */
 export function noteRefusals(
   keys: ProviderKeys,

@@ -1,7 +1,7 @@
 /**
- * Recognizes an error that says that a request is larger than the model's context, and words it as
- * the clients of each dialect expect: on such an error agents shorten their conversation; on any
- * other 400 they give up or repeat the request.
+ * Recognizes errors about requests larger than the model's context, and words them as the clients
+ * of each dialect expect: after such an error agents shorten their conversation; after any other
+ * 400 they give up or repeat the request.
  */
 import type { Failure } from "../../../shared/error-code.js";
 
@@ -11,7 +11,7 @@ export const contextFullCode = "context_length_exceeded";
 /** llama.cpp sends the second one as the type. */
 const contextCodes: ReadonlySet<string> = new Set([contextFullCode, "exceed_context_size_error"]);
 
-/** Messages of providers that have no code for it, each with the provider that sends it. */
+/** Messages of providers that have no code for this, each with the provider that sends it. */
 const contextMessages = new RegExp(
   [
     // OpenAI, vLLM, DeepSeek, OpenRouter, Mistral; xAI: "maximum prompt length is".
@@ -40,7 +40,7 @@ export function isContextFull({
   return (code !== null && contextCodes.has(code.toLowerCase())) || contextMessages.test(message);
 }
 
-/** How providers state the size of the prompt and the largest one, in tokens. */
+/** Patterns for the size of the prompt and the maximum, in tokens, in messages of providers. */
 const figures: readonly RegExp[] = [
   // Anthropic.
   /too long: (?<tokens>\d+) tokens > (?<max>\d+)/,
@@ -62,7 +62,7 @@ function figuresIn(message: string): { readonly tokens: string; readonly max: st
 
 type ContextFull = Pick<Failure, "code" | "message">;
 
-/** The message for clients of Anthropic's dialect, which check how it begins. */
+/** The message for clients of Anthropic's dialect, which check its beginning. */
 export function messageForMessages({ code, message }: ContextFull): string {
   if (code !== contextFullCode || /^prompt is too long/i.test(message)) return message;
   const tokens = figuresIn(message);

@@ -1,11 +1,11 @@
 /**
  * Reads the body of a provider's error response: message, code, parameter and status, in the forms
- * that providers and their frameworks use. Every text is bounded and on one line.
+ * of providers and their frameworks. Every text is bounded and on one line.
  */
 import { isCount, isObject, parseJson } from "../../../shared/checked.js";
 import { errorBody } from "../../body/error-body.js";
 
-/** The most bytes of a message, code or parameter: enough for every honest one. */
+/** The most bytes of a message, code or parameter: enough for every genuine one. */
 const textBytesMax = 4096;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -16,7 +16,7 @@ interface ErrorFields {
   readonly param: string | null;
   /** The HTTP status that the error names. */
   readonly status: number | null;
-  /** Anthropic's. */
+  /** Anthropic's details. */
   readonly details: Fields | null;
 }
 
@@ -33,7 +33,7 @@ export function readErrorFields(text: string): ErrorFields {
   return fromObject(errorBody(value) ?? filteredAnswer(value) ?? value);
 }
 
-/** Azure's refusal of an answer that its filter stopped: a completion in place of an error. */
+/** Azure's refusal for an answer that its filter stopped: a completion inside an error. */
 function filteredAnswer({ choices }: Fields): Fields | null {
   const choice: unknown = Array.isArray(choices) ? choices[0] : null;
   if (!isObject(choice) || choice["finish_reason"] !== "content_filter") return null;
@@ -61,7 +61,7 @@ function fromObject(fields: Fields): ErrorFields {
 
 interface Detail {
   readonly message: string;
-  /** Which field of the request is wrong; empty if the error doesn't say. */
+  /** The field of the request that is wrong; empty if the error doesn't name it. */
   readonly path: string;
 }
 
@@ -115,8 +115,8 @@ export function isErrorStatus(value: unknown): value is number {
 }
 
 /**
- * A text from outside in a form that may be shown: bounded, on one line, not empty. Null for
- * anything else.
+ * A text from outside in a form that may be shown: bounded, on one line, not empty. Null for any
+ * other value.
  */
 function messageText(value: unknown): string | null {
   if (typeof value !== "string") return null;

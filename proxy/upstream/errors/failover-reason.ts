@@ -2,10 +2,10 @@
  * After which failures of a target another target is tried (docs/reference/http-api.md), and which
  * failure the client gets when all have failed. Pure tables; `fail-over.ts` tries the next target.
  *
- * The failures are a 5xx, a 429, no answer at all, a target that refuses our credentials or
+ * These failures are a 5xx, a 429, no answer at all, a target that refuses our credentials or
  * account, and a target that reports that its model is missing, unavailable, deprecated or retired,
  * or that the request is too long for its context. Any other failure goes to the client
- * immediately, because the next target would refuse the request too.
+ * immediately, because the next target would refuse the request, too.
  */
 import type { Failure } from "../../../shared/error-code.js";
 import { isContextFull } from "./context-full.js";
@@ -34,8 +34,8 @@ const modelCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Matches "model", perhaps with its name and a few words. The words mustn't include a parameter or
- * a feature: then that would be deprecated or unavailable, and not the model.
+ * Matches "model", optionally with its name and a few words. The words mustn't include a parameter
+ * or a feature, which would then be the deprecated or unavailable thing.
  */
 const model =
   "\\bmodels?\\b[:,]?(?:\\s+(?!['\"`]?(?:param|field|argument|option|property|value|feature|function|tool|role|header|format|api|endpoint|input|output|image|audio|video|vision|stream|with|when|if|for|that|which|does|do)[a-z]*\\b)\\S{1,300}){0,5}?\\s+";

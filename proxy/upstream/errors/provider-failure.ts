@@ -54,8 +54,8 @@ export function noAnswer(provider: string, description: string): Failure {
 }
 
 /**
- * An answer that the client's dialect has no form for, or that can't be read at all. `operation`:
- * the operation that the client requested.
+ * An answer that the client's dialect can't express, or that can't be read at all. `operation`: the
+ * operation that the client called.
  */
 export function untranslatable(provider: string, operation: Operation, reason: string): Failure {
   const dialect = dialects[operation];

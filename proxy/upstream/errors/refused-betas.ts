@@ -1,6 +1,6 @@
 /**
- * The values of `anthropic-beta` that a provider refuses: Anthropic's models at other hosts know
- * other betas than Anthropic, and its agents send all of theirs.
+ * The values of `anthropic-beta` that a provider refuses: other hosts of Anthropic's models know
+ * fewer betas, and Anthropic's agents send all of theirs.
  *
  * Sources of the wordings: anthropics/claude-code#34802, QuantumNous/new-api#2975 and
  * Wei-Shaw/sub2api#3358 (Vertex AI), anthropics/claude-code#49370 (Bedrock).
@@ -10,8 +10,8 @@ const header = "anthropic-beta";
 const unexpected = "unexpected value(s)";
 
 /**
- * As the path of a `RefusedPart`: the header, with the values that the message names if it names
- * any. Null if the message is about something else.
+ * The refused betas as the path of a `RefusedPart`: the header's name, with the values that the
+ * message names, if any. Null if the message is about something else.
  */
 export function refusedBetas(message: string): string | null {
   const text = message.toLowerCase();
@@ -24,7 +24,7 @@ export function refusedBetas(message: string): string | null {
   return [`${header}:`, ...values.filter((value) => value.includes("-"))].join(" ");
 }
 
-/** Whether a path is one of `refusedBetas`. */
+/** Whether a path was made by `refusedBetas`. */
 export function isOfBetas(path: string): boolean {
   return path.startsWith(header);
 }

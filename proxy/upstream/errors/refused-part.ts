@@ -1,7 +1,7 @@
 /**
- * Reads from a provider's error which part of a request it refuses, if the request can do without
- * that part: reasoning that another account or model made, or an optional field that the host or
- * the model doesn't take. Then the request is sent once more without it.
+ * Reads from a provider's error which part of a request it refuses, if the part is optional:
+ * reasoning of another account or model, or a field that the host or the model doesn't accept. Then
+ * the request is sent once more without it.
  *
  * Sources of the wordings: langgenius/dify-official-plugins#3728 (Azure), BerriAI/litellm#23847,
  * pydantic/pydantic-ai#4621 and can1357/oh-my-pi#11928 (encrypted reasoning),
@@ -17,11 +17,11 @@ export type RefusedPart =
       readonly kind: "field";
       /**
        * A field of the body, or of an object in it: `reasoning.summary`. With `[]`, of objects
-       * anywhere in a list: `tools[].strict`. Or the header `anthropic-beta`, with a colon and the
-       * values if only these are refused.
+       * anywhere in a list: `tools[].strict`. Or the header `anthropic-beta:`, followed by the
+       * values if only some are refused.
        */
       readonly path: string;
-      /** Whether every value is refused; otherwise only the value of this request. */
+      /** Whether all values of the field are refused, not only the one in this request. */
       readonly isLasting: boolean;
     };
 
@@ -74,7 +74,7 @@ const unsupportedCodes: ReadonlySet<string> = new Set([
 const unsupported =
   /\b(?:un(?:known|supported|recognized|expected)|not (?:permitted|supported|allowed|enabled)|does(?: not|n't) support|deprecated for this model|cannot find field)\b/i;
 
-/** How messages name a field, if `param` doesn't. */
+/** Patterns by which messages name a field, if `param` doesn't. */
 const naming: readonly RegExp[] = [
   // Anthropic, Pydantic: "temperature: Extra inputs are not permitted".
   /^[`'"]?([\w.]{1,200})[`'"]?: (?:extra|unknown|unexpected|unsupported)\b/i,
@@ -141,7 +141,7 @@ const optional: ReadonlySet<string> = new Set([
   "verbosity",
 ]);
 
-/** Fields of objects that a request can't do without. */
+/** Optional fields of objects. */
 const optionalInside: ReadonlySet<string> = new Set([
   "generationConfig.frequencyPenalty",
   "generationConfig.mediaResolution",
@@ -178,7 +178,7 @@ const otherNames: Readonly<Record<string, string>> = {
   output_config: "output_config.effort",
 };
 
-/** Variants and fields of Anthropic's `thinking`; any other is a mistake of one client. */
+/** Variants and fields of Anthropic's `thinking`. Any other name is a mistake of one client. */
 const thinkingFields: ReadonlySet<string> = new Set([
   "adaptive",
   "budget_tokens",

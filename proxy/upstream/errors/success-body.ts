@@ -1,14 +1,13 @@
 /**
- * Whether the body of a successful response is an answer, or an error in its place. The input is
- * parsed JSON; nothing here depends on the provider or the client.
+ * Whether the body of a successful response is an answer, or an error instead. The input is parsed
+ * JSON; the provider and the client don't matter here.
  */
 import { heldResponseBytesMax } from "../../../shared/bounds.js";
 import { isObject, parseJson } from "../../../shared/checked.js";
 import { errorBody, isFailedReason } from "../../body/error-body.js";
 
 /**
- * Whether the parsed body of a 2xx is an error: it has an error, and nothing where an answer should
- * be.
+ * Whether the parsed body of a 2xx is an error: it contains an error, and no field of an answer.
  */
 export function errorInsideSuccess(value: unknown): boolean {
   // A response object of the Responses API is an answer even if its `error` says how it has failed.
@@ -18,9 +17,9 @@ export function errorInsideSuccess(value: unknown): boolean {
 }
 
 /**
- * Whether an object is an error without a field of that name, as proxies and frameworks before
- * models write it: `detail` (FastAPI), `message`, `errors`, `success: false`. No answer of a model
- * has one of them and neither an id nor a type.
+ * Whether an object is an error without a field `error`, as proxies and frameworks in front of
+ * models write it: `detail` (FastAPI), `message`, `errors`, `success: false`. An answer of a model
+ * that has one of these also has an id or a type.
  */
 function saysFailure(value: Readonly<Record<string, unknown>>): boolean {
   if (["id", "object", "type", "usage"].some((field) => value[field] !== undefined)) return false;
@@ -29,8 +28,8 @@ function saysFailure(value: Readonly<Record<string, unknown>>): boolean {
 }
 
 /**
- * Whether a chat completion says that it failed after its beginning, as OpenRouter's do. `text`: of
- * the body; a quote within a text of JSON has a backslash before it.
+ * Whether a chat completion failed after its beginning, as some of OpenRouter's do. `text`: the
+ * body; a quote within a text of JSON has a backslash before it.
  */
 export function isBrokenChat(text: string): boolean {
   const at = text.lastIndexOf('"finish_reason"');
@@ -48,9 +47,9 @@ function isFilled(value: unknown): boolean {
 }
 
 /**
- * Whether a 2xx to an operation that is answered in JSON is an answer, as far as all dialects
- * agree: any JSON that isn't empty. `value`: the parsed text; undefined if the text isn't JSON.
- * Then it still is an answer if it differs from JSON in what clients read: Python writes NaN, and
+ * Whether a 2xx to an operation that is answered in JSON is an answer, by the rules that all
+ * dialects share: any JSON that isn't empty. `value`: the parsed text; undefined if it isn't JSON.
+ * Text that clients read although it isn't strict JSON is an answer, too: Python writes NaN, and
  * .NET may write a byte order mark. `mayHoldNothing`: the request is the GET of a stored answer.
  */
 export function isSomeAnswer(value: unknown, text: string, mayHoldNothing = false): boolean {
@@ -59,7 +58,7 @@ export function isSomeAnswer(value: unknown, text: string, mayHoldNothing = fals
   return Array.isArray(value) && value.length > 0;
 }
 
-/** A longer text isn't parsed again: it must have braces around it. */
+/** A longer text isn't parsed again, only checked for enclosing braces. */
 const looseCharsMax = heldResponseBytesMax;
 
 function isLooseJson(text: string): boolean {
@@ -71,7 +70,10 @@ function isLooseJson(text: string): boolean {
   );
 }
 
-/** Without the spaces around it, and without a byte order mark, also of a text read as Latin-1. */
+/**
+ * The text without surrounding spaces and without a byte order mark, which may have been read as
+ * Latin-1.
+ */
 function withoutMark(text: string): string {
   return text.replace(/^(?:\ufeff|\u00ef\u00bb\u00bf)/, "").trim();
 }
@@ -89,14 +91,14 @@ function hasEmptyList(text: string): boolean {
 }
 
 /**
- * The choices of a chat completion up to where its text begins, as in nearly all of them; or null,
- * as OpenRouter has sent it, with the answer in a field that no client reads.
+ * Matches the choices of a chat completion up to the beginning of the text, or `null`, which
+ * OpenRouter has sent with the answer in a field that no client reads.
  */
 const choicesBegin = /"choices":\s*(?:(null)|\[[^]*?"content":\s*"[^"])/;
 
 const givenError = /"error":\s{0,8}[{"]/;
 
-/** A cheap test, for each answer: most are seen not to be empty without parsing. */
+/** A cheap test of each answer, which shows for most without parsing that they aren't empty. */
 function maybeEmpty(text: string): boolean {
   const choices = choicesBegin.exec(text);
   if (choices !== null) return choices[1] !== undefined;
@@ -112,8 +114,8 @@ function maybeEmpty(text: string): boolean {
 }
 
 /**
- * Whether an answer of a known form holds nothing that a model gave: no result, or as its only
- * choice one that failed. A message of Anthropic's may have an empty list as its content.
+ * Whether an answer of a known form contains nothing from a model: no result, or only a choice that
+ * failed. A message of Anthropic's may have an empty list as its content.
  */
 export function isEmptyAnswer(text: string): boolean {
   if (text.length > emptyCharsMax || !maybeEmpty(text)) return false;
@@ -129,7 +131,7 @@ export function isEmptyAnswer(text: string): boolean {
   return isEmptyOfGoogle(value);
 }
 
-/** Members of Gemini's answers beside the result. A blocked prompt is a result. */
+/** Members of Gemini's answers other than the result. A blocked prompt is a result. */
 const googleFacts: ReadonlySet<string> = new Set([
   "candidates",
   "modelVersion",
@@ -143,7 +145,7 @@ function isEmptyOfGoogle(value: Readonly<Record<string, unknown>>): boolean {
   return isGoogle && Array.isArray(candidates) && isNoChoice(candidates);
 }
 
-/** Whether there is no choice, or no candidate, or only one that failed. */
+/** Whether there is no choice or candidate, or only one that failed. */
 function isNoChoice([choice, ...others]: readonly unknown[]): boolean {
   if (choice === undefined) return true;
   if (!isObject(choice) || others.length > 0) return false;

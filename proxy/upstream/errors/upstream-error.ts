@@ -11,7 +11,7 @@ import { isErrorStatus, readErrorFields } from "./error-fields.js";
 
 /**
  * The provider refuses Sluice's key or the operator's account. The caller can't change that, and
- * mustn't take it for a refusal of its own credentials.
+ * must not read it as a refusal of its own credentials.
  */
 function isOurCredentials(status: number): boolean {
   return status === 401 || status === 402 || status === 403;

@@ -6,9 +6,9 @@
 export interface UpstreamFailure {
   /**
    * `unreachable`: no connection. `timed_out`: a deadline passed. `broken`: the connection ended or
-   * the provider sent invalid bytes. `untranslatable`: there is an answer, for which the client's
-   * dialect has no form. `too_large`, `refused`: the client's own body, which is checked while it
-   * is sent. `exhausted`: this process has no file descriptor left for a connection.
+   * the provider sent invalid bytes. `untranslatable`: the client's dialect can't express the
+   * answer. `too_large`, `refused`: the client's own body, which is checked while it is sent.
+   * `exhausted`: this process has no file descriptor left for a connection.
    */
   readonly kind:
     | "unreachable"
@@ -19,7 +19,7 @@ export interface UpstreamFailure {
     | "refused"
     | "exhausted";
   readonly reason: string;
-  /** The provider's answer came, and says that the model failed. */
+  /** Whether the provider's answer arrived, and reports that the model failed. */
   readonly isFailedAnswer?: boolean;
 }
 
@@ -42,7 +42,7 @@ const unreachableCodes = new Set([
   "EPIPE",
 ]);
 
-/** The codes of Sluice's own errors, whose messages are in words. */
+/** The codes of Sluice's own errors, whose messages are sentences. */
 const ownCodes = new Set([
   "ERR_CONNECT_TIMEOUT",
   "ERR_CONNECTION_CLOSED",
@@ -55,7 +55,7 @@ export function isConnectionLost({ code }: Error & { code?: string }): boolean {
   return code === "ERR_CONNECTION_CLOSED" || code === "ECONNRESET" || code === "EPIPE";
 }
 
-/** The code, with what to do where it doesn't say so. */
+/** The code, followed by advice if the code doesn't suggest it. */
 function codeText(code: string): string {
   return code === "ERR_SSL_WRONG_VERSION_NUMBER"
     ? `${code}: it answers without TLS; its base_url may have to begin with http://`

@@ -1,7 +1,7 @@
 /**
- * Reads one direction of a WebSocket (RFC 6455 section 5) while its bytes pass: where frames end,
- * the text messages, and whether a side has begun to close. It keeps at most one message, up to a
- * bound; of a larger one, only the parts that hold a session's usage.
+ * Reads one direction of a WebSocket (RFC 6455 section 5) while its bytes pass: the ends of frames,
+ * the text messages, and whether a side has begun to close. It stores at most one message, up to a
+ * bound; of a larger one, only the parts with a session's usage.
  *
  * Not here: enforcing the protocol. An invalid frame ends the reading, not the session: the peer
  * will reject it. Compressed messages can't be read; the handshake disables compression.
@@ -18,15 +18,15 @@ const close = 8;
 const headerBytesMax = 14;
 
 /**
- * Receives each text message, unmasked, and must not keep the Buffer. `leftOutBytes`: bytes of an
- * answer's text that aren't in it.
+ * Receives each text message, unmasked, and must not keep the Buffer. `leftOutBytes`: the bytes of
+ * an answer's text that it lacks.
  */
 type OnText = (message: Buffer, leftOutBytes: number) => void;
 
 export class WebSocketFrameReader {
-  /** A close frame has begun. */
+  /** Whether a close frame has begun. */
   closing = false;
-  /** The bytes aren't valid frames: nothing more is read. */
+  /** Whether the bytes aren't valid frames, so that nothing more is read. */
   invalid = false;
   /** How many text messages were too large to keep and weren't JSON. */
   unreadMessages = 0;
@@ -47,7 +47,7 @@ export class WebSocketFrameReader {
   /** Replaces `#message` once the message exceeds the bound. */
   #large: JsonPicker | null = null;
 
-  /** Without `onText` it reads only where frames end. */
+  /** Without `onText` it only finds the ends of frames. */
   constructor(onText: OnText | null, messageBytesMax = sessionMessageBytesMax) {
     this.#onText = onText;
     this.#messageBytesMax = messageBytesMax;

@@ -9,7 +9,7 @@ import type { Deadlines, WatchedCall } from "../call-deadlines.js";
 import { asUpstreamFailure, type UpstreamFailure } from "../errors/upstream-failure.js";
 import type { UpstreamCall, UpstreamSink } from "../upstream.js";
 
-/** A body that may still be on its way. */
+/** A body that may be incomplete. */
 export interface BodyPieces {
   readonly pieces: AsyncIterable<Buffer>;
   readonly bytes: number | null;
@@ -35,7 +35,7 @@ export class HttpProxyCall implements UpstreamCall, WatchedCall {
   #outgoing: ClientRequest | null = null;
   #answer: IncomingMessage | null = null;
   #connecting = false;
-  /** The next piece of the body must come from the client. */
+  /** Whether the next piece of the body must come from the client. */
   #awaitsClient = false;
   #paused = false;
   #over = false;
@@ -47,8 +47,8 @@ export class HttpProxyCall implements UpstreamCall, WatchedCall {
   }
 
   /**
-   * The substitute refers to its call directly: each garbage collection would traverse a WeakMap of
-   * all open calls.
+   * The substitute references its call directly: each garbage collection would traverse a WeakMap
+   * of all open calls.
    */
   substitute(path: string, body: BodyPieces, headers: Record<string, string>): SubstituteRequest {
     const substitute = Readable.from(this.#watchedPieces(body.pieces), { objectMode: false });
@@ -77,7 +77,7 @@ export class HttpProxyCall implements UpstreamCall, WatchedCall {
   }
 
   /**
-   * Restarts the idle time, and sets its limit by the call's state. There is no limit while the
+   * Restarts the idle timeout, whose limit depends on the call's state. There is no limit while the
    * client has to read or to send; the listener bounds that time.
    */
   #restartTimeout(): void {
@@ -110,7 +110,7 @@ export class HttpProxyCall implements UpstreamCall, WatchedCall {
     setImmediate(() => {
       if (!this.#over && !outgoing.headersSent) outgoing.flushHeaders();
     });
-    // In every other case an event precedes the close.
+    // In every other case another event precedes the close.
     outgoing.once("close", () => {
       if (this.#answer === null && this.#outgoing === outgoing)
         this.#fail({ kind: "broken", reason: "it switched protocols unasked" });
@@ -132,7 +132,7 @@ export class HttpProxyCall implements UpstreamCall, WatchedCall {
     });
     answer.on("end", () => {
       if (!this.#finish()) return;
-      // The rest of the client's body isn't read any more.
+      // Stop reading the client's body.
       if (!this.#outgoing!.writableFinished) this.#release();
       this.#sink.onEnd();
     });

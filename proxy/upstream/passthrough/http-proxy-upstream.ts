@@ -1,11 +1,11 @@
 /**
- * A provider for what passes unchanged: requests and WebSocket tunnels. A request whose body is
- * there goes over the connections of `client/`, which takes half the CPU; other bodies, which a
- * provider may answer before they have come, and tunnels go through http-proxy.
+ * A provider for passthrough requests and WebSocket tunnels. A request whose body is complete uses
+ * the connections of `client/`, which takes half the CPU. Other bodies, which a provider may answer
+ * before they are complete, and tunnels use http-proxy.
  *
  * http-proxy gets a substitute for the client's request, with the filtered headers and the body,
- * and never the client's response: the answer goes to a sink. So a client that leaves ends the
- * request to the provider, the client learns that its provider has died, and deadlines apply;
+ * and never the client's response: the answer goes to a sink. So deadlines apply, a client that
+ * disconnects ends the request to the provider, and the client sees a failure of the provider;
  * http-proxy does none of that. An agent per provider keeps connections alive.
  */
 import type { ClientRequest, Agent as HttpAgent, IncomingMessage, ServerResponse } from "node:http";
@@ -33,7 +33,7 @@ import { type BodyPieces, HttpProxyCall, type SubstituteRequest } from "./http-p
 import type { PassthroughUpstream } from "./passthrough-upstream.js";
 import { Tunnel } from "./tunnel.js";
 
-/** Errors pass as well, so their bodies are masked too. */
+/** Bodies of errors pass, too, so they are also masked. */
 const anyStatus = 599;
 
 /**

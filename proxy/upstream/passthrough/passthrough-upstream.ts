@@ -23,11 +23,13 @@ export interface TunnelEnd {
 }
 
 /**
- * What a tunnel reports: that it opened, an answer instead, or a failure. After it opened: bytes,
- * then an end.
+ * Receives the events of a tunnel: that it opened, an answer instead, or a failure. After it
+ * opened: bytes, then an end.
  */
 export interface TunnelSink {
-  /** The provider has switched protocols. Gets its headers, and returns those for the client. */
+  /**
+   * The provider has switched protocols. Receives its headers, and returns those for the client.
+   */
   onOpen(rawHeaders: readonly string[]): readonly string[];
   /** The provider has answered without switching. The body is cut at a megabyte. */
   onAnswer(status: number, rawHeaders: readonly string[], body: Buffer): void;
@@ -35,7 +37,7 @@ export interface TunnelSink {
   /** Bytes that have just passed. */
   onFromClient(chunk: Buffer): void;
   onFromProvider(chunk: Buffer): void;
-  /** An open tunnel's deadline has passed; the sink ends it. */
+  /** A deadline of the open tunnel has passed; the sink ends the tunnel. */
   onTimedOut(reason: string): void;
   /** Both sides are closed. */
   onEnd(end: TunnelEnd): void;
@@ -43,7 +45,7 @@ export interface TunnelSink {
 
 export interface TunnelCall {
   /**
-   * Whether the provider owes an answer, which must come before its idle deadline. If it doesn't,
+   * Whether the provider owes an answer, which must arrive before its idle deadline. If it doesn't,
    * both sides may be idle for longer.
    */
   expect(answer: boolean): void;

@@ -1,7 +1,7 @@
 /**
  * Passes an admitted request to its provider unchanged, and the answer to the client: status,
- * headers and bytes, including errors. It meters the usage on the way, and returns the charge to
- * the caller. The last bytes of an answer wait for the settle.
+ * headers and bytes, including errors. Meters the usage as it passes, and returns the charge to the
+ * caller. The last bytes of an answer wait for the settle.
  */
 
 import { heldResponseBytesMax, readableResponseBytesMax } from "../../../shared/bounds.js";
@@ -47,15 +47,18 @@ export interface RelayRequest {
   readonly readsModel?: boolean;
   /** The hard caps on a stream; null or absent if none counts the request. */
   readonly cap?: StreamCap | null;
-  /** What hard caps grant an answer that isn't cut; null or absent if none counts it. */
+  /**
+   * The output that hard caps grant an answer that can't be cut; null or absent if none counts it.
+   */
   readonly granted?: GrantedOutput | null;
   /**
-   * For a request about an earlier response. Receives the answer in Latin-1, if all of it was held.
+   * For a request about an earlier response: called with the answer in Latin-1, if all of it was
+   * held.
    */
   readonly onAnswer?: ((text: string) => void) | undefined;
   /** Called when the answer starts to be sent. */
   readonly onBegun?: () => void;
-  /** Hears each answer with its headers; see `LimitReports`. */
+  /** Called with each answer and its headers; see `LimitReports`. */
   readonly onHeard?: ((answer: ProviderAnswer) => void) | undefined;
   readonly monoMs: () => number;
 }
@@ -114,7 +117,7 @@ class Relaying implements AnswerHandler {
     if (relinked === null) return this.#refuseRedirect();
     append(this.#headers, relinked);
     const length = headerOf(rawHeaders, "content-length");
-    // A stream may be cut before that.
+    // A stream may be cut before its announced length.
     this.#announcedBytes = length === "" || options.cap != null ? null : Number(length);
     const contentType = headerOf(rawHeaders, "content-type").toLowerCase();
     const coding = headerOf(rawHeaders, "content-encoding");
@@ -136,7 +139,7 @@ class Relaying implements AnswerHandler {
       !isContent(options.request.path);
     if (this.#mayHaveLinks && options.request.method === "GET")
       this.#heldBytesMax = readableResponseBytesMax;
-    // Hold an answer that may have to be changed, or that is small enough to wait for its settle.
+    // Hold an answer that may have to be rewritten, or that is short enough to wait for its settle.
     const isHeld =
       isReadable &&
       (isJson || status >= 400) &&
@@ -240,7 +243,7 @@ class Relaying implements AnswerHandler {
     };
   }
 
-  /** Whether a new answer holds nothing that a model gave. */
+  /** Whether a new answer contains nothing from a model. */
   #isNothing(text: string): boolean {
     const { request, onAnswer } = this.#options;
     return request.method === "POST" && onAnswer === undefined && isEmptyAnswer(text);

@@ -18,9 +18,9 @@ import type { UpstreamFailure } from "../errors/upstream-failure.js";
 import type { ForwardResult } from "../forwarded.js";
 import type { PassthroughRequest, PassthroughUpstream } from "./passthrough-upstream.js";
 
-/** Larger events, and larger answers in JSON, pass as they come. */
+/** Larger events, and larger answers in JSON, pass unread. */
 const heldEventBytesMax = 1024 * 1024;
-/** How long a stream may go on after the answer that it is for. */
+/** How long a stream may last after the answer to its request. */
 const afterAnswerMs = 1000;
 
 export interface McpCall {
@@ -78,7 +78,7 @@ class McpRelay implements AnswerHandler {
 
   onBegin(rawHeaders: readonly (Buffer | string)[]): void {
     const { status } = this.#relay;
-    // A client would answer its challenge at the server's issuer, with a token for Sluice.
+    // A client would follow the challenge to the server's issuer, with a token for Sluice.
     if (status === 401 || status === 403) return this.#refuse("provider_credentials");
     if (status >= 300 && status < 400) return this.#refuse("provider_unavailable");
     this.#headers = pairsWhose(
@@ -125,7 +125,7 @@ class McpRelay implements AnswerHandler {
     if (this.#unwritten.length > heldEventBytesMax) this.#release();
   }
 
-  /** Gives up looking for the end of the answer. */
+  /** Stops searching for the end of the answer. */
   #release(): void {
     this.#isHeld = false;
     this.isResult = true;
@@ -150,7 +150,7 @@ class McpRelay implements AnswerHandler {
     });
   }
 
-  /** Ends the client's answer; the server's may have an end yet to come. */
+  /** Ends the client's answer; the end of the server's may still arrive. */
   #complete(last: Buffer): void {
     this.#call.setTimer(afterAnswerMs, () => this.#relay.abortCall());
     this.#finish(last);

@@ -1,7 +1,7 @@
 /**
- * One WebSocket session from its opening to its end. Its usage is read as it passes, and it is
- * closed in order when the proxy stops or when both sides are idle for too long. The charge is
- * returned to the caller.
+ * One WebSocket session from its opening to its end. Reads the usage as it passes, and closes the
+ * session in order when the proxy stops or when both sides are idle for too long. Returns the
+ * charge to the caller.
  */
 import { forwardResponseHeaders, headerOf, passResponseHeaders } from "../../http/copy-headers.js";
 import type { ClientSocket, Exchange } from "../../http/exchange.js";
@@ -39,7 +39,7 @@ interface TunnelRequest {
   readonly sessions: OpenSessions;
   /** As in `SentRequest`. */
   readonly modelOutputMax: number | null;
-  /** Called with the usage of responses that are done; the result has the rest. */
+  /** Called with the usage of completed responses; the result has the rest. */
   readonly onProgress: (spent: SpentTokens) => void;
   readonly monoMs: () => number;
 }
@@ -69,9 +69,9 @@ class TunnelSession implements TunnelSink, OpenSession {
   #ended = false;
   #draining = false;
   #closing = false;
-  /** A stop has cut a running response. */
+  /** Whether a stop has cut a running response. */
   #isStopped = false;
-  /** The provider timed out when it owed an answer. */
+  /** Whether the provider timed out when it owed an answer. */
   #timedOut = false;
   #bug: unknown = null;
 

@@ -27,9 +27,11 @@ export class Tunnel implements TunnelCall, WatchedCall {
   /** Whether the provider owes an answer. */
   #answerExpected = false;
   #closing = false;
-  /** The call of `close` that came between the provider's answer and the joining of the sockets. */
+  /**
+   * A call of `close` that arrived between the provider's answer and the joining of the sockets.
+   */
   #closeOnceJoined: (() => void) | null = null;
-  /** The handshake has ended without a tunnel. */
+  /** Whether the handshake has ended without a tunnel. */
   #refused = false;
   #end: TunnelEnd | null = null;
   #lingering: NodeJS.Timeout | null = null;
@@ -67,7 +69,7 @@ export class Tunnel implements TunnelCall, WatchedCall {
     outgoing.once("socket", (socket) => {
       this.#connecting = socket.connecting;
       if (this.#connecting) socket.once("connect", () => this.#awaitAnswer());
-      // The socket came through an egress proxy, so it is connected already.
+      // The socket, from an egress proxy, is connected already.
       else this.#awaitAnswer();
     });
     this.timeoutTicks = this.#deadlines.timeoutTicksFor(this.#provider.connectTimeoutMs);

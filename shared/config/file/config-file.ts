@@ -1,7 +1,7 @@
 /**
- * A configuration file whose shape was checked, but not yet how its values fit together: the result
- * of `parse-shape.ts`, which `../limits/` and `../resolve/` check further. Values that were wrong
- * are already reported and left out, so that the rest can be checked too.
+ * A configuration file of valid shape, the result of `parse-shape.ts`. `../limits/` and
+ * `../resolve/` check whether its values fit together. Invalid values are already reported and left
+ * out, so that the rest can be checked, too.
  */
 import type { BudgetScope } from "../../domain/budget.js";
 import type { Scope } from "../../domain/rule.js";
@@ -56,7 +56,7 @@ export interface DeclaredVirtualModel {
 export interface DeclaredAlias {
   readonly at: string;
   readonly name: string;
-  /** As the file writes it. */
+  /** As written in the file. */
   readonly target: string;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The shape of `sluice.yaml`: which keys it has at which place, and the kind of each value. It
- * reports every unknown key and wrong value with its path. How rules, targets, presets and other
- * values fit together is checked in `../limits/` and `../resolve/`.
+ * The shape of `sluice.yaml`: the keys at each place, and the kind of each value. It reports every
+ * unknown key and invalid value with its path. `../limits/` and `../resolve/` check whether rules,
+ * targets, presets and other values fit together.
  */
 import { candidatesMax } from "../../bounds.js";
 import { isAbsent, isObject, show, showKind } from "../../checked.js";
@@ -60,11 +60,11 @@ import {
 } from "./read-fields.js";
 import { budgetSection, listNames, readLimitLists, ruleSection } from "./read-limit-lists.js";
 
-/** The sections that hold nothing but scalar settings. */
+/** The sections that contain nothing but scalar settings. */
 const scalarSections = Object.keys(sectionMeanings).filter(
   (name) => name !== ruleSection.name && name !== budgetSection.name,
 );
-/** The keys of a section that hold settings themselves, such as `server.admin`. */
+/** The keys of a section that contain settings themselves, such as `server.admin`. */
 function nestedIn(section: string): readonly string[] {
   const paths = Object.values(settings).map(({ path }) => path.split("."));
   const nested = paths.filter((path) => path[0] === section && path.length === 3);
@@ -145,7 +145,7 @@ function readSection(
   return entries;
 }
 
-/** What to do about an unknown key at the top: it may belong into a section. */
+/** The hint for an unknown key at the top, which may belong into a section. */
 function topHint(key: string, names: readonly string[], document: unknown): string {
   if (key === "model_list") return "; of LiteLLM's file, sluice import litellm makes this one";
   if (/[^\x20-\x7e]/.test(key)) return nameHint(key, names);

@@ -1,9 +1,9 @@
 /**
- * Parses the text of a configuration file into plain values, and notes where each begins. It knows
- * YAML (1.2, one document, unique keys that are texts, no tags), but not what the values mean.
- * js-yaml splits the text into events; the composer here builds values from them. js-yaml's own
- * `load` reads the key 1.0 as the number 1, stops at the first repeated key, doesn't bound what
- * aliases expand to, and has no positions.
+ * Parses the text of a configuration file into plain values, and records the position of each. It
+ * supports YAML 1.2 with one document, unique keys that are texts, and no tags. It doesn't know the
+ * meaning of values. js-yaml splits the text into events; the composer here builds values from
+ * them. js-yaml's own `load` reads the key 1.0 as the number 1, stops at the first repeated key,
+ * doesn't bound the expansion of aliases, and has no positions.
  */
 import {
   boolCoreTag,
@@ -22,8 +22,8 @@ import {
 import { type Place, type Places, type Position, positionsOf } from "../problems.js";
 
 /**
- * How many values all aliases together may stand for: aliases may be used often, but must not make
- * a small file expand into a huge document.
+ * The most values that all aliases together may expand to: aliases may be used often, but must not
+ * expand a small file into a huge document.
  */
 const aliasedValuesMax = 10_000;
 
@@ -33,7 +33,7 @@ interface YamlProblem {
 }
 
 interface ParsedYaml {
-  /** Undefined if the text isn't valid YAML. With repeated keys, the rest is here. */
+  /** Undefined if the text isn't valid YAML. If only keys are repeated, the other values. */
   readonly document: unknown;
   readonly places: Places;
   readonly problems: readonly YamlProblem[];
@@ -67,14 +67,14 @@ interface Anchor {
 }
 
 /**
- * Builds values from events. Faults after which the rest can still be read are collected, all
- * others are thrown as `FatalFault`.
+ * Builds values from events. Collects faults after which the rest can still be read, and throws all
+ * others as `FatalFault`.
  */
 class Composer {
   readonly #text: string;
   readonly #events: readonly Event[];
   readonly #faults: Fault[];
-  /** The places in the collection that was read last; null after any other value. */
+  /** The positions in the collection that was read last; null after any other value. */
   #below: Places = null;
   readonly #anchors = new Map<string, Anchor>();
   #next = 0;
@@ -157,7 +157,10 @@ class Composer {
     this.#below = places;
   }
 
-  /** The next value, which `from` begins, or its key; its place is added to those beside it. */
+  /**
+   * Reads the next value, which begins, or whose key begins, at `from`, and adds its position to
+   * `beside`.
+   */
   #placed(from: Event, key: string | number, beside: Map<typeof key, Place>): unknown {
     this.#below = null;
     const value = this.#value();
@@ -272,7 +275,7 @@ interface Fault {
   readonly message: string;
 }
 
-/** Ends the parsing: what follows the fault can't be read. */
+/** Ends the parsing: the text after the fault can't be read. */
 class FatalFault extends Error {
   override name = "FatalFault";
   readonly fault: Fault;
@@ -290,8 +293,8 @@ function aliasFault(message: string): string {
 }
 
 /**
- * The parser's reason in plain words, from the text at which it stopped. It quotes no value:
- * one that begins with `!`, `*` or `|` may be a password that lacks its quotes.
+ * The parser's reason in plain words, with the text at which it stopped. It quotes no value: one
+ * that begins with `!`, `*` or `|` may be a password without quotes.
  */
 function parserFault(reason: string, text: string, at: number): Fault {
   return { at, message: plainFault(reason, text, at) };

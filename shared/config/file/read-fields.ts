@@ -1,13 +1,13 @@
 /**
- * Reads the fields of one mapping in the file, one by one, so that a wrong one hides no other.
- * Which fields a mapping has is in `parse-shape.ts` and `read-limit-lists.ts`.
+ * Reads the fields of one mapping in the file separately, so that an invalid one hides no other.
+ * `parse-shape.ts` and `read-limit-lists.ts` define the fields of mappings.
  */
 import { isAbsent, isObject, show, showKind } from "../../checked.js";
 import { kindProblem, type ValueKind } from "../kinds/value-kind.js";
 import { keyPath, readMapping } from "../read-mapping.js";
 import type { ReadFields } from "./config-file.js";
 
-/** The value, or what is wrong with it, as the end of a sentence that its path begins. */
+/** The value, or the problem as the end of a sentence that begins with the path. */
 type FieldSchema<T = unknown> = (
   raw: unknown,
 ) => { readonly value: T } | { readonly wrong: string };
@@ -54,7 +54,7 @@ export function optionalList(
   return (raw) => (isAbsent(raw) ? { value: [] } : readList(raw));
 }
 
-/** One of `words`, letter case included; the file may leave it out. */
+/** One of `words`, with their letter case; the file may leave it out. */
 export function optionalWord<T extends string>(
   words: readonly T[],
   expected: string,
@@ -83,7 +83,7 @@ function wrongType(expected: string, raw: unknown): { readonly wrong: string } {
   };
 }
 
-/** What to write where a list is expected and a mapping was given. */
+/** The advice if a mapping was given instead of a list. */
 function listAdvice(raw: unknown): string {
   return isObject(raw) ? ": begin each entry with -" : "";
 }

@@ -1,6 +1,6 @@
 /**
- * The lists of limits in the file: rules under `rate_limits`, budgets under `budgets`. What the
- * limits mean is checked in `../limits/file-limits.ts`.
+ * Reads the lists of limits in the file: rules under `rate_limits`, budgets under `budgets`.
+ * `../limits/file-limits.ts` checks the limits.
  */
 import type { BudgetScope } from "../../domain/budget.js";
 import type { Scope } from "../../domain/rule.js";
@@ -22,7 +22,7 @@ import {
 interface SubjectList<S extends string> {
   readonly list: string;
   readonly scope: S;
-  /** The key that holds an entry's subject, and what its value must be. */
+  /** The key of an entry's subject, and the values that it may have. */
   readonly subjectKey: string;
   readonly expected: string;
 }

@@ -11,13 +11,13 @@ import { keyPath } from "../read-mapping.js";
 const optionalKeys: ReadonlySet<string> = new Set(["api_key", "master_key", "token"]);
 /**
  * Files that only one process reads. A variable that isn't set in this process, such as
- * CREDENTIALS_DIRECTORY, may be set in that one: its placeholder stays, and names no file.
+ * CREDENTIALS_DIRECTORY, may be set in that one: its placeholder stays here, where no file is read.
  */
 const readElsewhere: ReadonlySet<string> = new Set([
   "master_key_file",
   "api_key_file",
   "key_file",
-  // Of a provider's header.
+  // The file of a provider's header.
   "file",
   "secret_file",
   "token_file",
@@ -29,8 +29,8 @@ const readElsewhere: ReadonlySet<string> = new Set([
 const reservedKeys: ReadonlySet<string> = new Set(["__proto__", "prototype", "constructor"]);
 
 /**
- * The document with the values of the variables. Unset variables and malformed placeholders are
- * reported with their path; `unset` gets a sentence for each optional value that is left out so.
+ * The document with the values of the variables. Reports unset variables and malformed placeholders
+ * with their path. Adds a sentence to `unset` for each optional value that is left out.
  */
 export function substituteVariables(
   document: unknown,
@@ -82,7 +82,7 @@ function isBareVariable(text: string, env: Environment): boolean {
   return name !== undefined && (name.includes("_") || env[name] !== undefined);
 }
 
-/** Variables as other gateways and shells write them; each is the whole text. */
+/** The notations of variables in other gateways and shells; each matches the whole text. */
 const otherNotations = [
   /^os\.environ\/([A-Za-z_]\w*)$/,
   /^env[.:]([A-Z][A-Z0-9_]*)$/,

@@ -6,7 +6,7 @@ import { textOf } from "./text-kinds.js";
 import { always, type ValueKind } from "./value-kind.js";
 
 const fieldsMax = 32;
-/** Each request to the model includes them. */
+/** The bound on the fields' JSON, since each request to the model includes it. */
 const jsonBytesMax = 16_384;
 const depthMax = 16;
 

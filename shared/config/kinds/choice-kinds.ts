@@ -15,7 +15,10 @@ export const boolean: ValueKind<boolean> = {
   schema: orVariable({ type: "boolean" }, { enum: ["yes", "no", "on", "off", 1, 0] }),
 };
 
-/** As `parseLoops` has them: a text as a mapping, and texts in a mapping as numbers. */
+/**
+ * Converts a value to the form of `parseLoops`: a text to a mapping, and texts in a mapping to
+ * numbers.
+ */
 export function loopsOf(raw: unknown): unknown {
   if (!isObject(raw)) return loopsOfText(raw);
   return Object.fromEntries(

@@ -18,7 +18,7 @@ interface ListShape {
   readonly item?: JsonSchema;
 }
 
-/** A list whose items `parseItem` accepts; it returns undefined for a wrong one. */
+/** A list of items that `parseItem` accepts. `parseItem` returns undefined for a wrong item. */
 export function listOf<T>(
   expected: string,
   parseItem: (raw: unknown) => T | undefined,
@@ -106,7 +106,9 @@ export const networks = listOf(
   { itemsMin: 0 },
 );
 
-/** Names of headers that providers may be sent; an asterisk at the end stands for any ending. */
+/**
+ * Names of headers that may be forwarded to providers; an asterisk at the end matches any ending.
+ */
 export const forwardedHeaders = listOf(
   "must be a list of header names, such as traceparent or x-team-*, and none that carries a credential or frames the request",
   (raw) => {
@@ -173,11 +175,11 @@ export const modelPatterns = listOf(
   { itemsMin: 1 },
 );
 
-/** For how long requests of a path, and of paths below it, may wait for room. */
+/** The waiting limits for requests of a path and of the paths below it. */
 export interface WaitOfPath {
   readonly path: string;
   readonly maxMs: number;
-  /** For clients that don't say. */
+  /** For clients that don't request a wait. */
   readonly defaultMs: number;
 }
 
@@ -185,8 +187,8 @@ export interface WaitOfPath {
 export const waitSecondsMax = 3600;
 
 /**
- * User paths with the longest wait in seconds, and that of clients that don't say: `/team=60`, or
- * `/team=60:20`.
+ * User paths with the longest wait in seconds, optionally with the wait of clients that don't
+ * request one: `/team=60`, or `/team=60:20`.
  */
 const waitsOfAnyPaths: ValueKind<readonly WaitOfPath[]> = listOf(
   "must be a list of different user paths with seconds, such as /team=60, or with the default too, such as /team=60:20",

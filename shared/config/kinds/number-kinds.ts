@@ -12,8 +12,8 @@ import type { AdaptiveConcurrency } from "../../domain/upstream-limits.js";
 import { always, type JsonSchema, type ValueKind } from "./value-kind.js";
 
 /**
- * A number, or a decimal one written as a text, as environment variables and `${NAME}` hold it.
- * Undefined for anything else.
+ * A number, or a decimal number in a text, as in environment variables and `${NAME}`. Undefined for
+ * any other value.
  */
 export function numberOf(raw: unknown): number | undefined {
   if (typeof raw === "number") return raw;
@@ -22,8 +22,8 @@ export function numberOf(raw: unknown): number | undefined {
 }
 
 /**
- * As `numberOf`, but also with an exponent, as YAML and JSON allow it: for amounts, which needn't
- * be integers.
+ * As `numberOf`, but allows an exponent, as YAML and JSON do: for amounts, which needn't be
+ * integers.
  */
 export function amountOf(raw: unknown): number | undefined {
   const number = numberOf(raw);
@@ -145,7 +145,10 @@ export const tokenWeights: ValueKind<TokenWeights> = {
   },
 };
 
-/** As `parseTokenWeights` has them: a text as a mapping, and texts in a mapping as numbers. */
+/**
+ * Converts a value to the form of `parseTokenWeights`: a text to a mapping, and texts in a mapping
+ * to numbers.
+ */
 export function weightsOf(raw: unknown): unknown {
   if (!isObject(raw)) return weightsOfText(raw);
   return Object.fromEntries(
@@ -153,7 +156,10 @@ export function weightsOf(raw: unknown): unknown {
   );
 }
 
-/** As `parseShares` has them: a text as a mapping, and texts in mappings as numbers. */
+/**
+ * Converts a value to the form of `parseShares`: a text to a mapping, and texts in mappings to
+ * numbers.
+ */
 export function sharesOf(raw: unknown): unknown {
   if (!isObject(raw)) return sharesOfText(raw);
   const { children, ...numbers } = raw;

@@ -7,8 +7,8 @@ import { filePath, textOf } from "./text-kinds.js";
 import { never, orVariable, type ValueKind } from "./value-kind.js";
 
 /**
- * A token that is sent in a header, or null for an empty one. White space around it, as a secret
- * read from a file has it, is dropped.
+ * A token that is sent in a header; null for an empty one. Drops white space around it, which a
+ * secret read from a file may have.
  */
 function token(raw: unknown): string | null | undefined {
   if (typeof raw !== "string") return undefined;
@@ -17,7 +17,10 @@ function token(raw: unknown): string | null | undefined {
   return /^[\x21-\x7e]+$/.test(trimmed) && !isQuoted(trimmed) ? trimmed : undefined;
 }
 
-/** With the quotes of a shell or of YAML, as files of variables for containers hold them. */
+/**
+ * Whether a token is in the quotes of a shell or of YAML, which files of variables for containers
+ * keep.
+ */
 function isQuoted(text: string): boolean {
   return text.length > 1 && /^["']/.test(text) && text.endsWith(text.charAt(0));
 }
@@ -37,7 +40,8 @@ function tokenAdvice(raw: unknown): string {
 
 export const masterKey: ValueKind<string | null> = {
   label: "secret",
-  // `none` is refused: it is meant as no key, but would be the first key that an attacker tries.
+  // `none` is refused: people mean no key by it, but it would be the first key that an attacker
+  // tries.
   expected:
     "must be a text of visible ASCII characters without white space, in quotes if it looks like a number; leave it out (not none) for no key",
   quotable: never,

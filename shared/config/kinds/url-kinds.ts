@@ -6,7 +6,10 @@ import { type JsonSchema, never, type ValueKind } from "./value-kind.js";
 
 const schema: JsonSchema = { type: "string", pattern: "^[Hh][Tt][Tt][Pp][Ss]?://|\\$\\{" };
 
-/** A value with a password or a query, or without any punctuation, may be a misplaced secret. */
+/**
+ * Whether a message may quote a value. One with a password or a query, or without any punctuation,
+ * may be a misplaced secret.
+ */
 function mayBeQuoted(raw: unknown): boolean {
   return typeof raw === "string" && /[.:/]/.test(raw) && !/[@?#]/.test(raw);
 }
@@ -73,8 +76,8 @@ function isInside(hostname: string): boolean {
 }
 
 /**
- * The URL of a webhook. What it is sent names customers and their spend, so http is only for hosts
- * inside. Its path or query may be a secret, as with Slack.
+ * The URL of a webhook. Alerts name customers and their spend, so http is allowed only for hosts
+ * inside the network. The path or query may be a secret, as with Slack.
  */
 export const webhookUrl: ValueKind<string> = {
   label: "URL",

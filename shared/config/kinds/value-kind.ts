@@ -1,7 +1,7 @@
 /**
- * What a kind of value is: how it parses a value from a file, an environment variable or a flag,
- * and how a message describes what it accepts. The kinds themselves are in the files beside this
- * one; which setting is of which kind is in `../settings/`.
+ * A kind of value: how it parses a value from a file, an environment variable or a flag, and how a
+ * message describes the accepted values. The kinds themselves are in the files beside this one; the
+ * tables in `../settings/` assign them to settings.
  */
 
 import { isObject, show, showKind } from "../../checked.js";
@@ -21,11 +21,11 @@ export interface ValueKind<T> {
   readonly scale?: number;
   /** Whether it is a path, relative to the place of its source. */
   readonly isPath?: true;
-  /** What it accepts, as the rest of the sentence "<name> …". */
+  /** The accepted values, as the rest of the sentence "<name> …". */
   readonly expected: string;
-  /** What to do about a wrong value, as the end of a message; it never quotes the value. */
+  /** Advice on a wrong value, as the end of a message; it never quotes the value. */
   readonly advice?: (raw: unknown) => string;
-  /** The whole sentence about a mapping, where it names the field that is wrong. */
+  /** The whole sentence about a wrong mapping, which names the wrong field. */
   readonly problemIn?: (mapping: Readonly<Record<string, unknown>>, name: string) => string;
   /** Whether a message may quote a wrong value. Secrets must not appear in messages. */
   readonly quotable: (raw: unknown) => boolean;

@@ -1,7 +1,7 @@
 /**
  * Rules and budgets from the environment: SET_RATE_LIMIT_<PATH>, SET_PROVIDER_RATE_LIMIT_<NAME> and
- * SET_BUDGET_<PATH> (docs/reference/configuration.md). How they replace those of the file is in
- * `file-limits.ts`.
+ * SET_BUDGET_<PATH> (docs/reference/configuration.md). `file-limits.ts` merges them with those of
+ * the file.
  */
 import { isObject, show } from "../../checked.js";
 import { entitlementLine, notEntitledFailure } from "../../domain/limit-key.js";
@@ -84,7 +84,7 @@ function parseTarget<S extends string, L extends PeriodLimit>(
   return value === null ? null : { variable: name, scope, subject: value };
 }
 
-/** `TEAM__ALPHA` is `/team/alpha`; nothing is `/`. */
+/** The path of a suffix: `TEAM__ALPHA` is `/team/alpha`; an empty suffix is `/`. */
 export function pathOfSuffix(suffix: string): string {
   return `/${suffix
     .toLowerCase()
@@ -93,7 +93,7 @@ export function pathOfSuffix(suffix: string): string {
     .join("/")}`;
 }
 
-/** `MY_LLM` is `my-llm`. */
+/** The name of a suffix: `MY_LLM` is `my-llm`. */
 function nameOfSuffix(suffix: string): string {
   return suffix.toLowerCase().replaceAll("_", "-");
 }
@@ -140,7 +140,9 @@ function parseJson<S extends string, L extends PeriodLimit>(
   return reportDuplicates(form, placed, problems);
 }
 
-/** Reads mappings that are written as texts, as in the file. JSON has numbers of its own. */
+/**
+ * Parses mappings that are written as texts, as in the file. In JSON, numbers are numbers already.
+ */
 function withMappings<S extends string, L extends PeriodLimit>(
   form: LimitForm<S, L>,
   fields: Mapping,

@@ -64,7 +64,7 @@ function subjectOf<S extends string, L extends PeriodLimit>(
 }
 
 /**
- * Parses values written as texts, as `${NAME}` leaves them. An invalid text stays unchanged, so
+ * Parses values that are texts because `${NAME}` was replaced. An invalid text stays unchanged, so
  * that the message quotes it.
  */
 function withValues<S extends string, L extends PeriodLimit>(
@@ -77,7 +77,7 @@ function withValues<S extends string, L extends PeriodLimit>(
 }
 
 /**
- * The places of the limits of valid entries, in their order. For an aliased value, the place is the
+ * The offsets of the limits of valid entries, in their order. For an aliased value, that of the
  * alias.
  */
 export function placesInFile<S extends string>(
@@ -99,7 +99,7 @@ export function placesInFile<S extends string>(
   });
 }
 
-/** Limits, and in parallel the place of each. */
+/** Limits, and in parallel their places. */
 interface PlacedLimits<D> {
   readonly limits: readonly D[];
   readonly declaredAt: readonly DeclaredAt[];

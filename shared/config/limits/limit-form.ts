@@ -1,7 +1,7 @@
 /**
- * How a configuration declares rules and budgets. Both are written in the same way; where they
- * differ is a `LimitForm`, in `rule-limits.ts` and in `budget-limits.ts`. The file's lists are
- * checked in `file-limits.ts`, the variables are read in `env-limits.ts`.
+ * How a configuration declares rules and budgets. Both are written in the same way; a `LimitForm`
+ * describes the differences, in `rule-limits.ts` and in `budget-limits.ts`. `file-limits.ts` checks
+ * the file's lists, `env-limits.ts` reads the variables.
  */
 import { type Checked, show } from "../../checked.js";
 import {
@@ -15,15 +15,15 @@ import { nameHint } from "../closest-name.js";
 import type { UseProblem } from "../model-to-use.js";
 import type { Mapping } from "../read-mapping.js";
 
-/** A limit for one period; rules and budgets add what it limits. */
+/** A limit for one period, to which rules and budgets add their values. */
 export interface PeriodLimit extends Exhaustible {
   readonly periodSeconds: number;
 }
 
-/** What limits may use besides their fields. */
+/** The context for checking limits. */
 export interface LimitOptions {
   readonly perChildEntitled: boolean;
-  /** Absent: whether the model that serves instead exists isn't checked. */
+  /** Checks the model that may serve instead; absent to skip that check. */
   readonly useProblem?: UseProblem | undefined;
 }
 
@@ -32,11 +32,11 @@ export interface LimitForm<S extends string, L extends PeriodLimit> {
   /** `rule` or `budget`; the grammar has the plural. */
   readonly singular: string;
   /**
-   * The fields of one limit, and how a value written as a text is read, as `${NAME}` leaves it.
-   * Null: the field is a text.
+   * The fields of one limit, each with the parser of its value if that is a text, as after
+   * `${NAME}` was replaced. Null for fields that are texts.
    */
   readonly fields: Readonly<Record<string, ((raw: unknown) => unknown) | null>>;
-  /** Checks one limit and reports every wrong field; null if there was one. */
+  /** Checks one limit and reports every wrong field; null if there is one. */
   readonly parse: (fields: Mapping, at: string, problems: string[]) => L | null;
   /**
    * The variables that declare limits, by the prefix of their names; the rest names the subject.
@@ -57,7 +57,7 @@ export interface LimitForm<S extends string, L extends PeriodLimit> {
   readonly name: (key: LimitKey<S>) => string;
 }
 
-/** One entry of a list under `rate_limits` or `budgets` in the file, as it was written. */
+/** One entry of a list under `rate_limits` or `budgets`, as written in the file. */
 export interface DeclaredLimits<S extends string> {
   readonly at: string;
   readonly scope: S;

@@ -192,7 +192,7 @@ export function parseCompactLimits(
     .map(([periodSeconds, caps]) => ({ periodSeconds, ...caps }));
 }
 
-/** The cap, or the rest of the message about it. */
+/** The cap; for a wrong text, the rest of the message about it. */
 function parseCap(text: string): number | string {
   const value = /^-?\d+$/.test(text) ? Number(text) : NaN;
   if (value <= 0) return `must be greater than 0, not ${show(text)}`;

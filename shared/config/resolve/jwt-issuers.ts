@@ -121,7 +121,7 @@ function keysOf(
 }
 
 /**
- * What is wrong with a claim's name or a template. A template has a leading slash or braces; its
+ * The problems of a claim's name or of a template. A template has a leading slash or braces; its
  * path is checked with a letter in place of each claim.
  */
 function templateProblems(text: string, at: string): readonly string[] {

@@ -1,4 +1,4 @@
-/** Where the daemon listens and keeps its store, and how proxies treat it. */
+/** The sockets and the store of the daemon, and the failure mode of proxies. */
 import { socketPathBytesMax } from "../../bounds.js";
 import { adminSocketBeside } from "../../socket/socket-place.js";
 import { utf8Bytes } from "../../text/utf8-bytes.js";

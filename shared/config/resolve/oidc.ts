@@ -9,10 +9,10 @@ export interface OidcConfig {
   /** Null for a public client. */
   readonly clientSecret: string | null;
   readonly clientSecretFile: string | null;
-  /** Null: made of the gateway's own origin. */
+  /** Null to use the gateway's own origin. */
   readonly redirectUrl: string | null;
   readonly scopes: readonly string[];
-  /** Null: as long as the ID token. */
+  /** Null for the lifetime of the ID token. */
   readonly sessionMs: number | null;
   readonly roles: readonly ClaimedRole[];
 }

@@ -1,7 +1,7 @@
 /**
- * Which proxy a request to an address leaves through (docs/reference/configuration.md, "Outbound
- * proxies"): the provider's own, else the one of HTTP_PROXY, HTTPS_PROXY and NO_PROXY, in capitals
- * or small letters, as curl and most programs read them.
+ * Chooses the outbound proxy for an address (docs/reference/configuration.md, "Outbound proxies"):
+ * the provider's own, else that of HTTP_PROXY, HTTPS_PROXY and NO_PROXY, in upper or lower case, as
+ * curl and most programs read them.
  */
 import type { ProviderConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
@@ -38,9 +38,7 @@ export function readProxyVariables(env: Environment, problems: string[]): ProxyV
   };
 }
 
-/**
- * `own`: the provider's setting; null if unset. Loopback hosts are always reached directly.
- */
+/** `own`: the provider's setting; null if unset. Loopback hosts are always reached directly. */
 export function proxyFor(
   address: string,
   own: string | null,

@@ -8,9 +8,9 @@ import { type DeclaredPrice, validFields } from "../file/config-file.js";
 import { type ModelNamings, modelName } from "../model-name.js";
 import type { ChangeFields, PriceFields, TierFields } from "../settings/price-settings.js";
 
-/** In `provider/*`: every model of that provider; in a model's name: any characters. */
+/** In `provider/*`: every model of the provider; in a model's name: any characters. */
 const wildcard = "*";
-/** What `extends` names the built-in list by. */
+/** The value of `extends` for the built-in list. */
 const list = "list";
 
 /** Checks names and tiers. Names are compared as in rules: letter case doesn't matter. */
@@ -51,7 +51,7 @@ function nameOf({ provider, model }: { readonly provider: string; readonly model
   return `${provider}/${model ?? wildcard}`.toLowerCase();
 }
 
-/** Null if it extends nothing; undefined if it is wrong. */
+/** The price that it extends; null if none, undefined if `extends` is invalid. */
 function readExtends(
   at: string,
   { extends: base }: PriceFields,
@@ -67,7 +67,9 @@ function readExtends(
   return undefined;
 }
 
-/** A price of its own is for tokens of both kinds, or for another unit. */
+/**
+ * Checks that a price which extends none has rates for both kinds of tokens, or for another unit.
+ */
 function checkRates(at: string, fields: PriceFields, problems: string[]): void {
   const units = Object.entries(fields).some(
     ([name, value]) => value !== null && (name.startsWith("per_") || name === "images"),
@@ -81,7 +83,7 @@ function checkRates(at: string, fields: PriceFields, problems: string[]): void {
     if (value === null) problems.push(`${at}.${name} is required`);
 }
 
-/** A price that extends itself by way of others has no base. */
+/** Reports prices that extend themselves, directly or through others. */
 function checkCycles(
   own: readonly PriceConfig[],
   places: ReadonlyMap<string, string>,

@@ -1,6 +1,6 @@
 /**
  * Builds the checked configuration from the text of a file, the environment and the flags, or
- * reports everything that is wrong. Finding and reading the file is in `../load-config.ts`.
+ * reports every problem. `../load-config.ts` finds and reads the file.
  */
 import { buildCluster } from "../../cluster/cluster-config.js";
 import type { Config } from "../config.js";
@@ -60,7 +60,10 @@ export type ConfigResult =
       readonly ok: true;
       readonly config: Config;
       readonly warnings: readonly string[];
-      /** Secrets left out because their variable isn't set here; it may be in another process. */
+      /**
+       * Secrets left out because their variable isn't set in this process; another process may have
+       * it.
+       */
       readonly unset: readonly string[];
     }
   | { readonly ok: false; readonly file: string | null; readonly problems: readonly Problem[] };

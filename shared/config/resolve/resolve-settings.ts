@@ -23,7 +23,7 @@ interface PlacedSources extends SettingSources {
   readonly fileDirectory: string;
 }
 
-/** One source that gives a setting a value; messages call it by `name`. */
+/** A source that sets a setting, under the `name` that messages use. */
 interface GivenValue {
   readonly name: string;
   readonly place: keyof Problems;
@@ -61,7 +61,7 @@ export function resolveSettings(sources: PlacedSources, problems: Problems): Set
 }
 
 /**
- * Allows either a key or its file; the environment replaces the configuration's. Returns the values
+ * Allows either a key or its file; the environment overrides the configuration. Returns the values
  * to change.
  */
 function keyOrFile(
@@ -95,7 +95,7 @@ export function valuesOf<Table extends Partial<typeof settings>>(
   >;
 }
 
-/** The paths in force if their defaults depend on the user and on other settings. */
+/** The effective paths, whose defaults depend on the user and on other settings. */
 type DerivedPaths = Readonly<Record<DerivedPath, string>>;
 
 /**
@@ -134,7 +134,7 @@ function textOfRaw(raw: unknown): string {
   return Array.isArray(raw) ? raw.map(textOfRaw).join(", ") : JSON.stringify(raw);
 }
 
-/** The sources that give a setting a value, strongest first. A blank variable or key gives none. */
+/** The sources that set a setting, strongest first. A blank variable or key sets none. */
 function givenFor(
   setting: Pick<Setting<unknown>, "path" | "env" | "flag">,
   { flags, env, file }: SettingSources,
@@ -151,7 +151,9 @@ function givenFor(
   return values;
 }
 
-/** The source that decided a setting, for messages about it; its path if it is the default. */
+/**
+ * The source of a setting's value, for messages; the setting's path if the value is the default.
+ */
 export function decidedBy(
   setting: Pick<Setting<unknown>, "path" | "env" | "flag">,
   sources: SettingSources,

@@ -1,7 +1,7 @@
 /**
- * The settings of /metrics and of traces, and those variables of OpenTelemetry that aren't settings
- * of Sluice. These follow its specification: blank means unset, case is ignored, and an unknown
- * value is ignored with a warning that names it.
+ * The settings of /metrics and of traces, and variables of OpenTelemetry that aren't settings of
+ * Sluice. The variables follow OpenTelemetry's specification: blank means unset, case is ignored,
+ * and an unknown value is ignored with a warning that names it.
  */
 import type { TraceProtocol } from "../../metrics/telemetry-config.js";
 import type { Config } from "../config.js";
@@ -90,7 +90,7 @@ export function readTelemetryVariables(env: Environment, hasEndpoint: boolean): 
 }
 
 /**
- * The environment without a sampler or ratio that only other programs know: a host's variables
+ * The environment without a sampler or ratio that only other programs support: a host's variables
  * apply to all programs, and the specification requires a warning, not a failed start.
  */
 export function withKnownSampler(env: Environment): {

@@ -1,7 +1,7 @@
 /**
- * Checks `server.tls` (docs/reference/configuration.md): which of its settings belong together, and
- * whether a user path can be built from a client certificate. The files themselves are read by the
- * proxy (`proxy/http/tls-files.ts`).
+ * Checks `server.tls` (docs/reference/configuration.md): which settings belong together, and
+ * whether a user path can be built from a client certificate. The proxy reads the files
+ * (`proxy/http/tls-files.ts`).
  */
 import { show } from "../../checked.js";
 import { normalizeUserPath } from "../../domain/user-path.js";

@@ -1,6 +1,6 @@
 /**
- * The fields of an entry of `alerts`: where Sluice sends which warnings (docs/alerts.md). How they
- * fit together is checked in `../resolve/alerts.ts`.
+ * The fields of an entry of `alerts`: a destination and its alerts (docs/alerts.md).
+ * `../resolve/alerts.ts` checks whether they fit together.
  */
 import { boolean, choice } from "../kinds/choice-kinds.js";
 import { listOf } from "../kinds/list-kinds.js";

@@ -1,7 +1,7 @@
 /**
- * The fields of an entry of a provider's `model_traits` in the file: what models take of a
- * translated request; and those of an entry of `per_model`: how requests to models are sent.
- * `../resolve/providers.ts` checks how they fit together.
+ * The fields of an entry of a provider's `model_traits` in the file, for translated requests, and
+ * of an entry of `per_model`, for all requests to some models. `../resolve/providers.ts` checks
+ * whether they fit together.
  */
 import { tokensPerResponseMax } from "../../bounds.js";
 import { operations } from "../../operation.js";

@@ -100,7 +100,7 @@ function factorsOf(raw: unknown): Factors | undefined {
   return factors;
 }
 
-/** A mapping whose values are all of one form; undefined if one isn't, or a name isn't. */
+/** A mapping whose names and values are all valid; undefined if one isn't. */
 function mappingOf<T>(
   raw: unknown,
   nameOf: (name: string) => string | null,
@@ -139,7 +139,10 @@ const factorsByName: ValueKind<Readonly<Record<string, Factors>>> = {
   schema: { type: "object", additionalProperties: factorsSchema },
 };
 
-/** The minutes of a day from `fromMinute` to before `toMinute`, in UTC; it may pass midnight. */
+/**
+ * A factor for the minutes of a day from `fromMinute` to before `toMinute`, in UTC; the range may
+ * pass midnight.
+ */
 interface HoursFactor {
   readonly fromMinute: number;
   readonly toMinute: number;
@@ -300,7 +303,7 @@ export const priceSettings = {
   },
 } as const satisfies Readonly<Record<string, Field<unknown>>>;
 
-/** Beside them. */
+/** The lists beside them. */
 export const priceLists = {
   tiers: { entriesMax: 100, meaning: "Other rates for long input, lowest tier first." },
   changes: { entriesMax: 100, meaning: "Rates that change at a date, earliest first." },
@@ -309,9 +312,7 @@ export const priceLists = {
 const tierRate = (example: string): Field<number> =>
   rate("the price's", example, "The rate in this tier.");
 
-/**
- * By the key in the file, in an entry of `tiers`. A rate that it leaves out is the price's.
- */
+/** By the key in the file, in an entry of `tiers`. A missing rate is that of the price. */
 export const tierSettings = {
   above_input_tokens: {
     kind: integer({ min: 1, max: tokensPerResponseMax }),
@@ -334,7 +335,7 @@ export const tierSettings = {
   image_output: tierRate("40"),
 } as const satisfies Readonly<Record<string, Field<number>>>;
 
-/** By the key in the file, in an entry of `changes`. What it leaves out stays as before. */
+/** By the key in the file, in an entry of `changes`. A missing field stays unchanged. */
 export const changeSettings = {
   from: {
     kind: startTime,

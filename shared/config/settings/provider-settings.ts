@@ -1,6 +1,6 @@
 /**
- * The fields of a provider in the file. How declared providers, keys in the environment and presets
- * become one list is in `../resolve/providers.ts`.
+ * The fields of a provider in the file. `../resolve/providers.ts` merges declared providers, keys
+ * in the environment and presets.
  */
 
 import {
@@ -255,7 +255,7 @@ export const providerSettings = {
   }),
 } as const;
 
-/** Beside them; the fields of their entries are in `model-traits-settings.ts`. */
+/** The lists beside them; `model-traits-settings.ts` has the fields of their entries. */
 export const providerLists = {
   model_traits: {
     entriesMax: 100,

@@ -85,7 +85,7 @@ export class Poll<T> {
     });
   }
 
-  /** There is news: sends the request once the last answer is old enough. */
+  /** Sends the request once the last answer is old enough, because there is news. */
   refreshSoon(): void {
     if (this.#asking !== null) this.#hasNews = true;
     else this.#later(Math.max(1, this.#restsUntilMs - performance.now()));
@@ -98,7 +98,7 @@ export class Poll<T> {
       : { ...this.#state.value, problem: answer.problem };
   }
 
-  /** Null or 0 to not schedule a request. */
+  /** Schedules the next request; not at all if `ms` is null or 0. */
   #later(ms: number | null): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;

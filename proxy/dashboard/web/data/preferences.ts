@@ -36,7 +36,7 @@ export class Preferences {
     this.#shortcutsShown.value = shown;
   }
 
-  /** Whether places can be searched for. */
+  /** Whether the search for pages is open. */
   get finderShown(): ReadonlySignal<boolean> {
     return this.#finderShown;
   }

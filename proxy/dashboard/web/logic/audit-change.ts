@@ -1,4 +1,4 @@
-/** What an entry of the audit log changed, in few words. Pure. */
+/** The change of an audit entry in few words. Pure. */
 
 /** The fields that the entry's subject shows already. */
 const identity: ReadonlySet<string> = new Set([
@@ -38,7 +38,7 @@ function fieldsOf(value: unknown): Fields | null {
   return typeof value === "object" && !Array.isArray(value) ? (value as Fields) : { value };
 }
 
-/** Whether a field has another value than one that isn't set. */
+/** Whether a value differs from an unset field. */
 function isSet(value: unknown): boolean {
   return value !== null && value !== false && !(Array.isArray(value) && value.length === 0);
 }

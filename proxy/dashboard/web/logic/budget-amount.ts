@@ -1,7 +1,7 @@
 /** The amount of a budget's running period. Pure. */
 import type { BudgetItem } from "../../../../shared/api/budget-item.js";
 
-/** With what the last period has left for this one. */
+/** The amount, with what was carried over from the last period. */
 export function budgetAmount({
   amount,
   carried_over = 0,

@@ -32,7 +32,7 @@ export const budgetPeriods = [
 export interface BudgetDraft extends KeyDraft, ExhaustedDraft {
   /** US dollars as typed. */
   readonly amount: string;
-  /** What happens to models without a price; empty: what the configuration says for all budgets. */
+  /** What happens to models without a price; empty for the setting of all budgets. */
   readonly unpriced: UnpricedChoice | "";
   /** Empty: as set for all budgets. */
   readonly timeZone: string;
@@ -85,7 +85,7 @@ export function budgetBody(draft: BudgetDraft, original: BudgetItem | null): Dra
   const body = {
     ...keyBody(draft, "budget_key"),
     amount,
-    // Left out, it would stay as it is.
+    // An absent field would keep its value.
     unpriced: draft.unpriced === "" ? null : draft.unpriced,
     ...calendarOf(draft),
     rollover,
@@ -98,7 +98,10 @@ export function budgetBody(draft: BudgetDraft, original: BudgetItem | null): Dra
   return { ok: true, body };
 }
 
-/** Null for what isn't set; a wrong number is left to the gateway, which names the field. */
+/**
+ * The calendar's fields; null for one that isn't set. The gateway checks the numbers and names a
+ * wrong field.
+ */
 function calendarOf(draft: BudgetDraft): Record<string, unknown> {
   const timeZone = draft.timeZone.trim();
   const anchorDay = draft.anchorDay.trim();
@@ -109,7 +112,7 @@ function calendarOf(draft: BudgetDraft): Record<string, unknown> {
   };
 }
 
-/** A percentage as typed as a share; null for none. */
+/** A share from a percentage as typed; null for none. */
 function shareOf(typed: string): number | null | "wrong" {
   if (typed.trim() === "") return null;
   const percent = parseAmount(typed.replace("%", ""));

@@ -27,7 +27,7 @@ interface Day {
 
 export type Measure = "cost" | "tokens" | "requests";
 
-/** Days in UTC, both ends included. Empty if the ends aren't days. */
+/** Days in UTC, both inclusive. Empty if `start` or `end` isn't a day. */
 export function daySeries(
   { start_date, end_date }: { readonly start_date: string; readonly end_date: string },
   groups: readonly DayGroup[],
@@ -52,12 +52,12 @@ export function axisTop(largest: number): number {
   return 10 * power;
 }
 
-/** Below the bars. Their number is odd, so that every second one is right on a phone too. */
+/** The labels below the bars. The number is odd, so that a phone can show every second one. */
 const labelsMax = 5;
 
 /**
- * Some of the times, evenly: the first and the last whole, those between without what they have in
- * common with the first, the day or the year.
+ * Some of the times, evenly spaced: the first and the last in full, the others without the day or
+ * the year that they share with the first.
  */
 export function axisLabels(times: readonly string[]): readonly string[] {
   const last = times.length - 1;

@@ -1,4 +1,4 @@
-/** A key being issued in its dialog with what limits it, and the requests that do so. Pure. */
+/** A key that a dialog issues, with its limits, and the requests for them. Pure. */
 import { parseAmount, plainPath } from "./limit-draft.js";
 
 export interface KeyDraft {
@@ -53,14 +53,14 @@ interface KeyLimit {
   readonly path: string;
   readonly periodSeconds: number;
   readonly value: number;
-  /** The field of the list's items that has the value. */
+  /** The field of the list's items that contains the value. */
   readonly valueField: "max_requests" | "amount";
   readonly body: Readonly<Record<string, unknown>>;
 }
 
 type KeyLimits =
   | { readonly ok: true; readonly limits: readonly KeyLimit[] }
-  /** The field that is wrong: no number, or no path to count by. */
+  /** The invalid field: no number, or no path to count by. */
   | { readonly ok: false; readonly field: KeyField };
 
 const monthSeconds = 2_592_000;
@@ -91,7 +91,7 @@ export function keyLimits(draft: KeyDraft): KeyLimits {
   return { ok: true, limits };
 }
 
-/** What a list says of a limit or budget. */
+/** The fields that are read from a listed limit or budget. */
 interface KnownLimit {
   readonly subject: string;
   readonly period_seconds: number;
@@ -104,8 +104,8 @@ interface KnownLimit {
 }
 
 /**
- * The other value that the path's limit of the same period has already, which making this one would
- * change; null if it has none.
+ * The value of an existing limit with the same path and period, which this one would change; null
+ * if there is none.
  */
 export function otherValue(limit: KeyLimit, limits: readonly KnownLimit[]): number | null {
   const same = limits.find(

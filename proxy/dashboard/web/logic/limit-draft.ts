@@ -27,7 +27,7 @@ export function exhaustedDraftOf({ on_exhausted: onExhausted }: ExhaustedField):
     : { onExhausted: onExhausted ?? "", useModel: "" };
 }
 
-/** Left out, what `original` has would stay. */
+/** The field must not be absent: an absent field would keep the value of `original`. */
 export function exhaustedBody(
   { onExhausted, useModel }: ExhaustedDraft,
   original: ExhaustedField | null,
@@ -89,7 +89,7 @@ export type DraftBody =
   | { readonly ok: true; readonly body: Record<string, unknown> }
   | { readonly ok: false; readonly field: string };
 
-/** The gateway would take an empty path for all traffic. */
+/** The gateway would apply an empty path to all traffic. */
 export const noSubject: DraftBody = { ok: false, field: "subject" };
 
 /** The key fields of the body. `periodField`: `limit_key` or `budget_key`. */
@@ -105,7 +105,7 @@ export function keyBody(draft: KeyDraft, periodField: string): Record<string, un
   };
 }
 
-/** Left out of a body, `hold` stays as it is. */
+/** The field `hold` of a body. An absent field would keep its value. */
 export function holdBody(
   { hard = false }: KeyDraft,
   original: Pick<KeyItem, "hold"> | null,
@@ -158,14 +158,14 @@ export function saveEffect(draft: KeyDraft, original: KeyItem | null): SaveEffec
   const sameModels = setText(modelsOf(draft)) === setText(original.models ?? []);
   const sameHours =
     hoursOf(hasHours(draft) ? whenOfText(draft.when!) : null) === hoursOf(original.when);
-  // A shadow rule that is enforced goes on with its counters.
+  // Enforcing a shadow rule keeps its counters.
   const sameMode = original.mode === "shadow" || draft.shadow !== true;
   const sameKey = sameSubject && samePeriod && sameModels && sameHours && sameMode;
   const same = draft.scope === original.scope && sameKey;
   return same && draft.perChild === original.per_child ? "keeps" : "moves";
 }
 
-/** The same for the same patterns in any order and case. */
+/** A text that is equal for the same patterns in any order and case. */
 function setText(patterns: readonly string[]): string {
   return [...new Set(patterns.map((pattern) => pattern.toLowerCase()))].sort().join();
 }

@@ -23,7 +23,7 @@ function listQuery(
   return parameters.toString();
 }
 
-/** As `listQuery`: a search among rules or budgets finds children of templates too. */
+/** As `listQuery`, for a search that finds children of templates, too. */
 export function limitQuery(
   query: URLSearchParams,
   names: readonly string[],
@@ -67,7 +67,7 @@ export function itemKey(item: NamedItem): string {
   return JSON.stringify([scope, subject, template, period_seconds, models, when, mode]);
 }
 
-/** How many of the latest rows aren't among the shown ones: `12`, or `100+` if all are others. */
+/** How many of the latest rows aren't shown yet: `12`, or `100+` if none of them is shown. */
 export function newRows<Row>(
   shownRows: readonly Row[],
   latest: readonly Row[],

@@ -1,11 +1,13 @@
-/** What all proxies together know of each provider: its traffic, and its open circuits. Pure. */
+/**
+ * The traffic and the open circuits of each provider, as all proxies together report them. Pure.
+ */
 import type { FailingSpan, TargetTrafficItem } from "../../../../shared/api/request-item.js";
 
 export interface ProviderTraffic {
   readonly attempts: number;
   /** Null without attempts. */
   readonly errorRate: number | null;
-  /** Of the target that began to fail last. */
+  /** Of the target that has most recently begun to fail. */
   readonly failing: FailingSpan | null;
   readonly lastError: TargetTrafficItem["last_error"];
   /** Targets with an open circuit in a proxy. */

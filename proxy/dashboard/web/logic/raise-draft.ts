@@ -14,13 +14,13 @@ const allFields = [
 ] as const;
 type RaisedField = (typeof allFields)[number];
 
-/** A rule or a budget, as the list has it. */
+/** A rule or a budget of a list. */
 export interface RaisableItem extends KeyItem, Partial<Readonly<Record<RaisedField, number>>> {
   readonly raises?: readonly RaiseItem[];
 }
 
 interface RaiseDraft {
-  /** For a template, the path of the child; its own path for each child. */
+  /** The path that is raised: its own, or for a template that of a child. */
   readonly subject: string;
   /** As typed. */
   readonly values: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ interface RaiseDraft {
   readonly reason: string;
 }
 
-/** The values that it has and that can be raised. */
+/** The fields that are set and that can be raised. */
 export function raisedFields(item: RaisableItem): readonly RaisedField[] {
   return allFields.filter((field) => item[field] !== undefined);
 }
@@ -37,7 +37,9 @@ export function newRaise(item: RaisableItem): RaiseDraft {
   return { subject: item.subject, values: {}, seconds: "7200", reason: "" };
 }
 
-/** A value that is no number is sent as typed: the gateway names the field. */
+/**
+ * The body of a raise. A value that isn't a number is sent as typed: the gateway names the field.
+ */
 export function raiseBody(
   item: RaisableItem,
   { subject, values, seconds, reason }: RaiseDraft,

@@ -10,7 +10,7 @@ export interface Sample {
   readonly admitted: number;
   /** Requests refused by rules and by budgets. */
   readonly refused: number;
-  /** Those of `refused` that a budget refused. */
+  /** The part of `refused` that budgets refused. */
   readonly overBudget: number;
   /** Null if usage isn't tracked. */
   readonly tokens: number | null;

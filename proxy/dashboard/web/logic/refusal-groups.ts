@@ -1,4 +1,7 @@
-/** Groups refusals of one caller by one rule or budget: a client that retries fills a list. */
+/**
+ * Groups the refusals of one caller by one rule or budget, since a client that retries would fill
+ * the list.
+ */
 import type { RefusalItem } from "../../../../shared/api/refusal-item.js";
 
 export interface RefusalGroup {
@@ -23,7 +26,7 @@ export function refusalGroups(
   return [...groups.values()];
 }
 
-/** Without the message, which contains a growing amount. */
+/** The key of a refusal, without its message, which contains a growing amount. */
 function keyOf(refusal: RefusalItem): string {
   const limit = limitOf(refusal);
   return JSON.stringify([

@@ -39,7 +39,7 @@ export interface RuleDraft extends KeyDraft, ExhaustedDraft {
   readonly maxToolCalls: string;
   /** Only for `concurrent` on a user path. */
   readonly maxEnqueuedTokens: string;
-  /** Likewise; as typed: `warn_after=5, refuse_after=20`; empty for none. */
+  /** Only for the same rules; as typed: `warn_after=5, refuse_after=20`; empty for none. */
   readonly loops: string;
   /** As typed: `cached=0.1, cache_write=1.25`. */
   readonly tokenWeights: string;
@@ -120,11 +120,11 @@ export function ruleBody(draft: RuleDraft, original: RuleItem | null): DraftBody
   if (!isGauge && draft.tokenWeights.trim() !== "")
     body["token_weights"] = weightsOfText(draft.tokenWeights);
   if (draft.shares.trim() !== "") body["shares"] = sharesOfText(draft.shares);
-  // Left out, the edited rule's shares would stay.
+  // An absent field would keep the rule's shares.
   else if (original?.shares !== undefined) body["shares"] = null;
   if (capsBatches(draft) && draft.loops.trim() !== "") body["loops"] = loopsOfText(draft.loops);
   else if (original?.loops !== undefined) body["loops"] = null;
-  // What isn't understood is still a text.
+  // `typedWords` leaves a text that it can't parse unchanged.
   const unread = textFields.find((field) => typeof body[field] === "string");
   if (unread !== undefined) return { ok: false, field: unread };
   for (const [field, text] of [["max_requests", draft.maxRequests] as const, ...others]) {
@@ -141,7 +141,7 @@ export function ruleBody(draft: RuleDraft, original: RuleItem | null): DraftBody
 /** Fields of several values that are typed as one text. */
 const textFields = ["when", "token_weights", "shares", "loops"] as const;
 
-/** The gateway's message about such a field, with its parts named as they are typed. */
+/** The gateway's message about such a field, with the names that the dialog uses. */
 export function typedWords(message: string): string {
   return message
     .replace(/^when /, "it ")
@@ -154,7 +154,9 @@ export function capsBatches({ period, scope }: Pick<RuleDraft, "period" | "scope
   return period === "concurrent" && scope === "user_path";
 }
 
-/** The body without the fields for saving only: a tested rule replaces no other rule. */
+/**
+ * The body without the fields that only matter when saving: a tested rule replaces no other rule.
+ */
 export function backTestBody(ruleBody: Readonly<Record<string, unknown>>): object {
   const { replaces: _, ...rule } = ruleBody;
   return rule;

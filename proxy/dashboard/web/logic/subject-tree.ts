@@ -4,9 +4,9 @@ export interface TreeRow<Item> {
   readonly item: Item;
   /** The number of its ancestors in the tree. */
   readonly depth: number;
-  /** The path; below an ancestor, the rest after it. */
+  /** The path; for a row below an ancestor, the part after the ancestor's path. */
   readonly label: string;
-  /** Whether the row before has the same path, which isn't repeated. */
+  /** Whether the row above has the same path, which isn't repeated. */
   readonly isContinued: boolean;
 }
 

@@ -5,7 +5,7 @@ import { formatCount, formatMoney } from "./numbers.js";
 /** `cost` is in US dollars. */
 export type CapKind = "requests" | "concurrent" | (typeof kindsOverTime)[number];
 
-/** The caps on what a request is found to use. */
+/** The caps on amounts that are known only after a request. */
 export const kindsOverTime = [
   "tokens",
   "input_tokens",

@@ -1,6 +1,6 @@
 /**
- * Bars over time, stacked where there are several parts; and the same numbers as a table. Times are
- * UTC, as everywhere.
+ * A bar chart over time, stacked if there are several parts, and a table with the same numbers.
+ * Times are in UTC.
  */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -13,22 +13,22 @@ import { Table } from "./table.js";
 
 export interface ChartPart {
   readonly name: string;
-  /** One for each time. */
+  /** One value for each time. */
   readonly values: readonly number[];
-  /** Of the tokens; without, one for each part in turn. */
+  /** A colour of the design tokens; by default each part gets the next one. */
   readonly colour?: string;
 }
 
 interface BarChartProps {
   readonly title: string;
-  /** In its head. */
+  /** A note in the chart's head. */
   readonly note?: ComponentChildren;
   /** The time of each bar, as shown; ascending. */
   readonly times: readonly string[];
-  /** From the bottom of the bars. */
+  /** From bottom to top. */
   readonly parts: readonly ChartPart[];
   readonly format: (value: number) => string;
-  /** Where a bar leads; null if nowhere. */
+  /** The address that a bar links to; null for none. */
   readonly hrefOf?: ((at: number) => string) | null;
 }
 

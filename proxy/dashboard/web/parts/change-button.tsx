@@ -1,16 +1,16 @@
 /**
- * A button that changes something, or opens the dialog that does: there only for those who may, and
- * off while the daemon is away.
+ * A button that changes something, or opens the dialog that does. It is hidden from users who may
+ * not make the change, and disabled while the daemon is away.
  */
 import type { ComponentChildren } from "preact";
 import { rootOf } from "../data/session.js";
 import { useApp } from "./app.js";
 
 interface ChangeButtonProps {
-  /** The request that it leads to, as a session lists those that it may send. */
+  /** The request that it sends, as a session lists the allowed ones. */
   readonly needs: string;
   readonly look?: string;
-  /** What it is called, if it shows only a picture. */
+  /** The button's label if it shows only an icon. */
   readonly words?: string;
   readonly isBusy?: boolean;
   readonly onClick: () => void;
@@ -34,27 +34,27 @@ export function ChangeButton({ needs, look = "", words, isBusy, ...rest }: Chang
 }
 
 /**
- * What makes a button unusable for a while. `disabled` would take the focus from it, and the
- * keyboard would begin at the top of the page.
+ * The attributes of a button that can't be used for a while. `disabled` would remove the focus, and
+ * the keyboard would start at the top of the page again.
  */
 export function offWhile(isOff: boolean) {
   if (!isOff) return {};
   return { "aria-disabled": true, onClick: (event: Event) => event.preventDefault() } as const;
 }
 
-/** Whether who is signed in may send a request such as `PUT /admin/budgets`. */
+/** Whether the signed-in user may send a request such as `PUT /admin/budgets`. */
 export function useMay(): (change: string) => boolean {
   const who = useApp().session.session.value;
   return (change) => who !== null && "may" in who && who.may.includes(change);
 }
 
-/** Whether a limit stands above the role of who is signed in: on the role's own path. */
+/** Whether a limit is above the signed-in user's role: on the path of the role itself. */
 export function useIsAboveOwnPath(): (subject: string) => boolean {
   const root = rootOf(useApp().session.session.value);
   return (subject) => root !== "/" && subject === root;
 }
 
-/** Whether no change is possible now. */
+/** Whether the daemon is away, so that no change is possible. */
 export function useIsAway(): boolean {
   return useApp().connection.state.value !== "ok";
 }

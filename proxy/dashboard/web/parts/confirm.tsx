@@ -12,16 +12,16 @@ import { type ChangeRequest, useUndo } from "./use-change.js";
 interface ConfirmProps {
   readonly title: string;
   readonly children?: ComponentChildren;
-  /** What is changed, if it is more than one. */
+  /** The names of the changed items, if there are several. */
   readonly names?: readonly string[];
   readonly submit: string;
   /** The word that must be typed. */
   readonly word?: string;
-  /** Sent one after the other. */
+  /** The requests, sent one after the other. */
   readonly changes: readonly ChangeRequest[];
   /** The notice that is shown after them. */
   readonly done: string;
-  /** What makes up for each change, and the notice after that. */
+  /** The requests that undo the changes, and the notice after them. */
   readonly undo?: { readonly changes: readonly ChangeRequest[]; readonly done: string };
   readonly onDone: () => void;
   readonly onClose: () => void;
@@ -33,7 +33,7 @@ export function Confirm(props: ConfirmProps) {
   const undone = useUndo();
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
-  // What was changed before a problem isn't changed again.
+  // A retry after a problem skips the changes that were made.
   const [madeCount, setMade] = useState(0);
   const [typed, setTyped] = useState("");
   const confirm = async (): Promise<void> => {

@@ -17,7 +17,7 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** Open while it is rendered. */
+/** The dialog is open while it is rendered. */
 export function Dialog({ title, onClose, look = "plain", children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();

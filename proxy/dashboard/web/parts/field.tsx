@@ -17,17 +17,17 @@ interface TextFieldProps extends FieldProps {
   /** Fixed-width letters, for paths and names. */
   readonly mono?: boolean;
   readonly placeholder?: string;
-  /** Has the focus when it appears. */
+  /** Gets the focus when it appears. */
   readonly autoFocus?: boolean;
   readonly suggestions?: readonly string[];
-  /** What a password manager may put in. */
+  /** The value that a password manager may fill in. */
   readonly autoComplete?: string;
 }
 
 export function TextField(props: TextFieldProps) {
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
-  // A dialog isn't open yet, and does so itself.
+  // Within a dialog, the dialog sets the focus when it opens.
   useEffect(() => {
     if (props.autoFocus === true) input.current?.focus();
   }, []);
@@ -114,7 +114,7 @@ function FieldNote({
   );
 }
 
-/** One of a few, all of them in view. */
+/** A choice among a few values, all of them visible. */
 export function Choices({ label, value, options, onChoose }: SelectFieldProps) {
   const name = useId();
   return (
@@ -164,7 +164,7 @@ export function CheckField({
   );
 }
 
-/** What lists are filtered by; `/` leads to it. */
+/** The search field of a list; the key `/` focuses it. */
 export function SearchField({
   label,
   value,

@@ -1,4 +1,4 @@
-/** All pictures of the pages: strokes on a grid of 24, in the colour of the text around them. */
+/** All icons: strokes on a grid of 24, in the colour of the text around them. */
 
 const shapes = {
   alert: "M12 4 2.5 20h19zM12 10v4M12 17v.01",
@@ -45,7 +45,7 @@ const shapes = {
 
 export type IconName = keyof typeof shapes;
 
-/** Says nothing to a screen reader: the words stand beside it. */
+/** Hidden from screen readers, which read the words beside it. */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">

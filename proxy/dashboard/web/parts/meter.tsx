@@ -1,4 +1,4 @@
-/** How much of a cap is used: a bar that is never alone, beside its numbers and words. */
+/** A bar with the used share of a cap, always beside the numbers in words. */
 import { formatShare } from "../../../../shared/text/percent.js";
 import { levelOf, shareOf } from "../logic/used-share.js";
 import { shellTexts } from "../texts/shell-texts.js";
@@ -7,9 +7,9 @@ interface MeterProps {
   readonly used: number;
   readonly cap: number;
   readonly format: (value: number) => string;
-  /** What is counted. */
+  /** The unit of the numbers. */
   readonly unit?: string;
-  /** From 0 to 1: where use would be at an even pace. */
+  /** The expected used share at an even pace, from 0 to 1. */
   readonly pace?: number;
 }
 

@@ -1,4 +1,4 @@
-/** The frame of a page's content: its heading, cards, and what stands where there is nothing. */
+/** The frame of a page's content: heading, cards, and the placeholder of empty lists. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { PolledValue } from "../data/poll.js";
@@ -6,14 +6,17 @@ import { shellTexts } from "../texts/shell-texts.js";
 import { useApp } from "./app.js";
 import { Icon, type IconName } from "./icon.js";
 
-/** The heading takes the focus when its page is opened, so that a screen reader begins there. */
+/**
+ * The heading of a page. It takes the focus when the page opens, so that a screen reader begins
+ * there.
+ */
 export function PageHead({
   title,
   children,
   actions,
 }: {
   readonly title: string;
-  /** What the page is for, in a sentence. */
+  /** The purpose of the page, in a sentence. */
   readonly children?: ComponentChildren;
   readonly actions?: ComponentChildren;
 }) {
@@ -21,7 +24,7 @@ export function PageHead({
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · ${shellTexts.product}`;
-    // Not at the first page: the browser's own focus is right there.
+    // Not on the first page, where the browser sets the focus correctly.
     if (router.hasMoved) heading.current?.focus({ preventScroll: true });
   }, [title, router]);
   return (
@@ -43,7 +46,7 @@ export function Card({
   children,
 }: {
   readonly title?: string;
-  /** Beside the title: a unit, an age, a link. */
+  /** A note beside the title: a unit, an age, a link. */
   readonly note?: ComponentChildren;
   readonly children: ComponentChildren;
 }) {
@@ -60,7 +63,7 @@ export function Card({
   );
 }
 
-/** Where a list has nothing: why, and what to do. */
+/** The placeholder of an empty list: why it is empty, and what to do. */
 export function Empty({
   icon,
   title,
@@ -82,12 +85,12 @@ export function Empty({
   );
 }
 
-/** The gateway's messages begin as they are written into others. */
+/** A message of the gateway, which begins in lower case, as a sentence. */
 function sentence(message: string): string {
   return message.charAt(0).toUpperCase() + message.slice(1);
 }
 
-/** The answer's content; until there is one, lines in its place, or why there is none. */
+/** Renders the content of an answer. Until then it renders placeholder lines, or the problem. */
 export function WhenReady<T>({
   polled,
   onRetry,

@@ -1,4 +1,4 @@
-/** Below a list: how many rows this page of it has, how old they are, and the way to the others. */
+/** Below a list: the number of rows on this page, their age, and links to the other pages. */
 import type { ComponentChildren } from "preact";
 import { hrefOf } from "../data/router.js";
 import { formatCount } from "../logic/numbers.js";
@@ -9,13 +9,13 @@ import { TableFoot } from "./table.js";
 
 interface PagingProps {
   readonly rows: number;
-  /** As the list gave it; null on the last page. */
+  /** The cursor of the next page, from the list; null on the last page. */
   readonly next: string | null;
   readonly heardMs: number;
   readonly children?: ComponentChildren;
 }
 
-/** The cursor stands in the address as `after`. */
+/** The parameter `after` of the address has the cursor. */
 export function Paging({ rows, next, heardMs, children }: PagingProps) {
   const { router } = useApp();
   const { page, query } = router.place.value;

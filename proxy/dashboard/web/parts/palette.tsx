@@ -1,4 +1,4 @@
-/** Leads by a few letters to a page, a tenant, a key, a limit, a budget or a request. */
+/** The search that opens a page, a tenant, a key, a limit, a budget or a request. */
 import { useEffect, useId, useState } from "preact/hooks";
 import type { BudgetItem, BudgetList } from "../../../../shared/api/budget-item.js";
 import type { KeyPage } from "../../../../shared/api/key-item.js";
@@ -19,7 +19,7 @@ const each = 5;
 interface SearchResult {
   readonly kind: keyof typeof texts.kinds;
   readonly text: string;
-  /** What tells it from others of its name; null if nothing need. */
+  /** Distinguishes it from others with the same name; null if the name is unique. */
   readonly note: string | null;
   readonly href: string;
 }
@@ -122,7 +122,7 @@ export function Palette({ pages, onClose }: PaletteProps) {
   );
 }
 
-/** What the gateway has by these words; a list that can't be asked for has nothing. */
+/** Searches the gateway's lists. A list that can't be requested yields nothing. */
 async function search(
   client: GatewayClient,
   words: string,

@@ -1,6 +1,6 @@
 /**
- * A table of rows, which becomes a list of cards on a phone. The roles are written out because
- * browsers forget a table's own when its display is changed.
+ * A table of rows, which becomes a list of cards on a phone. Roles are explicit, because browsers
+ * drop a table's own roles when its display changes.
  */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -12,51 +12,54 @@ import { type Sorting, useSorting } from "./lists/use-sorting.js";
 
 export interface Column<Row> {
   readonly key: string;
-  /** Words at the top of the column, and before the value on a phone. Hidden if `end`. */
+  /** The column's title, and the label of the value on a phone. Hidden if `kind` is `end`. */
   readonly head: string;
   readonly cell: (row: Row) => ComponentChildren;
   /**
-   * `lead`: what the row is about. `number`: aligned right. `rest`: in a low row one line, cut at
-   * the end of the table. `end`: buttons.
+   * `lead`: the subject of the row. `number`: aligned right. `rest`: in a compact table one line,
+   * cut at the table's edge. `end`: buttons.
    */
   readonly kind?: "lead" | "number" | "rest" | "end";
-  /** What the rows that are here are sorted by; a row without it comes last. */
+  /** The value by which loaded rows are sorted; a row without a value comes last. */
   readonly by?: (row: Row) => string | number | null | undefined;
   /** Whether the first click sorts the smallest values first, not the largest. */
   readonly fromSmallest?: boolean;
-  /** The column's name in the table's `sorting`, if the rows are sorted elsewhere. */
+  /** The column's name in `sorting`, if the rows are sorted elsewhere. */
   readonly sort?: string;
   /** Shown only on a phone, beside the first column, where each row is one line. */
   readonly isBrief?: boolean;
 }
 
-/** Which rows the reader has chosen, to do one thing to all of them. */
+/** The rows that the reader has selected, for an action on all of them. */
 export interface Selection<Row> {
   readonly keys: ReadonlySet<string>;
-  /** Null for a row that can't be chosen; else its name. */
+  /** The name of a row; null if it can't be selected. */
   readonly nameOf: (row: Row) => string | null;
   choose(rows: readonly Row[], isChosen: boolean): void;
 }
 
 export interface TableProps<Row> {
-  /** Says to a screen reader what the table is. */
+  /** The title of the table for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** `continued`: it belongs to the row above; `joined`: the one below belongs to it. */
+  /**
+   * Classes of a row. `continued`: it belongs to the row above; `joined`: the row below belongs to
+   * it.
+   */
   readonly rowClass?: (row: Row) => string;
-  /** If something else sorts the rows. */
+  /** If something else than this table sorts the rows. */
   readonly sorting?: Sorting;
-  /** Null if rows can't be chosen. */
+  /** Null if rows can't be selected. */
   readonly selection?: Selection<Row> | null;
-  /** Low rows; on a phone each is one line, which opens. */
+  /** A table of low rows. On a phone each row is one line, which opens. */
   readonly isCompact?: boolean;
-  /** Only the first rows are drawn, in the order that the reader chose. */
+  /** Draws only the first rows, in the order that the reader has chosen. */
   readonly isBounded?: boolean;
 }
 
-/** What a browser draws at once without a pause. */
+/** As many rows as a browser draws without a noticeable pause. */
 export const rowsDrawnMax = 100;
 
 export function Table<Row>(props: TableProps<Row>) {
@@ -143,13 +146,13 @@ export function Table<Row>(props: TableProps<Row>) {
 
 interface CutTextProps {
   readonly text: string;
-  /** How it looks. */
+  /** A class of the style sheet. */
   readonly look?: string;
-  /** What is shown there, if it is more than the text. */
+  /** The text of the tooltip, if it differs from `text`. */
   readonly title?: string;
 }
 
-/** Text that low rows cut, and that is whole where the reader points at it. */
+/** A text that compact rows cut. The tooltip has the whole text. */
 export function CutText({ text, look = "", title = text }: CutTextProps) {
   return (
     <span class={`wrap ${look}`} title={title}>
@@ -158,7 +161,7 @@ export function CutText({ text, look = "", title = text }: CutTextProps) {
   );
 }
 
-/** On a phone there are no heads to sort by. */
+/** The choice of the order on a phone, which shows no column heads. */
 function PhoneSort<Row>({ columns }: { readonly columns: readonly Column<Row>[] }) {
   const options = columns.flatMap(({ key, head, sort, by }): [string, string][] =>
     sort !== undefined
@@ -253,7 +256,7 @@ function SortButton({ head, sort, sorting }: SortButtonProps) {
   );
 }
 
-/** Below a table: how many rows there are, and the way to further ones. */
+/** The foot of a table: the number of rows, and links to further ones. */
 export function TableFoot({ children }: { readonly children: ComponentChildren }) {
   return <div class="table-foot">{children}</div>;
 }

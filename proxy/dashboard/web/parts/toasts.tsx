@@ -1,6 +1,6 @@
 /**
- * Short words on what was done, in the one live region of the page. They stay until the next one
- * or until they are closed, so that users can read them in their own time.
+ * Short notices of completed actions, in the only live region of the page. A notice stays until the
+ * next one or until it is closed, so that users can read it in their own time.
  */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { shellTexts } from "../texts/shell-texts.js";
@@ -10,7 +10,7 @@ interface Toast {
   readonly id: number;
   readonly kind: "done" | "failed";
   readonly text: string;
-  /** Takes back what was done. */
+  /** Undoes the action. */
   readonly undo?: (() => void) | undefined;
 }
 

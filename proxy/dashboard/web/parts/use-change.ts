@@ -33,7 +33,7 @@ export interface ChangeRequest {
 }
 
 interface Change extends ChangeRequest {
-  /** The notice that is shown after it. */
+  /** The notice after the change. */
   readonly done: string;
 }
 
@@ -60,7 +60,7 @@ interface Undo {
   readonly done: string;
 }
 
-/** Makes up for changes; what fails stays in a notice. */
+/** A hook that undoes changes. A notice shows what fails. */
 export function useUndo(): (undo: Undo, onDone: () => void) => Promise<void> {
   const { client, toasts } = useApp();
   return async ({ changes, done }, onDone) => {

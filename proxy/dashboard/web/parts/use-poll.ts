@@ -1,13 +1,13 @@
-/** A question to the gateway for as long as a part of a page is shown. */
+/** Polls the gateway while a part of a page is shown. */
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { DaemonStatus } from "../../../../shared/api/gateway-status.js";
 import { Poll, type PolledValue } from "../data/poll.js";
 import { useApp } from "./app.js";
 
-/** What a list is made of, as a count of the daemon's: another count is news. */
+/** A count of the daemon's that changes when the list has changed. */
 export type News = (status: DaemonStatus) => number;
 
-/** Asks again when the path changes. `everyMs` 0: once. */
+/** Requests again when the path changes. `everyMs` 0: only once. */
 export function usePoll<T>(path: string, everyMs: number, news?: News): Poll<T> {
   const { client } = useApp();
   const poll = useMemo(
@@ -42,7 +42,7 @@ interface ListTimes {
   readonly news?: News;
 }
 
-/** As `usePoll`, but the rows stay until those of another filter or page have come. */
+/** As `usePoll`, but keeps the rows until those of another filter or page have arrived. */
 export function useListPoll<T>(path: string, times: ListTimes = {}): ListPoll<T> {
   return useRowsOfLastAnswer(usePoll<T>(path, times.everyMs ?? listEveryMs, times.news));
 }

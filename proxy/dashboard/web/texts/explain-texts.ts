@@ -1,4 +1,4 @@
-/** The words of the page that says why a request is refused, and when it would pass. */
+/** The words of the page that explains refusals. */
 
 export const explainTexts = {
   title: "Explain",

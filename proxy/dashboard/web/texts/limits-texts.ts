@@ -106,7 +106,7 @@ export const limitsTexts = {
     loops: "Agents that repeat themselves or don't end",
     tokenWeights: "A token counts as",
     shares: "Children share by",
-    /** How what is typed as one text is written, by the gateway's name of the field. */
+    /** The forms of fields that are typed as one text, by the gateway's name of the field. */
     forms: {
       when: "Such as mon-fri 09:00-17:00 Europe/Berlin.",
       loops: "When to warn and refuse, such as warn_after=5, refuse_after_turns=500.",

@@ -16,7 +16,7 @@ import { shellTexts } from "../../texts/shell-texts.js";
 
 const address = "/admin/audit";
 const filters = ["who", "subject", "operation"] as const;
-/** A link may name a time range too. */
+/** The query's parameters; a link may also name a time range. */
 const names = [...filters, "from", "to"];
 
 export function AuditPage() {

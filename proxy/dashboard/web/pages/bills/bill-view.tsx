@@ -99,7 +99,7 @@ interface CauseRow {
   readonly usd: number;
 }
 
-/** In the order of the report. */
+/** The amounts, in the order of the report. */
 function amountsOf(causes: Amounts): readonly CauseRow[] {
   return causeNames.flatMap((cause) => {
     const amount = causes[cause];

@@ -64,7 +64,7 @@ export function BillsPage() {
   );
 }
 
-/** The one that the address names, or the newest of each provider. */
+/** The comparison that the address names, or the newest one of each provider. */
 function shownOf(
   items: readonly ReconciliationItem[],
   id: string | null,

@@ -28,7 +28,7 @@ export function AnchorsDialog(props: AnchorsDialogProps) {
   );
 }
 
-/** Numbers as the gateway has them. */
+/** The numbers of the gateway's body. */
 type Anchors = Omit<BudgetSettings, "server_time">;
 
 function AnchorsForm({

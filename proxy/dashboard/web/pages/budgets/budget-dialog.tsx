@@ -1,4 +1,4 @@
-/** Makes or changes a budget. Says, before it is saved, what becomes of the recorded spend. */
+/** The dialog that creates or changes a budget. It says what saving does to the recorded spend. */
 import { useState } from "preact/hooks";
 import type { BudgetItem } from "../../../../../shared/api/budget-item.js";
 import {
@@ -31,7 +31,7 @@ const shownFields: ReadonlySet<string> = new Set([
 
 interface BudgetDialogProps {
   readonly initial: BudgetDraft;
-  /** Null if a new one is made. */
+  /** Null for a new budget. */
   readonly original: BudgetItem | null;
   readonly onClose: () => void;
   readonly onDone: () => void;
@@ -127,7 +127,7 @@ function AmountAndPeriod({
   );
 }
 
-/** Which days, months and lengths the budget's period has. */
+/** The fields for the days, months and lengths of the budget's period. */
 function CalendarPart({
   draft,
   onChange,

@@ -1,4 +1,7 @@
-/** Budgets as rows: a bar with a tick at the elapsed share of the period, so that pace is seen. */
+/**
+ * Budgets as rows: each has a bar with a tick at the elapsed share of the period, which shows the
+ * pace.
+ */
 import type { BudgetItem } from "../../../../../shared/api/budget-item.js";
 import { budgetAmount } from "../../logic/budget-amount.js";
 import { elapsedOf } from "../../logic/elapsed.js";

@@ -1,4 +1,4 @@
-/** What the page of budgets opens over itself: one dialog at a time. */
+/** The dialogs of the page of budgets: one is open at a time. */
 import type { BudgetChildList, BudgetItem } from "../../../../../shared/api/budget-item.js";
 import { budgetBody, budgetDraftOf, newBudget } from "../../logic/budget-draft.js";
 import { formatMoney } from "../../logic/numbers.js";

@@ -1,4 +1,6 @@
-/** Budgets with what is spent of them and how long they last; the place to make and change them. */
+/**
+ * The page of budgets: their spend and when they run out, with buttons to create and change them.
+ */
 import { useState } from "preact/hooks";
 import type { BudgetItem } from "../../../../../shared/api/budget-item.js";
 import { spentElsewhereText } from "../../../../../shared/usage/hosts-text.js";
@@ -85,7 +87,7 @@ export function BudgetsPage() {
   );
 }
 
-/** How old it is what other hosts have spent, where hosts share budgets. */
+/** How old the reported spend of other hosts is, if hosts share budgets. */
 function spentElsewhere(budgets: readonly BudgetItem[]): string {
   const text = spentElsewhereText(budgets);
   return text === null ? "" : texts.spent(text);

@@ -1,4 +1,7 @@
-/** Why a request would pass or be refused, and when it would pass. The question is the address. */
+/**
+ * Why a request would pass or be refused, and when it would pass. The address contains the
+ * question.
+ */
 import { useEffect, useState } from "preact/hooks";
 import type { Explanation } from "../../../../../shared/api/explanation.js";
 import type { Problem } from "../../data/gateway-client.js";
@@ -38,7 +41,7 @@ export function ExplainPage() {
         : { ...nothing, problem: answer.problem },
     );
   };
-  // A link to a question, or the browser's own buttons.
+  // The address changes by a link to a question, or by the browser's own buttons.
   const address = JSON.stringify(inAddress);
   useEffect(() => {
     const parsed = JSON.parse(address) as Question;

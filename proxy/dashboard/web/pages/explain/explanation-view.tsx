@@ -1,4 +1,7 @@
-/** The verdict first, then every limit and budget on the way, then the targets. */
+/**
+ * Shows an explanation: the verdict, every limit and budget that counts the request, and the
+ * targets.
+ */
 import type { ComponentChildren } from "preact";
 import type { ExplainedVerdict, Explanation } from "../../../../../shared/api/explanation.js";
 import type { RefusalItem } from "../../../../../shared/api/refusal-item.js";

@@ -31,7 +31,7 @@ export function IssueDialog({ serverTime, onIssued, onClose }: IssueProps) {
   const { client } = useApp();
   const may = useMay();
   const [draft, setDraft] = useState(newKey);
-  /** What is wrong before the key is asked for. */
+  /** An invalid field that was found before the request. */
   const [wrong, setWrong] = useState<{ readonly field: KeyField; readonly text: string } | null>(
     null,
   );
@@ -44,7 +44,7 @@ export function IssueDialog({ serverTime, onIssued, onClose }: IssueProps) {
         setWrong({ field: limits.field, text: form.wrong[limits.field] ?? "" });
         return null;
       }
-      // The limits come first, so that the key is never without them.
+      // The limits first: without them, the key could spend immediately.
       for (const limit of limits.limits) {
         const { field, path, body } = limit;
         const parameters = new URLSearchParams({ user_path: String(body["subject"]), limit: "50" });
@@ -88,7 +88,7 @@ export function IssueDialog({ serverTime, onIssued, onClose }: IssueProps) {
           <SelectField
             label={form.expires}
             value={draft.days}
-            // Numbers as names would come first.
+            // An object would list numeric names first.
             options={["", "30", "90", "365"].map((each) => [each, form.expiry[each as "30"]])}
             onChoose={(days) => setDraft({ ...draft, days })}
             error={errorOf("expires_at")}
@@ -171,12 +171,12 @@ export function EndKeysDialog({ items: keys, how, onEnded, onClose }: EndProps) 
 interface Submit {
   readonly isBusy: boolean;
   readonly problem: Problem | null;
-  /** What is wrong with a field, as the gateway says it. */
+  /** The gateway's message about a field; null if there is none. */
   errorOf(field: string): string | null;
   readonly submit: (event: Event) => void;
 }
 
-/** `question`: null if something was found wrong before it. */
+/** `question`: null if a field is invalid, so that nothing is sent. */
 function useSubmit<T>(
   question: () => Promise<Answer<T> | null>,
   onDone: (body: T) => void,
@@ -205,7 +205,7 @@ const secretTexts = texts.secret;
 
 interface SecretDialogProps {
   readonly value: string;
-  /** What the gateway says beside it. */
+  /** The gateway's notice about the key. */
   readonly notice: string | null;
   readonly onClose: () => void;
 }
@@ -213,7 +213,7 @@ interface SecretDialogProps {
 export function SecretDialog({ value, notice, onClose }: SecretDialogProps) {
   const [state, setState] = useState<"new" | "copied" | "failed">("new");
   const copy = (): void => {
-    // Absent where the page came over plain HTTP from another host.
+    // Browsers omit the clipboard if the page came from another host by plain HTTP.
     const copying = navigator.clipboard?.writeText(value) ?? Promise.reject(new Error());
     copying.then(
       () => setState("copied"),

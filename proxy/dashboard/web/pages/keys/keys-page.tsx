@@ -1,4 +1,4 @@
-/** The managed keys: who has which, when each was last used, and all that can be done to them. */
+/** The page of managed keys: their owners, when each was last used, and the actions on them. */
 import { useState } from "preact/hooks";
 import type { KeyItem, KeyPage } from "../../../../../shared/api/key-item.js";
 import type { UsageSummary } from "../../../../../shared/api/usage-report.js";
@@ -26,7 +26,7 @@ type Open =
   | { readonly kind: "issue" }
   | { readonly kind: "rotate"; readonly key: KeyItem }
   | { readonly kind: "deactivate" | "delete"; readonly keys: readonly KeyItem[] }
-  /** The new secret is held by this page alone, until the dialog is closed or the page left. */
+  /** Only this page has the new secret, until the dialog is closed or the page is left. */
   | { readonly kind: "secret"; readonly value: string; readonly notice: string | null };
 
 export function KeysPage() {
@@ -113,7 +113,7 @@ function OpenDialog({
 }: {
   readonly open: Open | null;
   readonly serverTime: string | null;
-  /** With the secret to be shown, if there is one. */
+  /** `next`: the dialog that shows the secret, if there is one. */
   readonly onDone: (next: Open | null) => void;
   readonly onClose: () => void;
 }) {
@@ -136,7 +136,7 @@ function OpenDialog({
   );
 }
 
-/** What a key is called in a sentence. */
+/** The name of a key in a sentence. */
 function nameOf(key: KeyItem): string {
   return key.name ?? key.id;
 }
@@ -190,7 +190,7 @@ function columnsOf(
           </span>
         ),
     },
-    // Most gateways let each key use any model.
+    // On most gateways every key may call any model.
     ...(page?.auth_keys.some((key) => key.models !== null) === true ? [models] : []),
     {
       key: "cost",
@@ -213,7 +213,7 @@ function columnsOf(
     {
       key: "used",
       head: heads.lastUsed,
-      // Those never used, then those used long ago.
+      // Unused keys first, then those with the oldest last use.
       fromSmallest: true,
       by: ({ last_used_at }) => last_used_at ?? "",
       cell: ({ last_used_at }) => <Ago moment={last_used_at} now={serverTime} />,

@@ -1,4 +1,4 @@
-/** In the dialog of a rule: what it would have refused in the last days, before it is saved. */
+/** The back-test in the dialog of a rule: what the rule would have refused in the last days. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { BackTestReport } from "../../../../../shared/api/rule-item.js";
@@ -22,7 +22,7 @@ const texts = limitsTexts.backTest;
 const days = 7;
 
 interface BackTestProps {
-  /** The body that saves the rule as it is written now; null if it isn't complete. */
+  /** The body that saves the rule as it is edited now; null if it isn't complete. */
   readonly body: Readonly<Record<string, unknown>> | null;
 }
 
@@ -31,7 +31,7 @@ type Test =
   | { readonly kind: "done"; readonly report: BackTestReport }
   | { readonly kind: "failed"; readonly message: string };
 
-/** What was found is shown as long as the rule stays as it was tested. */
+/** Shows a result as long as the rule is the one that was tested. */
 export function BackTest({ body }: BackTestProps) {
   const { client } = useApp();
   const questionKey = JSON.stringify(body === null ? null : backTestBody(body));
@@ -137,7 +137,7 @@ function Report({ report }: { readonly report: BackTestReport }) {
   );
 }
 
-/** Each day's requests, with those that it would have refused. */
+/** The requests of each day, and the share that the rule would have refused. */
 function Days({ report }: { readonly report: BackTestReport }) {
   const bars = dayBars(report);
   return (

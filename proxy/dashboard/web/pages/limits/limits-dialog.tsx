@@ -1,4 +1,4 @@
-/** What the page of limits opens over itself: one dialog at a time. */
+/** The dialogs of the page of limits: one is open at a time. */
 import type { ChildItem, RuleItem } from "../../../../../shared/api/rule-item.js";
 import { formatCount } from "../../logic/numbers.js";
 import { newRule, ruleBody, ruleDraftOf } from "../../logic/rule-draft.js";

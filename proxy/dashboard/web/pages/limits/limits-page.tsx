@@ -1,4 +1,6 @@
-/** Rules with what is used of them, one tab for each scope; the place to make and change them. */
+/**
+ * The page of rules and their use, one tab for each scope, with buttons to create and change them.
+ */
 import { useState } from "preact/hooks";
 import { hrefOf } from "../../data/router.js";
 import { limitQuery } from "../../logic/list-page.js";

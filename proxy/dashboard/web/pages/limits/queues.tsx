@@ -1,4 +1,4 @@
-/** The requests that wait for room, and the tokens of batches; nothing where there are none. */
+/** The requests that wait for room, and the tokens of batches. Empty if there are none. */
 import type { EnqueuedItem, QueueItem, QueueList } from "../../../../../shared/api/queue-item.js";
 import { formatCount, formatDuration } from "../../logic/numbers.js";
 import { Card } from "../../parts/page.js";

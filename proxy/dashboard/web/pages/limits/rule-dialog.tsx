@@ -1,4 +1,4 @@
-/** Makes or changes a rule, and says before saving what happens to its counters. */
+/** The dialog that creates or changes a rule. It says what saving does to the counters. */
 import { useState } from "preact/hooks";
 import type { RuleItem } from "../../../../../shared/api/rule-item.js";
 import { fieldOf, saveEffect } from "../../logic/limit-draft.js";
@@ -39,7 +39,7 @@ const capFields = [
 
 interface RuleDialogProps {
   readonly initial: RuleDraft;
-  /** Null if a new one is made. */
+  /** Null for a new rule. */
   readonly original: RuleItem | null;
   readonly onClose: () => void;
   readonly onDone: () => void;
@@ -163,7 +163,10 @@ function Period({ draft, onChange, error }: PartProps & { readonly error: string
   );
 }
 
-/** On a single host, `host_only` changes nothing: it is shown only if the rule has it already. */
+/**
+ * With a single host, `host_only` changes nothing: the field is shown only if the rule has it
+ * already.
+ */
 function HostOnly({ draft, onChange }: PartProps) {
   const { status } = useApp().live.live.value;
   const isOneOfSeveral = status !== null && status.cluster !== null;

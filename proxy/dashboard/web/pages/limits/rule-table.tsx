@@ -91,7 +91,9 @@ export function RuleTable({ scope, rules, serverTime, heardMs, onOpen }: RuleTab
 
 const listPath = "/admin/rate-limits";
 
-/** The largest used share of the rule's caps, or of those of these kinds; null without any. */
+/**
+ * The largest used share of the rule's caps, or of its caps of some kinds; null without such caps.
+ */
 const largestShare: ShareOf<RuleItem> = (rule, kinds) => {
   const uses = isTemplate(rule) ? [] : capUses(rule);
   const shares = uses.filter(({ kind }) => kinds?.includes(kind) ?? true).map(shareOf);

@@ -1,4 +1,4 @@
-/** The limits and budgets of which most is used. */
+/** The limits and budgets with the highest used share. */
 import { hrefOf } from "../../data/router.js";
 import { closestLimits } from "../../logic/closest-limits.js";
 import { itemKey } from "../../logic/list-page.js";
@@ -14,7 +14,7 @@ const query = `limit=${shownMax}&order=use`;
 
 export function ClosestList() {
   const { status } = useApp().live.live.value;
-  // What is switched off has no list.
+  // A feature that is switched off has no list.
   const rules = useRules(status?.enabled === true ? query : null);
   const budgets = useBudgets(status?.budgets_enabled === true ? query : null);
   const lists = [

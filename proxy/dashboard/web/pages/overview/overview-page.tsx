@@ -1,4 +1,6 @@
-/** How the gateway is: whether it is well, what it does now, what is nearly used up. */
+/**
+ * The overview: the gateway's state, its present traffic, and the limits that are nearly used up.
+ */
 
 import { useMemo } from "preact/hooks";
 import type { Health } from "../../../../../shared/api/gateway-status.js";
@@ -53,7 +55,7 @@ export function OverviewPage() {
 const historyEveryMs = 15_000;
 const initialSeconds = "3600";
 
-/** From the daemon's history, so that it is full when the page opens. */
+/** The daemon stores the history, so the chart is complete when the page opens. */
 function RequestChart() {
   const { query } = useApp().router.place.value;
   const { polled } = useListPoll<TrafficReport>(
@@ -79,7 +81,7 @@ function RequestChart() {
 }
 
 const nowTexts = texts.now;
-/** Rates are means over this time, so that one busy second doesn't decide them. */
+/** Rates are averages over this time, so that one busy second doesn't dominate. */
 const rateOverMs = 60_000;
 
 function NowNumbers() {
@@ -186,7 +188,7 @@ function wordsFor(trouble: Trouble): string {
 }
 
 const refusalTexts = texts.refusals;
-/** The refusals that are requested; equal ones are shown as one. */
+/** The number of refusals that are requested; equal ones share a row. */
 const askedMax = 100;
 const shownMax = 10;
 const refusalsEveryMs = 5_000;

@@ -1,4 +1,4 @@
-/** Who is about to run out, and when: the first ones, below how many have run out already. */
+/** The tenants that run out next, and when; above them, how many have run out. */
 import type { TenantList } from "../../../../../shared/api/tenant-item.js";
 import { hrefOf, tenantHref } from "../../data/router.js";
 import { secondsBetween } from "../../logic/numbers.js";
@@ -9,7 +9,7 @@ import { tenantsTexts } from "../../texts/tenants-texts.js";
 
 const texts = tenantsTexts.runningOut;
 const shownMax = 5;
-/** Those whose limits are used up come first. */
+/** The number of tenants that are requested. Those that have run out come first. */
 const askedMax = 100;
 const path = `/admin/tenants?flat=true&sort=runs_out&limit=${askedMax}`;
 const allHref = hrefOf("tenants", { sort: "runs_out", view: "flat" });

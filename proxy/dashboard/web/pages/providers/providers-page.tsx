@@ -1,4 +1,4 @@
-/** Providers: their answers to all proxies, their models with prices, virtual models, aliases. */
+/** The page of providers: their traffic, models with prices, virtual models, and aliases. */
 
 import { useState } from "preact/hooks";
 import type {
@@ -156,7 +156,7 @@ function providerState(traffic: ProviderTraffic) {
   );
 }
 
-/** An open circuit is shown rather than a rate of errors. */
+/** The badge of an open circuit, or else of the error rate. */
 function stateBadge({ open, attempts, errorRate }: ProviderTraffic) {
   if (open.length > 0)
     return (
@@ -256,7 +256,7 @@ function ModelPrices({ providers }: { readonly providers: readonly ProviderItem[
   );
 }
 
-/** What isn't in the table, by provider. */
+/** The models that the table leaves out, by provider. */
 function LeftOut({
   providers,
   unshown,

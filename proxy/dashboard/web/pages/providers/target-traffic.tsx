@@ -1,4 +1,4 @@
-/** What each target did in a time range: requests, failures, times, tokens a second. */
+/** The traffic of each target in a time range: requests, failures, times, tokens per second. */
 
 import type {
   FailingSpan,
@@ -122,12 +122,12 @@ function times(percentiles: Percentiles | null): string | null {
     : texts.times(formatCount(percentiles.p50), formatCount(percentiles.p95));
 }
 
-/** Of less than a millisecond, too. */
+/** The quantiles, also those below a millisecond. */
 function timesText({ p50, p95 }: Percentiles): string {
   return texts.times(String(p50), String(p95));
 }
 
-/** Since when something fails, or when it did last. */
+/** Since when a target fails, or when it last failed. */
 export function FailingTime({ span }: { readonly span: FailingSpan | null }) {
   // A daemon of an older release has none.
   if (span == null) return null;

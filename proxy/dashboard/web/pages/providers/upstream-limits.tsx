@@ -1,4 +1,4 @@
-/** What providers report of their own limits, and which models get no request because of it. */
+/** The limits that providers report, and the models that get no requests because of them. */
 import type {
   LearnedLimit,
   UpstreamTargetItem,

@@ -22,7 +22,7 @@ import {
   sessionsTexts,
 } from "../../texts/requests-texts.js";
 
-/** Refusals, of which there may be thousands, hide no failure. */
+/** The first tab shows failures, so that thousands of refusals don't hide one. */
 const first = "failed";
 const anyKind = "any";
 

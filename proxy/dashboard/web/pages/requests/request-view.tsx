@@ -1,4 +1,4 @@
-/** One request by its id: how it ended and why, its attempts, its usage. */
+/** One request by its id: how it ended and why, its attempts, and its usage. */
 import type { ComponentChildren } from "preact";
 import type { RecordItem } from "../../../../../shared/api/record-item.js";
 import type { AttemptItem, RequestDetail } from "../../../../../shared/api/request-item.js";
@@ -131,7 +131,7 @@ function errorText({ error_code, error_message }: WithError): string {
 
 const heads = texts.columns;
 
-/** What an attempt used: the usage with the id that the provider gave it. */
+/** The usage records of an attempt, which have the id that the provider gave it. */
 function recordsOf(
   { provider_request_id: id }: AttemptItem,
   records: readonly RecordItem[],
@@ -199,7 +199,7 @@ interface CostOfTokensProps {
   readonly tokens: number;
 }
 
-/** What these tokens cost, and at which price: that of the request, which may not be today's. */
+/** The cost of these tokens, and the price at the time of the request, which may have changed. */
 function CostOfTokens({ usd, tokens }: CostOfTokensProps) {
   const perMillion = usdPerMillion(usd, tokens);
   return perMillion === null || usd === null ? null : (

@@ -65,7 +65,7 @@ export function RequestsPage() {
   );
 }
 
-/** Leads to one request by its id. */
+/** A field for a request's id, which opens that request. */
 function FindRequest() {
   const { router } = useApp();
   const [text, setText] = useState("");
@@ -155,7 +155,7 @@ const inFlightColumns: readonly Column<LeaseItem>[] = [
     key: "proxy",
     head: inFlightTexts.columns.proxy,
     by: ({ proxy }) => proxy,
-    // Enough to tell proxies of a host apart.
+    // The first characters distinguish the proxies of a host.
     cell: ({ proxy }) => <code title={proxy}>{proxy.slice(0, 8)}</code>,
   },
 ];
@@ -199,7 +199,7 @@ function RecentTab() {
 }
 
 const address = "/admin/usage/records";
-/** Beside the path, whose name in the address is shorter than the list's. */
+/** The query's parameters beside the path, whose name in the address is shorter than the API's. */
 const names = ["model", "status", "key"];
 
 function recordsPath(query: URLSearchParams): string {
@@ -208,7 +208,7 @@ function recordsPath(query: URLSearchParams): string {
   return listPath(address, query, names, fixed);
 }
 
-/** All records that the filters let through, as a file. */
+/** The address of a file with all records that match the filters. */
 function recordsFile(query: URLSearchParams, format: "csv" | "ndjson"): string {
   const parameters = new URLSearchParams({ format });
   for (const name of ["path", ...names]) {

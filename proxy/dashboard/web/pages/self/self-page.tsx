@@ -1,4 +1,4 @@
-/** What the holder of a managed key or a JWT sees: own usage, budgets and limits. */
+/** The page for the holder of a managed key or a JWT: their usage, budgets and limits. */
 import type { BudgetStatus } from "../../../../../shared/api/budget-item.js";
 import type { RateLimitStatus, UsageStatus } from "../../../../../shared/api/usage-report.js";
 import { hostsText } from "../../../../../shared/usage/hosts-text.js";

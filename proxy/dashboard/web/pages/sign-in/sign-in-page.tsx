@@ -1,4 +1,4 @@
-/** Asks for a key, which goes to the gateway once and is kept nowhere. */
+/** Asks for a key, sends it to the gateway, and doesn't store it. */
 import { useState } from "preact/hooks";
 import type { Problem } from "../../data/gateway-client.js";
 import { useApp } from "../../parts/app.js";

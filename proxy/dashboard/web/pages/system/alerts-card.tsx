@@ -1,4 +1,6 @@
-/** Where alerts go, what waits for delivery, and a button that sends a test to each. */
+/**
+ * The destinations of alerts, the alerts that wait for delivery, and a button that sends a test.
+ */
 
 import { useState } from "preact/hooks";
 import type {

@@ -1,4 +1,4 @@
-/** The daemon with its store, what is loaded without effect, and the settings in force. */
+/** The page of the system: daemon and store, rules without effect, and the settings in force. */
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-/** Tenants as a tree that folds, or as a list, in the order that the reader chose. */
+/** Tenants as a tree that folds, or as a list in the order that the reader has chosen. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import {
@@ -27,13 +27,13 @@ const rowsBelowMax = 25;
 /** A level with at most this many rows is open at first. */
 const openedMax = 5;
 const everyMs = 10_000;
-/** A range with times is summed up from records. */
+/** The polling interval for a range with times, whose sums are made from records. */
 const recordsEveryMs = 60_000;
 
 interface TenantRow extends TenantItem {
   readonly depth: number;
   readonly isOpen: boolean;
-  /** Whether there are rows below it that aren't shown. */
+  /** Whether rows below it aren't shown. */
   readonly hasMore: boolean;
 }
 
@@ -112,7 +112,7 @@ type AskLevel = (path: string, limit: number, signal: AbortSignal) => Promise<An
 
 interface Tree {
   readonly under: string;
-  /** What the reader opened or closed. */
+  /** The paths that the reader has opened (true) or closed. */
   readonly toggled: ReadonlyMap<string, boolean>;
 }
 

@@ -1,4 +1,4 @@
-/** All tenants; and one tenant on one screen. */
+/** The page of all tenants, and the page of one tenant. */
 import type { BudgetList } from "../../../../../shared/api/budget-item.js";
 import type { KeyPage } from "../../../../../shared/api/key-item.js";
 import type { RequestPage } from "../../../../../shared/api/request-item.js";
@@ -51,7 +51,7 @@ function useClosest(search: string) {
   const query = `limit=${rowsMax}&order=use&scope=user_path&search=${encodeURIComponent(search)}`;
   const rules = useListPoll<RuleList>(`/admin/rate-limits?${query}`, { everyMs });
   const budgets = useListPoll<BudgetList>(`/admin/budgets?${query}`, { everyMs });
-  // A list that is switched off has a problem, and no items.
+  // A list that is switched off has a problem and no items.
   const isReady = [rules, budgets].every(
     ({ polled }) => polled.body !== null || polled.problem !== null,
   );
@@ -158,7 +158,9 @@ interface PartProps {
   readonly path: string;
 }
 
-/** What is found by the text of a path, without what only has it in another place. */
+/**
+ * The rows whose path begins with the searched one, without rows that only contain it elsewhere.
+ */
 function ownOf<Row>(rows: readonly Row[], pathOf: (row: Row) => string | null, path: string) {
   return rows.filter((row) => isPathWithin(pathOf(row) ?? "/", path));
 }

@@ -1,4 +1,7 @@
-/** What was used: sums beside those before, the largest groups over time, and all as a table. */
+/**
+ * The page of usage: sums with those of the period before, the largest groups over time, and a
+ * table.
+ */
 
 import type { ComponentChildren } from "preact";
 import type { DaemonStatus } from "../../../../../shared/api/gateway-status.js";
@@ -74,7 +77,7 @@ interface ReportProps {
   readonly summary: UsageSummary;
 }
 
-/** Each sum is compared with that of as many days before. */
+/** Compares each sum with that of the same number of days before. */
 function Report({ by, summary }: ReportProps) {
   const { query } = useApp().router.place.value;
   const { usage, groups, hosts, series } = summary;
@@ -84,7 +87,7 @@ function Report({ by, summary }: ReportProps) {
   const range = { days: null, start: null, end: null };
   const dayHref = (day: string): string =>
     hrefOf("usage", { ...Object.fromEntries(query), ...range, start_date: day, end_date: day });
-  // Everything is new in the first days.
+  // In the first days of a gateway every change would be "new".
   const wasUsed = earlier !== null && earlier.usage.total_requests > 0;
   return (
     <>
@@ -212,7 +215,7 @@ function groupHref(by: string, key: string, query: URLSearchParams): string | nu
   }
 }
 
-/** A key by its name, with its id beside it. */
+/** The name of a key, with its id beside it. */
 function GroupName({ group: { key, name } }: { readonly group: UsageGroup }) {
   if (typeof name !== "string") return <span class="wrap">{key}</span>;
   return (

@@ -1,4 +1,4 @@
-/** The caps of a rule over tokens and cost, each with a bar. */
+/** A rule's caps on tokens and cost, each with a bar. */
 import { type CapUse, formatOf } from "../../logic/used-share.js";
 import { shellTexts } from "../../texts/shell-texts.js";
 import { Meter } from "../meter.js";
@@ -20,7 +20,7 @@ export function CapMeters({ uses }: { readonly uses: readonly CapUse[] }) {
   );
 }
 
-/** The others show theirs in the number, or in the head of the column. */
+/** The kinds whose unit is shown. The others show theirs in the number or in the column's head. */
 const withUnit: ReadonlySet<CapUse["kind"]> = new Set([
   "input_tokens",
   "output_tokens",
@@ -28,7 +28,7 @@ const withUnit: ReadonlySet<CapUse["kind"]> = new Set([
   "enqueued_tokens",
 ]);
 
-/** The caps of a template, whose children have the counts. */
+/** The caps of a template. Its children have the counts. */
 export function CapList({ uses }: { readonly uses: readonly CapUse[] }) {
   return (
     <>

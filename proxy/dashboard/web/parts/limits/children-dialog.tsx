@@ -1,4 +1,4 @@
-/** The children of a template with what each has used, the fullest first. */
+/** The children of a template with their use, highest first. */
 import { useState } from "preact/hooks";
 import { textOfWhen, type WhenField } from "../../../../../shared/domain/rule-hours.js";
 import { formatCount } from "../../logic/numbers.js";
@@ -16,7 +16,7 @@ const rowsMax = 50;
 interface ListedChildren<Child> {
   readonly children: readonly Child[];
   readonly total: number;
-  /** Left out where the host is alone, or the rule is each host's own. */
+  /** Absent if the host doesn't share limits, or each host counts the rule alone. */
   readonly other_hosts?: number;
 }
 
@@ -30,7 +30,7 @@ interface ChildrenDialogProps<Child> {
     readonly when?: WhenField;
     readonly mode?: string | undefined;
   };
-  /** The path of the API's list; that of the children is below it. */
+  /** The path of the API's list; the children's list is below it. */
   readonly path: string;
   /** The columns after the child's name. */
   readonly columns: readonly Column<Child>[];

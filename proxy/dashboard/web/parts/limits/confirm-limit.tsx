@@ -53,7 +53,7 @@ interface ConfirmLimitsProps<One extends Item> extends Ends {
     /** The message after an undo; absent if there is none. */
     readonly restored?: string;
   };
-  /** The body of the PUT that makes it again as it is. */
+  /** The body of the PUT that restores the deleted item. */
   readonly bodyOf: (item: One) => DraftBody;
 }
 

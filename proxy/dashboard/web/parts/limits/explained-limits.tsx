@@ -1,4 +1,4 @@
-/** Every limit and budget on the way of a request, with its verdict, and the targets. */
+/** Every limit and budget that counts a request, with its verdict, and the request's targets. */
 import type {
   ExplainedBudget,
   ExplainedRule,
@@ -20,7 +20,7 @@ import { periodText } from "./limit-row.js";
 
 interface ExplainedLimitsProps {
   readonly explanation: Explanation;
-  /** Beside the title: of when they are. */
+  /** A note beside the title: the time of the counts. */
   readonly note?: string;
 }
 
@@ -115,7 +115,7 @@ function TargetBadge({
   );
 }
 
-/** When there is room again; nothing if there is now, or never. */
+/** When there will be room; nothing if there is room now, or never. */
 function Room({ after }: { readonly after: number | null }) {
   return after === null || after === 0 ? null : (
     <> · {explainTexts.rules.wait(formatDuration(after))}</>
@@ -127,7 +127,7 @@ const ruleTexts = explainTexts.rules;
 interface ExplainedRulesProps {
   readonly rules: readonly ExplainedRule[];
   readonly caption: string;
-  /** What the first column is called. */
+  /** The title of the first column. */
   readonly subject: string;
 }
 

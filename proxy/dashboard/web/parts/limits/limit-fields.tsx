@@ -1,4 +1,4 @@
-/** The fields that the dialogs of rules and of budgets have in common: for whom, and per what. */
+/** The fields that the dialogs of rules and budgets share: subject and period. */
 
 import type { ExhaustedDraft, SaveEffect } from "../../logic/limit-draft.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
@@ -19,7 +19,7 @@ interface SubjectFieldsProps {
   readonly scopes: Readonly<Record<string, string>>;
   readonly words: {
     readonly scope: string;
-    /** By scope, as the next. */
+    /** The label of the subject, by scope; the next field likewise. */
     readonly subject: Readonly<Record<string, string>>;
     readonly subjectHint: Readonly<Record<string, string>>;
     readonly perChild: string;
@@ -63,7 +63,7 @@ interface ModelsFieldProps {
   readonly error: string | null;
 }
 
-/** The models that a limit on a user path is for. */
+/** The models that a limit on a user path applies to. */
 export function ModelsField({ draft, onChange, error }: ModelsFieldProps) {
   const { scope, models = "" } = draft;
   if (scope !== "user_path") return null;

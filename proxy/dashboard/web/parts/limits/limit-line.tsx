@@ -1,4 +1,4 @@
-/** One limit or budget in a line: what it is for, its period, and how much of it is used. */
+/** A limit or budget in one line: its subject, its period, and its used share. */
 import { textOfWhen } from "../../../../../shared/domain/rule-hours.js";
 import { hrefOf, tenantHref } from "../../data/router.js";
 import type { ClosestLimit } from "../../logic/closest-limits.js";

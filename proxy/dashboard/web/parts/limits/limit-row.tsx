@@ -1,4 +1,4 @@
-/** What rows of rules and budgets have in common: the subject with its marks, and the buttons. */
+/** The parts of a row that rules and budgets share: the subject with its marks, and the buttons. */
 
 import type { RaiseItem } from "../../../../../shared/api/raise-item.js";
 import { calendarWords } from "../../../../../shared/domain/budget-calendar.js";
@@ -43,8 +43,8 @@ export interface LimitItem {
 }
 
 /**
- * The place in the tree is for the eyes, on a desk; a screen reader, and a phone, where rows are
- * cards, get the whole path.
+ * The subject of a row. On a desk the tree shows the last part of the path; screen readers, and
+ * phones, whose rows are cards, get the whole path.
  */
 export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitItem>) {
   const exhausted = exhaustedWords(item.on_exhausted);
@@ -140,7 +140,7 @@ function ShadowBadge({ item, count }: { readonly item: LimitItem; readonly count
   );
 }
 
-/** The word for a period, as it is in sentences too; one without a name in its own units. */
+/** The name of a period, as in sentences; in seconds or larger units if it has none. */
 export function periodText(
   item: { readonly period_label: string; readonly period_seconds: number },
   words: Readonly<Record<string, string>>,
@@ -151,7 +151,7 @@ export function periodText(
     : (words[item.period_label] ?? length);
 }
 
-/** What one limit or budget is called among others. */
+/** The name of a limit or budget in a list or a sentence. */
 export function limitName(
   item: Parameters<typeof periodText>[0] & Pick<LimitItem, "subject" | "models">,
   words: Parameters<typeof periodText>[1],
@@ -169,7 +169,7 @@ export function useIsChangeable(): (item: LimitItem) => boolean {
 
 interface LimitActionsProps {
   readonly item: LimitItem;
-  /** Of the list, to which changes are sent. */
+  /** The path of the API's list, to which changes are sent. */
   readonly path: string;
   readonly words: {
     readonly edit: (name: string) => string;
@@ -177,7 +177,7 @@ interface LimitActionsProps {
     readonly remove: (name: string) => string;
     readonly children: (name: string) => string;
   };
-  /** Null if it isn't offered. */
+  /** Null if the row offers no list of children. */
   readonly onChildren: (() => void) | null;
   readonly onRaise: () => void;
   readonly onEdit: () => void;
@@ -186,8 +186,8 @@ interface LimitActionsProps {
 }
 
 /**
- * One from the configuration has a lock in place of the buttons: its file is the truth. A child has
- * none: its template is changed.
+ * The buttons of a row. A limit of the configuration has a lock instead, because the file is the
+ * source. A child has none, because its template is changed.
  */
 export function LimitActions({ item, path, words, ...on }: LimitActionsProps) {
   const { subject } = item;
@@ -232,7 +232,7 @@ export function LimitActions({ item, path, words, ...on }: LimitActionsProps) {
   );
 }
 
-/** A lock, with the place in the configuration where the limit can be changed. */
+/** A lock with the place in the configuration where the limit can be changed. */
 function LockedMark({
   declaredAt,
   line,

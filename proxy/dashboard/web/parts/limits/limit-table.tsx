@@ -1,4 +1,4 @@
-/** Rules or budgets as rows that can be chosen: a tree of paths, unless the reader sorts them. */
+/** A table of rules or budgets with a selection: a tree of paths, unless the reader sorts it. */
 import { formatShare } from "../../../../../shared/text/percent.js";
 import { flatRows, type TreeRow, treeRows } from "../../logic/subject-tree.js";
 import { levelOf } from "../../logic/used-share.js";
@@ -69,7 +69,7 @@ export function LimitTable<One extends Item>(props: LimitTableProps<One>) {
   );
 }
 
-/** Of a rule or a budget, what its fullest cap has used; null for a template. */
+/** The used share of the fullest cap of a rule or budget; null for a template. */
 export type ShareOf<One> = (item: One, kinds?: readonly string[]) => number | null;
 
 interface FirstColumns<One> {
@@ -78,7 +78,7 @@ interface FirstColumns<One> {
   readonly shareOf: ShareOf<One>;
 }
 
-/** What is limited, for how long, and on a phone how much of it is used. */
+/** The columns of the subject and the period, and on a phone the used share. */
 export function firstColumns<One extends LimitItem & Parameters<typeof periodText>[0]>({
   heads,
   periods,
@@ -107,7 +107,7 @@ export function firstColumns<One extends LimitItem & Parameters<typeof periodTex
   ];
 }
 
-/** In few words, for a phone. */
+/** The used share in few words, for a phone. */
 function shareText<One extends Parameters<typeof periodText>[0]>(
   item: One,
   periods: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-/** Pages of rules and of budgets that are kept up to date while they are shown. */
+/** Hooks for pages of rules and budgets that are updated while they are shown. */
 import { useEffect, useMemo } from "preact/hooks";
 import type { BudgetPage } from "../../../../../shared/api/budget-item.js";
 import type { LiveLists } from "../../../../../shared/api/live-event.js";
@@ -9,7 +9,7 @@ import { itemsAfter } from "../../logic/list-page.js";
 import { useApp } from "../app.js";
 import { type ListPoll, useRowsOfLastAnswer } from "../use-poll.js";
 
-/** `query`: what narrows the list, as of GET /admin/rate-limits; null if it isn't wanted. */
+/** `query`: the filters, as for GET /admin/rate-limits; null to request nothing. */
 export function useRules(query: string | null): ListPoll<RulePage> {
   const { client } = useApp();
   const reader = useMemo(
@@ -29,7 +29,7 @@ export function useRules(query: string | null): ListPoll<RulePage> {
   return useRowsOfLastAnswer(reader.poll);
 }
 
-/** As `useRules`, of GET /admin/budgets. */
+/** As `useRules`, for GET /admin/budgets. */
 export function useBudgets(query: string | null): ListPoll<BudgetPage> {
   const { client } = useApp();
   const reader = useMemo(

@@ -1,13 +1,13 @@
-/** What a list is filtered by: it stands in the address, and begins at the first page again. */
+/** The filters of a list. The address contains them; changing one returns to the first page. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { usageTexts as texts } from "../../texts/usage-texts.js";
 import { useApp } from "../app.js";
 import { SearchField } from "../field.js";
 
-/** While somebody types, a question is asked when they pause. */
+/** The pause in typing after which a request is sent. */
 const typingPauseMs = 250;
 
-/** By the query's `search`. */
+/** The parameter `search` of the query. */
 export function SearchFilter({ label }: { readonly label: string }) {
   const { router } = useApp();
   const search = router.place.value.query.get("search") ?? "";
@@ -24,8 +24,8 @@ export function SearchFilter({ label }: { readonly label: string }) {
 }
 
 /**
- * A text in the address, and what is typed. The browser's own buttons change it, too; what was
- * typed since it was `asked` for stays.
+ * A text of the address, and the text that is being typed. The browser's own buttons change the
+ * address, too; text that was typed after the last change stays.
  */
 function useTyped(current: string) {
   const [text, setText] = useState(current);
@@ -38,14 +38,14 @@ function useTyped(current: string) {
 }
 
 interface FilterSelectProps {
-  /** Of the query's parameter. */
+  /** The parameter of the query. */
   readonly name: string;
   readonly label: string;
-  /** Values with their words; "" is the one that isn't in the address. */
+  /** Values with their labels; "" is the one without a parameter. */
   readonly options: readonly (readonly [value: string, text: string])[];
 }
 
-/** By one of a few values. */
+/** A filter with a few values. */
 export function FilterSelect({ name, label, options }: FilterSelectProps) {
   const { router } = useApp();
   return (
@@ -75,10 +75,10 @@ function withSlash(path: string): string {
 }
 
 interface TextFilterProps {
-  /** Of the query's parameter. */
+  /** The parameter of the query. */
   readonly name: string;
   readonly label: string;
-  /** What is meant by what was typed. */
+  /** Converts the typed text to the value of the parameter. */
   readonly normalize?: (text: string) => string;
 }
 

@@ -1,15 +1,18 @@
-/** Where the focus goes when what has it goes: without this, to the top of the page. */
+/**
+ * Moves the focus when the element that has it disappears. Browsers would move it to the top of the
+ * page.
+ */
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 const places = "a[href], button:not(:disabled), input:not(:disabled)";
 
-/** To the first row of the page, or its heading. */
+/** Focuses the first row of the page, or its heading. */
 export function focusContent(): void {
   const row = document.querySelector<HTMLElement>(`main tbody :is(${places})`);
   (row ?? document.querySelector<HTMLElement>("main h1"))?.focus({ preventScroll: true });
 }
 
-/** A list that lost its row in the same render may have moved the focus already. */
+/** As `focusContent`, unless a list has moved the focus in the same render already. */
 export function focusContentIfNone(): void {
   if (document.activeElement === document.body) focusContent();
 }
@@ -17,14 +20,14 @@ export function focusContentIfNone(): void {
 /** The row that has the focus, or had it when a dialog was opened. */
 interface FocusedRow {
   readonly key: string;
-  /** Its position, and that of the focus among the places in it. */
+  /** The row's position in the list, and the position of the focused element in the row. */
   readonly at: number;
   readonly place: number;
 }
 
 /**
- * If the row with the focus is deleted, the next one gets it; if it is moved, it keeps the focus,
- * which browsers take from what moves. `keys`: of the rows, in order.
+ * Keeps the focus in a list: if the focused row is deleted, the next row gets it; if the row moves,
+ * it keeps the focus, which browsers would remove. `keys`: those of the rows, in order.
  */
 export function useRowFocus(keys: readonly string[]) {
   const body = useRef<HTMLTableSectionElement>(null);
@@ -70,7 +73,7 @@ function focusRow(body: HTMLTableSectionElement | null, { at, place }: FocusedRo
 
 const left = "left";
 
-/** A dialog keeps the focus while it is open. */
+/** Waits for the end of a dialog, which keeps the focus while it is open. */
 function afterDialog(move: () => void): void {
   const dialog = document.querySelector("dialog[open]");
   const onLeft = (event: Event): void => {
@@ -82,8 +85,8 @@ function afterDialog(move: () => void): void {
 }
 
 /**
- * Call it when a dialog has closed; returns whether the focus was moved. Its own `close` event
- * would come later, when something else has the focus.
+ * Moves the focus after a dialog has closed; returns whether it moved it. The dialog's `close`
+ * event would come too late, when something else has the focus.
  */
 export function leaveDialog(dialog: HTMLDialogElement): boolean {
   return !dialog.dispatchEvent(new Event(left, { cancelable: true }));

@@ -1,4 +1,4 @@
-/** A list of the gateway's in a card: its table, the way to its next page, or why it is empty. */
+/** A card with a list of the gateway: its table, the link to the next page, or why it is empty. */
 import { useLayoutEffect, useState } from "preact/hooks";
 import { newRows } from "../../logic/list-page.js";
 import { shellTexts } from "../../texts/shell-texts.js";
@@ -12,7 +12,7 @@ import type { ListPoll } from "../use-poll.js";
 interface ListCardProps<Page, Row> extends Omit<TableOrEmptyProps<Row>, "rows"> {
   readonly list: ListPoll<Page>;
   readonly rowsOf: (page: Page) => readonly Row[];
-  /** Whether rows come by themselves, so that a reader may want them to stand still. */
+  /** Whether rows arrive continuously, so that a reader may want to hold the list. */
   readonly isLive?: boolean;
 }
 
@@ -64,18 +64,18 @@ export function ListCard<Page extends { readonly next: string | null }, Row>({
 }
 
 interface HeldPage<Page> {
-  /** Null until the first answer with these filters, which is the one that is held. */
+  /** The page that is held; null until the first answer with these filters. */
   readonly page: Page | null;
   readonly heardMs: number;
   readonly filters: string;
 }
 
-/** What stands still. Other filters, or another page, are what the reader wants to see now. */
+/** Holds the page that is shown. Other filters, or another page of the list, release it. */
 function useHeldPage<Page>({ polled }: ListPoll<Page>, filters: string) {
   const [held, setHeld] = useState<HeldPage<Page> | null>(null);
   const isHeld = held?.filters === filters;
   const hold = (): void => {
-    // Before the first answer, the rows are those of the filters before.
+    // Before the first answer, the rows are those of the previous filters.
     const page = polled.heardMs === 0 ? null : polled.body;
     setHeld({ page, heardMs: polled.heardMs, filters });
   };
@@ -85,14 +85,14 @@ function useHeldPage<Page>({ polled }: ListPoll<Page>, filters: string) {
   return { held: isHeld ? held : null, hold, release: () => setHeld(null) };
 }
 
-/** The rows that are here are sorted, not others asked for. */
+/** The filters of the query, without the order: sorting only reorders the rows of this page. */
 function filtersIn(query: URLSearchParams): string {
   const filters = new URLSearchParams(query);
   filters.delete("sort");
   return String(filters);
 }
 
-/** How many rows have come since the list stands still; it still does after they are shown. */
+/** How many rows have arrived while the list is held. The list stays held after they are shown. */
 function NewRows({ count, onShow }: { readonly count: string; readonly onShow: () => void }) {
   return count === "0" ? null : (
     <button type="button" class="button" onClick={onShow}>
@@ -103,7 +103,7 @@ function NewRows({ count, onShow }: { readonly count: string; readonly onShow: (
 
 interface TableOrEmptyProps<Row> extends TableProps<Row> {
   readonly icon: IconName;
-  /** What stands there without rows. */
+  /** The text of an empty list. */
   readonly none: { readonly title: string; readonly text: string };
 }
 

@@ -1,15 +1,15 @@
 /**
- * The time range of a page, in its address: one of the usual ones, or a first and a last moment or
- * day, in UTC.
+ * The time range of a page, in its address: one of the usual ranges, or a first and a last moment
+ * or day, in UTC.
  */
 import { rangeTexts as texts } from "../../texts/range-texts.js";
 import { useApp } from "../app.js";
 
 interface Custom {
   readonly type: "date" | "datetime-local";
-  /** Of the query's parameters. */
+  /** The parameters of the query. */
   readonly names: readonly [first: string, last: string];
-  /** What the ends are when a custom range is chosen. */
+  /** The first and last value when a custom range is chosen. */
   readonly firstEnds: () => readonly [first: string, last: string];
   readonly toValue: (parameter: string) => string;
   readonly toParameter: (value: string) => string;
@@ -17,7 +17,7 @@ interface Custom {
 
 interface RangeSelectProps {
   readonly label: string;
-  /** `days=7`; empty for the range that isn't in the address. */
+  /** Parameters such as `days=7` with their labels; empty for the default range. */
   readonly options: readonly (readonly [parameter: string, text: string])[];
   readonly customs: readonly (readonly [custom: Custom, text: string])[];
 }
@@ -82,7 +82,7 @@ function RangeSelect({ label, options, customs }: RangeSelectProps) {
   );
 }
 
-/** Days in UTC, both included; `times`: or a range with times. */
+/** A range of days in UTC, both inclusive. `times`: a range with times is possible, too. */
 export function DaysFilter({ times = false }: { readonly times?: boolean }) {
   return times ? (
     <RangeSelect
@@ -124,7 +124,7 @@ function dayAt(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** Moments. `initial`: the seconds of the range that isn't in the address. */
+/** A range of moments. `initial`: the length of the default range, in seconds. */
 export function MomentsFilter({ initial }: { readonly initial: keyof typeof texts.last }) {
   const others = Object.entries(texts.last).filter(([value]) => value !== initial);
   return (
@@ -143,7 +143,7 @@ const moments: Custom = {
   type: "datetime-local",
   names: ["start", "end"],
   firstEnds: () => [minuteAt(Date.now() - dayMs), minuteAt(Date.now())],
-  // The browser's own field has no zone: it shows the parts as they are.
+  // The browser's field has no zone, and shows the UTC text unchanged.
   toValue: (parameter) => parameter.slice(0, 16),
   toParameter: (value) => `${value.slice(0, 16)}:00Z`,
 };

@@ -1,4 +1,4 @@
-/** Rows that the reader chooses, and the bar below them with what can be done to all of these. */
+/** The selection of rows, and the bar below the table with the actions on all selected rows. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { shellTexts } from "../../texts/shell-texts.js";
@@ -12,7 +12,7 @@ interface Choosable<Row> {
 }
 
 interface ChosenRows<Row> extends Selection<Row> {
-  /** The chosen rows that are on this page. */
+  /** The selected rows of this page. */
   readonly rows: readonly Row[];
   clear(): void;
 }

@@ -1,7 +1,10 @@
-/** The order of rows that are all here. In the address: a column, after `-` if descending. */
+/**
+ * The order of rows that are all loaded. In the address: the name of a column, after `-` if
+ * descending.
+ */
 import { useApp } from "../app.js";
 
-/** The order of the rows, which the head of a column changes. */
+/** The order of the rows. The head of a column changes it. */
 export interface Sorting {
   readonly by: string;
   readonly isDescending: boolean;
@@ -11,7 +14,7 @@ export interface Sorting {
 interface Sortable<Row> {
   readonly key: string;
   readonly by?: (row: Row) => string | number | null | undefined;
-  /** Whether the smallest are asked for first. */
+  /** Whether the first click sorts the smallest first. */
   readonly fromSmallest?: boolean;
 }
 
@@ -20,7 +23,7 @@ interface TableSorting<Row> {
   sorted(rows: readonly Row[]): readonly Row[];
 }
 
-/** The column by which rows are sorted, if it is one of these. */
+/** The order of the address, if it names one of these columns. */
 export function useSorting<Row>(columns: readonly Sortable<Row>[]): TableSorting<Row> {
   const { router } = useApp();
   const sort = router.place.value.query.get("sort") ?? "";

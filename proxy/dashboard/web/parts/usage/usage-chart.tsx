@@ -1,4 +1,4 @@
-/** The course of usage over time, of its largest groups, as the reader has chosen to measure it. */
+/** A chart of usage over time by the largest groups, in the measure that the reader has chosen. */
 import type { UsageSeries } from "../../../../../shared/api/usage-report.js";
 import { usageTexts as texts } from "../../texts/usage-texts.js";
 import { BarChart } from "../bar-chart.js";
@@ -6,7 +6,7 @@ import { formatOf, MeasureFilter, useMeasure } from "./usage-days.js";
 
 interface UsageChartProps {
   readonly series: UsageSeries;
-  /** Where the bar of a day leads. */
+  /** The address that a day's bar links to. */
   readonly dayHref?: (day: string) => string;
 }
 

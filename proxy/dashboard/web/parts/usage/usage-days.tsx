@@ -1,4 +1,4 @@
-/** Usage by day, as a chart of what the reader has chosen. */
+/** A chart of usage by day, in the measure that the reader has chosen. */
 
 import type { UsageGroup, UsageTotals } from "../../../../../shared/api/usage-report.js";
 import { daySeries, type Measure } from "../../logic/day-series.js";
@@ -27,7 +27,7 @@ export function UsageDays({ usage, groups }: UsageDaysProps) {
   );
 }
 
-/** As chosen in the address. */
+/** The measure in the address. */
 export function useMeasure(): Measure {
   const measure = useApp().router.place.value.query.get("measure");
   return measure === "tokens" || measure === "requests" ? measure : "cost";

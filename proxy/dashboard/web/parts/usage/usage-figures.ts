@@ -1,4 +1,4 @@
-/** The sums of a span of days as figures, without those that are 0 and say nothing. */
+/** The sums of a period as figures. Sums of 0 are left out, except where 0 is news. */
 import type { UnknownUsage, UsageTotals } from "../../../../../shared/api/usage-report.js";
 import { daysBetween } from "../../../../../shared/time.js";
 import { formatChange, formatCount, formatMoney, formatShort } from "../../logic/numbers.js";

@@ -1,4 +1,4 @@
-/** The sums of a span of days, in a few figures. */
+/** The sums of a period, in a few figures. */
 import type { UsageTotals } from "../../../../../shared/api/usage-report.js";
 import { type Figure, usageFigures } from "./usage-figures.js";
 
