@@ -18,6 +18,7 @@ export const lineFields: readonly LogField[] = [
 ];
 
 const chargedMeaning = "what was charged";
+const asInRecord = "as in [the usage record](usage-record.md#records)";
 
 /**
  * The fields of a request that has ended, before `msg`. Fields without information are left out.
@@ -41,14 +42,14 @@ export const requestFields: readonly LogField[] = [
   { name: "trace_id", meaning: "the [trace](tracing.md) of the request" },
   { name: "user_path", meaning: "the verified user path" },
   { name: "key", meaning: "id of the managed key" },
-  { name: "session", meaning: "the [session](usage-record.md#sessions) that the client named" },
+  { name: "session", meaning: asInRecord },
   { name: "model", meaning: "the requested model" },
   { name: "stream", meaning: "whether the client asked for a stream" },
   { name: "target", meaning: "provider and model of the last attempt" },
   { name: "tries", meaning: "number of attempts, if more than one" },
   { name: "tried", meaning: "failed attempts, each with `target` and `why`" },
-  { name: "provider_request_id", meaning: "the provider's id of the request" },
-  { name: "first_byte_ms", meaning: "milliseconds to the first byte of the provider's answer" },
+  { name: "provider_request_id", meaning: asInRecord },
+  { name: "first_byte_ms", meaning: asInRecord },
   { name: "tokens", meaning: chargedMeaning },
   { name: "input_tokens", meaning: chargedMeaning },
   { name: "output_tokens", meaning: chargedMeaning },

@@ -105,14 +105,3 @@ t.test("each command in a block of a page exists, with its flags", async (t) => 
   }
   t.ok(lines.length > 15, `${lines.length} commands`);
 });
-
-t.test("the page on several hosts has each reason why the engine is away", async (t) => {
-  const page = read("docs/several-hosts.md");
-  const source = read("limiterd/cluster/engine/engine-faults.ts");
-  const sentences = [...source.matchAll(/\/i?,\s*"([^"]+)"/g)].map(([, sentence = ""]) => sentence);
-  t.ok(sentences.length > 20, `${sentences.length} sentences`);
-  for (const sentence of sentences) {
-    const [beginning = ""] = sentence.replace(/^the engine /, "").split(/[:(,]/);
-    t.ok(page.includes(beginning.trim()), sentence);
-  }
-});

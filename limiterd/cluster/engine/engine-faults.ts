@@ -28,17 +28,20 @@ const notTrusted =
 
 /** By the message of the engine or the connection; the first match applies. */
 const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
-  [/ECONNREFUSED/, "nothing listens at the engine's address (ECONNREFUSED)"],
-  [/ENOTFOUND|EAI_AGAIN/, "the name of the engine's host can't be resolved"],
+  [/ECONNREFUSED/, "nothing listens at the engine's address (ECONNREFUSED): check cluster.url"],
+  [/ENOTFOUND|EAI_AGAIN/, "the name of the engine's host can't be resolved: check cluster.url"],
   [
     /EHOSTUNREACH|ENETUNREACH|EAFNOSUPPORT|EACCES|EPERM/,
-    "no network leads to the engine from this process",
+    "no network leads to the engine from this process: check the firewall and the unit's cluster.conf",
   ],
   [
     /wrong version number|packet length too long|ERR_SSL|EPROTO/i,
     "the engine doesn't answer in TLS: if it doesn't use TLS, its address must begin with valkey://",
   ],
-  [/Socket timeout|ETIMEDOUT/, "the engine hasn't answered in time"],
+  [
+    /Socket timeout|ETIMEDOUT/,
+    "the engine hasn't answered in time: it is overloaded, or a firewall drops packets",
+  ],
   [
     /WRONGPASS|invalid password|invalid username-password/,
     "the engine refuses cluster.username or its password",
@@ -49,7 +52,10 @@ const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
     "the engine's ACL doesn't allow all commands that are needed",
   ],
   [/unknown command .?(?:eval|evalsha|script)/i, "the engine has no Lua scripts (EVALSHA)"],
-  [/unknown command/i, "the engine doesn't know a command that is needed"],
+  [
+    /unknown command/i,
+    "the engine doesn't know a command that is needed: use Valkey 7.2, Redis 7.0 or newer",
+  ],
   [/^READONLY/, "the engine is a replica that takes no writes: give the primary's address"],
   [/^OOM/, "the engine is full (maxmemory), and takes no writes"],
   [/^MISCONF/, "the engine takes no writes, since it can't write its data to disk"],
@@ -62,11 +68,14 @@ const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
   ],
   [/^BUSY/, "the engine runs a script that takes long"],
   [/All sentinels/, "no Sentinel answers, or none knows cluster.sentinel_master"],
-  [/^Command queue state error/, "the engine answers what it wasn't asked"],
+  [
+    /^Command queue state error/,
+    "the engine answers what it wasn't asked: connect without a proxy or load balancer",
+  ],
   [/Protocol error|as reply type byte/, "what answers at the address is no Valkey or Redis"],
   [
     /ECONNRESET|EPIPE|Connection is closed|connection close|Stream isn't writeable/,
-    "the engine has closed the connection",
+    "the engine has closed the connection: check its maxclients, and the firewall",
   ],
 ];
 

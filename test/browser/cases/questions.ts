@@ -1,6 +1,6 @@
 /**
- * The questions of docs/dashboard.md in a gateway with a hundred tenants: each is answered in as
- * many steps as the table says, in the dashboard, and by the command and the request beside it. It
+ * The questions of docs/dashboard.md in a gateway with a hundred tenants: the dashboard answers each
+ * in at most as many steps as the page says, and so do the command beside it and a request. It
  * prints how long each took.
  */
 import { execFile } from "node:child_process";
@@ -159,16 +159,13 @@ const walks: Readonly<Record<string, Walk>> = {
   },
 };
 
-/** The table's rows: the question, and how many steps it says. */
-function rowsOfPage(): ReadonlyMap<string, readonly number[]> {
+/** "Each takes at most three clicks." A search is one. */
+const stepsMax = 3;
+
+function questionsOfPage(): readonly string[] {
   const page = readFileSync(join(root, "docs/dashboard.md"), "utf8");
   const rows = page.split("\n").filter((line) => /^\| [A-Z].*\?/.test(line));
-  return new Map(
-    rows.map((line) => {
-      const [, question = "", , steps = ""] = line.split("|").map((cell) => cell.trim());
-      return [question, steps.split("–").map(Number)] as const;
-    }),
-  );
+  return rows.map((line) => line.split("|")[1]!.trim());
 }
 
 t.test("the questions of operators", { skip: noBrowser }, async (t) => {
@@ -188,11 +185,10 @@ t.test("the questions of operators", { skip: noBrowser }, async (t) => {
   };
   const named = (text: string): string =>
     text.replaceAll("REFUSED", ids.REFUSED).replaceAll("FAILED", ids.FAILED);
-  const table = rowsOfPage();
-  t.same([...table.keys()], Object.keys(walks), "each row of the page is walked");
+  t.same(questionsOfPage(), Object.keys(walks), "each row of the page is walked");
   for (const [question, { steps, answer, command, request }] of Object.entries(walks)) {
     t.test(question, async (t) => {
-      t.ok(table.get(question)?.includes(steps.length), `${steps.length} steps`);
+      t.ok(steps.length <= stepsMax, `${steps.length} steps`);
       await openDashboard(watched, url);
       const began = performance.now();
       for (const step of steps) await step(page, ids);

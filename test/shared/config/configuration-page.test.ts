@@ -130,15 +130,25 @@ t.test("the samples of mistakes are what a start really prints", async (t) => {
       ? "accepted"
       : result.problems.map((problem) => `${problemLine(problem)}\n`).join("");
   };
-  const mistakes = /<!-- mistakes -->\n```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
-  t.ok(
-    page.includes(
-      `\`\`\`text\n${report(mistakes, { PORT: "http", SET_RATE_LIMIT_TEAM: "rpn=60" })}\`\`\``,
-    ),
-    report(mistakes, { PORT: "http", SET_RATE_LIMIT_TEAM: "rpn=60" }),
+  const shown = /<!-- mistakes -->\n```text\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
+  t.equal(report("server: { prot: 8080 }\n", { PORT: "http" }), shown);
+  const mistakes = `server: { port: 8080 }
+providers:
+  local: { type: openai, base_url: "127.0.0.1:9100", api_key: none }
+virtual_models:
+  smart: { targets: [ { model: locl/llama-3 } ] }
+`;
+  t.equal(
+    report(mistakes, { SET_RATE_LIMIT_TEAM: "rpn=60" }),
+    `/etc/sluice/sluice.yaml:3:26: providers.local.base_url must be an http or https URL without credentials, query or fragment, such as https://api.example.com/v1, not "127.0.0.1:9100"
+/etc/sluice/sluice.yaml:5:25: virtual_models.smart.targets[0].model names the provider "locl", which isn't configured; did you mean local?
+environment: SET_RATE_LIMIT_TEAM holds the unknown key "rpn"; did you mean rpm?
+`,
   );
-  const notYaml = report("server:\n\tport: 8080\n", {});
-  t.ok(page.includes(`\`\`\`text\n${notYaml}\`\`\``), notYaml);
+  t.equal(
+    report("server:\n\tport: 8080\n", {}),
+    "/etc/sluice/sluice.yaml:2:1: tabs can't be used as indentation: use spaces\n",
+  );
 });
 
 t.test("the examples of rule variables are accepted", async (t) => {

@@ -189,6 +189,13 @@ function tableOfFields(table: Table, lists: Readonly<Record<string, EntryList>> 
   return listOfKeys([...together(fields), ...ofLists]);
 }
 
+/** The page says once that the model's family has the others. */
+const tableOfTraits = (): string =>
+  tableOfFields(modelTraitsSettings).replaceAll(
+    / \(default the family's\)|; default the family's(?=\))/g,
+    "",
+  );
+
 /** Keys, each with its value in parentheses and its meaning. */
 function listOfKeys(rows: readonly (readonly string[])[]): string {
   return meanings(
@@ -322,7 +329,10 @@ function together(rows: readonly (readonly string[])[]): readonly (readonly stri
 }
 
 function tableOfLogFields(fields: readonly LogField[]): string {
-  const rows = together(fields.map(({ name, meaning }) => [code(name), meaning]));
+  const rows = grouped(fields, ({ meaning }) => meaning).map(([meaning, alike]) => [
+    alike.map(({ name }) => code(name)).join(", "),
+    meaning,
+  ]);
   return meanings(rows.map(([names = "", meaning = ""]) => [names, meaning]));
 }
 
@@ -332,11 +342,11 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
     settings: tableOfSettings,
     providers: () => tableOfFields(providerSettings, providerLists),
     mcp_servers: tableOfMcpFields,
-    model_traits: () => tableOfFields(modelTraitsSettings),
+    model_traits: tableOfTraits,
     per_model: () => tableOfFields(perModelSettings),
     presets: listOfPresets,
     prices: tablesOfPrices,
-    tiers: () => tableOfFields(tierSettings),
+    tiers: () => `${tableOfFields(tierSettings).split("\n")[0]}\n`,
     price_changes: () => tableOfFields({ from: changeSettings.from }),
     jwt: () => tableOfFields(jwtSettings),
     rewriters: () => tableOfFields(rewriterSettings),

@@ -18,9 +18,12 @@ function failed(message: string, code?: string): Error {
 
 t.test("each fault has a sentence", async (t) => {
   for (const [error, sentence] of [
-    [failed("connect ECONNREFUSED 10.0.0.1:6379", "ECONNREFUSED"), /nothing listens/],
-    [failed("getaddrinfo EAI_AGAIN x", "EAI_AGAIN"), /can't be resolved/],
-    [failed("connect ENETUNREACH", "ENETUNREACH"), /no network leads/],
+    [
+      failed("connect ECONNREFUSED 10.0.0.1:6379", "ECONNREFUSED"),
+      /nothing listens .*: check cluster\.url$/,
+    ],
+    [failed("getaddrinfo EAI_AGAIN x", "EAI_AGAIN"), /can't be resolved: check cluster\.url$/],
+    [failed("connect ENETUNREACH", "ENETUNREACH"), /no network leads .* unit's cluster\.conf$/],
     [failed("connect EAFNOSUPPORT", "EAFNOSUPPORT"), /no network leads/],
     [
       failed("self-signed certificate", "DEPTH_ZERO_SELF_SIGNED_CERT"),
@@ -29,11 +32,12 @@ t.test("each fault has a sentence", async (t) => {
     [failed("Hostname/IP does not match", "ERR_TLS_CERT_ALTNAME_INVALID"), /see cluster\.ca_file/],
     [failed("certificate has expired", "CERT_HAS_EXPIRED"), /isn't trusted/],
     [failed("ssl3_get_record:wrong version number", "ERR_SSL_WRONG_VERSION_NUMBER"), /in TLS/],
-    [failed("Socket timeout. Expecting data"), /hasn't answered in time/],
+    [failed("Socket timeout. Expecting data"), /hasn't answered in time: .*a firewall/],
     [reply("WRONGPASS invalid username-password pair or user is disabled."), /its password/],
     [reply("NOAUTH Authentication required."), /wants a password/],
     [reply("NOPERM this user has no permissions to run the 'hset' command"), /hset is refused/],
     [reply("ERR unknown command 'EVALSHA', with args"), /no Lua scripts/],
+    [reply("ERR unknown command 'hello'"), /doesn't know .*: use Valkey 7\.2, Redis 7\.0/],
     [reply("READONLY You can't write against a read only replica."), /replica that takes no/],
     [reply("OOM command not allowed when used memory > 'maxmemory'."), /is full/],
     [reply("MISCONF Redis is configured to save"), /write its data to disk/],
@@ -41,7 +45,8 @@ t.test("each fault has a sentence", async (t) => {
     [reply("CLUSTERDOWN The cluster is down"), /Cluster is away/],
     [failed("All sentinels are unreachable and retry is disabled."), /no Sentinel answers/],
     [failed('Protocol error, got "H" as reply type byte'), /no Valkey or Redis/],
-    [failed("Connection is closed."), /closed the connection/],
+    [failed("Command queue state error"), /wasn't asked: connect without a proxy/],
+    [failed("Connection is closed."), /closed the connection: check its maxclients/],
     [failed("something\nelse"), /fails: something$/],
     [new EngineFault("as it is"), /^as it is$/],
     [unreadableFile("cluster.ca_file", failed("", "EACCES")), /cluster\.ca_file .*\(EACCES\)/],
