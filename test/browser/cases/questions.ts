@@ -1,7 +1,7 @@
 /**
- * The questions of docs/dashboard.md in a gateway with a hundred tenants: the dashboard answers each
- * in at most as many steps as the page says, and so do the command beside it and a request. It
- * prints how long each took.
+ * The questions of docs/dashboard.md in a gateway with a hundred tenants: the dashboard answers
+ * each in at most as many steps as the page says, and so do the command beside it and a request.
+ * It prints how long each took.
  */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
